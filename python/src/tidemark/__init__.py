@@ -1,0 +1,1 @@
+"""Tidemark: extracts and change events become current tables, history and a change feed."""
