@@ -1,0 +1,18 @@
+"""The `tidemark` adapter: dbt-spark in the session of this process, with Python models and readable errors."""
+
+from __future__ import annotations
+
+from dbt.adapters.base import AdapterPlugin
+
+from dbt.adapters.tidemark.connections import TidemarkConnectionManager, TidemarkCredentials
+from dbt.adapters.tidemark.impl import TidemarkAdapter
+from dbt.include import tidemark
+
+__all__ = ["Plugin", "TidemarkAdapter", "TidemarkConnectionManager", "TidemarkCredentials"]
+
+Plugin = AdapterPlugin(
+    adapter=TidemarkAdapter,  # type: ignore[arg-type]
+    credentials=TidemarkCredentials,
+    include_path=tidemark.PACKAGE_PATH,
+    dependencies=["spark"],
+)

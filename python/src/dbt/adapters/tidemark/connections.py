@@ -1,0 +1,88 @@
+"""Credentials and connections: dbt-spark's, with Tidemark's own session behind `method: session`."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from dbt.adapters.contracts.connection import Connection, ConnectionState
+from dbt.adapters.events.logging import AdapterLogger
+from dbt.adapters.spark.connections import (
+    SparkConnectionManager,
+    SparkConnectionMethod,
+    SparkCredentials,
+)
+from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
+
+from dbt.adapters.tidemark.messages import error_details, readable_error
+from dbt.adapters.tidemark.session import SessionConnection
+from tidemark.errors import TidemarkError
+
+logger = AdapterLogger("Tidemark")
+
+
+@dataclass
+class TidemarkCredentials(SparkCredentials):
+    """A dbt-spark profile whose method is `session` unless it says otherwise."""
+
+    method: SparkConnectionMethod = SparkConnectionMethod.SESSION
+
+    def __post_init__(self) -> None:
+        if self.method == SparkConnectionMethod.SESSION and self.host is None:
+            self.host = "localhost"
+        # An empty value is a variable of the environment that was not set: as if the line were not there.
+        self.server_side_parameters = {
+            key: value
+            for key, value in self.server_side_parameters.items()
+            if value is not None and str(value) != ""
+        }
+        super().__post_init__()
+
+    @property
+    def type(self) -> str:
+        """The adapter's name in profiles.yml."""
+        return "tidemark"
+
+    def _connection_keys(self) -> tuple[str, ...]:
+        if self.method == SparkConnectionMethod.SESSION:
+            return ("method", "schema")
+        return ("method", *super()._connection_keys())
+
+
+class TidemarkConnectionManager(SparkConnectionManager):
+    """Opens connections on the session of this process and makes its errors readable."""
+
+    TYPE = "tidemark"
+
+    @contextmanager
+    def exception_handler(self, sql: str) -> Generator[None, None, None]:
+        """Turn whatever Spark raises into one message; the whole of it goes to dbt's log."""
+        try:
+            yield
+        except (DbtRuntimeError, KeyboardInterrupt):
+            raise
+        except TidemarkError as error:
+            raise DbtRuntimeError(str(error)) from error
+        except Exception as error:
+            logger.debug(f"Error while running:\n{sql}")
+            logger.debug(error_details(error))
+            raise DbtDatabaseError(readable_error(error)) from None
+
+    @classmethod
+    def open(cls, connection: Connection) -> Connection:
+        """Open a connection; with `method: session` it starts Spark, once per process."""
+        if connection.state == ConnectionState.OPEN:
+            return connection
+        credentials: Any = connection.credentials
+        if credentials.method != SparkConnectionMethod.SESSION:
+            opened: Connection = super().open(connection)
+            return opened
+        try:
+            connection.handle = SessionConnection(credentials.server_side_parameters)
+        except TidemarkError as error:
+            connection.state = ConnectionState.FAIL  # type: ignore[assignment]
+            raise DbtRuntimeError(str(error)) from error
+        connection.state = ConnectionState.OPEN  # type: ignore[assignment]
+        return connection

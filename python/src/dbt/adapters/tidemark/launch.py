@@ -1,0 +1,281 @@
+"""Starting Spark: Java checked, one process per embedded metastore, everything under TIDEMARK_HOME, console quiet."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from filelock import BaseFileLock, FileLock, Timeout
+from pyspark import SparkConf, SparkContext
+from pyspark.java_gateway import launch_gateway
+from pyspark.sql import SparkSession
+
+from dbt.adapters.tidemark.java import check_java
+from dbt.adapters.tidemark.messages import readable_error
+from tidemark.errors import ConfigError, MetastoreBusyError, SparkStartError
+from tidemark.home import Home
+
+LOCK_TIMEOUT_VARIABLE = "TIDEMARK_LOCK_TIMEOUT"
+DEFAULT_LOCK_TIMEOUT = 600.0
+DERBY_URL = "spark.hadoop.javax.jdo.option.ConnectionURL"
+METASTORE_URIS = ("spark.hadoop.hive.metastore.uris", "hive.metastore.uris")
+MAX_LOG_BYTES = 10_000_000
+
+
+def tell(message: str) -> None:
+    """Say one line to the person at the console; data goes to stdout, talk to stderr."""
+    sys.stderr.write(message + "\n")
+    sys.stderr.flush()
+
+
+def quietly() -> None:
+    """Keep the warnings of PySpark and py4j off the console."""
+    warnings.filterwarnings("ignore", module=r"pyspark(\..*)?")
+    warnings.filterwarnings("ignore", module=r"py4j(\..*)?")
+
+
+@dataclass
+class Launched:
+    """A session that this process started, with its JVM and the lock on its metastore."""
+
+    session: SparkSession
+    gateway: Any
+    lock: BaseFileLock | None
+
+    def stop(self) -> None:
+        """Stop Spark, wait for the JVM to end, then let the next process in."""
+        try:
+            _stop_jvm(self.gateway, self.session)
+        finally:
+            if self.lock is not None:
+                self.lock.release()
+
+
+def launch(settings: Mapping[str, str], home: Home) -> Launched:
+    """Start Spark with the profile's settings and, where they are silent, ours.
+
+    Args:
+        settings: `server_side_parameters` of the profile.
+        home: Where the run writes.
+
+    Raises:
+        TidemarkError: See the message.
+    """
+    check_java()
+    conf = spark_settings(settings, home)
+    lock = _lock_metastore(home) if _is_embedded(conf) else None
+    try:
+        _announce_downloads(conf)
+        gateway = _start_jvm(conf, home, lock)
+        try:
+            SparkContext._ensure_initialized(gateway=gateway)
+            builder = SparkSession.builder.enableHiveSupport()
+            for key, value in conf.items():
+                builder = builder.config(key, value)
+            session = builder.getOrCreate()
+        except Exception as error:
+            message = readable_error(error)
+            _stop_jvm(gateway, None)
+            raise SparkStartError(f"Spark did not start: {message}") from error
+    except BaseException:
+        if lock is not None:
+            lock.release()
+        raise
+    return Launched(session=session, gateway=gateway, lock=lock)
+
+
+def spark_settings(settings: Mapping[str, str], home: Home) -> dict[str, str]:
+    """Return the profile's settings with what follows from TIDEMARK_HOME added.
+
+    Example:
+        >>> spark_settings({}, Home(Path("/data/tidemark")))["spark.sql.warehouse.dir"]
+        '/data/tidemark/warehouse'
+    """
+    conf = {
+        "spark.app.name": "tidemark",
+        "spark.sql.warehouse.dir": str(home.warehouse),
+        "spark.local.dir": str(home.temporary),
+        "spark.hadoop.hive.exec.scratchdir": str(home.temporary / "hive"),
+        "spark.hadoop.hive.exec.local.scratchdir": str(home.temporary / "hive"),
+        "spark.hadoop.hive.downloaded.resources.dir": str(home.temporary / "hive"),
+        "spark.ui.showConsoleProgress": "false",
+        **{str(key): str(value) for key, value in settings.items()},
+    }
+    if not any(conf.get(key) for key in METASTORE_URIS):
+        conf.setdefault(DERBY_URL, f"jdbc:derby:;databaseName={home.metastore};create=true")
+    if conf.get("spark.master", "local[*]") == "local[*]" and (os.cpu_count() or 1) < 2:
+        conf["spark.master"] = "local[2]"  # one task may wait for another
+    log4j = Path(__file__).with_name("log4j2.properties")
+    options = [
+        "-XX:-UsePerfData",
+        f'"-Dlog4j2.configurationFile={log4j.as_uri()}"',
+        f'"-Dderby.stream.error.file={home.derby_log}"',
+        f'"-Djava.io.tmpdir={home.temporary}"',
+        conf.get("spark.driver.extraJavaOptions", ""),
+    ]
+    conf["spark.driver.extraJavaOptions"] = " ".join(option for option in options if option)
+    return conf
+
+
+def _is_embedded(conf: Mapping[str, str]) -> bool:
+    return conf.get(DERBY_URL, "").startswith("jdbc:derby:;")
+
+
+# --- one process at a time on the embedded metastore
+
+
+def lock_timeout() -> float:
+    """Return how long to wait for another run, in seconds (TIDEMARK_LOCK_TIMEOUT)."""
+    text = os.environ.get(LOCK_TIMEOUT_VARIABLE, "").strip()
+    if not text:
+        return DEFAULT_LOCK_TIMEOUT
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = -1.0
+    if not seconds >= 0:
+        raise ConfigError(f"{LOCK_TIMEOUT_VARIABLE} must be a number of seconds, 0 or more; it is {text!r}")
+    return seconds
+
+
+def _lock_metastore(home: Home) -> BaseFileLock:
+    """Take the lock on the embedded metastore, waiting for another run if there is one."""
+    timeout = lock_timeout()
+    note = home.metastore_lock.with_suffix(".pid")
+    lock = FileLock(str(home.metastore_lock), thread_local=False)
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        holder = _holder(note)
+        if timeout:
+            tell(f"tidemark: waiting for another run ({holder}) that uses {home.root} …")
+        try:
+            lock.acquire(timeout=timeout, poll_interval=0.2)
+        except Timeout:
+            waited = f" after {timeout:g} s" if timeout else ""
+            raise MetastoreBusyError(
+                f"Another run ({_holder(note)}) uses {home.root}, and its embedded metastore serves one process "
+                f"at a time: gave up{waited}. Run again when it has ended, wait longer ({LOCK_TIMEOUT_VARIABLE}=seconds), "
+                f"or use another TIDEMARK_HOME or a shared metastore."
+            ) from None
+    note.write_text(f"{os.getpid()}\n", encoding="utf-8")
+    return lock
+
+
+def _holder(note: Path) -> str:
+    try:
+        return f"pid {note.read_text(encoding='utf-8').strip()}"
+    except OSError:
+        return "pid unknown"
+
+
+# --- the JVM
+
+
+def _start_jvm(conf: Mapping[str, str], home: Home, lock: BaseFileLock | None) -> Any:
+    """Start the JVM with its output in the Spark log.
+
+    The JVM inherits the lock's file, so the lock holds until the JVM itself has ended: after a kill -9 of
+    this process the next one never meets a metastore that is still open.
+    """
+    _rotate(home.spark_log)
+    spark_conf = SparkConf()
+    for key, value in conf.items():
+        spark_conf.set(key, value)
+    inherited = _duplicate(lock)
+    try:
+        with home.spark_log.open("ab") as log:
+            start = log.tell()
+            popen: dict[str, Any] = {"stdout": log, "stderr": subprocess.STDOUT}
+            if inherited is not None:
+                popen["pass_fds"] = (inherited,)
+            try:
+                return launch_gateway(spark_conf, popen)
+            except Exception as error:
+                raise SparkStartError(_why_no_jvm(home.spark_log, start)) from error
+    finally:
+        if inherited is not None:
+            os.close(inherited)
+
+
+def _duplicate(lock: BaseFileLock | None) -> int | None:
+    """Return a copy of the lock's file descriptor; filelock closes its own in a forked child."""
+    descriptor = getattr(getattr(lock, "_context", None), "lock_file_fd", None)
+    if os.name != "posix" or not isinstance(descriptor, int):
+        return None
+    return os.dup(descriptor)
+
+
+def _stop_jvm(gateway: Any, session: SparkSession | None) -> None:
+    process = getattr(gateway, "proc", None)
+    try:
+        if session is not None:
+            session.stop()
+        elif SparkContext._active_spark_context is not None:
+            SparkContext._active_spark_context.stop()
+    except Exception as error:  # the JVM may be gone already: there is nothing left to stop
+        _ = error
+    try:
+        gateway.shutdown()
+    except Exception as error:
+        _ = error
+    SparkContext._gateway = None
+    SparkContext._jvm = None
+    if process is not None:
+        if process.stdin is not None:
+            process.stdin.close()  # the JVM ends when its standard input does
+        try:
+            process.wait(timeout=15)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def _rotate(log: Path) -> None:
+    if log.exists() and log.stat().st_size > MAX_LOG_BYTES:
+        log.replace(log.with_name(log.name + ".1"))
+
+
+def _why_no_jvm(log: Path, start: int) -> str:
+    """Find the sentence in the log that says why the JVM ended."""
+    with log.open("rb") as file:
+        file.seek(start)
+        lines = file.read().decode("utf-8", errors="replace").splitlines()
+    unresolved = [line.strip(" :\t") for line in lines if "not found" in line and "#" in line]
+    if any("unresolved dependency" in line for line in lines) and unresolved:
+        reason = f"a package could not be fetched ({unresolved[0]}): is Maven Central reachable?"
+    else:
+        telling = [line for line in lines if "Exception" in line or "Error" in line]
+        reason = (telling or [line for line in lines if line.strip()] or ["its JVM ended"])[0].strip()
+    return f"Spark did not start: {reason} (details in {log})"
+
+
+# --- jars
+
+
+def missing_packages(conf: Mapping[str, str]) -> list[str]:
+    """Return the Maven coordinates of `spark.jars.packages` that are not in the user's Ivy cache yet."""
+    default = Path.home() / ".ivy2.5.2"
+    jars = Path(conf.get("spark.jars.ivy", str(default))).expanduser() / "jars"
+    coordinates = [text.strip() for text in conf.get("spark.jars.packages", "").split(",")]
+    missing = []
+    for coordinate in filter(None, coordinates):
+        parts = coordinate.split(":")
+        if len(parts) == 3 and not (jars / f"{parts[0]}_{parts[1]}-{parts[2]}.jar").exists():
+            missing.append(coordinate)
+    return missing
+
+
+def _announce_downloads(conf: Mapping[str, str]) -> None:
+    missing = missing_packages(conf)
+    if missing:
+        names = ", ".join(missing)
+        tell(f"tidemark: fetching {names} from Maven Central (once; kept in your Ivy cache) …")
+
+

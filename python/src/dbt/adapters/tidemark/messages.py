@@ -1,0 +1,126 @@
+"""From a Java exception of hundreds of lines to the sentence that its reader needs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+MAX_LINES = 12
+MAX_CHARACTERS = 3000
+
+_CONDITION = re.compile(r"\[(?P<name>[A-Z][A-Z0-9_]*(?:\.[A-Z0-9_]+)*)\] ?")
+_SQLSTATE = re.compile(r"[ .]*\s*SQLSTATE: [0-9A-Z]{5}\b")
+_POSITION = re.compile(r"[;,]?\s*[;(]?line (?P<line>\d+),? pos(?:ition)? (?P<position>\d+)\)?")
+_CLASS_NAME = re.compile(r"^(?:[a-z][\w$]*\.)+[A-Z][\w$]*(?:Exception|Error|Throwable)[\w$]*: ?")
+_LOST_TASK = re.compile(r"Lost task [\d.]+ in stage [\d.]+ \(.*?\)(?: \(.*?\))?: ", re.DOTALL)
+_CUTS = (
+    re.compile(r"\n\s+at [\w.$/<>]+\("),  # a Java stack trace
+    re.compile(r"\n+JVM stacktrace:"),
+    re.compile(r"\n+Driver stacktrace:"),
+    re.compile(r"\n+Caused by: "),
+    re.compile(r";?\n+'?[A-Z][A-Za-z]+ ?[\[(]"),  # a logical plan
+    re.compile(r";?\n+[+:]- "),
+    re.compile(r"\n+== SQL"),
+    re.compile(r"\n+== DataFrame"),
+)
+_USER_RAISED = "USER_RAISED_EXCEPTION"
+
+
+def clean_message(text: str) -> str:
+    """Return one readable message: error class and sentence, without stack traces, plans and codes.
+
+    Example:
+        >>> clean_message("[USER_RAISED_EXCEPTION] no extract for 2026-03-05 SQLSTATE: P0001")
+        'no extract for 2026-03-05'
+    """
+    text = text.strip()
+    lost = _LOST_TASK.search(text)
+    if lost is not None:
+        text = text[lost.end() :]
+    while (stripped := _CLASS_NAME.sub("", text)) != text:
+        text = stripped
+    pointed = _pointed_at(text)
+    position = None
+    for cut in _CUTS:
+        found = cut.search(text)
+        if found is not None:
+            text = text[: found.start()]
+    condition = _CONDITION.match(text)
+    if condition is not None and condition["name"] == _USER_RAISED:
+        return _shorten(_SQLSTATE.sub("", text[condition.end() :]))
+    placed = re.search(r"(?:;\s*|\s*\()line (\d+),? pos(?:ition)? (\d+)\)?;?\s*$", text)
+    if placed is not None:
+        position = (placed[1], placed[2])
+        text = text[: placed.start()]
+    text = _SQLSTATE.sub("", text).rstrip("; \n")
+    if position is not None:
+        text += f" (line {position[0]}, pos {position[1]})"
+    if pointed:
+        text += f"\n{pointed}"
+    return _shorten(text)
+
+
+def _pointed_at(text: str) -> str:
+    """Return the line of SQL that Spark's parser points at with ^^^, with its pointer."""
+    lines = text.splitlines()
+    for number, line in enumerate(lines):
+        if number and re.fullmatch(r"-*\^+\s*", line):
+            return f"{lines[number - 1]}\n{line}"
+    return ""
+
+
+def _shorten(text: str) -> str:
+    lines = text.strip().splitlines()
+    if len(lines) > MAX_LINES:
+        lines = [*lines[:MAX_LINES], "…"]
+    short = "\n".join(lines)
+    return short if len(short) <= MAX_CHARACTERS else short[:MAX_CHARACTERS] + " …"
+
+
+def best_message(causes: list[str]) -> str:
+    """Choose among the messages of a chain of causes, outermost first.
+
+    The deepest one that carries an error class says what is wrong; a deeper one without says why.
+    """
+    cleaned = [(raw, clean_message(raw)) for raw in causes if raw and raw.strip()]
+    if not cleaned:
+        return "Spark gave no message"
+    raised = [message for raw, message in cleaned if f"[{_USER_RAISED}]" in raw]
+    if raised:
+        return raised[-1]
+    classed = [number for number, (_, message) in enumerate(cleaned) if _CONDITION.match(message)]
+    if not classed:
+        return cleaned[-1][1]
+    said = cleaned[classed[-1]][1]
+    deepest = cleaned[-1][1]
+    if deepest in said or "\n" in deepest:
+        return said
+    return f"{said}\ncaused by: {deepest}"
+
+
+def readable_error(error: BaseException) -> str:
+    """Return the one message that says what is wrong, from whatever Spark, py4j or Python raised."""
+    throwable = getattr(error, "_origin", None) or getattr(error, "java_exception", None)
+    if throwable is not None:
+        try:
+            return best_message(list(_java_messages(throwable)))
+        except Exception as gone:  # the JVM has ended: what Python knows must do
+            _ = gone
+    description = getattr(error, "_desc", None) or str(error)
+    return clean_message(description) or type(error).__name__
+
+
+def _java_messages(throwable: Any) -> Iterator[str]:
+    for _ in range(25):
+        if throwable is None:
+            return
+        message = throwable.getMessage()
+        yield str(message) if message else str(throwable.getClass().getSimpleName())
+        throwable = throwable.getCause()
+
+
+def error_details(error: BaseException) -> str:
+    """Return all that is known about an error, for the log."""
+    trace = getattr(error, "_stackTrace", None)
+    return f"{type(error).__name__}: {trace}" if trace else f"{type(error).__name__}: {error}"

@@ -1,0 +1,98 @@
+"""Python models: the compiled code runs in the session of this process."""
+
+from __future__ import annotations
+
+import linecache
+import traceback
+from typing import Any
+
+from dbt.adapters.base import PythonJobHelper
+from dbt.adapters.events.logging import AdapterLogger
+from dbt.adapters.spark.connections import SparkConnectionMethod
+from dbt_common.exceptions import DbtRuntimeError
+from pyspark.sql import SparkSession
+
+from dbt.adapters.tidemark.connections import TidemarkCredentials
+from dbt.adapters.tidemark.messages import error_details, readable_error
+from dbt.adapters.tidemark.session import get_session
+from tidemark.errors import TidemarkError
+
+logger = AdapterLogger("Tidemark")
+
+
+class SessionPythonJobHelper(PythonJobHelper):
+    """`submission_method: session`."""
+
+    def __init__(self, parsed_model: dict[str, Any], credential: TidemarkCredentials) -> None:
+        if credential.method != SparkConnectionMethod.SESSION:
+            raise DbtRuntimeError(
+                f"Python models run in a Spark session: `method: session` is needed, the profile has "
+                f"`method: {credential.method}`"
+            )
+        self._submitter = SessionSubmitter(
+            name=str(parsed_model["alias"]),
+            path=str(parsed_model["original_file_path"]),
+            settings=credential.server_side_parameters,
+        )
+
+    def submit(self, compiled_code: str) -> None:
+        """Run a compiled model."""
+        self._submitter.submit(compiled_code)
+
+
+class SessionSubmitter:
+    """Runs code in the session; what it raises becomes one dbt error with the user's own lines."""
+
+    def __init__(self, name: str, path: str, settings: dict[str, str]) -> None:
+        self._name = name
+        self._path = path
+        self._settings = settings
+
+    def submit(self, compiled_code: str) -> None:
+        """Execute the code of a model.
+
+        dbt puts the user's file first, so line numbers are those of the file.
+
+        Raises:
+            DbtRuntimeError: The code failed.
+        """
+        # Not a module of its own: functions of the model must travel to Spark's workers by value.
+        namespace: dict[str, Any] = {"__name__": f"tidemark_model_{self._name}", "__file__": self._path}
+        try:
+            session = get_session(self._settings)
+            _activate(session)
+            namespace["spark"] = session
+            code = compiled_code.lstrip()
+            # for tracebacks (the file itself may have changed since)
+            linecache.cache[self._path] = (len(code), None, code.splitlines(keepends=True), self._path)
+            exec(compile(code, self._path, "exec", dont_inherit=True), namespace)
+        except TidemarkError as error:
+            raise DbtRuntimeError(str(error)) from error
+        except Exception as error:
+            logger.debug("".join(traceback.format_exception(error)))
+            logger.debug(error_details(error))
+            raise DbtRuntimeError(self._explain(error)) from None
+        finally:
+            linecache.cache.pop(self._path, None)
+            namespace.clear()
+
+    def _explain(self, error: Exception) -> str:
+        """Return the user's lines of the traceback and the message."""
+        if isinstance(error, SyntaxError):
+            return "".join(traceback.format_exception_only(error)).rstrip()
+        frames = [
+            frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == self._path
+        ]
+        lines = []
+        if frames:
+            lines = ["Traceback (most recent call last):", *traceback.format_list(frames)]
+        is_spark = hasattr(error, "_origin") or hasattr(error, "java_exception")
+        text = readable_error(error) if is_spark else str(error)
+        lines.append(f"{type(error).__name__}: {text}" if text else type(error).__name__)
+        return "\n".join(line.rstrip("\n") for line in lines)
+
+
+def _activate(session: SparkSession) -> None:
+    """Make `SparkSession.getActiveSession()` find the session in dbt's thread too."""
+    jvm = session._jvm
+    SparkSession._get_j_spark_session_class(jvm).setActiveSession(session._jsparkSession)

@@ -1,0 +1,197 @@
+"""The one Spark session of this process: started once, shared by dbt's threads, stopped at exit."""
+
+from __future__ import annotations
+
+import atexit
+import datetime as dt
+import threading
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from typing import Any
+
+from dbt.adapters.events.logging import AdapterLogger
+from dbt.adapters.spark.connections import SparkConnectionWrapper
+from dbt_common.exceptions import DbtDatabaseError
+from pyspark.sql import DataFrame, Row, SparkSession
+
+from dbt.adapters.tidemark.launch import Launched, launch, quietly
+from dbt.adapters.tidemark.messages import error_details, readable_error
+from tidemark.home import tidemark_home
+
+logger = AdapterLogger("Tidemark")
+
+
+class _Shared:
+    """The session of this process and what belongs to it."""
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.session: SparkSession | None = None
+        self.launched: Launched | None = None
+        self.settings: dict[str, str] = {}
+
+
+_shared = _Shared()
+
+
+def get_session(settings: Mapping[str, str]) -> SparkSession:
+    """Return the session of this process, starting it at the first call.
+
+    Args:
+        settings: Spark settings of the profile (`server_side_parameters`). Those that Spark fixes at
+            its start count only at the first call.
+
+    Raises:
+        TidemarkError: Java is missing, another process holds the metastore, or Spark does not start.
+    """
+    with _shared.lock:
+        if _shared.session is not None and _is_running(_shared.session):
+            return _shared.session
+        if _shared.launched is not None:
+            stop_session()
+        quietly()
+        existing = SparkSession._instantiatedSession
+        if existing is not None and _is_running(existing):
+            # Started by whoever called us (a notebook, spark-submit): theirs to configure and to stop.
+            _shared.session = existing
+        else:
+            _shared.launched = launch(settings, tidemark_home().create())
+            _shared.session = _shared.launched.session
+            atexit.register(stop_session)
+        _shared.settings = {}
+        reset_settings(settings)
+        return _shared.session
+
+
+def reset_settings(settings: Mapping[str, str]) -> None:
+    """Bring the running session's settings back to the profile's: what `set` statements left must not outlive a run.
+
+    Does nothing while no session runs.
+    """
+    with _shared.lock:
+        session = _shared.session
+        if session is None or not _is_running(session):
+            return
+        current = {str(key): str(value) for key, value in dict(session.conf.getAll).items()}
+        if not _shared.settings:
+            _shared.settings = current
+        wanted = {
+            **_shared.settings,
+            **{key: value for key, value in settings.items() if session.conf.isModifiable(key)},
+        }
+        for key in current.keys() - wanted.keys():
+            if session.conf.isModifiable(key) or not key.startswith("spark.sql"):
+                session.conf.unset(key)
+        for key, value in wanted.items():
+            if current.get(key) != value and session.conf.isModifiable(key):
+                session.conf.set(key, value)
+
+
+def stop_session() -> None:
+    """Stop the session if this process started it, wait for its JVM to end, and release the metastore."""
+    with _shared.lock:
+        launched, _shared.launched, _shared.session = _shared.launched, None, None
+        if launched is not None:
+            launched.stop()
+
+
+def _is_running(session: SparkSession) -> bool:
+    return session._sc is not None and session._sc._jsc is not None
+
+
+def _literal(value: Any) -> str:
+    """Write a bound value of a seed as a SQL literal."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float | Decimal):
+        return str(value)
+    if isinstance(value, dt.datetime):
+        value = value.isoformat(sep=" ")
+    escaped = str(value).replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"
+
+
+class SessionConnection(SparkConnectionWrapper):
+    """A cursor on the session, in the shape that dbt-spark's connection manager expects."""
+
+    def __init__(self, settings: Mapping[str, str]) -> None:
+        self._settings = dict(settings)
+        self._session = get_session(self._settings)
+        self._frame: DataFrame | None = None
+        self._rows: list[Row] | None = None
+
+    def cursor(self) -> SessionConnection:
+        """Return a cursor of its own for each statement."""
+        return SessionConnection(self._settings)
+
+    def cancel(self) -> None:
+        """Stop what the session is doing (Ctrl-C)."""
+        if _is_running(self._session):
+            self._session.sparkContext.cancelAllJobs()
+
+    def close(self) -> None:
+        """Forget the last result."""
+        self._frame = None
+        self._rows = None
+
+    def rollback(self, *args: Any, **kwargs: Any) -> None:
+        """Do nothing: Spark has no transactions across statements."""
+
+    def execute(self, sql: str, bindings: Sequence[Any] | None = None) -> None:
+        """Run a statement; a query is only planned until its rows are fetched."""
+        statement = sql.strip().removesuffix(";")
+        if bindings:
+            statement = statement % tuple(_literal(value) for value in bindings)
+        self._rows = None
+        try:
+            self._frame = self._session.sql(statement)
+        except Exception as error:
+            raise _database_error(error) from None
+
+    def fetchall(self) -> list[Row]:
+        """Return the rows that are left."""
+        rows, self._rows = self._fetched(), []
+        return rows
+
+    def fetchmany(self, size: int) -> list[Row]:
+        """Return up to `size` rows."""
+        if self._rows is None and self._frame is not None:
+            try:
+                self._rows = self._frame.take(size)
+            except Exception as error:
+                raise _database_error(error) from None
+        rows = self._fetched()
+        self._rows = rows[size:]
+        return rows[:size]
+
+    def fetchone(self) -> Row | None:
+        """Return the next row, or None."""
+        rows = self._fetched()
+        return rows.pop(0) if rows else None
+
+    def _fetched(self) -> list[Row]:
+        if self._rows is None:
+            try:
+                self._rows = [] if self._frame is None else self._frame.collect()
+            except Exception as error:
+                raise _database_error(error) from None
+        return self._rows
+
+    @property
+    def description(
+        self,
+    ) -> Sequence[tuple[str, Any, int | None, int | None, int | None, int | None, bool]]:
+        """Name and type of each column of the last result."""
+        if self._frame is None:
+            return []
+        return [
+            (field.name, field.dataType.simpleString(), None, None, None, None, field.nullable)
+            for field in self._frame.schema.fields
+        ]
+
+
+def _database_error(error: Exception) -> DbtDatabaseError:
+    logger.debug(error_details(error))
+    return DbtDatabaseError(readable_error(error))

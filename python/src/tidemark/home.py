@@ -1,0 +1,74 @@
+"""Where a run writes: everything lies under one folder, the environment variable TIDEMARK_HOME."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+HOME_VARIABLE = "TIDEMARK_HOME"
+DEFAULT_HOME = ".tidemark"
+
+
+@dataclass(frozen=True)
+class Home:
+    """The folder under which a run writes, and what lies in it.
+
+    Example:
+        >>> Home(Path("/data/tidemark")).spark_log
+        PosixPath('/data/tidemark/logs/spark.log')
+    """
+
+    root: Path
+
+    @property
+    def warehouse(self) -> Path:
+        """Tables."""
+        return self.root / "warehouse"
+
+    @property
+    def metastore(self) -> Path:
+        """The embedded catalogue (Derby)."""
+        return self.root / "metastore"
+
+    @property
+    def metastore_lock(self) -> Path:
+        """Locked by the one process that may open the embedded catalogue."""
+        return self.root / "metastore.lock"
+
+    @property
+    def logs(self) -> Path:
+        """Logs of dbt, Spark and Derby."""
+        return self.root / "logs"
+
+    @property
+    def spark_log(self) -> Path:
+        """What the JVM says, with the full detail of every error."""
+        return self.logs / "spark.log"
+
+    @property
+    def derby_log(self) -> Path:
+        """What the embedded catalogue says."""
+        return self.logs / "derby.log"
+
+    @property
+    def target(self) -> Path:
+        """dbt's compiled SQL and artefacts."""
+        return self.root / "target"
+
+    @property
+    def temporary(self) -> Path:
+        """Spark's shuffle files and other scratch space."""
+        return self.root / "tmp"
+
+    def create(self) -> Home:
+        """Create the folders that must exist before Spark starts."""
+        for folder in (self.root, self.logs, self.temporary):
+            folder.mkdir(parents=True, exist_ok=True)
+        return self
+
+
+def tidemark_home() -> Home:
+    """Return the home folder named by TIDEMARK_HOME, absolute; `.tidemark/` in the working directory by default."""
+    value = os.environ.get(HOME_VARIABLE) or DEFAULT_HOME
+    return Home(Path(value).expanduser().absolute())
