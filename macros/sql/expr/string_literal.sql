@@ -1,0 +1,14 @@
+{#-
+    Any text as a Spark SQL string literal on one line. `${` is escaped too, or Spark's variable substitution would
+    replace it. Needs `spark.sql.parser.escapedStringLiterals` at its default, false.
+-#}
+{%- macro string_literal(text) -%}
+    {%- set escaped = text | string
+        | replace('\\', '\\\\')
+        | replace("'", "\\'")
+        | replace('\n', '\\n')
+        | replace('\r', '\\r')
+        | replace('\x00', '\\u0000')
+        | replace('${', '\\u0024{') -%}
+    {{ return("'" ~ escaped ~ "'") }}
+{%- endmacro -%}
