@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from multiprocessing.context import SpawnContext
 from typing import Any
 
-from dbt.adapters.contracts.connection import Connection, ConnectionState
+from dbt.adapters.contracts.connection import AdapterRequiredConfig, Connection, ConnectionState
 from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.spark.connections import (
     SparkConnectionManager,
@@ -17,7 +18,7 @@ from dbt.adapters.spark.connections import (
 from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 
 from dbt.adapters.tidemark.messages import error_details, readable_error
-from dbt.adapters.tidemark.session import SessionConnection
+from dbt.adapters.tidemark.session import SessionConnection, reset_settings
 from tidemark.errors import TidemarkError
 
 logger = AdapterLogger("Tidemark")
@@ -55,6 +56,12 @@ class TidemarkConnectionManager(SparkConnectionManager):
     """Opens connections on the session of this process and makes its errors readable."""
 
     TYPE = "tidemark"
+
+    def __init__(self, profile: AdapterRequiredConfig, mp_context: SpawnContext) -> None:
+        super().__init__(profile, mp_context)
+        credentials: Any = profile.credentials
+        if credentials.method == SparkConnectionMethod.SESSION:
+            reset_settings(credentials.server_side_parameters)
 
     @contextmanager
     def exception_handler(self, sql: str) -> Generator[None, None, None]:

@@ -10,7 +10,7 @@ from dbt.adapters.base import PythonJobHelper
 from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.spark.connections import SparkConnectionMethod
 from dbt_common.exceptions import DbtRuntimeError
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from dbt.adapters.tidemark.connections import TidemarkCredentials
 from dbt.adapters.tidemark.messages import error_details, readable_error
@@ -96,3 +96,50 @@ def _activate(session: SparkSession) -> None:
     """Make `SparkSession.getActiveSession()` find the session in dbt's thread too."""
     jvm = session._jvm
     SparkSession._get_j_spark_session_class(jvm).setActiveSession(session._jsparkSession)
+
+
+def write_table(
+    session: SparkSession,
+    result: Any,
+    *,
+    table: str,
+    file_format: str,
+    partition_by: list[str],
+    location: str | None,
+    options: dict[str, Any],
+) -> None:
+    """Write what a model returned as a table, replacing what was there.
+
+    Args:
+        session: The running session.
+        result: A Spark or pandas data frame.
+        table: The table's name as SQL would write it.
+        file_format: Spark's name of the format.
+        partition_by: Columns that partition the table.
+        location: Where its files lie, if not in the warehouse.
+        options: Options of the writer; table properties of the format are among them.
+    """
+    frame = _spark_frame(session, result)
+    writer = frame.write.format(file_format).mode("overwrite")
+    if file_format == "delta":
+        writer = writer.option("overwriteSchema", "true")
+    for key, value in options.items():
+        writer = writer.option(key, value)
+    if partition_by:
+        writer = writer.partitionBy(*partition_by)
+    if location is not None:
+        writer = writer.option("path", location)
+    writer.saveAsTable(table)
+
+
+def _spark_frame(session: SparkSession, result: Any) -> DataFrame:
+    if isinstance(result, DataFrame):
+        return result
+    if hasattr(result, "to_spark"):  # pandas on Spark
+        frame: DataFrame = result.to_spark()
+        return frame
+    if type(result).__module__.startswith("pandas."):
+        return session.createDataFrame(result)
+    raise DbtRuntimeError(
+        f"model() must return a Spark or pandas data frame, it returned {type(result).__name__}"
+    )

@@ -63,6 +63,12 @@ def get_session(settings: Mapping[str, str]) -> SparkSession:
         return _shared.session
 
 
+def current_session() -> SparkSession | None:
+    """Return the session of this process if one runs."""
+    session = _shared.session
+    return session if session is not None and _is_running(session) else None
+
+
 def reset_settings(settings: Mapping[str, str]) -> None:
     """Bring the running session's settings back to the profile's: what `set` statements left must not outlive a run.
 

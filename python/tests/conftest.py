@@ -1,0 +1,199 @@
+"""Fixtures of all rings. `project` is a throw-away dbt project that has this package installed.
+
+Example, told day by day:
+
+    def test_two_days(project):
+        project.write("models/cities.sql", "{{ config(materialized='table') }} select 1 as id")
+        project.dbt("run")                                                   # day 1
+        assert project.sql("select * from cities") == [(1,)]
+        result = project.dbt("run", vars={"business_date": "2026-03-04"}, expect_pass=False)
+        assert "no file" in result.error
+
+Spark's session and its warehouse are shared by the whole process (starting Spark takes seconds); every project
+has a schema and a folder of its own.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import re
+import textwrap
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+REPO = Path(__file__).resolve().parents[2]
+
+
+@dataclass(frozen=True)
+class DbtResult:
+    """What one dbt invocation did.
+
+    Attributes:
+        success: dbt's own verdict.
+        statuses: Status by node name: success, error, fail, pass, skipped, …
+        messages: Message by node name.
+        error: The messages of what failed, else "".
+        output: What the user saw.
+        raw: dbt's own result.
+    """
+
+    success: bool
+    statuses: dict[str, str]
+    messages: dict[str, str]
+    error: str
+    output: str
+    raw: Any = field(repr=False)
+
+
+class Project:
+    """A dbt project of a test's own, run in this process."""
+
+    def __init__(self, root: Path, schema: str, home: Path) -> None:
+        self.root = root
+        self.schema = schema
+        self.home = home
+        """TIDEMARK_HOME: warehouse, metastore and logs, shared by all projects of the process."""
+        profiles = (REPO / "profiles" / "profiles.yml").read_text(encoding="utf-8")
+        self.write("profiles.yml", re.sub(r"(?m)^tidemark:", "tests:", profiles))
+        self.write(
+            "dbt_project.yml",
+            """
+            name: tests
+            version: 1.0.0
+            config-version: 2
+            profile: tests
+            flags: {send_anonymous_usage_stats: false, validate_macro_args: true}
+            models: {tests: {+file_format: delta}, tidemark: {+enabled: false}}
+            seeds: {tests: {+file_format: delta}, tidemark: {+enabled: false}}
+            data_tests: {tidemark: {+enabled: false}}
+            """,
+        )
+        # What `dbt deps` does for `packages: [{local: …}]`, without its seconds.
+        (root / "dbt_packages").mkdir()
+        (root / "dbt_packages" / "tidemark").symlink_to(REPO, target_is_directory=True)
+
+    def write(self, path: str, text: str) -> Path:
+        """Write a file of the project; the indentation that all lines share is taken off."""
+        file = self.root / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(textwrap.dedent(text).lstrip("\n"), encoding="utf-8")
+        return file
+
+    def remove(self, path: str) -> None:
+        """Delete a file of the project."""
+        (self.root / path).unlink()
+
+    def dbt(
+        self, *arguments: str, vars: dict[str, Any] | None = None, expect_pass: bool = True
+    ) -> DbtResult:
+        """Run a dbt command.
+
+        Args:
+            *arguments: The command and its options, as on the command line.
+            vars: `--vars`.
+            expect_pass: Fail the test if dbt's verdict is another one.
+        """
+        from dbt.cli.main import dbtRunner
+
+        command = [*arguments, "--project-dir", str(self.root), "--profiles-dir", str(self.root)]
+        command += ["--target", "ci", "--no-use-colors", "--no-version-check"]
+        if vars:
+            command += ["--vars", json.dumps(vars, default=str)]
+        lines: list[str] = []
+
+        def collect(event: Any) -> None:
+            if event.info.level != "debug" and event.info.msg:
+                lines.append(event.info.msg)
+
+        os.environ["TIDEMARK_SCHEMA"] = self.schema
+        raw = dbtRunner(callbacks=[collect]).invoke(command)
+        result = _result(raw, "\n".join(lines))
+        if result.success != expect_pass:
+            verdict = "passed" if result.success else "failed"
+            pytest.fail(f"dbt {' '.join(arguments)} {verdict}\n{result.error or result.output}", pytrace=False)
+        return result
+
+    def sql(self, query: str) -> list[Any]:
+        """Run a statement in the project's schema and return its rows."""
+        session = self.session
+        session.sql(f"create database if not exists `{self.schema}`")
+        session.catalog.setCurrentDatabase(self.schema)
+        try:
+            return list(session.sql(textwrap.dedent(query)).collect())
+        finally:
+            session.catalog.setCurrentDatabase("default")
+
+    @property
+    def session(self) -> Any:
+        """The Spark session that dbt uses."""
+        from dbt.adapters.tidemark.session import current_session
+
+        if current_session() is None:
+            self.dbt("debug", "--connection")
+        return current_session()
+
+
+def _result(raw: Any, output: str) -> DbtResult:
+    nodes = getattr(raw.result, "results", None) or []
+    statuses, messages = {}, {}
+    for node in nodes:
+        name = getattr(getattr(node, "node", None), "name", None)
+        if name is not None:
+            statuses[name] = str(getattr(node.status, "value", node.status))
+            messages[name] = str(node.message or "")
+    failed = [messages[name] for name, status in statuses.items() if status in ("error", "fail")]
+    if raw.exception is not None:
+        failed.append(str(raw.exception))
+    return DbtResult(bool(raw.success), statuses, messages, "\n".join(failed), output, raw)
+
+
+@pytest.fixture(scope="session")
+def tidemark_test_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """TIDEMARK_HOME of the test process; Spark is stopped when the tests are over."""
+    home = tmp_path_factory.mktemp("home")
+    patch = pytest.MonkeyPatch()
+    patch.setenv("TIDEMARK_HOME", str(home))
+    patch.setenv("TIDEMARK_SCHEMA", "tidemark")
+    for name in ("DBT_TARGET_PATH", "DBT_LOG_PATH", "DBT_PROFILES_DIR", "TIDEMARK_TARGET"):
+        patch.delenv(name, raising=False)
+    yield home
+    patch.undo()
+    from dbt.adapters.tidemark.session import stop_session
+
+    stop_session()
+
+
+_numbers = itertools.count(1)
+
+
+@pytest.fixture(scope="session")
+def make_project(
+    tidemark_test_home: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[str], Project]:
+    """Return a function that makes a project: name → Project."""
+
+    def make(name: str) -> Project:
+        slug = re.sub(r"\W+", "_", name).strip("_").lower()[:40]
+        return Project(
+            tmp_path_factory.mktemp(slug), f"{slug}_{next(_numbers)}", tidemark_test_home
+        )
+
+    return make
+
+
+@pytest.fixture
+def project(request: pytest.FixtureRequest, make_project: Callable[[str], Project]) -> Project:
+    """A project of this test alone."""
+    return make_project(request.node.name)
+
+
+@pytest.fixture(scope="module")
+def module_project(request: pytest.FixtureRequest, make_project: Callable[[str], Project]) -> Project:
+    """A project that the tests of a module share."""
+    return make_project(request.module.__name__.rpartition(".")[2])

@@ -1,0 +1,226 @@
+"""The adapter in a real session: Python models, readable errors, listing of files."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+@pytest.fixture(scope="module", autouse=True)
+def models(module_project: Any) -> None:
+    module_project.write(
+        "models/cities.sql",
+        """
+        {{ config(materialized='table') }}
+        select 1 as id, 'Oslo' as name union all select 2, 'Rome'
+        """,
+    )
+    module_project.write(
+        "models/sources.yml",
+        f"""
+        sources:
+          - name: raw
+            schema: {module_project.schema}
+            tables: [{{name: extra}}]
+        """,
+    )
+    for file_format in ("delta", "parquet"):
+        strategy = "merge" if file_format == "delta" else "append"
+        module_project.write(
+            f"models/py_{file_format}.py",
+            f"""
+            from __future__ import annotations
+
+            import pyspark.sql.functions as F
+
+
+            def shout(name: str) -> str:
+                return name.upper()
+
+
+            def model(dbt, session):
+                dbt.config(
+                    materialized="incremental",
+                    file_format="{file_format}",
+                    unique_key="id",
+                    incremental_strategy="{strategy}",
+                    partition_by="id",
+                    greeting="hello",
+                )
+                assert session is session.getActiveSession()
+                rows = dbt.ref("cities").union(dbt.source("raw", "extra"))
+                rows = rows.withColumn("name", F.udf(shout)("name"))
+                rows = rows.withColumn("greeting", F.lit(dbt.config.get("greeting")))
+                seen = session.table(str(dbt.this)).count() if dbt.is_incremental else 0
+                return rows.withColumn("seen", F.lit(seen))
+            """,
+        )
+        module_project.write(
+            f"models/py_table_{file_format}.py",
+            f"""
+            def model(dbt, session):
+                dbt.config(materialized="table", file_format="{file_format}")
+                return dbt.ref("py_{file_format}").select("id")
+            """,
+        )
+
+
+def test_python_models_on_delta_and_parquet__twice(module_project: Any) -> None:
+    project = module_project
+    project.sql("create or replace table extra using delta as select 3 as id, 'Bern' as name")
+
+    # first run: tables are created
+    project.dbt("run")
+    for file_format in ("delta", "parquet"):
+        assert project.sql(f"select id, name, greeting, seen from py_{file_format} order by id") == [
+            (1, "OSLO", "hello", 0),
+            (2, "ROME", "hello", 0),
+            (3, "BERN", "hello", 0),
+        ]
+        details = project.sql(f"describe table extended py_{file_format}")
+        assert ("Provider", file_format) in [(row[0], row[1]) for row in details]
+        assert ("# Partition Information", "") in [(row[0], row[1]) for row in details]
+
+    # second run: delta merges, parquet appends, tables are replaced
+    project.dbt("run")
+    assert project.sql("select id, seen from py_delta order by id") == [(1, 3), (2, 3), (3, 3)]
+    assert project.sql("select seen, count(*) from py_parquet group by seen order by seen") == [
+        (0, 3),
+        (3, 3),
+    ]
+    assert project.sql("select count(*) from py_table_delta") == [(3,)]
+    assert project.sql("select count(*) from py_table_parquet") == [(6,)]
+    assert project.sql("show tables like '*__dbt_tmp'") == []
+
+
+def test_python_model__error_has_only_the_users_lines(module_project: Any) -> None:
+    module_project.write(
+        "models/py_broken.py",
+        """
+        def helper(frame):
+            return frame.select("no_such_column")
+
+
+        def model(dbt, session):
+            dbt.config(materialized="table")
+            return helper(dbt.ref("cities"))
+        """,
+    )
+    try:
+        error = module_project.dbt("run", "--select", "py_broken", expect_pass=False).error
+    finally:
+        module_project.remove("models/py_broken.py")
+    assert 'File "models/py_broken.py", line 7, in model' in error
+    assert 'File "models/py_broken.py", line 2, in helper' in error
+    assert "UNRESOLVED_COLUMN" in error and "no_such_column" in error
+    assert "site-packages" not in error and "JVM stacktrace" not in error
+    assert len(error.splitlines()) < 12
+
+
+@pytest.mark.parametrize(
+    ("sql", "said"),
+    [
+        ("select raise_error('no extract for 2026-03-05') as x", "no extract for 2026-03-05"),
+        ("select nope from {{ ref('cities') }}", "[UNRESOLVED_COLUMN.WITH_SUGGESTION] A column, variable"),
+        ("selec 1", "[PARSE_SYNTAX_ERROR] Syntax error at or near"),
+        ("select * from csv.`/nowhere/at_all.csv`", "[PATH_NOT_FOUND] Path does not exist: file:/nowhere/at_all.csv."),
+        ("select assert_true(id > 5) as x from {{ ref('cities') }}", "'(id > 5)' is not true!"),
+    ],
+)
+def test_sql_error__one_readable_message(
+    sql: str, said: str, module_project: Any, capfd: pytest.CaptureFixture[str]
+) -> None:
+    module_project.write("models/broken.sql", "{{ config(materialized='table') }}\n" + sql)
+    try:
+        error = module_project.dbt("run", "--select", "broken", expect_pass=False).error
+    finally:
+        module_project.remove("models/broken.sql")
+    lines = [line.strip() for line in error.splitlines()]
+    assert lines[0].startswith("Database Error in model broken")
+    assert lines[1].startswith(said)
+    assert len(lines) < 8, error
+    for noise in ("\tat ", "JVM stacktrace", "SQLSTATE", "Driver stacktrace", "+- "):
+        assert noise not in error
+    captured = capfd.readouterr()
+    assert "Stage" not in captured.err and "WARN" not in captured.err
+
+
+def test_error_of_a_query__readable_as_well(module_project: Any) -> None:
+    module_project.write(
+        "macros/ask.sql",
+        "{% macro ask() %}{% do run_query(\"select raise_error('stop here')\") %}{% endmacro %}",
+    )
+    error = module_project.dbt("run-operation", "ask", expect_pass=False).output
+    assert "stop here" in error and "USER_RAISED_EXCEPTION" not in error
+    assert "Unhandled" not in error
+
+
+def test_settings_of_a_run_do_not_outlive_it(module_project: Any) -> None:
+    module_project.write(
+        "macros/leave.sql",
+        "{% macro leave() %}{% do run_query('set spark.sql.shuffle.partitions = 77') %}"
+        "{% do run_query('set my.own.setting = 1') %}{% endmacro %}",
+    )
+    module_project.dbt("run-operation", "leave")
+    module_project.dbt("debug", "--connection")
+    conf = module_project.session.conf
+    assert conf.get("spark.sql.shuffle.partitions") == "2"
+    assert conf.get("my.own.setting", "unset") == "unset"
+
+
+def test_list_files(module_project: Any, tmp_path: Path) -> None:
+    from dbt.adapters.tidemark.files import list_files
+
+    session = module_project.session
+    (tmp_path / "in" / "deep" / "_hidden").mkdir(parents=True)
+    for name in ("in/b.csv", "in/a é.csv", "in/_SUCCESS", "in/.b.csv.crc", "in/deep/c.csv", "in/deep/_hidden/d.csv"):
+        (tmp_path / name).write_text("x\n")
+    (tmp_path / "in" / "z.csv.gz").write_bytes(gzip.compress(b"x"))
+
+    def names(path: str) -> list[str]:
+        return [file["path"].rpartition("/in/")[2] for file in list_files(session, f"{tmp_path}/{path}")]
+
+    everything = ["a é.csv", "b.csv", "deep/c.csv", "z.csv.gz"]
+    assert names("in") == everything
+    assert names("in/") == everything
+    assert names("in/*.csv") == ["a é.csv", "b.csv"]
+    assert names("in/{b,z}.csv*") == ["b.csv", "z.csv.gz"]
+    assert names("in/b.csv") == ["b.csv"]
+    assert names("nothing/*.csv") == []
+    assert names("in/nothing.csv") == []
+    (file,) = list_files(session, f"{tmp_path}/in/b.csv")
+    assert file["path"] == f"file:{tmp_path}/in/b.csv"
+    assert file["size"] == 2
+    assert abs(file["modified"].timestamp() - (tmp_path / "in/b.csv").stat().st_mtime) < 1
+
+
+def test_list_files__from_jinja(module_project: Any, tmp_path: Path) -> None:
+    (tmp_path / "one.csv").write_text("x\n")
+    module_project.write(
+        "macros/listing.sql",
+        """
+        {% macro listing(path) %}
+            {% for file in adapter.list_files(path) %}
+                {% do log('FILE ' ~ file.path ~ ' ' ~ file.size, info=true) %}
+            {% endfor %}
+        {% endmacro %}
+        """,
+    )
+    result = module_project.dbt("run-operation", "listing", "--args", f"{{path: '{tmp_path}'}}")
+    assert f"FILE file:{tmp_path}/one.csv 2" in result.output
+
+
+def test_seed_values_arrive_as_written(make_project: Callable[[str], Any]) -> None:
+    project = make_project("seeds")
+    project.write("seeds/odd.csv", "id,name\n1,it's\n2,back\\slash\n3,\n9007199254740993,big\n")
+    project.dbt("seed")
+    assert project.sql("select id, name from odd order by id") == [
+        (1, "it's"),
+        (2, "back\\slash"),
+        (3, None),
+        (9007199254740993, "big"),
+    ]
