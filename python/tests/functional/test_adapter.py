@@ -67,6 +67,7 @@ def models(module_project: Any) -> None:
                 return dbt.ref("py_{file_format}").select("id")
             """,
         )
+    module_project.dbt("run", "--select", "cities")
 
 
 def test_python_models_on_delta_and_parquet__twice(module_project: Any) -> None:
@@ -97,6 +98,32 @@ def test_python_models_on_delta_and_parquet__twice(module_project: Any) -> None:
     assert project.sql("show tables like '*__dbt_tmp'") == []
 
 
+def test_python_model__error_in_a_worker(module_project: Any) -> None:
+    module_project.write(
+        "models/py_broken_udf.py",
+        """
+        import pyspark.sql.functions as F
+
+
+        def check(name):
+            raise ValueError(f"odd name {name}")
+
+
+        def model(dbt, session):
+            dbt.config(materialized="table")
+            return dbt.ref("cities").withColumn("x", F.udf(check)("name"))
+        """,
+    )
+    try:
+        error = module_project.dbt("run", "--select", "py_broken_udf", expect_pass=False).error
+    finally:
+        module_project.remove("models/py_broken_udf.py")
+    assert "ValueError: odd name " in error
+    assert "line 5, in check" in error
+    assert "site-packages" not in error and "py4j" not in error
+    assert len(error.splitlines()) < 12, error
+
+
 def test_python_model__error_has_only_the_users_lines(module_project: Any) -> None:
     module_project.write(
         "models/py_broken.py",
@@ -124,11 +151,27 @@ def test_python_model__error_has_only_the_users_lines(module_project: Any) -> No
 @pytest.mark.parametrize(
     ("sql", "said"),
     [
-        ("select raise_error('no extract for 2026-03-05') as x", "no extract for 2026-03-05"),
-        ("select nope from {{ ref('cities') }}", "[UNRESOLVED_COLUMN.WITH_SUGGESTION] A column, variable"),
+        (
+            "select cast(raise_error('no extract for 2026-03-05') as string) as x",
+            "no extract for 2026-03-05",
+        ),
+        (
+            "select if(id = 2, raise_error('bad row'), name) as x from {{ ref('cities') }}",
+            "bad row",
+        ),
+        (
+            "select nope from {{ ref('cities') }}",
+            "[UNRESOLVED_COLUMN.WITH_SUGGESTION] A column, variable",
+        ),
         ("selec 1", "[PARSE_SYNTAX_ERROR] Syntax error at or near"),
-        ("select * from csv.`/nowhere/at_all.csv`", "[PATH_NOT_FOUND] Path does not exist: file:/nowhere/at_all.csv."),
-        ("select assert_true(id > 5) as x from {{ ref('cities') }}", "'(id > 5)' is not true!"),
+        (
+            "select * from csv.`/nowhere/at_all.csv`",
+            "[PATH_NOT_FOUND] Path does not exist: file:/nowhere/at_all.csv",
+        ),
+        (
+            "select cast(assert_true(id > 5) as string) as x from {{ ref('cities') }}",
+            "'(id > 5)' is not true!",
+        ),
     ],
 )
 def test_sql_error__one_readable_message(

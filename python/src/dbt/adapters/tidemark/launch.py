@@ -14,6 +14,7 @@ from typing import Any
 from filelock import BaseFileLock, FileLock, Timeout
 from pyspark import SparkConf, SparkContext
 from pyspark.java_gateway import launch_gateway
+from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
 from dbt.adapters.tidemark.java import check_java
@@ -35,7 +36,9 @@ def tell(message: str) -> None:
 
 
 def quietly() -> None:
-    """Keep the warnings of PySpark and py4j off the console."""
+    """Keep the warnings of PySpark and py4j off the console, and PySpark's own copy of every SQL error."""
+    for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+        PySparkLogger.getLogger(name).disabled = True
     warnings.filterwarnings("ignore", module=r"pyspark(\..*)?")
     warnings.filterwarnings("ignore", module=r"py4j(\..*)?")
 

@@ -11,7 +11,7 @@ MAX_CHARACTERS = 3000
 
 _CONDITION = re.compile(r"\[(?P<name>[A-Z][A-Z0-9_]*(?:\.[A-Z0-9_]+)*)\] ?")
 _SQLSTATE = re.compile(r"[ .]*\s*SQLSTATE: [0-9A-Z]{5}\b")
-_POSITION = re.compile(r"[;,]?\s*[;(]?line (?P<line>\d+),? pos(?:ition)? (?P<position>\d+)\)?")
+_POSITION = re.compile(r"(?:;\s*|\s*\()line (\d+),? pos(?:ition)? (\d+)\)?;?\s*$")
 _CLASS_NAME = re.compile(r"^(?:[a-z][\w$]*\.)+[A-Z][\w$]*(?:Exception|Error|Throwable)[\w$]*: ?")
 _LOST_TASK = re.compile(r"Lost task [\d.]+ in stage [\d.]+ \(.*?\)(?: \(.*?\))?: ", re.DOTALL)
 _CUTS = (
@@ -24,6 +24,7 @@ _CUTS = (
     re.compile(r"\n+== SQL"),
     re.compile(r"\n+== DataFrame"),
 )
+_TRACEBACK = "Traceback (most recent call last):"
 _USER_RAISED = "USER_RAISED_EXCEPTION"
 
 
@@ -40,8 +41,9 @@ def clean_message(text: str) -> str:
         text = text[lost.end() :]
     while (stripped := _CLASS_NAME.sub("", text)) != text:
         text = stripped
+    if _TRACEBACK in text:
+        return _shorten(_own_frames(text))
     pointed = _pointed_at(text)
-    position = None
     for cut in _CUTS:
         found = cut.search(text)
         if found is not None:
@@ -49,16 +51,34 @@ def clean_message(text: str) -> str:
     condition = _CONDITION.match(text)
     if condition is not None and condition["name"] == _USER_RAISED:
         return _shorten(_SQLSTATE.sub("", text[condition.end() :]))
-    placed = re.search(r"(?:;\s*|\s*\()line (\d+),? pos(?:ition)? (\d+)\)?;?\s*$", text)
+    placed = _POSITION.search(text)
     if placed is not None:
-        position = (placed[1], placed[2])
         text = text[: placed.start()]
     text = _SQLSTATE.sub("", text).rstrip("; \n")
-    if position is not None:
-        text += f" (line {position[0]}, pos {position[1]})"
+    if placed is not None:
+        text += f" (line {placed[1]}, pos {placed[2]})"
     if pointed:
         text += f"\n{pointed}"
     return _shorten(text)
+
+
+def _own_frames(text: str) -> str:
+    """Return the traceback of a Python worker without the frames of PySpark and other libraries."""
+    lines = text[text.index(_TRACEBACK) :].splitlines()
+    kept = [lines[0]]
+    skipping = False
+    for line in lines[1:]:
+        if line.startswith(("\tat ", "Caused by: ")):
+            break
+        if line.startswith("  File "):
+            skipping = re.search(r"[/\\](?:pyspark|site-packages)[/\\]|<frozen ", line) is not None
+        elif not line.startswith("    "):
+            skipping = False
+        if line.strip() and not skipping:
+            kept.append(line)
+    if len(kept) > 1 and not kept[1].startswith("  File "):
+        del kept[0]
+    return "\n".join(kept)
 
 
 def _pointed_at(text: str) -> str:

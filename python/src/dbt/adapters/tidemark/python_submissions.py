@@ -19,6 +19,9 @@ from tidemark.errors import TidemarkError
 
 logger = AdapterLogger("Tidemark")
 
+# dbt's own first line after the user's file
+_DBT_PART = "# This part is user provided model code"
+
 
 class SessionPythonJobHelper(PythonJobHelper):
     """`submission_method: session`."""
@@ -47,6 +50,7 @@ class SessionSubmitter:
         self._name = name
         self._path = path
         self._settings = settings
+        self._own_lines = 0
 
     def submit(self, compiled_code: str) -> None:
         """Execute the code of a model.
@@ -62,7 +66,8 @@ class SessionSubmitter:
             session = get_session(self._settings)
             _activate(session)
             namespace["spark"] = session
-            code = compiled_code.lstrip()
+            code = compiled_code.strip()
+            self._own_lines = code.partition(_DBT_PART)[0].count("\n")
             # for tracebacks (the file itself may have changed since)
             linecache.cache[self._path] = (len(code), None, code.splitlines(keepends=True), self._path)
             exec(compile(code, self._path, "exec", dont_inherit=True), namespace)
@@ -81,7 +86,9 @@ class SessionSubmitter:
         if isinstance(error, SyntaxError):
             return "".join(traceback.format_exception_only(error)).rstrip()
         frames = [
-            frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == self._path
+            frame
+            for frame in traceback.extract_tb(error.__traceback__)
+            if frame.filename == self._path and (frame.lineno or 0) <= self._own_lines
         ]
         lines = []
         if frames:

@@ -1,0 +1,124 @@
+{#-
+    The one reader of a `materialized: cdc` model's configuration; every macro below it takes the dict this returns.
+    It reads a node, so that operations can read any entity's configuration from the graph.
+-#}
+{%- macro entity_config(node=none) -%}
+    {%- if not execute -%}{{ return({}) }}{%- endif -%}
+    {%- set node = node or model -%}
+    {%- set config = node['config'] -%}
+    {%- set errors = [] -%}
+    {%- set settings = tidemark._settings(config, tidemark._entity_settings(), errors) -%}
+
+    {%- set cfg = {
+        'entity': node['alias'],
+        'relation': node['schema'] ~ '.' ~ node['alias'],
+        'keys': tidemark._as_list(config.get('unique_key'), 'unique_key', errors),
+        'extract': settings.get('extract'),
+        'location': settings.get('location'),
+        'format': settings.get('format', 'csv'),
+        'options': settings.get('options', {}),
+        'ignore': tidemark._as_list(settings.get('ignore'), 'ignore', errors),
+        'sensitive': tidemark._as_list(settings.get('sensitive'), 'sensitive', errors),
+        'hash': settings.get('hash', 'md5'),
+        'stored_hashes': tidemark._as_bool(settings.get('stored_hashes', false), 'stored_hashes', errors),
+        'tag_unchanged': tidemark._as_bool(settings.get('tag_unchanged', false), 'tag_unchanged', errors),
+        'soft_delete': tidemark._as_bool(settings.get('soft_delete', false), 'soft_delete', errors),
+        'changed_columns': tidemark._as_bool(settings.get('changed_columns', true), 'changed_columns', errors),
+        'null_keys': settings.get('null_keys', 'reject'),
+        'on_reject': settings.get('on_reject', 'fail'),
+        'max_delete_fraction': settings.get('max_delete_fraction', 0.5),
+        'columns': tidemark._declared_columns(node),
+        'file_format': config.get('file_format') or 'delta',
+        'partition_by': tidemark._as_list(config.get('partition_by'), 'partition_by', errors),
+        'cluster_by': tidemark._as_list(config.get('liquid_clustered_by'), 'liquid_clustered_by', errors),
+        'location_root': config.get('location_root'),
+        'table_properties': config.get('tblproperties') or {},
+        'persist_docs': config.get('persist_docs') or {},
+        'description': node.get('description', ''),
+    } -%}
+
+    {%- if not cfg['keys'] -%}
+        {%- do errors.append('unique_key is required: name the columns that identify a row') -%}
+    {%- endif -%}
+    {%- do tidemark._one_of('extract', cfg['extract'], ['full', 'delta'], errors) -%}
+    {%- do tidemark._one_of('format', cfg['format'], ['csv', 'json', 'parquet'], errors) -%}
+    {%- do tidemark._one_of('hash', cfg['hash'], ['md5', 'sha256', 'xxhash64x2'], errors) -%}
+    {%- do tidemark._one_of('null_keys', cfg['null_keys'], ['reject', 'allow'], errors) -%}
+    {%- do tidemark._one_of('on_reject', cfg['on_reject'], ['fail', 'quarantine'], errors) -%}
+    {%- do tidemark._one_of('file_format', cfg['file_format'], ['delta', 'parquet'], errors) -%}
+    {%- do tidemark._check_entity_config(cfg, settings, errors) -%}
+
+    {%- do tidemark._raise_config_errors(cfg['entity'], errors) -%}
+    {{ return(cfg) }}
+{%- endmacro -%}
+
+
+{#- Every setting that may stand under meta.tidemark of a cdc model. -#}
+{%- macro _entity_settings() -%}
+    {{ return([
+        'extract', 'location', 'format', 'options', 'ignore', 'sensitive', 'hash', 'stored_hashes', 'tag_unchanged',
+        'soft_delete', 'changed_columns', 'null_keys', 'on_reject', 'max_delete_fraction',
+    ]) }}
+{%- endmacro -%}
+
+
+{#- The columns of the model's YAML, in its order: name, declared type (or none), not_null, description. -#}
+{%- macro _declared_columns(node) -%}
+    {%- set declared = [] -%}
+    {%- for column in node['columns'].values() -%}
+        {%- set kinds = [] -%}
+        {%- for constraint in column.get('constraints', []) -%}
+            {%- do kinds.append(constraint['type'] | string) -%}
+        {%- endfor -%}
+        {%- do declared.append({
+            'name': column['name'],
+            'data_type': column.get('data_type'),
+            'not_null': 'not_null' in kinds,
+            'description': column.get('description', ''),
+        }) -%}
+    {%- endfor -%}
+    {{ return(declared) }}
+{%- endmacro -%}
+
+
+{#- Rules that look at more than one setting. -#}
+{%- macro _check_entity_config(cfg, settings, errors) -%}
+    {%- set lower_keys = cfg['keys'] | map('lower') | list -%}
+    {%- for name in cfg['ignore'] -%}
+        {%- if name | lower in lower_keys -%}
+            {%- do errors.append('ignore names `' ~ name ~ '`, which is part of unique_key: a key is never ignored') -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- if lower_keys | unique | list | length != lower_keys | length -%}
+        {%- do errors.append('unique_key names a column twice: ' ~ cfg['keys'] | join(', ')) -%}
+    {%- endif -%}
+    {%- for column in cfg['columns'] if column['name'] | lower in tidemark.reserved_columns() -%}
+        {%- do errors.append('column `' ~ column['name'] ~ '` is reserved: rename it in the model') -%}
+    {%- endfor -%}
+    {%- if cfg['max_delete_fraction'] is not number or not 0 <= cfg['max_delete_fraction'] <= 1 -%}
+        {%- do errors.append('max_delete_fraction must be a number from 0 to 1, found: ' ~ cfg['max_delete_fraction']) -%}
+    {%- endif -%}
+    {%- if cfg['options'] is not mapping -%}
+        {%- do errors.append('options must be a mapping of Spark reader options, found: ' ~ cfg['options']) -%}
+    {%- endif -%}
+    {%- if cfg['location'] is none -%}
+        {%- for name in ['format', 'options'] if name in settings -%}
+            {%- do errors.append(name ~ ' says how location is read, but there is no location') -%}
+        {%- endfor -%}
+    {%- endif -%}
+    {%- if cfg['stored_hashes'] and cfg['sensitive'] -%}
+        {%- do errors.append('stored_hashes and sensitive conflict: hashes that come with the rows cannot be peppered') -%}
+    {%- endif -%}
+    {%- if cfg['partition_by'] and cfg['cluster_by'] -%}
+        {%- do errors.append('partition_by and liquid_clustered_by conflict: choose one') -%}
+    {%- endif -%}
+    {%- if cfg['file_format'] == 'parquet' and (cfg['partition_by'] or cfg['cluster_by']) -%}
+        {%- do errors.append(
+            'partition_by and liquid_clustered_by need file_format: delta. A Parquet table is swapped as a whole, '
+            ~ 'which the metastore cannot do atomically for a table with partitions'
+        ) -%}
+    {%- endif -%}
+    {%- for name in cfg['partition_by'] + cfg['cluster_by'] if name | lower in cfg['sensitive'] | map('lower') | list -%}
+        {%- do errors.append('`' ~ name ~ '` is sensitive and cannot lay out the current table') -%}
+    {%- endfor -%}
+{%- endmacro -%}

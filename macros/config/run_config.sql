@@ -1,0 +1,34 @@
+{#- What was asked of this run: date, permissions, flags. The one reader of the run's vars and flags. -#}
+{%- macro run_config() -%}
+    {{ return({
+        'business_date': tidemark._business_date(var('business_date', none)),
+        'allow_deletes': var('allow_deletes', false) | string | lower == 'true',
+        'full_refresh': should_full_refresh(),
+        'empty': flags.EMPTY | default(false, true),
+        'invocation_id': invocation_id,
+        'commits_schema': var('tidemark__schema', none) or target.schema,
+        'commits_format': var('tidemark__commits_format', 'delta'),
+        'sample_rows': var('tidemark__sample_rows', 5) | int,
+    }) }}
+{%- endmacro -%}
+
+
+{#- An ISO date string from a var that may have arrived as a date, a datetime or a string; none stays none. -#}
+{%- macro _business_date(value) -%}
+    {%- if value is none or value == '' -%}{{ return(none) }}{%- endif -%}
+    {%- set text = value | string -%}
+    {%- set parts = text.split('-') -%}
+    {%- set well_formed = text | length == 10 and parts | length == 3 and parts[0] | length == 4 and parts[1] | length == 2
+        and parts[0].isdigit() and parts[1].isdigit() and parts[2].isdigit() -%}
+    {%- if well_formed -%}
+        {%- set year, month, day = parts[0] | int, parts[1] | int, parts[2] | int -%}
+        {%- set leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0) -%}
+        {%- set days = [31, 29 if leap else 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] -%}
+        {%- if year >= 1 and 1 <= month <= 12 and 1 <= day <= days[month - 1] -%}
+            {{ return(text) }}
+        {%- endif -%}
+    {%- endif -%}
+    {%- do exceptions.raise_compiler_error(
+        "business_date must be a date such as 2026-03-04, found: '" ~ text ~ "'"
+    ) -%}
+{%- endmacro -%}

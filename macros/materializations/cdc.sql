@@ -1,0 +1,42 @@
+{#-
+    extract ─► staged ─► classified ─► log (one atomic commit: from here on the change is true) ─► current
+
+    Nothing is written before every check has passed. A run that died after the log's commit is finished by the next
+    run of the entity, one that died before it is rolled back; so a crash loses nothing and doubles nothing.
+-#}
+{% materialization cdc, adapter='spark', supported_languages=['sql'] %}
+
+    {%- set cfg = tidemark.entity_config() -%}
+    {%- set run = tidemark.run_config() -%}
+    {%- set relations = tidemark.side_relations(this.incorporate(type='table'), cfg['file_format']) -%}
+
+    {{ run_hooks(pre_hooks) }}
+
+    {%- set commits = tidemark.ensure_commits(run) -%}
+    {%- if cfg['file_format'] == 'parquet' -%}
+        {%- do relations.update({'root': tidemark.parquet_root(cfg, run, this)}) -%}
+    {%- endif -%}
+    {%- set state = tidemark.ready_state(cfg, run, relations, commits) -%}
+    {%- set plan = tidemark.stage(cfg, run, state, compiled_code) -%}
+
+    {%- if run['empty'] -%}
+        {%- do tidemark.prepare_tables(cfg, plan, state, relations) -%}
+        {%- call noop_statement('main', 'EMPTY') -%}{%- endcall -%}
+    {%- else -%}
+        {%- set load = tidemark.plan_load(cfg, run, state) -%}
+        {%- set figures = tidemark.classify(cfg, plan, run, state, relations, load) -%}
+        {%- do tidemark.check_rejects(cfg, plan, run, figures) -%}
+        {%- do tidemark.check_deletes(cfg, run, figures) -%}
+        {%- do tidemark.prepare_tables(cfg, plan, state, relations) -%}
+        {%- do tidemark.write_commit(cfg, plan, run, state, relations, commits, load, figures) -%}
+        {%- call noop_statement('main', tidemark.summary(figures)) -%}{%- endcall -%}
+    {%- endif -%}
+
+    {%- do tidemark.forget_run_views(this) -%}
+    {%- do apply_grants(this, config.get('grants'), should_revoke(load_cached_relation(this), full_refresh_mode=run['full_refresh'])) -%}
+
+    {{ run_hooks(post_hooks) }}
+
+    {{ return({'relations': [relations['current'], relations['log'], relations['history'].incorporate(type='view')]}) }}
+
+{% endmaterialization %}

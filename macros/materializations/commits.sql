@@ -1,0 +1,80 @@
+{#- Where commits are recorded: an append-only table of states, and the view that shows each commit's last state. -#}
+{%- macro commits_relations(run) -%}
+    {{ return({
+        'states': api.Relation.create(schema=run['commits_schema'], identifier='tidemark_commits__log'),
+        'view': api.Relation.create(schema=run['commits_schema'], identifier='tidemark_commits'),
+    }) }}
+{%- endmacro -%}
+
+
+{#- Make table and view of commits where they are missing. -#}
+{%- macro ensure_commits(run) -%}
+    {%- set commits = tidemark.commits_relations(run) -%}
+    {%- if not tidemark.relation_exists(commits['view']) -%}
+        {%- do run_query('create schema if not exists ' ~ run['commits_schema']) -%}
+        {%- set options = {'properties': {'delta.autoOptimize.autoCompact': 'true'} if run['commits_format'] == 'delta' else {}} -%}
+        {%- do tidemark.run_statements(tidemark.for_format(run['commits_format'], 'create_table')(
+            commits['states'], tidemark.commit_columns(), options
+        )) -%}
+        {%- do run_query(tidemark.commits_view_sql(commits['view'], commits['states'])) -%}
+    {%- endif -%}
+    {{ return(commits) }}
+{%- endmacro -%}
+
+
+{#- What is known of an entity: see entity_state_sql(). -#}
+{%- macro entity_state(commits, cfg_relation, run) -%}
+    {%- set row = tidemark.query_rows(
+        tidemark.entity_state_sql(commits['states'], cfg_relation, run['business_date'])
+    )[0] -%}
+    {{ return({
+        'last_id': row['last_id'],
+        'last_commit_id': row['last_commit_id'] or 0,
+        'recorded': fromjson(row['config']) if row['config'] else none,
+        'inflight': fromjson(row['inflight'] or '[]'),
+        'this_commit_id': row['this_commit_id'],
+        'previous_date': row['previous_date'] | string if row['previous_date'] else none,
+        'last_date': row['last_date'] | string if row['last_date'] else none,
+        'last_date_commit_id': row['last_date_commit_id'],
+        'later_loads': fromjson(row['later_loads'] or '[]'),
+    }) }}
+{%- endmacro -%}
+
+
+{#- A commit id: the moment as yyMMddHHmmssSSS (UTC), or one more than the last if the clock is behind it. -#}
+{%- macro next_commit_id(last_id) -%}
+    {%- set now = modules.datetime.datetime.now(modules.pytz.utc).strftime('%y%m%d%H%M%S%f')[:15] | int -%}
+    {{ return([now, (last_id or 0) + 1] | max) }}
+{%- endmacro -%}
+
+
+{#- Append a commit's state. `figures` are its numbers, by column name. -#}
+{%- macro record_commit(commits, commit, state, figures) -%}
+    {%- set values = {
+        'commit_id': commit['commit_id'],
+        'relation': tidemark.string_literal(commit['relation']),
+        'entity': tidemark.string_literal(commit['entity']),
+        'kind': tidemark.string_literal(commit['kind']),
+        'state': tidemark.string_literal(state),
+        'started_at': "'" ~ commit['started_at'] ~ "'",
+        'invocation_id': tidemark.string_literal(commit['invocation_id']),
+        'state_at': 'current_timestamp()',
+    } -%}
+    {%- if commit.get('business_date') -%}
+        {%- do values.update({'business_date': "'" ~ commit['business_date'] ~ "'"}) -%}
+    {%- endif -%}
+    {%- if commit.get('config') -%}
+        {%- set config_text = tojson(commit['config']) -%}
+        {%- do values.update({
+            'config': tidemark.string_literal(config_text),
+            'config_fingerprint': tidemark.string_literal(local_md5(config_text)),
+        }) -%}
+    {%- endif -%}
+    {%- if state != 'inflight' -%}
+        {%- do values.update({'completed_at': 'current_timestamp()'}) -%}
+    {%- endif -%}
+    {%- for name, number in figures.items() if number is not none -%}
+        {%- do values.update({name: number}) -%}
+    {%- endfor -%}
+    {%- do run_query(tidemark.append_commit_sql(commits['states'], values)) -%}
+{%- endmacro -%}

@@ -1,0 +1,125 @@
+{#-
+    Make the entity's tables and views where they are missing. A full refresh writes a new log beside the old one, so
+    that the old one stays until the new one is whole: see swap_logs().
+-#}
+{%- macro prepare_tables(cfg, plan, state, relations) -%}
+    {%- set make = tidemark.for_format(cfg['file_format'], 'create_table') -%}
+    {%- if state['first'] and state['has_log'] -%}
+        {%- for name in ['log_table', 'sensitive'] -%}
+            {%- do run_query('drop table if exists ' ~ tidemark.new_relation(relations[name])) -%}
+        {%- endfor -%}
+    {%- endif -%}
+    {%- set targets = tidemark.write_relations(state, relations) -%}
+    {%- if state['first'] -%}
+        {%- do run_query('create schema if not exists ' ~ this.include(identifier=false)) -%}
+        {%- do tidemark.run_statements(
+            tidemark.for_format(cfg['file_format'], 'create_log')(cfg, targets, tidemark.log_columns(plan))
+        ) -%}
+        {%- if plan['sensitive'] -%}
+            {%- do tidemark.run_statements(make(targets['sensitive'], tidemark.sensitive_columns(plan), {'side': true})) -%}
+        {%- endif -%}
+        {%- if cfg['extract'] == 'delta' -%}
+            {%- do tidemark.run_statements(make(targets['supplied'], tidemark.supplied_columns(), {'side': true})) -%}
+        {%- endif -%}
+        {%- do tidemark.run_statements(make(targets['rejects'], tidemark.rejects_columns(), {'side': true})) -%}
+        {%- if not state['has_log'] -%}
+            {%- do tidemark.make_current(cfg, plan, relations, {'rebuild': true}) -%}
+            {%- do tidemark.make_history_view(cfg, plan, relations) -%}
+        {%- endif -%}
+    {%- elif not state['has_current'] -%}
+        {%- do tidemark.rebuild_current(cfg, plan, state, relations) -%}
+    {%- endif -%}
+{%- endmacro -%}
+
+
+{#- The relation that a full refresh fills before it takes the name of the old one. -#}
+{%- macro new_relation(relation) -%}
+    {{ return(relation.incorporate(path={'identifier': relation.identifier ~ '__new'})) }}
+{%- endmacro -%}
+
+
+{#- Where a run writes: the entity's relations, with log and sensitive of a full refresh beside the old ones. -#}
+{%- macro write_relations(state, relations) -%}
+    {%- set targets = {} -%}
+    {%- do targets.update(relations) -%}
+    {%- if state['first'] and state['has_log'] -%}
+        {%- for name in ['log', 'log_table', 'sensitive'] -%}
+            {%- do targets.update({name: tidemark.new_relation(relations[name])}) -%}
+        {%- endfor -%}
+    {%- endif -%}
+    {{ return(targets) }}
+{%- endmacro -%}
+
+
+{#- The current table; a view or a table of somebody else's gives way only to a full refresh. -#}
+{%- macro make_current(cfg, plan, relations, load) -%}
+    {%- set existing = load_cached_relation(relations['current']) -%}
+    {%- if load['rebuild'] and existing is not none and tidemark.relation_exists(relations['current']) -%}
+        {%- do run_query('drop ' ~ ('view' if existing.is_view else 'table') ~ ' if exists ' ~ relations['current']) -%}
+    {%- endif -%}
+    {%- do tidemark.run_statements(tidemark.for_format(cfg['file_format'], 'create_table')(
+        relations['current'],
+        tidemark.current_columns(cfg, plan),
+        {
+            'partition_by': cfg['partition_by'],
+            'cluster_by': cfg['cluster_by'],
+            'location_root': cfg['location_root'],
+            'root': relations.get('root'),
+            'properties': cfg['table_properties'],
+            'description': cfg['description'] if cfg['persist_docs'].get('relation') else '',
+        },
+    )) -%}
+{%- endmacro -%}
+
+
+{#- Build current again from the log, as for a table that was dropped by hand or whose settings changed. -#}
+{%- macro rebuild_current(cfg, plan, state, relations) -%}
+    {%- do tidemark.make_current(cfg, plan, relations, {'rebuild': true}) -%}
+    {%- do tidemark.apply_to_current(cfg, plan, relations, {
+        'rebuild': true, 'last_date': state['last_date'], 'last_date_commit_id': state['last_date_commit_id'],
+        'commit_id': state['last_date_commit_id'], 'business_date': state['last_date'], 'forward': false,
+    }) -%}
+{%- endmacro -%}
+
+
+{#- The view of the log's rows in force, that is, of what changed on each business date. -#}
+{%- macro make_history_view(cfg, plan, relations) -%}
+    {%- do tidemark.run_statements(tidemark.for_format(cfg['file_format'], 'evolve_log')(relations, tidemark.log_columns(plan))) -%}
+    {%- do run_query(tidemark.history_view_sql(plan, relations)) -%}
+{%- endmacro -%}
+
+
+{#-
+    Bring the tables of an entity that has a log up to its plan: new columns are added, NULL in every row that is there;
+    types widen. A change of tag_unchanged or soft_delete builds current again.
+-#}
+{%- macro evolve_tables(cfg, plan, state, relations) -%}
+    {%- set added = plan['added'] -%}
+    {%- set widened = [] -%}
+    {%- for column in plan['columns'] if column['recorded_type'] and column['recorded_type'] != column['type'] -%}
+        {%- do widened.append(column) -%}
+    {%- endfor -%}
+    {%- if added or widened -%}
+        {%- for name in ['log_table', 'current', 'sensitive'] if name != 'sensitive' or plan['sensitive'] -%}
+            {%- set relation = relations[name] -%}
+            {%- set present = adapter.get_columns_in_relation(relation) | map(attribute='name') | map('lower') | list -%}
+            {%- set apart = name == 'sensitive' -%}
+            {%- set missing = [] -%}
+            {%- for column in added if column['sensitive'] == apart and column['name'] | lower not in present -%}
+                {%- do missing.append({'name': column['name'], 'type': column['type'], 'description': column['description']}) -%}
+            {%- endfor -%}
+            {%- if missing -%}
+                {%- do run_query('alter table ' ~ relation ~ ' add columns (' ~ tidemark.column_definitions_expr(missing) ~ ')') -%}
+            {%- endif -%}
+            {%- for column in widened if column['sensitive'] == apart -%}
+                {%- do run_query('alter table ' ~ relation ~ ' alter column ' ~ tidemark.quote_identifier(column['name']) ~ ' type ' ~ column['type']) -%}
+            {%- endfor -%}
+        {%- endfor -%}
+        {%- do tidemark.make_history_view(cfg, plan, relations) -%}
+    {%- endif -%}
+    {%- set retagged = cfg['tag_unchanged'] != state['recorded']['tag_unchanged'] or cfg['soft_delete'] != state['recorded']['soft_delete'] -%}
+    {%- if not state['has_current'] or retagged -%}
+        {%- do tidemark.rebuild_current(cfg, plan, state, relations) -%}
+        {%- do state.update({'has_current': true}) -%}
+    {%- endif -%}
+{%- endmacro -%}

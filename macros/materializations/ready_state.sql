@@ -1,0 +1,148 @@
+{#-
+    What is known of the entity once nothing is in flight: interrupted commits are finished or rolled back first, and
+    what lies where the entity's tables belong is checked.
+-#}
+{%- macro ready_state(cfg, run, relations, commits) -%}
+    {%- if run['business_date'] is none and not run['empty'] -%}
+        {%- do exceptions.raise_compiler_error(
+            cfg['entity'] ~ ': which business date? Give it with --vars \'{business_date: 2026-03-04}\''
+        ) -%}
+    {%- endif -%}
+    {%- set state = tidemark.entity_state(commits, cfg['relation'], run) -%}
+    {%- if state['inflight'] -%}
+        {%- for commit in state['inflight'] | sort(attribute='commit_id') -%}
+            {%- do tidemark.resolve_commit(cfg, run, relations, commits, commit, state) -%}
+        {%- endfor -%}
+        {%- set state = tidemark.entity_state(commits, cfg['relation'], run) -%}
+    {%- endif -%}
+
+    {%- set has_log = tidemark.relation_exists(relations['log']) -%}
+    {%- set existing = load_cached_relation(this) -%}
+    {%- set has_current = tidemark.relation_exists(relations['current']) -%}
+    {%- if not run['full_refresh'] -%}
+        {%- if state['recorded'] and not has_log -%}
+            {%- do exceptions.raise_compiler_error(
+                cfg['entity'] ~ ': the log ' ~ relations['log'] ~ ' is gone, but commits were made to it. '
+                ~ 'Restore the table, or start a new log with --full-refresh'
+            ) -%}
+        {%- elif has_log and not state['recorded'] -%}
+            {%- do exceptions.raise_compiler_error(
+                cfg['entity'] ~ ': there is a log ' ~ relations['log'] ~ ', but ' ~ commits['view']
+                ~ ' knows no commit of it. Restore that table, or start a new log with --full-refresh'
+            ) -%}
+        {%- elif has_current and not has_log -%}
+            {%- do exceptions.raise_compiler_error(
+                cfg['entity'] ~ ': ' ~ relations['current'] ~ ' is a '
+                ~ ('view' if existing is not none and existing.is_view else 'table')
+                ~ ' that Tidemark did not make. Drop or rename it, or replace it with --full-refresh'
+            ) -%}
+        {%- endif -%}
+    {%- endif -%}
+    {%- do state.update({
+        'has_log': has_log,
+        'has_current': has_current,
+        'current_is_view': existing is not none and existing.is_view,
+        'first': not state['recorded'] or run['full_refresh'],
+    }) -%}
+    {{ return(state) }}
+{%- endmacro -%}
+
+
+{#-
+    Finish or roll back a commit that a run left in flight. The log decides: if it has the commit, current follows;
+    if not, what was written beside it is taken away.
+-#}
+{%- macro resolve_commit(cfg, run, relations, commits, commit, state) -%}
+    {%- set recorded = fromjson(commit['config']) -%}
+    {%- set file_format = recorded['file_format'] -%}
+    {%- do commit.update({
+        'relation': cfg['relation'], 'entity': cfg['entity'], 'invocation_id': run['invocation_id'],
+    }) -%}
+    {%- set figures = tidemark.query_rows(
+        'select * from ' ~ commits['states'] ~ ' where relation = ' ~ tidemark.string_literal(cfg['relation'])
+        ~ ' and commit_id = ' ~ commit['commit_id'] ~ " and state = 'inflight' limit 1"
+    )[0] -%}
+    {%- do commit.update({'started_at': figures['started_at'] | string, 'config': recorded}) -%}
+    {%- set kept = {} -%}
+    {%- for name, value in figures.items() if name.startswith('rows_') or name.endswith('_before') -%}
+        {%- do kept.update({name: value}) -%}
+    {%- endfor -%}
+
+    {%- set new_log = tidemark.new_relation(relations['log_table']) -%}
+    {%- set landed = tidemark.has_commit(relations['log_table'], commit['commit_id']) -%}
+    {%- if commit['kind'] == 'full_refresh' -%}
+        {%- set landed = landed or kept['rows_logged'] == 0 or tidemark.has_commit(new_log, commit['commit_id']) -%}
+        {%- if landed -%}
+            {%- do tidemark.swap_logs(relations, commit['commit_id']) -%}
+        {%- endif -%}
+    {%- endif -%}
+
+    {%- if landed -%}
+        {%- set plan = tidemark.recorded_plan(recorded) -%}
+        {%- set latest = not state['last_date'] or commit['business_date'] >= state['last_date'] or commit['kind'] == 'full_refresh' -%}
+        {%- set load = {
+            'business_date': commit['business_date'],
+            'commit_id': commit['commit_id'],
+            'forward': false,
+            'rebuild': commit['kind'] == 'full_refresh' or not tidemark.relation_exists(relations['current']),
+            'last_date': commit['business_date'] if latest else state['last_date'],
+            'last_date_commit_id': commit['commit_id'] if latest else state['last_date_commit_id'],
+        } -%}
+        {%- set recorded_cfg = {} -%}
+        {%- do recorded_cfg.update(cfg) -%}
+        {%- for name in ['extract', 'tag_unchanged', 'soft_delete', 'file_format'] -%}
+            {%- do recorded_cfg.update({name: recorded[name]}) -%}
+        {%- endfor -%}
+        {%- if load['rebuild'] -%}
+            {%- do tidemark.make_current(recorded_cfg, plan, relations, load) -%}
+        {%- endif -%}
+        {%- do tidemark.make_history_view(recorded_cfg, plan, relations) -%}
+        {%- do tidemark.apply_to_current(recorded_cfg, plan, relations, load) -%}
+        {%- do tidemark.record_commit(commits, commit, 'completed', kept) -%}
+        {%- do log(cfg['entity'] ~ ': finished commit ' ~ commit['commit_id'] ~ ' (' ~ commit['business_date']
+            ~ '), which an earlier run had left after writing its log', info=true) -%}
+    {%- else -%}
+        {%- do tidemark.discard_side_rows(file_format, relations, commit['commit_id']) -%}
+        {%- do tidemark.record_commit(commits, commit, 'rolled_back', {}) -%}
+        {%- do log(cfg['entity'] ~ ': rolled back commit ' ~ commit['commit_id'] ~ ' (' ~ commit['business_date']
+            ~ '), which an earlier run had left before writing its log', info=true) -%}
+    {%- endif -%}
+{%- endmacro -%}
+
+
+{#- The part of a plan that applying a commit needs, from what the commit recorded. -#}
+{%- macro recorded_plan(recorded) -%}
+    {%- set columns = [] -%}
+    {%- for column in recorded['columns'] -%}
+        {%- do columns.append({
+            'name': column['name'], 'type': column['type'], 'sensitive': column['sensitive'],
+            'key': column['role'] == 'key', 'compared': column['role'] == 'compared', 'ignored': column['role'] == 'ignored',
+            'not_null': column.get('not_null', false), 'description': '',
+        }) -%}
+    {%- endfor -%}
+    {{ return({
+        'columns': columns,
+        'stored': columns | rejectattr('sensitive') | list,
+        'sensitive': columns | selectattr('sensitive') | list,
+        'compared': columns | selectattr('compared') | list,
+        'ignored': columns | selectattr('ignored') | list,
+    }) }}
+{%- endmacro -%}
+
+
+{#- Whether the log has rows or marks of a commit. Both kinds are rows of the slices where the format cannot update. -#}
+{%- macro has_commit(log_table, commit_id) -%}
+    {%- if not tidemark.relation_exists(log_table) -%}{{ return(false) }}{%- endif -%}
+    {%- set marks = ' or _superseded_by = ' ~ commit_id if not log_table.identifier.endswith(('log_slices', 'log_slices__new')) else '' -%}
+    {{ return(run_query(
+        'select 1 from ' ~ log_table ~ ' where _commit_id = ' ~ commit_id ~ marks ~ ' limit 1'
+    ) | length > 0) }}
+{%- endmacro -%}
+
+
+{#- Take away what a commit wrote beside the log before it failed. -#}
+{%- macro discard_side_rows(file_format, relations, commit_id) -%}
+    {%- for name in ['rejects', 'sensitive', 'supplied'] if tidemark.relation_exists(relations[name]) -%}
+        {%- do tidemark.run_statements(tidemark.for_format(file_format, 'discard_commit')(relations[name], commit_id)) -%}
+    {%- endfor -%}
+{%- endmacro -%}

@@ -1,0 +1,54 @@
+{#- Run statements in order; the last one's rows, if any. -#}
+{%- macro run_statements(statements, name='tidemark') -%}
+    {%- set result = namespace(rows=none) -%}
+    {%- for sql in statements -%}
+        {%- set result.rows = run_query(sql) -%}
+    {%- endfor -%}
+    {{ return(result.rows) }}
+{%- endmacro -%}
+
+
+{#- The rows of a query as dicts, names in lower case. -#}
+{%- macro query_rows(sql) -%}
+    {%- set rows = [] -%}
+    {%- for row in run_query(sql) -%}
+        {%- do rows.append(row.dict()) -%}
+    {%- endfor -%}
+    {{ return(rows) }}
+{%- endmacro -%}
+
+
+{#- Names and types of a query's columns, without running it. -#}
+{%- macro describe_query(sql) -%}
+    {%- set columns = [] -%}
+    {%- for row in run_query('describe query ' ~ sql) -%}
+        {%- do columns.append({'name': row[0], 'type': row[1]}) -%}
+    {%- endfor -%}
+    {{ return(columns) }}
+{%- endmacro -%}
+
+
+{#- Whether a relation exists, asked of the metastore, as tables made in this run may not be in dbt's cache. -#}
+{%- macro relation_exists(relation) -%}
+    {%- set found = run_query(
+        'show tables in ' ~ relation.include(identifier=false) ~ ' like ' ~ tidemark.string_literal(relation.identifier)
+    ) -%}
+    {{ return(found | length > 0) }}
+{%- endmacro -%}
+
+
+{#- The version of a table, or none where the format has none. -#}
+{%- macro table_version(file_format, relation) -%}
+    {%- if file_format != 'delta' -%}{{ return(none) }}{%- endif -%}
+    {{ return(run_query('describe history ' ~ relation ~ ' limit 1')[0][0]) }}
+{%- endmacro -%}
+
+
+{#- The folder under which a Parquet entity keeps the versions of its current table. -#}
+{%- macro parquet_root(cfg, run, current) -%}
+    {%- if cfg['location_root'] -%}{{ return(cfg['location_root']) }}{%- endif -%}
+    {%- do run_query('create schema if not exists ' ~ current.include(identifier=false)) -%}
+    {%- for row in run_query('describe schema ' ~ current.include(identifier=false)) if row[0] == 'Location' -%}
+        {{ return(row[1]) }}
+    {%- endfor -%}
+{%- endmacro -%}

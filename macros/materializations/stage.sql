@@ -1,0 +1,122 @@
+{#-
+    Make the run's staged rows: typed, hashed, with reject reasons, cached so that the extract is read once. Returns the
+    column plan; raises what a user can mend: a missing file, a column that is not there, a configuration that drifted.
+-#}
+{%- macro stage(cfg, run, state, compiled_sql) -%}
+    {%- do tidemark.forget_run_views(this) -%}
+    {%- if cfg['location'] -%}
+        {%- do tidemark.make_extract_view(cfg, run) -%}
+    {%- endif -%}
+    {%- set source_columns = tidemark.describe_query(compiled_sql) -%}
+    {%- set recorded = none if run['full_refresh'] else state['recorded'] -%}
+    {%- set plan = tidemark.column_plan(cfg, source_columns, tidemark.declared_types(cfg), recorded) -%}
+    {%- if plan['sensitive'] -%}
+        {%- do plan['recorded'].update({'pepper': tidemark.pepper_check(cfg)}) -%}
+    {%- endif -%}
+    {%- if recorded -%}
+        {%- set drift = tidemark.config_drift(cfg, plan, recorded) -%}
+        {%- if drift -%}
+            {%- do exceptions.raise_compiler_error(
+                cfg['entity'] ~ ': the configuration is not the one its log was made with; nothing was written\n  - '
+                ~ drift | join('\n  - ')
+                ~ '\nTake the change back, or start a new log with --full-refresh (the old one is kept), or, where only '
+                ~ 'hash, ignore or the compared columns changed, give the log its new hashes: '
+                ~ 'dbt run-operation rehash --args \'{entity: ' ~ cfg['entity'] ~ '}\''
+            ) -%}
+        {%- endif -%}
+    {%- endif -%}
+    {%- set staged = tidemark.run_view(this, 'staged') -%}
+    {%- do run_query('create or replace temporary view ' ~ staged ~ ' as\n' ~ tidemark.staged_rows_sql(cfg, plan, compiled_sql)) -%}
+    {%- if not run['empty'] -%}
+        {%- do run_query('cache lazy table ' ~ staged) -%}
+    {%- endif -%}
+    {{ return(plan) }}
+{%- endmacro -%}
+
+
+{#- Declared types in Spark's own spelling, by lower-case column name. -#}
+{%- macro declared_types(cfg) -%}
+    {%- set typed = cfg['columns'] | selectattr('data_type') | list -%}
+    {%- set types = {} -%}
+    {%- if typed -%}
+        {%- set terms = [] -%}
+        {%- for column in typed -%}
+            {%- do terms.append('cast(null as ' ~ column['data_type'] ~ ') as ' ~ tidemark.quote_identifier(column['name'])) -%}
+        {%- endfor -%}
+        {%- for column in tidemark.describe_query('select ' ~ terms | join(', ')) -%}
+            {%- do types.update({column['name'] | lower: column['type']}) -%}
+        {%- endfor -%}
+    {%- endif -%}
+    {{ return(types) }}
+{%- endmacro -%}
+
+
+{#- The view behind extract(), over the files of the run's business date. -#}
+{%- macro make_extract_view(cfg, run) -%}
+    {%- set path = tidemark.extract_path(cfg['location'], run['business_date']) -%}
+    {%- set names = cfg['columns'] | map(attribute='name') | list -%}
+    {%- if cfg['format'] == 'json' and not names -%}
+        {%- do exceptions.raise_compiler_error(
+            cfg['entity'] ~ ': format json needs the columns in the YAML, by the names they have in the file'
+        ) -%}
+    {%- endif -%}
+    {%- if adapter.type() == 'tidemark' -%}
+        {%- set files = adapter.list_files(path) -%}
+        {%- if not files and run['empty'] -%}
+            {{ return(tidemark.make_empty_extract_view(cfg)) }}
+        {%- elif not files -%}
+            {%- do exceptions.raise_compiler_error(
+                cfg['entity'] ~ ': no extract for business date ' ~ run['business_date'] ~ ': there is nothing at '
+                ~ path ~ ' (location in meta.tidemark). Put the file there, or give another business_date'
+            ) -%}
+        {%- endif -%}
+    {%- endif -%}
+    {%- if cfg['format'] == 'csv' -%}
+        {%- set options = tidemark.csv_options(cfg['options']) -%}
+        {%- if options['header'] | default('true') | string | lower == 'true' -%}
+            {%- set found = tidemark.describe_query(tidemark.csv_header_sql(cfg, path)) | map(attribute='name') | list -%}
+            {%- set names = found or names -%}
+        {%- elif not names -%}
+            {%- do exceptions.raise_compiler_error(
+                cfg['entity'] ~ ': a file without header needs the columns in the YAML, in the order of the file'
+            ) -%}
+        {%- endif -%}
+    {%- endif -%}
+    {%- do run_query(tidemark.extract_view_sql(cfg, tidemark.run_view(this, 'extract'), path, names)) -%}
+{%- endmacro -%}
+
+
+{#- For --empty without a file: no rows, with the columns of the YAML. -#}
+{%- macro make_empty_extract_view(cfg) -%}
+    {%- set terms = [] -%}
+    {%- for column in cfg['columns'] -%}
+        {%- do terms.append('cast(null as ' ~ (column['data_type'] or 'string') ~ ') as ' ~ tidemark.quote_identifier(column['name'])) -%}
+    {%- endfor -%}
+    {%- do run_query(
+        'create or replace temporary view ' ~ tidemark.run_view(this, 'extract') ~ ' as select ' ~ terms | join(', ') ~ ' where false'
+    ) -%}
+{%- endmacro -%}
+
+
+{#- The first digits of a digest of the pepper, by which a later run notices that it has another one; an error without pepper. -#}
+{%- macro pepper_check(cfg) -%}
+    {%- set row = tidemark.query_rows(
+        'select ' ~ tidemark.pepper_expr() ~ " = '' or " ~ tidemark.pepper_expr() ~ " like '$%env:%' as missing, "
+        ~ "substr(sha2(concat('tidemark pepper:', " ~ tidemark.pepper_expr() ~ '), 256), 1, 8) as digest'
+    )[0] -%}
+    {%- if row['missing'] -%}
+        {%- do exceptions.raise_compiler_error(
+            cfg['entity'] ~ ': sensitive columns need the environment variable TIDEMARK_PEPPER, a secret that stays the '
+            ~ 'same for the life of the tables (for example: export TIDEMARK_PEPPER=$(openssl rand -hex 32))'
+        ) -%}
+    {%- endif -%}
+    {{ return(row['digest']) }}
+{%- endmacro -%}
+
+
+{#- Drop the session's views and caches of this model's run, also those of a run that failed. -#}
+{%- macro forget_run_views(current) -%}
+    {%- for name in ['revised', 'changed', 'classified', 'staged', 'existing', 'extract'] -%}
+        {%- do run_query('drop view if exists ' ~ tidemark.run_view(current, name)) -%}
+    {%- endfor -%}
+{%- endmacro -%}

@@ -1,0 +1,186 @@
+{#- Write a run: what goes beside the log first, then the log in one atomic commit, then current. -#}
+{%- macro write_commit(cfg, plan, run, state, relations, commits, load, figures) -%}
+    {%- set targets = tidemark.write_relations(state, relations) -%}
+    {%- set staged = tidemark.run_view(this, 'staged') -%}
+    {%- set classified = tidemark.run_view(this, 'classified') -%}
+    {%- set commit = {
+        'commit_id': load['commit_id'],
+        'relation': cfg['relation'],
+        'entity': cfg['entity'],
+        'kind': load['kind'],
+        'business_date': load['business_date'],
+        'started_at': modules.datetime.datetime.now(modules.pytz.utc).strftime('%Y-%m-%d %H:%M:%S.%f'),
+        'invocation_id': run['invocation_id'],
+        'config': plan['recorded'],
+    } -%}
+    {%- set rows = tidemark.rows_to_log(cfg, plan, targets, load, figures) -%}
+
+    {%- set same_observation = load['this_commit_id'] is not none and not figures['rows_logged'] and not figures['rows_superseded']
+        and tidemark.observed_the_same(cfg, plan, relations, load, staged, classified) -%}
+    {%- set numbers = {} -%}
+    {%- for name, value in figures.items() if name.startswith('rows_') -%}
+        {%- do numbers.update({name: value}) -%}
+    {%- endfor -%}
+    {%- if same_observation -%}
+        {%- do commit.update({'kind': 'repeat'}) -%}
+        {%- do tidemark.record_commit(commits, commit, 'completed', numbers) -%}
+        {{ return(none) }}
+    {%- endif -%}
+
+    {%- do numbers.update({
+        'log_version_before': tidemark.table_version(cfg['file_format'], targets['log']),
+        'current_version_before': tidemark.table_version(cfg['file_format'], relations['current']) if load['kind'] == 'load' else none,
+    }) -%}
+    {%- do tidemark.record_commit(commits, commit, 'inflight', numbers) -%}
+    {%- do tidemark.write_side_rows(cfg, plan, targets, load, figures, rows, staged, classified) -%}
+    {%- if figures['rows_logged'] or figures['rows_superseded'] -%}
+        {%- do tidemark.append_to_log(cfg, plan, targets, load, figures, rows) -%}
+    {%- endif -%}
+    {%- if load['kind'] == 'full_refresh' -%}
+        {%- do tidemark.swap_logs(relations, load['commit_id']) -%}
+        {%- do load.update({'rebuild': true}) -%}
+        {%- do tidemark.make_current(cfg, plan, relations, load) -%}
+        {%- do tidemark.make_history_view(cfg, plan, relations) -%}
+    {%- endif -%}
+    {%- do tidemark.apply_to_current(cfg, plan, relations, load, figures) -%}
+    {%- do numbers.update({
+        'log_version_after': tidemark.table_version(cfg['file_format'], relations['log']),
+        'current_version_after': tidemark.table_version(cfg['file_format'], relations['current']),
+    }) -%}
+    {%- do tidemark.record_commit(commits, commit, 'completed', numbers) -%}
+{%- endmacro -%}
+
+
+{#-
+    The view of rows that the commit puts into the log, and their numbers. A date after all others only appends; any
+    other may supersede, which needs the log and is worked out once and cached.
+-#}
+{%- macro rows_to_log(cfg, plan, relations, load, figures) -%}
+    {%- set changed = tidemark.run_view(this, 'changed') -%}
+    {%- do run_query('create or replace temporary view ' ~ changed ~ ' as\n' ~ tidemark.changed_rows_sql(
+        cfg, plan, tidemark.run_view(this, 'staged'), tidemark.run_view(this, 'classified'),
+        tidemark.run_view(this, 'existing'), load['business_date']
+    )) -%}
+    {%- if load['forward'] -%}
+        {%- if plan['sensitive'] -%}
+            {%- do run_query('cache lazy table ' ~ changed) -%}
+        {%- endif -%}
+        {%- do figures.update({
+            'rows_logged': figures['rows_inserted'] + figures['rows_updated'] + figures['rows_deleted'],
+            'rows_superseded': 0,
+        }) -%}
+        {{ return(changed) }}
+    {%- endif -%}
+    {%- do run_query('cache lazy table ' ~ changed) -%}
+    {%- set revised = tidemark.run_view(this, 'revised') -%}
+    {%- do run_query('create or replace temporary view ' ~ revised ~ ' as\n' ~ tidemark.revised_rows_sql(
+        cfg, plan, relations, changed, load
+    )) -%}
+    {%- do run_query('cache lazy table ' ~ revised) -%}
+    {%- set counts = run_query('select count_if(_supersedes is null), count_if(_supersedes is not null) from ' ~ revised)[0] -%}
+    {%- do figures.update({'rows_logged': counts[0] | int, 'rows_superseded': counts[1] | int}) -%}
+    {{ return(revised) }}
+{%- endmacro -%}
+
+
+{#- Whether a date that was loaded before came again with nothing new, also not in what it supplied or rejected. -#}
+{%- macro observed_the_same(cfg, plan, relations, load, staged, classified) -%}
+    {%- set now = tidemark.rejected_rows_sql(plan, staged, classified) -%}
+    {%- set before = 'select _reject_reason, _key_hash, _raw_payload from ' ~ relations['rejects'] ~ ' where '
+        ~ tidemark._loads_expr([{'business_date': load['business_date'], 'commit_id': load['this_commit_id']}]) -%}
+    {%- set checks = [tidemark.differs_sql(now, before)] -%}
+    {%- if cfg['extract'] == 'delta' -%}
+        {%- set now = tidemark.supplied_keys_sql(classified) -%}
+        {%- set before = 'select _key_hash from ' ~ relations['supplied'] ~ ' where '
+            ~ tidemark._loads_expr([{'business_date': load['business_date'], 'commit_id': load['this_commit_id']}]) -%}
+        {%- do checks.append(tidemark.differs_sql(now, before)) -%}
+    {%- endif -%}
+    {%- for check in checks -%}
+        {%- if run_query(check) | length > 0 -%}{{ return(false) }}{%- endif -%}
+    {%- endfor -%}
+    {{ return(true) }}
+{%- endmacro -%}
+
+
+{#- Rejects, supplied keys and sensitive values: they count once the log has the commit. -#}
+{%- macro write_side_rows(cfg, plan, relations, load, figures, rows, staged, classified) -%}
+    {%- set stamp = "date'" ~ load['business_date'] ~ "' as _business_date, " ~ load['commit_id'] ~ ' as _commit_id' -%}
+    {%- if figures['rows_rejected'] -%}
+        {%- do run_query(tidemark.insert_sql(relations['rejects'], tidemark.rejects_columns(),
+            'select *, ' ~ stamp ~ ' from (' ~ tidemark.rejected_rows_sql(plan, staged, classified) ~ ')')) -%}
+    {%- endif -%}
+    {%- if cfg['extract'] == 'delta' -%}
+        {%- do run_query(tidemark.insert_sql(relations['supplied'], tidemark.supplied_columns(),
+            'select *, ' ~ stamp ~ ' from (' ~ tidemark.supplied_keys_sql(classified) ~ ')')) -%}
+    {%- endif -%}
+    {%- if plan['sensitive'] and figures['rows_logged'] -%}
+        {%- set rows_sql = 'select *, ' ~ load['commit_id'] ~ ' as _commit_id from ' ~ rows
+            ~ ('' if load['forward'] else ' where _supersedes is null') -%}
+        {%- do run_query(tidemark.insert_sql(relations['sensitive'], tidemark.sensitive_columns(plan), rows_sql)) -%}
+    {%- endif -%}
+{%- endmacro -%}
+
+
+{#- The commit point. -#}
+{%- macro append_to_log(cfg, plan, relations, load, figures, rows) -%}
+    {%- set names = plan['stored'] | map(attribute='name') | list
+        + ['_key_hash', '_row_hash', '_operation', '_business_date', '_eff_start_date', '_changed_columns'] -%}
+    {%- set result = tidemark.run_statements(
+        tidemark.for_format(cfg['file_format'], 'append_to_log')(relations, names, rows, load)
+    ) -%}
+    {%- if cfg['file_format'] == 'delta' -%}
+        {%- set written = result[0][0] | int -%}
+        {%- set expected = figures['rows_logged'] + figures['rows_superseded'] -%}
+        {%- if written == 0 -%}
+            {%- do exceptions.raise_compiler_error(
+                cfg['entity'] ~ ': another run has written to ' ~ relations['log'] ~ ' since this one began, so this one '
+                ~ 'wrote nothing. Run it again'
+            ) -%}
+        {%- elif written != expected -%}
+            {%- do exceptions.raise_compiler_error(
+                cfg['entity'] ~ ': ' ~ expected ~ ' log rows were counted but ' ~ written ~ ' were written; the extract '
+                ~ 'changed while it was read. Run the date again: that corrects the log'
+            ) -%}
+        {%- endif -%}
+    {%- endif -%}
+{%- endmacro -%}
+
+
+{#-
+    Current follows the log: by MERGE of the rows that changed, or as a whole where every row gets a new tag, where the
+    format cannot merge, and where current is built again.
+-#}
+{%- macro apply_to_current(cfg, plan, relations, load, figures=none) -%}
+    {%- set nothing_logged = figures is not none and not figures['rows_logged'] and not figures['rows_superseded'] -%}
+    {%- do load.update({'version': tidemark.next_commit_id(0)}) -%}
+    {%- set all_tagged = cfg['tag_unchanged'] and load['business_date'] == load['last_date'] -%}
+    {%- if load['rebuild'] -%}
+        {%- set rows = tidemark.current_rows_sql(cfg, plan, relations, tidemark.latest_rows_sql(plan, relations), none, load) -%}
+        {%- do tidemark.run_statements(tidemark.for_format(cfg['file_format'], 'overwrite_current')(plan, relations, rows, load)) -%}
+    {%- elif all_tagged or (cfg['file_format'] == 'parquet' and not nothing_logged) -%}
+        {%- set rows = tidemark.current_rows_sql(
+            cfg, plan, relations, tidemark.touched_rows_sql(plan, relations, load), relations['current'], load
+        ) -%}
+        {%- do tidemark.run_statements(tidemark.for_format(cfg['file_format'], 'overwrite_current')(plan, relations, rows, load)) -%}
+    {%- elif not nothing_logged -%}
+        {%- do tidemark.run_statements(tidemark.for_format(cfg['file_format'], 'merge_into_current')(cfg, plan, relations, load)) -%}
+    {%- endif -%}
+{%- endmacro -%}
+
+
+{#-
+    Put the new log of a full refresh in the place of the old one, which is kept as `<log>_<commit>`; the same for the
+    sensitive values. Each step is skipped when done, so that an interrupted swap is finished by calling it again.
+-#}
+{%- macro swap_logs(relations, commit_id) -%}
+    {%- for name in ['sensitive', 'log_table'] -%}
+        {%- set new = tidemark.new_relation(relations[name]) -%}
+        {%- set old = relations[name].incorporate(path={'identifier': relations[name].identifier ~ '_' ~ commit_id}) -%}
+        {%- if tidemark.relation_exists(new) -%}
+            {%- if tidemark.relation_exists(relations[name]) and not tidemark.relation_exists(old) -%}
+                {%- do run_query('alter table ' ~ relations[name] ~ ' rename to ' ~ old) -%}
+            {%- endif -%}
+            {%- do run_query('alter table ' ~ new ~ ' rename to ' ~ relations[name]) -%}
+        {%- endif -%}
+    {%- endfor -%}
+{%- endmacro -%}

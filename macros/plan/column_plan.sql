@@ -1,0 +1,142 @@
+{#-
+    Decide what becomes of every column: its name and type, whether it is a key, compared, ignored or kept apart.
+    `source_columns` is what the model's SQL yields, `types` the declared types in Spark's spelling, `recorded` what
+    the entity's last commit was made with (none on a first run).
+
+    The recorded names and their order win over the YAML's, so that reordering the YAML or changing the case of a name
+    changes no hash; new columns come last, where a NULL leaves every hash as it was.
+-#}
+{%- macro column_plan(cfg, source_columns, types, recorded) -%}
+    {%- set errors = [] -%}
+    {%- set recorded_columns = recorded['columns'] if recorded else [] -%}
+    {%- set arrived = {} -%}
+    {%- set supplied = {} -%}
+    {%- for column in source_columns -%}
+        {%- set lower = column['name'] | lower -%}
+        {%- if lower in tidemark.reserved_columns() -%}
+            {%- do supplied.update({lower: column['type']}) -%}
+        {%- elif lower in arrived -%}
+            {%- do errors.append('the model yields column `' ~ column['name'] ~ '` twice (names differ at most in case)') -%}
+        {%- else -%}
+            {%- do arrived.update({lower: column}) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- do tidemark._check_supplied_columns(cfg, supplied, errors) -%}
+
+    {%- set declared = {} -%}
+    {%- for column in cfg['columns'] -%}
+        {%- do declared.update({column['name'] | lower: column}) -%}
+        {%- if column['name'] | lower not in arrived -%}
+            {%- do errors.append(
+                'column `' ~ column['name'] ~ '` of the YAML is not in the extract'
+                ~ tidemark._did_you_mean(column['name'], arrived.keys() | list)
+            ) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- for setting in ['keys', 'ignore', 'sensitive'] -%}
+        {%- for name in cfg[setting] if name | lower not in arrived -%}
+            {%- if not (setting == 'ignore' and name | lower in recorded_columns | map(attribute='name') | map('lower') | list) -%}
+                {%- do errors.append(
+                    ('unique_key' if setting == 'keys' else setting) ~ ' names column `' ~ name ~ '`, which is not in the extract'
+                    ~ tidemark._did_you_mean(name, arrived.keys() | list)
+                ) -%}
+            {%- endif -%}
+        {%- endfor -%}
+    {%- endfor -%}
+
+    {%- set keys = cfg['keys'] | map('lower') | list -%}
+    {%- set ignored = cfg['ignore'] | map('lower') | list -%}
+    {%- set sensitive = cfg['sensitive'] | map('lower') | list -%}
+
+    {#- Recorded columns in their order, then new ones: of the YAML first, then as the extract has them. -#}
+    {%- set names = recorded_columns | map(attribute='name') | list -%}
+    {%- set seen = names | map('lower') | list -%}
+    {%- for name in cfg['columns'] | map(attribute='name') | list + arrived.values() | map(attribute='name') | list -%}
+        {%- if name | lower not in seen and name | lower in arrived -%}
+            {%- do names.append(name) -%}
+            {%- do seen.append(name | lower) -%}
+        {%- endif -%}
+    {%- endfor -%}
+
+    {%- set columns = [] -%}
+    {%- for name in names -%}
+        {%- set lower = name | lower -%}
+        {%- set source = arrived.get(lower) -%}
+        {%- set known = recorded_columns | selectattr('name', 'equalto', name) | first | default(none) -%}
+        {%- set declaration = declared.get(lower, {}) -%}
+        {%- set source_type = source['type'] if source else none -%}
+        {%- set wanted = types.get(lower) or (known['type'] if known and not declaration.get('data_type') and not source else source_type) -%}
+        {%- do columns.append({
+            'name': name,
+            'source_name': source['name'] if source else none,
+            'source_type': source_type,
+            'type': wanted or known['type'],
+            'recorded_type': known['type'] if known else none,
+            'key': lower in keys,
+            'compared': lower not in keys and lower not in ignored,
+            'ignored': lower in ignored,
+            'sensitive': lower in sensitive,
+            'not_null': declaration.get('not_null', false) or (lower in keys and cfg['null_keys'] == 'reject'),
+            'description': declaration.get('description', ''),
+        }) -%}
+    {%- endfor -%}
+
+    {%- do tidemark._raise_config_errors(cfg['entity'], errors) -%}
+
+    {%- set key_columns = [] -%}
+    {%- for key in keys -%}
+        {%- for column in columns if column['name'] | lower == key -%}
+            {%- do key_columns.append(column) -%}
+        {%- endfor -%}
+    {%- endfor -%}
+    {{ return({
+        'columns': columns,
+        'keys': key_columns,
+        'compared': columns | selectattr('compared') | list,
+        'ignored': columns | selectattr('ignored') | list,
+        'stored': columns | rejectattr('sensitive') | list,
+        'sensitive': columns | selectattr('sensitive') | list,
+        'supplied': supplied.keys() | list,
+        'added': columns | selectattr('recorded_type', 'none') | list if recorded else [],
+        'recorded': {
+            'recipe': tidemark.hash_recipe_version(),
+            'extract': cfg['extract'],
+            'hash': cfg['hash'],
+            'stored_hashes': cfg['stored_hashes'],
+            'keys': key_columns | map(attribute='name') | list,
+            'tag_unchanged': cfg['tag_unchanged'],
+            'soft_delete': cfg['soft_delete'],
+            'file_format': cfg['file_format'],
+            'columns': tidemark._recorded_columns(columns),
+        },
+    }) }}
+{%- endmacro -%}
+
+
+{#- The part of a column that later runs are held to. -#}
+{%- macro _recorded_columns(columns) -%}
+    {%- set recorded = [] -%}
+    {%- for column in columns -%}
+        {%- set role = 'key' if column['key'] else 'ignored' if column['ignored'] else 'compared' -%}
+        {%- do recorded.append(
+            {'name': column['name'], 'type': column['type'], 'role': role, 'sensitive': column['sensitive']}
+        ) -%}
+    {%- endfor -%}
+    {{ return(recorded) }}
+{%- endmacro -%}
+
+
+{#- A reserved column may only come from a model that is set to supply it. -#}
+{%- macro _check_supplied_columns(cfg, supplied, errors) -%}
+    {%- set allowed = ['_unreadable'] -%}
+    {%- if cfg['stored_hashes'] -%}
+        {%- set allowed = ['_unreadable', '_key_hash', '_row_hash', '_reject_reason', '_raw_payload'] -%}
+        {%- for name in ['_key_hash', '_row_hash'] if name not in supplied -%}
+            {%- do errors.append('stored_hashes is true, but the model does not yield `' ~ name ~ '`') -%}
+        {%- endfor -%}
+    {%- endif -%}
+    {%- for name in supplied if name not in allowed -%}
+        {%- set hint = '; set stored_hashes: true if the model computes it' if name in ['_key_hash', '_row_hash'] else '' -%}
+        {%- do errors.append('column `' ~ name ~ '` of the extract is reserved: rename it in the model' ~ hint) -%}
+    {%- endfor -%}
+{%- endmacro -%}

@@ -1,0 +1,43 @@
+{#-
+    What cannot change on an entity that has a log, compared with what its last commit recorded: a list of sentences,
+    each saying what changed and what to do. Nothing is written when the list is not empty.
+-#}
+{%- macro config_drift(cfg, plan, recorded) -%}
+    {%- set drift = [] -%}
+    {%- set now = plan['recorded'] -%}
+    {%- for name, label in [('keys', 'unique_key'), ('extract', 'extract'), ('hash', 'hash'), ('recipe', 'the hash recipe'),
+                            ('stored_hashes', 'stored_hashes'), ('file_format', 'file_format')] -%}
+        {%- if now[name] | string | lower != recorded[name] | string | lower -%}
+            {%- do drift.append(label ~ ' was ' ~ tidemark._shown(recorded[name]) ~ ' and is now ' ~ tidemark._shown(now[name])) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- if now.get('pepper') and recorded.get('pepper') and now['pepper'] != recorded['pepper'] -%}
+        {%- do drift.append('the pepper (TIDEMARK_PEPPER) is not the one that the stored hashes were made with') -%}
+    {%- endif -%}
+    {%- for column in plan['columns'] -%}
+        {%- set known = recorded['columns'] | selectattr('name', 'equalto', column['name']) | first | default(none) -%}
+        {%- if known is not none -%}
+            {%- set role = 'key' if column['key'] else 'ignored' if column['ignored'] else 'compared' -%}
+            {%- if column['source_type'] is none and role == 'compared' -%}
+                {%- do drift.append('compared column `' ~ column['name'] ~ '` is no longer in the extract '
+                    ~ '(yield `cast(null as ' ~ known['type'] ~ ')` for it, if NULL is now its value)') -%}
+            {%- endif -%}
+            {%- if role != known['role'] and 'key' not in [role, known['role']] -%}
+                {%- do drift.append('column `' ~ column['name'] ~ '` was ' ~ known['role'] ~ ' and is now ' ~ role) -%}
+            {%- endif -%}
+            {%- if column['sensitive'] != known['sensitive'] -%}
+                {%- do drift.append('column `' ~ column['name'] ~ '` was ' ~ ('' if known['sensitive'] else 'not ')
+                    ~ 'sensitive and is now ' ~ ('' if column['sensitive'] else 'not ') ~ 'sensitive') -%}
+            {%- endif -%}
+            {%- if column['type'] != known['type'] and not tidemark.is_widening(known['type'], column['type'], cfg['file_format']) -%}
+                {%- do drift.append('column `' ~ column['name'] ~ '` was ' ~ known['type'] ~ ' and is now ' ~ column['type']) -%}
+            {%- endif -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return(drift) }}
+{%- endmacro -%}
+
+
+{%- macro _shown(value) -%}
+    {{ return(value | join(', ') if value is sequence and value is not string else value | string) }}
+{%- endmacro -%}

@@ -1,0 +1,120 @@
+{#- The columns of `tidemark_commits`, in order. -#}
+{%- macro commit_columns() -%}
+    {{ return([
+        {'name': 'commit_id', 'type': 'bigint', 'description': 'Rises with the commits of an entity; the UTC moment it began as yyMMddHHmmssSSS'},
+        {'name': 'relation', 'type': 'string', 'description': 'schema.name of the entity'},
+        {'name': 'entity', 'type': 'string', 'description': 'Name of the entity'},
+        {'name': 'kind', 'type': 'string', 'description': 'load, repeat (a date loaded again with nothing new), full_refresh, rehash, scd2'},
+        {'name': 'business_date', 'type': 'date', 'description': 'The business date loaded'},
+        {'name': 'state', 'type': 'string', 'description': 'inflight, completed, rolled_back'},
+        {'name': 'started_at', 'type': 'timestamp', 'description': 'When the run of this entity began'},
+        {'name': 'completed_at', 'type': 'timestamp', 'description': 'When it was completed or rolled back'},
+        {'name': 'rows_read', 'type': 'bigint', 'description': 'Rows of the extract = applied keys + rejected + exact duplicates'},
+        {'name': 'rows_inserted', 'type': 'bigint', 'description': 'Keys that are new'},
+        {'name': 'rows_updated', 'type': 'bigint', 'description': 'Keys whose compared columns changed'},
+        {'name': 'rows_deleted', 'type': 'bigint', 'description': 'Keys gone from a full extract'},
+        {'name': 'rows_unchanged', 'type': 'bigint', 'description': 'Keys that came unchanged'},
+        {'name': 'rows_not_supplied', 'type': 'bigint', 'description': 'Keys that a delta did not supply'},
+        {'name': 'rows_rejected', 'type': 'bigint', 'description': 'Rows of the extract that were rejected'},
+        {'name': 'rows_duplicate', 'type': 'bigint', 'description': 'Exact duplicates left out'},
+        {'name': 'rows_logged', 'type': 'bigint', 'description': 'Rows appended to the log'},
+        {'name': 'rows_superseded', 'type': 'bigint', 'description': 'Log rows that this commit superseded'},
+        {'name': 'log_version_before', 'type': 'bigint', 'description': 'Version of the log table before, where the format has versions'},
+        {'name': 'log_version_after', 'type': 'bigint', 'description': 'Version of the log table after'},
+        {'name': 'current_version_before', 'type': 'bigint', 'description': 'Version of the current table before'},
+        {'name': 'current_version_after', 'type': 'bigint', 'description': 'Version of the current table after'},
+        {'name': 'source_commit_id', 'type': 'bigint', 'description': 'How far a derived table has read its entity (scd2)'},
+        {'name': 'config_fingerprint', 'type': 'string', 'description': 'md5 of config'},
+        {'name': 'config', 'type': 'string', 'description': 'What later runs are held to, as JSON'},
+        {'name': 'invocation_id', 'type': 'string', 'description': 'dbt invocation'},
+        {'name': 'state_at', 'type': 'timestamp', 'description': 'When this state was recorded'},
+    ]) }}
+{%- endmacro -%}
+
+
+{#- One row per commit, its last state, over the append-only table of states. -#}
+{%- macro commits_view_sql(view, states) -%}
+create or replace view {{ view }} as
+select
+    {{ tidemark.column_list_expr(tidemark.commit_columns() | map(attribute='name')) }}
+from ({{ tidemark.last_states_sql(states) }})
+where _rank = 1
+{%- endmacro -%}
+
+
+{#- States of commits with `_rank` 1 for the last of each commit. -#}
+{%- macro last_states_sql(states) -%}
+    select
+        *,
+        row_number() over (
+            partition by relation, commit_id
+            order by state_at desc nulls last, state = 'inflight' asc nulls last
+        ) as _rank
+    from {{ states }}
+{%- endmacro -%}
+
+
+{#- Append one state of a commit. `values` maps column names to SQL expressions; what is not named is NULL. -#}
+{%- macro append_commit_sql(states, values) -%}
+{%- set names, expressions = [], [] -%}
+{%- for column in tidemark.commit_columns() if column['name'] in values -%}
+    {%- do names.append(column['name']) -%}
+    {%- do expressions.append('cast(' ~ values[column['name']] ~ ' as ' ~ column['type'] ~ ')') -%}
+{%- endfor -%}
+insert into {{ states }} (
+    {{ tidemark.column_list_expr(names) }}
+)
+select
+    {{ expressions | join(',\n    ') }}
+{%- endmacro -%}
+
+
+{#-
+    All that a run needs to know of an entity's commits, as one row: the last ids, the configuration they were made
+    with, what is in flight, and the loaded dates around `business_date`.
+-#}
+{%- macro entity_state_sql(states, relation, business_date) -%}
+{%- set this_date = "date'" ~ business_date ~ "'" if business_date else 'cast(null as date)' -%}
+with commits as (
+    select *
+    from (
+    {{ tidemark.last_states_sql(states) }}
+        where relation = {{ tidemark.string_literal(relation) }}
+    )
+    where _rank = 1
+),
+
+log_start as (
+    select coalesce(max(commit_id), 0) as commit_id
+    from commits
+    where kind = 'full_refresh' and state = 'completed'
+),
+
+loads as (
+    select
+        commits.business_date,
+        max(commits.commit_id) as commit_id
+    from commits
+    inner join log_start on commits.commit_id >= log_start.commit_id
+    where commits.state = 'completed' and commits.kind in ('load', 'full_refresh')
+    group by commits.business_date
+)
+
+select
+    (select max(commit_id) from commits) as last_id,
+    (select coalesce(max(commit_id), 0) from commits where state = 'completed') as last_commit_id,
+    (select max_by(config, commit_id) from commits where state = 'completed' and config is not null) as config,
+    (
+        select to_json(collect_list(struct(commit_id, kind, business_date, config)))
+        from commits
+        where state = 'inflight'
+    ) as inflight,
+    max_by(commit_id, business_date) filter (where business_date = {{ this_date }}) as this_commit_id,
+    max(business_date) filter (where business_date < {{ this_date }}) as previous_date,
+    max(business_date) as last_date,
+    max_by(commit_id, business_date) as last_date_commit_id,
+    to_json(sort_array(
+        collect_list(struct(business_date, commit_id)) filter (where business_date > {{ this_date }})
+    )) as later_loads
+from loads
+{%- endmacro -%}

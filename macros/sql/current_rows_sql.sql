@@ -1,0 +1,62 @@
+{#-
+    All rows of current after a commit: `touched` in place of what was there. With tag_unchanged every row carries its
+    operation for the last business date: that of its change, else N, or X if that date's extract did not supply it.
+    `stored_rows` is what was there, or none to build current from the log alone (then `touched` holds every key).
+-#}
+{%- macro current_rows_sql(cfg, plan, relations, touched, stored_rows, load) -%}
+{%- set stored = plan['stored'] | map(attribute='name') | list -%}
+with touched as (
+    {{ touched | indent(4) }}
+),
+
+latest as (
+    {%- if stored_rows is none %}
+    select * from touched
+    {%- else %}
+    select
+        {%- for name in stored + ['_row_hash', '_operation', '_eff_start_date'] %}
+        if(touched._key_hash is null, stored_rows.{{ tidemark.quote_identifier(name) }}, touched.{{ tidemark.quote_identifier(name) }})
+            as {{ tidemark.quote_identifier(name) }},
+        {%- endfor %}
+        coalesce(touched._key_hash, stored_rows._key_hash) as _key_hash
+    from {{ stored_rows }} as stored_rows
+    full outer join touched on stored_rows._key_hash = touched._key_hash
+    {%- endif %}
+)
+
+select
+    {{ tidemark.column_list_expr(stored, 'latest') }},
+    latest._key_hash,
+    latest._row_hash,
+    {{ tidemark.tag_expr(cfg, load) | indent(4) }} as _operation,
+    latest._eff_start_date
+from latest
+{%- if cfg['tag_unchanged'] %}
+left join (
+    {{ tidemark.tagged_keys_sql(cfg, relations, load) | indent(4) }}
+) as tagged_keys on latest._key_hash = tagged_keys._key_hash
+{%- endif %}
+where latest._operation is not null {{- '' if cfg['soft_delete'] else " and latest._operation <> 'D'" }}
+{%- endmacro -%}
+
+
+{#- The keys whose unchanged rows do not get the usual tag: those a delta supplied (N, others X), those a full extract had to reject (X, others N). -#}
+{%- macro tagged_keys_sql(cfg, relations, load) -%}
+select distinct _key_hash
+from {{ relations['supplied' if cfg['extract'] == 'delta' else 'rejects'] }}
+where
+    _key_hash is not null
+    and _business_date = date'{{ load['last_date'] }}'
+    and _commit_id = {{ load['last_date_commit_id'] }}
+{%- endmacro -%}
+
+
+{#- `_operation` as current shows it. -#}
+{%- macro tag_expr(cfg, load) -%}
+    {%- if not cfg['tag_unchanged'] -%}{{ return('latest._operation') }}{%- endif -%}
+    {%- set usual, other = ('X', 'N') if cfg['extract'] == 'delta' else ('N', 'X') -%}
+    {{ return(
+        "case\n    when latest._operation = 'D' or latest._eff_start_date = date'" ~ load['last_date'] ~ "' then latest._operation"
+        ~ "\n    when tagged_keys._key_hash is null then '" ~ usual ~ "'\n    else '" ~ other ~ "'\nend"
+    ) }}
+{%- endmacro -%}

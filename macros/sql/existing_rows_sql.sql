@@ -1,0 +1,30 @@
+{#- The stored rows that an extract is compared with: the current table, less what soft_delete keeps of deleted keys. -#}
+{%- macro existing_rows_sql(cfg, plan, relations) -%}
+{%- if not plan['sensitive'] -%}
+select
+    {{ tidemark.column_list_expr(plan['stored'] | map(attribute='name')) }},
+    _key_hash,
+    _row_hash
+from {{ relations['current'] }}
+{%- else -%}
+select
+    {{ tidemark.column_list_expr(plan['stored'] | map(attribute='name'), 'current') }},
+    {{ tidemark.column_list_expr(plan['sensitive'] | map(attribute='name'), 'sensitive') }},
+    current._key_hash,
+    current._row_hash
+from {{ relations['current'] }} as current
+left join (
+    select
+        *,
+        row_number() over (
+            partition by _key_hash, _row_hash
+            order by _commit_id desc nulls last, _business_date desc nulls last
+        ) as _rank
+    from {{ relations['sensitive'] }}
+) as sensitive
+    on current._key_hash = sensitive._key_hash and current._row_hash = sensitive._row_hash and sensitive._rank = 1
+{%- endif %}
+{%- if cfg['soft_delete'] %}
+where {{ 'current.' if plan['sensitive'] }}_operation <> 'D'
+{%- endif %}
+{%- endmacro -%}

@@ -1,0 +1,34 @@
+{#-
+    The value of an arrived column in its declared type, NULL where the text cannot be read as one. Text that is empty
+    or blank is NULL in every type but string.
+-#}
+{%- macro cast_expr(column, options, alias) -%}
+    {%- if column['source_name'] is none -%}
+        {{ return('cast(null as ' ~ column['type'] ~ ')') }}
+    {%- endif -%}
+    {%- set value = alias ~ '.' ~ tidemark.quote_identifier(column['source_name']) -%}
+    {%- if column['source_type'] == column['type'] -%}
+        {{ return(value) }}
+    {%- elif column['source_type'] != 'string' -%}
+        {{ return('try_cast(' ~ value ~ ' as ' ~ column['type'] ~ ')') }}
+    {%- endif -%}
+    {%- set text = "nullif(trim(" ~ value ~ "), '')" -%}
+    {%- if column['type'] == 'date' and options.get('dateFormat') -%}
+        {{ return('cast(try_to_timestamp(' ~ text ~ ', ' ~ tidemark.string_literal(options['dateFormat']) ~ ') as date)') }}
+    {%- elif column['type'] in ['timestamp', 'timestamp_ntz'] and options.get('timestampFormat') -%}
+        {{ return('cast(try_to_timestamp(' ~ text ~ ', ' ~ tidemark.string_literal(options['timestampFormat']) ~ ') as '
+            ~ column['type'] ~ ')') }}
+    {%- endif -%}
+    {{ return('try_cast(' ~ text ~ ' as ' ~ column['type'] ~ ')') }}
+{%- endmacro -%}
+
+
+{#- True where a value arrived that cast_expr() cannot read; none for a column that is not cast. -#}
+{%- macro cast_failed_expr(column, options, alias) -%}
+    {%- if column['source_name'] is none or column['source_type'] == column['type'] -%}
+        {{ return(none) }}
+    {%- endif -%}
+    {%- set value = alias ~ '.' ~ tidemark.quote_identifier(column['source_name']) -%}
+    {%- set arrived = "nullif(trim(" ~ value ~ "), '')" if column['source_type'] == 'string' else value -%}
+    {{ return(arrived ~ ' is not null and ' ~ tidemark.cast_expr(column, options, alias) ~ ' is null') }}
+{%- endmacro -%}

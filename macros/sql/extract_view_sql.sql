@@ -1,0 +1,81 @@
+{#-
+    The view that extract() reads. CSV and JSON values arrive as text and are typed in staging, where a value that
+    cannot be read is noticed; `header` is the list of names in a CSV file, in its order.
+-#}
+{%- macro extract_view_sql(cfg, view, path, header) -%}
+{%- if cfg['format'] == 'csv' -%}
+{%- set options = tidemark.csv_options(cfg['options']) -%}
+{%- do options.update({
+    'path': path, 'mode': 'PERMISSIVE', 'columnNameOfCorruptRecord': '_unreadable',
+    'columnPruning': 'false', 'enforceSchema': 'false',
+}) -%}
+create or replace temporary view {{ view }} (
+    {%- for name in header %}
+    {{ tidemark.quote_identifier(name) }} string,
+    {%- endfor %}
+    _unreadable string
+)
+using csv
+options ({{ tidemark.options_expr(options) }})
+{%- elif cfg['format'] == 'json' -%}
+{%- set fields = [] -%}
+{%- for column in cfg['columns'] -%}
+    {%- set nested = column['data_type'] and '<' in column['data_type'] -%}
+    {%- do fields.append(tidemark.quote_identifier(column['name']) ~ ' ' ~ (column['data_type'] if nested else 'string')) -%}
+{%- endfor -%}
+{%- set options = {} -%}
+{%- do options.update(cfg['options']) -%}
+{%- do options.update({'mode': 'PERMISSIVE', 'columnNameOfCorruptRecord': '_unreadable'}) -%}
+create or replace temporary view {{ view }} as
+select parsed.*
+from (
+    select from_json(
+        value,
+        {{ tidemark.string_literal((fields + ['_unreadable string']) | join(', ')) }},
+        map({{ tidemark.options_expr(options, ', ') }})
+    ) as parsed
+    from text.{{ tidemark.quote_identifier(path) }}
+    where trim(value) <> ''
+)
+{%- else -%}
+create or replace temporary view {{ view }} as
+select * from {{ tidemark.file_relation_expr('parquet', path, cfg['options']) }}
+{%- endif -%}
+{%- endmacro -%}
+
+
+{#- Names of a CSV file's columns: a query whose result has them. -#}
+{%- macro csv_header_sql(cfg, path) -%}
+select * from {{ tidemark.file_relation_expr('csv', path, tidemark.csv_options(cfg['options'])) }}
+{%- endmacro -%}
+
+
+{#- Reader options of a CSV file, RFC 4180 by default: quotes doubled inside quotes, line breaks allowed inside them. -#}
+{%- macro csv_options(options) -%}
+    {%- set merged = {'header': 'true', 'quote': '"', 'escape': '"', 'multiLine': 'true', 'encoding': 'UTF-8'} -%}
+    {%- for name, value in options.items() -%}
+        {%- for default in merged.keys() | list if default | lower == name | lower -%}
+            {%- do merged.pop(default) -%}
+        {%- endfor -%}
+        {%- do merged.update({name: value}) -%}
+    {%- endfor -%}
+    {{ return(merged) }}
+{%- endmacro -%}
+
+
+{#- Reader options as `'name' '…'` pairs, or with another joint as arguments. Booleans become true and false. -#}
+{%- macro options_expr(options, joint=' ') -%}
+    {%- set pairs = [] -%}
+    {%- for name, value in options.items() -%}
+        {%- set text = value | string | lower if value is boolean else value | string -%}
+        {%- do pairs.append(tidemark.string_literal(name) ~ joint ~ tidemark.string_literal(text)) -%}
+    {%- endfor -%}
+    {{ return(pairs | join(', ')) }}
+{%- endmacro -%}
+
+
+{#- A file, folder or glob as a relation with reader options. -#}
+{%- macro file_relation_expr(format, path, options) -%}
+    {%- set relation = format ~ '.' ~ tidemark.quote_identifier(path) -%}
+    {{ return(relation ~ (' with (' ~ tidemark.options_expr(options) ~ ')' if options else '')) }}
+{%- endmacro -%}

@@ -1,0 +1,47 @@
+{#-
+    Write a slice of the log in one Delta commit. It writes nothing when another run has written to this log since
+    `load.last_commit_id`: then the count of affected rows, which the caller checks, is not the expected one; and two
+    that write at once conflict, because a MERGE is never a blind append.
+-#}
+{%- macro delta__append_to_log(relations, names, rows, load) -%}
+{%- if load['forward'] -%}
+{%- set statement -%}
+merge into {{ relations['log'] }} as log
+using {{ rows }} as slice
+    on log._commit_id > {{ load['last_commit_id'] }}
+when not matched then insert (
+    {{ tidemark.column_list_expr(names) }},
+    _commit_id
+) values (
+    {{ tidemark.column_list_expr(names, 'slice') }},
+    {{ load['commit_id'] }}
+)
+{%- endset -%}
+{%- else -%}
+{%- set statement -%}
+merge into {{ relations['log'] }} as log
+using (
+    select * from {{ rows }}
+    where not exists (
+        select 1 from {{ relations['log'] }}
+        where _commit_id > {{ load['last_commit_id'] }} or _superseded_by > {{ load['last_commit_id'] }}
+    )
+) as slice
+    on
+        log._key_hash <=> slice._key_hash
+        and log._business_date <=> slice._business_date
+        and log._commit_id <=> slice._supersedes
+        and log._business_date >= date'{{ load['business_date'] }}'
+when matched then update set
+    _superseded_by = {{ load['commit_id'] }}
+when not matched and slice._supersedes is null then insert (
+    {{ tidemark.column_list_expr(names) }},
+    _commit_id
+) values (
+    {{ tidemark.column_list_expr(names, 'slice') }},
+    {{ load['commit_id'] }}
+)
+{%- endset -%}
+{%- endif -%}
+{{ return([statement]) }}
+{%- endmacro -%}

@@ -1,0 +1,14 @@
+{#- The log, partitioned by business date. -#}
+{%- macro delta__create_log(cfg, relations, columns) -%}
+    {{ return(tidemark.delta__create_table(relations['log'], columns, {
+        'partition_by': ['_business_date'],
+        'location_root': cfg['location_root'],
+        'properties': {'tidemark.hash_recipe': tidemark.hash_recipe_version(), 'tidemark.hash': cfg['hash']},
+    })) }}
+{%- endmacro -%}
+
+
+{#- Nothing beside the table depends on the log's columns. -#}
+{%- macro delta__evolve_log(relations, columns) -%}
+    {{ return([]) }}
+{%- endmacro -%}

@@ -1,0 +1,11 @@
+{#-
+    The macro that does `name` for a table format: what differs by format is only what stands in this folder, as
+    `<format>__<name>`. Each returns a list of statements, run in order.
+-#}
+{%- macro for_format(file_format, name) -%}
+    {%- set found = tidemark[file_format ~ '__' ~ name] -%}
+    {%- if not found -%}
+        {%- do exceptions.raise_compiler_error('no ' ~ name ~ ' for file_format ' ~ file_format) -%}
+    {%- endif -%}
+    {{ return(found) }}
+{%- endmacro -%}

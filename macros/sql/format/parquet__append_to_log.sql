@@ -1,0 +1,19 @@
+{#- Write a slice: its files are seen when the metastore gets their partitions, all in one call. -#}
+{%- macro parquet__append_to_log(relations, names, rows, load) -%}
+{%- set plain = names | reject('equalto', '_business_date') | list -%}
+{%- set statement -%}
+insert into {{ relations['log_table'] }} (
+    {{ tidemark.column_list_expr(plain) }},
+    _supersedes,
+    _business_date,
+    _commit_id
+)
+select
+    {{ tidemark.column_list_expr(plain) }},
+    {{ 'cast(null as bigint) as _supersedes' if load['forward'] else '_supersedes' }},
+    _business_date,
+    {{ load['commit_id'] }} as _commit_id
+from {{ rows }}
+{%- endset -%}
+{{ return([statement]) }}
+{%- endmacro -%}

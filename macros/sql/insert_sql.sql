@@ -1,0 +1,27 @@
+{#- Insert a query's rows by name. -#}
+{%- macro insert_sql(relation, columns, query) -%}
+{%- set names = columns | map(attribute='name') | list -%}
+insert into {{ relation }} (
+    {{ tidemark.column_list_expr(names) }}
+)
+select
+    {{ tidemark.column_list_expr(names) }}
+from (
+    {{ query | indent(4) }}
+)
+{%- endmacro -%}
+
+
+{#- The keys that a delta supplied and that could be used. -#}
+{%- macro supplied_keys_sql(classified) -%}
+select _key_hash from {{ classified }} where _operation in ('I', 'U', 'N')
+{%- endmacro -%}
+
+
+{#- A row if two queries differ in their rows, copies counted; none if they agree. -#}
+{%- macro differs_sql(left, right) -%}
+(({{ left }}) except all ({{ right }}))
+union all
+(({{ right }}) except all ({{ left }}))
+limit 1
+{%- endmacro -%}

@@ -1,0 +1,19 @@
+{#- The rows that stood at the end of `last_date` (none: nothing stood), from the log. Used where a date is loaded that is not the latest. -#}
+{%- macro state_at_sql(plan, relations, last_date) -%}
+select
+    {{ tidemark.column_list_expr(plan['columns'] | map(attribute='name')) }},
+    _key_hash,
+    _row_hash
+from (
+    select
+        *,
+        row_number() over (partition by _key_hash order by _business_date desc nulls last) as _rank
+    from (
+        {{ tidemark.log_with_sensitive_sql(plan, relations) | indent(8) }}
+    )
+    where
+        {{ tidemark.in_force_expr() }}
+        and {{ "_business_date <= date'" ~ last_date ~ "'" if last_date else 'false' }}
+)
+where _rank = 1 and _operation <> 'D'
+{%- endmacro -%}
