@@ -1,7 +1,8 @@
-"""The hash recipe (docs block `hash_recipe`) in Python: the same bytes as the SQL macro `row_hash_expr`.
+"""The hash recipe (docs block `hash_recipe`) in Python: same bytes as the macro `row_hash_expr`.
 
-The functions for one value and one row need no Spark. `hash_rows` and `cast_and_hash` hash the rows of a DataFrame or
-RDD in Python workers, for sources that SQL cannot express; the `cdc` materialization takes such hashes as they are.
+The functions for one value and one row need no Spark. `hash_rows` and `cast_and_hash` hash the
+rows of a DataFrame or RDD in Python workers, for sources that SQL cannot express; the `cdc`
+materialization takes such hashes as they are.
 """
 
 from __future__ import annotations
@@ -180,8 +181,9 @@ def canonical_text(value: Any, data_type: str) -> str | None:
         '[1:1;N;]'
 
     Args:
-        value: As PySpark gives it: str, bool, int, Decimal, float, date, datetime, bytes, timedelta, list, dict
-            (map), Row, tuple or dict (struct). A datetime without a zone counts as local time in a `timestamp`.
+        value: As PySpark gives it: str, bool, int, Decimal, float, date, datetime, bytes,
+            timedelta, list, dict (map), Row, tuple or dict (struct). A datetime without a zone
+            counts as local time in a `timestamp`.
         data_type: A Spark type, as `describe query` prints it or with quoted field names.
 
     Raises:
@@ -254,7 +256,7 @@ def _text_of_integer(value: Any) -> str:
 
 
 def _text_of_decimal(value: Any, scale: int) -> str:
-    """`str(Decimal)` without the zeros at the end of the fraction; tuple arithmetic, as contexts round."""
+    """`str(Decimal)` without zeros that end the fraction; no context is used, as contexts round."""
     if isinstance(value, bool):
         raise TypeError("not a decimal: a bool")
     number = decimal.Decimal(_checked(value, (decimal.Decimal, int), "decimal"))
@@ -455,7 +457,8 @@ def row_text(row: Mapping[str, Any], columns: Sequence[Column], pepper: str | No
     """The text that a row's hash is made of.
 
     Example:
-        >>> row_text({"icao": "EDDF", "elevation": None}, [Column("icao", "string"), Column("elevation", "double")])
+        >>> columns = [Column("icao", "string"), Column("elevation", "double")]
+        >>> row_text({"icao": "EDDF", "elevation": None}, columns)
         '4:icao4:EDDF'
 
     Args:
@@ -479,7 +482,7 @@ def row_hash(
 
     Example:
         >>> row_hash({"icao": "EDDF"}, [Column("icao", "string")])
-        '1c57f11a0ceb3a9e2f0a4a4c2e9d4c55'
+        '0641478b647ce210f16b30b058150cf8'
 
     Args:
         row: Values by column name; a missing name counts as NULL.
@@ -488,7 +491,8 @@ def row_hash(
         pepper: The secret for columns marked sensitive.
 
     Raises:
-        ConfigError: Unknown algorithm, a type without canonical text, or a missing or unusable pepper.
+        ConfigError: Unknown algorithm, a type without canonical text, or a missing or unusable
+            pepper.
     """
     return _digest(row_text(row, columns, pepper), algorithm)
 
@@ -508,19 +512,22 @@ def hash_rows(
     """Add `_key_hash` and `_row_hash` to typed rows, computed in Python workers.
 
     Example:
-        >>> hash_rows(dbt.ref("airports_raw"), keys=["icao"], ignore=["loaded_at"])  # doctest: +SKIP
+        >>> hash_rows(dbt.ref("airports_raw"), keys=["icao"])  # doctest: +SKIP
 
     Args:
-        df: Typed rows. Names that begin with an underscore are hashed like any other: drop what is not data.
+        df: Typed rows. Names that begin with an underscore are hashed like any other: drop what is
+            not data.
         keys: Key columns, in the order of `unique_key`.
-        compared: Columns of the row hash in hash order; without it all that are neither keys nor ignored, in df's order.
+        compared: Columns of the row hash in hash order; without it all that are neither keys nor
+            ignored, in df's order.
         ignore: Columns that are carried but not hashed.
         sensitive: Columns whose hash is peppered from the environment variable TIDEMARK_PEPPER.
         algorithm: `md5`, `sha256` or `xxhash64x2`.
         types: Types to read text columns as. The rows are then cast as by `cast_and_hash`.
 
     Returns:
-        The columns of df, `_key_hash` and `_row_hash`; with `types` also `_reject_reason` and `_raw_payload`.
+        The columns of df, `_key_hash` and `_row_hash`; with `types` also `_reject_reason` and
+        `_raw_payload`.
 
     Raises:
         ConfigError: An unknown column or algorithm, a type without canonical text, or no pepper.
@@ -539,7 +546,7 @@ def hash_rows(
     kinds = {field.name: _type_of_spark(field.dataType) for field in df.schema.fields}
     plan = _HashPlan.of(kinds, keys, compared, ignore, sensitive, algorithm)
 
-    def hash_partition(rows: Iterator[Any]) -> Iterator[tuple[Any, ...]]:
+    def hash_partition(rows: Iterable[Any]) -> Iterable[tuple[Any, ...]]:
         hash_values = plan.hasher()
         for row in rows:
             values = tuple(row)
@@ -560,7 +567,7 @@ def cast_and_hash(
     algorithm: str = "md5",
     time_zone: str | None = None,
 ) -> DataFrame:
-    """Cast rows of text to typed columns and hash them, in Python workers; what cannot be cast is marked, not raised.
+    """Cast rows of text to typed columns and hash them; what cannot be cast is marked, not raised.
 
     Example:
         >>> lines = session.sparkContext.textFile("airports.txt")  # doctest: +SKIP
@@ -570,28 +577,33 @@ def cast_and_hash(
         ...     keys=["icao"],
         ... )  # doctest: +SKIP
 
-    Text that is blank is NULL in every type but string. Whole numbers must be in range, decimals are rounded half up
-    to their scale, dates are `yyyy-MM-dd`, timestamps ISO 8601, booleans true/t/yes/y/1 or false/f/no/n/0.
+    Text that is blank is NULL in every type but string. Whole numbers must be in range, decimals
+    are rounded half up to their scale, dates are `yyyy-MM-dd`, timestamps ISO 8601, booleans
+    true/t/yes/y/1 or false/f/no/n/0.
 
     Args:
-        rows: A DataFrame with these columns (others are dropped; those that are not text must have their type), or an
-            RDD of tuples in the order of `columns` or of dicts, with text values.
-        columns: Spark type by name. Text can be read as string, boolean, whole numbers, decimal, float, double, date,
-            timestamp, timestamp_ntz.
+        rows: A DataFrame with these columns (others are dropped; those that are not text must have
+            their type), or an RDD of tuples in the order of `columns` or of dicts, with text
+            values.
+        columns: Spark type by name. Text can be read as string, boolean, whole numbers, decimal,
+            float, double, date, timestamp, timestamp_ntz.
         keys: Key columns, in the order of `unique_key`.
-        compared: Columns of the row hash in hash order; without it all that are neither keys nor ignored.
+        compared: Columns of the row hash in hash order; without it all that are neither keys nor
+            ignored.
         ignore: Columns that are carried but not hashed.
-        sensitive: Columns whose hash is peppered from TIDEMARK_PEPPER and whose value is masked in `_raw_payload`.
+        sensitive: Columns whose hash is peppered from TIDEMARK_PEPPER and whose value is masked in
+            `_raw_payload`.
         algorithm: `md5`, `sha256` or `xxhash64x2`.
         time_zone: The zone of timestamps that name none; without it the session's.
 
     Returns:
-        The typed columns, `_key_hash`, `_row_hash`, `_reject_reason` and `_raw_payload`. A rejected row has the reason
-        (`cast_failed: <column>`, or `unreadable` if its shape is wrong), its values as JSON, and no row hash; it has
-        a key hash if its key could be read.
+        The typed columns, `_key_hash`, `_row_hash`, `_reject_reason` and `_raw_payload`. A
+        rejected row has the reason (`cast_failed: <column>`, or `unreadable` if its shape is
+        wrong), its values as JSON, and no row hash; it has a key hash if its key could be read.
 
     Raises:
-        ConfigError: An unknown column or algorithm, a type that cannot be read from text, or no pepper.
+        ConfigError: An unknown column or algorithm, a type that cannot be read from text, or no
+            pepper.
     """
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
@@ -618,7 +630,7 @@ def cast_and_hash(
     plan = _HashPlan.of(kinds, keys, compared, ignore, sensitive, algorithm)
     _readers(kinds, done, zone)
 
-    def cast_partition(partition: Iterator[Any]) -> Iterator[tuple[Any, ...]]:
+    def cast_partition(partition: Iterable[Any]) -> Iterable[tuple[Any, ...]]:
         readers = _readers(kinds, done, zone)
         hash_values = plan.hasher()
         for row in partition:
@@ -737,6 +749,9 @@ _WIDE = decimal.Context(prec=100, rounding=decimal.ROUND_HALF_UP)
 
 def _values_of(row: Any, names: Sequence[str]) -> list[Any] | None:
     """The values in column order, None if the row has another shape."""
+    fields = getattr(row, "__fields__", None)
+    if fields is not None and fields != names:
+        row = row.asDict()
     if isinstance(row, Mapping):
         return [row.get(name) for name in names] if set(row) <= set(names) else None
     if isinstance(row, tuple | list) and len(row) == len(names):
@@ -745,7 +760,7 @@ def _values_of(row: Any, names: Sequence[str]) -> list[Any] | None:
 
 
 def _payload_of(row: Any, names: Sequence[str], sensitive: frozenset[str]) -> str:
-    """The row as JSON, sensitive values masked; a row of unknown shape is withheld if any column is sensitive."""
+    """The row as JSON, sensitive values masked; one of unknown shape may hold them anywhere."""
     if isinstance(row, Mapping) and set(row) <= set(names):
         shown = {n: "***" if n in sensitive and v is not None else v for n, v in row.items()}
     elif sensitive:
@@ -856,7 +871,8 @@ def _read_timestamp(text: str, zone: str | None) -> datetime.datetime:
         if moment.tzinfo is not None:
             raise ValueError("a timestamp without zone names one")
         return moment
-    return moment if moment.tzinfo is not None else moment.replace(tzinfo=_zone(zone))
+    aware = moment if moment.tzinfo is not None else moment.replace(tzinfo=_zone(zone))
+    return aware.astimezone(datetime.UTC)
 
 
 @lru_cache(maxsize=16)
