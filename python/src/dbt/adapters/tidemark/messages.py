@@ -41,6 +41,9 @@ def clean_message(text: str) -> str:
         text = text[lost.end() :]
     while (stripped := _CLASS_NAME.sub("", text)) != text:
         text = stripped
+    condition = _CONDITION.match(text)
+    if condition is not None and condition["name"] == _USER_RAISED:
+        return text[condition.end() :].partition(" SQLSTATE: P0001")[0].strip()
     if _TRACEBACK in text:
         return _shorten(_own_frames(text))
     pointed = _pointed_at(text)
@@ -48,9 +51,6 @@ def clean_message(text: str) -> str:
         found = cut.search(text)
         if found is not None:
             text = text[: found.start()]
-    condition = _CONDITION.match(text)
-    if condition is not None and condition["name"] == _USER_RAISED:
-        return _shorten(_SQLSTATE.sub("", text[condition.end() :]))
     placed = _POSITION.search(text)
     if placed is not None:
         text = text[: placed.start()]

@@ -1,0 +1,91 @@
+"""The `tidemark` command. Each subcommand lives in a module of its own, imported when it is called."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import click
+
+from tidemark.errors import TidemarkError
+
+EXIT_FAILED = 1
+EXIT_USAGE = 2
+EXIT_INTERRUPTED = 130
+
+# name of the command → module and attribute of its click command or group
+COMMANDS: dict[str, tuple[str, str]] = {
+    "datagen": ("tidemark.datagen.cli", "datagen"),
+    "init": ("tidemark.scaffold.cli", "init"),
+    "run": ("tidemark.run.cli", "run"),
+    "schema": ("tidemark.scaffold.cli", "schema"),
+}
+
+
+class LazyGroup(click.Group):
+    """A group that imports a subcommand's module when the subcommand is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the commands that this installation has."""
+        return sorted(name for name, (module, _) in COMMANDS.items() if _is_there(module))
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import a command."""
+        module, attribute = COMMANDS.get(cmd_name, ("", ""))
+        if not module or not _is_there(module):
+            return None
+        command: Any = getattr(importlib.import_module(module), attribute)
+        if not isinstance(command, click.Command):
+            raise TypeError(f"{module}.{attribute} is not a click command")
+        return command
+
+
+def _is_there(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:
+        return False
+
+
+def _version() -> str:
+    try:
+        return version("tidemark")
+    except PackageNotFoundError:
+        return "unknown"
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(_version(), prog_name="tidemark")
+def cli() -> None:
+    """Extracts and change events become current tables, history and a change feed."""
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line; an error that a user can act upon is one message and no traceback.
+
+    Args:
+        arguments: What follows `tidemark`; by default that of this process.
+    """
+    try:
+        code = cli.main(
+            args=list(arguments) if arguments is not None else None, standalone_mode=False
+        )
+    except click.exceptions.Exit as exit_:
+        code = exit_.exit_code
+    except click.Abort:
+        code = EXIT_INTERRUPTED
+    except click.ClickException as error:
+        error.show()
+        code = error.exit_code
+    except TidemarkError as error:
+        click.echo(f"Error: {error}", err=True)
+        code = EXIT_USAGE
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,277 @@
+"""`tidemark run`."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import os
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import click
+import yaml
+from rich.console import Console
+
+from tidemark.errors import ConfigError
+from tidemark.home import HOME_VARIABLE, tidemark_home
+from tidemark.run.dates import parse_business_dates
+from tidemark.run.report import ModelResult, render_summary, render_table
+
+_EPILOG = """
+\b
+Exit codes:
+  0    every date went through
+  1    a date failed; the dates after it were not run (unless --keep-going)
+  2    nothing could be run: an option, the project or its configuration is wrong, Java is missing,
+       another run holds the metastore
+  130  interrupted
+
+\b
+Examples:
+  tidemark run --business-date 2026-03-04
+  tidemark run --business-date 2026-01-01..2026-01-31 --select airports+
+  tidemark run --business-date 2026-01-01..2026-12-31 --available --build
+"""
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """What was asked for, validated."""
+
+    dates: list[dt.date]
+    select: list[str] = field(default_factory=list)
+    exclude: list[str] = field(default_factory=list)
+    vars: dict[str, Any] = field(default_factory=dict)
+    project_dir: Path = field(default_factory=Path.cwd)
+    profiles_dir: Path | None = None
+    target: str | None = None
+    threads: int | None = None
+    full_refresh: bool = False
+    build: bool = False
+    available: bool = False
+    keep_going: bool = False
+    verbose: bool = False
+
+
+def parse_vars(text: str | None) -> dict[str, Any]:
+    """Return `--vars` as a dict.
+
+    Raises:
+        ConfigError: It is not a YAML mapping.
+    """
+    if not text or not text.strip():
+        return {}
+    try:
+        value = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise ConfigError(f"--vars is not YAML: {error}") from error
+    if not isinstance(value, dict):
+        raise ConfigError(f"--vars must be a YAML mapping such as '{{allow_deletes: true}}', found: {text!r}")
+    return {str(key): item for key, item in value.items()}
+
+
+@click.command(epilog=_EPILOG)
+@click.option(
+    "--business-date",
+    "dates",
+    multiple=True,
+    metavar="DATES",
+    help="A date, dates with commas between them, or a range 2026-01-01..2026-01-31. May be repeated. "
+    "Dates run in the order written. Left out: one run without a business date.",
+)
+@click.option("--select", "-s", multiple=True, help="dbt's --select. May be repeated.")
+@click.option("--exclude", multiple=True, help="dbt's --exclude. May be repeated.")
+@click.option("--full-refresh", is_flag=True, help="Start anew: for the first date only.")
+@click.option("--vars", "vars_text", metavar="YAML", help="dbt's --vars, for every date.")
+@click.option(
+    "--project-dir",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Where dbt_project.yml lies. Default: this folder or the nearest above it.",
+)
+@click.option(
+    "--profiles-dir",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Where profiles.yml lies. Default: DBT_PROFILES_DIR, the project, its profiles/, ~/.dbt.",
+)
+@click.option("--target", "-t", help="dbt's --target.")
+@click.option("--threads", type=click.IntRange(min=1), help="dbt's --threads.")
+@click.option("--build", is_flag=True, help="dbt build: tests, seeds and snapshots as well.")
+@click.option(
+    "--available",
+    is_flag=True,
+    help="Leave out the dates for which no selected model has a file (each is named). "
+    "Without it a date without files is an error of that date.",
+)
+@click.option("--keep-going", is_flag=True, help="Go on with the next date after one that failed.")
+@click.option("--verbose", "-v", is_flag=True, help="Show dbt's own lines, on stderr.")
+@click.pass_context
+def run(
+    ctx: click.Context,
+    dates: tuple[str, ...],
+    select: tuple[str, ...],
+    exclude: tuple[str, ...],
+    full_refresh: bool,
+    vars_text: str | None,
+    project_dir: Path | None,
+    profiles_dir: Path | None,
+    target: str | None,
+    threads: int | None,
+    build: bool,
+    available: bool,
+    keep_going: bool,
+    verbose: bool,
+) -> None:
+    """Run the models for one or many business dates, in one process with one Spark session.
+
+    Prints a table per date on stdout; progress, warnings and errors go to stderr.
+    """
+    chosen_vars = parse_vars(vars_text)
+    if dates and "business_date" in chosen_vars:
+        raise ConfigError("business_date is given twice: by --business-date and in --vars")
+    root = find_project(project_dir or Path.cwd())
+    options = RunOptions(
+        dates=parse_business_dates(dates),
+        select=list(select),
+        exclude=list(exclude),
+        vars=chosen_vars,
+        project_dir=root,
+        profiles_dir=profiles_dir or find_profiles(root),
+        target=target,
+        threads=threads,
+        full_refresh=full_refresh,
+        build=build,
+        available=available,
+        keep_going=keep_going,
+        verbose=verbose,
+    )
+    if available and not options.dates:
+        raise ConfigError("--available needs --business-date")
+    prepare_environment()
+    ctx.exit(run_dates(options, Console(stderr=True), _stdout()))
+
+
+def find_project(start: Path) -> Path:
+    """Return the nearest folder with a dbt_project.yml, at or above `start`."""
+    start = start.absolute()
+    for folder in (start, *start.parents):
+        if (folder / "dbt_project.yml").exists():
+            return folder
+    raise ConfigError(f"no dbt_project.yml in {start} or above it: use --project-dir, or `tidemark init`")
+
+
+def find_profiles(root: Path) -> Path | None:
+    """Return where profiles.yml lies if the environment does not say and dbt would not find it itself."""
+    if os.environ.get("DBT_PROFILES_DIR"):
+        return None
+    for folder in (root, root / "profiles"):
+        if (folder / "profiles.yml").exists():
+            return folder
+    return None
+
+
+def prepare_environment() -> None:
+    """Fix TIDEMARK_HOME (dbt changes the working directory) and put dbt's own files there too."""
+    home = tidemark_home()
+    os.environ[HOME_VARIABLE] = str(home.root)
+    os.environ.setdefault("DBT_LOG_PATH", str(home.logs))
+    os.environ.setdefault("DBT_TARGET_PATH", str(home.target))
+
+
+def _stdout() -> Console:
+    console = Console()
+    return console if console.is_terminal else Console(width=160)
+
+
+def run_dates(options: RunOptions, talk: Console, out: Console) -> int:
+    """Run every date and return the exit code."""
+    from tidemark.run.invoke import Invoker
+
+    invoker = Invoker(options, talk)
+    dates: list[dt.date | None] = [*options.dates] or [None]
+    if not invoker.parse():
+        return 2
+    if options.available:
+        dates, missing = invoker.split_available(options.dates)
+        for date in missing:
+            talk.print(f"{date}  left out: no file", highlight=False)
+        if not dates:
+            talk.print("no date has a file: nothing was run", highlight=False)
+            return 0
+    summary: list[tuple[dt.date | None, bool, float]] = []
+    for number, date in enumerate(dates, start=1):
+        label = str(date) if date is not None else "run"
+        place = f"[{number}/{len(dates)}] {label}"
+        started = time.monotonic()
+        with talk.status(f"{place} …") as status:
+            outcome = invoker.run_date(
+                date,
+                full_refresh=options.full_refresh and number == 1,
+                progress=lambda name, place=place: status.update(f"{place}  {name} …"),
+            )
+        seconds = time.monotonic() - started
+        verdict = "done" if outcome.success else "FAILED"
+        talk.print(f"{place}  {verdict} in {seconds:.1f} s", highlight=False, markup=False)
+        if outcome.results:
+            out.print(render_table(label, outcome.results))
+        for message in outcome.errors:
+            talk.print(message, style="red" if talk.is_terminal else None, highlight=False, markup=False)
+        summary.append((date, outcome.success, seconds))
+        if outcome.interrupted:
+            return 130
+        if not outcome.success:
+            if number == 1 and not outcome.started:
+                return 2
+            if not options.keep_going:
+                left = len(dates) - number
+                if left:
+                    talk.print(f"stopped: {left} dates were not run", highlight=False)
+                return 1
+    if len(summary) > 1:
+        talk.print(render_summary(summary), highlight=False)
+    return 0 if all(success for _, success, _ in summary) else 1
+
+
+def command_line(options: RunOptions, date: dt.date | None, *, full_refresh: bool) -> list[str]:
+    """Return dbt's command line for one date.
+
+    Example:
+        >>> command_line(RunOptions(dates=[], select=["airports"]), dt.date(2026, 3, 4), full_refresh=False)[:3]
+        ['run', '--select', 'airports']
+    """
+    command = ["build" if options.build else "run"]
+    command += selection(options)
+    if full_refresh:
+        command.append("--full-refresh")
+    if options.threads is not None:
+        command += ["--threads", str(options.threads)]
+    return command + common_options(options, date)
+
+
+def selection(options: RunOptions) -> list[str]:
+    """Return dbt's options of selection."""
+    command: list[str] = []
+    if options.select:
+        command += ["--select", *options.select]
+    if options.exclude:
+        command += ["--exclude", *options.exclude]
+    return command
+
+
+def common_options(options: RunOptions, date: dt.date | None) -> list[str]:
+    """Return the options that every dbt command takes."""
+    command = ["--project-dir", str(options.project_dir), "--log-level", "none"]
+    if options.profiles_dir is not None:
+        command += ["--profiles-dir", str(options.profiles_dir.absolute())]
+    if options.target is not None:
+        command += ["--target", options.target]
+    values = dict(options.vars)
+    if date is not None:
+        values["business_date"] = date.isoformat()
+    if values:
+        command += ["--vars", json.dumps(values, default=str)]
+    return command
+
+
+__all__ = ["ModelResult", "RunOptions", "run", "run_dates"]

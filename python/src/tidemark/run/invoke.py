@@ -1,0 +1,272 @@
+"""Calling dbt, many times in one process: parse once, run each date, read what it did."""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+import re
+from collections.abc import Callable, Iterable
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+
+from tidemark.run.dates import extract_path
+from tidemark.run.report import COUNTS, ModelResult
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tidemark.run.cli import RunOptions
+
+# macros of these packages are known not to read business_date while dbt parses
+_KNOWN_PACKAGES = {"tidemark", "dbt", "dbt_spark", "dbt_tidemark"}
+_READS_DATE = re.compile(r"\bbusiness_date\b")
+_JINJA_READS_DATE = re.compile(r"\{[{%][^}]*\bvar\s*\(\s*['\"]business_date\b")
+_MESSAGES = {"JinjaLogInfo", "PrintEvent"}
+
+
+@dataclass
+class Outcome:
+    """What one invocation did.
+
+    Attributes:
+        success: dbt's verdict.
+        started: False if dbt gave up before it ran a node.
+        interrupted: Ctrl-C.
+        results: A row per model.
+        errors: A message per failure.
+    """
+
+    success: bool
+    started: bool
+    interrupted: bool = False
+    results: list[ModelResult] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+
+
+class Invoker:
+    """Runs dbt for one set of options."""
+
+    def __init__(self, options: RunOptions, talk: Console) -> None:
+        self._options = options
+        self._talk = talk
+        self._manifest: Any = None
+        self._reusable = False
+        self._said: set[str] = set()
+        self._progress: Callable[[str], None] | None = None
+
+    # --- parsing
+
+    def parse(self) -> bool:
+        """Parse the project once, without a date; say so and return False if it cannot be parsed at all.
+
+        dbt parses anew whenever vars change, and the date changes each time. The parsed project is reused for
+        every date, but only if nothing in it reads the date while parsing: else each date parses by itself.
+        """
+        from tidemark.run.cli import common_options
+
+        raw = self._invoke(["parse", *common_options(self._options, None)])
+        if raw.success:
+            self._manifest = raw.result
+            self._reusable = not reads_date_while_parsing(self._manifest, self._options.project_dir)
+            return True
+        if self._options.dates:
+            # Perhaps the project needs the date to be parsed.
+            raw = self._invoke(["parse", *common_options(self._options, self._options.dates[0])])
+            if raw.success:
+                self._manifest = raw.result
+                return True
+        self._talk.print(str(raw.exception or "the project cannot be parsed"), highlight=False, markup=False)
+        return False
+
+    # --- dates that have files
+
+    def split_available(self, dates: Iterable[dt.date]) -> tuple[list[dt.date | None], list[dt.date]]:
+        """Return the dates for which a selected model has a file, and the others."""
+        from dbt.adapters.tidemark.files import list_files
+        from dbt.adapters.tidemark.session import current_session
+
+        from tidemark.errors import ConfigError, SparkStartError
+        from tidemark.run.cli import common_options, selection
+
+        command = ["ls", *selection(self._options), "--resource-type", "model", "--output", "json"]
+        command += ["--output-keys", "unique_id", *common_options(self._options, None)]
+        listed = self._invoke(command, manifest=self._manifest.deepcopy())
+        if not listed.success:
+            raise ConfigError(str(listed.exception or "dbt could not list the selected models"))
+        chosen = re.findall(r'"unique_id": "([^"]+)"', "\n".join(listed.result or []))
+        locations = sorted(
+            location
+            for unique_id in chosen
+            if (location := dated_location(self._manifest.nodes[unique_id])) is not None
+        )
+        if not locations:
+            raise ConfigError(
+                "--available: no selected model has a location with {business_date} in it, "
+                "so there is no file to look for"
+            )
+        if current_session() is None:
+            connected = self._invoke(["debug", "--connection", *common_options(self._options, None)])
+            if current_session() is None:
+                reason = connected.exception or "no session (--available needs method: session)"
+                raise SparkStartError(f"Spark did not start: {reason}")
+        session = current_session()
+        if session is None:
+            raise SparkStartError("Spark did not start")
+        found: list[dt.date | None] = []
+        missing: list[dt.date] = []
+        for date in dates:
+            paths = [self._absolute(extract_path(location, date)) for location in locations]
+            if any(list_files(session, path) for path in paths):
+                found.append(date)
+            else:
+                missing.append(date)
+        return found, missing
+
+    def _absolute(self, path: str) -> str:
+        if re.match(r"[a-zA-Z][\w+.-]+:/", path) or os.path.isabs(path):
+            return path
+        return str(self._options.project_dir / path)
+
+    # --- running
+
+    def run_date(
+        self, date: dt.date | None, *, full_refresh: bool, progress: Callable[[str], None]
+    ) -> Outcome:
+        """Run one date."""
+        from tidemark.run.cli import command_line
+
+        self._progress = progress
+        # dbt writes into the nodes of a manifest: each date gets a fresh copy
+        manifest = self._manifest.deepcopy() if self._reusable else None
+        raw = self._invoke(
+            command_line(self._options, date, full_refresh=full_refresh), manifest=manifest
+        )
+        self._progress = None
+        outcome = Outcome(bool(raw.success), started=raw.result is not None)
+        if raw.exception is not None:
+            outcome.interrupted = isinstance(raw.exception, KeyboardInterrupt)
+            outcome.errors.append(str(raw.exception) or type(raw.exception).__name__)
+        nodes = list(getattr(raw.result, "results", None) or [])
+        counts = self._counts(raw.result, nodes)
+        for node in nodes:
+            status = str(getattr(node.status, "value", node.status))
+            if status in ("error", "fail", "runtime error"):
+                outcome.errors.append(str(node.message or f"{node.node.name}: {status}").strip())
+            elif status == "skipped" and node.message:
+                outcome.errors.append(f"{node.node.name}: {node.message}")
+            outcome.results.append(
+                ModelResult(
+                    node.node.name,
+                    status,
+                    float(node.execution_time or 0.0),
+                    counts.get((node.node.schema, node.node.name), {}),
+                )
+            )
+        return outcome
+
+    def _counts(self, result: Any, nodes: list[Any]) -> dict[tuple[str, str], dict[str, int | None]]:
+        """Read the counts of this invocation from `tidemark_commits`, by schema and name of the entity."""
+        from dbt.adapters.tidemark.session import current_session
+
+        session = current_session()
+        invocation = (getattr(result, "args", None) or {}).get("invocation_id")
+        if session is None or not invocation:
+            return {}
+        schemas = {str(node.node.schema) for node in nodes if getattr(node.node, "schema", None)}
+        if "tidemark__schema" in self._options.vars:
+            schemas = {str(self._options.vars["tidemark__schema"])}
+        counts: dict[tuple[str, str], dict[str, int | None]] = {}
+        for schema in sorted(schemas):
+            table = f"`{schema}`.tidemark_commits"
+            if not session.catalog.tableExists(table):
+                continue
+            rows = (
+                session.table(table)
+                .where("state = 'completed'")
+                .where(f"invocation_id = '{invocation}'")
+                .collect()
+            )
+            for row in rows:
+                values = row.asDict()
+                relation = str(values.get("relation") or f"{schema}.{values['entity']}")
+                owner, _, name = relation.replace("`", "").rpartition(".")
+                known = counts.setdefault((owner, name), {})
+                for column in COUNTS:
+                    value = values.get(column)
+                    if value is not None:
+                        known[column] = (known.get(column) or 0) + int(value)
+        return counts
+
+    # --- dbt
+
+    def _invoke(self, command: list[str], manifest: Any = None) -> Any:
+        from dbt.cli.main import dbtRunner
+
+        with _working_directory_kept():
+            return dbtRunner(manifest=manifest, callbacks=[self._heard]).invoke(command)
+
+    def _heard(self, event: Any) -> None:
+        """Say what the user should see: everything if verbose, else warnings and what macros print."""
+        name, level, message = event.info.name, event.info.level, event.info.msg
+        if name == "LogStartLine" and self._progress is not None:
+            self._progress(event.data.node_info.node_name)
+        if self._options.verbose:
+            if level != "debug" and message:
+                self._talk.print(message, highlight=False, markup=False)
+        elif message and (name in _MESSAGES or (level == "warn" and message not in self._said)):
+            self._said.add(message)
+            self._talk.print(message, highlight=False, markup=False)
+
+
+@contextmanager
+def _working_directory_kept() -> Iterator[None]:
+    before = os.getcwd()
+    try:
+        yield
+    finally:
+        os.chdir(before)
+
+
+def dated_location(node: Any) -> str | None:
+    """Return the location of a model's extracts if it has one for each business date."""
+    meta = getattr(node.config, "meta", None) or {}
+    settings = meta.get("tidemark") if isinstance(meta, dict) else None
+    location = settings.get("location") if isinstance(settings, dict) else None
+    if isinstance(location, str) and re.search(r"\{(business_date|dd)\}", location):
+        return location
+    return None
+
+
+def reads_date_while_parsing(manifest: Any, project_dir: Any) -> bool:
+    """Could parsing give another result for another date? Then a parsed project must not be reused.
+
+    Yes if a model's own text, a macro that is not ours or dbt's, or a YAML file's Jinja names the var.
+    """
+    texts = [
+        str(getattr(node, "raw_code", "") or "")
+        for node in [*manifest.nodes.values(), *(item for group in manifest.disabled.values() for item in group)]
+    ]
+    texts += [
+        str(macro.macro_sql)
+        for macro in manifest.macros.values()
+        if macro.package_name not in _KNOWN_PACKAGES
+    ]
+    if any(_READS_DATE.search(text) for text in texts):
+        return True
+    files = [project_dir / "dbt_project.yml"]
+    for item in manifest.files.values():
+        path = getattr(item.path, "absolute_path", None)
+        if path and str(path).endswith((".yml", ".yaml")):
+            files.append(path)
+    return any(_JINJA_READS_DATE.search(_text_of(path)) for path in files)
+
+
+def _text_of(path: Any) -> str:
+    try:
+        with open(path, encoding="utf-8") as file:
+            return file.read()
+    except OSError:
+        return ""

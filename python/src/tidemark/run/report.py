@@ -1,0 +1,79 @@
+"""What a run did, as a table."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from rich import box
+from rich.table import Table
+
+# counts of tidemark_commits → heading; the last ones show only where there are any
+COUNTS = {
+    "rows_read": "read",
+    "rows_inserted": "inserted",
+    "rows_updated": "updated",
+    "rows_deleted": "deleted",
+    "rows_unchanged": "unchanged",
+    "rows_not_supplied": "not supplied",
+    "rows_rejected": "rejected",
+    "rows_duplicate": "duplicates",
+}
+_ALWAYS = 5
+
+
+@dataclass(frozen=True)
+class ModelResult:
+    """One model's part in one run.
+
+    Attributes:
+        name: The model.
+        status: dbt's status.
+        seconds: How long it took.
+        counts: Rows by column of `tidemark_commits`; empty for models that are no entities.
+    """
+
+    name: str
+    status: str
+    seconds: float
+    counts: dict[str, int | None] = field(default_factory=dict)
+
+
+def render_table(title: str, results: Sequence[ModelResult]) -> Table:
+    """Return the table of one date: a row per model, with its counts where the model has commits."""
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("model", no_wrap=True)
+    table.add_column("status")
+    shown = [
+        column
+        for number, column in enumerate(COUNTS)
+        if any(
+            (result.counts.get(column) or 0) > 0 or (number < _ALWAYS and result.counts)
+            for result in results
+        )
+    ]
+    for column in shown:
+        table.add_column(COUNTS[column], justify="right", no_wrap=True)
+    table.add_column("seconds", justify="right", no_wrap=True)
+    for result in results:
+        counts = [result.counts.get(column) for column in shown]
+        table.add_row(
+            result.name,
+            result.status,
+            *("" if count is None else f"{count:,}" for count in counts),
+            f"{result.seconds:.1f}",
+        )
+    return table
+
+
+def render_summary(summary: Sequence[tuple[dt.date | None, bool, float]]) -> str:
+    """Return one line on all dates.
+
+    Example:
+        >>> render_summary([(None, True, 2.0), (None, False, 1.0)])
+        '1 of 2 dates went through in 3.0 s'
+    """
+    good = sum(1 for _, success, _ in summary if success)
+    seconds = sum(seconds for _, _, seconds in summary)
+    return f"{good} of {len(summary)} dates went through in {seconds:.1f} s"
