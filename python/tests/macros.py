@@ -1,4 +1,4 @@
-"""The project's macros, rendered by dbt's own Jinja without a project, a connection or a manifest."""
+"""The project's macros in dbt's own Jinja, without a project, a connection or a manifest."""
 
 from __future__ import annotations
 

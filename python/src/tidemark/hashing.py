@@ -606,7 +606,7 @@ def cast_and_hash(
             pepper.
     """
     from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql.types import StructType
+    from pyspark.sql.types import DataType, StructType
 
     session: SparkSession
     names = list(columns)
@@ -651,8 +651,9 @@ def cast_and_hash(
             yield (*values, key_hash, None, f"cast_failed: {first}", payload)
 
     typed = StructType()
-    for name, data_type in columns.items():
-        typed = typed.add(name, data_type)
+    for name, kind in kinds.items():
+        ddl = "string" if kind.base in _STRINGS else kind.text
+        typed = typed.add(name, DataType.fromDDL(ddl))
     schema = _schema(typed, ["_key_hash", "_row_hash", "_reject_reason", "_raw_payload"])
     return session.createDataFrame(source.mapPartitions(cast_partition), schema, verifySchema=False)
 
