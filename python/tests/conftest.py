@@ -9,8 +9,8 @@ Example, told day by day:
         result = project.dbt("run", vars={"business_date": "2026-03-04"}, expect_pass=False)
         assert "no file" in result.error
 
-Spark's session and its warehouse are shared by the whole process (starting Spark takes seconds); every project
-has a schema and a folder of its own.
+Spark's session and its warehouse are shared by the whole process (starting Spark takes seconds);
+every project has a schema and a folder of its own. Relative paths are relative to the project.
 """
 
 from __future__ import annotations
@@ -116,7 +116,10 @@ class Project:
         result = _result(raw, "\n".join(lines))
         if result.success != expect_pass:
             verdict = "passed" if result.success else "failed"
-            pytest.fail(f"dbt {' '.join(arguments)} {verdict}\n{result.error or result.output}", pytrace=False)
+            pytest.fail(
+                f"dbt {' '.join(arguments)} {verdict}\n{result.error or result.output}",
+                pytrace=False,
+            )
         return result
 
     def sql(self, query: str) -> list[Any]:
@@ -194,6 +197,8 @@ def project(request: pytest.FixtureRequest, make_project: Callable[[str], Projec
 
 
 @pytest.fixture(scope="module")
-def module_project(request: pytest.FixtureRequest, make_project: Callable[[str], Project]) -> Project:
+def module_project(
+    request: pytest.FixtureRequest, make_project: Callable[[str], Project]
+) -> Project:
     """A project that the tests of a module share."""
     return make_project(request.module.__name__.rpartition(".")[2])

@@ -1,4 +1,4 @@
-"""The `tidemark` command. Each subcommand lives in a module of its own, imported when it is called."""
+"""The `tidemark` command. Each subcommand lives in a module of its own, imported when called."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The errors that Tidemark raises on purpose: one readable message each, no traceback for the user."""
+"""The errors that Tidemark raises on purpose: one readable message each, no traceback."""
 
 from __future__ import annotations
 

@@ -69,6 +69,6 @@ class Home:
 
 
 def tidemark_home() -> Home:
-    """Return the home folder named by TIDEMARK_HOME, absolute; `.tidemark/` in the working directory by default."""
+    """Return the home folder, absolute: TIDEMARK_HOME, else `.tidemark/` in this folder."""
     value = os.environ.get(HOME_VARIABLE) or DEFAULT_HOME
     return Home(Path(value).expanduser().absolute())

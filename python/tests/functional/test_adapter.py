@@ -77,7 +77,9 @@ def test_python_models_on_delta_and_parquet__twice(module_project: Any) -> None:
     # first run: tables are created
     project.dbt("run")
     for file_format in ("delta", "parquet"):
-        assert project.sql(f"select id, name, greeting, seen from py_{file_format} order by id") == [
+        assert project.sql(
+            f"select id, name, greeting, seen from py_{file_format} order by id"
+        ) == [
             (1, "OSLO", "hello", 0),
             (2, "ROME", "hello", 0),
             (3, "BERN", "hello", 0),
@@ -220,12 +222,21 @@ def test_list_files(module_project: Any, tmp_path: Path) -> None:
 
     session = module_project.session
     (tmp_path / "in" / "deep" / "_hidden").mkdir(parents=True)
-    for name in ("in/b.csv", "in/a é.csv", "in/_SUCCESS", "in/.b.csv.crc", "in/deep/c.csv", "in/deep/_hidden/d.csv"):
+    for name in (
+        "in/b.csv",
+        "in/a é.csv",
+        "in/_SUCCESS",
+        "in/.b.csv.crc",
+        "in/deep/c.csv",
+        "in/deep/_hidden/d.csv",
+    ):
         (tmp_path / name).write_text("x\n")
     (tmp_path / "in" / "z.csv.gz").write_bytes(gzip.compress(b"x"))
 
     def names(path: str) -> list[str]:
-        return [file["path"].rpartition("/in/")[2] for file in list_files(session, f"{tmp_path}/{path}")]
+        return [
+            file["path"].rpartition("/in/")[2] for file in list_files(session, f"{tmp_path}/{path}")
+        ]
 
     everything = ["a é.csv", "b.csv", "deep/c.csv", "z.csv.gz"]
     assert names("in") == everything
@@ -267,3 +278,12 @@ def test_seed_values_arrive_as_written(make_project: Callable[[str], Any]) -> No
         (3, None),
         (9007199254740993, "big"),
     ]
+
+
+def test_relative_paths_are_relative_to_the_project(make_project: Callable[[str], Any]) -> None:
+    for number in (1, 2):
+        project = make_project(f"relative_{number}")
+        project.write("in/number.csv", f"{number}\n")
+        project.write("models/number.sql", "select cast(_c0 as int) as n from csv.`in/number.csv`")
+        project.dbt("run")
+        assert project.sql("select n from number") == [(number,)]

@@ -7,12 +7,14 @@ import json
 import os
 import time
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 import yaml
 from rich.console import Console
+from rich.status import Status
 
 from tidemark.errors import ConfigError
 from tidemark.home import HOME_VARIABLE, tidemark_home
@@ -68,7 +70,9 @@ def parse_vars(text: str | None) -> dict[str, Any]:
     except yaml.YAMLError as error:
         raise ConfigError(f"--vars is not YAML: {error}") from error
     if not isinstance(value, dict):
-        raise ConfigError(f"--vars must be a YAML mapping such as '{{allow_deletes: true}}', found: {text!r}")
+        raise ConfigError(
+            f"--vars must be a YAML mapping such as '{{allow_deletes: true}}', found: {text!r}"
+        )
     return {str(key): item for key, item in value.items()}
 
 
@@ -78,8 +82,8 @@ def parse_vars(text: str | None) -> dict[str, Any]:
     "dates",
     multiple=True,
     metavar="DATES",
-    help="A date, dates with commas between them, or a range 2026-01-01..2026-01-31. May be repeated. "
-    "Dates run in the order written. Left out: one run without a business date.",
+    help="A date, dates with commas between them, or a range 2026-01-01..2026-01-31. "
+    "May be repeated. Dates run in the order written. Left out: one run without a business date.",
 )
 @click.option("--select", "-s", multiple=True, help="dbt's --select. May be repeated.")
 @click.option("--exclude", multiple=True, help="dbt's --exclude. May be repeated.")
@@ -158,11 +162,13 @@ def find_project(start: Path) -> Path:
     for folder in (start, *start.parents):
         if (folder / "dbt_project.yml").exists():
             return folder
-    raise ConfigError(f"no dbt_project.yml in {start} or above it: use --project-dir, or `tidemark init`")
+    raise ConfigError(
+        f"no dbt_project.yml in {start} or above it: use --project-dir, or `tidemark init`"
+    )
 
 
 def find_profiles(root: Path) -> Path | None:
-    """Return where profiles.yml lies if the environment does not say and dbt would not find it itself."""
+    """Return where profiles.yml lies unless the environment says so: the project, its profiles/."""
     if os.environ.get("DBT_PROFILES_DIR"):
         return None
     for folder in (root, root / "profiles"):
@@ -189,7 +195,7 @@ def run_dates(options: RunOptions, talk: Console, out: Console) -> int:
     from tidemark.run.invoke import Invoker
 
     invoker = Invoker(options, talk)
-    dates: list[dt.date | None] = [*options.dates] or [None]
+    dates: list[dt.date | None] = list(options.dates) or [None]
     if not invoker.parse():
         return 2
     if options.available:
@@ -200,15 +206,15 @@ def run_dates(options: RunOptions, talk: Console, out: Console) -> int:
             talk.print("no date has a file: nothing was run", highlight=False)
             return 0
     summary: list[tuple[dt.date | None, bool, float]] = []
-    for number, date in enumerate(dates, start=1):
-        label = str(date) if date is not None else "run"
+    for number, business_date in enumerate(dates, start=1):
+        label = str(business_date) if business_date is not None else "run"
         place = f"[{number}/{len(dates)}] {label}"
         started = time.monotonic()
         with talk.status(f"{place} …") as status:
             outcome = invoker.run_date(
-                date,
+                business_date,
                 full_refresh=options.full_refresh and number == 1,
-                progress=lambda name, place=place: status.update(f"{place}  {name} …"),
+                progress=partial(_show_progress, status, place),
             )
         seconds = time.monotonic() - started
         verdict = "done" if outcome.success else "FAILED"
@@ -216,8 +222,10 @@ def run_dates(options: RunOptions, talk: Console, out: Console) -> int:
         if outcome.results:
             out.print(render_table(label, outcome.results))
         for message in outcome.errors:
-            talk.print(message, style="red" if talk.is_terminal else None, highlight=False, markup=False)
-        summary.append((date, outcome.success, seconds))
+            talk.print(
+                message, style="red" if talk.is_terminal else None, highlight=False, markup=False
+            )
+        summary.append((business_date, outcome.success, seconds))
         if outcome.interrupted:
             return 130
         if not outcome.success:
@@ -233,11 +241,15 @@ def run_dates(options: RunOptions, talk: Console, out: Console) -> int:
     return 0 if all(success for _, success, _ in summary) else 1
 
 
+def _show_progress(status: Status, place: str, name: str) -> None:
+    status.update(f"{place}  {name} …")
+
+
 def command_line(options: RunOptions, date: dt.date | None, *, full_refresh: bool) -> list[str]:
     """Return dbt's command line for one date.
 
     Example:
-        >>> command_line(RunOptions(dates=[], select=["airports"]), dt.date(2026, 3, 4), full_refresh=False)[:3]
+        >>> command_line(RunOptions(dates=[], select=["airports"]), None, full_refresh=False)[:3]
         ['run', '--select', 'airports']
     """
     command = ["build" if options.build else "run"]
@@ -262,6 +274,7 @@ def selection(options: RunOptions) -> list[str]:
 def common_options(options: RunOptions, date: dt.date | None) -> list[str]:
     """Return the options that every dbt command takes."""
     command = ["--project-dir", str(options.project_dir), "--log-level", "none"]
+    command += ["--log-level-file", "debug"]
     if options.profiles_dir is not None:
         command += ["--profiles-dir", str(options.profiles_dir.absolute())]
     if options.target is not None:

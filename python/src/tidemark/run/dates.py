@@ -19,7 +19,7 @@ def parse_business_dates(texts: Iterable[str]) -> list[dt.date]:
         [date(2026, 1, 30), date(2026, 1, 31), date(2026, 2, 1), date(2025, 12, 31)]
 
     Args:
-        texts: Each a date, dates with commas between them, or a range `first..last` (both included).
+        texts: Each a date, dates with commas between them, or a range `first..last` (both count).
 
     Raises:
         ConfigError: All that is wrong, at once.

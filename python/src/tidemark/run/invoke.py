@@ -55,15 +55,17 @@ class Invoker:
         self._manifest: Any = None
         self._reusable = False
         self._said: set[str] = set()
+        self._invocation = ""
         self._progress: Callable[[str], None] | None = None
 
     # --- parsing
 
     def parse(self) -> bool:
-        """Parse the project once, without a date; say so and return False if it cannot be parsed at all.
+        """Parse the project once, without a date; return False if it cannot be parsed at all.
 
-        dbt parses anew whenever vars change, and the date changes each time. The parsed project is reused for
-        every date, but only if nothing in it reads the date while parsing: else each date parses by itself.
+        dbt parses anew whenever vars change, and the date changes each time. The parsed project
+        is reused for every date, but only if nothing in it reads the date while parsing: else
+        each date parses by itself.
         """
         from tidemark.run.cli import common_options
 
@@ -78,16 +80,19 @@ class Invoker:
             if raw.success:
                 self._manifest = raw.result
                 return True
-        self._talk.print(str(raw.exception or "the project cannot be parsed"), highlight=False, markup=False)
+        self._talk.print(
+            str(raw.exception or "the project cannot be parsed"), highlight=False, markup=False
+        )
         return False
 
     # --- dates that have files
 
-    def split_available(self, dates: Iterable[dt.date]) -> tuple[list[dt.date | None], list[dt.date]]:
+    def split_available(
+        self, dates: Iterable[dt.date]
+    ) -> tuple[list[dt.date | None], list[dt.date]]:
         """Return the dates for which a selected model has a file, and the others."""
         from dbt.adapters.tidemark.files import list_files
         from dbt.adapters.tidemark.session import current_session
-
         from tidemark.errors import ConfigError, SparkStartError
         from tidemark.run.cli import common_options, selection
 
@@ -108,7 +113,9 @@ class Invoker:
                 "so there is no file to look for"
             )
         if current_session() is None:
-            connected = self._invoke(["debug", "--connection", *common_options(self._options, None)])
+            connected = self._invoke(
+                ["debug", "--connection", *common_options(self._options, None)]
+            )
             if current_session() is None:
                 reason = connected.exception or "no session (--available needs method: session)"
                 raise SparkStartError(f"Spark did not start: {reason}")
@@ -150,13 +157,15 @@ class Invoker:
             outcome.interrupted = isinstance(raw.exception, KeyboardInterrupt)
             outcome.errors.append(str(raw.exception) or type(raw.exception).__name__)
         nodes = list(getattr(raw.result, "results", None) or [])
-        counts = self._counts(raw.result, nodes)
+        counts = self._counts(nodes)
         for node in nodes:
             status = str(getattr(node.status, "value", node.status))
             if status in ("error", "fail", "runtime error"):
                 outcome.errors.append(str(node.message or f"{node.node.name}: {status}").strip())
             elif status == "skipped" and node.message:
                 outcome.errors.append(f"{node.node.name}: {node.message}")
+            if node.node.resource_type == "operation" and status == "success":
+                continue  # a hook of the project
             outcome.results.append(
                 ModelResult(
                     node.node.name,
@@ -167,13 +176,12 @@ class Invoker:
             )
         return outcome
 
-    def _counts(self, result: Any, nodes: list[Any]) -> dict[tuple[str, str], dict[str, int | None]]:
-        """Read the counts of this invocation from `tidemark_commits`, by schema and name of the entity."""
+    def _counts(self, nodes: list[Any]) -> dict[tuple[str, str], dict[str, int | None]]:
+        """Read the counts of this invocation from `tidemark_commits`, by schema and entity."""
         from dbt.adapters.tidemark.session import current_session
 
         session = current_session()
-        invocation = (getattr(result, "args", None) or {}).get("invocation_id")
-        if session is None or not invocation:
+        if session is None:
             return {}
         schemas = {str(node.node.schema) for node in nodes if getattr(node.node, "schema", None)}
         if "tidemark__schema" in self._options.vars:
@@ -186,7 +194,7 @@ class Invoker:
             rows = (
                 session.table(table)
                 .where("state = 'completed'")
-                .where(f"invocation_id = '{invocation}'")
+                .where(f"invocation_id = '{self._invocation}'")
                 .collect()
             )
             for row in rows:
@@ -209,7 +217,8 @@ class Invoker:
             return dbtRunner(manifest=manifest, callbacks=[self._heard]).invoke(command)
 
     def _heard(self, event: Any) -> None:
-        """Say what the user should see: everything if verbose, else warnings and what macros print."""
+        """Say everything if verbose, else warnings and what macros print."""
+        self._invocation = event.info.invocation_id
         name, level, message = event.info.name, event.info.level, event.info.msg
         if name == "LogStartLine" and self._progress is not None:
             self._progress(event.data.node_info.node_name)
@@ -241,13 +250,17 @@ def dated_location(node: Any) -> str | None:
 
 
 def reads_date_while_parsing(manifest: Any, project_dir: Any) -> bool:
-    """Could parsing give another result for another date? Then a parsed project must not be reused.
+    """Could parsing give another result for another date? Then it must not be reused.
 
-    Yes if a model's own text, a macro that is not ours or dbt's, or a YAML file's Jinja names the var.
+    Yes if a model's own text, a macro that is not ours or dbt's, or a YAML file's Jinja names
+    the var.
     """
     texts = [
         str(getattr(node, "raw_code", "") or "")
-        for node in [*manifest.nodes.values(), *(item for group in manifest.disabled.values() for item in group)]
+        for node in [
+            *manifest.nodes.values(),
+            *(item for group in manifest.disabled.values() for item in group),
+        ]
     ]
     texts += [
         str(macro.macro_sql)

@@ -41,7 +41,7 @@ class ModelResult:
 
 
 def render_table(title: str, results: Sequence[ModelResult]) -> Table:
-    """Return the table of one date: a row per model, with its counts where the model has commits."""
+    """Return the table of one date: a row per model, with its counts where it has commits."""
     table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("model", no_wrap=True)
     table.add_column("status")

@@ -1,8 +1,8 @@
-"""The `tidemark` adapter: dbt-spark in the session of this process, with Python models and readable errors."""
+"""The `tidemark` adapter: dbt-spark in this process, with Python models and readable errors."""
 
 from __future__ import annotations
 
-from dbt.adapters.base import AdapterPlugin
+from dbt.adapters.base.plugin import AdapterPlugin
 
 from dbt.adapters.tidemark.connections import TidemarkConnectionManager, TidemarkCredentials
 from dbt.adapters.tidemark.impl import TidemarkAdapter

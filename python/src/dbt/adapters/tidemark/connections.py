@@ -1,7 +1,8 @@
-"""Credentials and connections: dbt-spark's, with Tidemark's own session behind `method: session`."""
+"""Credentials and connections: dbt-spark's, with a session of our own behind `method: session`."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,7 +19,11 @@ from dbt.adapters.spark.connections import (
 from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 
 from dbt.adapters.tidemark.messages import error_details, readable_error
-from dbt.adapters.tidemark.session import SessionConnection, reset_settings
+from dbt.adapters.tidemark.session import (
+    SessionConnection,
+    reset_settings,
+    set_working_directory,
+)
 from tidemark.errors import TidemarkError
 
 logger = AdapterLogger("Tidemark")
@@ -33,7 +38,7 @@ class TidemarkCredentials(SparkCredentials):
     def __post_init__(self) -> None:
         if self.method == SparkConnectionMethod.SESSION and self.host is None:
             self.host = "localhost"
-        # An empty value is a variable of the environment that was not set: as if the line were not there.
+        # An empty value is an environment variable that is not set: as if the line were not there.
         self.server_side_parameters = {
             key: value
             for key, value in self.server_side_parameters.items()
@@ -61,6 +66,7 @@ class TidemarkConnectionManager(SparkConnectionManager):
         super().__init__(profile, mp_context)
         credentials: Any = profile.credentials
         if credentials.method == SparkConnectionMethod.SESSION:
+            set_working_directory(str(getattr(profile, "project_root", None) or os.getcwd()))
             reset_settings(credentials.server_side_parameters)
 
     @contextmanager
@@ -89,7 +95,7 @@ class TidemarkConnectionManager(SparkConnectionManager):
         try:
             connection.handle = SessionConnection(credentials.server_side_parameters)
         except TidemarkError as error:
-            connection.state = ConnectionState.FAIL  # type: ignore[assignment]
+            connection.state = ConnectionState.FAIL
             raise DbtRuntimeError(str(error)) from error
-        connection.state = ConnectionState.OPEN  # type: ignore[assignment]
+        connection.state = ConnectionState.OPEN
         return connection

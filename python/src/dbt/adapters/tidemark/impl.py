@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
-from dbt.adapters.base import PythonJobHelper, available
+from dbt.adapters.base.impl import PythonJobHelper
+from dbt.adapters.base.meta import available
 from dbt.adapters.contracts.connection import AdapterResponse
 from dbt.adapters.spark.impl import SparkAdapter
 
@@ -12,6 +14,9 @@ from dbt.adapters.tidemark.connections import TidemarkConnectionManager
 from dbt.adapters.tidemark.files import list_files
 from dbt.adapters.tidemark.python_submissions import SessionPythonJobHelper
 from dbt.adapters.tidemark.session import get_session
+
+
+_one_at_a_time = threading.Lock()
 
 
 class TidemarkAdapter(SparkAdapter):
@@ -38,14 +43,30 @@ class TidemarkAdapter(SparkAdapter):
         """List the files at a path as Spark's file systems see it.
 
         Example:
-            {% for file in adapter.list_files('data/airports_*.csv.gz') %} … {{ file.path }} {% endfor %}
+            {% for file in adapter.list_files('data/*.csv') %} {{ file.path }} {% endfor %}
 
         Args:
-            path: A file, a folder (its files at any depth, except names that start with `_` or `.`) or a glob.
+            path: A file, a glob, or a folder: its files at any depth, except names that start
+                with `_` or `.`.
 
         Returns:
-            One dict per file in path order: `path`, `size` in bytes, `modified` (UTC). Empty if nothing matches.
+            One dict per file in path order: `path`, `size` in bytes, `modified` (UTC). Empty if
+            nothing matches.
         """
         with self.connections.exception_handler(f"list_files({path!r})"):
             credentials: Any = self.config.credentials
             return list_files(get_session(credentials.server_side_parameters), path)
+
+    @available.parse(lambda *args, **kwargs: None)
+    def execute_alone(self, statements: list[str]) -> None:
+        """Run statements while no other thread of this process runs statements this way.
+
+        For `create table if not exists`, which is not atomic where two threads meet in an empty
+        folder.
+
+        Args:
+            statements: SQL, in order.
+        """
+        with _one_at_a_time:
+            for statement in statements:
+                self.execute(statement)

@@ -1,4 +1,4 @@
-"""Is there a Java that Spark can use? Asked before the JVM is started, so that the answer is one line."""
+"""Is there a Java that Spark can use? Asked before the JVM starts: the answer is one line."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def java_major(text: str) -> int | None:
 
 
 def find_java() -> str | None:
-    """Return the `java` that Spark's launcher would take: that of JAVA_HOME, else the first on the PATH."""
+    """Return the `java` that Spark would take: that of JAVA_HOME, else the first on the PATH."""
     java_home = os.environ.get("JAVA_HOME")
     if java_home:
         return str(Path(java_home) / "bin" / "java")
@@ -54,19 +54,18 @@ def check_java() -> int:
     java = find_java()
     java_home = os.environ.get("JAVA_HOME")
     where = f"JAVA_HOME={java_home}" if java_home else "JAVA_HOME is not set"
+    required = f"Java {MINIMUM_JAVA} or newer is required and"
     if java is None:
-        raise JavaError(f"Java {MINIMUM_JAVA} or newer is required and none was found ({where}): {_HOW}")
+        raise JavaError(f"{required} none was found ({where}): {_HOW}")
     try:
-        answer = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=60, check=False)
+        answer = subprocess.run(
+            [java, "-version"], capture_output=True, text=True, timeout=60, check=False
+        )
         major = java_major(answer.stderr + answer.stdout)
     except (OSError, subprocess.SubprocessError):
         major = None
     if major is None:
-        raise JavaError(
-            f"Java {MINIMUM_JAVA} or newer is required and {java} does not run ({where}): {_HOW}"
-        )
+        raise JavaError(f"{required} {java} does not run ({where}): {_HOW}")
     if major < MINIMUM_JAVA:
-        raise JavaError(
-            f"Java {MINIMUM_JAVA} or newer is required and {java} is Java {major} ({where}): {_HOW}"
-        )
+        raise JavaError(f"{required} {java} is Java {major} ({where}): {_HOW}")
     return major

@@ -1,4 +1,4 @@
-"""Starting Spark: Java checked, one process per embedded metastore, everything under TIDEMARK_HOME, console quiet."""
+"""Starting Spark: Java checked, one process per embedded metastore, console quiet."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def tell(message: str) -> None:
 
 
 def quietly() -> None:
-    """Keep the warnings of PySpark and py4j off the console, and PySpark's own copy of every SQL error."""
+    """Keep PySpark's warnings and its own copy of every SQL error off the console."""
     for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
         PySparkLogger.getLogger(name).disabled = True
     warnings.filterwarnings("ignore", module=r"pyspark(\..*)?")
@@ -145,7 +145,9 @@ def lock_timeout() -> float:
     except ValueError:
         seconds = -1.0
     if not seconds >= 0:
-        raise ConfigError(f"{LOCK_TIMEOUT_VARIABLE} must be a number of seconds, 0 or more; it is {text!r}")
+        raise ConfigError(
+            f"{LOCK_TIMEOUT_VARIABLE} must be a number of seconds, 0 or more; it is {text!r}"
+        )
     return seconds
 
 
@@ -165,9 +167,10 @@ def _lock_metastore(home: Home) -> BaseFileLock:
         except Timeout:
             waited = f" after {timeout:g} s" if timeout else ""
             raise MetastoreBusyError(
-                f"Another run ({_holder(note)}) uses {home.root}, and its embedded metastore serves one process "
-                f"at a time: gave up{waited}. Run again when it has ended, wait longer ({LOCK_TIMEOUT_VARIABLE}=seconds), "
-                f"or use another TIDEMARK_HOME or a shared metastore."
+                f"Another run ({_holder(note)}) uses {home.root}, and its embedded metastore "
+                f"serves one process at a time: gave up{waited}. Run again when it has ended, "
+                f"wait longer ({LOCK_TIMEOUT_VARIABLE}=seconds), or use another TIDEMARK_HOME "
+                f"or a shared metastore."
             ) from None
     note.write_text(f"{os.getpid()}\n", encoding="utf-8")
     return lock
@@ -186,8 +189,8 @@ def _holder(note: Path) -> str:
 def _start_jvm(conf: Mapping[str, str], home: Home, lock: BaseFileLock | None) -> Any:
     """Start the JVM with its output in the Spark log.
 
-    The JVM inherits the lock's file, so the lock holds until the JVM itself has ended: after a kill -9 of
-    this process the next one never meets a metastore that is still open.
+    The JVM inherits the lock's file, so the lock holds until the JVM itself has ended: after a
+    kill -9 of this process the next one never meets a metastore that is still open.
     """
     _rotate(home.spark_log)
     spark_conf = SparkConf()
@@ -257,7 +260,8 @@ def _why_no_jvm(log: Path, start: int) -> str:
         reason = f"a package could not be fetched ({unresolved[0]}): is Maven Central reachable?"
     else:
         telling = [line for line in lines if "Exception" in line or "Error" in line]
-        reason = (telling or [line for line in lines if line.strip()] or ["its JVM ended"])[0].strip()
+        said = telling or [line for line in lines if line.strip()] or ["its JVM ended"]
+        reason = said[0].strip()
     return f"Spark did not start: {reason} (details in {log})"
 
 
@@ -265,7 +269,7 @@ def _why_no_jvm(log: Path, start: int) -> str:
 
 
 def missing_packages(conf: Mapping[str, str]) -> list[str]:
-    """Return the Maven coordinates of `spark.jars.packages` that are not in the user's Ivy cache yet."""
+    """Return those of `spark.jars.packages` that are not in the user's Ivy cache yet."""
     default = Path.home() / ".ivy2.5.2"
     jars = Path(conf.get("spark.jars.ivy", str(default))).expanduser() / "jars"
     coordinates = [text.strip() for text in conf.get("spark.jars.packages", "").split(",")]
@@ -282,5 +286,3 @@ def _announce_downloads(conf: Mapping[str, str]) -> None:
     if missing:
         names = ", ".join(missing)
         tell(f"tidemark: fetching {names} from Maven Central (once; kept in your Ivy cache) …")
-
-

@@ -120,7 +120,7 @@ def best_message(causes: list[str]) -> str:
 
 
 def readable_error(error: BaseException) -> str:
-    """Return the one message that says what is wrong, from whatever Spark, py4j or Python raised."""
+    """Return the one message that says what is wrong, whatever was raised."""
     throwable = getattr(error, "_origin", None) or getattr(error, "java_exception", None)
     if throwable is not None:
         try:

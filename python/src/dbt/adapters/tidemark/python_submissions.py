@@ -6,7 +6,7 @@ import linecache
 import traceback
 from typing import Any
 
-from dbt.adapters.base import PythonJobHelper
+from dbt.adapters.base.impl import PythonJobHelper
 from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.spark.connections import SparkConnectionMethod
 from dbt_common.exceptions import DbtRuntimeError
@@ -29,8 +29,8 @@ class SessionPythonJobHelper(PythonJobHelper):
     def __init__(self, parsed_model: dict[str, Any], credential: TidemarkCredentials) -> None:
         if credential.method != SparkConnectionMethod.SESSION:
             raise DbtRuntimeError(
-                f"Python models run in a Spark session: `method: session` is needed, the profile has "
-                f"`method: {credential.method}`"
+                f"Python models run in a Spark session: `method: session` is needed, the profile "
+                f"has `method: {credential.method}`"
             )
         self._submitter = SessionSubmitter(
             name=str(parsed_model["alias"]),
@@ -61,7 +61,8 @@ class SessionSubmitter:
             DbtRuntimeError: The code failed.
         """
         # Not a module of its own: functions of the model must travel to Spark's workers by value.
-        namespace: dict[str, Any] = {"__name__": f"tidemark_model_{self._name}", "__file__": self._path}
+        module = f"tidemark_model_{self._name}"
+        namespace: dict[str, Any] = {"__name__": module, "__file__": self._path}
         try:
             session = get_session(self._settings)
             _activate(session)
@@ -69,7 +70,8 @@ class SessionSubmitter:
             code = compiled_code.strip()
             self._own_lines = code.partition(_DBT_PART)[0].count("\n")
             # for tracebacks (the file itself may have changed since)
-            linecache.cache[self._path] = (len(code), None, code.splitlines(keepends=True), self._path)
+            lines = code.splitlines(keepends=True)
+            linecache.cache[self._path] = (len(code), None, lines, self._path)
             exec(compile(code, self._path, "exec", dont_inherit=True), namespace)
         except TidemarkError as error:
             raise DbtRuntimeError(str(error)) from error

@@ -29,6 +29,7 @@ class _Shared:
         self.session: SparkSession | None = None
         self.launched: Launched | None = None
         self.settings: dict[str, str] = {}
+        self.directory: str | None = None
 
 
 _shared = _Shared()
@@ -38,11 +39,12 @@ def get_session(settings: Mapping[str, str]) -> SparkSession:
     """Return the session of this process, starting it at the first call.
 
     Args:
-        settings: Spark settings of the profile (`server_side_parameters`). Those that Spark fixes at
-            its start count only at the first call.
+        settings: Spark settings of the profile (`server_side_parameters`). Those that Spark
+            fixes at its start count only at the first call.
 
     Raises:
-        TidemarkError: Java is missing, another process holds the metastore, or Spark does not start.
+        TidemarkError: Java is missing, another process holds the metastore, or Spark does not
+            start.
     """
     with _shared.lock:
         if _shared.session is not None and _is_running(_shared.session):
@@ -52,7 +54,7 @@ def get_session(settings: Mapping[str, str]) -> SparkSession:
         quietly()
         existing = SparkSession._instantiatedSession
         if existing is not None and _is_running(existing):
-            # Started by whoever called us (a notebook, spark-submit): theirs to configure and to stop.
+            # Started by whoever called us (a notebook, spark-submit): theirs to stop.
             _shared.session = existing
         else:
             _shared.launched = launch(settings, tidemark_home().create())
@@ -60,6 +62,7 @@ def get_session(settings: Mapping[str, str]) -> SparkSession:
             atexit.register(stop_session)
         _shared.settings = {}
         reset_settings(settings)
+        _apply_working_directory()
         return _shared.session
 
 
@@ -69,10 +72,28 @@ def current_session() -> SparkSession | None:
     return session if session is not None and _is_running(session) else None
 
 
-def reset_settings(settings: Mapping[str, str]) -> None:
-    """Bring the running session's settings back to the profile's: what `set` statements left must not outlive a run.
+def set_working_directory(path: str) -> None:
+    """Make relative paths in SQL relative to `path`, whichever folder the JVM was started in."""
+    with _shared.lock:
+        _shared.directory = path
+        _apply_working_directory()
 
-    Does nothing while no session runs.
+
+def _apply_working_directory() -> None:
+    session = current_session()
+    if session is None or _shared.directory is None:
+        return
+    jvm: Any = session.sparkContext._jvm
+    hadoop = jvm.org.apache.hadoop.fs
+    configuration = session._jsparkSession.sessionState().newHadoopConf()
+    local = hadoop.FileSystem.get(jvm.java.net.URI("file:///"), configuration)
+    local.setWorkingDirectory(hadoop.Path(_shared.directory))
+
+
+def reset_settings(settings: Mapping[str, str]) -> None:
+    """Bring the running session's settings back to the profile's.
+
+    What `set` statements left must not outlive a run. Does nothing while no session runs.
     """
     with _shared.lock:
         session = _shared.session
@@ -94,7 +115,7 @@ def reset_settings(settings: Mapping[str, str]) -> None:
 
 
 def stop_session() -> None:
-    """Stop the session if this process started it, wait for its JVM to end, and release the metastore."""
+    """Stop the session if this process started it; wait for its JVM, release the metastore."""
     with _shared.lock:
         launched, _shared.launched, _shared.session = _shared.launched, None, None
         if launched is not None:
