@@ -218,12 +218,18 @@ def run_dates(options: RunOptions, talk: Console, out: Console) -> int:
             )
         seconds = time.monotonic() - started
         verdict = "done" if outcome.success else "FAILED"
-        talk.print(f"{place}  {verdict} in {seconds:.1f} s", highlight=False, markup=False)
+        talk.print(
+            f"{place}  {verdict} in {seconds:.1f} s", highlight=False, markup=False, soft_wrap=True
+        )
         if outcome.results:
             out.print(render_table(label, outcome.results))
         for message in outcome.errors:
             talk.print(
-                message, style="red" if talk.is_terminal else None, highlight=False, markup=False
+                message,
+                style="red" if talk.is_terminal else None,
+                highlight=False,
+                markup=False,
+                soft_wrap=True,
             )
         summary.append((business_date, outcome.success, seconds))
         if outcome.interrupted:

@@ -81,7 +81,10 @@ class Invoker:
                 self._manifest = raw.result
                 return True
         self._talk.print(
-            str(raw.exception or "the project cannot be parsed"), highlight=False, markup=False
+            str(raw.exception or "the project cannot be parsed"),
+            highlight=False,
+            markup=False,
+            soft_wrap=True,
         )
         return False
 
@@ -161,7 +164,8 @@ class Invoker:
         for node in nodes:
             status = str(getattr(node.status, "value", node.status))
             if status in ("error", "fail", "runtime error"):
-                outcome.errors.append(str(node.message or f"{node.node.name}: {status}").strip())
+                message = str(node.message or "").strip() or f"{node.node.name}: {status}"
+                outcome.errors.append(without_macro_stack(message))
             elif status == "skipped" and node.message:
                 outcome.errors.append(f"{node.node.name}: {node.message}")
             if node.node.resource_type == "operation" and status == "success":
@@ -224,10 +228,10 @@ class Invoker:
             self._progress(event.data.node_info.node_name)
         if self._options.verbose:
             if level != "debug" and message:
-                self._talk.print(message, highlight=False, markup=False)
+                self._talk.print(message, highlight=False, markup=False, soft_wrap=True)
         elif message and (name in _MESSAGES or (level == "warn" and message not in self._said)):
             self._said.add(message)
-            self._talk.print(message, highlight=False, markup=False)
+            self._talk.print(message, highlight=False, markup=False, soft_wrap=True)
 
 
 @contextmanager
@@ -237,6 +241,13 @@ def _working_directory_kept() -> Iterator[None]:
         yield
     finally:
         os.chdir(before)
+
+
+def without_macro_stack(message: str) -> str:
+    """Take dbt's list of macros that called each other off a message (it is in the log)."""
+    lines = message.splitlines()
+    kept = [line for line in lines if not re.match(r"\s*> (in macro|called by) ", line)]
+    return "\n".join(kept).strip()
 
 
 def dated_location(node: Any) -> str | None:

@@ -15,7 +15,6 @@ from dbt.adapters.tidemark.files import list_files
 from dbt.adapters.tidemark.python_submissions import SessionPythonJobHelper
 from dbt.adapters.tidemark.session import get_session
 
-
 _one_at_a_time = threading.Lock()
 
 

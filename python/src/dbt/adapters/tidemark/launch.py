@@ -17,10 +17,10 @@ from pyspark.java_gateway import launch_gateway
 from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
-from dbt.adapters.tidemark.java import check_java
 from dbt.adapters.tidemark.messages import readable_error
 from tidemark.errors import ConfigError, MetastoreBusyError, SparkStartError
 from tidemark.home import Home
+from tidemark.java import check_java
 
 LOCK_TIMEOUT_VARIABLE = "TIDEMARK_LOCK_TIMEOUT"
 DEFAULT_LOCK_TIMEOUT = 600.0

@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 from tidemark.errors import JavaError
@@ -69,3 +70,10 @@ def check_java() -> int:
     if major < MINIMUM_JAVA:
         raise JavaError(f"{required} {java} is Java {major} ({where}): {_HOW}")
     return major
+
+
+if __name__ == "__main__":
+    try:
+        check_java()
+    except JavaError as error:
+        sys.exit(str(error))

@@ -1,0 +1,79 @@
+# Tidemark's verbs: `make help`. The same ones run in CI (.ci/run).
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.tidemark-setup
+EXAMPLE_DATES := 2025-08-11,2025-09-09,2026-02-05,2026-03-04
+# the first Python that is new enough; another one: make setup PYTHON=/path/to/python
+PYTHON ?= $(shell for python in python3.11 python3.12 python3.13 python3; do \
+	if $$python -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' 2>/dev/null; \
+	then echo $$python; break; fi; done)
+
+.PHONY: help
+help:  ## Show this list
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | while IFS=$$'\t' read -r verb text; do \
+		printf '  make %-10s %s\n' "$$verb" "$$text"; done
+
+.PHONY: setup
+setup: $(STAMP)  ## Make .venv from requirements.lock; instant if nothing changed
+
+$(STAMP): requirements.lock pyproject.toml
+	@if [ -z "$(PYTHON)" ]; then \
+		echo "Python 3.11, 3.12 or 3.13 is required: apt install python3.11 python3.11-venv / brew install python@3.11, or make setup PYTHON=/path/to/python" >&2; \
+		exit 1; fi
+	@PYTHONPATH=python/src $(PYTHON) -m tidemark.java
+	@echo "making $(VENV) …" >&2
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	@# dbt's own files go where everything else of a run goes, also for a plain `dbt run` of this environment
+	@printf '%s\n' 'import os; home = os.environ.get("TIDEMARK_HOME") or ".tidemark"; os.environ.setdefault("DBT_LOG_PATH", os.path.join(home, "logs")); os.environ.setdefault("DBT_TARGET_PATH", os.path.join(home, "target"))' \
+		> "$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/tidemark_home.pth"
+	@touch $@
+
+.PHONY: run
+run: setup  ## Load the example entity for four business dates and show what happened
+	@$(BIN)/tidemark run --business-date $(EXAMPLE_DATES) --select hash_cdc
+	@$(BIN)/dbt --quiet show --limit 20 --inline "select entity, business_date, rows_read, rows_inserted, rows_updated, rows_deleted, rows_unchanged from {{ target.schema }}.tidemark_commits order by commit_id"
+
+.PHONY: test
+test: setup style  ## Style, every ring of tests, and the examples with their dbt tests
+	@$(BIN)/python -m pytest
+	@rm -rf .tidemark/test
+	@TIDEMARK_HOME=$(CURDIR)/.tidemark/test $(BIN)/tidemark run --build --target ci --business-date $(EXAMPLE_DATES)
+
+.PHONY: test-fast
+test-fast: setup  ## The rings that need no Spark
+	@$(BIN)/python -m pytest python/tests/unit python/tests/render
+
+.PHONY: functional
+functional: setup  ## The ring with dbt and a local Spark
+	@$(BIN)/python -m pytest python/tests/functional
+
+.PHONY: style
+style: setup  ## ruff and mypy
+	@$(BIN)/ruff check python
+	@$(BIN)/ruff format --check python
+	@$(BIN)/mypy
+
+.PHONY: format
+format: setup  ## Let ruff repair what it can
+	@$(BIN)/ruff check --fix python
+	@$(BIN)/ruff format python
+
+.PHONY: lock
+lock:  ## Pin every dependency anew in requirements.lock
+	@test -x $(BIN)/pip-compile || { $(PYTHON) -m venv $(VENV) && $(BIN)/python -m pip install --quiet pip-tools; }
+	@CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile --quiet --upgrade --extra dev --strip-extras --no-annotate \
+		--no-emit-index-url --no-emit-find-links --no-emit-trusted-host --no-emit-options \
+		--output-file requirements.lock pyproject.toml
+
+.PHONY: clean
+clean:  ## Remove what runs and tools wrote; keeps .venv
+	@rm -rf .tidemark target logs dbt_packages .pytest_cache .mypy_cache .ruff_cache build python/src/*.egg-info
+	@find python -name __pycache__ -type d -prune -exec rm -rf {} +
