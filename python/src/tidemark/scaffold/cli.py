@@ -1,0 +1,374 @@
+"""The commands `tidemark init` and `tidemark schema`."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import click
+
+from tidemark.errors import ConfigError, TidemarkError
+from tidemark.scaffold.keys import count_key_problems, propose_key
+from tidemark.scaffold.locations import Extract, check_date, find_extract
+from tidemark.scaffold.properties import (
+    ModelEntry,
+    insert_entry,
+    parse,
+    property_files,
+    scalar,
+)
+from tidemark.scaffold.samples import Format, Sample, read_sample
+from tidemark.scaffold.schema import schema_text
+
+DEFAULT_ROWS = 100_000
+
+
+@click.command()
+def schema() -> None:
+    """Print the JSON Schema of the settings, for help and checks in an editor.
+
+    In VS Code with the YAML extension, write it to a file of your project and name that file in
+    .vscode/settings.json:
+
+    \b
+        tidemark schema > tidemark-models.schema.json
+        {"yaml.schemas": {"tidemark-models.schema.json": "models/**/*.yml"}}
+    """
+    click.echo(schema_text(), nl=False)
+
+
+@click.command()
+@click.argument("files", nargs=-1, metavar="[FILE_OR_GLOB]...")
+@click.option("--name", required=True, help="Name of the model to write.")
+@click.option(
+    "--key", "keys", multiple=True, help="Key column; several by comma. Proposed if left out."
+)
+@click.option(
+    "--extract",
+    type=click.Choice(["full", "delta"]),
+    default="full",
+    show_default=True,
+    help="Whether an extract holds all rows or only those that may have changed.",
+)
+@click.option(
+    "--format",
+    "file_format",
+    type=click.Choice(["csv", "json", "parquet"]),
+    help="By extension if left out.",
+)
+@click.option(
+    "--folder",
+    default="models/hash_cdc",
+    show_default=True,
+    help="Folder of the model, below the project's models.",
+)
+@click.option(
+    "--business-date", help="Date in the path of the sample, such as 2026-03-04, if in doubt."
+)
+@click.option("--source", help="SCHEMA.TABLE to read from, instead of files; needs --key.")
+@click.option("--delimiter", help="Delimiter of a CSV file. Found out if left out.")
+@click.option("--header/--no-header", default=None, help="Whether a CSV file begins with names.")
+@click.option("--encoding", help="Encoding of a CSV file, if not UTF-8.")
+@click.option(
+    "--rows",
+    type=click.IntRange(min=1),
+    default=DEFAULT_ROWS,
+    show_default=True,
+    help="Rows to read at most.",
+)
+@click.option(
+    "--project-dir",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("."),
+    help="Folder of dbt_project.yml; the working directory if left out.",
+)
+@click.option("--dry-run", is_flag=True, help="Print what would be written.")
+def init(
+    files: tuple[str, ...],
+    name: str,
+    keys: tuple[str, ...],
+    extract: str,
+    file_format: str | None,
+    folder: str,
+    business_date: str | None,
+    source: str | None,
+    delimiter: str | None,
+    header: bool | None,
+    encoding: str | None,
+    rows: int,
+    project_dir: Path,
+    dry_run: bool,
+) -> None:
+    """Write a cdc model and its YAML from a sample file.
+
+    Types, key, delimiter and header are inferred from the first rows, and a business date in the
+    file's path becomes the placeholder {business_date}. What was chosen, and why, is said on
+    stderr; nothing that is there is overwritten. With --source the table is not read: give the key.
+
+    \b
+        tidemark init 'data/airports_*.csv.gz' --name airports
+        tidemark init --source staging.customers --name customers --key id
+    """
+    if bool(files) == bool(source):
+        raise ConfigError("give a sample file, or --source SCHEMA.TABLE (one of them)")
+    if business_date is not None:
+        check_date(business_date)
+    place = _place(project_dir, folder, name)
+    wanted_keys = [key.strip() for option in keys for key in option.split(",") if key.strip()]
+    if source:
+        model = _from_source(place, source, wanted_keys, extract)
+    else:
+        found = find_extract(files, project_dir.absolute(), business_date)
+        sample = read_sample(
+            found.files,
+            format=cast("Format | None", file_format),
+            max_rows=rows,
+            delimiter=delimiter,
+            header=header,
+            encoding=encoding,
+        )
+        model = _from_sample(place, found, sample, wanted_keys, extract)
+    for line in model.report:
+        click.echo(line, err=True)
+    _write(place, model, dry_run)
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where the model goes."""
+
+    root: Path
+    model_folders: tuple[Path, ...]
+    name: str
+    sql: Path
+    properties: Path
+
+    def shown(self, path: Path) -> str:
+        """A path as messages name it."""
+        return os.path.relpath(path, self.root)
+
+
+@dataclass(frozen=True)
+class _Model:
+    """What is to be written, and said."""
+
+    sql: str
+    entry: ModelEntry
+    report: tuple[str, ...]
+    sources_entry: str | None = None
+    run_vars: str = ""
+
+
+def _place(project_dir: Path, folder: str, name: str) -> _Place:
+    """Find the model's place in the project, where nothing of its name may be yet."""
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
+        raise ConfigError(f"--name {name!r} cannot be a table: use letters, digits and underscores")
+    root = project_dir.absolute()
+    project_file = root / "dbt_project.yml"
+    if not project_file.is_file():
+        raise ConfigError(
+            f"no dbt_project.yml in {project_dir}: run this in a dbt project's folder, "
+            "or give --project-dir"
+        )
+    project = parse(project_file.read_text(encoding="utf-8"), "dbt_project.yml")
+    model_folders = tuple(root / path for path in project.get("model-paths") or ["models"])
+    target = Path(os.path.normpath(root / folder))
+    if not any(target.is_relative_to(models) for models in model_folders):
+        names = ", ".join(str(path.relative_to(root)) for path in model_folders)
+        raise ConfigError(f"--folder {folder} is not below the project's models ({names})")
+    place = _Place(
+        root, model_folders, name, target / f"{name}.sql", target / f"_{target.name}__models.yml"
+    )
+    for models in model_folders:
+        for path in sorted([*models.rglob("*.sql"), *models.rglob("*.py")]):
+            if path.stem.lower() == name.lower():
+                raise ConfigError(
+                    f"model {name} is there already: {place.shown(path)}; "
+                    "choose another --name, or remove it"
+                )
+    for path in property_files(model_folders):
+        content = parse(path.read_text(encoding="utf-8"), place.shown(path))
+        for item in content.get("models") or []:
+            if isinstance(item, dict) and str(item.get("name")).lower() == name.lower():
+                raise ConfigError(
+                    f"model {name} is configured already in {place.shown(path)}; "
+                    "choose another --name, or remove that entry"
+                )
+    return place
+
+
+def _from_sample(
+    place: _Place, found: Extract, sample: Sample, wanted_keys: Sequence[str], extract: str
+) -> _Model:
+    report = [*_report_sample(place, found, sample)]
+    keys, why = _choose_keys(place.name, sample, wanted_keys)
+    report += [f"Key      {', '.join(keys)}: {why}"]
+    report += ["Columns"]
+    width = max(len(column.name) for column in sample.columns)
+    for column in sample.columns:
+        nulls = f", {column.nulls:,} NULL" if column.nulls else ""
+        reason = f" ({column.reason})" if column.reason else ""
+        report.append(f"  {column.name:<{width}}  {column.data_type}{nulls}{reason}")
+    report += [f"Note: {note}" for note in sample.notes]
+    if found.business_date is None:
+        report.append(
+            "Note: the path has no business date, so every date reads the same file; "
+            "put {business_date} into location where the date belongs"
+        )
+    settings: dict[str, Any] = {
+        "extract": extract,
+        "location": found.location,
+        "format": sample.format,
+    }
+    if sample.options:
+        settings["options"] = sample.options
+    counted = "all" if sample.complete else "the first"
+    entry = ModelEntry(
+        name=place.name,
+        keys=keys,
+        settings=settings,
+        columns=sample.columns,
+        comment=(
+            f"Made by `tidemark init` from {os.path.basename(found.files[0])};",
+            f"types and key are inferred from {counted} {len(sample.rows):,} rows: check them.",
+        ),
+    )
+    date = found.business_date or "2026-03-04"
+    return _Model("{{ tidemark.extract() }}\n", entry, tuple(report), run_vars=date)
+
+
+def _report_sample(place: _Place, found: Extract, sample: Sample) -> list[str]:
+    files = place.shown(found.files[0]) + (
+        f" and {len(found.files) - 1} more" if found.files[1:] else ""
+    )
+    if found.found > 1:
+        files += f" (of {found.found} that match)"
+    read = f"{len(sample.rows):,} rows" + (
+        "" if sample.complete else ", the limit of --rows; there are more"
+    )
+    options = ", ".join(f"{name} {value!r}" for name, value in sample.options.items())
+    return [
+        f"Sample   {files}: {sample.format}, {read}" + (f", {options}" if options else ""),
+        f"Location {found.location}"
+        + (f" (business date {found.business_date})" if found.business_date else ""),
+    ]
+
+
+def _choose_keys(entity: str, sample: Sample, wanted: Sequence[str]) -> tuple[list[str], str]:
+    """Return the key's columns and why they are it."""
+    names = [column.name for column in sample.columns]
+    if wanted:
+        lowered = {name.lower(): name for name in names}
+        for key in wanted:
+            if key.lower() not in lowered:
+                near = difflib.get_close_matches(key.lower(), lowered, n=1)
+                hint = (
+                    f"did you mean {lowered[near[0]]}?" if near else f"there are {', '.join(names)}"
+                )
+                raise ConfigError(f"--key {key} is not a column of the sample; {hint}")
+        keys = [lowered[key.lower()] for key in wanted]
+        if len(set(keys)) < len(keys):
+            raise ConfigError(f"--key names a column twice: {', '.join(keys)}")
+        nulls, repeated = count_key_problems(
+            [names.index(key) for key in keys], sample.rows, lambda value: not str(value).strip()
+        )
+        if not nulls and not repeated:
+            return keys, "as given; unique and never NULL in the sample"
+        return keys, (
+            f"as given, BUT in the sample {nulls:,} rows have NULL in it "
+            f"and {repeated:,} repeat the key of another row"
+        )
+    if not sample.rows:
+        raise ConfigError("the sample has no rows, so no key can be proposed: name it with --key")
+    proposal = propose_key(sample.columns, sample.rows, entity)
+    if not proposal.columns:
+        raise ConfigError(
+            "no 1, 2 or 3 columns are unique and never NULL in the sample: name the key with --key"
+        )
+    why = "unique and never NULL in the sample"
+    if len(proposal.columns) > 1:
+        why = f"the smallest set of columns that is {why}"
+    if proposal.others:
+        others = ["+".join(other) for other in proposal.others[:3]]
+        why += f"; chosen by name before {', '.join(others)}"
+    if len(sample.rows) < 20:
+        why += f"; only {len(sample.rows)} rows, so a guess"
+    return list(proposal.columns), why
+
+
+def _from_source(place: _Place, source: str, keys: Sequence[str], extract: str) -> _Model:
+    """A model over a table of a dbt source, which is not read: columns keep the table's types."""
+    schema_name, dot, table = source.partition(".")
+    if not dot or not all(re.fullmatch(r"\w+", part) for part in (schema_name, table)):
+        raise ConfigError(f"--source must be SCHEMA.TABLE, found: {source}")
+    if not keys:
+        raise ConfigError("--source needs --key: the table is not read, so no key can be proposed")
+    entry = ModelEntry(name=place.name, keys=keys, settings={"extract": extract})
+    sources_entry: str | None = (
+        f"- name: {scalar(schema_name)}\n  tables:\n    - name: {scalar(table)}\n"
+    )
+    for path in property_files(place.model_folders):
+        content = parse(path.read_text(encoding="utf-8"), place.shown(path))
+        for item in content.get("sources") or []:
+            if not isinstance(item, dict) or item.get("name") != schema_name:
+                continue
+            tables = [known.get("name") for known in item.get("tables") or []]
+            if table not in tables:
+                raise ConfigError(
+                    f"source {schema_name} stands in {place.shown(path)} without table {table}: "
+                    f"add `- name: {table}` to its tables, then run this again"
+                )
+            sources_entry = None
+    return _Model(
+        sql=f"select * from {{{{ source('{schema_name}', '{table}') }}}}\n",
+        entry=entry,
+        report=(
+            f"Source   {source}, not read: columns keep the table's types",
+            f"Key      {', '.join(keys)}: as given",
+        ),
+        sources_entry=sources_entry,
+        run_vars="2026-03-04",
+    )
+
+
+def _write(place: _Place, model: _Model, dry_run: bool) -> None:
+    """Write the YAML, then the SQL; everything is checked before the first byte."""
+    shown = place.shown(place.properties)
+    text = ""
+    if place.properties.exists():
+        text = place.properties.read_bytes().decode("utf-8")
+    entry = model.entry.to_yaml()
+    try:
+        text = insert_entry(text, "models", entry, shown)
+        if model.sources_entry is not None:
+            text = insert_entry(text, "sources", model.sources_entry, shown)
+    except ConfigError:
+        if not dry_run:
+            raise
+        text = entry
+    if dry_run:
+        click.echo(f"# {place.shown(place.sql)}\n{model.sql}")
+        click.echo(f"# {shown}\n{text}", nl=False)
+        return
+    temporary = place.properties.with_name(f".{place.properties.name}.tmp")
+    try:
+        place.properties.parent.mkdir(parents=True, exist_ok=True)
+        temporary.write_bytes(text.encode("utf-8"))
+        with place.sql.open("x", encoding="utf-8", newline="\n") as file:
+            file.write(model.sql)
+        os.replace(temporary, place.properties)
+    except OSError as error:
+        raise TidemarkError(f"{shown} cannot be written: {error}") from error
+    finally:
+        temporary.unlink(missing_ok=True)
+    click.echo(place.shown(place.sql))
+    click.echo(shown)
+    click.echo(
+        f"Next: dbt run --select {place.name} --vars '{{business_date: {model.run_vars}}}'",
+        err=True,
+    )

@@ -1,0 +1,123 @@
+"""The JSON Schema of property YAML files, for editors and checks.
+
+It says nothing of dbt's own keys but those that Tidemark reads. dbt ships a schema of its own,
+which is not embedded: it knows no materialization but dbt's, so it refuses `materialized: cdc`.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from pydantic.json_schema import models_json_schema
+
+from tidemark.scaffold.settings import CdcConfig, ExtractSettings, Scd2Config, Scd2Settings
+
+SCHEMA_FILE = "tidemark-models.schema.json"
+"""The committed schema, beside this module."""
+
+_MATERIALIZED_HELP = (
+    "cdc: current table, log and history from extracts. scd2: validity intervals kept as a table. "
+    "Or one of dbt's: view, table, incremental, ephemeral."
+)
+
+
+def models_schema() -> dict[str, Any]:
+    """Return the JSON Schema (draft 7, which editors know best) of a file under `models/`.
+
+    Example:
+        >>> sorted(models_schema()["properties"])
+        ['models']
+    """
+    _, generated = models_json_schema(
+        [(model, "validation") for model in (CdcConfig, Scd2Config, ExtractSettings, Scd2Settings)],
+        ref_template="#/definitions/{model}",
+    )
+    definitions = {name: _tidy(schema) for name, schema in generated["$defs"].items()}
+    definitions["ModelConfig"] = _model_config()
+    definitions["Model"] = {
+        "type": "object",
+        "properties": {
+            "name": {"type": "string", "description": "The model's name: that of its file."},
+            "config": {"$ref": "#/definitions/ModelConfig"},
+            "versions": {
+                "type": ["array", "null"],
+                "items": {
+                    "type": "object",
+                    "properties": {"config": {"$ref": "#/definitions/ModelConfig"}},
+                },
+            },
+        },
+    }
+    return {
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "title": "Tidemark models",
+        "description": "Settings of Tidemark in dbt's property YAML. Printed by `tidemark schema`.",
+        "type": "object",
+        "properties": {
+            "models": {"type": ["array", "null"], "items": {"$ref": "#/definitions/Model"}}
+        },
+        "definitions": dict(sorted(definitions.items())),
+    }
+
+
+def schema_text() -> str:
+    """Return the JSON Schema as the committed file has it."""
+    return json.dumps(models_schema(), indent=2, ensure_ascii=False) + "\n"
+
+
+def _model_config() -> dict[str, Any]:
+    """A model's config by its materialization; one set elsewhere allows the settings of any."""
+
+    def materialized(name: str) -> dict[str, Any]:
+        return {
+            "type": "object",
+            "required": ["materialized"],
+            "properties": {"materialized": {"const": name}},
+        }
+
+    any_settings = {
+        "properties": {
+            "meta": {
+                "type": ["object", "null"],
+                "properties": {
+                    "tidemark": {
+                        "anyOf": [
+                            {"$ref": "#/definitions/ExtractSettings"},
+                            {"$ref": "#/definitions/Scd2Settings"},
+                        ]
+                    }
+                },
+            }
+        }
+    }
+    return {
+        "type": ["object", "null"],
+        "properties": {
+            "materialized": {
+                "type": "string",
+                "description": _MATERIALIZED_HELP,
+                "examples": ["cdc", "scd2", "view", "table", "incremental", "ephemeral"],
+            }
+        },
+        "if": materialized("cdc"),
+        "then": {"$ref": "#/definitions/CdcConfig"},
+        "else": {
+            "if": materialized("scd2"),
+            "then": {"$ref": "#/definitions/Scd2Config"},
+            "else": any_settings,
+        },
+    }
+
+
+def _tidy(schema: Any, names_are_keys: bool = False) -> Any:
+    """Drop pydantic's titles: beside the descriptions they are noise in an editor."""
+    if isinstance(schema, list):
+        return [_tidy(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {
+        key: _tidy(value, names_are_keys=key == "properties" and not names_are_keys)
+        for key, value in schema.items()
+        if names_are_keys or key != "title"
+    }

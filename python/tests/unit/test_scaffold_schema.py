@@ -1,0 +1,168 @@
+"""The JSON Schema of the settings: what it allows and refuses; the committed file is up to date."""
+
+from __future__ import annotations
+
+import copy
+import json
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+from click.testing import CliRunner
+
+from tests.macros import ROOT, load_macros
+from tidemark.scaffold import cli
+from tidemark.scaffold.schema import SCHEMA_FILE, models_schema
+from tidemark.scaffold.settings import ExtractSettings
+
+DESIGN_SAMPLE = """
+models:
+  - name: airports
+    config:
+      materialized: cdc
+      unique_key: [icao]              # composite keys are a longer list
+      meta:
+        tidemark:
+          extract: full
+          location: "data/airports_{business_date}.csv.gz"
+          format: csv
+          options: {header: true}
+          ignore: [loaded_at]
+          sensitive: [owner_phone]
+          hash: md5
+          tag_unchanged: true
+          soft_delete: false
+          on_reject: fail
+          max_delete_fraction: 0.5
+    columns:
+      - name: icao
+        data_type: string
+        constraints: [{type: not_null}]
+      - name: elevation
+        data_type: double
+"""
+
+
+def errors(content: Any) -> list[str]:
+    return [
+        error.message for error in jsonschema.Draft7Validator(models_schema()).iter_errors(content)
+    ]
+
+
+def sample(**settings: Any) -> dict[str, Any]:
+    """The sample with other settings; None takes a setting away."""
+    content: dict[str, Any] = yaml.safe_load(DESIGN_SAMPLE)
+    tidemark = content["models"][0]["config"]["meta"]["tidemark"]
+    for name, value in settings.items():
+        if value is None:
+            del tidemark[name]
+        else:
+            tidemark[name] = value
+    return content
+
+
+def configured(**keys: Any) -> dict[str, Any]:
+    """The sample with other keys of dbt's; None takes a key away."""
+    content = sample()
+    config = content["models"][0]["config"]
+    for name, value in keys.items():
+        if value is None:
+            del config[name]
+        else:
+            config[name] = value
+    return content
+
+
+def test_schema__committed_file_is_what_the_command_prints() -> None:
+    printed = CliRunner().invoke(cli.schema, [], catch_exceptions=False)
+    committed = ROOT / "python" / "src" / "tidemark" / "scaffold" / SCHEMA_FILE
+    assert committed.read_text(encoding="utf-8") == printed.stdout
+    jsonschema.Draft7Validator.check_schema(json.loads(printed.stdout))
+
+
+def test_schema__editor_settings_point_at_the_committed_file() -> None:
+    settings = json.loads((ROOT / ".vscode" / "settings.json").read_text(encoding="utf-8"))
+    assert all((ROOT / path).is_file() for path in settings["yaml.schemas"])
+
+
+def test_schema__has_the_settings_that_the_macros_know() -> None:
+    known = load_macros("config")["_entity_settings"]()
+    assert sorted(ExtractSettings.model_fields) == sorted(known)
+
+
+def test_schema__every_setting_has_help() -> None:
+    settings = models_schema()["definitions"]["ExtractSettings"]["properties"]
+    assert [name for name, setting in settings.items() if not setting.get("description")] == []
+
+
+def test_schema__design_sample_is_valid() -> None:
+    assert errors(yaml.safe_load(DESIGN_SAMPLE)) == []
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        sample(location=None, format=None, options=None),
+        sample(extract="delta", ignore="loaded_at", null_keys="allow", hash="xxhash64x2"),
+        sample(options={"sep": ";", "header": False, "maxColumns": 30000}),
+        sample(stored_hashes=True, sensitive=None),
+        sample(stored_hashes=True, sensitive=[]),
+        configured(unique_key="icao", tags=["daily"], grants={"select": ["reader"]}, alias="x"),
+        configured(file_format="parquet"),
+        configured(materialized="scd2", meta={"owner": "me", "tidemark": {"entity": "airports"}}),
+        configured(materialized="scd2", meta=None, unique_key=None),
+        configured(materialized="view", meta={"anything": {"goes": 1}}),
+        configured(materialized=None),
+        {"version": 2, "models": None, "sources": [{"name": "shop", "tables": []}]},
+        {"models": [{"name": "plain"}, {"name": "empty", "config": None, "columns": []}]},
+    ],
+)
+def test_schema__valid(content: dict[str, Any]) -> None:
+    assert errors(content) == []
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (sample(extarct="full"), "'extarct' was unexpected"),
+        (sample(extract=None), "'extract' is a required property"),
+        (sample(extract="ful"), "'ful' is not one of ['full', 'delta']"),
+        (sample(format="xlsx"), "'xlsx' is not one of"),
+        (sample(hash="sha1"), "'sha1' is not one of"),
+        (sample(on_reject="ignore"), "'ignore' is not one of"),
+        (sample(soft_delete="sometimes"), "'sometimes' is not of type 'boolean'"),
+        (sample(max_delete_fraction=50), "50 is greater than the maximum of 1"),
+        (sample(options="header"), "'header' is not of type 'object'"),
+        (sample(location=None), "'location' is a required property"),
+        (sample(location=None, options=None), "'location' is a required property"),
+        (sample(stored_hashes=True), "should not be valid under"),
+        (configured(unique_key=None), "'unique_key' is a required property"),
+        (configured(unique_key=[]), "is not valid under any of the given schemas"),
+        (configured(meta=None), "'meta' is a required property"),
+        (configured(file_format="orc"), "'orc' is not one of"),
+        (
+            configured(partition_by="country", liquid_clustered_by="city"),
+            "should not be valid under",
+        ),
+        (configured(file_format="parquet", partition_by="country"), "False schema does not allow"),
+        (
+            configured(materialized="scd2", meta={"tidemark": {"entty": "a"}}),
+            "'entty' was unexpected",
+        ),
+        (
+            configured(materialized=None, meta={"tidemark": {"entty": "a"}}),
+            "is not valid under any",
+        ),
+    ],
+)
+def test_schema__refused(content: dict[str, Any], message: str) -> None:
+    assert any(message in error for error in errors(content)), errors(content)
+
+
+def test_schema__versions_are_checked_too() -> None:
+    content = sample()
+    config = copy.deepcopy(content["models"][0]["config"])
+    config["meta"]["tidemark"]["extarct"] = "full"
+    content["models"][0]["versions"] = [{"v": 1, "config": config}]
+    assert errors(content) != []
