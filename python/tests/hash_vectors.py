@@ -72,6 +72,20 @@ NESTED = "array<struct<a:int,b:map<string,double>>>"
 
 # name, then (column, type, value[, sensitive]) of each column
 CASES: list[tuple[Any, ...]] = [
+    ("documented: a key", ("icao", "string", "LSZH")),
+    (
+        "documented: a row",
+        ("name", "string", "Zürich"),
+        ("elevation", "double", 432.5),
+        ("opened", "date", "1948-06-14"),
+        ("closed", "date", None),
+    ),
+    (
+        "documented: nested and sensitive values",
+        ("runways", "array<struct<name:string,length:int>>", [["10/28", 2500], ["16/34", None]]),
+        ("tags", "map<string,boolean>", [["hub", True], ["coast", None]]),
+        ("phone", "string", "+41 43", True),
+    ),
     ("no columns",),
     ("all null", ("a", "string", None), ("b", "int", None), ("c", "double", None)),
     ("string", ("icao", "string", "EDDF")),

@@ -114,6 +114,17 @@ def test_canonical_text_expr__types_as_describe_prints_them(spark: SparkSession)
     assert (v, c) == (None, "ß")
 
 
+def test_row_hash_expr__only_if(spark: SparkSession) -> None:
+    columns = [{"name": "id", "type": "bigint"}]
+    hash_expr = load_macros("sql/expr")["row_hash_expr"]
+    expressions = (hash_expr(columns, "md5", only_if="id > 0"), hash_expr(columns, "md5"))
+    found = spark.sql(f"select {', '.join(expressions)} from range(2)").collect()
+    assert found[0][0] is None
+    assert (
+        found[1][0] == found[1][1] == hashing.row_hash({"id": 1}, [hashing.Column("id", "bigint")])
+    )
+
+
 def test_string_literal__round_trips(spark: SparkSession) -> None:
     macros = load_macros("sql/expr")
     texts = [

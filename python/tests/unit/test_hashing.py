@@ -39,6 +39,17 @@ def test_vectors__known_digests() -> None:
     assert row_hash({}, columns) == "d41d8cd98f00b204e9800998ecf8427e"
 
 
+def test_vectors__documented_examples() -> None:
+    recipe = (hash_vectors.VECTORS.parents[3] / "models" / "overview.md").read_text("utf-8")
+    documented = [case for case in CASES if case["name"].startswith("documented")]
+    assert len(documented) == 3
+    for case in documented:
+        for name in ("row_text", *hashing.ALGORITHMS):
+            assert case[name] in recipe
+    assert str(hashing._SECOND_SEED) in recipe
+    assert f"{len(CASES)} worked cases" in recipe
+
+
 @pytest.mark.parametrize(
     ("left", "right"),
     [
