@@ -1,0 +1,127 @@
+"""Error texts as Spark 4.1 and Delta 4.4 give them, and what is left for the reader."""
+
+from __future__ import annotations
+
+import pytest
+
+from dbt.adapters.tidemark.messages import best_message, clean_message, readable_error
+
+UNRESOLVED = """[UNRESOLVED_COLUMN.WITH_SUGGESTION] A column, variable, or function parameter with name `nope` cannot be resolved. Did you mean one of the following? [`id`, `v`]. SQLSTATE: 42703; line 1 pos 7;
+'Project ['nope]
++- SubqueryAlias spark_catalog.default.d
+   +- Relation spark_catalog.default.d[id#1582L,v#1583] parquet
+"""  # noqa: E501
+
+PARSE = """
+[PARSE_SYNTAX_ERROR] Syntax error at or near 'selec'. SQLSTATE: 42601 (line 3, pos 0)
+
+== SQL ==
+/* {"app": "dbt"} */
+
+selec 1
+^^^
+"""
+
+TASK = """Job aborted due to stage failure: Task 0 in stage 25.0 failed 1 times, most recent failure: Lost task 0.0 in stage 25.0 (TID 266) (192.0.2.2 executor driver): org.apache.spark.SparkRuntimeException: [USER_RAISED_EXCEPTION] bad row SQLSTATE: P0001
+\tat org.apache.spark.sql.errors.QueryExecutionErrors$.raiseError(QueryExecutionErrors.scala:2746)
+\tat java.base/java.lang.Thread.run(Thread.java:840)
+
+Driver stacktrace:
+"""  # noqa: E501
+
+WORKER = """org.apache.spark.api.python.PythonException: Traceback (most recent call last):
+  File "/opt/venv/lib/python3.11/site-packages/pyspark/python/lib/pyspark.zip/pyspark/worker.py", line 1890, in main
+    process()
+  File "models/cities.py", line 5, in check
+    raise ValueError(f"odd name {name}")
+ValueError: odd name Oslo
+
+\tat org.apache.spark.api.python.BasePythonRunner$ReaderIterator.handlePythonException(PythonRunner.scala:604)
+"""  # noqa: E501
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        (
+            UNRESOLVED,
+            "[UNRESOLVED_COLUMN.WITH_SUGGESTION] A column, variable, or function parameter with "
+            "name `nope` cannot be resolved. Did you mean one of the following? [`id`, `v`] "
+            "(line 1, pos 7)",
+        ),
+        (
+            PARSE,
+            "[PARSE_SYNTAX_ERROR] Syntax error at or near 'selec' (line 3, pos 0)\nselec 1\n^^^",
+        ),
+        (TASK, "bad row"),
+        (
+            WORKER,
+            'Traceback (most recent call last):\n  File "models/cities.py", line 5, in check\n'
+            '    raise ValueError(f"odd name {name}")\nValueError: odd name Oslo',
+        ),
+        (
+            "[PATH_NOT_FOUND] Path does not exist: file:/nowhere. SQLSTATE: 42K03; line 1 pos 14;\n"
+            "'Project [*]\n+- 'UnresolvedRelation [csv, /nowhere]",
+            "[PATH_NOT_FOUND] Path does not exist: file:/nowhere (line 1, pos 14)",
+        ),
+        (
+            "org.apache.hadoop.hive.ql.metadata.HiveException: java.lang.RuntimeException: no room",
+            "no room",
+        ),
+        ("x\n\nJVM stacktrace:\norg.apache.spark.Foo\n\tat a.b.C(D.scala:1)", "x"),
+        ("", ""),
+    ],
+)
+def test_clean_message(text: str, wanted: str) -> None:
+    assert clean_message(text) == wanted
+
+
+def test_raised_text_comes_out_untouched() -> None:
+    text = "3 rows were rejected:\n'Project [x]\n== SQL ==\n  line 4 pos 2;\n" + "\n".join(
+        f"row {number}" for number in range(50)
+    )
+    assert clean_message(f"[USER_RAISED_EXCEPTION] {text} SQLSTATE: P0001") == text
+
+
+def test_long_messages_are_cut() -> None:
+    assert len(clean_message("[X] y\n" + "- column\n" * 500).splitlines()) == 13
+    assert len(clean_message("[X] " + "y" * 50_000)) < 3100
+
+
+def test_best_message__what_and_why() -> None:
+    footer = (
+        "[FAILED_READ_FILE.CANNOT_READ_FILE_FOOTER] Encountered error while reading file x. "
+        "Could not read footer. SQLSTATE: KD001"
+    )
+    assert best_message(
+        [
+            "[FAILED_TO_CREATE_PLAN_FOR_DIRECT_QUERY] Failed to create plan SQLSTATE: 58030",
+            "Exception thrown in awaitResult: ",
+            footer,
+            "x is not a Parquet file. Expected magic number at tail",
+        ]
+    ) == (
+        "[FAILED_READ_FILE.CANNOT_READ_FILE_FOOTER] Encountered error while reading file x. "
+        "Could not read footer\ncaused by: x is not a Parquet file. Expected magic number at tail"
+    )
+
+
+def test_best_message__raised_by_the_user_wins() -> None:
+    assert (
+        best_message(
+            [
+                "[TASK_WRITE_FAILED] Task failed while writing rows. SQLSTATE: 58030",
+                "[USER_RAISED_EXCEPTION] bad row SQLSTATE: P0001",
+            ]
+        )
+        == "bad row"
+    )
+
+
+def test_best_message__without_any_text() -> None:
+    assert best_message(["", "  "]) == "Spark gave no message"
+
+
+def test_readable_error__of_a_python_exception() -> None:
+    assert readable_error(ValueError("odd")) == "odd"
+    assert readable_error(KeyError()) == "KeyError"

@@ -1,0 +1,232 @@
+"""`tidemark run`: what is typed, and what dbt is told."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from rich.console import Console
+
+from tidemark import cli
+from tidemark.errors import ConfigError
+from tidemark.run.cli import RunOptions, command_line, find_profiles, find_project, parse_vars
+from tidemark.run.dates import extract_path, parse_business_dates
+from tidemark.run.invoke import dated_location, reads_date_while_parsing, without_macro_stack
+from tidemark.run.report import ModelResult, render_summary, render_table
+
+
+def days(*texts: str) -> list[dt.date]:
+    return [dt.date.fromisoformat(text) for text in texts]
+
+
+@pytest.mark.parametrize(
+    ("texts", "wanted"),
+    [
+        ([], []),
+        (["2026-03-04"], ["2026-03-04"]),
+        (["2026-03-05, 2026-03-04"], ["2026-03-05", "2026-03-04"]),
+        (["2026-02-27..2026-03-01"], ["2026-02-27", "2026-02-28", "2026-03-01"]),
+        (["2026-03-04..2026-03-04"], ["2026-03-04"]),
+        (["2026-03-04", "2026-03-03..2026-03-05"], ["2026-03-04", "2026-03-03", "2026-03-05"]),
+    ],
+)
+def test_parse_business_dates(texts: list[str], wanted: list[str]) -> None:
+    assert parse_business_dates(texts) == days(*wanted)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("2026-13-01", "'2026-13-01' is not a date"),
+        ("20260304", "is not a date"),
+        ("today", "'today' is not a date"),
+        ("", "'' is not a date"),
+        ("2026-03-04,", "'' is not a date"),
+        ("2026-03-05..2026-03-04", "ends before it begins: write 2026-03-04..2026-03-05"),
+        ("2026-03-05...2026-03-06", "is not a date"),
+    ],
+)
+def test_parse_business_dates__refused(text: str, said: str) -> None:
+    with pytest.raises(ConfigError) as raised:
+        parse_business_dates([text])
+    assert said in str(raised.value)
+
+
+def test_parse_business_dates__all_problems_at_once() -> None:
+    with pytest.raises(ConfigError, match=r"'x' is not a date.*'y' is not a date"):
+        parse_business_dates(["x", "2026-03-04,y"])
+
+
+def test_extract_path() -> None:
+    date = dt.date(2026, 3, 4)
+    assert extract_path("a_{business_date}.csv", date) == "a_2026-03-04.csv"
+    assert extract_path("{yyyy}/{mm}/{dd}/*.csv", date) == "2026/03/04/*.csv"
+
+
+def test_parse_vars() -> None:
+    assert parse_vars(None) == {}
+    assert parse_vars("{allow_deletes: true}") == {"allow_deletes": True}
+    assert parse_vars("a: 1\nb: x") == {"a": 1, "b": "x"}
+    for text in ("- a", "{a: ", "word"):
+        with pytest.raises(ConfigError, match="--vars"):
+            parse_vars(text)
+
+
+def test_command_line() -> None:
+    options = RunOptions(
+        dates=[],
+        select=["a+", "b"],
+        exclude=["c"],
+        vars={"allow_deletes": True},
+        project_dir=Path("/p"),
+        profiles_dir=Path("/q"),
+        target="ci",
+        threads=3,
+        build=True,
+    )
+    command = command_line(options, dt.date(2026, 3, 4), full_refresh=True)
+    assert command[:5] == ["build", "--select", "a+", "b", "--exclude"]
+    assert "--full-refresh" in command
+    assert command[command.index("--threads") + 1] == "3"
+    assert command[command.index("--profiles-dir") + 1] == "/q"
+    assert json.loads(command[command.index("--vars") + 1]) == {
+        "allow_deletes": True,
+        "business_date": "2026-03-04",
+    }
+    plain = command_line(RunOptions(dates=[]), None, full_refresh=False)
+    assert plain[0] == "run" and "--vars" not in plain and "--full-refresh" not in plain
+
+
+def test_find_project_and_profiles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("DBT_PROFILES_DIR", raising=False)
+    (tmp_path / "dbt_project.yml").touch()
+    (tmp_path / "models" / "deep").mkdir(parents=True)
+    assert find_project(tmp_path / "models" / "deep") == tmp_path
+    assert find_profiles(tmp_path) is None
+    (tmp_path / "profiles").mkdir()
+    (tmp_path / "profiles" / "profiles.yml").touch()
+    assert find_profiles(tmp_path) == tmp_path / "profiles"
+    (tmp_path / "profiles.yml").touch()
+    assert find_profiles(tmp_path) == tmp_path
+    monkeypatch.setenv("DBT_PROFILES_DIR", "/elsewhere")
+    assert find_profiles(tmp_path) is None
+
+
+def manifest(raw_code: str = "", macro: str = "", package: str = "mine", yaml: str = "") -> Any:
+    return SimpleNamespace(
+        nodes={"a": SimpleNamespace(raw_code=raw_code)},
+        disabled={},
+        macros={"m": SimpleNamespace(macro_sql=macro, package_name=package)},
+        files={"f": SimpleNamespace(path=SimpleNamespace(absolute_path=yaml))},
+    )
+
+
+def test_reads_date_while_parsing(tmp_path: Path) -> None:
+    (tmp_path / "dbt_project.yml").write_text("name: x")
+    location = tmp_path / "a.yml"
+    location.write_text("location: a_{business_date}.csv")
+    jinja = tmp_path / "b.yml"
+    jinja.write_text("enabled: \"{{ var('business_date') > '2026' }}\"")
+
+    def reads(**parts: str) -> bool:
+        return reads_date_while_parsing(manifest(**parts), tmp_path)
+
+    assert not reads(raw_code="{{ tidemark.extract() }}", yaml=str(location))
+    assert not reads(macro="{{ var('business_date') }}", package="tidemark")
+    assert reads(raw_code="select '{{ var(\"business_date\") }}'")
+    assert reads(macro="{{ var('business_date') }}")
+    assert reads(yaml=str(jinja))
+
+
+def test_dated_location() -> None:
+    def node(location: Any) -> Any:
+        return SimpleNamespace(config=SimpleNamespace(meta={"tidemark": {"location": location}}))
+
+    assert dated_location(node("a_{business_date}.csv")) == "a_{business_date}.csv"
+    assert dated_location(node("{yyyy}/{mm}/{dd}")) == "{yyyy}/{mm}/{dd}"
+    assert dated_location(node("landing/shop")) is None
+    assert dated_location(SimpleNamespace(config=SimpleNamespace(meta={}))) is None
+
+
+def test_without_macro_stack() -> None:
+    message = (
+        "Compilation Error in model a\n  no extract\n  \n  > in macro x (y.sql)\n  > called by z"
+    )
+    assert without_macro_stack(message) == "Compilation Error in model a\n  no extract"
+
+
+def rendered(results: list[ModelResult]) -> str:
+    console = Console(width=160, record=True, file=open("/dev/null", "w"))
+    console.print(render_table("2026-03-04", results))
+    return console.export_text()
+
+
+def test_table__counts_of_entities_only() -> None:
+    counts = {"rows_read": 28270, "rows_inserted": 60, "rows_updated": 0, "rows_rejected": 0}
+    text = rendered(
+        [ModelResult("airports", "success", 1.25, counts), ModelResult("other", "success", 0.1)]
+    )
+    assert "28,270" in text and "inserted" in text
+    assert "rejected" not in text and "not supplied" not in text
+    assert "rejected" in rendered([ModelResult("a", "success", 1, {"rows_rejected": 2})])
+    assert "inserted" not in rendered([ModelResult("a", "error", 1)])
+
+
+def test_summary() -> None:
+    assert render_summary([(None, True, 1.0), (None, True, 2.0)]) == (
+        "2 of 2 dates went through in 3.0 s"
+    )
+
+
+# --- the command line as a whole (nothing is started)
+
+
+def test_help__documents_exit_codes() -> None:
+    result = CliRunner().invoke(cli.cli, ["run", "--help"])
+    assert result.exit_code == 0
+    assert "Exit codes:" in result.output and "--business-date" in result.output
+
+
+def test_commands_are_listed_only_if_they_are_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(cli.COMMANDS, "later", ("tidemark.later.cli", "later"))
+    result = CliRunner().invoke(cli.cli, ["--help"])
+    assert "run" in result.output and "later" not in result.output
+    assert CliRunner().invoke(cli.cli, ["later"]).exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["run", "--business-date", "tomorrow"], "Error: 'tomorrow' is not a date"),
+        (["run", "--available"], "Error: --available needs --business-date"),
+        (
+            ["run", "--business-date", "2026-03-04", "--vars", "{business_date: 2026-03-05}"],
+            "Error: business_date is given twice",
+        ),
+        (["run", "--threads", "0"], "Invalid value for '--threads'"),
+        (["nonsense"], "No such command 'nonsense'"),
+    ],
+)
+def test_wrong_usage__exit_code_2_and_one_message(
+    arguments: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "dbt_project.yml").touch()
+    if arguments[0] == "run":
+        arguments = [*arguments, "--project-dir", str(tmp_path)]
+    with pytest.raises(SystemExit) as exited:
+        cli.main(arguments)
+    assert exited.value.code == 2
+    captured = capsys.readouterr()
+    assert said in captured.err and captured.out == ""
+
+
+def test_no_project(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as exited:
+        cli.main(["run", "--project-dir", str(tmp_path)])
+    assert exited.value.code == 2
+    assert "no dbt_project.yml" in capsys.readouterr().err
