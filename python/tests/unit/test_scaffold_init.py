@@ -216,6 +216,11 @@ def test_init__ragged_rows_are_said(init: Init) -> None:
     assert "1 rows have more or fewer values" in init(init.write("a.csv", "id,v\n1,x\n2\n3,y\n"))
 
 
+def test_init__personal_data_is_pointed_out(init: Init) -> None:
+    said = init(init.write("a.csv", "id,owner_phone,v\n1,2,x\n"))
+    assert "owner_phone may be personal data: see the setting sensitive" in said
+
+
 def test_init__json_lines(init: Init) -> None:
     lines = (
         '{"id": 1, "code": "00501", "at": "2026-03-04T10:00:00Z", "tags": ["a"], "ok": true}\n'
@@ -385,7 +390,7 @@ def test_init__keeps_what_is_written(init: Init) -> None:
         "models:\n  - name: a\n    description: plain text\n      on two lines\n  # end\n",
         "---\nmodels:\n  - name: a\n",
         "models:\n  - name: a\n    description:\n",
-        "models:\n  - name: a\n    columns:\n      - name: x\n        description: '{{ doc(1) }}'\n",
+        "models:\n  - name: a\n    columns:\n      - name: x\n        data_type: '{{ doc }}'\n",
         "  models:\n    - name: indented\n",
     ],
 )

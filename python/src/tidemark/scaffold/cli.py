@@ -26,6 +26,7 @@ from tidemark.scaffold.samples import Format, Sample, read_sample
 from tidemark.scaffold.schema import schema_text
 
 DEFAULT_ROWS = 100_000
+_PERSONAL = re.compile(r"(?i)e?mail|phone|mobile|ssn|passport|iban|birth|salary")
 
 
 @click.command()
@@ -215,6 +216,11 @@ def _from_sample(
         reason = f" ({column.reason})" if column.reason else ""
         report.append(f"  {column.name:<{width}}  {column.data_type}{nulls}{reason}")
     report += [f"Note: {note}" for note in sample.notes]
+    personal = [column.name for column in sample.columns if _PERSONAL.search(column.name)]
+    if personal:
+        report.append(
+            f"Note: {', '.join(personal)} may be personal data: see the setting sensitive"
+        )
     if found.business_date is None:
         report.append(
             "Note: the path has no business date, so every date reads the same file; "
