@@ -49,7 +49,7 @@ test: setup style  ## Style, every ring of tests, and the examples with their db
 
 .PHONY: test-fast
 test-fast: setup  ## The rings that need no Spark
-	@$(BIN)/python -m pytest python/tests/unit python/tests/render
+	@$(BIN)/python -m pytest $(wildcard python/tests/unit python/tests/render)
 
 .PHONY: functional
 functional: setup  ## The ring with dbt and a local Spark
