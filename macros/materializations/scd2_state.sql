@@ -1,0 +1,120 @@
+{#- What is to be done, `build`, `merge` or `nothing`, and what that needs. -#}
+{%- macro scd2_state(cfg, run, relation, commits, body) -%}
+    {%- set log_relation = tidemark.side_relation(cfg['entity'], 'log') -%}
+    {%- if not tidemark.relation_exists(log_relation) -%}
+        {%- do exceptions.raise_compiler_error(
+            cfg['model'] ~ ': there is no ' ~ log_relation ~ ' yet: run ' ~ cfg['entity'].identifier ~ ' first'
+        ) -%}
+    {%- endif -%}
+    {%- set entity = cfg['entity'].schema ~ '.' ~ cfg['entity'].identifier -%}
+    {%- set last = tidemark.query_rows(tidemark.scd2_state_sql(commits['view'], cfg['relation'], entity))[0] -%}
+    {%- set log_now = tidemark.query_rows(tidemark.scd2_log_sql(log_relation, last['source_commit_id']))[0] -%}
+    {%- set recipe = {'body': local_md5(body), 'partition_by': cfg['partition_by'], 'cluster_by': cfg['cluster_by']} -%}
+    {%- set state = {
+        'log': log_relation,
+        'existing': load_cached_relation(this),
+        'columns': tidemark.describe_query(body),
+        'watermark': last['source_commit_id'],
+        'rows_read': log_now['row_count'],
+        'last_commit_id': log_now['last_commit_id'],
+        'commit': {
+            'commit_id': tidemark.next_commit_id(last['last_id']),
+            'relation': cfg['relation'],
+            'entity': cfg['model'],
+            'kind': 'scd2',
+            'started_at': modules.datetime.datetime.now(modules.pytz.utc).strftime('%Y-%m-%d %H:%M:%S.%f'),
+            'invocation_id': run['invocation_id'],
+            'config': recipe,
+        },
+    } -%}
+    {%- for name in ['_key_hash', '_valid_from'] if name not in state['columns'] | map(attribute='name') | list -%}
+        {%- do exceptions.raise_compiler_error(cfg['model'] ~ ': the body must yield `' ~ name ~ '` of tidemark.scd2()') -%}
+    {%- endfor -%}
+
+    {%- set exists = tidemark.relation_exists(relation) -%}
+    {%- set reason = tidemark.rebuild_reason(cfg, run, state, relation, last, log_now) if exists -%}
+    {%- if run['empty'] -%}
+        {%- do state.update({'step': 'nothing' if exists else 'build', 'message': 'EMPTY'}) -%}
+    {%- elif not exists or reason -%}
+        {%- if exists -%}
+            {%- do log(cfg['model'] ~ ': built again as a whole, as ' ~ reason, info=true) -%}
+        {%- endif -%}
+        {%- do state.update({'step': 'build'}) -%}
+    {%- elif log_now['last_commit_id'] > last['source_commit_id'] -%}
+        {%- do state.update({'step': 'merge'}) -%}
+    {%- else -%}
+        {%- do state.update({'step': 'nothing', 'message': 'nothing new'}) -%}
+    {%- endif -%}
+    {{ return(state) }}
+{%- endmacro -%}
+
+
+{#- Why the table that is there cannot be carried on, or none. -#}
+{%- macro rebuild_reason(cfg, run, state, relation, last, log_now) -%}
+    {%- if run['full_refresh'] -%}{{ return('--full-refresh asks for it') }}{%- endif -%}
+    {%- if state['existing'] is none or not state['existing'].is_delta -%}{{ return('it is no Delta table') }}{%- endif -%}
+    {%- set built_by = tidemark.scd2_built_by(relation) -%}
+    {%- if not built_by or built_by > last['commit_id'] -%}
+        {{ return('no completed run of it is known') }}
+    {%- endif -%}
+    {%- if log_now['watermark_count'] != last['rows_read'] or last['log_commit_id'] > last['source_commit_id'] -%}
+        {{ return('the log of ' ~ cfg['entity'].identifier ~ ' is not the one that it was made from') }}
+    {%- endif -%}
+    {%- set wanted, stored = {}, {} -%}
+    {%- for column in state['columns'] -%}{%- do wanted.update({column['name']: column['type']}) -%}{%- endfor -%}
+    {%- for column in tidemark.describe_query('select * from ' ~ relation) -%}
+        {%- do stored.update({column['name']: column['type']}) -%}
+    {%- endfor -%}
+    {%- if wanted != stored -%}{{ return('its columns changed') }}{%- endif -%}
+    {%- if fromjson(last['config']) != state['commit']['config'] -%}{{ return('its SQL or its layout changed') }}{%- endif -%}
+    {{ return(none) }}
+{%- endmacro -%}
+
+
+{#- The commit that built the table, kept as its property; 0 for a table that --empty or somebody else made. -#}
+{%- macro scd2_built_by(relation) -%}
+    {%- for row in run_query('show tblproperties ' ~ relation) if row[0] == 'tidemark.scd2_commit' -%}
+        {{ return(row[1] | int) }}
+    {%- endfor -%}
+    {{ return(0) }}
+{%- endmacro -%}
+
+
+{#- What the table is made with. -#}
+{%- macro scd2_options(cfg, run, state) -%}
+    {%- set properties = {'delta.columnMapping.mode': 'name', 'delta.enableTypeWidening': 'true'} -%}
+    {%- if not run['empty'] -%}
+        {%- do properties.update({'tidemark.scd2_commit': state['commit']['commit_id']}) -%}
+    {%- endif -%}
+    {%- do properties.update(cfg['table_properties']) -%}
+    {%- set options = {} -%}
+    {%- do options.update(cfg) -%}
+    {%- do options.update({'properties': properties}) -%}
+    {{ return(options) }}
+{%- endmacro -%}
+
+
+{#- A view or a table of another format gives way. -#}
+{%- macro drop_what_is_no_delta_table(relation) -%}
+    {%- set existing = load_cached_relation(relation) -%}
+    {%- if existing is not none and not existing.is_delta -%}
+        {%- do adapter.drop_relation(existing) -%}
+    {%- endif -%}
+{%- endmacro -%}
+
+
+{#- The numbers of a run, for tidemark_commits. -#}
+{%- macro scd2_figures(state, relation) -%}
+    {%- set figures = {
+        'source_commit_id': state['last_commit_id'],
+        'rows_read': state['rows_read'],
+        'current_version_after': tidemark.table_version('delta', relation),
+    } -%}
+    {%- if state['step'] == 'merge' -%}
+        {%- set merged = load_result('main')['table'].rows[0] -%}
+        {%- do figures.update({
+            'rows_updated': merged[1] | int, 'rows_deleted': merged[2] | int, 'rows_inserted': merged[3] | int,
+        }) -%}
+    {%- endif -%}
+    {{ return(figures) }}
+{%- endmacro -%}

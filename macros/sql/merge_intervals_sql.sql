@@ -1,0 +1,60 @@
+{#-
+    Write the intervals of the keys that the log touched after `watermark`, and of those only the rows that differ: a
+    change closes one row and opens another. Running it twice writes nothing the second time. `columns` are those that
+    `body` yields, each with name and type.
+-#}
+{%- macro merge_intervals_sql(relation, log_relation, columns, body, watermark) -%}
+{%- set names = columns | map(attribute='name') | list -%}
+{%- set compared = columns | rejectattr('name', 'in', ['_key_hash', '_valid_from']) | list -%}
+merge into {{ relation }} as stored
+using (
+    with touched_keys as (
+        select distinct _key_hash
+        from {{ log_relation }}
+        where _commit_id > {{ watermark }} or _superseded_by > {{ watermark }}
+    ),
+
+    wanted as (
+        select intervals.*
+        from (
+            {{ body | indent(12) }}
+        ) as intervals
+        left semi join touched_keys on intervals._key_hash <=> touched_keys._key_hash
+    ),
+
+    existing_rows as (
+        select intervals.*
+        from {{ relation }} as intervals
+        left semi join touched_keys on intervals._key_hash <=> touched_keys._key_hash
+    )
+
+    select
+        {%- for name in names %}
+        {%- set quoted = tidemark.quote_identifier(name) %}
+        {%- if name in ['_key_hash', '_valid_from'] %}
+        coalesce(wanted.{{ quoted }}, existing_rows.{{ quoted }}) as {{ quoted }},
+        {%- else %}
+        wanted.{{ quoted }},
+        {%- endif %}
+        {%- endfor %}
+        wanted._key_hash is not null as _is_wanted
+    from wanted
+    full outer join existing_rows
+        on wanted._key_hash <=> existing_rows._key_hash and wanted._valid_from <=> existing_rows._valid_from
+    where
+        wanted._key_hash is null
+        or existing_rows._key_hash is null
+        or {{ tidemark.rows_differ_expr(compared, 'wanted', 'existing_rows') | indent(8) }}
+) as changes
+    on stored._key_hash <=> changes._key_hash and stored._valid_from <=> changes._valid_from
+when matched and changes._is_wanted then update set
+    {%- for column in compared %}
+    {{ tidemark.quote_identifier(column['name']) }} = changes.{{ tidemark.quote_identifier(column['name']) }} {{- ',' if not loop.last }}
+    {%- endfor %}
+when matched and not changes._is_wanted then delete
+when not matched and changes._is_wanted then insert (
+    {{ tidemark.column_list_expr(names) }}
+) values (
+    {{ tidemark.column_list_expr(names, 'changes') }}
+)
+{%- endmacro -%}

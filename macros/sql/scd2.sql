@@ -1,0 +1,41 @@
+{#-
+    Slowly changing dimension, type 2: every version of every row with the interval of business dates in which it held.
+
+        date          1     2     3     4     5                   _valid_from  _valid_to  _is_current
+        change        I(a)  U(b)  D           I(b)        a       1            2          false
+        holds         a ──► b ──► (gap) ────► b ────►     b       2            3          false
+                                                          b       5            NULL       true
+
+    Intervals are half-open. They come from the log's rows in force, or, with `known_at`, from those that were in force
+    when that commit was the last.
+-#}
+{%- macro scd2(relation, known_at=none) -%}
+{%- do tidemark._check_entity_relation(relation, 'scd2') -%}
+select
+    * except (_operation, _business_date, _eff_start_date, _changed_columns, _superseded_by, _valid_to),
+    _business_date as _valid_from,
+    _valid_to,
+    _valid_to is null as _is_current
+from (
+    select
+        *,
+        lead(_business_date) over (partition by _key_hash order by _business_date asc nulls last) as _valid_to
+    from {{ tidemark.log(relation) }}
+    where {{ tidemark.in_force_expr(tidemark._known_at(known_at)) }}
+)
+where _operation <> 'D'
+{%- endmacro -%}
+
+
+{#- A commit id as digits, from an integer or a text of digits. -#}
+{%- macro _known_at(value) -%}
+    {%- if value is none or not execute -%}{{ return(none) }}{%- endif -%}
+    {%- set text = value | string | trim -%}
+    {%- set is_id = value is not boolean and text and text | length <= 18 and modules.re.fullmatch('[0-9]+', text) -%}
+    {%- if not is_id -%}
+        {%- do exceptions.raise_compiler_error(
+            "known_at must be a commit id (commit_id of tidemark_commits) such as 260304093000123, found: '" ~ value ~ "'"
+        ) -%}
+    {%- endif -%}
+    {{ return(text) }}
+{%- endmacro -%}
