@@ -1,0 +1,33 @@
+{#- Intervals of a table of scd2 intervals that are empty, reversed or without start, or that begin before the one before them ends. -#}
+{% test no_overlapping_intervals(model, keys=['_key_hash']) %}
+
+{%- set keys = [keys] if keys is string else keys -%}
+with intervals as (
+    select
+        {{ tidemark.column_list_expr(keys) }},
+        _valid_from,
+        _valid_to,
+        lead(_valid_from) over (
+            partition by {{ tidemark.column_list_expr(keys) | replace('\n', ' ') }}
+            order by _valid_from asc nulls first, _valid_to asc nulls last
+        ) as next_valid_from
+    from {{ model }}
+),
+
+judged as (
+    select
+        *,
+        case
+            when _valid_from is null then 'no start'
+            when _valid_to = _valid_from then 'empty'
+            when _valid_to < _valid_from then 'reversed'
+            when next_valid_from < _valid_to then 'overlaps the next'
+            when _valid_to is null and next_valid_from is not null then 'open, but another one follows'
+        end as problem
+    from intervals
+)
+
+select * from judged
+where problem is not null
+
+{% endtest %}
