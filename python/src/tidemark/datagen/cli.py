@@ -1,0 +1,94 @@
+"""`tidemark datagen`: seeded test data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from tidemark.datagen.cdc import CdcSpec, write_cdc
+from tidemark.datagen.scenarios import SCENARIOS, write_scenario
+from tidemark.errors import ConfigError
+
+_FILE = click.Path(dir_okay=False, path_type=Path)
+_FOLDER = click.Path(file_okay=False, path_type=Path)
+
+
+@click.group()
+def datagen() -> None:
+    """Generate test data; the same seed gives the same bytes."""
+
+
+@datagen.command()
+@click.argument("n_init", type=int)
+@click.argument("n_incr", type=int)
+@click.argument("n_keys", type=int)
+@click.argument("n_nonkeys", type=int)
+@click.argument("pct_del", type=float)
+@click.argument("pct_upd", type=float)
+@click.argument("pct_unchanged", type=float)
+@click.argument("out1", type=_FILE)
+@click.argument("out2", type=_FILE)
+@click.option("--seed", type=int, default=0, show_default=True, help="Same seed, same bytes.")
+@click.option("--delta", is_flag=True, help="Day 2 has inserted and updated rows only.")
+@click.option(
+    "--with-unchanged",
+    type=float,
+    default=0.0,
+    metavar="P",
+    help="With --delta: P per cent of the unchanged rows as well.",
+)
+def cdc(
+    n_init: int,
+    n_incr: int,
+    n_keys: int,
+    n_nonkeys: int,
+    pct_del: float,
+    pct_upd: float,
+    pct_unchanged: float,
+    out1: Path,
+    out2: Path,
+    seed: int,
+    delta: bool,
+    with_unchanged: float,
+) -> None:
+    """Write two extracts a day apart, as CSV with a header (gzip if the name ends in .gz).
+
+    Day 1 has N_INIT rows. Day 2 deletes PCT_DEL, updates PCT_UPD and leaves PCT_UNCHANGED per cent
+    of them, and adds N_INCR rows.
+
+    Example: tidemark datagen cdc 10000 2000 5 10 20 40 40 day1.csv day2.csv
+    """
+    try:
+        spec = CdcSpec(
+            n_init,
+            n_incr,
+            n_keys,
+            n_nonkeys,
+            pct_del,
+            pct_upd,
+            pct_unchanged,
+            seed,
+            delta,
+            with_unchanged,
+        )
+        counts = write_cdc(spec, out1, out2)
+    except ConfigError as error:
+        raise click.UsageError(str(error)) from error
+    click.echo(f"{out2} after {out1}: {counts}", err=True)
+
+
+@datagen.command()
+@click.argument("name", type=click.Choice(list(SCENARIOS)), metavar="NAME")
+@click.argument("out_dir", type=_FOLDER)
+def scenario(name: str, out_dir: Path) -> None:
+    """Write the extracts of a nasty scenario, one CSV file per business date, and expected.json."""
+    path = write_scenario(name, out_dir)
+    click.echo(f"{path}: {SCENARIOS[name].about}", err=True)
+
+
+@datagen.command()
+def scenarios() -> None:
+    """List the scenarios."""
+    for name, each in SCENARIOS.items():
+        click.echo(f"{name}\t{each.about}")
