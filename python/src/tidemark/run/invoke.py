@@ -56,6 +56,7 @@ class Invoker:
         self._reusable = False
         self._said: set[str] = set()
         self._invocation = ""
+        self._muted = False
         self._progress: Callable[[str], None] | None = None
 
     # --- parsing
@@ -101,7 +102,9 @@ class Invoker:
 
         command = ["ls", *selection(self._options), "--resource-type", "model", "--output", "json"]
         command += ["--output-keys", "unique_id", *common_options(self._options, None)]
+        self._muted = True  # dbt prints what it lists
         listed = self._invoke(command, manifest=self._manifest.deepcopy())
+        self._muted = False
         if not listed.success:
             raise ConfigError(str(listed.exception or "dbt could not list the selected models"))
         chosen = re.findall(r'"unique_id": "([^"]+)"', "\n".join(listed.result or []))
@@ -226,6 +229,8 @@ class Invoker:
         name, level, message = event.info.name, event.info.level, event.info.msg
         if name == "LogStartLine" and self._progress is not None:
             self._progress(event.data.node_info.node_name)
+        if self._muted:
+            return
         if self._options.verbose:
             if level != "debug" and message:
                 self._talk.print(message, highlight=False, markup=False, soft_wrap=True)
