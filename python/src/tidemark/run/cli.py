@@ -218,6 +218,8 @@ def run_dates(options: RunOptions, talk: Console, out: Console) -> int:
             )
         seconds = time.monotonic() - started
         verdict = "done" if outcome.success else "FAILED"
+        if outcome.interrupted:
+            verdict = "interrupted"
         talk.print(
             f"{place}  {verdict} in {seconds:.1f} s", highlight=False, markup=False, soft_wrap=True
         )

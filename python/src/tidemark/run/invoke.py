@@ -161,7 +161,8 @@ class Invoker:
         outcome = Outcome(bool(raw.success), started=raw.result is not None)
         if raw.exception is not None:
             outcome.interrupted = isinstance(raw.exception, KeyboardInterrupt)
-            outcome.errors.append(str(raw.exception) or type(raw.exception).__name__)
+            if not outcome.interrupted:
+                outcome.errors.append(str(raw.exception) or type(raw.exception).__name__)
         nodes = list(getattr(raw.result, "results", None) or [])
         counts = self._counts(nodes)
         for node in nodes:
