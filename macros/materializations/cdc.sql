@@ -21,6 +21,7 @@
 
     {%- if run['empty'] -%}
         {%- do tidemark.prepare_tables(cfg, plan, state, relations) -%}
+        {%- do tidemark.forget_run_views(this) -%}
         {%- call noop_statement('main', 'EMPTY') -%}{%- endcall -%}
     {%- else -%}
         {%- set load = tidemark.plan_load(cfg, run, state) -%}
@@ -32,7 +33,6 @@
         {%- call noop_statement('main', tidemark.summary(figures)) -%}{%- endcall -%}
     {%- endif -%}
 
-    {%- do tidemark.forget_run_views(this) -%}
     {%- do apply_grants(this, config.get('grants'), should_revoke(load_cached_relation(this), full_refresh_mode=run['full_refresh'])) -%}
 
     {{ run_hooks(post_hooks) }}

@@ -7,16 +7,19 @@
 {%- endmacro -%}
 
 
-{#- Make table and view of commits where they are missing. -#}
+{#- Make table and view of commits where they are missing, one thread at a time, as two would meet in an empty folder. -#}
 {%- macro ensure_commits(run) -%}
     {%- set commits = tidemark.commits_relations(run) -%}
     {%- if not tidemark.relation_exists(commits['view']) -%}
-        {%- do run_query('create schema if not exists ' ~ run['commits_schema']) -%}
         {%- set options = {'properties': {'delta.autoOptimize.autoCompact': 'true'} if run['commits_format'] == 'delta' else {}} -%}
-        {%- do tidemark.run_statements(tidemark.for_format(run['commits_format'], 'create_table')(
-            commits['states'], tidemark.commit_columns(), options
-        )) -%}
-        {%- do run_query(tidemark.commits_view_sql(commits['view'], commits['states'])) -%}
+        {%- set statements = ['create schema if not exists ' ~ run['commits_schema']]
+            + tidemark.for_format(run['commits_format'], 'create_table')(commits['states'], tidemark.commit_columns(), options)
+            + [tidemark.commits_view_sql(commits['view'], commits['states'])] -%}
+        {%- if adapter.type() == 'tidemark' -%}
+            {%- do adapter.execute_alone(statements) -%}
+        {%- else -%}
+            {%- do tidemark.run_statements(statements) -%}
+        {%- endif -%}
     {%- endif -%}
     {{ return(commits) }}
 {%- endmacro -%}

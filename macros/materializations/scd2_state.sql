@@ -9,7 +9,6 @@
     {%- set entity = cfg['entity'].schema ~ '.' ~ cfg['entity'].identifier -%}
     {%- set last = tidemark.query_rows(tidemark.scd2_state_sql(commits['view'], cfg['relation'], entity))[0] -%}
     {%- set log_now = tidemark.query_rows(tidemark.scd2_log_sql(log_relation, last['source_commit_id']))[0] -%}
-    {%- set recipe = {'body': local_md5(body), 'partition_by': cfg['partition_by'], 'cluster_by': cfg['cluster_by']} -%}
     {%- set state = {
         'log': log_relation,
         'existing': load_cached_relation(this),
@@ -24,7 +23,12 @@
             'kind': 'scd2',
             'started_at': modules.datetime.datetime.now(modules.pytz.utc).strftime('%Y-%m-%d %H:%M:%S.%f'),
             'invocation_id': run['invocation_id'],
-            'config': recipe,
+            'config': {
+                'body': local_md5(body),
+                'partition_by': cfg['partition_by'],
+                'cluster_by': cfg['cluster_by'],
+                'log_commit_id': last['log_commit_id'],
+            },
         },
     } -%}
     {%- for name in ['_key_hash', '_valid_from'] if name not in state['columns'] | map(attribute='name') | list -%}
@@ -57,7 +61,8 @@
     {%- if not built_by or built_by > last['commit_id'] -%}
         {{ return('no completed run of it is known') }}
     {%- endif -%}
-    {%- if log_now['watermark_count'] != last['rows_read'] or last['log_commit_id'] > last['source_commit_id'] -%}
+    {%- set recorded = fromjson(last['config']) -%}
+    {%- if log_now['watermark_count'] != last['rows_read'] or recorded['log_commit_id'] != last['log_commit_id'] -%}
         {{ return('the log of ' ~ cfg['entity'].identifier ~ ' is not the one that it was made from') }}
     {%- endif -%}
     {%- set wanted, stored = {}, {} -%}
@@ -66,7 +71,7 @@
         {%- do stored.update({column['name']: column['type']}) -%}
     {%- endfor -%}
     {%- if wanted != stored -%}{{ return('its columns changed') }}{%- endif -%}
-    {%- if fromjson(last['config']) != state['commit']['config'] -%}{{ return('its SQL or its layout changed') }}{%- endif -%}
+    {%- if recorded != state['commit']['config'] -%}{{ return('its SQL or its layout changed') }}{%- endif -%}
     {{ return(none) }}
 {%- endmacro -%}
 

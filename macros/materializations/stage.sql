@@ -114,9 +114,10 @@
 {%- endmacro -%}
 
 
-{#- Drop the session's views and caches of this model's run, also those of a run that failed. -#}
+{#- Drop the views, caches and slice of this model's run, also those that a failed run left. -#}
 {%- macro forget_run_views(current) -%}
-    {%- for name in ['revised', 'changed', 'classified', 'staged', 'existing', 'extract'] -%}
+    {%- for name in ['revised', 'logged', 'changed', 'classified', 'staged', 'existing', 'extract'] -%}
         {%- do run_query('drop view if exists ' ~ tidemark.run_view(current, name)) -%}
     {%- endfor -%}
+    {%- do run_query('drop table if exists ' ~ tidemark.side_relation(current, 'slice')) -%}
 {%- endmacro -%}

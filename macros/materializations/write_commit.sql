@@ -24,6 +24,7 @@
     {%- if same_observation -%}
         {%- do commit.update({'kind': 'repeat'}) -%}
         {%- do tidemark.record_commit(commits, commit, 'completed', numbers) -%}
+        {%- do tidemark.forget_run_views(this) -%}
         {{ return(none) }}
     {%- endif -%}
 
@@ -36,6 +37,7 @@
     {%- if figures['rows_logged'] or figures['rows_superseded'] -%}
         {%- do tidemark.append_to_log(cfg, plan, targets, load, figures, rows) -%}
     {%- endif -%}
+    {%- do tidemark.forget_run_views(this) -%}
     {%- if load['kind'] == 'full_refresh' -%}
         {%- do tidemark.swap_logs(relations, load['commit_id']) -%}
         {%- do load.update({'rebuild': true}) -%}
@@ -52,8 +54,9 @@
 
 
 {#-
-    The view of rows that the commit puts into the log, and their numbers. A date after all others only appends; any
-    other may supersede, which needs the log and is worked out once and cached.
+    What the commit puts into the log: `rows` a view with all columns, `slice` what the log is written from. A date after
+    all others only appends, straight from the view. Anything else is worked out once and put into a table of its own
+    (without sensitive columns), because it is read several times, between writes that would make Spark forget a cache.
 -#}
 {%- macro rows_to_log(cfg, plan, relations, load, figures) -%}
     {%- set changed = tidemark.run_view(this, 'changed') -%}
@@ -61,25 +64,38 @@
         cfg, plan, tidemark.run_view(this, 'staged'), tidemark.run_view(this, 'classified'),
         tidemark.run_view(this, 'existing'), load['business_date']
     )) -%}
-    {%- if load['forward'] -%}
-        {%- if plan['sensitive'] -%}
-            {%- do run_query('cache lazy table ' ~ changed) -%}
-        {%- endif -%}
+    {%- if load['forward'] and not plan['sensitive'] -%}
         {%- do figures.update({
             'rows_logged': figures['rows_inserted'] + figures['rows_updated'] + figures['rows_deleted'],
             'rows_superseded': 0,
         }) -%}
-        {{ return(changed) }}
+        {{ return({'rows': changed, 'slice': changed}) }}
     {%- endif -%}
+
     {%- do run_query('cache lazy table ' ~ changed) -%}
-    {%- set revised = tidemark.run_view(this, 'revised') -%}
-    {%- do run_query('create or replace temporary view ' ~ revised ~ ' as\n' ~ tidemark.revised_rows_sql(
-        cfg, plan, relations, changed, load
-    )) -%}
-    {%- do run_query('cache lazy table ' ~ revised) -%}
-    {%- set counts = run_query('select count_if(_supersedes is null), count_if(_supersedes is not null) from ' ~ revised)[0] -%}
+    {%- set rows = changed -%}
+    {%- if not load['forward'] -%}
+        {%- set rows = tidemark.run_view(this, 'revised') -%}
+        {%- set logged = tidemark.run_view(this, 'logged') -%}
+        {%- do run_query('create or replace temporary view ' ~ logged ~ ' as\n' ~ tidemark.logged_rows_sql(
+            plan, relations, changed, load['business_date']
+        )) -%}
+        {%- do run_query('cache lazy table ' ~ logged) -%}
+        {%- do run_query('create or replace temporary view ' ~ rows ~ ' as\n' ~ tidemark.revised_rows_sql(
+            cfg, plan, relations, changed, logged, load
+        )) -%}
+        {%- if plan['sensitive'] -%}
+            {%- do run_query('cache lazy table ' ~ rows) -%}
+        {%- endif -%}
+    {%- endif -%}
+    {%- set slice = tidemark.side_relation(this, 'slice') -%}
+    {%- set names = tidemark.slice_columns(plan) + ([] if load['forward'] else ['_supersedes']) -%}
+    {%- do run_query('drop table if exists ' ~ slice) -%}
+    {%- do run_query('create table ' ~ slice ~ ' using parquet as\nselect\n    ' ~ tidemark.column_list_expr(names) ~ '\nfrom ' ~ rows) -%}
+    {%- set marks = 'false' if load['forward'] else '_supersedes is not null' -%}
+    {%- set counts = run_query('select count_if(not ' ~ marks ~ '), count_if(' ~ marks ~ ') from ' ~ slice)[0] -%}
     {%- do figures.update({'rows_logged': counts[0] | int, 'rows_superseded': counts[1] | int}) -%}
-    {{ return(revised) }}
+    {{ return({'rows': rows, 'slice': slice}) }}
 {%- endmacro -%}
 
 
@@ -114,7 +130,7 @@
             'select *, ' ~ stamp ~ ' from (' ~ tidemark.supplied_keys_sql(classified) ~ ')')) -%}
     {%- endif -%}
     {%- if plan['sensitive'] and figures['rows_logged'] -%}
-        {%- set rows_sql = 'select *, ' ~ load['commit_id'] ~ ' as _commit_id from ' ~ rows
+        {%- set rows_sql = 'select *, ' ~ load['commit_id'] ~ ' as _commit_id from ' ~ rows['rows']
             ~ ('' if load['forward'] else ' where _supersedes is null') -%}
         {%- do run_query(tidemark.insert_sql(relations['sensitive'], tidemark.sensitive_columns(plan), rows_sql)) -%}
     {%- endif -%}
@@ -123,11 +139,9 @@
 
 {#- The commit point. -#}
 {%- macro append_to_log(cfg, plan, relations, load, figures, rows) -%}
-    {%- set names = plan['stored'] | map(attribute='name') | list
-        + ['_key_hash', '_row_hash', '_operation', '_business_date', '_eff_start_date', '_changed_columns'] -%}
-    {%- set result = tidemark.run_statements(
-        tidemark.for_format(cfg['file_format'], 'append_to_log')(relations, names, rows, load)
-    ) -%}
+    {%- set result = tidemark.run_statements(tidemark.for_format(cfg['file_format'], 'append_to_log')(
+        relations, tidemark.slice_columns(plan), rows['slice'], load
+    )) -%}
     {%- if cfg['file_format'] == 'delta' -%}
         {%- set written = result[0][0] | int -%}
         {%- set expected = figures['rows_logged'] + figures['rows_superseded'] -%}

@@ -13,6 +13,15 @@
 {%- endmacro -%}
 
 
+{#- Names of the log's columns that a slice of it brings; the commit's columns are put to it when it is written. -#}
+{%- macro slice_columns(plan) -%}
+    {{ return(
+        plan['stored'] | map(attribute='name') | list
+        + ['_key_hash', '_row_hash', '_operation', '_business_date', '_eff_start_date', '_changed_columns']
+    ) }}
+{%- endmacro -%}
+
+
 {#- Columns of current. Its constraints are set when it is made, as open-source Delta cannot add them later. -#}
 {%- macro current_columns(cfg, plan) -%}
     {%- set columns = [] -%}

@@ -50,9 +50,14 @@ select * from {{ tidemark.file_relation_expr('csv', path, tidemark.csv_options(c
 {%- endmacro -%}
 
 
-{#- Reader options of a CSV file, RFC 4180 by default: quotes doubled inside quotes, line breaks allowed inside them. -#}
+{#-
+    Reader options of a CSV file, RFC 4180 by default: quotes doubled inside quotes, line breaks allowed inside them.
+    An empty field is NULL and a quoted empty field is ''; Spark tells them apart only if nullValue is another text.
+-#}
 {%- macro csv_options(options) -%}
-    {%- set merged = {'header': 'true', 'quote': '"', 'escape': '"', 'multiLine': 'true', 'encoding': 'UTF-8'} -%}
+    {%- set merged = {
+        'header': 'true', 'quote': '"', 'escape': '"', 'multiLine': 'true', 'encoding': 'UTF-8', 'nullValue': '\x01NULL\x01',
+    } -%}
     {%- for name, value in options.items() -%}
         {%- for default in merged.keys() | list if default | lower == name | lower -%}
             {%- do merged.pop(default) -%}

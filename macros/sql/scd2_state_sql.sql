@@ -17,7 +17,10 @@ with last_runs as (
 replaced_logs as (
     select max(commit_id) as commit_id
     from {{ commits }}
-    where relation = {{ tidemark.string_literal(entity) }} and kind in ('full_refresh', 'rehash')
+    where
+        relation = {{ tidemark.string_literal(entity) }}
+        and kind in ('full_refresh', 'rehash')
+        and state = 'completed'
 )
 
 select

@@ -34,17 +34,8 @@ select
     _key_hash,
     _row_hash,
     {%- else %}
-    case
-        when _reject_reason is null
-            {%- if tidemark._reasons_with_key(reasons) %}
-            or _reject_reason in ({{ tidemark._reasons_with_key(reasons) | join(', ') }})
-            {%- endif %}
-            then {{ tidemark.row_hash_expr(plan['keys'], cfg['hash']) | indent(12) }}
-    end as _key_hash,
-    case
-        when _reject_reason is null
-            then {{ tidemark.row_hash_expr(plan['compared'], cfg['hash']) | indent(12) }}
-    end as _row_hash,
+    {{ tidemark.row_hash_expr(plan['keys'], cfg['hash'], only_if=tidemark._key_known_expr(reasons)) | indent(4) }} as _key_hash,
+    {{ tidemark.row_hash_expr(plan['compared'], cfg['hash'], only_if='_reject_reason is null') | indent(4) }} as _row_hash,
     {%- endif %}
     _reject_reason,
     case when _reject_reason is not null then _arrived end as _raw_payload
@@ -85,8 +76,10 @@ from typed_rows
 {%- endmacro -%}
 
 
-{%- macro _reasons_with_key(reasons) -%}
-    {{ return(reasons | selectattr('key_known') | map(attribute='text') | list) }}
+{#- True for a row whose key could be read. -#}
+{%- macro _key_known_expr(reasons) -%}
+    {%- set known = reasons | selectattr('key_known') | map(attribute='text') | list -%}
+    {{ return('_reject_reason is null' ~ (' or _reject_reason in (' ~ known | join(', ') ~ ')' if known else '')) }}
 {%- endmacro -%}
 
 

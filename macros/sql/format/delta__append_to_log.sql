@@ -21,11 +21,13 @@ when not matched then insert (
 {%- set statement -%}
 merge into {{ relations['log'] }} as log
 using (
-    select * from {{ rows }}
-    where not exists (
-        select 1 from {{ relations['log'] }}
+    select rows.*
+    from {{ rows }} as rows
+    inner join (
+        select count(*) as commits
+        from {{ relations['log'] }}
         where _commit_id > {{ load['last_commit_id'] }} or _superseded_by > {{ load['last_commit_id'] }}
-    )
+    ) as later on later.commits = 0
 ) as slice
     on
         log._key_hash <=> slice._key_hash

@@ -1,0 +1,284 @@
+"""Extracts become current and history, told day by day."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from .entities import Entity
+
+PEOPLE = {"id": "int", "name": "string", "city": "string"}
+
+
+def d(rows: list[tuple[Any, ...]]) -> list[tuple[str, ...]]:
+    """Dates as text, for literal tables."""
+    return [tuple(str(value) for value in row) for row in rows]
+
+
+def test_three_days__full(module_project: Any) -> None:
+    people = Entity(module_project, "people", PEOPLE)
+    # day 1: first run, no flag
+    people.load("2026-01-01", "id,name,city\n1,ann,Oslo\n2,bob,Rome\n3,cy,\n")
+    assert d(people.rows("id, name, city, _operation, _eff_start_date")) == [
+        ("1", "ann", "Oslo", "I", "2026-01-01"),
+        ("2", "bob", "Rome", "I", "2026-01-01"),
+        ("3", "cy", "None", "I", "2026-01-01"),
+    ]
+    # day 2: bob moves, cy gets '' for NULL, ann is gone
+    people.load("2026-01-02", 'id,name,city\n2,bob,Bonn\n3,cy,""\n4,di,Kyiv\n')
+    assert d(people.rows("id, name, city, _operation, _eff_start_date")) == [
+        ("2", "bob", "Bonn", "U", "2026-01-02"),
+        ("3", "cy", "", "U", "2026-01-02"),
+        ("4", "di", "Kyiv", "I", "2026-01-02"),
+    ]
+    # day 3: nothing changed but ann is back as she was
+    people.load("2026-01-03", 'id,name,city\n1,ann,Oslo\n2,bob,Bonn\n3,cy,""\n4,di,Kyiv\n')
+    assert d(people.rows("_business_date, id, name, city, _operation, _changed_columns", "__history")) == [
+        ("2026-01-01", "1", "ann", "Oslo", "I", "None"),
+        ("2026-01-01", "2", "bob", "Rome", "I", "None"),
+        ("2026-01-01", "3", "cy", "None", "I", "None"),
+        ("2026-01-02", "1", "ann", "Oslo", "D", "None"),
+        ("2026-01-02", "2", "bob", "Bonn", "U", "['city']"),
+        ("2026-01-02", "3", "cy", "", "U", "['city']"),
+        ("2026-01-02", "4", "di", "Kyiv", "I", "None"),
+        ("2026-01-03", "1", "ann", "Oslo", "I", "None"),
+    ]
+    assert people.commits("kind, state, rows_read, rows_inserted, rows_updated, rows_deleted, rows_unchanged") == [
+        ("load", "completed", 3, 3, 0, 0, 0),
+        ("load", "completed", 3, 1, 2, 1, 0),
+        ("load", "completed", 4, 1, 0, 0, 3),
+    ]
+    commits = [row[0] for row in people.commits("commit_id")]
+    assert commits == sorted(set(commits))
+    # the commit's rows and versions are on record
+    last = people.commits("log_version_before, log_version_after, current_version_before, current_version_after")[-1]
+    assert last[1] == last[0] + 1 and last[3] == last[2] + 1
+
+
+def test_delta_and_tags(module_project: Any) -> None:
+    items = Entity(module_project, "items", {"id": "int", "price": "decimal(10,2)"}, extract="delta", tag_unchanged=True)
+    items.load("2026-01-01", "id,price\n1,1.50\n2,2.00\n3,3.00\n")
+    # day 2: 1 comes unchanged (1.5 is 1.50), 2 changes, 3 is not supplied, 4 is new
+    items.load("2026-01-02", "id,price\n1,1.5\n2,2.01\n4,4.00\n")
+    assert d(items.rows("id, price, _operation, _eff_start_date")) == [
+        ("1", "1.50", "N", "2026-01-01"),
+        ("2", "2.01", "U", "2026-01-02"),
+        ("3", "3.00", "X", "2026-01-01"),
+        ("4", "4.00", "I", "2026-01-02"),
+    ]
+    assert items.commits("rows_unchanged, rows_not_supplied")[-1] == (1, 1)
+    # a delta that is empty deletes nothing and is no error
+    items.load("2026-01-03", "id,price\n")
+    assert [row[1] for row in items.rows("id, _operation")] == ["X"] * 4
+    # the tags are a setting: off, every row has the operation of its last change
+    items.write(tag_unchanged=False)
+    items.load("2026-01-04", "id,price\n4,4.00\n")
+    assert [row[1] for row in items.rows("id, _operation")] == ["I", "U", "I", "I"]
+
+
+def test_rejects__fail(module_project: Any) -> None:
+    strict = Entity(module_project, "strict", {**PEOPLE, "age": "int"}, not_null=("name",), sensitive=None)
+    bad = "id,name,city,age\n1,ann,Oslo,x1\n,bob,Rome,2\n3,,Bonn,3\n4,di,Kyiv,4\n4,di,Lviv,4\n5,ed,Nice,5,6\nz,fi,Rome,1\n"
+    result = strict.load("2026-01-01", bad, expect_pass=False)
+    for line in [
+        "7 of 7 rows of business date 2026-01-01 cannot be used; nothing was written",
+        "cast_failed: age: 1 row",
+        "cast_failed: id: 1 row",
+        "duplicate_key: 2 rows",
+        "null_key: id: 1 row",
+        "null_value: name: 1 row",
+        "unreadable: 1 row",
+        '"age":"x1"',
+        "on_reject: quarantine",
+    ]:
+        assert line in result.error
+    assert not strict.exists() and not strict.exists("__log") and strict.commits() == []
+
+
+def test_rejects__quarantine(module_project: Any) -> None:
+    loose = Entity(module_project, "loose", {**PEOPLE, "age": "int"}, not_null=("name",), on_reject="quarantine")
+    # day 1: one exact duplicate, which is one row
+    loose.load("2026-01-01", "id,name,city,age\n1,ann,Oslo,1\n2,bob,Rome,2\n3,cy,Bonn,3\n3,cy,Bonn,3\n")
+    assert loose.commits("rows_read, rows_inserted, rows_rejected, rows_duplicate") == [(4, 3, 0, 1)]
+    # day 2: ann cannot be read and bob comes twice: they were there, so they are not deleted; cy is
+    bad = "id,name,city,age\n1,ann,Oslo,old\n2,bob,Rome,2\n2,bob,Pisa,2\n,eve,Rome,1\n4,,Rome,1\n5,flo,Rome,5,6\n"
+    loose.load("2026-01-02", bad)
+    assert loose.rows("id, city") == [(1, "Oslo"), (2, "Rome")]
+    assert loose.rows("_reject_reason, _raw_payload", "__rejects") == [
+        ("cast_failed: age", '{"id":"1","name":"ann","city":"Oslo","age":"old"}'),
+        ("duplicate_key", '{"id":2,"name":"bob","city":"Pisa","age":2}'),
+        ("duplicate_key", '{"id":2,"name":"bob","city":"Rome","age":2}'),
+        ("null_key: id", '{"id":null,"name":"eve","city":"Rome","age":"1"}'),
+        ("null_value: name", '{"id":"4","name":null,"city":"Rome","age":"1"}'),
+        ("unreadable", "5,flo,Rome,5,6"),
+    ]
+    read, inserted, updated, unchanged, rejected, duplicate, deleted = loose.commits(
+        "rows_read, rows_inserted, rows_updated, rows_unchanged, rows_rejected, rows_duplicate, rows_deleted"
+    )[-1]
+    assert read == inserted + updated + unchanged + rejected + duplicate == 6
+    assert deleted == 1
+    # day 2 again, as it was: not one row more; then mended
+    before = loose.versions()
+    loose.run("2026-01-02")
+    assert loose.versions() == before
+    loose.load("2026-01-02", "id,name,city,age\n1,ann,Oslo,1\n2,bob,Pisa,2\n3,cy,Bonn,3\n")
+    assert loose.rows("id, city, _operation", "__history", "_business_date = '2026-01-02'") == [(2, "Pisa", "U")]
+
+
+def test_delete_guard(module_project: Any) -> None:
+    guarded = Entity(module_project, "guarded", PEOPLE, max_delete_fraction=0.5)
+    # an empty first extract is legal
+    guarded.load("2026-01-01", "id,name,city\n")
+    assert guarded.rows("id") == []
+    guarded.load("2026-01-02", "id,name,city\n1,a,x\n2,b,x\n3,c,x\n")
+    # an empty later one is not, and deletes nothing
+    before = guarded.versions()
+    result = guarded.load("2026-01-03", "id,name,city\n", expect_pass=False)
+    assert "has 0 rows and would delete 3 of 3 keys (max_delete_fraction is 0.5)" in result.error
+    assert guarded.load("2026-01-03", "", expect_pass=False).error
+    result = guarded.load("2026-01-03", "id,name,city\n1,a,x\n", expect_pass=False)
+    assert "would delete 2 of 3 keys" in result.error
+    assert guarded.versions() == before
+    # let through, once
+    guarded.run("2026-01-03", allow_deletes=True)
+    assert guarded.rows("id") == [(1,)]
+    assert guarded.load("2026-01-04", "id,name,city\n", expect_pass=False).error
+
+
+def test_soft_delete(module_project: Any) -> None:
+    soft = Entity(module_project, "soft", PEOPLE, soft_delete=True, max_delete_fraction=1)
+    soft.load("2026-01-01", "id,name,city\n1,a,x\n2,b,y\n")
+    soft.load("2026-01-02", "id,name,city\n1,a,x\n")
+    assert d(soft.rows("id, name, _operation, _eff_start_date")) == [
+        ("1", "a", "I", "2026-01-01"),
+        ("2", "b", "D", "2026-01-02"),
+    ]
+    # it stays deleted, with one delete record, and comes back as an insert
+    soft.load("2026-01-03", "id,name,city\n1,a,x\n")
+    assert soft.rows("_operation", "__history", "id = 2") == [("D",), ("I",)]
+    soft.load("2026-01-04", "id,name,city\n1,a,x\n2,b,y\n")
+    assert soft.rows("id, _operation") == [(1, "I"), (2, "I")]
+
+
+def test_config_drift(module_project: Any) -> None:
+    drifting = Entity(module_project, "drifting", PEOPLE)
+    drifting.load("2026-01-01", "id,name,city\n1,a,x\n2,b,y\n")
+    before = drifting.versions()
+    text = "id,name,city\n1,a,x\n2,b,z\n"
+    for change, sentence in [
+        ({"key": ["id", "name"]}, "unique_key was id and is now id, name"),
+        ({"key": "id", "hash": "sha256"}, "hash was md5 and is now sha256"),
+        ({"hash": "md5", "extract": "delta"}, "extract was full and is now delta"),
+        ({"extract": "full", "ignore": ["city"]}, "column `city` was compared and is now ignored"),
+        ({"ignore": [], "columns": {**PEOPLE, "city": "int"}}, "column `city` was string and is now int"),
+    ]:
+        drifting.write(**change)
+        result = drifting.load("2026-01-02", text, expect_pass=False)
+        assert sentence in result.error and "--full-refresh" in result.error and "rehash" in result.error
+    drifting.write(columns=PEOPLE)
+    result = drifting.load("2026-01-02", "id,name\n1,a\n", expect_pass=False)
+    assert "column `city` of the YAML is not in the extract" in result.error
+    assert drifting.versions() == before
+    # a column that is gone for good: nothing but a full refresh goes on, and it keeps the old log
+    drifting.write(columns={"id": "int", "name": "string"})
+    assert "compared column `city` is no longer in the extract" in drifting.run("2026-01-02", expect_pass=False).error
+    drifting.run("2026-01-02", "--full-refresh")
+    assert drifting.rows("id, name") == [(1, "a")]
+    assert drifting.rows("id, name, _operation", "__history") == [(1, "a", "I")]
+    (commit,) = drifting.commits("commit_id")[-1:]
+    assert drifting.rows("id, city", f"__log_{commit[0]}") == [(1, "x"), (2, "y")]
+    assert drifting.commits()[-1] == ("full_refresh", "completed")
+
+
+def test_columns_come_and_change(module_project: Any) -> None:
+    wide = Entity(module_project, "wide", {"id": "int", "amount": "int", "name": "string"})
+    wide.load("2026-01-01", "id,amount,name\n1,10,a\n2,20,b\n3,30,c\n")
+    # day 2: a new column, first in the YAML, which is NULL for most rows: only the others changed
+    wide.write(columns={"note": "string", "id": "int", "amount": "int", "name": "string"})
+    wide.load("2026-01-02", "id,amount,name,note\n1,10,a,\n2,20,b,new\n3,30,c,\n")
+    assert wide.rows("id, note, _changed_columns", "__history", "_business_date = '2026-01-02'") == [(2, "new", ["note"])]
+    # day 3: the YAML is in another order, a name in another case, a type wider: nothing changed
+    wide.write(columns={"NAME": "string", "amount": "bigint", "note": "string", "id": "int"})
+    wide.load("2026-01-03", "NAME,amount,note,id\na,10,,1\nb,20,new,2\nc,30,,3\n")
+    assert wide.commits("rows_updated, rows_unchanged")[-1] == (0, 3)
+    # day 4: the wider type is used
+    wide.load("2026-01-04", "NAME,amount,note,id\na,10000000000,,1\nb,20,new,2\nc,30,,3\n")
+    assert wide.rows("amount", where="id = 1") == [(10000000000,)]
+
+
+def test_sensitive(module_project: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    columns = {"ssn": "string", "name": "string", "phone": "string", "age": "int"}
+    secret = Entity(module_project, "secret", columns, key="ssn", sensitive=["ssn", "phone"], on_reject="quarantine")
+    secret.load("2026-01-01", "ssn,name,phone,age\ns1,ann,111,1\ns2,bob,222,2\ns3,cy,333,old333\n")
+    for relation in ("", "__log", "__history", "__rejects"):
+        names = {row.col_name for row in module_project.sql(f"describe {secret.name}{relation}")}
+        assert not names & {"ssn", "phone"}
+    assert secret.rows("_raw_payload", "__rejects") == [('{"ssn":"***","name":"cy","phone":"***","age":"old333"}',)]
+    assert secret.rows("ssn, phone", "__sensitive") == [("s1", "111"), ("s2", "222")]
+    # the hashes are not those of the bare values
+    import hashlib
+
+    bare = hashlib.md5(b"3:ssn2:s1").hexdigest()
+    assert bare not in {row[0] for row in secret.rows("_key_hash")}
+    # day 2: a change of a sensitive column is a change, named but not shown
+    secret.load("2026-01-02", "ssn,name,phone,age\ns1,ann,112,1\ns2,bob,222,2\n")
+    assert secret.rows("name, _operation, _changed_columns", "__history", "_business_date = '2026-01-02'") == [
+        ("ann", "U", ["phone"]),
+    ]
+    assert secret.rows("ssn, phone", "__sensitive") == [("s1", "111"), ("s1", "112"), ("s2", "222")]
+    # day 1 corrected: what was said of it is superseded, day 2 follows
+    secret.load("2026-01-01", "ssn,name,phone,age\ns1,ann,110,1\ns2,bob,222,2\n")
+    history = module_project.sql(
+        "select h.name, s.phone, h._operation, h._business_date from secret__history h left join secret__sensitive s "
+        "using (_key_hash, _business_date, _commit_id) order by 1, 4"
+    )
+    assert d([tuple(row) for row in history]) == [
+        ("ann", "110", "I", "2026-01-01"),
+        ("ann", "112", "U", "2026-01-02"),
+        ("bob", "222", "I", "2026-01-01"),
+    ]
+    # nothing is staged that shows a secret, and samples mask it
+    secret.write(on_reject="fail")
+    result = secret.load("2026-01-03", "ssn,name,phone,age\ns1,ann,999,nope\n", expect_pass=False)
+    assert "***" in result.error and "999" not in result.error and "999" not in result.output
+
+
+def test_full_refresh__new_log(module_project: Any) -> None:
+    fresh = Entity(module_project, "fresh", PEOPLE)
+    fresh.load("2026-01-01", "id,name,city\n1,a,x\n2,b,y\n")
+    fresh.load("2026-01-02", "id,name,city\n1,a,x2\n2,b,y\n")
+    fresh.load("2026-01-01", "id,name,city\n1,a,x\n2,b,y\n", "--full-refresh")
+    assert d(fresh.rows("_business_date, id, city, _operation", "__history")) == [
+        ("2026-01-01", "1", "x", "I"),
+        ("2026-01-01", "2", "y", "I"),
+    ]
+    # dates of the old log do not count: this one goes forward
+    fresh.run("2026-01-02")
+    assert fresh.rows("id, city") == [(1, "x2"), (2, "y")]
+    assert [row[0] for row in fresh.commits("kind")] == ["load", "load", "full_refresh", "load"]
+
+
+def test_empty_flag(module_project: Any) -> None:
+    hollow = Entity(module_project, "hollow", PEOPLE)
+    module_project.dbt("run", "--select", "hollow", "--empty")
+    assert hollow.rows("*") == [] and hollow.commits() == []
+    hollow.load("2026-01-01", "id,name,city\n1,a,x\n")
+    # it writes nothing and trips no guard, whatever is there
+    before = hollow.versions()
+    module_project.dbt("run", "--select", "hollow", "--empty", vars={"business_date": "2026-01-02"})
+    assert hollow.versions() == before and len(hollow.commits()) == 1
+
+
+def test_missing_date_and_file(module_project: Any) -> None:
+    lost = Entity(module_project, "lost", PEOPLE)
+    result = module_project.dbt("run", "--select", "lost", expect_pass=False)
+    assert "which business date?" in result.error
+    for value in ("yesterday", "2026-02-30", "20260101"):
+        result = lost.run(value, expect_pass=False)
+        assert "business_date must be a date such as 2026-03-04" in result.error
+    result = lost.run("2026-01-01", expect_pass=False)
+    assert "no extract for business date 2026-01-01: there is nothing at" in result.error
+    assert "Java" not in result.output and "at org." not in result.output
+    module_project.dbt("compile", "--select", "lost")
+    assert not lost.exists()
