@@ -1,0 +1,70 @@
+"""The golden files run: each is executed once, on empty tables of the shape it was written for."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ..render.test_golden import ARRIVED, CASES, DELTA, FULL, INTERVAL_COLUMNS, PLAIN, SCD2, STATES
+from ..rendering import load_sql_macros
+
+GOLDEN = Path(__file__).parents[1] / "render" / "golden"
+HASHES = ["_key_hash string", "_row_hash string"]
+CHANGE = [
+    *HASHES,
+    "_operation string",
+    "_business_date date",
+    "_eff_start_date date",
+    "_changed_columns array<string>",
+]
+
+
+@pytest.fixture(scope="module")
+def session(module_project: Any) -> Iterator[Any]:
+    session = module_project.session
+    macros = load_sql_macros()
+    session.sql("create database if not exists shop")
+
+    def table(relation: Any, columns: Any) -> None:
+        for statement in macros["delta__create_table"](relation, columns, {}):
+            session.sql(statement)
+
+    for entity in (PLAIN, FULL):
+        for statement in macros["delta__create_log"](
+            entity.cfg, entity.relations, macros["log_columns"](entity.plan)
+        ):
+            session.sql(statement)
+        table(entity.relations["current"], macros["current_columns"](entity.cfg, entity.plan))
+        table(entity.relations["rejects"], macros["rejects_columns"]())
+    table(FULL.relations["sensitive"], macros["sensitive_columns"](FULL.plan))
+    table(DELTA.relations["supplied"], macros["supplied_columns"]())
+    table(STATES, macros["commit_columns"]())
+    table(SCD2, INTERVAL_COLUMNS)
+
+    def view(name: str, *columns: str) -> None:
+        session.createDataFrame([], ", ".join(columns)).createOrReplaceTempView(name)
+
+    business = [f"`{column['name']}` {column['type']}" for column in FULL.plan["columns"]]
+    view("arrived", *(f"`{column['name']}` string" for column in ARRIVED))
+    view("staged", *business, *HASHES, "_reject_reason string", "_raw_payload string")
+    view("existing", *business, *HASHES)
+    view("stored", *business, *HASHES, "_operation string", "_eff_start_date date")
+    view("classified", "_key_hash string", "_operation string", "_copies bigint", "_exists boolean")
+    view("changed", *business, *CHANGE)
+    view("logged", *business, *CHANGE, "_commit_id bigint", "_superseded_by bigint")
+    view("changes", *business, *CHANGE, "_supersedes bigint")
+    view("intervals", *(f"`{column['name']}` {column['type']}" for column in INTERVAL_COLUMNS))
+    os.environ.setdefault("TIDEMARK_PEPPER", "a secret of the tests")
+    yield session
+    session.sql("drop database shop cascade")
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_golden_sql__runs(session: Any, tmp_path: Path, name: str) -> None:
+    text = (GOLDEN / f"{name}.sql").read_text(encoding="utf-8").replace("/lake/", f"{tmp_path}/")
+    for statement in text.split(";\n\n"):
+        session.sql(statement).collect()

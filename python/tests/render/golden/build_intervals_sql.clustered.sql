@@ -1,0 +1,8 @@
+create or replace table shop.customers_past
+using delta
+cluster by (`id`)
+location '/lake/customers_past'
+comment 'The customers\' past'
+tblproperties ('tidemark.scd2_commit' = '260304093000123')
+as
+select * from intervals

@@ -1,0 +1,20 @@
+with touched as (
+    select * from changes
+),
+
+latest as (
+    select * from touched
+)
+
+select
+    latest.`id`,
+    latest.`full name`,
+    latest.`phone`,
+    latest.`balance`,
+    latest.`loaded_at`,
+    latest._key_hash,
+    latest._row_hash,
+    latest._operation as _operation,
+    latest._eff_start_date
+from latest
+where latest._operation is not null and latest._operation <> 'D'

@@ -1,0 +1,9 @@
+select
+    `id`,
+    `full name`,
+    `phone`,
+    `balance`,
+    `loaded_at`,
+    _key_hash,
+    _row_hash
+from shop.people

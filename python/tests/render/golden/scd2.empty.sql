@@ -1,0 +1,13 @@
+select
+    * except (_operation, _business_date, _eff_start_date, _changed_columns, _superseded_by, _valid_to),
+    _business_date as _valid_from,
+    _valid_to,
+    _valid_to is null as _is_current
+from (
+    select
+        *,
+        lead(_business_date) over (partition by _key_hash order by _business_date asc nulls last) as _valid_to
+    from (select * from shop.customers__log where false limit 0)
+    where _superseded_by is null
+)
+where _operation <> 'D'

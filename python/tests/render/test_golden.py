@@ -1,0 +1,218 @@
+"""The SQL of every generator for a small entity, as golden files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from ..rendering import load_sql_macros, relation
+
+MODEL = {
+    "alias": "customers",
+    "schema": "shop",
+    "description": "People who buy.",
+    "columns": {
+        "id": {"name": "id", "data_type": "bigint", "constraints": [{"type": "not_null"}]},
+        "full name": {"name": "full name", "data_type": "string"},
+        "phone": {"name": "phone", "data_type": "string"},
+        "balance": {"name": "balance", "data_type": "decimal(10,2)"},
+        "loaded_at": {"name": "loaded_at", "data_type": "timestamp"},
+    },
+}
+TYPES = {column["name"]: column["data_type"] for column in MODEL["columns"].values()}  # type: ignore[attr-defined]
+ARRIVED = [{"name": name, "type": "string"} for name in TYPES] + [
+    {"name": "_unreadable", "type": "string"}
+]
+CUSTOMERS = relation("shop", "customers")
+STATES = relation("shop", "tidemark_commits")
+COMMIT = 260304093000123
+
+
+class Entity:
+    """A customer table with an odd name, an ignored and a sensitive column."""
+
+    def __init__(self, name: str = "customers", **settings: Any) -> None:
+        macros = load_sql_macros()
+        tidemark = {
+            "extract": "full",
+            "location": "landing/customers_{business_date}.csv",
+            "ignore": ["loaded_at"],
+            "sensitive": ["phone"],
+            **settings,
+        }
+        config = {"unique_key": "id", "meta": {"tidemark": tidemark}}
+        self.cfg = macros["entity_config"]({**MODEL, "alias": name, "config": config})
+        self.plan = macros["column_plan"](self.cfg, ARRIVED, TYPES, None)
+        self.relations = macros["side_relations"](relation("shop", name), "delta")
+
+
+PLAIN = Entity("people", sensitive=[])
+FULL = Entity()
+DELTA = Entity(extract="delta")
+SOFT = Entity(soft_delete=True)
+TAGGED = Entity(tag_unchanged=True)
+TAGGED_DELTA = Entity(extract="delta", tag_unchanged=True)
+
+FORWARD = {
+    "business_date": "2026-03-04",
+    "commit_id": COMMIT,
+    "forward": True,
+    "last_commit_id": COMMIT - 1,
+    "last_date": "2026-03-04",
+    "last_date_commit_id": COMMIT,
+    "later_loads": [],
+}
+LATE = {
+    **FORWARD,
+    "forward": False,
+    "last_date": "2026-03-06",
+    "last_date_commit_id": COMMIT - 1,
+    "later_loads": [
+        {"business_date": "2026-03-05", "commit_id": COMMIT - 2},
+        {"business_date": "2026-03-06", "commit_id": COMMIT - 1},
+    ],
+}
+
+
+def staged(e: Entity) -> Any:
+    return ("staged_rows_sql", e.cfg, e.plan, "select * from arrived")
+
+
+def changed(e: Entity) -> Any:
+    return ("changed_rows_sql", e.cfg, e.plan, "staged", "classified", "existing", "2026-03-04")
+
+
+def revised(e: Entity) -> Any:
+    return ("revised_rows_sql", e.cfg, e.plan, e.relations, "changed", "logged", LATE)
+
+
+def current(e: Entity, stored_rows: Any) -> Any:
+    return (
+        "current_rows_sql",
+        e.cfg,
+        e.plan,
+        e.relations,
+        "select * from changes",
+        stored_rows,
+        FORWARD,
+    )
+
+
+def appended(e: Entity, load: dict[str, Any]) -> Any:
+    names = load_sql_macros()["slice_columns"](e.plan)
+    return ("delta__append_to_log", e.relations, names, "changes", load)
+
+
+def merged(e: Entity, load: dict[str, Any]) -> Any:
+    return ("delta__merge_into_current", e.cfg, e.plan, e.relations, load)
+
+
+LOG = relation("shop", "customers__log")
+HISTORY = relation("shop", "customers__history")
+SCD2 = relation("shop", "customers_scd2")
+INTERVAL_COLUMNS = [
+    {"name": "id", "type": "bigint"},
+    {"name": "full name", "type": "string"},
+    {"name": "tags", "type": "map<string,string>"},
+    {"name": "_key_hash", "type": "string"},
+    {"name": "_valid_from", "type": "date"},
+    {"name": "_valid_to", "type": "date"},
+]
+BODY = "select * from intervals"
+
+CASES: dict[str, tuple[Any, ...]] = {
+    "classify_changes_sql.full": ("classify_changes_sql", FULL.cfg, "staged", "existing"),
+    "classify_changes_sql.delta": ("classify_changes_sql", DELTA.cfg, "staged", "existing"),
+    "staged_rows_sql.plain": staged(PLAIN),
+    "staged_rows_sql.sensitive": staged(FULL),
+    "changed_rows_sql.full": changed(FULL),
+    "changed_rows_sql.without_changed_columns": changed(
+        Entity("people", changed_columns=False, sensitive=[])
+    ),
+    "existing_rows_sql.plain": ("existing_rows_sql", PLAIN.cfg, PLAIN.plan, PLAIN.relations),
+    "existing_rows_sql.sensitive_soft_delete": (
+        "existing_rows_sql",
+        SOFT.cfg,
+        SOFT.plan,
+        SOFT.relations,
+    ),
+    "revised_rows_sql.full": revised(PLAIN),
+    "revised_rows_sql.delta": revised(DELTA),
+    "touched_rows_sql.forward": ("touched_rows_sql", FULL.plan, FULL.relations, FORWARD),
+    "touched_rows_sql.correction": ("touched_rows_sql", FULL.plan, FULL.relations, LATE),
+    "current_rows_sql.rebuild": current(PLAIN, None),
+    "current_rows_sql.tagged_full": current(TAGGED, "stored"),
+    "current_rows_sql.tagged_delta": current(TAGGED_DELTA, "stored"),
+    "delta__append_to_log.forward": appended(FULL, FORWARD),
+    "delta__append_to_log.correction": appended(FULL, LATE),
+    "delta__merge_into_current.forward": merged(FULL, FORWARD),
+    "delta__merge_into_current.correction": merged(FULL, LATE),
+    "delta__merge_into_current.soft_delete": merged(SOFT, FORWARD),
+    "delta__merge_into_current.tagged_correction": merged(TAGGED, LATE),
+    "entity_state_sql.dated": ("entity_state_sql", STATES, "shop.customers", "2026-03-04"),
+    "entity_state_sql.undated": ("entity_state_sql", STATES, "shop.customers", None),
+    "history_view_sql.sensitive": ("history_view_sql", FULL.plan, FULL.relations),
+    "scd2.latest": ("scd2", CUSTOMERS),
+    "scd2.known_at": ("scd2", CUSTOMERS, COMMIT),
+    "scd2.empty": ("scd2", CUSTOMERS.incorporate(limit=0)),
+    "as_of.date": ("as_of", CUSTOMERS, "2026-03-04"),
+    "as_of.known_at": ("as_of", CUSTOMERS, "2026-03-04", str(COMMIT)),
+    "with_sensitive.current": ("with_sensitive", CUSTOMERS),
+    "with_sensitive.history": ("with_sensitive", HISTORY),
+    "with_sensitive.log": ("with_sensitive", LOG),
+    "scd2_state_sql.any": ("scd2_state_sql", STATES, "shop.customers_scd2", "shop.customers"),
+    "scd2_log_sql.any": ("scd2_log_sql", LOG, COMMIT),
+    "merge_intervals_sql.map": ("merge_intervals_sql", SCD2, LOG, INTERVAL_COLUMNS, BODY, COMMIT),
+    "build_intervals_sql.clustered": (
+        "build_intervals_sql",
+        relation("shop", "customers_past"),
+        {
+            "partition_by": [],
+            "cluster_by": ["id"],
+            "location_root": "/lake",
+            "description": "The customers' past",
+            "properties": {"tidemark.scd2_commit": COMMIT},
+        },
+        BODY,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_golden(name: str, macros: dict[str, Any], golden: Callable[..., None]) -> None:
+    macro, *arguments = CASES[name]
+    golden(name, macros[macro](*arguments))
+
+
+def test_side_relations__are_beside_the_entity(macros: dict[str, Any]) -> None:
+    for name in ("log", "history", "rejects", "sensitive"):
+        assert str(macros[name](CUSTOMERS)) == f"shop.customers__{name}"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("scd2", "customers"), "takes the relation of an entity"),
+        (("scd2", LOG), "write ref('customers')"),
+        (("log", HISTORY), "not its history"),
+        (("scd2", CUSTOMERS, "1 or 1=1"), "known_at must be a commit id"),
+        (("scd2", CUSTOMERS, "²"), "known_at must be a commit id"),
+        (("scd2", CUSTOMERS, True), "known_at must be a commit id"),
+        (("scd2", CUSTOMERS, -1), "known_at must be a commit id"),
+        (("as_of", CUSTOMERS, "2026-02-30"), "must be a date"),
+        (("as_of", CUSTOMERS, "2026-02-03' or '1"), "must be a date"),
+        (("as_of", CUSTOMERS, None), "as_of needs a date"),
+        (("with_sensitive", "customers"), "takes the relation of an entity"),
+    ],
+)
+def test_wrong_arguments__say_what_is_wrong(
+    macros: dict[str, Any], arguments: tuple[Any, ...], message: str
+) -> None:
+    from dbt_common.exceptions import CompilationError
+
+    macro, *values = arguments
+    with pytest.raises(CompilationError) as raised:
+        macros[macro](*values)
+    assert message in str(raised.value)

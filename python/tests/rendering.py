@@ -1,0 +1,34 @@
+"""The project's macros that make SQL, for golden files and for tests that run that SQL.
+
+Example:
+    >>> load_sql_macros()["as_of"](relation("shop", "cities"), "2026-03-04")
+    'select …'
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from types import SimpleNamespace
+from typing import Any
+
+from dbt.adapters.spark.relation import SparkRelation
+
+from .macros import load_macros
+
+
+@functools.cache
+def load_sql_macros() -> dict[str, Any]:
+    """The macros under config/, plan/ and sql/ by name."""
+    macros = load_macros("config", "plan", "sql")
+    next(iter(macros.values())).context.update(
+        api=SimpleNamespace(Relation=SparkRelation),
+        execute=True,
+        modules=SimpleNamespace(re=re),
+    )
+    return macros
+
+
+def relation(schema: str, name: str) -> SparkRelation:
+    """What `ref()` gives for a model."""
+    return SparkRelation.create(schema=schema, identifier=name, type="table")
