@@ -37,9 +37,10 @@ $(STAMP): requirements.lock pyproject.toml
 	@touch $@
 
 .PHONY: run
-run: setup  ## Load the example entity for four business dates and show what happened
-	@$(BIN)/tidemark run --business-date $(EXAMPLE_DATES) --select hash_cdc
-	@$(BIN)/dbt --quiet show --limit 20 --inline "select entity, business_date, rows_read, rows_inserted, rows_updated, rows_deleted, rows_unchanged from {{ target.schema }}.tidemark_commits order by commit_id"
+run: setup  ## Load the example entity for four business dates and show what changed
+	@$(BIN)/tidemark run --business-date $(EXAMPLE_DATES) --select "airports airports_scd2" --changes 5
+	@printf '%s\n' "" "The tables are in $${TIDEMARK_HOME:-.tidemark}/warehouse. One airport's history, for example:" \
+		"  . $(BIN)/activate && dbt --quiet show --inline \"select icao, name, city, _operation, _business_date from {{ tidemark.history(ref('airports')) }} where icao = 'WIPO' order by _business_date\""
 
 .PHONY: test
 test: setup style  ## Style, every ring of tests, and the examples with their dbt tests

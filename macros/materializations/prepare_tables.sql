@@ -38,6 +38,12 @@
 {%- endmacro -%}
 
 
+{#- The name that a replaced relation is kept under. -#}
+{%- macro old_relation(relation, commit_id) -%}
+    {{ return(relation.incorporate(path={'identifier': relation.identifier ~ '_' ~ commit_id})) }}
+{%- endmacro -%}
+
+
 {#- Where a run writes: the entity's relations, with log and sensitive of a full refresh beside the old ones. -#}
 {%- macro write_relations(state, relations) -%}
     {%- set targets = {} -%}

@@ -70,21 +70,28 @@
 
     {%- set new_log = tidemark.new_relation(relations['log_table']) -%}
     {%- set landed = tidemark.has_commit(relations['log_table'], commit['commit_id']) -%}
+    {%- set replaces_log = commit['kind'] in ['full_refresh', 'rehash'] -%}
     {%- if commit['kind'] == 'full_refresh' -%}
         {%- set landed = landed or kept['rows_logged'] == 0 or tidemark.has_commit(new_log, commit['commit_id']) -%}
-        {%- if landed -%}
-            {%- do tidemark.swap_logs(relations, commit['commit_id']) -%}
-        {%- endif -%}
+    {%- elif commit['kind'] == 'rehash' -%}
+        {%- set landed = not tidemark.relation_exists(relations['log_table'])
+            or tidemark.relation_exists(tidemark.old_relation(relations['log_table'], commit['commit_id']))
+            or (tidemark.relation_exists(new_log)
+                and run_query('select count(*) from ' ~ new_log)[0][0] | int == kept['rows_logged'] | int) -%}
+    {%- endif -%}
+    {%- if replaces_log and landed -%}
+        {%- do tidemark.swap_logs(relations, commit['commit_id']) -%}
     {%- endif -%}
 
     {%- if landed -%}
         {%- set plan = tidemark.recorded_plan(recorded) -%}
-        {%- set latest = not state['last_date'] or commit['business_date'] >= state['last_date'] or commit['kind'] == 'full_refresh' -%}
+        {%- set latest = commit['kind'] == 'full_refresh' or not state['last_date']
+            or (commit.get('business_date') and commit['business_date'] >= state['last_date']) -%}
         {%- set load = {
-            'business_date': commit['business_date'],
+            'business_date': commit.get('business_date') or state['last_date'],
             'commit_id': commit['commit_id'],
             'forward': false,
-            'rebuild': commit['kind'] == 'full_refresh' or not tidemark.relation_exists(relations['current']),
+            'rebuild': replaces_log or not tidemark.relation_exists(relations['current']),
             'last_date': commit['business_date'] if latest else state['last_date'],
             'last_date_commit_id': commit['commit_id'] if latest else state['last_date_commit_id'],
         } -%}
@@ -99,12 +106,17 @@
         {%- do tidemark.make_history_view(recorded_cfg, plan, relations) -%}
         {%- do tidemark.apply_to_current(recorded_cfg, plan, relations, load) -%}
         {%- do tidemark.record_commit(commits, commit, 'completed', kept) -%}
-        {%- do log(cfg['entity'] ~ ': finished commit ' ~ commit['commit_id'] ~ ' (' ~ commit['business_date']
+        {%- do log(cfg['entity'] ~ ': finished commit ' ~ commit['commit_id'] ~ ' (' ~ commit.get('business_date', commit['kind'])
             ~ '), which an earlier run had left after writing its log', info=true) -%}
     {%- else -%}
+        {%- if replaces_log -%}
+            {%- for name in ['rejects', 'supplied', 'sensitive', 'log_table'] -%}
+                {%- do run_query('drop table if exists ' ~ tidemark.new_relation(relations[name])) -%}
+            {%- endfor -%}
+        {%- endif -%}
         {%- do tidemark.discard_side_rows(file_format, relations, commit['commit_id']) -%}
         {%- do tidemark.record_commit(commits, commit, 'rolled_back', {}) -%}
-        {%- do log(cfg['entity'] ~ ': rolled back commit ' ~ commit['commit_id'] ~ ' (' ~ commit['business_date']
+        {%- do log(cfg['entity'] ~ ': rolled back commit ' ~ commit['commit_id'] ~ ' (' ~ commit.get('business_date', commit['kind'])
             ~ '), which an earlier run had left before writing its log', info=true) -%}
     {%- endif -%}
 {%- endmacro -%}

@@ -183,13 +183,13 @@
 
 
 {#-
-    Put the new log of a full refresh in the place of the old one, which is kept as `<log>_<commit>`; the same for the
-    sensitive values. Each step is skipped when done, so that an interrupted swap is finished by calling it again.
+    Put the new log of a full refresh or a rehash in the place of the old one, which is kept as `<log>_<commit>`; the
+    same for what was written beside it. Each step is skipped when done, so that an interrupted swap is finished by calling it again.
 -#}
 {%- macro swap_logs(relations, commit_id) -%}
-    {%- for name in ['sensitive', 'log_table'] -%}
+    {%- for name in ['rejects', 'supplied', 'sensitive', 'log_table'] -%}
         {%- set new = tidemark.new_relation(relations[name]) -%}
-        {%- set old = relations[name].incorporate(path={'identifier': relations[name].identifier ~ '_' ~ commit_id}) -%}
+        {%- set old = tidemark.old_relation(relations[name], commit_id) -%}
         {%- if tidemark.relation_exists(new) -%}
             {%- if tidemark.relation_exists(relations[name]) and not tidemark.relation_exists(old) -%}
                 {%- do run_query('alter table ' ~ relations[name] ~ ' rename to ' ~ old) -%}

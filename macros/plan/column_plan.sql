@@ -63,6 +63,7 @@
         {%- set lower = name | lower -%}
         {%- set source = arrived.get(lower) -%}
         {%- set known = recorded_columns | selectattr('name', 'equalto', name) | first | default(none) -%}
+        {%- set dropped = known is not none and known.get('dropped', false) and source is none -%}
         {%- set declaration = declared.get(lower, {}) -%}
         {%- set source_type = source['type'] if source else none -%}
         {%- set wanted = types.get(lower) or (known['type'] if known and not declaration.get('data_type') and not source else source_type) -%}
@@ -73,9 +74,10 @@
             'type': wanted or known['type'],
             'recorded_type': known['type'] if known else none,
             'key': lower in keys,
-            'compared': lower not in keys and lower not in ignored,
-            'ignored': lower in ignored,
-            'sensitive': lower in sensitive,
+            'compared': lower not in keys and lower not in ignored and not dropped,
+            'ignored': lower in ignored or dropped,
+            'dropped': dropped,
+            'sensitive': lower in sensitive or (dropped and known['sensitive']),
             'not_null': declaration.get('not_null', false) or (lower in keys and cfg['null_keys'] == 'reject'),
             'description': declaration.get('description', ''),
         }) -%}
@@ -119,7 +121,10 @@
     {%- for column in columns -%}
         {%- set role = 'key' if column['key'] else 'ignored' if column['ignored'] else 'compared' -%}
         {%- do recorded.append(
-            {'name': column['name'], 'type': column['type'], 'role': role, 'sensitive': column['sensitive']}
+            {
+                'name': column['name'], 'type': column['type'], 'role': role, 'sensitive': column['sensitive'],
+                'dropped': column['dropped'],
+            }
         ) -%}
     {%- endfor -%}
     {{ return(recorded) }}

@@ -56,7 +56,8 @@ where
     {%- if not cfg['tag_unchanged'] -%}{{ return('latest._operation') }}{%- endif -%}
     {%- set usual, other = ('X', 'N') if cfg['extract'] == 'delta' else ('N', 'X') -%}
     {{ return(
-        "case\n    when latest._operation = 'D' or latest._eff_start_date = date'" ~ load['last_date'] ~ "' then latest._operation"
+        "case\n    when coalesce(latest._operation, 'D') = 'D' or latest._eff_start_date = date'" ~ load['last_date']
+        ~ "' then latest._operation"
         ~ "\n    when tagged_keys._key_hash is null then '" ~ usual ~ "'\n    else '" ~ other ~ "'\nend"
     ) }}
 {%- endmacro -%}

@@ -23,7 +23,9 @@ class Outcome:
         tagged: key → operation that current shows with tag_unchanged.
     """
 
-    history: dict[tuple[date, str], tuple[str, Row, tuple[str, ...] | None]] = field(default_factory=dict)
+    history: dict[tuple[date, str], tuple[str, Row, tuple[str, ...] | None]] = field(
+        default_factory=dict
+    )
     current: dict[str, tuple[str, Row, date]] = field(default_factory=dict)
     tagged: dict[str, str] = field(default_factory=dict)
 
@@ -41,7 +43,9 @@ def replay(extracts: Mapping[date, Extract], columns: tuple[str, ...], *, delta:
                 outcome.history[day, key] = ("I", row, None)
                 outcome.current[key] = ("I", row, day)
             elif before[1] != row:
-                changed = tuple(c for c, a, b in zip(columns, before[1], row, strict=True) if a != b)
+                changed = tuple(
+                    c for c, a, b in zip(columns, before[1], row, strict=True) if a != b
+                )
                 outcome.history[day, key] = ("U", row, changed)
                 outcome.current[key] = ("U", row, day)
         if not delta:

@@ -40,17 +40,26 @@ class Entity:
         """Where the extracts lie."""
         return Path(self.project.root) / "extracts" / self.name
 
-    def write(self, columns: Columns | None = None, key: str | list[str] | None = None, **settings: Any) -> None:
+    def write(
+        self, columns: Columns | None = None, key: str | list[str] | None = None, **settings: Any
+    ) -> None:
         """(Re)write model and YAML, with some of it changed."""
         self.columns = columns if columns is not None else self.columns
         self.key = key if key is not None else self.key
         self.settings = {**self.settings, **settings}
-        meta = {"extract": "full", "location": f"{self.folder}/{{business_date}}.csv", **self.settings}
+        meta = {
+            "extract": "full",
+            "location": f"{self.folder}/{{business_date}}.csv",
+            **self.settings,
+        }
         meta = {name: value for name, value in meta.items() if value is not None}
         model = {
             "name": self.name,
             "config": {
-                "materialized": "cdc", "unique_key": self.key, "file_format": "delta", **self.config,
+                "materialized": "cdc",
+                "unique_key": self.key,
+                "file_format": "delta",
+                **self.config,
                 "meta": {"tidemark": meta},
             },
             "columns": [
@@ -76,7 +85,12 @@ class Entity:
     def run(self, day: str, *arguments: str, expect_pass: bool = True, **vars: Any) -> Any:
         """`dbt run` of this entity for a date."""
         return self.project.dbt(
-            "run", "--select", self.name, *arguments, vars={"business_date": day, **vars}, expect_pass=expect_pass
+            "run",
+            "--select",
+            self.name,
+            *arguments,
+            vars={"business_date": day, **vars},
+            expect_pass=expect_pass,
         )
 
     def load(self, day: str, text: str | bytes, *arguments: str, **options: Any) -> Any:
@@ -87,7 +101,10 @@ class Entity:
     def rows(self, columns: str, relation: str = "", where: str = "true") -> list[tuple[Any, ...]]:
         """Rows of current, or of `relation` such as `__history`, sorted."""
         rows = self.project.sql(f"select {columns} from {self.name}{relation} where {where}")
-        return sorted((tuple(row) for row in rows), key=lambda row: tuple((v is not None, str(v)) for v in row))
+        return sorted(
+            (tuple(row) for row in rows),
+            key=lambda row: tuple((v is not None, str(v)) for v in row),
+        )
 
     def commits(self, columns: str = "kind, state") -> list[tuple[Any, ...]]:
         """This entity's commits in order."""

@@ -67,7 +67,11 @@ def random_extract(rng: random.Random, keys: int, *, delta: bool) -> Extract:
         if fate > 0.95:
             extract[key] = None
         else:
-            extract[key] = (rng.choice(["x", "y"]), rng.choice([None, "", "z"]), rng.choice(["1", "2"]))
+            extract[key] = (
+                rng.choice(["x", "y"]),
+                rng.choice([None, "", "z"]),
+                rng.choice(["1", "2"]),
+            )
     return extract
 
 
@@ -78,10 +82,14 @@ def write_extract(path: Path, extract: Extract, stamp: str) -> None:
         for key, row in extract.items():
             values = row if row is not None else ("x", "z", "not a number")
             # csv.writer cannot tell None from "": None is an empty field, "" a quoted one
-            file.write(",".join([key, *("" if v is None else f'"{v}"' for v in values), stamp]) + "\n")
+            file.write(
+                ",".join([key, *("" if v is None else f'"{v}"' for v in values), stamp]) + "\n"
+            )
 
 
-def check(project: Any, name: str, extracts: dict[date, Extract], *, delta: bool, tagged: bool) -> None:
+def check(
+    project: Any, name: str, extracts: dict[date, Extract], *, delta: bool, tagged: bool
+) -> None:
     wanted = replay(extracts, COLUMNS, delta=delta)
     history = {
         (r._business_date, r.k): (
@@ -93,7 +101,8 @@ def check(project: Any, name: str, extracts: dict[date, Extract], *, delta: bool
     }
     assert history == wanted.history
     current = {
-        r.k: (r._operation, (r.a, r.b, str(r.n)), r._eff_start_date) for r in project.sql(f"select * from {name}")
+        r.k: (r._operation, (r.a, r.b, str(r.n)), r._eff_start_date)
+        for r in project.sql(f"select * from {name}")
     }
     if tagged:
         assert {k: v[0] for k, v in current.items()} == wanted.tagged
@@ -129,7 +138,11 @@ def test_same_date_again__writes_nothing(entities: Any) -> None:
         for table in (entity, f"{entity}__log", f"{entity}__rejects")
     }
     entities.dbt("run", vars={"business_date": str(day)})
-    after = {table: entities.sql(f"describe history {table} limit 1")[0].version for table in before}
+    after = {
+        table: entities.sql(f"describe history {table} limit 1")[0].version for table in before
+    }
     assert after == before
-    states = entities.sql(f"select kind, state from tidemark_commits where entity = '{name}' order by commit_id")
+    states = entities.sql(
+        f"select kind, state from tidemark_commits where entity = '{name}' order by commit_id"
+    )
     assert tuple(states[-1]) == ("repeat", "completed")

@@ -34,7 +34,9 @@ def test_three_days__full(module_project: Any) -> None:
     ]
     # day 3: nothing changed but ann is back as she was
     people.load("2026-01-03", 'id,name,city\n1,ann,Oslo\n2,bob,Bonn\n3,cy,""\n4,di,Kyiv\n')
-    assert d(people.rows("_business_date, id, name, city, _operation, _changed_columns", "__history")) == [
+    assert d(
+        people.rows("_business_date, id, name, city, _operation, _changed_columns", "__history")
+    ) == [
         ("2026-01-01", "1", "ann", "Oslo", "I", "None"),
         ("2026-01-01", "2", "bob", "Rome", "I", "None"),
         ("2026-01-01", "3", "cy", "None", "I", "None"),
@@ -44,7 +46,9 @@ def test_three_days__full(module_project: Any) -> None:
         ("2026-01-02", "4", "di", "Kyiv", "I", "None"),
         ("2026-01-03", "1", "ann", "Oslo", "I", "None"),
     ]
-    assert people.commits("kind, state, rows_read, rows_inserted, rows_updated, rows_deleted, rows_unchanged") == [
+    assert people.commits(
+        "kind, state, rows_read, rows_inserted, rows_updated, rows_deleted, rows_unchanged"
+    ) == [
         ("load", "completed", 3, 3, 0, 0, 0),
         ("load", "completed", 3, 1, 2, 1, 0),
         ("load", "completed", 4, 1, 0, 0, 3),
@@ -52,12 +56,20 @@ def test_three_days__full(module_project: Any) -> None:
     commits = [row[0] for row in people.commits("commit_id")]
     assert commits == sorted(set(commits))
     # the commit's rows and versions are on record
-    last = people.commits("log_version_before, log_version_after, current_version_before, current_version_after")[-1]
+    last = people.commits(
+        "log_version_before, log_version_after, current_version_before, current_version_after"
+    )[-1]
     assert last[1] == last[0] + 1 and last[3] == last[2] + 1
 
 
 def test_delta_and_tags(module_project: Any) -> None:
-    items = Entity(module_project, "items", {"id": "int", "price": "decimal(10,2)"}, extract="delta", tag_unchanged=True)
+    items = Entity(
+        module_project,
+        "items",
+        {"id": "int", "price": "decimal(10,2)"},
+        extract="delta",
+        tag_unchanged=True,
+    )
     items.load("2026-01-01", "id,price\n1,1.50\n2,2.00\n3,3.00\n")
     # day 2: 1 comes unchanged (1.5 is 1.50), 2 changes, 3 is not supplied, 4 is new
     items.load("2026-01-02", "id,price\n1,1.5\n2,2.01\n4,4.00\n")
@@ -78,7 +90,9 @@ def test_delta_and_tags(module_project: Any) -> None:
 
 
 def test_rejects__fail(module_project: Any) -> None:
-    strict = Entity(module_project, "strict", {**PEOPLE, "age": "int"}, not_null=("name",), sensitive=None)
+    strict = Entity(
+        module_project, "strict", {**PEOPLE, "age": "int"}, not_null=("name",), sensitive=None
+    )
     bad = "id,name,city,age\n1,ann,Oslo,x1\n,bob,Rome,2\n3,,Bonn,3\n4,di,Kyiv,4\n4,di,Lviv,4\n5,ed,Nice,5,6\nz,fi,Rome,1\n"
     result = strict.load("2026-01-01", bad, expect_pass=False)
     for line in [
@@ -97,10 +111,20 @@ def test_rejects__fail(module_project: Any) -> None:
 
 
 def test_rejects__quarantine(module_project: Any) -> None:
-    loose = Entity(module_project, "loose", {**PEOPLE, "age": "int"}, not_null=("name",), on_reject="quarantine")
+    loose = Entity(
+        module_project,
+        "loose",
+        {**PEOPLE, "age": "int"},
+        not_null=("name",),
+        on_reject="quarantine",
+    )
     # day 1: one exact duplicate, which is one row
-    loose.load("2026-01-01", "id,name,city,age\n1,ann,Oslo,1\n2,bob,Rome,2\n3,cy,Bonn,3\n3,cy,Bonn,3\n")
-    assert loose.commits("rows_read, rows_inserted, rows_rejected, rows_duplicate") == [(4, 3, 0, 1)]
+    loose.load(
+        "2026-01-01", "id,name,city,age\n1,ann,Oslo,1\n2,bob,Rome,2\n3,cy,Bonn,3\n3,cy,Bonn,3\n"
+    )
+    assert loose.commits("rows_read, rows_inserted, rows_rejected, rows_duplicate") == [
+        (4, 3, 0, 1)
+    ]
     # day 2: ann cannot be read and bob comes twice: they were there, so they are not deleted; cy is
     bad = "id,name,city,age\n1,ann,Oslo,old\n2,bob,Rome,2\n2,bob,Pisa,2\n,eve,Rome,1\n4,,Rome,1\n5,flo,Rome,5,6\n"
     loose.load("2026-01-02", bad)
@@ -123,7 +147,9 @@ def test_rejects__quarantine(module_project: Any) -> None:
     loose.run("2026-01-02")
     assert loose.versions() == before
     loose.load("2026-01-02", "id,name,city,age\n1,ann,Oslo,1\n2,bob,Pisa,2\n3,cy,Bonn,3\n")
-    assert loose.rows("id, city, _operation", "__history", "_business_date = '2026-01-02'") == [(2, "Pisa", "U")]
+    assert loose.rows("id, city, _operation", "__history", "_business_date = '2026-01-02'") == [
+        (2, "Pisa", "U")
+    ]
 
 
 def test_delete_guard(module_project: Any) -> None:
@@ -171,18 +197,28 @@ def test_config_drift(module_project: Any) -> None:
         ({"key": "id", "hash": "sha256"}, "hash was md5 and is now sha256"),
         ({"hash": "md5", "extract": "delta"}, "extract was full and is now delta"),
         ({"extract": "full", "ignore": ["city"]}, "column `city` was compared and is now ignored"),
-        ({"ignore": [], "columns": {**PEOPLE, "city": "int"}}, "column `city` was string and is now int"),
+        (
+            {"ignore": [], "columns": {**PEOPLE, "city": "int"}},
+            "column `city` was string and is now int",
+        ),
     ]:
         drifting.write(**change)
         result = drifting.load("2026-01-02", text, expect_pass=False)
-        assert sentence in result.error and "--full-refresh" in result.error and "rehash" in result.error
+        assert (
+            sentence in result.error
+            and "--full-refresh" in result.error
+            and "rehash" in result.error
+        )
     drifting.write(columns=PEOPLE)
     result = drifting.load("2026-01-02", "id,name\n1,a\n", expect_pass=False)
     assert "column `city` of the YAML is not in the extract" in result.error
     assert drifting.versions() == before
     # a column that is gone for good: nothing but a full refresh goes on, and it keeps the old log
     drifting.write(columns={"id": "int", "name": "string"})
-    assert "compared column `city` is no longer in the extract" in drifting.run("2026-01-02", expect_pass=False).error
+    assert (
+        "compared column `city` is no longer in the extract"
+        in drifting.run("2026-01-02", expect_pass=False).error
+    )
     drifting.run("2026-01-02", "--full-refresh")
     assert drifting.rows("id, name") == [(1, "a")]
     assert drifting.rows("id, name, _operation", "__history") == [(1, "a", "I")]
@@ -197,7 +233,9 @@ def test_columns_come_and_change(module_project: Any) -> None:
     # day 2: a new column, first in the YAML, which is NULL for most rows: only the others changed
     wide.write(columns={"note": "string", "id": "int", "amount": "int", "name": "string"})
     wide.load("2026-01-02", "id,amount,name,note\n1,10,a,\n2,20,b,new\n3,30,c,\n")
-    assert wide.rows("id, note, _changed_columns", "__history", "_business_date = '2026-01-02'") == [(2, "new", ["note"])]
+    assert wide.rows(
+        "id, note, _changed_columns", "__history", "_business_date = '2026-01-02'"
+    ) == [(2, "new", ["note"])]
     # day 3: the YAML is in another order, a name in another case, a type wider: nothing changed
     wide.write(columns={"NAME": "string", "amount": "bigint", "note": "string", "id": "int"})
     wide.load("2026-01-03", "NAME,amount,note,id\na,10,,1\nb,20,new,2\nc,30,,3\n")
@@ -209,12 +247,21 @@ def test_columns_come_and_change(module_project: Any) -> None:
 
 def test_sensitive(module_project: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     columns = {"ssn": "string", "name": "string", "phone": "string", "age": "int"}
-    secret = Entity(module_project, "secret", columns, key="ssn", sensitive=["ssn", "phone"], on_reject="quarantine")
+    secret = Entity(
+        module_project,
+        "secret",
+        columns,
+        key="ssn",
+        sensitive=["ssn", "phone"],
+        on_reject="quarantine",
+    )
     secret.load("2026-01-01", "ssn,name,phone,age\ns1,ann,111,1\ns2,bob,222,2\ns3,cy,333,old333\n")
     for relation in ("", "__log", "__history", "__rejects"):
         names = {row.col_name for row in module_project.sql(f"describe {secret.name}{relation}")}
         assert not names & {"ssn", "phone"}
-    assert secret.rows("_raw_payload", "__rejects") == [('{"ssn":"***","name":"cy","phone":"***","age":"old333"}',)]
+    assert secret.rows("_raw_payload", "__rejects") == [
+        ('{"ssn":"***","name":"cy","phone":"***","age":"old333"}',)
+    ]
     assert secret.rows("ssn, phone", "__sensitive") == [("s1", "111"), ("s2", "222")]
     # the hashes are not those of the bare values
     import hashlib
@@ -223,7 +270,9 @@ def test_sensitive(module_project: Any, monkeypatch: pytest.MonkeyPatch) -> None
     assert bare not in {row[0] for row in secret.rows("_key_hash")}
     # day 2: a change of a sensitive column is a change, named but not shown
     secret.load("2026-01-02", "ssn,name,phone,age\ns1,ann,112,1\ns2,bob,222,2\n")
-    assert secret.rows("name, _operation, _changed_columns", "__history", "_business_date = '2026-01-02'") == [
+    assert secret.rows(
+        "name, _operation, _changed_columns", "__history", "_business_date = '2026-01-02'"
+    ) == [
         ("ann", "U", ["phone"]),
     ]
     assert secret.rows("ssn, phone", "__sensitive") == [("s1", "111"), ("s1", "112"), ("s2", "222")]

@@ -10,7 +10,7 @@ UNRESOLVED = """[UNRESOLVED_COLUMN.WITH_SUGGESTION] A column, variable, or funct
 'Project ['nope]
 +- SubqueryAlias spark_catalog.default.d
    +- Relation spark_catalog.default.d[id#1582L,v#1583] parquet
-"""  # noqa: E501
+"""
 
 PARSE = """
 [PARSE_SYNTAX_ERROR] Syntax error at or near 'selec'. SQLSTATE: 42601 (line 3, pos 0)
@@ -27,7 +27,7 @@ TASK = """Job aborted due to stage failure: Task 0 in stage 25.0 failed 1 times,
 \tat java.base/java.lang.Thread.run(Thread.java:840)
 
 Driver stacktrace:
-"""  # noqa: E501
+"""
 
 WORKER = """org.apache.spark.api.python.PythonException: Traceback (most recent call last):
   File "/opt/venv/lib/python3.11/site-packages/pyspark/python/lib/pyspark.zip/pyspark/worker.py", line 1890, in main
@@ -37,7 +37,7 @@ WORKER = """org.apache.spark.api.python.PythonException: Traceback (most recent 
 ValueError: odd name Oslo
 
 \tat org.apache.spark.api.python.BasePythonRunner$ReaderIterator.handlePythonException(PythonRunner.scala:604)
-"""  # noqa: E501
+"""
 
 
 @pytest.mark.parametrize(

@@ -14,10 +14,25 @@ from rich.console import Console
 
 from tidemark import cli
 from tidemark.errors import ConfigError
-from tidemark.run.cli import RunOptions, command_line, find_profiles, find_project, parse_vars
+from tidemark.run.cli import (
+    RunOptions,
+    command_line,
+    find_profiles,
+    find_project,
+    parse_vars,
+    run_dates,
+)
 from tidemark.run.dates import extract_path, parse_business_dates
-from tidemark.run.invoke import dated_location, reads_date_while_parsing, without_macro_stack
-from tidemark.run.report import ModelResult, render_summary, render_table
+from tidemark.run.invoke import (
+    Invoker,
+    Outcome,
+    changes_in,
+    dated_location,
+    is_entity,
+    reads_date_while_parsing,
+    without_macro_stack,
+)
+from tidemark.run.report import ModelResult, render_changes, render_summary, render_table
 
 
 def days(*texts: str) -> list[dt.date]:
@@ -177,6 +192,99 @@ def test_table__counts_of_entities_only() -> None:
     assert "inserted" not in rendered([ModelResult("a", "error", 1)])
 
 
+CHANGES = [
+    {"key": "00AA", "column_name": "lat", "old_value": "38.70402", "new_value": "38.704022"},
+    {"key": "00AA", "column_name": "lid", "old_value": None, "new_value": "[00AA]"},
+    {"key": "00AK", "column_name": "name", "old_value": "x" * 500, "new_value": ""},
+]
+
+
+def test_changes_table__key_once_null_told_long_values_cut() -> None:
+    console = Console(width=160, record=True, file=open("/dev/null", "w"))
+    console.print(render_changes("airports, changed values of 2026-03-04", CHANGES))
+    text = console.export_text()
+    assert text.count("00AA") == 2  # once as a key, once in a value
+    assert "NULL" in text and "[00AA]" in text
+    assert "…" in text and text.count("x") == 119
+
+
+def test_changes_in__only_the_marked_line() -> None:
+    line = "tidemark changes " + json.dumps({"entity": "airports", "rows": CHANGES})
+    assert changes_in(["Running with dbt", line, ""]) == CHANGES
+    assert changes_in(["Running with dbt"]) == []
+
+
+def test_is_entity() -> None:
+    def node(materialized: str) -> Any:
+        return SimpleNamespace(config=SimpleNamespace(materialized=materialized))
+
+    assert is_entity(node("cdc")) and not is_entity(node("scd2"))
+    assert not is_entity(SimpleNamespace())
+
+
+class Scripted(Invoker):
+    """An invoker whose dbt says what a test wants it to."""
+
+    def __init__(self, options: RunOptions, success: bool, messages: list[str]) -> None:
+        super().__init__(options, Console(file=open("/dev/null", "w")))
+        self.success, self.messages = success, messages
+        self.commands: list[list[str]] = []
+
+    def _invoke(self, command: list[str], manifest: Any = None, listener: Any = None) -> Any:
+        self.commands.append(command)
+        for message in self.messages:
+            info = SimpleNamespace(
+                name="JinjaLogInfo", level="info", msg=message, invocation_id="operation"
+            )
+            event = SimpleNamespace(info=info)
+            self._heard(event)
+            if listener is not None:
+                listener(event)
+        return SimpleNamespace(success=self.success)
+
+
+def test_changed_values__asks_the_operation_quietly() -> None:
+    line = "tidemark changes " + json.dumps({"entity": "airports", "rows": CHANGES})
+    invoker = Scripted(RunOptions(dates=[], target="ci"), True, [line])
+    date = dt.date(2026, 3, 4)
+    assert invoker.changed_values("airports", date, 5) == CHANGES
+    command = invoker.commands[0]
+    assert command[:2] == ["run-operation", "tidemark.show_changes"]
+    assert json.loads(command[command.index("--args") + 1]) == {
+        "entity": "airports",
+        "business_date": "2026-03-04",
+        "limit": 5,
+        "format": "json",
+    }
+    assert command[command.index("--target") + 1] == "ci"
+    assert invoker._said == set()
+    assert Scripted(RunOptions(dates=[]), False, []).changed_values("a", date, 5) is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"), [(0, []), (5, ["airports, changed values of 2026-03-04"])]
+)
+def test_run_dates__shows_changes_of_updated_entities(
+    changes: int, said: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[str, dt.date, int]] = []
+
+    def changed_values(self: Invoker, entity: str, date: dt.date, keys: int) -> Any:
+        asked.append((entity, date, keys))
+        return CHANGES
+
+    outcome = Outcome(True, started=True, updated=["airports"])
+    monkeypatch.setattr(Invoker, "parse", lambda self: True)
+    monkeypatch.setattr(Invoker, "run_date", lambda self, date, **_: outcome)
+    monkeypatch.setattr(Invoker, "changed_values", changed_values)
+    out = Console(width=160, record=True, file=open("/dev/null", "w"))
+    options = RunOptions(dates=days("2026-03-04"), changes=changes)
+    assert run_dates(options, Console(file=open("/dev/null", "w")), out) == 0
+    text = out.export_text()
+    assert all(title in text for title in said)
+    assert asked == ([("airports", dt.date(2026, 3, 4), 5)] if changes else [])
+
+
 def test_summary() -> None:
     assert render_summary([(None, True, 1.0), (None, True, 2.0)]) == (
         "2 of 2 dates went through in 3.0 s"
@@ -204,6 +312,7 @@ def test_commands_are_listed_only_if_they_are_there(monkeypatch: pytest.MonkeyPa
     [
         (["run", "--business-date", "tomorrow"], "Error: 'tomorrow' is not a date"),
         (["run", "--available"], "Error: --available needs --business-date"),
+        (["run", "--changes", "5"], "Error: --changes needs --business-date"),
         (
             ["run", "--business-date", "2026-03-04", "--vars", "{business_date: 2026-03-05}"],
             "Error: business_date is given twice",

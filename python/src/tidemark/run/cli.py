@@ -9,7 +9,7 @@ import time
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import yaml
@@ -19,7 +19,10 @@ from rich.status import Status
 from tidemark.errors import ConfigError
 from tidemark.home import HOME_VARIABLE, tidemark_home
 from tidemark.run.dates import parse_business_dates
-from tidemark.run.report import ModelResult, render_summary, render_table
+from tidemark.run.report import ModelResult, render_changes, render_summary, render_table
+
+if TYPE_CHECKING:
+    from tidemark.run.invoke import Invoker
 
 _EPILOG = """
 \b
@@ -34,6 +37,7 @@ Exit codes:
 Examples:
   tidemark run --business-date 2026-03-04
   tidemark run --business-date 2026-01-01..2026-01-31 --select airports+
+  tidemark run --business-date 2026-03-04 --changes 5
   tidemark run --business-date 2026-01-01..2026-12-31 --available --build
 """
 
@@ -54,6 +58,7 @@ class RunOptions:
     build: bool = False
     available: bool = False
     keep_going: bool = False
+    changes: int = 0
     verbose: bool = False
 
 
@@ -109,6 +114,14 @@ def parse_vars(text: str | None) -> dict[str, Any]:
     "Without it a date without files is an error of that date.",
 )
 @click.option("--keep-going", is_flag=True, help="Go on with the next date after one that failed.")
+@click.option(
+    "--changes",
+    type=click.IntRange(min=0),
+    default=0,
+    metavar="N",
+    help="Show after each date what its updates changed: old and new values of the first N "
+    "updated keys of each entity.",
+)
 @click.option("--verbose", "-v", is_flag=True, help="Show dbt's own lines, on stderr.")
 @click.pass_context
 def run(
@@ -125,6 +138,7 @@ def run(
     build: bool,
     available: bool,
     keep_going: bool,
+    changes: int,
     verbose: bool,
 ) -> None:
     """Run the models for one or many business dates, in one process with one Spark session.
@@ -148,10 +162,12 @@ def run(
         build=build,
         available=available,
         keep_going=keep_going,
+        changes=changes,
         verbose=verbose,
     )
-    if available and not options.dates:
-        raise ConfigError("--available needs --business-date")
+    for name, asked in (("--available", available), ("--changes", changes)):
+        if asked and not options.dates:
+            raise ConfigError(f"{name} needs --business-date")
     prepare_environment()
     ctx.exit(run_dates(options, Console(stderr=True), _stdout()))
 
@@ -225,6 +241,9 @@ def run_dates(options: RunOptions, talk: Console, out: Console) -> int:
         )
         if outcome.results:
             out.print(render_table(label, outcome.results))
+        if options.changes and business_date is not None:
+            for entity in outcome.updated:
+                _show_changes(invoker, entity, business_date, options.changes, talk, out)
         for message in outcome.errors:
             talk.print(
                 message,
@@ -247,6 +266,20 @@ def run_dates(options: RunOptions, talk: Console, out: Console) -> int:
     if len(summary) > 1:
         talk.print(render_summary(summary), highlight=False)
     return 0 if all(success for _, success, _ in summary) else 1
+
+
+def _show_changes(
+    invoker: Invoker, entity: str, date: dt.date, keys: int, talk: Console, out: Console
+) -> None:
+    with talk.status(f"{date}  changes of {entity} …"):
+        rows = invoker.changed_values(entity, date, keys)
+    if rows is None:
+        talk.print(
+            f"{entity}: the changed values of {date} could not be read (see the log)",
+            highlight=False,
+        )
+    elif rows:
+        out.print(render_changes(f"{entity}, changed values of {date}", rows))
 
 
 def _show_progress(status: Status, place: str, name: str) -> None:

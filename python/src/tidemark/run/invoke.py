@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 import os
 import re
 from collections.abc import Callable, Iterable
@@ -25,6 +26,8 @@ _KNOWN_PACKAGES = {"tidemark", "dbt", "dbt_spark", "dbt_tidemark"}
 _READS_DATE = re.compile(r"\bbusiness_date\b")
 _JINJA_READS_DATE = re.compile(r"\{[{%][^}]*\bvar\s*\(\s*['\"]business_date\b")
 _MESSAGES = {"JinjaLogInfo", "PrintEvent"}
+# how the run-operation show_changes marks the line that carries its rows
+_CHANGES = "tidemark changes "
 
 
 @dataclass
@@ -37,6 +40,7 @@ class Outcome:
         interrupted: Ctrl-C.
         results: A row per model.
         errors: A message per failure.
+        updated: The entities with updates.
     """
 
     success: bool
@@ -44,6 +48,7 @@ class Outcome:
     interrupted: bool = False
     results: list[ModelResult] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
+    updated: list[str] = field(default_factory=list)
 
 
 class Invoker:
@@ -174,15 +179,44 @@ class Invoker:
                 outcome.errors.append(f"{node.node.name}: {node.message}")
             if node.node.resource_type == "operation" and status == "success":
                 continue  # a hook of the project
+            counted = counts.get((node.node.schema, node.node.name), {})
             outcome.results.append(
-                ModelResult(
-                    node.node.name,
-                    status,
-                    float(node.execution_time or 0.0),
-                    counts.get((node.node.schema, node.node.name), {}),
-                )
+                ModelResult(node.node.name, status, float(node.execution_time or 0.0), counted)
             )
+            if is_entity(node.node) and status == "success" and counted.get("rows_updated"):
+                outcome.updated.append(node.node.name)
         return outcome
+
+    def changed_values(
+        self, entity: str, date: dt.date, keys: int
+    ) -> list[dict[str, str | None]] | None:
+        """Ask the run-operation `show_changes` what the updates of a date changed, or None.
+
+        Args:
+            entity: A cdc model.
+            date: The business date.
+            keys: Of how many updated keys, the first by key.
+        """
+        from tidemark.run.cli import common_options
+
+        arguments = {
+            "entity": entity,
+            "business_date": date.isoformat(),
+            "limit": keys,
+            "format": "json",
+        }
+        command = ["run-operation", "tidemark.show_changes", "--args", json.dumps(arguments)]
+        heard: list[str] = []
+        muted, self._muted = self._muted, True
+        try:
+            raw = self._invoke(
+                [*command, *common_options(self._options, date)],
+                manifest=self._manifest.deepcopy() if self._reusable else None,
+                listener=lambda event: heard.append(event.info.msg or ""),
+            )
+        finally:
+            self._muted = muted
+        return changes_in(heard) if raw.success else None
 
     def _counts(self, nodes: list[Any]) -> dict[tuple[str, str], dict[str, int | None]]:
         """Read the counts of this invocation from `tidemark_commits`, by schema and entity."""
@@ -218,11 +252,17 @@ class Invoker:
 
     # --- dbt
 
-    def _invoke(self, command: list[str], manifest: Any = None) -> Any:
+    def _invoke(
+        self,
+        command: list[str],
+        manifest: Any = None,
+        listener: Callable[[Any], None] | None = None,
+    ) -> Any:
         from dbt.cli.main import dbtRunner
 
+        callbacks = [self._heard, *([listener] if listener is not None else [])]
         with _working_directory_kept():
-            return dbtRunner(manifest=manifest, callbacks=[self._heard]).invoke(command)
+            return dbtRunner(manifest=manifest, callbacks=callbacks).invoke(command)
 
     def _heard(self, event: Any) -> None:
         """Say everything if verbose, else warnings and what macros print."""
@@ -254,6 +294,25 @@ def without_macro_stack(message: str) -> str:
     lines = message.splitlines()
     kept = [line for line in lines if not re.match(r"\s*> (in macro|called by) ", line)]
     return "\n".join(kept).strip()
+
+
+def is_entity(node: Any) -> bool:
+    """Say whether a node is a model kept by the cdc materialization."""
+    return getattr(getattr(node, "config", None), "materialized", None) == "cdc"
+
+
+def changes_in(messages: Iterable[str]) -> list[dict[str, str | None]]:
+    """Return the rows of changed values that the run-operation `show_changes` logged.
+
+    Example:
+        >>> changes_in(['tidemark changes {"rows": [{"key": "00AA", "column_name": "lat"}]}'])
+        [{'key': '00AA', 'column_name': 'lat'}]
+    """
+    rows: list[dict[str, str | None]] = []
+    for message in messages:
+        if message.startswith(_CHANGES):
+            rows += json.loads(message[len(_CHANGES) :])["rows"]
+    return rows
 
 
 def dated_location(node: Any) -> str | None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from rich import box
 from rich.table import Table
+from rich.text import Text
 
 # counts of tidemark_commits → heading; the last ones show only where there are any
 COUNTS = {
@@ -21,6 +22,8 @@ COUNTS = {
     "rows_duplicate": "duplicates",
 }
 _ALWAYS = 5
+# a longer value is cut in the table of changes
+_WIDEST = 120
 
 
 @dataclass(frozen=True)
@@ -65,6 +68,36 @@ def render_table(title: str, results: Sequence[ModelResult]) -> Table:
             f"{result.seconds:.1f}",
         )
     return table
+
+
+def render_changes(title: str, rows: Sequence[Mapping[str, str | None]]) -> Table:
+    """Return the table of what updates changed: key, column, value before and after.
+
+    Args:
+        title: What stands above it.
+        rows: key, column_name, old_value, new_value, as the run-operation `show_changes` gives them.
+    """
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    for heading in ("key", "column", "old", "new"):
+        table.add_column(heading, overflow="fold")
+    key_before: str | None = None
+    for row in rows:
+        key = row["key"]
+        table.add_row(
+            Text(_value(key) if key != key_before else ""),
+            Text(_value(row["column_name"])),
+            *(
+                Text("NULL", style="dim") if row[side] is None else Text(_value(row[side]))
+                for side in ("old_value", "new_value")
+            ),
+        )
+        key_before = key
+    return table
+
+
+def _value(text: str | None) -> str:
+    text = text or ""
+    return text if len(text) <= _WIDEST else text[: _WIDEST - 1] + "…"
 
 
 def render_summary(summary: Sequence[tuple[dt.date | None, bool, float]]) -> str:

@@ -1,0 +1,97 @@
+{#-
+    Give an entity's log the hashes of its present configuration, without a new version of any row: after a change of
+    `hash`, of `ignore`, or for compared columns that the extract has no more (`drop`: their values stay in the log).
+
+        dbt run-operation rehash --args '{entity: airports, dry_run: true}'
+        dbt run-operation rehash --args '{entity: airports, drop: [fax]}'
+
+    New tables are filled beside the old ones and take their names when they are whole; the old ones stay as
+    `<table>_<commit>` until they are cleaned. An interrupted rehash is finished or rolled back by the entity's next run.
+-#}
+{%- macro rehash(entity, drop=[], dry_run=false) -%}
+    {%- set node = tidemark.entity_node(entity) -%}
+    {%- set cfg = tidemark.entity_config(node) -%}
+    {%- set run = tidemark.run_config() -%}
+    {%- set current = api.Relation.create(
+        database=node['database'], schema=node['schema'], identifier=node['alias'], type='table'
+    ) -%}
+    {%- set relations = tidemark.side_relations(current, cfg['file_format']) -%}
+    {%- set commits = tidemark.ensure_commits(run) -%}
+    {%- set state = tidemark.entity_state(commits, cfg['relation'], run) -%}
+    {%- set recorded = state['recorded'] -%}
+    {%- set wanted = tidemark.rehashed_config(cfg, recorded, drop, state['inflight']) -%}
+    {%- set plan = tidemark.recorded_plan(wanted) -%}
+    {%- if plan['sensitive'] -%}
+        {%- do wanted.update({'pepper': tidemark.pepper_check(cfg)}) -%}
+    {%- endif -%}
+
+    {%- set rows = run_query('select count(*) from ' ~ relations['log'])[0][0] -%}
+    {%- do log(
+        entity ~ ': ' ~ ('would rehash ' if dry_run else 'rehashing ') ~ rows ~ ' log rows with ' ~ wanted['hash'] ~ ' over '
+        ~ plan['compared'] | map(attribute='name') | join(', '), info=true
+    ) -%}
+    {%- if not dry_run -%}
+        {%- set commit = {
+            'commit_id': tidemark.next_commit_id(state['last_id']), 'relation': cfg['relation'], 'entity': cfg['entity'],
+            'kind': 'rehash', 'started_at': modules.datetime.datetime.now(modules.pytz.utc).strftime('%Y-%m-%d %H:%M:%S.%f'),
+            'invocation_id': run['invocation_id'], 'config': wanted,
+        } -%}
+        {%- do tidemark.record_commit(commits, commit, 'inflight', {'rows_logged': rows}) -%}
+        {%- for statement in tidemark.rehash_sql(cfg, plan, wanted['hash'], relations) -%}
+            {%- do run_query(statement) -%}
+        {%- endfor -%}
+        {%- do tidemark.swap_logs(relations, commit['commit_id']) -%}
+        {%- set load = {
+            'rebuild': true, 'forward': false, 'commit_id': commit['commit_id'], 'business_date': state['last_date'],
+            'last_date': state['last_date'], 'last_date_commit_id': state['last_date_commit_id'],
+        } -%}
+        {%- do tidemark.make_current(cfg, plan, relations, load) -%}
+        {%- do tidemark.apply_to_current(cfg, plan, relations, load) -%}
+        {%- do tidemark.record_commit(commits, commit, 'completed', {'rows_logged': rows}) -%}
+        {%- do log(entity ~ ': rehashed in commit ' ~ commit['commit_id'], info=true) -%}
+    {%- endif -%}
+{%- endmacro -%}
+
+
+{#- What the entity will be held to after a rehash; an error for what a rehash cannot change. -#}
+{%- macro rehashed_config(cfg, recorded, drop, inflight) -%}
+    {%- set errors = [] -%}
+    {%- if recorded is none -%}
+        {%- do errors.append('it has no log yet: there is nothing to rehash') -%}
+        {%- do tidemark._raise_config_errors(cfg['entity'], errors) -%}
+    {%- endif -%}
+    {%- if inflight -%}
+        {%- do errors.append('a commit is in flight: run the entity once, which finishes it') -%}
+    {%- endif -%}
+    {%- if cfg['file_format'] != 'delta' -%}
+        {%- do errors.append('rehash needs file_format: delta; start a new log with --full-refresh') -%}
+    {%- endif -%}
+    {%- for name, label in [('keys', 'unique_key'), ('extract', 'extract'), ('stored_hashes', 'stored_hashes'), ('file_format', 'file_format')] -%}
+        {%- if cfg[name] | string | lower != recorded[name] | string | lower -%}
+            {%- do errors.append(label ~ ' was ' ~ tidemark._shown(recorded[name]) ~ ' and is now ' ~ tidemark._shown(cfg[name])
+                ~ ', which needs a new log: --full-refresh') -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- if cfg['stored_hashes'] -%}
+        {%- do errors.append('its hashes come from the model (stored_hashes): start a new log with --full-refresh') -%}
+    {%- endif -%}
+    {%- set names = recorded['columns'] | map(attribute='name') | map('lower') | list -%}
+    {%- for name in drop if name | lower not in names -%}
+        {%- do errors.append('drop names `' ~ name ~ '`, which the log does not have' ~ tidemark._did_you_mean(name, names)) -%}
+    {%- endfor -%}
+    {%- do tidemark._raise_config_errors(cfg['entity'], errors) -%}
+
+    {%- set not_compared = (cfg['ignore'] + drop) | map('lower') | list -%}
+    {%- set columns = [] -%}
+    {%- for column in recorded['columns'] -%}
+        {%- set role = 'key' if column['role'] == 'key' else 'ignored' if column['name'] | lower in not_compared else 'compared' -%}
+        {%- do columns.append({
+            'name': column['name'], 'type': column['type'], 'role': role, 'sensitive': column['sensitive'],
+            'dropped': column['name'] | lower in drop | map('lower') | list or column.get('dropped', false),
+        }) -%}
+    {%- endfor -%}
+    {%- set wanted = {} -%}
+    {%- do wanted.update(recorded) -%}
+    {%- do wanted.update({'hash': cfg['hash'], 'recipe': tidemark.hash_recipe_version(), 'columns': columns}) -%}
+    {{ return(wanted) }}
+{%- endmacro -%}

@@ -1,0 +1,228 @@
+"""A run that dies at any point is finished or rolled back by the next one: nothing lost, nothing doubled.
+
+Each point is made exactly, by putting the tables back to the version that a run would have left there; a kill -9 at
+random moments is in the slow ring (test_kill.py).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from .entities import Entity
+
+COLUMNS = {"id": "int", "name": "string", "phone": "string"}
+DAYS = {
+    "2026-01-01": "id,name,phone\n1,ann,11\n2,bob,22\n3,cy,33\n",
+    "2026-01-02": "id,name,phone\n1,ann,11\n2,bob,23\n4,di,44\nx,ed,55\n",
+    "2026-01-03": "id,name,phone\n1,ann,11\n2,bob,23\n3,cy,33\n4,di,45\n",
+}
+STATE = {
+    "": "id, name, _operation, _eff_start_date",
+    "__history": "_business_date, id, name, _operation, _changed_columns",
+    "__rejects": "_business_date, _reject_reason, _raw_payload",
+    "__sensitive": "_business_date, phone",
+}
+
+
+@pytest.fixture(autouse=True)
+def pepper(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TIDEMARK_PEPPER", "a pepper of the tests")
+
+
+def new_entity(project: Any, name: str, **settings: Any) -> Entity:
+    return Entity(
+        project,
+        name,
+        COLUMNS,
+        sensitive=["phone"],
+        on_reject="quarantine",
+        max_delete_fraction=1,
+        **settings,
+    )
+
+
+def state_of(entity: Entity) -> dict[str, Any]:
+    return {relation: entity.rows(columns, relation) for relation, columns in STATE.items()}
+
+
+def put_back(entity: Entity, commit: int, *tables: str) -> None:
+    """Undo what the commit did to these tables, and that it was completed."""
+    for table in tables:
+        version = entity.project.sql(f"describe history {entity.name}{table} limit 1")[0].version
+        entity.project.sql(f"restore table {entity.name}{table} to version as of {version - 1}")
+    entity.project.sql(
+        f"delete from tidemark_commits__log where commit_id = {commit} and entity = '{entity.name}' "
+        "and state = 'completed'"
+    )
+
+
+def last_commit(entity: Entity) -> int:
+    return int(entity.commits("commit_id")[-1][0])
+
+
+@pytest.mark.parametrize("tagged", [False, True])
+def test_died_between_log_and_current(module_project: Any, tagged: bool) -> None:
+    crashed = new_entity(module_project, f"crashed_{tagged}".lower(), tag_unchanged=tagged)
+    for day in ("2026-01-01", "2026-01-02"):
+        crashed.load(day, DAYS[day])
+    whole = state_of(crashed)
+    put_back(crashed, last_commit(crashed), "")
+    assert state_of(crashed) != whole
+    # the same day again: the commit is finished, and the day is found to be loaded
+    result = crashed.run("2026-01-02")
+    assert "finished commit" in result.output
+    assert state_of(crashed) == whole
+    assert crashed.commits()[-2:] == [("load", "completed"), ("repeat", "completed")]
+    # or the next day
+    put_back(crashed, crashed.commits("commit_id")[-2][0], "")
+    crashed.load("2026-01-03", DAYS["2026-01-03"])
+    assert {key: value for key, value in state_of(crashed).items() if key != ""} == {
+        "__history": [
+            *whole["__history"],
+            *crashed.rows(STATE["__history"], "__history", "_business_date = '2026-01-03'"),
+        ],
+        "__rejects": whole["__rejects"],
+        "__sensitive": sorted(
+            [
+                *whole["__sensitive"],
+                *crashed.rows(STATE["__sensitive"], "__sensitive", "_business_date = '2026-01-03'"),
+            ],
+            key=str,
+        ),
+    }
+    assert [row[0] for row in crashed.rows("id")] == [1, 2, 3, 4]
+
+
+def test_died_before_log(module_project: Any) -> None:
+    early = new_entity(module_project, "early")
+    for day in ("2026-01-01", "2026-01-02"):
+        early.load(day, DAYS[day])
+    whole = state_of(early)
+    dead = last_commit(early)
+    # what was written beside the log (rejects, sensitive) is there, the log and current are not
+    put_back(early, dead, "", "__log")
+    result = early.run("2026-01-02")
+    assert "rolled back commit" in result.output
+    assert state_of(early) == whole
+    assert dict(early.commits("commit_id, state"))[dead] == "rolled_back"
+
+
+def test_died_in_correction(module_project: Any) -> None:
+    late = new_entity(module_project, "late")
+    for day in ("2026-01-01", "2026-01-03"):
+        late.load(day, DAYS[day])
+    late.load("2026-01-02", DAYS["2026-01-02"])
+    whole = state_of(late)
+    put_back(late, last_commit(late), "")
+    late.run("2026-01-03")
+    assert state_of(late) == whole
+    # before the log: nothing of it is left, and doing it again gives the same
+    late.load("2026-01-02", DAYS["2026-01-02"].replace("bob,23", "bo,24"))
+    other = state_of(late)
+    put_back(late, last_commit(late), "", "__log")
+    late.run("2026-01-02")
+    assert state_of(late) == other
+
+
+def test_died_in_full_refresh(module_project: Any) -> None:
+    renewed = Entity(module_project, "renewed", {"id": "int", "name": "string"})
+    renewed.load("2026-01-01", "id,name\n1,ann\n2,bob\n")
+    renewed.load(
+        "2026-01-02",
+        "id,name\n1,ann\n",
+        "--full-refresh",
+    )
+    commit = last_commit(renewed)
+    whole = {
+        relation: renewed.rows("id, name, _operation", relation) for relation in ("", "__history")
+    }
+    # died with the new log written and not one table renamed
+    module_project.sql("alter table renewed__log rename to renewed__log__new")
+    module_project.sql(f"alter table renewed__log_{commit} rename to renewed__log")
+    module_project.sql(
+        f"delete from tidemark_commits__log where commit_id = {commit} and entity = 'renewed' and state = 'completed'"
+    )
+    renewed.run("2026-01-02")
+    assert {
+        relation: renewed.rows("id, name, _operation", relation) for relation in ("", "__history")
+    } == whole
+    # died between the two renames
+    module_project.sql("alter table renewed__log rename to renewed__log__new")
+    module_project.sql(
+        f"delete from tidemark_commits__log where commit_id = {commit} and entity = 'renewed' and state = 'completed'"
+    )
+    renewed.run("2026-01-02")
+    assert {
+        relation: renewed.rows("id, name, _operation", relation) for relation in ("", "__history")
+    } == whole
+    assert renewed.rows("id", f"__log_{commit}") == [(1,), (2,)]
+    # died before the new log was written: the old one goes on
+    renewed.load("2026-01-03", "id,name\n9,zoe\n", "--full-refresh")
+    commit = last_commit(renewed)
+    module_project.sql("drop table renewed__log")
+    module_project.sql(f"alter table renewed__log_{commit} rename to renewed__log")
+    module_project.sql(
+        f"delete from tidemark_commits__log where commit_id = {commit} and entity = 'renewed' and state = 'completed'"
+    )
+    renewed.load("2026-01-02", "id,name\n1,ann\n")
+    assert renewed.rows("id, name, _operation", "__history") == whole["__history"]
+
+
+def test_tables_are_gone(module_project: Any) -> None:
+    lost = new_entity(module_project, "lost")
+    for day in ("2026-01-01", "2026-01-02"):
+        lost.load(day, DAYS[day])
+    whole = state_of(lost)
+    # current can be built again from the log
+    module_project.sql("drop table lost")
+    lost.run("2026-01-02")
+    assert state_of(lost) == whole
+    # the log cannot
+    module_project.sql("alter table lost__log rename to lost__elsewhere")
+    assert "the log" in lost.run("2026-01-02", expect_pass=False).error
+    module_project.sql("alter table lost__elsewhere rename to lost__log")
+    lost.run("2026-01-02")
+    assert state_of(lost) == whole
+
+
+def test_second_writer(module_project: Any) -> None:
+    """A run whose log has moved on since it began writes nothing: the statement it would send has no effect."""
+    shared = Entity(module_project, "shared", {"id": "int", "name": "string"})
+    shared.load("2026-01-01", "id,name\n1,ann\n")
+    known = last_commit(shared)
+    shared.load("2026-01-02", "id,name\n1,ann\n2,bob\n")
+    before = shared.rows("*", "__log")
+    for forward in (True, False):
+        names = [
+            "id",
+            "name",
+            "_key_hash",
+            "_row_hash",
+            "_operation",
+            "_business_date",
+            "_eff_start_date",
+            "_changed_columns",
+        ]
+        module_project.sql(
+            "create or replace temporary view stale_slice as select 3 as id, 'eve' as name, 'k' as _key_hash, "
+            "'r' as _row_hash, 'I' as _operation, date'2026-01-03' as _business_date, date'2026-01-03' as _eff_start_date, "
+            "cast(null as array<string>) as _changed_columns, cast(null as bigint) as _supersedes"
+        )
+        load = {
+            "forward": forward,
+            "commit_id": known + 1,
+            "last_commit_id": known,
+            "business_date": "2026-01-03",
+        }
+        module_project.write(
+            "macros/stale.sql",
+            "{% macro stale() %}"
+            f"{{% set load = {load!r} %}}"
+            "{% set log = api.Relation.create(schema=target.schema, identifier='shared__log') %}"
+            f"{{% do run_query(tidemark.delta__append_to_log({{'log': log}}, {names!r}, 'stale_slice', load)[0]) %}}"
+            "{% endmacro %}",
+        )
+        module_project.dbt("run-operation", "stale")
+        assert shared.rows("*", "__log") == before

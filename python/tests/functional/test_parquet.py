@@ -1,0 +1,81 @@
+"""A plain Parquet target: slices of the log as partitions, current swapped as a whole."""
+
+from __future__ import annotations
+
+import glob
+from typing import Any
+
+from .entities import Entity
+from .test_any_order import SEED, make_entities, run_random_loads
+
+PEOPLE = {"id": "int", "name": "string", "city": "string"}
+
+
+def test_days__parquet(module_project: Any) -> None:
+    people = Entity(
+        module_project, "people", PEOPLE, config={"file_format": "parquet"}, on_reject="quarantine"
+    )
+    people.load("2026-01-01", "id,name,city\n1,ann,Oslo\n2,bob,Rome\n3,cy,Bonn\nx,di,Bonn\n")
+    people.load("2026-01-02", "id,name,city\n1,ann,Oslo\n2,bob,Pisa\n4,ed,Rome\n")
+    assert people.rows("id, city, _operation") == [
+        (1, "Oslo", "I"),
+        (2, "Pisa", "U"),
+        (4, "Rome", "I"),
+    ]
+    assert people.rows(
+        "id, _operation, _changed_columns", "__history", "_business_date = '2026-01-02'"
+    ) == [
+        (2, "U", ["city"]),
+        (3, "D", None),
+        (4, "I", None),
+    ]
+    assert people.rows("_reject_reason", "__rejects") == [("cast_failed: id",)]
+    # the metastore has a partition per date and commit, and current lies in a versioned folder
+    partitions = module_project.sql("show partitions people__log_slices")
+    assert [row.partition.split("/")[0] for row in partitions] == [
+        "_business_date=2026-01-01",
+        "_business_date=2026-01-02",
+    ]
+    location = [
+        row.data_type
+        for row in module_project.sql("describe formatted people")
+        if row.col_name == "Location"
+    ]
+    assert "people__versions" in location[0] and glob.glob(
+        location[0].removeprefix("file:") + "/*.parquet"
+    )
+    # a correction appends and marks, and changes no file
+    before = {
+        row._commit_id for row in module_project.sql("select distinct _commit_id from people__log")
+    }
+    people.load("2026-01-01", "id,name,city\n1,ann,Oslo\n2,bob,Pisa\n3,cy,Bonn\n")
+    assert people.rows("id, _operation", "__history", "_business_date = '2026-01-02'") == [
+        (3, "D"),
+        (4, "I"),
+    ]
+    assert people.rows("id, city, _operation") == [
+        (1, "Oslo", "I"),
+        (2, "Pisa", "I"),
+        (4, "Rome", "I"),
+    ]
+    log = module_project.sql(
+        "select _commit_id, _superseded_by from people__log where _superseded_by is not null"
+    )
+    assert len(log) == 2 and {row._commit_id for row in log} <= before
+    # again: nothing
+    commits = len(people.commits())
+    rows = people.rows("*", "__log_slices")
+    people.run("2026-01-01")
+    assert people.rows("*", "__log_slices") == rows and len(people.commits()) == commits + 1
+    # a new column, and a new log
+    people.write(columns={**PEOPLE, "note": "string"})
+    people.load("2026-01-03", "id,name,city,note\n1,ann,Oslo,x\n2,bob,Pisa,\n4,ed,Rome,\n")
+    assert people.rows(
+        "id, note, _changed_columns", "__history", "_business_date = '2026-01-03'"
+    ) == [(1, "x", ["note"])]
+    people.run("2026-01-03", "--full-refresh")
+    assert people.rows("id, _operation", "__history") == [(1, "I"), (2, "I"), (4, "I")]
+
+
+def test_random_order__parquet(module_project: Any) -> None:
+    run_random_loads(make_entities(module_project, "parquet"), SEED + 1, loads=3)
