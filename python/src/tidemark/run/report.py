@@ -75,7 +75,7 @@ def render_changes(title: str, rows: Sequence[Mapping[str, str | None]]) -> Tabl
 
     Args:
         title: What stands above it.
-        rows: key, column_name, old_value, new_value, as the run-operation `show_changes` gives them.
+        rows: key, column_name, old_value, new_value: what the run-operation `show_changes` gives.
     """
     table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
     for heading in ("key", "column", "old", "new"):
