@@ -40,7 +40,7 @@ $(STAMP): requirements.lock pyproject.toml
 run: setup  ## Load the example entity for four business dates and show what changed
 	@$(BIN)/tidemark run --business-date $(EXAMPLE_DATES) --select "airports airports_scd2" --changes 5
 	@printf '%s\n' "" "The tables are in $${TIDEMARK_HOME:-.tidemark}/warehouse. One airport's history, for example:" \
-		"  . $(BIN)/activate && dbt --quiet show --inline \"select icao, name, city, _operation, _business_date from {{ tidemark.history(ref('airports')) }} where icao = 'WIPO' order by _business_date\""
+		"  . $(BIN)/activate && dbt --quiet show --inline \"select icao, iata, city, _operation, _business_date from {{ tidemark.history(ref('airports')) }} where icao = 'WIPO' order by _business_date\""
 
 .PHONY: test
 test: setup style  ## Style, every ring of tests, and the examples with their dbt tests
@@ -57,10 +57,11 @@ functional: setup  ## The ring with dbt and a local Spark
 	@$(BIN)/python -m pytest python/tests/functional
 
 .PHONY: style
-style: setup  ## ruff and mypy
+style: setup  ## ruff, mypy, and sqlfluff on the SQL that macros render
 	@$(BIN)/ruff check python
 	@$(BIN)/ruff format --check python
 	@$(BIN)/mypy
+	@$(BIN)/sqlfluff lint --disable-progress-bar python/tests/render/golden
 
 .PHONY: format
 format: setup  ## Let ruff repair what it can

@@ -19,6 +19,11 @@
     {%- set has_log = tidemark.relation_exists(relations['log']) -%}
     {%- set existing = load_cached_relation(this) -%}
     {%- set has_current = tidemark.relation_exists(relations['current']) -%}
+    {#- A first run that died before its commit leaves tables without rows: this run is the first. -#}
+    {%- if has_log and not state['recorded'] and run_query('select 1 from ' ~ relations['log_table'] ~ ' limit 1') | length == 0 -%}
+        {%- do run_query('drop table ' ~ relations['log_table']) -%}
+        {%- set has_log, has_current = false, false -%}
+    {%- endif -%}
     {%- if not run['full_refresh'] -%}
         {%- if state['recorded'] and not has_log -%}
             {%- do exceptions.raise_compiler_error(

@@ -8,7 +8,7 @@
     {%- set commit_id = tidemark.next_commit_id(state['last_id']) -%}
     {{ return({
         'commit_id': commit_id,
-        'kind': 'full_refresh' if run['full_refresh'] and state['has_log'] else 'load',
+        'kind': 'full_refresh' if run['full_refresh'] and state['recorded'] else 'load',
         'business_date': run['business_date'],
         'last_commit_id': 0 if first else state['last_commit_id'],
         'previous_date': none if first else state['previous_date'],
