@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from rich import box
+from rich.cells import cell_len
 from rich.table import Table
 from rich.text import Text
 
@@ -77,7 +78,9 @@ def render_changes(title: str, rows: Sequence[Mapping[str, str | None]]) -> Tabl
         title: What stands above it.
         rows: key, column_name, old_value, new_value: what the run-operation `show_changes` gives.
     """
+    # at least as wide as the title, which would be folded
     table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    table.min_width = cell_len(title)
     for heading in ("key", "column", "old", "new"):
         table.add_column(heading, overflow="fold")
     key_before: str | None = None
