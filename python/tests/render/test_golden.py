@@ -173,7 +173,7 @@ CASES: dict[str, tuple[Any, ...]] = {
             "cluster_by": ["id"],
             "location_root": "/lake",
             "description": "The customers' past",
-            "properties": {"tidemark.scd2_commit": COMMIT},
+            "properties": {"delta.columnMapping.mode": "name", "tidemark.scd2_commit": COMMIT},
         },
         BODY,
     ),
