@@ -44,7 +44,7 @@ run: setup  ## Load the example entity for four business dates and show what cha
 
 .PHONY: test
 test: setup style  ## Style, every ring of tests, and the examples with their dbt tests
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest -n 2 --dist loadfile
 	@rm -rf .tidemark/test
 	@TIDEMARK_HOME=$(CURDIR)/.tidemark/test $(BIN)/tidemark run --build --target ci --business-date $(EXAMPLE_DATES)
 

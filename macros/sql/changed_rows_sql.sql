@@ -17,7 +17,7 @@ arrived_rows as (
         row_number() over (
             partition by staged._key_hash
             order by {{ tidemark._tie_break(plan['ignored']) }}
-        ) as _copy
+        ) as _tidemark_copy
     from {{ staged }} as staged
     inner join changed_keys on staged._key_hash = changed_keys._key_hash
     where changed_keys._operation in ('I', 'U')
@@ -50,7 +50,7 @@ select
     {%- endif %}
 from changed_keys
 left join arrived_rows as after
-    on changed_keys._key_hash = after._key_hash and after._copy = 1
+    on changed_keys._key_hash = after._key_hash and after._tidemark_copy = 1
 left join rows_before as before
     on changed_keys._key_hash = before._key_hash
 {%- endmacro -%}

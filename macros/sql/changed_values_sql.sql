@@ -29,12 +29,12 @@ rows_before as (
     from (
         select
             log.*,
-            row_number() over (partition by log._key_hash order by log._business_date desc nulls last) as _rank
+            row_number() over (partition by log._key_hash order by log._business_date desc nulls last) as _tidemark_rank
         from {{ log }} as log
         left semi join updated_rows on log._key_hash = updated_rows._key_hash
         where log._business_date < date'{{ business_date }}' and {{ tidemark.in_force_expr(alias='log') }}
     )
-    where _rank = 1
+    where _tidemark_rank = 1
 ),
 
 changes as (

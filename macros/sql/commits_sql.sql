@@ -38,18 +38,18 @@ create or replace view {{ view }} as
 select
     {{ tidemark.column_list_expr(tidemark.commit_columns() | map(attribute='name')) }}
 from ({{ tidemark.last_states_sql(states) }})
-where _rank = 1
+where _tidemark_rank = 1
 {%- endmacro -%}
 
 
-{#- States of commits with `_rank` 1 for the last of each commit. -#}
+{#- States of commits with `_tidemark_rank` 1 for the last of each commit. -#}
 {%- macro last_states_sql(states) -%}
     select
         *,
         row_number() over (
             partition by relation, commit_id
             order by state_at desc nulls last, state = 'inflight' asc nulls last
-        ) as _rank
+        ) as _tidemark_rank
     from {{ states }}
 {%- endmacro -%}
 
@@ -81,7 +81,7 @@ with commits as (
     {{ tidemark.last_states_sql(states) }}
         where relation = {{ tidemark.string_literal(relation) }}
     )
-    where _rank = 1
+    where _tidemark_rank = 1
 ),
 
 log_start as (

@@ -9,9 +9,9 @@ select
 from (
     select
         *,
-        row_number() over (partition by _key_hash order by _business_date desc nulls last) as _rank
+        row_number() over (partition by _key_hash order by _business_date desc nulls last) as _tidemark_rank
     from {{ relations['log'] }}
     where {{ tidemark.in_force_expr() }}
 )
-where _rank = 1
+where _tidemark_rank = 1
 {%- endmacro -%}

@@ -24,7 +24,7 @@ typed_rows as (
             when {{ reason['condition'] }} then {{ reason['text'] }}
             {%- endfor %}
         end as _reject_reason,
-        {{ tidemark._raw_payload_expr(cfg, plan) }} as _arrived
+        {{ tidemark._raw_payload_expr(cfg, plan) }} as _tidemark_arrived
     from extract_rows
 )
 
@@ -38,7 +38,7 @@ select
     {{ tidemark.row_hash_expr(plan['compared'], cfg['hash'], only_if='_reject_reason is null') | indent(4) }} as _row_hash,
     {%- endif %}
     _reject_reason,
-    case when _reject_reason is not null then _arrived end as _raw_payload
+    case when _reject_reason is not null then _tidemark_arrived end as _raw_payload
 from typed_rows
 {%- endmacro -%}
 

@@ -7,7 +7,7 @@ select
 from (
     select
         *,
-        row_number() over (partition by _key_hash order by _business_date desc nulls last) as _rank
+        row_number() over (partition by _key_hash order by _business_date desc nulls last) as _tidemark_rank
     from (
         {{ tidemark.log_with_sensitive_sql(plan, relations) | indent(8) }}
     )
@@ -15,5 +15,5 @@ from (
         {{ tidemark.in_force_expr() }}
         and {{ "_business_date <= date'" ~ last_date ~ "'" if last_date else 'false' }}
 )
-where _rank = 1 and _operation <> 'D'
+where _tidemark_rank = 1 and _operation <> 'D'
 {%- endmacro -%}

@@ -27,6 +27,8 @@ from typing import Any
 
 import pytest
 
+from tests.hash_vectors import PEPPER
+
 REPO = Path(__file__).resolve().parents[2]
 
 
@@ -163,6 +165,8 @@ def tidemark_test_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pat
     patch = pytest.MonkeyPatch()
     patch.setenv("TIDEMARK_HOME", str(home))
     patch.setenv("TIDEMARK_SCHEMA", "tidemark")
+    # Spark reads it from the environment that its JVM was started with
+    patch.setenv("TIDEMARK_PEPPER", PEPPER)
     for name in ("DBT_TARGET_PATH", "DBT_LOG_PATH", "DBT_PROFILES_DIR", "TIDEMARK_TARGET"):
         patch.delenv(name, raising=False)
     yield home

@@ -126,7 +126,7 @@ def run_random_loads(project: Any, seed: int, loads: int, keys: int = 300) -> No
 
 
 def test_random_order__delta(entities: Any) -> None:
-    run_random_loads(entities, SEED, loads=int(os.environ.get("TIDEMARK_TEST_LOADS", "6")))
+    run_random_loads(entities, SEED, loads=int(os.environ.get("TIDEMARK_TEST_LOADS", "4")))
 
 
 def test_same_date_again__writes_nothing(entities: Any) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
+from click.testing import CliRunner
+
+from tidemark.datagen.cli import datagen
 
 from .entities import Entity
 
@@ -245,7 +247,7 @@ def test_columns_come_and_change(module_project: Any) -> None:
     assert wide.rows("amount", where="id = 1") == [(10000000000,)]
 
 
-def test_sensitive(module_project: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sensitive(module_project: Any) -> None:
     columns = {"ssn": "string", "name": "string", "phone": "string", "age": "int"}
     secret = Entity(
         module_project,
@@ -331,3 +333,80 @@ def test_missing_date_and_file(module_project: Any) -> None:
     assert "Java" not in result.output and "at org." not in result.output
     module_project.dbt("compile", "--select", "lost")
     assert not lost.exists()
+
+
+def test_worked_example(module_project: Any) -> None:
+    """10,000 rows, 5 keys, 10 other columns; then 20 % deleted, 40 % updated, 40 % unchanged, 20 % inserted."""
+    names = [f"key{n}" for n in range(1, 6)]
+    sizes = ["10000", "2000", "5", "10", "20", "40", "40"]
+    for name, extract, arguments, operations, history in [
+        (
+            "example",
+            "full",
+            [],
+            {"U": 4000, "N": 4000, "I": 2000},
+            {"I": 2000, "U": 4000, "D": 2000},
+        ),
+        (
+            "example_delta",
+            "delta",
+            ["--delta"],
+            {"U": 4000, "X": 6000, "I": 2000},
+            {"I": 2000, "U": 4000},
+        ),
+    ]:
+        entity = Entity(module_project, name, {}, key=names, extract=extract, tag_unchanged=True)
+        entity.folder.mkdir(parents=True)
+        days = [str(entity.folder / f"2026-01-0{day}.csv") for day in (1, 2)]
+        generated = CliRunner().invoke(datagen, ["cdc", *sizes, *days, "--seed", "7", *arguments])
+        assert generated.exit_code == 0, generated.output
+        entity.run("2026-01-01")
+        entity.run("2026-01-02")
+        assert (
+            dict(entity.project.sql(f"select _operation, count(*) from {name} group by all"))
+            == operations
+        )
+        counts = f"select _operation, count(*) from {name}__history where _business_date = '2026-01-02' group by all"
+        assert dict(entity.project.sql(counts)) == history
+
+
+def test_rehash(module_project: Any) -> None:
+    hashed = Entity(
+        module_project,
+        "hashed",
+        {**PEOPLE, "fax": "string"},
+        extract="delta",
+        on_reject="quarantine",
+    )
+    hashed.load("2026-01-01", "id,name,city,fax\n1,a,x,1\n2,b,y,2\nz,c,x,3\n")
+    hashed.load("2026-01-02", "id,name,city,fax\n1,a,x2,1\n2,b,y,2\n")
+    columns = "id, name, city, fax, _operation, _business_date"
+    before = hashed.rows(columns, "__history")
+    # another hash, a column that is not compared any more, a column that is gone
+    hashed.write(columns=PEOPLE, hash="sha256", ignore=["name"])
+    assert "rehash" in hashed.load("2026-01-03", "id,name,city\n1,A,x2\n", expect_pass=False).error
+    arguments = "{entity: hashed, drop: [fax]"
+    plan = module_project.dbt("run-operation", "rehash", "--args", arguments + ", dry_run: true}")
+    assert "would rehash 3 log rows with sha256 over city" in plan.output
+    module_project.dbt("run-operation", "rehash", "--args", arguments + "}")
+    assert hashed.rows(columns, "__history") == before
+    assert {
+        len(row[0]) for row in hashed.rows("_row_hash", "__log") + hashed.rows("_key_hash")
+    } == {64}
+    # the name alone is no change, the city is; nothing else is versioned
+    hashed.load("2026-01-03", "id,name,city\n1,A,x2\n2,b,y2\n")
+    assert hashed.rows(
+        "id, city, fax, _operation, _changed_columns", "__history", "_business_date = '2026-01-03'"
+    ) == [
+        (2, "y2", None, "U", ["city"]),
+    ]
+    # what was supplied on day 2 is still known: a late day 1 reaches it
+    hashed.load("2026-01-01", "id,name,city\n2,b,y0\n")
+    assert hashed.rows("id, city, _operation", "__history", "_business_date = '2026-01-02'") == [
+        (1, "x2", "I"),
+        (2, "y", "U"),
+    ]
+    result = module_project.dbt(
+        "run-operation", "rehash", "--args", "{entity: hashd}", expect_pass=False
+    )
+    assert "did you mean `hashed`?" in str(result.raw.exception) + result.output + result.error

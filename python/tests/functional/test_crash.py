@@ -26,11 +26,6 @@ STATE = {
 }
 
 
-@pytest.fixture(autouse=True)
-def pepper(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TIDEMARK_PEPPER", "a pepper of the tests")
-
-
 def new_entity(project: Any, name: str, **settings: Any) -> Entity:
     return Entity(
         project,

@@ -5,8 +5,6 @@ from __future__ import annotations
 
 import datetime
 import json
-import os
-import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -20,11 +18,6 @@ from tidemark import hashing
 
 CASES = hash_vectors.load()
 ALGORITHMS = ("md5", "sha256", "xxhash64x2")
-
-
-# Spark puts the pepper into the statement from the environment that its JVM was started with.
-os.environ["TIDEMARK_PEPPER"] = hash_vectors.PEPPER
-os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
 
 
 @pytest.fixture(scope="module")

@@ -78,4 +78,4 @@ def test_days__parquet(module_project: Any) -> None:
 
 
 def test_random_order__parquet(module_project: Any) -> None:
-    run_random_loads(make_entities(module_project, "parquet"), SEED + 1, loads=3)
+    run_random_loads(make_entities(module_project, "parquet"), SEED + 1, loads=2)

@@ -72,6 +72,9 @@ def launch(settings: Mapping[str, str], home: Home) -> Launched:
     """
     check_java()
     conf = spark_settings(settings, home)
+    if conf.get("spark.master", "local").startswith("local"):
+        # or workers would be the first python3 of PATH, which need not have what models import
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     lock = _lock_metastore(home) if _is_embedded(conf) else None
     try:
         _announce_downloads(conf)

@@ -1,0 +1,119 @@
+"""kill -9 at a random moment of a run, then the same command again: as if nothing had happened."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from .cdc_oracle import Row, replay
+
+KILLS = int(os.environ.get("TIDEMARK_TEST_KILLS", "1"))
+SEED = int(os.environ.get("TIDEMARK_TEST_SEED", "20260304"))
+MODEL = """
+version: 2
+models:
+  - name: killed
+    config:
+      materialized: cdc
+      unique_key: k
+      file_format: delta
+      meta: {{tidemark: {{extract: full, tag_unchanged: true, location: "{folder}/{{business_date}}.csv"}}}}
+    columns: [{{name: k, data_type: string}}, {{name: a, data_type: string}}]
+"""
+
+
+def start(project: Any, home: Path, day: date) -> subprocess.Popen[bytes]:
+    """`dbt run` in a process group of its own, with a home of its own."""
+    command = [
+        sys.executable,
+        "-m",
+        "dbt.cli.main",
+        "run",
+        "--target",
+        "ci",
+        "--vars",
+        f"{{business_date: {day}}}",
+    ]
+    environment = {**os.environ, "TIDEMARK_HOME": str(home), "TIDEMARK_SCHEMA": "killed"}
+    return subprocess.Popen(
+        [
+            *command,
+            "--project-dir",
+            str(project.root),
+            "--profiles-dir",
+            str(project.root),
+            "--log-path",
+            str(home),
+        ],
+        env=environment,
+        cwd=project.root,
+        start_new_session=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+
+
+def finish(process: subprocess.Popen[bytes]) -> str:
+    output = process.communicate(timeout=600)[0].decode()
+    assert process.returncode == 0, output
+    return output
+
+
+def kill_during(process: subprocess.Popen[bytes], log: Path, delay: float) -> None:
+    """Kill the run and its JVM `delay` seconds after its model began."""
+    begun = log.read_text().count("START sql cdc") if log.exists() else 0
+    while process.poll() is None and (
+        not log.exists() or log.read_text().count("START sql cdc") == begun
+    ):
+        time.sleep(0.05)
+    time.sleep(delay)
+    if process.poll() is None:
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def test_kill(make_project: Any, tmp_path: Path) -> None:
+    print(f"seed {SEED}")
+    rng = random.Random(SEED)
+    project = make_project("killed")
+    folder = project.root / "extracts"
+    folder.mkdir()
+    (project.root / "models").mkdir()
+    (project.root / "models/killed.sql").write_text("{{ tidemark.extract() }}")
+    (project.root / "models/killed.yml").write_text(MODEL.format(folder=folder))
+    extracts: dict[date, dict[str, Row]] = {}
+    for number in range(KILLS + 1):
+        day = date(2026, 1, number + 1)
+        extracts[day] = {f"k{n}": (rng.choice("xyz"),) for n in range(2000) if rng.random() < 0.9}
+        (folder / f"{day}.csv").write_text(
+            "k,a\n" + "".join(f"{k},{r[0]}\n" for k, r in extracts[day].items())
+        )
+    for day in extracts:
+        # the first run too is killed in the middle of things
+        kill_during(start(project, tmp_path, day), tmp_path / "dbt.log", rng.uniform(2, 25))
+        finish(start(project, tmp_path, day))
+
+    wanted = replay(extracts, ("a",), delta=False)
+    schema = tmp_path / "warehouse" / "killed.db"
+    log = project.session.read.format("delta").load(str(schema / "killed__log"))
+    history = {
+        (r._business_date, r.k): (
+            r._operation,
+            (r.a,),
+            None if r._changed_columns is None else tuple(r._changed_columns),
+        )
+        for r in log.where("_superseded_by is null").collect()
+    }
+    assert history == wanted.history
+    assert log.count() == len(wanted.history)
+    current = project.session.read.format("delta").load(str(schema / "killed")).collect()
+    assert {r.k: (r._operation, r.a) for r in current} == {
+        k: (wanted.tagged[k], row[0]) for k, (_, row, _) in wanted.current.items()
+    }
