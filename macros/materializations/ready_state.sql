@@ -150,10 +150,10 @@
 {#- Whether the log has rows or marks of a commit. Both kinds are rows of the slices where the format cannot update. -#}
 {%- macro has_commit(log_table, commit_id) -%}
     {%- if not tidemark.relation_exists(log_table) -%}{{ return(false) }}{%- endif -%}
-    {%- set marks = ' or _superseded_by = ' ~ commit_id if not log_table.identifier.endswith(('log_slices', 'log_slices__new')) else '' -%}
-    {{ return(run_query(
-        'select 1 from ' ~ log_table ~ ' where _commit_id = ' ~ commit_id ~ marks ~ ' limit 1'
-    ) | length > 0) }}
+    {%- set slices = log_table.identifier.endswith(('log_slices', 'log_slices__new')) -%}
+    {%- set condition = 'tidemark_commit = ' ~ commit_id if slices
+        else '_commit_id = ' ~ commit_id ~ ' or _superseded_by = ' ~ commit_id -%}
+    {{ return(run_query('select 1 from ' ~ log_table ~ ' where ' ~ condition ~ ' limit 1') | length > 0) }}
 {%- endmacro -%}
 
 

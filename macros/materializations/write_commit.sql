@@ -123,16 +123,16 @@
     {%- set stamp = "date'" ~ load['business_date'] ~ "' as _business_date, " ~ load['commit_id'] ~ ' as _commit_id' -%}
     {%- if figures['rows_rejected'] -%}
         {%- do run_query(tidemark.insert_sql(relations['rejects'], tidemark.rejects_columns(),
-            'select *, ' ~ stamp ~ ' from (' ~ tidemark.rejected_rows_sql(plan, staged, classified) ~ ')')) -%}
+            'select *, ' ~ stamp ~ ' from (' ~ tidemark.rejected_rows_sql(plan, staged, classified) ~ ')', cfg['file_format'])) -%}
     {%- endif -%}
     {%- if cfg['extract'] == 'delta' -%}
         {%- do run_query(tidemark.insert_sql(relations['supplied'], tidemark.supplied_columns(),
-            'select *, ' ~ stamp ~ ' from (' ~ tidemark.supplied_keys_sql(classified) ~ ')')) -%}
+            'select *, ' ~ stamp ~ ' from (' ~ tidemark.supplied_keys_sql(classified) ~ ')', cfg['file_format'])) -%}
     {%- endif -%}
     {%- if plan['sensitive'] and figures['rows_logged'] -%}
         {%- set rows_sql = 'select *, ' ~ load['commit_id'] ~ ' as _commit_id from ' ~ rows['rows']
             ~ ('' if load['forward'] else ' where _supersedes is null') -%}
-        {%- do run_query(tidemark.insert_sql(relations['sensitive'], tidemark.sensitive_columns(plan), rows_sql)) -%}
+        {%- do run_query(tidemark.insert_sql(relations['sensitive'], tidemark.sensitive_columns(plan), rows_sql, cfg['file_format'])) -%}
     {%- endif -%}
 {%- endmacro -%}
 

@@ -1,11 +1,11 @@
-{#- Insert a query's rows by name. -#}
-{%- macro insert_sql(relation, columns, query) -%}
+{#- Insert a query's rows by name. A Parquet side relation is partitioned by commit, see parquet__create_table(). -#}
+{%- macro insert_sql(relation, columns, query, file_format='delta') -%}
 {%- set names = columns | map(attribute='name') | list -%}
 insert into {{ relation }} (
-    {{ tidemark.column_list_expr(names) }}
+    {{ tidemark.column_list_expr(names + (['tidemark_commit'] if file_format == 'parquet' else [])) }}
 )
 select
-    {{ tidemark.column_list_expr(names) }}
+    {{ tidemark.column_list_expr(names) }}{{ ',\n    _commit_id as tidemark_commit' if file_format == 'parquet' }}
 from (
     {{ query | indent(4) }}
 )

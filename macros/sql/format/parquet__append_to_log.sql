@@ -5,14 +5,14 @@
 insert into {{ relations['log_table'] }} (
     {{ tidemark.column_list_expr(plain) }},
     _supersedes,
-    _business_date,
-    _commit_id
+    tidemark_date,
+    tidemark_commit
 )
 select
     {{ tidemark.column_list_expr(plain) }},
     {{ 'cast(null as bigint) as _supersedes' if load['forward'] else '_supersedes' }},
-    _business_date,
-    {{ load['commit_id'] }} as _commit_id
+    _business_date as tidemark_date,
+    {{ load['commit_id'] }} as tidemark_commit
 from {{ rows }}
 {%- endset -%}
 {{ return([statement]) }}

@@ -7,13 +7,16 @@
 {%- for column in columns -%}
     {%- do definitions.append({'name': column['name'], 'type': column['type'], 'description': column.get('description')}) -%}
 {%- endfor -%}
+{%- if options.get('side') -%}
+    {%- do definitions.append({'name': 'tidemark_commit', 'type': 'bigint'}) -%}
+{%- endif -%}
 {%- set statement -%}
 create table if not exists {{ relation }} (
     {{ tidemark.column_definitions_expr(definitions) }}
 )
 using parquet
 {%- if options.get('side') %}
-partitioned by (_commit_id)
+partitioned by (tidemark_commit)
 {%- endif %}
 {%- if options.get('root') %}
 location {{ tidemark.string_literal(tidemark.parquet_version_path(options['root'], relation, 'empty')) }}

@@ -33,8 +33,8 @@ def test_days__parquet(module_project: Any) -> None:
     # the metastore has a partition per date and commit, and current lies in a versioned folder
     partitions = module_project.sql("show partitions people__log_slices")
     assert [row.partition.split("/")[0] for row in partitions] == [
-        "_business_date=2026-01-01",
-        "_business_date=2026-01-02",
+        "tidemark_date=2026-01-01",
+        "tidemark_date=2026-01-02",
     ]
     location = [
         row.data_type

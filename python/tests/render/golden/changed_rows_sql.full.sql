@@ -12,7 +12,7 @@ arrived_rows as (
         row_number() over (
             partition by staged._key_hash
             order by cast(unix_micros(staged.`loaded_at`) as string) desc nulls last
-        ) as _copy
+        ) as _tidemark_copy
     from staged as staged
     inner join changed_keys on staged._key_hash = changed_keys._key_hash
     where changed_keys._operation in ('I', 'U')
@@ -44,6 +44,6 @@ select
     end as _changed_columns
 from changed_keys
 left join arrived_rows as after
-    on changed_keys._key_hash = after._key_hash and after._copy = 1
+    on changed_keys._key_hash = after._key_hash and after._tidemark_copy = 1
 left join rows_before as before
     on changed_keys._key_hash = before._key_hash

@@ -9,7 +9,7 @@ using (
     ranked as (
         select
             log.*,
-            row_number() over (partition by log._key_hash order by log._business_date desc nulls last) as _rank
+            row_number() over (partition by log._key_hash order by log._business_date desc nulls last) as _tidemark_rank
         from shop.customers__log as log
         left semi join touched_keys on log._key_hash = touched_keys._key_hash
         where log._superseded_by is null
@@ -25,7 +25,7 @@ using (
         ranked._operation,
         ranked._eff_start_date
     from touched_keys
-    left join ranked on touched_keys._key_hash = ranked._key_hash and ranked._rank = 1
+    left join ranked on touched_keys._key_hash = ranked._key_hash and ranked._tidemark_rank = 1
 ) as slice
     on current._key_hash <=> slice._key_hash
 when matched and slice._operation is not null and slice._operation <> 'D' then update set

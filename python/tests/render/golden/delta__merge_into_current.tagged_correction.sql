@@ -23,7 +23,7 @@ using (
         ranked as (
             select
                 log.*,
-                row_number() over (partition by log._key_hash order by log._business_date desc nulls last) as _rank
+                row_number() over (partition by log._key_hash order by log._business_date desc nulls last) as _tidemark_rank
             from shop.customers__log as log
             left semi join touched_keys on log._key_hash = touched_keys._key_hash
             where log._superseded_by is null
@@ -39,7 +39,7 @@ using (
             ranked._operation,
             ranked._eff_start_date
         from touched_keys
-        left join ranked on touched_keys._key_hash = ranked._key_hash and ranked._rank = 1
+        left join ranked on touched_keys._key_hash = ranked._key_hash and ranked._tidemark_rank = 1
     ) as latest
     left join (
         select distinct _key_hash

@@ -6,11 +6,11 @@ with commits as (
         row_number() over (
             partition by relation, commit_id
             order by state_at desc nulls last, state = 'inflight' asc nulls last
-        ) as _rank
+        ) as _tidemark_rank
     from shop.tidemark_commits
         where relation = 'shop.customers'
     )
-    where _rank = 1
+    where _tidemark_rank = 1
 ),
 
 log_start as (

@@ -16,7 +16,7 @@ typed_rows as (
             when nullif(trim(extract_rows.`balance`), '') is not null and try_cast(nullif(trim(extract_rows.`balance`), '') as decimal(10,2)) is null then 'cast_failed: balance'
             when nullif(trim(extract_rows.`loaded_at`), '') is not null and try_cast(nullif(trim(extract_rows.`loaded_at`), '') as timestamp) is null then 'cast_failed: loaded_at'
         end as _reject_reason,
-        if(extract_rows._unreadable is not null, extract_rows._unreadable, to_json(named_struct('id', extract_rows.`id`, 'full name', extract_rows.`full name`, 'phone', extract_rows.`phone`, 'balance', extract_rows.`balance`, 'loaded_at', extract_rows.`loaded_at`), map('ignoreNullFields', 'false'))) as _arrived
+        if(extract_rows._unreadable is not null, extract_rows._unreadable, to_json(named_struct('id', extract_rows.`id`, 'full name', extract_rows.`full name`, 'phone', extract_rows.`phone`, 'balance', extract_rows.`balance`, 'loaded_at', extract_rows.`loaded_at`), map('ignoreNullFields', 'false'))) as _tidemark_arrived
     from extract_rows
 )
 
@@ -35,5 +35,5 @@ select
         concat('7:balance', octet_length(trim(trailing '.' from trim(trailing '0' from cast(`balance` as string)))), ':', trim(trailing '.' from trim(trailing '0' from cast(`balance` as string))))
     )), case when _reject_reason is null then '' end) as _row_hash,
     _reject_reason,
-    case when _reject_reason is not null then _arrived end as _raw_payload
+    case when _reject_reason is not null then _tidemark_arrived end as _raw_payload
 from typed_rows
