@@ -38,7 +38,7 @@ $(STAMP): requirements.lock pyproject.toml
 
 .PHONY: run
 run: setup  ## Load the example entity for four business dates and show what changed
-	@$(BIN)/tidemark run --business-date $(EXAMPLE_DATES) --select "airports airports_scd2" --changes 5
+	@$(BIN)/tidemark run --business-date $(EXAMPLE_DATES) --select airports --changes 5
 	@printf '%s\n' "" "The tables are in $${TIDEMARK_HOME:-.tidemark}/warehouse. One airport's history, for example:" \
 		"  . $(BIN)/activate && dbt --quiet show --inline \"select icao, iata, city, _operation, _business_date from {{ tidemark.history(ref('airports')) }} where icao = 'WIPO' order by _business_date\""
 

@@ -1,0 +1,35 @@
+{{ config(enabled=(target.profile_name == 'tidemark')) }}
+-- What the releases of the airport table hold, counted outside Spark; looked at once all four are loaded, and no other.
+with counts as (
+    select
+        cast(_business_date as string) as business_date,
+        count_if(_operation = 'I') as inserted,
+        count_if(_operation = 'U') as updated,
+        count_if(_operation = 'D') as deleted
+    from {{ tidemark.history(ref('airports')) }}
+    group by _business_date
+),
+
+expected as (
+    select * from values
+        ('2025-08-11', 28224, 0, 0),
+        ('2025-09-09', 60, 616, 14),
+        ('2026-02-05', 34, 132, 30),
+        ('2026-03-04', 428, 12180, 292)
+        as expected (business_date, inserted, updated, deleted)
+),
+
+loaded as (
+    select sort_array(collect_list(business_date)) as dates from counts
+)
+
+select expected.*
+from expected
+cross join loaded
+left anti join counts
+    on
+        expected.business_date = counts.business_date
+        and expected.inserted = counts.inserted
+        and expected.updated = counts.updated
+        and expected.deleted = counts.deleted
+where loaded.dates = array('2025-08-11', '2025-09-09', '2026-02-05', '2026-03-04')
