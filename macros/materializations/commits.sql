@@ -16,6 +16,7 @@
             + tidemark.for_format(run['commits_format'], 'create_table')(commits['states'], tidemark.commit_columns(), options)
             + [tidemark.commits_view_sql(commits['view'], commits['states'])] -%}
         {%- if adapter.type() == 'tidemark' -%}
+            {%- do tidemark.clear_debris([commits['states']]) -%}
             {%- do adapter.execute_alone(statements) -%}
         {%- else -%}
             {%- do tidemark.run_statements(statements) -%}

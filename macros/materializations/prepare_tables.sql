@@ -12,6 +12,7 @@
     {%- set targets = tidemark.write_relations(state, relations) -%}
     {%- if state['first'] -%}
         {%- do run_query('create schema if not exists ' ~ this.include(identifier=false)) -%}
+        {%- do tidemark.clear_debris([targets['log_table'], targets['sensitive'], targets['supplied'], targets['rejects']]) -%}
         {%- do tidemark.run_statements(
             tidemark.for_format(cfg['file_format'], 'create_log')(cfg, targets, tidemark.log_columns(plan))
         ) -%}
@@ -63,6 +64,7 @@
     {%- if load['rebuild'] and existing is not none and tidemark.relation_exists(relations['current']) -%}
         {%- do run_query('drop ' ~ ('view' if existing.is_view else 'table') ~ ' if exists ' ~ relations['current']) -%}
     {%- endif -%}
+    {%- do tidemark.clear_debris([relations['current']]) -%}
     {%- do tidemark.run_statements(tidemark.for_format(cfg['file_format'], 'create_table')(
         relations['current'],
         tidemark.current_columns(cfg, plan),

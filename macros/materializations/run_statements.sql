@@ -28,6 +28,16 @@
 {%- endmacro -%}
 
 
+{#- Make way for a table that is to be made: a killed run may have left its folder behind (adapter `tidemark` only). -#}
+{%- macro clear_debris(relations) -%}
+    {%- if adapter.type() == 'tidemark' -%}
+        {%- for relation in relations -%}
+            {%- do adapter.clear_debris(relation) -%}
+        {%- endfor -%}
+    {%- endif -%}
+{%- endmacro -%}
+
+
 {#- Whether a relation exists, asked of the metastore, as tables made in this run may not be in dbt's cache. -#}
 {%- macro relation_exists(relation) -%}
     {%- set found = run_query(

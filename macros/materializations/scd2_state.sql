@@ -105,6 +105,7 @@
     {%- if existing is not none and not existing.is_delta -%}
         {%- do adapter.drop_relation(existing) -%}
     {%- endif -%}
+    {%- do tidemark.clear_debris([relation]) -%}
 {%- endmacro -%}
 
 

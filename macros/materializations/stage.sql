@@ -119,5 +119,8 @@
     {%- for name in ['revised', 'logged', 'changed', 'classified', 'staged', 'existing', 'extract'] -%}
         {%- do run_query('drop view if exists ' ~ tidemark.run_view(current, name)) -%}
     {%- endfor -%}
-    {%- do run_query('drop table if exists ' ~ tidemark.side_relation(current, 'slice')) -%}
+    {%- set slices = tidemark.side_relation(current, 'slice_*') -%}
+    {%- for row in run_query('show tables in ' ~ slices.include(identifier=false) ~ ' like ' ~ tidemark.string_literal(slices.identifier)) -%}
+        {%- do run_query('drop table if exists ' ~ tidemark.side_relation(current, row[1][current.identifier | length + 2:])) -%}
+    {%- endfor -%}
 {%- endmacro -%}

@@ -88,9 +88,9 @@
             {%- do run_query('cache lazy table ' ~ rows) -%}
         {%- endif -%}
     {%- endif -%}
-    {%- set slice = tidemark.side_relation(this, 'slice') -%}
+    {#- A name of its own: a killed run may have left the folder of its slice behind. -#}
+    {%- set slice = tidemark.side_relation(this, 'slice_' ~ load['commit_id']) -%}
     {%- set names = tidemark.slice_columns(plan) + ([] if load['forward'] else ['_supersedes']) -%}
-    {%- do run_query('drop table if exists ' ~ slice) -%}
     {%- do run_query('create table ' ~ slice ~ ' using parquet as\nselect\n    ' ~ tidemark.column_list_expr(names) ~ '\nfrom ' ~ rows) -%}
     {%- set marks = 'false' if load['forward'] else '_supersedes is not null' -%}
     {%- set counts = run_query('select count_if(not ' ~ marks ~ '), count_if(' ~ marks ~ ') from ' ~ slice)[0] -%}

@@ -38,6 +38,42 @@ def list_files(session: SparkSession, path: str) -> list[dict[str, Any]]:
     return sorted(files, key=lambda file: str(file["path"]))
 
 
+def clear_debris(session: SparkSession, schema: str, name: str) -> bool:
+    """Remove what a killed `create table` left where a managed table is about to be made.
+
+    Such a folder belongs to no table of the catalog, and either its Delta log has no commit, or
+    nothing but a Delta log is in it. Anything else is left for Spark to complain about.
+
+    Args:
+        session: The running session.
+        schema: The schema of the table to be made.
+        name: Its name.
+
+    Returns:
+        Whether a folder was removed.
+    """
+    jvm: Any = session.sparkContext._jvm
+    state = session._jsparkSession.sessionState()
+    table = jvm.org.apache.spark.sql.catalyst.TableIdentifier(
+        name, jvm.scala.Option.apply(schema), jvm.scala.Option.empty()
+    )
+    catalog = state.catalog()
+    if not catalog.databaseExists(schema) or catalog.tableExists(table):
+        return False
+    folder = jvm.org.apache.hadoop.fs.Path(catalog.defaultTablePath(table))
+    files = folder.getFileSystem(state.newHadoopConf())
+    if not files.exists(folder):
+        return False
+    log = jvm.org.apache.hadoop.fs.Path(folder, "_delta_log")
+    names = [status.getPath().getName() for status in files.listStatus(folder)]
+    has_data = any(entry != "_delta_log" for entry in names)
+    commits = files.globStatus(jvm.org.apache.hadoop.fs.Path(log, "*.json")) or []
+    uncommitted = files.exists(log) and not [c for c in commits if c.getPath().getName()[0] != "."]
+    if has_data and not uncommitted:
+        return False
+    return bool(files.delete(folder, True))
+
+
 def _file(status: Any) -> dict[str, Any]:
     return {
         "path": str(status.getPath().toString()),

@@ -11,7 +11,7 @@ from dbt.adapters.contracts.connection import AdapterResponse
 from dbt.adapters.spark.impl import SparkAdapter
 
 from dbt.adapters.tidemark.connections import TidemarkConnectionManager
-from dbt.adapters.tidemark.files import list_files
+from dbt.adapters.tidemark.files import clear_debris, list_files
 from dbt.adapters.tidemark.python_submissions import SessionPythonJobHelper
 from dbt.adapters.tidemark.session import get_session
 
@@ -69,3 +69,18 @@ class TidemarkAdapter(SparkAdapter):
         with _one_at_a_time:
             for statement in statements:
                 self.execute(statement)
+
+    @available.parse(lambda *args, **kwargs: False)
+    def clear_debris(self, relation: Any) -> bool:
+        """Remove what a killed `create table` left in the folder of a table that is to be made.
+
+        Args:
+            relation: The relation; nothing happens if it exists.
+
+        Returns:
+            Whether something was removed.
+        """
+        with self.connections.exception_handler(f"clear_debris({relation})"):
+            credentials: Any = self.config.credentials
+            session = get_session(credentials.server_side_parameters)
+            return clear_debris(session, relation.schema, relation.identifier)
