@@ -43,10 +43,11 @@ run: setup  ## Load the example entity for four business dates and show what cha
 		"  . $(BIN)/activate && dbt --quiet show --inline \"select icao, iata, city, _operation, _business_date from {{ tidemark.history(ref('airports')) }} where icao = 'WIPO' order by _business_date\""
 
 .PHONY: test
-test: setup style  ## Style, every ring of tests, and the examples with their dbt tests
-	@$(BIN)/python -m pytest -n 2 --dist loadfile
+test: setup style  ## Style, the examples with their dbt tests, and every ring of tests
+	@# first the examples: one process fetches the jars before two want them
 	@rm -rf .tidemark/test
 	@TIDEMARK_HOME=$(CURDIR)/.tidemark/test $(BIN)/tidemark run --build --target ci --business-date $(EXAMPLE_DATES)
+	@$(BIN)/python -m pytest -n 2 --dist loadfile
 
 .PHONY: test-fast
 test-fast: setup  ## The rings that need no Spark
