@@ -52,6 +52,12 @@
 {%- endmacro -%}
 
 
+{#- This moment (UTC) as text, for `started_at`. -#}
+{%- macro utc_now() -%}
+    {{ return(modules.datetime.datetime.now(modules.pytz.utc).strftime('%Y-%m-%d %H:%M:%S.%f')) }}
+{%- endmacro -%}
+
+
 {#- Append a commit's state. `figures` are its numbers, by column name. -#}
 {%- macro record_commit(commits, commit, state, figures) -%}
     {%- set values = {

@@ -46,7 +46,6 @@
     {%- do state.update({
         'has_log': has_log,
         'has_current': has_current,
-        'current_is_view': existing is not none and existing.is_view,
         'first': not state['recorded'] or run['full_refresh'],
     }) -%}
     {{ return(state) }}

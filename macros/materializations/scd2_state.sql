@@ -21,7 +21,7 @@
             'relation': cfg['relation'],
             'entity': cfg['model'],
             'kind': 'scd2',
-            'started_at': modules.datetime.datetime.now(modules.pytz.utc).strftime('%Y-%m-%d %H:%M:%S.%f'),
+            'started_at': tidemark.utc_now(),
             'invocation_id': run['invocation_id'],
             'config': {
                 'body': local_md5(body),

@@ -9,7 +9,7 @@
         'entity': cfg['entity'],
         'kind': load['kind'],
         'business_date': load['business_date'],
-        'started_at': modules.datetime.datetime.now(modules.pytz.utc).strftime('%Y-%m-%d %H:%M:%S.%f'),
+        'started_at': tidemark.utc_now(),
         'invocation_id': run['invocation_id'],
         'config': plan['recorded'],
     } -%}

@@ -33,7 +33,7 @@
     {%- if not dry_run -%}
         {%- set commit = {
             'commit_id': tidemark.next_commit_id(state['last_id']), 'relation': cfg['relation'], 'entity': cfg['entity'],
-            'kind': 'rehash', 'started_at': modules.datetime.datetime.now(modules.pytz.utc).strftime('%Y-%m-%d %H:%M:%S.%f'),
+            'kind': 'rehash', 'started_at': tidemark.utc_now(),
             'invocation_id': run['invocation_id'], 'config': wanted,
         } -%}
         {%- do tidemark.record_commit(commits, commit, 'inflight', {'rows_logged': rows}) -%}
