@@ -1,0 +1,280 @@
+{#-
+    The columns of a table in one of Debezium's schema-change messages (`tableChanges[].table.columns`), in the shape of
+    connect_columns(): how the values of its events will be written, and the Spark type that holds them. `connector` is
+    the message's `source.connector`; without it the type names tell. The settings are those of Tidemark's capture:
+    decimals as strings, binary as hex, unsigned bigint precise, time precision adaptive.
+    https://debezium.io/documentation/reference/3.5/connectors/mysql.html#mysql-data-types, likewise oracle and sqlserver
+-#}
+{%- macro ddl_columns(columns, connector=none) -%}
+    {%- set family = tidemark._ddl_family(columns, connector) -%}
+    {%- set found = [] -%}
+    {%- for column in columns -%}
+        {%- if family == 'oracle' -%}
+            {%- set type = tidemark._oracle_type(column) -%}
+        {%- elif family == 'sqlserver' -%}
+            {%- set type = tidemark._sqlserver_type(column) -%}
+        {%- else -%}
+            {%- set type = tidemark._mysql_type(column) -%}
+        {%- endif -%}
+        {%- set described = {
+            'name': column['name'], 'encoding': type[0], 'type': type[1], 'optional': column.get('optional', true),
+        } -%}
+        {%- do described.update(tidemark._ddl_default(column, described, family)) -%}
+        {%- do found.append(described) -%}
+    {%- endfor -%}
+    {{ return(found) }}
+{%- endmacro -%}
+
+
+{#- Whose type names these are. Oracle's DATE and TIMESTAMP have the JDBC type of a timestamp; SQL Server's names are lower case. -#}
+{%- macro _ddl_family(columns, connector) -%}
+    {%- if connector -%}
+        {{ return(connector) }}
+    {%- endif -%}
+    {%- set state = namespace(family='mysql') -%}
+    {%- for column in columns -%}
+        {%- set name = column.get('typeName') or '' -%}
+        {%- if name.split('(')[0] in [
+            'NUMBER', 'VARCHAR2', 'NVARCHAR2', 'CLOB', 'NCLOB', 'RAW', 'BINARY_FLOAT', 'BINARY_DOUBLE', 'ROWID', 'XMLTYPE',
+        ] or name.split('(')[0].split(' ')[0] in ['DATE', 'TIMESTAMP'] and column.get('jdbcType') in [93, -101, -102] -%}
+            {%- set state.family = 'oracle' -%}
+        {%- elif name and name == name | lower and state.family == 'mysql' -%}
+            {%- set state.family = 'sqlserver' -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return(state.family) }}
+{%- endmacro -%}
+
+
+{#- (encoding, type) of a count since the epoch by the digits behind the second. -#}
+{%- macro _timestamp_type(digits) -%}
+    {{ return(('millis' if digits <= 3 else 'micros' if digits <= 6 else 'nanos', 'timestamp_ntz')) }}
+{%- endmacro -%}
+
+
+{#- MySQL and MariaDB. -#}
+{%- macro _mysql_type(column) -%}
+    {%- set name = (column.get('typeName') or '') | upper -%}
+    {%- set word = name.split('(')[0].split(' ')[0] -%}
+    {%- set unsigned = ' UNSIGNED' in name or ' ZEROFILL' in name -%}
+    {%- set length, scale = column.get('length') or 0, column.get('scale') -%}
+    {%- if word in ['DECIMAL', 'NUMERIC', 'DEC', 'FIXED'] -%}
+        {{ return(('auto', tidemark._decimal_type(length or 10, scale or 0))) }}
+    {%- elif word == 'BIGINT' and unsigned or word == 'SERIAL' -%}
+        {{ return(('decimal_bytes:0', 'decimal(20,0)')) }}
+    {%- elif word == 'BIT' -%}
+        {{ return(('boolean', 'boolean') if length <= 1 else ('base64', 'binary')) }}
+    {%- elif word == 'DATETIME' -%}
+        {{ return(tidemark._timestamp_type(length)) }}
+    {%- elif word == 'FLOAT' and scale is none and length <= 24 -%}
+        {{ return(('number', 'float')) }}
+    {%- elif word in tidemark._binary_types() -%}
+        {{ return(('hex', 'binary')) }}
+    {%- endif -%}
+    {{ return({
+        'TINYINT': ('number', 'smallint'),
+        'INT1': ('number', 'smallint'),
+        'SMALLINT': ('number', 'int' if unsigned else 'smallint'),
+        'INT2': ('number', 'int' if unsigned else 'smallint'),
+        'MEDIUMINT': ('number', 'int'),
+        'INT3': ('number', 'int'),
+        'MIDDLEINT': ('number', 'int'),
+        'INT': ('number', 'bigint' if unsigned else 'int'),
+        'INTEGER': ('number', 'bigint' if unsigned else 'int'),
+        'INT4': ('number', 'bigint' if unsigned else 'int'),
+        'BIGINT': ('number', 'bigint'),
+        'INT8': ('number', 'bigint'),
+        'BOOL': ('boolean', 'boolean'),
+        'BOOLEAN': ('boolean', 'boolean'),
+        'FLOAT': ('number', 'double'),
+        'FLOAT4': ('number', 'float'),
+        'FLOAT8': ('number', 'double'),
+        'DOUBLE': ('number', 'double'),
+        'REAL': ('number', 'double'),
+        'YEAR': ('number', 'int'),
+        'DATE': ('days', 'date'),
+        'TIME': ('time_micros', 'string'),
+        'TIMESTAMP': ('iso', 'timestamp'),
+        'VECTOR': ('array:number', 'array<float>'),
+        'GEOMETRY': ('json', 'string'),
+        'POINT': ('json', 'string'),
+        'LINESTRING': ('json', 'string'),
+        'POLYGON': ('json', 'string'),
+        'MULTIPOINT': ('json', 'string'),
+        'MULTILINESTRING': ('json', 'string'),
+        'MULTIPOLYGON': ('json', 'string'),
+        'GEOMETRYCOLLECTION': ('json', 'string'),
+        'GEOMCOLLECTION': ('json', 'string'),
+    }.get(word, ('auto', 'string'))) }}
+{%- endmacro -%}
+
+
+{#-
+    Oracle. A NUMBER without a scale and a FLOAT have no bound that a decimal could hold. The places of a timestamp stand
+    in its name (`TIMESTAMP(9)`, from the catalogue) or are its length (from parsed DDL).
+-#}
+{%- macro _oracle_type(column) -%}
+    {%- set name = (column.get('typeName') or '') | upper -%}
+    {%- set word = name.split('(')[0].split(' ')[0] -%}
+    {%- set length, scale = column.get('length') or 0, column.get('scale') -%}
+    {%- if word == 'NUMBER' and scale is not none and length -%}
+        {%- set digits = length - scale -%}
+        {%- if scale > 0 or digits > 18 -%}
+            {{ return(('auto', tidemark._decimal_type(length, scale))) }}
+        {%- endif -%}
+        {{ return((
+            'number', 'tinyint' if digits < 3 else 'smallint' if digits < 5 else 'int' if digits < 10 else 'bigint'
+        )) }}
+    {%- elif word == 'TIMESTAMP' and 'ZONE' in name -%}
+        {{ return(('iso', 'timestamp')) }}
+    {%- elif word == 'TIMESTAMP' -%}
+        {%- set named = modules.re.match('^TIMESTAMP[(]([0-9])[)]', name) -%}
+        {{ return(tidemark._timestamp_type(
+            named.group(1) | int if named else scale if scale is not none else length if length <= 9 else 6
+        )) }}
+    {%- elif word == 'INTERVAL' -%}
+        {{ return(('number', 'bigint')) }}
+    {%- elif word in tidemark._binary_types() -%}
+        {{ return(('hex', 'binary')) }}
+    {%- endif -%}
+    {{ return({
+        'DATE': ('millis', 'timestamp_ntz'),
+        'BINARY_FLOAT': ('number', 'float'),
+        'BINARY_DOUBLE': ('number', 'double'),
+        'BOOLEAN': ('boolean', 'boolean'),
+        'SDO_GEOMETRY': ('json', 'string'),
+        'MDSYS.SDO_GEOMETRY': ('json', 'string'),
+    }.get(word, ('auto', 'string'))) }}
+{%- endmacro -%}
+
+
+{#- SQL Server, whose `timestamp` is a row version and whose tinyint goes to 255. -#}
+{%- macro _sqlserver_type(column) -%}
+    {%- set word = ((column.get('typeName') or '') | lower).split('(')[0].split(' ')[0] -%}
+    {%- set length, scale = column.get('length') or 0, column.get('scale') -%}
+    {%- set places = 7 if scale is none else scale -%}
+    {%- if word in ['decimal', 'numeric'] -%}
+        {{ return(('auto', tidemark._decimal_type(length or 18, scale or 0))) }}
+    {%- elif word == 'datetime2' -%}
+        {{ return(tidemark._timestamp_type(places)) }}
+    {%- elif word == 'time' -%}
+        {{ return(('time_millis' if places <= 3 else 'time_micros' if places <= 6 else 'time_nanos', 'string')) }}
+    {%- endif -%}
+    {{ return({
+        'bit': ('boolean', 'boolean'),
+        'tinyint': ('number', 'smallint'),
+        'smallint': ('number', 'smallint'),
+        'int': ('number', 'int'),
+        'bigint': ('number', 'bigint'),
+        'real': ('number', 'float'),
+        'float': ('number', 'double'),
+        'money': ('auto', 'decimal(19,4)'),
+        'smallmoney': ('auto', 'decimal(10,4)'),
+        'date': ('days', 'date'),
+        'datetime': ('millis', 'timestamp_ntz'),
+        'smalldatetime': ('millis', 'timestamp_ntz'),
+        'datetimeoffset': ('iso', 'timestamp'),
+        'binary': ('hex', 'binary'),
+        'varbinary': ('hex', 'binary'),
+        'image': ('hex', 'binary'),
+        'timestamp': ('hex', 'binary'),
+        'rowversion': ('hex', 'binary'),
+        'geometry': ('json', 'string'),
+        'geography': ('json', 'string'),
+    }.get(word, ('auto', 'string'))) }}
+{%- endmacro -%}
+
+
+{#-
+    {default} of a column as the text of a value in its encoding, {} where there is none or it is an expression. MySQL's
+    defaults come without quotes, Oracle's and SQL Server's as they stand in the DDL: `'std'`, `((0))`, `sysdate`.
+-#}
+{%- macro _ddl_default(column, described, family) -%}
+    {%- set given = column.get('defaultValueExpression') -%}
+    {%- if given is none -%}
+        {{ return({'default': none} if column.get('hasDefaultValue') else {}) }}
+    {%- endif -%}
+    {%- set state = namespace(text=given | string) -%}
+    {%- if family in ['oracle', 'sqlserver'] -%}
+        {%- set bare = modules.re.match('^[( ]*(.*?)[) ]*$', state.text, 16).group(1) -%}
+        {%- set quoted = modules.re.match("^[( ]*[nN]?'(.*)'[) ]*$", state.text, 16) -%}
+        {%- if bare | upper == 'NULL' -%}
+            {{ return({'default': none}) }}
+        {%- elif quoted -%}
+            {%- set state.text = quoted.group(1).replace("''", "'") -%}
+        {%- elif modules.re.match('^[-+]?[0-9]*[.]?[0-9]+$', bare) -%}
+            {%- set state.text = bare -%}
+        {%- else -%}
+            {{ return({}) }}
+        {%- endif -%}
+    {%- endif -%}
+    {%- set text = tidemark._encoded_literal(state.text, described['encoding']) -%}
+    {{ return({} if text is none else tidemark._default_value(text, described)) }}
+{%- endmacro -%}
+
+
+{#- The text of a SQL literal as that of an event's value; none where it is not one of the encoding. -#}
+{%- macro _encoded_literal(text, encoding) -%}
+    {%- set per_second = {
+        'days': 1, 'millis': 1000, 'micros': 1000000, 'nanos': 1000000000,
+        'time_millis': 1000, 'time_micros': 1000000, 'time_nanos': 1000000000,
+    }.get(encoding) -%}
+    {%- if per_second -%}
+        {%- set parts = modules.re.match(
+            '^(?:([0-9]{4})-([0-9]{2})-([0-9]{2}))?[ T]?(?:(-?)([0-9]+):([0-9]{2})(?::([0-9]{2})(?:[.]([0-9]{1,9}))?)?)?$',
+            text
+        ) -%}
+        {%- if not parts or not text or (parts.group(1) is none) != encoding.startswith('time_') or parts.group(2) == '00' -%}
+            {{ return(none) }}
+        {%- endif -%}
+        {%- set days = tidemark._days_since_epoch(parts.group(1) | int, parts.group(2) | int, parts.group(3) | int)
+            if parts.group(1) else 0 -%}
+        {%- if encoding == 'days' -%}
+            {{ return(days | string) }}
+        {%- endif -%}
+        {%- set seconds = (parts.group(5) or 0) | int * 3600 + (parts.group(6) or 0) | int * 60 + (parts.group(7) or 0) | int -%}
+        {%- set nanos = (((parts.group(8) or '') ~ '000000000')[:9]) | int -%}
+        {%- set count = days * 86400 * per_second + seconds * per_second + nanos * per_second // 1000000000 -%}
+        {{ return((-count if parts.group(4) else count) | string) }}
+    {%- elif encoding == 'decimal_bytes:0' -%}
+        {{ return(tidemark._number_base64(text | int) if modules.re.match('^[0-9]{1,38}$', text) else none) }}
+    {%- elif encoding == 'base64' -%}
+        {#- bits, the lowest byte first -#}
+        {%- set bits = modules.re.match("^(?:[bB]')?([01]{1,64})'?$", text) -%}
+        {%- if not bits -%}
+            {{ return(none) }}
+        {%- endif -%}
+        {%- set number = bits.group(1) | int(base=2) -%}
+        {%- set bytes = [] -%}
+        {%- for _ in range((bits.group(1) | length + 7) // 8) -%}
+            {%- do bytes.append(number // 256 ** loop.index0 % 256) -%}
+        {%- endfor -%}
+        {{ return(tidemark._base64_text(bytes)) }}
+    {%- elif encoding == 'hex' -%}
+        {%- set digits = modules.re.match("^(?:0x|[xX]')([0-9a-fA-F]*)'?$", text) -%}
+        {{ return(digits.group(1) if digits else text.encode('utf-8').hex()) }}
+    {%- elif encoding.startswith('array') or encoding == 'json' -%}
+        {{ return(none) }}
+    {%- endif -%}
+    {{ return(text) }}
+{%- endmacro -%}
+
+
+{#- Days from 1970-01-01 to a date of the proleptic Gregorian calendar; the year is taken to begin in March. -#}
+{%- macro _days_since_epoch(year, month, day) -%}
+    {%- set y = year - 1 if month <= 2 else year -%}
+    {%- set day_of_year = (153 * ((month + 9) % 12) + 2) // 5 + day - 1 -%}
+    {{ return(365 * y + y // 4 - y // 100 + y // 400 + day_of_year - 719468) }}
+{%- endmacro -%}
+
+
+{#- Base64 of a whole number that is not negative, big-endian with room for the sign. -#}
+{%- macro _number_base64(number) -%}
+    {%- set bytes = [] -%}
+    {%- for index in range(17) -%}
+        {%- if index == 0 or number * 2 >= 256 ** index -%}
+            {%- do bytes.insert(0, number // 256 ** index % 256) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return(tidemark._base64_text(bytes)) }}
+{%- endmacro -%}
