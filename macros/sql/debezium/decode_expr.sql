@@ -4,17 +4,25 @@
     nested values as their JSON.
 -#}
 {%- macro decode_expr(text, encoding, data_type) -%}
-    {{ return(tidemark._decode(text, encoding, data_type | trim, 1)) }}
+    {%- set value = tidemark._decode(text, encoding, data_type | trim, 1) -%}
+    {%- if text | length > 100 and value | length > 2000 -%}
+        {#- a long text many times over makes queries that take longer to plan than to run -#}
+        {{ return(tidemark._let('t0', text, tidemark._decode('t0', encoding, data_type | trim, 1))) }}
+    {%- endif -%}
+    {{ return(value) }}
 {%- endmacro -%}
 
 
-{#- The encodings that a user may name for a column. What is in angle brackets stands for a number or another encoding. -#}
+{#-
+    The names of the encodings that a user may give a column; `decimal_bytes` takes a scale (`decimal_bytes:2`) and `array`
+    the encoding of its items (`array:iso`).
+-#}
 {%- macro encodings() -%}
     {{ return([
         'auto', 'text', 'number', 'boolean', 'json',
         'days', 'seconds', 'millis', 'micros', 'nanos',
         'time_millis', 'time_micros', 'time_nanos',
-        'iso', 'base64', 'hex', 'decimal_bytes:<scale>', 'decimal_struct', 'array:<encoding>',
+        'iso', 'base64', 'hex', 'decimal_bytes', 'decimal_struct', 'array',
     ]) }}
 {%- endmacro -%}
 
@@ -44,6 +52,7 @@
     {%- endif -%}
     {%- do exceptions.raise_compiler_error(
         "no encoding is called '" ~ encoding ~ "'; allowed: " ~ tidemark.encodings() | join(', ')
+        ~ ' (decimal_bytes with a scale, decimal_bytes:2; array with the encoding of its items, array:iso)'
     ) -%}
 {%- endmacro -%}
 
@@ -281,7 +290,8 @@
         {{ return('cast(null as ' ~ type ~ ')') }}
     {%- elif base in ['tinyint', 'smallint', 'int', 'bigint'] -%}
         {#- 12.00 is a whole number -#}
-        {{ return('try_cast(' ~ tidemark._let('n' ~ depth, digits, tidemark._text_to_decimal('n' ~ depth, 'decimal(38,0)')) ~ ' as ' ~ type ~ ')') }}
+        {%- set whole = tidemark._let('n' ~ depth, digits, tidemark._text_to_decimal('n' ~ depth, 'decimal(38,0)')) -%}
+        {{ return('try_cast(' ~ whole ~ ' as ' ~ type ~ ')') }}
     {%- endif -%}
     {{ return(tidemark._let('n' ~ depth, digits, tidemark._decode_auto('n' ~ depth, type, depth + 1))) }}
 {%- endmacro -%}
@@ -295,7 +305,8 @@
 {%- macro _plain_decimal(text, scale, depth) -%}
     {%- set h, f, u, k = 'h' ~ depth, 'f' ~ depth, 'u' ~ depth, 'k' ~ depth -%}
     {%- set bytes = 'hex(' ~ tidemark._decode_base64(text, 'binary') ~ ')' -%}
-    {%- set flipped = "lpad(if(" ~ h ~ " >= '8', translate(" ~ h ~ ", '0123456789ABCDEF', 'FEDCBA9876543210'), " ~ h ~ "), 32, '0')" -%}
+    {%- set flipped = "lpad(if(" ~ h ~ " >= '8', translate(" ~ h ~ ", '0123456789ABCDEF', 'FEDCBA9876543210'), " ~ h
+        ~ "), 32, '0')" -%}
     {%- set magnitude = 'cast(conv(left(' ~ f ~ ', 16), 16, 10) as decimal(20,0)) * 18446744073709551616bd'
         ~ ' + cast(conv(right(' ~ f ~ ', 16), 16, 10) as decimal(20,0))' -%}
     {#- 10^38, and one less, in hexadecimal: nothing that is worked out may have more than 38 digits -#}

@@ -312,5 +312,5 @@ def test_decode_expr__unknown_encoding() -> None:
 def test_encodings__all_can_be_used() -> None:
     macros = load_sql_macros()
     for encoding in macros["encodings"]():
-        usable = encoding.replace("<scale>", "2").replace("<encoding>", "days")
+        usable = {"decimal_bytes": "decimal_bytes:2", "array": "array:days"}.get(encoding, encoding)
         assert macros["decode_expr"]("v", usable, "string")
