@@ -6,27 +6,49 @@
     {%- if not execute -%}{{ return({}) }}{%- endif -%}
     {%- set node = node or model -%}
     {%- set config = node['config'] -%}
+    {%- if ((config.get('meta') or {}).get('tidemark') or {}).get('extract') == 'events' -%}
+        {{ return(tidemark.event_config(node)) }}
+    {%- endif -%}
     {%- set errors = [] -%}
     {%- set settings = tidemark._settings(config, tidemark._entity_settings(), errors) -%}
+    {%- set cfg = tidemark._log_config(node, settings, errors) -%}
+    {%- do cfg.update({
+        'format': settings.get('format', 'csv'),
+        'options': settings.get('options', {}),
+        'stored_hashes': tidemark._as_bool(settings.get('stored_hashes', false), 'stored_hashes', errors),
+        'tag_unchanged': tidemark._as_bool(settings.get('tag_unchanged', false), 'tag_unchanged', errors),
+        'max_delete_fraction': settings.get('max_delete_fraction', 0.5),
+    }) -%}
 
+    {%- if not cfg['keys'] -%}
+        {%- do errors.append('unique_key is required: name the columns that identify a row') -%}
+    {%- endif -%}
+    {%- do tidemark._one_of('extract', cfg['extract'], ['full', 'delta', 'events'], errors) -%}
+    {%- do tidemark._one_of('format', cfg['format'], ['csv', 'json', 'parquet'], errors) -%}
+    {%- do tidemark._check_entity_config(cfg, settings, errors) -%}
+
+    {%- do tidemark._raise_config_errors(cfg['entity'], errors) -%}
+    {{ return(cfg) }}
+{%- endmacro -%}
+
+
+{#- What every entity that has a log is configured with, wherever its changes come from. -#}
+{%- macro _log_config(node, settings, errors) -%}
+    {%- set config = node['config'] -%}
     {%- set cfg = {
         'entity': node['alias'],
         'relation': node['schema'] ~ '.' ~ node['alias'],
         'keys': tidemark._as_list(config.get('unique_key'), 'unique_key', errors),
         'extract': settings.get('extract'),
         'location': settings.get('location'),
-        'format': settings.get('format', 'csv'),
-        'options': settings.get('options', {}),
+        'options': {},
         'ignore': tidemark._as_list(settings.get('ignore'), 'ignore', errors),
         'sensitive': tidemark._as_list(settings.get('sensitive'), 'sensitive', errors),
         'hash': settings.get('hash', 'md5'),
-        'stored_hashes': tidemark._as_bool(settings.get('stored_hashes', false), 'stored_hashes', errors),
-        'tag_unchanged': tidemark._as_bool(settings.get('tag_unchanged', false), 'tag_unchanged', errors),
         'soft_delete': tidemark._as_bool(settings.get('soft_delete', false), 'soft_delete', errors),
         'changed_columns': tidemark._as_bool(settings.get('changed_columns', true), 'changed_columns', errors),
         'null_keys': settings.get('null_keys', 'reject'),
         'on_reject': settings.get('on_reject', 'fail'),
-        'max_delete_fraction': settings.get('max_delete_fraction', 0.5),
         'columns': tidemark._declared_columns(node),
         'file_format': config.get('file_format') or 'delta',
         'partition_by': tidemark._as_list(config.get('partition_by'), 'partition_by', errors),
@@ -36,19 +58,11 @@
         'persist_docs': config.get('persist_docs') or {},
         'description': node.get('description', ''),
     } -%}
-
-    {%- if not cfg['keys'] -%}
-        {%- do errors.append('unique_key is required: name the columns that identify a row') -%}
-    {%- endif -%}
-    {%- do tidemark._one_of('extract', cfg['extract'], ['full', 'delta'], errors) -%}
-    {%- do tidemark._one_of('format', cfg['format'], ['csv', 'json', 'parquet'], errors) -%}
     {%- do tidemark._one_of('hash', cfg['hash'], ['md5', 'sha256', 'xxhash64x2'], errors) -%}
     {%- do tidemark._one_of('null_keys', cfg['null_keys'], ['reject', 'allow'], errors) -%}
     {%- do tidemark._one_of('on_reject', cfg['on_reject'], ['fail', 'quarantine'], errors) -%}
     {%- do tidemark._one_of('file_format', cfg['file_format'], ['delta', 'parquet'], errors) -%}
-    {%- do tidemark._check_entity_config(cfg, settings, errors) -%}
-
-    {%- do tidemark._raise_config_errors(cfg['entity'], errors) -%}
+    {%- do tidemark._check_columns_config(cfg, errors) -%}
     {{ return(cfg) }}
 {%- endmacro -%}
 
@@ -81,8 +95,8 @@
 {%- endmacro -%}
 
 
-{#- Rules that look at more than one setting. -#}
-{%- macro _check_entity_config(cfg, settings, errors) -%}
+{#- Rules about names of columns, for every flow. -#}
+{%- macro _check_columns_config(cfg, errors) -%}
     {%- set lower_keys = cfg['keys'] | map('lower') | list -%}
     {%- for name in cfg['ignore'] -%}
         {%- if name | lower in lower_keys -%}
@@ -95,6 +109,17 @@
     {%- for column in cfg['columns'] if column['name'] | lower in tidemark.reserved_columns() -%}
         {%- do errors.append('column `' ~ column['name'] ~ '` is reserved: rename it in the model') -%}
     {%- endfor -%}
+    {%- if cfg['partition_by'] and cfg['cluster_by'] -%}
+        {%- do errors.append('partition_by and liquid_clustered_by conflict: choose one') -%}
+    {%- endif -%}
+    {%- for name in cfg['partition_by'] + cfg['cluster_by'] if name | lower in cfg['sensitive'] | map('lower') | list -%}
+        {%- do errors.append('`' ~ name ~ '` is sensitive and cannot lay out the current table') -%}
+    {%- endfor -%}
+{%- endmacro -%}
+
+
+{#- Rules that look at more than one setting. -#}
+{%- macro _check_entity_config(cfg, settings, errors) -%}
     {%- if cfg['max_delete_fraction'] is not number or not 0 <= cfg['max_delete_fraction'] <= 1 -%}
         {%- do errors.append('max_delete_fraction must be a number from 0 to 1, found: ' ~ cfg['max_delete_fraction']) -%}
     {%- endif -%}
@@ -109,16 +134,10 @@
     {%- if cfg['stored_hashes'] and cfg['sensitive'] -%}
         {%- do errors.append('stored_hashes and sensitive conflict: hashes that come with the rows cannot be peppered') -%}
     {%- endif -%}
-    {%- if cfg['partition_by'] and cfg['cluster_by'] -%}
-        {%- do errors.append('partition_by and liquid_clustered_by conflict: choose one') -%}
-    {%- endif -%}
     {%- if cfg['file_format'] == 'parquet' and (cfg['partition_by'] or cfg['cluster_by']) -%}
         {%- do errors.append(
             'partition_by and liquid_clustered_by need file_format: delta. A Parquet table is swapped as a whole, '
             ~ 'which the metastore cannot do atomically for a table with partitions'
         ) -%}
     {%- endif -%}
-    {%- for name in cfg['partition_by'] + cfg['cluster_by'] if name | lower in cfg['sensitive'] | map('lower') | list -%}
-        {%- do errors.append('`' ~ name ~ '` is sensitive and cannot lay out the current table') -%}
-    {%- endfor -%}
 {%- endmacro -%}

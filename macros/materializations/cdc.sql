@@ -2,7 +2,8 @@
     extract ─► staged ─► classified ─► log (one atomic commit: from here on the change is true) ─► current
 
     Nothing is written before every check has passed. A run that died after the log's commit is finished by the next
-    run of the entity, one that died before it is rolled back; so a crash loses nothing and doubles nothing.
+    run of the entity, one that died before it is rolled back; so a crash loses nothing and doubles nothing. Change
+    events take another way to the log: see load_events().
 -#}
 {% materialization cdc, adapter='spark', supported_languages=['sql'] %}
 
@@ -17,13 +18,17 @@
         {%- do relations.update({'root': tidemark.parquet_root(cfg, run, this)}) -%}
     {%- endif -%}
     {%- set state = tidemark.ready_state(cfg, run, relations, commits) -%}
-    {%- set plan = tidemark.stage(cfg, run, state, compiled_code) -%}
 
-    {%- if run['empty'] -%}
+    {%- if cfg['extract'] == 'events' -%}
+        {%- set figures = tidemark.load_events(cfg, run, state, relations, commits, compiled_code) -%}
+        {%- call noop_statement('main', 'EMPTY' if run['empty'] else tidemark.summary(figures)) -%}{%- endcall -%}
+    {%- elif run['empty'] -%}
+        {%- set plan = tidemark.stage(cfg, run, state, compiled_code) -%}
         {%- do tidemark.prepare_tables(cfg, plan, state, relations) -%}
         {%- do tidemark.forget_run_views(this) -%}
         {%- call noop_statement('main', 'EMPTY') -%}{%- endcall -%}
     {%- else -%}
+        {%- set plan = tidemark.stage(cfg, run, state, compiled_code) -%}
         {%- set load = tidemark.plan_load(cfg, run, state) -%}
         {%- set figures = tidemark.classify(cfg, plan, run, state, relations, load) -%}
         {%- do tidemark.check_rejects(cfg, plan, run, figures) -%}

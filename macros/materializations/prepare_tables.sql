@@ -5,14 +5,16 @@
 {%- macro prepare_tables(cfg, plan, state, relations) -%}
     {%- set make = tidemark.for_format(cfg['file_format'], 'create_table') -%}
     {%- if state['first'] and state['has_log'] -%}
-        {%- for name in ['log_table', 'sensitive'] -%}
+        {%- for name in tidemark.replaced_relations(cfg['extract']) -%}
             {%- do run_query('drop table if exists ' ~ tidemark.new_relation(relations[name])) -%}
         {%- endfor -%}
     {%- endif -%}
     {%- set targets = tidemark.write_relations(state, relations) -%}
     {%- if state['first'] -%}
         {%- do run_query('create schema if not exists ' ~ this.include(identifier=false)) -%}
-        {%- do tidemark.clear_debris([targets['log_table'], targets['sensitive'], targets['supplied'], targets['rejects']]) -%}
+        {%- do tidemark.clear_debris([
+            targets['log_table'], targets['sensitive'], targets['supplied'], targets['rejects'], targets['staging'], targets['landed'],
+        ]) -%}
         {%- do tidemark.run_statements(
             tidemark.for_format(cfg['file_format'], 'create_log')(cfg, targets, tidemark.log_columns(plan))
         ) -%}
@@ -21,6 +23,10 @@
         {%- endif -%}
         {%- if cfg['extract'] == 'delta' -%}
             {%- do tidemark.run_statements(make(targets['supplied'], tidemark.supplied_columns(), {'side': true})) -%}
+        {%- endif -%}
+        {%- if cfg['extract'] == 'events' -%}
+            {%- do tidemark.run_statements(make(targets['staging'], tidemark.staging_columns(cfg, plan), {'partition_by': ['_batch_id']})) -%}
+            {%- do tidemark.run_statements(make(targets['landed'], tidemark.landed_columns(), {})) -%}
         {%- endif -%}
         {%- do tidemark.run_statements(make(targets['rejects'], tidemark.rejects_columns(), {'side': true})) -%}
         {%- if not state['has_log'] -%}
@@ -50,7 +56,7 @@
     {%- set targets = {} -%}
     {%- do targets.update(relations) -%}
     {%- if state['first'] and state['has_log'] -%}
-        {%- for name in ['log', 'log_table', 'sensitive'] -%}
+        {%- for name in ['log', 'log_table', 'sensitive', 'staging', 'landed'] -%}
             {%- do targets.update({name: tidemark.new_relation(relations[name])}) -%}
         {%- endfor -%}
     {%- endif -%}
@@ -108,19 +114,25 @@
         {%- do widened.append(column) -%}
     {%- endfor -%}
     {%- if added or widened -%}
-        {%- for name in ['log_table', 'current', 'sensitive'] if name != 'sensitive' or plan['sensitive'] -%}
+        {%- for name in ['log_table', 'current', 'sensitive', 'staging']
+            if (name != 'sensitive' or plan['sensitive']) and (name != 'staging' or cfg['extract'] == 'events') -%}
             {%- set relation = relations[name] -%}
             {%- set present = adapter.get_columns_in_relation(relation) | map(attribute='name') | map('lower') | list -%}
             {%- set apart = name == 'sensitive' -%}
             {%- set missing = [] -%}
             {%- for column in added if column['sensitive'] == apart and column['name'] | lower not in present -%}
                 {%- do missing.append({'name': column['name'], 'type': column['type'], 'description': column['description']}) -%}
+                {%- if name == 'staging' and (column['key'] or not plan['keyed']) -%}
+                    {%- do missing.append({'name': '_before_' ~ column['name'], 'type': column['type']}) -%}
+                {%- endif -%}
             {%- endfor -%}
             {%- if missing -%}
                 {%- do run_query('alter table ' ~ relation ~ ' add columns (' ~ tidemark.column_definitions_expr(missing) ~ ')') -%}
             {%- endif -%}
             {%- for column in widened if column['sensitive'] == apart -%}
-                {%- do run_query('alter table ' ~ relation ~ ' alter column ' ~ tidemark.quote_identifier(column['name']) ~ ' type ' ~ column['type']) -%}
+                {%- for stored in [column['name'], '_before_' ~ column['name']] if stored | lower in present -%}
+                    {%- do run_query('alter table ' ~ relation ~ ' alter column ' ~ tidemark.quote_identifier(stored) ~ ' type ' ~ column['type']) -%}
+                {%- endfor -%}
             {%- endfor -%}
         {%- endfor -%}
         {%- do tidemark.make_history_view(cfg, plan, relations) -%}
@@ -130,4 +142,10 @@
         {%- do tidemark.rebuild_current(cfg, plan, state, relations) -%}
         {%- do state.update({'has_current': true}) -%}
     {%- endif -%}
+{%- endmacro -%}
+
+
+{#- What a full refresh makes anew. -#}
+{%- macro replaced_relations(extract) -%}
+    {{ return(['log_table', 'sensitive'] + (['staging', 'landed'] if extract == 'events' else [])) }}
 {%- endmacro -%}

@@ -3,7 +3,7 @@
     what lies where the entity's tables belong is checked.
 -#}
 {%- macro ready_state(cfg, run, relations, commits) -%}
-    {%- if run['business_date'] is none and not run['empty'] -%}
+    {%- if run['business_date'] is none and not run['empty'] and cfg['extract'] != 'events' -%}
         {%- do exceptions.raise_compiler_error(
             cfg['entity'] ~ ': which business date? Give it with --vars \'{business_date: 2026-03-04}\''
         ) -%}
@@ -21,7 +21,9 @@
     {%- set has_current = tidemark.relation_exists(relations['current']) -%}
     {#- A first run that died before its commit leaves tables without rows: this run is the first. -#}
     {%- if has_log and not state['recorded'] and run_query('select 1 from ' ~ relations['log_table'] ~ ' limit 1') | length == 0 -%}
-        {%- do run_query('drop table ' ~ relations['log_table']) -%}
+        {%- for name in ['log_table', 'staging', 'landed'] -%}
+            {%- do run_query('drop table if exists ' ~ relations[name]) -%}
+        {%- endfor -%}
         {%- set has_log, has_current = false, false -%}
     {%- endif -%}
     {%- if not run['full_refresh'] -%}
@@ -114,7 +116,7 @@
             ~ '), which an earlier run had left after writing its log', info=true) -%}
     {%- else -%}
         {%- if replaces_log -%}
-            {%- for name in ['rejects', 'supplied', 'sensitive', 'log_table'] -%}
+            {%- for name in ['rejects', 'supplied', 'sensitive', 'staging', 'landed', 'log_table'] -%}
                 {%- do run_query('drop table if exists ' ~ tidemark.new_relation(relations[name])) -%}
             {%- endfor -%}
         {%- endif -%}
@@ -129,9 +131,9 @@
 {#- The part of a plan that applying a commit needs, from what the commit recorded. -#}
 {%- macro recorded_plan(recorded) -%}
     {%- set columns = [] -%}
-    {%- for column in recorded['columns'] -%}
+    {%- for column in recorded['columns'] if not column.get('gone') -%}
         {%- do columns.append({
-            'name': column['name'], 'type': column['type'], 'sensitive': column['sensitive'],
+            'name': column['name'], 'hash_name': column.get('hash_name'), 'type': column['type'], 'sensitive': column['sensitive'],
             'key': column['role'] == 'key', 'compared': column['role'] == 'compared', 'ignored': column['role'] == 'ignored',
             'not_null': column.get('not_null', false), 'description': '',
         }) -%}
@@ -142,6 +144,10 @@
         'sensitive': columns | selectattr('sensitive') | list,
         'compared': columns | selectattr('compared') | list,
         'ignored': columns | selectattr('ignored') | list,
+        'flow': 'events' if recorded['extract'] == 'events' else none,
+        'gone': recorded['columns'] | selectattr('gone', 'defined') | selectattr('gone') | rejectattr('sensitive') | list,
+        'sequence_by': recorded.get('sequence_by', []) | length > 0,
+        'sequence_type': recorded.get('sequence_type'),
     }) }}
 {%- endmacro -%}
 
@@ -158,7 +164,7 @@
 
 {#- Take away what a commit wrote beside the log before it failed. -#}
 {%- macro discard_side_rows(file_format, relations, commit_id) -%}
-    {%- for name in ['rejects', 'sensitive', 'supplied'] if tidemark.relation_exists(relations[name]) -%}
+    {%- for name in ['rejects', 'sensitive', 'supplied', 'staging', 'landed'] if tidemark.relation_exists(relations[name]) -%}
         {%- do tidemark.run_statements(tidemark.for_format(file_format, 'discard_commit')(relations[name], commit_id)) -%}
     {%- endfor -%}
 {%- endmacro -%}

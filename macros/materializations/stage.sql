@@ -116,9 +116,15 @@
 
 {#- Drop the views, caches and slice of this model's run, also those that a failed run left. -#}
 {%- macro forget_run_views(current) -%}
-    {%- for name in ['revised', 'logged', 'changed', 'classified', 'staged', 'existing', 'extract'] -%}
+    {%- for name in ['revised', 'logged', 'changed', 'classified', 'replayed', 'table_events', 'staged', 'existing', 'events', 'arrived', 'extract', 'lines'] -%}
         {%- do run_query('drop view if exists ' ~ tidemark.run_view(current, name)) -%}
     {%- endfor -%}
+    {%- do tidemark.drop_slices(current) -%}
+{%- endmacro -%}
+
+
+{#- Drop the slices of runs, also those that a failed run left. -#}
+{%- macro drop_slices(current) -%}
     {%- set slices = tidemark.side_relation(current, 'slice_*') -%}
     {%- for row in run_query('show tables in ' ~ slices.include(identifier=false) ~ ' like ' ~ tidemark.string_literal(slices.identifier)) -%}
         {%- do run_query('drop table if exists ' ~ tidemark.side_relation(current, row[1][current.identifier | length + 2:])) -%}

@@ -187,7 +187,7 @@
     same for what was written beside it. Each step is skipped when done, so that an interrupted swap is finished by calling it again.
 -#}
 {%- macro swap_logs(relations, commit_id) -%}
-    {%- for name in ['rejects', 'supplied', 'sensitive', 'log_table'] -%}
+    {%- for name in ['rejects', 'supplied', 'sensitive', 'staging', 'landed', 'log_table'] -%}
         {%- set new = tidemark.new_relation(relations[name]) -%}
         {%- set old = tidemark.old_relation(relations[name], commit_id) -%}
         {%- if tidemark.relation_exists(new) -%}

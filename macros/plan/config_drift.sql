@@ -11,6 +11,10 @@
             {%- do drift.append(label ~ ' was ' ~ tidemark._shown(recorded[name]) ~ ' and is now ' ~ tidemark._shown(now[name])) -%}
         {%- endif -%}
     {%- endfor -%}
+    {%- if now.get('sequence_by', []) != recorded.get('sequence_by', []) -%}
+        {%- do drift.append('sequence_by was ' ~ (tidemark._shown(recorded.get('sequence_by', [])) or 'the order of arrival')
+            ~ ' and is now ' ~ (tidemark._shown(now.get('sequence_by', [])) or 'the order of arrival')) -%}
+    {%- endif -%}
     {%- if now.get('pepper') and recorded.get('pepper') and now['pepper'] != recorded['pepper'] -%}
         {%- do drift.append('the pepper (TIDEMARK_PEPPER) is not the one that the stored hashes were made with') -%}
     {%- endif -%}
@@ -18,7 +22,7 @@
         {%- set known = recorded['columns'] | selectattr('name', 'equalto', column['name']) | first | default(none) -%}
         {%- if known is not none -%}
             {%- set role = 'key' if column['key'] else 'ignored' if column['ignored'] else 'compared' -%}
-            {%- if column['source_type'] is none and role == 'compared' -%}
+            {%- if column['source_type'] is none and role == 'compared' and cfg['extract'] != 'events' -%}
                 {%- do drift.append('compared column `' ~ column['name'] ~ '` is no longer in the extract '
                     ~ '(yield `cast(null as ' ~ known['type'] ~ ')` for it, if NULL is now its value)') -%}
             {%- endif -%}

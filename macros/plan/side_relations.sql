@@ -1,7 +1,7 @@
 {#- The relations of an entity, by what they hold. The names are public: `airports__log`, the view `airports__history`, … -#}
 {%- macro side_relations(current, file_format='delta') -%}
     {%- set relations = {'current': current} -%}
-    {%- for name in ['log', 'history', 'rejects', 'sensitive', 'supplied'] -%}
+    {%- for name in ['log', 'history', 'rejects', 'sensitive', 'supplied', 'staging', 'landed'] -%}
         {%- do relations.update({name: tidemark.side_relation(current, name)}) -%}
     {%- endfor -%}
     {#- A Parquet log is a view over immutable slices, see parquet__create_log(). -#}

@@ -5,6 +5,7 @@
 -#}
 {%- macro current_rows_sql(cfg, plan, relations, touched, stored_rows, load) -%}
 {%- set stored = plan['stored'] | map(attribute='name') | list -%}
+{%- set names = tidemark.current_names(plan) -%}
 with touched as (
     {{ touched | indent(4) }}
 ),
@@ -14,7 +15,7 @@ latest as (
     select * from touched
     {%- else %}
     select
-        {%- for name in stored + ['_row_hash', '_operation', '_eff_start_date'] %}
+        {%- for name in names if name != '_key_hash' %}
         if(touched._key_hash is null, stored_rows.{{ tidemark.quote_identifier(name) }}, touched.{{ tidemark.quote_identifier(name) }})
             as {{ tidemark.quote_identifier(name) }},
         {%- endfor %}
@@ -30,6 +31,9 @@ select
     latest._row_hash,
     {{ tidemark.tag_expr(cfg, load) | indent(4) }} as _operation,
     latest._eff_start_date
+    {%- for name in names[stored | length + 4:] %},
+    latest.{{ name }}
+    {%- endfor %}
 from latest
 {%- if cfg['tag_unchanged'] %}
 left join (

@@ -5,6 +5,9 @@ select
     {{ tidemark.column_list_expr(plan['stored'] | map(attribute='name')) }},
     _key_hash,
     _row_hash
+    {%- for column in tidemark.event_log_columns(plan) if column['name'] in ['_sequence_num', '_sequence_by'] %},
+    {{ column['name'] }}
+    {%- endfor %}
 from {{ relations['current'] }}
 {%- else -%}
 select
@@ -12,6 +15,9 @@ select
     {{ tidemark.column_list_expr(plan['sensitive'] | map(attribute='name'), 'sensitive') }},
     current._key_hash,
     current._row_hash
+    {%- for column in tidemark.event_log_columns(plan) if column['name'] in ['_sequence_num', '_sequence_by'] %},
+    current.{{ column['name'] }}
+    {%- endfor %}
 from {{ relations['current'] }} as current
 left join (
     select

@@ -5,5 +5,5 @@ create or replace view {{ relations['history'] }} as
 select
     {{ tidemark.column_list_expr(names) }}
 from {{ relations['log'] }}
-where {{ tidemark.in_force_expr() }}
+where {{ tidemark.change_in_force_expr(plan) }}
 {%- endmacro -%}

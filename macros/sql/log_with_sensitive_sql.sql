@@ -12,5 +12,8 @@ left join {{ relations['sensitive'] }} as sensitive
         log._key_hash = sensitive._key_hash
         and log._business_date = sensitive._business_date
         and log._commit_id = sensitive._commit_id
+        {%- if plan.get('flow') == 'events' %}
+        and log._event_id = sensitive._event_id
+        {%- endif %}
 {%- endif -%}
 {%- endmacro -%}

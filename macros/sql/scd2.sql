@@ -1,5 +1,5 @@
 {#-
-    Slowly changing dimension, type 2: every version of every row with the interval of business dates in which it held.
+    Slowly changing dimension, type 2: every version of every row with the interval in which it held.
 
         date          1     2     3     4     5                   _valid_from  _valid_to  _is_current
         change        I(a)  U(b)  D           I(b)        a       1            2          false
@@ -7,10 +7,16 @@
                                                           b       5            NULL       true
 
     Intervals are half-open. They come from the log's rows in force, or, with `known_at`, from those that were in force
-    when that commit was the last.
+    when that commit was the last. An extract's intervals are of business dates; those of change events are of the
+    `sequence` (default), of the `event_time` or of the `business_date`, as `by` says.
 -#}
-{%- macro scd2(relation, known_at=none) -%}
+{%- macro scd2(relation, known_at=none, by=none) -%}
 {%- do tidemark._check_entity_relation(relation, 'scd2') -%}
+{%- set flow = tidemark.flow_of(relation) -%}
+{%- do tidemark._check_by(relation, flow, by, 'scd2') -%}
+{%- if flow['flow'] == 'events' -%}
+{{ tidemark.event_intervals_sql(flow, tidemark.log(relation), tidemark.in_force_expr(tidemark._known_at(known_at)), by or 'sequence') }}
+{%- else -%}
 select
     * except (_operation, _business_date, _eff_start_date, _changed_columns, _superseded_by, _valid_to),
     _business_date as _valid_from,
@@ -24,6 +30,7 @@ from (
     where {{ tidemark.in_force_expr(tidemark._known_at(known_at)) }}
 )
 where _operation <> 'D'
+{%- endif -%}
 {%- endmacro -%}
 
 
@@ -38,4 +45,30 @@ where _operation <> 'D'
         ) -%}
     {%- endif -%}
     {{ return(text) }}
+{%- endmacro -%}
+
+
+{#- What an entity's log is ordered by, from the model's configuration in the graph. -#}
+{%- macro flow_of(relation) -%}
+    {%- if execute and graph is defined -%}
+        {%- for node in graph.nodes.values() if node['resource_type'] == 'model' and node['config']['materialized'] == 'cdc'
+            and node['alias'] | lower == relation.identifier | lower and node['schema'] | lower == relation.schema | lower -%}
+            {%- set settings = (node['config'].get('meta') or {}).get('tidemark', {}) -%}
+            {%- if settings is mapping and settings.get('extract') == 'events' -%}
+                {%- set cfg = tidemark.entity_config(node) -%}
+                {{ return({'flow': 'events', 'sequence_by': cfg['sequence_by'], 'tracked': cfg['tracked']}) }}
+            {%- endif -%}
+        {%- endfor -%}
+    {%- endif -%}
+    {{ return({'flow': 'extract', 'sequence_by': [], 'tracked': none}) }}
+{%- endmacro -%}
+
+
+{%- macro _check_by(relation, flow, by, macro_name) -%}
+    {%- set allowed = ['sequence', 'event_time', 'business_date'] if flow['flow'] == 'events' else ['business_date'] -%}
+    {%- if execute and by is not none and by not in allowed -%}
+        {%- do exceptions.raise_compiler_error(
+            'tidemark.' ~ macro_name ~ ': by must be ' ~ allowed | join(' or ') ~ " for " ~ relation.identifier ~ ", found: '" ~ by ~ "'"
+        ) -%}
+    {%- endif -%}
 {%- endmacro -%}

@@ -4,14 +4,24 @@
     else asks the log. The same statement finishes an interrupted commit.
 -#}
 {%- macro touched_rows_sql(plan, relations, load) -%}
-{%- set stored = plan['stored'] | map(attribute='name') | list -%}
-{%- if load['forward'] -%}
+{%- set names = tidemark.current_names(plan) -%}
+{%- if load['forward'] and plan.get('flow') == 'events' -%}
 select
-    {{ tidemark.column_list_expr(stored) }},
-    _key_hash,
-    _row_hash,
-    _operation,
-    _eff_start_date
+    {{ tidemark.column_list_expr(names) }}
+from (
+    select
+        *,
+        row_number() over (partition by _key_hash order by {{ tidemark.log_order_expr(plan) }} desc nulls last) as _tidemark_rank
+    from {{ relations['log'] }}
+    where
+        _business_date = date'{{ load['business_date'] }}'
+        and _commit_id = {{ load['commit_id'] }}
+        and _operation in ('I', 'U', 'D')
+)
+where _tidemark_rank = 1
+{%- elif load['forward'] -%}
+select
+    {{ tidemark.column_list_expr(names) }}
 from {{ relations['log'] }}
 where _business_date = date'{{ load['business_date'] }}' and _commit_id = {{ load['commit_id'] }}
 {%- else -%}
@@ -24,18 +34,15 @@ with touched_keys as (
 ranked as (
     select
         log.*,
-        row_number() over (partition by log._key_hash order by log._business_date desc nulls last) as _tidemark_rank
+        row_number() over (partition by log._key_hash order by {{ tidemark.log_order_expr(plan, 'log') }} desc nulls last) as _tidemark_rank
     from {{ relations['log'] }} as log
     left semi join touched_keys on log._key_hash = touched_keys._key_hash
-    where {{ tidemark.in_force_expr(alias='log') }}
+    where {{ tidemark.change_in_force_expr(plan, 'log') }}
 )
 
 select
-    {{ tidemark.column_list_expr(stored, 'ranked') }},
-    touched_keys._key_hash,
-    ranked._row_hash,
-    ranked._operation,
-    ranked._eff_start_date
+    {{ tidemark.column_list_expr(names | reject('equalto', '_key_hash'), 'ranked') }},
+    touched_keys._key_hash
 from touched_keys
 left join ranked on touched_keys._key_hash = ranked._key_hash and ranked._tidemark_rank = 1
 {%- endif -%}

@@ -5,7 +5,12 @@
 -#}
 {% test history_replays_to_current(model) %}
 
+{%- set flow = tidemark.flow_of(model) %}
+{%- set order = tidemark.log_order_expr(flow) %}
+{%- set of_events = tidemark.event_log_columns(flow) | map(attribute='name') | list %}
 {%- set not_business = '_key_hash, _row_hash, _operation, _eff_start_date' %}
+{%- set not_of_current = ([not_business] + of_events | select('in', ['_sequence_num', '_sequence_by']) | list) | join(', ') %}
+{%- set not_of_history = ([not_business] + of_events) | join(', ') %}
 with changes as (
     select
         _key_hash,
@@ -13,12 +18,12 @@ with changes as (
         _operation,
         _row_hash,
         to_json(
-            struct(* except ({{ not_business }}, _business_date, _changed_columns, _commit_id)),
+            struct(* except ({{ not_of_history }}, _business_date, _changed_columns, _commit_id)),
             map('ignoreNullFields', 'false')
         ) as row_values,
-        lag(_operation) over (partition by _key_hash order by _business_date asc nulls last) as operation_before,
-        lag(_row_hash) over (partition by _key_hash order by _business_date asc nulls last) as row_hash_before,
-        row_number() over (partition by _key_hash order by _business_date desc nulls last) as from_last
+        lag(_operation) over (partition by _key_hash order by {{ order }} asc nulls last) as operation_before,
+        lag(_row_hash) over (partition by _key_hash order by {{ order }} asc nulls last) as row_hash_before,
+        row_number() over (partition by _key_hash order by {{ order }} desc nulls last) as from_last
     from {{ tidemark.history(model) }}
 ),
 
@@ -48,7 +53,7 @@ current_rows as (
         _operation,
         _row_hash,
         _eff_start_date,
-        to_json(struct(* except ({{ not_business }})), map('ignoreNullFields', 'false')) as row_values
+        to_json(struct(* except ({{ not_of_current }})), map('ignoreNullFields', 'false')) as row_values
     from {{ model }}
 ),
 

@@ -5,7 +5,7 @@ with last_changes as (
     select
         _key_hash,
         max(_business_date) as _business_date,
-        max_by(_operation, _business_date) as last_operation
+        max_by(_operation, {{ tidemark.log_order_expr(tidemark.flow_of(model)) }}) as last_operation
     from {{ tidemark.history(model) }}
     group by _key_hash
 )

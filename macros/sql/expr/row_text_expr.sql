@@ -1,7 +1,7 @@
 {#-
     The text that a row's hash is made of: `<bytes of name>:<name><bytes of value>:<value>` of each non-NULL column, in
     the order given (docs block `hash_recipe`). No two different rows share a text, and a new column that is NULL
-    changes none.
+    changes none. A column that was renamed keeps the name that it is hashed by (`hash_name`).
 -#}
 {%- macro row_text_expr(columns, relation_alias=none) -%}
     {%- set terms = [] -%}
@@ -9,11 +9,12 @@
         {%- set name = tidemark.quote_identifier(column['name']) -%}
         {%- set value = relation_alias ~ '.' ~ name if relation_alias else name -%}
         {%- set text = tidemark._canonical_text(value, column['type'], 1, name) -%}
-        {%- set label = tidemark._name_literal(column['name']) -%}
+        {%- set hash_name = column.get('hash_name') or column['name'] -%}
+        {%- set label = tidemark._name_literal(hash_name) -%}
         {%- if column.get('sensitive') -%}
             {%- set pepper = tidemark.pepper_expr() -%}
             {%- set label = tidemark.string_literal(
-                column['name'].encode('utf-8') | length ~ ':' ~ column['name'] ~ '64:') -%}
+                hash_name.encode('utf-8') | length ~ ':' ~ hash_name ~ '64:') -%}
             {%- do terms.append(
                 'concat(' ~ label ~ ', sha2(concat(octet_length(' ~ pepper ~ "), ':', " ~ pepper ~ ', ' ~ text ~ '), 256))'
             ) -%}

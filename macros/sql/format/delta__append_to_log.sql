@@ -33,7 +33,12 @@ using (
         log._key_hash <=> slice._key_hash
         and log._business_date <=> slice._business_date
         and log._commit_id <=> slice._supersedes
+        {%- if '_event_id' in names %}
+        and log._event_id <=> slice._event_id
+        and log._source_operation <=> slice._source_operation
+        {%- else %}
         and log._business_date >= date'{{ load['business_date'] }}'
+        {%- endif %}
 when matched then update set
     _superseded_by = {{ load['commit_id'] }}
 when not matched and slice._supersedes is null then insert (

@@ -1,7 +1,7 @@
 {#- Write only the rows that changed. Clauses exclude each other, so that their order does not matter. -#}
 {%- macro delta__merge_into_current(cfg, plan, relations, load) -%}
 {%- set stored = plan['stored'] | map(attribute='name') | list -%}
-{%- set names = stored + ['_key_hash', '_row_hash', '_operation', '_eff_start_date'] -%}
+{%- set names = tidemark.current_names(plan) -%}
 {%- set kept = "slice._operation is not null" if cfg['soft_delete'] else "slice._operation is not null and slice._operation <> 'D'" -%}
 {%- set statement -%}
 merge into {{ relations['current'] }} as current

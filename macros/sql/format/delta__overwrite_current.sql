@@ -2,7 +2,7 @@
 {%- macro delta__overwrite_current(plan, relations, rows, load) -%}
 {%- set statement -%}
 insert overwrite table {{ relations['current'] }} (
-    {{ tidemark.column_list_expr(plan['stored'] | map(attribute='name') | list + ['_key_hash', '_row_hash', '_operation', '_eff_start_date']) }}
+    {{ tidemark.column_list_expr(tidemark.current_names(plan)) }}
 )
 {{ rows }}
 {%- endset -%}

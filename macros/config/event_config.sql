@@ -1,0 +1,129 @@
+{#-
+    The reader of a `materialized: cdc` model with `extract: events`: what entity_config() returns for it. The dict has
+    all that the extract flow's has, so that what comes after the log (current, history, intervals) is shared.
+-#}
+{%- macro event_config(node) -%}
+    {%- set config = node['config'] -%}
+    {%- set errors = [] -%}
+    {%- set settings = tidemark._settings(config, tidemark._event_settings(), errors) -%}
+    {%- set cfg = tidemark._log_config(node, settings, errors) -%}
+    {%- do cfg.update({
+        'format': settings.get('format', 'debezium'),
+        'table': settings.get('table'),
+        'sequence_by': tidemark._as_list(settings.get('sequence_by'), 'sequence_by', errors),
+        'apply_as_deletes': settings.get('apply_as_deletes', "_operation = 'DELETE'"),
+        'apply_as_truncates': settings.get('apply_as_truncates', "_operation in ('TRUNCATE', 'TRUNCATE_TABLE')"),
+        'ignore_null_updates': tidemark._chosen(settings.get('ignore_null_updates', false), 'ignore_null_updates', errors),
+        'chosen': tidemark._chosen(settings.get('columns', true), 'columns', errors),
+        'tracked': tidemark._chosen(settings.get('track_history', true), 'track_history', errors),
+        'ddl': tidemark._ddl_policies(settings.get('ddl', {}), errors),
+        'encodings': settings.get('encodings', {}),
+        'previous_names': settings.get('previous_names', {}),
+        'unavailable_value': settings.get('unavailable_value', '__debezium_unavailable_value'),
+        'tag_unchanged': false,
+        'stored_hashes': false,
+        'max_delete_fraction': 1,
+    }) -%}
+    {#- `_sequence_num` alone is what the order is without this setting. -#}
+    {%- if cfg['sequence_by'] == ['_sequence_num'] -%}
+        {%- do cfg.update({'sequence_by': []}) -%}
+    {%- endif -%}
+    {%- do tidemark._check_event_config(cfg, settings, errors) -%}
+    {%- do tidemark._raise_config_errors(cfg['entity'], errors) -%}
+    {{ return(cfg) }}
+{%- endmacro -%}
+
+
+{#- Every setting that may stand under meta.tidemark of an events model. -#}
+{%- macro _event_settings() -%}
+    {{ return([
+        'extract', 'location', 'format', 'table', 'sequence_by', 'apply_as_deletes', 'apply_as_truncates',
+        'ignore_null_updates', 'columns', 'track_history', 'ddl', 'encodings', 'previous_names', 'unavailable_value',
+        'ignore', 'sensitive', 'hash', 'soft_delete', 'changed_columns', 'null_keys', 'on_reject',
+    ]) }}
+{%- endmacro -%}
+
+
+{#- What a DDL event does to the target, by kind: `apply`, `ignore` or `fail`. What would take rows or values away is off by default. -#}
+{%- macro _ddl_policies(given, errors) -%}
+    {%- set policies = {
+        'add_column': 'apply', 'drop_column': 'ignore', 'rename_column': 'apply', 'widen_column': 'apply', 'change_type': 'fail',
+        'rename_table': 'apply', 'create_table': 'apply', 'drop_table': 'ignore', 'truncate_table': 'apply',
+        'create_database': 'ignore', 'drop_database': 'ignore',
+    } -%}
+    {%- if given is not mapping -%}
+        {%- do errors.append('ddl must be a mapping such as {drop_column: apply}, found: ' ~ given) -%}
+        {{ return(policies) }}
+    {%- endif -%}
+    {%- for kind, policy in given.items() -%}
+        {%- if kind not in policies -%}
+            {%- do errors.append('ddl.' ~ kind ~ ' is no kind of DDL event' ~ tidemark._did_you_mean(kind, policies.keys() | list)) -%}
+        {%- else -%}
+            {%- do tidemark._one_of('ddl.' ~ kind, policy, ['apply', 'ignore', 'fail'], errors) -%}
+            {%- do policies.update({kind: policy}) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return(policies) }}
+{%- endmacro -%}
+
+
+{#- A choice of columns: true (all), false (none), a list (those), {include: […]} or {exclude: […]}; as {all, include, exclude}. -#}
+{%- macro _chosen(value, name, errors) -%}
+    {%- if value is boolean or value | string | lower in ['true', 'false'] -%}
+        {{ return({'all': value | string | lower == 'true', 'include': [], 'exclude': []}) }}
+    {%- elif value is mapping -%}
+        {%- for key in value if key not in ['include', 'exclude'] -%}
+            {%- do errors.append(name ~ ' takes include or exclude, found: ' ~ key) -%}
+        {%- endfor -%}
+        {%- if value | length != 1 -%}
+            {%- do errors.append(name ~ ' takes either include or exclude') -%}
+        {%- endif -%}
+        {%- set excluded = tidemark._as_list(value.get('exclude'), name ~ '.exclude', errors) -%}
+        {{ return({
+            'all': 'exclude' in value,
+            'include': tidemark._as_list(value.get('include'), name ~ '.include', errors) | map('lower') | list,
+            'exclude': excluded | map('lower') | list,
+        }) }}
+    {%- endif -%}
+    {{ return({'all': false, 'include': tidemark._as_list(value, name, errors) | map('lower') | list, 'exclude': []}) }}
+{%- endmacro -%}
+
+
+{#- Whether a choice of columns has this one. -#}
+{%- macro is_chosen(chosen, name) -%}
+    {{ return(name | lower in chosen['include'] or (chosen['all'] and name | lower not in chosen['exclude'])) }}
+{%- endmacro -%}
+
+
+{#- Rules that look at more than one setting. -#}
+{%- macro _check_event_config(cfg, settings, errors) -%}
+    {%- do tidemark._one_of('format', cfg['format'], ['debezium', 'canonical', 'rows'], errors) -%}
+    {%- if cfg['file_format'] != 'delta' -%}
+        {%- do errors.append('extract: events needs file_format: delta, found: ' ~ cfg['file_format']) -%}
+    {%- endif -%}
+    {%- if cfg['format'] == 'rows' and not cfg['sequence_by'] -%}
+        {%- do errors.append('format: rows needs sequence_by: the columns or expressions that order the rows of a key') -%}
+    {%- endif -%}
+    {%- if cfg['format'] == 'rows' and not cfg['keys'] -%}
+        {%- do errors.append('format: rows needs unique_key: an upsert has nothing else to find its row by') -%}
+    {%- endif -%}
+    {%- if cfg['format'] == 'rows' and 'apply_as_deletes' not in settings -%}
+        {%- do cfg.update({'apply_as_deletes': 'false'}) -%}
+    {%- endif -%}
+    {%- if cfg['format'] == 'rows' and 'apply_as_truncates' not in settings -%}
+        {%- do cfg.update({'apply_as_truncates': 'false'}) -%}
+    {%- endif -%}
+    {%- if not cfg['keys'] and cfg['sequence_by'] -%}
+        {%- do errors.append('sequence_by needs unique_key: copies of a row cannot be told apart by another order') -%}
+    {%- endif -%}
+    {%- for key in cfg['keys'] if not tidemark.is_chosen(cfg['chosen'], key) -%}
+        {%- do errors.append('columns leaves out `' ~ key ~ '`, which is part of unique_key') -%}
+    {%- endfor -%}
+    {%- for name in ['encodings', 'previous_names'] if cfg[name] is not mapping -%}
+        {%- do errors.append(name ~ ' must be a mapping of column names, found: ' ~ cfg[name]) -%}
+        {%- do cfg.update({name: {}}) -%}
+    {%- endfor -%}
+    {%- for name, encoding in cfg['encodings'].items() if encoding.split(':')[0] not in tidemark.encodings() -%}
+        {%- do errors.append('encodings.' ~ name ~ ' is no encoding' ~ tidemark._did_you_mean(encoding, tidemark.encodings())) -%}
+    {%- endfor -%}
+{%- endmacro -%}

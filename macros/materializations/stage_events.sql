@@ -1,0 +1,143 @@
+{#-
+    Stage one stretch of events, cached, and find out what deriving the log from them needs. Returns the figures of the
+    stretch; `load` gets the flags, `plan` the type of the sequence.
+-#}
+{%- macro stage_events(cfg, plan, run, state, relations, landing, load, stretch) -%}
+    {%- set staged_view = tidemark.run_view(this, 'staged') -%}
+    {%- if not state['first'] -%}
+        {%- do tidemark.evolve_tables(cfg, plan, state, relations) -%}
+        {%- if state['recorded'].pop('views_are_old', false) -%}
+            {%- do tidemark.make_history_view(cfg, plan, relations) -%}
+        {%- endif -%}
+    {%- endif -%}
+    {%- set known = {} if state['first'] else {'log': relations['log'], 'staging': none if plan['keyed'] else relations['staging']} -%}
+    {%- do run_query('drop view if exists ' ~ staged_view) -%}
+    {%- do run_query('create or replace temporary view ' ~ staged_view ~ ' as\n' ~ tidemark.staged_events_sql(cfg, plan, landing['events'], known, stretch)) -%}
+    {%- if cfg['sequence_by'] -%}
+        {%- do plan.update({'sequence_type': tidemark.describe_query('select _sequence_by from ' ~ staged_view)[0]['type']}) -%}
+        {%- do plan['recorded'].update({'sequence_type': plan['sequence_type']}) -%}
+    {%- endif -%}
+    {%- do load.update({'order_type': 'struct<sequence:' ~ (plan['sequence_type'] or 'bigint') ~ ',tie:int,event:string>'}) -%}
+    {%- if run['empty'] -%}{{ return(tidemark.no_event_figures()) }}{%- endif -%}
+
+    {#- A table rather than a cached view: it is read many times, and Spark would plan the view again each time. -#}
+    {%- if plan['sensitive'] -%}
+        {%- set staged = staged_view -%}
+        {%- do run_query('cache lazy table ' ~ staged) -%}
+    {%- else -%}
+        {%- set staged = tidemark.side_relation(this, 'slice_staged_' ~ load['commit_id']) -%}
+        {%- do run_query('create schema if not exists ' ~ this.include(identifier=false)) -%}
+        {%- do run_query('create table ' ~ staged ~ ' using parquet as select * from ' ~ staged_view) -%}
+    {%- endif -%}
+    {%- do load.update({'staged': staged}) -%}
+    {%- set seen = tidemark.query_rows(tidemark.staged_figures_sql(cfg, plan, staged))[0] -%}
+    {%- set figures = tidemark.no_event_figures() -%}
+    {%- do figures.update({
+        'rows_read': seen['row_count'] | int, 'rows_rejected': seen['reject_count'] | int, 'rows_duplicate': seen['duplicate_count'] | int,
+        'first_sequence_num': seen['first_num'], 'last_sequence_num': seen['last_num'],
+    }) -%}
+    {%- if figures['rows_rejected'] -%}
+        {%- do figures.update({'rejects': tidemark.query_rows(
+            'select _reject_reason as reason, count(*) as count from ' ~ staged
+            ~ ' where _reject_reason is not null group by _reject_reason order by count(*) desc nulls last, _reject_reason asc nulls last'
+        )}) -%}
+    {%- endif -%}
+    {%- set late = not state['first'] and tidemark.comes_late(cfg, plan, relations, staged, state, seen) -%}
+    {%- set fills = load['statements'] | selectattr('effect', 'equalto', 'fill') | list -%}
+    {%- set closes = load['statements'] | selectattr('effect', 'equalto', 'close') | list -%}
+    {%- set carried = fromjson(seen['unsupplied'] or '[]') -%}
+    {%- set closes_snapshot = seen['has_snapshot'] and not state['first'] -%}
+    {%- do load.update({
+        'late': late,
+        'forward': not late,
+        'log': none if state['first'] else relations['log'],
+        'moves': late or seen['move_count'] | int > 0,
+        'fills': fills | length > 0 or late,
+        'closes_snapshot': closes_snapshot,
+        'carried': plan['columns'] | map(attribute='name') | list if late else carried,
+        'table_events': load['statements'] | length > 0 or seen['truncate_count'] | int > 0 or closes_snapshot or late,
+        'everything': seen['truncate_count'] | int > 0 or closes_snapshot or fills | length > 0 or closes | length > 0,
+        'linked': none,
+        'has_moves': seen['move_count'] | int > 0,
+        'has_partial_moves': seen['partial_move_count'] | int > 0 or (late and state['recorded']['source'].get('has_partial_moves', false)),
+    }) -%}
+    {%- for name in ['has_moves', 'has_partial_moves'] if load[name] -%}
+        {%- do plan['recorded']['source'].update({name: true}) -%}
+    {%- endfor -%}
+    {%- if late and state['recorded']['source'].get('has_partial_moves') -%}
+        {%- do load.update({'linked': tidemark.linked_keys(relations, staged)}) -%}
+    {%- endif -%}
+    {{ return(figures) }}
+{%- endmacro -%}
+
+
+{#-
+    The keys that late events can change through moves that did not bring every column: those that a row went to from a
+    touched key, or came from, step by step.
+-#}
+{%- macro linked_keys(relations, staged) -%}
+    {%- set good = '_reject_reason is null and not _is_duplicate' -%}
+    {%- set links = '(select _key_hash, _moved_from from ' ~ relations['log'] ~ " where _source_operation = 'MOVE_IN' and size(_unsupplied) > 0 and "
+        ~ tidemark.in_force_expr() ~ ')' -%}
+    {%- set step = namespace(count=-1, relation=none) -%}
+    {%- for number in range(100) -%}
+        {%- set next = tidemark.side_relation(this, 'slice_linked_' ~ number) -%}
+        {%- if number == 0 -%}
+            {%- set sql = 'select _key_hash from ' ~ staged ~ ' where ' ~ good ~ ' and _key_hash is not null union select _before_key_hash from '
+                ~ staged ~ ' where ' ~ good ~ ' and _before_key_hash is not null' -%}
+        {%- else -%}
+            {%- set sql = 'select _key_hash from ' ~ step.relation
+                ~ ' union select links._key_hash from ' ~ links ~ ' as links left semi join ' ~ step.relation ~ ' as keys on links._moved_from = keys._key_hash'
+                ~ ' union select links._moved_from from ' ~ links ~ ' as links left semi join ' ~ step.relation ~ ' as keys on links._key_hash = keys._key_hash' -%}
+        {%- endif -%}
+        {%- do run_query('drop table if exists ' ~ next) -%}
+        {%- do run_query('create table ' ~ next ~ ' using parquet as ' ~ sql) -%}
+        {%- set count = run_query('select count(*) from ' ~ next)[0][0] | int -%}
+        {%- set step.relation = next -%}
+        {%- if count == step.count -%}{{ return(next) }}{%- endif -%}
+        {%- set step.count = count -%}
+    {%- endfor -%}
+    {{ return(step.relation) }}
+{%- endmacro -%}
+
+
+{#- Whether some event belongs before one that was applied, or goes on with a transaction whose moves were. -#}
+{%- macro comes_late(cfg, plan, relations, staged, state, seen) -%}
+    {%- set good = '_reject_reason is null and not _is_duplicate' -%}
+    {%- set sequence = tidemark.sequence_expr(cfg) -%}
+    {%- if cfg['sequence_by'] or cfg['format'] == 'canonical' -%}
+        {%- if run_query('select 1 from ' ~ staged ~ ' where ' ~ good ~ ' and ' ~ sequence
+            ~ ' <= (select max(' ~ sequence ~ ') from ' ~ relations['log'] ~ ') limit 1') | length > 0 -%}
+            {{ return(true) }}
+        {%- endif -%}
+    {%- endif -%}
+    {%- if state['recorded']['source'].get('has_moves') and seen['departure_count'] | int > 0 -%}
+        {{ return(run_query('select 1 from ' ~ relations['log'] ~ " where _source_operation = 'MOVE_IN' and _transaction_id in (select _transaction_id from "
+            ~ staged ~ ' where ' ~ good ~ ') limit 1') | length > 0) }}
+    {%- endif -%}
+    {{ return(false) }}
+{%- endmacro -%}
+
+
+{#- Stop a run whose batch has events that cannot be used, unless they go to quarantine. -#}
+{%- macro check_event_rejects(cfg, plan, run, load, figures) -%}
+    {%- if figures['rows_rejected'] and cfg['on_reject'] == 'fail' -%}
+        {%- set lines = [] -%}
+        {%- for reject in figures['rejects'] -%}
+            {%- do lines.append('\n  - ' ~ reject['reason'] ~ ': ' ~ reject['count'] ~ (' event' if reject['count'] == 1 else ' events')) -%}
+        {%- endfor -%}
+        {%- do lines.append('\nfor example') -%}
+        {%- for row in tidemark.query_rows(
+            'select _reject_reason, _raw_payload from ' ~ load['staged']
+            ~ ' where _reject_reason is not null order by _reject_reason asc nulls last, _landing_num asc nulls last limit ' ~ run['sample_rows']
+        ) -%}
+            {%- do lines.append('\n  - ' ~ row['_reject_reason'] ~ ': ' ~ (row['_raw_payload'] | string)[:300]) -%}
+        {%- endfor -%}
+        {%- do exceptions.raise_compiler_error(
+            cfg['entity'] ~ ': ' ~ figures['rows_rejected'] ~ ' of ' ~ figures['rows_read'] ~ ' events cannot be used; nothing was written'
+            ~ lines | join('')
+            ~ '\nMend the events or the declared types (for ambiguous_unit say with meta.tidemark.encodings whether a column is in millis or micros), '
+            ~ 'or set on_reject: quarantine to put such events aside and go on'
+        ) -%}
+    {%- endif -%}
+{%- endmacro -%}

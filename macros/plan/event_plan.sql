@@ -1,0 +1,224 @@
+{#-
+    Decide what becomes of every column of an events entity. `found` is what the batch holds: `names` of its images,
+    `schemas` (inline schemas: id → columns), `ddl` (columns by the last DDL event, or none), `inferred` types, `arrived`
+    (columns of a typed source, or none), `renames` (old name → new, of DDL events in the batch), `refused` names.
+
+    Unlike an extract's, a column that does not arrive is no drift: an event need not bring every column.
+-#}
+{%- macro event_plan(cfg, found, types, recorded) -%}
+    {%- set errors = [] -%}
+    {%- set known_columns = recorded['columns'] if recorded else [] -%}
+    {%- set typed = found['arrived'] is not none -%}
+    {%- set aliases = tidemark._aliases(cfg, found) -%}
+    {%- set declared = {} -%}
+    {%- for column in cfg['columns'] -%}
+        {%- do declared.update({column['name'] | lower: column}) -%}
+    {%- endfor -%}
+
+    {%- set names = known_columns | map(attribute='name') | list -%}
+    {%- set seen = names | map('lower') | list -%}
+    {%- for name in cfg['columns'] | map(attribute='name') | list + cfg['keys'] + found['names'] -%}
+        {%- set lower = name | lower -%}
+        {%- set wanted = lower in declared or (lower not in aliases and lower not in found['refused'] | map('lower') | list) -%}
+        {%- if lower not in seen and wanted -%}
+            {%- do names.append(name) -%}
+            {%- do seen.append(lower) -%}
+        {%- endif -%}
+    {%- endfor -%}
+
+    {%- set keys = cfg['keys'] | map('lower') | list -%}
+    {%- set ignored = cfg['ignore'] | map('lower') | list -%}
+    {%- set sensitive = cfg['sensitive'] | map('lower') | list -%}
+    {%- set hash_names = known_columns | map(attribute='hash_name') | map('lower') | list -%}
+    {%- set columns = [] -%}
+    {%- for name in names -%}
+        {%- set lower = name | lower -%}
+        {%- set known = known_columns | selectattr('name', 'equalto', name) | first | default(none) -%}
+        {%- set declaration = declared.get(lower, {}) -%}
+        {%- set sources = tidemark._source_names(name, aliases, found) -%}
+        {%- set fields = tidemark._fields_of(sources, found) -%}
+        {%- set source_type = tidemark._field_type(sources, fields, found) -%}
+        {%- set type = types.get(lower) or (known['type'] if known else source_type) or 'string' -%}
+        {%- if known and not types.get(lower) and source_type and cfg['ddl']['widen_column'] == 'apply'
+            and tidemark.is_widening(type, source_type, cfg['file_format']) -%}
+            {%- set type = source_type -%}
+        {%- endif -%}
+        {%- set arrived = (found['arrived'] or {}).get(lower) -%}
+        {%- set hash_name = known['hash_name'] if known else (name ~ '~' ~ loop.index if lower in hash_names else name) -%}
+        {%- do columns.append({
+            'name': name,
+            'hash_name': hash_name,
+            'sources': sources,
+            'encodings': tidemark._encodings_of(cfg, name, fields, found),
+            'source_name': arrived['name'] if arrived else none,
+            'source_type': arrived['type'] if arrived else none,
+            'arrived': (arrived is not none) if typed else (lower in found['names'] | map('lower') | list),
+            'before_arrived': typed and ('_before_' ~ lower) in found['arrived'],
+            'type': type,
+            'recorded_type': known['type'] if known else none,
+            'key': lower in keys,
+            'ignored': lower in ignored,
+            'tracked': tidemark.is_chosen(cfg['tracked'], name),
+            'chosen': tidemark.is_chosen(cfg['chosen'], name),
+            'gone': known is not none and known.get('gone', false),
+            'dropped': false,
+            'sensitive': lower in sensitive,
+            'not_null': declaration.get('not_null', false) or (lower in keys and cfg['null_keys'] == 'reject'),
+            'description': declaration.get('description', ''),
+            'default': tidemark._default_of(fields),
+        }) -%}
+    {%- endfor -%}
+    {%- set present = names | map('lower') | list -%}
+    {%- for setting in ['ignore', 'sensitive'] -%}
+        {%- for name in cfg[setting] if name | lower not in present -%}
+            {%- do errors.append(setting ~ ' names column `' ~ name ~ '`, which no event has'
+                ~ tidemark._did_you_mean(name, present)) -%}
+        {%- endfor -%}
+    {%- endfor -%}
+    {%- do tidemark._raise_config_errors(cfg['entity'], errors) -%}
+
+    {%- set kept = [] -%}
+    {%- for column in columns if column['chosen'] and not column['gone'] -%}
+        {%- do column.update({'compared': not column['key'] and not column['ignored']}) -%}
+        {%- do kept.append(column) -%}
+    {%- endfor -%}
+    {%- set key_columns = [] -%}
+    {%- for key in keys -%}
+        {%- do key_columns.extend(tidemark._named(kept, key)) -%}
+    {%- endfor -%}
+    {%- set recorded_columns = [] -%}
+    {%- for column in columns if column['chosen'] -%}
+        {%- do recorded_columns.append({
+            'name': column['name'], 'type': column['type'], 'hash_name': column['hash_name'], 'gone': column['gone'],
+            'role': 'key' if column['key'] else 'ignored' if column['ignored'] else 'compared',
+            'sensitive': column['sensitive'], 'dropped': false,
+        }) -%}
+    {%- endfor -%}
+    {{ return({
+        'flow': 'events',
+        'typed': typed,
+        'keyed': cfg['keys'] | length > 0,
+        'unavailable_value': cfg['unavailable_value'],
+        'source_columns': columns | rejectattr('gone') | list,
+        'columns': kept,
+        'keys': key_columns,
+        'compared': kept | selectattr('compared') | list,
+        'ignored': kept | selectattr('ignored') | list,
+        'stored': kept | rejectattr('sensitive') | list,
+        'sensitive': kept | selectattr('sensitive') | list,
+        'gone': columns | selectattr('gone') | rejectattr('sensitive') | list,
+        'added': kept | selectattr('recorded_type', 'none') | list if recorded else [],
+        'sequence_by': cfg['sequence_by'] | length > 0,
+        'sequence_type': none,
+        'untracked': kept | rejectattr('tracked') | map(attribute='name') | list,
+        'recorded': {
+            'recipe': tidemark.hash_recipe_version(),
+            'extract': 'events',
+            'hash': cfg['hash'],
+            'stored_hashes': false,
+            'keys': key_columns | map(attribute='name') | list,
+            'tag_unchanged': false,
+            'soft_delete': cfg['soft_delete'],
+            'file_format': cfg['file_format'],
+            'sequence_by': cfg['sequence_by'],
+            'columns': recorded_columns,
+            'source': recorded['source'] if recorded and recorded.get('source') else {},
+        },
+    }) }}
+{%- endmacro -%}
+
+
+{#- Former names, lower case, to the present name: of previous_names, and of renames in the batch whose new name is declared. -#}
+{%- macro _aliases(cfg, found) -%}
+    {%- set aliases = {} -%}
+    {%- for name, old in cfg['previous_names'].items() -%}
+        {%- for former in ([old] if old is string else old) -%}
+            {%- do aliases.update({former | lower: name | lower}) -%}
+        {%- endfor -%}
+    {%- endfor -%}
+    {%- set declared = cfg['columns'] | map(attribute='name') | map('lower') | list + cfg['keys'] | map('lower') | list -%}
+    {%- for old, new in found['renames'].items() if new | lower in declared and old | lower not in declared -%}
+        {%- do aliases.update({old | lower: new | lower}) -%}
+    {%- endfor -%}
+    {{ return(aliases) }}
+{%- endmacro -%}
+
+
+{#- The names under which images may bring a column. -#}
+{%- macro _source_names(name, aliases, found) -%}
+    {%- set sources = [] -%}
+    {%- for candidate in found['names'] if candidate | lower == name | lower -%}
+        {%- do sources.append(candidate) -%}
+    {%- endfor -%}
+    {%- if not sources -%}{%- do sources.append(name) -%}{%- endif -%}
+    {%- for candidate in found['names'] if aliases.get(candidate | lower) == name | lower and candidate not in sources -%}
+        {%- do sources.append(candidate) -%}
+    {%- endfor -%}
+    {{ return(sources) }}
+{%- endmacro -%}
+
+
+{#- What the schemas of the batch say of a column: schema id (none: the DDL) → field. -#}
+{%- macro _fields_of(sources, found) -%}
+    {%- set fields = {} -%}
+    {%- set wanted = sources | map('lower') | list -%}
+    {%- for schema_id, columns in found['schemas'].items() -%}
+        {%- for column in columns if column['name'] | lower in wanted -%}
+            {%- do fields.update({schema_id: column}) -%}
+        {%- endfor -%}
+    {%- endfor -%}
+    {%- for column in found['ddl'] or [] if column['name'] | lower in wanted -%}
+        {%- do fields.update({'ddl': column}) -%}
+    {%- endfor -%}
+    {{ return(fields) }}
+{%- endmacro -%}
+
+
+{%- macro _field_type(sources, fields, found) -%}
+    {%- set found_type = namespace(value=none) -%}
+    {%- for field in fields.values() if field['type'] -%}
+        {%- set found_type.value = field['type'] -%}
+    {%- endfor -%}
+    {%- for source in sources if not found_type.value -%}
+        {%- set arrived = (found['arrived'] or {}).get(source | lower) -%}
+        {%- set found_type.value = arrived['type'] if arrived else found['inferred'].get(source) -%}
+    {%- endfor -%}
+    {{ return(found_type.value) }}
+{%- endmacro -%}
+
+
+{#- Encoding by schema id; the key none stands for events without inline schema. -#}
+{%- macro _encodings_of(cfg, name, fields, found) -%}
+    {%- for column, encoding in cfg['encodings'].items() if column | lower == name | lower -%}
+        {{ return({none: encoding}) }}
+    {%- endfor -%}
+    {%- set encodings = {} -%}
+    {%- for schema_id in found['schemas'] -%}
+        {%- if schema_id in fields -%}
+            {%- do encodings.update({schema_id: fields[schema_id]['encoding']}) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- if found['has_schemaless'] or not encodings -%}
+        {%- do encodings.update({none: fields['ddl']['encoding'] if 'ddl' in fields else 'auto'}) -%}
+    {%- endif -%}
+    {{ return(encodings) }}
+{%- endmacro -%}
+
+
+{#- The default of a column as {text, encoding}, or none. -#}
+{%- macro _default_of(fields) -%}
+    {%- set found = namespace(value=none) -%}
+    {%- for field in fields.values() if field.get('default') is not none and not field.get('default_is_stand_in') -%}
+        {%- set found.value = {'text': field['default'], 'encoding': field['encoding']} -%}
+    {%- endfor -%}
+    {{ return(found.value) }}
+{%- endmacro -%}
+
+
+{%- macro _named(columns, lower_name) -%}
+    {%- set named = [] -%}
+    {%- for column in columns if column['name'] | lower == lower_name -%}
+        {%- do named.append(column) -%}
+    {%- endfor -%}
+    {{ return(named) }}
+{%- endmacro -%}

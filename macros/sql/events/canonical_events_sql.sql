@@ -1,0 +1,160 @@
+{#-
+    Canonical events (docs block `canonical_events`), or plain rows that are upserts. With `columns` none, `arrived` has
+    JSON lines in `value`, and the images are text by column name (`_after`, `_before`); else it has these columns, the
+    business columns typed, and they are passed on under their own names.
+-#}
+{%- macro canonical_events_sql(cfg, tables, arrived, columns=none) -%}
+{%- set meta = tidemark.event_columns() -%}
+{%- set ddl = tidemark.ddl_operations() -%}
+with messages as (
+    {{ tidemark._canonical_text_messages_sql(cfg, arrived) if columns is none else tidemark._canonical_typed_messages_sql(cfg, arrived, columns) }}
+),
+
+identified as (
+    select
+        *,
+        case
+            when _supplied_num is not null then concat_ws('|', 'num', _database, _table, _supplied_num, _operation)
+            when _offset is not null then concat_ws('|', 'offset', _database, _table, _offset, _operation)
+            when _event_time is not null or _transaction_id is not null or _landing_num is null then 'content'
+            else concat('line|', _landing_num)
+        end as _identity,
+        {{ tidemark._is_table_expr(tables, '_database', 'cast(null as string)', '_table') | indent(8) }}
+        or (_prev_table is not null and {{ tidemark._is_table_expr(tables, '_database', 'cast(null as string)', '_prev_table') | indent(8) }}) as _is_ours
+    from messages
+)
+
+select
+    * except (_is_ours, _is_broken, _time_is_broken),
+    case
+        when _is_broken then 'unreadable'
+        when _operation in ('CREATE_DATABASE', 'DROP_DATABASE') then 'ddl'
+        when not _is_ours or _operation = 'COMMIT' then 'ignored'
+        when _time_is_broken then 'unreadable'
+        when _operation in ('INSERT', 'UPDATE', 'UPSERT', 'READ', 'DELETE') then 'row'
+        when _operation in ('TRUNCATE', 'TRUNCATE_TABLE') then 'truncate'
+        when _operation in ({{ ddl | join(', ') }}) then 'ddl'
+        else 'unreadable'
+    end as _kind,
+    case
+        when _is_broken then 'unreadable'
+        when _time_is_broken then 'cast_failed: _event_time'
+        else concat('unknown_operation: ', coalesce(_operation, 'NULL'))
+    end as _problem,
+    coalesce(_supplied_num, _landing_num) as _sequence_num,
+    concat_ws('|', _identity, _content) as _group,
+    cast(null as array<bigint>) as _position,
+    cast(null as bigint) as _total_order,
+    if(_is_snapshot, 'true', cast(null as string)) as _snapshot_mark,
+    cast(null as string) as _delivery_hash,
+    true as _before_is_true,
+    false as _may_be_move,
+    cast(null as string) as _schema_text,
+    cast(null as string) as _ddl,
+    cast(null as string) as _ddl_database,
+    cast(null as string) as _table_changes,
+    _raw_payload as _after_json
+from identified
+{%- endmacro -%}
+
+
+{%- macro _canonical_text_messages_sql(cfg, arrived) -%}
+{%- set literals = [] -%}
+{%- for column in tidemark.event_columns() -%}
+    {%- do literals.append(tidemark.string_literal(column['name'])) -%}
+{%- endfor -%}
+{%- set time = tidemark.decode_expr('_time_text', 'auto', 'timestamp') -%}
+select
+    * except (_message, _fields, _time_text, _number_text),
+    {{ time }} as _event_time,
+    _fields is null or (_number_text is not null and _supplied_num is null) as _is_broken,
+    _time_text is not null and {{ time }} is null as _time_is_broken,
+    md5(cast(_message as string)) as _content,
+    if(
+        _operation = 'DELETE' and exists(map_keys(_fields), name -> startswith(name, '_before_')),
+        cast(null as map<string,string>),
+        map_filter(_fields, (name, text) -> not startswith(name, '_before_') and name not in ({{ literals | join(', ') }}))
+    ) as _after,
+    if(
+        exists(map_keys(_fields), name -> startswith(name, '_before_')),
+        transform_keys(map_filter(_fields, (name, text) -> startswith(name, '_before_')), (name, text) -> substr(name, 9)),
+        cast(null as map<string,string>)
+    ) as _before
+from (
+    select
+        *,
+        {%- for column in tidemark.event_columns() if column['name'] not in ['_sequence_num', '_operation', '_is_snapshot', '_event_time'] %}
+        _fields['{{ column['name'] }}'] as {{ column['name'] }},
+        {%- endfor %}
+        coalesce(_fields['_is_snapshot'] = 'true', false) as _is_snapshot,
+        coalesce(upper(_fields['_operation']), {{ "'UPSERT'" if cfg['format'] == 'rows' else 'null' }}) as _operation,
+        _fields['_sequence_num'] as _number_text,
+        try_cast(_fields['_sequence_num'] as bigint) as _supplied_num,
+        _fields['_event_time'] as _time_text
+    from (
+        select
+            value as _raw_payload,
+            _landing_num,
+            try_parse_json(value) as _message,
+            try_cast(try_parse_json(value) as map<string,string>) as _fields
+        from {{ arrived }}
+        where trim(value) <> ''
+    )
+)
+{%- endmacro -%}
+
+
+{%- macro _canonical_typed_messages_sql(cfg, arrived, columns) -%}
+{%- set supplied = {} -%}
+{%- for column in columns -%}
+    {%- do supplied.update({column['name'] | lower: tidemark.quote_identifier(column['name'])}) -%}
+{%- endfor -%}
+{%- set meta = tidemark.event_columns() -%}
+{%- set ours = meta | map(attribute='name') | list + ['_landing_num', '_file'] -%}
+{%- set others = [] -%}
+{%- for column in columns if column['name'] | lower not in ours -%}
+    {%- do others.append(column['name']) -%}
+{%- endfor -%}
+select
+    {%- if others %}
+    {{ tidemark.column_list_expr(others) }},
+    {%- endif %}
+    {%- for column in meta if column['name'] not in ['_sequence_num', '_operation', '_is_snapshot'] %}
+    {{ 'cast(' ~ supplied.get(column['name'], 'null') ~ ' as ' ~ column['type'] ~ ')' }} as {{ column['name'] }},
+    {%- endfor %}
+    coalesce({{ supplied.get('_is_snapshot', 'false') }}, false) as _is_snapshot,
+    coalesce(upper({{ supplied.get('_operation', 'cast(null as string)') }}), {{ "'UPSERT'" if cfg['format'] == 'rows' else 'null' }}) as _operation,
+    {{ supplied.get('_landing_num', 'cast(null as bigint)') }} as _landing_num,
+    cast({{ supplied.get('_sequence_num', 'null') }} as bigint) as _supplied_num,
+    false as _is_broken,
+    false as _time_is_broken,
+    to_json(struct(*), map('ignoreNullFields', 'false')) as _raw_payload,
+    md5(to_json(struct({{ tidemark.column_list_expr(others + (supplied.keys() | select('in', ours) | reject('in', ['_landing_num', '_file']) | list)) | replace('\n    ', ' ') }}), map('ignoreNullFields', 'false'))) as _content,
+    cast(null as map<string,string>) as _after,
+    cast(null as map<string,string>) as _before
+from {{ arrived }}
+{%- endmacro -%}
+
+
+{#- The columns of the contract of canonical events, beside the business columns. -#}
+{%- macro event_columns() -%}
+    {{ return([
+        {'name': '_database', 'type': 'string'},
+        {'name': '_table', 'type': 'string'},
+        {'name': '_offset', 'type': 'string'},
+        {'name': '_sequence_num', 'type': 'bigint'},
+        {'name': '_transaction_id', 'type': 'string'},
+        {'name': '_is_snapshot', 'type': 'boolean'},
+        {'name': '_event_time', 'type': 'timestamp'},
+        {'name': '_operation', 'type': 'string'},
+        {'name': '_schema', 'type': 'string'},
+        {'name': '_primary_key', 'type': 'string'},
+        {'name': '_prev_table', 'type': 'string'},
+    ]) }}
+{%- endmacro -%}
+
+
+{#- Operations that change a table or a database, as literals. -#}
+{%- macro ddl_operations() -%}
+    {{ return(["'CREATE_TABLE'", "'DROP_TABLE'", "'ALTER_TABLE'", "'RENAME_TABLE'", "'CREATE_DATABASE'", "'DROP_DATABASE'"]) }}
+{%- endmacro -%}

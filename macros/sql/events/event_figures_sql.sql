@@ -1,0 +1,48 @@
+{#- What a batch of events holds, a row per kind, problem, schema and table: counts and the shapes of its images. -#}
+{%- macro event_figures_sql(events) -%}
+select
+    _kind,
+    if(_kind = 'unreadable', _problem, null) as _problem,
+    if(_kind = 'row', md5(_schema_text), null) as _schema_id,
+    if(_kind = 'row', any_value(_schema_text), null) as _schema_text,
+    if(_kind in ('row', 'truncate'), concat_ws('.', _database, _table), null) as _table_name,
+    count(*) as _row_count,
+    min(_landing_num) as _first_num,
+    max(_landing_num) as _last_num,
+    max(_is_snapshot) as _has_snapshot,
+    to_json(collect_set(map_keys(_after))) as _after_shapes,
+    to_json(collect_set(map_keys(_before))) as _before_shapes
+from {{ events }}
+group by all
+{%- endmacro -%}
+
+
+{#- The DDL events of a batch, in landing order. -#}
+{%- macro ddl_events_sql(events) -%}
+select
+    _landing_num,
+    _sequence_num,
+    _operation,
+    _database,
+    _table,
+    _prev_table,
+    _schema,
+    _primary_key,
+    _ddl,
+    _ddl_database,
+    _table_changes,
+    _is_snapshot,
+    cast(_event_time as string) as _event_time,
+    md5(concat_ws('|', _identity, _content)) as _event_id
+from {{ events }}
+where _kind = 'ddl'
+order by _landing_num asc nulls last, _sequence_num asc nulls last
+{%- endmacro -%}
+
+
+{#- The type of the after images, as Spark sees their JSON: `OBJECT<id: BIGINT, name: STRING>`. -#}
+{%- macro inferred_schema_sql(events) -%}
+select schema_of_variant_agg(try_parse_json(_after_json))
+from {{ events }}
+where _kind = 'row' and _after_json is not null
+{%- endmacro -%}

@@ -1,0 +1,184 @@
+{#-
+    What a batch of events does to the log of a table without key, where equal rows are counted: an insert makes one
+    copy more, a delete one less, and copy n of a row is there while the running count is at least n. The n-th equal row
+    of a snapshot says that there are at least n copies; the end of the snapshot, that there are no more.
+
+        events    +  +  −  +  −  −        copy 1   I ───────────────── D
+        count     1  2  1  2  1  0        copy 2      I  D     I  D
+-#}
+{%- macro replayed_copies_sql(cfg, plan, sources, load) -%}
+{%- set names = plan['columns'] | map(attribute='name') | list -%}
+{%- set values = tidemark.column_list_expr(names) -%}
+{%- set meta = tidemark.column_list_expr(tidemark.event_meta_columns(cfg)) -%}
+{%- set so_far = 'order by _tidemark_order asc nulls first rows between unbounded preceding and current row' -%}
+{%- set hash = {'md5': "md5(%s)", 'sha256': "sha2(%s, 256)", 'xxhash64x2': "md5(%s)"}[cfg['hash']] -%}
+with steps as (
+    {{ tidemark._copy_steps_sql(cfg, plan, sources['staged'], load) | indent(4) }}
+),
+
+{% if load['table_events'] -%}
+touched_groups as (
+    select distinct _tidemark_group from steps
+    union
+    select distinct _tidemark_group from {{ sources['existing'] }} where _tidemark_group is not null
+),
+{%- endif %}
+
+timeline as (
+    select * from steps
+    union all
+    select
+        {{ values }},
+        _tidemark_group,
+        _tidemark_step,
+        _tidemark_order,
+        {{ meta }}
+    from {{ sources['existing'] }}
+    {%- if load['late'] %}
+    where _source_operation not in ('TRUNCATE', 'SNAPSHOT')
+    {%- endif %}
+    {%- if load['table_events'] %}
+    union all
+    select
+        {%- for column in plan['columns'] %}
+        cast(null as {{ column['type'] }}),
+        {%- endfor %}
+        touched_groups._tidemark_group,
+        null,
+        table_events._tidemark_order,
+        {{ tidemark.column_list_expr(tidemark.event_meta_columns(cfg), 'table_events') }}
+    from touched_groups
+    cross join {{ sources['table_events'] }} as table_events
+    where table_events._tidemark_effect = 'close'
+    {%- endif %}
+),
+
+segments as (
+    select
+        *,
+        count_if(_tidemark_step is null) over (partition by _tidemark_group {{ so_far }}) as _tidemark_segment,
+        count_if(_source_operation = 'READ') over (partition by _tidemark_group, _offset {{ so_far }}) as _tidemark_read
+    from timeline
+),
+
+{#- What the segment starts with: nothing after a TRUNCATE, the rows it read after a SNAPSHOT, else what stood. -#}
+starts as (
+    select
+        *,
+        coalesce(
+            last_value(if(_tidemark_step is null, if(_source_operation = 'SNAPSHOT', coalesce(_tidemark_reads, 0), 0), null), true)
+                over (partition by _tidemark_group {{ so_far }}),
+            0
+        ) as _tidemark_start
+    from (
+        select
+            *,
+            max(if(_source_operation = 'READ', _tidemark_read, null)) over (partition by _tidemark_group, _offset {{ so_far }}) as _tidemark_reads
+        from segments
+    )
+),
+
+sums as (
+    select
+        *,
+        sum(if(_source_operation = 'READ', 0, _tidemark_step)) over (partition by _tidemark_group, _tidemark_segment {{ so_far }}) as _tidemark_sum,
+        max(if(_source_operation = 'READ', _tidemark_read, null)) over (partition by _tidemark_group, _tidemark_segment {{ so_far }}) as _tidemark_most,
+        last_value(struct({{ values | replace('\n    ', ' ') }}), true) over (
+            partition by _tidemark_group order by _tidemark_step is null desc nulls first, _tidemark_order asc nulls first
+            rows between unbounded preceding and unbounded following
+        ) as _tidemark_image
+    from starts
+),
+
+leveled as (
+    select
+        *,
+        sum(if(_source_operation = 'READ' or _tidemark_most is not null, 0, _tidemark_step)) over (
+            partition by _tidemark_group, _tidemark_segment {{ so_far }}
+        ) as _tidemark_sum_before_read
+    from sums
+),
+
+counts as (
+    select
+        *,
+        coalesce(lag(_tidemark_count) over (partition by _tidemark_group order by _tidemark_order asc nulls first), 0) as _tidemark_count_before
+    from (
+        select
+            *,
+            case
+                when _tidemark_step is null or _tidemark_most is null then _tidemark_start + coalesce(_tidemark_sum, 0)
+                else greatest(_tidemark_start + coalesce(_tidemark_sum_before_read, 0), _tidemark_most)
+                    + coalesce(_tidemark_sum, 0) - coalesce(_tidemark_sum_before_read, 0)
+            end as _tidemark_count
+        from leveled
+    )
+),
+
+{#- One row per event, but for the end of many copies one per copy. -#}
+copies as (
+    select
+        *,
+        explode(case
+            when _tidemark_step is null then if(
+                _tidemark_count_before > greatest(_tidemark_count, 0),
+                sequence(greatest(_tidemark_count, 0) + 1, _tidemark_count_before), array()
+            )
+            else array(greatest(
+                case when _source_operation = 'READ' then _tidemark_read when _tidemark_step > 0 then _tidemark_count else _tidemark_count_before end, 1
+            ))
+        end) as _tidemark_copy
+    from counts
+    where _event_id is not null
+),
+
+derived as (
+    select
+        {%- for name in names %}
+        {%- set quoted = tidemark.quote_identifier(name) %}
+        if(_tidemark_step is null, _tidemark_image.{{ quoted }}, {{ quoted }}) as {{ quoted }},
+        {%- endfor %}
+        {{ hash | replace('%s', "concat(_tidemark_group, ':', _tidemark_copy)") }} as _key_hash,
+        _tidemark_group,
+        _tidemark_group as _row_hash,
+        case
+            when _tidemark_step is null then 'D'
+            when _source_operation = 'READ' then if(_tidemark_count > _tidemark_count_before, 'I', 'N')
+            when _tidemark_step > 0 and _tidemark_count >= 1 then 'I'
+            when _tidemark_step < 0 and _tidemark_count_before >= 1 then 'D'
+            else 'N'
+        end as _operation,
+        cast(null as array<string>) as _changed_columns,
+        cast(null as array<string>) as _unsupplied,
+        {{ meta }}
+    from copies
+)
+
+{{ tidemark._log_difference_sql(cfg, plan, sources, load) }}
+{%- endmacro -%}
+
+
+{#- Events as steps of the count of a row: +1, -1, or 0 for an update that changes nothing. -#}
+{%- macro _copy_steps_sql(cfg, plan, staged, load) -%}
+{%- set names = plan['columns'] | map(attribute='name') | list -%}
+{%- set sequence = tidemark.sequence_expr(cfg) -%}
+select
+    {{ tidemark.column_list_expr(names) }},
+    _row_hash as _tidemark_group,
+    case when _source_operation = 'DELETE' then -1 when _row_hash = _before_row_hash then 0 else 1 end as _tidemark_step,
+    struct({{ sequence }} as sequence, if(_source_operation = 'DELETE', 2, 1) as tie, _event_id as event) as _tidemark_order,
+    {{ tidemark._meta_list(cfg, "if(_before_row_hash <> _row_hash, 'MOVE_IN', _source_operation)") }}
+from {{ staged }}
+where _reject_reason is null and not _is_duplicate and _tidemark_effect <> 'truncate'
+union all
+select
+    {%- for column in plan['columns'] %}
+    {{ tidemark.quote_identifier('_before_' ~ column['name']) }},
+    {%- endfor %}
+    _before_row_hash,
+    -1,
+    struct({{ sequence }} as sequence, 2 as tie, _event_id as event),
+    {{ tidemark._meta_list(cfg, "'MOVE_OUT'") }}
+from {{ staged }}
+where _reject_reason is null and not _is_duplicate and _before_row_hash <> _row_hash
+{%- endmacro -%}

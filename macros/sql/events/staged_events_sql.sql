@@ -1,0 +1,306 @@
+{#-
+    Every event of the entity's table, typed and hashed, with the reason why it cannot be used (NULL for a good one).
+    The columns hold the image that counts: after an INSERT or UPDATE, before a DELETE. `_unsupplied` names the columns
+    that an update did not bring (left out, an unavailable TOAST value, a NULL that is to be ignored).
+-#}
+{%- macro staged_events_sql(cfg, plan, events, known, stretch) -%}
+{%- set names = plan['columns'] | map(attribute='name') | list -%}
+{%- set before = plan['keys'] if plan['keyed'] else plan['columns'] -%}
+{%- set reasons = tidemark._event_reject_reasons(cfg, plan, before) -%}
+with told_apart as (
+    {{ tidemark.told_apart_events_sql(cfg, events, known, stretch) | indent(4) }}
+),
+
+images as (
+    select
+        *,
+        if(_operation = 'DELETE', coalesce(_before, _after), _after) as _image,
+        coalesce(_moved_from, _before) as _image_before
+        {%- if 'encodings' in plan %},
+        md5(_schema_text) as _schema_id
+        {%- endif %}
+    from told_apart
+),
+
+{% if plan['typed'] -%}
+decoded as (
+    select
+        images.*
+        {%- for column in plan['source_columns'] if column['source_type'] != column['type'] and column['arrived'] %},
+        {{ tidemark.cast_expr(column, {}, 'images') }} as {{ tidemark.quote_identifier('_tidemark_value_' ~ column['name']) }}
+        {%- endfor %}
+    from images
+),
+{%- else -%}
+texts as (
+    select
+        *
+        {%- for column in plan['source_columns'] %},
+        {{ tidemark._image_text_expr('_image', column) }} as {{ tidemark.quote_identifier('_tidemark_text_' ~ column['name']) }}
+        {%- endfor %}
+        {%- for column in before %},
+        {{ tidemark._image_text_expr('_image_before', column) }} as {{ tidemark.quote_identifier('_tidemark_before_' ~ column['name']) }}
+        {%- endfor %}
+    from images
+),
+
+decoded as (
+    select
+        *
+        {%- for column in plan['source_columns'] %},
+        {{ tidemark._decoded_expr(plan, column, '_tidemark_text_') }} as {{ tidemark.quote_identifier(column['name']) }}
+        {%- endfor %}
+        {%- for column in before %},
+        {{ tidemark._decoded_expr(plan, column, '_tidemark_before_') }} as {{ tidemark.quote_identifier('_before_' ~ column['name']) }}
+        {%- endfor %}
+    from texts
+),
+{%- endif %}
+
+judged as (
+    select
+        {%- for column in plan['columns'] %}
+        {%- set value = tidemark._typed_value_expr(plan, column) %}
+        {%- if not plan['keyed'] %}
+        {{ 'if(' ~ tidemark._unsupplied_expr(cfg, plan, column) ~ ' and _operation = \'UPDATE\', ' ~ tidemark.quote_identifier('_before_' ~ column['name']) ~ ', ' ~ value ~ ')' if not plan['typed'] else value }} as {{ tidemark.quote_identifier(column['name']) }},
+        {%- else %}
+        {{ value }} as {{ tidemark.quote_identifier(column['name']) }},
+        {%- endif %}
+        {%- endfor %}
+        named_struct(
+            {%- for column in before %}
+            {{ tidemark.string_literal(column['name']) }}, {{ tidemark._before_value_expr(plan, column) }} {{- ',' if not loop.last }}
+            {%- endfor %}
+        ) as _image_before,
+        array_compact(array(
+            {%- for column in plan['columns'] if not column['key'] %}
+            if({{ tidemark._unsupplied_expr(cfg, plan, column) }}, {{ tidemark.string_literal(column['name']) }}, null) {{- ',' if not loop.last }}
+            {%- endfor %}
+        )) as _unsupplied,
+        case
+            when _kind = 'truncate' or coalesce(({{ cfg['apply_as_truncates'] }}), false) then 'truncate'
+            when coalesce(({{ cfg['apply_as_deletes'] }}), false) then 'delete'
+            else 'upsert'
+        end as _tidemark_effect,
+        {%- if cfg['sequence_by'] %}
+        named_struct(
+            {%- for expression in cfg['sequence_by'] %}
+            'sequence_{{ loop.index }}', {{ expression }},
+            {%- endfor %}
+            'is_stream', not _is_snapshot, 'position', _position, 'supplied_num', _supplied_num
+        ) as _sequence_by,
+        {%- endif %}
+        _moved_from is not null as _tidemark_is_pair,
+        _event_id,
+        _sequence_num,
+        _landing_num,
+        _event_time,
+        _transaction_id,
+        _operation as _source_operation,
+        _is_snapshot,
+        _snapshot_mark,
+        _database,
+        _table,
+        _offset,
+        {%- for name in tidemark.counting_columns(cfg) %}
+        {{ name }},
+        {%- endfor %}
+        _raw_payload,
+        _is_duplicate,
+        case
+            when _kind = 'unreadable' then _problem
+            {%- for reason in reasons %}
+            when {{ reason['condition'] }} then {{ reason['text'] }}
+            {%- endfor %}
+        end as _reject_reason
+    from decoded
+)
+
+select
+    * except (_image_before, _raw_payload, _unsupplied),
+    {%- for column in before %}
+    _image_before.{{ tidemark.quote_identifier(column['name']) }} as {{ tidemark.quote_identifier('_before_' ~ column['name']) }},
+    {%- endfor %}
+    if(_tidemark_effect = 'upsert' and size(_unsupplied) > 0, _unsupplied, null) as _unsupplied,
+    {%- if plan['keyed'] %}
+    {{ tidemark.row_hash_expr(plan['keys'], cfg['hash'], only_if="_reject_reason is null and _tidemark_effect <> 'truncate'") | indent(4) }} as _key_hash,
+    {{ tidemark.row_hash_expr(plan['keys'], cfg['hash'], '_image_before', only_if=tidemark._has_before_key_expr(plan)) | indent(4) }} as _before_key_hash,
+    {%- else %}
+    {{ tidemark.row_hash_expr(plan['compared'], cfg['hash'], only_if="_reject_reason is null and _tidemark_effect <> 'truncate'") | indent(4) }} as _row_hash,
+    {{ tidemark.row_hash_expr(plan['compared'], cfg['hash'], '_image_before', only_if="_reject_reason is null and _source_operation = 'UPDATE'") | indent(4) }} as _before_row_hash,
+    {%- endif %}
+    if(_reject_reason is not null, {{ "'*** (withheld: the entity has sensitive columns)'" if plan['sensitive'] else '_raw_payload' }}, null) as _raw_payload
+from judged
+{%- endmacro -%}
+
+
+{#- What tells equal rows of a table without key apart, kept in staging. -#}
+{%- macro counting_columns(cfg) -%}
+    {{ return(['_identity', '_content', '_delivery_hash', '_total_order'] if not cfg['keys'] and cfg['format'] == 'debezium' else []) }}
+{%- endmacro -%}
+
+
+{#- The text of a column in an image, by its name or, where that is not there, by a name that it had before. -#}
+{%- macro _image_text_expr(image, column) -%}
+    {%- set terms = [] -%}
+    {%- for source in column['sources'] -%}
+        {%- do terms.append(image ~ '[' ~ tidemark.string_literal(source) ~ ']') -%}
+    {%- endfor -%}
+    {{ return('coalesce(' ~ terms | join(', ') ~ ')' if terms | length > 1 else terms[0]) }}
+{%- endmacro -%}
+
+
+{#- The typed value of a text; where schemas of the batch encode a column differently, by the event's schema. -#}
+{%- macro _decoded_expr(plan, column, prefix) -%}
+    {%- set text = tidemark.quote_identifier(prefix ~ column['name']) -%}
+    {%- set available = 'if(' ~ tidemark.unavailable_expr(text, plan['unavailable_value']) ~ ', null, ' ~ text ~ ')' if not column['key'] else text -%}
+    {%- set by_schema = column['encodings'] -%}
+    {%- if by_schema.values() | unique | list | length <= 1 -%}
+        {{ return(tidemark.decode_expr(available, by_schema.values() | first | default('auto'), column['type'])) }}
+    {%- endif -%}
+    {%- set branches = [] -%}
+    {%- for schema_id, encoding in by_schema.items() -%}
+        {%- do branches.append('when _schema_id ' ~ ('= ' ~ tidemark.string_literal(schema_id) if schema_id else 'is null') ~ ' then '
+            ~ tidemark.decode_expr(available, encoding, column['type'])) -%}
+    {%- endfor -%}
+    {{ return('case ' ~ branches | join('\n') ~ ' end') }}
+{%- endmacro -%}
+
+
+{%- macro _typed_value_expr(plan, column) -%}
+    {%- if not plan['typed'] -%}{{ return(tidemark.quote_identifier(column['name'])) }}{%- endif -%}
+    {%- if not column['arrived'] -%}{{ return('cast(null as ' ~ column['type'] ~ ')') }}{%- endif -%}
+    {{ return(tidemark.quote_identifier(
+        column['source_name'] if column['source_type'] == column['type'] else '_tidemark_value_' ~ column['name']
+    )) }}
+{%- endmacro -%}
+
+
+{%- macro _before_value_expr(plan, column) -%}
+    {%- set name = tidemark.quote_identifier('_before_' ~ column['name']) -%}
+    {%- if not plan['typed'] or column['before_arrived'] -%}
+        {{ return('cast(' ~ name ~ ' as ' ~ column['type'] ~ ')' if plan['typed'] else name) }}
+    {%- endif -%}
+    {{ return('cast(null as ' ~ column['type'] ~ ')') }}
+{%- endmacro -%}
+
+
+{#- True where an upsert says nothing about a column. -#}
+{%- macro _unsupplied_expr(cfg, plan, column) -%}
+    {%- set terms = [] -%}
+    {%- if not plan['typed'] -%}
+        {%- set text = tidemark.quote_identifier('_tidemark_text_' ~ column['name']) -%}
+        {%- set missing = [] -%}
+        {%- for source in column['sources'] -%}
+            {%- do missing.append('not map_contains_key(_image, ' ~ tidemark.string_literal(source) ~ ')') -%}
+        {%- endfor -%}
+        {%- do terms.append('coalesce(' ~ missing | join(' and ') ~ ', true)') -%}
+        {%- do terms.append('coalesce(' ~ tidemark.unavailable_expr(text, plan['unavailable_value']) ~ ', false)') -%}
+    {%- elif not column['arrived'] -%}
+        {%- do terms.append('true') -%}
+    {%- endif -%}
+    {%- if tidemark.is_chosen(cfg['ignore_null_updates'], column['name']) -%}
+        {%- do terms.append(tidemark._typed_value_expr(plan, column) ~ ' is null') -%}
+    {%- endif -%}
+    {{ return(terms | join(' or ') if terms else 'false') }}
+{%- endmacro -%}
+
+
+{#- True where the before image names another row than the after image. -#}
+{%- macro _has_before_key_expr(plan) -%}
+    {%- set terms = [] -%}
+    {%- for column in plan['keys'] -%}
+        {%- do terms.append('_image_before.' ~ tidemark.quote_identifier(column['name']) ~ ' is not null') -%}
+    {%- endfor -%}
+    {{ return("_reject_reason is null and _tidemark_effect = 'upsert' and (" ~ terms | join(' or ') ~ ')') }}
+{%- endmacro -%}
+
+
+{#- Why an event is rejected, first match wins. Values of a before image count only where they find a row. -#}
+{%- macro _event_reject_reasons(cfg, plan, before) -%}
+    {%- set reasons = [] -%}
+    {%- for column in plan['keys'] + (plan['columns'] | rejectattr('key') | list) -%}
+        {%- set name = tidemark.quote_identifier(column['name']) -%}
+        {%- if plan['typed'] -%}
+            {%- if column['arrived'] and column['source_type'] != column['type'] -%}
+                {%- do reasons.append({
+                    'condition': tidemark.quote_identifier(column['source_name']) ~ ' is not null and ' ~ tidemark._typed_value_expr(plan, column) ~ ' is null',
+                    'text': tidemark.string_literal('cast_failed: ' ~ column['name']),
+                }) -%}
+            {%- endif -%}
+        {%- else -%}
+            {%- set text = tidemark.quote_identifier('_tidemark_text_' ~ column['name']) -%}
+            {%- set counts = "(_operation <> 'DELETE' or " ~ ('true' if column['key'] or not plan['keyed'] else 'false') ~ ')' -%}
+            {%- set failed = counts ~ ' and ' ~ text ~ ' is not null and ' ~ name ~ ' is null and not '
+                ~ tidemark.unavailable_expr(text, plan['unavailable_value']) -%}
+            {%- if column['type'].startswith('timestamp') and 'auto' in column['encodings'].values() -%}
+                {%- do reasons.append({
+                    'condition': failed ~ " and " ~ text ~ " rlike '^-?[0-9]+$'",
+                    'text': tidemark.string_literal('ambiguous_unit: ' ~ column['name']),
+                }) -%}
+            {%- endif -%}
+            {%- do reasons.append({'condition': failed, 'text': tidemark.string_literal('cast_failed: ' ~ column['name'])}) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- if not plan['typed'] -%}
+        {%- for column in before -%}
+            {%- set text = tidemark.quote_identifier('_tidemark_before_' ~ column['name']) -%}
+            {%- do reasons.append({
+                'condition': text ~ ' is not null and ' ~ tidemark.quote_identifier('_before_' ~ column['name']) ~ ' is null'
+                    ~ ('' if plan['keyed'] else ' and not ' ~ tidemark.unavailable_expr(text, plan['unavailable_value'])),
+                'text': tidemark.string_literal('cast_failed: _before_' ~ column['name']),
+            }) -%}
+        {%- endfor -%}
+    {%- endif -%}
+    {%- for column in plan['keys'] if column['not_null'] -%}
+        {%- do reasons.append({
+            'condition': "_kind = 'row' and " ~ tidemark._typed_value_expr(plan, column) ~ ' is null'
+                ~ " and not coalesce((" ~ cfg['apply_as_truncates'] ~ '), false)',
+            'text': tidemark.string_literal('null_key: ' ~ column['name']),
+        }) -%}
+    {%- endfor -%}
+    {%- for column in plan['columns'] if column['not_null'] and not column['key'] -%}
+        {%- do reasons.append({
+            'condition': "_kind = 'row' and _operation <> 'DELETE' and " ~ tidemark._typed_value_expr(plan, column) ~ ' is null and not ('
+                ~ tidemark._unsupplied_expr(cfg, plan, column) ~ ') and not coalesce((' ~ cfg['apply_as_deletes'] ~ '), false)'
+                ~ ' and not coalesce((' ~ cfg['apply_as_truncates'] ~ '), false)',
+            'text': tidemark.string_literal('null_value: ' ~ column['name']),
+        }) -%}
+    {%- endfor -%}
+    {%- for expression in cfg['sequence_by'] -%}
+        {%- do reasons.append({
+            'condition': "not _is_snapshot and (" ~ expression ~ ') is null',
+            'text': tidemark.string_literal('null_sequence: ' ~ expression),
+        }) -%}
+    {%- endfor -%}
+    {%- if not cfg['sequence_by'] -%}
+        {%- do reasons.append({'condition': '_sequence_num is null', 'text': "'null_sequence: _sequence_num'"}) -%}
+    {%- endif -%}
+    {%- if not plan['keyed'] and not plan['typed'] -%}
+        {%- do reasons.append({
+            'condition': "_kind = 'row' and _operation in ('UPDATE', 'DELETE') and _before is null",
+            'text': "'no_before_image'",
+        }) -%}
+    {%- endif -%}
+    {{ return(reasons) }}
+{%- endmacro -%}
+
+
+{#- One row about a stretch of staged events. -#}
+{%- macro staged_figures_sql(cfg, plan, staged) -%}
+{%- set good = '_reject_reason is null and not _is_duplicate' -%}
+{%- set moved = '_before_key_hash <> _key_hash' if plan['keyed'] else 'false' -%}
+select
+    count(*) as row_count,
+    count_if(_reject_reason is not null) as reject_count,
+    count_if(_reject_reason is null and _is_duplicate) as duplicate_count,
+    count_if({{ good }} and _tidemark_effect = 'truncate') as truncate_count,
+    count_if({{ good }} and {{ moved }}) as move_count,
+    count_if({{ good }} and {{ moved }} and size(_unsupplied) > 0) as partial_move_count,
+    count_if({{ good }} and (_tidemark_effect = 'delete' or {{ moved }})) as departure_count,
+    coalesce(max({{ good }} and _is_snapshot), false) as has_snapshot,
+    min(if({{ good }}, _sequence_num, null)) as first_num,
+    max(if({{ good }}, _sequence_num, null)) as last_num,
+    to_json(array_distinct(flatten(collect_set(_unsupplied)))) as unsupplied
+from {{ staged }}
+{%- endmacro -%}

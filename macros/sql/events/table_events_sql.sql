@@ -1,0 +1,166 @@
+{#-
+    What concerns every row of a table, in the batch and, with `load.late`, in the log: a TRUNCATE and the end of a
+    snapshot close what stood before `_tidemark_bound`; an added column with a default fills the rows that are there;
+    other DDL has no effect on rows (`none`) and is only logged. `_tidemark_is_new` parts the batch from the log.
+-#}
+{%- macro table_events_sql(cfg, plan, relations, staged, load) -%}
+{%- set parts = [tidemark._truncates_sql(cfg, plan, staged, load)] -%}
+{%- if load['closes_snapshot'] -%}
+    {%- do parts.append(tidemark._snapshot_ends_sql(cfg, plan, relations, staged, load)) -%}
+{%- endif -%}
+{%- for statement in load['statements'] -%}
+    {%- do parts.append(tidemark._statement_sql(cfg, plan, statement, load)) -%}
+{%- endfor -%}
+{%- if load['late'] -%}
+    {%- do parts.append(tidemark._logged_table_events_sql(cfg, plan, relations, load)) -%}
+{%- endif -%}
+{{ parts | join('\nunion all\n') }}
+{%- endmacro -%}
+
+
+{%- macro _no_values_list(plan, value=none) -%}
+    {%- set terms = [] -%}
+    {%- for column in plan['columns'] -%}
+        {%- set given = value[column['name']] if value and column['name'] in value else 'null' -%}
+        {%- do terms.append('cast(' ~ given ~ ' as ' ~ column['type'] ~ ') as ' ~ tidemark.quote_identifier(column['name'])) -%}
+    {%- endfor -%}
+    {{ return(terms | join(',\n    ')) }}
+{%- endmacro -%}
+
+
+{%- macro _truncates_sql(cfg, plan, staged, load) -%}
+select
+    {{ tidemark._no_values_list(plan) }},
+    'close' as _tidemark_effect,
+    cast(null as array<string>) as _unsupplied,
+    struct({{ tidemark.sequence_expr(cfg) }} as sequence, 0 as tie, _event_id as event) as _tidemark_order,
+    struct({{ tidemark.sequence_expr(cfg) }} as sequence, 0 as tie, _event_id as event) as _tidemark_bound,
+    {{ tidemark._meta_list(cfg, "'TRUNCATE'") }},
+    true as _tidemark_is_new
+from {{ staged }}
+where _reject_reason is null and not _is_duplicate and _tidemark_effect = 'truncate'
+{%- endmacro -%}
+
+
+{#- The end of each snapshot that the batch ends: what it did not read is gone. -#}
+{%- macro _snapshot_ends_sql(cfg, plan, relations, staged, load) -%}
+{%- set sequence = tidemark.sequence_expr(cfg) -%}
+select
+    {{ tidemark._no_values_list(plan) }},
+    'close' as _tidemark_effect,
+    cast(null as array<string>) as _unsupplied,
+    struct(ends.last_read as sequence, 3 as tie, ends._event_id as event) as _tidemark_order,
+    struct(least(ends.first_read, coalesce(earlier.first_read, ends.first_read)) as sequence, 0 as tie, '' as event) as _tidemark_bound,
+    'SNAPSHOT' as _source_operation,
+    ends._event_id,
+    ends._sequence_num,
+    {%- if cfg['sequence_by'] %}
+    ends.last_read as _sequence_by,
+    {%- endif %}
+    ends._event_time,
+    cast(null as string) as _transaction_id,
+    ends._offset,
+    cast(null as string) as _moved_from,
+    true as _tidemark_is_new
+from (
+    select
+        _offset,
+        md5(concat_ws('|', 'snapshot', _offset, max(_event_id))) as _event_id,
+        min({{ sequence }}) as first_read,
+        max({{ sequence }}) as last_read,
+        max(_sequence_num) as _sequence_num,
+        max(_event_time) as _event_time
+    from {{ staged }}
+    where
+        _reject_reason is null and not _is_duplicate and _is_snapshot
+        and _source_operation in ('READ', 'INSERT', 'UPSERT') and not coalesce(_snapshot_mark = 'incremental', false)
+    group by _offset
+    having
+        max(_snapshot_mark in ('last', 'last_in_data_collection'))
+        or max({{ sequence }}) < (select max({{ sequence }}) from {{ staged }} where _reject_reason is null and not _is_snapshot)
+) as ends
+left join (
+    select
+        _offset,
+        min({{ sequence }}) as first_read
+    from {{ relations['log'] }}
+    where _source_operation in ('READ', 'INSERT', 'UPSERT') and {{ tidemark.in_force_expr() }}
+    group by _offset
+) as earlier on ends._offset = earlier._offset
+{%- endmacro -%}
+
+
+{#- A DDL event: `statement` has its identity and, for an added column with a default, `column` and `value`. -#}
+{%- macro _statement_sql(cfg, plan, statement, load) -%}
+{%- set others = [] -%}
+{%- for column in plan['columns'] if column['name'] != statement.get('column') -%}
+    {%- do others.append(tidemark.string_literal(column['name'])) -%}
+{%- endfor -%}
+{%- set at = 'cast(' ~ (statement['sequence_num'] if statement['sequence_num'] is not none else 'null') ~ ' as bigint)' -%}
+{%- set place = "struct(" ~ ("(select max(_sequence_by) from " ~ load['log'] ~ ")" if cfg['sequence_by'] and load['log'] else at) ~ " as sequence, 0 as tie, " ~ tidemark.string_literal(statement['event_id']) ~ " as event)" -%}
+select
+    {{ tidemark._no_values_list(plan, {statement['column']: statement['value']} if statement.get('column') else none) }},
+    '{{ statement['effect'] }}' as _tidemark_effect,
+    {{ 'array(' ~ others | join(', ') ~ ')' if statement.get('column') and others else 'cast(null as array<string>)' }} as _unsupplied,
+    {{ place if not cfg['sequence_by'] or load['log'] else 'cast(null as ' ~ load['order_type'] ~ ')' }} as _tidemark_order,
+    {{ (place if statement['effect'] == 'close' and (not cfg['sequence_by'] or load['log']) else 'cast(null as ' ~ load['order_type'] ~ ')') }} as _tidemark_bound,
+    {{ tidemark.string_literal(statement['operation']) }} as _source_operation,
+    {{ tidemark.string_literal(statement['event_id']) }} as _event_id,
+    {{ at }} as _sequence_num,
+    {%- if cfg['sequence_by'] %}
+    {{ '(select max(_sequence_by) from ' ~ load['log'] ~ ')' if load['log'] else 'cast(null as ' ~ plan['sequence_type'] ~ ')' }} as _sequence_by,
+    {%- endif %}
+    cast({{ tidemark.string_literal(statement['event_time']) if statement.get('event_time') else 'null' }} as timestamp) as _event_time,
+    cast(null as string) as _transaction_id,
+    cast(null as string) as _offset,
+    cast(null as string) as _moved_from,
+    true as _tidemark_is_new
+{%- endmacro -%}
+
+
+{%- macro _logged_table_events_sql(cfg, plan, relations, load) -%}
+{%- set sequence = tidemark.sequence_expr(cfg) -%}
+select
+    {%- for column in plan['columns'] %}
+    {{ 'cast(null as ' ~ column['type'] ~ ') as ' ~ tidemark.quote_identifier(column['name']) if column['sensitive'] else 'logged.' ~ tidemark.quote_identifier(column['name']) }},
+    {%- endfor %}
+    case logged._source_operation when 'TRUNCATE' then 'close' when 'SNAPSHOT' then 'close' when 'ADD_COLUMN' then 'fill' else 'none' end as _tidemark_effect,
+    logged._unsupplied,
+    {{ tidemark.event_order_expr(cfg, 'logged') }} as _tidemark_order,
+    case
+        when logged._source_operation = 'TRUNCATE' then {{ tidemark.event_order_expr(cfg, 'logged') }}
+        when logged._source_operation = 'SNAPSHOT' then struct(reads.first_read as sequence, 0 as tie, '' as event)
+    end as _tidemark_bound,
+    {{ tidemark.column_list_expr(tidemark.event_meta_columns(cfg), 'logged') }},
+    false as _tidemark_is_new
+from {{ relations['log'] }} as logged
+left join (
+    select
+        _offset,
+        min({{ sequence }}) as first_read
+    from {{ relations['log'] }}
+    where _source_operation = 'READ' and {{ tidemark.in_force_expr() }}
+    group by _offset
+) as reads on logged._offset <=> reads._offset and logged._source_operation = 'SNAPSHOT'
+where {{ tidemark.in_force_expr(alias='logged') }} and logged._operation = 'T'
+{%- endmacro -%}
+
+
+{#- The rows of the log for what concerns the whole table: no key, `_operation` T. -#}
+{%- macro logged_statements_sql(cfg, plan, table_events, load) -%}
+{%- set today = "date'" ~ load['business_date'] ~ "'" -%}
+select
+    {{ tidemark.column_list_expr(plan['columns'] | map(attribute='name')) }},
+    cast(null as string) as _key_hash,
+    cast(null as string) as _row_hash,
+    'T' as _operation,
+    cast(null as array<string>) as _changed_columns,
+    _unsupplied,
+    {{ tidemark.column_list_expr(tidemark.event_meta_columns(cfg)) }},
+    {{ today }} as _business_date,
+    {{ today }} as _eff_start_date,
+    {{ load['batch_id'] }} as _batch_id,
+    cast(null as bigint) as _supersedes
+from {{ table_events }}
+where _tidemark_is_new
+{%- endmacro -%}

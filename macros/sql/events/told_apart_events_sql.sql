@@ -1,0 +1,127 @@
+{#-
+    The events of one table in a stretch of the landing order, each with `_event_id` (the same for a redelivered event)
+    and `_is_duplicate`. `known` are relations to look redelivered events up in: `log`, and `staging` for a table
+    without key; none of both on a first run.
+
+    Rows without key that are equal and share a source position can only be counted: the ordinal of an event among its
+    equals is part of its identity. An ordinal starts again where a delivery does, that is, where the order within the
+    transaction does not rise, or a snapshot begins.
+-#}
+{%- macro told_apart_events_sql(cfg, events, known, stretch) -%}
+{%- set counted = not cfg['keys'] and cfg['format'] == 'debezium' -%}
+{%- set base = 'partition by _group, _identity, _content' -%}
+with ours as (
+    select *
+    from {{ events }}
+    where
+        _kind in ('row', 'truncate', 'unreadable')
+        {%- if stretch['from'] %}
+        and _landing_num > {{ stretch['from'] }}
+        {%- endif %}
+        {%- if stretch['to'] %}
+        and _landing_num < {{ stretch['to'] }}
+        {%- endif %}
+),
+
+{% if counted -%}
+deliveries as (
+    select
+        ours.*,
+        {{ 'known_lines._delivery_hash is not null or' if known.get('staging') }} (ours._delivery_hash is not null and row_number() over (
+            {{ base }}, ours._delivery_hash order by ours._landing_num asc nulls last
+        ) > 1) as _is_repeated,
+        ours._kind = 'row' and (
+            coalesce(ours._snapshot_mark in ('first', 'first_in_data_collection'), false)
+            or coalesce(ours._total_order <= lag(ours._total_order) over (
+                partition by ours._group, ours._transaction_id order by ours._landing_num asc nulls last
+            ), false)
+        ) as _is_start
+    from ours
+    {%- if known.get('staging') %}
+    left join (select distinct _delivery_hash from {{ known['staging'] }}) as known_lines
+        on ours._delivery_hash = known_lines._delivery_hash
+    {%- endif %}
+),
+
+delivered as (
+    select
+        *,
+        sum(if(_is_start and not _is_repeated, 1, 0)) over (
+            partition by _offset, _transaction_id, _is_snapshot
+            order by _landing_num asc nulls last
+            rows between unbounded preceding and current row
+        ) as _delivery
+    from deliveries
+),
+
+counted as (
+    select
+        delivered.*,
+        row_number() over (
+            {{ base }}, _is_repeated, _delivery order by _landing_num asc nulls last
+        ) {%- if known.get('staging') %} + if(
+            delivered._delivery = 0
+            and (delivered._total_order is null or delivered._total_order > coalesce(counted_before._total_order, 0)),
+            coalesce(counted_before._copies, 0),
+            0
+        ) {%- endif %} as _ordinal
+    from delivered
+    {%- if known.get('staging') %}
+    left join (
+        select
+            _identity,
+            _content,
+            count(distinct _event_id) as _copies,
+            max(_total_order) as _total_order
+        from {{ known['staging'] }}
+        group by _identity, _content
+    ) as counted_before
+        on delivered._identity = counted_before._identity and delivered._content = counted_before._content
+    {%- endif %}
+),
+
+identified as (
+    select
+        *,
+        md5(concat_ws('|', _identity, _content, if(_kind = 'row', _ordinal, null))) as _event_id,
+        cast(null as map<string,string>) as _moved_from
+    from counted
+),
+{%- else -%}
+identified as (
+    select
+        *,
+        false as _is_repeated,
+        md5(concat_ws('|', _identity, _content)) as _event_id,
+        {%- if cfg['format'] == 'debezium' %}
+        {#- A change of the key comes as a delete and an insert at one position. #}
+        if(
+            _may_be_move and lag(_operation) over (partition by _group order by _landing_num asc nulls last) = 'DELETE',
+            lag(_before) over (partition by _group order by _landing_num asc nulls last),
+            null
+        ) as _moved_from
+        {%- else %}
+        cast(null as map<string,string>) as _moved_from
+        {%- endif %}
+    from ours
+),
+{%- endif %}
+
+copies as (
+    select
+        *,
+        row_number() over (
+            partition by _group, _event_id order by _is_repeated asc nulls last, _landing_num asc nulls last
+        ) as _copy
+    from identified
+)
+
+select
+    copies.* except (_is_repeated, _copy),
+    copies._kind <> 'unreadable'
+    and (copies._is_repeated or copies._copy > 1 {{- ' or known_events._event_id is not null' if known.get('log') }}) as _is_duplicate
+from copies
+{%- if known.get('log') %}
+left join (select distinct _event_id from {{ known['log'] }}) as known_events on copies._event_id = known_events._event_id
+{%- endif %}
+{%- endmacro -%}
