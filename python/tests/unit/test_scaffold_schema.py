@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from tests.macros import ROOT, load_macros
 from tidemark.scaffold import cli
 from tidemark.scaffold.schema import SCHEMA_FILE, models_schema
-from tidemark.scaffold.settings import ExtractSettings
+from tidemark.scaffold.settings import ENCODINGS, DdlPolicies, EventSettings, ExtractSettings
 
 DESIGN_SAMPLE = """
 models:
@@ -62,6 +62,42 @@ def sample(**settings: Any) -> dict[str, Any]:
     return content
 
 
+EVENTS_SAMPLE = """
+models:
+  - name: customers
+    config:
+      materialized: cdc
+      unique_key: [id]
+      meta:
+        tidemark:
+          extract: events
+          format: debezium
+          location: landing/shop
+          table: inventory.customers
+          sequence_by: [_event_time]
+          apply_as_deletes: "_operation = 'DELETE'"
+          ignore_null_updates: [note]
+          columns: {exclude: [secret]}
+          track_history: {include: name}
+          ddl: {drop_column: apply, change_type: ignore}
+          encodings: {updated: micros, price: "decimal_bytes:2", stops: "array:iso"}
+          previous_names: {email: [mail, e_mail]}
+"""
+
+
+def events(**settings: Any) -> dict[str, Any]:
+    """The sample of change events with other settings; None takes one away, `_<key>` is a key of dbt's."""
+    content: dict[str, Any] = yaml.safe_load(EVENTS_SAMPLE)
+    config = content["models"][0]["config"]
+    for name, value in settings.items():
+        place = config if name.startswith("_") else config["meta"]["tidemark"]
+        if value is None:
+            del place[name.removeprefix("_")]
+        else:
+            place[name.removeprefix("_")] = value
+    return content
+
+
 def configured(**keys: Any) -> dict[str, Any]:
     """The sample with other keys of dbt's; None takes a key away."""
     content = sample()
@@ -87,12 +123,19 @@ def test_schema__editor_settings_point_at_the_committed_file() -> None:
 
 
 def test_schema__has_the_settings_that_the_macros_know() -> None:
-    known = load_macros("config")["_entity_settings"]()
-    assert sorted(ExtractSettings.model_fields) == sorted(known)
+    macros = load_macros("config")
+    assert sorted(ExtractSettings.model_fields) == sorted(macros["_entity_settings"]())
+    assert sorted(EventSettings.model_fields) == sorted(macros["_event_settings"]())
 
 
-def test_schema__every_setting_has_help() -> None:
-    settings = models_schema()["definitions"]["ExtractSettings"]["properties"]
+def test_schema__has_the_policies_and_encodings_that_the_macros_know() -> None:
+    assert DdlPolicies().model_dump() == load_macros("config")["_ddl_policies"]({}, [])
+    assert {*ENCODINGS, "decimal_bytes", "array"} == set(load_macros("sql")["encodings"]())
+
+
+@pytest.mark.parametrize("name", ["ExtractSettings", "EventSettings", "DdlPolicies"])
+def test_schema__every_setting_has_help(name: str) -> None:
+    settings = models_schema()["definitions"][name]["properties"]
     assert [name for name, setting in settings.items() if not setting.get("description")] == []
 
 
@@ -108,6 +151,11 @@ def test_schema__design_sample_is_valid() -> None:
         sample(options={"sep": ";", "header": False, "maxColumns": 30000}),
         sample(stored_hashes=True, sensitive=None),
         sample(stored_hashes=True, sensitive=[]),
+        events(),
+        events(_unique_key=None, sequence_by=None),
+        events(_unique_key=None, sequence_by="_sequence_num"),
+        events(format="rows", apply_as_deletes="operation = 'DELETE'", location="shop.changes"),
+        events(columns=["id", "name"], track_history=False, ignore_null_updates=True),
         configured(unique_key="icao", tags=["daily"], grants={"select": ["reader"]}, alias="x"),
         configured(file_format="parquet"),
         configured(materialized="scd2", meta={"owner": "me", "tidemark": {"entity": "airports"}}),
@@ -127,7 +175,22 @@ def test_schema__valid(content: dict[str, Any]) -> None:
     [
         (sample(extarct="full"), "'extarct' was unexpected"),
         (sample(extract=None), "'extract' is a required property"),
-        (sample(extract="ful"), "'ful' is not one of ['full', 'delta']"),
+        (sample(extract="ful"), "'ful' is not one of ['full', 'delta', 'events']"),
+        (events(max_delete_fraction=1), "'max_delete_fraction' was unexpected"),
+        (sample(sequence_by="loaded_at"), "'sequence_by' was unexpected"),
+        (events(format="csv"), "'csv' is not one of ['debezium', 'canonical', 'rows']"),
+        (events(format="rows", sequence_by=None), "'sequence_by' is a required property"),
+        (events(_unique_key=None, format="rows"), "'unique_key' is a required property"),
+        (events(_unique_key=None), "'unique_key' is a required property"),
+        (events(_file_format="parquet"), "'delta' was expected"),
+        (events(ddl={"add_colum": "apply"}), "'add_colum' was unexpected"),
+        (events(ddl={"add_column": "yes"}), "'yes' is not one of ['apply', 'ignore', 'fail']"),
+        (events(encodings={"updated": "milis"}), "'milis' does not match"),
+        (events(encodings={"price": "decimal_bytes"}), "'decimal_bytes' does not match"),
+        (
+            events(columns={"include": ["id"], "exclude": ["note"]}),
+            "is not valid under any of the given schemas",
+        ),
         (sample(format="xlsx"), "'xlsx' is not one of"),
         (sample(hash="sha1"), "'sha1' is not one of"),
         (sample(on_reject="ignore"), "'ignore' is not one of"),

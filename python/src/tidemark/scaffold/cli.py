@@ -23,14 +23,15 @@ from tidemark.scaffold.properties import (
     scalar,
 )
 from tidemark.scaffold.samples import Format, Sample, read_sample
-from tidemark.scaffold.schema import schema_text
+from tidemark.scaffold.schema import event_schema_text, schema_text
 
 DEFAULT_ROWS = 100_000
 _PERSONAL = re.compile(r"(?i)e?mail|phone|mobile|ssn|passport|iban|birth|salary")
 
 
 @click.command()
-def schema() -> None:
+@click.option("--events", is_flag=True, help="Print that of canonical change events instead.")
+def schema(events: bool) -> None:
     """Print the JSON Schema of the settings, for help and checks in an editor.
 
     In VS Code with the YAML extension, write it to a file of your project and name that file in
@@ -40,7 +41,7 @@ def schema() -> None:
         tidemark schema > tidemark-models.schema.json
         {"yaml.schemas": {"tidemark-models.schema.json": "models/**/*.yml"}}
     """
-    click.echo(schema_text(), nl=False)
+    click.echo(event_schema_text() if events else schema_text(), nl=False)
 
 
 @click.command()

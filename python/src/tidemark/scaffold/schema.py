@@ -7,18 +7,28 @@ which is not embedded: it knows no materialization but dbt's, so it refuses `mat
 from __future__ import annotations
 
 import json
+from importlib import resources
 from typing import Any
 
 from pydantic.json_schema import models_json_schema
 
-from tidemark.scaffold.settings import CdcConfig, ExtractSettings, Scd2Config, Scd2Settings
+from tidemark.scaffold.settings import (
+    CdcConfig,
+    EventSettings,
+    ExtractSettings,
+    Scd2Config,
+    Scd2Settings,
+)
 
 SCHEMA_FILE = "tidemark-models.schema.json"
 """The committed schema, beside this module."""
 
+EVENT_SCHEMA_FILE = "canonical-event.schema.json"
+"""The contract of canonical events, written by hand, beside this module."""
+
 _MATERIALIZED_HELP = (
-    "cdc: current table, log and history from extracts. scd2: validity intervals kept as a table. "
-    "Or one of dbt's: view, table, incremental, ephemeral."
+    "cdc: current table, log and history from extracts or change events. scd2: validity intervals "
+    "kept as a table. Or one of dbt's: view, table, incremental, ephemeral."
 )
 
 
@@ -30,10 +40,14 @@ def models_schema() -> dict[str, Any]:
         ['models']
     """
     _, generated = models_json_schema(
-        [(model, "validation") for model in (CdcConfig, Scd2Config, ExtractSettings, Scd2Settings)],
+        [
+            (model, "validation")
+            for model in (CdcConfig, Scd2Config, ExtractSettings, EventSettings, Scd2Settings)
+        ],
         ref_template="#/definitions/{model}",
     )
     definitions = {name: _tidy(schema) for name, schema in generated["$defs"].items()}
+    definitions["CdcMeta"]["properties"]["tidemark"] = _settings_by_extract()
     definitions["ModelConfig"] = _model_config()
     definitions["Model"] = {
         "type": "object",
@@ -66,6 +80,29 @@ def schema_text() -> str:
     return json.dumps(models_schema(), indent=2, ensure_ascii=False) + "\n"
 
 
+def event_schema_text() -> str:
+    """Return the JSON Schema (draft 2020-12) of one canonical event, as the committed file has it.
+
+    Example:
+        >>> "_operation" in json.loads(event_schema_text())["properties"]
+        True
+    """
+    file = resources.files(__package__).joinpath(EVENT_SCHEMA_FILE)
+    return file.read_text(encoding="utf-8")
+
+
+def _settings_by_extract() -> dict[str, Any]:
+    """The settings of a cdc model; told apart by `if`, so that an error is about the right ones."""
+    return {
+        "type": "object",
+        "description": "Settings of change data capture.",
+        "properties": {"extract": {"enum": ["full", "delta", "events"]}},
+        "if": {"properties": {"extract": {"const": "events"}}, "required": ["extract"]},
+        "then": {"$ref": "#/definitions/EventSettings"},
+        "else": {"$ref": "#/definitions/ExtractSettings"},
+    }
+
+
 def _model_config() -> dict[str, Any]:
     """A model's config by its materialization; one set elsewhere allows the settings of any."""
 
@@ -84,6 +121,7 @@ def _model_config() -> dict[str, Any]:
                     "tidemark": {
                         "anyOf": [
                             {"$ref": "#/definitions/ExtractSettings"},
+                            {"$ref": "#/definitions/EventSettings"},
                             {"$ref": "#/definitions/Scd2Settings"},
                         ]
                     }

@@ -36,6 +36,39 @@ _PARQUET_HAS_NO_LAYOUT: dict[str, Any] = {
 }
 
 
+def _where_settings(rule: dict[str, Any]) -> dict[str, Any]:
+    """A schema of a model's config that holds where its settings fit `rule`."""
+    tidemark = {"required": ["tidemark"], "properties": {"tidemark": rule}}
+    return {"required": ["meta"], "properties": {"meta": tidemark}}
+
+
+_IS_EVENTS: dict[str, Any] = {
+    "required": ["extract"],
+    "properties": {"extract": {"const": "events"}},
+}
+_IS_ROWS: dict[str, Any] = {"required": ["format"], "properties": {"format": {"const": "rows"}}}
+_HAS_SEQUENCE_OF_ITS_OWN: dict[str, Any] = {
+    "required": ["sequence_by"],
+    "properties": {
+        "sequence_by": {"not": {"enum": ["_sequence_num", ["_sequence_num"], [], None]}}
+    },
+}
+_NEEDS_A_KEY: dict[str, Any] = {
+    "required": ["unique_key"],
+    "properties": {"unique_key": {"not": {"type": "null"}}},
+}
+_ROWS_NEED_A_SEQUENCE: dict[str, Any] = {"if": _IS_ROWS, "then": _HAS_SEQUENCE_OF_ITS_OWN}
+_KEY_AND_FORMAT_BY_EXTRACT: dict[str, Any] = {
+    "if": _where_settings(_IS_EVENTS),
+    "then": {
+        "if": _where_settings({"anyOf": [_IS_ROWS, _HAS_SEQUENCE_OF_ITS_OWN]}),
+        "then": _NEEDS_A_KEY,
+        "properties": {"file_format": {"const": "delta"}},
+    },
+    "else": _NEEDS_A_KEY,
+}
+
+
 class LogSettings(BaseModel):
     """Settings of every entity that has a log, wherever its changes come from."""
 
@@ -154,6 +187,184 @@ class ExtractSettings(LogSettings):
     )
 
 
+Policy = Literal["apply", "ignore", "fail"]
+
+
+class DdlPolicies(BaseModel):
+    """What a DDL event of the source does to the target, by kind."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    add_column: Policy = Field(
+        default="apply",
+        description=(
+            "apply: the column is added, and its default fills the rows that are there, as "
+            "updates. fail: also for a column that comes without a DDL event, unless declared."
+        ),
+    )
+    drop_column: Policy = Field(
+        default="ignore",
+        description=(
+            "apply: the column leaves the current table; the log keeps it. ignore: it stays."
+        ),
+    )
+    rename_column: Policy = Field(
+        default="apply",
+        description="apply: the column is renamed wherever it is stored; its values stay.",
+    )
+    widen_column: Policy = Field(
+        default="apply", description="apply: the type becomes the wider one, such as int to bigint."
+    )
+    change_type: Policy = Field(
+        default="fail",
+        description=(
+            "A type that is not a wider one. ignore, apply: values go on as the type that is "
+            "stored, and one that it cannot hold is a reject. A declared data_type comes first."
+        ),
+    )
+    rename_table: Policy = Field(
+        default="apply", description="apply: the entity follows the table to its new name."
+    )
+    create_table: Policy = Field(
+        default="apply",
+        description="The columns are noted; those that are new are a matter of add_column.",
+    )
+    drop_table: Policy = Field(
+        default="ignore", description="apply: all rows are deleted. The target's tables stay."
+    )
+    truncate_table: Policy = Field(default="apply", description="apply: all rows are deleted.")
+    create_database: Policy = Field(
+        default="ignore", description="Changes nothing; fail stops the run."
+    )
+    drop_database: Policy = Field(
+        default="ignore", description="apply: all rows are deleted. The target's tables stay."
+    )
+
+
+class ColumnsIncluded(BaseModel):
+    """A choice of columns by those that it has."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    include: Names = Field(description="These columns and no others.")
+
+
+class ColumnsExcluded(BaseModel):
+    """A choice of columns by those that it leaves out."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    exclude: Names = Field(description="All columns but these.")
+
+
+Chosen = bool | Names | ColumnsIncluded | ColumnsExcluded
+
+ENCODINGS = (
+    "auto", "text", "number", "boolean", "json", "days", "seconds", "millis", "micros", "nanos",
+    "time_millis", "time_micros", "time_nanos", "iso", "base64", "hex", "decimal_struct",
+)  # fmt: skip
+"""Encodings without parameter; decimal_bytes has a scale, array the encoding of its items."""
+
+Encoding = Annotated[
+    str,
+    StringConstraints(pattern=rf"^(array:)*({'|'.join(ENCODINGS)}|decimal_bytes:-?[0-9]{{1,4}})$"),
+    Field(examples=["millis", "micros", "iso", "hex", "decimal_bytes:2", "array:iso"]),
+]
+
+
+class EventSettings(LogSettings):
+    """Settings of a `materialized: cdc` model that is fed with change events."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"allOf": [_ROWS_NEED_A_SEQUENCE]})
+
+    extract: Literal["events"] = Field(description="The source sends change events.")
+    location: Name | None = Field(
+        default=None,
+        description=(
+            "Folder or glob of event files (with a / or a *), or the name of a table, that "
+            "tidemark.extract() reads. Left out: the model's SQL says where events come from."
+        ),
+    )
+    format: Literal["debezium", "canonical", "rows"] = Field(
+        default="debezium",
+        description=(
+            "debezium: JSON envelopes of Debezium. canonical: events in Tidemark's own columns "
+            "(`tidemark schema --events`). rows: rows that are upserts in the order of "
+            "sequence_by, deletes told by apply_as_deletes."
+        ),
+    )
+    table: Name | None = Field(
+        default=None,
+        description=(
+            "The table of the stream that this entity is, with or without database and schema: "
+            "inventory.customers. Left out: the source must have events of one table only."
+        ),
+    )
+    sequence_by: Names = Field(
+        default=[],
+        description=(
+            "Columns or SQL expressions that order the events of a key. Left out: the order of "
+            "arrival, or _sequence_num where canonical events have one."
+        ),
+    )
+    apply_as_deletes: Name = Field(
+        default="_operation = 'DELETE'",
+        description="SQL condition for events that delete. format: rows: none, unless given.",
+    )
+    apply_as_truncates: Name = Field(
+        default="_operation in ('TRUNCATE', 'TRUNCATE_TABLE')",
+        description=(
+            "SQL condition for events that delete all rows, beside TRUNCATE and TRUNCATE_TABLE, "
+            "which always do. format: rows: none, unless given."
+        ),
+    )
+    ignore_null_updates: Chosen = Field(
+        default=False,
+        description=(
+            "true, or a choice of columns: NULL in an update says nothing of the column, which "
+            "keeps its value."
+        ),
+    )
+    columns: Chosen = Field(
+        default=True,
+        description=(
+            "Which columns of the events are stored: true (all), a list, {include: […]} or "
+            "{exclude: […]}. The key must be among them."
+        ),
+    )
+    track_history: Chosen = Field(
+        default=True,
+        description=(
+            "Which columns begin a new version in scd2 when they change: true (all), a list, "
+            "{include: […]} or {exclude: […]}. Of the others a version has the last value."
+        ),
+    )
+    ddl: DdlPolicies = Field(
+        default=DdlPolicies(),
+        description="What DDL events do, by kind: apply, ignore or fail (the run stops).",
+    )
+    encodings: dict[Name, Encoding] = Field(
+        default={},
+        description=(
+            "How the source writes a column's values, where no schema comes with the events: "
+            "{updated: micros}. Without it, a number for a timestamp may be ambiguous."
+        ),
+    )
+    previous_names: dict[Name, Names] = Field(
+        default={},
+        description=(
+            "Former names of a column, for events from before it was renamed: {email: mail}."
+        ),
+    )
+    unavailable_value: Name = Field(
+        default="__debezium_unavailable_value",
+        description=(
+            "What Debezium sends for a value that the database did not log; the connector's "
+            "unavailable.value.placeholder. hex:… gives its bytes."
+        ),
+    )
+
+
 class Scd2Settings(BaseModel):
     """Settings of a `materialized: scd2` model."""
 
@@ -194,19 +405,28 @@ class TidemarkModelConfig(BaseModel):
 class CdcMeta(BaseModel):
     """dbt's `meta` of a cdc model: `tidemark` is ours, all else is free."""
 
-    tidemark: ExtractSettings = Field(description="Settings of change data capture.")
+    tidemark: ExtractSettings | EventSettings = Field(
+        discriminator="extract", description="Settings of change data capture."
+    )
 
 
 class CdcConfig(TidemarkModelConfig):
     """`config` of a `materialized: cdc` model."""
 
     model_config = ConfigDict(
-        extra="allow", json_schema_extra={"allOf": [_ONE_LAYOUT, _PARQUET_HAS_NO_LAYOUT]}
+        extra="allow",
+        json_schema_extra={
+            "allOf": [_ONE_LAYOUT, _PARQUET_HAS_NO_LAYOUT, _KEY_AND_FORMAT_BY_EXTRACT]
+        },
     )
 
     materialized: Literal["cdc"]
-    unique_key: Name | Annotated[list[Name], Field(min_length=1)] = Field(
-        description="The column, or the list of columns, that identifies a row."
+    unique_key: Name | Annotated[list[Name], Field(min_length=1)] | None = Field(
+        default=None,
+        description=(
+            "The column, or the list of columns, that identifies a row. Change events may do "
+            "without: then equal rows are counted."
+        ),
     )
     meta: CdcMeta = Field(description="Tidemark's settings stand under `tidemark`.")
 
