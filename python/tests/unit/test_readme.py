@@ -17,7 +17,13 @@ import yaml
 from tests.macros import ROOT
 from tidemark.cli import cli
 from tidemark.scaffold.schema import models_schema
-from tidemark.scaffold.settings import ExtractSettings
+from tidemark.scaffold.settings import (
+    ENCODINGS,
+    DdlPolicies,
+    EventSettings,
+    ExtractSettings,
+    LogSettings,
+)
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PAGES = {
@@ -83,14 +89,47 @@ def test_yaml_blocks__parse_and_fit_the_schema(text: str) -> None:
 
 
 def test_settings__all_with_their_defaults() -> None:
-    names = first_cells("`meta.tidemark` of a `materialized: cdc` model")
-    assert sorted(names) == sorted(ExtractSettings.model_fields)
-    for line in section("`meta.tidemark` of a `materialized: cdc` model").splitlines():
+    title = "`meta.tidemark` of a `materialized: cdc` model"
+    assert sorted(first_cells(title)) == sorted(ExtractSettings.model_fields)
+    check_defaults(title, ExtractSettings)
+
+
+def test_event_settings__all_with_their_defaults() -> None:
+    title = "`meta.tidemark` with `extract: events`"
+    names = first_cells(title)
+    assert sorted([*names, *LogSettings.model_fields]) == sorted(EventSettings.model_fields)
+    check_defaults(title, EventSettings)
+    # those that are in the other table are named above this one
+    assert all(f"`{name}`" in section(title).partition("|")[0] for name in LogSettings.model_fields)
+    (encodings,) = (
+        line for line in section(title).splitlines() if line.startswith("| `encodings`")
+    )
+    listed = re.findall(r"`([a-z0-9_]+)(?::<\w+>)?`", encodings.partition("One of")[2])
+    assert sorted(listed) == sorted([*ENCODINGS, "decimal_bytes", "array"])
+
+
+def test_ddl__all_kinds_with_their_policy() -> None:
+    policies = {
+        kind: cells[2].strip(" `")
+        for cells in (line.split("|") for line in section("DDL").splitlines())
+        if len(cells) > 1
+        for kind in re.findall(r"`([a-z]+_[a-z]+)`", cells[1])
+    }
+    assert policies == DdlPolicies().model_dump()
+
+
+def check_defaults(title: str, settings: type[LogSettings]) -> None:
+    """The column `default` of a settings table."""
+    for line in section(title).splitlines():
         if line.startswith("| `"):
             name, default = (cell.strip().strip("`") for cell in line.split("|")[1:3])
-            field = ExtractSettings.model_fields[name]
+            field = settings.model_fields[name]
+            if isinstance(field.default, DdlPolicies):
+                assert default == "see DDL"
+                continue
             wanted: Any = "required" if field.is_required() else field.default
-            assert default == ("none" if wanted is None else str(wanted).lower().replace(" ", ""))
+            shown = "none" if wanted is None else str(wanted)
+            assert default.lower().replace(" ", "") == shown.lower().replace(" ", "")
 
 
 def test_vars_and_variables__are_read_by_the_code() -> None:
@@ -163,10 +202,10 @@ def test_macros__are_there() -> None:
 
 
 def test_macros__verbs_of_the_diagram_are_there() -> None:
-    (diagram,) = blocks("mermaid")
+    diagrams = "".join(blocks("mermaid"))
     called = (ROOT / "macros" / "materializations").rglob("*.sql")
     code = "".join(path.read_text(encoding="utf-8") for path in called)
-    names = re.findall(r"\b(\w+)\(\)", diagram)
+    names = re.findall(r"\b(\w+)\(\)", diagrams)
     assert names and all(f"tidemark.{name}(" in code for name in names)
 
 
@@ -248,3 +287,22 @@ def test_worked_table__is_the_data() -> None:
         key, date = row["icao"], row["_business_date"]
         values = (before if row["_operation"] == "D" else extract_of(date))[key]
         assert (row["lat"], row["lon"]) == (values["lat"], values["lon"])
+
+
+# --- the worked table of change events
+
+
+def test_worked_table_of_events__replays_to_current() -> None:
+    changes = section("Change events").partition("| event |")[2].partition("\n\n")[0].splitlines()
+    state: dict[str, dict[str, str]] = {}
+    for line in changes[2:]:
+        number, _, _, operation, key, name = (cell.strip() for cell in line.strip("|").split("|"))
+        if operation in ("I", "U"):
+            assert (key in state) == (operation == "U")
+            state[key] = {
+                "id": key, "name": name, "_operation": operation, "_sequence_num": number,
+            }  # fmt: skip
+        elif operation == "D":
+            assert state.pop(key)["name"] == name
+    rows = table_below("`customers`, one row per key")
+    assert rows == list(state.values()) and len(rows) == 2
