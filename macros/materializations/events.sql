@@ -8,6 +8,10 @@
 -#}
 {%- macro load_events(cfg, run, state, relations, commits, compiled_sql) -%}
     {%- set landing = tidemark.land(cfg, run, state, relations, compiled_sql) -%}
+    {%- if landing['in_files'] and not landing['files'] and not state['first'] and state['has_current'] and not run['empty'] -%}
+        {%- do tidemark.forget_run_views(this) -%}
+        {{ return(tidemark.no_event_figures()) }}
+    {%- endif -%}
     {%- set batch = tidemark.look_into(cfg, run, state, relations, landing) -%}
     {%- set sums = tidemark.no_event_figures() -%}
     {%- set done = namespace(count=0) -%}

@@ -17,7 +17,12 @@
 
     {%- set names = known_columns | map(attribute='name') | list -%}
     {%- set seen = names | map('lower') | list -%}
-    {%- for name in cfg['columns'] | map(attribute='name') | list + cfg['keys'] + found['names'] -%}
+    {#- A column that images bring under its former name stands where that name does. -#}
+    {%- set arrived_names = [] -%}
+    {%- for name in found['names'] -%}
+        {%- do arrived_names.append(tidemark._present_name(name, cfg, aliases)) -%}
+    {%- endfor -%}
+    {%- for name in cfg['columns'] | map(attribute='name') | list + cfg['keys'] + arrived_names -%}
         {%- set lower = name | lower -%}
         {%- set wanted = lower in declared or (lower not in aliases and lower not in found['refused'] | map('lower') | list) -%}
         {%- if lower not in seen and wanted -%}
@@ -141,6 +146,15 @@
         {%- do aliases.update({old | lower: new | lower}) -%}
     {%- endfor -%}
     {{ return(aliases) }}
+{%- endmacro -%}
+
+
+{#- What a column of an image is called today. -#}
+{%- macro _present_name(name, cfg, aliases) -%}
+    {%- for present in cfg['previous_names'] if aliases.get(name | lower) == present | lower -%}
+        {{ return(present) }}
+    {%- endfor -%}
+    {{ return(name) }}
 {%- endmacro -%}
 
 

@@ -104,15 +104,23 @@ pairs as (
 
 settled as (
     select
-        * except (_tidemark_next, _tidemark_last, _tidemark_pair_in, _tidemark_pair_out),
-        coalesce(_tidemark_pair_out, false) and coalesce(last_value(
-            if(
-                _tidemark_effect in ('upsert', 'delete', 'base') and not coalesce(_tidemark_pair_in, false) and not coalesce(_tidemark_pair_out, false),
-                _tidemark_effect <> 'delete',
-                null
-            ), true
-        ) over ({{ prior }}), false) as _tidemark_is_other_row
-    from pairs
+        * except (_tidemark_next, _tidemark_last, _tidemark_pair_in, _tidemark_pair_out, _tidemark_unpaired, _tidemark_bound_then),
+        coalesce(
+            _tidemark_pair_out and _tidemark_unpaired.is_row and not coalesce(_tidemark_bound_then > _tidemark_unpaired.position, false), false
+        ) as _tidemark_is_other_row
+    from (
+        select
+            *,
+            last_value(
+                if(
+                    _tidemark_effect in ('upsert', 'delete', 'base') and not coalesce(_tidemark_pair_in, false) and not coalesce(_tidemark_pair_out, false),
+                    struct(_tidemark_order as position, _tidemark_effect <> 'delete' as is_row),
+                    null
+                ), true
+            ) over ({{ prior }}) as _tidemark_unpaired,
+            last_value(_tidemark_bound, true) over ({{ prior }}) as _tidemark_bound_then
+        from pairs
+    )
 ),
 {%- else -%}
 settled as (

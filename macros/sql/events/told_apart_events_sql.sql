@@ -56,27 +56,27 @@ delivered as (
 
 counted as (
     select
-        delivered.*,
+        delivered.* except (_delivery),
         row_number() over (
             {{ base }}, _is_repeated, _delivery order by _landing_num asc nulls last
         ) {%- if known.get('staging') %} + if(
             delivered._delivery = 0
-            and (delivered._total_order is null or delivered._total_order > coalesce(counted_before._total_order, 0)),
-            coalesce(counted_before._copies, 0),
+            and (delivered._total_order is null or delivered._total_order > coalesce(counted_before._known_order, 0)),
+            coalesce(counted_before._known_copies, 0),
             0
         ) {%- endif %} as _ordinal
     from delivered
     {%- if known.get('staging') %}
     left join (
         select
-            _identity,
-            _content,
-            count(distinct _event_id) as _copies,
-            max(_total_order) as _total_order
+            _identity as _known_identity,
+            _content as _known_content,
+            count(distinct _event_id) as _known_copies,
+            max(_total_order) as _known_order
         from {{ known['staging'] }}
         group by _identity, _content
     ) as counted_before
-        on delivered._identity = counted_before._identity and delivered._content = counted_before._content
+        on delivered._identity = counted_before._known_identity and delivered._content = counted_before._known_content
     {%- endif %}
 ),
 

@@ -37,3 +37,187 @@ def test_worked_example(project: Any) -> None:
         (7, "INSERT", "I", 1, "blob"),
         (8, "UPDATE", "U", 1, "Bob"),
     ]
+
+
+def test_replay_and_crash(project: Any) -> None:
+    """The worked example in other batches, with a crash at every point of a commit; each ends as one clean run."""
+    entity = EventEntity(project, "accounts", {"id": "int", "name": "string"})
+    day = {"business_date": "2026-03-04"}
+
+    # day 1: three files at once; the second event of the chain is delivered twice
+    entity.land(EXAMPLE[:3])
+    entity.land(EXAMPLE[3:4], "000002.jsonl")
+    entity.run(**day)
+    assert entity.rows("id, name", where="true") == [(2, "alice")]
+
+    # day 2: a run dies after its log was written, and one before it
+    rest = EXAMPLE[4:]
+    entity.load(rest[:2], **day)
+    relation = f"{project.schema}.accounts"
+    _reopen(project, relation)
+    project.sql("delete from accounts")
+    entity.run(**day)
+    assert entity.rows("id, name") == [(0, "Alice")]
+
+    _begin(project, relation, entity.land(rest[2:]))
+    entity.run(**day)
+    assert entity.rows("id, name") == [(0, "Alice"), (1, "Bob")]
+    assert entity.rows("count(*)", "__staging", "_batch_id = 991231235959999") == [(0,)]
+    assert "rolled_back" in [state for _, state in entity.commits()]
+    assert entity.rows("_source_operation, _operation, id, name", "__log", "_operation <> 'T'") == sorted(
+        [
+            ("INSERT", "I", 0, "alice"),
+            ("MOVE_OUT", "D", 0, "alice"),
+            ("MOVE_IN", "I", 1, "alice"),
+            ("MOVE_OUT", "D", 1, "alice"),
+            ("MOVE_IN", "I", 2, "alice"),
+            ("DELETE", "D", 2, "alice"),
+            ("INSERT", "I", 0, "Alice"),
+            ("INSERT", "I", 1, "blob"),
+            ("UPDATE", "U", 1, "Bob"),
+        ],
+        key=lambda row: tuple((v is not None, str(v)) for v in row),
+    )
+
+
+def _reopen(project: Any, relation: str) -> None:
+    """Make the last commit look as if its run had died after writing the log."""
+    columns = project.session.table(f"`{project.schema}`.tidemark_commits__log").columns
+    values = {"state": "'inflight'", "completed_at": "null", "state_at": "current_timestamp()"}
+    chosen = ", ".join(f"{values.get(name, name)} as {name}" for name in columns)
+    project.sql(
+        f"insert into tidemark_commits__log select {chosen} from tidemark_commits__log "
+        f"where relation = '{relation}' and state = 'completed' order by commit_id desc limit 1"
+    )
+
+
+def _begin(project: Any, relation: str, file: Any) -> None:
+    """Make it look as if a run had died after writing staging and the register of files, before the log."""
+    columns = project.session.table(f"`{project.schema}`.tidemark_commits__log").columns
+    values = {
+        "state": "'inflight'",
+        "completed_at": "null",
+        "state_at": "current_timestamp()",
+        "commit_id": "991231235959999",
+    }
+    chosen = ", ".join(f"{values.get(name, name)} as {name}" for name in columns)
+    project.sql(
+        f"insert into tidemark_commits__log select {chosen} from tidemark_commits__log "
+        f"where relation = '{relation}' and state = 'completed' order by commit_id desc limit 1"
+    )
+    names = project.session.table(f"`{project.schema}`.accounts__staging").columns
+    stamp = {"_commit_id": "991231235959999", "_batch_id": "991231235959999"}
+    chosen = ", ".join(f"{stamp.get(name, name)} as {name}" for name in names)
+    project.sql(f"insert into accounts__staging select {chosen} from accounts__staging limit 1")
+    project.sql(
+        f"insert into accounts__landed values ('file://{file}', 77, {file.stat().st_size}, "
+        f"timestamp'2026-01-01 00:00:00', true, 991231235959999)"
+    )
+
+
+AUTO_CDC = """
+select * from values
+    (124, 'Raul', 'Oaxaca', 'INSERT', 1), (123, 'Isabel', 'Monterrey', 'INSERT', 1), (125, 'Mercedes', 'Tijuana', 'INSERT', 2),
+    (126, 'Lily', 'Cancun', 'INSERT', 2), (123, null, null, 'DELETE', 6), (125, 'Mercedes', 'Guadalajara', 'UPDATE', 6),
+    (125, 'Mercedes', 'Mexicali', 'UPDATE', 5), (123, 'Isabel', 'Chihuahua', 'UPDATE', 5)
+    {more}
+    as changes (user_id, name, city, operation, sequence)
+"""
+
+
+@pytest.fixture(scope="module")
+def rows_entities(module_project: Any) -> dict[str, EventEntity]:
+    """Rows in the form that AUTO CDC takes, with its settings; a second run brings late rows."""
+    columns = {"user_id": "int", "name": "string", "city": "string"}
+    common: dict[str, Any] = {
+        "format": "rows",
+        "table": None,
+        "sequence_by": "sequence",
+        "apply_as_deletes": "operation = 'DELETE'",
+        "columns_setting": {"exclude": ["operation", "sequence"]},
+    }
+    made = {}
+    for name, more in {
+        "users": {},
+        "users_kept": {"soft_delete": True},
+        "users_truncated": {"apply_as_truncates": "operation = 'TRUNCATE'"},
+        "users_partial": {"ignore_null_updates": ["city"]},
+        "users_tracked": {"track_history": {"exclude": ["city"]}},
+    }.items():
+        settings = {**common, **more}
+        settings["columns"] = settings.pop("columns_setting")
+        body = AUTO_CDC.replace("{more}", "{{ var('more', '') }}")
+        made[name] = EventEntity(module_project, name, {}, "user_id", body=body)
+        made[name].columns = columns
+        made[name].settings = settings
+        made[name].write(columns)
+    names = [*made]
+    module_project.write(
+        "models/users_tracked_scd2.sql", "{{ tidemark.scd2(ref('users_tracked')) }}"
+    )
+    module_project.write("models/users_scd2.sql", "{{ tidemark.scd2(ref('users')) }}")
+    module_project.dbt("run", "--select", *names)
+    late = (
+        ", (126, 'Lily', 'Late', 'UPDATE', 1), (127, null, null, 'DELETE', 9), (127, 'Zoe', 'Leon', 'INSERT', 8),"
+        " (null, null, null, 'TRUNCATE', 3), (124, 'Raul', null, 'UPDATE', 7)"
+    )
+    module_project.dbt(
+        "run",
+        "--select",
+        "users_truncated",
+        vars={"more": late},
+    )
+    late = late.replace("(null, null, null, 'TRUNCATE', 3), ", "")
+    others = [name for name in names if name != "users_truncated"]
+    module_project.dbt(
+        "run", "--select", *others, "users_scd2", "users_tracked_scd2", vars={"more": late}
+    )
+    return made
+
+
+def test_rows__auto_cdc(rows_entities: dict[str, EventEntity]) -> None:
+    users = rows_entities["users"]
+    assert users.rows("*") and "operation" not in users.project.sql("select * from users")[0].asDict()
+    assert users.rows("user_id, name, city") == [
+        (124, "Raul", None),
+        (125, "Mercedes", "Guadalajara"),
+        (126, "Lily", "Cancun"),
+    ]
+    # as the documentation of AUTO CDC has it, with the late rows in their place
+    assert users.rows("user_id, city, _valid_from, _valid_to", "_scd2") == [
+        (123, "Chihuahua", 5, 6),
+        (123, "Monterrey", 1, 5),
+        (124, None, 7, None),
+        (124, "Oaxaca", 1, 7),
+        (125, "Guadalajara", 6, None),
+        (125, "Mexicali", 5, 6),
+        (125, "Tijuana", 2, 5),
+        (126, "Cancun", 2, None),
+        (126, "Late", 1, 2),
+        (127, "Leon", 8, 9),
+    ]
+
+
+def test_rows__settings(rows_entities: dict[str, EventEntity]) -> None:
+    kept = rows_entities["users_kept"]
+    assert kept.rows("user_id, city, _operation", where="_operation = 'D'") == [
+        (123, "Chihuahua", "D"),
+        (127, "Leon", "D"),
+    ]
+    assert rows_entities["users_truncated"].rows("user_id, city") == [
+        (124, None),
+        (125, "Guadalajara"),
+    ]
+    assert rows_entities["users_partial"].rows("user_id, city", where="user_id = 124") == [
+        (124, "Oaxaca")
+    ]
+    tracked = rows_entities["users_tracked"]
+    assert tracked.rows("user_id, city") == rows_entities["users"].rows("user_id, city")
+    # a city alone opens no version, and the open one shows the last
+    assert tracked.rows("user_id, city, _valid_from, _valid_to", "_scd2") == [
+        (123, "Chihuahua", 1, 6),
+        (124, None, 1, None),
+        (125, "Guadalajara", 2, None),
+        (126, "Cancun", 1, None),
+        (127, "Leon", 8, 9),
+    ]

@@ -1,0 +1,1 @@
+{{ tidemark.scd2(ref('customers'), by='event_time') }}

@@ -1,0 +1,169 @@
+"""What Debezium sends besides changes of rows, snapshots over an existing target, and the source blocks of other databases."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from .event_entities import EventEntity
+from .test_debezium import land
+
+_positions = itertools.count(1000, 10)
+
+
+def event(op: str, table: str, before: Any = None, after: Any = None, **source: Any) -> str:
+    """An envelope of PostgreSQL, or with `connector` of another database."""
+    position = next(_positions)
+    block = {
+        "connector": "postgresql",
+        "name": "pg",
+        "ts_ms": 1772600000000 + position,
+        "snapshot": "false",
+        "db": "shop",
+        "schema": "public",
+        "table": table,
+        "txId": position,
+        "lsn": position,
+        **source,
+    }
+    envelope = {"before": before, "after": after, "source": block, "op": op, "ts_ms": position}
+    return json.dumps({"topic": f"pg.public.{table}", "key": None, "value": envelope})
+
+
+def snapshot(table: str, rows: list[dict[str, Any]], position: int) -> list[str]:
+    """A snapshot's rows, all at one position."""
+    marks = ["first_in_data_collection", *["true"] * len(rows)][: len(rows)]
+    marks[-1] = "last_in_data_collection"
+    return [
+        event("r", table, after=row, snapshot=mark, txId=position, lsn=position, ts_us=position * 1000 + number)
+        for number, (row, mark) in enumerate(zip(rows, marks, strict=True))
+    ]  # fmt: skip
+
+
+NOISE = [
+    json.dumps({"topic": "__debezium-heartbeat.pg", "key": {"serverName": "pg"}, "value": {"ts_ms": 1}}),
+    json.dumps({"topic": "pg.transaction", "key": {"id": "7"}, "value": {"status": "BEGIN", "id": "7"}}),
+    json.dumps({"topic": "pg.public.items", "key": {"id": 1}, "value": None}),
+    json.dumps({"topic": "pg.message", "key": {"prefix": "x"}, "value": {"op": "m", "ts_ms": 1, "message": {"content": "aGk="}}}),
+    json.dumps({"source": {"connector": "mysql", "db": "shop"}, "databaseName": "shop", "ddl": "DROP TABLE IF EXISTS `shop`.`items`",
+                "tableChanges": [{"type": "DROP", "id": '"shop"."items"', "table": None}]}),
+    "null",
+    "",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def entities(module_project: Any) -> Iterator[dict[str, EventEntity]]:
+    project = module_project
+
+    def entity(name: str, columns: dict[str, str], key: Any, **settings: Any) -> EventEntity:
+        return EventEntity(
+            project,
+            name,
+            columns,
+            key,
+            format="debezium",
+            location=f"{project.root}/landing/pg",
+            on_reject="quarantine",
+            **settings,
+        )
+
+    items = {"id": "int", "name": "string"}
+    made = {
+        "items": entity("items", items, "id", table="public.items"),
+        "copies": entity("copies", {"v": "string"}, None, table="public.copies"),
+        "mssql": entity(
+            "mssql", {"id": "int", "price": "decimal(10,2)", "at": "timestamp_ntz"}, "id",
+            table="shop.dbo.prices", encodings={"price": "decimal_bytes:2", "at": "nanos"},
+        ),
+        "oracle": entity("oracle", {"ID": "int", "NAME": "string"}, "ID", table="FREE.SHOP.ITEMS"),
+    }  # fmt: skip
+    mssql = {"connector": "sqlserver", "schema": "dbo", "txId": None, "lsn": None}
+    oracle = {"connector": "oracle", "db": "FREE", "schema": "SHOP", "lsn": None}
+    land(
+        project,
+        "pg",
+        "000001.jsonl",
+        [
+            *snapshot("items", [{"id": 1, "name": "a"}, {"id": 2, "name": "b"}, {"id": 3, "name": "c"}], 500),
+            *snapshot("copies", [{"v": "x"}, {"v": "x"}, {"v": "y"}], 500),
+            *NOISE,
+            event("c", "items", after={"id": 4, "name": "d"}),
+            # a key that changes, told by the before image; a delete that has only its key
+            event("u", "items", {"id": 4, "name": "d"}, {"id": 5, "name": "d"}),
+            json.dumps({**json.loads(event("d", "items")), "key": {"schema": {}, "payload": {"id": 1}}}),
+            event("x", "items", after={"id": 9}),
+            event("u", "items"),
+            "{broken",
+            '["not an event"]',
+            event("c", "prices", after={"id": 1, "price": "AIAA", "at": 1709210096123456789},
+                  commit_lsn="00000027:00000ac0:0002", change_lsn="00000027:00000ac0:0003", event_serial_no=1, **mssql),
+            event("u", "prices", {"id": 1}, {"id": 1, "price": "/w==", "at": 1709210096123456789},
+                  commit_lsn="00000027:00000ac0:0002", change_lsn="00000027:00000ac0:0003", event_serial_no=2, **mssql),
+            event("c", "ITEMS", after={"ID": 1, "NAME": "o"}, scn="2868546", txId="0a0011", **oracle),
+            event("d", "ITEMS", {"ID": 1, "NAME": "o"}, scn="2868546", txId="0a0011", **oracle),
+            event("c", "ITEMS", after={"ID": 2, "NAME": "p"}, scn="2868547", txId="0a0011", **oracle),
+        ],
+    )  # fmt: skip
+    project.dbt("run", "--select", *made)
+    # the connector was down; its new snapshot shows what is there now
+    land(
+        project,
+        "pg",
+        "000002.jsonl",
+        [
+            *snapshot("items", [{"id": 3, "name": "C"}, {"id": 5, "name": "d"}, {"id": 6, "name": "f"}], 900),
+            *snapshot("copies", [{"v": "x"}, {"v": "y"}, {"v": "y"}], 900),
+        ],
+    )  # fmt: skip
+    project.dbt("run", "--select", "items", "copies")
+    yield made
+
+
+def test_noise_is_counted(entities: dict[str, EventEntity]) -> None:
+    items = entities["items"]
+    # 6 messages that are no change, 3 + 5 events of other tables; empty lines are no messages
+    assert items.commits("rows_read, rows_rejected, rows_ignored")[0] == (21, 4, 14 - 3)
+    assert items.rows("_reject_reason", "__rejects") == [
+        ("no_after_image",),
+        ("not_an_event",),
+        ("unknown_operation: x",),
+        ("unreadable",),
+    ] or items.rows("_reject_reason", "__rejects") == [
+        ("no_after_image",),
+        ("unknown_operation: x",),
+        ("unreadable",),
+        ("unreadable",),
+    ]
+    assert ("{broken",) in items.rows("_raw_payload", "__rejects")
+
+
+def test_snapshot_over_a_target(entities: dict[str, EventEntity]) -> None:
+    items = entities["items"]
+    assert items.rows("id, name") == [(3, "C"), (5, "d"), (6, "f")]
+    # 2 was deleted while nobody looked; what is unchanged has no new version
+    assert items.rows("id, _operation, _source_operation", "__history", "_batch_id > (select min(_batch_id) from items__log)") == [
+        (2, "D", "SNAPSHOT"),
+        (3, "U", "READ"),
+        (6, "I", "READ"),
+    ]  # fmt: skip
+
+
+def test_snapshot_of_copies(entities: dict[str, EventEntity]) -> None:
+    copies = entities["copies"]
+    assert copies.rows("v, count(*)", where="true group by v") == [("x", 1), ("y", 2)]
+    assert copies.rows("v, _operation, _source_operation", "__history", "_batch_id > (select min(_batch_id) from copies__log)") == [
+        ("x", "D", "SNAPSHOT"),
+        ("y", "I", "READ"),
+    ]  # fmt: skip
+
+
+def test_other_databases(entities: dict[str, EventEntity]) -> None:
+    assert entities["mssql"].rows("id, cast(price as string), cast(at as string), _operation") == [
+        (1, "-0.01", "2024-02-29 12:34:56.123456", "U")
+    ]
+    assert entities["oracle"].rows("ID, NAME") == [(2, "p")]
