@@ -37,21 +37,26 @@ $(STAMP): requirements.lock pyproject.toml
 	@touch $@
 
 .PHONY: run
-run: setup  ## Load the example entity for four business dates and show what changed
+run: setup  ## Load the examples: an entity for four business dates with what changed, and change events
 	@$(BIN)/tidemark run --business-date $(EXAMPLE_DATES) --select airports --changes 5
+	@$(BIN)/tidemark run --select event_replication
 	@printf '%s\n' "" "The tables are in $${TIDEMARK_HOME:-.tidemark}/warehouse. One airport's history, for example:" \
 		"  . $(BIN)/activate && dbt --quiet show --inline \"select icao, iata, city, _operation, _business_date from {{ tidemark.history(ref('airports')) }} where icao = 'WIPO' order by _business_date\""
 
 .PHONY: test
-test: setup style  ## Style, the examples with their dbt tests, and every ring of tests
+test: setup style  ## Style, the examples with their dbt tests, and every ring of tests but the slow one
 	@# first the examples: one process fetches the jars before two want them
 	@rm -rf .tidemark/test
 	@TIDEMARK_HOME=$(CURDIR)/.tidemark/test $(BIN)/tidemark run --build --target ci --business-date $(EXAMPLE_DATES)
-	@$(BIN)/python -m pytest -n 2 --dist loadfile
+	@$(BIN)/python -m pytest -n 2 --dist loadfile -m 'not slow'
 
 .PHONY: test-fast
 test-fast: setup  ## The rings that need no Spark
 	@$(BIN)/python -m pytest $(wildcard python/tests/unit python/tests/render)
+
+.PHONY: test-slow
+test-slow: setup  ## The slow ring: more random streams, kills at random moments
+	@$(BIN)/python -m pytest -m slow
 
 .PHONY: functional
 functional: setup  ## The ring with dbt and a local Spark

@@ -25,7 +25,7 @@
         'max_delete_fraction': 1,
     }) -%}
     {#- `_sequence_num` alone is what the order is without this setting. -#}
-    {%- if cfg['sequence_by'] == ['_sequence_num'] -%}
+    {%- if cfg['sequence_by'] == ['_sequence_num'] and cfg['format'] != 'rows' -%}
         {%- do cfg.update({'sequence_by': []}) -%}
     {%- endif -%}
     {%- do tidemark._check_event_config(cfg, settings, errors) -%}
@@ -123,7 +123,14 @@
         {%- do errors.append(name ~ ' must be a mapping of column names, found: ' ~ cfg[name]) -%}
         {%- do cfg.update({name: {}}) -%}
     {%- endfor -%}
-    {%- for name, encoding in cfg['encodings'].items() if encoding.split(':')[0] not in tidemark.encodings() -%}
-        {%- do errors.append('encodings.' ~ name ~ ' is no encoding' ~ tidemark._did_you_mean(encoding, tidemark.encodings())) -%}
+    {%- for name, encoding in cfg['encodings'].items() -%}
+        {%- if encoding is not string or encoding.split(':')[0] not in tidemark.encodings() -%}
+            {%- do errors.append('encodings.' ~ name ~ ' is no encoding' ~ tidemark._did_you_mean(encoding, tidemark.encodings())) -%}
+        {%- elif encoding == 'decimal_bytes' -%}
+            {%- do errors.append('encodings.' ~ name ~ ': decimal_bytes needs the scale, as in decimal_bytes:2') -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- for kind in ['drop_table', 'drop_database'] if cfg['sequence_by'] and cfg['ddl'][kind] == 'apply' -%}
+        {%- do errors.append('ddl.' ~ kind ~ ': apply needs the order of arrival, and there is a sequence_by') -%}
     {%- endfor -%}
 {%- endmacro -%}

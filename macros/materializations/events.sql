@@ -61,7 +61,7 @@
     {%- endif -%}
 
     {%- set names = tidemark.describe_query(compiled_sql) | map(attribute='name') | map('lower') | list -%}
-    {%- set number = 'cast(' ~ ('_sequence_num' if '_sequence_num' in names and cfg['format'] == 'debezium' else 'null') ~ ' as bigint) as _landing_num' -%}
+    {%- set number = 'cast(' ~ ('_sequence_num' if '_sequence_num' in names else 'null') ~ ' as bigint) as _landing_num' -%}
     {%- do run_query('create or replace temporary view ' ~ arrived ~ ' as\nselect *'
         ~ ('' if '_landing_num' in names else ', ' ~ number) ~ ' from (\n' ~ compiled_sql ~ '\n)') -%}
     {%- if not in_files and not run['empty'] -%}
@@ -201,6 +201,10 @@
     {%- if stretch['statement'] -%}
         {%- set recorded = tidemark.apply_statement(cfg, state, relations, recorded, batch, stretch['statement']) -%}
     {%- endif -%}
+    {%- for statement in batch['statements'] if not statement['cuts'] and (not stretch['from'] or statement['landing_num'] > stretch['from'])
+        and (not stretch['to'] or statement['landing_num'] < stretch['to']) -%}
+        {%- do batch.update({'source_columns': statement['columns']}) -%}
+    {%- endfor -%}
     {%- set arrived = none -%}
     {%- if landing['columns'] is not none -%}
         {%- set arrived = {} -%}

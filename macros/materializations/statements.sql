@@ -52,8 +52,14 @@
             {%- endif -%}
             {%- if change_policy != 'ignore' -%}
                 {%- do statement.update({'cuts': true}) -%}
+            {%- elif change['kind'] == 'add_column' -%}
+                {%- do batch['refused'].append(change['name']) -%}
             {%- endif -%}
         {%- endfor -%}
+        {%- if kind == 'create_table' and policy == 'fail' and before -%}
+            {%- do statement.update({'cuts': true}) -%}
+            {%- do statement['changes'].append({'kind': kind, 'policy': 'fail', 'name': ''}) -%}
+        {%- endif -%}
     {%- elif policy == 'fail' -%}
         {%- do statement.update({'cuts': true}) -%}
         {%- do statement['changes'].append({'kind': kind, 'policy': 'fail', 'name': ''}) -%}
@@ -89,8 +95,6 @@
     {%- endfor -%}
     {%- set declared = tidemark.declared_names_with_type(cfg) -%}
     {%- for column in said['columns'] -%}
-        {%- set old_name = column['name'] -%}
-        {%- for old, new in renamed.items() if new == column['name'] -%}{%- set _ = none -%}{%- endfor -%}
         {%- set was = before | selectattr('name', 'equalto', column['name']) | first | default(none) -%}
         {%- if was and was['type'] and column['type'] and was['type'] != column['type'] and column['name'] | lower not in declared -%}
             {%- set wider = tidemark.is_widening(was['type'], column['type'], cfg['file_format']) -%}
@@ -133,7 +137,7 @@
     {%- for column in fromjson(row['_schema'] or '[]') -%}
         {%- do columns.append({
             'name': column['name'], 'type': column.get('type') | lower if column.get('type') else none, 'encoding': 'auto',
-            'default': column['default'] | string if column.get('default') is not none else none,
+            'default': tidemark._json_text(column['default']) if column.get('default') is not none else none,
             'previous_name': column.get('previous_name'),
         }) -%}
     {%- endfor -%}
@@ -236,13 +240,11 @@
     {%- set keys = cfg['keys'] | map('lower') | list -%}
     {%- for change in statement['changes'] -%}
         {%- if change['kind'] == 'add_column' -%}
-            {%- if change['policy'] == 'ignore' and change['name'] | lower not in declared -%}
-                {%- do batch['refused'].append(change['name']) -%}
-            {%- elif change['name'] not in batch['names'] -%}
+            {%- if change['policy'] != 'ignore' and change['name'] not in batch['names'] -%}
                 {%- do batch['names'].append(change['name']) -%}
             {%- endif -%}
             {%- set default = none if change['column'].get('default_is_stand_in') else change['column'].get('default') -%}
-            {%- if default is not none and (change['policy'] == 'apply' or change['name'] | lower in declared) -%}
+            {%- if default is not none and not cfg['sequence_by'] and (change['policy'] == 'apply' or change['name'] | lower in declared) -%}
                 {%- do statement.setdefault('fills', []).append({
                     'operation': 'ADD_COLUMN', 'effect': 'fill', 'event_id': local_md5(statement['event_id'] ~ '|' ~ change['name']),
                     'sequence_num': statement['sequence_num'], 'landing_num': statement['landing_num'], 'event_time': statement['event_time'],

@@ -11,6 +11,7 @@
 {%- macro rehash(entity, drop=[], dry_run=false) -%}
     {%- set node = tidemark.entity_node(entity) -%}
     {%- set cfg = tidemark.entity_config(node) -%}
+    {%- do tidemark.refuse_events(cfg, 'rehash') -%}
     {%- set run = tidemark.run_config() -%}
     {%- set current = api.Relation.create(
         database=node['database'], schema=node['schema'], identifier=node['alias'], type='table'

@@ -5,6 +5,7 @@
 {%- macro show_changes(entity, business_date, limit=5, format='text') -%}
     {%- set node = tidemark.entity_node(entity) -%}
     {%- set cfg = tidemark.entity_config(node) -%}
+    {%- do tidemark.refuse_events(cfg, 'show_changes') -%}
     {%- set current = api.Relation.create(database=node['database'], schema=node['schema'], identifier=node['alias']) -%}
     {%- set log_relation = tidemark.side_relation(current, 'log') -%}
     {%- set columns = [] -%}
@@ -40,4 +41,14 @@
     {%- do exceptions.raise_compiler_error(
         "there is no cdc model named '" ~ entity ~ "'" ~ (tidemark._did_you_mean(entity, names) if names else '')
     ) -%}
+{%- endmacro -%}
+
+
+{#- Some operations are of extracts alone. -#}
+{%- macro refuse_events(cfg, operation) -%}
+    {%- if cfg['extract'] == 'events' -%}
+        {%- do exceptions.raise_compiler_error(
+            operation ~ ' is for extracts: ' ~ cfg['entity'] ~ ' has change events. Its log has every change with its sequence number'
+        ) -%}
+    {%- endif -%}
 {%- endmacro -%}

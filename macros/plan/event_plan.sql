@@ -24,7 +24,11 @@
     {%- endfor -%}
     {%- for name in cfg['columns'] | map(attribute='name') | list + cfg['keys'] + arrived_names -%}
         {%- set lower = name | lower -%}
-        {%- set wanted = lower in declared or (lower not in aliases and lower not in found['refused'] | map('lower') | list) -%}
+        {%- set is_refused = lower in found['refused'] | map('lower') | list or (recorded and cfg['ddl']['add_column'] == 'ignore') -%}
+        {%- set wanted = lower in declared or (lower not in aliases and not is_refused) -%}
+        {%- if lower in tidemark.reserved_columns() -%}
+            {%- do errors.append('the events have a column `' ~ name ~ '`, which is reserved: rename it in the source, or in a model between') -%}
+        {%- endif -%}
         {%- if lower not in seen and wanted -%}
             {%- do names.append(name) -%}
             {%- do seen.append(lower) -%}
@@ -63,7 +67,6 @@
             'recorded_type': known['type'] if known else none,
             'key': lower in keys,
             'ignored': lower in ignored,
-            'tracked': tidemark.is_chosen(cfg['tracked'], name),
             'chosen': tidemark.is_chosen(cfg['chosen'], name),
             'gone': known is not none and known.get('gone', false),
             'dropped': false,
@@ -115,7 +118,6 @@
         'added': kept | selectattr('recorded_type', 'none') | list if recorded else [],
         'sequence_by': cfg['sequence_by'] | length > 0,
         'sequence_type': none,
-        'untracked': kept | rejectattr('tracked') | map(attribute='name') | list,
         'recorded': {
             'recipe': tidemark.hash_recipe_version(),
             'extract': 'events',

@@ -115,7 +115,7 @@
         {%- do columns.append({'name': name, 'type': 'string'}) -%}
     {%- endfor -%}
     {%- for name in tidemark.counting_columns(cfg) -%}
-        {%- do columns.append({'name': name, 'type': 'bigint' if name == '_total_order' else 'string'}) -%}
+        {%- do columns.append({'name': name, 'type': 'bigint' if name in ['_total_order', '_ordinal'] else 'string'}) -%}
     {%- endfor -%}
     {{ return(columns + [
         {'name': '_batch_id', 'type': 'bigint', 'description': 'The commit that took the event'},

@@ -47,7 +47,6 @@ select
     cast(null as bigint) as _total_order,
     if(_is_snapshot, 'true', cast(null as string)) as _snapshot_mark,
     cast(null as string) as _delivery_hash,
-    true as _before_is_true,
     false as _may_be_move,
     cast(null as string) as _schema_text,
     cast(null as string) as _ddl,

@@ -7,7 +7,7 @@
 {%- set fields = [
     ('before', 'variant'), ('after', 'variant'), ('source', tidemark._source_struct()), ('op', 'string'), ('ts_ms', 'bigint'),
     ('ts_us', 'bigint'), ('transaction', 'struct<id: string, total_order: bigint>'), ('ddl', 'string'),
-    ('databaseName', 'string'), ('tableChanges', 'string'), ('status', 'string'),
+    ('databaseName', 'string', 'database_name'), ('tableChanges', 'string', 'table_changes'), ('status', 'string'),
 ] -%}
 with messages as (
     select
@@ -43,8 +43,8 @@ envelopes as (
         _is_tombstone,
         _key,
         _schema_text,
-        {%- for name, type in fields %}
-        try_variant_get(_envelope, '$.{{ name }}', '{{ type }}') as {{ name }} {{- ',' if not loop.last }}
+        {%- for field in fields %}
+        try_variant_get(_envelope, '$.{{ field[0] }}', '{{ field[1] }}') as {{ field[-1] if field | length > 2 else field[0] }} {{- ',' if not loop.last }}
         {%- endfor %}
     from unwrapped
 ),
@@ -72,10 +72,10 @@ positions as (
             when _connector = 'oracle' then array(cast(source.scn as bigint), source.ssn)
         end as _position,
         case
-            when _connector = 'postgresql' then concat_ws(':', source.txId, source.lsn)
+            when _connector = 'postgresql' then concat_ws(':', source.`txId`, source.lsn)
             when _connector in ('mysql', 'mariadb') then concat_ws(':', source.file, source.pos, source.row)
             when _connector = 'sqlserver' then concat_ws(' ', source.commit_lsn, source.change_lsn)
-            when _connector = 'oracle' then concat_ws(':', source.scn, source.txId, source.rs_id, source.ssn)
+            when _connector = 'oracle' then concat_ws(':', source.scn, source.`txId`, source.rs_id, source.ssn)
         end as _offset,
         md5(concat_ws('|', coalesce(cast(before as string), ''), coalesce(cast(after as string), ''))) as _content
     from sources
@@ -109,7 +109,7 @@ select
     _position,
     source.db as _database,
     concat_ws('.', source.schema, source.table) as _table,
-    if(_connector = 'postgresql', cast(source.txId as string), coalesce(source.gtid, transaction.id)) as _transaction_id,
+    if(_connector = 'postgresql', cast(source.`txId` as string), coalesce(source.gtid, transaction.id)) as _transaction_id,
     transaction.total_order as _total_order,
     _is_snapshot,
     if(op = 'r', coalesce(source.snapshot, ''), null) as _snapshot_mark,
@@ -123,7 +123,6 @@ select
     cast(after as string) as _after_json,
     if(op = 'd', null, try_cast(after as map<string,string>)) as _after,
     if(_has_before or op <> 'd', try_cast(before as map<string,string>), try_cast(_key as map<string,string>)) as _before,
-    _connector <> 'postgresql' or op = 'u' as _before_is_true,
     cast(null as string) as _schema,
     cast(null as string) as _primary_key,
     cast(null as string) as _prev_table,
@@ -131,8 +130,8 @@ select
     op = 'c' and _connector in ('postgresql', 'mysql', 'mariadb', 'sqlserver') as _may_be_move,
     _schema_text,
     if(op is null, ddl, null) as _ddl,
-    databaseName as _ddl_database,
-    tableChanges as _table_changes
+    database_name as _ddl_database,
+    table_changes as _table_changes
 from positions
 {%- endmacro -%}
 

@@ -8,7 +8,7 @@ with present as (
         _metadata.file_path as _file,
         _metadata.file_size as _file_size,
         _metadata.file_modification_time as _file_time
-    from binaryFile.{{ tidemark.quote_identifier(location) }}
+    from binaryfile.{{ tidemark.quote_identifier(location) }}
     where not endswith(_metadata.file_name, '.tmp')
 )
 {%- if landed %},

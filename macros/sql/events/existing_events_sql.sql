@@ -8,6 +8,7 @@
 {%- set by = '_key_hash' if plan['keyed'] else '_row_hash' -%}
 {%- set before = '_before' ~ by -%}
 {%- set good = '_reject_reason is null and not _is_duplicate' -%}
+{% if not load['everything'] -%}
 with touched as (
     select {{ by }} from {{ staged }} where {{ good }} and {{ by }} is not null
     union
@@ -17,7 +18,9 @@ with touched as (
     select _key_hash from {{ load['linked'] }}
     {%- endif %}
 )
-{% if load['late'] %}
+
+{% endif -%}
+{% if load['late'] -%}
 select
     {{ tidemark.column_list_expr(names, 'log') }},
     log._key_hash,
@@ -44,7 +47,7 @@ from (
 left semi join touched on log.{{ by }} = touched.{{ by }}
 {%- endif %}
 where {{ tidemark.in_force_expr(alias='log') }} and log._key_hash is not null
-{%- elif plan['keyed'] %}
+{%- elif plan['keyed'] -%}
 select
     {{ tidemark.column_list_expr(names, 'existing') }},
     existing._key_hash,
@@ -58,7 +61,7 @@ from (
 {%- if not load['everything'] %}
 left semi join touched on existing._key_hash = touched._key_hash
 {%- endif %}
-{%- else %}
+{%- else -%}
 select
     {%- for name in names %}
     any_value(existing.{{ tidemark.quote_identifier(name) }}) as {{ tidemark.quote_identifier(name) }},

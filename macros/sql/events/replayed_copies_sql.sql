@@ -31,6 +31,7 @@ timeline as (
         {{ values }},
         _tidemark_group,
         _tidemark_step,
+        cast(null as bigint) as _tidemark_nth,
         _tidemark_order,
         {{ meta }}
     from {{ sources['existing'] }}
@@ -45,6 +46,7 @@ timeline as (
         {%- endfor %}
         touched_groups._tidemark_group,
         null,
+        null,
         table_events._tidemark_order,
         {{ tidemark.column_list_expr(tidemark.event_meta_columns(cfg), 'table_events') }}
     from touched_groups
@@ -57,11 +59,13 @@ segments as (
     select
         *,
         count_if(_tidemark_step is null) over (partition by _tidemark_group {{ so_far }}) as _tidemark_segment,
-        count_if(_source_operation = 'READ') over (partition by _tidemark_group, _offset {{ so_far }}) as _tidemark_read
+        coalesce(
+            _tidemark_nth, count_if(_source_operation = 'READ') over (partition by _tidemark_group, _offset {{ so_far }})
+        ) as _tidemark_read
     from timeline
 ),
 
-{#- What the segment starts with: nothing after a TRUNCATE, the rows it read after a SNAPSHOT, else what stood. -#}
+{# What the segment starts with: nothing after a TRUNCATE, the rows it read after a SNAPSHOT, else what stood. -#}
 starts as (
     select
         *,
@@ -115,7 +119,7 @@ counts as (
     )
 ),
 
-{#- One row per event, but for the end of many copies one per copy. -#}
+{# One row per event, but for the end of many copies one per copy. -#}
 copies as (
     select
         *,
@@ -166,10 +170,11 @@ select
     {{ tidemark.column_list_expr(names) }},
     _row_hash as _tidemark_group,
     case when _source_operation = 'DELETE' then -1 when _row_hash = _before_row_hash then 0 else 1 end as _tidemark_step,
+    {{ 'cast(_ordinal as bigint)' if '_ordinal' in tidemark.counting_columns(cfg) else 'cast(null as bigint)' }} as _tidemark_nth,
     struct({{ sequence }} as sequence, if(_source_operation = 'DELETE', 2, 1) as tie, _event_id as event) as _tidemark_order,
     {{ tidemark._meta_list(cfg, "if(_before_row_hash <> _row_hash, 'MOVE_IN', _source_operation)") }}
 from {{ staged }}
-where _reject_reason is null and not _is_duplicate and _tidemark_effect <> 'truncate'
+where _reject_reason is null and not _is_duplicate and _tidemark_effect in ('upsert', 'delete')
 union all
 select
     {%- for column in plan['columns'] %}
@@ -177,6 +182,7 @@ select
     {%- endfor %}
     _before_row_hash,
     -1,
+    cast(null as bigint),
     struct({{ sequence }} as sequence, 2 as tie, _event_id as event),
     {{ tidemark._meta_list(cfg, "'MOVE_OUT'") }}
 from {{ staged }}

@@ -63,7 +63,7 @@ timeline as (
 ),
 
 {% if sources['moved'] -%}
-{#- What a move did not bring is what the row had under its old key. -#}
+{# What a move did not bring is what the row had under its old key. -#}
 arrived as (
     select
         {%- for column in plan['columns'] %}
@@ -86,7 +86,7 @@ arrived as (
 {%- endif %}
 
 {% if load['moves'] -%}
-{#- A row that moves to a key whose row is still there pushes it aside; the next departure from that key in the same
+{# A row that moves to a key whose row is still there pushes it aside; the next departure from that key in the same
     transaction is that row's, and the newcomer stays. -#}
 pairs as (
     select
@@ -274,9 +274,9 @@ select
     _unsupplied,
     struct({{ tidemark.sequence_expr(cfg) }} as sequence, if(_tidemark_effect = 'delete', 2, 1) as tie, _event_id as event) as _tidemark_order,
     cast(null as {{ load['order_type'] }}) as _tidemark_bound,
-    {{ tidemark._meta_list(cfg, 'if(' ~ moved ~ ", 'MOVE_IN', _source_operation)", 'if(' ~ moved ~ ', _before_key_hash, null)') }}
+    {{ tidemark._meta_list(cfg, "case when _tidemark_effect = 'delete' then 'DELETE' when " ~ moved ~ " then 'MOVE_IN' when _source_operation = 'DELETE' then 'UPDATE' else _source_operation end", 'if(' ~ moved ~ ', _before_key_hash, null)') }}
 from {{ staged }}
-where _reject_reason is null and not _is_duplicate and _tidemark_effect <> 'truncate'
+where _reject_reason is null and not _is_duplicate and _tidemark_effect in ('upsert', 'delete')
 {%- if load['moves'] %}
 union all
 select

@@ -78,7 +78,9 @@ judged as (
             {%- endfor %}
         )) as _unsupplied,
         case
-            when _kind = 'truncate' or coalesce(({{ cfg['apply_as_truncates'] }}), false) then 'truncate'
+            when coalesce(({{ cfg['apply_as_truncates'] }}), false)
+                then '{{ 'none' if cfg['ddl']['truncate_table'] == 'ignore' else 'truncate' }}'
+            when _kind = 'truncate' then 'none'
             when coalesce(({{ cfg['apply_as_deletes'] }}), false) then 'delete'
             else 'upsert'
         end as _tidemark_effect,
@@ -109,6 +111,9 @@ judged as (
         _is_duplicate,
         case
             when _kind = 'unreadable' then _problem
+            {%- if cfg['ddl']['truncate_table'] == 'fail' %}
+            when coalesce(({{ cfg['apply_as_truncates'] }}), false) then 'truncate_table (ddl.truncate_table is fail)'
+            {%- endif %}
             {%- for reason in reasons %}
             when {{ reason['condition'] }} then {{ reason['text'] }}
             {%- endfor %}
@@ -123,10 +128,10 @@ select
     {%- endfor %}
     if(_tidemark_effect = 'upsert' and size(_unsupplied) > 0, _unsupplied, null) as _unsupplied,
     {%- if plan['keyed'] %}
-    {{ tidemark.row_hash_expr(plan['keys'], cfg['hash'], only_if="_reject_reason is null and _tidemark_effect <> 'truncate'") | indent(4) }} as _key_hash,
+    {{ tidemark.row_hash_expr(plan['keys'], cfg['hash'], only_if="_reject_reason is null and _tidemark_effect in ('upsert', 'delete')") | indent(4) }} as _key_hash,
     {{ tidemark.row_hash_expr(plan['keys'], cfg['hash'], '_image_before', only_if=tidemark._has_before_key_expr(plan)) | indent(4) }} as _before_key_hash,
     {%- else %}
-    {{ tidemark.row_hash_expr(plan['compared'], cfg['hash'], only_if="_reject_reason is null and _tidemark_effect <> 'truncate'") | indent(4) }} as _row_hash,
+    {{ tidemark.row_hash_expr(plan['compared'], cfg['hash'], only_if="_reject_reason is null and _tidemark_effect in ('upsert', 'delete')") | indent(4) }} as _row_hash,
     {{ tidemark.row_hash_expr(plan['compared'], cfg['hash'], '_image_before', only_if="_reject_reason is null and _source_operation = 'UPDATE'") | indent(4) }} as _before_row_hash,
     {%- endif %}
     if(_reject_reason is not null, {{ "'*** (withheld: the entity has sensitive columns)'" if plan['sensitive'] else '_raw_payload' }}, null) as _raw_payload
@@ -136,7 +141,7 @@ from judged
 
 {#- What tells equal rows of a table without key apart, kept in staging. -#}
 {%- macro counting_columns(cfg) -%}
-    {{ return(['_identity', '_content', '_delivery_hash', '_total_order'] if not cfg['keys'] and cfg['format'] == 'debezium' else []) }}
+    {{ return(['_identity', '_content', '_delivery_hash', '_total_order', '_ordinal'] if not cfg['keys'] and cfg['format'] == 'debezium' else []) }}
 {%- endmacro -%}
 
 

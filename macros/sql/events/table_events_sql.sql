@@ -86,7 +86,7 @@ left join (
     from {{ relations['log'] }}
     where _source_operation in ('READ', 'INSERT', 'UPSERT') and {{ tidemark.in_force_expr() }}
     group by _offset
-) as earlier on ends._offset = earlier._offset
+) as earlier on ends._offset <=> earlier._offset
 {%- endmacro -%}
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime
+import itertools
 import json
 from collections.abc import Iterator
 from typing import Any
@@ -22,7 +24,9 @@ LINES = {
 class Captured(EventEntity):
     """An entity over one table of a capture; several read one folder."""
 
-    def __init__(self, project: Any, name: str, source: str, table: str, key: Any, **settings: Any) -> None:
+    def __init__(
+        self, project: Any, name: str, source: str, table: str, key: Any, **settings: Any
+    ) -> None:
         columns = settings.pop("columns_declared", {})
         self.source = source
         super().__init__(
@@ -98,7 +102,10 @@ def check_postgres_customers(entity: EventEntity) -> None:
 
 
 def check_mariadb_customers(entity: EventEntity) -> None:
-    found = {row["id"]: row.asDict() for row in entity.project.sql(f"select {MARIADB} from {entity.name}")}
+    found = {
+        row["id"]: row.asDict()
+        for row in entity.project.sql(f"select {MARIADB} from {entity.name}")
+    }
     truth = {row["id"]: row for row in TRUTHS["mariadb"]["customers"]}
     assert found.keys() == truth.keys()
     for key, row in found.items():
@@ -126,7 +133,13 @@ def test_unreadable_value_is_rejected(whole: dict[str, Captured]) -> None:
     assert strict.rows("_reject_reason", "__rejects") == [("cast_failed: created",)]
     assert '"infinity"' in strict.rows("_raw_payload", "__rejects")[0][0]
     assert strict.rows("id", where="id = 100") == []
-    assert dict(strict.rows("id, email")) | {4: None} == {1: "changed@x", 4: None, 5: "e5@x.io", 6: "s1@x", 900: "e2@x.io"}
+    assert dict(strict.rows("id, email")) | {4: None} == {
+        1: "changed@x",
+        4: None,
+        5: "e5@x.io",
+        6: "s1@x",
+        900: "e2@x.io",
+    }
 
 
 def test_keyless_tables(whole: dict[str, Captured]) -> None:
@@ -165,9 +178,9 @@ def test_toast(whole: dict[str, Captured]) -> None:
 def test_types(whole: dict[str, Captured]) -> None:
     types = whole["pg_types"]
     assert types.rows("id, t, d, n, bi, si, c, dp, hex(h), i") == [
-        (1, "12:34:56.789123", __import__("datetime").date(2024, 2, 29), "123456789012345678901234567890.123456789",
+        (1, "12:34:56.789123", datetime.date(2024, 2, 29), "123456789012345678901234567890.123456789",
          9223372036854775807, 7, "ab   ", 1e308, "15", 37091106789000),
-        (2, "24:00:00", __import__("datetime").date(1, 1, 1), "NAN", None, 7, "     ", float("-inf"), None, None),
+        (2, "24:00:00", datetime.date(1, 1, 1), "NAN", None, 7, "     ", float("-inf"), None, None),
     ]  # fmt: skip
 
 
@@ -175,10 +188,25 @@ def test_mariadb_customers(whole: dict[str, Captured]) -> None:
     check_mariadb_customers(whole["my_customers"])
     check_mariadb_customers(whole["my_plain"])
     # a dropped column leaves current by policy, and stays in the log with its values
-    assert "born" not in whole["my_customers"].project.session.table("`" + whole["my_customers"].project.schema + "`.my_customers").columns
-    assert "born" in whole["my_plain"].project.session.table("`" + whole["my_plain"].project.schema + "`.my_plain").columns
-    assert whole["my_customers"].rows("born", "__history", "id = 3 and _operation = 'I' and born is null") == [(None,)]
-    assert len(whole["my_customers"].rows("born", "__history", "id = 1 and born = date'1990-01-01'")) == 5
+    assert (
+        "born"
+        not in whole["my_customers"]
+        .project.session.table("`" + whole["my_customers"].project.schema + "`.my_customers")
+        .columns
+    )
+    assert (
+        "born"
+        in whole["my_plain"]
+        .project.session.table("`" + whole["my_plain"].project.schema + "`.my_plain")
+        .columns
+    )
+    assert whole["my_customers"].rows(
+        "born", "__history", "id = 3 and _operation = 'I' and born is null"
+    ) == [(None,)]
+    assert (
+        len(whole["my_customers"].rows("born", "__history", "id = 1 and born = date'1990-01-01'"))
+        == 5
+    )
 
 
 def test_counts(whole: dict[str, Captured]) -> None:
@@ -203,11 +231,15 @@ def test_in_batches(project: Any) -> None:
         Captured(project, "my_nokey", "mariadb_inline_schema", "nokey", None),
     ]  # fmt: skip
     # cut within the snapshot's equal rows, within a change of key and between the DDL
-    cuts = {"postgres_inline_schema": [7, 22], "mariadb_schemaless": [21, 60], "mariadb_inline_schema": [24, 48]}
+    cuts = {
+        "postgres_inline_schema": [7, 22],
+        "mariadb_schemaless": [21, 60],
+        "mariadb_inline_schema": [24, 48],
+    }
     parts = {}
     for source, lines in LINES.items():
         edges = [0, *cuts[source], len(lines)]
-        parts[source] = [lines[a:b] for a, b in zip(edges, edges[1:], strict=False)]
+        parts[source] = [lines[a:b] for a, b in itertools.pairwise(edges)]
     for number in range(3):
         for source, batches in parts.items():
             land(project, source, f"{number}1.jsonl", batches[number])

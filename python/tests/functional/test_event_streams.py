@@ -107,7 +107,11 @@ MAKERS = {
     )
 }
 
-each_entity = pytest.mark.parametrize("name", MAKERS)
+SLOW = ("truncates_in_order", "truncates_shuffled", "keyed_by_landing")
+
+each_entity = pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if name in SLOW else ()) for name in MAKERS]
+)
 
 
 @pytest.fixture(scope="module")

@@ -64,7 +64,9 @@ def test_replay_and_crash(project: Any) -> None:
     assert entity.rows("id, name") == [(0, "Alice"), (1, "Bob")]
     assert entity.rows("count(*)", "__staging", "_batch_id = 991231235959999") == [(0,)]
     assert "rolled_back" in [state for _, state in entity.commits()]
-    assert entity.rows("_source_operation, _operation, id, name", "__log", "_operation <> 'T'") == sorted(
+    assert entity.rows(
+        "_source_operation, _operation, id, name", "__log", "_operation <> 'T'"
+    ) == sorted(
         [
             ("INSERT", "I", 0, "alice"),
             ("MOVE_OUT", "D", 0, "alice"),
@@ -177,7 +179,9 @@ def rows_entities(module_project: Any) -> dict[str, EventEntity]:
 
 def test_rows__auto_cdc(rows_entities: dict[str, EventEntity]) -> None:
     users = rows_entities["users"]
-    assert users.rows("*") and "operation" not in users.project.sql("select * from users")[0].asDict()
+    assert (
+        users.rows("*") and "operation" not in users.project.sql("select * from users")[0].asDict()
+    )
     assert users.rows("user_id, name, city") == [
         (124, "Raul", None),
         (125, "Mercedes", "Guadalajara"),

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ..render.test_golden import ARRIVED, CASES, DELTA, FULL, INTERVAL_COLUMNS, PLAIN, SCD2, STATES
+from ..render.test_golden import (
+    ARRIVED,
+    CASES,
+    DELTA,
+    EVENT_LOAD,
+    FULL,
+    INTERVAL_COLUMNS,
+    KEYED,
+    KEYLESS,
+    PLAIN,
+    SCD2,
+    SEQUENCED,
+    STATES,
+)
 from ..rendering import load_sql_macros
 
 GOLDEN = Path(__file__).parents[1] / "render" / "golden"
@@ -58,7 +70,34 @@ def session(module_project: Any) -> Iterator[Any]:
     view("logged", *business, *CHANGE, "_commit_id bigint", "_superseded_by bigint")
     view("changes", *business, *CHANGE, "_supersedes bigint")
     view("intervals", *(f"`{column['name']}` {column['type']}" for column in INTERVAL_COLUMNS))
-    os.environ.setdefault("TIDEMARK_PEPPER", "a secret of the tests")
+
+    for events in (KEYED, SEQUENCED, KEYLESS):
+        columns = macros["log_columns"](events.plan)
+        for statement in macros["delta__create_log"](events.cfg, events.relations, columns):
+            session.sql(statement)
+        table(events.relations["current"], macros["current_columns"](events.cfg, events.plan))
+        table(events.relations["staging"], macros["staging_columns"](events.cfg, events.plan))
+        table(events.relations["landed"], macros["landed_columns"]())
+    session.sql(
+        "create or replace temporary view arrived_lines as "
+        "select cast(null as string) as value, cast(null as bigint) as _landing_num where false"
+    )
+    debezium = (GOLDEN / "debezium_events_sql.table.sql").read_text(encoding="utf-8")
+    session.sql(f"create or replace temporary view events as {debezium}")
+    for entity, name in (
+        (KEYED, "staged_events"),
+        (KEYED, "staged_keys"),
+        (KEYLESS, "staged_copies"),
+    ):
+        staged = macros["staged_events_sql"](entity.cfg, entity.plan, "events", {}, {})
+        session.sql(f"create or replace temporary view {name} as {staged}")
+    for entity, name in ((KEYED, "existing_events"), (KEYLESS, "existing_copies")):
+        existing = macros["no_existing_events_sql"](entity.cfg, entity.plan, EVENT_LOAD)
+        session.sql(f"create or replace temporary view {name} as {existing}")
+    table_events = macros["table_events_sql"](
+        KEYED.cfg, KEYED.plan, KEYED.relations, "staged_events", EVENT_LOAD
+    )
+    session.sql(f"create or replace temporary view table_events as {table_events}")
     yield session
     session.sql("drop database shop cascade")
 
@@ -66,5 +105,6 @@ def session(module_project: Any) -> Iterator[Any]:
 @pytest.mark.parametrize("name", CASES)
 def test_golden_sql__runs(session: Any, tmp_path: Path, name: str) -> None:
     text = (GOLDEN / f"{name}.sql").read_text(encoding="utf-8").replace("/lake/", f"{tmp_path}/")
+    (tmp_path / "shop").mkdir()
     for statement in text.split(";\n\n"):
         session.sql(statement).collect()

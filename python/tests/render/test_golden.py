@@ -55,6 +55,69 @@ SOFT = Entity(soft_delete=True)
 TAGGED = Entity(tag_unchanged=True)
 TAGGED_DELTA = Entity(extract="delta", tag_unchanged=True)
 
+
+class Events:
+    """The same customers, fed by change events; without key, every row counts."""
+
+    def __init__(self, name: str, key: str | None = "id", **settings: Any) -> None:
+        macros = load_sql_macros()
+        columns = {k: v for k, v in MODEL["columns"].items() if k != "loaded_at"}  # type: ignore[attr-defined]
+        tidemark = {"extract": "events", "location": "landing/shop", "table": "shop.customers"}
+        config = {"unique_key": key, "meta": {"tidemark": {**tidemark, **settings}}}
+        model = {**MODEL, "alias": name, "columns": columns, "config": config}
+        self.cfg = macros["entity_config"](model)
+        found = {
+            "names": list(columns),
+            "schemas": {},
+            "ddl": None,
+            "arrived": None,
+            "renames": {},
+            "refused": [],
+            "has_schemaless": True,
+            "inferred": {},
+        }
+        self.plan = macros["event_plan"](self.cfg, found, TYPES, None)
+        if self.cfg["sequence_by"]:
+            self.plan["sequence_type"] = SEQUENCE
+        self.relations = macros["side_relations"](relation("shop", name), "delta")
+
+
+SEQUENCE = (
+    "struct<sequence_1:timestamp,is_stream:boolean,position:array<bigint>,supplied_num:bigint>"
+)
+KEYED = Events("customers_of_events")
+SEQUENCED = Events("customers_in_sequence", format="canonical", sequence_by=["_event_time"])
+KEYLESS = Events("customers_without_key", None)
+EVENT_LOAD = {
+    "commit_id": 260304093000123,
+    "batch_id": 260304093000123,
+    "business_date": "2026-03-04",
+    "late": False,
+    "moves": True,
+    "fills": False,
+    "carried": ["full name"],
+    "table_events": True,
+    "everything": True,
+    "closes_snapshot": True,
+    "linked": None,
+    "order_type": "struct<sequence:bigint,tie:int,event:string>",
+    "statements": [],
+    "log": None,
+}
+LATE_EVENTS = {
+    **EVENT_LOAD,
+    "late": True,
+    "fills": True,
+    "everything": False,
+    "order_type": f"struct<sequence:{SEQUENCE},tie:int,event:string>",
+}
+SOURCES = {
+    "staged": "staged_events",
+    "existing": "existing_events",
+    "table_events": "table_events",
+    "moved": None,
+}
+
 FORWARD = {
     "business_date": "2026-03-04",
     "commit_id": COMMIT,
@@ -164,6 +227,71 @@ CASES: dict[str, tuple[Any, ...]] = {
     "with_sensitive.log": ("with_sensitive", LOG),
     "scd2_state_sql.any": ("scd2_state_sql", STATES, "shop.customers_scd2", "shop.customers"),
     "scd2_log_sql.any": ("scd2_log_sql", LOG, COMMIT),
+    "event_files_sql.known": ("event_files_sql", "/lake/shop", "shop.customers_of_events__landed"),
+    "debezium_events_sql.table": (
+        "debezium_events_sql",
+        KEYED.cfg,
+        ["shop.customers"],
+        "arrived_lines",
+    ),
+    "canonical_events_sql.lines": (
+        "canonical_events_sql",
+        SEQUENCED.cfg,
+        ["shop.customers"],
+        "arrived_lines",
+    ),
+    "told_apart_events_sql.keyless": (
+        "told_apart_events_sql",
+        KEYLESS.cfg,
+        "events",
+        {"log": KEYLESS.relations["log"], "staging": KEYLESS.relations["staging"]},
+        {"from": 7, "to": 9},
+    ),
+    "staged_events_sql.keyed": (
+        "staged_events_sql",
+        KEYED.cfg,
+        KEYED.plan,
+        "events",
+        {"log": KEYED.relations["log"]},
+        {},
+    ),
+    "existing_events_sql.forward": (
+        "existing_events_sql",
+        KEYED.cfg,
+        KEYED.plan,
+        KEYED.relations,
+        "staged_keys",
+        EVENT_LOAD,
+    ),
+    "existing_events_sql.late": (
+        "existing_events_sql",
+        SEQUENCED.cfg,
+        SEQUENCED.plan,
+        SEQUENCED.relations,
+        "staged_keys",
+        LATE_EVENTS,
+    ),
+    "replayed_keys_sql.forward": ("replayed_keys_sql", KEYED.cfg, KEYED.plan, SOURCES, EVENT_LOAD),
+    "replayed_copies_sql.forward": (
+        "replayed_copies_sql",
+        KEYLESS.cfg,
+        KEYLESS.plan,
+        {**SOURCES, "staged": "staged_copies", "existing": "existing_copies"},
+        EVENT_LOAD,
+    ),
+    "latest_per_key_sql.by_batch": (
+        "latest_per_key_sql",
+        KEYED.relations["log"],
+        True,
+    ),
+    "event_intervals_sql.event_time": (
+        "event_intervals_sql",
+        {"sequence_by": [], "tracked": None},
+        KEYED.relations["log"],
+        "_superseded_by is null",
+        "event_time",
+    ),
+    "touched_rows_sql.events": ("touched_rows_sql", KEYED.plan, KEYED.relations, FORWARD),
     "merge_intervals_sql.map": ("merge_intervals_sql", SCD2, LOG, INTERVAL_COLUMNS, BODY, COMMIT),
     "build_intervals_sql.clustered": (
         "build_intervals_sql",

@@ -34,10 +34,10 @@ using (
             ranked.`full name`,
             ranked.`balance`,
             ranked.`loaded_at`,
-            touched_keys._key_hash,
-            ranked._row_hash,
-            ranked._operation,
-            ranked._eff_start_date
+            ranked.`_row_hash`,
+            ranked.`_operation`,
+            ranked.`_eff_start_date`,
+            touched_keys._key_hash
         from touched_keys
         left join ranked on touched_keys._key_hash = ranked._key_hash and ranked._tidemark_rank = 1
     ) as latest

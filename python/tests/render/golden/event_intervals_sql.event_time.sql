@@ -1,0 +1,62 @@
+with changes as (
+    select
+        *,
+        _event_time as _tidemark_time,
+        struct(_sequence_num as sequence, case when _source_operation in ('TRUNCATE', 'ADD_COLUMN') then 0 when _source_operation in ('DELETE', 'MOVE_OUT') then 2 when _source_operation = 'SNAPSHOT' then 3 else 1 end as tie, _event_id as event) as _tidemark_order
+    from shop.customers_of_events__log
+    where _superseded_by is null and _operation in ('I', 'U', 'D')
+),
+
+in_time as (
+    select
+        *,
+        lead(_tidemark_time) over (partition by _key_hash order by _tidemark_time asc nulls first, _tidemark_order asc nulls first) as _tidemark_next_time
+    from (
+        select
+            *,
+            max(_tidemark_order) over (partition by _key_hash order by _tidemark_time asc nulls first, _tidemark_order asc nulls first rows between unbounded preceding and current row) as _tidemark_greatest
+        from changes
+    )
+    where _tidemark_order = _tidemark_greatest
+),
+
+versions as (
+    select
+        *,
+        count_if(_tidemark_is_new) over (partition by _key_hash order by _tidemark_time asc nulls first, _tidemark_order asc nulls first rows between unbounded preceding and current row) as _tidemark_version
+    from (
+        select
+            *,
+            not coalesce(
+                _operation <> 'D' and lag(_operation) over (partition by _key_hash order by _tidemark_time asc nulls first, _tidemark_order asc nulls first) <> 'D' and lag(_row_hash) over (partition by _key_hash order by _tidemark_time asc nulls first, _tidemark_order asc nulls first) = _row_hash, false
+            ) as _tidemark_is_new
+        from in_time
+        where _tidemark_next_time is null or _tidemark_next_time <> _tidemark_time
+    )
+),
+
+last_rows as (
+    select
+        *,
+        min(_tidemark_time) over (partition by _key_hash, _tidemark_version) as _valid_from,
+        row_number() over (partition by _key_hash, _tidemark_version order by _tidemark_order desc nulls last) as _tidemark_rank
+    from versions
+)
+
+select
+    * except (
+        _operation, _business_date, _eff_start_date, _changed_columns, _superseded_by, _batch_id, _source_operation, _event_id,
+        _transaction_id, _offset, _unsupplied, _moved_from, _valid_from, _valid_to, _tidemark_time, _tidemark_order,
+        _tidemark_greatest, _tidemark_next_time, _tidemark_is_new, _tidemark_version, _tidemark_rank
+    ),
+    _valid_from,
+    _valid_to,
+    _valid_to is null as _is_current
+from (
+    select
+        *,
+        lead(_valid_from) over (partition by _key_hash order by _tidemark_version asc nulls first) as _valid_to
+    from last_rows
+    where _tidemark_rank = 1
+)
+where _operation <> 'D'
