@@ -219,6 +219,7 @@ def test_counts(whole: dict[str, Captured]) -> None:
         assert applied <= lines
 
 
+@pytest.mark.slow
 def test_in_batches(project: Any) -> None:
     """The same in several batches, each followed by the one before it again, under another name."""
     entities = [

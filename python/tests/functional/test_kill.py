@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from datetime import date
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from .cdc_oracle import Row, replay
+from .event_oracle import simulate
+from .event_streams import COLUMNS, KEY, deliver, random_streams
 
 KILLS = int(os.environ.get("TIDEMARK_TEST_KILLS", "1"))
 SEED = int(os.environ.get("TIDEMARK_TEST_SEED", "20260304"))
@@ -117,3 +123,51 @@ def test_kill(make_project: Any, tmp_path: Path) -> None:
     assert {r.k: (r._operation, r.a) for r in current} == {
         k: (wanted.tagged[k], row[0]) for k, (_, row, _) in wanted.current.items()
     }
+
+
+EVENTS_MODEL = """
+version: 2
+models:
+  - name: killed
+    config:
+      materialized: cdc
+      unique_key: [stream, id]
+      file_format: delta
+      meta: {{tidemark: {{extract: events, format: canonical, table: shop.killed, location: "{folder}"}}}}
+    columns: [{{name: stream, data_type: int}}, {{name: id, data_type: int}}, {{name: label, data_type: string}}, {{name: n, data_type: int}}]
+"""
+
+
+@pytest.mark.slow
+def test_kill__events(make_project: Any, tmp_path: Path) -> None:
+    """Batches of change events, each run killed once or more: nothing is lost, nothing doubled."""
+    print(f"seed {SEED}")
+    rng = random.Random(SEED)
+    project = make_project("killed_events")
+    folder = project.root / "landing"
+    folder.mkdir()
+    (project.root / "models").mkdir()
+    (project.root / "models/killed.sql").write_text("{{ tidemark.extract() }}")
+    (project.root / "models/killed.yml").write_text(EVENTS_MODEL.format(folder=folder))
+    events = random_streams(rng, 60, 12, truncates=2)
+    batches = deliver(rng, events, KILLS + 2, "in_order")
+    for number, batch in enumerate(batches):
+        lines = [json.dumps({**event, "_database": "shop", "_table": "killed"}) for event in batch]
+        (folder / f"{number}.jsonl").write_text("\n".join(lines) + "\n")
+        for _ in range(2):
+            day = date(2026, 1, number + 1)
+            kill_during(start(project, tmp_path, day), tmp_path / "dbt.log", rng.uniform(2, 30))
+        finish(start(project, tmp_path, day))
+
+    truth = simulate(events, list(COLUMNS), KEY)
+    schema = tmp_path / "warehouse" / "killed.db"
+    current = project.session.read.format("delta").load(str(schema / "killed")).collect()
+    assert Counter(tuple(row[name] for name in COLUMNS) for row in current) == Counter(
+        truth.current.values()
+    )
+    log = project.session.read.format("delta").load(str(schema / "killed__log"))
+    assert (
+        log.count() == log.select("_key_hash", "_event_id", "_source_operation").distinct().count()
+    )
+    staging = project.session.read.format("delta").load(str(schema / "killed__staging"))
+    assert staging.count() == staging.select("_event_id").distinct().count() == len(events)
