@@ -42,7 +42,7 @@
     {%- set arrived, extract, lines = tidemark.run_view(this, 'arrived'), tidemark.run_view(this, 'extract'), tidemark.run_view(this, 'lines') -%}
     {%- set files = [] -%}
     {%- set location = cfg['location'] or '' -%}
-    {%- set in_files = '/' in location or '*' in location -%}
+    {%- set in_files = '/' in location or '*' in location or tidemark.is_folder(location) -%}
     {%- if in_files -%}
         {%- set files = tidemark.files_to_read(cfg, run, state, relations) -%}
         {%- if files -%}
@@ -86,6 +86,12 @@
         'events': tidemark.run_view(this, 'events'),
         'columns': none if is_text else columns,
     }) }}
+{%- endmacro -%}
+
+
+{#- Whether a name without `/` is a folder rather than a table (adapter `tidemark` only; elsewhere write `./name`). -#}
+{%- macro is_folder(location) -%}
+    {{ return(adapter.type() == 'tidemark' and location and '.' not in location and adapter.list_files(location) | length > 0) }}
 {%- endmacro -%}
 
 

@@ -28,12 +28,12 @@ timeline as (
     select * from steps
     union all
     select
-        {{ values }},
+        {{ values | indent(8) }},
         _tidemark_group,
         _tidemark_step,
         cast(null as bigint) as _tidemark_nth,
         _tidemark_order,
-        {{ meta }}
+        {{ meta | indent(8) }}
     from {{ sources['existing'] }}
     {%- if load['late'] %}
     where _source_operation not in ('TRUNCATE', 'SNAPSHOT')
@@ -48,7 +48,7 @@ timeline as (
         null,
         null,
         table_events._tidemark_order,
-        {{ tidemark.column_list_expr(tidemark.event_meta_columns(cfg), 'table_events') }}
+        {{ tidemark.column_list_expr(tidemark.event_meta_columns(cfg), 'table_events') | indent(8) }}
     from touched_groups
     cross join {{ sources['table_events'] }} as table_events
     where table_events._tidemark_effect = 'close'
@@ -154,7 +154,7 @@ derived as (
         end as _operation,
         cast(null as array<string>) as _changed_columns,
         cast(null as array<string>) as _unsupplied,
-        {{ meta }}
+        {{ meta | indent(8) }}
     from copies
 )
 

@@ -33,13 +33,13 @@ timeline as (
     select * from effects
     union all
     select
-        {{ values }},
+        {{ values | indent(8) }},
         _key_hash,
         _tidemark_effect,
         _unsupplied,
         _tidemark_order,
         cast(null as {{ load['order_type'] }}) as _tidemark_bound,
-        {{ meta }}
+        {{ meta | indent(8) }}
     from {{ sources['existing'] }}
     {%- if load['late'] %}
     where _source_operation not in ('TRUNCATE', 'SNAPSHOT', 'ADD_COLUMN')
@@ -55,7 +55,7 @@ timeline as (
         table_events._unsupplied,
         table_events._tidemark_order,
         table_events._tidemark_bound,
-        {{ tidemark.column_list_expr(tidemark.event_meta_columns(cfg), 'table_events') }}
+        {{ tidemark.column_list_expr(tidemark.event_meta_columns(cfg), 'table_events') | indent(8) }}
     from touched_keys
     cross join {{ sources['table_events'] }} as table_events
     where table_events._tidemark_effect <> 'none'
@@ -241,7 +241,7 @@ derived as (
         cast(null as array<string>) as _changed_columns,
         {%- endif %}
         _unsupplied,
-        {{ meta }}
+        {{ meta | indent(8) }}
     from (
         select
             *,

@@ -49,20 +49,20 @@ timeline as (
     union all
     select
         `id`,
-    `full name`,
-    `phone`,
-    `balance`,
+            `full name`,
+            `phone`,
+            `balance`,
         _tidemark_group,
         _tidemark_step,
         cast(null as bigint) as _tidemark_nth,
         _tidemark_order,
         `_source_operation`,
-    `_event_id`,
-    `_sequence_num`,
-    `_event_time`,
-    `_transaction_id`,
-    `_offset`,
-    `_moved_from`
+            `_event_id`,
+            `_sequence_num`,
+            `_event_time`,
+            `_transaction_id`,
+            `_offset`,
+            `_moved_from`
     from existing_copies
     union all
     select
@@ -75,12 +75,12 @@ timeline as (
         null,
         table_events._tidemark_order,
         table_events.`_source_operation`,
-    table_events.`_event_id`,
-    table_events.`_sequence_num`,
-    table_events.`_event_time`,
-    table_events.`_transaction_id`,
-    table_events.`_offset`,
-    table_events.`_moved_from`
+            table_events.`_event_id`,
+            table_events.`_sequence_num`,
+            table_events.`_event_time`,
+            table_events.`_transaction_id`,
+            table_events.`_offset`,
+            table_events.`_moved_from`
     from touched_groups
     cross join table_events as table_events
     where table_events._tidemark_effect = 'close'
@@ -184,12 +184,12 @@ derived as (
         cast(null as array<string>) as _changed_columns,
         cast(null as array<string>) as _unsupplied,
         `_source_operation`,
-    `_event_id`,
-    `_sequence_num`,
-    `_event_time`,
-    `_transaction_id`,
-    `_offset`,
-    `_moved_from`
+            `_event_id`,
+            `_sequence_num`,
+            `_event_time`,
+            `_transaction_id`,
+            `_offset`,
+            `_moved_from`
     from copies
 )
 

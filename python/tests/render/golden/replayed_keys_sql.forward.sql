@@ -51,21 +51,21 @@ timeline as (
     union all
     select
         `id`,
-    `full name`,
-    `phone`,
-    `balance`,
+            `full name`,
+            `phone`,
+            `balance`,
         _key_hash,
         _tidemark_effect,
         _unsupplied,
         _tidemark_order,
         cast(null as struct<sequence:bigint,tie:int,event:string>) as _tidemark_bound,
         `_source_operation`,
-    `_event_id`,
-    `_sequence_num`,
-    `_event_time`,
-    `_transaction_id`,
-    `_offset`,
-    `_moved_from`
+            `_event_id`,
+            `_sequence_num`,
+            `_event_time`,
+            `_transaction_id`,
+            `_offset`,
+            `_moved_from`
     from existing_events
     union all
     select
@@ -79,12 +79,12 @@ timeline as (
         table_events._tidemark_order,
         table_events._tidemark_bound,
         table_events.`_source_operation`,
-    table_events.`_event_id`,
-    table_events.`_sequence_num`,
-    table_events.`_event_time`,
-    table_events.`_transaction_id`,
-    table_events.`_offset`,
-    table_events.`_moved_from`
+            table_events.`_event_id`,
+            table_events.`_sequence_num`,
+            table_events.`_event_time`,
+            table_events.`_transaction_id`,
+            table_events.`_offset`,
+            table_events.`_moved_from`
     from touched_keys
     cross join table_events as table_events
     where table_events._tidemark_effect <> 'none'
@@ -210,12 +210,12 @@ derived as (
         end as _changed_columns,
         _unsupplied,
         `_source_operation`,
-    `_event_id`,
-    `_sequence_num`,
-    `_event_time`,
-    `_transaction_id`,
-    `_offset`,
-    `_moved_from`
+            `_event_id`,
+            `_sequence_num`,
+            `_event_time`,
+            `_transaction_id`,
+            `_offset`,
+            `_moved_from`
     from (
         select
             *,
