@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import date
 from typing import Any
@@ -36,13 +36,6 @@ models:
       - tidemark.one_open_interval_per_key
       - tidemark.no_overlapping_intervals
 """
-
-
-@pytest.fixture(scope="module", autouse=True)
-def pepper() -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("TIDEMARK_PEPPER", "a secret of the tests")
-        yield
 
 
 def make_cities(project: Any) -> Any:
