@@ -57,7 +57,11 @@ _NEEDS_A_KEY: dict[str, Any] = {
     "required": ["unique_key"],
     "properties": {"unique_key": {"not": {"type": "null"}}},
 }
-_ROWS_NEED_A_SEQUENCE: dict[str, Any] = {"if": _IS_ROWS, "then": _HAS_SEQUENCE_OF_ITS_OWN}
+_HAS_A_SEQUENCE: dict[str, Any] = {
+    "required": ["sequence_by"],
+    "properties": {"sequence_by": {"not": {"enum": [[], None]}}},
+}
+_ROWS_NEED_A_SEQUENCE: dict[str, Any] = {"if": _IS_ROWS, "then": _HAS_A_SEQUENCE}
 _KEY_AND_FORMAT_BY_EXTRACT: dict[str, Any] = {
     "if": _where_settings(_IS_EVENTS),
     "then": {
@@ -380,7 +384,7 @@ class TidemarkModelConfig(BaseModel):
 
     model_config = ConfigDict(extra="allow")
 
-    file_format: Literal["delta", "parquet", "iceberg", "hudi"] = Field(
+    file_format: Literal["delta", "parquet"] = Field(
         default="delta", description="Table format of the model and its side relations."
     )
     partition_by: Names = Field(
