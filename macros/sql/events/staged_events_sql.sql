@@ -4,7 +4,6 @@
     that an update did not bring (left out, an unavailable TOAST value, a NULL that is to be ignored).
 -#}
 {%- macro staged_events_sql(cfg, plan, events, known, stretch) -%}
-{%- set names = plan['columns'] | map(attribute='name') | list -%}
 {%- set before = plan['keys'] if plan['keyed'] else plan['columns'] -%}
 {%- set reasons = tidemark._event_reject_reasons(cfg, plan, before) -%}
 with told_apart as (
@@ -16,7 +15,7 @@ images as (
         *,
         if(_operation = 'DELETE', coalesce(_before, _after), _after) as _image,
         coalesce(_moved_from, _before) as _image_before
-        {%- if 'encodings' in plan %},
+        {%- if tidemark._reads_by_schema(plan) %},
         md5(_schema_text) as _schema_id
         {%- endif %}
     from told_apart
@@ -127,6 +126,7 @@ select
     _image_before.{{ tidemark.quote_identifier(column['name']) }} as {{ tidemark.quote_identifier('_before_' ~ column['name']) }},
     {%- endfor %}
     if(_tidemark_effect = 'upsert' and size(_unsupplied) > 0, _unsupplied, null) as _unsupplied,
+    _reject_reason is null and not _is_duplicate as _is_usable,
     {%- if plan['keyed'] %}
     {{ tidemark.row_hash_expr(plan['keys'], cfg['hash'], only_if="_reject_reason is null and _tidemark_effect in ('upsert', 'delete')") | indent(4) }} as _key_hash,
     {{ tidemark.row_hash_expr(plan['keys'], cfg['hash'], '_image_before', only_if=tidemark._has_before_key_expr(plan)) | indent(4) }} as _before_key_hash,
@@ -160,7 +160,7 @@ from judged
     {%- set text = tidemark.quote_identifier(prefix ~ column['name']) -%}
     {%- set available = 'if(' ~ tidemark.unavailable_expr(text, plan['unavailable_value']) ~ ', null, ' ~ text ~ ')' if not column['key'] else text -%}
     {%- set by_schema = column['encodings'] -%}
-    {%- if by_schema.values() | unique | list | length <= 1 -%}
+    {%- if not tidemark._is_read_by_schema(column) -%}
         {{ return(tidemark.decode_expr(available, by_schema.values() | first | default('auto'), column['type'])) }}
     {%- endif -%}
     {%- set branches = [] -%}
@@ -169,6 +169,18 @@ from judged
             ~ tidemark.decode_expr(available, encoding, column['type'])) -%}
     {%- endfor -%}
     {{ return('case ' ~ branches | join('\n') ~ ' end') }}
+{%- endmacro -%}
+
+
+{#- Whether schemas of the batch encode a column differently. -#}
+{%- macro _is_read_by_schema(column) -%}
+    {{ return(column['encodings'].values() | unique | list | length > 1) }}
+{%- endmacro -%}
+
+
+{%- macro _reads_by_schema(plan) -%}
+    {%- for column in plan['source_columns'] if not plan['typed'] and tidemark._is_read_by_schema(column) -%}{{ return(true) }}{%- endfor -%}
+    {{ return(false) }}
 {%- endmacro -%}
 
 
@@ -292,20 +304,19 @@ from judged
 
 
 {#- One row about a stretch of staged events. -#}
-{%- macro staged_figures_sql(cfg, plan, staged) -%}
-{%- set good = '_reject_reason is null and not _is_duplicate' -%}
+{%- macro staged_figures_sql(plan, staged) -%}
 {%- set moved = '_before_key_hash <> _key_hash' if plan['keyed'] else 'false' -%}
 select
     count(*) as row_count,
     count_if(_reject_reason is not null) as reject_count,
     count_if(_reject_reason is null and _is_duplicate) as duplicate_count,
-    count_if({{ good }} and _tidemark_effect = 'truncate') as truncate_count,
-    count_if({{ good }} and {{ moved }}) as move_count,
-    count_if({{ good }} and {{ moved }} and size(_unsupplied) > 0) as partial_move_count,
-    count_if({{ good }} and (_tidemark_effect = 'delete' or {{ moved }})) as departure_count,
-    coalesce(max({{ good }} and _is_snapshot), false) as has_snapshot,
-    min(if({{ good }}, _sequence_num, null)) as first_num,
-    max(if({{ good }}, _sequence_num, null)) as last_num,
+    count_if(_is_usable and _tidemark_effect = 'truncate') as truncate_count,
+    count_if(_is_usable and {{ moved }}) as move_count,
+    count_if(_is_usable and {{ moved }} and size(_unsupplied) > 0) as partial_move_count,
+    count_if(_is_usable and (_tidemark_effect = 'delete' or {{ moved }})) as departure_count,
+    coalesce(max(_is_usable and _is_snapshot), false) as has_snapshot,
+    min(if(_is_usable, _sequence_num, null)) as first_num,
+    max(if(_is_usable, _sequence_num, null)) as last_num,
     to_json(array_distinct(flatten(collect_set(_unsupplied)))) as unsupplied
 from {{ staged }}
 {%- endmacro -%}

@@ -34,6 +34,18 @@ def event(op: str, table: str, before: Any = None, after: Any = None, **source: 
     return json.dumps({"topic": f"pg.public.{table}", "key": None, "value": envelope})
 
 
+def with_schema(message: str, kind: str) -> str:
+    """The same message with an inline schema, of a table (id, at) whose time is of this Kafka Connect type."""
+    columns = [{"field": "id", "type": "int32"}, {"field": "at", "type": "int64", "name": kind}]
+    images = [
+        {"field": name, "type": "struct", "fields": columns, "optional": True}
+        for name in ("before", "after")
+    ]
+    event = json.loads(message)
+    value = {"schema": {"type": "struct", "fields": images}, "payload": event["value"]}
+    return json.dumps({**event, "value": value})
+
+
 def snapshot(table: str, rows: list[dict[str, Any]], position: int) -> list[str]:
     """A snapshot's rows, all at one position."""
     marks = ["first_in_data_collection", *["true"] * len(rows)][: len(rows)]
@@ -81,6 +93,7 @@ def entities(module_project: Any) -> Iterator[dict[str, EventEntity]]:
             table="shop.dbo.prices", encodings={"price": "decimal_bytes:2", "at": "nanos"},
         ),
         "oracle": entity("oracle", {"ID": "int", "NAME": "string"}, "ID", table="FREE.SHOP.ITEMS"),
+        "clocked": entity("clocked", {"id": "int"}, "id", table="public.clocked"),
     }  # fmt: skip
     mssql = {"connector": "sqlserver", "schema": "dbo", "txId": None, "lsn": None}
     oracle = {"connector": "oracle", "db": "FREE", "schema": "SHOP", "lsn": None}
@@ -107,6 +120,8 @@ def entities(module_project: Any) -> Iterator[dict[str, EventEntity]]:
             event("c", "ITEMS", after={"ID": 1, "NAME": "o"}, scn="2868546", txId="0a0011", **oracle),
             event("d", "ITEMS", {"ID": 1, "NAME": "o"}, scn="2868546", txId="0a0011", **oracle),
             event("c", "ITEMS", after={"ID": 2, "NAME": "p"}, scn="2868547", txId="0a0011", **oracle),
+            with_schema(event("c", "clocked", after={"id": 1, "at": 1709210096123}), "io.debezium.time.Timestamp"),
+            with_schema(event("c", "clocked", after={"id": 2, "at": 1709210096123456}), "io.debezium.time.MicroTimestamp"),
         ],
     )  # fmt: skip
     project.dbt("run", "--select", *made)
@@ -126,8 +141,8 @@ def entities(module_project: Any) -> Iterator[dict[str, EventEntity]]:
 
 def test_noise_is_counted(entities: dict[str, EventEntity]) -> None:
     items = entities["items"]
-    # 6 messages that are no change, 8 events of other tables; an empty line is no message
-    assert items.commits("rows_read, rows_rejected, rows_ignored")[0] == (24, 4, 14)
+    # 6 messages that are no change, 10 events of other tables; an empty line is no message
+    assert items.commits("rows_read, rows_rejected, rows_ignored")[0] == (26, 4, 16)
     assert items.rows("_reject_reason", "__rejects") == [
         ("no_after_image",),
         ("unknown_operation: x",),
@@ -162,3 +177,10 @@ def test_other_databases(entities: dict[str, EventEntity]) -> None:
         (1, "-0.01", "2024-02-29 12:34:56.123456", "U")
     ]
     assert entities["oracle"].rows("ID, NAME") == [(2, "p")]
+
+
+def test_schema_that_changed_its_units(entities: dict[str, EventEntity]) -> None:
+    assert entities["clocked"].rows("id, cast(at as string)") == [
+        (1, "2024-02-29 12:34:56.123"),
+        (2, "2024-02-29 12:34:56.123456"),
+    ]
