@@ -34,6 +34,7 @@
     {{ return({
         'last_id': row['last_id'],
         'last_commit_id': row['last_commit_id'] or 0,
+        'last_sequence_num': row['last_sequence_num'],
         'recorded': fromjson(row['config']) if row['config'] else none,
         'inflight': fromjson(row['inflight'] or '[]'),
         'this_commit_id': row['this_commit_id'],
@@ -55,6 +56,21 @@
 {#- This moment (UTC) as text, for `started_at`. -#}
 {%- macro utc_now() -%}
     {{ return(modules.datetime.datetime.now(modules.pytz.utc).strftime('%Y-%m-%d %H:%M:%S.%f')) }}
+{%- endmacro -%}
+
+
+{#- A commit of an entity as it is recorded, but for its state and numbers. -#}
+{%- macro new_commit(cfg, plan, run, load) -%}
+    {{ return({
+        'commit_id': load['commit_id'],
+        'relation': cfg['relation'],
+        'entity': cfg['entity'],
+        'kind': load['kind'],
+        'business_date': load['business_date'],
+        'started_at': tidemark.utc_now(),
+        'invocation_id': run['invocation_id'],
+        'config': plan['recorded'],
+    }) }}
 {%- endmacro -%}
 
 

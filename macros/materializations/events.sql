@@ -14,20 +14,18 @@
     {%- endif -%}
     {%- set batch = tidemark.look_into(cfg, run, state, relations, landing) -%}
     {%- set sums = tidemark.no_event_figures() -%}
-    {%- set done = namespace(count=0) -%}
     {%- set stretches = tidemark.stretches_of(batch) -%}
     {%- for stretch in stretches -%}
         {%- set plan = tidemark.plan_stretch(cfg, run, state, relations, landing, batch, stretch) -%}
-        {%- set load = tidemark.plan_event_load(cfg, plan, run, state, batch, stretch, loop.last, done.count) -%}
+        {%- set load = tidemark.plan_event_load(cfg, plan, run, state, batch, stretch, loop.last, loop.index0) -%}
         {%- set figures = tidemark.stage_events(cfg, plan, run, state, relations, landing, load, stretch) -%}
         {%- do figures.update({'rows_ignored': batch['ignored'] if loop.last else 0}) -%}
         {%- do figures.update({'rows_read': figures['rows_read'] + figures['rows_ignored']}) -%}
-        {%- do tidemark.check_event_rejects(cfg, plan, run, load, figures) -%}
+        {%- do tidemark.check_event_rejects(cfg, run, load, figures) -%}
         {%- do tidemark.prepare_tables(cfg, plan, state, relations) -%}
         {%- if not run['empty'] -%}
-            {%- do tidemark.write_events(cfg, plan, run, state, relations, commits, landing, load, figures, stretch) -%}
+            {%- do tidemark.write_events(cfg, plan, run, state, relations, commits, landing, load, figures) -%}
             {%- do tidemark.remember_commit(state, plan, load) -%}
-            {%- set done.count = done.count + 1 -%}
         {%- endif -%}
         {%- do tidemark.add_figures(sums, figures) -%}
     {%- endfor -%}
@@ -118,12 +116,11 @@
     {%- set tables = source.get('tables') or ([cfg['table']] if cfg['table'] else []) -%}
     {%- set batch = {
         'tables': tables, 'ignored': 0, 'names': [], 'schemas': {}, 'has_schemaless': false, 'first_nums': {}, 'is_empty': true,
-        'has_snapshot': false, 'statements': [], 'source_columns': source.get('columns'), 'refused': source.get('refused', []),
+        'statements': [], 'source_columns': source.get('columns'), 'refused': source.get('refused', []),
         'renames': {},
     } -%}
     {%- do tidemark.make_events_view(cfg, landing, batch) -%}
     {%- if run['empty'] -%}{{ return(batch) }}{%- endif -%}
-    {%- set follow = namespace(again=true) -%}
     {%- set figures = tidemark.query_rows(tidemark.event_figures_sql(landing['events'])) -%}
     {%- set has_ddl = figures | selectattr('_kind', 'equalto', 'ddl') | list | length > 0 -%}
     {%- if has_ddl -%}
@@ -145,8 +142,6 @@
             {%- do found_tables.append(row['_table_name']) -%}
         {%- endif -%}
         {%- if row['_kind'] == 'row' -%}
-            {%- do batch.update({'has_snapshot': batch['has_snapshot'] or row['_has_snapshot']}) -%}
-            {%- set names = [] -%}
             {%- for shape in fromjson(row['_after_shapes'] or '[]') + fromjson(row['_before_shapes'] or '[]') -%}
                 {%- for name in shape if name not in batch['names'] -%}
                     {%- do batch['names'].append(name) -%}

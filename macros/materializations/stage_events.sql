@@ -26,11 +26,13 @@
         {%- do run_query('cache lazy table ' ~ staged) -%}
     {%- else -%}
         {%- set staged = tidemark.side_relation(this, 'slice_staged_' ~ load['commit_id']) -%}
-        {%- do run_query('create schema if not exists ' ~ this.include(identifier=false)) -%}
+        {%- if state['first'] -%}
+            {%- do run_query('create schema if not exists ' ~ this.include(identifier=false)) -%}
+        {%- endif -%}
         {%- do run_query('create table ' ~ staged ~ ' using parquet as select * from ' ~ staged_view) -%}
     {%- endif -%}
     {%- do load.update({'staged': staged}) -%}
-    {%- set seen = tidemark.query_rows(tidemark.staged_figures_sql(cfg, plan, staged))[0] -%}
+    {%- set seen = tidemark.query_rows(tidemark.staged_figures_sql(plan, staged))[0] -%}
     {%- set figures = tidemark.no_event_figures() -%}
     {%- do figures.update({
         'rows_read': seen['row_count'] | int, 'rows_rejected': seen['reject_count'] | int, 'rows_duplicate': seen['duplicate_count'] | int,
@@ -42,7 +44,7 @@
             ~ ' where _reject_reason is not null group by _reject_reason order by count(*) desc nulls last, _reject_reason asc nulls last'
         )}) -%}
     {%- endif -%}
-    {%- set late = not state['first'] and tidemark.comes_late(cfg, plan, relations, staged, state, seen) -%}
+    {%- set late = not state['first'] and tidemark.comes_late(cfg, relations, staged, state, seen) -%}
     {%- set fills = load['statements'] | selectattr('effect', 'equalto', 'fill') | list -%}
     {%- set closes = load['statements'] | selectattr('effect', 'equalto', 'close') | list -%}
     {%- set carried = fromjson(seen['unsupplied'] or '[]') -%}
@@ -76,15 +78,14 @@
     touched key, or came from, step by step.
 -#}
 {%- macro linked_keys(relations, staged) -%}
-    {%- set good = '_reject_reason is null and not _is_duplicate' -%}
     {%- set links = '(select _key_hash, _moved_from from ' ~ relations['log'] ~ " where _source_operation = 'MOVE_IN' and size(_unsupplied) > 0 and "
         ~ tidemark.in_force_expr() ~ ')' -%}
     {%- set step = namespace(count=-1, relation=none) -%}
     {%- for number in range(100) -%}
         {%- set next = tidemark.side_relation(this, 'slice_linked_' ~ number) -%}
         {%- if number == 0 -%}
-            {%- set sql = 'select _key_hash from ' ~ staged ~ ' where ' ~ good ~ ' and _key_hash is not null union select _before_key_hash from '
-                ~ staged ~ ' where ' ~ good ~ ' and _before_key_hash is not null' -%}
+            {%- set sql = 'select _key_hash from ' ~ staged ~ ' where _is_usable and _key_hash is not null union select _before_key_hash from '
+                ~ staged ~ ' where _is_usable and _before_key_hash is not null' -%}
         {%- else -%}
             {%- set sql = 'select _key_hash from ' ~ step.relation
                 ~ ' union select links._key_hash from ' ~ links ~ ' as links left semi join ' ~ step.relation ~ ' as keys on links._moved_from = keys._key_hash'
@@ -102,25 +103,24 @@
 
 
 {#- Whether some event belongs before one that was applied, or goes on with a transaction whose moves were. -#}
-{%- macro comes_late(cfg, plan, relations, staged, state, seen) -%}
-    {%- set good = '_reject_reason is null and not _is_duplicate' -%}
+{%- macro comes_late(cfg, relations, staged, state, seen) -%}
     {%- set sequence = tidemark.sequence_expr(cfg) -%}
     {%- if cfg['sequence_by'] or cfg['format'] == 'canonical' -%}
-        {%- if run_query('select 1 from ' ~ staged ~ ' where ' ~ good ~ ' and ' ~ sequence
+        {%- if run_query('select 1 from ' ~ staged ~ ' where _is_usable and ' ~ sequence
             ~ ' <= (select max(' ~ sequence ~ ') from ' ~ relations['log'] ~ ') limit 1') | length > 0 -%}
             {{ return(true) }}
         {%- endif -%}
     {%- endif -%}
     {%- if state['recorded']['source'].get('has_moves') and seen['departure_count'] | int > 0 -%}
         {{ return(run_query('select 1 from ' ~ relations['log'] ~ " where _source_operation = 'MOVE_IN' and _transaction_id in (select _transaction_id from "
-            ~ staged ~ ' where ' ~ good ~ ') limit 1') | length > 0) }}
+            ~ staged ~ ' where _is_usable) limit 1') | length > 0) }}
     {%- endif -%}
     {{ return(false) }}
 {%- endmacro -%}
 
 
 {#- Stop a run whose batch has events that cannot be used, unless they go to quarantine. -#}
-{%- macro check_event_rejects(cfg, plan, run, load, figures) -%}
+{%- macro check_event_rejects(cfg, run, load, figures) -%}
     {%- if figures['rows_rejected'] and cfg['on_reject'] == 'fail' -%}
         {%- set lines = [] -%}
         {%- for reject in figures['rejects'] -%}

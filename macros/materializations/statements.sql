@@ -325,6 +325,7 @@
 -#}
 {%- macro fills_of_schemas(cfg, plan, state, batch) -%}
     {%- set fills = [] -%}
+    {%- if cfg['sequence_by'] -%}{{ return(fills) }}{%- endif -%}
     {%- for column in plan['columns'] if column['default'] is not none -%}
         {%- set with_it, without = [], [] -%}
         {%- for schema_id, fields in batch['schemas'].items() -%}

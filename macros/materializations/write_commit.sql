@@ -3,16 +3,7 @@
     {%- set targets = tidemark.write_relations(state, relations) -%}
     {%- set staged = tidemark.run_view(this, 'staged') -%}
     {%- set classified = tidemark.run_view(this, 'classified') -%}
-    {%- set commit = {
-        'commit_id': load['commit_id'],
-        'relation': cfg['relation'],
-        'entity': cfg['entity'],
-        'kind': load['kind'],
-        'business_date': load['business_date'],
-        'started_at': tidemark.utc_now(),
-        'invocation_id': run['invocation_id'],
-        'config': plan['recorded'],
-    } -%}
+    {%- set commit = tidemark.new_commit(cfg, plan, run, load) -%}
     {%- set rows = tidemark.rows_to_log(cfg, plan, targets, load, figures) -%}
 
     {%- set same_observation = load['this_commit_id'] is not none and not figures['rows_logged'] and not figures['rows_superseded']
@@ -38,7 +29,13 @@
         {%- do tidemark.append_to_log(cfg, plan, targets, load, figures, rows) -%}
     {%- endif -%}
     {%- do tidemark.forget_run_views(this) -%}
-    {%- if load['kind'] == 'full_refresh' -%}
+    {%- do tidemark.complete_commit(cfg, plan, relations, commits, commit, load, numbers, figures) -%}
+{%- endmacro -%}
+
+
+{#- Once the log has a commit: a new log takes the place of the old one, current follows, and the commit is complete. -#}
+{%- macro complete_commit(cfg, plan, relations, commits, commit, load, numbers, figures=none) -%}
+    {%- if load['kind'] in ['full_refresh', 'rehash'] -%}
         {%- do tidemark.swap_logs(relations, load['commit_id']) -%}
         {%- do load.update({'rebuild': true}) -%}
         {%- do tidemark.make_current(cfg, plan, relations, load) -%}

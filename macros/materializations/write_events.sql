@@ -22,28 +22,21 @@
 
 
 {#- Write one stretch: what goes beside the log first, then the log in one atomic commit, then current. -#}
-{%- macro write_events(cfg, plan, run, state, relations, commits, landing, load, figures, stretch) -%}
+{%- macro write_events(cfg, plan, run, state, relations, commits, landing, load, figures) -%}
     {%- set targets = tidemark.write_relations(state, relations) -%}
     {%- set staged = load['staged'] -%}
     {%- set has_files = landing['files'] | length > 0 -%}
     {%- if not has_files and not figures['rows_read'] and not load['statements'] and load['kind'] == 'load' -%}
         {{ return(none) }}
     {%- endif -%}
-    {%- set commit = {
-        'commit_id': load['commit_id'],
-        'relation': cfg['relation'],
-        'entity': cfg['entity'],
-        'kind': load['kind'],
-        'business_date': load['business_date'],
-        'started_at': tidemark.utc_now(),
-        'invocation_id': run['invocation_id'],
-        'config': plan['recorded'],
-    } -%}
+    {%- set commit = tidemark.new_commit(cfg, plan, run, load) -%}
     {%- set rows = tidemark.replay(cfg, plan, state, relations, staged, load, figures) -%}
+    {%- do load.update({'last_sequence_num': figures['last_sequence_num'] if state['first'] or state['last_sequence_num'] is none
+        else [figures['last_sequence_num'] or 0, state['last_sequence_num']] | max}) -%}
     {%- set numbers = {
         'batch_id': load['batch_id'],
         'first_sequence_num': figures['first_sequence_num'],
-        'last_sequence_num': [figures['last_sequence_num'] or 0, state.get('last_sequence_num') or 0] | max,
+        'last_sequence_num': load['last_sequence_num'],
         'log_version_before': tidemark.table_version(cfg['file_format'], targets['log']),
         'current_version_before': tidemark.table_version(cfg['file_format'], relations['current']) if load['kind'] == 'load' else none,
     } -%}
@@ -70,18 +63,7 @@
         {%- do tidemark.append_to_log(cfg, plan, targets, load, figures, rows) -%}
     {%- endif -%}
     {%- do tidemark.drop_slices(this) -%}
-    {%- if load['kind'] == 'full_refresh' -%}
-        {%- do tidemark.swap_logs(relations, load['commit_id']) -%}
-        {%- do load.update({'rebuild': true}) -%}
-        {%- do tidemark.make_current(cfg, plan, relations, load) -%}
-        {%- do tidemark.make_history_view(cfg, plan, relations) -%}
-    {%- endif -%}
-    {%- do tidemark.apply_to_current(cfg, plan, relations, load, figures) -%}
-    {%- do numbers.update({
-        'log_version_after': tidemark.table_version(cfg['file_format'], relations['log']),
-        'current_version_after': tidemark.table_version(cfg['file_format'], relations['current']),
-    }) -%}
-    {%- do tidemark.record_commit(commits, commit, 'completed', numbers) -%}
+    {%- do tidemark.complete_commit(cfg, plan, relations, commits, commit, load, numbers, figures) -%}
 {%- endmacro -%}
 
 
@@ -154,7 +136,7 @@
     {%- set stamp = load['commit_id'] ~ ' as _commit_id' -%}
     {%- do run_query(tidemark.insert_sql(targets['staging'], tidemark.staging_columns(cfg, plan),
         'select *, ' ~ load['batch_id'] ~ ' as _batch_id, _source_operation as _operation, ' ~ stamp ~ ' from ' ~ staged
-        ~ ' where _reject_reason is null and not _is_duplicate')) -%}
+        ~ ' where _is_usable')) -%}
     {%- if figures['rows_rejected'] -%}
         {%- do run_query(tidemark.insert_sql(targets['rejects'], tidemark.rejects_columns(),
             'select _reject_reason, ' ~ ('_key_hash' if plan['keyed'] else 'cast(null as string) as _key_hash') ~ ", _raw_payload, date'"
@@ -189,5 +171,5 @@
         'first': false, 'has_log': true, 'has_current': true, 'last_id': load['commit_id'], 'last_commit_id': load['commit_id'],
         'last_date': load['business_date'], 'last_date_commit_id': load['commit_id'],
     }) -%}
-    {%- do state.update({'recorded': plan['recorded']}) -%}
+    {%- do state.update({'recorded': plan['recorded'], 'last_sequence_num': load['last_sequence_num']}) -%}
 {%- endmacro -%}

@@ -9,7 +9,6 @@ select
     count(*) as _row_count,
     min(_landing_num) as _first_num,
     max(_landing_num) as _last_num,
-    max(_is_snapshot) as _has_snapshot,
     to_json(collect_set(map_keys(_after))) as _after_shapes,
     to_json(collect_set(map_keys(_before))) as _before_shapes
 from {{ events }}

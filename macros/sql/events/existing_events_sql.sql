@@ -7,12 +7,11 @@
 {%- set names = plan['columns'] | map(attribute='name') | list -%}
 {%- set by = '_key_hash' if plan['keyed'] else '_row_hash' -%}
 {%- set before = '_before' ~ by -%}
-{%- set good = '_reject_reason is null and not _is_duplicate' -%}
 {% if not load['everything'] -%}
 with touched as (
-    select {{ by }} from {{ staged }} where {{ good }} and {{ by }} is not null
+    select {{ by }} from {{ staged }} where _is_usable and {{ by }} is not null
     union
-    select {{ before }} from {{ staged }} where {{ good }} and {{ before }} is not null
+    select {{ before }} from {{ staged }} where _is_usable and {{ before }} is not null
     {%- if load['late'] and load['linked'] %}
     union
     select _key_hash from {{ load['linked'] }}

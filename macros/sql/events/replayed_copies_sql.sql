@@ -174,7 +174,7 @@ select
     struct({{ sequence }} as sequence, if(_source_operation = 'DELETE', 2, 1) as tie, _event_id as event) as _tidemark_order,
     {{ tidemark._meta_list(cfg, "if(_before_row_hash <> _row_hash, 'MOVE_IN', _source_operation)") }}
 from {{ staged }}
-where _reject_reason is null and not _is_duplicate and _tidemark_effect in ('upsert', 'delete')
+where _is_usable and _tidemark_effect in ('upsert', 'delete')
 union all
 select
     {%- for column in plan['columns'] %}
@@ -186,5 +186,5 @@ select
     struct({{ sequence }} as sequence, 2 as tie, _event_id as event),
     {{ tidemark._meta_list(cfg, "'MOVE_OUT'") }}
 from {{ staged }}
-where _reject_reason is null and not _is_duplicate and _before_row_hash <> _row_hash
+where _is_usable and _before_row_hash <> _row_hash
 {%- endmacro -%}

@@ -276,7 +276,7 @@ select
     cast(null as {{ load['order_type'] }}) as _tidemark_bound,
     {{ tidemark._meta_list(cfg, "case when _tidemark_effect = 'delete' then 'DELETE' when " ~ moved ~ " then 'MOVE_IN' when _source_operation = 'DELETE' then 'UPDATE' else _source_operation end", 'if(' ~ moved ~ ', _before_key_hash, null)') }}
 from {{ staged }}
-where _reject_reason is null and not _is_duplicate and _tidemark_effect in ('upsert', 'delete')
+where _is_usable and _tidemark_effect in ('upsert', 'delete')
 {%- if load['moves'] %}
 union all
 select
@@ -290,7 +290,7 @@ select
     cast(null as {{ load['order_type'] }}),
     {{ tidemark._meta_list(cfg, "'MOVE_OUT'") }}
 from {{ staged }}
-where _reject_reason is null and not _is_duplicate and {{ moved }} and not _tidemark_is_pair
+where _is_usable and {{ moved }} and not _tidemark_is_pair
 {%- endif %}
 {%- endmacro -%}
 

@@ -38,7 +38,7 @@ select
     {{ tidemark._meta_list(cfg, "'TRUNCATE'") }},
     true as _tidemark_is_new
 from {{ staged }}
-where _reject_reason is null and not _is_duplicate and _tidemark_effect = 'truncate'
+where _is_usable and _tidemark_effect = 'truncate'
 {%- endmacro -%}
 
 
@@ -72,7 +72,7 @@ from (
         max(_event_time) as _event_time
     from {{ staged }}
     where
-        _reject_reason is null and not _is_duplicate and _is_snapshot
+        _is_usable and _is_snapshot
         and _source_operation in ('READ', 'INSERT', 'UPSERT') and not coalesce(_snapshot_mark = 'incremental', false)
     group by _offset
     having

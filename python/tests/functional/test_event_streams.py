@@ -51,6 +51,8 @@ class Load:
     """(run, file, events) as delivered."""
     tables: list[Tables] = field(default_factory=list)
     """After each batch, then after a redelivery."""
+    marks: list[int] = field(default_factory=list)
+    """The high-water mark of each commit."""
 
     def checkpoints(self) -> list[tuple[int, list[Event]]]:
         """(run, events in true order that have arrived by then) where the tables are known."""
@@ -142,6 +144,8 @@ def loads(module_project: Any, request: pytest.FixtureRequest) -> Iterator[dict[
         module_project.dbt("run", "--select", *models)
         for name, load in loads.items():
             load.tables.append(read_tables(entities[name]))
+    for name, load in loads.items():
+        load.marks = [mark for (mark,) in entities[name].commits("last_sequence_num")]
     yield loads
 
 
@@ -200,6 +204,12 @@ def test_history_replays(loads: dict[str, Load], name: str) -> None:
 def test_redelivery__changes_nothing(loads: dict[str, Load], name: str) -> None:
     before, after = loads[name].tables[-2:]
     assert after == before
+
+
+@each_entity
+def test_mark_never_falls(loads: dict[str, Load], name: str) -> None:
+    marks = loads[name].marks
+    assert marks and marks == sorted(marks)
 
 
 def truth(load: Load, events: Sequence[Event]) -> Any:

@@ -32,6 +32,11 @@ loads as (
 select
     (select max(commit_id) from commits) as last_id,
     (select coalesce(max(commit_id), 0) from commits where state = 'completed') as last_commit_id,
+    (
+        select max(commits.last_sequence_num)
+        from commits inner join log_start on commits.commit_id >= log_start.commit_id
+        where commits.state = 'completed'
+    ) as last_sequence_num,
     (select max_by(config, commit_id) from commits where state = 'completed' and config is not null) as config,
     (
         select to_json(collect_list(struct(commit_id, kind, business_date, config)))

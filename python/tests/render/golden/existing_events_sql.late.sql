@@ -1,7 +1,7 @@
 with touched as (
-    select _key_hash from staged_keys where _reject_reason is null and not _is_duplicate and _key_hash is not null
+    select _key_hash from staged_keys where _is_usable and _key_hash is not null
     union
-    select _before_key_hash from staged_keys where _reject_reason is null and not _is_duplicate and _before_key_hash is not null
+    select _before_key_hash from staged_keys where _is_usable and _before_key_hash is not null
 )
 
 select

@@ -16,7 +16,7 @@ with steps as (
         _offset,
         cast(null as string) as _moved_from
     from staged_copies
-    where _reject_reason is null and not _is_duplicate and _tidemark_effect in ('upsert', 'delete')
+    where _is_usable and _tidemark_effect in ('upsert', 'delete')
     union all
     select
         `_before_id`,
@@ -35,7 +35,7 @@ with steps as (
         _offset,
         cast(null as string) as _moved_from
     from staged_copies
-    where _reject_reason is null and not _is_duplicate and _before_row_hash <> _row_hash
+    where _is_usable and _before_row_hash <> _row_hash
 ),
 
 touched_groups as (

@@ -17,7 +17,7 @@ with effects as (
         _offset,
         if(_tidemark_effect = 'upsert' and coalesce(_before_key_hash <> _key_hash, false), _before_key_hash, null) as _moved_from
     from staged_events
-    where _reject_reason is null and not _is_duplicate and _tidemark_effect in ('upsert', 'delete')
+    where _is_usable and _tidemark_effect in ('upsert', 'delete')
     union all
     select
         `_before_id`,
@@ -37,7 +37,7 @@ with effects as (
         _offset,
         cast(null as string) as _moved_from
     from staged_events
-    where _reject_reason is null and not _is_duplicate and _tidemark_effect = 'upsert' and coalesce(_before_key_hash <> _key_hash, false) and not _tidemark_is_pair
+    where _is_usable and _tidemark_effect = 'upsert' and coalesce(_before_key_hash <> _key_hash, false) and not _tidemark_is_pair
 ),
 
 touched_keys as (

@@ -118,6 +118,7 @@ select
     * except (_image_before, _raw_payload, _unsupplied),
     _image_before.`id` as `_before_id`,
     if(_tidemark_effect = 'upsert' and size(_unsupplied) > 0, _unsupplied, null) as _unsupplied,
+    _reject_reason is null and not _is_duplicate as _is_usable,
     concat(md5(concat_ws('',
         concat('2:id', octet_length(cast(`id` as string)), ':', cast(`id` as string))
     )), case when _reject_reason is null and _tidemark_effect in ('upsert', 'delete') then '' end) as _key_hash,
