@@ -71,6 +71,39 @@
 {%- endmacro -%}
 
 
+{#- A length of time such as `30 days`; none keeps everything. -#}
+{%- macro _retention(value, name, errors) -%}
+    {%- set text = value | string | trim | lower -%}
+    {%- if value is none or text == 'none' -%}{{ return(none) }}{%- endif -%}
+    {%- if not modules.re.fullmatch('[0-9]{1,6} (minute|hour|day|week|month|year)s?', text) -%}
+        {%- do errors.append(name ~ " must be a length of time such as '30 days' or '12 hours', or none to keep all, found: " ~ value) -%}
+        {{ return(none) }}
+    {%- endif -%}
+    {{ return(text) }}
+{%- endmacro -%}
+
+
+{#- How long each kind of what an entity wrote is kept; only change events have a staging. -#}
+{%- macro _retentions(settings, errors) -%}
+    {%- set retentions = {} -%}
+    {%- for name in ['feed', 'superseded', 'history', 'rejects'] + (['staging'] if settings.get('extract') == 'events' else []) -%}
+        {%- do retentions.update({name: tidemark._retention(settings.get(name ~ '_retention'), name ~ '_retention', errors)}) -%}
+    {%- endfor -%}
+    {{ return(retentions) }}
+{%- endmacro -%}
+
+
+{#- Rules about retention that look at more than one setting. -#}
+{%- macro _check_retentions(cfg, retentions, errors) -%}
+    {%- for name in ['superseded', 'history'] if retentions.get(name) and cfg['file_format'] == 'parquet' -%}
+        {%- do errors.append(name ~ '_retention needs file_format: delta: the slices of a Parquet log never change') -%}
+    {%- endfor -%}
+    {%- if retentions.get('history') and not cfg['keys'] -%}
+        {%- do errors.append('history_retention needs unique_key: the rows of a table without key are counted from its first event') -%}
+    {%- endif -%}
+{%- endmacro -%}
+
+
 {%- macro _one_of(name, value, allowed, errors) -%}
     {%- if value not in allowed -%}
         {%- set hint = tidemark._did_you_mean(value, allowed) if value is string and value else '' -%}

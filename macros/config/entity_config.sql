@@ -38,6 +38,7 @@
     {%- set cfg = {
         'entity': node['alias'],
         'relation': node['schema'] ~ '.' ~ node['alias'],
+        'target': api.Relation.create(database=node.get('database'), schema=node['schema'], identifier=node['alias'], type='table'),
         'keys': tidemark._as_list(config.get('unique_key'), 'unique_key', errors),
         'extract': settings.get('extract'),
         'location': settings.get('location'),
@@ -49,6 +50,9 @@
         'changed_columns': tidemark._as_bool(settings.get('changed_columns', true), 'changed_columns', errors),
         'null_keys': settings.get('null_keys', 'reject'),
         'on_reject': settings.get('on_reject', 'fail'),
+        'feed_images': tidemark._as_list(settings.get('feed_images', ['change', 'pre', 'post']), 'feed_images', errors),
+        'retention': tidemark._retentions(settings, errors),
+        'write_mode': settings.get('write_mode', 'copy_on_write'),
         'columns': tidemark._declared_columns(node),
         'file_format': config.get('file_format') or 'delta',
         'partition_by': tidemark._as_list(config.get('partition_by'), 'partition_by', errors),
@@ -62,6 +66,14 @@
     {%- do tidemark._one_of('null_keys', cfg['null_keys'], ['reject', 'allow'], errors) -%}
     {%- do tidemark._one_of('on_reject', cfg['on_reject'], ['fail', 'quarantine'], errors) -%}
     {%- do tidemark._one_of('file_format', cfg['file_format'], ['delta', 'parquet'], errors) -%}
+    {%- do tidemark._one_of('write_mode', cfg['write_mode'], ['copy_on_write', 'merge_on_read'], errors) -%}
+    {%- if cfg['write_mode'] == 'merge_on_read' and cfg['file_format'] == 'parquet' -%}
+        {%- do errors.append('write_mode: merge_on_read needs file_format: delta, found: parquet') -%}
+    {%- endif -%}
+    {%- do tidemark._check_retentions(cfg, cfg['retention'], errors) -%}
+    {%- for image in cfg['feed_images'] -%}
+        {%- do tidemark._one_of('feed_images', image, ['change', 'pre', 'post'], errors) -%}
+    {%- endfor -%}
     {%- do tidemark._check_columns_config(cfg, errors) -%}
     {{ return(cfg) }}
 {%- endmacro -%}
@@ -71,7 +83,8 @@
 {%- macro _entity_settings() -%}
     {{ return([
         'extract', 'location', 'format', 'options', 'ignore', 'sensitive', 'hash', 'stored_hashes', 'tag_unchanged',
-        'soft_delete', 'changed_columns', 'null_keys', 'on_reject', 'max_delete_fraction',
+        'soft_delete', 'changed_columns', 'null_keys', 'on_reject', 'max_delete_fraction', 'feed_images',
+        'feed_retention', 'superseded_retention', 'history_retention', 'rejects_retention', 'write_mode',
     ]) }}
 {%- endmacro -%}
 

@@ -39,7 +39,8 @@
     {{ return([
         'extract', 'location', 'format', 'table', 'sequence_by', 'apply_as_deletes', 'apply_as_truncates',
         'ignore_null_updates', 'columns', 'track_history', 'ddl', 'encodings', 'previous_names', 'unavailable_value',
-        'ignore', 'sensitive', 'hash', 'soft_delete', 'changed_columns', 'null_keys', 'on_reject',
+        'ignore', 'sensitive', 'hash', 'soft_delete', 'changed_columns', 'null_keys', 'on_reject', 'feed_images',
+        'feed_retention', 'superseded_retention', 'history_retention', 'staging_retention', 'rejects_retention', 'write_mode',
     ]) }}
 {%- endmacro -%}
 

@@ -19,24 +19,9 @@
     {%- endif -%}
     {%- set state = tidemark.ready_state(cfg, run, relations, commits) -%}
 
-    {%- if cfg['extract'] == 'events' -%}
-        {%- set figures = tidemark.load_events(cfg, run, state, relations, commits, compiled_code) -%}
-        {%- call noop_statement('main', 'EMPTY' if run['empty'] else tidemark.summary(figures)) -%}{%- endcall -%}
-    {%- elif run['empty'] -%}
-        {%- set plan = tidemark.stage(cfg, run, state, compiled_code) -%}
-        {%- do tidemark.prepare_tables(cfg, plan, state, relations) -%}
-        {%- do tidemark.forget_run_views(this) -%}
-        {%- call noop_statement('main', 'EMPTY') -%}{%- endcall -%}
-    {%- else -%}
-        {%- set plan = tidemark.stage(cfg, run, state, compiled_code) -%}
-        {%- set load = tidemark.plan_load(cfg, run, state) -%}
-        {%- set figures = tidemark.classify(cfg, plan, run, state, relations, load) -%}
-        {%- do tidemark.check_rejects(cfg, plan, run, figures) -%}
-        {%- do tidemark.check_deletes(cfg, run, figures) -%}
-        {%- do tidemark.prepare_tables(cfg, plan, state, relations) -%}
-        {%- do tidemark.write_commit(cfg, plan, run, state, relations, commits, load, figures) -%}
-        {%- call noop_statement('main', tidemark.summary(figures)) -%}{%- endcall -%}
-    {%- endif -%}
+    {%- set load = tidemark.load_events if cfg['extract'] == 'events' else tidemark.load_extract -%}
+    {%- set figures = load(cfg, run, state, relations, commits, compiled_code) -%}
+    {%- call noop_statement('main', 'EMPTY' if run['empty'] else tidemark.summary(figures)) -%}{%- endcall -%}
 
     {%- do apply_grants(this, config.get('grants'), should_revoke(load_cached_relation(this), full_refresh_mode=run['full_refresh'])) -%}
 

@@ -3,9 +3,9 @@
     and hashes take part in the join. Returns the figures of the run.
 -#}
 {%- macro classify(cfg, plan, run, state, relations, load) -%}
-    {%- set staged = tidemark.run_view(this, 'staged') -%}
-    {%- set existing = tidemark.run_view(this, 'existing') -%}
-    {%- set classified = tidemark.run_view(this, 'classified') -%}
+    {%- set staged = tidemark.run_view(cfg['target'], 'staged') -%}
+    {%- set existing = tidemark.run_view(cfg['target'], 'existing') -%}
+    {%- set classified = tidemark.run_view(cfg['target'], 'classified') -%}
 
     {%- if state['first'] -%}
         {%- set existing_sql = 'select * from ' ~ staged ~ ' where false' -%}
@@ -66,7 +66,7 @@
             {%- do lines.append('\n  - ' ~ reject['reason'] ~ ': ' ~ reject['count'] ~ (' row' if reject['count'] == 1 else ' rows')) -%}
         {%- endfor -%}
         {%- set samples = tidemark.query_rows(
-            tidemark.rejected_rows_sql(plan, tidemark.run_view(this, 'staged'), tidemark.run_view(this, 'classified'))
+            tidemark.rejected_rows_sql(plan, tidemark.run_view(cfg['target'], 'staged'), tidemark.run_view(cfg['target'], 'classified'))
             ~ '\norder by _reject_reason, _raw_payload\nlimit ' ~ run['sample_rows']
         ) -%}
         {%- do lines.append('\nfor example') -%}

@@ -10,10 +10,12 @@
 {#- Make table and view of commits where they are missing, one thread at a time, as two would meet in an empty folder. -#}
 {%- macro ensure_commits(run) -%}
     {%- set commits = tidemark.commits_relations(run) -%}
-    {%- if not tidemark.relation_exists(commits['view']) -%}
+    {%- set present = adapter.get_columns_in_relation(commits['view']) | map(attribute='name') | list -%}
+    {%- if present != tidemark.commit_columns() | map(attribute='name') | list -%}
         {%- set options = {'properties': {'delta.autoOptimize.autoCompact': 'true'} if run['commits_format'] == 'delta' else {}} -%}
         {%- set statements = ['create schema if not exists ' ~ run['commits_schema']]
             + tidemark.for_format(run['commits_format'], 'create_table')(commits['states'], tidemark.commit_columns(), options)
+            + tidemark.missing_commit_columns(commits, present)
             + [tidemark.commits_view_sql(commits['view'], commits['states'])] -%}
         {%- if adapter.type() == 'tidemark' -%}
             {%- do tidemark.clear_debris([commits['states']]) -%}
@@ -23,6 +25,16 @@
         {%- endif -%}
     {%- endif -%}
     {{ return(commits) }}
+{%- endmacro -%}
+
+
+{#- Columns that a table of commits lacks which an earlier version made. -#}
+{%- macro missing_commit_columns(commits, present) -%}
+    {%- set missing = [] -%}
+    {%- for column in tidemark.commit_columns() if present and column['name'] not in present -%}
+        {%- do missing.append({'name': column['name'], 'type': column['type'], 'description': column['description']}) -%}
+    {%- endfor -%}
+    {{ return(['alter table ' ~ commits['states'] ~ ' add columns (' ~ tidemark.column_definitions_expr(missing) ~ ')'] if missing else []) }}
 {%- endmacro -%}
 
 
@@ -36,6 +48,7 @@
         'last_commit_id': row['last_commit_id'] or 0,
         'last_sequence_num': row['last_sequence_num'],
         'recorded': fromjson(row['config']) if row['config'] else none,
+        'undone': fromjson(row['undone'] or '[]'),
         'inflight': fromjson(row['inflight'] or '[]'),
         'this_commit_id': row['this_commit_id'],
         'previous_date': row['previous_date'] | string if row['previous_date'] else none,
@@ -70,6 +83,7 @@
         'started_at': tidemark.utc_now(),
         'invocation_id': run['invocation_id'],
         'config': plan['recorded'],
+        'is_correction': not load['forward'] or load['kind'] == 'full_refresh',
     }) }}
 {%- endmacro -%}
 
@@ -96,6 +110,12 @@
             'config_fingerprint': tidemark.string_literal(local_md5(config_text)),
         }) -%}
     {%- endif -%}
+    {%- for name in ['source_commit_id', 'is_correction'] if commit.get(name) is not none -%}
+        {%- do values.update({name: commit[name] | string | lower}) -%}
+    {%- endfor -%}
+    {%- for name in ['source_relation', 'details'] if commit.get(name) -%}
+        {%- do values.update({name: tidemark.string_literal(commit[name])}) -%}
+    {%- endfor -%}
     {%- if state != 'inflight' -%}
         {%- do values.update({'completed_at': 'current_timestamp()'}) -%}
     {%- endif -%}

@@ -9,7 +9,7 @@
 {%- macro load_events(cfg, run, state, relations, commits, compiled_sql) -%}
     {%- set landing = tidemark.land(cfg, run, state, relations, compiled_sql) -%}
     {%- if landing['in_files'] and not landing['files'] and not state['first'] and state['has_current'] and not run['empty'] -%}
-        {%- do tidemark.forget_run_views(this) -%}
+        {%- do tidemark.forget_run_views(cfg['target']) -%}
         {{ return(tidemark.no_event_figures()) }}
     {%- endif -%}
     {%- set batch = tidemark.look_into(cfg, run, state, relations, landing) -%}
@@ -29,15 +29,15 @@
         {%- endif -%}
         {%- do tidemark.add_figures(sums, figures) -%}
     {%- endfor -%}
-    {%- do tidemark.forget_run_views(this) -%}
+    {%- do tidemark.forget_run_views(cfg['target']) -%}
     {{ return(sums) }}
 {%- endmacro -%}
 
 
 {#- Where events come from: views over the landed files, a table or the model's own SELECT, read once and cached. -#}
 {%- macro land(cfg, run, state, relations, compiled_sql) -%}
-    {%- do tidemark.forget_run_views(this) -%}
-    {%- set arrived, extract, lines = tidemark.run_view(this, 'arrived'), tidemark.run_view(this, 'extract'), tidemark.run_view(this, 'lines') -%}
+    {%- do tidemark.forget_run_views(cfg['target']) -%}
+    {%- set arrived, extract, lines = tidemark.run_view(cfg['target'], 'arrived'), tidemark.run_view(cfg['target'], 'extract'), tidemark.run_view(cfg['target'], 'lines') -%}
     {%- set files = [] -%}
     {%- set location = cfg['location'] or '' -%}
     {%- set in_files = '/' in location or '*' in location or tidemark.is_folder(location) -%}
@@ -81,7 +81,7 @@
         'files': files,
         'in_files': in_files,
         'arrived': arrived,
-        'events': tidemark.run_view(this, 'events'),
+        'events': tidemark.run_view(cfg['target'], 'events'),
         'columns': none if is_text else columns,
     }) }}
 {%- endmacro -%}

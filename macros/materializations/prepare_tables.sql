@@ -11,7 +11,7 @@
     {%- endif -%}
     {%- set targets = tidemark.write_relations(state, relations) -%}
     {%- if state['first'] -%}
-        {%- do run_query('create schema if not exists ' ~ this.include(identifier=false)) -%}
+        {%- do run_query('create schema if not exists ' ~ cfg['target'].include(identifier=false)) -%}
         {%- do tidemark.clear_debris([
             targets['log_table'], targets['sensitive'], targets['supplied'], targets['rejects'], targets['staging'], targets['landed'],
         ]) -%}

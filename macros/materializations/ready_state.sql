@@ -3,13 +3,12 @@
     what lies where the entity's tables belong is checked.
 -#}
 {%- macro ready_state(cfg, run, relations, commits) -%}
-    {%- if run['business_date'] is none and not run['empty'] and cfg['extract'] != 'events' -%}
-        {%- do exceptions.raise_compiler_error(
-            cfg['entity'] ~ ': which business date? Give it with --vars \'{business_date: 2026-03-04}\''
-        ) -%}
-    {%- endif -%}
     {%- set state = tidemark.entity_state(commits, cfg['relation'], run) -%}
-    {%- if state['inflight'] -%}
+    {%- if state['inflight'] and run.get('dry_run') -%}
+        {%- do exceptions.raise_compiler_error(
+            cfg['entity'] ~ ': commit ' ~ state['inflight'][0]['commit_id'] ~ ' is in flight: a run is going on, or died. The next run finishes it or rolls it back'
+        ) -%}
+    {%- elif state['inflight'] -%}
         {%- for commit in state['inflight'] | sort(attribute='commit_id') -%}
             {%- do tidemark.resolve_commit(cfg, run, relations, commits, commit, state) -%}
         {%- endfor -%}
@@ -17,7 +16,7 @@
     {%- endif -%}
 
     {%- set has_log = tidemark.relation_exists(relations['log']) -%}
-    {%- set existing = load_cached_relation(this) -%}
+    {%- set existing = load_cached_relation(cfg['target']) -%}
     {%- set has_current = tidemark.relation_exists(relations['current']) -%}
     {#- A first run that died before its commit leaves tables without rows: this run is the first. -#}
     {%- if has_log and not state['recorded'] and run_query('select 1 from ' ~ relations['log_table'] ~ ' limit 1') | length == 0 -%}
@@ -68,11 +67,17 @@
         'select * from ' ~ commits['states'] ~ ' where relation = ' ~ tidemark.string_literal(cfg['relation'])
         ~ ' and commit_id = ' ~ commit['commit_id'] ~ " and state = 'inflight' limit 1"
     )[0] -%}
-    {%- do commit.update({'started_at': figures['started_at'] | string, 'config': recorded}) -%}
+    {%- do commit.update({
+        'started_at': figures['started_at'] | string, 'config': recorded, 'is_correction': figures['is_correction'],
+        'source_commit_id': figures['source_commit_id'],
+    }) -%}
     {%- set kept = {} -%}
-    {%- for name, value in figures.items() if name.startswith('rows_') or name.endswith('_before') -%}
+    {%- for name, value in figures.items() if name.startswith('rows_') or name.endswith(('_before', '_sequence_num')) or name == 'batch_id' -%}
         {%- do kept.update({name: value}) -%}
     {%- endfor -%}
+    {%- if figures['last_file'] -%}
+        {%- do kept.update({'last_file': tidemark.string_literal(figures['last_file'])}) -%}
+    {%- endif -%}
 
     {%- set new_log = tidemark.new_relation(relations['log_table']) -%}
     {%- set landed = tidemark.has_commit(relations['log_table'], commit['commit_id']) -%}
@@ -96,16 +101,17 @@
         {%- set load = {
             'business_date': commit.get('business_date') or state['last_date'],
             'commit_id': commit['commit_id'],
+            'kind': commit['kind'],
             'forward': false,
             'rebuild': replaces_log or not tidemark.relation_exists(relations['current']),
             'last_date': commit['business_date'] if latest else state['last_date'],
             'last_date_commit_id': commit['commit_id'] if latest else state['last_date_commit_id'],
         } -%}
-        {%- set recorded_cfg = {} -%}
-        {%- do recorded_cfg.update(cfg) -%}
-        {%- for name in ['extract', 'tag_unchanged', 'soft_delete', 'file_format'] -%}
-            {%- do recorded_cfg.update({name: recorded[name]}) -%}
-        {%- endfor -%}
+        {%- set recorded_cfg = tidemark.recorded_cfg(cfg, recorded) -%}
+        {%- if commit['kind'] == 'rollback' -%}
+            {%- set steps = tidemark.mark_undone(commits, commit) -%}
+            {%- do load.update({'business_date': steps['last_date'], 'last_date': steps['last_date'], 'last_date_commit_id': steps['last_date_commit_id']}) -%}
+        {%- endif -%}
         {%- if load['rebuild'] -%}
             {%- do tidemark.make_current(recorded_cfg, plan, relations, load) -%}
         {%- endif -%}
@@ -125,6 +131,17 @@
         {%- do log(cfg['entity'] ~ ': rolled back commit ' ~ commit['commit_id'] ~ ' (' ~ commit.get('business_date', commit['kind'])
             ~ '), which an earlier run had left before writing its log', info=true) -%}
     {%- endif -%}
+{%- endmacro -%}
+
+
+{#- The configuration with what a commit was made with in place of what the YAML says now. -#}
+{%- macro recorded_cfg(cfg, recorded) -%}
+    {%- set recorded_cfg = {} -%}
+    {%- do recorded_cfg.update(cfg) -%}
+    {%- for name in ['extract', 'tag_unchanged', 'soft_delete', 'file_format'] -%}
+        {%- do recorded_cfg.update({name: recorded[name]}) -%}
+    {%- endfor -%}
+    {{ return(recorded_cfg) }}
 {%- endmacro -%}
 
 

@@ -21,6 +21,7 @@
             'relation': cfg['relation'],
             'entity': cfg['model'],
             'kind': 'scd2',
+            'source_relation': entity,
             'started_at': tidemark.utc_now(),
             'invocation_id': run['invocation_id'],
             'config': {

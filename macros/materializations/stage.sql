@@ -3,7 +3,7 @@
     column plan; raises what a user can mend: a missing file, a column that is not there, a configuration that drifted.
 -#}
 {%- macro stage(cfg, run, state, compiled_sql) -%}
-    {%- do tidemark.forget_run_views(this) -%}
+    {%- do tidemark.forget_run_views(cfg['target']) -%}
     {%- if cfg['location'] -%}
         {%- do tidemark.make_extract_view(cfg, run) -%}
     {%- endif -%}
@@ -25,7 +25,7 @@
             ) -%}
         {%- endif -%}
     {%- endif -%}
-    {%- set staged = tidemark.run_view(this, 'staged') -%}
+    {%- set staged = tidemark.run_view(cfg['target'], 'staged') -%}
     {%- do run_query('create or replace temporary view ' ~ staged ~ ' as\n' ~ tidemark.staged_rows_sql(cfg, plan, compiled_sql)) -%}
     {%- if not run['empty'] -%}
         {%- do run_query('cache lazy table ' ~ staged) -%}
@@ -82,7 +82,7 @@
             ) -%}
         {%- endif -%}
     {%- endif -%}
-    {%- do run_query(tidemark.extract_view_sql(cfg, tidemark.run_view(this, 'extract'), path, names)) -%}
+    {%- do run_query(tidemark.extract_view_sql(cfg, tidemark.run_view(cfg['target'], 'extract'), path, names)) -%}
 {%- endmacro -%}
 
 
@@ -93,7 +93,7 @@
         {%- do terms.append('cast(null as ' ~ (column['data_type'] or 'string') ~ ') as ' ~ tidemark.quote_identifier(column['name'])) -%}
     {%- endfor -%}
     {%- do run_query(
-        'create or replace temporary view ' ~ tidemark.run_view(this, 'extract') ~ ' as select ' ~ terms | join(', ') ~ ' where false'
+        'create or replace temporary view ' ~ tidemark.run_view(cfg['target'], 'extract') ~ ' as select ' ~ terms | join(', ') ~ ' where false'
     ) -%}
 {%- endmacro -%}
 

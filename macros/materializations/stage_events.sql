@@ -3,14 +3,14 @@
     stretch; `load` gets the flags, `plan` the type of the sequence.
 -#}
 {%- macro stage_events(cfg, plan, run, state, relations, landing, load, stretch) -%}
-    {%- set staged_view = tidemark.run_view(this, 'staged') -%}
+    {%- set staged_view = tidemark.run_view(cfg['target'], 'staged') -%}
     {%- if not state['first'] -%}
         {%- do tidemark.evolve_tables(cfg, plan, state, relations) -%}
         {%- if state['recorded'].pop('views_are_old', false) -%}
             {%- do tidemark.make_history_view(cfg, plan, relations) -%}
         {%- endif -%}
     {%- endif -%}
-    {%- set known = {} if state['first'] else {'log': relations['log'], 'staging': none if plan['keyed'] else relations['staging']} -%}
+    {%- set known = {} if state['first'] else {'log': relations['log'], 'staging': none if plan['keyed'] else tidemark.staging_in_force_expr(relations, state)} -%}
     {%- do run_query('drop view if exists ' ~ staged_view) -%}
     {%- do run_query('create or replace temporary view ' ~ staged_view ~ ' as\n' ~ tidemark.staged_events_sql(cfg, plan, landing['events'], known, stretch)) -%}
     {%- if cfg['sequence_by'] -%}
@@ -25,9 +25,9 @@
         {%- set staged = staged_view -%}
         {%- do run_query('cache lazy table ' ~ staged) -%}
     {%- else -%}
-        {%- set staged = tidemark.side_relation(this, 'slice_staged_' ~ load['commit_id']) -%}
+        {%- set staged = tidemark.side_relation(cfg['target'], 'slice_staged_' ~ load['commit_id']) -%}
         {%- if state['first'] -%}
-            {%- do run_query('create schema if not exists ' ~ this.include(identifier=false)) -%}
+            {%- do run_query('create schema if not exists ' ~ cfg['target'].include(identifier=false)) -%}
         {%- endif -%}
         {%- do run_query('create table ' ~ staged ~ ' using parquet as select * from ' ~ staged_view) -%}
     {%- endif -%}
@@ -82,7 +82,7 @@
         ~ tidemark.in_force_expr() ~ ')' -%}
     {%- set step = namespace(count=-1, relation=none) -%}
     {%- for number in range(100) -%}
-        {%- set next = tidemark.side_relation(this, 'slice_linked_' ~ number) -%}
+        {%- set next = tidemark.side_relation(relations['current'], 'slice_linked_' ~ number) -%}
         {%- if number == 0 -%}
             {%- set sql = 'select _key_hash from ' ~ staged ~ ' where _is_usable and _key_hash is not null union select _before_key_hash from '
                 ~ staged ~ ' where _is_usable and _before_key_hash is not null' -%}
@@ -99,6 +99,13 @@
         {%- set step.count = count -%}
     {%- endfor -%}
     {{ return(step.relation) }}
+{%- endmacro -%}
+
+
+{#- The staging of commits that no rollback undid. -#}
+{%- macro staging_in_force_expr(relations, state) -%}
+    {%- if not state['undone'] -%}{{ return(relations['staging']) }}{%- endif -%}
+    {{ return('(select * from ' ~ relations['staging'] ~ ' where _commit_id not in (' ~ state['undone'] | join(', ') ~ '))') }}
 {%- endmacro -%}
 
 

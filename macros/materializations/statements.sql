@@ -8,7 +8,7 @@
 {%- macro statements_of(cfg, state, relations, landing, batch) -%}
     {%- set known = [] -%}
     {%- if not state['first'] -%}
-        {%- for row in run_query('select distinct _event_id from ' ~ relations['log'] ~ " where _operation = 'T'") -%}
+        {%- for row in run_query('select distinct _event_id from ' ~ relations['log'] ~ " where _operation = 'T' and " ~ tidemark.in_force_expr()) -%}
             {%- do known.append(row[0]) -%}
         {%- endfor -%}
     {%- endif -%}

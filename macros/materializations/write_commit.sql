@@ -1,8 +1,8 @@
 {#- Write a run: what goes beside the log first, then the log in one atomic commit, then current. -#}
 {%- macro write_commit(cfg, plan, run, state, relations, commits, load, figures) -%}
     {%- set targets = tidemark.write_relations(state, relations) -%}
-    {%- set staged = tidemark.run_view(this, 'staged') -%}
-    {%- set classified = tidemark.run_view(this, 'classified') -%}
+    {%- set staged = tidemark.run_view(cfg['target'], 'staged') -%}
+    {%- set classified = tidemark.run_view(cfg['target'], 'classified') -%}
     {%- set commit = tidemark.new_commit(cfg, plan, run, load) -%}
     {%- set rows = tidemark.rows_to_log(cfg, plan, targets, load, figures) -%}
 
@@ -15,7 +15,7 @@
     {%- if same_observation -%}
         {%- do commit.update({'kind': 'repeat'}) -%}
         {%- do tidemark.record_commit(commits, commit, 'completed', numbers) -%}
-        {%- do tidemark.forget_run_views(this) -%}
+        {%- do tidemark.forget_run_views(cfg['target']) -%}
         {{ return(none) }}
     {%- endif -%}
 
@@ -28,7 +28,7 @@
     {%- if figures['rows_logged'] or figures['rows_superseded'] -%}
         {%- do tidemark.append_to_log(cfg, plan, targets, load, figures, rows) -%}
     {%- endif -%}
-    {%- do tidemark.forget_run_views(this) -%}
+    {%- do tidemark.forget_run_views(cfg['target']) -%}
     {%- do tidemark.complete_commit(cfg, plan, relations, commits, commit, load, numbers, figures) -%}
 {%- endmacro -%}
 
@@ -42,6 +42,9 @@
         {%- do tidemark.make_history_view(cfg, plan, relations) -%}
     {%- endif -%}
     {%- do tidemark.apply_to_current(cfg, plan, relations, load, figures) -%}
+    {%- if load['kind'] == 'rollback' -%}
+        {%- do tidemark.mark_undone(commits, commit) -%}
+    {%- endif -%}
     {%- do numbers.update({
         'log_version_after': tidemark.table_version(cfg['file_format'], relations['log']),
         'current_version_after': tidemark.table_version(cfg['file_format'], relations['current']),
@@ -56,10 +59,10 @@
     (without sensitive columns), because it is read several times, between writes that would make Spark forget a cache.
 -#}
 {%- macro rows_to_log(cfg, plan, relations, load, figures) -%}
-    {%- set changed = tidemark.run_view(this, 'changed') -%}
+    {%- set changed = tidemark.run_view(cfg['target'], 'changed') -%}
     {%- do run_query('create or replace temporary view ' ~ changed ~ ' as\n' ~ tidemark.changed_rows_sql(
-        cfg, plan, tidemark.run_view(this, 'staged'), tidemark.run_view(this, 'classified'),
-        tidemark.run_view(this, 'existing'), load['business_date']
+        cfg, plan, tidemark.run_view(cfg['target'], 'staged'), tidemark.run_view(cfg['target'], 'classified'),
+        tidemark.run_view(cfg['target'], 'existing'), load['business_date']
     )) -%}
     {%- if load['forward'] and not plan['sensitive'] -%}
         {%- do figures.update({
@@ -72,8 +75,8 @@
     {%- do run_query('cache lazy table ' ~ changed) -%}
     {%- set rows = changed -%}
     {%- if not load['forward'] -%}
-        {%- set rows = tidemark.run_view(this, 'revised') -%}
-        {%- set logged = tidemark.run_view(this, 'logged') -%}
+        {%- set rows = tidemark.run_view(cfg['target'], 'revised') -%}
+        {%- set logged = tidemark.run_view(cfg['target'], 'logged') -%}
         {%- do run_query('create or replace temporary view ' ~ logged ~ ' as\n' ~ tidemark.logged_rows_sql(
             plan, relations, changed, load['business_date']
         )) -%}
@@ -86,7 +89,7 @@
         {%- endif -%}
     {%- endif -%}
     {#- A name of its own: a killed run may have left the folder of its slice behind. -#}
-    {%- set slice = tidemark.side_relation(this, 'slice_' ~ load['commit_id']) -%}
+    {%- set slice = tidemark.side_relation(cfg['target'], 'slice_' ~ load['commit_id']) -%}
     {%- set names = tidemark.slice_columns(plan) + ([] if load['forward'] else ['_supersedes']) -%}
     {%- do run_query('create table ' ~ slice ~ ' using parquet as\nselect\n    ' ~ tidemark.column_list_expr(names) ~ '\nfrom ' ~ rows) -%}
     {%- set marks = 'false' if load['forward'] else '_supersedes is not null' -%}
@@ -165,7 +168,8 @@
     {%- set nothing_logged = figures is not none and not figures['rows_logged'] and not figures['rows_superseded'] -%}
     {%- do load.update({'version': tidemark.next_commit_id(0)}) -%}
     {%- set all_tagged = cfg['tag_unchanged'] and load['business_date'] == load['last_date'] -%}
-    {%- if load['rebuild'] -%}
+    {#- Going back to an earlier date changes the tags of rows that no log row tells of. -#}
+    {%- if load['rebuild'] or (all_tagged and load['kind'] == 'rollback') -%}
         {%- set rows = tidemark.current_rows_sql(cfg, plan, relations, tidemark.latest_rows_sql(plan, relations), none, load) -%}
         {%- do tidemark.run_statements(tidemark.for_format(cfg['file_format'], 'overwrite_current')(plan, relations, rows, load)) -%}
     {%- elif all_tagged or (cfg['file_format'] == 'parquet' and not nothing_logged) -%}

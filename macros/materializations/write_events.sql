@@ -53,7 +53,7 @@
             {%- do tidemark.write_landed(cfg, targets, landing, load) -%}
             {%- do tidemark.record_commit(commits, commit, 'completed', numbers) -%}
         {%- endif -%}
-        {%- do tidemark.drop_slices(this) -%}
+        {%- do tidemark.drop_slices(cfg['target']) -%}
         {{ return(none) }}
     {%- endif -%}
 
@@ -62,14 +62,14 @@
     {%- if figures['rows_logged'] or figures['rows_superseded'] -%}
         {%- do tidemark.append_to_log(cfg, plan, targets, load, figures, rows) -%}
     {%- endif -%}
-    {%- do tidemark.drop_slices(this) -%}
+    {%- do tidemark.drop_slices(cfg['target']) -%}
     {%- do tidemark.complete_commit(cfg, plan, relations, commits, commit, load, numbers, figures) -%}
 {%- endmacro -%}
 
 
 {#- Derive what the stretch adds to the log, into a table of its own, as it is read several times while tables change. -#}
 {%- macro replay(cfg, plan, state, relations, staged, load, figures) -%}
-    {%- set existing, table_events, replayed = tidemark.run_view(this, 'existing'), tidemark.run_view(this, 'table_events'), tidemark.run_view(this, 'replayed') -%}
+    {%- set existing, table_events, replayed = tidemark.run_view(cfg['target'], 'existing'), tidemark.run_view(cfg['target'], 'table_events'), tidemark.run_view(cfg['target'], 'replayed') -%}
     {%- do run_query('drop view if exists ' ~ replayed) -%}
     {%- set existing_sql = tidemark.no_existing_events_sql(cfg, plan, load) if state['first']
         else tidemark.existing_events_sql(cfg, plan, relations, staged, load) -%}
@@ -89,7 +89,7 @@
     {%- if plan['sensitive'] -%}
         {%- do run_query('cache lazy table ' ~ replayed) -%}
     {%- endif -%}
-    {%- set slice = tidemark.side_relation(this, 'slice_' ~ load['commit_id']) -%}
+    {%- set slice = tidemark.side_relation(cfg['target'], 'slice_' ~ load['commit_id']) -%}
     {%- do run_query('create table ' ~ slice ~ ' using parquet as\nselect\n    '
         ~ tidemark.column_list_expr(tidemark.slice_columns(plan) + ['_supersedes']) ~ '\nfrom ' ~ replayed) -%}
     {%- set counts = tidemark.query_rows(
@@ -117,7 +117,7 @@
 {%- macro moved_values(cfg, plan, sources, load) -%}
     {%- set step = namespace(relation=none, settled=false) -%}
     {%- for number in range(100) if not step.settled -%}
-        {%- set next = tidemark.side_relation(this, 'slice_moved_' ~ number) -%}
+        {%- set next = tidemark.side_relation(cfg['target'], 'slice_moved_' ~ number) -%}
         {%- do sources.update({'moved': step.relation}) -%}
         {%- do run_query('drop table if exists ' ~ next) -%}
         {%- do run_query('create table ' ~ next ~ ' using parquet as\n' ~ tidemark.replayed_keys_sql(cfg, plan, sources, load, departures=true)) -%}

@@ -9,14 +9,10 @@
     `<table>_<commit>` until they are cleaned. An interrupted rehash is finished or rolled back by the entity's next run.
 -#}
 {%- macro rehash(entity, drop=[], dry_run=false) -%}
-    {%- set node = tidemark.entity_node(entity) -%}
-    {%- set cfg = tidemark.entity_config(node) -%}
+    {%- set cfg = tidemark.entity_config(tidemark.entity_node(entity)) -%}
     {%- do tidemark.refuse_events(cfg, 'rehash') -%}
     {%- set run = tidemark.run_config() -%}
-    {%- set current = api.Relation.create(
-        database=node['database'], schema=node['schema'], identifier=node['alias'], type='table'
-    ) -%}
-    {%- set relations = tidemark.side_relations(current, cfg['file_format']) -%}
+    {%- set relations = tidemark.side_relations(cfg['target'], cfg['file_format']) -%}
     {%- set commits = tidemark.ensure_commits(run) -%}
     {%- set state = tidemark.entity_state(commits, cfg['relation'], run) -%}
     {%- set recorded = state['recorded'] -%}

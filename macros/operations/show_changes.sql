@@ -3,11 +3,9 @@
     dbt run-operation show_changes --args '{entity: airports, business_date: 2026-03-04}'
 -#}
 {%- macro show_changes(entity, business_date, limit=5, format='text') -%}
-    {%- set node = tidemark.entity_node(entity) -%}
-    {%- set cfg = tidemark.entity_config(node) -%}
+    {%- set cfg = tidemark.entity_config(tidemark.entity_node(entity)) -%}
     {%- do tidemark.refuse_events(cfg, 'show_changes') -%}
-    {%- set current = api.Relation.create(database=node['database'], schema=node['schema'], identifier=node['alias']) -%}
-    {%- set log_relation = tidemark.side_relation(current, 'log') -%}
+    {%- set log_relation = tidemark.side_relation(cfg['target'], 'log') -%}
     {%- set columns = [] -%}
     {%- for column in tidemark.describe_query('select * from ' ~ log_relation) if column['name'] not in tidemark.reserved_columns() -%}
         {%- do columns.append(column) -%}
@@ -27,28 +25,5 @@
         {%- for row in rows -%}
             {%- do log('  ' ~ row['key'] ~ '  ' ~ row['column_name'] ~ ': ' ~ row['old_value'] ~ ' -> ' ~ row['new_value'], info=true) -%}
         {%- endfor -%}
-    {%- endif -%}
-{%- endmacro -%}
-
-
-{#- The node of a cdc model by its name; an error that names the nearest one if there is none. -#}
-{%- macro entity_node(entity) -%}
-    {%- set names = [] -%}
-    {%- for node in graph.nodes.values() if node['resource_type'] == 'model' and node['config']['materialized'] == 'cdc' -%}
-        {%- if node['name'] == entity -%}{{ return(node) }}{%- endif -%}
-        {%- do names.append(node['name']) -%}
-    {%- endfor -%}
-    {%- do exceptions.raise_compiler_error(
-        "there is no cdc model named '" ~ entity ~ "'" ~ (tidemark._did_you_mean(entity, names) if names else '')
-    ) -%}
-{%- endmacro -%}
-
-
-{#- Some operations are of extracts alone. -#}
-{%- macro refuse_events(cfg, operation) -%}
-    {%- if cfg['extract'] == 'events' -%}
-        {%- do exceptions.raise_compiler_error(
-            operation ~ ' is for extracts: ' ~ cfg['entity'] ~ ' has change events. Its log has every change with its sequence number'
-        ) -%}
     {%- endif -%}
 {%- endmacro -%}

@@ -4,7 +4,7 @@
         {'name': 'commit_id', 'type': 'bigint', 'description': 'Rises with the commits of an entity; the UTC moment it began as yyMMddHHmmssSSS'},
         {'name': 'relation', 'type': 'string', 'description': 'schema.name of the entity'},
         {'name': 'entity', 'type': 'string', 'description': 'Name of the entity'},
-        {'name': 'kind', 'type': 'string', 'description': 'load, repeat (a date loaded again with nothing new), full_refresh, rehash, scd2'},
+        {'name': 'kind', 'type': 'string', 'description': 'load, repeat (a date loaded again with nothing new), full_refresh, rehash, rollback, erase; of derived tables scd2, feed; savepoint, clean, compact'},
         {'name': 'business_date', 'type': 'date', 'description': 'The business date loaded'},
         {'name': 'state', 'type': 'string', 'description': 'inflight, completed, rolled_back'},
         {'name': 'started_at', 'type': 'timestamp', 'description': 'When the run of this entity began'},
@@ -28,12 +28,22 @@
         {'name': 'log_version_after', 'type': 'bigint', 'description': 'Version of the log table after'},
         {'name': 'current_version_before', 'type': 'bigint', 'description': 'Version of the current table before'},
         {'name': 'current_version_after', 'type': 'bigint', 'description': 'Version of the current table after'},
-        {'name': 'source_commit_id', 'type': 'bigint', 'description': 'How far a derived table has read its entity (scd2)'},
+        {'name': 'source_relation', 'type': 'string', 'description': 'schema.name of what a derived table reads (scd2, feed)'},
+        {'name': 'source_commit_id', 'type': 'bigint', 'description': 'The commit meant: how far a derived table has read (scd2, feed), where a rollback went to, what a savepoint keeps, from where on clean left the changes'},
+        {'name': 'is_correction', 'type': 'boolean', 'description': 'Whether more was done to the log than to append what comes after everything in it'},
+        {'name': 'undone_by', 'type': 'bigint', 'description': 'The rollback that undid the commit, which then is rolled_back'},
         {'name': 'config_fingerprint', 'type': 'string', 'description': 'md5 of config'},
         {'name': 'config', 'type': 'string', 'description': 'What later runs are held to, as JSON'},
         {'name': 'invocation_id', 'type': 'string', 'description': 'dbt invocation'},
+        {'name': 'details', 'type': 'string', 'description': 'What an operation did, as JSON'},
         {'name': 'state_at', 'type': 'timestamp', 'description': 'When this state was recorded'},
     ]) }}
+{%- endmacro -%}
+
+
+{#- Kinds of commits that write the log: one of these in flight is finished or rolled back by the entity's next run. -#}
+{%- macro log_kinds() -%}
+    {{ return("'load', 'full_refresh', 'rehash', 'rollback'") }}
 {%- endmacro -%}
 
 
@@ -117,8 +127,9 @@ select
     (
         select to_json(collect_list(struct(commit_id, kind, business_date, config)))
         from commits
-        where state = 'inflight'
+        where state = 'inflight' and kind in ({{ tidemark.log_kinds() }})
     ) as inflight,
+    (select to_json(collect_list(commit_id)) from commits where undone_by is not null) as undone,
     max_by(commit_id, business_date) filter (where business_date = {{ this_date }}) as this_commit_id,
     max(business_date) filter (where business_date < {{ this_date }}) as previous_date,
     max(business_date) as last_date,

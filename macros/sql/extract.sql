@@ -8,6 +8,12 @@ select * from {{ tidemark.run_view(this, 'extract') }}
 {%- endmacro -%}
 
 
+{#- The same for an operation, which compiles no model. -#}
+{%- macro extract_sql(cfg) -%}
+select * from {{ tidemark.run_view(cfg['target'], 'extract') }}
+{%- endmacro -%}
+
+
 {#- A session-local view of one model's run; the schema is part of the name, as sessions may be shared. -#}
 {%- macro run_view(current, name) -%}
     {{ return(tidemark.quote_identifier('tidemark__' ~ current.schema ~ '__' ~ current.identifier ~ '__' ~ name)) }}

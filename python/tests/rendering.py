@@ -8,6 +8,7 @@ Example:
 from __future__ import annotations
 
 import functools
+import json
 import re
 from types import SimpleNamespace
 from typing import Any
@@ -25,6 +26,7 @@ def load_sql_macros() -> dict[str, Any]:
         api=SimpleNamespace(Relation=SparkRelation),
         execute=True,
         modules=SimpleNamespace(re=re),
+        tojson=json.dumps,
     )
     return macros
 

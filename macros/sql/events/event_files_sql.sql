@@ -44,6 +44,18 @@ order by _file asc nulls last
 {%- endmacro -%}
 
 
+{#- Files that these commits read and that are not in the folder any more. -#}
+{%- macro files_gone_sql(landed, location, commit_ids) -%}
+select distinct landed._file
+from {{ landed }} as landed
+left anti join (
+    {{ tidemark.event_files_sql(location, none) | indent(4) }}
+) as present on landed._file = present._file
+where landed._commit_id in ({{ commit_ids | join(', ') }})
+order by landed._file asc nulls last
+{%- endmacro -%}
+
+
 {#- The rows of these files as Spark reads them: to be cached, because `_row` numbers them within this one read. -#}
 {%- macro event_lines_view_sql(view, location, files, format) -%}
 {%- set paths = [] -%}

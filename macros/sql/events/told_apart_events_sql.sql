@@ -122,6 +122,7 @@ select
     and (copies._is_repeated or copies._copy > 1 {{- ' or known_events._event_id is not null' if known.get('log') }}) as _is_duplicate
 from copies
 {%- if known.get('log') %}
-left join (select distinct _event_id from {{ known['log'] }}) as known_events on copies._event_id = known_events._event_id
+left join (select distinct _event_id from {{ known['log'] }} where {{ tidemark.in_force_expr() }}) as known_events
+    on copies._event_id = known_events._event_id
 {%- endif %}
 {%- endmacro -%}

@@ -172,6 +172,21 @@ def merged(e: Entity, load: dict[str, Any]) -> Any:
     return ("delta__merge_into_current", e.cfg, e.plan, e.relations, load)
 
 
+def feed(e: Any, **more: Any) -> dict[str, Any]:
+    return {
+        "cfg": e.cfg,
+        "plan": e.plan,
+        "relations": e.relations,
+        "commits": STATES,
+        "from": COMMIT,
+        "to": COMMIT + 100,
+        "images": ["change", "pre", "post"],
+        "format": "json",
+        "ordered": True,
+        **more,
+    }
+
+
 LOG = relation("shop", "customers__log")
 HISTORY = relation("shop", "customers__history")
 SCD2 = relation("shop", "customers_scd2")
@@ -290,6 +305,37 @@ CASES: dict[str, tuple[Any, ...]] = {
         KEYED.relations["log"],
         "_superseded_by is null",
         "event_time",
+    ),
+    "change_feed_sql.forward": ("change_feed_sql", feed(PLAIN, has_corrections=False)),
+    "change_feed_sql.corrections": (
+        "change_feed_sql",
+        feed(KEYED, has_corrections=True, to=None, format="struct", ordered=False),
+    ),
+    "net_changes_sql.one_image": ("net_changes_sql", feed(FULL, images=["post"])),
+    "append_feed_sql.buckets": (
+        "append_feed_sql",
+        relation("shop", "customers_feed"),
+        {"buckets": 4},
+        [{"name": "_key_hash", "type": "string"}, {"name": "_commit_id", "type": "bigint"}],
+        "select _key_hash, _commit_id from changes",
+    ),
+    "span_sql.moments": (
+        "span_sql",
+        STATES,
+        "shop.customers",
+        {
+            "from": {"kind": "date", "value": "2026-03-04"},
+            "to": {"kind": "timestamp", "value": "2026-03-05 09:30"},
+        },
+    ),
+    "unit_ends_sql.two": ("unit_ends_sql", STATES, ["shop.orders", "shop.order_lines"]),
+    "rollback_slice_sql.plain": ("rollback_slice_sql", PLAIN.plan, PLAIN.relations, COMMIT),
+    "undo_states_sql.both": (
+        "undo_states_sql",
+        STATES,
+        {"commit_id": COMMIT, "relation": "shop.customers"},
+        [7, 8],
+        [5],
     ),
     "touched_rows_sql.events": ("touched_rows_sql", KEYED.plan, KEYED.relations, FORWARD),
     "merge_intervals_sql.map": ("merge_intervals_sql", SCD2, LOG, INTERVAL_COLUMNS, BODY, COMMIT),

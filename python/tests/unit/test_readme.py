@@ -129,6 +129,8 @@ def check_defaults(title: str, settings: type[LogSettings]) -> None:
                 continue
             wanted: Any = "required" if field.is_required() else field.default
             shown = "none" if wanted is None else str(wanted)
+            if isinstance(wanted, list):
+                shown = f"[{','.join(wanted)}]"
             assert default.lower().replace(" ", "") == shown.lower().replace(" ", "")
 
 

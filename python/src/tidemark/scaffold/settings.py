@@ -73,6 +73,13 @@ _KEY_AND_FORMAT_BY_EXTRACT: dict[str, Any] = {
 }
 
 
+Retention = Annotated[
+    str,
+    StringConstraints(pattern=r"^(none|[0-9]{1,6} (minute|hour|day|week|month|year)s?)$"),
+    Field(examples=["30 days", "12 hours"]),
+]
+
+
 class LogSettings(BaseModel):
     """Settings of every entity that has a log, wherever its changes come from."""
 
@@ -127,6 +134,48 @@ class LogSettings(BaseModel):
             "What happens to rows that cannot be taken (NULL or duplicate key, failed cast, "
             "broken not_null). fail: stop before anything is written. quarantine: write them "
             "to <entity>__rejects and go on."
+        ),
+    )
+    feed_images: list[Literal["change", "pre", "post"]] | Literal["change", "pre", "post"] = Field(
+        default=["change", "pre", "post"],
+        description=(
+            "What the change feed shows of a change, where the query does not say it: the new values of"
+            " the columns that changed, the row before, the row after."
+        ),
+    )
+    feed_retention: Retention | None = Field(
+        default=None,
+        description=(
+            "How long changes can be asked of the change feed, such as '30 days'; `clean` draws "
+            "the line. Left out: always."
+        ),
+    )
+    superseded_retention: Retention | None = Field(
+        default=None,
+        description=(
+            "How long `clean` leaves log rows that a correction replaced, and the logs that a full "
+            "refresh or a rehash replaced. Left out: always. file_format: delta."
+        ),
+    )
+    history_retention: Retention | None = Field(
+        default=None,
+        description=(
+            "How long `clean` leaves rows of the history that later ones followed. Never the rows "
+            "of the current table. Left out: always. file_format: delta, and a unique_key."
+        ),
+    )
+    rejects_retention: Retention | None = Field(
+        default=None,
+        description=(
+            "How long `clean` leaves rejects; those of the last load of a date stay, as a late "
+            "date needs them. Left out: always."
+        ),
+    )
+    write_mode: Literal["copy_on_write", "merge_on_read"] = Field(
+        default="copy_on_write",
+        description=(
+            "copy_on_write: a change writes the files again that it touches. merge_on_read: it "
+            "marks rows in them (deletion vectors) until `compact` writes them. file_format: delta."
         ),
     )
 
@@ -358,6 +407,13 @@ class EventSettings(LogSettings):
         default={},
         description=(
             "Former names of a column, for events from before it was renamed: {email: mail}."
+        ),
+    )
+    staging_retention: Retention | None = Field(
+        default=None,
+        description=(
+            "How long `clean` leaves events in staging. Without unique_key the last two batches "
+            "stay, by which events that come again are counted. Left out: always."
         ),
     )
     unavailable_value: Name = Field(

@@ -41,8 +41,9 @@ select
     (
         select to_json(collect_list(struct(commit_id, kind, business_date, config)))
         from commits
-        where state = 'inflight'
+        where state = 'inflight' and kind in ('load', 'full_refresh', 'rehash', 'rollback')
     ) as inflight,
+    (select to_json(collect_list(commit_id)) from commits where undone_by is not null) as undone,
     max_by(commit_id, business_date) filter (where business_date = cast(null as date)) as this_commit_id,
     max(business_date) filter (where business_date < cast(null as date)) as previous_date,
     max(business_date) as last_date,

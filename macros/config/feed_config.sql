@@ -1,0 +1,27 @@
+{#- The one reader of a `materialized: feed` model's configuration. What it reads stands in its body. -#}
+{%- macro feed_config() -%}
+    {%- set config = model['config'] -%}
+    {%- set errors = [] -%}
+    {%- set settings = tidemark._settings(config, ['feed_buckets', 'feed_retention'], errors) -%}
+    {%- set cfg = {
+        'model': model['alias'],
+        'relation': model['schema'] ~ '.' ~ model['alias'],
+        'file_format': config.get('file_format') or 'delta',
+        'buckets': settings.get('feed_buckets', 1),
+        'retention': settings.get('feed_retention'),
+        'location_root': config.get('location_root'),
+        'table_properties': config.get('tblproperties') or {},
+        'description': model['description'] if (config.get('persist_docs') or {}).get('relation') else '',
+    } -%}
+    {%- if cfg['file_format'] != 'delta' -%}
+        {%- do errors.append('materialized: feed needs file_format: delta, found: ' ~ cfg['file_format']) -%}
+    {%- endif -%}
+    {%- if cfg['buckets'] is not integer or cfg['buckets'] is boolean or not 1 <= cfg['buckets'] <= 1024 -%}
+        {%- do errors.append('feed_buckets must be a whole number from 1 to 1024, found: ' ~ cfg['buckets']) -%}
+    {%- endif -%}
+    {%- for name in ['partition_by', 'liquid_clustered_by'] if config.get(name) -%}
+        {%- do errors.append(name ~ ' cannot be set: a feed is laid out by the date of the commit and by feed_buckets') -%}
+    {%- endfor -%}
+    {%- do tidemark._raise_config_errors(cfg['model'], errors) -%}
+    {{ return(cfg) }}
+{%- endmacro -%}

@@ -1,0 +1,49 @@
+{#-
+    A feed, kept as a table: a run appends what was committed since the last one.
+
+        pulls of the body (source, from, to] ─► rows after the watermark that a dead run left go ─► append ─► watermark
+
+    The watermark moves last. A run that died before it is done again: its rows, which are those after the watermark,
+    are taken away first, so that nothing is there twice.
+-#}
+{% materialization feed, adapter='spark', supported_languages=['sql'] %}
+
+    {%- set cfg = tidemark.feed_config() -%}
+    {%- set run = tidemark.run_config() -%}
+    {%- set relation = this.incorporate(type='table') -%}
+
+    {{ run_hooks(pre_hooks) }}
+
+    {%- set commits = tidemark.ensure_commits(run) -%}
+    {%- set state = tidemark.feed_state(cfg, run, relation, commits, compiled_code) -%}
+
+    {%- if state['build'] -%}
+        {%- do tidemark.drop_what_is_no_delta_table(relation) -%}
+        {%- if state['exists'] -%}
+            {%- do run_query('drop table if exists ' ~ relation) -%}
+        {%- endif -%}
+        {%- do run_query('create schema if not exists ' ~ relation.include(identifier=false)) -%}
+        {%- do tidemark.run_statements(tidemark.delta__create_table(relation, tidemark.feed_columns(cfg, state['columns']), tidemark.feed_options(cfg))) -%}
+        {%- do persist_docs(relation, model, for_relation=false) -%}
+    {%- else -%}
+        {%- do tidemark.add_feed_columns(cfg, relation, state) -%}
+        {%- do tidemark.discard_unrecorded(relation, state) -%}
+    {%- endif -%}
+
+    {%- if run['empty'] or not state['is_news'] -%}
+        {%- call noop_statement('main', 'EMPTY' if run['empty'] else 'nothing new') -%}{%- endcall -%}
+    {%- else -%}
+        {%- call statement('main', fetch_result=true) -%}
+            {{ tidemark.append_feed_sql(relation, cfg, state['columns'], compiled_code) }}
+        {%- endcall -%}
+    {%- endif -%}
+    {%- if not run['empty'] and (state['is_news'] or state['build']) -%}
+        {%- do tidemark.record_pulls(cfg, run, commits, state) -%}
+    {%- endif -%}
+    {%- do apply_grants(relation, config.get('grants'), should_revoke(load_cached_relation(relation), full_refresh_mode=state['build'])) -%}
+
+    {{ run_hooks(post_hooks) }}
+
+    {{ return({'relations': [relation]}) }}
+
+{% endmaterialization %}

@@ -1,0 +1,181 @@
+{#-
+    What a reading of changes needs: the entity's columns, what is to be shown, and the range as commit ids, checked
+    against what is kept and what is in flight. `to` stays none where the text will be run later, as in a view: then it
+    reads up to the last completed commit whenever it is asked.
+-#}
+{%- macro feed_range(relation, from, to, images, format, macro_name) -%}
+    {%- if format not in ['json', 'struct'] -%}
+        {%- do exceptions.raise_compiler_error('tidemark.' ~ macro_name ~ ": format must be json or struct, found: '" ~ format ~ "'") -%}
+    {%- endif -%}
+    {%- set commits = tidemark.commits_relations(tidemark.run_config()) -%}
+    {%- set pulls = tidemark.is_feed_model() and from is none -%}
+    {%- set kept = tidemark.node_of(relation, ['feed']) -%}
+    {%- if kept -%}
+        {{ return(tidemark.kept_feed_range(relation, commits, from, to, pulls, macro_name)) }}
+    {%- endif -%}
+    {%- set node = tidemark.node_of(relation) -%}
+    {%- if node is none -%}
+        {%- do exceptions.raise_compiler_error('tidemark.' ~ macro_name ~ ': ' ~ relation ~ ' is neither a cdc nor a feed model of this project') -%}
+    {%- endif -%}
+    {%- set cfg = tidemark.entity_config(node) -%}
+    {%- set start = tidemark.watermark_of(commits, cfg['relation'])['from'] if pulls else from -%}
+    {%- set span = tidemark.span_of(cfg, commits, start, to, macro_name, pulls) -%}
+    {%- set is_later = to is none and model is defined and (model.get('config') or {}).get('materialized') in ['view', 'ephemeral'] -%}
+    {{ return({
+        'cfg': cfg,
+        'source': cfg['relation'],
+        'plan': tidemark.recorded_plan(fromjson(span['config'])),
+        'relations': tidemark.side_relations(cfg['target'], cfg['file_format']),
+        'commits': commits['view'],
+        'from': span['from'],
+        'to': none if is_later else span['to'],
+        'has_corrections': is_later or span['correction_count'] | int > 0,
+        'images': tidemark.checked_images(cfg, images, macro_name),
+        'format': format,
+        'ordered': true,
+    }) }}
+{%- endmacro -%}
+
+
+{#- The range of a kept feed, whose rows are taken as they are. -#}
+{%- macro kept_feed_range(relation, commits, from, to, pulls, macro_name) -%}
+    {%- if macro_name != 'change_feed' -%}
+        {%- do exceptions.raise_compiler_error('tidemark.' ~ macro_name ~ ' reads entities; ' ~ relation.identifier ~ ' is a feed: use tidemark.change_feed') -%}
+    {%- endif -%}
+    {%- set source = relation.schema ~ '.' ~ relation.identifier -%}
+    {%- set marks = tidemark.watermark_of(commits, source) -%}
+    {%- for name, value in {'from': from, 'to': to}.items() if value is not none and not modules.re.fullmatch('[0-9]{1,18}', value | string) -%}
+        {%- do exceptions.raise_compiler_error('tidemark.change_feed: ' ~ name ~ ' of a feed must be a commit id, found: ' ~ value) -%}
+    {%- endfor -%}
+    {%- set names = tidemark.describe_query('select * from ' ~ relation) | map(attribute='name') | reject('in', ['_commit_date', '_bucket']) | list -%}
+    {{ return({
+        'kept': true,
+        'source': source,
+        'names': names,
+        'plan': {'flow': 'events' if '_sequence_num' in names else none},
+        'from': (marks['from'] if pulls else from or 0) | int,
+        'to': (to if to is not none else marks['to']) | int,
+    }) }}
+{%- endmacro -%}
+
+
+{#- How far the model that is compiled has read a source; from the beginning where it is built anew. -#}
+{%- macro watermark_of(commits, source) -%}
+    {%- set me = this.schema ~ '.' ~ this.identifier if this is defined else '' -%}
+    {%- set marks = tidemark.query_rows(tidemark.feed_watermark_sql(commits['states'], me, source))[0] -%}
+    {%- set anew = tidemark.is_feed_model() and (should_full_refresh() or not tidemark.relation_exists(this)) -%}
+    {{ return({'from': none if anew or not marks['watermark'] else marks['watermark'], 'to': marks['source_watermark']}) }}
+{%- endmacro -%}
+
+
+{#- How far several entities can be read as one unit, by relation. -#}
+{%- macro unit_ends(relations) -%}
+    {%- set commits = tidemark.commits_relations(tidemark.run_config()) -%}
+    {%- set names = [] -%}
+    {%- for relation in relations -%}
+        {%- do tidemark._check_entity_relation(relation, 'changes_between') -%}
+        {%- do names.append(relation.schema ~ '.' ~ relation.identifier) -%}
+    {%- endfor -%}
+    {%- set ends = {} -%}
+    {%- for row in tidemark.query_rows(tidemark.unit_ends_sql(commits['states'], names)) -%}
+        {%- do ends.update({row['relation']: row['last_id']}) -%}
+    {%- endfor -%}
+    {{ return(ends) }}
+{%- endmacro -%}
+
+
+{#-
+    The range as commit ids. Errors name what there is. A feed that is kept (`pulls`) begins where changes are kept from,
+    and waits where an end lies before what it has read.
+-#}
+{%- macro span_of(cfg, commits, from, to, what, pulls=false) -%}
+    {%- set moments = {'from': tidemark.moment_of(from, what ~ ': from'), 'to': tidemark.moment_of(to, what ~ ': to')} -%}
+    {%- set span = tidemark.query_rows(tidemark.span_sql(commits['states'], cfg['relation'], moments))[0] -%}
+    {%- if not span['config'] -%}
+        {%- do exceptions.raise_compiler_error(what ~ ': ' ~ cfg['entity'] ~ ' has no commits yet: run it first') -%}
+    {%- endif -%}
+    {%- for name, moment in moments.items() -%}
+        {%- do tidemark.check_moment(cfg, commits, span, name, moment, what) -%}
+    {%- endfor -%}
+    {%- do span.update({
+        'from': span['from_id'] if moments['from'] else span['floor_id'] if pulls and span['floor_id'] > span['log_start_id'] else 0,
+        'to': span['to_id'] if moments['to'] else span['last_id'],
+    }) -%}
+    {%- if pulls -%}{%- do span.update({'to': [span['from'], span['to']] | max}) -%}{%- endif -%}
+    {%- if span['from'] > span['to'] -%}
+        {%- do exceptions.raise_compiler_error(
+            what ~ ': from (commit ' ~ span['from'] ~ ') lies after to (commit ' ~ span['to'] ~ ') in the commits of ' ~ cfg['entity']
+        ) -%}
+    {%- endif -%}
+    {#- Without `from` a log that was begun anew is read from its beginning; but not one that was cleaned. -#}
+    {%- set floor = span['floor_id'] if moments['from'] or span['floor_id'] > span['log_start_id'] else 0 -%}
+    {%- if span['from'] < floor -%}
+        {%- do exceptions.raise_compiler_error(
+            what ~ ': changes of ' ~ cfg['entity'] ~ ' are kept from commit ' ~ span['floor_id'] ~ ' (completed ' ~ span['floor_at']
+            ~ '), and from=' ~ (from or 'the beginning') ~ ' lies before it. The first available from is ' ~ span['floor_id']
+        ) -%}
+    {%- endif -%}
+    {%- do span.update({'correction_count': run_query(tidemark.count_corrections_sql(commits['states'], cfg['relation'], span))[0][0]}) -%}
+    {{ return(span) }}
+{%- endmacro -%}
+
+
+{#- A moment as {kind, value}: kind is commit, date or timestamp; none stays none. -#}
+{%- macro moment_of(value, what) -%}
+    {%- if value is none or value | string | trim == '' -%}{{ return(none) }}{%- endif -%}
+    {%- set text = value | string | trim -%}
+    {%- if modules.re.fullmatch('[0-9]{1,18}', text) -%}{{ return({'kind': 'commit', 'value': text}) }}{%- endif -%}
+    {%- if modules.re.fullmatch('[0-9]{4}-[0-9]{2}-[0-9]{2}', text) -%}{{ return({'kind': 'date', 'value': tidemark._business_date(text)}) }}{%- endif -%}
+    {%- if modules.re.fullmatch('[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,9})?)?(Z|[+-][0-9]{2}:?[0-9]{2})?', text) -%}
+        {{ return({'kind': 'timestamp', 'value': text}) }}
+    {%- endif -%}
+    {%- do exceptions.raise_compiler_error(
+        what ~ " must be a commit id such as 260304093000123, a business date such as 2026-03-04, or a timestamp such as '2026-03-04 09:30:00', found: '" ~ text ~ "'"
+    ) -%}
+{%- endmacro -%}
+
+
+{#- Whether a moment is one of the entity's, and lies behind. -#}
+{%- macro check_moment(cfg, commits, span, name, moment, what) -%}
+    {%- if moment and moment['kind'] == 'timestamp' -%}
+        {%- set late = span[name ~ '_is_future'] or (span['inflight_at'] is not none and span[name ~ '_is_open']) -%}
+        {%- if span[name ~ '_is_future'] is none -%}
+            {%- do exceptions.raise_compiler_error(what ~ ': ' ~ name ~ ' is no timestamp: ' ~ moment['value']) -%}
+        {%- elif late -%}
+            {%- do exceptions.raise_compiler_error(
+                what ~ ': ' ~ name ~ '=' ~ moment['value'] ~ (' lies in the future' if span[name ~ '_is_future'] else
+                    ' is not closed yet: commit ' ~ span['inflight_id'] ~ ' of ' ~ cfg['entity'] ~ ', begun ' ~ span['inflight_at'] ~ ', is in flight')
+                ~ '. End at the last completed commit, ' ~ span['last_id'] ~ ', or leave `to` out'
+            ) -%}
+        {%- endif -%}
+    {%- elif moment and span[name ~ '_id'] is none -%}
+        {%- set known = [] -%}
+        {%- for row in run_query(tidemark.nearby_commits_sql(commits['states'], cfg['relation'], moment)) -%}
+            {%- do known.append((row[0] | string) ~ (' (' ~ row[1] ~ ')' if row[1] else '')) -%}
+        {%- endfor -%}
+        {%- do exceptions.raise_compiler_error(
+            what ~ ': ' ~ cfg['entity'] ~ (' has no completed commit ' if moment['kind'] == 'commit' else ' has not loaded business date ') ~ moment['value']
+            ~ '; there are ' ~ known | join(', ')
+        ) -%}
+    {%- endif -%}
+{%- endmacro -%}
+
+
+{#- The images to show: those asked for, else those of the YAML. -#}
+{%- macro checked_images(cfg, images, what) -%}
+    {%- set wanted = cfg['feed_images'] if images is none else [images] if images is string else images | list -%}
+    {%- for image in wanted if image not in ['pre', 'post', 'change'] -%}
+        {%- do exceptions.raise_compiler_error('tidemark.' ~ what ~ ": images are pre, post and change, found: '" ~ image ~ "'") -%}
+    {%- endfor -%}
+    {{ return(wanted) }}
+{%- endmacro -%}
+
+
+{#- The node of the model that a relation is of, or none. -#}
+{%- macro node_of(relation, kinds=['cdc']) -%}
+    {%- for node in graph.nodes.values() if node['resource_type'] == 'model' and node['config']['materialized'] in kinds
+        and node['alias'] | lower == relation.identifier | lower and node['schema'] | lower == relation.schema | lower -%}
+        {{ return(node) }}
+    {%- endfor -%}
+    {{ return(none) }}
+{%- endmacro -%}

@@ -1,0 +1,106 @@
+{#- What is to be done: the pulls of the body, whether the table is made anew, its columns. -#}
+{%- macro feed_state(cfg, run, relation, commits, body) -%}
+    {%- set pulls = tidemark.pulls_of(body) -%}
+    {%- if not pulls -%}
+        {%- do exceptions.raise_compiler_error(
+            cfg['model'] ~ ": the body of a feed is a SELECT over tidemark.change_feed(ref('…')), net_changes or changes_between, without from and to"
+        ) -%}
+    {%- endif -%}
+    {%- set columns = tidemark.describe_query(body) -%}
+    {%- set names = columns | map(attribute='name') | list -%}
+    {%- for name in ['_commit_id'] + (['_key_hash'] if cfg['buckets'] > 1 else []) + (['_entity'] if pulls | length > 1 else []) if name not in names -%}
+        {%- do exceptions.raise_compiler_error(cfg['model'] ~ ': the body must yield `' ~ name ~ '`') -%}
+    {%- endfor -%}
+    {%- for name in names if name in ['_commit_date', '_bucket'] -%}
+        {%- do exceptions.raise_compiler_error(cfg['model'] ~ ': `' ~ name ~ '` is a column that the feed adds itself: leave it out of the body') -%}
+    {%- endfor -%}
+    {%- set exists = tidemark.relation_exists(relation) -%}
+    {%- set is_news = [] -%}
+    {%- for pull in pulls if pull['to'] > pull['from'] -%}{%- do is_news.append(pull) -%}{%- endfor -%}
+    {{ return({
+        'pulls': pulls,
+        'columns': columns,
+        'exists': exists,
+        'build': not exists or run['full_refresh'],
+        'is_news': is_news | length > 0,
+    }) }}
+{%- endmacro -%}
+
+
+{#- What a compiled body reads, from the marks that the feed macros leave in it: {source, entity, from, to}. -#}
+{%- macro pulls_of(body) -%}
+    {%- set pulls = [] -%}
+    {%- for source, from, to in modules.re.findall('/\\* tidemark pull ([^ ]+) \\(([0-9]+), ([0-9]+)\\] \\*/', body) -%}
+        {%- do pulls.append({'source': source, 'from': from | int, 'to': to | int}) -%}
+    {%- endfor -%}
+    {{ return(pulls) }}
+{%- endmacro -%}
+
+
+{#- Add the columns that the body has got since; a type that changed is an error. -#}
+{%- macro add_feed_columns(cfg, relation, state) -%}
+    {%- set stored = {} -%}
+    {%- for column in tidemark.describe_query('select * from ' ~ relation) -%}
+        {%- do stored.update({column['name'] | lower: column['type']}) -%}
+    {%- endfor -%}
+    {%- set missing = [] -%}
+    {%- for column in tidemark.feed_columns(cfg, state['columns']) -%}
+        {%- set type = stored.get(column['name'] | lower) -%}
+        {%- if type is none -%}
+            {%- do missing.append(column) -%}
+        {%- elif type != column['type'] and not column['type'].startswith('struct<') -%}
+            {%- do exceptions.raise_compiler_error(
+                cfg['model'] ~ ': column `' ~ column['name'] ~ '` was ' ~ type ~ ' and is now ' ~ column['type'] ~ ': build the feed again with --full-refresh'
+            ) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- if missing -%}
+        {%- do run_query('alter table ' ~ relation ~ ' add columns (' ~ tidemark.column_definitions_expr(missing) ~ ')') -%}
+    {%- endif -%}
+{%- endmacro -%}
+
+
+{#- Take away what a run appended that died before it recorded how far it had read. -#}
+{%- macro discard_unrecorded(relation, state) -%}
+    {%- set several = state['pulls'] | length > 1 -%}
+    {%- for pull in state['pulls'] -%}
+        {%- set condition = '_commit_id > ' ~ pull['from'] ~ (' and _entity = ' ~ tidemark.string_literal(pull['source'].split('.')[-1]) if several else '') -%}
+        {%- if run_query('select 1 from ' ~ relation ~ ' where ' ~ condition ~ ' limit 1') | length > 0 -%}
+            {%- do run_query('delete from ' ~ relation ~ ' where ' ~ condition) -%}
+        {%- endif -%}
+    {%- endfor -%}
+{%- endmacro -%}
+
+
+{#- Record how far the feed has read each of its sources. -#}
+{%- macro record_pulls(cfg, run, commits, state) -%}
+    {%- set last = run_query(tidemark.last_commit_id_sql(commits['states'], cfg['relation']))[0][0] -%}
+    {%- set rows = load_result('main')['table'].rows if state['is_news'] and load_result('main')['table'] else [] -%}
+    {%- for pull in state['pulls'] -%}
+        {%- do tidemark.record_commit(commits, {
+            'commit_id': tidemark.next_commit_id(last) + loop.index0,
+            'relation': cfg['relation'],
+            'entity': cfg['model'],
+            'kind': 'feed',
+            'started_at': tidemark.utc_now(),
+            'invocation_id': run['invocation_id'],
+            'source_relation': pull['source'],
+            'source_commit_id': pull['to'],
+        }, 'completed', {
+            'rows_inserted': rows[0][0] | int if rows and loop.first else none,
+            'current_version_after': tidemark.table_version('delta', this) if loop.first else none,
+        }) -%}
+    {%- endfor -%}
+{%- endmacro -%}
+
+
+{#- What a feed's table is made with. -#}
+{%- macro feed_options(cfg) -%}
+    {%- set options = {} -%}
+    {%- do options.update(cfg) -%}
+    {%- do options.update({
+        'partition_by': ['_commit_date'] + (['_bucket'] if cfg['buckets'] > 1 else []),
+        'properties': cfg['table_properties'],
+    }) -%}
+    {{ return(options) }}
+{%- endmacro -%}

@@ -1,0 +1,54 @@
+{#-
+    What an operation needs of an entity: its node, configuration, relations and state, once nothing is in flight: as a
+    run does, it first finishes or rolls back what a dead one left.
+-#}
+{%- macro open_entity(entity, operation, dry_run=false) -%}
+    {%- set cfg = tidemark.entity_config(tidemark.entity_node(entity)) -%}
+    {%- set run = tidemark.run_config() -%}
+    {%- do run.update({'dry_run': dry_run}) -%}
+    {%- set relations = tidemark.side_relations(cfg['target'], cfg['file_format']) -%}
+    {%- set commits = tidemark.ensure_commits(run) -%}
+    {%- if cfg['file_format'] == 'parquet' -%}
+        {%- do relations.update({'root': tidemark.parquet_root(cfg, run, cfg['target'])}) -%}
+    {%- endif -%}
+    {%- set state = tidemark.ready_state(cfg, run, relations, commits) -%}
+    {%- if not state['recorded'] -%}
+        {%- do exceptions.raise_compiler_error(entity ~ ': nothing was loaded yet, so there is nothing to ' ~ operation) -%}
+    {%- endif -%}
+    {{ return({'cfg': cfg, 'run': run, 'relations': relations, 'commits': commits, 'state': state}) }}
+{%- endmacro -%}
+
+
+{#- The node of a cdc model by its name; an error that names the nearest one if there is none. -#}
+{%- macro entity_node(entity) -%}
+    {%- set names = [] -%}
+    {%- for node in graph.nodes.values() if node['resource_type'] == 'model' and node['config']['materialized'] == 'cdc' -%}
+        {%- if node['name'] == entity -%}{{ return(node) }}{%- endif -%}
+        {%- do names.append(node['name']) -%}
+    {%- endfor -%}
+    {%- do exceptions.raise_compiler_error(
+        "there is no cdc model named '" ~ entity ~ "'" ~ (tidemark._did_you_mean(entity, names) if names else '')
+    ) -%}
+{%- endmacro -%}
+
+
+{#- Some operations are of extracts alone. -#}
+{%- macro refuse_events(cfg, operation) -%}
+    {%- if cfg['extract'] == 'events' -%}
+        {%- do exceptions.raise_compiler_error(
+            operation ~ ' is for extracts: ' ~ cfg['entity'] ~ ' has change events. Its log has every change with its sequence number'
+        ) -%}
+    {%- endif -%}
+{%- endmacro -%}
+
+
+{#- A line about an operation, on the console. -#}
+{%- macro say(entity, text) -%}
+    {%- do log(entity ~ ': ' ~ text, info=true) -%}
+{%- endmacro -%}
+
+
+{#- A flag of an operation, which may come as text. -#}
+{%- macro is_true(value) -%}
+    {{ return(value | string | lower == 'true') }}
+{%- endmacro -%}

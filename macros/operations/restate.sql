@@ -1,0 +1,98 @@
+{#-
+    Load the business dates from a date on again, in their order, from the extracts that are still there; of change
+    events take what landed since then anew.
+
+        dbt run-operation restate --args '{entity: airports, from: 2026-02-05, dry_run: true}'
+        dbt run-operation restate --args '{entity: airports, from: 2026-02-05}'
+
+    Every date is a commit of its own, as when it is run again: it corrects what differs and writes nothing else. The
+    extracts are looked for before anything is written. For a model whose body is not `{{ tidemark.extract() }}` run the
+    dates again with `tidemark run`.
+-#}
+{%- macro restate(entity, from=none, dry_run=false) -%}
+    {%- set dry = tidemark.is_true(dry_run) -%}
+    {%- set date = tidemark._business_date(from) -%}
+    {%- if date is none -%}
+        {%- do exceptions.raise_compiler_error(entity ~ ': from which business date? Give `from`, such as 2026-02-05') -%}
+    {%- endif -%}
+    {%- set node = tidemark.entity_node(entity) -%}
+    {%- set opened = tidemark.open_entity(entity, 'restate', dry) -%}
+    {%- if not opened['cfg']['location'] or not modules.re.fullmatch('\\{\\{-?\\s*tidemark\\.extract\\(\\s*\\)\\s*-?\\}\\}', node['raw_code'] | trim) -%}
+        {%- do exceptions.raise_compiler_error(
+            entity ~ ': restate reads the extracts of a model whose body is {{ tidemark.extract() }}; this one has SQL of its own. '
+            ~ 'Run its dates again with `tidemark run --select ' ~ entity ~ ' --business-date ' ~ date ~ '..`'
+        ) -%}
+    {%- endif -%}
+    {%- set again = tidemark.restate_events if opened['cfg']['extract'] == 'events' else tidemark.restate_extracts -%}
+    {%- do again(opened, date, dry) -%}
+{%- endmacro -%}
+
+
+{#- Load dates again, each as a run of it does. -#}
+{%- macro restate_extracts(opened, from, dry_run) -%}
+    {%- set cfg, run, relations, commits = opened['cfg'], opened['run'], opened['relations'], opened['commits'] -%}
+    {%- set timeline = tidemark.timeline(commits, cfg['relation']) -%}
+    {%- set live = tidemark.live_commits(timeline, timeline[-1]['commit_id']) -%}
+    {%- set dates, missing = [], [] -%}
+    {%- for commit in timeline if commit['commit_id'] in live and commit['kind'] in ['load', 'full_refresh'] and commit['business_date'] >= from -%}
+        {%- if commit['business_date'] not in dates -%}{%- do dates.append(commit['business_date']) -%}{%- endif -%}
+    {%- endfor -%}
+    {%- for date in dates | sort if adapter.type() == 'tidemark' -%}
+        {%- set path = tidemark.extract_path(cfg['location'], date) -%}
+        {%- if not adapter.list_files(path) -%}{%- do missing.append(date ~ ' (' ~ path ~ ')') -%}{%- endif -%}
+    {%- endfor -%}
+    {%- if not dates -%}
+        {%- do exceptions.raise_compiler_error(cfg['entity'] ~ ': no business date from ' ~ from ~ ' on was loaded') -%}
+    {%- elif missing -%}
+        {%- do exceptions.raise_compiler_error(
+            cfg['entity'] ~ ': these extracts are gone, so nothing was restated: ' ~ missing | join(', ') ~ '. Put them back, or restate from a later date'
+        ) -%}
+    {%- endif -%}
+    {%- do tidemark.say(cfg['entity'], ('would load ' if dry_run else 'loading ') ~ dates | length ~ ' business dates again: ' ~ dates | sort | join(', ')) -%}
+    {%- for date in dates | sort if not dry_run -%}
+        {%- do run.update({'business_date': date}) -%}
+        {%- set state = tidemark.ready_state(cfg, run, relations, commits) -%}
+        {%- set figures = tidemark.load_extract(cfg, run, state, relations, commits, tidemark.extract_sql(cfg)) -%}
+        {%- do tidemark.say(cfg['entity'], '  ' ~ loop.index ~ ' of ' ~ dates | length ~ ', ' ~ date ~ ': '
+            ~ (tidemark.summary(figures) if figures.get('rows_logged') or figures.get('rows_superseded') else 'nothing differs')) -%}
+    {%- endfor -%}
+{%- endmacro -%}
+
+
+{#- Go back to before the date, then take the files that landed since anew. -#}
+{%- macro restate_events(opened, from, dry_run) -%}
+    {%- set cfg, run, relations, commits, state = opened['cfg'], opened['run'], opened['relations'], opened['commits'], opened['state'] -%}
+    {%- set timeline = tidemark.timeline(commits, cfg['relation']) -%}
+    {%- set live = tidemark.live_commits(timeline, timeline[-1]['commit_id']) -%}
+    {%- set at = namespace(before=none, first=none) -%}
+    {%- for commit in timeline if commit['commit_id'] in live and at.first is none -%}
+        {%- if commit['kind'] in ['load', 'full_refresh'] and commit['business_date'] >= from -%}
+            {%- set at.first = commit['commit_id'] -%}
+        {%- else -%}
+            {%- set at.before = commit['commit_id'] -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- if at.first is none and not state['undone'] -%}
+        {%- do exceptions.raise_compiler_error(cfg['entity'] ~ ': no events arrived from ' ~ from ~ ' on') -%}
+    {%- elif at.first is not none and at.before is none -%}
+        {%- do exceptions.raise_compiler_error(cfg['entity'] ~ ': all its events arrived from ' ~ from ~ ' on: begin again with --full-refresh') -%}
+    {%- endif -%}
+    {%- set steps = tidemark.steps_to(timeline, at.before if at.first is not none else timeline[-1]['commit_id']) -%}
+    {%- set retaken = (steps['undone'] | map(attribute='commit_id') | list + state['undone']) or [0] -%}
+    {%- set gone = [] -%}
+    {%- for row in run_query(tidemark.files_gone_sql(relations['landed'], cfg['location'], retaken)) -%}
+        {%- do gone.append(row[0]) -%}
+    {%- endfor -%}
+    {%- if gone -%}
+        {%- do exceptions.raise_compiler_error(
+            cfg['entity'] ~ ': these files landed since and are gone, so nothing was restated: ' ~ gone | join(', ') ~ '. Put them back, or restate from a later date'
+        ) -%}
+    {%- endif -%}
+    {%- do tidemark.roll_back(opened, steps, dry_run) -%}
+    {%- if not dry_run -%}
+        {%- do run_query('delete from ' ~ relations['landed'] ~ ' where _commit_id in (' ~ retaken | join(', ') ~ ')') -%}
+        {%- set state = tidemark.ready_state(cfg, run, relations, commits) -%}
+        {%- set figures = tidemark.load_events(cfg, run, state, relations, commits, tidemark.extract_sql(cfg)) -%}
+        {%- do tidemark.say(cfg['entity'], 'taken anew: ' ~ tidemark.summary(figures)) -%}
+    {%- endif -%}
+{%- endmacro -%}

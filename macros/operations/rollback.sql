@@ -1,0 +1,191 @@
+{#-
+    Take an entity back to how it stood after a commit, or after the first load of a business date:
+
+        dbt run-operation rollback --args '{entity: airports, to: 2026-02-05, dry_run: true}'
+        dbt run-operation rollback --args '{entity: airports, to: 260304093000123, together: true}'
+
+    Nothing is taken away: rows that came since are superseded, rows that had been superseded since are appended anew,
+    all in one commit of the log, which the feed shows as one correction and which can be rolled back itself. With
+    `together` the entities that the same dbt runs wrote go back to before those runs, the named one last.
+-#}
+{%- macro rollback(entity, to=none, together=false, dry_run=false) -%}
+    {%- set dry = tidemark.is_true(dry_run) -%}
+    {%- set opened = tidemark.open_entity(entity, 'roll back', dry) -%}
+    {%- if to is none -%}
+        {%- do exceptions.raise_compiler_error(entity ~ ': to where? Give `to`, a commit id, a business date or a timestamp; `dbt run-operation show_commits` lists the commits') -%}
+    {%- endif -%}
+    {%- set steps = tidemark.rollback_steps(opened, to) -%}
+    {%- if tidemark.is_true(together) -%}
+        {%- for other in tidemark.entities_of_runs(entity, steps, opened['commits']) -%}
+            {%- set other_opened = tidemark.open_entity(other['entity'], 'roll back', dry) -%}
+            {%- do tidemark.roll_back(other_opened, tidemark.rollback_steps(other_opened, other['to']), dry) -%}
+        {%- endfor -%}
+    {%- endif -%}
+    {%- do tidemark.roll_back(opened, steps, dry) -%}
+{%- endmacro -%}
+
+
+{#- Go back, or say what that would do. -#}
+{%- macro roll_back(opened, steps, dry_run) -%}
+    {%- set cfg, run, relations, commits, state = opened['cfg'], opened['run'], opened['relations'], opened['commits'], opened['state'] -%}
+    {%- if not steps['undone'] and not steps['redone'] -%}
+        {%- do tidemark.say(cfg['entity'], 'is at commit ' ~ steps['target'] ~ ' already, nothing to roll back') -%}
+        {{ return(none) }}
+    {%- endif -%}
+    {%- set recorded = state['recorded'] -%}
+    {%- set recorded_cfg = tidemark.recorded_cfg(cfg, recorded) -%}
+    {%- set plan = tidemark.recorded_plan(recorded) -%}
+    {%- set whole = tidemark.with_gone_columns(plan) -%}
+    {%- set slice_sql = tidemark.rollback_slice_sql(whole, relations, steps['target']) -%}
+    {%- set seen = tidemark.query_rows(tidemark.rollback_figures_sql(slice_sql))[0] -%}
+    {%- do tidemark.say(cfg['entity'], ('would go' if dry_run else 'going') ~ ' back to commit ' ~ steps['target'] ~ ': ' ~ seen['mark_count']
+        ~ ' log rows superseded, ' ~ seen['copy_count'] ~ ' appended anew') -%}
+    {%- for name, label in [('undone', 'undoes'), ('redone', 'makes hold again')] -%}
+        {%- for commit in steps[name] -%}
+            {%- do tidemark.say(cfg['entity'], '  ' ~ label ~ ' commit ' ~ commit['commit_id'] ~ ' (' ~ commit['kind']
+                ~ (' of ' ~ commit['business_date'] if commit['business_date'] else '') ~ '): I ' ~ (commit['rows_inserted'] or 0) ~ ', U '
+                ~ (commit['rows_updated'] or 0) ~ ', D ' ~ (commit['rows_deleted'] or 0)) -%}
+        {%- endfor -%}
+    {%- endfor -%}
+    {%- if dry_run -%}{{ return(none) }}{%- endif -%}
+
+    {%- set load = tidemark.rollback_load(state, steps) -%}
+    {%- do load.update({'business_date': seen['first_date'] or steps['last_date']}) -%}
+    {%- set commit = tidemark.new_commit(cfg, {'recorded': recorded}, run, load) -%}
+    {%- do commit.update({'business_date': none, 'source_commit_id': steps['target']}) -%}
+    {%- set figures = {'rows_logged': seen['copy_count'] | int, 'rows_superseded': seen['mark_count'] | int} -%}
+    {%- set numbers = {
+        'rows_logged': figures['rows_logged'], 'rows_superseded': figures['rows_superseded'],
+        'log_version_before': tidemark.table_version(cfg['file_format'], relations['log']),
+        'current_version_before': tidemark.table_version(cfg['file_format'], relations['current']),
+    } -%}
+    {%- set slice = tidemark.side_relation(cfg['target'], 'slice_' ~ load['commit_id']) -%}
+    {%- do run_query('create table ' ~ slice ~ ' using parquet as\n' ~ slice_sql) -%}
+    {%- do tidemark.record_commit(commits, commit, 'inflight', numbers) -%}
+    {%- if plan['sensitive'] and figures['rows_logged'] -%}
+        {%- do run_query(tidemark.insert_sql(relations['sensitive'], tidemark.sensitive_columns(plan),
+            tidemark.restored_sensitive_sql(plan, relations, slice, load['commit_id']), cfg['file_format'])) -%}
+    {%- endif -%}
+    {%- if figures['rows_logged'] or figures['rows_superseded'] -%}
+        {%- do tidemark.append_to_log(recorded_cfg, whole, relations, load, figures, {'slice': slice}) -%}
+    {%- endif -%}
+    {%- do tidemark.drop_slices(cfg['target']) -%}
+    {%- do load.update({'business_date': steps['last_date']}) -%}
+    {%- do tidemark.complete_commit(recorded_cfg, plan, relations, commits, commit, load, numbers, figures) -%}
+    {%- do tidemark.say(cfg['entity'], 'is back at commit ' ~ steps['target'] ~ ', by commit ' ~ load['commit_id']) -%}
+{%- endmacro -%}
+
+
+{#- The load that applies a rollback. -#}
+{%- macro rollback_load(state, steps) -%}
+    {{ return({
+        'commit_id': tidemark.next_commit_id(state['last_id']), 'kind': 'rollback', 'business_date': steps['last_date'],
+        'last_commit_id': state['last_commit_id'], 'forward': false, 'rebuild': false,
+        'last_date': steps['last_date'], 'last_date_commit_id': steps['last_date_commit_id'],
+    }) }}
+{%- endmacro -%}
+
+
+{#- The commit that `to` stands for, and which commits going back to it undoes or makes hold again. -#}
+{%- macro rollback_steps(opened, to) -%}
+    {%- set cfg, commits = opened['cfg'], opened['commits'] -%}
+    {%- set target = tidemark.span_of(cfg, commits, to, none, 'rollback')['from'] | int -%}
+    {%- if target == 0 -%}
+        {%- do exceptions.raise_compiler_error(
+            'rollback: ' ~ cfg['entity'] ~ ' has no commit at or before ' ~ to ~ '. To begin again from nothing, load with --full-refresh'
+        ) -%}
+    {%- endif -%}
+    {{ return(tidemark.steps_to(tidemark.timeline(commits, cfg['relation']), target)) }}
+{%- endmacro -%}
+
+
+{#- The commits of an entity that took effect, in order; at most one row per commit. -#}
+{%- macro timeline(commits, relation, before=none) -%}
+    {{ return(tidemark.query_rows(tidemark.timeline_sql(commits['states'], relation, before))) }}
+{%- endmacro -%}
+
+
+{#- What going from the last commit of a timeline to `target` undoes and makes hold again, and what is loaded then. -#}
+{%- macro steps_to(timeline, target) -%}
+    {%- set now = tidemark.live_commits(timeline, timeline[-1]['commit_id']) -%}
+    {%- set then = tidemark.live_commits(timeline, target) -%}
+    {%- set undone, redone, loads, work = [], [], [], [] -%}
+    {%- for commit in timeline -%}
+        {%- set id = commit['commit_id'] -%}
+        {%- if id in then and commit['kind'] in ['load', 'full_refresh'] -%}{%- do loads.append(commit) -%}{%- endif -%}
+        {%- if commit['kind'] != 'rehash' and (id in now) != (id in then) -%}
+            {%- do (undone if id in now else redone).append(commit) -%}
+            {%- if commit['kind'] != 'rollback' -%}{%- do work.append(id) -%}{%- endif -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- set last = (loads | sort(attribute='business_date,commit_id'))[-1] if loads else {} -%}
+    {{ return({
+        'target': target,
+        'undone': undone if work else [],
+        'redone': redone if work else [],
+        'last_date': last['business_date'] | string if last else none,
+        'last_date_commit_id': last.get('commit_id'),
+    }) }}
+{%- endmacro -%}
+
+
+{#-
+    The commits whose work holds when `head` is the last one: going back from it, each commit follows the one before it,
+    but a rollback follows the commit that it went to.
+
+        c1 ── c2 ── c3        c5 (rollback to c2) ── c6        live at c6: c1 c2 c5 c6
+               └──────────────┘
+-#}
+{%- macro live_commits(timeline, head) -%}
+    {%- set live = {} -%}
+    {%- set at = namespace(next=head) -%}
+    {%- for commit in timeline | reverse if commit['commit_id'] <= at.next -%}
+        {%- do live.update({commit['commit_id']: true}) -%}
+        {%- set at.next = commit['source_commit_id'] if commit['kind'] == 'rollback' else commit['commit_id'] - 1 -%}
+    {%- endfor -%}
+    {{ return(live) }}
+{%- endmacro -%}
+
+
+{#- The other entities that were written by the runs whose commits are undone, each with the commit before them. -#}
+{%- macro entities_of_runs(entity, steps, commits) -%}
+    {%- set runs = steps['undone'] | map(attribute='invocation_id') | unique | list -%}
+    {%- set others = [] -%}
+    {%- for node in graph.nodes.values() if node['resource_type'] == 'model' and node['config']['materialized'] == 'cdc' and node['name'] != entity -%}
+        {%- set timeline = tidemark.timeline(commits, node['schema'] ~ '.' ~ node['alias']) -%}
+        {%- set live = tidemark.live_commits(timeline, timeline[-1]['commit_id']) if timeline else {} -%}
+        {%- set at = namespace(before=none, first=none) -%}
+        {%- for commit in timeline if commit['commit_id'] in live and at.first is none -%}
+            {%- if commit['invocation_id'] in runs -%}
+                {%- set at.first = commit -%}
+            {%- else -%}
+                {%- set at.before = commit['commit_id'] -%}
+            {%- endif -%}
+        {%- endfor -%}
+        {%- if at.first is not none and at.before is none -%}
+            {%- do tidemark.say(node['name'], 'its first load came from the same run; there is nothing before it to go back to, so it stays') -%}
+        {%- elif at.first is not none -%}
+            {%- do others.append({'entity': node['name'], 'to': at.before}) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return(others) }}
+{%- endmacro -%}
+
+
+{#- Record that commits are undone by a rollback, or hold again. Doing it twice changes nothing. -#}
+{%- macro mark_undone(commits, commit) -%}
+    {%- set steps = tidemark.steps_to(tidemark.timeline(commits, commit['relation'], before=commit['commit_id']), commit['source_commit_id']) -%}
+    {%- do run_query(tidemark.undo_states_sql(
+        commits['states'], commit, steps['undone'] | map(attribute='commit_id') | list, steps['redone'] | map(attribute='commit_id') | list
+    )) -%}
+    {{ return(steps) }}
+{%- endmacro -%}
+
+
+{#- A plan whose stored columns include those that are gone from current: the log still has their values. -#}
+{%- macro with_gone_columns(plan) -%}
+    {%- set whole = {} -%}
+    {%- do whole.update(plan) -%}
+    {%- do whole.update({'stored': plan['stored'] + plan['gone'], 'gone': []}) -%}
+    {{ return(whole) }}
+{%- endmacro -%}

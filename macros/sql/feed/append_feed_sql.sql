@@ -1,0 +1,128 @@
+{#- The columns of a feed's table: those of its body, and what it is laid out by. -#}
+{%- macro feed_columns(cfg, columns) -%}
+    {{ return(columns + [{'name': '_commit_date', 'type': 'date'}] + ([{'name': '_bucket', 'type': 'int'}] if cfg['buckets'] > 1 else [])) }}
+{%- endmacro -%}
+
+
+{#-
+    Append the changes of a feed: by the date of the commit, which its id tells, and by buckets of keys, so that writes
+    and the files of a commit spread over `feed_buckets` tasks, and a range reads its own dates only.
+-#}
+{%- macro append_feed_sql(relation, cfg, columns, body) -%}
+{%- set names = columns | map(attribute='name') | list -%}
+insert into {{ relation }} (
+    {{ tidemark.column_list_expr(tidemark.feed_columns(cfg, columns) | map(attribute='name')) }}
+)
+select
+    {{ tidemark.column_list_expr(names) }},
+    {{ tidemark.commit_date_expr('_commit_id') }} as _commit_date
+    {%- if cfg['buckets'] > 1 %},
+    cast(pmod(xxhash64(_key_hash), {{ cfg['buckets'] }}) as int) as _bucket
+    {%- endif %}
+from (
+    {{ body | indent(4) }}
+)
+{%- if cfg['buckets'] > 1 %}
+distribute by _bucket
+{%- endif %}
+{%- endmacro -%}
+
+
+{#- The UTC date on which a commit began, from its id. -#}
+{%- macro commit_date_expr(commit_id) -%}
+    {{ return("to_date(substr(cast(" ~ commit_id ~ " as string), 1, 6), 'yyMMdd')") }}
+{%- endmacro -%}
+
+
+{#- The greatest commit id of a relation, whatever came of it. -#}
+{%- macro last_commit_id_sql(states, relation) -%}
+select coalesce(max(commit_id), 0) from {{ states }} where relation = {{ tidemark.string_literal(relation) }}
+{%- endmacro -%}
+
+
+{#- How far a feed has read a source (0: not at all), and how far the source itself goes if it is a feed. -#}
+{%- macro feed_watermark_sql(states, relation, source) -%}
+select
+    coalesce(max(source_commit_id) filter (where relation = {{ tidemark.string_literal(relation) }} and source_relation = {{ tidemark.string_literal(source) }}), 0)
+        as watermark,
+    coalesce(max(source_commit_id) filter (where relation = {{ tidemark.string_literal(source) }} and kind = 'feed'), 0) as source_watermark
+from {{ states }}
+where kind = 'feed' and state = 'completed'
+{%- endmacro -%}
+
+
+{#- Rows of a kept feed in a range of commits. -#}
+{%- macro kept_feed_sql(relation, names, span, ordered) -%}
+select
+    {{ tidemark.column_list_expr(names) }}
+from {{ relation }}
+where
+    _commit_id > {{ span['from'] }}
+    and _commit_id <= {{ span['to'] }}
+    {%- if span['from'] %}
+    and _commit_date >= {{ tidemark.commit_date_expr(span['from']) }}
+    {%- endif %}
+    and _commit_date <= {{ tidemark.commit_date_expr(span['to']) }}
+{%- if ordered %}
+order by _commit_id asc nulls last
+{%- endif %}
+{%- endmacro -%}
+
+
+{#-
+    The changes of several sources as one: their own columns give way to `_entity`. Each part is a feed with `_change`
+    as JSON.
+-#}
+{%- macro union_feeds_sql(parts) -%}
+{%- for part in parts %}
+select
+    {{ tidemark.string_literal(part['entity']) }} as _entity,
+    _key_hash,
+    _operation,
+    _commit_id,
+    _commit_time,
+    _business_date,
+    {{ '_sequence_num' if part['has_sequence'] else 'cast(null as bigint) as _sequence_num' }},
+    _position,
+    _changed_columns,
+    _change
+from (
+    {{ part['sql'] | indent(4) }}
+)
+{{ 'union all' if not loop.last }}
+{%- endfor %}
+{%- endmacro -%}
+
+
+{#-
+    How far several entities can be read as one: for each the last commit completed before the first of those in flight
+    began, so that what one run writes to them is seen together or not yet.
+-#}
+{%- macro unit_ends_sql(states, relations) -%}
+with commits as (
+    select *
+    from (
+    {{ tidemark.last_states_sql(states) }}
+        where relation in ({{ tidemark.string_literals(relations) }})
+    )
+    where _tidemark_rank = 1 and kind in ({{ tidemark.log_kinds() }})
+)
+
+select
+    relation,
+    coalesce(max(commit_id), 0) as last_id
+from commits
+cross join (select min(running.started_at) filter (where running.state = 'inflight') as _begun from commits as running) as in_flight
+where
+    (state = 'completed' or undone_by is not null)
+    and (_begun is null or completed_at < _begun)
+group by relation
+{%- endmacro -%}
+
+
+{#- Texts as a list of literals. -#}
+{%- macro string_literals(texts) -%}
+    {%- set literals = [] -%}
+    {%- for text in texts -%}{%- do literals.append(tidemark.string_literal(text)) -%}{%- endfor -%}
+    {{ return(literals | join(', ')) }}
+{%- endmacro -%}

@@ -1,0 +1,70 @@
+{#-
+    What commits changed in an entity's current table, one row per change, in the order of the commits:
+
+        select * from ({{ tidemark.change_feed(ref('airports'), from='2026-02-05', to='2026-03-04') }})
+
+    A range is (from, to]; each end is a commit id, a business date (its first commit) or a timestamp (the commits
+    completed by then). Without them it goes from the beginning to the last completed commit; in a model that is
+    `materialized: feed`, from where its last run ended. The relation may also be such a model.
+-#}
+{%- macro change_feed(relation, from=none, to=none, images=none, format='json', ordered=true) -%}
+    {{ return(tidemark.feed_of(relation, from, to, images, format, ordered, 'change_feed')) }}
+{%- endmacro -%}
+
+
+{#-
+    The same with one row per key: the difference between the start and the end of the range. An insert that was deleted
+    again is nothing; an insert that was updated is an insert; two updates are one, from the first row to the last.
+-#}
+{%- macro net_changes(relation, from=none, to=none, images=none, format='json', ordered=true) -%}
+    {{ return(tidemark.feed_of(relation, from, to, images, format, ordered, 'net_changes')) }}
+{%- endmacro -%}
+
+
+{#-
+    The incremental pull: the changes of an entity, or of several as one unit, in columns that are the same for all, with
+    `_entity`. It never goes past a commit in flight, so that nothing is skipped when that completes:
+
+        select * from ({{ tidemark.changes_between([ref('orders'), ref('order_lines')], from=260304093000123) }})
+-#}
+{%- macro changes_between(relations, from=none, to=none, images=none, ordered=true) -%}
+    {%- if not execute -%}{{ return('select 1 as _commit_id') }}{%- endif -%}
+    {%- set wanted = relations if relations is sequence and relations is not string else [relations] -%}
+    {%- set ends = tidemark.unit_ends(wanted) if to is none else {} -%}
+    {%- set parts = [] -%}
+    {%- for relation in wanted -%}
+        {%- set end = ends.get(relation.schema ~ '.' ~ relation.identifier, 0) if to is none else to -%}
+        {%- set feed = tidemark.feed_range(relation, from, end, images, 'json', 'changes_between') -%}
+        {%- do feed.update({'ordered': false}) -%}
+        {%- do parts.append({
+            'entity': relation.identifier, 'has_sequence': feed['plan']['flow'] == 'events',
+            'sql': tidemark.pull_mark(feed) ~ tidemark.change_feed_sql(feed),
+        }) -%}
+    {%- endfor -%}
+    {{ return(tidemark.union_feeds_sql(parts) ~ ('\norder by _commit_time asc nulls last, _commit_id asc nulls last, _sequence_num asc nulls first, _key_hash asc nulls last, _position asc nulls last' if ordered and not tidemark.is_feed_model() else '')) }}
+{%- endmacro -%}
+
+
+{%- macro feed_of(relation, from, to, images, format, ordered, macro_name) -%}
+    {%- do tidemark._check_entity_relation(relation, macro_name) -%}
+    {%- if not execute -%}{{ return('select 1 as _commit_id') }}{%- endif -%}
+    {%- set feed = tidemark.feed_range(relation, from, to, images, format, macro_name) -%}
+    {%- do feed.update({'ordered': ordered and not tidemark.is_feed_model()}) -%}
+    {%- if feed.get('kept') -%}
+        {{ return(tidemark.pull_mark(feed) ~ tidemark.kept_feed_sql(relation, feed['names'], feed, feed['ordered'])) }}
+    {%- endif -%}
+    {%- set generate = tidemark.net_changes_sql if macro_name == 'net_changes' else tidemark.change_feed_sql -%}
+    {{ return(tidemark.pull_mark(feed) ~ generate(feed)) }}
+{%- endmacro -%}
+
+
+{#- What tells the `feed` materialization, which sees the SQL alone, what it reads and how far. -#}
+{%- macro pull_mark(feed) -%}
+    {{ return('/* tidemark pull ' ~ feed['source'] ~ ' (' ~ feed['from'] ~ ', ' ~ feed['to'] ~ '] */\n' if feed['to'] is not none else '') }}
+{%- endmacro -%}
+
+
+{#- Whether the model that is being compiled keeps a feed. -#}
+{%- macro is_feed_model() -%}
+    {{ return(model is defined and (model.get('config') or {}).get('materialized') == 'feed') }}
+{%- endmacro -%}

@@ -1,0 +1,171 @@
+"""The change feed of one entity and what is kept from it, told day by day."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from .entities import Entity
+from .event_entities import EventEntity, delete, insert, update
+from .feed_reading import call, query_all
+
+COLUMNS = {"id": "int", "name": "string", "size": "decimal(12,3)", "at": "timestamp", "it's \"odd\"": "string"}  # fmt: skip
+HEADER = 'id,name,size,at,"it\'s ""odd"""\n'
+DAYS = {
+    "2026-01-01": HEADER + "1,ann,1.500,2026-01-01 10:00:00.123456,\n2,bob,,,x\n3,cy,3,,\n",
+    "2026-01-03": HEADER + "1,ann,,2026-01-01 10:00:00.123456,q\n3,cy,3,,\n4,di,4,,\n",
+    # late: between the two; 5 is there and gone again, 2 leaves already then
+    "2026-01-02": HEADER + "1,ann,2,,\n3,cy,3,,\n5,ed,5,,\n",
+    "2026-01-04": HEADER + "1,ann,,2026-01-01 10:00:00.123456,q\n3,cz,3,,\n4,di,4,,\n",
+}
+
+
+@pytest.fixture(scope="module")
+def people(module_project: Any) -> Entity:
+    project = module_project
+    entity = Entity(
+        project, "people", COLUMNS, max_delete_fraction=1, feed_images=["change", "pre"]
+    )
+    project.write("models/people_feed.sql", "{{ config(materialized='feed', meta={'tidemark': {'feed_buckets': 4}}) }}\n"
+                  "select * from ({{ tidemark.change_feed(ref('people'), images=['change', 'pre', 'post']) }})")  # fmt: skip
+    project.write("models/people_names.sql", "{{ config(materialized='feed') }}\n"
+                  "select id, _commit_id, _change from ({{ tidemark.change_feed(ref('people_feed')) }})\n"
+                  "where get_json_object(_change, '$.change.name') is not null")  # fmt: skip
+    project.write("models/people_now.sql", "{{ config(materialized='view') }}\n"
+                  "select * from ({{ tidemark.change_feed(ref('people'), images='post') }})")  # fmt: skip
+    for day, text in DAYS.items():
+        entity.extract(day, text)
+        project.dbt("run", "--select", "people", "people_feed", "people_names",
+                    *(["people_now"] if day == "2026-01-01" else []), vars={"business_date": day})  # fmt: skip
+    return entity
+
+
+def test_json(people: Entity) -> None:
+    """Every digit, explicit NULLs, names that need quotes; the scopes of the YAML and of the query."""
+    by_yaml, posts, by_struct = query_all(
+        people.project,
+        [
+            call("change_feed", "people", "2026-01-01", "2026-01-03"),
+            call("change_feed", "people", "2026-01-01", "2026-01-03", images=["post"]),
+            call("change_feed", "people", to="2026-01-01", format="struct"),
+        ],
+    )
+    at = "2026-01-01T10:00:00.123456Z"
+    bob = {"id": 2, "name": "bob", "size": None, "at": None, 'it\'s "odd"': "x"}
+    ann = {"id": 1, "name": "ann", "size": 1.5, "at": at, 'it\'s "odd"': None}
+    di = {"id": 4, "name": "di", "size": 4.0, "at": None, 'it\'s "odd"': None}
+    found = {row["id"]: json.loads(row["_change"]) for row in by_yaml}
+    assert found == {
+        1: {"event_type": "update", "change": {"size": None, 'it\'s "odd"': "q"}, "pre_image": ann},
+        2: {"event_type": "delete", "change": {}, "pre_image": bob},
+        4: {
+            "event_type": "insert",
+            "change": {name: value for name, value in di.items() if name != "id"},
+            "pre_image": None,
+        },
+    }
+    assert '"size":1.500' in next(row["_change"] for row in by_yaml if row["id"] == 1)
+    after = {row["id"]: json.loads(row["_change"])["post_image"] for row in posts}
+    assert after == {1: {**ann, "size": None, 'it\'s "odd"': "q"}, 2: None, 4: di}
+    structs = {row["id"]: row["_change"] for row in by_struct}
+    assert structs[1]["event_type"] == "insert" and structs[1]["pre_image"] is None
+    assert str(structs[1]["post_image"]["size"]) == "1.500"
+
+
+def test_late_date_is_one_correction(people: Entity) -> None:
+    commits = dict(people.commits("cast(business_date as string), commit_id"))
+    late, net = query_all(
+        people.project,
+        [
+            call("change_feed", "people", commits["2026-01-03"], commits["2026-01-02"]),
+            call("net_changes", "people", "2026-01-01", commits["2026-01-02"]),
+        ],
+    )
+    # current was as it is: what was there only between the dates is history
+    assert late == []
+    assert sorted(row["id"] for row in net) == [1, 2, 4]
+
+
+def test_kept_feed_equals_the_derived_one(people: Entity) -> None:
+    project = people.project
+    (derived,) = query_all(
+        project, [call("change_feed", "people", images=["change", "pre", "post"])]
+    )
+    columns = [name for name in derived[0].asDict() if name != "_changed_columns"]
+    kept = people.rows(", ".join(f"`{name}`" for name in columns), "_feed")
+    assert sorted(map(str, kept)) == sorted(
+        str(tuple(row[name] for name in columns)) for row in derived
+    )
+    assert {row[0] for row in people.rows("_bucket", "_feed")} <= set(range(4))
+    names = people.rows("id, get_json_object(_change, '$.change.name')", "_names")
+    assert names == [(1, "ann"), (2, "bob"), (3, "cy"), (3, "cz"), (4, "di")]
+    # a view reads up to the last commit whenever it is asked
+    assert len(people.rows("*", "_now")) == len(derived)
+    assert project.sql(
+        "select count(*) from tidemark_commits where kind = 'feed' and source_relation like '%.people' "
+    )[0][0] == len(DAYS)
+
+
+def test_feed_that_died_is_not_doubled(people: Entity) -> None:
+    project = people.project
+    before = people.rows("*", "_feed")
+    project.sql("delete from tidemark_commits__log where kind = 'feed' and relation like '%.people_feed' and source_commit_id ="
+                " (select max(source_commit_id) from tidemark_commits__log where kind = 'feed' and relation like '%.people_feed')")  # fmt: skip
+    project.dbt("run", "--select", "people_feed")
+    assert people.rows("*", "_feed") == before
+    project.dbt("run", "--select", "people_feed", "--full-refresh")
+    assert sorted(map(str, people.rows("id, _change", "_feed"))) == sorted(
+        str((row[0], row[1])) for row in people.project.sql("select id, _change from people_feed")
+    )
+
+
+@pytest.mark.parametrize(
+    ("template", "message"),
+    [
+        (call("change_feed", "people", "2026-01-04", "2026-01-01"), "lies after to"),
+        (call("change_feed", "people", images=["old"]), "images are pre, post and change"),
+        (call("change_feed", "people", "2026-02-01"), "has not loaded business date 2026-02-01"),
+        (call("change_feed", "people", to="2126-02-01 10:00"), "lies in the future"),
+        (call("change_feed", "people", format="xml"), "format must be json or struct"),
+    ],
+)  # fmt: skip
+def test_errors(people: Entity, template: str, message: str) -> None:
+    result = people.project.dbt("compile", "--inline", template, expect_pass=False)
+    assert message in result.output + str(result.error)
+
+
+def test_two_entities_as_one_unit(module_project: Any) -> None:
+    """What is in flight for one of them holds back what came after it of both."""
+    project = module_project
+    orders = EventEntity(project, "orders", {"id": "int", "total": "int"})
+    lines = EventEntity(project, "lines", {"id": "int", "order_id": "int"})
+    for events in (
+        ([insert({"id": 1, "total": 5})], [insert({"id": 7, "order_id": 1})]),
+        ([update({"id": 1, "total": 6})], [delete({"id": 7})]),
+    ):
+        orders.land(events[0])
+        lines.land(events[1])
+        project.dbt("run", "--select", "orders", "lines")
+    pull = "{{ tidemark.changes_between([ref('orders'), ref('lines')]) }}"
+    (rows,) = query_all(project, [pull])
+    assert [(row["_entity"], row["_operation"]) for row in rows if row["_entity"] == "lines"] == [
+        ("lines", "I"),
+        ("lines", "D"),
+    ]
+    assert sum(row["_entity"] == "orders" for row in rows) == 2
+    assert {"orders", "lines"} == {row["_entity"] for row in rows[:2]}
+    # a run of one of them that is going on since before the second commits
+    begun = project.sql("select min(started_at) from tidemark_commits where entity = 'lines' and commit_id ="
+                        " (select max(commit_id) from tidemark_commits where entity = 'lines')")[0][0]  # fmt: skip
+    columns = project.session.table(f"`{project.schema}`.tidemark_commits__log").columns
+    values = {"state": "'inflight'", "commit_id": "991231235959999", "completed_at": "null",
+              "started_at": f"timestamp'{begun}'", "state_at": "current_timestamp()"}  # fmt: skip
+    chosen = ", ".join(f"{values.get(name, name)} as {name}" for name in columns)
+    project.sql(
+        f"insert into tidemark_commits__log select {chosen} from tidemark_commits__log where entity = 'orders' limit 1"
+    )
+    (rows,) = query_all(project, [pull])
+    assert {row["_operation"] for row in rows if row["_entity"] == "lines"} == {"I"}
+    project.sql("delete from tidemark_commits__log where commit_id = 991231235959999")

@@ -1,0 +1,133 @@
+with commits as (
+    select
+        commit_id as _commit_id,
+        completed_at as _commit_time,
+        business_date as _business_date,
+        is_correction as _is_correction
+    from shop.tidemark_commits
+    where
+        relation = 'shop.people'
+        and kind in ('load', 'full_refresh', 'rehash', 'rollback')
+        and (state = 'completed' or undone_by is not null)
+        and commit_id > 260304093000123 and commit_id <= 260304093000223
+),
+
+steps as (
+    select
+        _key_hash,
+        _commit_id
+    from shop.people__log
+    where _commit_id > 260304093000123 and _commit_id <= 260304093000223 and _operation in ('I', 'U', 'D')
+    union
+    select
+        _key_hash,
+        _superseded_by as _commit_id
+    from shop.people__log
+    where _superseded_by > 260304093000123 and _superseded_by <= 260304093000223 and _operation in ('I', 'U', 'D')
+),
+
+known_rows as (
+    select
+        log._key_hash,
+        log._superseded_by,
+        struct(
+            log._commit_id as _commit_id,
+            log._operation as _operation,
+            log._row_hash as _row_hash,
+            log._business_date as _order,
+            struct(
+                log.`id`,
+                log.`full name`,
+                log.`phone`,
+                log.`balance`,
+                log.`loaded_at`
+            ) as _image
+        ) as _row
+    from shop.people__log as log
+    left semi join steps on log._key_hash = steps._key_hash
+    where
+        log._operation in ('I', 'U', 'D')
+        and log._commit_id <= 260304093000223
+        and (log._superseded_by is null or log._superseded_by > 260304093000123)
+),
+
+lined_up as (
+    select
+        _key_hash,
+        _row,
+        _row._commit_id as _commit_id,
+        _row._order as _order,
+        lag(if(_row._operation = 'D', null, _row)) over (
+            partition by _key_hash
+            order by if(_row._commit_id > 260304093000123, _row._commit_id, 0) asc nulls last, _row._order asc nulls last
+        ) as _pre_row,
+        if(_row._operation = 'D', null, _row) as _post_row,
+        row_number() over (partition by _key_hash, _row._commit_id order by _row._order asc nulls last) as _position
+    from known_rows
+),
+
+changes as (
+    select
+        lined_up.*,
+        commits.* except (_commit_id)
+    from lined_up
+    inner join commits on lined_up._commit_id = commits._commit_id
+),
+
+judged as (
+    select
+        * except (_pre_row, _post_row),
+        _pre_row._image as _pre_image,
+        _post_row._image as _post_image,
+        case when _pre_row is null then 'I' when _post_row is null then 'D' else 'U' end as _operation,
+        case
+            when _pre_row is not null and _post_row is not null
+                then array_compact(array(if(_pre_row._image.`full name` <=> _post_row._image.`full name`, null, 'full name'),
+                        if(_pre_row._image.`phone` <=> _post_row._image.`phone`, null, 'phone'),
+                        if(_pre_row._image.`balance` <=> _post_row._image.`balance`, null, 'balance'),
+                        if(_pre_row._image.`loaded_at` <=> _post_row._image.`loaded_at`, null, 'loaded_at')))
+        end as _changed_columns
+    from changes
+    where
+        not (_pre_row._row_hash <=> _post_row._row_hash)
+        or not (
+            _pre_row._image.`loaded_at` <=> _post_row._image.`loaded_at`
+        )
+)
+
+select
+    coalesce(_post_image.`id`, _pre_image.`id`) as `id`,
+    _key_hash,
+    _operation,
+    _commit_id,
+    _commit_time,
+    _business_date,
+    _position,
+    _changed_columns,
+    concat(
+        '{"event_type":"',
+        case _operation when 'I' then 'insert' when 'D' then 'delete' else 'update' end,
+        '"',
+        ',"change":',
+        case
+            when _operation = 'D' then '{}'
+            else concat(
+                '{',
+                array_join(array_compact(array(
+                    nullif(regexp_extract(to_json(named_struct('full name', if(_operation = 'I' or array_contains(_changed_columns, 'full name'), _post_image.`full name`, null), 'phone', if(_operation = 'I' or array_contains(_changed_columns, 'phone'), _post_image.`phone`, null), 'balance', if(_operation = 'I' or array_contains(_changed_columns, 'balance'), _post_image.`balance`, null), 'loaded_at', if(_operation = 'I' or array_contains(_changed_columns, 'loaded_at'), _post_image.`loaded_at`, null)), map('ignoreNullFields', 'true', 'timestampFormat', 'yyyy-MM-dd\'T\'HH:mm:ss.SSSSSSXXX', 'timestampNTZFormat', 'yyyy-MM-dd\'T\'HH:mm:ss.SSSSSS')), '(?s)^.(.*).$', 1), ''),
+                    if((_operation = 'I' or array_contains(_changed_columns, 'full name')) and _post_image.`full name` is null, '"full name":null', null),
+                    if((_operation = 'I' or array_contains(_changed_columns, 'phone')) and _post_image.`phone` is null, '"phone":null', null),
+                    if((_operation = 'I' or array_contains(_changed_columns, 'balance')) and _post_image.`balance` is null, '"balance":null', null),
+                    if((_operation = 'I' or array_contains(_changed_columns, 'loaded_at')) and _post_image.`loaded_at` is null, '"loaded_at":null', null)
+                )), ','),
+                '}'
+            )
+        end,
+        ',"pre_image":',
+        coalesce(to_json(_pre_image, map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd\'T\'HH:mm:ss.SSSSSSXXX', 'timestampNTZFormat', 'yyyy-MM-dd\'T\'HH:mm:ss.SSSSSS')), 'null'),
+        ',"post_image":',
+        coalesce(to_json(_post_image, map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd\'T\'HH:mm:ss.SSSSSSXXX', 'timestampNTZFormat', 'yyyy-MM-dd\'T\'HH:mm:ss.SSSSSS')), 'null'),
+        '}'
+    ) as _change
+from judged
+order by _commit_id asc nulls last, _order asc nulls last, _key_hash asc nulls last, _position asc nulls last

@@ -1,0 +1,127 @@
+with commits as (
+    select
+        commit_id as _commit_id,
+        completed_at as _commit_time,
+        business_date as _business_date,
+        is_correction as _is_correction
+    from shop.tidemark_commits
+    where
+        relation = 'shop.customers'
+        and kind in ('load', 'full_refresh', 'rehash', 'rollback')
+        and (state = 'completed' or undone_by is not null)
+        and commit_id > 260304093000123 and commit_id <= 260304093000223
+),
+
+steps as (
+    select
+        _key_hash,
+        _commit_id
+    from shop.customers__log
+    where _commit_id > 260304093000123 and _commit_id <= 260304093000223 and _operation in ('I', 'U', 'D')
+    union
+    select
+        _key_hash,
+        _superseded_by as _commit_id
+    from shop.customers__log
+    where _superseded_by > 260304093000123 and _superseded_by <= 260304093000223 and _operation in ('I', 'U', 'D')
+),
+
+last_steps as (
+    select
+        steps._key_hash,
+        max_by(struct(commits.*), steps._commit_id) as _last_step
+    from steps
+    inner join commits on steps._commit_id = commits._commit_id
+    group by steps._key_hash
+),
+
+known_rows as (
+    select
+        log._key_hash,
+        log._superseded_by,
+        struct(
+            log._commit_id as _commit_id,
+            log._operation as _operation,
+            log._row_hash as _row_hash,
+            log._business_date as _order,
+            struct(
+                log.`id`,
+                log.`full name`,
+                log.`balance`,
+                log.`loaded_at`
+            ) as _image
+        ) as _row
+    from shop.customers__log as log
+    left semi join steps on log._key_hash = steps._key_hash
+    where
+        log._operation in ('I', 'U', 'D')
+        and log._commit_id <= 260304093000223
+        and (log._superseded_by is null or log._superseded_by > 260304093000123)
+),
+
+ends as (
+    select
+        last_steps._key_hash,
+        any_value(last_steps._last_step) as _last_step,
+        max_by(known_rows._row, known_rows._row._order) filter (
+            where known_rows._row._commit_id <= last_steps._last_step._commit_id
+            and (known_rows._superseded_by is null or known_rows._superseded_by > last_steps._last_step._commit_id)
+        ) as _last,
+        max_by(known_rows._row, known_rows._row._order) filter (
+            where known_rows._row._commit_id <= 260304093000123
+            and (known_rows._superseded_by is null or known_rows._superseded_by > 260304093000123)
+        ) as _previous
+    from last_steps
+    inner join known_rows on last_steps._key_hash = known_rows._key_hash
+    group by last_steps._key_hash
+),
+
+changes as (
+    select
+        _key_hash,
+        _last_step.*,
+        _last._order,
+        coalesce(_last, _previous) as _row,
+        if(_previous._operation = 'D', null, _previous) as _pre_row,
+        if(_last._operation = 'D', null, _last) as _post_row
+    from ends
+),
+
+judged as (
+    select
+        * except (_pre_row, _post_row),
+        _pre_row._image as _pre_image,
+        _post_row._image as _post_image,
+        case when _pre_row is null then 'I' when _post_row is null then 'D' else 'U' end as _operation,
+        case
+            when _pre_row is not null and _post_row is not null
+                then array_compact(array(if(_pre_row._image.`full name` <=> _post_row._image.`full name`, null, 'full name'),
+                        if(_pre_row._image.`balance` <=> _post_row._image.`balance`, null, 'balance'),
+                        if(_pre_row._image.`loaded_at` <=> _post_row._image.`loaded_at`, null, 'loaded_at')))
+        end as _changed_columns
+    from changes
+    where
+        not (_pre_row._row_hash <=> _post_row._row_hash)
+        or not (
+            _pre_row._image.`loaded_at` <=> _post_row._image.`loaded_at`
+        )
+)
+
+select
+    coalesce(_post_image.`id`, _pre_image.`id`) as `id`,
+    _key_hash,
+    _operation,
+    _commit_id,
+    _commit_time,
+    _business_date,
+    _changed_columns,
+    concat(
+        '{"event_type":"',
+        case _operation when 'I' then 'insert' when 'D' then 'delete' else 'update' end,
+        '"',
+        ',"post_image":',
+        coalesce(to_json(_post_image, map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd\'T\'HH:mm:ss.SSSSSSXXX', 'timestampNTZFormat', 'yyyy-MM-dd\'T\'HH:mm:ss.SSSSSS')), 'null'),
+        '}'
+    ) as _change
+from judged
+order by _commit_id asc nulls last, _key_hash asc nulls last
