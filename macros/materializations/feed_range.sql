@@ -120,21 +120,6 @@
 {%- endmacro -%}
 
 
-{#- A moment as {kind, value}: kind is commit, date or timestamp; none stays none. -#}
-{%- macro moment_of(value, what) -%}
-    {%- if value is none or value | string | trim == '' -%}{{ return(none) }}{%- endif -%}
-    {%- set text = value | string | trim -%}
-    {%- if modules.re.fullmatch('[0-9]{1,18}', text) -%}{{ return({'kind': 'commit', 'value': text}) }}{%- endif -%}
-    {%- if modules.re.fullmatch('[0-9]{4}-[0-9]{2}-[0-9]{2}', text) -%}{{ return({'kind': 'date', 'value': tidemark._business_date(text)}) }}{%- endif -%}
-    {%- if modules.re.fullmatch('[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,9})?)?(Z|[+-][0-9]{2}:?[0-9]{2})?', text) -%}
-        {{ return({'kind': 'timestamp', 'value': text}) }}
-    {%- endif -%}
-    {%- do exceptions.raise_compiler_error(
-        what ~ " must be a commit id such as 260304093000123, a business date such as 2026-03-04, or a timestamp such as '2026-03-04 09:30:00', found: '" ~ text ~ "'"
-    ) -%}
-{%- endmacro -%}
-
-
 {#- Whether a moment is one of the entity's, and lies behind. -#}
 {%- macro check_moment(cfg, commits, span, name, moment, what) -%}
     {%- if moment and moment['kind'] == 'timestamp' -%}
@@ -178,4 +163,15 @@
         {{ return(node) }}
     {%- endfor -%}
     {{ return(none) }}
+{%- endmacro -%}
+
+
+{#- The commit of an entity that a moment stands for. -#}
+{%- macro commit_at(relation, moment, what) -%}
+    {%- set node = tidemark.node_of(relation) -%}
+    {%- if node is none -%}
+        {%- do exceptions.raise_compiler_error(what ~ ': ' ~ relation ~ ' is not a cdc model of this project') -%}
+    {%- endif -%}
+    {%- set commits = tidemark.commits_relations(tidemark.run_config()) -%}
+    {{ return(tidemark.span_of(tidemark.entity_config(node), commits, moment, none, what)['from']) }}
 {%- endmacro -%}

@@ -23,7 +23,7 @@ from (
         row_number() over (partition by _key_hash order by {{ tidemark.log_order_expr(flow) }} desc nulls last) as _tidemark_rank
     from {{ tidemark.log(relation) }}
     where
-        {{ tidemark.in_force_expr(tidemark._known_at(known_at)) }}
+        {{ tidemark.in_force_expr(tidemark._known_at(relation, known_at, 'as_of')) }}
         {%- if is_events %}
         and _operation in ('I', 'U', 'D')
         {%- endif %}

@@ -15,7 +15,7 @@
 {%- set flow = tidemark.flow_of(relation) -%}
 {%- do tidemark._check_by(relation, flow, by, 'scd2') -%}
 {%- if flow['flow'] == 'events' -%}
-{{ tidemark.event_intervals_sql(flow, tidemark.log(relation), tidemark.in_force_expr(tidemark._known_at(known_at)), by or 'sequence') }}
+{{ tidemark.event_intervals_sql(flow, tidemark.log(relation), tidemark.in_force_expr(tidemark._known_at(relation, known_at, 'scd2')), by or 'sequence') }}
 {%- else -%}
 select
     * except (_operation, _business_date, _eff_start_date, _changed_columns, _superseded_by, _valid_to),
@@ -27,24 +27,19 @@ from (
         *,
         lead(_business_date) over (partition by _key_hash order by _business_date asc nulls last) as _valid_to
     from {{ tidemark.log(relation) }}
-    where {{ tidemark.in_force_expr(tidemark._known_at(known_at)) }}
+    where {{ tidemark.in_force_expr(tidemark._known_at(relation, known_at, 'scd2')) }}
 )
 where _operation <> 'D'
 {%- endif -%}
 {%- endmacro -%}
 
 
-{#- A commit id as digits, from an integer or a text of digits. -#}
-{%- macro _known_at(value) -%}
+{#- The commit that `known_at` means, as digits: a commit id as it is, a business date or a timestamp looked up. -#}
+{%- macro _known_at(relation, value, macro_name) -%}
     {%- if value is none or not execute -%}{{ return(none) }}{%- endif -%}
-    {%- set text = value | string | trim -%}
-    {%- set is_id = value is not boolean and text and text | length <= 18 and modules.re.fullmatch('[0-9]+', text) -%}
-    {%- if not is_id -%}
-        {%- do exceptions.raise_compiler_error(
-            "known_at must be a commit id (commit_id of tidemark_commits) such as 260304093000123, found: '" ~ value ~ "'"
-        ) -%}
-    {%- endif -%}
-    {{ return(text) }}
+    {%- set moment = tidemark.moment_of(value, macro_name ~ ': known_at') -%}
+    {%- if moment['kind'] == 'commit' -%}{{ return(moment['value']) }}{%- endif -%}
+    {{ return(tidemark.commit_at(relation, value, macro_name ~ ': known_at')) }}
 {%- endmacro -%}
 
 

@@ -90,13 +90,18 @@ where
 {%- macro nearby_commits_sql(states, relation, moment) -%}
 select
     commit_id,
-    max(business_date) as business_date
-from {{ states }}
-where
-    relation = {{ tidemark.string_literal(relation) }}
-    and kind in ({{ tidemark.log_kinds() }})
-    and state = 'completed'
-group by commit_id
-order by {{ 'abs(commit_id - ' ~ moment['value'] ~ ')' if moment['kind'] == 'commit' else "abs(datediff(max(business_date), date'" ~ moment['value'] ~ "'))" }} asc nulls last
+    loaded_date
+from (
+    select
+        commit_id,
+        max(business_date) as loaded_date
+    from {{ states }}
+    where
+        relation = {{ tidemark.string_literal(relation) }}
+        and kind in ({{ tidemark.log_kinds() }})
+        and state = 'completed'
+    group by commit_id
+)
+order by {{ 'abs(commit_id - ' ~ moment['value'] ~ ')' if moment['kind'] == 'commit' else "abs(datediff(loaded_date, date'" ~ moment['value'] ~ "'))" }} asc nulls last
 limit 4
 {%- endmacro -%}
