@@ -72,8 +72,9 @@
 {%- endmacro -%}
 
 
-{#- A commit of an entity as it is recorded, but for its state and numbers. -#}
-{%- macro new_commit(cfg, plan, run, load) -%}
+{#- A commit of an entity as it is recorded, but for its state and numbers; `load` gets to know where it is recorded. -#}
+{%- macro new_commit(cfg, plan, run, commits, load) -%}
+    {%- do load.update({'states': commits['states'], 'relation': cfg['relation']}) -%}
     {{ return({
         'commit_id': load['commit_id'],
         'relation': cfg['relation'],

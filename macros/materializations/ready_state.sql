@@ -55,7 +55,8 @@
 
 {#-
     Finish or roll back a commit that a run left in flight. The log decides: if it has the commit, current follows;
-    if not, what was written beside it is taken away.
+    if not, what was written beside it is taken away. The run that began it may be alive after all, slow, on another
+    machine: so it is first recorded as taken over and shut out of the log, which then is asked again.
 -#}
 {%- macro resolve_commit(cfg, run, relations, commits, commit, state) -%}
     {%- set recorded = fromjson(commit['config']) -%}
@@ -89,6 +90,12 @@
             or tidemark.relation_exists(tidemark.old_relation(relations['log_table'], commit['commit_id']))
             or (tidemark.relation_exists(new_log)
                 and run_query('select count(*) from ' ~ new_log)[0][0] | int == kept['rows_logged'] | int) -%}
+    {%- endif -%}
+    {%- if not landed and not replaces_log and tidemark.relation_exists(relations['log_table']) -%}
+        {%- do commit.update({'details': tojson({'taken_over_by': run['invocation_id']})}) -%}
+        {%- do tidemark.record_commit(commits, commit, 'inflight', kept) -%}
+        {%- do tidemark.run_statements(tidemark.for_format(file_format, 'fence_log')(relations['log_table'], commit['commit_id'])) -%}
+        {%- set landed = tidemark.has_commit(relations['log_table'], commit['commit_id']) -%}
     {%- endif -%}
     {%- if replaces_log and landed -%}
         {%- do tidemark.swap_logs(relations, commit['commit_id']) -%}

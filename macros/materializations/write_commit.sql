@@ -3,7 +3,7 @@
     {%- set targets = tidemark.write_relations(state, relations) -%}
     {%- set staged = tidemark.run_view(cfg['target'], 'staged') -%}
     {%- set classified = tidemark.run_view(cfg['target'], 'classified') -%}
-    {%- set commit = tidemark.new_commit(cfg, plan, run, load) -%}
+    {%- set commit = tidemark.new_commit(cfg, plan, run, commits, load) -%}
     {%- set rows = tidemark.rows_to_log(cfg, plan, targets, load, figures) -%}
 
     {%- set same_observation = load['this_commit_id'] is not none and not figures['rows_logged'] and not figures['rows_superseded']
@@ -147,7 +147,7 @@
         {%- set expected = figures['rows_logged'] + figures['rows_superseded'] -%}
         {%- if written == 0 -%}
             {%- do exceptions.raise_compiler_error(
-                cfg['entity'] ~ ': another run has written to ' ~ relations['log'] ~ ' since this one began, so this one '
+                cfg['entity'] ~ ': another run has written to ' ~ relations['log'] ~ ' since this one began, or has taken it for dead, so this one '
                 ~ 'wrote nothing. Run it again'
             ) -%}
         {%- elif written != expected -%}

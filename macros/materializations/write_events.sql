@@ -29,7 +29,7 @@
     {%- if not has_files and not figures['rows_read'] and not load['statements'] and load['kind'] == 'load' -%}
         {{ return(none) }}
     {%- endif -%}
-    {%- set commit = tidemark.new_commit(cfg, plan, run, load) -%}
+    {%- set commit = tidemark.new_commit(cfg, plan, run, commits, load) -%}
     {%- set rows = tidemark.replay(cfg, plan, state, relations, staged, load, figures) -%}
     {%- do load.update({'last_sequence_num': figures['last_sequence_num'] if state['first'] or state['last_sequence_num'] is none
         else [figures['last_sequence_num'] or 0, state['last_sequence_num']] | max}) -%}

@@ -51,7 +51,7 @@
 
     {%- set load = tidemark.rollback_load(state, steps) -%}
     {%- do load.update({'business_date': seen['first_date'] or steps['last_date']}) -%}
-    {%- set commit = tidemark.new_commit(cfg, {'recorded': recorded}, run, load) -%}
+    {%- set commit = tidemark.new_commit(cfg, {'recorded': recorded}, run, commits, load) -%}
     {%- do commit.update({'business_date': none, 'source_commit_id': steps['target']}) -%}
     {%- set figures = {'rows_logged': seen['copy_count'] | int, 'rows_superseded': seen['mark_count'] | int} -%}
     {%- set numbers = {

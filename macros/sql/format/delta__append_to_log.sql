@@ -1,13 +1,17 @@
 {#-
     Write a slice of the log in one Delta commit. It writes nothing when another run has written to this log since
-    `load.last_commit_id`: then the count of affected rows, which the caller checks, is not the expected one; and two
-    that write at once conflict, because a MERGE is never a blind append.
+    `load.last_commit_id`, or has taken this one for dead and rolled it back: then the count of affected rows, which the
+    caller checks, is not the expected one; and two that write at once conflict, because a MERGE is never a blind append.
 -#}
 {%- macro delta__append_to_log(relations, names, rows, load) -%}
 {%- if load['forward'] -%}
 {%- set statement -%}
 merge into {{ relations['log'] }} as log
-using {{ rows }} as slice
+using (
+    select *
+    from {{ rows }}
+    where {{ tidemark.still_inflight_expr(load) }}
+) as slice
     on log._commit_id > {{ load['last_commit_id'] }}
 when not matched then insert (
     {{ tidemark.column_list_expr(names) }},
@@ -28,6 +32,7 @@ using (
         from {{ relations['log'] }}
         where _commit_id > {{ load['last_commit_id'] }} or _superseded_by > {{ load['last_commit_id'] }}
     ) as later on later.commits = 0
+    where {{ tidemark.still_inflight_expr(load) }}
 ) as slice
     on
         log._key_hash <=> slice._key_hash
@@ -51,4 +56,17 @@ when not matched and slice._supersedes is null then insert (
 {%- endset -%}
 {%- endif -%}
 {{ return([statement]) }}
+{%- endmacro -%}
+
+
+{#- Whether nobody has taken over the commit that is being written, or rolled it back. -#}
+{%- macro still_inflight_expr(load) -%}
+    {{ return("(select count(*) from " ~ load['states'] ~ " where relation = " ~ tidemark.string_literal(load['relation']) ~ " and commit_id = " ~ load['commit_id']
+        ~ " and (state = 'rolled_back' or details is not null)) = 0") }}
+{%- endmacro -%}
+
+
+{#- Stop statements on the log that began before now, as this is a change of its metadata: they fail when they commit. -#}
+{%- macro delta__fence_log(log_table, commit_id) -%}
+    {{ return(["alter table " ~ log_table ~ " set tblproperties ('tidemark.fence' = '" ~ commit_id ~ "')"]) }}
 {%- endmacro -%}

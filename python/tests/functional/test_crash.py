@@ -183,13 +183,26 @@ def test_tables_are_gone(module_project: Any) -> None:
 
 
 def test_second_writer(module_project: Any) -> None:
-    """A run whose log has moved on since it began writes nothing: the statement it would send has no effect."""
+    """A run whose log has moved on, or that was taken for dead, writes nothing: the statement it would send has no effect."""
     shared = Entity(module_project, "shared", {"id": "int", "name": "string"})
     shared.load("2026-01-01", "id,name\n1,ann\n")
     known = last_commit(shared)
     shared.load("2026-01-02", "id,name\n1,ann\n2,bob\n")
     before = shared.rows("*", "__log")
-    for forward in (True, False):
+    # the last two began after the last commit, but another run took the one with the even id for dead
+    last = last_commit(shared)
+    taken, alive = last + 2 - last % 2, last + 3 - last % 2
+    module_project.sql(
+        "insert into tidemark_commits__log (commit_id, relation, entity, kind, state, details) values "
+        f"({taken}, '{module_project.schema}.shared', 'shared', 'load', 'rolled_back', 'taken over')"
+    )
+    for forward, since, commit in (
+        (True, known, known + 1),
+        (False, known, known + 1),
+        (True, last, taken),
+        (False, last, taken),
+        (True, last, alive),
+    ):
         names = [
             "id",
             "name",
@@ -207,9 +220,11 @@ def test_second_writer(module_project: Any) -> None:
         )
         load = {
             "forward": forward,
-            "commit_id": known + 1,
-            "last_commit_id": known,
+            "commit_id": commit,
+            "last_commit_id": since,
             "business_date": "2026-01-03",
+            "states": f"{module_project.schema}.tidemark_commits__log",
+            "relation": f"{module_project.schema}.shared",
         }
         module_project.write(
             "macros/stale.sql",
@@ -220,4 +235,6 @@ def test_second_writer(module_project: Any) -> None:
             "{% endmacro %}",
         )
         module_project.dbt("run-operation", "stale")
-        assert shared.rows("*", "__log") == before
+        if commit != alive:
+            assert shared.rows("*", "__log") == before
+    assert len(shared.rows("*", "__log")) == len(before) + 1

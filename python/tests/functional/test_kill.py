@@ -36,17 +36,17 @@ models:
 
 
 def start(project: Any, home: Path, day: date) -> subprocess.Popen[bytes]:
-    """`dbt run` in a process group of its own, with a home of its own."""
-    command = [
-        sys.executable,
-        "-m",
-        "dbt.cli.main",
-        "run",
-        "--target",
-        "ci",
-        "--vars",
-        f"{{business_date: {day}}}",
-    ]
+    """`dbt run` for a date, in a process group of its own, with a home of its own."""
+    return start_dbt(project, home, "run", "--vars", f"{{business_date: {day}}}")
+
+
+def operate(project: Any, home: Path, name: str, arguments: dict[str, Any]) -> Any:
+    """`dbt run-operation`, likewise."""
+    return start_dbt(project, home, "run-operation", name, "--args", json.dumps(arguments))
+
+
+def start_dbt(project: Any, home: Path, *arguments: str) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "dbt.cli.main", *arguments, "--target", "ci"]
     environment = {**os.environ, "TIDEMARK_HOME": str(home), "TIDEMARK_SCHEMA": "killed"}
     return subprocess.Popen(
         [
@@ -72,12 +72,12 @@ def finish(process: subprocess.Popen[bytes]) -> str:
     return output
 
 
-def kill_during(process: subprocess.Popen[bytes], log: Path, delay: float) -> None:
-    """Kill the run and its JVM `delay` seconds after its model began."""
-    begun = log.read_text().count("START sql cdc") if log.exists() else 0
-    while process.poll() is None and (
-        not log.exists() or log.read_text().count("START sql cdc") == begun
-    ):
+def kill_during(
+    process: subprocess.Popen[bytes], log: Path, delay: float, sign: str = "START sql cdc"
+) -> None:
+    """Kill the run and its JVM `delay` seconds after its model began, or after another sign in dbt's log."""
+    begun = log.read_text().count(sign) if log.exists() else 0
+    while process.poll() is None and (not log.exists() or log.read_text().count(sign) == begun):
         time.sleep(0.05)
     time.sleep(delay)
     if process.poll() is None:
@@ -123,6 +123,60 @@ def test_kill(make_project: Any, tmp_path: Path) -> None:
     assert {r.k: (r._operation, r.a) for r in current} == {
         k: (wanted.tagged[k], row[0]) for k, (_, row, _) in wanted.current.items()
     }
+
+
+@pytest.mark.slow
+def test_kill__going_back(make_project: Any, tmp_path: Path) -> None:
+    """Rollback and clean, each killed at random moments and called again."""
+    print(f"seed {SEED}")
+    rng = random.Random(SEED)
+    project = make_project("killed_going_back")
+    folder = project.root / "extracts"
+    folder.mkdir()
+    (project.root / "models").mkdir()
+    (project.root / "models/killed.sql").write_text("{{ tidemark.extract() }}")
+    (project.root / "models/killed.yml").write_text(MODEL.format(folder=folder))
+    schema = tmp_path / "warehouse" / "killed.db"
+
+    def rows(name: str, *columns: str) -> Counter[tuple[Any, ...]]:
+        table = project.session.read.format("delta").load(str(schema / name))
+        if name.endswith("__log"):
+            table = table.where("_superseded_by is null")
+        return Counter(tuple(row) for row in table.select(*columns).collect())
+
+    def state() -> list[Counter[tuple[Any, ...]]]:
+        return [
+            rows("killed", "k", "a", "_operation"),
+            rows("killed__log", "k", "a", "_operation", "_business_date"),
+        ]
+
+    days = [date(2026, 1, number) for number in (1, 2, 3)]
+    states = []
+    for day in days:
+        keys = [f"k{n}" for n in range(2000) if rng.random() < 0.9]
+        lines = "".join(f"{k},{rng.choice('xyz')}\n" for k in keys)
+        (folder / f"{day}.csv").write_text(f"k,a\n{lines}")
+        finish(start(project, tmp_path, day))
+        states.append(state())
+
+    log = tmp_path / "dbt.log"
+    for target in (1, 0):
+        back = {"entity": "killed", "to": str(days[target])}
+        for _ in range(KILLS):
+            process = operate(project, tmp_path, "rollback", back)
+            kill_during(process, log, rng.uniform(0, 8), "going back to commit")
+        finish(operate(project, tmp_path, "rollback", back))
+        assert state() == states[target]
+
+    clean = {"entity": "killed", "retention": {"superseded": "0 days"}}
+    for _ in range(KILLS):
+        process = operate(project, tmp_path, "clean", clean)
+        kill_during(process, log, rng.uniform(0, 8), "insert into killed.tidemark_commits__log")
+    finish(operate(project, tmp_path, "clean", clean))
+    assert state() == states[0]
+    for number in (1, 2):
+        finish(start(project, tmp_path, days[number]))
+        assert state() == states[number]
 
 
 EVENTS_MODEL = """

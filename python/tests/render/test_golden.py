@@ -126,6 +126,8 @@ FORWARD = {
     "last_date": "2026-03-04",
     "last_date_commit_id": COMMIT,
     "later_loads": [],
+    "states": STATES,
+    "relation": "shop.customers",
 }
 LATE = {
     **FORWARD,

@@ -1,5 +1,9 @@
 merge into shop.customers__log as log
-using changes as slice
+using (
+    select *
+    from changes
+    where (select count(*) from shop.tidemark_commits where relation = 'shop.customers' and commit_id = 260304093000123 and (state = 'rolled_back' or details is not null)) = 0
+) as slice
     on log._commit_id > 260304093000122
 when not matched then insert (
     `id`,
