@@ -8,7 +8,7 @@
         'relation': model['schema'] ~ '.' ~ model['alias'],
         'file_format': config.get('file_format') or 'delta',
         'buckets': settings.get('feed_buckets', 1),
-        'retention': settings.get('feed_retention'),
+        'retention': tidemark._retention(settings.get('feed_retention'), 'feed_retention', errors),
         'location_root': config.get('location_root'),
         'table_properties': config.get('tblproperties') or {},
         'description': model['description'] if (config.get('persist_docs') or {}).get('relation') else '',

@@ -47,13 +47,21 @@
     {%- for name, value in {'from': from, 'to': to}.items() if value is not none and not modules.re.fullmatch('[0-9]{1,18}', value | string) -%}
         {%- do exceptions.raise_compiler_error('tidemark.change_feed: ' ~ name ~ ' of a feed must be a commit id, found: ' ~ value) -%}
     {%- endfor -%}
+    {%- set floor = run_query(tidemark.feed_floor_sql(commits['states'], source))[0][0] | int -%}
+    {%- set start = (marks['from'] if pulls else from or 0) | int -%}
+    {%- if start < floor and not (pulls and start == 0) -%}
+        {%- do exceptions.raise_compiler_error(
+            'tidemark.change_feed: changes of ' ~ relation.identifier ~ ' are kept from commit ' ~ floor ~ ', and from=' ~ (start or 'the beginning')
+            ~ ' lies before it. The first available from is ' ~ floor
+        ) -%}
+    {%- endif -%}
     {%- set names = tidemark.describe_query('select * from ' ~ relation) | map(attribute='name') | reject('in', ['_commit_date', '_bucket']) | list -%}
     {{ return({
         'kept': true,
         'source': source,
         'names': names,
         'plan': {'flow': 'events' if '_sequence_num' in names else none},
-        'from': (marks['from'] if pulls else from or 0) | int,
+        'from': [start, floor] | max,
         'to': (to if to is not none else marks['to']) | int,
     }) }}
 {%- endmacro -%}

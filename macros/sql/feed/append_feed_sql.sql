@@ -126,3 +126,30 @@ group by relation
     {%- for text in texts -%}{%- do literals.append(tidemark.string_literal(text)) -%}{%- endfor -%}
     {{ return(literals | join(', ')) }}
 {%- endmacro -%}
+
+
+{#-
+    The commit up to which a feed may be cleaned: the last that it had read so long ago, and no further than every feed
+    that reads it has come.
+-#}
+{%- macro feed_horizon_sql(states, relation, length) -%}
+with pulls as (
+    select
+        relation,
+        source_relation,
+        max(source_commit_id) as read_to,
+        max(source_commit_id) filter (where completed_at <= current_timestamp() - interval {{ length }}) as read_long_ago
+    from {{ states }}
+    where
+        kind = 'feed'
+        and state = 'completed'
+        and (relation = {{ tidemark.string_literal(relation) }} or source_relation = {{ tidemark.string_literal(relation) }})
+    group by relation, source_relation
+)
+
+select coalesce(least(
+    max(read_long_ago) filter (where relation = {{ tidemark.string_literal(relation) }}),
+    min(read_to) filter (where source_relation = {{ tidemark.string_literal(relation) }})
+), 0)
+from pulls
+{%- endmacro -%}

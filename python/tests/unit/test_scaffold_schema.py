@@ -160,6 +160,9 @@ def test_schema__design_sample_is_valid() -> None:
         configured(file_format="parquet"),
         configured(materialized="scd2", meta={"owner": "me", "tidemark": {"entity": "airports"}}),
         configured(materialized="scd2", meta=None, unique_key=None),
+        configured(
+            materialized="feed", meta={"tidemark": {"feed_buckets": 8, "feed_retention": "30 days"}}
+        ),
         configured(materialized="view", meta={"anything": {"goes": 1}}),
         configured(materialized=None),
         {"version": 2, "models": None, "sources": [{"name": "shop", "tables": []}]},

@@ -16,6 +16,8 @@ from tidemark.scaffold.settings import (
     CdcConfig,
     EventSettings,
     ExtractSettings,
+    FeedConfig,
+    FeedSettings,
     Scd2Config,
     Scd2Settings,
 )
@@ -28,7 +30,7 @@ EVENT_SCHEMA_FILE = "canonical-event.schema.json"
 
 _MATERIALIZED_HELP = (
     "cdc: current table, log and history from extracts or change events. scd2: validity intervals "
-    "kept as a table. Or one of dbt's: view, table, incremental, ephemeral."
+    "kept as a table. feed: changes kept as a table. Or one of dbt's: view, table, incremental, ephemeral."
 )
 
 
@@ -42,7 +44,15 @@ def models_schema() -> dict[str, Any]:
     _, generated = models_json_schema(
         [
             (model, "validation")
-            for model in (CdcConfig, Scd2Config, ExtractSettings, EventSettings, Scd2Settings)
+            for model in (
+                CdcConfig,
+                Scd2Config,
+                FeedConfig,
+                ExtractSettings,
+                EventSettings,
+                Scd2Settings,
+                FeedSettings,
+            )
         ],
         ref_template="#/definitions/{model}",
     )
@@ -123,6 +133,7 @@ def _model_config() -> dict[str, Any]:
                             {"$ref": "#/definitions/ExtractSettings"},
                             {"$ref": "#/definitions/EventSettings"},
                             {"$ref": "#/definitions/Scd2Settings"},
+                            {"$ref": "#/definitions/FeedSettings"},
                         ]
                     }
                 },
@@ -135,7 +146,7 @@ def _model_config() -> dict[str, Any]:
             "materialized": {
                 "type": "string",
                 "description": _MATERIALIZED_HELP,
-                "examples": ["cdc", "scd2", "view", "table", "incremental", "ephemeral"],
+                "examples": ["cdc", "scd2", "feed", "view", "table", "incremental", "ephemeral"],
             }
         },
         "if": materialized("cdc"),
@@ -143,7 +154,11 @@ def _model_config() -> dict[str, Any]:
         "else": {
             "if": materialized("scd2"),
             "then": {"$ref": "#/definitions/Scd2Config"},
-            "else": any_settings,
+            "else": {
+                "if": materialized("feed"),
+                "then": {"$ref": "#/definitions/FeedConfig"},
+                "else": any_settings,
+            },
         },
     }
 

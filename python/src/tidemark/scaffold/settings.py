@@ -62,6 +62,13 @@ _HAS_A_SEQUENCE: dict[str, Any] = {
     "properties": {"sequence_by": {"not": {"enum": [[], None]}}},
 }
 _ROWS_NEED_A_SEQUENCE: dict[str, Any] = {"if": _IS_ROWS, "then": _HAS_A_SEQUENCE}
+_FEED_HAS_ITS_LAYOUT: dict[str, Any] = {
+    "properties": {
+        "file_format": {"const": "delta"},
+        "partition_by": False,
+        "liquid_clustered_by": False,
+    }
+}
 _KEY_AND_FORMAT_BY_EXTRACT: dict[str, Any] = {
     "if": _where_settings(_IS_EVENTS),
     "then": {
@@ -435,6 +442,23 @@ class Scd2Settings(BaseModel):
     )
 
 
+class FeedSettings(BaseModel):
+    """Settings of a `materialized: feed` model."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    feed_buckets: int = Field(
+        default=1,
+        ge=1,
+        le=1024,
+        description="Over how many buckets of keys the files of a date's commits are spread.",
+    )
+    feed_retention: Retention | None = Field(
+        default=None,
+        description="How long changes are kept in the feed's table, such as 30 days: `clean` removes older ones.",
+    )
+
+
 class TidemarkModelConfig(BaseModel):
     """dbt's own keys that mean the same for all of Tidemark's materializations; others are free."""
 
@@ -505,4 +529,23 @@ class Scd2Config(TidemarkModelConfig):
     materialized: Literal["scd2"]
     meta: Scd2Meta = Field(
         default_factory=Scd2Meta, description="Tidemark's settings stand under `tidemark`."
+    )
+
+
+class FeedMeta(BaseModel):
+    """dbt's `meta` of a feed model."""
+
+    tidemark: FeedSettings = Field(
+        default_factory=FeedSettings, description="Settings of a kept feed."
+    )
+
+
+class FeedConfig(TidemarkModelConfig):
+    """`config` of a `materialized: feed` model."""
+
+    model_config = ConfigDict(extra="allow", json_schema_extra=_FEED_HAS_ITS_LAYOUT)
+
+    materialized: Literal["feed"]
+    meta: FeedMeta = Field(
+        default_factory=FeedMeta, description="Tidemark's settings stand under `tidemark`."
     )
