@@ -30,7 +30,8 @@ EVENT_SCHEMA_FILE = "canonical-event.schema.json"
 
 _MATERIALIZED_HELP = (
     "cdc: current table, log and history from extracts or change events. scd2: validity intervals "
-    "kept as a table. feed: changes kept as a table. Or one of dbt's: view, table, incremental, ephemeral."
+    "kept as a table. feed: changes kept as a table. Or one of dbt's: view, table, incremental, "
+    "ephemeral."
 )
 
 
