@@ -43,6 +43,10 @@
     {%- set row = tidemark.query_rows(
         tidemark.entity_state_sql(commits['states'], cfg_relation, run['business_date'])
     )[0] -%}
+    {%- set later_loads = {} -%}
+    {%- for load in fromjson(row['later_loads'] or '[]') -%}
+        {%- do later_loads.update({load['business_date']: load}) -%}
+    {%- endfor -%}
     {{ return({
         'last_id': row['last_id'],
         'last_commit_id': row['last_commit_id'] or 0,
@@ -54,7 +58,7 @@
         'previous_date': row['previous_date'] | string if row['previous_date'] else none,
         'last_date': row['last_date'] | string if row['last_date'] else none,
         'last_date_commit_id': row['last_date_commit_id'],
-        'later_loads': fromjson(row['later_loads'] or '[]'),
+        'later_loads': later_loads.values() | list,
     }) }}
 {%- endmacro -%}
 

@@ -85,57 +85,39 @@ select
 
 
 {#-
-    All that a run needs to know of an entity's commits, as one row: the last ids, the configuration they were made
-    with, what is in flight, and the loaded dates around `business_date`.
+    All that a run needs to know of an entity's commits, as one row from one pass over them: the last ids, the
+    configuration they were made with, what is in flight, and the loaded dates around `business_date`. Of `later_loads`
+    the last of a date counts.
 -#}
 {%- macro entity_state_sql(states, relation, business_date) -%}
 {%- set this_date = "date'" ~ business_date ~ "'" if business_date else 'cast(null as date)' -%}
+{%- set is_load = "state = 'completed' and kind in ('load', 'full_refresh') and commit_id >= log_start_id" -%}
 with commits as (
-    select *
+    select
+        *,
+        max(if(kind = 'full_refresh' and state = 'completed', commit_id, 0)) over () as log_start_id
     from (
     {{ tidemark.last_states_sql(states) }}
         where relation = {{ tidemark.string_literal(relation) }}
     )
     where _tidemark_rank = 1
-),
-
-log_start as (
-    select coalesce(max(commit_id), 0) as commit_id
-    from commits
-    where kind = 'full_refresh' and state = 'completed'
-),
-
-loads as (
-    select
-        commits.business_date,
-        max(commits.commit_id) as commit_id
-    from commits
-    inner join log_start on commits.commit_id >= log_start.commit_id
-    where commits.state = 'completed' and commits.kind in ('load', 'full_refresh')
-    group by commits.business_date
 )
 
 select
-    (select max(commit_id) from commits) as last_id,
-    (select coalesce(max(commit_id), 0) from commits where state = 'completed') as last_commit_id,
-    (
-        select max(commits.last_sequence_num)
-        from commits inner join log_start on commits.commit_id >= log_start.commit_id
-        where commits.state = 'completed'
-    ) as last_sequence_num,
-    (select max_by(config, commit_id) from commits where state = 'completed' and config is not null) as config,
-    (
-        select to_json(collect_list(struct(commit_id, kind, business_date, config)))
-        from commits
+    max(commit_id) as last_id,
+    coalesce(max(commit_id) filter (where state = 'completed'), 0) as last_commit_id,
+    max(last_sequence_num) filter (where state = 'completed' and commit_id >= log_start_id) as last_sequence_num,
+    max_by(config, commit_id) filter (where state = 'completed' and config is not null) as config,
+    to_json(collect_list(struct(commit_id, kind, business_date, config)) filter (
         where state = 'inflight' and kind in ({{ tidemark.log_kinds() }})
-    ) as inflight,
-    (select to_json(collect_list(commit_id)) from commits where undone_by is not null) as undone,
-    max_by(commit_id, business_date) filter (where business_date = {{ this_date }}) as this_commit_id,
-    max(business_date) filter (where business_date < {{ this_date }}) as previous_date,
-    max(business_date) as last_date,
-    max_by(commit_id, business_date) as last_date_commit_id,
+    )) as inflight,
+    to_json(collect_list(commit_id) filter (where undone_by is not null)) as undone,
+    max(commit_id) filter (where {{ is_load }} and business_date = {{ this_date }}) as this_commit_id,
+    max(business_date) filter (where {{ is_load }} and business_date < {{ this_date }}) as previous_date,
+    max(business_date) filter (where {{ is_load }}) as last_date,
+    max(if({{ is_load }}, struct(business_date, commit_id), null)).commit_id as last_date_commit_id,
     to_json(sort_array(
-        collect_list(struct(business_date, commit_id)) filter (where business_date > {{ this_date }})
+        collect_list(struct(business_date, commit_id)) filter (where {{ is_load }} and business_date > {{ this_date }})
     )) as later_loads
-from loads
+from commits
 {%- endmacro -%}
