@@ -79,10 +79,33 @@
             'cluster_by': cfg['cluster_by'],
             'location_root': cfg['location_root'],
             'root': relations.get('root'),
-            'properties': cfg['table_properties'],
+            'properties': tidemark.current_properties(cfg),
             'description': cfg['description'] if cfg['persist_docs'].get('relation') else '',
         },
     )) -%}
+{%- endmacro -%}
+
+
+{#- Properties of the current table: those of the model, which win, and the write mode. -#}
+{%- macro current_properties(cfg) -%}
+    {%- set properties = tidemark.write_mode_properties(cfg) -%}
+    {%- do properties.update(cfg['table_properties']) -%}
+    {{ return(properties) }}
+{%- endmacro -%}
+
+
+{#- Deletion vectors mark rows where copy_on_write, which is Delta's default, writes their files again. -#}
+{%- macro write_mode_properties(cfg) -%}
+    {{ return({'delta.enableDeletionVectors': 'true'} if cfg.get('write_mode') == 'merge_on_read' else {}) }}
+{%- endmacro -%}
+
+
+{#- Bring current and log to another write mode. Rows that are marked stay so until `compact` writes their files. -#}
+{%- macro change_write_mode(cfg, relations) -%}
+    {%- set wanted = 'true' if cfg['write_mode'] == 'merge_on_read' else 'false' -%}
+    {%- for name in ['log', 'current'] if name == 'log' or 'delta.enableDeletionVectors' not in cfg['table_properties'] -%}
+        {%- do run_query('alter table ' ~ relations[name] ~ " set tblproperties ('delta.enableDeletionVectors' = '" ~ wanted ~ "')") -%}
+    {%- endfor -%}
 {%- endmacro -%}
 
 
@@ -136,6 +159,9 @@
             {%- endfor -%}
         {%- endfor -%}
         {%- do tidemark.make_history_view(cfg, plan, relations) -%}
+    {%- endif -%}
+    {%- if cfg['write_mode'] != state['recorded'].get('write_mode', 'copy_on_write') and state['has_current'] -%}
+        {%- do tidemark.change_write_mode(cfg, relations) -%}
     {%- endif -%}
     {%- set retagged = cfg['tag_unchanged'] != state['recorded']['tag_unchanged'] or cfg['soft_delete'] != state['recorded']['soft_delete'] -%}
     {%- if not state['has_current'] or retagged -%}

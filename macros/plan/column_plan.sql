@@ -109,6 +109,7 @@
             'tag_unchanged': cfg['tag_unchanged'],
             'soft_delete': cfg['soft_delete'],
             'file_format': cfg['file_format'],
+            'write_mode': cfg['write_mode'],
             'columns': tidemark._recorded_columns(columns),
         },
     }) }}

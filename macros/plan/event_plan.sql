@@ -127,6 +127,7 @@
             'tag_unchanged': false,
             'soft_delete': cfg['soft_delete'],
             'file_format': cfg['file_format'],
+            'write_mode': cfg['write_mode'],
             'sequence_by': cfg['sequence_by'],
             'columns': recorded_columns,
             'source': recorded['source'] if recorded and recorded.get('source') else {},

@@ -202,6 +202,8 @@ INTERVAL_COLUMNS = [
 ]
 BODY = "select * from intervals"
 
+ERASED = {"hashes": ["'a1'", "'b2'"], "values": {"id": "cast('7' as bigint)"}, "texts": ["'7'"]}
+
 CASES: dict[str, tuple[Any, ...]] = {
     "classify_changes_sql.full": ("classify_changes_sql", FULL.cfg, "staged", "existing"),
     "classify_changes_sql.delta": ("classify_changes_sql", DELTA.cfg, "staged", "existing"),
@@ -341,6 +343,52 @@ CASES: dict[str, tuple[Any, ...]] = {
     ),
     "touched_rows_sql.events": ("touched_rows_sql", KEYED.plan, KEYED.relations, FORWARD),
     "merge_intervals_sql.map": ("merge_intervals_sql", SCD2, LOG, INTERVAL_COLUMNS, BODY, COMMIT),
+    "feed_floor_sql.any": ("feed_floor_sql", STATES, "shop.customers"),
+    "savepoints_sql.any": ("savepoints_sql", STATES, "shop.customers"),
+    "log_commits_sql.one": ("log_commits_sql", STATES, "shop.customers", COMMIT, 1),
+    "inflight_operations_sql.clean": (
+        "inflight_operations_sql",
+        STATES,
+        "shop.customers",
+        "clean",
+    ),
+    "clean_state_sql.two_lengths": (
+        "clean_state_sql",
+        STATES,
+        "shop.customers",
+        {"superseded": "30 days", "history": "2 years"},
+    ),
+    "live_loads_sql.any": ("live_loads_sql", STATES, "shop.customers", COMMIT),
+    "cleaned_rows_sql.extract": ("cleaned_rows_sql", FULL.cfg, FULL.plan, LOG, COMMIT),
+    "cleaned_rows_sql.events": (
+        "cleaned_rows_sql",
+        SEQUENCED.cfg,
+        SEQUENCED.plan,
+        SEQUENCED.relations["log"],
+        COMMIT,
+    ),
+    "delete_rows_sql.log": (
+        "delete_rows_sql",
+        LOG,
+        "select * from shop.customers__log",
+        ["_key_hash", "_business_date", "_commit_id"],
+    ),
+    "orphaned_sensitive_sql.extract": (
+        "orphaned_sensitive_sql",
+        FULL.plan,
+        FULL.relations,
+        COMMIT,
+    ),
+    "erased_key_sql.typed": (
+        "erased_key_sql",
+        FULL.plan["keys"],
+        {"id": "'7'"},
+    ),
+    "forget_moves_sql.any": ("forget_moves_sql", KEYED.relations["log"], ERASED),
+    "derived_tables_sql.any": ("derived_tables_sql", STATES),
+    "file_sizes_sql.partitioned": ("file_sizes_sql", LOG, 134217728, "_business_date"),
+    "optimized_version_sql.any": ("optimized_version_sql", STATES, "shop.customers"),
+    "version_sql.any": ("version_sql", CUSTOMERS, 0),
     "build_intervals_sql.clustered": (
         "build_intervals_sql",
         relation("shop", "customers_past"),
@@ -360,6 +408,29 @@ CASES: dict[str, tuple[Any, ...]] = {
 def test_golden(name: str, macros: dict[str, Any], golden: Callable[..., None]) -> None:
     macro, *arguments = CASES[name]
     golden(name, macros[macro](*arguments))
+
+
+def test_erased_rows_expr__looks_for_what_a_table_has(macros: dict[str, Any]) -> None:
+    expr = macros["erased_rows_expr"]
+    assert expr(["_key_hash", "name"], ERASED) == "coalesce(_key_hash in ('a1', 'b2'), false)"
+    assert expr(["ID", "name"], ERASED) == "coalesce((`id` <=> cast('7' as bigint)), false)"
+    assert expr(["_before_id"], ERASED) == "coalesce((`_before_id` <=> cast('7' as bigint)), false)"
+    payload = expr(["_key_hash", "_raw_payload"], ERASED)
+    assert "_key_hash is null and _raw_payload rlike" in payload
+    assert expr(["name"], ERASED) == "false"
+
+
+def test_optimize_sql__of_a_partition_or_a_table(macros: dict[str, Any]) -> None:
+    optimize = macros["optimize_sql"]
+    date = "2026-03-04"
+    assert optimize(LOG, "_business_date", date).split("\n") == [
+        f"optimize {LOG}",
+        f"where `_business_date` = '{date}'",
+    ]
+    assert optimize(CUSTOMERS, zorder_by="_key_hash").split("\n") == [
+        f"optimize {CUSTOMERS}",
+        "zorder by (_key_hash)",
+    ]
 
 
 def test_side_relations__are_beside_the_entity(macros: dict[str, Any]) -> None:

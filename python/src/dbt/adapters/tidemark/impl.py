@@ -11,7 +11,7 @@ from dbt.adapters.contracts.connection import AdapterResponse
 from dbt.adapters.spark.impl import SparkAdapter
 
 from dbt.adapters.tidemark.connections import TidemarkConnectionManager
-from dbt.adapters.tidemark.files import clear_debris, list_files
+from dbt.adapters.tidemark.files import clear_debris, list_files, remove_other_versions
 from dbt.adapters.tidemark.python_submissions import SessionPythonJobHelper
 from dbt.adapters.tidemark.session import get_session
 
@@ -84,3 +84,18 @@ class TidemarkAdapter(SparkAdapter):
             credentials: Any = self.config.credentials
             session = get_session(credentials.server_side_parameters)
             return clear_debris(session, relation.schema, relation.identifier)
+
+    @available.parse(lambda *args, **kwargs: 0)
+    def remove_other_versions(self, version: str) -> int:
+        """Remove the folders beside the present version of a Parquet table.
+
+        Args:
+            version: The folder that the table points to, under `<table>__versions/`.
+
+        Returns:
+            How many folders were removed.
+        """
+        with self.connections.exception_handler(f"remove_other_versions({version!r})"):
+            credentials: Any = self.config.credentials
+            session = get_session(credentials.server_side_parameters)
+            return remove_other_versions(session, version)

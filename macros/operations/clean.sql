@@ -1,0 +1,274 @@
+{#-
+    Take away what the retention settings of an entity do not keep any more. `retention` goes before the settings, for
+    this call:
+
+        dbt run-operation clean --args '{entity: airports, dry_run: true}'
+        dbt run-operation clean --args '{entity: airports, retention: {superseded: 30 days, history: none}}'
+
+    Nothing goes that a savepoint or a derived table (scd2, feed) needs, and nothing that says what the rows were at any
+    commit from the floor on: `source_commit_id` of the clean's commit, before which changes cannot be asked any more. The
+    floor is recorded before anything is removed, and each table's rows go in one commit of it, so a call that died is
+    finished by the next.
+-#}
+{%- macro clean(entity, dry_run=false, vacuum=false, retention={}) -%}
+    {%- set opened = tidemark.open_entity(entity, 'clean') -%}
+    {%- set dry_run, vacuum = tidemark.is_true(dry_run), tidemark.is_true(vacuum) -%}
+    {%- set lengths = tidemark.retention_lengths(opened['cfg'], retention) -%}
+    {%- set horizons = tidemark.clean_horizons(opened, lengths) -%}
+    {%- set steps = tidemark.clean_steps(opened, lengths, horizons) -%}
+    {%- for holder in horizons['holders'] if horizons['is_held'] -%}
+        {%- do tidemark.say(entity, 'kept from commit ' ~ holder['commit_id'] ~ ' on by ' ~ holder['by']) -%}
+    {%- endfor -%}
+
+    {%- if dry_run -%}
+        {%- for step in steps -%}
+            {%- do tidemark.say(entity, 'would remove ' ~ step['count'] ~ ' ' ~ step['what'] ~ ' of ' ~ step['relation'].identifier) -%}
+        {%- endfor -%}
+        {%- for relation in horizons['old_tables'] -%}
+            {%- do tidemark.say(entity, 'would drop ' ~ relation) -%}
+        {%- endfor -%}
+        {%- do tidemark.say(entity, 'changes could be asked from commit ' ~ horizons['floor'] ~ ' on') -%}
+        {{ return(none) }}
+    {%- endif -%}
+
+    {%- set record = tidemark.operation_commit(opened, 'clean') -%}
+    {%- set details = {'retention': lengths, 'removed': {}, 'dropped': horizons['old_tables'] | map('string') | list, 'vacuum': vacuum} -%}
+    {%- do record.update({'source_commit_id': horizons['floor'], 'details': tojson(details)}) -%}
+    {%- do tidemark.begin_operation(opened, record) -%}
+    {%- for step in steps -%}
+        {%- do tidemark.run_statements(step['statements']) -%}
+        {%- do tidemark.say(entity, 'removed ' ~ step['count'] ~ ' ' ~ step['what'] ~ ' of ' ~ step['relation'].identifier) -%}
+        {%- do details['removed'].update({step['relation'].identifier ~ ': ' ~ step['what']: step['count']}) -%}
+    {%- endfor -%}
+    {#- Sensitive values last: theirs is what has no log row any more, also after a call that died before it came to them. -#}
+    {%- set removed = tidemark.remove_orphaned_sensitive(opened, horizons['floor']) -%}
+    {%- if removed -%}
+        {%- do details['removed'].update({opened['relations']['sensitive'].identifier: removed}) -%}
+        {%- do tidemark.say(entity, 'removed ' ~ removed ~ ' rows of ' ~ opened['relations']['sensitive'].identifier) -%}
+    {%- endif -%}
+    {%- for relation in horizons['old_tables'] -%}
+        {%- do run_query('drop table if exists ' ~ relation) -%}
+        {%- do tidemark.say(entity, 'dropped ' ~ relation) -%}
+    {%- endfor -%}
+    {%- do tidemark.drop_slices(opened['cfg']['target']) -%}
+    {%- if vacuum -%}
+        {%- do tidemark.vacuum_entity(opened) -%}
+    {%- endif -%}
+    {%- do record.update({'details': tojson(details)}) -%}
+    {%- do tidemark.record_commit(opened['commits'], record, 'completed', {}) -%}
+    {%- do tidemark.say(entity, ('nothing was to be removed' if not details['removed'] and not details['dropped'] else 'cleaned in commit ' ~ record['commit_id'])
+        ~ '; changes can be asked from commit ' ~ horizons['floor'] ~ ' on') -%}
+{%- endmacro -%}
+
+
+{#- The lengths that hold for this call, without those that keep all: {superseded: '30 days'}. -#}
+{%- macro retention_lengths(cfg, given) -%}
+    {%- set errors = [] -%}
+    {%- set lengths = {} -%}
+    {%- if given is not mapping -%}
+        {%- do errors.append('retention must be a mapping such as {superseded: 30 days}, found: ' ~ given) -%}
+        {%- set given = {} -%}
+    {%- endif -%}
+    {%- for name in given if name not in cfg['retention'] -%}
+        {%- do errors.append('retention.' ~ name ~ ' is not kept by this entity' ~ tidemark._did_you_mean(name, cfg['retention'].keys() | list)) -%}
+    {%- endfor -%}
+    {%- for name, length in cfg['retention'].items() -%}
+        {%- set wanted = tidemark._retention(given[name], 'retention.' ~ name, errors) if name in given else length -%}
+        {%- if wanted is not none -%}
+            {%- do lengths.update({name: wanted}) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- do tidemark._check_retentions(cfg, lengths, errors) -%}
+    {%- do tidemark._raise_config_errors(cfg['entity'], errors) -%}
+    {{ return(lengths) }}
+{%- endmacro -%}
+
+
+{#-
+    Up to which commit each kind of rows may go, and the floor. What must stay readable holds all of it back: after a
+    savepoint, or after what a derived table has read, nothing is taken away.
+-#}
+{%- macro clean_horizons(opened, lengths) -%}
+    {%- set cfg = opened['cfg'] -%}
+    {%- set row = tidemark.query_rows(tidemark.clean_state_sql(opened['commits']['states'], cfg['relation'], lengths))[0] -%}
+    {%- set log_start = row['log_start'] | int -%}
+    {%- set savepoints = fromjson(row['savepoints'] or '[]') -%}
+    {%- set holders = [] -%}
+    {%- for point in savepoints if point['commit_id'] >= log_start -%}
+        {%- do holders.append({'commit_id': point['commit_id'], 'by': 'the savepoint' ~ (' ' ~ point['name'] if point.get('name') else '')}) -%}
+    {%- endfor -%}
+    {%- for consumer in fromjson(row['consumers'] or '[]') if consumer['commit_id'] >= log_start -%}
+        {#- A derived table that was dropped is built again from what there is. -#}
+        {%- if tidemark.relation_exists(tidemark.relation_named(consumer['relation'])) -%}
+            {%- do holders.append({'commit_id': consumer['commit_id'], 'by': consumer['relation'] ~ ', which has read so far'}) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- set first_kept = holders | map(attribute='commit_id') | min if holders else none -%}
+    {%- set horizons = {'holders': holders, 'floor': row['floor'] | int, 'is_held': false} -%}
+    {%- for name in ['superseded', 'history', 'feed', 'staging', 'rejects'] -%}
+        {%- set horizon = row[name ~ '_horizon'] | int if name in lengths else 0 -%}
+        {%- set free = name == 'staging' or (name == 'rejects' and cfg['extract'] == 'events') -%}
+        {%- if not free and first_kept is not none and (horizon > first_kept or (name == 'history' and horizon)) -%}
+            {%- do horizons.update({'is_held': true}) -%}
+            {#- A row in force that is older than a kept point belongs to what was known there. -#}
+            {%- set horizon = 0 if name == 'history' else first_kept -%}
+        {%- endif -%}
+        {%- do horizons.update({name: horizon}) -%}
+    {%- endfor -%}
+    {%- do horizons.update({
+        'floor': [horizons['floor'], horizons['superseded'], horizons['history'], horizons['feed']] | max,
+        'old_tables': tidemark.old_tables(opened, fromjson(row['replaced_logs'] or '[]'), savepoints),
+    }) -%}
+    {{ return(horizons) }}
+{%- endmacro -%}
+
+
+{#- The relation of a name such as `shop.airports_scd2`. -#}
+{%- macro relation_named(name) -%}
+    {%- set schema, _, identifier = name.partition('.') -%}
+    {{ return(api.Relation.create(schema=schema, identifier=identifier)) }}
+{%- endmacro -%}
+
+
+{#- What a full refresh or a rehash left long enough ago; of a log that a savepoint lies in nothing. -#}
+{%- macro old_tables(opened, replaced_logs, savepoints) -%}
+    {%- set current = opened['relations']['current'] -%}
+    {%- set found = [] -%}
+    {%- for relation, commit_id in tidemark.kept_tables(current) -%}
+        {%- for commit in replaced_logs if commit['commit_id'] == commit_id and commit['is_old'] -%}
+            {%- if commit['kind'] == 'rehash' or not savepoints | map(attribute='commit_id') | select('lt', commit_id) | list -%}
+                {%- do found.append(relation) -%}
+            {%- endif -%}
+        {%- endfor -%}
+    {%- endfor -%}
+    {{ return(found) }}
+{%- endmacro -%}
+
+
+{#- The tables `<entity>__log_<commit>` and the like that are there, each with its commit. -#}
+{%- macro kept_tables(current) -%}
+    {%- set found = [] -%}
+    {%- set wanted = modules.re.escape(current.identifier | lower) ~ '__(log|log_slices|rejects|supplied|sensitive|staging|landed)_([0-9]{15})' -%}
+    {%- for row in run_query('show tables in ' ~ current.include(identifier=false) ~ ' like ' ~ tidemark.string_literal(current.identifier ~ '__*')) -%}
+        {%- set match = modules.re.fullmatch(wanted, row[1] | lower) -%}
+        {%- if match -%}
+            {%- do found.append((current.incorporate(path={'identifier': row[1]}), match.group(2) | int)) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return(found) }}
+{%- endmacro -%}
+
+
+{#- What is to be removed, table by table: those steps that have something to do, each with its count and statements. -#}
+{%- macro clean_steps(opened, lengths, horizons) -%}
+    {%- set cfg, relations = opened['cfg'], opened['relations'] -%}
+    {%- set plan = tidemark.recorded_plan(opened['state']['recorded']) -%}
+    {%- set steps = [] -%}
+    {%- if horizons['superseded'] -%}
+        {%- do tidemark.add_clean_step(cfg, steps, relations['log'], 'superseded rows', '_superseded_by <= ' ~ horizons['superseded']) -%}
+        {%- if cfg['extract'] == 'delta' -%}
+            {%- do tidemark.add_clean_step(cfg, steps, relations['supplied'], 'rows of replaced loads',
+                tidemark.replaced_loads_expr(opened, horizons['superseded'])) -%}
+        {%- endif -%}
+    {%- endif -%}
+    {%- if horizons['history'] -%}
+        {%- set rows = tidemark.cleaned_rows_sql(cfg, plan, relations['log'], horizons['history']) -%}
+        {%- do steps.append({
+            'relation': relations['log'], 'what': 'rows of the history',
+            'count': run_query('select count(*) from (\n' ~ rows ~ '\n)')[0][0] | int,
+            'statements': [tidemark.delete_rows_sql(relations['log'], rows, tidemark.log_row_names(plan))],
+        }) -%}
+    {%- endif -%}
+    {%- if horizons['staging'] -%}
+        {%- do tidemark.add_clean_step(cfg, steps, relations['staging'], 'events',
+            '_commit_id <= ' ~ horizons['staging'] ~ ('' if cfg['keys'] else ' and _batch_id < ' ~ tidemark.batch_to_keep(relations['staging']))) -%}
+    {%- endif -%}
+    {%- if horizons['rejects'] -%}
+        {%- do tidemark.add_clean_step(cfg, steps, relations['rejects'], 'rejects',
+            '_commit_id <= ' ~ horizons['rejects'] if cfg['extract'] == 'events' else tidemark.replaced_loads_expr(opened, horizons['rejects'])) -%}
+    {%- endif -%}
+    {{ return(steps | selectattr('count') | list) }}
+{%- endmacro -%}
+
+
+{%- macro add_clean_step(cfg, steps, relation, what, condition) -%}
+    {%- set count = run_query('select count(*) from ' ~ relation ~ ' where ' ~ condition)[0][0] | int -%}
+    {%- set statements = ['delete from ' ~ relation ~ ' where ' ~ condition] -%}
+    {%- if cfg['file_format'] == 'parquet' and count -%}
+        {%- set partitions = [] -%}
+        {%- for row in run_query('select distinct _commit_id from ' ~ relation ~ ' where ' ~ condition) -%}
+            {%- do partitions.append('partition (tidemark_commit = ' ~ row[0] ~ ')') -%}
+        {%- endfor -%}
+        {%- set statements = ['alter table ' ~ relation ~ ' drop if exists ' ~ partitions | join(', ')] -%}
+    {%- endif -%}
+    {%- do steps.append({'relation': relation, 'what': what, 'count': count, 'statements': statements}) -%}
+{%- endmacro -%}
+
+
+{#- Rows of loads up to a commit whose date was loaded again by then. What the last load of a date observed is needed for late dates. -#}
+{%- macro replaced_loads_expr(opened, horizon) -%}
+    {%- set live = [] -%}
+    {%- for row in run_query(tidemark.live_loads_sql(opened['commits']['states'], opened['cfg']['relation'], horizon)) -%}
+        {%- do live.append(row[0]) -%}
+    {%- endfor -%}
+    {{ return('_commit_id <= ' ~ horizon ~ (' and _commit_id not in (' ~ live | join(', ') ~ ')' if live else '')) }}
+{%- endmacro -%}
+
+
+{#- Events of a table without key that come again are counted against those of the last batches: two of them stay. -#}
+{%- macro batch_to_keep(staging) -%}
+    {{ return(run_query(
+        'select coalesce(min(_batch_id), 0) from (select distinct _batch_id from ' ~ staging ~ ' order by _batch_id desc nulls last limit 2)'
+    )[0][0]) }}
+{%- endmacro -%}
+
+
+{#- The sensitive values of log rows that are gone; their number. -#}
+{%- macro remove_orphaned_sensitive(opened, floor) -%}
+    {%- set relations = opened['relations'] -%}
+    {%- set plan = tidemark.recorded_plan(opened['state']['recorded']) -%}
+    {%- if not plan['sensitive'] or opened['cfg']['file_format'] != 'delta' -%}{{ return(0) }}{%- endif -%}
+    {%- set rows = tidemark.orphaned_sensitive_sql(plan, relations, floor) -%}
+    {%- set count = run_query('select count(*) from (\n' ~ rows ~ '\n)')[0][0] | int -%}
+    {%- if count -%}
+        {%- set names = ['_key_hash', '_business_date', '_commit_id'] + (['_event_id'] if plan['flow'] == 'events' else []) -%}
+        {%- do run_query(tidemark.delete_rows_sql(relations['sensitive'], rows, names)) -%}
+    {%- endif -%}
+    {{ return(count) }}
+{%- endmacro -%}
+
+
+{#- The entity's own tables that are there. -#}
+{%- macro entity_tables(relations) -%}
+    {%- set found = [] -%}
+    {%- for name in ['current', 'log_table', 'rejects', 'sensitive', 'supplied', 'staging', 'landed'] if tidemark.relation_exists(relations[name]) -%}
+        {%- do found.append(relations[name]) -%}
+    {%- endfor -%}
+    {{ return(found) }}
+{%- endmacro -%}
+
+
+{#- Remove files that no version of the tables needs which the format still keeps; of a Parquet current its former folders. -#}
+{%- macro vacuum_entity(opened) -%}
+    {%- set cfg, relations = opened['cfg'], opened['relations'] -%}
+    {%- if cfg['file_format'] == 'delta' -%}
+        {%- do tidemark.vacuum_tables(tidemark.entity_tables(relations)) -%}
+    {%- elif adapter.type() == 'tidemark' -%}
+        {%- set present = namespace(location=none) -%}
+        {%- for row in run_query('describe table extended ' ~ relations['current']) if row[0] == 'Location' -%}
+            {%- set present.location = row[1] -%}
+        {%- endfor -%}
+        {%- set removed = adapter.remove_other_versions(present.location) -%}
+        {%- do tidemark.say(cfg['entity'], 'removed ' ~ removed ~ ' former versions of ' ~ relations['current']) -%}
+    {%- endif -%}
+{%- endmacro -%}
+
+
+{#- VACUUM of these tables. It lists folders with as many tasks as Spark may discover partitions with: ten thousand, unless told otherwise. -#}
+{%- macro vacuum_tables(relations, retain='') -%}
+    {%- do run_query('set spark.sql.sources.parallelPartitionDiscovery.parallelism = 32') -%}
+    {%- for relation in relations -%}
+        {%- do run_query('vacuum ' ~ relation ~ retain) -%}
+    {%- endfor -%}
+    {%- do run_query('reset spark.sql.sources.parallelPartitionDiscovery.parallelism') -%}
+{%- endmacro -%}

@@ -1,0 +1,230 @@
+{#-
+    Take the rows of one key out of all tables of an entity, and out of the tables derived from it (scd2, feed):
+
+        dbt run-operation erase_key --args '{entity: airports, key: {icao: WIPO}, dry_run: true}'
+        dbt run-operation erase_key --args '{entity: airports, key: {icao: WIPO}, vacuum: true, confirm: true}'
+
+    The commit that records it has the hash of the key and counts, never its values. Files of former versions stay until
+    they are vacuumed; `vacuum` does that at once, and ends time travel to what was before. A call that died is finished
+    by the next one with the same key.
+-#}
+{%- macro erase_key(entity, key, dry_run=false, vacuum=false, confirm=false) -%}
+    {%- set opened = tidemark.open_entity(entity, 'erase') -%}
+    {%- set cfg, relations = opened['cfg'], opened['relations'] -%}
+    {%- set dry_run, vacuum = tidemark.is_true(dry_run), tidemark.is_true(vacuum) -%}
+    {%- do tidemark.check_erase(opened, vacuum and not dry_run and not tidemark.is_true(confirm)) -%}
+    {%- set erased = tidemark.erased_key(opened, key) -%}
+    {%- set steps = tidemark.erase_steps(opened, erased) -%}
+    {%- set begun = tidemark.query_rows(tidemark.inflight_operations_sql(opened['commits']['states'], cfg['relation'], 'erase_key')) -%}
+    {%- set is_begun = begun | selectattr('details', 'equalto', tojson({'key_hash': erased['hash']})) | list | length > 0 -%}
+    {%- if not steps and not is_begun -%}
+        {%- do exceptions.raise_compiler_error(
+            entity ~ ': this key is in none of its tables (key hash ' ~ erased['hash'] ~ '). Give every column of unique_key ('
+            ~ erased['names'] | join(', ') ~ ') as it is stored'
+        ) -%}
+    {%- endif -%}
+    {%- for step in steps if dry_run -%}
+        {%- do tidemark.say(entity, 'would ' ~ step['verb'] ~ ' ' ~ step['count'] ~ ' rows of ' ~ step['relation']) -%}
+    {%- endfor -%}
+    {%- if dry_run -%}{{ return(none) }}{%- endif -%}
+
+    {%- set record = tidemark.operation_commit(opened, 'erase_key') -%}
+    {%- set details = {'key_hash': erased['hash'], 'removed': {}, 'vacuum': vacuum} -%}
+    {%- do record.update({'details': tojson({'key_hash': erased['hash']})}) -%}
+    {%- do tidemark.begin_operation(opened, record) -%}
+    {%- do tidemark.drop_slices(cfg['target']) -%}
+    {%- for step in steps -%}
+        {%- do run_query(step['statement']) -%}
+        {%- do details['removed'].update({step['relation'] | string: details['removed'].get(step['relation'] | string, 0) + step['count']}) -%}
+        {%- do tidemark.say(entity, step['verb'] ~ 'd ' ~ step['count'] ~ ' rows of ' ~ step['relation']) -%}
+    {%- endfor -%}
+    {%- if vacuum -%}
+        {%- do tidemark.vacuum_at_once(tidemark.erasable_tables(opened)) -%}
+    {%- endif -%}
+    {%- do record.update({'details': tojson(details)}) -%}
+    {%- do tidemark.record_commit(opened['commits'], record, 'completed', {
+        'current_version_after': tidemark.table_version(cfg['file_format'], relations['current']),
+        'log_version_after': tidemark.table_version(cfg['file_format'], relations['log']),
+    }) -%}
+    {%- do tidemark.say(entity, 'erased the key in commit ' ~ record['commit_id'] ~ '; ' ~ (
+        'no file of its tables has it any more' if vacuum
+        else 'files of former versions have it until they are vacuumed: clean with vacuum: true after the retention of the format, or here vacuum: true with confirm: true'
+    )) -%}
+{%- endmacro -%}
+
+
+{#- What erase_key() cannot do, and what must be confirmed. -#}
+{%- macro check_erase(opened, is_unconfirmed) -%}
+    {%- set cfg = opened['cfg'] -%}
+    {%- if cfg['file_format'] != 'delta' -%}
+        {%- do exceptions.raise_compiler_error(
+            cfg['entity'] ~ ': erase_key needs file_format: delta, as rows of a Parquet log cannot be taken out. Take the key out of the '
+            ~ 'extracts, start a new log with --full-refresh and drop the old one'
+        ) -%}
+    {%- elif not cfg['keys'] -%}
+        {%- do exceptions.raise_compiler_error(cfg['entity'] ~ ': erase_key needs unique_key, and this entity has none: its rows have no key to be found by') -%}
+    {%- elif is_unconfirmed -%}
+        {%- do exceptions.raise_compiler_error(
+            cfg['entity'] ~ ': vacuum: true removes the files of all former versions at once, also those that a running query or a restore needs. '
+            ~ 'Say confirm: true if that is meant; nothing was erased'
+        ) -%}
+    {%- endif -%}
+{%- endmacro -%}
+
+
+{#- The key as it is looked for: its hashes as SQL, its values as SQL by column, its words as SQL. -#}
+{%- macro erased_key(opened, key) -%}
+    {%- set cfg, recorded = opened['cfg'], opened['state']['recorded'] -%}
+    {%- set plan = tidemark.recorded_plan(recorded) -%}
+    {%- set columns, names, given, values = [], [], {}, {} -%}
+    {%- for name in recorded['keys'] -%}
+        {%- do columns.extend(plan['columns'] | selectattr('name', 'equalto', name) | list) -%}
+        {%- do names.append(name) -%}
+    {%- endfor -%}
+    {%- set errors = [] -%}
+    {%- if key is not mapping -%}
+        {%- do errors.append('key must be a mapping of column and value such as {' ~ names[0] ~ ': …}, found: ' ~ key | string | truncate(0, true, '…')) -%}
+        {%- do tidemark._raise_key_errors(cfg, errors) -%}
+    {%- endif -%}
+    {%- for name, value in key.items() -%}
+        {%- if name | lower not in names | map('lower') | list -%}
+            {%- do errors.append('`' ~ name ~ '` is no column of the key' ~ tidemark._did_you_mean(name, names)) -%}
+        {%- endif -%}
+        {%- do given.update({name | lower: value}) -%}
+    {%- endfor -%}
+    {%- for column in columns -%}
+        {%- if column['name'] | lower not in given -%}
+            {%- do errors.append('`' ~ column['name'] ~ '` is missing: say null if the key has none there') -%}
+        {%- else -%}
+            {%- do values.update({column['name']: tidemark._key_literal(given[column['name'] | lower])}) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- do tidemark._raise_key_errors(cfg, errors) -%}
+
+    {%- set row = tidemark.query_rows(tidemark.erased_key_sql(columns, values))[0] -%}
+    {%- set typed, texts = {}, [] -%}
+    {%- for column in columns -%}
+        {%- if row['misfit_' ~ loop.index] -%}
+            {%- do errors.append('the value of `' ~ column['name'] ~ '` is no ' ~ column['type']) -%}
+        {%- endif -%}
+        {#- What is sensitive stands in no table but as a hash, and in its own. -#}
+        {%- if not column['sensitive'] -%}
+            {%- do typed.update({column['name']: 'cast(' ~ values[column['name']] ~ ' as ' ~ column['type'] ~ ')'}) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- do tidemark._raise_key_errors(cfg, errors) -%}
+    {%- if plan['sensitive'] | selectattr('key') | list -%}
+        {%- do tidemark.pepper_check(cfg) -%}
+    {%- endif -%}
+    {%- for text in fromjson(row['texts']) -%}
+        {%- do texts.append(tidemark.string_literal(text)) -%}
+    {%- endfor -%}
+    {%- set erased = {'names': names, 'values': typed if typed | length == columns | length else {}, 'texts': texts} -%}
+    {%- set hashes = [] -%}
+    {%- for algorithm in ['md5', 'sha256', 'xxhash64x2'] -%}
+        {%- do hashes.append(tidemark.string_literal(row[algorithm])) -%}
+    {%- endfor -%}
+    {%- set own = row[recorded['hash']] -%}
+    {#- Hashes that came with the rows, or from an older recipe, stand in the log beside the values. -#}
+    {%- for row in run_query('select distinct _key_hash from ' ~ opened['relations']['log'] ~ ' where '
+        ~ tidemark.erased_rows_expr(erased['values'].keys() | list, {'hashes': [], 'values': erased['values'], 'texts': []})) -%}
+        {%- if tidemark.string_literal(row[0]) not in hashes -%}
+            {%- set own = row[0] -%}
+            {%- do hashes.append(tidemark.string_literal(row[0])) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- do erased.update({'hashes': hashes, 'hash': own}) -%}
+    {{ return(erased) }}
+{%- endmacro -%}
+
+
+{%- macro _raise_key_errors(cfg, errors) -%}
+    {%- if errors -%}
+        {%- do exceptions.raise_compiler_error(cfg['entity'] ~ ': the key cannot be looked for\n  - ' ~ errors | join('\n  - ')) -%}
+    {%- endif -%}
+{%- endmacro -%}
+
+
+{#- A value of YAML as a literal that can be cast. -#}
+{%- macro _key_literal(value) -%}
+    {%- if value is none -%}{{ return('null') }}{%- endif -%}
+    {{ return(tidemark.string_literal(value | lower if value is boolean else value)) }}
+{%- endmacro -%}
+
+
+{#- The tables that may hold a key: the entity's own, those that a full refresh or a rehash left, and derived ones. -#}
+{%- macro erasable_tables(opened) -%}
+    {%- set tables = [] -%}
+    {%- for relation in tidemark.entity_tables(opened['relations']) -%}
+        {%- do tables.append({'relation': relation, 'entity': none}) -%}
+    {%- endfor -%}
+    {%- for relation, commit_id in tidemark.kept_tables(opened['relations']['current']) -%}
+        {%- do tables.append({'relation': relation, 'entity': none}) -%}
+    {%- endfor -%}
+    {%- set sources = [opened['cfg']['relation']] -%}
+    {%- set pairs = tidemark.query_rows(tidemark.derived_tables_sql(opened['commits']['states'])) -%}
+    {#- Derived of derived: as often as there are tables, so that every chain is followed. -#}
+    {%- for _ in pairs -%}
+        {%- for pair in pairs if pair['source_relation'] in sources and pair['relation'] not in sources -%}
+            {%- do sources.append(pair['relation']) -%}
+        {%- endfor -%}
+    {%- endfor -%}
+    {%- for name in sources[1:] if tidemark.relation_exists(tidemark.relation_named(name)) -%}
+        {%- do tables.append({'relation': tidemark.relation_named(name), 'entity': opened['cfg']['entity']}) -%}
+    {%- endfor -%}
+    {{ return(tables) }}
+{%- endmacro -%}
+
+
+{#- What is to be done, table by table, current first: those steps that have something to do. -#}
+{%- macro erase_steps(opened, erased) -%}
+    {%- set steps = [] -%}
+    {%- for table in tidemark.erasable_tables(opened) -%}
+        {%- set relation = table['relation'] -%}
+        {%- set names = tidemark.describe_query('select * from ' ~ relation) | map(attribute='name') | list -%}
+        {%- set condition = tidemark.erased_rows_expr(names, erased) -%}
+        {#- A feed of several entities: another one may have the same key. -#}
+        {%- if table['entity'] and '_entity' in names -%}
+            {%- set condition = '_entity = ' ~ tidemark.string_literal(table['entity']) ~ ' and ' ~ condition -%}
+        {%- endif -%}
+        {%- if condition == 'false' and table['entity'] -%}
+            {%- do tidemark.say(opened['cfg']['entity'], relation ~ ' has neither `_key_hash` nor the key: erase it there yourself') -%}
+        {%- elif condition != 'false' -%}
+            {%- do steps.append({
+                'relation': relation, 'verb': 'remove',
+                'count': run_query('select count(*) from ' ~ relation ~ ' where ' ~ condition)[0][0] | int,
+                'statement': 'delete from ' ~ relation ~ ' where ' ~ condition,
+            }) -%}
+        {%- endif -%}
+        {%- if '_moved_from' in names -%}
+            {%- do steps.append({
+                'relation': relation, 'verb': 'change',
+                'count': run_query('select count(*) from ' ~ relation ~ ' where _moved_from in (' ~ erased['hashes'] | join(', ') ~ ') and not ' ~ condition)[0][0] | int,
+                'statement': tidemark.forget_moves_sql(relation, erased),
+            }) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return(steps | selectattr('count') | list) }}
+{%- endmacro -%}
+
+
+{#-
+    Remove every file that the present version of these tables does not need. Rows that deletion vectors only marked are
+    written out of their files first.
+-#}
+{%- macro vacuum_at_once(tables) -%}
+    {%- do run_query('set spark.databricks.delta.retentionDurationCheck.enabled = false') -%}
+    {%- for table in tables -%}
+        {%- if tidemark.has_deletion_vectors(table['relation']) -%}
+            {%- do run_query('reorg table ' ~ table['relation'] ~ ' apply (purge)') -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- do tidemark.vacuum_tables(tables | map(attribute='relation') | list, ' retain 0 hours') -%}
+    {%- do run_query('reset spark.databricks.delta.retentionDurationCheck.enabled') -%}
+{%- endmacro -%}
+
+
+{#- Whether rows of a Delta table can be marked as deleted instead of being written out of their file. -#}
+{%- macro has_deletion_vectors(relation) -%}
+    {{ return('deletionVectors' in tidemark.query_rows('describe detail ' ~ relation)[0]['tableFeatures'] | string) }}
+{%- endmacro -%}

@@ -1,0 +1,122 @@
+{#-
+    Keep a commit from clean(), by default the last one: what was known when it was the last can be read as long as the
+    savepoint is there.
+
+        dbt run-operation savepoint --args '{entity: airports, name: year end}'
+        dbt run-operation savepoint --args '{entity: airports, commit: 260304093000123, remove: true}'
+
+    A commit of kind `savepoint` records it; one with `removed` takes it away.
+-#}
+{%- macro savepoint(entity, commit=none, name=none, remove=false, dry_run=false) -%}
+    {%- set opened = tidemark.open_entity(entity, 'keep') -%}
+    {%- set cfg, states = opened['cfg'], opened['commits']['states'] -%}
+    {%- set remove = tidemark.is_true(remove) -%}
+    {%- set kept = tidemark.query_rows(tidemark.savepoints_sql(states, cfg['relation'])) -%}
+    {%- if commit is none and name is not none and remove -%}
+        {%- for row in kept if row['name'] == name | string -%}
+            {%- do opened.update({'commit': row['commit_id']}) -%}
+        {%- endfor -%}
+    {%- endif -%}
+    {%- set wanted = opened.get('commit') or commit -%}
+    {%- if remove -%}
+        {%- do tidemark.check_savepoint_is_there(cfg, wanted, name, kept) -%}
+        {%- set source = wanted | int -%}
+    {%- else -%}
+        {%- set source = tidemark.commit_to_keep(cfg, states, wanted) -%}
+    {%- endif -%}
+    {%- set shown = source ~ (' (' ~ name ~ ')' if name is not none else '') -%}
+    {%- if tidemark.is_true(dry_run) -%}
+        {%- do tidemark.say(entity, ('would remove the savepoint on commit ' if remove else 'would keep commit ') ~ shown) -%}
+        {{ return(none) }}
+    {%- endif -%}
+    {%- set record = tidemark.operation_commit(opened, 'savepoint') -%}
+    {%- do record.update({
+        'source_commit_id': source,
+        'details': tojson({'removed': true} if remove else {'name': name | string if name is not none else none}),
+    }) -%}
+    {%- do tidemark.record_commit(opened['commits'], record, 'completed', {}) -%}
+    {%- do tidemark.say(entity, ('removed the savepoint on commit ' if remove else 'clean keeps commit ') ~ shown) -%}
+{%- endmacro -%}
+
+
+{#- The commit that a savepoint is to keep, the last one if none is given; an error for one that is not there (any more). -#}
+{%- macro commit_to_keep(cfg, states, commit) -%}
+    {%- set wanted = none if commit is none else commit | string | trim -%}
+    {%- if wanted is not none and not modules.re.fullmatch('[0-9]{1,18}', wanted) -%}
+        {%- do exceptions.raise_compiler_error(
+            cfg['entity'] ~ ': commit must be a commit id (commit_id of tidemark_commits) such as 260304093000123, found: ' ~ commit
+        ) -%}
+    {%- endif -%}
+    {%- set found = tidemark.query_rows(tidemark.log_commits_sql(states, cfg['relation'], wanted, 1)) -%}
+    {%- if not found -%}
+        {%- do exceptions.raise_compiler_error(
+            cfg['entity'] ~ ': no completed commit ' ~ wanted ~ ' wrote its log. The last ones are '
+            ~ tidemark.shown_commits(tidemark.query_rows(tidemark.log_commits_sql(states, cfg['relation'])))
+        ) -%}
+    {%- endif -%}
+    {%- set source = found[0]['commit_id'] | int -%}
+    {%- set floor = run_query(tidemark.feed_floor_sql(states, cfg['relation']))[0][0] | int -%}
+    {%- if source < floor -%}
+        {%- do exceptions.raise_compiler_error(
+            cfg['entity'] ~ ': commit ' ~ source ~ ' cannot be kept any more: what was known before commit ' ~ floor
+            ~ ' was cleaned, or is in a log that a full refresh replaced. Name that commit or a later one'
+        ) -%}
+    {%- endif -%}
+    {{ return(source) }}
+{%- endmacro -%}
+
+
+{%- macro check_savepoint_is_there(cfg, commit, name, kept) -%}
+    {%- set shown = [] -%}
+    {%- for row in kept -%}
+        {%- if commit is not none and commit | string == row['commit_id'] | string -%}{{ return(none) }}{%- endif -%}
+        {%- do shown.append(row['commit_id'] ~ (' (' ~ row['name'] ~ ')' if row['name'] else '')) -%}
+    {%- endfor -%}
+    {%- do exceptions.raise_compiler_error(
+        cfg['entity'] ~ ': there is no savepoint ' ~ ('on commit ' ~ commit if commit is not none else 'named ' ~ name if name is not none
+            else 'without a commit or a name: say which one to remove')
+        ~ '; those that there are: ' ~ (shown | sort | join(', ') or 'none')
+    ) -%}
+{%- endmacro -%}
+
+
+{#- Commits for a message: id and what it loaded. -#}
+{%- macro shown_commits(rows) -%}
+    {%- set shown = [] -%}
+    {%- for row in rows -%}
+        {%- do shown.append(row['commit_id'] ~ ' (' ~ (row['business_date'] or row['kind']) ~ ')') -%}
+    {%- endfor -%}
+    {{ return(shown | join(', ')) }}
+{%- endmacro -%}
+
+
+{#- A commit of an operation as it is recorded. It has no configuration: later runs are held to what the last load recorded. -#}
+{%- macro operation_commit(opened, kind) -%}
+    {{ return({
+        'commit_id': tidemark.next_commit_id(opened['state']['last_id']),
+        'relation': opened['cfg']['relation'],
+        'entity': opened['cfg']['entity'],
+        'kind': kind,
+        'started_at': tidemark.utc_now(),
+        'invocation_id': opened['run']['invocation_id'],
+    }) }}
+{%- endmacro -%}
+
+
+{#-
+    Begin an operation: its commit in flight, and those of its kind that a dead call left in flight rolled back, in this
+    order, so that readers always find one that holds.
+-#}
+{%- macro begin_operation(opened, record, numbers={}) -%}
+    {%- do tidemark.record_commit(opened['commits'], record, 'inflight', numbers) -%}
+    {%- for row in tidemark.query_rows(tidemark.inflight_operations_sql(opened['commits']['states'], record['relation'], record['kind']))
+        if row['commit_id'] | int != record['commit_id'] -%}
+        {%- set left = {} -%}
+        {%- do left.update(record) -%}
+        {%- do left.update({
+            'commit_id': row['commit_id'] | int, 'started_at': row['started_at'] | string, 'details': row['details'],
+            'source_commit_id': row['source_commit_id'],
+        }) -%}
+        {%- do tidemark.record_commit(opened['commits'], left, 'rolled_back', {}) -%}
+    {%- endfor -%}
+{%- endmacro -%}

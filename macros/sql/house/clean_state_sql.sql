@@ -1,0 +1,82 @@
+{#-
+    What clean() decides by, as one row: for each length of `retentions` (such as {superseded: '30 days'}) the horizon,
+    the last commit that was completed that long ago; what was cleaned before; what must stay readable; the logs that a
+    full refresh or a rehash replaced.
+-#}
+{%- macro clean_state_sql(states, relation, retentions) -%}
+with last_states as (
+    select *
+    from (
+    {{ tidemark.last_states_sql(states) }}
+        where relation = {{ tidemark.string_literal(relation) }} or source_relation = {{ tidemark.string_literal(relation) }}
+    )
+    where _tidemark_rank = 1
+),
+
+commits as (
+    select * from last_states
+    where relation = {{ tidemark.string_literal(relation) }}
+),
+
+log_commits as (
+    select * from commits
+    where kind in ({{ tidemark.log_kinds() }}) and state = 'completed'
+),
+
+savepoints as (
+    {{ tidemark.savepoints_sql(states, relation) | indent(4) }}
+),
+
+consumers as (
+    select
+        relation,
+        max_by(source_commit_id, commit_id) as commit_id
+    from last_states
+    where source_relation = {{ tidemark.string_literal(relation) }} and kind in ('scd2', 'feed') and state = 'completed'
+    group by relation
+)
+
+select
+    {%- for name, length in retentions.items() %}
+    (
+        select coalesce(max(commit_id), 0) from log_commits
+        where completed_at <= current_timestamp() - interval {{ length }}
+    ) as {{ name }}_horizon,
+    {%- endfor %}
+    (select coalesce(max(commit_id), 0) from log_commits where kind = 'full_refresh') as log_start,
+    (
+        select coalesce(max(source_commit_id), 0) from commits
+        where kind = 'clean' and state in ('inflight', 'completed')
+    ) as floor,
+    (select to_json(sort_array(collect_list(struct(commit_id, name)))) from savepoints) as savepoints,
+    (select to_json(sort_array(collect_list(struct(commit_id, relation)))) from consumers) as consumers,
+    (
+        select to_json(sort_array(collect_list(struct(
+            commit_id,
+            kind,
+            {{ "completed_at <= current_timestamp() - interval " ~ retentions['superseded'] if retentions.get('superseded') else 'false' }} as is_old
+        ))))
+        from log_commits
+        where kind in ('full_refresh', 'rehash')
+    ) as replaced_logs
+{%- endmacro -%}
+
+
+{#-
+    The loads that say what was observed, for late dates and for tags: the last one of each date, as known at `floor`
+    and now. What an earlier load of a date rejected or supplied is not looked at again.
+-#}
+{%- macro live_loads_sql(states, relation, floor) -%}
+select commit_id
+from (
+    select
+        commit_id,
+        row_number() over (partition by business_date order by commit_id desc nulls last) as _tidemark_rank
+    from (
+    {{ tidemark.last_states_sql(states) }}
+        where relation = {{ tidemark.string_literal(relation) }}
+    )
+    where _tidemark_rank = 1 and kind in ('load', 'full_refresh') and state = 'completed' and commit_id <= {{ floor }}
+)
+where _tidemark_rank = 1
+{%- endmacro -%}

@@ -1,0 +1,14 @@
+{#- The commits of an operation that are in flight: a call of it that died left them. -#}
+{%- macro inflight_operations_sql(states, relation, kind) -%}
+select
+    commit_id,
+    started_at,
+    source_commit_id,
+    details
+from (
+{{ tidemark.last_states_sql(states) }}
+    where relation = {{ tidemark.string_literal(relation) }}
+)
+where _tidemark_rank = 1 and kind = {{ tidemark.string_literal(kind) }} and state = 'inflight'
+order by commit_id asc nulls last
+{%- endmacro -%}

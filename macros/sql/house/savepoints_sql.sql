@@ -1,0 +1,39 @@
+{#- The commits of an entity that savepoints keep from clean(): `commit_id` and `name`, the last word on each commit counts. -#}
+{%- macro savepoints_sql(states, relation) -%}
+select
+    source_commit_id as commit_id,
+    max_by(get_json_object(details, '$.name'), commit_id) as name
+from (
+{{ tidemark.last_states_sql(states) }}
+    where relation = {{ tidemark.string_literal(relation) }}
+)
+where _tidemark_rank = 1 and kind = 'savepoint' and state = 'completed'
+group by source_commit_id
+having not max_by(coalesce(get_json_object(details, '$.removed'), 'false') = 'true', commit_id)
+{%- endmacro -%}
+
+
+{#-
+    The last completed commits that wrote an entity's log, each with its date, or one of them: what a savepoint or an
+    error can name.
+-#}
+{%- macro log_commits_sql(states, relation, commit_id=none, limit=5) -%}
+select
+    commit_id,
+    kind,
+    business_date,
+    completed_at
+from (
+{{ tidemark.last_states_sql(states) }}
+    where relation = {{ tidemark.string_literal(relation) }}
+)
+where
+    _tidemark_rank = 1
+    and state = 'completed'
+    and kind in ({{ tidemark.log_kinds() }})
+    {%- if commit_id is not none %}
+    and commit_id = {{ commit_id }}
+    {%- endif %}
+order by commit_id desc nulls last
+limit {{ limit }}
+{%- endmacro -%}

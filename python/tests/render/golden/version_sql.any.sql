@@ -1,0 +1,1 @@
+select * from shop.customers version as of 0
