@@ -50,6 +50,7 @@
 {#- The version of a table, or none where the format has none. -#}
 {%- macro table_version(file_format, relation) -%}
     {%- if file_format != 'delta' -%}{{ return(none) }}{%- endif -%}
+    {%- if adapter.type() == 'tidemark' -%}{{ return(adapter.table_version(relation)) }}{%- endif -%}
     {{ return(run_query('describe history ' ~ relation ~ ' limit 1')[0][0]) }}
 {%- endmacro -%}
 

@@ -116,8 +116,12 @@
 
 {#- Drop the views, caches and slice of this model's run, also those that a failed run left. -#}
 {%- macro forget_run_views(current) -%}
-    {%- for name in ['revised', 'logged', 'changed', 'classified', 'replayed', 'table_events', 'staged', 'existing', 'events', 'arrived', 'extract', 'lines'] -%}
-        {%- do run_query('drop view if exists ' ~ tidemark.run_view(current, name)) -%}
+    {%- set ours = tidemark.run_view(current, '')[1:-1] -%}
+    {%- for row in run_query('show views like ' ~ tidemark.string_literal(ours ~ '*')) -%}
+        {#- Those of a model whose name begins with this one's are its own. -#}
+        {%- if row[1][ours | length:] in ['revised', 'logged', 'changed', 'classified', 'replayed', 'table_events', 'staged', 'existing', 'events', 'arrived', 'extract', 'lines'] -%}
+            {%- do run_query('drop view if exists ' ~ tidemark.quote_identifier(row[1])) -%}
+        {%- endif -%}
     {%- endfor -%}
     {%- do tidemark.drop_slices(current) -%}
 {%- endmacro -%}

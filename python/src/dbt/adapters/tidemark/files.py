@@ -109,3 +109,14 @@ def _file(status: Any) -> dict[str, Any]:
         "size": int(status.getLen()),
         "modified": datetime.fromtimestamp(status.getModificationTime() / 1000, tz=UTC),
     }
+
+
+def table_version(session: SparkSession, schema: str, name: str) -> int:
+    """Return the version of a Delta table as its log has it now."""
+    jvm: Any = session._jvm
+    nothing = jvm.scala.Option.empty()
+    identifier = jvm.org.apache.spark.sql.catalyst.TableIdentifier(
+        name, jvm.scala.Option.apply(schema)
+    )
+    log = jvm.org.apache.spark.sql.delta.DeltaLog.forTable(session._jsparkSession, identifier)
+    return int(log.update(False, nothing, nothing).version())

@@ -11,7 +11,12 @@ from dbt.adapters.contracts.connection import AdapterResponse
 from dbt.adapters.spark.impl import SparkAdapter
 
 from dbt.adapters.tidemark.connections import TidemarkConnectionManager
-from dbt.adapters.tidemark.files import clear_debris, list_files, remove_other_versions
+from dbt.adapters.tidemark.files import (
+    clear_debris,
+    list_files,
+    remove_other_versions,
+    table_version,
+)
 from dbt.adapters.tidemark.python_submissions import SessionPythonJobHelper
 from dbt.adapters.tidemark.session import get_session
 
@@ -99,3 +104,15 @@ class TidemarkAdapter(SparkAdapter):
             credentials: Any = self.config.credentials
             session = get_session(credentials.server_side_parameters)
             return remove_other_versions(session, version)
+
+    @available.parse(lambda *args, **kwargs: 0)
+    def table_version(self, relation: Any) -> int:
+        """Return the version of a Delta table, from its log: `describe history` takes a Spark job.
+
+        Args:
+            relation: An existing Delta table.
+        """
+        with self.connections.exception_handler(f"table_version({relation})"):
+            credentials: Any = self.config.credentials
+            session = get_session(credentials.server_side_parameters)
+            return table_version(session, relation.schema, relation.identifier)

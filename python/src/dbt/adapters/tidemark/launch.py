@@ -179,6 +179,17 @@ def _lock_metastore(home: Home) -> BaseFileLock:
     return lock
 
 
+def metastore_holder(home: Home) -> str | None:
+    """Return who has the embedded metastore open, or None if nobody has."""
+    lock = FileLock(str(home.metastore_lock), thread_local=False)
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        return _holder(home.metastore_lock.with_suffix(".pid"))
+    lock.release()
+    return None
+
+
 def _holder(note: Path) -> str:
     try:
         return f"pid {note.read_text(encoding='utf-8').strip()}"

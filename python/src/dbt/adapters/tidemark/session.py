@@ -72,6 +72,11 @@ def current_session() -> SparkSession | None:
     return session if session is not None and _is_running(session) else None
 
 
+def holds_metastore() -> bool:
+    """Say whether this process keeps others from an embedded metastore."""
+    return _shared.launched is not None and _shared.launched.lock is not None
+
+
 def set_working_directory(path: str) -> None:
     """Make relative paths in SQL relative to `path`, whichever folder the JVM was started in."""
     with _shared.lock:
