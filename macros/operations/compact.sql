@@ -112,7 +112,8 @@
         {%- for row in tidemark.query_rows(tidemark.file_sizes_sql(relation, asked['bytes'], partition_by)) if row['small_count'] | int > 1 -%}
             {%- do worth.append(row) -%}
         {%- endfor -%}
-        {%- for row in worth[:asked['max_partitions'] | int] if asked['max_partitions'] is not none else worth -%}
+        {%- set most = asked['max_partitions'] | int if asked['max_partitions'] is not none else worth | length -%}
+        {%- for row in worth[:most] -%}
             {%- set one = {
                 'verb': 'compact', 'what': relation.identifier ~ (' of ' ~ row['partition_value'] if partition_by else ''),
                 'partition_value': row['partition_value'], 'before': tidemark._files(row),

@@ -17,7 +17,7 @@ from (
         _metadata.file_path as file_path,
         max(_metadata.file_size) as file_size
     from {{ relation }}
-    group by {{ '1, 2' if partition_by else '1' }}
+    group by {{ 'partition_value, ' if partition_by }}file_path
 )
 {%- if partition_by %}
 group by partition_value
