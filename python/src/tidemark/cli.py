@@ -20,6 +20,7 @@ EXIT_INTERRUPTED = 130
 # name of the command → module and attribute of its click command or group
 COMMANDS: dict[str, tuple[str, str]] = {
     "datagen": ("tidemark.datagen.cli", "datagen"),
+    "feed": ("tidemark.feed.cli", "feed"),
     "init": ("tidemark.scaffold.cli", "init"),
     "run": ("tidemark.run.cli", "run"),
     "schema": ("tidemark.scaffold.cli", "schema"),

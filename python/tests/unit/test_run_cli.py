@@ -26,9 +26,10 @@ from tidemark.run.dates import extract_path, parse_business_dates
 from tidemark.run.invoke import (
     Invoker,
     Outcome,
-    changes_in,
+    answers_in,
     dated_location,
     is_entity,
+    operation_error,
     reads_date_while_parsing,
     without_macro_stack,
 )
@@ -208,10 +209,27 @@ def test_changes_table__key_once_null_told_long_values_cut() -> None:
     assert "…" in text and text.count("x") == 119
 
 
-def test_changes_in__only_the_marked_line() -> None:
-    line = "tidemark changes " + json.dumps({"entity": "airports", "rows": CHANGES})
-    assert changes_in(["Running with dbt", line, ""]) == CHANGES
-    assert changes_in(["Running with dbt"]) == []
+def test_answers_in__only_the_marked_line() -> None:
+    answer = {"entity": "airports", "rows": CHANGES}
+    line = "tidemark changes " + json.dumps(answer)
+    assert answers_in(["Running with dbt", line, ""], "tidemark changes ") == [answer]
+    assert answers_in(["Running with dbt"], "tidemark changes ") == []
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Compilation Error in macro feed_query (macros/operations/feed_query.sql)\n"
+        "  there is no cdc model named 'airport'\n  \n  > in macro entity_node (x.sql)\n",
+        "Runtime Error\n  there is no cdc model named 'airport'",
+        "there is no cdc model named 'airport'",
+    ],
+)
+def test_operation_error__is_what_the_operation_said(said: str) -> None:
+    wanted = "there is no cdc model named 'airport'"
+    heard = ["Running with dbt", f"Encountered an error while running operation: {said}"]
+    assert operation_error(SimpleNamespace(exception=None), heard) == wanted
+    assert operation_error(SimpleNamespace(exception=RuntimeError(said)), []) == wanted
 
 
 def test_is_entity() -> None:
@@ -240,7 +258,7 @@ class Scripted(Invoker):
             self._heard(event)
             if listener is not None:
                 listener(event)
-        return SimpleNamespace(success=self.success)
+        return SimpleNamespace(success=self.success, exception=None)
 
 
 def test_changed_values__asks_the_operation_quietly() -> None:

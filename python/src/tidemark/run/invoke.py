@@ -6,6 +6,7 @@ import datetime as dt
 import json
 import os
 import re
+import textwrap
 from collections.abc import Callable, Iterable
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
+from tidemark.errors import ConfigError
 from tidemark.run.dates import extract_path
 from tidemark.run.report import COUNTS, ModelResult
 
@@ -28,6 +30,8 @@ _JINJA_READS_DATE = re.compile(r"\{[{%][^}]*\bvar\s*\(\s*['\"]business_date\b")
 _MESSAGES = {"JinjaLogInfo", "PrintEvent"}
 # how the run-operation show_changes marks the line that carries its rows
 _CHANGES = "tidemark changes "
+# how dbt begins the message of an operation that failed
+_FAILED = "Encountered an error while running operation: "
 
 
 @dataclass
@@ -102,7 +106,7 @@ class Invoker:
         """Return the dates for which a selected model has a file, and the others."""
         from dbt.adapters.tidemark.files import list_files
         from dbt.adapters.tidemark.session import current_session
-        from tidemark.errors import ConfigError, SparkStartError
+        from tidemark.errors import SparkStartError
         from tidemark.run.cli import common_options, selection
 
         command = ["ls", *selection(self._options), "--resource-type", "model", "--output", "json"]
@@ -197,15 +201,35 @@ class Invoker:
             date: The business date.
             keys: Of how many updated keys, the first by key.
         """
-        from tidemark.run.cli import common_options
-
         arguments = {
             "entity": entity,
             "business_date": date.isoformat(),
             "limit": keys,
             "format": "json",
         }
-        command = ["run-operation", "tidemark.show_changes", "--args", json.dumps(arguments)]
+        try:
+            answers = self.ask("show_changes", arguments, _CHANGES, date)
+        except ConfigError:
+            return None
+        return [row for answer in answers for row in answer["rows"]]
+
+    def ask(
+        self, operation: str, arguments: dict[str, Any], mark: str, date: dt.date | None = None
+    ) -> list[Any]:
+        """Call a run-operation of ours and return what it logged as JSON after `mark`.
+
+        Args:
+            operation: Its macro.
+            arguments: Of the macro.
+            mark: What a line with an answer begins with.
+            date: The business date of the call, if it needs one.
+
+        Raises:
+            ConfigError: What the operation said is wrong.
+        """
+        from tidemark.run.cli import common_options
+
+        command = ["run-operation", f"tidemark.{operation}", "--args", json.dumps(arguments)]
         heard: list[str] = []
         muted, self._muted = self._muted, True
         try:
@@ -216,7 +240,11 @@ class Invoker:
             )
         finally:
             self._muted = muted
-        return changes_in(heard) if raw.success else None
+        if not raw.success:
+            if isinstance(raw.exception, KeyboardInterrupt):
+                raise raw.exception
+            raise ConfigError(operation_error(raw, heard) or f"{operation} failed (see dbt's log)")
+        return answers_in(heard, mark)
 
     def _counts(self, nodes: list[Any]) -> dict[tuple[str, str], dict[str, int | None]]:
         """Read the counts of this invocation from `tidemark_commits`, by schema and entity."""
@@ -301,18 +329,30 @@ def is_entity(node: Any) -> bool:
     return getattr(getattr(node, "config", None), "materialized", None) == "cdc"
 
 
-def changes_in(messages: Iterable[str]) -> list[dict[str, str | None]]:
-    """Return the rows of changed values that the run-operation `show_changes` logged.
+def operation_error(raw: Any, messages: Iterable[str]) -> str:
+    """Return what a run-operation that failed said, without dbt's words around it.
+
+    Args:
+        raw: dbt's result.
+        messages: What it logged.
+    """
+    said = [str(raw.exception)] if raw.exception is not None else []
+    said += [message for message in messages if message.startswith(_FAILED)]
+    text = without_macro_stack(said[0].removeprefix(_FAILED)) if said else ""
+    head, _, rest = text.partition("\n")
+    if re.match(r"\w+ Error(\s+in \w+ |$)", head) and rest:
+        text = rest
+    return textwrap.dedent(text).strip()
+
+
+def answers_in(messages: Iterable[str], mark: str) -> list[Any]:
+    """Return what run-operations logged as JSON on lines that begin with `mark`.
 
     Example:
-        >>> changes_in(['tidemark changes {"rows": [{"key": "00AA", "column_name": "lat"}]}'])
-        [{'key': '00AA', 'column_name': 'lat'}]
+        >>> answers_in(['tidemark changes {"rows": [{"key": "00AA"}]}'], "tidemark changes ")
+        [{'rows': [{'key': '00AA'}]}]
     """
-    rows: list[dict[str, str | None]] = []
-    for message in messages:
-        if message.startswith(_CHANGES):
-            rows += json.loads(message[len(_CHANGES) :])["rows"]
-    return rows
+    return [json.loads(text[len(mark) :]) for text in messages if text.startswith(mark)]
 
 
 def dated_location(node: Any) -> str | None:

@@ -1,0 +1,41 @@
+{#-
+    What `tidemark feed` asks for: the query of an entity's changes (or of a feed model's rows) as JSON lines, how far it
+    reads, and where to see that there is more. The command runs the query itself, so that rows need not fit into memory.
+
+    `line` is a row without `_change`, `change` its JSON, which goes in untouched: numbers keep their digits.
+-#}
+{%- macro feed_query(entity, from=none, to=none, images=none, net=false, limit=none) -%}
+    {%- set node = tidemark.fed_node(entity) -%}
+    {%- set relation = api.Relation.create(database=node['database'], schema=node['schema'], identifier=node['alias']) -%}
+    {%- set macro_name = 'net_changes' if tidemark.is_true(net) else 'change_feed' -%}
+    {%- set states = tidemark.commits_relations(tidemark.run_config())['states'] -%}
+    {%- set news_sql = 'select cast(max(state_at) as string) from ' ~ states ~ ' where relation = '
+        ~ tidemark.string_literal(node['schema'] ~ '.' ~ node['alias']) -%}
+    {%- set news = run_query(news_sql)[0][0] -%}
+    {%- set feed = tidemark.feed_range(relation, from, to, images, 'json', macro_name) -%}
+    {%- do feed.update({'ordered': true}) -%}
+    {%- set has_change = true -%}
+    {%- if feed.get('kept') -%}
+        {%- set query = tidemark.kept_feed_sql(relation, feed['names'], feed, true) -%}
+        {%- set texts = tidemark.describe_query('select * from ' ~ relation) | selectattr('type', 'equalto', 'string') | map(attribute='name') | list -%}
+        {%- set has_change = '_change' in texts -%}
+    {%- else -%}
+        {%- set query = (tidemark.net_changes_sql if macro_name == 'net_changes' else tidemark.change_feed_sql)(feed) -%}
+    {%- endif -%}
+    {%- do log('tidemark feed ' ~ tojson({
+        'sql': tidemark.feed_lines_sql(query, has_change, limit), 'to': feed['to'], 'states': states | string, 'news_sql': news_sql, 'news': news | string,
+    }), info=true) -%}
+{%- endmacro -%}
+
+
+{#- The node of a model whose changes can be asked: a cdc or a feed model. -#}
+{%- macro fed_node(entity) -%}
+    {%- set names = [] -%}
+    {%- for node in graph.nodes.values() if node['resource_type'] == 'model' and node['config']['materialized'] in ['cdc', 'feed'] -%}
+        {%- if node['name'] == entity -%}{{ return(node) }}{%- endif -%}
+        {%- do names.append(node['name']) -%}
+    {%- endfor -%}
+    {%- do exceptions.raise_compiler_error(
+        "there is no cdc or feed model named '" ~ entity ~ "'" ~ (tidemark._did_you_mean(entity, names) if names else '')
+    ) -%}
+{%- endmacro -%}

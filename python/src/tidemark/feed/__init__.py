@@ -1,0 +1,1 @@
+"""`tidemark feed`: the changes of an entity as JSON lines."""

@@ -1,0 +1,156 @@
+"""`tidemark feed`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+
+from tidemark.errors import ConfigError
+from tidemark.run.cli import find_profiles, find_project, parse_vars, prepare_environment
+
+IMAGES = ("pre", "post", "change")
+
+_EPILOG = """
+A moment is a commit id, a business date (its first commit) or a timestamp. The range is the
+changes after --from, up to and with --to.
+
+\b
+Exit codes:
+  0    all was printed; with --follow: stopped by Ctrl-C
+  1    Spark failed while it read
+  2    nothing could be read: an option, the range or the project is wrong, Java is missing,
+       another run holds the metastore
+  130  interrupted (without --follow)
+
+\b
+Examples:
+  tidemark feed airports --from 2026-02-05 --to 2026-03-04
+  tidemark feed airports --from 2026-02-05 --net --images change
+  tidemark feed airports --from 260304093000123 --follow --interval 10
+"""
+
+
+@dataclass(frozen=True)
+class FeedOptions:
+    """What was asked for, validated."""
+
+    entity: str
+    since: str | None = None
+    until: str | None = None
+    images: list[str] | None = None
+    net: bool = False
+    follow: bool = False
+    interval: float = 5.0
+    limit: int | None = None
+    vars: dict[str, Any] = field(default_factory=dict)
+    project_dir: Path = field(default_factory=Path.cwd)
+    profiles_dir: Path | None = None
+    target: str | None = None
+
+
+def parse_images(text: str | None) -> list[str] | None:
+    """Return the images asked for; none means those of the entity's YAML.
+
+    Example:
+        >>> parse_images("pre, post")
+        ['pre', 'post']
+
+    Raises:
+        ConfigError: There is no such image.
+    """
+    if text is None:
+        return None
+    images = [part.strip() for part in text.split(",") if part.strip()]
+    unknown = [image for image in images if image not in IMAGES]
+    if unknown or not images:
+        raise ConfigError(f"--images: pre, post, change, with commas between them; found: {text!r}")
+    return images
+
+
+@click.command(epilog=_EPILOG)
+@click.argument("entity")
+@click.option(
+    "--from", "since", metavar="MOMENT", help="Changes after it. Default: from the beginning."
+)
+@click.option("--to", "until", metavar="MOMENT", help="Changes up to it. Default: the last commit.")
+@click.option(
+    "--images",
+    "images_text",
+    metavar="IMAGES",
+    help="What of a row to show: pre, post, change, with commas between them. "
+    "Default: feed_images of the entity.",
+)
+@click.option("--net", is_flag=True, help="One change per key: from its first row to its last.")
+@click.option("--follow", is_flag=True, help="Go on with what new commits bring, until Ctrl-C.")
+@click.option(
+    "--interval",
+    type=click.FloatRange(min=0, min_open=True),
+    default=5.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="How often --follow looks for new commits.",
+)
+@click.option("--limit", type=click.IntRange(min=0), metavar="N", help="Stop after N changes.")
+@click.option("--vars", "vars_text", metavar="YAML", help="dbt's --vars.")
+@click.option(
+    "--project-dir",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Where dbt_project.yml lies. Default: this folder or the nearest above it.",
+)
+@click.option(
+    "--profiles-dir",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Where profiles.yml lies. Default: DBT_PROFILES_DIR, the project, its profiles/, ~/.dbt.",
+)
+@click.option("--target", "-t", help="dbt's --target.")
+@click.pass_context
+def feed(
+    ctx: click.Context,
+    entity: str,
+    since: str | None,
+    until: str | None,
+    images_text: str | None,
+    net: bool,
+    follow: bool,
+    interval: float,
+    limit: int | None,
+    vars_text: str | None,
+    project_dir: Path | None,
+    profiles_dir: Path | None,
+    target: str | None,
+) -> None:
+    """Print the changes of ENTITY, a cdc or feed model, as JSON lines on stdout; talk is on stderr.
+
+    With --follow and the embedded metastore, which serves one process at a time, Spark runs only
+    while there is something to read, so that other runs can load in between. With a shared
+    metastore it stays up.
+    """
+    if follow and until is not None:
+        raise ConfigError("--follow has no end: leave --to out")
+    images = parse_images(images_text)
+    root = find_project(project_dir or Path.cwd())
+    options = FeedOptions(
+        entity=entity,
+        since=since,
+        until=until,
+        images=images,
+        net=net,
+        follow=follow,
+        interval=interval,
+        limit=limit,
+        vars=parse_vars(vars_text),
+        project_dir=root,
+        profiles_dir=profiles_dir or find_profiles(root),
+        target=target,
+    )
+    prepare_environment()
+    from tidemark.feed.reader import FeedReader, print_feed
+
+    talk = Console(stderr=True)
+    ctx.exit(
+        print_feed(options, FeedReader(options, talk), talk, click.get_binary_stream("stdout"))
+    )
