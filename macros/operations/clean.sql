@@ -11,8 +11,12 @@
     finished by the next.
 -#}
 {%- macro clean(entity, dry_run=false, vacuum=false, retention={}) -%}
-    {%- set opened = tidemark.open_entity(entity, 'clean') -%}
     {%- set dry_run, vacuum = tidemark.is_true(dry_run), tidemark.is_true(vacuum) -%}
+    {%- set feed = tidemark.feed_node(entity) -%}
+    {%- if feed -%}
+        {{ return(tidemark.clean_feed(feed, dry_run, vacuum, retention)) }}
+    {%- endif -%}
+    {%- set opened = tidemark.open_entity(entity, 'clean', dry_run) -%}
     {%- set lengths = tidemark.retention_lengths(opened['cfg'], retention) -%}
     {%- set horizons = tidemark.clean_horizons(opened, lengths) -%}
     {%- set steps = tidemark.clean_steps(opened, lengths, horizons) -%}
