@@ -178,8 +178,26 @@
         ) -%}
         {%- do tidemark.run_statements(tidemark.for_format(cfg['file_format'], 'overwrite_current')(plan, relations, rows, load)) -%}
     {%- elif not nothing_logged -%}
+        {%- do load.update({'key_list': tidemark.keys_to_merge(relations, load, figures)}) -%}
         {%- do tidemark.run_statements(tidemark.for_format(cfg['file_format'], 'merge_into_current')(cfg, plan, relations, load)) -%}
     {%- endif -%}
+{%- endmacro -%}
+
+
+{#-
+    The keys of a small commit as literals, which let MERGE leave out files of current by their statistics: a condition
+    that stands in the slice alone does not. None where the commit touched more than `tidemark__merge_keys`.
+-#}
+{%- macro keys_to_merge(relations, load, figures) -%}
+    {%- set most = tidemark.run_config()['merge_keys'] -%}
+    {#- Every touched key has a row or a mark in the commit, so that nothing is asked for a large one. -#}
+    {%- set rows = (figures['rows_logged'] or 0) + (figures['rows_superseded'] or 0) if figures is not none else none -%}
+    {%- if not most or (rows is not none and rows > 2 * most) -%}{{ return(none) }}{%- endif -%}
+    {%- set keys = [] -%}
+    {%- for row in run_query(tidemark.touched_keys_sql(relations, load, most)) -%}
+        {%- do keys.append(tidemark.string_literal(row[0])) -%}
+    {%- endfor -%}
+    {{ return(keys if keys | length <= most else none) }}
 {%- endmacro -%}
 
 

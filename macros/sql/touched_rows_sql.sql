@@ -47,3 +47,19 @@ from touched_keys
 left join ranked on touched_keys._key_hash = ranked._key_hash and ranked._tidemark_rank = 1
 {%- endif -%}
 {%- endmacro -%}
+
+
+{#- The keys that a commit touched, at most one more than `limit`. -#}
+{%- macro touched_keys_sql(relations, load, limit) -%}
+select distinct _key_hash
+from {{ relations['log'] }}
+where
+    {%- if load['forward'] %}
+    _business_date = date'{{ load['business_date'] }}'
+    and _commit_id = {{ load['commit_id'] }}
+    {%- else %}
+    (_commit_id = {{ load['commit_id'] }} or _superseded_by = {{ load['commit_id'] }})
+    {%- endif %}
+    and _key_hash is not null
+limit {{ limit + 1 }}
+{%- endmacro -%}

@@ -24,6 +24,10 @@ using (
     {%- endif %}
 ) as slice
     on current._key_hash <=> slice._key_hash
+    {%- if load.get('key_list') %}
+    {#- Says the same again, in words by which Delta leaves out files. #}
+    and current._key_hash in ({{ load['key_list'] | join(', ') }})
+    {%- endif %}
 when matched and {{ kept }} then update set
     {%- for name in names %}
     {{ tidemark.quote_identifier(name) }} = slice.{{ tidemark.quote_identifier(name) }} {{- ',' if not loop.last }}

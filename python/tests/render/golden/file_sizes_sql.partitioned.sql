@@ -9,7 +9,7 @@ from (
         _metadata.file_path as file_path,
         max(_metadata.file_size) as file_size
     from shop.customers__log
-    group by 1, 2
+    group by partition_value, file_path
 )
 group by partition_value
 order by small_count desc nulls last, partition_value desc nulls last
