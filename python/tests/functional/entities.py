@@ -98,6 +98,12 @@ class Entity:
         self.extract(day, text)
         return self.run(day, *arguments, **options)
 
+    def operate(self, operation: str, *, expect_pass: bool = True, **arguments: Any) -> Any:
+        """`dbt run-operation` on this entity."""
+        pairs = {"entity": self.name, **arguments}.items()
+        text = "{" + ", ".join(f"{name}: {value}" for name, value in pairs) + "}"
+        return self.project.dbt("run-operation", operation, "--args", text, expect_pass=expect_pass)
+
     def rows(self, columns: str, relation: str = "", where: str = "true") -> list[tuple[Any, ...]]:
         """Rows of current, or of `relation` such as `__history`, sorted."""
         rows = self.project.sql(f"select {columns} from {self.name}{relation} where {where}")

@@ -6,6 +6,7 @@ import glob
 from typing import Any
 
 from .entities import Entity
+from .feed_reading import call, query_all
 from .test_any_order import SEED, make_entities, run_random_loads
 
 PEOPLE = {"id": "int", "name": "string", "city": "string"}
@@ -67,6 +68,22 @@ def test_days__parquet(module_project: Any) -> None:
     rows = people.rows("*", "__log_slices")
     people.run("2026-01-01")
     assert people.rows("*", "__log_slices") == rows and len(people.commits()) == commits + 1
+    # back to before the correction, and forth again; the rows of current were the same
+    first, second, third = (row[0] for row in people.commits("commit_id")[:3])
+    people.operate("rollback", to=second)
+    assert people.rows("id, city, _operation") == [
+        (1, "Oslo", "I"),
+        (2, "Pisa", "U"),
+        (4, "Rome", "I"),
+    ]
+    people.operate("rollback", to=third)
+    assert people.rows("id, _operation") == [(1, "I"), (2, "I"), (4, "I")]
+    feed, later = query_all(
+        module_project,
+        [call("change_feed", "people", first, second), call("change_feed", "people", second)],
+    )
+    assert sorted((row.id, row._operation) for row in feed) == [(2, "U"), (3, "D"), (4, "I")]
+    assert later == []
     # a new column, and a new log
     people.write(columns={**PEOPLE, "note": "string"})
     people.load("2026-01-03", "id,name,city,note\n1,ann,Oslo,x\n2,bob,Pisa,\n4,ed,Rome,\n")

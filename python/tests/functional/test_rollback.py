@@ -27,10 +27,8 @@ def state_of(entity: Any) -> dict[str, Any]:
     return {relation: entity.rows(columns, relation) for relation, columns in STATE.items()}
 
 
-def roll_back(entity: Any, to: Any, *, expect_pass: bool = True, **more: Any) -> Any:
-    arguments = {"entity": entity.name, "to": to, **more}
-    text = "{" + ", ".join(f"{name}: {value}" for name, value in arguments.items()) + "}"
-    return entity.project.dbt("run-operation", "rollback", "--args", text, expect_pass=expect_pass)
+def roll_back(entity: Any, to: Any, **more: Any) -> Any:
+    return entity.operate("rollback", to=to, **more)
 
 
 def feed_of(entity: Any, key: str, *ranges: tuple[Any, Any]) -> list[list[tuple[Any, ...]]]:
