@@ -276,3 +276,12 @@
     {%- endfor -%}
     {%- do run_query('reset spark.sql.sources.parallelPartitionDiscovery.parallelism') -%}
 {%- endmacro -%}
+
+
+{#- Up to which commit an entity's history was cleaned, 0 for one that never was. -#}
+{%- macro cleaned_until(relation) -%}
+    {%- if not execute -%}{{ return(0) }}{%- endif -%}
+    {%- set states = tidemark.commits_relations(tidemark.run_config())['states'] -%}
+    {%- if not tidemark.relation_exists(states) -%}{{ return(0) }}{%- endif -%}
+    {{ return(run_query(tidemark.clean_state_sql(states, relation.schema ~ '.' ~ relation.identifier, {}))[0]['floor'] | int) }}
+{%- endmacro -%}

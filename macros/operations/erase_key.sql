@@ -9,9 +9,9 @@
     by the next one with the same key.
 -#}
 {%- macro erase_key(entity, key, dry_run=false, vacuum=false, confirm=false) -%}
-    {%- set opened = tidemark.open_entity(entity, 'erase') -%}
-    {%- set cfg, relations = opened['cfg'], opened['relations'] -%}
     {%- set dry_run, vacuum = tidemark.is_true(dry_run), tidemark.is_true(vacuum) -%}
+    {%- set opened = tidemark.open_entity(entity, 'erase', dry_run) -%}
+    {%- set cfg, relations = opened['cfg'], opened['relations'] -%}
     {%- do tidemark.check_erase(opened, vacuum and not dry_run and not tidemark.is_true(confirm)) -%}
     {%- set erased = tidemark.erased_key(opened, key) -%}
     {%- set steps = tidemark.erase_steps(opened, erased) -%}

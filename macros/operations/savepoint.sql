@@ -8,7 +8,7 @@
     A commit of kind `savepoint` records it; one with `removed` takes it away.
 -#}
 {%- macro savepoint(entity, commit=none, name=none, remove=false, dry_run=false) -%}
-    {%- set opened = tidemark.open_entity(entity, 'keep') -%}
+    {%- set opened = tidemark.open_entity(entity, 'keep', tidemark.is_true(dry_run)) -%}
     {%- set cfg, states = opened['cfg'], opened['commits']['states'] -%}
     {%- set remove = tidemark.is_true(remove) -%}
     {%- set kept = tidemark.query_rows(tidemark.savepoints_sql(states, cfg['relation'])) -%}
