@@ -9,7 +9,7 @@
     commit in flight, and leaves what it has not come to for the next call while a load is at work; if a load writes the
     same files meanwhile, Delta refuses one of the two, which is then run again.
 -#}
-{%- macro compact(entity, target_file_size='128 MB', tables=['current', 'log', 'rejects', 'sensitive', 'supplied', 'staging', 'landed'], max_partitions=none, purge=true, dry_run=false) -%}
+{%- macro compact(entity, target_file_size='128 MB', tables=none, max_partitions=none, purge=true, dry_run=false) -%}
     {%- set opened = tidemark.look_at_entity(entity, 'compact') -%}
     {%- set cfg, relations, commits = opened['cfg'], opened['relations'], opened['commits'] -%}
     {%- set asked = {
@@ -91,7 +91,7 @@
 
 {%- macro tables_to_compact(cfg, tables) -%}
     {%- set known = ['current', 'log', 'rejects', 'sensitive', 'supplied', 'staging', 'landed'] -%}
-    {%- set wanted = [tables] if tables is string else tables -%}
+    {%- set wanted = known if tables is none else [tables] if tables is string else tables -%}
     {%- for name in wanted if name not in known -%}
         {%- do exceptions.raise_compiler_error(cfg['entity'] ~ ': tables names `' ~ name ~ '`' ~ tidemark._did_you_mean(name, known)) -%}
     {%- endfor -%}

@@ -1,0 +1,404 @@
+"""House-keeping: savepoint, clean, compact and erase_key, told on small entities loaded day by day."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlparse
+
+import pytest
+
+from .entities import Entity
+from .event_entities import EventEntity, delete, insert, update
+
+CITIES = {"id": "int", "name": "string", "phone": "string"}
+ALL = {"superseded": "0 days", "history": "0 days", "feed": "0 days", "rejects": "0 days"}
+DAYS = [f"2026-01-0{day}" for day in range(1, 8)]
+Rows = list[tuple[Any, ...]]
+
+
+def cities(project: Any, name: str, **settings: Any) -> Entity:
+    return Entity(
+        project,
+        name,
+        CITIES,
+        sensitive=["phone"],
+        on_reject="quarantine",
+        max_delete_fraction=1,
+        **settings,
+    )
+
+
+def extract(rows: dict[int, str], more: str = "") -> str:
+    """A CSV of cities: id → name."""
+    lines = [f"{key},{name},+{key}-{name}" for key, name in rows.items()]
+    return "\n".join(["id,name,phone", *lines]) + f"\n{more}"
+
+
+def do(entity: Entity, operation: str, *, expect_pass: bool = True, **arguments: Any) -> str:
+    """`dbt run-operation` on an entity; what the user sees."""
+    text = json.dumps({"entity": entity.name, **arguments})
+    result = entity.project.dbt("run-operation", operation, "--args", text, expect_pass=expect_pass)
+    return str(result.output)
+
+
+def refused(entity: Entity, operation: str, **arguments: Any) -> str:
+    return do(entity, operation, expect_pass=False, **arguments)
+
+
+def last_commit(entity: Entity) -> int:
+    return int(entity.commits("commit_id")[-1][0])
+
+
+def known(entity: Entity, commit: int) -> dict[str, Rows]:
+    """What as_of() says of every date, as known at a commit: (id, name)."""
+    found: dict[str, Rows] = {}
+    for day in DAYS:
+        rows = entity.project.sql(
+            "select id, name from (select *, row_number() over (partition by _key_hash order by _business_date desc) "
+            f"as place from {entity.name}__log where _commit_id <= {commit} and _business_date <= '{day}' and "
+            f"(_superseded_by is null or _superseded_by > {commit})) where place = 1 and _operation <> 'D'"
+        )
+        found[day] = sorted(tuple(row) for row in rows)
+    return found
+
+
+def check(entity: Entity) -> None:
+    """The generic tests hold, and there is one row of sensitive values for each log row."""
+    path = Path(entity.project.root) / f"models/{entity.name}.yml"
+    text = path.read_text(encoding="utf-8")
+    properties = json.loads(text)
+    properties["models"][0]["data_tests"] = [
+        "tidemark.current_equals_open_intervals",
+        "tidemark.history_replays_to_current",
+        "tidemark.no_current_key_last_deleted",
+    ]
+    path.write_text(json.dumps(properties), encoding="utf-8")
+    entity.project.dbt("test", "--select", entity.name)
+    path.write_text(text, encoding="utf-8")
+    if entity.exists("__sensitive"):
+        names = "_key_hash, _business_date, _commit_id"
+        assert entity.rows(names, "__sensitive") == entity.rows(names, "__log")
+
+
+def forget_completion(entity: Entity, commit: int) -> None:
+    """As if the call that made this commit had died before it was complete."""
+    entity.project.sql(
+        f"delete from tidemark_commits__log where commit_id = {commit} and entity = '{entity.name}' "
+        "and state = 'completed'"
+    )
+
+
+def put_back(entity: Entity, table: str) -> None:
+    """Undo the last change of a table."""
+    version = entity.project.sql(f"describe history {entity.name}{table} limit 1")[0].version
+    entity.project.sql(f"restore table {entity.name}{table} to version as of {version - 1}")
+
+
+def test_clean__keeps_savepoints_and_positions(module_project: Any) -> None:
+    held = cities(module_project, "held")
+    held.load("2026-01-01", extract({1: "ann", 2: "bob", 3: "cy"}))
+    held.load("2026-01-03", extract({1: "ann", 2: "bert"}))
+    # day 2 comes late, then corrected: rows of the log are superseded
+    held.load("2026-01-02", extract({1: "amy", 2: "bo", 4: "di"}))
+    kept = last_commit(held)
+    module_project.write(
+        "models/held_scd2.sql",
+        "{{ config(materialized='scd2') }} {{ tidemark.scd2(ref('held')) }}",
+    )
+    module_project.dbt("run", "--select", "held_scd2")
+    held.load("2026-01-02", extract({1: "amy", 2: "bobby", 4: "di"}))
+    first, now = known(held, kept), known(held, last_commit(held))
+    log = held.rows("*", "__log")
+
+    assert f"The last ones are {last_commit(held)} (2026-01-02)" in refused(
+        held, "savepoint", commit=7
+    )
+    assert "did you mean `superseded`" in refused(held, "clean", retention={"supersede": "1 day"})
+    assert "such as '30 days'" in refused(held, "clean", retention={"history": "for ever"})
+    do(held, "savepoint", commit=kept, name="before the correction")
+    # nothing goes in a dry run, and with a savepoint nothing that it needs
+    output = do(held, "clean", retention=ALL, dry_run=True)
+    assert "would remove" in output and "by the savepoint before the correction" in output
+    assert held.rows("*", "__log") == log
+    do(held, "clean", retention=ALL)
+    assert len(held.rows("*", "__log")) < len(log)
+    assert known(held, kept) == first and known(held, kept + 1) == first
+    assert known(held, last_commit(held)) == now
+    assert held.commits("kind, state, source_commit_id")[-1] == ("clean", "completed", kept)
+    # the same for the derived table, which has read that far; it goes on as if nothing had happened
+    do(held, "savepoint", name="before the correction", remove=True)
+    assert "no savepoint" in refused(held, "savepoint", name="before the correction", remove=True)
+    assert "held_scd2, which has read so far" in do(held, "clean", retention=ALL)
+    assert known(held, kept) == first
+    output = module_project.dbt("run", "--select", "held_scd2").output
+    assert "built again" not in output
+    check(held)
+
+
+def test_clean__everything(module_project: Any) -> None:
+    lean = cities(module_project, "lean", superseded_retention="0 days", history_retention="0 days")
+    lean.load("2026-01-01", extract({1: "ann", 2: "bob", 3: "cy"}))
+    lean.load("2026-01-04", extract({1: "ann", 2: "bert"}, "x,y,z\n"))
+    lean.load("2026-01-02", extract({1: "amy", 2: "bo", 4: "di"}))
+    current, before = lean.rows("*"), last_commit(lean)
+    left = [(1, "ann", "U", None), (2, "bert", "U", None)]
+
+    do(lean, "clean")
+    assert lean.rows("*") == current
+    assert lean.rows("id, name, _operation, _superseded_by", "__log") == left
+    assert lean.commits("kind, state, source_commit_id")[-1] == ("clean", "completed", before)
+    # those of live loads are needed for late dates
+    assert len(lean.rows("*", "__rejects")) == 1
+    check(lean)
+
+    # it had died before it came to the sensitive values
+    put_back(lean, "__sensitive")
+    forget_completion(lean, last_commit(lean))
+    do(lean, "clean")
+    assert lean.rows("id, name, _operation, _superseded_by", "__log") == left
+    assert lean.commits()[-2:] == [("clean", "rolled_back"), ("clean", "completed")]
+    assert lean.commits("source_commit_id")[-1] == (before,)
+    check(lean)
+    assert "cannot be kept any more" in refused(
+        lean, "savepoint", commit=lean.commits("commit_id")[0][0]
+    )
+
+    # a date after all, one between, and one before what was cleaned
+    lean.load("2026-01-06", extract({1: "ann", 2: "bea", 6: "flo"}))
+    lean.load("2026-01-05", extract({1: "anna", 2: "bert", 6: "flo"}))
+    lean.load("2026-01-03", extract({1: "amy", 2: "bert", 7: "gil"}))
+    assert lean.rows("id, name") == [(1, "ann"), (2, "bea"), (6, "flo")]
+    now = known(lean, last_commit(lean))
+    assert now["2026-01-03"] == [(1, "amy"), (2, "bert"), (7, "gil")]
+    assert now["2026-01-04"] == [(1, "ann"), (2, "bert")]
+    assert now["2026-01-05"] == [(1, "anna"), (2, "bert"), (6, "flo")]
+    check(lean)
+
+
+def test_clean__replaced_logs(module_project: Any) -> None:
+    renewed = Entity(module_project, "renewed", {"id": "int", "name": "string"})
+    renewed.load("2026-01-01", "id,name\n1,ann\n2,bob\n")
+    renewed.load("2026-01-02", "id,name\n1,ann\n", "--full-refresh")
+    old = f"__log_{last_commit(renewed)}"
+    do(renewed, "clean", retention={"superseded": "1 day"})
+    assert renewed.exists(old)
+    do(renewed, "clean", retention={"superseded": "0 days"})
+    assert not renewed.exists(old) and renewed.rows("id") == [(1,)]
+
+
+def test_compact__between_loads(module_project: Any) -> None:
+    busy = cities(module_project, "busy")
+    module_project.write(
+        "models/busy_optimized.sql",
+        "{{ config(materialized='view') }}\n"
+        "select id, name from ({{ tidemark.read_optimized(ref('busy')) }})",
+    )
+    busy.load("2026-01-01", extract({1: "ann", 2: "bob"}))
+    busy.load("2026-01-02", extract({1: "ann", 2: "bo", 3: "cy"}))
+    result = module_project.dbt("run", "--select", "busy_optimized", expect_pass=False)
+    assert "was never compacted" in result.error
+    assert "such as '128 MB'" in refused(busy, "compact", target_file_size="big")
+    assert "did you mean `current`" in refused(busy, "compact", tables=["currant"])
+    log, current = busy.rows("*", "__log"), busy.rows("*")
+
+    # a load is at work: what it writes is left alone, also its commit
+    row = busy.commits("commit_id")[-1][0]
+    module_project.sql(
+        "insert into tidemark_commits__log (commit_id, relation, entity, kind, state, business_date, config, state_at) "
+        f"select {row + 1}, relation, entity, kind, 'inflight', business_date, config, current_timestamp() "
+        f"from tidemark_commits__log where commit_id = {row} and entity = 'busy' limit 1"
+    )
+    assert "is being loaded: busy is left" in do(busy, "compact")
+    assert ("load", "inflight") in busy.commits()
+    module_project.sql(f"delete from tidemark_commits__log where commit_id = {row + 1}")
+
+    assert "would compact busy" in do(busy, "compact", dry_run=True)
+    do(busy, "compact")
+    files = "select distinct _metadata.file_path from busy"
+    assert len(module_project.sql(files)) == 1
+    assert busy.rows("*", "__log") == log and busy.rows("*") == current
+    module_project.dbt("run", "--select", "busy_optimized")
+    # another way to write, from here on: rows are marked in their files until they are compacted
+    busy.write(write_mode="merge_on_read")
+    busy.load("2026-01-03", extract({1: "anna", 2: "bo"}))
+    (detail,) = module_project.sql("describe detail busy")
+    assert detail.properties["delta.enableDeletionVectors"] == "true"
+    assert busy.rows("id, name") == [(1, "anna"), (2, "bo")]
+    assert busy.rows("id, name", "_optimized") == [(1, "ann"), (2, "bo"), (3, "cy")]
+    do(busy, "compact")
+    busy.load("2026-01-02", extract({1: "ann", 2: "bobby"}))
+    assert known(busy, last_commit(busy))["2026-01-02"] == [(1, "ann"), (2, "bobby")]
+    assert busy.rows("id, name") == [(1, "anna"), (2, "bo")]
+    check(busy)
+
+
+AIRPORTS = {"icao": "string", "name": "string", "phone": "string"}
+
+
+def tables(project: Any, prefix: str) -> Iterator[str]:
+    for row in project.sql(f"show tables like '{prefix}*'"):
+        yield row.tableName
+
+
+def holders(project: Any, prefix: str, word: str) -> list[str]:
+    """Tables of that prefix in which the word stands anywhere."""
+    query = "select 1 from {} as t where to_json(struct(t.*)) like '%{}%' limit 1"
+    return [table for table in tables(project, prefix) if project.sql(query.format(table, word))]
+
+
+def files_with(project: Any, table: str, word: bytes) -> list[Path]:
+    location = project.sql(f"describe detail {table}")[0].location
+    folder = Path(urlparse(location).path)
+    return [path for path in folder.rglob("*.parquet") if word in path.read_bytes()]
+
+
+def airports(*rows: str) -> str:
+    return "\n".join(["icao,name,phone", *rows]) + "\n"
+
+
+def test_erase_key__nothing_left(module_project: Any) -> None:
+    ports = Entity(
+        module_project,
+        "ports",
+        AIRPORTS,
+        "icao",
+        extract="delta",
+        sensitive=["phone"],
+        on_reject="quarantine",
+        not_null=("name",),
+    )
+    ports.load("2026-01-01", airports("WIPO,Hasanuddin,+62", "LSZH,Zurich,+41"))
+    ports.load("2026-01-02", airports("WIPO,Makassar,+62", "LSZH,Zurich,+41", "EGLL,Heathrow,+44"))
+    ports.load("2026-01-03", airports("WIPO,,+62", "EGLL,London,+44"), "--full-refresh")
+    ports.load("2026-01-04", airports("WIPO,Makassar,+62", "EGLL,London,+45"))
+    module_project.write(
+        "models/ports_scd2.sql",
+        "{{ config(materialized='scd2') }} {{ tidemark.scd2(ref('ports')) }}",
+    )
+    module_project.dbt("run", "--select", "ports_scd2")
+    assert len(holders(module_project, "ports", "WIPO")) >= 5
+    (key_hash,) = ports.rows("_key_hash", "", "icao = 'WIPO'")[0]
+    others = ports.rows("*", "__log", "icao <> 'WIPO'")
+
+    assert "did you mean `icao`" in refused(ports, "erase_key", key={"icoa": "WIPO"})
+    assert "in none of its tables" in refused(ports, "erase_key", key={"icao": "XXXX"})
+    assert "confirm: true" in refused(ports, "erase_key", key={"icao": "WIPO"}, vacuum=True)
+    assert "would remove 1 rows" in do(ports, "erase_key", key={"icao": "WIPO"}, dry_run=True)
+    do(ports, "erase_key", key={"icao": "WIPO"})
+    assert holders(module_project, "ports", "WIPO") == []
+    assert holders(module_project, "ports", key_hash) == []
+    assert ports.rows("*", "__log") == others
+    ((details,),) = ports.project.sql(
+        "select details from tidemark_commits where entity = 'ports' and kind = 'erase_key'"
+    )
+    assert "WIPO" not in details and json.loads(details)["key_hash"] == key_hash
+
+    # the files of former versions, too; and a call that had died is finished
+    assert files_with(module_project, "ports", b"WIPO")
+    forget_completion(ports, last_commit(ports))
+    do(ports, "erase_key", key={"icao": "WIPO"}, vacuum=True, confirm=True)
+    for table in ("ports", "ports__log", "ports__sensitive", "ports_scd2"):
+        assert files_with(module_project, table, b"WIPO") == []
+    assert ports.commits()[-1] == ("erase_key", "completed")
+    module_project.dbt("run", "--select", "ports_scd2")
+    assert holders(module_project, "ports", "WIPO") == []
+    check(ports)
+
+
+def test_erase_key__events(module_project: Any) -> None:
+    shops = EventEntity(
+        module_project,
+        "shops",
+        {"code": "string", "town": "string"},
+        "code",
+        on_reject="quarantine",
+        superseded_retention="0 days",
+        history_retention="0 days",
+        staging_retention="0 days",
+        rejects_retention="0 days",
+    )
+    shops.load(
+        [
+            insert({"code": "alpha", "town": "Bern"}),
+            insert({"code": "beta", "town": "Chur"}),
+            # alpha becomes gamma and brings only its new key
+            update({"code": "gamma"}, before={"code": "alpha"}),
+            update({"code": "beta", "town": "Cham"}),
+            '{"_database": "shop", "_table": "shops", "code": "alpha", ',
+        ]
+    )
+    shops.load([delete({"code": "beta"}), insert({"code": "delta", "town": "Genf"})])
+    rows = shops.rows("code, town")
+    assert rows == [("delta", "Genf"), ("gamma", "Bern")]
+    assert len(holders(module_project, "shops", "alpha")) >= 3
+    do(shops, "erase_key", key={"code": "alpha"})
+    assert holders(module_project, "shops", "alpha") == []
+    assert shops.rows("code, town") == rows
+    # what is kept of the events is enough for those that come
+    do(shops, "clean")
+    assert shops.rows("code, town, _operation", "__log", "_operation in ('I', 'U', 'D')") == [
+        ("delta", "Genf", "I"),
+        ("gamma", "Bern", "I"),
+    ]
+    assert shops.rows("*", "__staging") == [] and shops.rows("*", "__rejects") == []
+    shops.load(
+        [update({"code": "gamma", "town": "Basel"}), insert({"code": "beta", "town": "Zug"})]
+    )
+    assert shops.rows("code, town") == [("beta", "Zug"), ("delta", "Genf"), ("gamma", "Basel")]
+    check(shops)
+
+
+def test_merge_keys__same_rows(module_project: Any) -> None:
+    told, untold = (
+        Entity(module_project, name, {"id": "int", "name": "string"}, null_keys="allow")
+        for name in ("told", "untold")
+    )
+    for day, text in (
+        ("2026-01-01", "id,name\n1,ann\n2,bob\n3,cy\n,nobody\n"),
+        ("2026-01-03", "id,name\n1,anna\n3,cy\n4,di\n,none\n"),
+        ("2026-01-02", "id,name\n1,amy\n2,bo\n4,dora\n"),
+    ):
+        told.load(day, text)
+        untold.extract(day, text)
+        untold.run(day, tidemark__merge_keys=0)
+        columns = "id, name, _key_hash, _row_hash, _operation, _eff_start_date"
+        assert told.rows(columns) == untold.rows(columns)
+    assert told.rows("id, name") == [(None, "none"), (1, "anna"), (3, "cy"), (4, "di")]
+
+
+def test_settings__are_checked(module_project: Any) -> None:
+    wrong = Entity(
+        module_project,
+        "wrong",
+        {"id": "int"},
+        config={"file_format": "parquet"},
+        feed_retention="a month",
+        history_retention="1 day",
+        write_mode="merge_on_read",
+    )
+    error = wrong.run("2026-01-01", expect_pass=False).error
+    module_project.remove("models/wrong.sql")
+    module_project.remove("models/wrong.yml")
+    assert "feed_retention must be a length of time such as '30 days'" in error
+    assert "history_retention needs file_format: delta" in error
+    assert "write_mode: merge_on_read needs file_format: delta" in error
+
+
+@pytest.mark.slow
+def test_clean__parquet_versions(module_project: Any) -> None:
+    flat = Entity(
+        module_project, "flat", {"id": "int", "name": "string"}, config={"file_format": "parquet"}
+    )
+    for day in DAYS[:3]:
+        flat.load(day, f"id,name\n1,{day}\n")
+    folder = Path(module_project.home) / "warehouse"
+    versions = [path for path in folder.rglob("flat__versions") if path.is_dir()]
+    assert len(versions) == 1 and len(list(versions[0].iterdir())) > 1
+    do(flat, "clean", vacuum=True)
+    assert len([path for path in versions[0].iterdir() if path.is_dir()]) == 1
+    assert flat.rows("id, name") == [(1, DAYS[2])]
+    flat.load(DAYS[3], "id,name\n1,more\n")
+    assert flat.rows("id, name") == [(1, "more")]
