@@ -1,0 +1,1 @@
+"""Enriched events: their canonical columns and the schemas of what they carry."""

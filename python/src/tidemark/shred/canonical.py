@@ -1,0 +1,507 @@
+"""The 131 columns of an enriched event, its lines, its fingerprint and the ids of its duplicates.
+
+An enriched event is a dict of texts by column, None for an empty field. What a text means is in
+`TYPES`; timestamps are UTC. Pure Python without Spark: what the SQL step and the RDD step must
+both give.
+"""
+
+from __future__ import annotations
+
+import decimal
+import json
+import re
+import uuid
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from difflib import get_close_matches
+from types import MappingProxyType
+from typing import Any
+
+from tidemark import hashing
+from tidemark.errors import ConfigError
+from tidemark.shred.schema_uri import is_schema_uri
+
+Event = dict[str, str | None]
+
+_MONEY = "decimal(18,2)"
+
+TYPES: Mapping[str, str] = MappingProxyType(
+    {
+        "app_id": "string",
+        "platform": "string",
+        "etl_tstamp": "timestamp",
+        "collector_tstamp": "timestamp",
+        "dvce_created_tstamp": "timestamp",
+        "event": "string",
+        "event_id": "string",
+        "txn_id": "int",
+        "name_tracker": "string",
+        "v_tracker": "string",
+        "v_collector": "string",
+        "v_etl": "string",
+        "user_id": "string",
+        "user_ipaddress": "string",
+        "user_fingerprint": "string",
+        "domain_userid": "string",
+        "domain_sessionidx": "int",
+        "network_userid": "string",
+        "geo_country": "string",
+        "geo_region": "string",
+        "geo_city": "string",
+        "geo_zipcode": "string",
+        "geo_latitude": "double",
+        "geo_longitude": "double",
+        "geo_region_name": "string",
+        "ip_isp": "string",
+        "ip_organization": "string",
+        "ip_domain": "string",
+        "ip_netspeed": "string",
+        "page_url": "string",
+        "page_title": "string",
+        "page_referrer": "string",
+        "page_urlscheme": "string",
+        "page_urlhost": "string",
+        "page_urlport": "int",
+        "page_urlpath": "string",
+        "page_urlquery": "string",
+        "page_urlfragment": "string",
+        "refr_urlscheme": "string",
+        "refr_urlhost": "string",
+        "refr_urlport": "int",
+        "refr_urlpath": "string",
+        "refr_urlquery": "string",
+        "refr_urlfragment": "string",
+        "refr_medium": "string",
+        "refr_source": "string",
+        "refr_term": "string",
+        "mkt_medium": "string",
+        "mkt_source": "string",
+        "mkt_term": "string",
+        "mkt_content": "string",
+        "mkt_campaign": "string",
+        "contexts": "string",
+        "se_category": "string",
+        "se_action": "string",
+        "se_label": "string",
+        "se_property": "string",
+        "se_value": "double",
+        "unstruct_event": "string",
+        "tr_orderid": "string",
+        "tr_affiliation": "string",
+        "tr_total": _MONEY,
+        "tr_tax": _MONEY,
+        "tr_shipping": _MONEY,
+        "tr_city": "string",
+        "tr_state": "string",
+        "tr_country": "string",
+        "ti_orderid": "string",
+        "ti_sku": "string",
+        "ti_name": "string",
+        "ti_category": "string",
+        "ti_price": _MONEY,
+        "ti_quantity": "int",
+        "pp_xoffset_min": "int",
+        "pp_xoffset_max": "int",
+        "pp_yoffset_min": "int",
+        "pp_yoffset_max": "int",
+        "useragent": "string",
+        "br_name": "string",
+        "br_family": "string",
+        "br_version": "string",
+        "br_type": "string",
+        "br_renderengine": "string",
+        "br_lang": "string",
+        "br_features_pdf": "boolean",
+        "br_features_flash": "boolean",
+        "br_features_java": "boolean",
+        "br_features_director": "boolean",
+        "br_features_quicktime": "boolean",
+        "br_features_realplayer": "boolean",
+        "br_features_windowsmedia": "boolean",
+        "br_features_gears": "boolean",
+        "br_features_silverlight": "boolean",
+        "br_cookies": "boolean",
+        "br_colordepth": "string",
+        "br_viewwidth": "int",
+        "br_viewheight": "int",
+        "os_name": "string",
+        "os_family": "string",
+        "os_manufacturer": "string",
+        "os_timezone": "string",
+        "dvce_type": "string",
+        "dvce_ismobile": "boolean",
+        "dvce_screenwidth": "int",
+        "dvce_screenheight": "int",
+        "doc_charset": "string",
+        "doc_width": "int",
+        "doc_height": "int",
+        "tr_currency": "string",
+        "tr_total_base": _MONEY,
+        "tr_tax_base": _MONEY,
+        "tr_shipping_base": _MONEY,
+        "ti_currency": "string",
+        "ti_price_base": _MONEY,
+        "base_currency": "string",
+        "geo_timezone": "string",
+        "mkt_clickid": "string",
+        "mkt_network": "string",
+        "etl_tags": "string",
+        "dvce_sent_tstamp": "timestamp",
+        "refr_domain_userid": "string",
+        "refr_dvce_tstamp": "timestamp",
+        "derived_contexts": "string",
+        "domain_sessionid": "string",
+        "derived_tstamp": "timestamp",
+        "event_vendor": "string",
+        "event_name": "string",
+        "event_format": "string",
+        "event_version": "string",
+        "event_fingerprint": "string",
+        "true_tstamp": "timestamp",
+    }
+)
+"""Spark type by column, in the order of the TSV."""
+
+COLUMNS: tuple[str, ...] = tuple(TYPES)
+"""The columns in the order of the TSV."""
+
+REQUIRED: tuple[str, ...] = ("event_id", "collector_tstamp", "v_collector", "v_etl")
+"""Columns that no event goes without."""
+
+ENTITIES: Mapping[str, str] = MappingProxyType(
+    {
+        "contexts": "iglu:com.snowplowanalytics.snowplow/contexts/jsonschema/1-0-*",
+        "unstruct_event": "iglu:com.snowplowanalytics.snowplow/unstruct_event/jsonschema/1-0-*",
+        "derived_contexts": "iglu:com.snowplowanalytics.snowplow/contexts/jsonschema/1-0-*",
+    }
+)
+"""The columns that hold self-describing JSON, and the schema of their envelope."""
+
+ALIASES: Mapping[str, str] = MappingProxyType({"refr_device_tstamp": "refr_dvce_tstamp"})
+"""Names that older analytics SDKs give a column in JSON."""
+
+ATOMIC_SCHEMA = "iglu:com.snowplowanalytics.snowplow/atomic/jsonschema/1-0-0"
+DUPLICATE_SCHEMA = "iglu:com.snowplowanalytics.snowplow/duplicate/jsonschema/1-0-0"
+CONTEXTS_SCHEMA = "iglu:com.snowplowanalytics.snowplow/contexts/jsonschema/1-0-1"
+"""The envelope of derived contexts, where an event gets its first one from us."""
+
+SYNTHETIC_NAMESPACE = uuid.UUID("b3d1f6a0-5c0e-5d5a-9a57-6f8f1c2e7d10")
+"""The namespace of the ids of synthetic duplicates. It must never change: ids are stored."""
+
+LEFT_OUT: tuple[str, ...] = (
+    # the event's own id, and a fingerprint that it does not have
+    "event_id",
+    "event_fingerprint",
+    # when and by what it was enriched
+    "etl_tstamp",
+    "etl_tags",
+    "v_etl",
+    # the request that brought it: a retry is another one, maybe from another network
+    "collector_tstamp",
+    "v_collector",
+    "dvce_sent_tstamp",
+    "derived_tstamp",
+    "network_userid",
+    "user_ipaddress",
+    # looked up by that address
+    "geo_country",
+    "geo_region",
+    "geo_city",
+    "geo_zipcode",
+    "geo_latitude",
+    "geo_longitude",
+    "geo_region_name",
+    "geo_timezone",
+    "ip_isp",
+    "ip_organization",
+    "ip_domain",
+    "ip_netspeed",
+    # added by enrichments, which may look at request, time or services
+    "derived_contexts",
+    # converted at the exchange rate of the time of collection
+    "tr_total_base",
+    "tr_tax_base",
+    "tr_shipping_base",
+    "ti_price_base",
+)
+"""Columns that a computed fingerprint leaves out by default.
+
+The enrichment that makes fingerprints hashes what the tracker sent less event id, network user id,
+time of sending and collector (`eid`, `nuid`, `stm`, `cv`). A line that has no fingerprint no longer
+tells what the tracker sent, so the list names the columns that two deliveries of one event may
+differ in, and nothing else. In doubt a column stays in: told apart wrongly, both events are kept
+and linked by a `duplicate` context; taken for copies wrongly, one would be lost. So what follows
+from the user agent, the page's address or the referrer stays in.
+"""
+
+_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+_INTEGER = re.compile(r"[+-]?[0-9]{1,10}")
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_TIMESTAMP = re.compile(r"\d{4}-\d{2}-\d{2}[ T]\d{2}:\d{2}:\d{2}(\.\d{1,9})?Z?")
+
+
+# -- Lines ---------------------------------------------------------------------------------------
+
+
+def parse_line(line: str) -> Event:
+    r"""The texts of a line of the canonical TSV; an empty field is None.
+
+    Example:
+        >>> event = parse_line("shop\tweb" + "\t" * 129)
+        >>> event["platform"], event["true_tstamp"]
+        ('web', None)
+
+    Raises:
+        ValueError: It does not have 131 fields.
+    """
+    texts = line.split("\t")
+    if len(texts) != len(COLUMNS):
+        raise ValueError(f"{len(texts)} fields, expected {len(COLUMNS)}")
+    return {column: text or None for column, text in zip(COLUMNS, texts, strict=True)}
+
+
+def to_line(event: Mapping[str, str | None]) -> str:
+    r"""An event as a line of the canonical TSV, without line feed; what it does not name is empty.
+
+    Example:
+        >>> to_line({"app_id": "shop", "platform": "web"}) == "shop\tweb" + "\t" * 129
+        True
+
+    Raises:
+        ConfigError: A column is not canonical.
+        ValueError: A value holds a tab or a line break.
+    """
+    if not event.keys() <= TYPES.keys():
+        _check_columns(event)
+    texts = [event.get(column) or "" for column in COLUMNS]
+    line = "\t".join(texts)
+    if line.count("\t") >= len(COLUMNS) or "\n" in line or "\r" in line:
+        found = [c for c, t in zip(COLUMNS, texts, strict=True) if not {*"\t\n\r"}.isdisjoint(t)]
+        raise ValueError(f"tab or line break in {', '.join(found)}")
+    return line
+
+
+def parse_json_line(line: str) -> Event:
+    """The texts of an event in JSON, as they would be in the canonical TSV.
+
+    The line is self-describing (`{"schema": "iglu:…/atomic/jsonschema/1-0-0", "data": {…}}`) or
+    just the columns, as analytics SDKs give them. Contexts and self-describing event are nested
+    or texts; timestamps may be ISO 8601; names that are not canonical (`geo_location`,
+    `contexts_com_acme_…`) are passed over.
+
+    Example:
+        >>> parse_json_line('{"event_id": "1", "br_cookies": true, "txn_id": 7}')["br_cookies"]
+        '1'
+
+    Raises:
+        ValueError: It is not a JSON object, or a plain column holds an array or object.
+    """
+    found = json.loads(line, parse_float=_RawNumber, parse_int=_RawNumber)
+    if isinstance(found, dict) and isinstance(found.get("data"), dict) and "schema" in found:
+        found = found["data"]
+    if not isinstance(found, dict):
+        raise ValueError("not a JSON object")
+    event: Event = dict.fromkeys(COLUMNS)
+    for name, value in found.items():
+        column = ALIASES.get(name, name)
+        if column in TYPES:
+            event[column] = _text_of_json(column, value)
+    return event
+
+
+def to_json_line(event: Mapping[str, str | None]) -> str:
+    """An event as self-describing JSON, without line feed: columns that are not NULL, typed.
+
+    Example:
+        >>> to_json_line({"platform": "web", "txn_id": "7"}).partition('"data":')[2]
+        '{"platform":"web","txn_id":7}}'
+
+    Raises:
+        ConfigError: A column is not canonical.
+        ValueError: A value is not of the column's type.
+    """
+    _check_columns(event)
+    members = []
+    for column in COLUMNS:
+        text = event.get(column)
+        if text:
+            members.append(f"{json.dumps(column)}:{_json_of_text(column, text)}")
+    return f'{{"schema":"{ATOMIC_SCHEMA}","data":{{{",".join(members)}}}}}'
+
+
+class _RawNumber(str):
+    """A JSON number as it was written."""
+
+
+def _text_of_json(column: str, value: Any) -> str | None:
+    if value is None or value == "":
+        return None
+    if isinstance(value, bool):
+        return "1" if value else "0"
+    if isinstance(value, (dict, list)):
+        if column not in ENTITIES:
+            raise ValueError(f"{column} is no text, number or boolean")
+        # As upstream: a column without entities may be an empty object.
+        return _compact(value) if value else None
+    text = str(value)
+    if TYPES[column] == "timestamp" and _TIMESTAMP.fullmatch(text):
+        return text.replace("T", " ").removesuffix("Z")
+    return text
+
+
+def _compact(value: Any) -> str:
+    """JSON without blanks, members in their order, numbers as they were written."""
+    if isinstance(value, dict):
+        return "{" + ",".join(f"{_quoted(k)}:{_compact(v)}" for k, v in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(map(_compact, value)) + "]"
+    if isinstance(value, _RawNumber):
+        return str(value)
+    return _quoted(value) if isinstance(value, str) else json.dumps(value)
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _json_of_text(column: str, text: str) -> str:
+    kind = TYPES[column]
+    if column in ENTITIES:
+        return _compact(json.loads(text, parse_float=_RawNumber, parse_int=_RawNumber))
+    if kind == "timestamp":
+        return _quoted(text.replace(" ", "T") + "Z")
+    if kind == "boolean":
+        return {"1": "true", "0": "false"}[text]
+    if kind == "string":
+        return _quoted(text)
+    json.loads(text)  # a number that JSON cannot write as it is must not go through
+    return text
+
+
+def _check_columns(columns: Iterable[str]) -> None:
+    for column in columns:
+        if column not in TYPES:
+            near = get_close_matches(column, COLUMNS, n=1)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            raise ConfigError(f"{column} is no column of an enriched event{hint}")
+
+
+# -- Values --------------------------------------------------------------------------------------
+
+
+def problems(event: Mapping[str, str | None]) -> list[str]:
+    """Why an event cannot be used, in the order of the columns; empty if it can.
+
+    What upstream's parsers refuse is refused: an id that is no UUID, a number, timestamp or
+    boolean (0 or 1) that is none, self-describing JSON that is none or in another envelope.
+
+    Example:
+        >>> problems({"event_id": "x", "collector_tstamp": "2026-03-04 09:30:00.000", "v_etl": "e"})
+        ['cast_failed: event_id', 'null_value: v_collector']
+    """
+    found = []
+    for column, kind in TYPES.items():
+        text = event.get(column)
+        if text is None or text == "":
+            if column in REQUIRED:
+                found.append(f"null_value: {column}")
+        elif not _is_readable(column, kind, text):
+            found.append(f"cast_failed: {column}")
+    return found
+
+
+def _is_readable(column: str, kind: str, text: str) -> bool:
+    if column == "event_id":
+        return _UUID.fullmatch(text) is not None
+    if column in ENTITIES:
+        return _is_envelope(column, text)
+    if kind == "int":
+        return _INTEGER.fullmatch(text) is not None and -(2**31) <= int(text) < 2**31
+    if kind == "timestamp":
+        return parse_timestamp(text) is not None
+    if kind == "boolean":
+        return text in ("0", "1")
+    if kind == "double":
+        return _NUMBER.fullmatch(text) is not None
+    if kind == _MONEY:
+        return _NUMBER.fullmatch(text) is not None and decimal.Decimal(text).adjusted() < 16
+    return True
+
+
+def _is_envelope(column: str, text: str) -> bool:
+    try:
+        found = json.loads(text)
+        prefix = ENTITIES[column].removesuffix("*")
+        if not re.fullmatch(re.escape(prefix) + "(0|[1-9][0-9]*)", found["schema"]):
+            return False
+        entities = [found["data"]] if column == "unstruct_event" else found["data"]
+        return isinstance(entities, list) and all(
+            is_schema_uri(entity["schema"]) and "data" in entity for entity in entities
+        )
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return False
+
+
+def parse_timestamp(text: str | None) -> datetime | None:
+    """A timestamp of the TSV (UTC, without zone), or None if it is none.
+
+    Example:
+        >>> parse_timestamp("2026-03-04 09:30:00.5")
+        datetime.datetime(2026, 3, 4, 9, 30, 0, 500000)
+    """
+    if text is None or _TIMESTAMP.fullmatch(text) is None:
+        return None
+    seconds, _, fraction = text.replace("T", " ").removesuffix("Z").partition(".")
+    try:
+        moment = datetime.strptime(seconds, "%Y-%m-%d %H:%M:%S")
+    except ValueError:
+        return None
+    return moment.replace(microsecond=int(fraction[:6].ljust(6, "0")))
+
+
+# -- Duplicates ----------------------------------------------------------------------------------
+
+
+def fingerprint(event: Mapping[str, str | None], left_out: Iterable[str] = LEFT_OUT) -> str:
+    """The event's fingerprint; computed if it has none.
+
+    What is computed is the MD5 of the hash recipe over the texts of the columns that are not left
+    out, all as strings, in the order of the TSV.
+
+    Example:
+        >>> fingerprint({"event_fingerprint": "8f2a", "platform": "web"})
+        '8f2a'
+        >>> fingerprint({"platform": "web"})
+        '5fba404a69a2ba980df082ddf8c5ad05'
+
+    Raises:
+        ConfigError: A column that is left out is not canonical.
+    """
+    return event.get("event_fingerprint") or hashing.row_hash(event, _hashed(tuple(left_out)))
+
+
+_HASHED: dict[tuple[str, ...], list[hashing.Column]] = {}
+
+
+def _hashed(left_out: tuple[str, ...]) -> list[hashing.Column]:
+    if left_out not in _HASHED:
+        _check_columns(left_out)
+        _HASHED[left_out] = [hashing.Column(c, "string") for c in COLUMNS if c not in left_out]
+    return _HASHED[left_out]
+
+
+def synthetic_id(event_id: str, event_fingerprint: str) -> str:
+    """The id that a synthetic duplicate gets: the same at every attempt, for every copy.
+
+    Example:
+        >>> synthetic_id("1799A90F-f570-4414-b91a-b0db8f39cc2e", "8f2a")
+        '31d5ea89-2590-5fa8-9bfd-d7cb71c854ae'
+
+    Args:
+        event_id: The id that it came with, in any case.
+        event_fingerprint: Its fingerprint, found or computed.
+
+    Returns:
+        The UUID, version 5, of `<id in lower case>:<fingerprint>` in `SYNTHETIC_NAMESPACE`.
+    """
+    return str(uuid.uuid5(SYNTHETIC_NAMESPACE, f"{event_id.lower()}:{event_fingerprint}"))
