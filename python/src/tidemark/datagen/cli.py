@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
 from tidemark.datagen.cdc import CdcSpec, write_cdc
+from tidemark.datagen.events import EventsSpec, write_events
 from tidemark.datagen.scenarios import SCENARIOS, write_scenario
 from tidemark.errors import ConfigError
 
@@ -76,6 +78,56 @@ def cdc(
     except ConfigError as error:
         raise click.UsageError(str(error)) from error
     click.echo(f"{out2} after {out1}: {counts}", err=True)
+
+
+@datagen.command()
+@click.argument("n_events", type=int)
+@click.argument("n_batches", type=int)
+@click.argument("out", metavar="OUT")
+@click.option("--natural-in-batch", type=float, default=0.0, metavar="P", help="Sent twice.")
+@click.option(
+    "--natural-cross-batch",
+    type=float,
+    default=0.0,
+    metavar="P",
+    help="Sent again in a later batch.",
+)
+@click.option(
+    "--synthetic-in-batch",
+    type=float,
+    default=0.0,
+    metavar="P",
+    help="Other content with the same id.",
+)
+@click.option(
+    "--synthetic-cross-batch",
+    type=float,
+    default=0.0,
+    metavar="P",
+    help="The same in a later batch.",
+)
+@click.option("--late", type=float, default=0.0, metavar="P", help="Sent hours or days late.")
+@click.option("--bad", type=float, default=0.0, metavar="P", help="Lines that cannot be read.")
+@click.option("--no-fingerprint", type=float, default=0.0, metavar="P", help="No fingerprint.")
+@click.option("--hot-ids", type=int, default=0, metavar="N", help="Ids that many lines have.")
+@click.option("--hot-copies", type=int, default=0, metavar="N", help="Lines of each hot id.")
+@click.option("--hours", type=int, default=1, show_default=True, help="From batch to batch.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Same seed, same bytes.")
+@click.option("--truth", type=_FILE, help="Write here what each line is, as JSON lines.")
+def events(n_events: int, n_batches: int, out: str, truth: Path | None, **options: Any) -> None:
+    """Write enriched events, N_EVENTS in N_BATCHES files, with duplicates, late and broken ones.
+
+    OUT names the files, {batch} in it is the number of the batch: .tsv for the canonical TSV,
+    .jsonl for self-describing JSON lines, each with .gz for gzip. P is per cent of N_EVENTS;
+    copies and broken lines are added to them.
+
+    Example: tidemark datagen events 1000 4 'landing/events_{batch}.tsv.gz' --natural-in-batch 5
+    """
+    try:
+        written = write_events(EventsSpec(n_events, n_batches, **options), out, truth)
+    except ConfigError as error:
+        raise click.UsageError(str(error)) from error
+    click.echo(f"{len(written.files)} files, {out}: {written}", err=True)
 
 
 @datagen.command()
