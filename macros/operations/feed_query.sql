@@ -4,7 +4,7 @@
 
     `line` is a row without `_change`, `change` its JSON, which goes in untouched: numbers keep their digits.
 -#}
-{%- macro feed_query(entity, from=none, to=none, images=none, net=false, limit=none) -%}
+{%- macro feed_query(entity, from=none, to=none, images=none, net=false, where=none, limit=none) -%}
     {%- set node = tidemark.fed_node(entity) -%}
     {%- set relation = api.Relation.create(database=node['database'], schema=node['schema'], identifier=node['alias']) -%}
     {%- set macro_name = 'net_changes' if tidemark.is_true(net) else 'change_feed' -%}
@@ -23,7 +23,7 @@
         {%- set query = (tidemark.net_changes_sql if macro_name == 'net_changes' else tidemark.change_feed_sql)(feed) -%}
     {%- endif -%}
     {%- do log('tidemark feed ' ~ tojson({
-        'sql': tidemark.feed_lines_sql(query, has_change, limit), 'to': feed['to'], 'states': states | string, 'news_sql': news_sql, 'news': news | string,
+        'sql': tidemark.feed_lines_sql(query, has_change, where, limit), 'to': feed['to'], 'states': states | string, 'news_sql': news_sql, 'news': news | string,
     }), info=true) -%}
 {%- endmacro -%}
 

@@ -141,7 +141,7 @@ def test_feed__what_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     heard = Heard()
     result = call(
         monkeypatch, heard, "airports", "--from", "2026-02-05", "--to", "260304093000123",
-        "--images", "pre,post", "--net", "--limit", "2",
+        "--images", "pre,post", "--net", "--where", "icao = 'LSZH'", "--limit", "2",
     )  # fmt: skip
     assert result.exit_code == 0, result.output
     assert [json.loads(line)["icao"] for line in result.stdout.splitlines()] == ["LSZH", "é"]
@@ -152,6 +152,7 @@ def test_feed__what_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
             "to": "260304093000123",
             "images": ["pre", "post"],
             "net": True,
+            "where": "icao = 'LSZH'",
             "limit": 2,
         }
     ]

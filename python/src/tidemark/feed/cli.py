@@ -43,6 +43,7 @@ class FeedOptions:
     until: str | None = None
     images: list[str] | None = None
     net: bool = False
+    where: str | None = None
     follow: bool = False
     interval: float = 5.0
     limit: int | None = None
@@ -85,6 +86,9 @@ def parse_images(text: str | None) -> list[str] | None:
     "Default: feed_images of the entity.",
 )
 @click.option("--net", is_flag=True, help="One change per key: from its first row to its last.")
+@click.option(
+    "--where", metavar="SQL", help="Only changes for which this holds, such as \"icao = 'LSZH'\"."
+)
 @click.option("--follow", is_flag=True, help="Go on with what new commits bring, until Ctrl-C.")
 @click.option(
     "--interval",
@@ -115,6 +119,7 @@ def feed(
     until: str | None,
     images_text: str | None,
     net: bool,
+    where: str | None,
     follow: bool,
     interval: float,
     limit: int | None,
@@ -139,6 +144,7 @@ def feed(
         until=until,
         images=images,
         net=net,
+        where=where,
         follow=follow,
         interval=interval,
         limit=limit,

@@ -138,6 +138,7 @@ class FeedReader:
             "to": self._options.until,
             "images": self._options.images,
             "net": self._options.net,
+            "where": self._options.where,
             "limit": limit,
         }
         given = {name: value for name, value in arguments.items() if value is not None}
@@ -199,7 +200,9 @@ class FeedReader:
         from dbt.adapters.tidemark.session import holds_metastore
 
         if holds_metastore():
-            self._folder = local_folder(session.sql(f"describe detail {states}").collect()[0].location)
+            self._folder = local_folder(
+                session.sql(f"describe detail {states}").collect()[0].location
+            )
             self._seen = _listing(self._folder) if self._folder is not None else []
 
     def _session(self) -> Any:

@@ -1,0 +1,1 @@
+select * from ({{ tidemark.change_feed(ref('airports')) }})
