@@ -61,6 +61,8 @@ class Project:
         self.schema = schema
         self.home = home
         """TIDEMARK_HOME: warehouse, metastore and logs, shared by all projects of the process."""
+        self._manifest: Any = None
+        self._parsed: Any = None
         profiles = (REPO / "profiles" / "profiles.yml").read_text(encoding="utf-8")
         self.write("profiles.yml", re.sub(r"(?m)^tidemark:", "tests:", profiles))
         self.write(
@@ -101,20 +103,13 @@ class Project:
             vars: `--vars`.
             expect_pass: Fail the test if dbt's verdict is another one.
         """
-        from dbt.cli.main import dbtRunner
-
-        command = [*arguments, "--project-dir", str(self.root), "--profiles-dir", str(self.root)]
-        command += ["--target", "ci", "--no-use-colors", "--no-version-check"]
-        if vars:
-            command += ["--vars", json.dumps(vars, default=str)]
+        given = ["--vars", json.dumps(vars, default=str)] if vars else []
         lines: list[str] = []
-
-        def collect(event: Any) -> None:
-            if event.info.level != "debug" and event.info.msg:
-                lines.append(event.info.msg)
-
-        os.environ["TIDEMARK_SCHEMA"] = self.schema
-        raw = dbtRunner(callbacks=[collect]).invoke(command)
+        raw = None
+        if arguments[0] in ("run", "run-operation", "test", "build", "compile"):
+            raw = self._parse(given, lines)
+        if raw is None:
+            raw = self._invoke([*arguments, *given], lines, self._manifest)
         result = _result(raw, "\n".join(lines))
         if result.success != expect_pass:
             verdict = "passed" if result.success else "failed"
@@ -123,6 +118,42 @@ class Project:
                 pytrace=False,
             )
         return result
+
+    def _parse(self, given: list[str], lines: list[str]) -> Any:
+        """Have the project's files parsed, if they changed: it takes seconds. What failed, else None."""
+        from tidemark.run.invoke import reads_date_while_parsing
+
+        files = [
+            (str(path), path.stat().st_mtime_ns, path.stat().st_size)
+            for folder in ("models", "macros", "seeds", "tests", "snapshots", "analyses")
+            for path in sorted([*(self.root / folder).rglob("*"), self.root / "dbt_project.yml"])
+            if path.is_file()
+        ]
+        if self._manifest is None or self._parsed not in ((files, None), (files, given)):
+            self._manifest = None
+            raw = self._invoke(["parse", *given], lines, None)
+            if not raw.success:
+                return raw
+            self._manifest = raw.result
+            varies = reads_date_while_parsing(self._manifest, self.root)
+            self._parsed = (files, given if varies else None)
+        return None
+
+    def _invoke(self, arguments: list[str], lines: list[str], manifest: Any) -> Any:
+        from dbt.cli.main import dbtRunner
+
+        from tidemark.run.invoke import fresh_copy
+
+        def collect(event: Any) -> None:
+            if event.info.level != "debug" and event.info.msg:
+                lines.append(event.info.msg)
+
+        os.environ["TIDEMARK_SCHEMA"] = self.schema
+        command = [*arguments, "--project-dir", str(self.root), "--profiles-dir", str(self.root)]
+        command += ["--target", "ci", "--no-use-colors", "--no-version-check"]
+        # dbt writes into the nodes of a manifest
+        copy = fresh_copy(manifest) if manifest is not None else None
+        return dbtRunner(manifest=copy, callbacks=[collect]).invoke(command)
 
     def sql(self, query: str) -> list[Any]:
         """Run a statement in the project's schema and return its rows."""

@@ -28,6 +28,7 @@ from tidemark.run.invoke import (
     Outcome,
     answers_in,
     dated_location,
+    fresh_copy,
     is_entity,
     operation_error,
     reads_date_while_parsing,
@@ -357,3 +358,13 @@ def test_no_project(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         cli.main(["run", "--project-dir", str(tmp_path)])
     assert exited.value.code == 2
     assert "no dbt_project.yml" in capsys.readouterr().err
+
+
+def test_fresh_copy__leaves_out_what_dbt_cannot_copy() -> None:
+    """dbt keeps lists of disabled nodes and copies them as if they were nodes."""
+    from dbt.contracts.graph.manifest import Manifest
+
+    manifest = Manifest()
+    manifest.disabled = {"model.shop.old": [object()]}  # type: ignore[list-item]
+    assert fresh_copy(manifest).disabled == {}
+    assert list(manifest.disabled) == ["model.shop.old"]

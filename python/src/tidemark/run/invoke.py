@@ -112,7 +112,7 @@ class Invoker:
         command = ["ls", *selection(self._options), "--resource-type", "model", "--output", "json"]
         command += ["--output-keys", "unique_id", *common_options(self._options, None)]
         self._muted = True  # dbt prints what it lists
-        listed = self._invoke(command, manifest=self._manifest.deepcopy())
+        listed = self._invoke(command, manifest=fresh_copy(self._manifest))
         self._muted = False
         if not listed.success:
             raise ConfigError(str(listed.exception or "dbt could not list the selected models"))
@@ -162,7 +162,7 @@ class Invoker:
 
         self._progress = progress
         # dbt writes into the nodes of a manifest: each date gets a fresh copy
-        manifest = self._manifest.deepcopy() if self._reusable else None
+        manifest = fresh_copy(self._manifest) if self._reusable else None
         raw = self._invoke(
             command_line(self._options, date, full_refresh=full_refresh), manifest=manifest
         )
@@ -235,7 +235,7 @@ class Invoker:
         try:
             raw = self._invoke(
                 [*command, *common_options(self._options, date)],
-                manifest=self._manifest.deepcopy() if self._reusable else None,
+                manifest=fresh_copy(self._manifest) if self._reusable else None,
                 listener=lambda event: heard.append(event.info.msg or ""),
             )
         finally:
@@ -363,6 +363,19 @@ def dated_location(node: Any) -> str | None:
     if isinstance(location, str) and re.search(r"\{(business_date|dd)\}", location):
         return location
     return None
+
+
+def fresh_copy(manifest: Any) -> Any:
+    """Copy a parsed project for one call of dbt, which writes into its nodes.
+
+    Disabled nodes are left out: nothing runs them, and dbt cannot copy them (it takes the list of
+    nodes that it keeps under each of their names for a node).
+    """
+    disabled, manifest.disabled = manifest.disabled, {}
+    try:
+        return manifest.deepcopy()
+    finally:
+        manifest.disabled = disabled
 
 
 def reads_date_while_parsing(manifest: Any, project_dir: Any) -> bool:
