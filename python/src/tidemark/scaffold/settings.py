@@ -146,8 +146,8 @@ class LogSettings(BaseModel):
     feed_images: list[Literal["change", "pre", "post"]] | Literal["change", "pre", "post"] = Field(
         default=["change", "pre", "post"],
         description=(
-            "What the change feed shows of a change, where the query does not say it: the new values"
-            " of the columns that changed, the row before, the row after."
+            "What the change feed shows of a change, where the query does not say it: the new"
+            " values of the columns that changed, the row before, the row after."
         ),
     )
     feed_retention: Retention | None = Field(
