@@ -9,7 +9,7 @@
         'commits_schema': var('tidemark__schema', none) or target.schema,
         'commits_format': var('tidemark__commits_format', 'delta'),
         'sample_rows': var('tidemark__sample_rows', 5) | int,
-        'merge_keys': var('tidemark__merge_keys', 1000) | int,
+        'merge_keys': var('tidemark__merge_keys', 32) | int,
     }) }}
 {%- endmacro -%}
 

@@ -186,7 +186,8 @@
 
 {#-
     The keys of a small commit as literals, which let MERGE leave out files of current by their statistics: a condition
-    that stands in the slice alone does not. None where the commit touched more than `tidemark__merge_keys`.
+    that stands in the slice alone does not. None where the commit touched more than `tidemark__merge_keys`: with a
+    hundred, the code that Spark makes of the condition is too large to be compiled (python/benchmarks/pruning.py).
 -#}
 {%- macro keys_to_merge(relations, load, figures) -%}
     {%- set most = tidemark.run_config()['merge_keys'] -%}

@@ -25,8 +25,8 @@ using (
 ) as slice
     on current._key_hash <=> slice._key_hash
     {%- if load.get('key_list') %}
-    {#- Says the same again, in words by which Delta leaves out files. #}
-    and current._key_hash in ({{ load['key_list'] | join(', ') }})
+    {#- Says the same again, in words by which Delta leaves out files: of a list in `in` it looks at the least and the greatest only. #}
+    and (current._key_hash = {{ load['key_list'] | join(' or current._key_hash = ') }})
     {%- endif %}
 when matched and {{ kept }} then update set
     {%- for name in names %}

@@ -233,8 +233,8 @@ CASES: dict[str, tuple[Any, ...]] = {
     "delta__merge_into_current.key_list": merged(
         PLAIN, {**FORWARD, "key_list": ["'0cc175b9'", "'92eb5ffe'"]}
     ),
-    "touched_keys_sql.forward": ("touched_keys_sql", FULL.relations, FORWARD, 1000),
-    "touched_keys_sql.correction": ("touched_keys_sql", FULL.relations, LATE, 1000),
+    "touched_keys_sql.forward": ("touched_keys_sql", FULL.relations, FORWARD, 32),
+    "touched_keys_sql.correction": ("touched_keys_sql", FULL.relations, LATE, 32),
     "delta__merge_into_current.correction": merged(FULL, LATE),
     "delta__merge_into_current.soft_delete": merged(SOFT, FORWARD),
     "delta__merge_into_current.tagged_correction": merged(TAGGED, LATE),

@@ -14,7 +14,7 @@ using (
     where _business_date = date'2026-03-04' and _commit_id = 260304093000123
 ) as slice
     on current._key_hash <=> slice._key_hash
-    and current._key_hash in ('0cc175b9', '92eb5ffe')
+    and (current._key_hash = '0cc175b9' or current._key_hash = '92eb5ffe')
 when matched and slice._operation is not null and slice._operation <> 'D' then update set
     `id` = slice.`id`,
     `full name` = slice.`full name`,

@@ -4,4 +4,4 @@ where
     _business_date = date'2026-03-04'
     and _commit_id = 260304093000123
     and _key_hash is not null
-limit 1001
+limit 33
