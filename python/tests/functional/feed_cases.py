@@ -355,6 +355,14 @@ EXTRACT_CASES = [
         [],
         since=4,
     ),
+    ExtractCase(
+        "late_date_before_a_change",
+        "Iceberg #14851 again: a net change is of the commit that changed the row last, not of one that changed its past",
+        [{1: A}, {1: A}, {1: B}, {1: B}, {1: C}],
+        [updated(3, 1, A, B, v1=2, v2=20, note="b")],
+        [updated(3, 1, A, B, v1=2, v2=20, note="b")],
+        since=2,
+    ),
 ]
 
 
@@ -567,6 +575,19 @@ EVENT_CASES = [
         [],
         [],
         since=3,
+    ),
+    EventCase(
+        "late_update_before_a_change",
+        "the same in a range with the later one: that is the commit of the net change",
+        [
+            [put(1, v1=1, v2=10, note="a")],
+            [change(1, v1=2, v2=20, note="b")],
+            [],
+            [change(1, after=(1, 0), v1=5, v2=50)],
+        ],
+        [updated(2, 1, A, B, v1=2, v2=20, note="b")],
+        [updated(2, 1, A, B, v1=2, v2=20, note="b")],
+        since=1,
     ),
     EventCase(
         "late_update_after_delete",
