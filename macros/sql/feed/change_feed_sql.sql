@@ -10,8 +10,52 @@
     are there because files are skipped by them.
 -#}
 {%- macro change_feed_sql(feed) -%}
-{%- set plan, log_relation = feed['plan'], feed['relations']['log'] -%}
-{%- set order = tidemark.log_order_expr(plan, 'log') -%}
+{{ tidemark.changes_sql(feed) }}
+
+judged as (
+    {{ tidemark.judged_changes_sql(feed['plan']) | indent(4) }}
+)
+
+{{ tidemark.shown_changes_sql(feed, true) }}
+{%- if feed['ordered'] %}
+order by _commit_id asc nulls last, _order asc nulls last, _key_hash asc nulls last, _position asc nulls last
+{%- endif %}
+{%- endmacro -%}
+
+
+{#-
+    One row per key whose row at the end of a range is not that of its start: its changes in the range, folded from the
+    first row before to the last row after. The commit is that of the last of them.
+-#}
+{%- macro net_changes_sql(feed) -%}
+{%- set place = 'struct(_commit_id, _position)' -%}
+{{ tidemark.changes_sql(feed) }}
+
+folded as (
+    select
+        _key_hash,
+        max_by(struct(_commit_id, _commit_time, _business_date), {{ place }}) as _last_commit,
+        max_by(_row, {{ place }}) as _row,
+        min_by(struct(_pre_row), {{ place }})._pre_row as _pre_row,
+        max_by(struct(_post_row), {{ place }})._post_row as _post_row
+    from changes
+    where {{ tidemark.is_change_expr(feed['plan']) | indent(4) }}
+    group by _key_hash
+),
+
+judged as (
+    {{ tidemark.judged_changes_sql(feed['plan'], '(select * except (_last_commit), _last_commit.* from folded)') | indent(4) }}
+)
+
+{{ tidemark.shown_changes_sql(feed, false) }}
+{%- if feed['ordered'] %}
+order by _commit_id asc nulls last, _key_hash asc nulls last
+{%- endif %}
+{%- endmacro -%}
+
+
+{#- What both begin with: the changes of a range as rows before and after, those among them that are none included. -#}
+{%- macro changes_sql(feed) -%}
 with commits as (
     {{ tidemark.feed_commits_sql(feed) | indent(4) }}
 ),
@@ -107,78 +151,6 @@ changes as (
     inner join commits on lined_up._commit_id = commits._commit_id
 ),
 {%- endif %}
-
-judged as (
-    {{ tidemark.judged_changes_sql(plan) | indent(4) }}
-)
-
-{{ tidemark.shown_changes_sql(feed, ['_position']) }}
-{%- if feed['ordered'] %}
-order by _commit_id asc nulls last, _order asc nulls last, _key_hash asc nulls last, _position asc nulls last
-{%- endif %}
-{%- endmacro -%}
-
-
-{#- One row per key whose row at the end of a range is not that of its start, with the row before and after. -#}
-{%- macro net_changes_sql(feed) -%}
-{%- set plan = feed['plan'] -%}
-with commits as (
-    {{ tidemark.feed_commits_sql(feed) | indent(4) }}
-),
-
-steps as (
-    {{ tidemark.touched_steps_sql(feed) | indent(4) }}
-),
-
-last_steps as (
-    select
-        steps._key_hash,
-        max_by(struct(commits.*), steps._commit_id) as _last_step
-    from steps
-    inner join commits on steps._commit_id = commits._commit_id
-    group by steps._key_hash
-),
-
-known_rows as (
-    {{ tidemark.known_rows_sql(feed) | indent(4) }}
-),
-
-ends as (
-    select
-        last_steps._key_hash,
-        any_value(last_steps._last_step) as _last_step,
-        max_by(known_rows._row, known_rows._row._order) filter (
-            where known_rows._row._commit_id <= last_steps._last_step._commit_id
-            and (known_rows._superseded_by is null or known_rows._superseded_by > last_steps._last_step._commit_id)
-        ) as _last,
-        max_by(known_rows._row, known_rows._row._order) filter (
-            where known_rows._row._commit_id <= {{ feed['from'] }}
-            and (known_rows._superseded_by is null or known_rows._superseded_by > {{ feed['from'] }})
-        ) as _previous
-    from last_steps
-    inner join known_rows on last_steps._key_hash = known_rows._key_hash
-    group by last_steps._key_hash
-),
-
-changes as (
-    select
-        _key_hash,
-        _last_step.*,
-        _last._order,
-        coalesce(_last, _previous) as _row,
-        if(_previous._operation = 'D', null, _previous) as _pre_row,
-        if(_last._operation = 'D', null, _last) as _post_row
-    from ends
-),
-
-judged as (
-    {{ tidemark.judged_changes_sql(plan) | indent(4) }}
-)
-
-{{ tidemark.shown_changes_sql(feed, []) }}
-{%- if feed['ordered'] %}
-order by _commit_id asc nulls last, _key_hash asc nulls last
-{%- endif %}
 {%- endmacro -%}
 
 
@@ -255,11 +227,8 @@ where
 {%- endmacro -%}
 
 
-{#-
-    Changes with their kind and the columns that differ; what is no change is left out. Two rows differ where their
-    hashes do (a sensitive value may be all that changed) or their ignored columns.
--#}
-{%- macro judged_changes_sql(plan) -%}
+{#- Changes with their kind and the columns that differ; what is no change is left out. -#}
+{%- macro judged_changes_sql(plan, changes='changes') -%}
 {%- set others = plan['stored'] | rejectattr('key') | list -%}
 select
     * except (_pre_row, _post_row),
@@ -270,17 +239,21 @@ select
         when _pre_row is not null and _post_row is not null
             then {{ tidemark.changed_columns_expr(others, '_pre_row._image', '_post_row._image') | indent(12) }}
     end as _changed_columns
-from changes
-where
-    not (_pre_row._row_hash <=> _post_row._row_hash)
-    {%- if plan['ignored'] %}
-    or {{ tidemark.rows_differ_expr(plan['ignored'] | rejectattr('sensitive') | list, '_pre_row._image', '_post_row._image') | indent(4) }}
-    {%- endif %}
+from {{ changes }}
+where {{ tidemark.is_change_expr(plan) | indent(4) }}
 {%- endmacro -%}
 
 
-{#- The columns of a feed, with the images that are wanted, as JSON or typed. -#}
-{%- macro shown_changes_sql(feed, more) -%}
+{#- Two rows differ where their hashes do (a sensitive value may be all that changed) or their ignored columns. -#}
+{%- macro is_change_expr(plan) -%}
+    {%- set ignored = plan['ignored'] | rejectattr('sensitive') | list -%}
+    {{ return('not (_pre_row._row_hash <=> _post_row._row_hash)'
+        ~ ('\nor ' ~ tidemark.rows_differ_expr(ignored, '_pre_row._image', '_post_row._image') if ignored else '')) }}
+{%- endmacro -%}
+
+
+{#- The columns of a feed, with the images that are wanted, as JSON or typed; `is_single`: not folded to one row per key. -#}
+{%- macro shown_changes_sql(feed, is_single) -%}
 {%- set plan = feed['plan'] -%}
 select
     {%- for column in plan['stored'] if column['key'] %}
@@ -292,12 +265,12 @@ select
     _commit_id,
     _commit_time,
     _business_date,
+    {%- if is_single %}
     {%- if plan['flow'] == 'events' %}
     _row._sequence_num as _sequence_num,
     {%- endif %}
-    {%- for name in more %}
-    {{ name }},
-    {%- endfor %}
+    _position,
+    {%- endif %}
     _changed_columns,
     {{ (tidemark.change_struct_expr if feed['format'] == 'struct' else tidemark.change_json_expr)(plan, feed['images']) | indent(4) }} as _change
 from judged

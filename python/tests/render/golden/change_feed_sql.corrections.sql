@@ -122,8 +122,7 @@ judged as (
                         if(_pre_row._image.`balance` <=> _post_row._image.`balance`, null, 'balance')))
         end as _changed_columns
     from changes
-    where
-        not (_pre_row._row_hash <=> _post_row._row_hash)
+    where not (_pre_row._row_hash <=> _post_row._row_hash)
 )
 
 select

@@ -88,8 +88,7 @@ judged as (
                         if(_pre_row._image.`loaded_at` <=> _post_row._image.`loaded_at`, null, 'loaded_at')))
         end as _changed_columns
     from changes
-    where
-        not (_pre_row._row_hash <=> _post_row._row_hash)
+    where not (_pre_row._row_hash <=> _post_row._row_hash)
         or not (
             _pre_row._image.`loaded_at` <=> _post_row._image.`loaded_at`
         )

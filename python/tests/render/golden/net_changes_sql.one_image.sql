@@ -26,15 +26,6 @@ steps as (
     where _superseded_by > 260304093000123 and _superseded_by <= 260304093000223 and _operation in ('I', 'U', 'D')
 ),
 
-last_steps as (
-    select
-        steps._key_hash,
-        max_by(struct(commits.*), steps._commit_id) as _last_step
-    from steps
-    inner join commits on steps._commit_id = commits._commit_id
-    group by steps._key_hash
-),
-
 known_rows as (
     select
         log._key_hash,
@@ -59,32 +50,42 @@ known_rows as (
         and (log._superseded_by is null or log._superseded_by > 260304093000123)
 ),
 
-ends as (
+lined_up as (
     select
-        last_steps._key_hash,
-        any_value(last_steps._last_step) as _last_step,
-        max_by(known_rows._row, known_rows._row._order) filter (
-            where known_rows._row._commit_id <= last_steps._last_step._commit_id
-            and (known_rows._superseded_by is null or known_rows._superseded_by > last_steps._last_step._commit_id)
-        ) as _last,
-        max_by(known_rows._row, known_rows._row._order) filter (
-            where known_rows._row._commit_id <= 260304093000123
-            and (known_rows._superseded_by is null or known_rows._superseded_by > 260304093000123)
-        ) as _previous
-    from last_steps
-    inner join known_rows on last_steps._key_hash = known_rows._key_hash
-    group by last_steps._key_hash
+        _key_hash,
+        _row,
+        _row._commit_id as _commit_id,
+        _row._order as _order,
+        lag(if(_row._operation = 'D', null, _row)) over (
+            partition by _key_hash
+            order by if(_row._commit_id > 260304093000123, _row._commit_id, 0) asc nulls last, _row._order asc nulls last
+        ) as _pre_row,
+        if(_row._operation = 'D', null, _row) as _post_row,
+        row_number() over (partition by _key_hash, _row._commit_id order by _row._order asc nulls last) as _position
+    from known_rows
 ),
 
 changes as (
     select
+        lined_up.*,
+        commits.* except (_commit_id)
+    from lined_up
+    inner join commits on lined_up._commit_id = commits._commit_id
+),
+
+folded as (
+    select
         _key_hash,
-        _last_step.*,
-        _last._order,
-        coalesce(_last, _previous) as _row,
-        if(_previous._operation = 'D', null, _previous) as _pre_row,
-        if(_last._operation = 'D', null, _last) as _post_row
-    from ends
+        max_by(struct(_commit_id, _commit_time, _business_date), struct(_commit_id, _position)) as _last_commit,
+        max_by(_row, struct(_commit_id, _position)) as _row,
+        min_by(struct(_pre_row), struct(_commit_id, _position))._pre_row as _pre_row,
+        max_by(struct(_post_row), struct(_commit_id, _position))._post_row as _post_row
+    from changes
+    where not (_pre_row._row_hash <=> _post_row._row_hash)
+    or not (
+        _pre_row._image.`loaded_at` <=> _post_row._image.`loaded_at`
+    )
+    group by _key_hash
 ),
 
 judged as (
@@ -99,9 +100,8 @@ judged as (
                         if(_pre_row._image.`balance` <=> _post_row._image.`balance`, null, 'balance'),
                         if(_pre_row._image.`loaded_at` <=> _post_row._image.`loaded_at`, null, 'loaded_at')))
         end as _changed_columns
-    from changes
-    where
-        not (_pre_row._row_hash <=> _post_row._row_hash)
+    from (select * except (_last_commit), _last_commit.* from folded)
+    where not (_pre_row._row_hash <=> _post_row._row_hash)
         or not (
             _pre_row._image.`loaded_at` <=> _post_row._image.`loaded_at`
         )
