@@ -134,12 +134,21 @@ def test_find_project_and_profiles(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert find_profiles(tmp_path) is None
 
 
-def manifest(raw_code: str = "", macro: str = "", package: str = "mine", yaml: str = "") -> Any:
+def manifest(
+    raw_code: str = "",
+    macro: str = "",
+    package: str = "mine",
+    yaml: str = "",
+    owner: str = "mine",
+    root: str = "mine",
+) -> Any:
+    path = SimpleNamespace(absolute_path=yaml)
     return SimpleNamespace(
-        nodes={"a": SimpleNamespace(raw_code=raw_code)},
+        metadata=SimpleNamespace(project_name=root),
+        nodes={"a": SimpleNamespace(raw_code=raw_code, package_name=owner)},
         disabled={},
         macros={"m": SimpleNamespace(macro_sql=macro, package_name=package)},
-        files={"f": SimpleNamespace(path=SimpleNamespace(absolute_path=yaml))},
+        files={"f": SimpleNamespace(path=path, project_name=owner)},
     )
 
 
@@ -158,6 +167,11 @@ def test_reads_date_while_parsing(tmp_path: Path) -> None:
     assert reads(raw_code="select '{{ var(\"business_date\") }}'")
     assert reads(macro="{{ var('business_date') }}")
     assert reads(yaml=str(jinja))
+    # a column of that name is no var; examples of the package are not run in a user's project
+    assert not reads(raw_code="select _date as business_date")
+    body = "select '{{ var('business_date') }}'"
+    assert not reads(raw_code=body, yaml=str(jinja), owner="tidemark")
+    assert reads(raw_code=body, owner="tidemark", root="tidemark")
 
 
 def test_dated_location() -> None:

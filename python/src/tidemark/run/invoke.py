@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 # macros of these packages are known not to read business_date while dbt parses
 _KNOWN_PACKAGES = {"tidemark", "dbt", "dbt_spark", "dbt_tidemark"}
-_READS_DATE = re.compile(r"\bbusiness_date\b")
+_READS_DATE = re.compile(r"\bvar\s*\(\s*['\"]business_date\b")
 _JINJA_READS_DATE = re.compile(r"\{[{%][^}]*\bvar\s*\(\s*['\"]business_date\b")
 _MESSAGES = {"JinjaLogInfo", "PrintEvent"}
 # how the run-operation show_changes marks the line that carries its rows
@@ -381,15 +381,21 @@ def fresh_copy(manifest: Any) -> Any:
 def reads_date_while_parsing(manifest: Any, project_dir: Any) -> bool:
     """Could parsing give another result for another date? Then it must not be reused.
 
-    Yes if a model's own text, a macro that is not ours or dbt's, or a YAML file's Jinja names
-    the var.
+    Yes if a model's own text, a macro that is not ours or dbt's, or a YAML file's Jinja reads the
+    var. What the package itself has counts only where it is the project.
     """
+    root = getattr(getattr(manifest, "metadata", None), "project_name", None)
+
+    def is_foreign(package: str | None) -> bool:
+        return package in _KNOWN_PACKAGES and package != root
+
     texts = [
         str(getattr(node, "raw_code", "") or "")
         for node in [
             *manifest.nodes.values(),
             *(item for group in manifest.disabled.values() for item in group),
         ]
+        if not is_foreign(getattr(node, "package_name", None))
     ]
     texts += [
         str(macro.macro_sql)
@@ -401,7 +407,8 @@ def reads_date_while_parsing(manifest: Any, project_dir: Any) -> bool:
     files = [project_dir / "dbt_project.yml"]
     for item in manifest.files.values():
         path = getattr(item.path, "absolute_path", None)
-        if path and str(path).endswith((".yml", ".yaml")):
+        is_yaml = path and str(path).endswith((".yml", ".yaml"))
+        if is_yaml and not is_foreign(getattr(item, "project_name", None)):
             files.append(path)
     return any(_JINJA_READS_DATE.search(_text_of(path)) for path in files)
 
