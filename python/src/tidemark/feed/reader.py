@@ -13,10 +13,11 @@ from urllib.parse import unquote, urlparse
 from rich.console import Console
 
 from tidemark.errors import ConfigError, TidemarkError
+from tidemark.run.cli import RunOptions
+from tidemark.run.invoke import Invoker
 
 if TYPE_CHECKING:
     from tidemark.feed.cli import FeedOptions
-    from tidemark.run.invoke import Invoker
 
 # rows reach this process a partition at a time, so a partition stays small however much is read
 _SMALL_PARTITIONS = {
@@ -113,6 +114,14 @@ def json_line(line: str, change: str | None) -> str:
     if change is None:
         return line
     return f'{line[:-1]}{"," if len(line) > 2 else ""}"_change":{change}}}'
+
+
+class _QuietInvoker(Invoker):
+    """Calls dbt without its warnings, which are for those who load."""
+
+    def __init__(self, options: RunOptions, talk: Console) -> None:
+        super().__init__(options, talk)
+        self._muted = True
 
 
 class FeedReader:
@@ -215,7 +224,6 @@ class FeedReader:
 
     def _parsed(self) -> Invoker:
         from tidemark.run.cli import RunOptions
-        from tidemark.run.invoke import Invoker
 
         if self._invoker is None:
             options = RunOptions(
@@ -225,7 +233,7 @@ class FeedReader:
                 target=self._options.target,
                 dates=[],
             )
-            invoker = Invoker(options, self._talk)
+            invoker = _QuietInvoker(options, self._talk)
             if not invoker.parse():
                 raise ConfigError("the project could not be parsed")
             self._invoker = invoker
