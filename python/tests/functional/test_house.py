@@ -139,7 +139,8 @@ def test_clean__keeps_savepoints_and_positions(module_project: Any) -> None:
 
 
 def test_clean__everything(module_project: Any) -> None:
-    lean = cities(module_project, "lean", superseded_retention="0 days", history_retention="0 days")
+    keep = dict.fromkeys(("superseded", "history", "rejects"), "0 days")
+    lean = cities(module_project, "lean", **{f"{name}_retention": keep[name] for name in keep})
     lean.load("2026-01-01", extract({1: "ann", 2: "bob", 3: "cy"}))
     lean.load("2026-01-04", extract({1: "ann", 2: "bert"}, "x,y,z\n"))
     lean.load("2026-01-02", extract({1: "amy", 2: "bo", 4: "di"}))
