@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Any
 
 import pytest
@@ -145,6 +146,105 @@ def test_events(module_project: Any) -> None:
     assert shop.rows("id, name") == [(1, "a"), (2, "b")]
     shop.load([*batches[1], *batches[2]])
     assert shop.rows("id, name") == [(1, "A")]
+
+
+def test_together_and_died(module_project: Any) -> None:
+    """What one run wrote goes back together; a rollback that died is finished by the next run, or taken away."""
+    project = module_project
+    one, two = (
+        Entity(project, name, {"id": "int", "name": "string"}, max_delete_fraction=1)
+        for name in ("one", "two")
+    )
+    rows = {"2026-01-01": "id,name\n1,a\n2,b\n", "2026-01-02": "id,name\n1,A\n3,c\n"}
+    for day, text in rows.items():
+        one.extract(day, text)
+        two.extract(day, text)
+        project.dbt("run", "--select", "one", "two", vars={"business_date": day})
+    columns = "id, name, _operation"
+    first, second = [(1, "a", "I"), (2, "b", "I")], [(1, "A", "U"), (3, "c", "I")]
+    assert one.rows(columns) == two.rows(columns) == second
+    said = roll_back(one, "2026-01-01", together=True).output
+    assert one.rows(columns) == two.rows(columns) == first
+    # the named one last: a call that died between them is done again as a whole
+    assert said.index("two: is back") < said.index("one: is back")
+    # forth again with one of them alone
+    commits = [row[0] for row in one.commits("commit_id")]
+    roll_back(one, commits[1])
+    assert one.rows(columns) == second and two.rows(columns) == first
+
+    # the run died after the log's commit
+    undo = one.commits("commit_id")[-1][0]
+    version = project.sql("describe history one limit 1")[0].version
+    project.sql(f"restore table one to version as of {version - 1}")
+    project.sql(
+        "delete from tidemark_commits__log where entity = 'one' and state_at >= "
+        f"(timestamp'{project.sql(f'select min(state_at) as at from tidemark_commits__log where commit_id = {undo}')[0].at}') "
+        f"and not (commit_id = {undo} and state = 'inflight')"
+    )
+    assert one.rows(columns) == first
+    result = one.run("2026-01-02")
+    assert f"finished commit {undo} (rollback)" in result.output
+    assert one.rows(columns) == second
+    assert one.commits("kind, state")[-2:] == [("rollback", "completed"), ("repeat", "completed")]
+    assert dict(one.commits("commit_id, state"))[commits[1]] == "completed"
+    # or before it
+    states = project.session.table(f"`{project.schema}`.tidemark_commits__log").columns
+    values = {
+        "commit_id": "991231235959999",
+        "state": "'inflight'",
+        "kind": "'rollback'",
+        "completed_at": "null",
+        "state_at": "current_timestamp()",
+    }
+    chosen = ", ".join(f"{values.get(name, name)} as {name}" for name in states)
+    project.sql(
+        f"insert into tidemark_commits__log select {chosen} from tidemark_commits__log where commit_id = {undo} limit 1"
+    )
+    assert "rolled back commit 991231235959999" in one.run("2026-01-02").output
+    assert one.rows(columns) == second
+
+
+def test_restate(module_project: Any) -> None:
+    """The extracts were corrected behind the scenes: every date from one on is loaded again."""
+    towns = Entity(module_project, "towns", {"id": "int", "name": "string"}, max_delete_fraction=1)
+    for day, text in {
+        "2026-01-01": "id,name\n1,a\n",
+        "2026-01-02": "id,name\n1,b\n2,x\n",
+        "2026-01-03": "id,name\n1,b\n2,y\n",
+    }.items():
+        towns.load(day, text)
+    towns.extract("2026-01-02", "id,name\n1,B\n2,x\n")
+    towns.extract("2026-01-03", "id,name\n1,b\n2,z\n")
+    said = towns.operate("restate", **{"from": "2026-01-02", "dry_run": True}).output
+    assert "would load 2 business dates again: 2026-01-02, 2026-01-03" in said
+    assert towns.rows("name", "", "id = 2") == [("y",)]
+    towns.operate("restate", **{"from": "2026-01-02"})
+    assert towns.rows("_business_date, id, name, _operation", "__history", "id = 1") == [
+        (date(2026, 1, 1), 1, "a", "I"),
+        (date(2026, 1, 2), 1, "B", "U"),
+        (date(2026, 1, 3), 1, "b", "U"),
+    ]
+    assert towns.rows("id, name") == [(1, "b"), (2, "z")]
+    assert "nothing differs" in towns.operate("restate", **{"from": "2026-01-03"}).output
+    (towns.folder / "2026-01-03.csv").unlink()
+    commits = len(towns.commits())
+    failed = towns.operate("restate", **{"from": "2026-01-01"}, expect_pass=False)
+    assert "these extracts are gone, so nothing was restated: 2026-01-03" in failed.output
+    assert len(towns.commits()) == commits
+
+    # of events: what landed since is taken anew
+    feed = EventEntity(module_project, "tolls", {"id": "int", "name": "string"})
+    feed.load([insert({"id": 1, "name": "a"})], business_date="2026-01-01")
+    wrong = feed.land([update({"id": 1, "name": "b"}), insert({"id": 2, "name": "x"})])
+    feed.run(business_date="2026-01-02")
+    wrong.write_text(wrong.read_text().replace('"x"', '"z"'))
+    feed.operate("restate", **{"from": "2026-01-02"})
+    assert feed.rows("id, name") == [(1, "b"), (2, "z")]
+    assert feed.rows("id, name, _operation", "__history") == [
+        (1, "a", "I"),
+        (1, "b", "U"),
+        (2, "z", "I"),
+    ]
 
 
 @pytest.mark.parametrize(
