@@ -94,12 +94,6 @@
 {%- endmacro -%}
 
 
-{#- Deletion vectors mark rows where copy_on_write, which is Delta's default, writes their files again. -#}
-{%- macro write_mode_properties(cfg) -%}
-    {{ return({'delta.enableDeletionVectors': 'true'} if cfg.get('write_mode') == 'merge_on_read' else {}) }}
-{%- endmacro -%}
-
-
 {#- Bring current and log to another write mode. Rows that are marked stay so until `compact` writes their files. -#}
 {%- macro change_write_mode(cfg, relations) -%}
     {%- set wanted = 'true' if cfg['write_mode'] == 'merge_on_read' else 'false' -%}

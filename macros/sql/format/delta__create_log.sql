@@ -18,3 +18,9 @@
 {%- macro delta__evolve_log(relations, columns) -%}
     {{ return([]) }}
 {%- endmacro -%}
+
+
+{#- Deletion vectors mark rows where copy_on_write, which is Delta's default, writes their files again. -#}
+{%- macro write_mode_properties(cfg) -%}
+    {{ return({'delta.enableDeletionVectors': 'true'} if cfg.get('write_mode') == 'merge_on_read' else {}) }}
+{%- endmacro -%}
