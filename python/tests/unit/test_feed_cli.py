@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -86,6 +87,23 @@ def test_print_feed__interrupted_without_follow() -> None:
     with pytest.raises(KeyboardInterrupt):
         printed(Interrupted([]))
     assert printed(Interrupted([]), follow=True)[0] == 0
+
+
+def test_rest__can_be_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
+    from dbt.adapters.tidemark import session
+
+    stopped: list[bool] = []
+    monkeypatch.setattr(session, "holds_metastore", lambda: True)
+    monkeypatch.setattr(session, "stop_session", lambda: stopped.append(True))
+    before = signal.signal(signal.SIGINT, lambda *_: None)  # as PySpark leaves one
+    try:
+        reader = reading.FeedReader(FeedOptions("airports"), Console())
+        reader.rest(Page("", 1, "", "", ""))
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert stopped == [True]
 
 
 def test_json_line__the_change_is_not_touched() -> None:

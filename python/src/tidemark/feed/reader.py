@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -179,6 +180,8 @@ class FeedReader:
 
         if holds_metastore():
             stop_session()
+            # PySpark's handler of Ctrl-C asks a Spark that is no more
+            signal.signal(signal.SIGINT, signal.default_int_handler)
 
     def has_news(self, page: Page) -> bool:
         """Look for new commits: in their table, or without Spark at the files of it."""
