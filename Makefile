@@ -37,9 +37,11 @@ $(STAMP): requirements.lock pyproject.toml
 	@touch $@
 
 .PHONY: run
-run: setup  ## Load the examples: an entity for four business dates with what changed, and change events
+run: setup  ## Load the examples, extracts and change events, and show what changed
 	@$(BIN)/tidemark run --business-date $(EXAMPLE_DATES) --select airports --changes 5
 	@$(BIN)/tidemark run --select event_replication
+	@printf '%s\n' "" "The changes of one airport, as tidemark feed prints them:"
+	@$(BIN)/tidemark feed airports --from 2025-08-11 --where "icao = 'WIPO'" --images change
 	@printf '%s\n' "" "The tables are in $${TIDEMARK_HOME:-.tidemark}/warehouse. One airport's history, for example:" \
 		"  . $(BIN)/activate && dbt --quiet show --inline \"select icao, iata, city, _operation, _business_date from {{ tidemark.history(ref('airports')) }} where icao = 'WIPO' order by _business_date\""
 
