@@ -57,7 +57,7 @@ def last_commit(entity: Entity) -> int:
     return int(entity.commits("commit_id")[-1][0])
 
 
-@pytest.mark.parametrize("tagged", [False, True])
+@pytest.mark.parametrize("tagged", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_died_between_log_and_current(module_project: Any, tagged: bool) -> None:
     crashed = new_entity(module_project, f"crashed_{tagged}".lower(), tag_unchanged=tagged)
     for day in ("2026-01-01", "2026-01-02"):

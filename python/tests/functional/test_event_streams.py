@@ -109,7 +109,7 @@ MAKERS = {
     )
 }
 
-SLOW = ("truncates_in_order", "truncates_shuffled", "keyed_by_landing")
+SLOW = ("truncates_in_order", "truncates_shuffled", "keyed_by_landing", "keyless_shuffled")
 
 each_entity = pytest.mark.parametrize(
     "name", [pytest.param(name, marks=pytest.mark.slow if name in SLOW else ()) for name in MAKERS]

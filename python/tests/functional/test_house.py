@@ -179,6 +179,7 @@ def test_clean__everything(module_project: Any) -> None:
     check(lean)
 
 
+@pytest.mark.slow
 def test_clean__replaced_logs(module_project: Any) -> None:
     renewed = Entity(module_project, "renewed", {"id": "int", "name": "string"})
     renewed.load("2026-01-01", "id,name\n1,ann\n2,bob\n")
@@ -310,6 +311,7 @@ def test_erase_key__nothing_left(module_project: Any) -> None:
     check(ports)
 
 
+@pytest.mark.slow
 def test_erase_key__events(module_project: Any) -> None:
     shops = EventEntity(
         module_project,
