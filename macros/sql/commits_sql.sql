@@ -4,7 +4,7 @@
         {'name': 'commit_id', 'type': 'bigint', 'description': 'Rises with the commits of an entity; the UTC moment it began as yyMMddHHmmssSSS'},
         {'name': 'relation', 'type': 'string', 'description': 'schema.name of the entity'},
         {'name': 'entity', 'type': 'string', 'description': 'Name of the entity'},
-        {'name': 'kind', 'type': 'string', 'description': 'load, repeat (a date loaded again with nothing new), full_refresh, rehash, rollback, erase; of derived tables scd2, feed; savepoint, clean, compact'},
+        {'name': 'kind', 'type': 'string', 'description': 'load, repeat (a date loaded again with nothing new), full_refresh, rehash, rollback, erase_key; of derived tables scd2, feed; savepoint, clean, compact'},
         {'name': 'business_date', 'type': 'date', 'description': 'The business date loaded'},
         {'name': 'state', 'type': 'string', 'description': 'inflight, completed, rolled_back'},
         {'name': 'started_at', 'type': 'timestamp', 'description': 'When the run of this entity began'},
@@ -105,7 +105,7 @@ with commits as (
 
 select
     max(commit_id) as last_id,
-    coalesce(max(commit_id) filter (where state = 'completed'), 0) as last_commit_id,
+    coalesce(max(commit_id) filter (where state = 'completed' and kind in ({{ tidemark.log_kinds() }})), 0) as last_commit_id,
     max(last_sequence_num) filter (where state = 'completed' and commit_id >= log_start_id) as last_sequence_num,
     max_by(config, commit_id) filter (where state = 'completed' and config is not null) as config,
     to_json(collect_list(struct(commit_id, kind, business_date, config)) filter (

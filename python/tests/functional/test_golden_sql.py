@@ -22,7 +22,7 @@ from ..render.test_golden import (
     SEQUENCED,
     STATES,
 )
-from ..rendering import load_sql_macros
+from ..rendering import load_sql_macros, relation
 
 GOLDEN = Path(__file__).parents[1] / "render" / "golden"
 HASHES = ["_key_hash string", "_row_hash string"]
@@ -56,6 +56,11 @@ def session(module_project: Any) -> Iterator[Any]:
     table(DELTA.relations["supplied"], macros["supplied_columns"]())
     table(STATES, macros["commit_columns"]())
     table(SCD2, INTERVAL_COLUMNS)
+    feed_columns = [
+        {"name": "_key_hash", "type": "string"},
+        {"name": "_commit_id", "type": "bigint"},
+    ]
+    table(relation("shop", "customers_feed"), macros["feed_columns"]({"buckets": 4}, feed_columns))
 
     def view(name: str, *columns: str) -> None:
         session.createDataFrame([], ", ".join(columns)).createOrReplaceTempView(name)

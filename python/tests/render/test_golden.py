@@ -326,7 +326,7 @@ CASES: dict[str, tuple[Any, ...]] = {
         relation("shop", "customers_feed"),
         {"buckets": 4},
         [{"name": "_key_hash", "type": "string"}, {"name": "_commit_id", "type": "bigint"}],
-        "select _key_hash, _commit_id from changes",
+        "select _key_hash, _commit_id from logged",
     ),
     "span_sql.moments": (
         "span_sql",

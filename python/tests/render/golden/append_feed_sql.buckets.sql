@@ -10,6 +10,6 @@ select
     to_date(substr(cast(_commit_id as string), 1, 6), 'yyMMdd') as _commit_date,
     cast(pmod(xxhash64(_key_hash), 4) as int) as _bucket
 from (
-    select _key_hash, _commit_id from changes
+    select _key_hash, _commit_id from logged
 )
 distribute by _bucket

@@ -17,7 +17,7 @@ with commits as (
 
 select
     max(commit_id) as last_id,
-    coalesce(max(commit_id) filter (where state = 'completed'), 0) as last_commit_id,
+    coalesce(max(commit_id) filter (where state = 'completed' and kind in ('load', 'full_refresh', 'rehash', 'rollback')), 0) as last_commit_id,
     max(last_sequence_num) filter (where state = 'completed' and commit_id >= log_start_id) as last_sequence_num,
     max_by(config, commit_id) filter (where state = 'completed' and config is not null) as config,
     to_json(collect_list(struct(commit_id, kind, business_date, config)) filter (
