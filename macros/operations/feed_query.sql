@@ -5,7 +5,7 @@
     `line` is a row without `_change`, `change` its JSON, which goes in untouched: numbers keep their digits.
 -#}
 {%- macro feed_query(entity, from=none, to=none, images=none, net=false, where=none, limit=none) -%}
-    {%- set node = tidemark.fed_node(entity) -%}
+    {%- set node = tidemark.entity_node(entity, ['cdc', 'feed']) -%}
     {%- set relation = api.Relation.create(database=node['database'], schema=node['schema'], identifier=node['alias']) -%}
     {%- set macro_name = 'net_changes' if tidemark.is_true(net) else 'change_feed' -%}
     {%- set states = tidemark.commits_relations(tidemark.run_config())['states'] -%}
@@ -25,17 +25,4 @@
     {%- do log('tidemark feed ' ~ tojson({
         'sql': tidemark.feed_lines_sql(query, has_change, where, limit), 'to': feed['to'], 'states': states | string, 'news_sql': news_sql, 'news': news | string,
     }), info=true) -%}
-{%- endmacro -%}
-
-
-{#- The node of a model whose changes can be asked: a cdc or a feed model. -#}
-{%- macro fed_node(entity) -%}
-    {%- set names = [] -%}
-    {%- for node in graph.nodes.values() if node['resource_type'] == 'model' and node['config']['materialized'] in ['cdc', 'feed'] -%}
-        {%- if node['name'] == entity -%}{{ return(node) }}{%- endif -%}
-        {%- do names.append(node['name']) -%}
-    {%- endfor -%}
-    {%- do exceptions.raise_compiler_error(
-        "there is no cdc or feed model named '" ~ entity ~ "'" ~ (tidemark._did_you_mean(entity, names) if names else '')
-    ) -%}
 {%- endmacro -%}

@@ -19,15 +19,15 @@
 {%- endmacro -%}
 
 
-{#- The node of a cdc model by its name; an error that names the nearest one if there is none. -#}
-{%- macro entity_node(entity) -%}
+{#- The node of a model by its name, of these materializations; an error that names the nearest one if there is none. -#}
+{%- macro entity_node(entity, kinds=['cdc']) -%}
     {%- set names = [] -%}
-    {%- for node in graph.nodes.values() if node['resource_type'] == 'model' and node['config']['materialized'] == 'cdc' -%}
+    {%- for node in graph.nodes.values() if node['resource_type'] == 'model' and node['config']['materialized'] in kinds -%}
         {%- if node['name'] == entity -%}{{ return(node) }}{%- endif -%}
         {%- do names.append(node['name']) -%}
     {%- endfor -%}
     {%- do exceptions.raise_compiler_error(
-        "there is no cdc model named '" ~ entity ~ "'" ~ (tidemark._did_you_mean(entity, names) if names else '')
+        'there is no ' ~ kinds | join(' or ') ~ " model named '" ~ entity ~ "'" ~ (tidemark._did_you_mean(entity, names) if names else '')
     ) -%}
 {%- endmacro -%}
 
