@@ -3,7 +3,7 @@
 **Steps.** Each can be switched off; they come in this order, which is upstream's:
 
 1. *In-batch natural*: of events with the same id and fingerprint one stays, the one with the smallest
-   (etl_tstamp, collector_tstamp, whole line), missing timestamps last. It is never "any": a retry and a re-run keep
+   (etl_tstamp, collector_tstamp, hash of the line), missing timestamps last. It is never "any": a retry and a re-run keep
    the same line.
 2. *Cross-batch natural*: an event whose id and fingerprint another batch has claimed is dropped.
 3. *In-batch synthetic*: where the events left of an id have several fingerprints, each gets a new id and a `duplicate`
@@ -53,7 +53,6 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from tidemark.shred.canonical import (
-    CONTEXTS_SCHEMA,
     DUPLICATE_SCHEMA,
     LEFT_OUT,
     Event,
@@ -61,8 +60,10 @@ from tidemark.shred.canonical import (
     parse_json_line,
     parse_line,
     parse_timestamp,
+    preference,
     problems,
     synthetic_id,
+    with_duplicate,
 )
 
 POPULATED = "(populated)"
@@ -335,20 +336,8 @@ def read(text: str) -> Event:
     return parse_line(text)
 
 
-def _preference(each: _Arrived) -> tuple[bool, datetime, bool, datetime, str]:
-    etl, collector = (
-        parse_timestamp(each.event[f"{name}_tstamp"]) for name in ("etl", "collector")
-    )
-    return etl is None, etl or datetime.max, collector is None, collector or datetime.max, each.text
-
-
-def with_duplicate(derived_contexts: str | None, original_id: str) -> str:
-    """Derived contexts with a `duplicate` context before the others."""
-    empty = {"schema": CONTEXTS_SCHEMA, "data": []}
-    envelope: Any = json.loads(derived_contexts) if derived_contexts else empty
-    own = {"schema": DUPLICATE_SCHEMA, "data": {"originalEventId": original_id}}
-    envelope["data"] = [own, *envelope["data"]]
-    return json.dumps(envelope, ensure_ascii=False, separators=(",", ":"))
+def _preference(each: _Arrived) -> tuple[bool, datetime, bool, datetime, int, int]:
+    return (*preference(each.event, each.text), each.line)
 
 
 def _original_id(derived_contexts: str | None) -> str | None:

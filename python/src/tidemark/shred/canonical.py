@@ -17,6 +17,8 @@ from difflib import get_close_matches
 from types import MappingProxyType
 from typing import Any
 
+import xxhash
+
 from tidemark import hashing
 from tidemark.errors import ConfigError
 from tidemark.shred.schema_uri import is_schema_uri
@@ -505,3 +507,49 @@ def synthetic_id(event_id: str, event_fingerprint: str) -> str:
         The UUID, version 5, of `<id in lower case>:<fingerprint>` in `SYNTHETIC_NAMESPACE`.
     """
     return str(uuid.uuid5(SYNTHETIC_NAMESPACE, f"{event_id.lower()}:{event_fingerprint}"))
+
+
+def with_duplicate(derived_contexts: str | None, original_id: str) -> str:
+    """Derived contexts with a `duplicate` context, which names an event's former id, before the others.
+
+    Example:
+        >>> with_duplicate(None, "1799a90f-f570-4414-b91a-b0db8f39cc2e").partition("data")[2][:30]
+        '":[{"schema":"iglu:com.snowplo'
+    """
+    own = f'{{"schema":"{DUPLICATE_SCHEMA}","data":{{"originalEventId":"{original_id}"}}}}'
+    if derived_contexts is None:
+        return f'{{"schema":"{CONTEXTS_SCHEMA}","data":[{own}]}}'
+    # as text, so that what is there stays as it is
+    joint = "" if _EMPTY.match(derived_contexts) else ","
+    return _OPENING.sub(lambda found: f"{found[1]}{own}{joint}", derived_contexts, count=1)
+
+
+_OPENING = re.compile(r'^(.*?"data"[ \t\r\n]*:[ \t\r\n]*\[)[ \t\r\n]*', re.DOTALL)
+_EMPTY = re.compile(_OPENING.pattern + r"\]", re.DOTALL)
+
+
+def preference(
+    event: Mapping[str, str | None], line: str
+) -> tuple[bool, datetime, bool, datetime, int]:
+    """The order of copies of an event: the first one stays.
+
+    Example:
+        >>> preference({"etl_tstamp": "2026-03-04 09:30:00.000", "collector_tstamp": None}, "")[:2]
+        (False, datetime.datetime(2026, 3, 4, 9, 30))
+
+    Args:
+        event: The event.
+        line: Its line; Spark's `xxhash64` of it breaks ties.
+
+    Returns:
+        etl_tstamp and collector_tstamp, each last if it is missing, and the hash.
+    """
+    etl, collector = (parse_timestamp(event[f"{name}_tstamp"]) for name in ("etl", "collector"))
+    digest = xxhash.xxh64_intdigest(line.encode(), seed=42)
+    return (
+        etl is None,
+        etl or datetime.max,
+        collector is None,
+        collector or datetime.max,
+        digest - 2**64 if digest >= 2**63 else digest,
+    )

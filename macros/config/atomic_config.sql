@@ -1,0 +1,82 @@
+{#- The one reader of a `materialized: atomic` model's configuration: enriched events, de-duplicated and shredded. -#}
+{%- macro atomic_config(node=none) -%}
+    {%- if not execute -%}{{ return({}) }}{%- endif -%}
+    {%- set node = node or model -%}
+    {%- set config = node['config'] -%}
+    {%- set errors = [] -%}
+    {%- set settings = tidemark._settings(config, [
+        'location', 'deduplicate', 'fingerprint_ignore', 'manifest', 'manifest_ttl', 'on_reject', 'rejects_retention',
+    ], errors) -%}
+    {%- set cfg = {
+        'entity': node['alias'],
+        'relation': node['schema'] ~ '.' ~ node['alias'],
+        'target': api.Relation.create(database=node.get('database'), schema=node['schema'], identifier=node['alias'], type='table'),
+        'location': settings.get('location'),
+        'deduplicate': tidemark._as_list(settings.get('deduplicate', tidemark.deduplication_steps()), 'deduplicate', errors),
+        'fingerprint_ignore': tidemark._as_list(settings.get('fingerprint_ignore', tidemark.fingerprint_ignore()), 'fingerprint_ignore', errors),
+        'manifest': settings.get('manifest'),
+        'manifest_ttl': tidemark._retention(settings.get('manifest_ttl', '180 days'), 'manifest_ttl', errors),
+        'on_reject': settings.get('on_reject', 'quarantine'),
+        'retention': {'rejects': tidemark._retention(settings.get('rejects_retention'), 'rejects_retention', errors)},
+        'file_format': config.get('file_format') or 'delta',
+        'partition_by': tidemark._as_list(config.get('partition_by'), 'partition_by', errors),
+        'cluster_by': tidemark._as_list(config.get('liquid_clustered_by'), 'liquid_clustered_by', errors),
+        'location_root': config.get('location_root'),
+        'table_properties': config.get('tblproperties') or {},
+        'description': node.get('description', '') if (config.get('persist_docs') or {}).get('relation') else '',
+        'is_rows': false,
+    } -%}
+    {%- do tidemark._check_atomic_config(cfg, settings, errors) -%}
+    {%- do tidemark._raise_config_errors(cfg['entity'], errors) -%}
+    {%- do cfg.update({
+        'looks_across': cfg['deduplicate'] | select('in', ['natural_cross_batch', 'synthetic_cross_batch']) | list | length > 0,
+    }) -%}
+    {{ return(cfg) }}
+{%- endmacro -%}
+
+
+{#- The steps of de-duplication, in the order in which they are taken. -#}
+{%- macro deduplication_steps() -%}
+    {{ return(['natural_in_batch', 'natural_cross_batch', 'synthetic_in_batch', 'synthetic_cross_batch']) }}
+{%- endmacro -%}
+
+
+{#-
+    Columns that a computed fingerprint leaves out by default: the event's id, what tells of its delivery (collector,
+    enrichment, network) and what was looked up then. The same list is tidemark.shred.canonical.LEFT_OUT, with its reasons.
+-#}
+{%- macro fingerprint_ignore() -%}
+    {{ return([
+        'event_id', 'event_fingerprint', 'etl_tstamp', 'etl_tags', 'v_etl', 'collector_tstamp', 'v_collector', 'dvce_sent_tstamp',
+        'derived_tstamp', 'network_userid', 'user_ipaddress', 'geo_country', 'geo_region', 'geo_city', 'geo_zipcode', 'geo_latitude',
+        'geo_longitude', 'geo_region_name', 'geo_timezone', 'ip_isp', 'ip_organization', 'ip_domain', 'ip_netspeed', 'derived_contexts',
+        'tr_total_base', 'tr_tax_base', 'tr_shipping_base', 'ti_price_base',
+    ]) }}
+{%- endmacro -%}
+
+
+{%- macro _check_atomic_config(cfg, settings, errors) -%}
+    {%- set names = tidemark.canonical_columns() | map(attribute='name') | list -%}
+    {%- for step in cfg['deduplicate'] -%}
+        {%- do tidemark._one_of('deduplicate', step, tidemark.deduplication_steps(), errors) -%}
+    {%- endfor -%}
+    {%- for name in cfg['fingerprint_ignore'] if name not in names -%}
+        {%- do errors.append('fingerprint_ignore: `' ~ name ~ '` is no column of an enriched event' ~ tidemark._did_you_mean(name, names)) -%}
+    {%- endfor -%}
+    {%- for name in ['event_id', 'event_fingerprint'] if name not in cfg['fingerprint_ignore'] -%}
+        {%- do errors.append('fingerprint_ignore must have `' ~ name ~ '`: a fingerprint tells events apart that share their id, and is computed where there is none') -%}
+    {%- endfor -%}
+    {%- for name in cfg['partition_by'] + cfg['cluster_by'] if name not in names + ['_commit_id'] -%}
+        {%- do errors.append('partition_by or liquid_clustered_by: `' ~ name ~ '` is no column of atomic events' ~ tidemark._did_you_mean(name, names)) -%}
+    {%- endfor -%}
+    {%- do tidemark._one_of('on_reject', cfg['on_reject'], ['fail', 'quarantine'], errors) -%}
+    {%- if cfg['file_format'] != 'delta' -%}
+        {%- do errors.append('materialized: atomic needs file_format: delta, found: ' ~ cfg['file_format']) -%}
+    {%- endif -%}
+    {%- if cfg['manifest_ttl'] is none -%}
+        {%- do errors.append("manifest_ttl must be a length of time such as '180 days'") -%}
+    {%- endif -%}
+    {%- if cfg['manifest'] is not none and not modules.re.fullmatch('[A-Za-z_][A-Za-z0-9_]*([.][A-Za-z_][A-Za-z0-9_]*)?', cfg['manifest'] | string) -%}
+        {%- do errors.append('manifest must be the name of a table, or schema.table, found: ' ~ cfg['manifest']) -%}
+    {%- endif -%}
+{%- endmacro -%}

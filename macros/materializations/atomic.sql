@@ -1,0 +1,26 @@
+{#-
+    landed lines ─► keys (narrow) ─► manifest: check and set ─► decided ─► rejects, entities ─► atomic events
+
+    The append to atomic events is the commit point. What a run that died wrote before it (claims, rejects, entities) is
+    taken away by the next one, which then takes the files again; so a crash loses nothing and doubles nothing.
+-#}
+{% materialization atomic, adapter='spark', supported_languages=['sql'] %}
+
+    {%- set cfg = tidemark.atomic_config() -%}
+    {%- set run = tidemark.run_config() -%}
+    {%- set relations = tidemark.atomic_relations(cfg) -%}
+
+    {{ run_hooks(pre_hooks) }}
+
+    {%- set commits = tidemark.ensure_commits(run) -%}
+    {%- set state = tidemark.atomic_state(cfg, run, relations, commits) -%}
+    {%- set figures = tidemark.load_enriched(cfg, run, state, relations, commits, compiled_code) -%}
+    {%- call noop_statement('main', 'EMPTY' if run['empty'] else tidemark.atomic_summary(figures)) -%}{%- endcall -%}
+
+    {%- do apply_grants(this, config.get('grants'), should_revoke(load_cached_relation(this), full_refresh_mode=run['full_refresh'])) -%}
+
+    {{ run_hooks(post_hooks) }}
+
+    {{ return({'relations': [relations['current'], relations['entities']]}) }}
+
+{% endmaterialization %}

@@ -1,0 +1,105 @@
+{#-
+    Lines of enriched events as texts of the canonical columns, a row per line: TSV or JSON, which of the two the line
+    says. `_line` is the line, `_unreadable` what is wrong with it as a whole; an empty field is NULL.
+-#}
+{%- macro enriched_events_sql(arrived) -%}
+with read_lines as (
+    select
+        _row,
+        value,
+        startswith(value, '{') and not contains(value, '\t') as _is_json,
+        -- in brackets, because Spark's parser passes over what follows a value
+        if(startswith(value, '{') and not contains(value, '\t'), try_parse_json(concat('[', value, ']')), null) as _parsed
+    from {{ arrived }}
+),
+
+documents as (
+    select
+        _row,
+        value,
+        _is_json,
+        case
+            when try_variant_get(_parsed, '$[1]', 'variant') is not null then null
+            when try_variant_get(_parsed, '$[0].schema', 'variant') is not null
+                and try_variant_get(_parsed, '$[0].data', 'map<string, variant>') is not null
+                then try_variant_get(_parsed, '$[0].data', 'variant')
+            else try_variant_get(_parsed, '$[0]', 'variant')
+        end as _document
+    from read_lines
+),
+
+-- a lateral view, so that Spark does not put this expression in the place of each column that comes of it
+split_lines as (
+    select
+        documents._row,
+        documents.value,
+        documents._is_json,
+        split_line._fields
+    from documents
+    lateral view outer inline(array(named_struct('_fields', case
+        when _is_json then if(_document is null, null, array(
+            {{ tidemark.json_fields() | join(',\n            ') }}
+        ))
+        else split(value, '\t', -1)
+    end))) split_line as _fields
+)
+
+select
+    _row,
+    value as _line,
+    case
+        when not is_valid_utf8(value) then 'unreadable: no UTF-8'
+        when _is_json and _fields is null then 'unreadable: no JSON object'
+        when size(_fields) <> {{ tidemark.canonical_columns() | length }}
+            then concat('unreadable: ', size(_fields), ' fields, expected {{ tidemark.canonical_columns() | length }}')
+    end as _unreadable,
+    {%- for column in tidemark.canonical_columns() %}
+    nullif(get(_fields, {{ loop.index0 }}), '') as {{ tidemark.quote_identifier(column['name']) }}
+    {{- ',' if not loop.last }}
+    {%- endfor %}
+from split_lines
+{%- endmacro -%}
+
+
+{#- The texts of a JSON document's members as they would stand in the canonical TSV. -#}
+{%- macro json_fields() -%}
+    {%- set fields = [] -%}
+    {%- set envelopes = ['contexts', 'unstruct_event', 'derived_contexts'] -%}
+    {%- for column in tidemark.canonical_columns() -%}
+        {%- set text = "try_variant_get(_document, '$." ~ column['name'] ~ "', 'string')" -%}
+        {%- if column['name'] == 'refr_dvce_tstamp' -%}
+            {#- the name that older analytics SDKs give it -#}
+            {%- set text = 'coalesce(' ~ text ~ ", try_variant_get(_document, '$.refr_device_tstamp', 'string'))" -%}
+        {%- endif -%}
+        {%- if column['type'] == 'boolean' -%}
+            {%- set text = "replace(replace(" ~ text ~ ", 'true', '1'), 'false', '0')" -%}
+        {%- elif column['type'] == 'timestamp' -%}
+            {%- set text = "regexp_replace(" ~ text ~ ", '^([0-9-]{10})T([0-9:.]+)Z?$', '$1 $2')" -%}
+        {%- elif column['name'] in envelopes -%}
+            {#- a column without entities may be an empty object -#}
+            {%- set text = 'nullif(nullif(' ~ text ~ ", '{}'), '[]')" -%}
+        {%- endif -%}
+        {%- do fields.append(text) -%}
+    {%- endfor -%}
+    {{ return(fields) }}
+{%- endmacro -%}
+
+
+{#-
+    Enriched events that come as rows with the canonical columns, such as a Python model reads them: the same columns as
+    enriched_events_sql(), each as it came. What has `_original_id` was renamed before.
+-#}
+{%- macro enriched_rows_sql(arrived, columns) -%}
+{%- set names = columns | map(attribute='name') | list -%}
+select
+    _row,
+    {{ '_raw_payload' if '_raw_payload' in names else 'to_json(struct(* except (_row)))' }} as _line,
+    {{ '_reject_reason' if '_reject_reason' in names else 'cast(null as string)' }} as _unreadable,
+    {{ '_original_id' if '_original_id' in names else 'cast(null as string)' }} as _original_id,
+    {%- for column in tidemark.canonical_columns() %}
+    {{ tidemark.quote_identifier(column['name']) if column['name'] in names
+        else 'cast(null as ' ~ column['type'] ~ ') as ' ~ tidemark.quote_identifier(column['name']) }}
+    {{- ',' if not loop.last }}
+    {%- endfor %}
+from {{ arrived }}
+{%- endmacro -%}

@@ -1,0 +1,64 @@
+{#-
+    What de-duplication needs of each event, and why a line is rejected: narrow, so that what follows moves a few dozen
+    bytes per event. `_line_hash` breaks ties, so that the same one of several copies stays in every run.
+-#}
+{%- macro event_keys_sql(cfg, events) -%}
+{%- set typed = {} -%}
+{%- for column in tidemark.canonical_columns() -%}
+    {%- do typed.update({column['name']: tidemark.quote_identifier(column['name']) if cfg['is_rows'] else tidemark.canonical_value_expr(column)}) -%}
+{%- endfor -%}
+{%- set envelopes = [] if cfg['is_rows'] else ['contexts', 'unstruct_event', 'derived_contexts'] -%}
+{%- set problems = [] -%}
+{%- for column in tidemark.canonical_columns() if not cfg['is_rows'] -%}
+    {%- set problem = tidemark.canonical_problem_expr(column, '_' ~ column['name'] if column['name'] in envelopes else none) -%}
+    {%- if problem -%}{%- do problems.append(problem) -%}{%- endif -%}
+{%- endfor -%}
+with opened as (
+    select
+        *
+        {%- for name in envelopes %},
+        {{ tidemark.envelope_expr(name) }} as _{{ name }}
+        {%- endfor %}
+    from {{ events }}
+)
+
+select
+    _row,
+    lower({{ 'coalesce(_original_id, event_id)' if cfg['is_rows'] else 'event_id' }}) as _event_id,
+    {{ tidemark.fingerprint_expr(cfg['fingerprint_ignore']) if not cfg['is_rows'] else 'event_fingerprint' }} as _fingerprint,
+    {{ typed['etl_tstamp'] }} as _etl_tstamp,
+    {{ typed['collector_tstamp'] }} as _collector_tstamp,
+    xxhash64(_line) as _line_hash,
+    {%- if problems %}
+    coalesce(_unreadable, nullif(concat_ws(', ',
+        {{ problems | join(',\n        ') }}
+    ), '')) as _reject_reason
+    {%- else %}
+    _unreadable as _reject_reason
+    {%- endif %}
+from opened
+{%- endmacro -%}
+
+
+{#- One row of figures about a batch; the etl time of the batch is the greatest of its events, in microseconds. -#}
+{%- macro batch_figures_sql(keys) -%}
+select
+    count(*) as rows_read,
+    count_if(_reject_reason is not null) as rows_rejected,
+    unix_micros(coalesce(
+        max(_etl_tstamp) filter (where _reject_reason is null),
+        max(_collector_tstamp) filter (where _reject_reason is null)
+    )) as etl_micros
+from {{ keys }}
+{%- endmacro -%}
+
+
+{#- Rejected lines of a batch by reason. -#}
+{%- macro rejected_lines_sql(events, keys) -%}
+select
+    keys._reject_reason,
+    make_valid_utf8(events._line) as _raw_payload
+from {{ events }} as events
+inner join {{ keys }} as keys on events._row = keys._row
+where keys._reject_reason is not null
+{%- endmacro -%}
