@@ -9,11 +9,13 @@ from typing import Any
 
 import pytest
 
+from tidemark.datagen.events import EventsSpec, write_events
 from tidemark.errors import ConfigError
 from tidemark.shred import registry as registry_module
 from tidemark.shred.registry import Registry, RegistryColumn, read_registry, schema_problem
 from tidemark.shred.schema_uri import SchemaPattern
 
+EXAMPLE = Path(__file__).parents[3] / "models" / "events" / "registry"
 IGLU = "http://iglucentral.com/schemas/com.snowplowanalytics.self-desc/schema/jsonschema/1-0-0#"
 X = "iglu:com.acme/x/jsonschema/1-0-0"
 ALL = SchemaPattern.parse("iglu:com.acme/x/jsonschema/1-*-*")
@@ -738,3 +740,62 @@ def test_schema_problem__a_schema_that_cannot_be_used(tmp_path: Path) -> None:
 def test_schema_problem__no_folder(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="is no folder"):
         schema_problem(str(tmp_path / "gone"), X, "{}")
+
+
+# -- The example ---------------------------------------------------------------------------------
+
+
+def _entities(event: dict[str, Any]) -> list[dict[str, Any]]:
+    contexts = event.get("contexts", {"data": []})["data"]
+    return [*contexts, *([event["unstruct_event"]["data"]] if "unstruct_event" in event else [])]
+
+
+def test_example__generated_events_match(tmp_path: Path) -> None:
+    out = tmp_path / "events.jsonl"
+    write_events(EventsSpec(600, seed=7), str(out))
+    registry, seen = read_registry(EXAMPLE), Counter[str]()
+    for line in out.read_text(encoding="utf-8").removesuffix("\n").split("\n"):
+        for entity in _entities(json.loads(line)["data"]):
+            uri = entity["schema"]
+            if uri.startswith(("iglu:com.acme/", "iglu:org.example-shop/")):
+                assert registry.problem(uri, json.dumps(entity["data"])) is None
+                seen[uri] += 1
+    assert sorted(seen) == [str(uri) for uri in registry.schemas]
+    assert min(seen.values()) > 20
+
+
+@pytest.mark.parametrize(
+    ("pattern", "columns"),
+    [
+        (
+            "iglu:com.acme/checkoutStep/jsonschema/1-*-*",
+            [
+                "step bigint",
+                "total decimal(18,2)",
+                "items array<struct<`sku`:string,`tags`:array<string>,`qty`:bigint>>",
+                "note string",
+            ],
+        ),
+        (
+            "iglu:com.acme/product/jsonschema/1-*-*",
+            ["sku string", "price decimal(18,2)", "stock bigint"],
+        ),
+        (
+            "iglu:com.acme/userProfile/jsonschema/1-*-*",
+            [
+                "user_name string",
+                "address struct<`city`:string,`geo`:struct<`lat`:double,`lon`:double>>",
+                "is_member boolean",
+                "note string",
+            ],
+        ),
+        (
+            "iglu:org.example-shop/cart-item/jsonschema/2-*-*",
+            ["lines array<array<bigint>>", "coupons array<string>", "meta string"],
+        ),
+    ],
+)
+def test_example__columns(pattern: str, columns: list[str]) -> None:
+    found = read_registry(EXAMPLE).columns(SchemaPattern.parse(pattern))
+    assert [f"{column.name} {column.data_type}" for column in found] == columns
+    assert all(column.description for column in found)
