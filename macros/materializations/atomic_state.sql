@@ -63,12 +63,18 @@
     )[0] -%}
     {%- do commit.update({
         'relation': cfg['relation'], 'entity': cfg['entity'], 'invocation_id': run['invocation_id'],
-        'started_at': figures['started_at'] | string, 'config': fromjson(commit['config']), 'is_correction': false,
+        'started_at': figures['started_at'] | string, 'config': fromjson(commit['config'] or 'null'), 'is_correction': false,
     }) -%}
     {%- set kept = {} -%}
     {%- for name, value in figures.items() if name.startswith('rows_') -%}
         {%- do kept.update({name: value}) -%}
     {%- endfor -%}
+    {%- if commit['kind'] == 'rollback' -%}
+        {%- do commit.update({'source_commit_id': figures['source_commit_id']}) -%}
+        {%- do tidemark.take_back_batches(cfg, relations, commits, commit) -%}
+        {%- do log(cfg['entity'] ~ ': finished the rollback ' ~ commit['commit_id'] ~ ', which an earlier call had left', info=true) -%}
+        {{ return(none) }}
+    {%- endif -%}
     {%- set stored = tidemark.has_batch(relations['current'], commit['commit_id']) -%}
     {%- if not stored and tidemark.relation_exists(relations['current']) -%}
         {%- do commit.update({'details': tojson({'taken_over_by': run['invocation_id']})}) -%}

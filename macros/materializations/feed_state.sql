@@ -39,18 +39,34 @@
 
 {#- Add the columns that the body has got since; a type that changed is an error. -#}
 {%- macro add_feed_columns(cfg, relation, state) -%}
+    {%- do tidemark.add_missing_columns(cfg['model'], relation, tidemark.feed_columns(cfg, state['columns']), open_structs=true) -%}
+{%- endmacro -%}
+
+
+{#-
+    Bring a table that only grows up to these columns: new ones are added, types widened, another change is an error,
+    but for structs if Delta may add fields to them when it writes.
+-#}
+{%- macro add_missing_columns(model, relation, columns, open_structs=false) -%}
     {%- set stored = {} -%}
     {%- for column in tidemark.describe_query('select * from ' ~ relation) -%}
         {%- do stored.update({column['name'] | lower: column['type']}) -%}
     {%- endfor -%}
-    {%- set missing = [] -%}
-    {%- for column in tidemark.feed_columns(cfg, state['columns']) -%}
-        {%- set type = stored.get(column['name'] | lower) -%}
+    {%- set missing, nulls = [], [] -%}
+    {%- for column in columns -%}
+        {%- do nulls.append('cast(null as ' ~ column['type'] ~ ')') -%}
+    {%- endfor -%}
+    {#- as Spark writes the types -#}
+    {%- set types = tidemark.describe_query('select ' ~ nulls | join(', ')) | map(attribute='type') | list -%}
+    {%- for column in columns -%}
+        {%- set type, wanted = stored.get(column['name'] | lower), types[loop.index0] -%}
         {%- if type is none -%}
-            {%- do missing.append(column) -%}
-        {%- elif type != column['type'] and not column['type'].startswith('struct<') -%}
+            {%- do missing.append({'name': column['name'], 'type': column['type'], 'description': column.get('description', '')}) -%}
+        {%- elif tidemark.is_widening(type, wanted, 'delta') -%}
+            {%- do run_query('alter table ' ~ relation ~ ' alter column ' ~ tidemark.quote_identifier(column['name']) ~ ' type ' ~ column['type']) -%}
+        {%- elif type != wanted and not (open_structs and wanted.startswith('struct<')) -%}
             {%- do exceptions.raise_compiler_error(
-                cfg['model'] ~ ': column `' ~ column['name'] ~ '` was ' ~ type ~ ' and is now ' ~ column['type'] ~ ': build the feed again with --full-refresh'
+                model ~ ': column `' ~ column['name'] ~ '` was ' ~ type ~ ' and is now ' ~ column['type'] ~ ': build the table again with --full-refresh'
             ) -%}
         {%- endif -%}
     {%- endfor -%}

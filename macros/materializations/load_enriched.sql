@@ -226,6 +226,6 @@
     {%- for label, name in [('duplicate', 'rows_duplicate'), ('rejected', 'rows_rejected')] if figures[name] -%}
         {%- do parts.append(label ~ ' ' ~ figures[name]) -%}
     {%- endfor -%}
-    {%- set renamed = figures['rows_synthetic_in_batch'] + figures['rows_synthetic_cross_batch'] -%}
+    {%- set renamed = figures.get('rows_synthetic_in_batch', 0) + figures.get('rows_synthetic_cross_batch', 0) -%}
     {{ return((parts + (['renamed ' ~ renamed] if renamed else [])) | join(', ')) }}
 {%- endmacro -%}

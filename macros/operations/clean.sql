@@ -12,7 +12,10 @@
 -#}
 {%- macro clean(entity, dry_run=false, vacuum=false, retention={}) -%}
     {%- set dry_run, vacuum = tidemark.is_true(dry_run), tidemark.is_true(vacuum) -%}
-    {%- set feed = tidemark.feed_node(entity) -%}
+    {%- if tidemark.node_if(entity, 'atomic') -%}
+        {{ return(tidemark.clean_atomic(entity, dry_run, vacuum, retention)) }}
+    {%- endif -%}
+    {%- set feed = tidemark.node_if(entity, 'feed') -%}
     {%- if feed -%}
         {{ return(tidemark.clean_feed(feed, dry_run, vacuum, retention)) }}
     {%- endif -%}

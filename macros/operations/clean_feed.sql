@@ -32,12 +32,3 @@
         {%- do tidemark.record_commit(commits, commit, 'completed', {}) -%}
     {%- endif -%}
 {%- endmacro -%}
-
-
-{#- The node of a feed model by its name, or none. -#}
-{%- macro feed_node(name) -%}
-    {%- for node in graph.nodes.values() if node['resource_type'] == 'model' and node['config']['materialized'] == 'feed' and node['name'] == name -%}
-        {{ return(node) }}
-    {%- endfor -%}
-    {{ return(none) }}
-{%- endmacro -%}

@@ -10,6 +10,9 @@
 -#}
 {%- macro rollback(entity, to=none, together=false, dry_run=false) -%}
     {%- set dry = tidemark.is_true(dry_run) -%}
+    {%- if tidemark.node_if(entity, 'atomic') -%}
+        {{ return(tidemark.rollback_batches(entity, to, dry)) }}
+    {%- endif -%}
     {%- set opened = tidemark.open_entity(entity, 'roll back', dry) -%}
     {%- if to is none -%}
         {%- do exceptions.raise_compiler_error(entity ~ ': to where? Give `to`, a commit id, a business date or a timestamp; `dbt run-operation show_commits` lists the commits') -%}

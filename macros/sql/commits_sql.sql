@@ -4,7 +4,7 @@
         {'name': 'commit_id', 'type': 'bigint', 'description': 'Rises with the commits of an entity; the UTC moment it began as yyMMddHHmmssSSS'},
         {'name': 'relation', 'type': 'string', 'description': 'schema.name of the entity'},
         {'name': 'entity', 'type': 'string', 'description': 'Name of the entity'},
-        {'name': 'kind', 'type': 'string', 'description': 'load, repeat (a date loaded again with nothing new), full_refresh, rehash, rollback, erase_key; of derived tables scd2, feed; savepoint, clean, compact'},
+        {'name': 'kind', 'type': 'string', 'description': 'load, repeat (a date loaded again with nothing new), full_refresh, rehash, rollback, erase_key; of derived tables scd2, feed, shred; savepoint, clean, compact, populate_manifest'},
         {'name': 'business_date', 'type': 'date', 'description': 'The business date loaded'},
         {'name': 'state', 'type': 'string', 'description': 'inflight, completed, rolled_back'},
         {'name': 'started_at', 'type': 'timestamp', 'description': 'When the run of this entity began'},

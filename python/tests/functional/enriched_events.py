@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 from tests.conftest import Project
 from tests.functional.event_dedup_oracle import Kept, Loads
 
-from tidemark.shred.canonical import TYPES, Event, parse_timestamp
+from tidemark.shred.canonical import CONTEXTS_SCHEMA, TYPES, Event, parse_timestamp, to_line
 
 
 def add_events(
@@ -43,6 +44,31 @@ def land(folder: Path, name: str, lines: Iterable[str]) -> Path:
     path = folder / name
     path.write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
     return path
+
+
+def event_id(number: int) -> str:
+    """The id of a test event."""
+    return f"00000000-0000-4000-8000-{number:012d}"
+
+
+def event_line(
+    number: int, contexts: Iterable[tuple[str, Any]] = (), **fields: str | None
+) -> str:
+    """A line of the canonical TSV: an event with these contexts, (schema, data), and fields."""
+    event: dict[str, str | None] = {
+        "app_id": "shop",
+        "event": "page_view",
+        "event_id": event_id(number),
+        "etl_tstamp": "2026-03-04 10:00:00.000",
+        "collector_tstamp": "2026-03-04 09:30:00.000",
+        "v_collector": "c",
+        "v_etl": "e",
+        "event_fingerprint": f"f{number}",
+    }
+    entities = [{"schema": schema, "data": data} for schema, data in contexts]
+    if entities:
+        event["contexts"] = json.dumps({"schema": CONTEXTS_SCHEMA, "data": entities})
+    return to_line({**event, **fields})
 
 
 def stored_events(project: Project, name: str = "events") -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import date
 from decimal import Decimal
 from difflib import get_close_matches
@@ -217,6 +217,20 @@ def read_registry(folder: str | Path) -> Registry:
     if not registry.schemas:
         raise ConfigError(f"{registry.folder} has no schemas: expected files {_LAYOUT} in it")
     return registry
+
+
+def registry_columns(folder: str, pattern: str) -> list[dict[str, str]]:
+    """`Registry.columns` as plain dicts, for Jinja.
+
+    Example:
+        >>> registry_columns("schemas", "iglu:com.acme/x/jsonschema/1-*-*")  # doctest: +SKIP
+        [{'name': 'target_url', 'property': 'targetUrl', 'data_type': 'string', 'description': ''}]
+
+    Raises:
+        ConfigError: The folder cannot be read, or has no such schema.
+    """
+    columns = read_registry(folder).columns(SchemaPattern.parse(pattern))
+    return [asdict(column) for column in columns]
 
 
 def schema_problem(folder: str, uri: str | None, data: str | None) -> str | None:

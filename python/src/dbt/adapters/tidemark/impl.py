@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import threading
+from functools import partial
 from typing import Any
 
 from dbt.adapters.base.impl import PythonJobHelper
 from dbt.adapters.base.meta import available
 from dbt.adapters.contracts.connection import AdapterResponse
 from dbt.adapters.spark.impl import SparkAdapter
+from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.tidemark.connections import TidemarkConnectionManager
 from dbt.adapters.tidemark.files import (
@@ -17,8 +19,9 @@ from dbt.adapters.tidemark.files import (
     remove_other_versions,
     table_version,
 )
-from dbt.adapters.tidemark.python_submissions import SessionPythonJobHelper
+from dbt.adapters.tidemark.python_submissions import SessionPythonJobHelper, imported
 from dbt.adapters.tidemark.session import get_session
+from tidemark.errors import TidemarkError
 
 _one_at_a_time = threading.Lock()
 
@@ -116,3 +119,33 @@ class TidemarkAdapter(SparkAdapter):
             credentials: Any = self.config.credentials
             session = get_session(credentials.server_side_parameters)
             return table_version(session, relation.schema, relation.identifier)
+
+    @available.parse(lambda *args, **kwargs: [])
+    def call_function(self, function: str, *arguments: Any) -> Any:
+        """Call a function of the `tidemark` distribution, for what Jinja cannot do, such as reading JSON Schemas.
+
+        Args:
+            function: Its dotted name.
+            *arguments: What it is called with.
+
+        Returns:
+            What it returns: texts, numbers, lists and dicts.
+        """
+        try:
+            return imported(function)(*arguments)
+        except TidemarkError as error:
+            raise DbtRuntimeError(str(error)) from error
+
+    @available.parse(lambda *args, **kwargs: None)
+    def register_function(self, name: str, function: str, arguments: list[str]) -> None:
+        """Make a function of the `tidemark` distribution a function of the session's SQL that returns text.
+
+        Args:
+            name: Its name in SQL.
+            function: Its dotted name; Spark's workers must have the distribution too.
+            arguments: Its first arguments; SQL gives the others.
+        """
+        with self.connections.exception_handler(f"register_function({name!r})"):
+            credentials: Any = self.config.credentials
+            session = get_session(credentials.server_side_parameters)
+            session.udf.register(name, partial(imported(function), *arguments))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import linecache
 import traceback
+from collections.abc import Callable
 from typing import Any
 
 from dbt.adapters.base.impl import PythonJobHelper
@@ -105,6 +107,22 @@ def _activate(session: SparkSession) -> None:
     """Make `SparkSession.getActiveSession()` find the session in dbt's thread too."""
     jvm = session._jvm
     SparkSession._get_j_spark_session_class(jvm).setActiveSession(session._jsparkSession)
+
+
+def imported(function: str) -> Callable[..., Any]:
+    """Return a function of the `tidemark` distribution by its dotted name.
+
+    Raises:
+        DbtRuntimeError: It is none of ours, or does not exist.
+    """
+    module, _, name = function.rpartition(".")
+    if module.partition(".")[0] != "tidemark":
+        raise DbtRuntimeError(f"{function} is no function of tidemark")
+    try:
+        found: Callable[..., Any] = getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError) as error:
+        raise DbtRuntimeError(f"{function} cannot be found: {error}") from error
+    return found
 
 
 def write_table(

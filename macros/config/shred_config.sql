@@ -1,0 +1,49 @@
+{#- The one reader of a `materialized: shred` model's configuration: entities of one schema as a typed table. -#}
+{%- macro shred_config(node=none) -%}
+    {%- set node = node or model -%}
+    {%- set config = node['config'] -%}
+    {%- set errors = [] -%}
+    {%- set settings = tidemark._settings(config, ['registry', 'on_reject', 'rejects_retention'], errors) -%}
+    {%- set columns = [] -%}
+    {%- for column in tidemark._declared_columns(node) if column['data_type'] and column['name'] | lower not in ['schema', 'hierarchy', '_commit_id'] -%}
+        {%- set meta = (node['columns'][column['name']].get('config') or {}).get('meta') or node['columns'][column['name']].get('meta') or {} -%}
+        {%- set given = meta.get('tidemark', {}) -%}
+        {%- for name in given if name != 'property' -%}
+            {%- do errors.append('column ' ~ column['name'] ~ ': meta.tidemark.' ~ name ~ ' is not a setting' ~ tidemark._did_you_mean(name, ['property'])) -%}
+        {%- endfor -%}
+        {%- do columns.append({
+            'name': column['name'], 'type': column['data_type'], 'not_null': column['not_null'], 'description': column['description'],
+            'property': given.get('property'),
+        }) -%}
+    {%- endfor -%}
+    {%- set cfg = {
+        'entity': node['alias'],
+        'relation': node['schema'] ~ '.' ~ node['alias'],
+        'target': api.Relation.create(database=node.get('database'), schema=node['schema'], identifier=node['alias'], type='table'),
+        'columns': columns,
+        'registry': settings.get('registry'),
+        'on_reject': settings.get('on_reject', 'quarantine'),
+        'retention': {'rejects': tidemark._retention(settings.get('rejects_retention'), 'rejects_retention', errors)},
+        'file_format': config.get('file_format') or 'delta',
+        'partition_by': tidemark._as_list(config.get('partition_by'), 'partition_by', errors),
+        'cluster_by': tidemark._as_list(config.get('liquid_clustered_by'), 'liquid_clustered_by', errors),
+        'location_root': config.get('location_root'),
+        'table_properties': config.get('tblproperties') or {},
+        'description': node.get('description', '') if (config.get('persist_docs') or {}).get('relation') else '',
+    } -%}
+    {%- do tidemark._one_of('on_reject', cfg['on_reject'], ['fail', 'quarantine'], errors) -%}
+    {%- if cfg['file_format'] != 'delta' -%}
+        {%- do errors.append('materialized: shred needs file_format: delta, found: ' ~ cfg['file_format']) -%}
+    {%- endif -%}
+    {%- if not columns and not cfg['registry'] -%}
+        {%- do errors.append('columns with a data_type are required, or meta.tidemark.registry: a folder of JSON Schemas') -%}
+    {%- endif -%}
+    {%- for column in columns if column['name'] | lower in tidemark.reserved_columns() -%}
+        {%- do errors.append('column `' ~ column['name'] ~ '` is reserved: give it another name, and set meta.tidemark.property to the property that fills it') -%}
+    {%- endfor -%}
+    {%- if cfg['registry'] and adapter.type() != 'tidemark' -%}
+        {%- do errors.append('registry needs `type: tidemark` in the profile: data is validated in Python; or leave it out and name the columns') -%}
+    {%- endif -%}
+    {%- do tidemark._raise_config_errors(cfg['entity'], errors) -%}
+    {{ return(cfg) }}
+{%- endmacro -%}

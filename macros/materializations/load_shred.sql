@@ -1,0 +1,142 @@
+{#- What is to be done: the schema, the columns, how far the table has read and how far it can. -#}
+{%- macro shred_state(cfg, run, commits, body) -%}
+    {%- set source = tidemark.shred_of(body) -%}
+    {%- if source is none -%}
+        {%- do exceptions.raise_compiler_error(
+            cfg['entity'] ~ ": the body of a shred model is {{ tidemark.shred('iglu:com.acme/product/jsonschema/1-*-*') }}, or a SELECT over it"
+        ) -%}
+    {%- endif -%}
+    {%- set exists = tidemark.relation_exists(cfg['target']) -%}
+    {%- set marks = tidemark.query_rows(tidemark.shred_marks_sql(commits['states'], cfg['relation'], source['source'])) [0] -%}
+    {%- set build = not exists or run['full_refresh'] -%}
+    {%- if not build and 0 < marks['read_to'] < marks['source_start'] -%}
+        {%- do exceptions.raise_compiler_error(
+            cfg['entity'] ~ ': ' ~ source['source'] ~ ' was read anew by commit ' ~ marks['source_start'] ~ '. Build this table again too, with --full-refresh'
+        ) -%}
+    {%- endif -%}
+    {{ return({
+        'source': source['source'],
+        'uri': source['uri'],
+        'columns': tidemark.shred_columns(cfg, source['uri']),
+        'exists': exists,
+        'build': build,
+        'last_id': marks['last_id'] or 0,
+        'from': [0 if build else marks['read_to'], marks['source_start'] - 1] | max,
+        'to': marks['source_end'],
+        'undone': [] if build else fromjson(marks['undone']),
+    }) }}
+{%- endmacro -%}
+
+
+{#- The data's columns: those of the YAML, else those of the schemas in the registry. -#}
+{%- macro shred_columns(cfg, uri) -%}
+    {%- if cfg['columns'] -%}{{ return(cfg['columns']) }}{%- endif -%}
+    {%- set columns = [] -%}
+    {%- for column in adapter.call_function('tidemark.shred.registry.registry_columns', cfg['registry'], uri) -%}
+        {%- do columns.append({'name': column['name'], 'type': column['data_type'], 'description': column['description'],
+            'property': column['property'], 'is_exact': true}) -%}
+    {%- endfor -%}
+    {{ return(columns) }}
+{%- endmacro -%}
+
+
+{#- Bring the table up to the last complete commit of its events; the figures, none if there is nothing new. -#}
+{%- macro load_shred(cfg, run, state, commits, body) -%}
+    {%- set relation, rejects = cfg['target'], tidemark.side_relation(cfg['target'], 'rejects') -%}
+    {%- set validate = none -%}
+    {%- if cfg['registry'] -%}
+        {%- set validate = 'tidemark_schema_problem_' ~ local_md5(cfg['registry'])[:8] -%}
+        {%- do adapter.register_function(validate, 'tidemark.shred.registry.schema_problem', [cfg['registry']]) -%}
+    {%- endif -%}
+    {%- set rows = tidemark.typed_entities_sql(state['columns'], body, state['from'], state['to'], validate) -%}
+    {%- set is_news = not run['empty'] and state['to'] > state['from'] -%}
+    {%- set figures = {} -%}
+    {%- if is_news -%}
+        {%- set figures = tidemark.query_rows('select count(*) as rows_read, count_if(_reject_reason is not null) as rows_rejected from (\n' ~ rows ~ '\n)')[0] -%}
+        {%- do tidemark.check_rejected_entities(cfg, rows, figures) -%}
+    {%- endif -%}
+    {%- do tidemark.prepare_shred(cfg, state, relation, rejects) -%}
+    {%- if not is_news -%}{{ return(none) }}{%- endif -%}
+
+    {%- if figures['rows_read'] > figures['rows_rejected'] -%}
+        {%- do run_query(tidemark.insert_sql(relation, tidemark.shred_table_columns(state), 'select * from (\n' ~ rows ~ '\n) where _reject_reason is null')) -%}
+    {%- endif -%}
+    {%- if figures['rows_rejected'] -%}
+        {%- do run_query(tidemark.insert_sql(rejects, tidemark.rejected_entity_columns(), 'select * from (\n' ~ rows ~ '\n) where _reject_reason is not null')) -%}
+    {%- endif -%}
+    {%- do figures.update({'rows_inserted': figures['rows_read'] - figures['rows_rejected']}) -%}
+    {%- do tidemark.record_commit(commits, {
+        'commit_id': tidemark.next_commit_id(state['last_id']), 'relation': cfg['relation'], 'entity': cfg['entity'], 'kind': 'shred',
+        'started_at': tidemark.utc_now(), 'invocation_id': run['invocation_id'],
+        'source_relation': state['source'], 'source_commit_id': state['to'],
+    }, 'completed', figures) -%}
+    {{ return(figures) }}
+{%- endmacro -%}
+
+
+{#- Make the table, or add the columns it lacks and take away what no commit counts. -#}
+{%- macro prepare_shred(cfg, state, relation, rejects) -%}
+    {%- set columns = tidemark.shred_table_columns(state) -%}
+    {%- if state['build'] -%}
+        {%- do tidemark.drop_what_is_no_delta_table(relation) -%}
+        {%- do run_query('create schema if not exists ' ~ relation.include(identifier=false)) -%}
+        {%- for name in [relation, rejects] -%}
+            {%- do run_query('drop table if exists ' ~ name) -%}
+        {%- endfor -%}
+        {%- do tidemark.clear_debris([relation, rejects]) -%}
+        {%- do tidemark.run_statements(
+            tidemark.delta__create_table(rejects, tidemark.rejected_entity_columns(), {})
+            + tidemark.delta__create_table(relation, columns, {
+                'partition_by': cfg['partition_by'], 'cluster_by': cfg['cluster_by'], 'location_root': cfg['location_root'],
+                'properties': cfg['table_properties'], 'description': cfg['description'],
+            })
+        ) -%}
+        {{ return(none) }}
+    {%- endif -%}
+    {%- do tidemark.add_missing_columns(cfg['entity'], relation, columns) -%}
+    {%- for name in [relation, rejects] -%}
+        {%- set condition = '_commit_id > ' ~ state['from'] ~ (' or _commit_id in (' ~ state['undone'] | join(', ') ~ ')' if state['undone'] else '') -%}
+        {%- if run_query('select 1 from ' ~ name ~ ' where ' ~ condition ~ ' limit 1') | length > 0 -%}
+            {%- do run_query('delete from ' ~ name ~ ' where ' ~ condition) -%}
+        {%- endif -%}
+    {%- endfor -%}
+{%- endmacro -%}
+
+
+{#- `on_reject: fail`: stop before anything is written. -#}
+{%- macro check_rejected_entities(cfg, rows, figures) -%}
+    {%- if figures['rows_rejected'] and cfg['on_reject'] == 'fail' -%}
+        {%- set lines = [] -%}
+        {%- for row in run_query('select _reject_reason, count(*) from (\n' ~ rows ~ '\n) where _reject_reason is not null group by 1 order by 2 desc, 1 limit 10') -%}
+            {%- do lines.append('\n  - ' ~ row[0] ~ ': ' ~ row[1]) -%}
+        {%- endfor -%}
+        {%- do exceptions.raise_compiler_error(
+            cfg['entity'] ~ ': ' ~ figures['rows_rejected'] ~ ' of ' ~ figures['rows_read'] ~ ' entities do not match; nothing was written'
+            ~ lines | join('') ~ '\nMend columns or schema, or set on_reject: quarantine to put such entities aside and go on'
+        ) -%}
+    {%- endif -%}
+{%- endmacro -%}
+
+
+{#- Columns of the table: where each row came from, then its data. -#}
+{%- macro shred_table_columns(state) -%}
+    {%- set columns = [] -%}
+    {%- for column in state['columns'] -%}
+        {%- do columns.append({'name': column['name'], 'type': column['type'], 'description': column.get('description', ''), 'not_null': column.get('not_null', false)}) -%}
+    {%- endfor -%}
+    {{ return(
+        tidemark.entity_columns() | selectattr('name', 'in', ['schema', 'hierarchy']) | list + columns
+        + [{'name': '_commit_id', 'type': 'bigint', 'description': 'Commit of the event'}]
+    ) }}
+{%- endmacro -%}
+
+
+{#- Columns of the entities whose data does not match. -#}
+{%- macro rejected_entity_columns() -%}
+    {{ return([
+        {'name': '_reject_reason', 'type': 'string', 'description': 'Why the data does not match'},
+        {'name': '_raw_payload', 'type': 'string', 'description': 'Schema and data as self-describing JSON'},
+        {'name': 'hierarchy', 'type': 'struct<root_id: string, root_tstamp: timestamp, ref_root: string, ref_tree: array<string>, ref_parent: string>'},
+        {'name': '_commit_id', 'type': 'bigint'},
+    ]) }}
+{%- endmacro -%}

@@ -1,0 +1,25 @@
+{#-
+    entities of one schema, those of the commits after the watermark ─► typed ─► rejects, table ─► watermark
+
+    The watermark moves last: what a run that died had written, which is what lies after it, is taken away first.
+-#}
+{% materialization shred, adapter='spark', supported_languages=['sql'] %}
+
+    {%- set cfg = tidemark.shred_config() -%}
+    {%- set run = tidemark.run_config() -%}
+    {%- set relation = cfg['target'] -%}
+
+    {{ run_hooks(pre_hooks) }}
+
+    {%- set commits = tidemark.ensure_commits(run) -%}
+    {%- set state = tidemark.shred_state(cfg, run, commits, compiled_code) -%}
+    {%- set figures = tidemark.load_shred(cfg, run, state, commits, compiled_code) -%}
+    {%- call noop_statement('main', 'EMPTY' if run['empty'] else tidemark.atomic_summary(figures)) -%}{%- endcall -%}
+    {%- do persist_docs(relation, model, for_relation=false) -%}
+    {%- do apply_grants(relation, config.get('grants'), should_revoke(load_cached_relation(relation), full_refresh_mode=state['build'])) -%}
+
+    {{ run_hooks(post_hooks) }}
+
+    {{ return({'relations': [relation]}) }}
+
+{% endmaterialization %}

@@ -1,0 +1,40 @@
+{#-
+    Write events and entities as files, as a shredder does for a warehouse loader:
+
+        dbt run-operation export --args '{entity: atomic_events, path: /lake/shredded, from: 260304093000123}'
+
+        <path>/run=<last commit>/atomic-events/part-…                       lines of the canonical TSV
+        <path>/run=<last commit>/shredded-types/vendor=…/name=…/format=…/version=…/part-…   JSON lines
+
+    Of the commits after `from` up to `to`; the next call goes on from the last one. A folder of the same last commit is
+    written anew. `json_columns: false` leaves contexts, unstruct_event and derived_contexts out of the TSV.
+-#}
+{%- macro export(entity, path, from=none, to=none, json_columns=true) -%}
+    {%- set opened = tidemark.open_atomic(entity) -%}
+    {%- set cfg, commits, relations = opened['cfg'], opened['commits'], opened['relations'] -%}
+    {%- set span = tidemark.span_of(cfg, commits, from, to, 'export') -%}
+    {%- set condition = ' where _commit_id > ' ~ span['from'] ~ ' and _commit_id <= ' ~ span['to'] -%}
+    {%- set counts = [
+        run_query('select count(*) from ' ~ relations['current'] ~ condition)[0][0] | int,
+        run_query('select count(*) from ' ~ relations['entities'] ~ condition)[0][0] | int,
+    ] -%}
+    {%- set folder = path.rstrip('/') ~ '/run=' ~ span['to'] -%}
+    {%- if not counts[0] -%}
+        {%- do tidemark.say(entity, 'no events between commits ' ~ span['from'] ~ ' and ' ~ span['to'] ~ ', nothing to export') -%}
+        {{ return(none) }}
+    {%- endif -%}
+    {%- do run_query('insert overwrite directory ' ~ tidemark.string_literal(folder ~ '/atomic-events') ~ ' using text\n'
+        ~ tidemark.exported_events_sql(relations['current'], span['from'], span['to'], tidemark.is_true(json_columns))) -%}
+    {%- if counts[1] -%}
+        {#- A table over the folder, as `insert overwrite directory` cannot partition; dropping it leaves the files. -#}
+        {%- set files = tidemark.side_relation(cfg['target'], 'slice_export') -%}
+        {%- do tidemark.run_statements([
+            'drop table if exists ' ~ files,
+            'create table ' ~ files ~ ' (value string, vendor string, name string, format string, version string) using text '
+                ~ 'partitioned by (vendor, name, format, version) location ' ~ tidemark.string_literal(folder ~ '/shredded-types'),
+            'insert overwrite ' ~ files ~ '\n' ~ tidemark.exported_entities_sql(relations['entities'], span['from'], span['to']),
+            'drop table ' ~ files,
+        ]) -%}
+    {%- endif -%}
+    {%- do tidemark.say(entity, counts[0] ~ ' events and ' ~ counts[1] ~ ' entities of the commits after ' ~ span['from'] ~ ' up to ' ~ span['to'] ~ ' are in ' ~ folder) -%}
+{%- endmacro -%}

@@ -1,0 +1,69 @@
+{#-
+    Claim the events that are stored already, so that copies of them which come now are recognised:
+
+        dbt run-operation populate_manifest --args '{entity: atomic_events, since: 2026-01-01}'
+        dbt run-operation populate_manifest --args '{entity: atomic_events, from: lake.events}'
+
+    `from` is another table with the canonical columns, such as a shredder filled. It goes day by day and can be called
+    again: a call that died goes on after the last day that it finished, and what is claimed is not claimed twice.
+-#}
+{%- macro populate_manifest(entity, since=none, from=none) -%}
+    {%- set opened = tidemark.open_atomic(entity) -%}
+    {%- set cfg, commits, relations = opened['cfg'], opened['commits'], opened['relations'] -%}
+    {%- set first_day = tidemark._business_date(since) -%}
+    {%- set source = tidemark.relation_named(from) if from else relations['current'] -%}
+    {%- if not tidemark.relation_exists(source) -%}
+        {%- do exceptions.raise_compiler_error(entity ~ ': there is no table ' ~ source ~ ' to take events from') -%}
+    {%- endif -%}
+    {%- set columns = tidemark.describe_query('select * from ' ~ source) -%}
+    {%- do tidemark.check_canonical(entity, source, columns) -%}
+    {%- do tidemark.run_statements(
+        ['create schema if not exists ' ~ relations['manifest'].include(identifier=false)]
+        + tidemark.delta__create_table(relations['manifest'], tidemark.manifest_columns(), {})
+    ) -%}
+    {%- set details = {'from': source | string, 'since': first_day} -%}
+    {%- set left = tidemark.unfinished_population(opened, details) -%}
+    {%- set record = left or tidemark.operation_commit(opened, 'populate_manifest') -%}
+    {%- set done_to = left['done_to'] if left else none -%}
+    {%- do record.update({'details': tojson(details)}) -%}
+    {%- if left -%}
+        {%- do tidemark.say(entity, 'goes on after ' ~ (done_to or 'the beginning') ~ ', where an earlier call stopped') -%}
+    {%- else -%}
+        {%- do tidemark.record_commit(commits, record, 'inflight', {}) -%}
+    {%- endif -%}
+    {%- set claimed = namespace(count=0) -%}
+    {%- for row in run_query(tidemark.population_days_sql(source, done_to, first_day)) -%}
+        {%- set counts = run_query(tidemark.populate_manifest_sql(cfg, relations['manifest'], source, columns, row[0] | string, record['commit_id'])) -%}
+        {%- set number = counts[0][0] | int if counts | length else 0 -%}
+        {%- set claimed.count = claimed.count + number -%}
+        {%- do tidemark.say(entity, row[0] ~ ': ' ~ number ~ ' of ' ~ row[1] ~ ' events claimed') -%}
+        {%- do details.update({'done_to': row[0] | string}) -%}
+        {%- do record.update({'details': tojson(details)}) -%}
+        {%- do tidemark.record_commit(commits, record, 'inflight', {}) -%}
+    {%- endfor -%}
+    {%- do tidemark.record_commit(commits, record, 'completed', {'rows_inserted': claimed.count}) -%}
+    {%- do tidemark.say(entity, 'claimed ' ~ claimed.count ~ ' events of ' ~ source ~ ' in ' ~ relations['manifest']) -%}
+{%- endmacro -%}
+
+
+{#- A call with the same arguments that died, as a commit that goes on, with the last day that it finished. -#}
+{%- macro unfinished_population(opened, details) -%}
+    {%- for row in tidemark.query_rows(tidemark.inflight_operations_sql(opened['commits']['states'], opened['cfg']['relation'], 'populate_manifest')) -%}
+        {%- set told = fromjson(row['details'] or '{}') -%}
+        {%- if told.get('from') == details['from'] and told.get('since') == details['since'] -%}
+            {%- set record = tidemark.operation_commit(opened, 'populate_manifest') -%}
+            {%- do record.update({'commit_id': row['commit_id'] | int, 'started_at': row['started_at'] | string, 'done_to': told.get('done_to')}) -%}
+            {{ return(record) }}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return(none) }}
+{%- endmacro -%}
+
+
+{#- A table of events has at least what a claim is made of. -#}
+{%- macro check_canonical(entity, source, columns) -%}
+    {%- set names = columns | map(attribute='name') | list -%}
+    {%- for name in ['event_id', 'collector_tstamp'] if name not in names -%}
+        {%- do exceptions.raise_compiler_error(entity ~ ': ' ~ source ~ ' has no column `' ~ name ~ '`: it must have the canonical columns of enriched events') -%}
+    {%- endfor -%}
+{%- endmacro -%}

@@ -1,0 +1,42 @@
+{#-
+    rollback() of a `materialized: atomic` model: the batches after a commit are taken back. Their events, entities, claims
+    and rejects go, and their files count as not read: the next run takes them again, unless they are moved away first.
+-#}
+{%- macro rollback_batches(entity, to, dry_run) -%}
+    {%- set opened = tidemark.open_atomic(entity) -%}
+    {%- set cfg, commits, state = opened['cfg'], opened['commits'], opened['state'] -%}
+    {%- if to is none -%}
+        {%- do exceptions.raise_compiler_error(entity ~ ': to where? Give `to`, a commit id, a business date or a timestamp; `dbt run-operation show_commits` lists the commits') -%}
+    {%- endif -%}
+    {%- set target = tidemark.span_of(cfg, commits, to, none, 'rollback')['from'] | int -%}
+    {%- set batches = tidemark.query_rows(tidemark.batches_after_sql(commits['states'], cfg['relation'], target)) -%}
+    {%- if not batches -%}
+        {%- do tidemark.say(entity, 'is at commit ' ~ target ~ ' already, nothing to roll back') -%}
+        {{ return(none) }}
+    {%- endif -%}
+    {%- for batch in batches -%}
+        {%- do tidemark.say(entity, ('would take' if dry_run else 'taking') ~ ' back commit ' ~ batch['commit_id'] ~ ': ' ~ batch['rows_inserted'] ~ ' events') -%}
+        {%- if batch['kind'] == 'full_refresh' -%}
+            {%- do exceptions.raise_compiler_error(entity ~ ': commit ' ~ batch['commit_id'] ~ ' read everything anew; what was before it is in the tables named ..._<commit>') -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- if dry_run -%}{{ return(none) }}{%- endif -%}
+    {%- set record = tidemark.operation_commit(opened, 'rollback') -%}
+    {%- do record.update({'source_commit_id': target}) -%}
+    {%- do tidemark.record_commit(commits, record, 'inflight', {}) -%}
+    {%- do tidemark.take_back_batches(cfg, opened['relations'], commits, record) -%}
+    {%- do tidemark.say(entity, 'is back at commit ' ~ target ~ ', by commit ' ~ record['commit_id']) -%}
+{%- endmacro -%}
+
+
+{#- Do a rollback that is recorded; doing it twice changes nothing, so one that died is finished this way. -#}
+{%- macro take_back_batches(cfg, relations, commits, record) -%}
+    {%- set ids = tidemark.query_rows(tidemark.batches_after_sql(commits['states'], cfg['relation'], record['source_commit_id'])) | map(attribute='commit_id') | list -%}
+    {%- if ids -%}
+        {%- for name in ['current', 'entities', 'rejects', 'landed', 'manifest'] if tidemark.relation_exists(relations[name]) -%}
+            {%- do run_query('delete from ' ~ relations[name] ~ ' where _commit_id in (' ~ ids | join(', ') ~ ')') -%}
+        {%- endfor -%}
+        {%- do run_query(tidemark.undo_states_sql(commits['states'], record, ids, [])) -%}
+    {%- endif -%}
+    {%- do tidemark.record_commit(commits, record, 'completed', {}) -%}
+{%- endmacro -%}

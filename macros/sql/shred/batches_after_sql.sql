@@ -1,0 +1,17 @@
+{#- The batches after a commit that were stored and not taken back. -#}
+{%- macro batches_after_sql(states, relation, commit_id) -%}
+select
+    commit_id,
+    kind,
+    rows_inserted
+from (
+{{ tidemark.last_states_sql(states) }}
+    where relation = {{ tidemark.string_literal(relation) }}
+)
+where
+    _tidemark_rank = 1
+    and kind in ('load', 'full_refresh')
+    and state = 'completed'
+    and commit_id > {{ commit_id }}
+order by commit_id desc nulls last
+{%- endmacro -%}

@@ -1,0 +1,49 @@
+{#- A canonical column of atomic events as the text that stands in the TSV; NULL is an empty field. -#}
+{%- macro canonical_text_of_expr(column) -%}
+    {%- set name = tidemark.quote_identifier(column['name']) -%}
+    {%- if column['type'] == 'timestamp' -%}
+        {{ return("date_format(" ~ name ~ ", 'yyyy-MM-dd HH:mm:ss.SSS')") }}
+    {%- elif column['type'] == 'boolean' -%}
+        {{ return('cast(cast(' ~ name ~ ' as int) as string)') }}
+    {%- endif -%}
+    {{ return('cast(' ~ name ~ ' as string)') }}
+{%- endmacro -%}
+
+
+{#- Atomic events of the commits in (from, to] as lines of the canonical TSV; `json_columns` false leaves out the three that hold JSON. -#}
+{%- macro exported_events_sql(events, from_id, to_id, json_columns=true) -%}
+{%- set fields = [] -%}
+{%- for column in tidemark.canonical_columns() if json_columns or column['name'] not in ['contexts', 'unstruct_event', 'derived_contexts'] -%}
+    {%- set text = tidemark.canonical_text_of_expr(column) -%}
+    {%- do fields.append("coalesce(" ~ ("translate(" ~ text ~ ", '\\t\\n\\r', '   ')" if column['type'] == 'string' else text) ~ ", '')") -%}
+{%- endfor -%}
+select
+    concat_ws('\t',
+        {{ fields | join(',\n        ') }}
+    ) as value
+from {{ events }}
+where _commit_id > {{ from_id }} and _commit_id <= {{ to_id }}
+{%- endmacro -%}
+
+
+{#- Entities of the commits in (from, to] as JSON lines, with the parts of the schema that make the folders. -#}
+{%- macro exported_entities_sql(entities, from_id, to_id) -%}
+select
+    concat(
+        '{"schema":', to_json(`schema`),
+        ',"data":', data,
+        ',"hierarchy":', to_json(named_struct(
+            'rootId', hierarchy.root_id,
+            'rootTstamp', date_format(hierarchy.root_tstamp, 'yyyy-MM-dd HH:mm:ss.SSS'),
+            'refRoot', hierarchy.ref_root,
+            'refTree', hierarchy.ref_tree,
+            'refParent', hierarchy.ref_parent
+        )), '}'
+    ) as value,
+    `schema`.vendor as vendor,
+    `schema`.name as name,
+    `schema`.format as format,
+    `schema`.version as version
+from {{ entities }}
+where _commit_id > {{ from_id }} and _commit_id <= {{ to_id }}
+{%- endmacro -%}

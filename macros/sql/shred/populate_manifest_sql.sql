@@ -1,0 +1,71 @@
+{#- Days of stored events that are to be claimed, with their number of events. -#}
+{%- macro population_days_sql(source, done_to, first_day) -%}
+select
+    cast(coalesce(etl_tstamp, collector_tstamp) as date) as _day,
+    count(*) as _event_count
+from {{ source }}
+where
+    coalesce(etl_tstamp, collector_tstamp) is not null
+    {%- if first_day %}
+    and cast(coalesce(etl_tstamp, collector_tstamp) as date) >= date'{{ first_day }}'
+    {%- endif %}
+    {%- if done_to %}
+    and cast(coalesce(etl_tstamp, collector_tstamp) as date) > date'{{ done_to }}'
+    {%- endif %}
+group by 1
+order by _day asc nulls last
+{%- endmacro -%}
+
+
+{#- Claim a day's stored events, under the ids that they came with; what is claimed for as long is not claimed again. -#}
+{%- macro populate_manifest_sql(cfg, manifest, source, columns, day, commit_id) -%}
+{%- set names = columns | map(attribute='name') | list -%}
+merge into {{ manifest }} as claims
+using (
+    with texts as (
+        select
+            {%- for column in tidemark.canonical_columns() %}
+            {{ tidemark.canonical_text_of_expr(column) if column['name'] in names else 'cast(null as string)' }} as {{ tidemark.quote_identifier(column['name']) }},
+            {%- endfor %}
+            {{ 'coalesce(etl_tstamp, collector_tstamp)' if 'etl_tstamp' in names else 'collector_tstamp' }} as _etl_tstamp
+        from {{ source }}
+        where cast(coalesce(etl_tstamp, collector_tstamp) as date) = date'{{ day }}'
+    ),
+
+    arrived as (
+        select
+            {{ tidemark.original_id_expr() }} as _event_id,
+            {{ tidemark.fingerprint_expr(cfg['fingerprint_ignore']) }} as _fingerprint,
+            _etl_tstamp
+        from texts
+    )
+
+    select
+        _event_id,
+        _fingerprint,
+        max(_etl_tstamp) as _etl_tstamp
+    from arrived
+    where _event_id is not null
+    group by _event_id, _fingerprint
+) as arrived
+on
+    claims.event_id = arrived._event_id
+    and claims.fingerprint = arrived._fingerprint
+    and claims.expires_at >= arrived._etl_tstamp + interval {{ cfg['manifest_ttl'] }}
+when not matched then insert (
+    event_id, fingerprint, etl_tstamp, expires_at, _commit_id
+) values (
+    arrived._event_id,
+    arrived._fingerprint,
+    arrived._etl_tstamp,
+    arrived._etl_tstamp + interval {{ cfg['manifest_ttl'] }},
+    {{ commit_id }}
+)
+{%- endmacro -%}
+
+
+{#- The id that a stored event came with: that of its first `duplicate` context, else its own. -#}
+{%- macro original_id_expr() -%}
+    {%- set found = "regexp_extract(derived_contexts, '\"schema\"[ ]*:[ ]*\"iglu:com\\\\.snowplowanalytics\\\\.snowplow/duplicate/jsonschema/1-0-[0-9]+\"[ ]*,[ ]*\"data\"[ ]*:[ ]*[{][ ]*\"originalEventId\"[ ]*:[ ]*\"([^\"]+)\"', 1)" -%}
+    {{ return("lower(coalesce(nullif(" ~ found ~ ", ''), event_id))") }}
+{%- endmacro -%}

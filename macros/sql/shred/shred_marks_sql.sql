@@ -1,0 +1,45 @@
+{#- One row: how far a table of entities has read, and where the commits of its events begin and end that are complete. -#}
+{%- macro shred_marks_sql(states, relation, source) -%}
+with commits as (
+    select *
+    from (
+    {{ tidemark.last_states_sql(states) }}
+        where relation in ({{ tidemark.string_literal(relation) }}, {{ tidemark.string_literal(source) }})
+    )
+    where _tidemark_rank = 1
+),
+
+own as (
+    select
+        max(commit_id) as last_id,
+        coalesce(max_by(source_commit_id, commit_id) filter (where kind = 'shred'), 0) as read_to
+    from commits
+    where relation = {{ tidemark.string_literal(relation) }}
+),
+
+events as (
+    select
+        coalesce(max(commit_id) filter (where kind = 'full_refresh' and state = 'completed'), 0) as source_start,
+        coalesce(min(commit_id) filter (where kind in ('load', 'full_refresh') and state = 'inflight'), 9223372036854775807) as first_inflight,
+        to_json(collect_list(commit_id) filter (where state = 'rolled_back' and undone_by is not null)) as undone
+    from commits
+    where relation = {{ tidemark.string_literal(source) }}
+)
+
+select
+    own.last_id,
+    own.read_to,
+    events.source_start,
+    events.undone,
+    coalesce((
+        select max(commits.commit_id)
+        from commits
+        where
+            commits.relation = {{ tidemark.string_literal(source) }}
+            and commits.state = 'completed'
+            and commits.kind in ('load', 'full_refresh')
+            and commits.commit_id < (select min(first_inflight) from events)
+    ), 0) as source_end
+from own
+cross join events
+{%- endmacro -%}
