@@ -10,6 +10,9 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.tidemark-setup
 FIRST_DATES := 2025-08-11,2025-09-09,2026-02-05
 LAST_DATE := 2026-03-04
+# the days of the generated events
+EVENT_DATES := 2026-03-02,2026-03-03
+EVENTS := --hours 24 --natural-in-batch 2 --natural-cross-batch 2 --synthetic-in-batch 1 --synthetic-cross-batch 1 --late 5 --bad 0.5 --no-fingerprint 5
 # the first Python that is new enough; another one: make setup PYTHON=/path/to/python
 PYTHON ?= $(shell for python in python3.11 python3.12 python3.13 python3; do \
 	if $$python -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' 2>/dev/null; \
@@ -38,9 +41,11 @@ $(STAMP): requirements.lock pyproject.toml
 	@touch $@
 
 .PHONY: run
-run: setup  ## Load the examples, extracts and change events, and show what changed
+run: setup  ## Load the examples (extracts, change events, enriched events) and show what changed
 	@$(BIN)/tidemark run --business-date $(FIRST_DATES),$(LAST_DATE) --select airports --changes 5
 	@$(BIN)/tidemark run --select event_replication
+	@$(BIN)/tidemark datagen events 2000 3 "$${TIDEMARK_HOME:-.tidemark}/landing/events/{date}.tsv.gz" $(EVENTS)
+	@$(BIN)/tidemark run --business-date $(EVENT_DATES),$(LAST_DATE) --select events
 	@printf '%s\n' "" "The changes of one airport, as tidemark feed prints them:"
 	@$(BIN)/tidemark feed airports --from 2025-08-11 --where "icao = 'WIPO'" --images change
 	@printf '%s\n' "" "The tables are in $${TIDEMARK_HOME:-.tidemark}/warehouse. One airport's history, for example:" \
@@ -50,7 +55,9 @@ run: setup  ## Load the examples, extracts and change events, and show what chan
 test: setup style  ## Style, the examples with their dbt tests, and every ring of tests but the slow one
 	@# first the examples: one process fetches the jars before two want them
 	@rm -rf .tidemark/test
-	@TIDEMARK_HOME=$(CURDIR)/.tidemark/test $(BIN)/tidemark run --target ci --business-date $(FIRST_DATES)
+	@$(BIN)/tidemark datagen events 2000 3 ".tidemark/test/landing/events/{date}.tsv.gz" $(EVENTS)
+	@TIDEMARK_HOME=$(CURDIR)/.tidemark/test $(BIN)/tidemark run --target ci --business-date $(FIRST_DATES) --exclude events
+	@TIDEMARK_HOME=$(CURDIR)/.tidemark/test $(BIN)/tidemark run --target ci --business-date $(EVENT_DATES) --select events
 	@TIDEMARK_HOME=$(CURDIR)/.tidemark/test $(BIN)/tidemark run --build --target ci --business-date $(LAST_DATE)
 	@$(BIN)/python -m pytest -n 2 --dist loadfile -m 'not slow'
 

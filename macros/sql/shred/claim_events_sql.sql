@@ -42,8 +42,9 @@ when not matched then insert (
 
     `manifest` is none where no step looks across batches.
 -#}
-{%- macro decided_events_sql(cfg, keys, manifest, load) -%}
+{%- macro decided_events_sql(cfg, keys, manifest=none, load=none) -%}
 {%- set steps = cfg['deduplicate'] -%}
+{%- set natural = 'natural_in_batch' in steps or 'natural_cross_batch' in steps -%}
 with usable as (
     select * from {{ keys }} where _reject_reason is null
 ),
@@ -102,9 +103,10 @@ copies as (
     {%- endif %}
 ),
 
-natural as (
+without_copies as (
     select
         *,
+        {%- if natural %}
         case
             {%- if 'natural_in_batch' in steps %}
             when _copy > 1 then 'natural_in_batch'
@@ -112,8 +114,10 @@ natural as (
             {%- if 'natural_cross_batch' in steps %}
             when _is_claimed then 'natural_cross_batch'
             {%- endif %}
-            else cast(null as string)
         end as _dropped
+        {%- else %}
+        cast(null as string) as _dropped
+        {%- endif %}
     from copies
 ),
 
@@ -122,7 +126,7 @@ siblings as (
         *,
         min(if(_dropped is null, _fingerprint, null)) over (partition by _event_id) as _least,
         max(if(_dropped is null, _fingerprint, null)) over (partition by _event_id) as _greatest
-    from natural
+    from without_copies
 ),
 
 judged as (

@@ -12,7 +12,7 @@ where
     {%- if done_to %}
     and cast(coalesce(etl_tstamp, collector_tstamp) as date) > date'{{ done_to }}'
     {%- endif %}
-group by 1
+group by _day
 order by _day asc nulls last
 {%- endmacro -%}
 

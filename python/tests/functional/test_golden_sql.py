@@ -12,11 +12,13 @@ from ..render.test_golden import (
     ARRIVED,
     CASES,
     DELTA,
+    EVENT_KEYS,
     EVENT_LOAD,
     FULL,
     INTERVAL_COLUMNS,
     KEYED,
     KEYLESS,
+    MANIFEST,
     PLAIN,
     SCD2,
     SEQUENCED,
@@ -61,6 +63,15 @@ def session(module_project: Any) -> Iterator[Any]:
         {"name": "_commit_id", "type": "bigint"},
     ]
     table(relation("shop", "customers_feed"), macros["feed_columns"]({"buckets": 4}, feed_columns))
+
+    table(relation("shop", "atomic_events"), macros["atomic_columns"]())
+    table(relation("shop", "atomic_events__entities"), macros["entity_columns"]())
+    table(MANIFEST, macros["manifest_columns"]())
+    session.sql(
+        f"create table {EVENT_KEYS} (_row bigint, _event_id string, _fingerprint string, "
+        "_etl_tstamp timestamp, _collector_tstamp timestamp, _line_hash bigint, "
+        "_reject_reason string) using delta"
+    )
 
     def view(name: str, *columns: str) -> None:
         session.createDataFrame([], ", ".join(columns)).createOrReplaceTempView(name)

@@ -42,7 +42,9 @@ def a_line(dice: random.Random, day: int) -> str:
     number = dice.randrange(120)
     moment = f"2026-{1 + day // 28:02d}-{1 + day % 28:02d}"
     fields: dict[str, str | None] = {
-        "etl_tstamp": f"{moment} {dice.randrange(3):02d}:00:00.000" if dice.random() < 0.9 else None,
+        "etl_tstamp": f"{moment} {dice.randrange(3):02d}:00:00.000"
+        if dice.random() < 0.9
+        else None,
         "collector_tstamp": f"{moment} 0{dice.randrange(3)}:30:00.000",
         "event_fingerprint": dice.choice(("f1", "f1", "f2", "f3", None)),
         "page_title": dice.choice(("one", "one", "two")),
@@ -72,7 +74,8 @@ def test_random_loads(project: Project, seed: int) -> None:
     dice = random.Random(seed)
     landing = project.root / "landing"
     landing.mkdir()
-    loads = {}
+    loads: dict[str, Loads] = {}
+    lines_before: list[str] = []
     for name, steps in STEPS.items():
         chosen = [NAMES[step] for step in NAMES if getattr(steps, step)]
         add_events(project, name, location=landing, deduplicate=chosen)
@@ -101,9 +104,12 @@ def test_random_loads(project: Project, seed: int) -> None:
         assert_same_events(stored_events(project, name), expected_events(loads[name].atomic))
         rejects = project.sql(f"select _raw_payload from {name}__rejects")
         assert len(rejects) == sum(len(each.rejects) for each in loads[name].outcomes.values())
-    claims = project.sql("select event_id, fingerprint, cast(etl_tstamp as string) from all_steps__manifest")
+    claims = project.sql(
+        "select event_id, fingerprint, cast(etl_tstamp as string) from all_steps__manifest"
+    )
     assert sorted(map(tuple, claims)) == sorted(
-        (each.event_id, each.fingerprint, str(each.etl_tstamp)) for each in loads["all_steps"].claims
+        (each.event_id, each.fingerprint, str(each.etl_tstamp))
+        for each in loads["all_steps"].claims
     )
 
 

@@ -204,6 +204,30 @@ BODY = "select * from intervals"
 
 ERASED = {"hashes": ["'a1'", "'b2'"], "values": {"id": "cast('7' as bigint)"}, "texts": ["'7'"]}
 
+ATOMIC = {
+    "deduplicate": [
+        "natural_in_batch",
+        "natural_cross_batch",
+        "synthetic_in_batch",
+        "synthetic_cross_batch",
+    ],
+    "manifest_ttl": "180 days",
+}
+MANIFEST = relation("shop", "atomic_events__manifest")
+EVENT_KEYS = relation("shop", "atomic_events__keys")
+BATCH = {
+    "commit_id": COMMIT,
+    "etl_micros": 1772614800000000,
+    "states": STATES,
+    "relation": "shop.atomic_events",
+}
+SCHEMA = {
+    "uri": "iglu:com.acme/product/jsonschema/1-2-*",
+    "vendor": "com.acme",
+    "name": "product",
+    "format": "jsonschema",
+    "version": "1-2-*",
+}
 CASES: dict[str, tuple[Any, ...]] = {
     "classify_changes_sql.full": ("classify_changes_sql", FULL.cfg, "staged", "existing"),
     "classify_changes_sql.delta": ("classify_changes_sql", DELTA.cfg, "staged", "existing"),
@@ -392,6 +416,41 @@ CASES: dict[str, tuple[Any, ...]] = {
     "forget_moves_sql.any": ("forget_moves_sql", KEYED.relations["log"], ERASED),
     "derived_tables_sql.any": ("derived_tables_sql", STATES),
     "file_sizes_sql.partitioned": ("file_sizes_sql", LOG, 134217728, "_business_date"),
+    "claim_events_sql.any": ("claim_events_sql", ATOMIC, MANIFEST, EVENT_KEYS, BATCH),
+    "decided_events_sql.across": ("decided_events_sql", ATOMIC, EVENT_KEYS, MANIFEST, BATCH),
+    "decided_events_sql.in_batch": (
+        "decided_events_sql",
+        {"deduplicate": ["natural_in_batch"]},
+        EVENT_KEYS,
+    ),
+    "batch_figures_sql.any": ("batch_figures_sql", EVENT_KEYS),
+    "shred_sql.one_revision": ("shred_sql", SCHEMA, relation("shop", "atomic_events")),
+    "shred_marks_sql.any": ("shred_marks_sql", STATES, "shop.products", "shop.atomic_events"),
+    "typed_entities_sql.columns": (
+        "typed_entities_sql",
+        [
+            {"name": "sku", "type": "string", "not_null": True},
+            {"name": "unit_price", "type": "decimal(10,2)"},
+            {"name": "in_stock", "type": "bigint", "property": "stock.count"},
+            {"name": "tags", "type": "array<int>"},
+        ],
+        "select * from shop.atomic_events__entities",
+        7,
+        COMMIT,
+    ),
+    "exported_entities_sql.any": (
+        "exported_entities_sql",
+        relation("shop", "atomic_events__entities"),
+        7,
+        COMMIT,
+    ),
+    "population_days_sql.goes_on": (
+        "population_days_sql",
+        relation("shop", "atomic_events"),
+        "2026-03-02",
+        "2026-01-01",
+    ),
+    "batches_after_sql.any": ("batches_after_sql", STATES, "shop.atomic_events", 7),
     "optimized_version_sql.any": ("optimized_version_sql", STATES, "shop.customers"),
     "version_sql.any": ("version_sql", CUSTOMERS, 0),
     "build_intervals_sql.clustered": (

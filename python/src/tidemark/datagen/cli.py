@@ -117,9 +117,9 @@ def cdc(
 def events(n_events: int, n_batches: int, out: str, truth: Path | None, **options: Any) -> None:
     """Write enriched events, N_EVENTS in N_BATCHES files, with duplicates, late and broken ones.
 
-    OUT names the files, {batch} in it is the number of the batch: .tsv for the canonical TSV,
-    .jsonl for self-describing JSON lines, each with .gz for gzip. P is per cent of N_EVENTS;
-    copies and broken lines are added to them.
+    OUT names the files, {batch} in it is the number of the batch, {date} its date: .tsv for the
+    canonical TSV, .jsonl for self-describing JSON lines, each with .gz for gzip. P is per cent of
+    N_EVENTS; copies and broken lines are added to them.
 
     Example: tidemark datagen events 1000 4 'landing/events_{batch}.tsv.gz' --natural-in-batch 5
     """

@@ -154,7 +154,8 @@ def write_events(spec: EventsSpec, out: str, truth: Path | None = None) -> Writt
 
     Args:
         spec: What to generate.
-        out: Where to, `{batch}` standing for the batch's number (four digits, from 0001). The name
+        out: Where to, `{batch}` standing for the batch's number (four digits, from 0001) and
+            `{date}` for the date of its etl_tstamp. The name
             says the format: canonical TSV (.tsv, .txt) or self-describing JSON lines (.json,
             .jsonl, .ndjson), gzip if it ends in .gz.
         truth: File for JSON lines that say what each line is: `file`, `line` (from 1), `batch`,
@@ -165,15 +166,18 @@ def write_events(spec: EventsSpec, out: str, truth: Path | None = None) -> Writt
         ConfigError: The name does not say the format, or several batches would share one file.
     """
     as_json = _is_json(out)
-    if spec.batches > 1 and "{batch}" not in out:
-        raise ConfigError(f"{out}: {spec.batches} batches need a name with {{batch}} in it")
+    paths = [_path(out, spec, batch) for batch in range(spec.batches)]
+    if len(set(paths)) < spec.batches:
+        raise ConfigError(
+            f"{out}: {spec.batches} batches need a name with {{batch}} in it, or with {{date}} if "
+            "there are at least 24 hours from one to the next"
+        )
     plan, make = _plan(spec), _Maker(spec)
     counts = Counter(dict.fromkeys(KINDS, 0))
     files = []
     with ExitStack() as stack:
         told = stack.enter_context(open_csv(truth)) if truth is not None else None
-        for batch in range(spec.batches):
-            path = Path(out.replace("{batch}", f"{batch + 1:04d}"))
+        for batch, path in enumerate(paths):
             files.append(path)
             with open_csv(path) as file:
                 for number, line in enumerate(_shuffled(plan, spec, batch), start=1):
@@ -187,6 +191,11 @@ def write_events(spec: EventsSpec, out: str, truth: Path | None = None) -> Writt
                     if told is not None:
                         told.write(_truth(path, number, batch, line, event))
     return Written(tuple(files), dict(counts))
+
+
+def _path(out: str, spec: EventsSpec, batch: int) -> Path:
+    date = spec.etl_tstamp(batch).date().isoformat()
+    return Path(out.replace("{batch}", f"{batch + 1:04d}").replace("{date}", date))
 
 
 def _is_json(out: str) -> bool:

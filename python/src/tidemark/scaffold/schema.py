@@ -13,6 +13,8 @@ from typing import Any
 from pydantic.json_schema import models_json_schema
 
 from tidemark.scaffold.settings import (
+    AtomicConfig,
+    AtomicSettings,
     CdcConfig,
     EventSettings,
     ExtractSettings,
@@ -20,6 +22,8 @@ from tidemark.scaffold.settings import (
     FeedSettings,
     Scd2Config,
     Scd2Settings,
+    ShredConfig,
+    ShredSettings,
 )
 
 SCHEMA_FILE = "tidemark-models.schema.json"
@@ -30,8 +34,8 @@ EVENT_SCHEMA_FILE = "canonical-event.schema.json"
 
 _MATERIALIZED_HELP = (
     "cdc: current table, log and history from extracts or change events. scd2: validity intervals "
-    "kept as a table. feed: changes kept as a table. Or one of dbt's: view, table, incremental, "
-    "ephemeral."
+    "kept as a table. feed: changes kept as a table. atomic: enriched events, de-duplicated. "
+    "shred: entities of one schema. Or one of dbt's: view, table, incremental, ephemeral."
 )
 
 
@@ -49,10 +53,14 @@ def models_schema() -> dict[str, Any]:
                 CdcConfig,
                 Scd2Config,
                 FeedConfig,
+                AtomicConfig,
+                ShredConfig,
                 ExtractSettings,
                 EventSettings,
                 Scd2Settings,
                 FeedSettings,
+                AtomicSettings,
+                ShredSettings,
             )
         ],
         ref_template="#/definitions/{model}",
@@ -135,33 +143,42 @@ def _model_config() -> dict[str, Any]:
                             {"$ref": "#/definitions/EventSettings"},
                             {"$ref": "#/definitions/Scd2Settings"},
                             {"$ref": "#/definitions/FeedSettings"},
+                            {"$ref": "#/definitions/AtomicSettings"},
+                            {"$ref": "#/definitions/ShredSettings"},
                         ]
                     }
                 },
             }
         }
     }
+    by_materialization: dict[str, Any] = any_settings
+    for name, config in reversed(_CONFIGS.items()):
+        by_materialization = {
+            "if": materialized(name),
+            "then": {"$ref": f"#/definitions/{config}"},
+            "else": by_materialization,
+        }
     return {
         "type": ["object", "null"],
         "properties": {
             "materialized": {
                 "type": "string",
                 "description": _MATERIALIZED_HELP,
-                "examples": ["cdc", "scd2", "feed", "view", "table", "incremental", "ephemeral"],
+                "examples": [*_CONFIGS, "view", "table", "incremental", "ephemeral"],
             }
         },
-        "if": materialized("cdc"),
-        "then": {"$ref": "#/definitions/CdcConfig"},
-        "else": {
-            "if": materialized("scd2"),
-            "then": {"$ref": "#/definitions/Scd2Config"},
-            "else": {
-                "if": materialized("feed"),
-                "then": {"$ref": "#/definitions/FeedConfig"},
-                "else": any_settings,
-            },
-        },
+        **by_materialization,
     }
+
+
+_CONFIGS = {
+    "cdc": "CdcConfig",
+    "scd2": "Scd2Config",
+    "feed": "FeedConfig",
+    "atomic": "AtomicConfig",
+    "shred": "ShredConfig",
+}
+"""The config of each materialization of ours."""
 
 
 def _tidy(schema: Any, names_are_keys: bool = False) -> Any:

@@ -15,8 +15,14 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
+from tidemark.shred.canonical import LEFT_OUT
+
 Name = Annotated[str, StringConstraints(min_length=1)]
 Names = Name | list[Name]
+DeduplicationStep = Literal[
+    "natural_in_batch", "natural_cross_batch", "synthetic_in_batch", "synthetic_cross_batch"
+]
+FINGERPRINT_IGNORE: list[str] = list(LEFT_OUT)
 OptionValue = str | bool | int | float
 
 _FORBID_WHERE_NO_LOCATION: list[dict[str, Any]] = [
@@ -62,6 +68,7 @@ _HAS_A_SEQUENCE: dict[str, Any] = {
     "properties": {"sequence_by": {"not": {"enum": [[], None]}}},
 }
 _ROWS_NEED_A_SEQUENCE: dict[str, Any] = {"if": _IS_ROWS, "then": _HAS_A_SEQUENCE}
+_ONLY_DELTA: dict[str, Any] = {"properties": {"file_format": {"const": "delta"}}}
 _FEED_HAS_ITS_LAYOUT: dict[str, Any] = {
     "properties": {
         "file_format": {"const": "delta"},
@@ -462,6 +469,84 @@ class FeedSettings(BaseModel):
     )
 
 
+class AtomicSettings(BaseModel):
+    """Settings of a `materialized: atomic` model."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    location: Name | None = Field(
+        default=None,
+        description=(
+            "Files of enriched events (canonical TSV or self-describing JSON lines): a folder or "
+            "glob, perhaps with {business_date}. Left out: the model's SQL yields lines or rows."
+        ),
+    )
+    deduplicate: list[DeduplicationStep] | DeduplicationStep = Field(
+        default=[
+            "natural_in_batch",
+            "natural_cross_batch",
+            "synthetic_in_batch",
+            "synthetic_cross_batch",
+        ],
+        description=(
+            "Which steps are taken. natural: copies of an event (same id, same fingerprint) are "
+            "left out. synthetic: events that share an id get new ones. [] takes none."
+        ),
+    )
+    fingerprint_ignore: Names = Field(
+        default=FINGERPRINT_IGNORE,
+        description=(
+            "Columns that a computed fingerprint leaves out, where an event has none: those in "
+            "which two deliveries of one event may differ."
+        ),
+    )
+    manifest: Name | None = Field(
+        default=None,
+        description=(
+            "Table of the events that were taken, name or schema.name, where several models share "
+            "one. Left out: <model>__manifest."
+        ),
+    )
+    manifest_ttl: Retention = Field(
+        default="180 days",
+        description="How long, in etl time, copies of an event are recognised across batches.",
+    )
+    on_reject: Literal["fail", "quarantine"] = Field(
+        default="quarantine",
+        description=(
+            "What happens to lines that cannot be read. quarantine: write them to <model>__rejects "
+            "and go on. fail: stop before anything is written."
+        ),
+    )
+    rejects_retention: Retention | None = Field(
+        default=None, description="How long `clean` leaves rejected lines. Left out: always."
+    )
+
+
+class ShredSettings(BaseModel):
+    """Settings of a `materialized: shred` model."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    registry: Name | None = Field(
+        default=None,
+        description=(
+            "Folder of JSON Schemas, vendor/name/format/version: data is checked against them, and "
+            "they give the columns where the YAML has none."
+        ),
+    )
+    on_reject: Literal["fail", "quarantine"] = Field(
+        default="quarantine",
+        description=(
+            "What happens to data that does not match. quarantine: write it to <model>__rejects "
+            "and go on. fail: stop before anything is written."
+        ),
+    )
+    rejects_retention: Retention | None = Field(
+        default=None, description="How long `clean` leaves rejected data. Left out: always."
+    )
+
+
 class TidemarkModelConfig(BaseModel):
     """dbt's own keys that mean the same for all of Tidemark's materializations; others are free."""
 
@@ -551,4 +636,42 @@ class FeedConfig(TidemarkModelConfig):
     materialized: Literal["feed"]
     meta: FeedMeta = Field(
         default_factory=FeedMeta, description="Tidemark's settings stand under `tidemark`."
+    )
+
+
+class AtomicMeta(BaseModel):
+    """dbt's `meta` of an atomic model."""
+
+    tidemark: AtomicSettings = Field(
+        default_factory=AtomicSettings, description="Settings of enriched events."
+    )
+
+
+class AtomicConfig(TidemarkModelConfig):
+    """`config` of a `materialized: atomic` model."""
+
+    model_config = ConfigDict(extra="allow", json_schema_extra=_ONLY_DELTA)
+
+    materialized: Literal["atomic"]
+    meta: AtomicMeta = Field(
+        default_factory=AtomicMeta, description="Tidemark's settings stand under `tidemark`."
+    )
+
+
+class ShredMeta(BaseModel):
+    """dbt's `meta` of a shred model."""
+
+    tidemark: ShredSettings = Field(
+        default_factory=ShredSettings, description="Settings of the entities of one schema."
+    )
+
+
+class ShredConfig(TidemarkModelConfig):
+    """`config` of a `materialized: shred` model."""
+
+    model_config = ConfigDict(extra="allow", json_schema_extra=_ONLY_DELTA)
+
+    materialized: Literal["shred"]
+    meta: ShredMeta = Field(
+        default_factory=ShredMeta, description="Tidemark's settings stand under `tidemark`."
     )

@@ -510,7 +510,7 @@ def synthetic_id(event_id: str, event_fingerprint: str) -> str:
 
 
 def with_duplicate(derived_contexts: str | None, original_id: str) -> str:
-    """Derived contexts with a `duplicate` context, which names an event's former id, before the others.
+    """Derived contexts with a `duplicate` context before the others: it names the former id.
 
     Example:
         >>> with_duplicate(None, "1799a90f-f570-4414-b91a-b0db8f39cc2e").partition("data")[2][:30]
@@ -544,7 +544,7 @@ def preference(
     Returns:
         etl_tstamp and collector_tstamp, each last if it is missing, and the hash.
     """
-    etl, collector = (parse_timestamp(event[f"{name}_tstamp"]) for name in ("etl", "collector"))
+    etl, collector = (parse_timestamp(event.get(f"{name}_tstamp")) for name in ("etl", "collector"))
     digest = xxhash.xxh64_intdigest(line.encode(), seed=42)
     return (
         etl is None,

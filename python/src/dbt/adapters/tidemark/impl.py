@@ -122,7 +122,7 @@ class TidemarkAdapter(SparkAdapter):
 
     @available.parse(lambda *args, **kwargs: [])
     def call_function(self, function: str, *arguments: Any) -> Any:
-        """Call a function of the `tidemark` distribution, for what Jinja cannot do, such as reading JSON Schemas.
+        """Call a function of the `tidemark` distribution: for what Jinja cannot do.
 
         Args:
             function: Its dotted name.
@@ -138,7 +138,7 @@ class TidemarkAdapter(SparkAdapter):
 
     @available.parse(lambda *args, **kwargs: None)
     def register_function(self, name: str, function: str, arguments: list[str]) -> None:
-        """Make a function of the `tidemark` distribution a function of the session's SQL that returns text.
+        """Make a function of the `tidemark` distribution one of SQL that returns text.
 
         Args:
             name: Its name in SQL.

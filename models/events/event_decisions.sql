@@ -1,0 +1,1 @@
+{{ tidemark.decided_events_sql({'deduplicate': tidemark.deduplication_steps()}, ref('event_keys')) }}

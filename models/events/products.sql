@@ -1,0 +1,1 @@
+{{ tidemark.shred('iglu:com.acme/product/jsonschema/1-*-*') }}

@@ -1,0 +1,1 @@
+{{ tidemark.shred('iglu:com.acme/userProfile/jsonschema/1-*-*') }}
