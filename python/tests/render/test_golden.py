@@ -420,7 +420,7 @@ CASES: dict[str, tuple[Any, ...]] = {
     "decided_events_sql.across": ("decided_events_sql", ATOMIC, EVENT_KEYS, MANIFEST, BATCH),
     "decided_events_sql.in_batch": (
         "decided_events_sql",
-        {"deduplicate": ["natural_in_batch"]},
+        {"deduplicate": ["natural_in_batch", "synthetic_in_batch"]},
         EVENT_KEYS,
     ),
     "batch_figures_sql.any": ("batch_figures_sql", EVENT_KEYS),

@@ -44,6 +44,7 @@ judged as (
         _fingerprint,
         case
             when _dropped is not null then _dropped
+            when _least <> _greatest then 'synthetic_in_batch'
         end as _kind
     from siblings
 )

@@ -1,0 +1,147 @@
+"""What users of shredders reported, a test each; the numbers are those of the list of pitfalls."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.conftest import Project
+from tests.functional.enriched_events import (
+    add_events,
+    commits_of,
+    event_id,
+    event_line,
+    land,
+    stored_events,
+)
+from tidemark.shred.canonical import fingerprint, parse_line, synthetic_id
+
+PRODUCT = ("iglu:com.acme/product/jsonschema/1-0-0", {"sku": "a"})
+MODELS = ("unmarked", "retried", "tied", "tied_backwards", "crowded", "late")
+
+
+@pytest.fixture(scope="module")
+def loaded(module_project: Project) -> dict[str, Any]:
+    """Each pitfall's lines in a model of its own, loaded twice in two runs; what was stored after each."""
+    project = module_project
+    landing = {name: add_events(project, name) for name in MODELS}
+    project.write(
+        "models/products.sql",
+        "{{ tidemark.shred('iglu:com.acme/product/jsonschema/1-*-*', events='crowded') }}",
+    )
+    project.write(
+        "models/_products.yml",
+        """
+        version: 2
+        models:
+          - name: products
+            config: {materialized: shred}
+            columns: [{name: sku, data_type: string}]
+        """,
+    )
+    tied = [event_line(1, network_userid=user) for user in "abcd"]
+    crowded = event_line(1, [PRODUCT, PRODUCT])
+    noon = "2026-03-04 12:00:00.000"
+    first = {
+        "unmarked": [event_line(1, event_fingerprint=None, page_title=t) for t in ("one", "one")],
+        "retried": [
+            *(event_line(1, event_fingerprint=f, page_title=f) for f in ("f", "g", "h", "f", "g")),
+            *(event_line(2, network_userid=user) for user in "abc"),
+        ],
+        "tied": tied,
+        "tied_backwards": tied[::-1],
+        "crowded": [crowded, crowded, event_line(2, [PRODUCT])],
+        "late": [event_line(1, collector_tstamp=noon)],
+    }
+    second = {
+        "unmarked": [
+            event_line(1, event_fingerprint=None, page_title=t, network_userid="other")
+            for t in ("one", "two")
+        ],
+        "crowded": [crowded],
+        # the same event and another one, both from before what is known
+        "late": [
+            event_line(1, collector_tstamp="2026-03-01 00:00:00.000"),
+            event_line(2, collector_tstamp="2026-03-01 00:00:00.000"),
+        ],
+    }
+    stored: dict[str, Any] = {"project": project}
+    for number, batches in enumerate((first, second)):
+        for name, lines in batches.items():
+            land(landing[name], f"{number}.tsv", lines)
+        project.dbt("run")
+        stored |= {f"{name} {number}": stored_events(project, name) for name in MODELS}
+    return stored
+
+
+def test_53_a_missing_fingerprint_is_computed(loaded: dict[str, Any]) -> None:
+    """A copy is recognised in the batch and in the next one, and what differs is told apart."""
+    lines = [event_line(1, event_fingerprint=None, page_title=title) for title in ("one", "two")]
+    computed = [fingerprint(parse_line(line)) for line in lines]
+    assert [row["event_fingerprint"] for row in loaded["unmarked 0"]] == computed[:1]
+    rows = {row["event_fingerprint"]: row["event_id"] for row in loaded["unmarked 1"]}
+    assert rows == {
+        computed[0]: event_id(1),
+        computed[1]: synthetic_id(event_id(1), computed[1]),
+    }
+
+
+def test_54_a_retry_gives_the_same_ids_and_survivors(loaded: dict[str, Any]) -> None:
+    project = loaded["project"]
+    project.dbt("run", "--full-refresh", "--select", "retried")
+
+    def shown(rows: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
+        columns = ("event_id", "event_fingerprint", "network_userid", "derived_contexts")
+        return sorted((tuple(row[c] for c in columns) for row in rows), key=repr)
+
+    assert shown(stored_events(project, "retried")) == shown(loaded["retried 0"])
+    assert len(loaded["retried 0"]) == 4
+
+
+def test_55_copies_go_before_siblings_are_looked_for(loaded: dict[str, Any]) -> None:
+    """Two copies of one event are no synthetic duplicates: it keeps its id."""
+    rows = loaded["retried 0"]
+    assert [row["event_id"] for row in rows if row["event_fingerprint"] == "f2"] == [event_id(2)]
+    assert commits_of(loaded["project"], "retried")[0] == (8, 4, 0, 4, 0, 3, 0, 4)
+
+
+def test_56_equal_order_keys_have_the_same_survivor(loaded: dict[str, Any]) -> None:
+    (one,), (other,) = loaded["tied 0"], loaded["tied_backwards 0"]
+    assert one["network_userid"] == other["network_userid"]
+
+
+def test_57_two_contexts_of_a_copied_event_stay_two(loaded: dict[str, Any]) -> None:
+    project = loaded["project"]
+    rows = project.sql("select hierarchy.root_id, count(*) from products group by 1 order by 1")
+    assert rows == [(event_id(1), 2), (event_id(2), 1)]
+    positions = project.sql("select position from crowded__entities order by hierarchy.root_id, 1")
+    assert positions == [(0,), (1,), (0,)]
+
+
+def test_58_an_event_from_before_what_is_known(loaded: dict[str, Any]) -> None:
+    """What is stored stays as it is, whenever its copy says that it happened."""
+    (first,) = loaded["late 0"]
+    by_id = {row["event_id"]: row for row in loaded["late 1"]}
+    assert by_id.keys() == {event_id(1), event_id(2)}
+    assert by_id[event_id(1)] == first
+    loaded["project"].dbt("run", "--select", "late")
+    assert len(stored_events(loaded["project"], "late")) == 2
+
+
+@pytest.mark.parametrize("copies", [4_000, pytest.param(100_000, marks=pytest.mark.slow)])
+def test_59_a_hot_id(project: Project, copies: int) -> None:
+    """Half the lines of one id are copies, half are other contents; then all of them come again."""
+    landing = add_events(project)
+    lines = [
+        event_line(1, event_fingerprint="f" if number % 2 else f"f{number}")
+        for number in range(copies)
+    ]
+    for name in ("one.tsv", "two.tsv"):
+        land(landing, name, lines)
+        project.dbt("run")
+    kept = copies // 2 + 1
+    assert commits_of(project) == [
+        (copies, kept, 0, copies - kept, 0, kept, 0, copies - kept),
+        (copies, 0, 0, copies - kept, kept, 0, 0, copies),
+    ]
