@@ -9,7 +9,6 @@ from typing import Any
 
 from tests.conftest import Project
 from tests.functional.event_dedup_oracle import Kept, Loads
-
 from tidemark.shred.canonical import TYPES, Event, parse_timestamp
 
 
@@ -20,7 +19,9 @@ def add_events(
     landing = project.root / f"landing_{name}"
     landing.mkdir(exist_ok=True)
     given = {"location": f"{landing}", **settings}
-    lines = "".join(f"\n          {key}: {value}" for key, value in given.items() if value is not None)
+    lines = "".join(
+        f"\n          {key}: {value}" for key, value in given.items() if value is not None
+    )
     project.write(f"models/{name}.sql", body)
     project.write(
         f"models/_{name}.yml",
@@ -109,6 +110,11 @@ def commits_of(project: Project, name: str = "events") -> list[Any]:
 def counts_of(loads: Loads, batch: str) -> tuple[int, ...]:
     """What the oracle counted of a batch, in the order of `commits_of`."""
     counts = loads.outcomes[batch].counts
-    kinds = ("natural_in_batch", "natural_cross_batch", "synthetic_in_batch", "synthetic_cross_batch")
+    kinds = (
+        "natural_in_batch",
+        "natural_cross_batch",
+        "synthetic_in_batch",
+        "synthetic_cross_batch",
+    )
     found = tuple(counts.get(kind, 0) for kind in ("read", "atomic", "rejected", *kinds))
     return (*found, found[3] + found[4])

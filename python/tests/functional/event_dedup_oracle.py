@@ -50,7 +50,6 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any
 
 from tidemark.shred.canonical import (
     DUPLICATE_SCHEMA,

@@ -15,7 +15,6 @@ from tests.functional.enriched_events import (
     stored_events,
 )
 from tests.functional.event_dedup_oracle import Batch, Loads
-
 from tidemark.datagen.events import EventsSpec, write_events
 
 
