@@ -28,7 +28,8 @@
     {%- if envelope -%}
         {%- set kind = 'unstruct_event' if column['name'] == 'unstruct_event' else 'contexts' -%}
         {%- set fits = [
-            'size(' ~ envelope ~ ') = 1',
+            'size(' ~ envelope ~ ') = 2',
+            envelope ~ '[1].schema = cast(xxhash64(' ~ text ~ ') as string)',
             envelope ~ '[0].schema rlike ' ~ tidemark.string_literal(
                 '^iglu:com\\.snowplowanalytics\\.snowplow/' ~ kind ~ '/jsonschema/1-0-(0|[1-9][0-9]*)\\z'),
         ] -%}
@@ -64,11 +65,16 @@
 {%- endmacro -%}
 
 
-{#- The parsed JSON of `contexts`, `derived_contexts` or `unstruct_event`: an array of one, or of another length if it is no JSON object. -#}
+{#-
+    The parsed JSON of `contexts`, `derived_contexts` or `unstruct_event`: an array of it and its text's hash, which is
+    last and second only if the text is one JSON object: Spark's parser passes over what follows a value.
+-#}
 {%- macro envelope_expr(name, text=none) -%}
+    {%- set text = text or name -%}
     {%- set entity = 'struct<schema: string, data: variant>' -%}
     {%- set data = entity if name == 'unstruct_event' else 'array<' ~ entity ~ '>' -%}
-    {{ return("from_json(concat('[', " ~ (text or name) ~ ", ']'), 'array<struct<schema: string, data: " ~ data ~ ">>', map('allowNonNumericNumbers', 'false'))") }}
+    {{ return("from_json(concat('[', " ~ text ~ ", ',{\"schema\":', xxhash64(" ~ text ~ "), '}]'), 'array<struct<schema: string, data: " ~ data
+        ~ ">>', map('allowNonNumericNumbers', 'false', 'allowSingleQuotes', 'false'))") }}
 {%- endmacro -%}
 
 
@@ -97,10 +103,11 @@
 {#- Derived contexts with a `duplicate` context, which names the id that the event came with, before the others. -#}
 {%- macro with_duplicate_expr(derived_contexts, original_id) -%}
     {%- set duplicate = "concat('{\"schema\":\"iglu:com.snowplowanalytics.snowplow/duplicate/jsonschema/1-0-0\",\"data\":{\"originalEventId\":\"', " ~ original_id ~ ", '\"}}')" -%}
+    {#- atomic where it is empty: the first array of that name, not any that is -#}
     {%- set opening = '(?s)^(.*?"data"[ \\t\\r\\n]*:[ \\t\\r\\n]*\\[)[ \\t\\r\\n]*' -%}
     {{ return(
         'case when ' ~ derived_contexts ~ " is null then concat('{\"schema\":\"iglu:com.snowplowanalytics.snowplow/contexts/jsonschema/1-0-1\",\"data\":[', "
-        ~ duplicate ~ ", ']}') when " ~ derived_contexts ~ ' rlike ' ~ tidemark.string_literal(opening ~ '\\]') ~ ' then regexp_replace('
+        ~ duplicate ~ ", ']}') when " ~ derived_contexts ~ ' rlike ' ~ tidemark.string_literal('(?>' ~ opening ~ ')\\]') ~ ' then regexp_replace('
         ~ derived_contexts ~ ', ' ~ tidemark.string_literal(opening) ~ ", concat('$1', " ~ duplicate ~ ')) else regexp_replace('
         ~ derived_contexts ~ ', ' ~ tidemark.string_literal(opening) ~ ", concat('$1', " ~ duplicate ~ ", ',')) end"
     ) }}

@@ -8,9 +8,23 @@ with read_lines as (
         _row,
         value,
         startswith(value, '{') and not contains(value, '\t') as _is_json,
-        -- in brackets, because Spark's parser passes over what follows a value
-        if(startswith(value, '{') and not contains(value, '\t'), try_parse_json(concat('[', value, ']')), null) as _parsed
+        -- in an array before its hash, because Spark's parser passes over what follows a value
+        if(startswith(value, '{') and not contains(value, '\t'), concat('[', value, ',', xxhash64(value), ']'), null) as _json
     from {{ arrived }}
+),
+
+parsed_lines as (
+    select
+        _row,
+        value,
+        _is_json,
+        -- lone surrogates become question marks; names that are the same by that would fail below, and with it the load
+        if(
+            _json rlike '(?i)\\\\ud[89a-f]' and try_parse_json(cast(try_parse_json(_json) as string)) is null,
+            null,
+            try_parse_json(_json)
+        ) as _parsed
+    from read_lines
 ),
 
 documents as (
@@ -19,13 +33,13 @@ documents as (
         value,
         _is_json,
         case
-            when try_variant_get(_parsed, '$[1]', 'variant') is not null then null
+            when not try_variant_get(_parsed, '$[1]', 'bigint') <=> xxhash64(value) then null
             when try_variant_get(_parsed, '$[0].schema', 'variant') is not null
                 and try_variant_get(_parsed, '$[0].data', 'map<string, variant>') is not null
                 then try_variant_get(_parsed, '$[0].data', 'variant')
             else try_variant_get(_parsed, '$[0]', 'variant')
         end as _document
-    from read_lines
+    from parsed_lines
 ),
 
 -- a lateral view, so that Spark does not put this expression in the place of each column that comes of it

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import json
 import uuid
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
 
 import pytest
 
+from tests import event_vectors
 from tidemark.errors import ConfigError
 from tidemark.shred import canonical
 from tidemark.shred.canonical import COLUMNS, LEFT_OUT, TYPES, Event
@@ -98,6 +102,11 @@ def test_json_line__there_and_back() -> None:
     assert (data["txn_id"], data["br_cookies"], data["br_features_pdf"]) == (7, True, False)
     assert data["collector_tstamp"] == "2016-11-27T07:16:07.000Z"
     assert data["contexts"]["data"][0]["data"] == {"id": "1", "n": 1}
+    # as VARIANT prints them
+    event["tr_total"], event["geo_latitude"] = "12.5", "1"
+    event["contexts"] = json.dumps(
+        {"data": [dict(sorted(page.items()))], "schema": CONTEXTS}, separators=(",", ":")
+    )
     assert canonical.parse_json_line(line) == event
 
 
@@ -123,17 +132,61 @@ def test_json_line__as_analytics_sdks_write_it() -> None:
     }
 
 
-def test_json_line__numbers_stay_as_written() -> None:
-    line = '{"tr_total": 12.500, "contexts": {"schema": "s", "data": [1.0, 1e400, 12345678901234567890]}}'
-    event = canonical.parse_json_line(line)
-    assert event["tr_total"] == "12.500"
-    assert event["contexts"] == '{"schema":"s","data":[1.0,1e400,12345678901234567890]}'
-
-
-@pytest.mark.parametrize("line", ["", "{", "[]", '"x"', "7", '{"page_title": ["x"]}'])
+@pytest.mark.parametrize("line", ["", "{", "[]", '"x"', "7", '{"a": 1, "a": 2}'])
 def test_json_line__unreadable(line: str) -> None:
     with pytest.raises(ValueError):
         canonical.parse_json_line(line)
+
+
+# -- Vectors -------------------------------------------------------------------------------------
+
+VECTORS = event_vectors.load()
+
+
+@pytest.mark.parametrize("case", VECTORS, ids=lambda case: case["name"])
+def test_vectors(case: dict[str, Any]) -> None:
+    if "hex" in case:
+        with pytest.raises(UnicodeDecodeError):
+            bytes.fromhex(case["hex"]).decode()
+        return
+    try:
+        event = canonical.read_line(case["line"])
+    except ValueError as error:
+        assert f"unreadable: {error}" == case["reject"]
+        return
+    problems = canonical.problems(event)
+    assert (", ".join(problems) or None) == case.get("reject")
+    if not problems:
+        assert event == event_vectors.texts_of(case)
+        found = canonical.fingerprint(event)
+        event_id = str(event["event_id"]).lower()
+        assert found == case["fingerprint"]
+        assert canonical.synthetic_id(event_id, found) == case["renamed"]
+        derived = canonical.with_duplicate(event["derived_contexts"], event_id)
+        assert derived == case["derived_contexts"]
+        assert json.loads(derived)["data"][0]["data"] == {"originalEventId": event_id}
+
+
+def test_vectors__are_what_the_cases_give() -> None:
+    assert [event_vectors.described(*case) for case in event_vectors.CASES] == VECTORS
+    assert len({case["name"] for case in VECTORS}) == len(VECTORS)
+
+
+def test_read_values() -> None:
+    values, problems = canonical.read_values(
+        an_event(tr_total="-0.005", txn_id="+7", br_cookies="0", se_value="1e999", app_id="a")
+    )
+    found = dict(zip(COLUMNS, values, strict=True))
+    assert problems == []
+    assert (found["app_id"], found["txn_id"], found["br_cookies"]) == ("a", 7, False)
+    assert (found["tr_total"], found["se_value"]) == (Decimal("-0.01"), float("inf"))
+    assert found["collector_tstamp"] == datetime(2016, 11, 27, 7, 16, 7)
+    assert found["page_title"] is None
+
+
+def test_json_line__nested_deeper_than_python_can_follow() -> None:
+    with pytest.raises(ValueError, match="no JSON object"):
+        canonical.read_line('{"a":' + "[" * 100_000 + "]" * 100_000 + "}")
 
 
 # -- Values --------------------------------------------------------------------------------------
@@ -233,3 +286,17 @@ def test_synthetic_id() -> None:
     assert lower == canonical.synthetic_id("1799A90F-F570-4414-B91A-B0DB8F39CC2E", "8f2a")
     assert lower == "31d5ea89-2590-5fa8-9bfd-d7cb71c854ae"
     assert uuid.UUID(lower).version == 5
+
+
+def test_with_duplicate__before_the_others() -> None:
+    other = {"schema": PAGE, "data": {"data": []}}
+    for others in ([], [other], [other, other]):
+        derived = json.dumps({"schema": CONTEXTS, "data": others})
+        found = json.loads(canonical.with_duplicate(derived, "x"))["data"]
+        assert found[0]["schema"] == canonical.DUPLICATE_SCHEMA
+        assert found[1:] == others
+
+
+def test_line_hash() -> None:
+    # select xxhash64('東京'), xxhash64('')
+    assert canonical.line_hash("") == -7444071767201028348

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import decimal
 import json
+import math
 import re
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from difflib import get_close_matches
 from types import MappingProxyType
@@ -239,7 +240,13 @@ from the user agent, the page's address or the referrer stays in.
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _INTEGER = re.compile(r"[+-]?[0-9]{1,10}")
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
-_TIMESTAMP = re.compile(r"\d{4}-\d{2}-\d{2}[ T]\d{2}:\d{2}:\d{2}(\.\d{1,9})?Z?")
+_TIMESTAMP = re.compile(
+    # no hour 24, which later versions of Python read
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}[ T]([01][0-9]|2[0-3]):[0-9]{2}:[0-9]{2}(\.[0-9]{1,9})?Z?"
+)
+_ISO_TIMESTAMP = re.compile(r"([0-9-]{10})T([0-9:.]+)Z?")
+_CENT = decimal.Decimal("0.01")
+_WIDE = decimal.Context(prec=100)
 
 
 # -- Lines ---------------------------------------------------------------------------------------
@@ -283,6 +290,24 @@ def to_line(event: Mapping[str, str | None]) -> str:
     return line
 
 
+def read_line(line: str) -> Event:
+    """The texts of a line of TSV or JSON; which of the two, the line says.
+
+    Example:
+        >>> read_line('{"platform": "web"}')["platform"]
+        'web'
+
+    Raises:
+        ValueError: It is neither; the message says why.
+    """
+    if not (line.startswith("{") and "\t" not in line):
+        return parse_line(line)
+    try:
+        return parse_json_line(line)
+    except (ValueError, RecursionError):
+        raise ValueError("no JSON object") from None
+
+
 def parse_json_line(line: str) -> Event:
     """The texts of an event in JSON, as they would be in the canonical TSV.
 
@@ -291,14 +316,20 @@ def parse_json_line(line: str) -> Event:
     or texts; timestamps may be ISO 8601; names that are not canonical (`geo_location`,
     `contexts_com_acme_…`) are passed over.
 
+    Texts are those that Spark's VARIANT gives: of arrays and objects JSON without blanks, members
+    ordered by name in UTF-16; numbers without exponent are decimals without zeros that end the
+    fraction, up to 38 digits, all others doubles as Java 19 and later print them. Spark on an
+    older Java may print more digits, of 2e23 1.9999999999999998E23.
+
     Example:
         >>> parse_json_line('{"event_id": "1", "br_cookies": true, "txn_id": 7}')["br_cookies"]
         '1'
 
     Raises:
-        ValueError: It is not a JSON object, or a plain column holds an array or object.
+        ValueError: It is not a JSON object, or an object in it has two members of one name.
+        RecursionError: It is nested deeper than Python can follow, some hundred levels.
     """
-    found = json.loads(line, parse_float=_RawNumber, parse_int=_RawNumber)
+    found = _loads(line, _distinct)
     if isinstance(found, dict) and isinstance(found.get("data"), dict) and "schema" in found:
         found = found["data"]
     if not isinstance(found, dict):
@@ -306,7 +337,8 @@ def parse_json_line(line: str) -> Event:
     event: Event = dict.fromkeys(COLUMNS)
     for name, value in found.items():
         column = ALIASES.get(name, name)
-        if column in TYPES:
+        # a column under its own name goes before an alias
+        if column in TYPES and value is not None and (name == column or found.get(column) is None):
             event[column] = _text_of_json(column, value)
     return event
 
@@ -335,20 +367,122 @@ class _RawNumber(str):
     """A JSON number as it was written."""
 
 
+class _Members(list[tuple[str, Any]]):
+    """The members of a JSON object in their order, each as often as it is there."""
+
+
+def _loads(text: str, members: Callable[[list[tuple[str, Any]]], Any]) -> Any:
+    return json.loads(
+        text,
+        parse_float=_raw_number,
+        parse_int=_raw_number,
+        parse_constant=_no_constant,
+        object_pairs_hook=members,
+    )
+
+
+def _raw_number(text: str) -> _RawNumber:
+    # Spark's parser refuses longer ones
+    if len(text) > 1000 and sum(map(str.isdigit, text)) > 1000:
+        raise ValueError("number of more than 1000 digits")
+    return _RawNumber(text)
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no JSON")
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = {_encodable(name): value for name, value in pairs}
+    if len(members) < len(pairs):
+        raise ValueError("two members of one name")
+    return members
+
+
 def _text_of_json(column: str, value: Any) -> str | None:
-    if value is None or value == "":
-        return None
-    if isinstance(value, bool):
-        return "1" if value else "0"
-    if isinstance(value, (dict, list)):
-        if column not in ENTITIES:
-            raise ValueError(f"{column} is no text, number or boolean")
+    if isinstance(value, _RawNumber):
+        text = _number_text(value)
+    elif isinstance(value, str):
+        text = _encodable(value)
+    else:
+        text = _variant_text(value)
+    if TYPES[column] == "boolean":
+        text = {"true": "1", "false": "0"}.get(text, text)
+    elif TYPES[column] == "timestamp":
+        iso = _ISO_TIMESTAMP.fullmatch(text)
+        text = f"{iso[1]} {iso[2]}" if iso else text
+    elif column in ENTITIES and text in ("{}", "[]"):
         # As upstream: a column without entities may be an empty object.
-        return _compact(value) if value else None
-    text = str(value)
-    if TYPES[column] == "timestamp" and _TIMESTAMP.fullmatch(text):
-        return text.replace("T", " ").removesuffix("Z")
-    return text
+        return None
+    return text or None
+
+
+def _variant_text(value: Any) -> str:
+    """A JSON value as Spark prints a VARIANT."""
+    # lists, not generators: those would double the depth of the stack
+    if isinstance(value, dict):
+        ordered = sorted(value.items(), key=_utf16)
+        members = [f"{_variant_quoted(n)}:{_variant_text(v)}" for n, v in ordered]
+        return "{" + ",".join(members) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join([_variant_text(item) for item in value]) + "]"
+    if isinstance(value, _RawNumber):
+        text = _number_text(value)
+        return f'"{text}"' if text.endswith("Infinity") else text
+    return _variant_quoted(_encodable(value)) if isinstance(value, str) else json.dumps(value)
+
+
+def _utf16(member: tuple[str, Any]) -> bytes:
+    return member[0].encode("utf-16-be")
+
+
+def _encodable(text: str) -> str:
+    """A text whose lone surrogates are question marks, as in Java."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
+def _variant_quoted(text: str) -> str:
+    return f'"{text.translate(_ESCAPES)}"'
+
+
+_ESCAPES = str.maketrans(
+    {chr(code): f"\\u{code:04X}" for code in range(32)}
+    | {"\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r", '"': '\\"', "\\": "\\\\"}
+)
+
+
+def _number_text(number: str) -> str:
+    """A JSON number as Spark's VARIANT gives it."""
+    whole, _, fraction = number.removeprefix("-").partition(".")
+    if number.lower().find("e") < 0:
+        digits = len((whole + fraction).lstrip("0"))
+        if digits <= 38 and len(fraction) <= 38:
+            fraction = fraction.rstrip("0")
+            text = f"{whole}.{fraction}" if fraction else whole
+            return f"-{text}" if number.startswith("-") and text != "0" else text
+    return _java_double(float(number))
+
+
+def _java_double(number: float) -> str:
+    sign = "-" if math.copysign(1.0, number) < 0 else ""
+    if math.isinf(number):
+        return f"{sign}Infinity"
+    digits, exponent = _digits(repr(abs(number)))
+    if len(digits) == 1:
+        # Java takes the nearest of two digits then, which shows in the smallest numbers
+        digits, exponent = _digits(f"{abs(number):.1e}")
+    if -3 <= exponent < 7:
+        padded = digits.rjust(len(digits) - min(exponent, 0), "0").ljust(exponent + 2, "0")
+        point = max(exponent, 0) + 1
+        return f"{sign}{padded[:point]}.{padded[point:]}"
+    return f"{sign}{digits[0]}.{digits[1:] or '0'}E{exponent}"
+
+
+def _digits(text: str) -> tuple[str, int]:
+    """The significant digits of a number, and the exponent of the first one."""
+    found = decimal.Decimal(text)
+    digits = "".join(map(str, found.as_tuple().digits)).rstrip("0")
+    return (digits, found.adjusted()) if digits else ("0", 0)
 
 
 def _compact(value: Any) -> str:
@@ -401,47 +535,146 @@ def problems(event: Mapping[str, str | None]) -> list[str]:
         >>> problems({"event_id": "x", "collector_tstamp": "2026-03-04 09:30:00.000", "v_etl": "e"})
         ['cast_failed: event_id', 'null_value: v_collector']
     """
+    return read_values(event)[1]
+
+
+def read_values(event: Mapping[str, str | None]) -> tuple[list[Any], list[str]]:
+    """An event's values in the order of the columns, None where there is none, and its problems.
+
+    Example:
+        >>> read_values({"app_id": "shop", "etl_tstamp": "x"})[1][0]
+        'cast_failed: etl_tstamp'
+
+    Returns:
+        The values: str, int, float, bool, Decimal of two decimal places, or datetime without zone
+        in UTC; event_id is in lower case. The problems, see `problems`.
+    """
+    values: list[Any] = []
     found = []
-    for column, kind in TYPES.items():
+    for column, read in _READERS.items():
         text = event.get(column)
-        if text is None or text == "":
+        value = None
+        if not text:
             if column in REQUIRED:
                 found.append(f"null_value: {column}")
-        elif not _is_readable(column, kind, text):
-            found.append(f"cast_failed: {column}")
-    return found
+        elif read is None:
+            value = text
+        else:
+            value = read(text)
+            if value is None:
+                found.append(f"cast_failed: {column}")
+        values.append(value)
+    return values, found
 
 
-def _is_readable(column: str, kind: str, text: str) -> bool:
+def _event_id(text: str) -> str | None:
+    return text.lower() if _UUID.fullmatch(text) else None
+
+
+def _int(text: str) -> int | None:
+    number = int(text) if _INTEGER.fullmatch(text) else 2**31
+    return number if -(2**31) <= number < 2**31 else None
+
+
+def _double(text: str) -> float | None:
+    return float(text) if _NUMBER.fullmatch(text) else None
+
+
+def _boolean(text: str) -> bool | None:
+    return {"0": False, "1": True}.get(text)
+
+
+def _money(text: str) -> decimal.Decimal | None:
+    if _NUMBER.fullmatch(text) is None:
+        return None
+    try:
+        number = decimal.Decimal(text)
+    except decimal.InvalidOperation:
+        return None
+    exponent = number.as_tuple().exponent
+    # Java's decimals end there
+    if not isinstance(exponent, int) or abs(exponent) >= 2**31:
+        return None
+    if not number or number.adjusted() < -3:
+        return decimal.Decimal("0.00")
+    if number.adjusted() >= 16:
+        return None
+    rounded = number.quantize(_CENT, decimal.ROUND_HALF_UP, _WIDE)
+    return rounded if rounded.adjusted() < 16 else None
+
+
+def _envelope(column: str) -> Callable[[str], str | None]:
+    return lambda text: text if _is_envelope(column, text) else None
+
+
+def _reader(column: str, kind: str) -> Callable[[str], Any] | None:
     if column == "event_id":
-        return _UUID.fullmatch(text) is not None
+        return _event_id
     if column in ENTITIES:
-        return _is_envelope(column, text)
-    if kind == "int":
-        return _INTEGER.fullmatch(text) is not None and -(2**31) <= int(text) < 2**31
-    if kind == "timestamp":
-        return parse_timestamp(text) is not None
-    if kind == "boolean":
-        return text in ("0", "1")
-    if kind == "double":
-        return _NUMBER.fullmatch(text) is not None
-    if kind == _MONEY:
-        return _NUMBER.fullmatch(text) is not None and decimal.Decimal(text).adjusted() < 16
-    return True
+        return _envelope(column)
+    by_kind: dict[str, Callable[[str], Any]] = {
+        "int": _int,
+        "double": _double,
+        "boolean": _boolean,
+        "timestamp": parse_timestamp,
+        _MONEY: _money,
+    }
+    return by_kind.get(kind)
 
 
 def _is_envelope(column: str, text: str) -> bool:
+    """Whether a text is the envelope, read as Spark's `from_json` does.
+
+    Of members that have the same name the last one counts whose value is of the type; data is
+    parsed to the end, so that it holds no two members of one name.
+    """
     try:
-        found = json.loads(text)
-        prefix = ENTITIES[column].removesuffix("*")
-        if not re.fullmatch(re.escape(prefix) + "(0|[1-9][0-9]*)", found["schema"]):
+        found = _loads(text, _Members)
+        if not isinstance(found, _Members):
             return False
-        entities = [found["data"]] if column == "unstruct_event" else found["data"]
-        return isinstance(entities, list) and all(
-            is_schema_uri(entity["schema"]) and "data" in entity for entity in entities
+        schema: Any = None
+        entities: list[Any] | None = None
+        for name, value in found:
+            if name == "schema":
+                schema = value
+            elif name == "data" and value is None:
+                entities = None
+            elif name == "data" and column == "unstruct_event":
+                entities = [value] if isinstance(value, _Members) else entities
+            elif name == "data" and _is_array_of_objects(value):
+                entities = value
+        return (
+            isinstance(schema, str)
+            and _ENVELOPES[column].fullmatch(schema) is not None
+            and entities is not None
+            and all([_is_entity(entity) for entity in entities])
         )
-    except (ValueError, TypeError, KeyError, RecursionError):
+    except (ValueError, RecursionError):
         return False
+
+
+def _is_array_of_objects(value: Any) -> bool:
+    if not isinstance(value, list) or isinstance(value, _Members):
+        return False
+    return all(item is None or isinstance(item, _Members) for item in value)
+
+
+def _is_entity(entity: _Members | None) -> bool:
+    members = dict(entity or ())
+    uri = members.get("schema")
+    return (
+        isinstance(uri, str)
+        and is_schema_uri(uri)
+        and "data" in members
+        and not any([_repeats_name(value) for name, value in entity or () if name == "data"])
+    )
+
+
+def _repeats_name(value: Any) -> bool:
+    if isinstance(value, _Members):
+        names = {name for name, _ in value}
+        return len(names) < len(value) or any([_repeats_name(inner) for _, inner in value])
+    return isinstance(value, list) and any([_repeats_name(item) for item in value])
 
 
 def parse_timestamp(text: str | None) -> datetime | None:
@@ -453,12 +686,22 @@ def parse_timestamp(text: str | None) -> datetime | None:
     """
     if text is None or _TIMESTAMP.fullmatch(text) is None:
         return None
-    seconds, _, fraction = text.replace("T", " ").removesuffix("Z").partition(".")
+    fraction = text[20:].removesuffix("Z")[:6].ljust(6, "0")
     try:
-        moment = datetime.strptime(seconds, "%Y-%m-%d %H:%M:%S")
+        # the form is known by now, and strptime takes half the time that reading a line does
+        return datetime.fromisoformat(f"{text[:19]}.{fraction}")
     except ValueError:
         return None
-    return moment.replace(microsecond=int(fraction[:6].ljust(6, "0")))
+
+
+_ENVELOPES = {
+    column: re.compile(re.escape(uri.removesuffix("*")) + "(0|[1-9][0-9]*)")
+    for column, uri in ENTITIES.items()
+}
+_READERS: Mapping[str, Callable[[str], Any] | None] = MappingProxyType(
+    {column: _reader(column, kind) for column, kind in TYPES.items()}
+)
+"""What makes a column's value of its text, None of a text that is none; None for any text."""
 
 
 # -- Duplicates ----------------------------------------------------------------------------------
@@ -510,7 +753,7 @@ def synthetic_id(event_id: str, event_fingerprint: str) -> str:
 
 
 def with_duplicate(derived_contexts: str | None, original_id: str) -> str:
-    """Derived contexts with a `duplicate` context before the others: it names the former id.
+    """Derived contexts with a `duplicate` context that names a former id, before the others.
 
     Example:
         >>> with_duplicate(None, "1799a90f-f570-4414-b91a-b0db8f39cc2e").partition("data")[2][:30]
@@ -525,7 +768,8 @@ def with_duplicate(derived_contexts: str | None, original_id: str) -> str:
 
 
 _OPENING = re.compile(r'^(.*?"data"[ \t\r\n]*:[ \t\r\n]*\[)[ \t\r\n]*', re.DOTALL)
-_EMPTY = re.compile(_OPENING.pattern + r"\]", re.DOTALL)
+# atomic: the first array of that name, not any that is empty
+_EMPTY = re.compile(rf"(?>{_OPENING.pattern})\]", re.DOTALL)
 
 
 def preference(
@@ -544,12 +788,22 @@ def preference(
     Returns:
         etl_tstamp and collector_tstamp, each last if it is missing, and the hash.
     """
-    etl, collector = (parse_timestamp(event.get(f"{name}_tstamp")) for name in ("etl", "collector"))
-    digest = xxhash.xxh64_intdigest(line.encode(), seed=42)
+    etl, collector = (parse_timestamp(event[f"{name}_tstamp"]) for name in ("etl", "collector"))
     return (
         etl is None,
         etl or datetime.max,
         collector is None,
         collector or datetime.max,
-        digest - 2**64 if digest >= 2**63 else digest,
+        line_hash(line),
     )
+
+
+def line_hash(line: str) -> int:
+    """Spark's `xxhash64` of a line, which breaks ties between copies.
+
+    Example:
+        >>> line_hash("")
+        -7444071767201028348
+    """
+    digest = xxhash.xxh64_intdigest(line.encode(), seed=42)
+    return digest - 2**64 if digest >= 2**63 else digest
