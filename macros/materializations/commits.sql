@@ -18,8 +18,7 @@
             + tidemark.missing_commit_columns(commits, present)
             + [tidemark.commits_view_sql(commits['view'], commits['states'])] -%}
         {%- if adapter.type() == 'tidemark' -%}
-            {%- do tidemark.clear_debris([commits['states']]) -%}
-            {%- do adapter.execute_alone(statements) -%}
+            {%- do adapter.execute_alone(statements, [commits['states']]) -%}
         {%- else -%}
             {%- do tidemark.run_statements(statements) -%}
         {%- endif -%}

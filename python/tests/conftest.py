@@ -196,6 +196,8 @@ def tidemark_test_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pat
     patch = pytest.MonkeyPatch()
     patch.setenv("TIDEMARK_HOME", str(home))
     patch.setenv("TIDEMARK_SCHEMA", "tidemark")
+    # one process runs a dozen modules: with 1 GiB it collects garbage more than it tests
+    patch.setenv("TIDEMARK_DRIVER_MEMORY", "3g")
     # Spark reads it from the environment that its JVM was started with
     patch.setenv("TIDEMARK_PEPPER", PEPPER)
     for name in ("DBT_TARGET_PATH", "DBT_LOG_PATH", "DBT_PROFILES_DIR", "TIDEMARK_TARGET"):

@@ -94,5 +94,6 @@ def test_days__parquet(module_project: Any) -> None:
     assert people.rows("id, _operation", "__history") == [(1, "I"), (2, "I"), (4, "I")]
 
 
+@pytest.mark.slow
 def test_random_order__parquet(module_project: Any) -> None:
     run_random_loads(make_entities(module_project, "parquet"), SEED + 1, loads=2)

@@ -461,7 +461,7 @@ def _different(found: Any, wanted: Any) -> list[str]:
 @pytest.mark.parametrize(
     ("seed", "story"),
     [
-        pytest.param(SEED, STORY, id=f"{SEED}"),
+        pytest.param(SEED, STORY, id=f"{SEED}", marks=pytest.mark.slow),
         pytest.param(SEED, WHOLE_STORY, id=f"{SEED}_whole", marks=pytest.mark.slow),
         *(
             pytest.param(seed, None, id=f"{seed}", marks=pytest.mark.slow)

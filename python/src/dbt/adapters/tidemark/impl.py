@@ -65,7 +65,7 @@ class TidemarkAdapter(SparkAdapter):
             return list_files(get_session(credentials.server_side_parameters), path)
 
     @available.parse(lambda *args, **kwargs: None)
-    def execute_alone(self, statements: list[str]) -> None:
+    def execute_alone(self, statements: list[str], tables: list[Any] | None = None) -> None:
         """Run statements while no other thread of this process runs statements this way.
 
         For `create table if not exists`, which is not atomic where two threads meet in an empty
@@ -73,8 +73,12 @@ class TidemarkAdapter(SparkAdapter):
 
         Args:
             statements: SQL, in order.
+            tables: Relations that they make: what a killed run left of them is removed first, by
+                no thread while another one is making them.
         """
         with _one_at_a_time:
+            for table in tables or []:
+                self.clear_debris(table)
             for statement in statements:
                 self.execute(statement)
 
