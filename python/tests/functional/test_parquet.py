@@ -5,6 +5,8 @@ from __future__ import annotations
 import glob
 from typing import Any
 
+import pytest
+
 from .entities import Entity
 from .feed_reading import call, query_all
 from .test_any_order import SEED, make_entities, run_random_loads
