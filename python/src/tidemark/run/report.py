@@ -21,6 +21,8 @@ COUNTS = {
     "rows_not_supplied": "not supplied",
     "rows_rejected": "rejected",
     "rows_duplicate": "duplicates",
+    "rows_synthetic_in_batch": "renamed",
+    "rows_synthetic_cross_batch": "across",
 }
 _ALWAYS = 5
 # a longer value is cut in the table of changes
