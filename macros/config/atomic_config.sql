@@ -7,25 +7,15 @@
     {%- set settings = tidemark._settings(config, [
         'location', 'deduplicate', 'fingerprint_ignore', 'manifest', 'manifest_ttl', 'on_reject', 'rejects_retention',
     ], errors) -%}
-    {%- set cfg = {
-        'entity': node['alias'],
-        'relation': node['schema'] ~ '.' ~ node['alias'],
-        'target': api.Relation.create(database=node.get('database'), schema=node['schema'], identifier=node['alias'], type='table'),
+    {%- set cfg = tidemark._table_config(node, settings, errors) -%}
+    {%- do cfg.update({
         'location': settings.get('location'),
         'deduplicate': tidemark._as_list(settings.get('deduplicate', tidemark.deduplication_steps()), 'deduplicate', errors),
         'fingerprint_ignore': tidemark._as_list(settings.get('fingerprint_ignore', tidemark.fingerprint_ignore()), 'fingerprint_ignore', errors),
         'manifest': settings.get('manifest'),
         'manifest_ttl': tidemark._retention(settings.get('manifest_ttl', '180 days'), 'manifest_ttl', errors),
-        'on_reject': settings.get('on_reject', 'quarantine'),
-        'retention': {'rejects': tidemark._retention(settings.get('rejects_retention'), 'rejects_retention', errors)},
-        'file_format': config.get('file_format') or 'delta',
-        'partition_by': tidemark._as_list(config.get('partition_by'), 'partition_by', errors),
-        'cluster_by': tidemark._as_list(config.get('liquid_clustered_by'), 'liquid_clustered_by', errors),
-        'location_root': config.get('location_root'),
-        'table_properties': config.get('tblproperties') or {},
-        'description': node.get('description', '') if (config.get('persist_docs') or {}).get('relation') else '',
         'is_rows': false,
-    } -%}
+    }) -%}
     {%- do tidemark._check_atomic_config(cfg, settings, errors) -%}
     {%- do tidemark._raise_config_errors(cfg['entity'], errors) -%}
     {%- do cfg.update({
@@ -69,14 +59,34 @@
     {%- for name in cfg['partition_by'] + cfg['cluster_by'] if name not in names + ['_commit_id'] -%}
         {%- do errors.append('partition_by or liquid_clustered_by: `' ~ name ~ '` is no column of atomic events' ~ tidemark._did_you_mean(name, names)) -%}
     {%- endfor -%}
-    {%- do tidemark._one_of('on_reject', cfg['on_reject'], ['fail', 'quarantine'], errors) -%}
-    {%- if cfg['file_format'] != 'delta' -%}
-        {%- do errors.append('materialized: atomic needs file_format: delta, found: ' ~ cfg['file_format']) -%}
-    {%- endif -%}
     {%- if cfg['manifest_ttl'] is none -%}
         {%- do errors.append("manifest_ttl must be a length of time such as '180 days'") -%}
     {%- endif -%}
     {%- if cfg['manifest'] is not none and not modules.re.fullmatch('[A-Za-z_][A-Za-z0-9_]*([.][A-Za-z_][A-Za-z0-9_]*)?', cfg['manifest'] | string) -%}
         {%- do errors.append('manifest must be the name of a table, or schema.table, found: ' ~ cfg['manifest']) -%}
     {%- endif -%}
+{%- endmacro -%}
+
+
+{#- What a table of enriched events or of their entities is made with, and where it is. -#}
+{%- macro _table_config(node, settings, errors) -%}
+    {%- set config = node['config'] -%}
+    {%- set cfg = {
+        'entity': node['alias'],
+        'relation': node['schema'] ~ '.' ~ node['alias'],
+        'target': api.Relation.create(database=node.get('database'), schema=node['schema'], identifier=node['alias'], type='table'),
+        'on_reject': settings.get('on_reject', 'quarantine'),
+        'retention': {'rejects': tidemark._retention(settings.get('rejects_retention'), 'rejects_retention', errors)},
+        'file_format': config.get('file_format') or 'delta',
+        'partition_by': tidemark._as_list(config.get('partition_by'), 'partition_by', errors),
+        'cluster_by': tidemark._as_list(config.get('liquid_clustered_by'), 'liquid_clustered_by', errors),
+        'location_root': config.get('location_root'),
+        'table_properties': config.get('tblproperties') or {},
+        'description': node.get('description', '') if (config.get('persist_docs') or {}).get('relation') else '',
+    } -%}
+    {%- do tidemark._one_of('on_reject', cfg['on_reject'], ['fail', 'quarantine'], errors) -%}
+    {%- if cfg['file_format'] != 'delta' -%}
+        {%- do errors.append('materialized: ' ~ config['materialized'] ~ ' needs file_format: delta, found: ' ~ cfg['file_format']) -%}
+    {%- endif -%}
+    {{ return(cfg) }}
 {%- endmacro -%}

@@ -76,39 +76,3 @@
     {{ return("from_json(concat('[', " ~ text ~ ", ',{\"schema\":', xxhash64(" ~ text ~ "), '}]'), 'array<struct<schema: string, data: " ~ data
         ~ ">>', map('allowNonNumericNumbers', 'false', 'allowSingleQuotes', 'false'))") }}
 {%- endmacro -%}
-
-
-{#- The fingerprint of an event: its own, or else a hash of its columns' texts but those left out. -#}
-{%- macro fingerprint_expr(left_out) -%}
-    {%- set hashed = [] -%}
-    {%- for column in tidemark.canonical_columns() if column['name'] not in left_out -%}
-        {%- do hashed.append({'name': column['name'], 'type': 'string'}) -%}
-    {%- endfor -%}
-    {{ return('coalesce(event_fingerprint, ' ~ tidemark.row_hash_expr(hashed, 'md5') ~ ')') }}
-{%- endmacro -%}
-
-
-{#- The id of a synthetic duplicate: the UUID, version 5, of `<original id>:<fingerprint>` in a namespace of our own. -#}
-{%- macro synthetic_id_expr(event_id, fingerprint) -%}
-    {#- tidemark.shred.canonical.SYNTHETIC_NAMESPACE; ids are stored, so it never changes -#}
-    {%- set digest = "sha1(concat(unhex('B3D1F6A05C0E5D5A9A576F8F1C2E7D10'), cast(concat(" ~ event_id ~ ", ':', " ~ fingerprint ~ ') as binary)))' -%}
-    {%- set variant = "substr('89ab', 1 + pmod(conv(substr(" ~ digest ~ ', 17, 1), 16, 10), 4), 1)' -%}
-    {{ return(
-        "concat_ws('-', substr(" ~ digest ~ ', 1, 8), substr(' ~ digest ~ ", 9, 4), concat('5', substr(" ~ digest ~ ', 14, 3)), concat('
-        ~ variant ~ ', substr(' ~ digest ~ ', 18, 3)), substr(' ~ digest ~ ', 21, 12))'
-    ) }}
-{%- endmacro -%}
-
-
-{#- Derived contexts with a `duplicate` context, which names the id that the event came with, before the others. -#}
-{%- macro with_duplicate_expr(derived_contexts, original_id) -%}
-    {%- set duplicate = "concat('{\"schema\":\"iglu:com.snowplowanalytics.snowplow/duplicate/jsonschema/1-0-0\",\"data\":{\"originalEventId\":\"', " ~ original_id ~ ", '\"}}')" -%}
-    {#- atomic where it is empty: the first array of that name, not any that is -#}
-    {%- set opening = '(?s)^(.*?"data"[ \\t\\r\\n]*:[ \\t\\r\\n]*\\[)[ \\t\\r\\n]*' -%}
-    {{ return(
-        'case when ' ~ derived_contexts ~ " is null then concat('{\"schema\":\"iglu:com.snowplowanalytics.snowplow/contexts/jsonschema/1-0-1\",\"data\":[', "
-        ~ duplicate ~ ", ']}') when " ~ derived_contexts ~ ' rlike ' ~ tidemark.string_literal('(?>' ~ opening ~ ')\\]') ~ ' then regexp_replace('
-        ~ derived_contexts ~ ', ' ~ tidemark.string_literal(opening) ~ ", concat('$1', " ~ duplicate ~ ')) else regexp_replace('
-        ~ derived_contexts ~ ', ' ~ tidemark.string_literal(opening) ~ ", concat('$1', " ~ duplicate ~ ", ',')) end"
-    ) }}
-{%- endmacro -%}

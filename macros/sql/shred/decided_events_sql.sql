@@ -1,0 +1,126 @@
+{#-
+    What becomes of the lines of a batch, those that are stored as they came left out: `_kind` is `rejected`, the two
+    kinds of natural duplicates, which are dropped, or the two of synthetic ones, which get `_new_id`.
+
+        arrived ─► in-batch natural ─► cross-batch natural ─► in-batch synthetic ─► cross-batch synthetic
+
+    `manifest` is none where no step looks across batches.
+-#}
+{%- macro decided_events_sql(cfg, keys, manifest=none, load=none) -%}
+{%- set steps = cfg['deduplicate'] -%}
+{%- set natural = 'natural_in_batch' in steps or 'natural_cross_batch' in steps -%}
+with usable as (
+    select * from {{ keys }} where _reject_reason is null
+),
+{%- if manifest %}
+
+others as (
+    select
+        claims.event_id,
+        claims.fingerprint
+    from {{ manifest }} as claims
+    left semi join usable on claims.event_id = usable._event_id
+    where
+        claims.expires_at >= {{ tidemark.etl_tstamp_expr(load) }}
+        and not claims._commit_id <=> {{ load['commit_id'] }}
+        -- a claim of another tool tells its batch by etl time alone
+        and not (claims._commit_id is null and claims.etl_tstamp = {{ tidemark.etl_tstamp_expr(load) }})
+),
+
+claimed_ids as (
+    select
+        event_id,
+        min(fingerprint) as _least,
+        max(fingerprint) as _greatest
+    from others
+    group by event_id
+),
+
+claimed as (
+    select
+        event_id,
+        fingerprint
+    from others
+    group by event_id, fingerprint
+),
+{%- endif %}
+
+copies as (
+    select
+        usable._row,
+        usable._event_id,
+        usable._fingerprint,
+        {{ 'claimed.event_id is not null' if manifest else 'false' }} as _is_claimed,
+        {{ 'claimed_ids._least <> usable._fingerprint or claimed_ids._greatest <> usable._fingerprint' if manifest else 'false' }} as _has_claimed_sibling,
+        row_number() over (
+            partition by usable._event_id, usable._fingerprint
+            order by
+                usable._etl_tstamp asc nulls last,
+                usable._collector_tstamp asc nulls last,
+                usable._line_hash asc nulls last,
+                usable._row asc nulls last
+        ) as _copy
+    from usable
+    {%- if manifest %}
+    left join claimed_ids on usable._event_id = claimed_ids.event_id
+    left join claimed on usable._event_id = claimed.event_id and usable._fingerprint = claimed.fingerprint
+    {%- endif %}
+),
+
+without_copies as (
+    select
+        *,
+        {%- if natural %}
+        case
+            {%- if 'natural_in_batch' in steps %}
+            when _copy > 1 then 'natural_in_batch'
+            {%- endif %}
+            {%- if 'natural_cross_batch' in steps %}
+            when _is_claimed then 'natural_cross_batch'
+            {%- endif %}
+        end as _dropped
+        {%- else %}
+        cast(null as string) as _dropped
+        {%- endif %}
+    from copies
+),
+
+siblings as (
+    select
+        *,
+        min(if(_dropped is null, _fingerprint, null)) over (partition by _event_id) as _least,
+        max(if(_dropped is null, _fingerprint, null)) over (partition by _event_id) as _greatest
+    from without_copies
+),
+
+judged as (
+    select
+        _row,
+        _event_id,
+        _fingerprint,
+        case
+            when _dropped is not null then _dropped
+            {%- if 'synthetic_in_batch' in steps %}
+            when _least <> _greatest then 'synthetic_in_batch'
+            {%- endif %}
+            {%- if 'synthetic_cross_batch' in steps %}
+            when _has_claimed_sibling then 'synthetic_cross_batch'
+            {%- endif %}
+        end as _kind
+    from siblings
+)
+
+select
+    _row,
+    _kind,
+    if(startswith(_kind, 'synthetic'), {{ tidemark.synthetic_id_expr('_event_id', '_fingerprint') }}, null) as _new_id
+from judged
+where _kind is not null
+union all
+select
+    _row,
+    'rejected' as _kind,
+    cast(null as string) as _new_id
+from {{ keys }}
+where _reject_reason is not null
+{%- endmacro -%}
