@@ -173,7 +173,8 @@
 
     {%- if figures['rows_rejected'] -%}
         {%- do run_query(tidemark.insert_sql(relations['rejects'], tidemark.rejected_line_columns(),
-            'select *, ' ~ load['commit_id'] ~ ' as _commit_id from (' ~ tidemark.rejected_lines_sql(events, keys) ~ ')')) -%}
+            'select *, ' ~ load['commit_id'] ~ ' as _commit_id from ('
+            ~ tidemark.rejected_lines_sql(landing['arrived'], keys, tidemark.raw_payload_expr(landing['columns'])) ~ ')')) -%}
     {%- endif -%}
     {%- do tidemark.write_landed(cfg, relations, landing, load) -%}
     {%- if figures['rows_inserted'] -%}

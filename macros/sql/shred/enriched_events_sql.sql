@@ -107,7 +107,7 @@ from split_lines
 {%- set names = columns | map(attribute='name') | list -%}
 select
     _row,
-    {{ '_raw_payload' if '_raw_payload' in names else 'to_json(struct(* except (_row)))' }} as _line,
+    {{ tidemark.raw_payload_expr(columns) }} as _line,
     {{ '_reject_reason' if '_reject_reason' in names else 'cast(null as string)' }} as _unreadable,
     {{ '_original_id' if '_original_id' in names else 'cast(null as string)' }} as _original_id,
     {%- for column in tidemark.canonical_columns() %}
@@ -115,5 +115,12 @@ select
         else 'cast(null as ' ~ column['type'] ~ ') as ' ~ tidemark.quote_identifier(column['name']) }}
     {{- ',' if not loop.last }}
     {%- endfor %}
-from {{ arrived }}
+from {{ arrived }} as arrived
+{%- endmacro -%}
+
+
+{#- What of an arrived row is kept should it be rejected: the line, or the row as JSON. -#}
+{%- macro raw_payload_expr(columns) -%}
+    {%- set names = columns | map(attribute='name') | list -%}
+    {{ return('value' if 'event_id' not in names else '_raw_payload' if '_raw_payload' in names else 'to_json(struct(arrived.* except (_row)))') }}
 {%- endmacro -%}

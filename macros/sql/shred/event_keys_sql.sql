@@ -53,12 +53,12 @@ from {{ keys }}
 {%- endmacro -%}
 
 
-{#- Rejected lines of a batch by reason. -#}
-{%- macro rejected_lines_sql(events, keys) -%}
+{#- Rejected lines of a batch with their reasons, from what arrived: to find them no line is parsed again. -#}
+{%- macro rejected_lines_sql(arrived, keys, payload) -%}
 select
     keys._reject_reason,
-    make_valid_utf8(events._line) as _raw_payload
-from {{ events }} as events
-inner join {{ keys }} as keys on events._row = keys._row
+    make_valid_utf8({{ payload }}) as _raw_payload
+from {{ arrived }} as arrived
+inner join {{ keys }} as keys on arrived._row = keys._row
 where keys._reject_reason is not null
 {%- endmacro -%}

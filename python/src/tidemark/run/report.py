@@ -55,7 +55,7 @@ def render_table(title: str, results: Sequence[ModelResult]) -> Table:
         column
         for number, column in enumerate(COUNTS)
         if any(
-            (result.counts.get(column) or 0) > 0 or (number < _ALWAYS and result.counts)
+            (count := result.counts.get(column)) is not None and (number < _ALWAYS or count > 0)
             for result in results
         )
     ]
