@@ -44,7 +44,8 @@ $(STAMP): requirements.lock pyproject.toml
 run: setup  ## Load the examples (extracts, change events, enriched events) and show what changed
 	@$(BIN)/tidemark run --business-date $(FIRST_DATES),$(LAST_DATE) --select airports --changes 5
 	@$(BIN)/tidemark run --select event_replication
-	@$(BIN)/tidemark datagen events 2000 3 "$${TIDEMARK_HOME:-.tidemark}/landing/events/{date}.tsv.gz" $(EVENTS)
+	@test -e "$${TIDEMARK_HOME:-.tidemark}/landing/events/$(LAST_DATE).tsv.gz" || \
+		$(BIN)/tidemark datagen events 2000 3 "$${TIDEMARK_HOME:-.tidemark}/landing/events/{date}.tsv.gz" $(EVENTS)
 	@$(BIN)/tidemark run --business-date $(EVENT_DATES),$(LAST_DATE) --select events
 	@printf '%s\n' "" "The changes of one airport, as tidemark feed prints them:"
 	@$(BIN)/tidemark feed airports --from 2025-08-11 --where "icao = 'WIPO'" --images change
