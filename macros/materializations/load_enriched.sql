@@ -3,6 +3,9 @@
     {%- do tidemark.forget_run_views(cfg['target']) -%}
     {%- set landing = tidemark.land_enriched(cfg, run, state, relations, compiled_sql) -%}
     {%- if run['empty'] or (landing['in_files'] and not landing['files']) -%}
+        {%- if state['first'] and not run['empty'] -%}
+            {%- do exceptions.warn(cfg['entity'] ~ ': there is no file at ' ~ cfg['location'] ~ ' yet') -%}
+        {%- endif -%}
         {%- do tidemark.prepare_atomic(cfg, run, state, relations) -%}
         {%- do tidemark.forget_run_views(cfg['target']) -%}
         {{ return(none) }}

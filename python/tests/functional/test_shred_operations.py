@@ -210,6 +210,19 @@ def test_rollback_clean_and_full_refresh(project: Project) -> None:
     assert project.sql("show tables like 'events__manifest_*'") != []
 
 
+def test_nothing_has_landed(project: Project) -> None:
+    landing = add_events(project)
+    project.dbt("run", "--empty")
+    assert "there is no file at" in project.dbt("run").output
+    assert stored_events(project) == [] and commits_of(project) == []
+    land(landing, "one.tsv", ["broken"])
+    project.dbt("run")
+    assert commits_of(project) == [(1, 0, 1, 0, 0, 0, 0, 0)]
+    assert project.sql("select _raw_payload from events__rejects") == [("broken",)]
+    project.dbt("run")
+    assert len(commits_of(project)) == 1
+
+
 def test_configuration_errors(project: Project) -> None:
     landing = add_events(
         project, deduplicate=["natural_in_batc"], fingerprint_ignore=["event_id", "page_ur"]
