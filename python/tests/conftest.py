@@ -19,6 +19,7 @@ import itertools
 import json
 import os
 import re
+import sys
 import textwrap
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -239,3 +240,15 @@ def module_project(
 ) -> Project:
     """A project that the tests of a module share."""
     return make_project(request.module.__name__.rpartition(".")[2])
+
+
+@pytest.fixture(scope="module", autouse=True)
+def no_views_left() -> Iterator[None]:
+    """Drop a module's temporary views: they would hide tables of the modules that come after it."""
+    yield
+    loaded = sys.modules.get("dbt.adapters.tidemark.session")
+    session = loaded.current_session() if loaded is not None else None
+    if session is not None:
+        for row in session.sql("show views in default").collect():
+            if row.isTemporary:
+                session.catalog.dropTempView(row.viewName)
