@@ -71,19 +71,12 @@
 {#- What a table of enriched events or of their entities is made with, and where it is. -#}
 {%- macro _table_config(node, settings, errors) -%}
     {%- set config = node['config'] -%}
-    {%- set cfg = {
-        'entity': node['alias'],
-        'relation': node['schema'] ~ '.' ~ node['alias'],
-        'target': api.Relation.create(database=node.get('database'), schema=node['schema'], identifier=node['alias'], type='table'),
+    {%- set cfg = tidemark._place_config(node, errors) -%}
+    {%- do cfg.update({
         'on_reject': settings.get('on_reject', 'quarantine'),
         'retention': {'rejects': tidemark._retention(settings.get('rejects_retention'), 'rejects_retention', errors)},
-        'file_format': config.get('file_format') or 'delta',
-        'partition_by': tidemark._as_list(config.get('partition_by'), 'partition_by', errors),
-        'cluster_by': tidemark._as_list(config.get('liquid_clustered_by'), 'liquid_clustered_by', errors),
-        'location_root': config.get('location_root'),
-        'table_properties': config.get('tblproperties') or {},
         'description': node.get('description', '') if (config.get('persist_docs') or {}).get('relation') else '',
-    } -%}
+    }) -%}
     {%- do tidemark._one_of('on_reject', cfg['on_reject'], ['fail', 'quarantine'], errors) -%}
     {%- if cfg['file_format'] != 'delta' -%}
         {%- do errors.append('materialized: ' ~ config['materialized'] ~ ' needs file_format: delta, found: ' ~ cfg['file_format']) -%}

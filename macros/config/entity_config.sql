@@ -35,10 +35,8 @@
 {#- What every entity that has a log is configured with, wherever its changes come from. -#}
 {%- macro _log_config(node, settings, errors) -%}
     {%- set config = node['config'] -%}
-    {%- set cfg = {
-        'entity': node['alias'],
-        'relation': node['schema'] ~ '.' ~ node['alias'],
-        'target': api.Relation.create(database=node.get('database'), schema=node['schema'], identifier=node['alias'], type='table'),
+    {%- set cfg = tidemark._place_config(node, errors) -%}
+    {%- do cfg.update({
         'keys': tidemark._as_list(config.get('unique_key'), 'unique_key', errors),
         'extract': settings.get('extract'),
         'location': settings.get('location'),
@@ -54,14 +52,9 @@
         'retention': tidemark._retentions(settings, errors),
         'write_mode': settings.get('write_mode', 'copy_on_write'),
         'columns': tidemark._declared_columns(node),
-        'file_format': config.get('file_format') or 'delta',
-        'partition_by': tidemark._as_list(config.get('partition_by'), 'partition_by', errors),
-        'cluster_by': tidemark._as_list(config.get('liquid_clustered_by'), 'liquid_clustered_by', errors),
-        'location_root': config.get('location_root'),
-        'table_properties': config.get('tblproperties') or {},
         'persist_docs': config.get('persist_docs') or {},
         'description': node.get('description', ''),
-    } -%}
+    }) -%}
     {%- do tidemark._one_of('hash', cfg['hash'], ['md5', 'sha256', 'xxhash64x2'], errors) -%}
     {%- do tidemark._one_of('null_keys', cfg['null_keys'], ['reject', 'allow'], errors) -%}
     {%- do tidemark._one_of('on_reject', cfg['on_reject'], ['fail', 'quarantine'], errors) -%}
@@ -76,6 +69,22 @@
     {%- endfor -%}
     {%- do tidemark._check_columns_config(cfg, errors) -%}
     {{ return(cfg) }}
+{%- endmacro -%}
+
+
+{#- Where a model's table is and how it is laid out, by dbt's own keys. -#}
+{%- macro _place_config(node, errors) -%}
+    {%- set config = node['config'] -%}
+    {{ return({
+        'entity': node['alias'],
+        'relation': node['schema'] ~ '.' ~ node['alias'],
+        'target': api.Relation.create(database=node.get('database'), schema=node['schema'], identifier=node['alias'], type='table'),
+        'file_format': config.get('file_format') or 'delta',
+        'partition_by': tidemark._as_list(config.get('partition_by'), 'partition_by', errors),
+        'cluster_by': tidemark._as_list(config.get('liquid_clustered_by'), 'liquid_clustered_by', errors),
+        'location_root': config.get('location_root'),
+        'table_properties': config.get('tblproperties') or {},
+    }) }}
 {%- endmacro -%}
 
 

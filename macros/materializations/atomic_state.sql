@@ -1,12 +1,6 @@
 {#- What is known of atomic events once no commit is in flight. -#}
 {%- macro atomic_state(cfg, run, relations, commits) -%}
-    {%- set state = tidemark.entity_state(commits, cfg['relation'], run) -%}
-    {%- if state['inflight'] -%}
-        {%- for commit in state['inflight'] -%}
-            {%- do tidemark.resolve_batch(cfg, run, relations, commits, commit) -%}
-        {%- endfor -%}
-        {%- set state = tidemark.entity_state(commits, cfg['relation'], run) -%}
-    {%- endif -%}
+    {%- set state = tidemark.settled_state(cfg, run, relations, commits) -%}
     {%- set exists = tidemark.relation_exists(relations['current']) -%}
     {%- if exists and not state['recorded'] and not run['full_refresh'] -%}
         {%- set made = tidemark.relation_exists(relations['entities']) -%}
@@ -31,6 +25,17 @@
         {%- do tidemark.check_atomic_drift(cfg, state) -%}
     {%- endif -%}
     {{ return(state) }}
+{%- endmacro -%}
+
+
+{#- The state of atomic events after what dead runs left in flight was finished or taken away. -#}
+{%- macro settled_state(cfg, run, relations, commits) -%}
+    {%- set state = tidemark.entity_state(commits, cfg['relation'], run) -%}
+    {%- if not state['inflight'] -%}{{ return(state) }}{%- endif -%}
+    {%- for commit in state['inflight'] -%}
+        {%- do tidemark.resolve_batch(cfg, run, relations, commits, commit) -%}
+    {%- endfor -%}
+    {{ return(tidemark.entity_state(commits, cfg['relation'], run)) }}
 {%- endmacro -%}
 
 

@@ -61,22 +61,12 @@
 {#- Stop a run whose extract has rows that cannot be used, unless they go to quarantine. -#}
 {%- macro check_rejects(cfg, plan, run, figures) -%}
     {%- if figures['rows_rejected'] and cfg['on_reject'] == 'fail' -%}
-        {%- set lines = [] -%}
-        {%- for reject in figures['rejects'] -%}
-            {%- do lines.append('\n  - ' ~ reject['reason'] ~ ': ' ~ reject['count'] ~ (' row' if reject['count'] == 1 else ' rows')) -%}
-        {%- endfor -%}
         {%- set samples = tidemark.query_rows(
             tidemark.rejected_rows_sql(plan, tidemark.run_view(cfg['target'], 'staged'), tidemark.run_view(cfg['target'], 'classified'))
             ~ '\norder by _reject_reason, _raw_payload\nlimit ' ~ run['sample_rows']
         ) -%}
-        {%- do lines.append('\nfor example') -%}
-        {%- for row in samples -%}
-            {%- do lines.append('\n  - ' ~ row['_reject_reason'] ~ ': ' ~ (row['_raw_payload'] | string)[:300]) -%}
-        {%- endfor -%}
-        {%- do exceptions.raise_compiler_error(
-            cfg['entity'] ~ ': ' ~ figures['rows_rejected'] ~ ' of ' ~ figures['rows_read'] ~ ' rows of business date '
-            ~ run['business_date'] ~ ' cannot be used; nothing was written' ~ lines | join('')
-            ~ '\nMend the extract, or set on_reject: quarantine to put such rows aside and go on'
+        {%- do tidemark.raise_rejects(
+            cfg, figures, ['row', 'rows'], figures['rejects'], samples, 'Mend the extract', of=' of business date ' ~ run['business_date']
         ) -%}
     {%- endif -%}
 {%- endmacro -%}

@@ -1,6 +1,9 @@
 {#- Take the enriched events that have landed as one batch; its figures, none if nothing has landed. -#}
 {%- macro load_enriched(cfg, run, state, relations, commits, compiled_sql) -%}
     {%- do tidemark.forget_run_views(cfg['target']) -%}
+    {%- if state['first'] -%}
+        {%- do run_query('create schema if not exists ' ~ cfg['target'].include(identifier=false)) -%}
+    {%- endif -%}
     {%- set landing = tidemark.land_enriched(cfg, run, state, relations, compiled_sql) -%}
     {%- if run['empty'] or (landing['in_files'] and not landing['files']) -%}
         {%- if state['first'] and not run['empty'] -%}
@@ -11,17 +14,17 @@
         {{ return(none) }}
     {%- endif -%}
     {#- Tables, not cached views: Spark plans a view's text anew at each use, and of 131 columns that takes seconds. -#}
-    {%- set slice = 'slice_' ~ tidemark.next_commit_id(state['last_id']) -%}
+    {%- set commit_id = tidemark.next_commit_id(state['last_id']) -%}
+    {%- set slice = 'slice_' ~ commit_id -%}
     {%- set events = tidemark.run_view(cfg['target'], 'events') -%}
     {%- set keys, decided = tidemark.side_relation(cfg['target'], slice ~ '_keys'), tidemark.side_relation(cfg['target'], slice ~ '_decided') -%}
     {%- set source = tidemark.enriched_rows_sql(landing['arrived'], landing['columns']) if cfg['is_rows'] else tidemark.enriched_events_sql(landing['arrived']) -%}
     {%- do run_query('create or replace temporary view ' ~ events ~ ' as\n' ~ source) -%}
-    {%- do run_query('create schema if not exists ' ~ cfg['target'].include(identifier=false)) -%}
     {%- do run_query('create table ' ~ keys ~ ' using parquet as\n' ~ tidemark.event_keys_sql(cfg, events)) -%}
     {%- set figures = tidemark.query_rows(tidemark.batch_figures_sql(keys))[0] -%}
-    {%- do tidemark.check_rejected_lines(cfg, run, events, keys, figures) -%}
+    {%- do tidemark.check_rejected(cfg, figures, keys, ['line', 'lines'], 'Mend the files') -%}
     {%- do tidemark.prepare_atomic(cfg, run, state, relations) -%}
-    {%- do tidemark.write_batch(cfg, run, state, relations, commits, landing, figures, events, keys, decided) -%}
+    {%- do tidemark.write_batch(cfg, run, state, relations, commits, landing, figures, commit_id, events, keys, decided) -%}
     {%- do tidemark.forget_run_views(cfg['target']) -%}
     {{ return(figures) }}
 {%- endmacro -%}
@@ -91,21 +94,6 @@
 {%- endmacro -%}
 
 
-{#- `on_reject: fail`: stop before anything is written. -#}
-{%- macro check_rejected_lines(cfg, run, events, keys, figures) -%}
-    {%- if figures['rows_rejected'] and cfg['on_reject'] == 'fail' -%}
-        {%- set lines = [] -%}
-        {%- for row in run_query('select _reject_reason, count(*) from ' ~ keys ~ ' where _reject_reason is not null group by 1 order by 2 desc, 1 limit 10') -%}
-            {%- do lines.append('\n  - ' ~ row[0] ~ ': ' ~ row[1] ~ (' line' if row[1] == 1 else ' lines')) -%}
-        {%- endfor -%}
-        {%- do exceptions.raise_compiler_error(
-            cfg['entity'] ~ ': ' ~ figures['rows_rejected'] ~ ' of ' ~ figures['rows_read'] ~ ' lines cannot be used; nothing was written'
-            ~ lines | join('') ~ '\nMend the files, or set on_reject: quarantine to put such lines aside and go on'
-        ) -%}
-    {%- endif -%}
-{%- endmacro -%}
-
-
 {#- Make the tables where they are missing; a full refresh first sets the old ones aside, under the number of the last commit. -#}
 {%- macro prepare_atomic(cfg, run, state, relations) -%}
     {%- if state['exists'] and run['full_refresh'] -%}
@@ -119,7 +107,6 @@
         {%- endfor -%}
     {%- endif -%}
     {%- if not state['first'] -%}{{ return(none) }}{%- endif -%}
-    {%- do run_query('create schema if not exists ' ~ cfg['target'].include(identifier=false)) -%}
     {%- do tidemark.clear_debris(relations.values() | list) -%}
     {%- set statements = [] -%}
     {%- for name, columns, options in [
@@ -147,9 +134,9 @@
 
 
 {#- Write a batch: claims, rejects and entities first, which count once its events are stored. -#}
-{%- macro write_batch(cfg, run, state, relations, commits, landing, figures, events, keys, decided) -%}
+{%- macro write_batch(cfg, run, state, relations, commits, landing, figures, commit_id, events, keys, decided) -%}
     {%- set load = {
-        'commit_id': tidemark.next_commit_id(state['last_id']),
+        'commit_id': commit_id,
         'kind': 'full_refresh' if run['full_refresh'] and state['exists'] else 'load',
         'business_date': run['business_date'], 'forward': true, 'is_last': true, 'etl_micros': figures['etl_micros'],
     } -%}

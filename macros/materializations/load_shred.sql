@@ -53,7 +53,7 @@
     {%- set figures = {} -%}
     {%- if is_news -%}
         {%- set figures = tidemark.query_rows('select count(*) as rows_read, count_if(_reject_reason is not null) as rows_rejected from (\n' ~ rows ~ '\n)')[0] -%}
-        {%- do tidemark.check_rejected_entities(cfg, rows, figures) -%}
+        {%- do tidemark.check_rejected(cfg, figures, '(\n' ~ rows ~ '\n)', ['entity', 'entities'], 'Mend columns or schema') -%}
     {%- endif -%}
     {%- do tidemark.prepare_shred(cfg, state, relation, rejects) -%}
     {%- if not is_news -%}{{ return(none) }}{%- endif -%}
@@ -100,21 +100,6 @@
             {%- do run_query('delete from ' ~ name ~ ' where ' ~ condition) -%}
         {%- endif -%}
     {%- endfor -%}
-{%- endmacro -%}
-
-
-{#- `on_reject: fail`: stop before anything is written. -#}
-{%- macro check_rejected_entities(cfg, rows, figures) -%}
-    {%- if figures['rows_rejected'] and cfg['on_reject'] == 'fail' -%}
-        {%- set lines = [] -%}
-        {%- for row in run_query('select _reject_reason, count(*) from (\n' ~ rows ~ '\n) where _reject_reason is not null group by 1 order by 2 desc, 1 limit 10') -%}
-            {%- do lines.append('\n  - ' ~ row[0] ~ ': ' ~ row[1]) -%}
-        {%- endfor -%}
-        {%- do exceptions.raise_compiler_error(
-            cfg['entity'] ~ ': ' ~ figures['rows_rejected'] ~ ' of ' ~ figures['rows_read'] ~ ' entities do not match; nothing was written'
-            ~ lines | join('') ~ '\nMend columns or schema, or set on_reject: quarantine to put such entities aside and go on'
-        ) -%}
-    {%- endif -%}
 {%- endmacro -%}
 
 

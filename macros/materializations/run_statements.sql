@@ -38,12 +38,17 @@
 {%- endmacro -%}
 
 
-{#- Whether a relation exists, asked of the metastore, as tables made in this run may not be in dbt's cache. -#}
+{#-
+    Whether a relation exists, asked of the metastore, as tables made in this run may not be in dbt's cache. Spark lists
+    the session's temporary views too: those are not meant.
+-#}
 {%- macro relation_exists(relation) -%}
-    {%- set found = run_query(
+    {%- for row in run_query(
         'show tables in ' ~ relation.include(identifier=false) ~ ' like ' ~ tidemark.string_literal(relation.identifier)
-    ) -%}
-    {{ return(found | length > 0) }}
+    ) if not row[2] -%}
+        {{ return(true) }}
+    {%- endfor -%}
+    {{ return(false) }}
 {%- endmacro -%}
 
 

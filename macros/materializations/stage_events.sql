@@ -129,22 +129,13 @@
 {#- Stop a run whose batch has events that cannot be used, unless they go to quarantine. -#}
 {%- macro check_event_rejects(cfg, run, load, figures) -%}
     {%- if figures['rows_rejected'] and cfg['on_reject'] == 'fail' -%}
-        {%- set lines = [] -%}
-        {%- for reject in figures['rejects'] -%}
-            {%- do lines.append('\n  - ' ~ reject['reason'] ~ ': ' ~ reject['count'] ~ (' event' if reject['count'] == 1 else ' events')) -%}
-        {%- endfor -%}
-        {%- do lines.append('\nfor example') -%}
-        {%- for row in tidemark.query_rows(
+        {%- set samples = tidemark.query_rows(
             'select _reject_reason, _raw_payload from ' ~ load['staged']
             ~ ' where _reject_reason is not null order by _reject_reason asc nulls last, _landing_num asc nulls last limit ' ~ run['sample_rows']
         ) -%}
-            {%- do lines.append('\n  - ' ~ row['_reject_reason'] ~ ': ' ~ (row['_raw_payload'] | string)[:300]) -%}
-        {%- endfor -%}
-        {%- do exceptions.raise_compiler_error(
-            cfg['entity'] ~ ': ' ~ figures['rows_rejected'] ~ ' of ' ~ figures['rows_read'] ~ ' events cannot be used; nothing was written'
-            ~ lines | join('')
-            ~ '\nMend the events or the declared types (for ambiguous_unit say with meta.tidemark.encodings whether a column is in millis or micros), '
-            ~ 'or set on_reject: quarantine to put such events aside and go on'
+        {%- do tidemark.raise_rejects(
+            cfg, figures, ['event', 'events'], figures['rejects'], samples,
+            'Mend the events or the declared types (for ambiguous_unit say with meta.tidemark.encodings whether a column is in millis or micros)'
         ) -%}
     {%- endif -%}
 {%- endmacro -%}

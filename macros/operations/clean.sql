@@ -12,8 +12,9 @@
 -#}
 {%- macro clean(entity, dry_run=false, vacuum=false, retention={}) -%}
     {%- set dry_run, vacuum = tidemark.is_true(dry_run), tidemark.is_true(vacuum) -%}
-    {%- if tidemark.node_if(entity, 'atomic') -%}
-        {{ return(tidemark.clean_atomic(entity, dry_run, vacuum, retention)) }}
+    {%- set enriched = tidemark.node_if(entity, 'atomic') or tidemark.node_if(entity, 'shred') -%}
+    {%- if enriched -%}
+        {{ return(tidemark.clean_enriched(enriched, dry_run, vacuum, retention)) }}
     {%- endif -%}
     {%- set feed = tidemark.node_if(entity, 'feed') -%}
     {%- if feed -%}

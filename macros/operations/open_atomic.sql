@@ -4,14 +4,8 @@
     {%- set run = tidemark.run_config() -%}
     {%- set relations = tidemark.atomic_relations(cfg) -%}
     {%- set commits = tidemark.ensure_commits(run) -%}
-    {%- set state = tidemark.entity_state(commits, cfg['relation'], run) -%}
-    {%- for commit in state['inflight'] -%}
-        {%- do tidemark.resolve_batch(cfg, run, relations, commits, commit) -%}
-    {%- endfor -%}
-    {%- if state['inflight'] -%}
-        {%- set state = tidemark.entity_state(commits, cfg['relation'], run) -%}
-    {%- endif -%}
-    {{ return({'cfg': cfg, 'run': run, 'relations': relations, 'commits': commits, 'state': state}) }}
+    {%- set state = tidemark.settled_state(cfg, run, relations, commits) -%}
+    {{ return({'cfg': cfg, 'run': run, 'relations': relations, 'commits': commits, 'state': state, 'events': cfg['relation']}) }}
 {%- endmacro -%}
 
 

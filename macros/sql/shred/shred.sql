@@ -29,8 +29,8 @@ where
     and name = {{ tidemark.string_literal(pattern['name']) }}
     and model = {{ version[0] }}
     and `schema`.format = {{ tidemark.string_literal(pattern['format']) }}
-    {%- for number in version[1:] if number != '*' %}
-    and split_part(`schema`.version, '-', {{ loop.index + 1 if version[1] != '*' else 3 }}) = '{{ number }}'
+    {%- for place in [1, 2] if version[place] != '*' %}
+    and split_part(`schema`.version, '-', {{ place + 1 }}) = '{{ version[place] }}'
     {%- endfor %}
 {%- endmacro -%}
 

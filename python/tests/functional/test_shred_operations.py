@@ -210,9 +210,45 @@ def test_rollback_clean_and_full_refresh(project: Project) -> None:
     assert project.sql("show tables like 'events__manifest_*'") != []
 
 
+def test_clean__rejects(project: Project) -> None:
+    """Rejected lines and entities of commits that are older than their settings say go, no others."""
+    landing = add_events(project, rejects_retention="1 day")
+    project.write(
+        "models/products.sql",
+        "{{ tidemark.shred('iglu:com.acme/product/jsonschema/1-*-*', events='events') }}",
+    )
+    project.write(
+        "models/_products.yml",
+        """
+        version: 2
+        models:
+          - name: products
+            config: {materialized: shred, meta: {tidemark: {rejects_retention: 1 day}}}
+            columns: [{name: sku, data_type: int}]
+        """,
+    )
+    for number, sku in enumerate(("old", "new")):
+        product = [("iglu:com.acme/product/jsonschema/1-0-0", {"sku": sku})]
+        land(landing, f"{number}.tsv", [event_line(number, product), f"{sku} line"])
+        project.dbt("run")
+        if sku == "old":
+            project.sql(
+                "update tidemark_commits__log set completed_at = completed_at - interval 2 days"
+            )
+    for entity in ("events", "products"):
+        output = operation(project, "clean", entity=entity, dry_run=True)
+        assert f"would remove 1 rejects of {entity}__rejects" in output
+        operation(project, "clean", entity=entity)
+        (left,) = project.sql(f"select _raw_payload from {entity}__rejects")
+        assert "new" in left[0]
+
+
 def test_nothing_has_landed(project: Project) -> None:
     landing = add_events(project)
+    # a view of the session that has the model's name is another thing
+    project.session.sql("create or replace temporary view events as select 1 as one")
     project.dbt("run", "--empty")
+    project.session.catalog.dropTempView("events")
     assert "there is no file at" in project.dbt("run").output
     assert stored_events(project) == [] and commits_of(project) == []
     land(landing, "one.tsv", ["broken"])

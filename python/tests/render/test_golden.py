@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from tidemark.shred import canonical
+
 from ..rendering import load_sql_macros, relation
 
 MODEL = {
@@ -472,6 +474,12 @@ CASES: dict[str, tuple[Any, ...]] = {
 def test_golden(name: str, macros: dict[str, Any], golden: Callable[..., None]) -> None:
     macro, *arguments = CASES[name]
     golden(name, macros[macro](*arguments))
+
+
+def test_canonical_columns__are_those_of_python(macros: dict[str, Any]) -> None:
+    columns = macros["canonical_columns"]()
+    assert [(each["name"], each["type"]) for each in columns] == list(canonical.TYPES.items())
+    assert macros["fingerprint_ignore"]() == list(canonical.LEFT_OUT)
 
 
 def test_erased_rows_expr__looks_for_what_a_table_has(macros: dict[str, Any]) -> None:

@@ -1,0 +1,49 @@
+{#-
+    clean() of enriched events and their entities: claims that no batch finds any more go, and rejects that
+    `rejects_retention` does not keep.
+-#}
+{%- macro clean_enriched(node, dry_run, vacuum, retention) -%}
+    {%- set is_atomic = node['config']['materialized'] == 'atomic' -%}
+    {%- set opened = tidemark.open_atomic(node['name']) if is_atomic else tidemark.open_shred(node) -%}
+    {%- set cfg, commits = opened['cfg'], opened['commits'] -%}
+    {%- set rejects = tidemark.side_relation(cfg['target'], 'rejects') -%}
+    {%- set lengths = tidemark.retention_lengths(cfg, retention) -%}
+    {%- set steps = [] -%}
+    {%- if is_atomic and cfg['manifest'] is none and tidemark.relation_exists(opened['relations']['manifest']) -%}
+        {%- set last = run_query('select unix_micros(max(etl_tstamp)) from ' ~ commits['view'] ~ " where state = 'completed' and relation = " ~ tidemark.string_literal(cfg['relation']))[0][0] -%}
+        {%- if last is not none -%}
+            {%- do steps.append({'relation': opened['relations']['manifest'], 'what': 'expired claims', 'condition': 'expires_at < timestamp_micros(' ~ last ~ ')'}) -%}
+        {%- endif -%}
+    {%- endif -%}
+    {%- if 'rejects' in lengths and tidemark.relation_exists(rejects) -%}
+        {%- set horizon = tidemark.query_rows(tidemark.clean_state_sql(commits['states'], opened['events'], {'rejects': lengths['rejects']}))[0]['rejects_horizon'] -%}
+        {%- do steps.append({'relation': rejects, 'what': 'rejects', 'condition': '_commit_id <= ' ~ horizon}) -%}
+    {%- endif -%}
+    {%- set removed = {} -%}
+    {%- for step in steps -%}
+        {%- set count = run_query('select count(*) from ' ~ step['relation'] ~ ' where ' ~ step['condition'])[0][0] | int -%}
+        {%- do tidemark.say(cfg['entity'], ('would remove ' if dry_run else 'removing ') ~ count ~ ' ' ~ step['what'] ~ ' of ' ~ step['relation'].identifier) -%}
+        {%- if count and not dry_run -%}
+            {%- do run_query('delete from ' ~ step['relation'] ~ ' where ' ~ step['condition']) -%}
+            {%- do removed.update({step['relation'].identifier ~ ': ' ~ step['what']: count}) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- if removed -%}
+        {%- if vacuum -%}
+            {%- for step in steps -%}{%- do run_query('vacuum ' ~ step['relation']) -%}{%- endfor -%}
+        {%- endif -%}
+        {%- set record = tidemark.operation_commit(opened, 'clean') -%}
+        {%- do record.update({'details': tojson({'retention': lengths, 'removed': removed, 'vacuum': vacuum})}) -%}
+        {%- do tidemark.record_commit(commits, record, 'completed', {}) -%}
+    {%- endif -%}
+{%- endmacro -%}
+
+
+{#- What clean_enriched() needs of a `materialized: shred` model; its rows have the commits of the events that it read last. -#}
+{%- macro open_shred(node) -%}
+    {%- set cfg = tidemark.shred_config(node) -%}
+    {%- set run = tidemark.run_config() -%}
+    {%- set commits = tidemark.ensure_commits(run) -%}
+    {%- set events = run_query('select max_by(source_relation, commit_id) from ' ~ commits['view'] ~ " where kind = 'shred' and relation = " ~ tidemark.string_literal(cfg['relation']))[0][0] -%}
+    {{ return({'cfg': cfg, 'run': run, 'commits': commits, 'state': tidemark.entity_state(commits, cfg['relation'], run), 'events': events or ''}) }}
+{%- endmacro -%}
