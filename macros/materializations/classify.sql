@@ -1,55 +1,55 @@
 {#-
-    Compare what is staged with what stood before the date, and count: one pass over the extract, of which only keys
-    and hashes take part in the join. Returns the figures of the run.
+    Compare what is staged with what stood before the date, and count. The extract is read once: what changed is kept
+    as a table of the run, `load['classified']`. Returns the figures of the run.
 -#}
 {%- macro classify(cfg, plan, run, state, relations, load) -%}
     {%- set staged = tidemark.run_view(cfg['target'], 'staged') -%}
-    {%- set existing = tidemark.run_view(cfg['target'], 'existing') -%}
-    {%- set classified = tidemark.run_view(cfg['target'], 'classified') -%}
-
-    {%- if state['first'] -%}
-        {%- set existing_sql = 'select * from ' ~ staged ~ ' where false' -%}
-    {%- else -%}
+    {%- set existing, counted = none, none -%}
+    {%- if not state['first'] -%}
         {%- do tidemark.evolve_tables(cfg, plan, state, relations) -%}
-        {%- if load['forward'] -%}
-            {%- set existing_sql = tidemark.existing_rows_sql(cfg, plan, relations) -%}
-        {%- else -%}
-            {%- set existing_sql = tidemark.state_at_sql(plan, relations, load['previous_date']) -%}
+        {%- set existing = tidemark.run_view(cfg['target'], 'existing') -%}
+        {%- do run_query('create or replace temporary view ' ~ existing ~ ' as\n' ~ (
+            tidemark.existing_rows_sql(cfg, plan, relations) if load['forward'] else tidemark.state_at_sql(plan, relations, load['previous_date'])
+        )) -%}
+        {#- Of current as it is Delta knows the number of rows. -#}
+        {%- set counted = relations['current'] if load['forward'] and not cfg['soft_delete'] else existing -%}
+        {%- if cfg['extract'] == 'delta' -%}
+            {%- set staged = tidemark.kept_rows(cfg, plan, load, 'arrived_rows', 'select * from ' ~ staged) -%}
         {%- endif -%}
     {%- endif -%}
-    {%- do run_query('create or replace temporary view ' ~ existing ~ ' as\n' ~ existing_sql) -%}
-    {%- do run_query(
-        'create or replace temporary view ' ~ classified ~ ' as\n' ~ tidemark.classify_changes_sql(cfg, staged, existing)
-    ) -%}
-    {%- do run_query('cache lazy table ' ~ classified) -%}
+    {%- do load.update({'classified': tidemark.kept_rows(
+        cfg, plan, load, 'classified', tidemark.classified_rows_sql(cfg, plan, staged, existing, load['business_date'])
+    )}) -%}
 
-    {%- set keys = {} -%}
-    {%- set rows = {} -%}
+    {%- set keys = {'I': 0, 'U': 0, 'D': 0, 'N': 0} -%}
     {%- set rejects = [] -%}
     {%- set totals = namespace(existing=0, matched=0, read=0, rejected=0, duplicate=0) -%}
-    {%- for row in tidemark.query_rows(tidemark.count_changes_sql(staged, classified, existing)) -%}
-        {%- if row['figure'] == 'operation' -%}
-            {%- do keys.update({row['name']: row['key_count'] | int}) -%}
+    {%- for row in tidemark.query_rows(tidemark.count_changes_sql(load['classified'], counted)) -%}
+        {%- set rows, copies = row['row_count'] | int, row['copies'] | int -%}
+        {%- if row['operation'] == 'existing' -%}
+            {%- set totals.existing = row['existing_count'] | int -%}
+        {%- elif row['operation'] == 'R' -%}
+            {%- do rejects.append({'reason': row['reason'], 'count': rows}) -%}
+            {%- set totals.rejected, totals.read = totals.rejected + rows, totals.read + rows -%}
             {%- set totals.matched = totals.matched + row['existing_count'] | int -%}
-            {%- set totals.read = totals.read + row['row_count'] | int -%}
-            {%- if row['name'] in ['I', 'U', 'N'] -%}
-                {%- set totals.duplicate = totals.duplicate + row['row_count'] | int - row['key_count'] | int -%}
-            {%- endif -%}
-        {%- elif row['figure'] == 'reject' -%}
-            {%- do rejects.append({'reason': row['name'], 'count': row['row_count'] | int}) -%}
-            {%- set totals.rejected = totals.rejected + row['row_count'] | int -%}
-            {%- set totals.read = totals.read + row['existing_count'] | int -%}
         {%- else -%}
-            {%- set totals.existing = row['row_count'] | int -%}
+            {%- do keys.update({row['operation']: rows}) -%}
+            {%- set totals.read, totals.matched = totals.read + copies, totals.matched + row['existing_count'] | int -%}
+            {%- if row['operation'] != 'D' -%}
+                {%- set totals.duplicate = totals.duplicate + copies - rows -%}
+            {%- endif -%}
         {%- endif -%}
     {%- endfor -%}
+    {#- Rows that stood before and were not met: of a full extract they came as they were, once each. -#}
+    {%- set left = totals.existing - totals.matched -%}
+    {%- set unchanged = left if cfg['extract'] == 'full' else 0 -%}
     {{ return({
-        'rows_read': totals.read,
-        'rows_inserted': keys.get('I', 0),
-        'rows_updated': keys.get('U', 0),
-        'rows_deleted': keys.get('D', 0),
-        'rows_unchanged': keys.get('N', 0),
-        'rows_not_supplied': totals.existing - totals.matched if cfg['extract'] == 'delta' else 0,
+        'rows_read': totals.read + unchanged,
+        'rows_inserted': keys['I'],
+        'rows_updated': keys['U'],
+        'rows_deleted': keys['D'],
+        'rows_unchanged': keys['N'] + unchanged,
+        'rows_not_supplied': left - unchanged,
         'rows_rejected': totals.rejected,
         'rows_duplicate': totals.duplicate,
         'existing': totals.existing,
@@ -59,12 +59,13 @@
 
 
 {#- Stop a run whose extract has rows that cannot be used, unless they go to quarantine. -#}
-{%- macro check_rejects(cfg, plan, run, figures) -%}
+{%- macro check_rejects(cfg, run, load, figures) -%}
     {%- if figures['rows_rejected'] and cfg['on_reject'] == 'fail' -%}
         {%- set samples = tidemark.query_rows(
-            tidemark.rejected_rows_sql(plan, tidemark.run_view(cfg['target'], 'staged'), tidemark.run_view(cfg['target'], 'classified'))
+            tidemark.rejected_rows_sql(load['classified'])
             ~ '\norder by _reject_reason, _raw_payload\nlimit ' ~ run['sample_rows']
         ) -%}
+        {%- do tidemark.forget_run_views(cfg['target']) -%}
         {%- do tidemark.raise_rejects(
             cfg, figures, ['row', 'rows'], figures['rejects'], samples, 'Mend the extract', of=' of business date ' ~ run['business_date']
         ) -%}
@@ -78,6 +79,7 @@
     {%- set storm = cfg['extract'] == 'full' and figures['existing'] > 0 and not run['allow_deletes']
         and (figures['rows_read'] == 0 or figures['rows_deleted'] > allowed) -%}
     {%- if storm -%}
+        {%- do tidemark.forget_run_views(cfg['target']) -%}
         {%- do exceptions.raise_compiler_error(
             cfg['entity'] ~ ': the extract of business date ' ~ run['business_date'] ~ ' has ' ~ figures['rows_read']
             ~ ' rows and would delete ' ~ figures['rows_deleted'] ~ ' of ' ~ figures['existing']

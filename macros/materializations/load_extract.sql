@@ -13,7 +13,7 @@
     {%- endif -%}
     {%- set load = tidemark.plan_load(cfg, run, state) -%}
     {%- set figures = tidemark.classify(cfg, plan, run, state, relations, load) -%}
-    {%- do tidemark.check_rejects(cfg, plan, run, figures) -%}
+    {%- do tidemark.check_rejects(cfg, run, load, figures) -%}
     {%- do tidemark.check_deletes(cfg, run, figures) -%}
     {%- do tidemark.prepare_tables(cfg, plan, state, relations) -%}
     {%- do tidemark.write_commit(cfg, plan, run, state, relations, commits, load, figures) -%}

@@ -86,9 +86,15 @@
 {%- endmacro -%}
 
 
-{#- Properties of the current table: those of the model, which win, and the write mode. -#}
+{#-
+    Properties of the current table: those of the model, which win, the write mode, and statistics of the columns by
+    which a table of hashed keys is looked up; of those by which it is clustered Delta keeps them anyway.
+-#}
 {%- macro current_properties(cfg) -%}
     {%- set properties = tidemark.write_mode_properties(cfg) -%}
+    {%- if cfg['file_format'] == 'delta' and not cfg['cluster_by'] -%}
+        {%- do properties.update({'delta.dataSkippingStatsColumns': '_key_hash'}) -%}
+    {%- endif -%}
     {%- do properties.update(cfg['table_properties']) -%}
     {{ return(properties) }}
 {%- endmacro -%}

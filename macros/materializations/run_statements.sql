@@ -60,6 +60,13 @@
 {%- endmacro -%}
 
 
+{#- How many files a Delta table has. -#}
+{%- macro file_count(relation) -%}
+    {%- if adapter.type() == 'tidemark' -%}{{ return(adapter.file_count(relation)) }}{%- endif -%}
+    {{ return(tidemark.query_rows('describe detail ' ~ relation)[0]['numFiles'] | int) }}
+{%- endmacro -%}
+
+
 {#- The folder under which a Parquet entity keeps the versions of its current table. -#}
 {%- macro parquet_root(cfg, run, current) -%}
     {%- if cfg['location_root'] -%}{{ return(cfg['location_root']) }}{%- endif -%}

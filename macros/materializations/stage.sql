@@ -1,6 +1,5 @@
 {#-
-    Make the run's staged rows: typed, hashed, with reject reasons, cached so that the extract is read once. Returns the
-    column plan; raises what a user can mend: a missing file, a column that is not there, a configuration that drifted.
+    Make the view of the run's staged rows: typed, hashed, with reject reasons. Returns the column plan; raises what a user can mend: a missing file, a column that is not there, a configuration that drifted.
 -#}
 {%- macro stage(cfg, run, state, compiled_sql) -%}
     {%- do tidemark.forget_run_views(cfg['target']) -%}
@@ -27,10 +26,25 @@
     {%- endif -%}
     {%- set staged = tidemark.run_view(cfg['target'], 'staged') -%}
     {%- do run_query('create or replace temporary view ' ~ staged ~ ' as\n' ~ tidemark.staged_rows_sql(cfg, plan, compiled_sql)) -%}
-    {%- if not run['empty'] -%}
-        {%- do run_query('cache lazy table ' ~ staged) -%}
-    {%- endif -%}
     {{ return(plan) }}
+{%- endmacro -%}
+
+
+{#-
+    Rows that are read several times, worked out once: as a table of the run, or where they have sensitive values, which
+    are written nowhere but to their own table, as a cached view.
+-#}
+{%- macro kept_rows(cfg, plan, load, name, sql) -%}
+    {%- if plan['sensitive'] -%}
+        {%- set view = tidemark.run_view(cfg['target'], name) -%}
+        {%- do run_query('create or replace temporary view ' ~ view ~ ' as\n' ~ sql) -%}
+        {%- do run_query('cache lazy table ' ~ view) -%}
+        {{ return(view) }}
+    {%- endif -%}
+    {#- A name of its own: a killed run may have left the folder of its slice behind. -#}
+    {%- set slice = tidemark.side_relation(cfg['target'], 'slice_' ~ load['commit_id'] ~ '_' ~ name) -%}
+    {%- do run_query('create table ' ~ slice ~ ' using parquet as\n' ~ sql) -%}
+    {{ return(slice) }}
 {%- endmacro -%}
 
 
@@ -60,6 +74,7 @@
             cfg['entity'] ~ ': format json needs the columns in the YAML, by the names they have in the file'
         ) -%}
     {%- endif -%}
+    {%- set files = [] -%}
     {%- if adapter.type() == 'tidemark' -%}
         {%- set files = adapter.list_files(path) -%}
         {%- if not files and run['empty'] -%}
@@ -82,7 +97,20 @@
             ) -%}
         {%- endif -%}
     {%- endif -%}
-    {%- do run_query(tidemark.extract_view_sql(cfg, tidemark.run_view(cfg['target'], 'extract'), path, names)) -%}
+    {%- set by_line = cfg['format'] == 'csv' and files and tidemark.is_read_by_line(cfg, path, files) -%}
+    {%- do run_query(tidemark.extract_view_sql(cfg, tidemark.run_view(cfg['target'], 'extract'), path, names, by_line)) -%}
+{%- endmacro -%}
+
+
+{#- Whether each line of large CSV files is a row, so that Spark can share out the lines of a file. -#}
+{%- macro is_read_by_line(cfg, path, files) -%}
+    {%- set plain = cfg['options'].keys() | map('lower') | reject('in', ['header', 'sep', 'delimiter', 'nullvalue', 'dateformat', 'timestampformat']) | list -%}
+    {#- Below that size one core reads it as fast as one looks. -#}
+    {%- if plain or files | map(attribute='size') | max < 16 * 1024 * 1024 -%}{{ return(false) }}{%- endif -%}
+    {%- for file in files if file['path'].endswith(('.gz', '.bz2', '.zst', '.snappy', '.lz4', '.deflate')) -%}
+        {{ return(false) }}
+    {%- endfor -%}
+    {{ return(run_query(tidemark.row_over_lines_sql(cfg, path)) | length == 0) }}
 {%- endmacro -%}
 
 
@@ -119,7 +147,7 @@
     {%- set ours = tidemark.run_view(current, '')[1:-1] -%}
     {%- for row in run_query('show views like ' ~ tidemark.string_literal(ours ~ '*')) -%}
         {#- Those of a model whose name begins with this one's are its own. -#}
-        {%- if row[1][ours | length:] in ['revised', 'logged', 'changed', 'classified', 'replayed', 'table_events', 'staged', 'existing', 'events', 'arrived', 'extract', 'lines'] -%}
+        {%- if row[1][ours | length:] in ['revised', 'logged', 'changed', 'classified', 'replayed', 'arrived_rows', 'table_events', 'staged', 'existing', 'events', 'arrived', 'extract', 'lines'] -%}
             {%- do run_query('drop view if exists ' ~ tidemark.quote_identifier(row[1])) -%}
         {%- endif -%}
     {%- endfor -%}

@@ -1,13 +1,11 @@
 {#- Write a run: what goes beside the log first, then the log in one atomic commit, then current. -#}
 {%- macro write_commit(cfg, plan, run, state, relations, commits, load, figures) -%}
     {%- set targets = tidemark.write_relations(state, relations) -%}
-    {%- set staged = tidemark.run_view(cfg['target'], 'staged') -%}
-    {%- set classified = tidemark.run_view(cfg['target'], 'classified') -%}
     {%- set commit = tidemark.new_commit(cfg, plan, run, commits, load) -%}
     {%- set rows = tidemark.rows_to_log(cfg, plan, targets, load, figures) -%}
 
     {%- set same_observation = load['this_commit_id'] is not none and not figures['rows_logged'] and not figures['rows_superseded']
-        and tidemark.observed_the_same(cfg, plan, relations, load, staged, classified) -%}
+        and tidemark.observed_the_same(cfg, relations, load) -%}
     {%- set numbers = {} -%}
     {%- for name, value in figures.items() if name.startswith('rows_') -%}
         {%- do numbers.update({name: value}) -%}
@@ -24,7 +22,7 @@
         'current_version_before': tidemark.table_version(cfg['file_format'], relations['current']) if load['kind'] == 'load' else none,
     }) -%}
     {%- do tidemark.record_commit(commits, commit, 'inflight', numbers) -%}
-    {%- do tidemark.write_side_rows(cfg, plan, targets, load, figures, rows, staged, classified) -%}
+    {%- do tidemark.write_side_rows(cfg, plan, targets, load, figures, rows) -%}
     {%- if figures['rows_logged'] or figures['rows_superseded'] -%}
         {%- do tidemark.append_to_log(cfg, plan, targets, load, figures, rows) -%}
     {%- endif -%}
@@ -60,10 +58,7 @@
 -#}
 {%- macro rows_to_log(cfg, plan, relations, load, figures) -%}
     {%- set changed = tidemark.run_view(cfg['target'], 'changed') -%}
-    {%- do run_query('create or replace temporary view ' ~ changed ~ ' as\n' ~ tidemark.changed_rows_sql(
-        cfg, plan, tidemark.run_view(cfg['target'], 'staged'), tidemark.run_view(cfg['target'], 'classified'),
-        tidemark.run_view(cfg['target'], 'existing'), load['business_date']
-    )) -%}
+    {%- do run_query('create or replace temporary view ' ~ changed ~ ' as\n' ~ tidemark.changed_rows_sql(load['classified'])) -%}
     {%- if load['forward'] and not plan['sensitive'] -%}
         {%- do figures.update({
             'rows_logged': figures['rows_inserted'] + figures['rows_updated'] + figures['rows_deleted'],
@@ -72,7 +67,6 @@
         {{ return({'rows': changed, 'slice': changed}) }}
     {%- endif -%}
 
-    {%- do run_query('cache lazy table ' ~ changed) -%}
     {%- set rows = changed -%}
     {%- if not load['forward'] -%}
         {%- set rows = tidemark.run_view(cfg['target'], 'revised') -%}
@@ -100,13 +94,13 @@
 
 
 {#- Whether a date that was loaded before came again with nothing new, also not in what it supplied or rejected. -#}
-{%- macro observed_the_same(cfg, plan, relations, load, staged, classified) -%}
-    {%- set now = tidemark.rejected_rows_sql(plan, staged, classified) -%}
+{%- macro observed_the_same(cfg, relations, load) -%}
+    {%- set now = tidemark.rejected_rows_sql(load['classified']) -%}
     {%- set before = 'select _reject_reason, _key_hash, _raw_payload from ' ~ relations['rejects'] ~ ' where '
         ~ tidemark._loads_expr([{'business_date': load['business_date'], 'commit_id': load['this_commit_id']}]) -%}
     {%- set checks = [tidemark.differs_sql(now, before)] -%}
     {%- if cfg['extract'] == 'delta' -%}
-        {%- set now = tidemark.supplied_keys_sql(classified) -%}
+        {%- set now = tidemark.supplied_keys_sql(load['classified']) -%}
         {%- set before = 'select _key_hash from ' ~ relations['supplied'] ~ ' where '
             ~ tidemark._loads_expr([{'business_date': load['business_date'], 'commit_id': load['this_commit_id']}]) -%}
         {%- do checks.append(tidemark.differs_sql(now, before)) -%}
@@ -119,15 +113,15 @@
 
 
 {#- Rejects, supplied keys and sensitive values: they count once the log has the commit. -#}
-{%- macro write_side_rows(cfg, plan, relations, load, figures, rows, staged, classified) -%}
+{%- macro write_side_rows(cfg, plan, relations, load, figures, rows) -%}
     {%- set stamp = "date'" ~ load['business_date'] ~ "' as _business_date, " ~ load['commit_id'] ~ ' as _commit_id' -%}
     {%- if figures['rows_rejected'] -%}
         {%- do run_query(tidemark.insert_sql(relations['rejects'], tidemark.rejects_columns(),
-            'select *, ' ~ stamp ~ ' from (' ~ tidemark.rejected_rows_sql(plan, staged, classified) ~ ')', cfg['file_format'])) -%}
+            'select *, ' ~ stamp ~ ' from (' ~ tidemark.rejected_rows_sql(load['classified']) ~ ')', cfg['file_format'])) -%}
     {%- endif -%}
     {%- if cfg['extract'] == 'delta' -%}
         {%- do run_query(tidemark.insert_sql(relations['supplied'], tidemark.supplied_columns(),
-            'select *, ' ~ stamp ~ ' from (' ~ tidemark.supplied_keys_sql(classified) ~ ')', cfg['file_format'])) -%}
+            'select *, ' ~ stamp ~ ' from (' ~ tidemark.supplied_keys_sql(load['classified']) ~ ')', cfg['file_format'])) -%}
     {%- endif -%}
     {%- if plan['sensitive'] and figures['rows_logged'] -%}
         {%- set rows_sql = 'select *, ' ~ load['commit_id'] ~ ' as _commit_id from ' ~ rows['rows']
@@ -143,6 +137,9 @@
         relations, tidemark.slice_columns(plan), rows['slice'], load
     )) -%}
     {%- if cfg['file_format'] == 'delta' -%}
+        {%- if load['forward'] -%}
+            {%- set result = run_query('select count(*) from ' ~ relations['log'] ~ ' where _commit_id = ' ~ load['commit_id']) -%}
+        {%- endif -%}
         {%- set written = result[0][0] | int -%}
         {%- set expected = figures['rows_logged'] + figures['rows_superseded'] -%}
         {%- if written == 0 -%}
@@ -162,7 +159,7 @@
 
 {#-
     Current follows the log: by MERGE of the rows that changed, or as a whole where every row gets a new tag, where the
-    format cannot merge, and where current is built again.
+    format cannot merge, where MERGE would write it all but for little, and where current is built again.
 -#}
 {%- macro apply_to_current(cfg, plan, relations, load, figures=none) -%}
     {%- set nothing_logged = figures is not none and not figures['rows_logged'] and not figures['rows_superseded'] -%}
@@ -172,7 +169,7 @@
     {%- if load['rebuild'] or (all_tagged and load['kind'] == 'rollback') -%}
         {%- set rows = tidemark.current_rows_sql(cfg, plan, relations, tidemark.latest_rows_sql(plan, relations), none, load) -%}
         {%- do tidemark.run_statements(tidemark.for_format(cfg['file_format'], 'overwrite_current')(plan, relations, rows, load)) -%}
-    {%- elif all_tagged or (cfg['file_format'] == 'parquet' and not nothing_logged) -%}
+    {%- elif all_tagged or (not nothing_logged and (cfg['file_format'] == 'parquet' or tidemark.merge_writes_all(cfg, relations, load, figures))) -%}
         {%- set rows = tidemark.current_rows_sql(
             cfg, plan, relations, tidemark.touched_rows_sql(plan, relations, load), relations['current'], load
         ) -%}
@@ -181,6 +178,21 @@
         {%- do load.update({'key_list': tidemark.keys_to_merge(relations, load, figures)}) -%}
         {%- do tidemark.run_statements(tidemark.for_format(cfg['file_format'], 'merge_into_current')(cfg, plan, relations, load)) -%}
     {%- endif -%}
+{%- endmacro -%}
+
+
+{#-
+    Whether a MERGE of what a run logged would write most of current again, which costs more than to write it all: it
+    reads it twice. By copy_on_write every file with one such row is written, and hashes lie in all files alike, unless
+    the table is laid out by other columns; with deletion vectors only what changed.
+-#}
+{%- macro merge_writes_all(cfg, relations, load, figures) -%}
+    {%- if not load['forward'] or not figures or 'existing' not in figures -%}{{ return(false) }}{%- endif -%}
+    {%- if figures['rows_logged'] * 4 >= figures['existing'] -%}{{ return(true) }}{%- endif -%}
+    {{ return(
+        cfg['write_mode'] == 'copy_on_write' and not cfg['partition_by'] and not cfg['cluster_by']
+        and figures['rows_logged'] >= tidemark.file_count(relations['current'])
+    ) }}
 {%- endmacro -%}
 
 

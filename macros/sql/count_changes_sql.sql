@@ -1,31 +1,21 @@
-{#- The figures of a run in one pass over what is cached: keys and rows per operation, rows per reject reason. -#}
-{%- macro count_changes_sql(staged, classified, existing) -%}
+{#-
+    The figures of a run: what was classified by operation and reason, and how many rows stood before. Of a full extract
+    the keys that came once and unchanged are not among them: they are what is left of those that stood before.
+-#}
+{%- macro count_changes_sql(classified, existing) -%}
 select
-    'operation' as figure,
-    _operation as name,
-    count(*) as key_count,
-    sum(_copies) as row_count,
-    count_if(_exists) as existing_count
+    _operation as operation,
+    _reject_reason as reason,
+    count(*) as row_count,
+    sum(_copies) as copies,
+    sum(_existing) as existing_count
 from {{ classified }}
-group by _operation
+group by _operation, _reject_reason
 union all
 select
-    'reject' as figure,
-    coalesce(staged._reject_reason, 'duplicate_key') as name,
-    count(distinct staged._key_hash) as key_count,
-    count(*) as row_count,
-    count_if(staged._key_hash is null) as existing_count
-from {{ staged }} as staged
-left join {{ classified }} as classified
-    on staged._key_hash = classified._key_hash and classified._operation = 'R'
-where staged._reject_reason is not null or classified._key_hash is not null
-group by coalesce(staged._reject_reason, 'duplicate_key')
-union all
-select
-    'existing' as figure,
-    'rows' as name,
-    count(*) as key_count,
-    count(*) as row_count,
-    count(*) as existing_count
-from {{ existing }}
+    'existing' as operation,
+    null as reason,
+    0 as row_count,
+    0 as copies,
+    {{ '(select count(*) from ' ~ existing ~ ')' if existing else '0' }} as existing_count
 {%- endmacro -%}

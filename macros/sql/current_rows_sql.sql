@@ -11,17 +11,15 @@ with touched as (
 ),
 
 latest as (
-    {%- if stored_rows is none %}
-    select * from touched
-    {%- else %}
     select
-        {%- for name in names if name != '_key_hash' %}
-        if(touched._key_hash is null, stored_rows.{{ tidemark.quote_identifier(name) }}, touched.{{ tidemark.quote_identifier(name) }})
-            as {{ tidemark.quote_identifier(name) }},
-        {%- endfor %}
-        coalesce(touched._key_hash, stored_rows._key_hash) as _key_hash
+        {{ tidemark.column_list_expr(names) | indent(4) }}
+    from touched
+    {%- if stored_rows is not none %}
+    union all
+    select
+        {{ tidemark.column_list_expr(names, 'stored_rows') | indent(4) }}
     from {{ stored_rows }} as stored_rows
-    full outer join touched on stored_rows._key_hash = touched._key_hash
+    left anti join touched on stored_rows._key_hash = touched._key_hash
     {%- endif %}
 )
 

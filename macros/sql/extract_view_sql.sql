@@ -1,10 +1,14 @@
 {#-
     The view that extract() reads. CSV and JSON values arrive as text and are typed in staging, where a value that
-    cannot be read is noticed; `header` is the list of names in a CSV file, in its order.
+    cannot be read is noticed; `header` is the list of names in a CSV file, in its order. `by_line`: each line is a row,
+    see row_over_lines_sql().
 -#}
-{%- macro extract_view_sql(cfg, view, path, header) -%}
+{%- macro extract_view_sql(cfg, view, path, header, by_line=false) -%}
 {%- if cfg['format'] == 'csv' -%}
 {%- set options = tidemark.csv_options(cfg['options']) -%}
+{%- if by_line -%}
+    {%- do options.update({'multiLine': 'false'}) -%}
+{%- endif -%}
 {%- do options.update({
     'path': path, 'mode': 'PERMISSIVE', 'columnNameOfCorruptRecord': '_unreadable',
     'columnPruning': 'false', 'enforceSchema': 'false',
@@ -47,6 +51,22 @@ select * from {{ tidemark.file_relation_expr('parquet', path, cfg['options']) }}
 {#- Names of a CSV file's columns: a query whose result has them. -#}
 {%- macro csv_header_sql(cfg, path) -%}
 select * from {{ tidemark.file_relation_expr('csv', path, tidemark.csv_options(cfg['options'])) }}
+{%- endmacro -%}
+
+
+{#-
+    A line of a CSV file that keeps it from being read line by line, which several cores can do at once: with a quote a
+    row may go on in the next line, and a blank line or a carriage return inside a line is read in another way. One that
+    ends a line is as good as none.
+-#}
+{%- macro row_over_lines_sql(cfg, path) -%}
+select 1
+from {{ tidemark.file_relation_expr('text', path, {'lineSep': '\n'}) }}
+where
+    contains(value, {{ tidemark.string_literal(tidemark.csv_options(cfg['options'])['quote']) }})
+    or (contains(value, '\r') and position('\r' in value) < length(value))
+    or (trim(value) = '' and value <> '')
+limit 1
 {%- endmacro -%}
 
 

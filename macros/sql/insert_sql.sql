@@ -12,12 +12,6 @@ from (
 {%- endmacro -%}
 
 
-{#- The keys that a delta supplied and that could be used. -#}
-{%- macro supplied_keys_sql(classified) -%}
-select _key_hash from {{ classified }} where _operation in ('I', 'U', 'N')
-{%- endmacro -%}
-
-
 {#- A row if two queries differ in their rows, copies counted; none if they agree. -#}
 {%- macro differs_sql(left, right) -%}
 (({{ left }}) except all ({{ right }}))

@@ -3,9 +3,12 @@
     whose key cannot be read has no `_key_hash`. `compiled_sql` is the model's own SELECT.
 -#}
 {%- macro staged_rows_sql(cfg, plan, compiled_sql) -%}
-{%- set typed = [] -%}
+{%- set typed, arrived = [], [] -%}
 {%- for column in plan['columns'] -%}
     {%- do typed.append(tidemark.cast_expr(column, cfg['options'], 'extract_rows') ~ ' as ' ~ tidemark.quote_identifier(column['name'])) -%}
+    {%- if column['source_name'] is not none -%}
+        {%- do arrived.append('extract_rows.' ~ tidemark.quote_identifier(column['source_name']) ~ ' as ' ~ tidemark._arrived_name(loop.index)) -%}
+    {%- endif -%}
 {%- endfor -%}
 {%- set reasons = tidemark._reject_reasons(cfg, plan) -%}
 with extract_rows as (
@@ -14,32 +17,42 @@ with extract_rows as (
 
 typed_rows as (
     select
-        {{ typed | join(',\n        ') }},
-        {%- if cfg['stored_hashes'] %}
-        extract_rows._key_hash,
-        extract_rows._row_hash,
-        {%- endif %}
+        {{ (typed + arrived) | join(',\n        ') }}
+        {%- for name in plan['supplied'] %},
+        extract_rows.{{ name }} as _tidemark{{ name }}
+        {%- endfor %}
+    from extract_rows
+),
+
+judged_rows as (
+    select
+        *,
         case
             {%- for reason in reasons %}
             when {{ reason['condition'] }} then {{ reason['text'] }}
             {%- endfor %}
-        end as _reject_reason,
-        {{ tidemark._raw_payload_expr(cfg, plan) }} as _tidemark_arrived
-    from extract_rows
+        end as _reject_reason
+    from typed_rows
 )
 
 select
     {{ tidemark.column_list_expr(plan['columns'] | map(attribute='name')) }},
     {%- if cfg['stored_hashes'] %}
-    _key_hash,
-    _row_hash,
+    _tidemark_key_hash as _key_hash,
+    _tidemark_row_hash as _row_hash,
     {%- else %}
     {{ tidemark.row_hash_expr(plan['keys'], cfg['hash'], only_if=tidemark._key_known_expr(reasons)) | indent(4) }} as _key_hash,
     {{ tidemark.row_hash_expr(plan['compared'], cfg['hash'], only_if='_reject_reason is null') | indent(4) }} as _row_hash,
     {%- endif %}
     _reject_reason,
-    case when _reject_reason is not null then _tidemark_arrived end as _raw_payload
-from typed_rows
+    case when _reject_reason is not null then {{ tidemark._raw_payload_expr(cfg, plan) }} end as _raw_payload
+from judged_rows
+{%- endmacro -%}
+
+
+{#- What a value is called as it arrived, beside the one of its type. -#}
+{%- macro _arrived_name(place) -%}
+    {{ return('_tidemark_arrived_' ~ place) }}
 {%- endmacro -%}
 
 
@@ -47,15 +60,15 @@ from typed_rows
 {%- macro _reject_reasons(cfg, plan) -%}
     {%- set reasons = [] -%}
     {%- if '_unreadable' in plan['supplied'] -%}
-        {%- do reasons.append({'condition': 'extract_rows._unreadable is not null', 'text': "'unreadable'", 'key_known': false}) -%}
+        {%- do reasons.append({'condition': '_tidemark_unreadable is not null', 'text': "'unreadable'", 'key_known': false}) -%}
     {%- endif -%}
     {%- if '_reject_reason' in plan['supplied'] -%}
         {%- do reasons.append({
-            'condition': 'extract_rows._reject_reason is not null', 'text': 'extract_rows._reject_reason', 'key_known': false,
+            'condition': '_tidemark_reject_reason is not null', 'text': '_tidemark_reject_reason', 'key_known': false,
         }) -%}
     {%- endif -%}
     {%- for column in plan['keys'] + (plan['columns'] | rejectattr('key') | list) -%}
-        {%- set failed = tidemark.cast_failed_expr(column, cfg['options'], 'extract_rows') -%}
+        {%- set failed = tidemark.cast_failed_expr(column, tidemark._arrived_name(plan['columns'].index(column) + 1)) -%}
         {%- if failed -%}
             {%- do reasons.append({
                 'condition': failed, 'text': tidemark.string_literal('cast_failed: ' ~ column['name']), 'key_known': not column['key'],
@@ -63,7 +76,7 @@ from typed_rows
         {%- endif -%}
         {%- if column['not_null'] -%}
             {%- do reasons.append({
-                'condition': tidemark.cast_expr(column, cfg['options'], 'extract_rows') ~ ' is null',
+                'condition': tidemark.quote_identifier(column['name']) ~ ' is null',
                 'text': tidemark.string_literal(('null_key: ' if column['key'] else 'null_value: ') ~ column['name']),
                 'key_known': not column['key'],
             }) -%}
@@ -85,9 +98,13 @@ from typed_rows
 
 {#- The row as it arrived, as JSON with sensitive values masked, or the line that could not be parsed. -#}
 {%- macro _raw_payload_expr(cfg, plan) -%}
-    {%- if '_raw_payload' in plan['supplied'] -%}{{ return('extract_rows._raw_payload') }}{%- endif -%}
-    {%- set row = tidemark.masked_json_expr(plan['columns'] | rejectattr('source_name', 'none'), 'extract_rows', 'source_name') -%}
+    {%- if '_raw_payload' in plan['supplied'] -%}{{ return('_tidemark_raw_payload') }}{%- endif -%}
+    {%- set arrived = [] -%}
+    {%- for column in plan['columns'] if column['source_name'] is not none -%}
+        {%- do arrived.append({'name': column['name'], 'arrived': tidemark._arrived_name(plan['columns'].index(column) + 1), 'sensitive': column['sensitive']}) -%}
+    {%- endfor -%}
+    {%- set row = tidemark.masked_json_expr(arrived, 'judged_rows', 'arrived') -%}
     {%- if '_unreadable' not in plan['supplied'] -%}{{ return(row) }}{%- endif -%}
-    {%- set line = "'*** (the line is withheld: the entity has sensitive columns)'" if plan['sensitive'] else 'extract_rows._unreadable' -%}
-    {{ return('if(extract_rows._unreadable is not null, ' ~ line ~ ', ' ~ row ~ ')') }}
+    {%- set line = "'*** (the line is withheld: the entity has sensitive columns)'" if plan['sensitive'] else '_tidemark_unreadable' -%}
+    {{ return('if(_tidemark_unreadable is not null, ' ~ line ~ ', ' ~ row ~ ')') }}
 {%- endmacro -%}

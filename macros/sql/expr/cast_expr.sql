@@ -23,12 +23,11 @@
 {%- endmacro -%}
 
 
-{#- True where a value arrived that cast_expr() cannot read; none for a column that is not cast. -#}
-{%- macro cast_failed_expr(column, options, alias) -%}
+{#- True where `arrived` has a value that cast_expr() could not read; none for a column that is not cast. -#}
+{%- macro cast_failed_expr(column, arrived) -%}
     {%- if column['source_name'] is none or column['source_type'] == column['type'] -%}
         {{ return(none) }}
     {%- endif -%}
-    {%- set value = alias ~ '.' ~ tidemark.quote_identifier(column['source_name']) -%}
-    {%- set arrived = "nullif(trim(" ~ value ~ "), '')" if column['source_type'] == 'string' else value -%}
-    {{ return(arrived ~ ' is not null and ' ~ tidemark.cast_expr(column, options, alias) ~ ' is null') }}
+    {%- set value = "nullif(trim(" ~ arrived ~ "), '')" if column['source_type'] == 'string' else arrived -%}
+    {{ return(tidemark.quote_identifier(column['name']) ~ ' is null and ' ~ value ~ ' is not null') }}
 {%- endmacro -%}

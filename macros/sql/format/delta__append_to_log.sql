@@ -1,25 +1,23 @@
 {#-
     Write a slice of the log in one Delta commit. It writes nothing when another run has written to this log since
-    `load.last_commit_id`, or has taken this one for dead and rolled it back: then the count of affected rows, which the
-    caller checks, is not the expected one; and two that write at once conflict, because a MERGE is never a blind append.
+    `load.last_commit_id`, or has taken this one for dead and rolled it back: then the count of rows, which the caller
+    checks, is not the expected one; and two that write at once conflict, because neither is a blind append: each has
+    read the log.
 -#}
 {%- macro delta__append_to_log(relations, names, rows, load) -%}
 {%- if load['forward'] -%}
 {%- set statement -%}
-merge into {{ relations['log'] }} as log
-using (
-    select *
-    from {{ rows }}
-    where {{ tidemark.still_inflight_expr(load) }}
-) as slice
-    on log._commit_id > {{ load['last_commit_id'] }}
-when not matched then insert (
+insert into {{ relations['log'] }} (
     {{ tidemark.column_list_expr(names) }},
     _commit_id
-) values (
-    {{ tidemark.column_list_expr(names, 'slice') }},
-    {{ load['commit_id'] }}
 )
+select
+    {{ tidemark.column_list_expr(names) }},
+    {{ load['commit_id'] }}
+from {{ rows }}
+where
+    {{ tidemark.still_inflight_expr(load) }}
+    and (select count(*) from {{ relations['log'] }} where _commit_id > {{ load['last_commit_id'] }}) = 0
 {%- endset -%}
 {%- else -%}
 {%- set statement -%}

@@ -2,10 +2,8 @@
 {%- macro delta__create_log(cfg, relations, columns) -%}
     {%- set properties = tidemark.write_mode_properties(cfg) -%}
     {%- do properties.update({'tidemark.hash_recipe': tidemark.hash_recipe_version(), 'tidemark.hash': cfg['hash']}) -%}
-    {#- Delta keeps statistics of the first 32 columns; ranges of commits are found by those of ours, which come last. -#}
-    {%- if columns | length > 32 -%}
-        {%- do properties.update({'delta.dataSkippingStatsColumns': '_key_hash,_commit_id,_superseded_by'}) -%}
-    {%- endif -%}
+    {#- Ranges of commits are found by their statistics; those of other columns let nothing be left out and take a third of the time. -#}
+    {%- do properties.update({'delta.dataSkippingStatsColumns': '_key_hash,_commit_id,_superseded_by'}) -%}
     {{ return(tidemark.delta__create_table(relations['log'], columns, {
         'partition_by': ['_business_date'],
         'location_root': cfg['location_root'],

@@ -147,8 +147,8 @@ def staged(e: Entity) -> Any:
     return ("staged_rows_sql", e.cfg, e.plan, "select * from arrived")
 
 
-def changed(e: Entity) -> Any:
-    return ("changed_rows_sql", e.cfg, e.plan, "staged", "classified", "existing", "2026-03-04")
+def classified(e: Entity, existing: str | None = "existing") -> Any:
+    return ("classified_rows_sql", e.cfg, e.plan, "staged", existing, "2026-03-04")
 
 
 def revised(e: Entity) -> Any:
@@ -231,12 +231,12 @@ SCHEMA = {
     "version": "1-2-*",
 }
 CASES: dict[str, tuple[Any, ...]] = {
-    "classify_changes_sql.full": ("classify_changes_sql", FULL.cfg, "staged", "existing"),
-    "classify_changes_sql.delta": ("classify_changes_sql", DELTA.cfg, "staged", "existing"),
     "staged_rows_sql.plain": staged(PLAIN),
     "staged_rows_sql.sensitive": staged(FULL),
-    "changed_rows_sql.full": changed(FULL),
-    "changed_rows_sql.without_changed_columns": changed(
+    "classified_rows_sql.full": classified(FULL),
+    "classified_rows_sql.delta": classified(DELTA),
+    "classified_rows_sql.first": classified(PLAIN, None),
+    "classified_rows_sql.without_changed_columns": classified(
         Entity("people", changed_columns=False, sensitive=[])
     ),
     "existing_rows_sql.plain": ("existing_rows_sql", PLAIN.cfg, PLAIN.plan, PLAIN.relations),

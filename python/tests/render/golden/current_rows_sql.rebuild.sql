@@ -3,7 +3,17 @@ with touched as (
 ),
 
 latest as (
-    select * from touched
+    select
+        `id`,
+        `full name`,
+        `phone`,
+        `balance`,
+        `loaded_at`,
+        `_key_hash`,
+        `_row_hash`,
+        `_operation`,
+        `_eff_start_date`
+    from touched
 )
 
 select

@@ -4,23 +4,27 @@ with touched as (
 
 latest as (
     select
-        if(touched._key_hash is null, stored_rows.`id`, touched.`id`)
-            as `id`,
-        if(touched._key_hash is null, stored_rows.`full name`, touched.`full name`)
-            as `full name`,
-        if(touched._key_hash is null, stored_rows.`balance`, touched.`balance`)
-            as `balance`,
-        if(touched._key_hash is null, stored_rows.`loaded_at`, touched.`loaded_at`)
-            as `loaded_at`,
-        if(touched._key_hash is null, stored_rows.`_row_hash`, touched.`_row_hash`)
-            as `_row_hash`,
-        if(touched._key_hash is null, stored_rows.`_operation`, touched.`_operation`)
-            as `_operation`,
-        if(touched._key_hash is null, stored_rows.`_eff_start_date`, touched.`_eff_start_date`)
-            as `_eff_start_date`,
-        coalesce(touched._key_hash, stored_rows._key_hash) as _key_hash
+        `id`,
+        `full name`,
+        `balance`,
+        `loaded_at`,
+        `_key_hash`,
+        `_row_hash`,
+        `_operation`,
+        `_eff_start_date`
+    from touched
+    union all
+    select
+        stored_rows.`id`,
+        stored_rows.`full name`,
+        stored_rows.`balance`,
+        stored_rows.`loaded_at`,
+        stored_rows.`_key_hash`,
+        stored_rows.`_row_hash`,
+        stored_rows.`_operation`,
+        stored_rows.`_eff_start_date`
     from stored as stored_rows
-    full outer join touched on stored_rows._key_hash = touched._key_hash
+    left anti join touched on stored_rows._key_hash = touched._key_hash
 )
 
 select

@@ -9,15 +9,26 @@ typed_rows as (
         extract_rows.`phone` as `phone`,
         try_cast(nullif(trim(extract_rows.`balance`), '') as decimal(10,2)) as `balance`,
         try_cast(nullif(trim(extract_rows.`loaded_at`), '') as timestamp) as `loaded_at`,
-        case
-            when extract_rows._unreadable is not null then 'unreadable'
-            when nullif(trim(extract_rows.`id`), '') is not null and try_cast(nullif(trim(extract_rows.`id`), '') as bigint) is null then 'cast_failed: id'
-            when try_cast(nullif(trim(extract_rows.`id`), '') as bigint) is null then 'null_key: id'
-            when nullif(trim(extract_rows.`balance`), '') is not null and try_cast(nullif(trim(extract_rows.`balance`), '') as decimal(10,2)) is null then 'cast_failed: balance'
-            when nullif(trim(extract_rows.`loaded_at`), '') is not null and try_cast(nullif(trim(extract_rows.`loaded_at`), '') as timestamp) is null then 'cast_failed: loaded_at'
-        end as _reject_reason,
-        if(extract_rows._unreadable is not null, extract_rows._unreadable, to_json(named_struct('id', extract_rows.`id`, 'full name', extract_rows.`full name`, 'phone', extract_rows.`phone`, 'balance', extract_rows.`balance`, 'loaded_at', extract_rows.`loaded_at`), map('ignoreNullFields', 'false'))) as _tidemark_arrived
+        extract_rows.`id` as _tidemark_arrived_1,
+        extract_rows.`full name` as _tidemark_arrived_2,
+        extract_rows.`phone` as _tidemark_arrived_3,
+        extract_rows.`balance` as _tidemark_arrived_4,
+        extract_rows.`loaded_at` as _tidemark_arrived_5,
+        extract_rows._unreadable as _tidemark_unreadable
     from extract_rows
+),
+
+judged_rows as (
+    select
+        *,
+        case
+            when _tidemark_unreadable is not null then 'unreadable'
+            when `id` is null and nullif(trim(_tidemark_arrived_1), '') is not null then 'cast_failed: id'
+            when `id` is null then 'null_key: id'
+            when `balance` is null and nullif(trim(_tidemark_arrived_4), '') is not null then 'cast_failed: balance'
+            when `loaded_at` is null and nullif(trim(_tidemark_arrived_5), '') is not null then 'cast_failed: loaded_at'
+        end as _reject_reason
+    from typed_rows
 )
 
 select
@@ -35,5 +46,5 @@ select
         concat('7:balance', octet_length(trim(trailing '.' from trim(trailing '0' from cast(`balance` as string)))), ':', trim(trailing '.' from trim(trailing '0' from cast(`balance` as string))))
     )), case when _reject_reason is null then '' end) as _row_hash,
     _reject_reason,
-    case when _reject_reason is not null then _tidemark_arrived end as _raw_payload
-from typed_rows
+    case when _reject_reason is not null then if(_tidemark_unreadable is not null, _tidemark_unreadable, to_json(named_struct('id', judged_rows.`_tidemark_arrived_1`, 'full name', judged_rows.`_tidemark_arrived_2`, 'phone', judged_rows.`_tidemark_arrived_3`, 'balance', judged_rows.`_tidemark_arrived_4`, 'loaded_at', judged_rows.`_tidemark_arrived_5`), map('ignoreNullFields', 'false'))) end as _raw_payload
+from judged_rows

@@ -113,10 +113,20 @@ def _file(status: Any) -> dict[str, Any]:
 
 def table_version(session: SparkSession, schema: str, name: str) -> int:
     """Return the version of a Delta table as its log has it now."""
+    return int(_snapshot(session, schema, name).version())
+
+
+def file_count(session: SparkSession, schema: str, name: str) -> int:
+    """Return how many files a Delta table has now."""
+    return int(_snapshot(session, schema, name).numOfFiles())
+
+
+def _snapshot(session: SparkSession, schema: str, name: str) -> Any:
+    """Return a Delta table's log as it is now."""
     jvm: Any = session._jvm
     nothing = jvm.scala.Option.empty()
     identifier = jvm.org.apache.spark.sql.catalyst.TableIdentifier(
         name, jvm.scala.Option.apply(schema)
     )
     log = jvm.org.apache.spark.sql.delta.DeltaLog.forTable(session._jsparkSession, identifier)
-    return int(log.update(False, nothing, nothing).version())
+    return log.update(False, nothing, nothing)

@@ -15,6 +15,7 @@ from dbt_common.exceptions import DbtRuntimeError
 from dbt.adapters.tidemark.connections import TidemarkConnectionManager
 from dbt.adapters.tidemark.files import (
     clear_debris,
+    file_count,
     list_files,
     remove_other_versions,
     table_version,
@@ -123,6 +124,18 @@ class TidemarkAdapter(SparkAdapter):
             credentials: Any = self.config.credentials
             session = get_session(credentials.server_side_parameters)
             return table_version(session, relation.schema, relation.identifier)
+
+    @available.parse(lambda *args, **kwargs: 1)
+    def file_count(self, relation: Any) -> int:
+        """Return how many files a Delta table has.
+
+        Args:
+            relation: An existing Delta table.
+        """
+        with self.connections.exception_handler(f"file_count({relation})"):
+            credentials: Any = self.config.credentials
+            session = get_session(credentials.server_side_parameters)
+            return file_count(session, relation.schema, relation.identifier)
 
     @available.parse(lambda *args, **kwargs: [])
     def call_function(self, function: str, *arguments: Any) -> Any:

@@ -1,0 +1,145 @@
+{#-
+    What a run found, in one pass over the extract: rows labelled I, U, D or R (rejected: what is stored stays as it
+    is), of I and U the values that arrived, of D the last known ones. Of exact duplicates one is kept, and where their
+    ignored columns differ the greatest values. Keys that came unchanged (N) are left out, but for those that came more
+    than once and, of a delta, for all, without their values.
+
+    A full extract is joined with everything that exists, so that a key that is gone is a D; a delta only with the keys
+    that it supplies. `_copies` counts the rows of a key, `_existing` is 1 in the first row of a key that was there before.
+    Without `existing` every key is new.
+-#}
+{%- macro classified_rows_sql(cfg, plan, staged, existing, business_date) -%}
+{%- set copies = 'partition by staged._key_hash order by ' ~ tidemark._tie_break(plan['ignored']) -%}
+{%- set whole = copies ~ ' rows between unbounded preceding and unbounded following' -%}
+with numbered_rows as (
+    select
+        staged.*,
+        row_number() over ({{ copies }}) as _copy,
+        count(*) over ({{ whole }}) as _copies,
+        staged._key_hash is null
+        or max(staged._reject_reason is not null) over ({{ whole }})
+        or max(staged._row_hash) over ({{ whole }}) <> min(staged._row_hash) over ({{ whole }}) as _rejected
+    from {{ staged }} as staged
+),
+
+arrived_rows as (
+    select * from numbered_rows
+    where _copy = 1 or _rejected
+),
+
+{%- if existing and cfg['extract'] == 'delta' %}
+
+existing_rows as (
+    select existing.*
+    from {{ existing }} as existing
+    left semi join {{ staged }} as staged on existing._key_hash = staged._key_hash
+),
+{%- endif %}
+
+labelled_rows as (
+    select
+        {%- for column in plan['columns'] %}
+        {%- set name = tidemark.quote_identifier(column['name']) %}
+        after.{{ name }} as {{ name }},
+        {%- if existing %}
+        before.{{ name }} as {{ tidemark.before_name(column) }},
+        {%- endif %}
+        {%- endfor %}
+        after._reject_reason,
+        after._raw_payload,
+        coalesce(after._copies, 0) as _copies,
+        {%- if existing %}
+        coalesce(after._key_hash, before._key_hash) as _key_hash,
+        after._row_hash as _row_hash,
+        before._row_hash as _tidemark_before_row_hash,
+        if(before._key_hash is not null and coalesce(after._copy, 1) = 1, 1, 0) as _existing,
+        case
+            when after._rejected then 'R'
+            when before._key_hash is null then 'I'
+            when after._key_hash is null then 'D'
+            when after._row_hash = before._row_hash then 'N'
+            else 'U'
+        end as _operation,
+        {%- if cfg['changed_columns'] %}
+        case
+            when after._row_hash <> before._row_hash
+                then {{ tidemark.changed_columns_expr(plan['compared'], 'before', 'after') | indent(12) }}
+        end as _changed_columns
+        {%- else %}
+        cast(null as array<string>) as _changed_columns
+        {%- endif %}
+        {%- else %}
+        after._key_hash,
+        after._row_hash,
+        0 as _existing,
+        if(after._rejected, 'R', 'I') as _operation,
+        cast(null as array<string>) as _changed_columns
+        {%- endif %}
+    from arrived_rows as after
+    {%- if existing and cfg['extract'] == 'delta' %}
+    left outer join existing_rows as before on after._key_hash = before._key_hash
+    {%- elif existing %}
+    full outer join {{ existing }} as before on after._key_hash = before._key_hash
+    {%- endif %}
+)
+
+select
+    {%- for column in plan['columns'] %}
+    {%- set name = tidemark.quote_identifier(column['name']) %}
+    {%- if existing %}
+    case when _operation in ('I', 'U') then {{ name }} when _operation = 'D' then {{ tidemark.before_name(column) }} end as {{ name }},
+    {%- else %}
+    if(_operation = 'I', {{ name }}, null) as {{ name }},
+    {%- endif %}
+    {%- endfor %}
+    _key_hash,
+    {{ "if(_operation = 'D', _tidemark_before_row_hash, _row_hash)" if existing else '_row_hash' }} as _row_hash,
+    _operation,
+    date'{{ business_date }}' as _business_date,
+    date'{{ business_date }}' as _eff_start_date,
+    {{ "if(_operation = 'U', _changed_columns, null)" if existing else '_changed_columns' }} as _changed_columns,
+    case when _operation = 'R' then coalesce(_reject_reason, 'duplicate_key') end as _reject_reason,
+    case
+        when _operation = 'R' then coalesce(_raw_payload, {{ tidemark.masked_json_expr(plan['columns'], 'labelled_rows') }})
+    end as _raw_payload,
+    _copies,
+    _existing
+from labelled_rows
+{%- if existing and cfg['extract'] == 'full' %}
+where _operation <> 'N' or _copies > 1
+{%- endif %}
+{%- endmacro -%}
+
+
+{#- What the value that a column had before is called, beside the one that arrived. -#}
+{%- macro before_name(column) -%}
+    {{ return(tidemark.quote_identifier('_before_' ~ column['name'])) }}
+{%- endmacro -%}
+
+
+{%- macro _tie_break(ignored) -%}
+    {%- set terms = [] -%}
+    {%- for column in ignored -%}
+        {%- set value = tidemark.canonical_text_expr('staged.' ~ tidemark.quote_identifier(column['name']), column['type']) -%}
+        {%- do terms.append(value ~ ' desc nulls last') -%}
+    {%- endfor -%}
+    {{ return(terms | join(', ') if terms else 'staged._key_hash desc nulls last') }}
+{%- endmacro -%}
+
+
+{#- The rows that a business date adds to the log, without their commit. -#}
+{%- macro changed_rows_sql(classified) -%}
+select * from {{ classified }} where _operation in ('I', 'U', 'D')
+{%- endmacro -%}
+
+
+{#- The rows that a run cannot use, with reason and raw payload: those marked in staging and all rows of a key that came with different payloads. -#}
+{%- macro rejected_rows_sql(classified) -%}
+select _reject_reason, _key_hash, _raw_payload from {{ classified }} where _operation = 'R'
+{%- endmacro -%}
+
+
+{#- The keys that a delta supplied and that could be used. -#}
+{%- macro supplied_keys_sql(classified) -%}
+select _key_hash from {{ classified }} where _operation in ('I', 'U', 'N')
+{%- endmacro -%}

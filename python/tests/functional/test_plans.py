@@ -1,0 +1,107 @@
+"""How much work a run gives Spark, counted in its plans: scans of the extract, shuffles, what MERGE is spared. No times."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ..rendering import load_sql_macros
+from .entities import Entity
+
+
+class Plans:
+    """The plans that the session has run since it was asked last."""
+
+    def __init__(self, project: Any) -> None:
+        project.sql("select 1")
+        self.store = project.session._jsparkSession.sharedState().statusStore()
+        self.seen = -1
+        self.new()
+
+    def new(self) -> list[str]:
+        """The final plan of each execution, as a tree of operators."""
+        found = self.store.executionsList()
+        executions = [found.apply(number) for number in range(found.size())]
+        texts = {
+            int(one.executionId()): str(one.physicalPlanDescription())
+            for one in executions
+            if int(one.executionId()) > self.seen
+        }
+        self.seen = max(texts, default=self.seen)
+        return [_final(text) for _, text in sorted(texts.items())]
+
+
+def _final(text: str) -> str:
+    tree = text.split("\n\n\n")[0]
+    return tree.split("== Initial Plan ==")[0]
+
+
+def count(plans: list[str], operator: str) -> int:
+    """How often an operator stands in the plans; a reused exchange is none."""
+    return sum(len(re.findall(rf"(?<![A-Za-z]){operator}[^(\n]*\(\d+\)", plan)) for plan in plans)
+
+
+def lines(keys: range, price: int = 1) -> str:
+    return "id,name,price\n" + "".join(f"{key},n{key},{price}\n" for key in keys)
+
+
+@pytest.fixture
+def items(module_project: Any) -> Entity:
+    columns = {"id": "int", "name": "string", "price": "int"}
+    return Entity(module_project, "items", columns, max_delete_fraction=1)
+
+
+def test_full_extract(items: Entity, module_project: Any) -> None:
+    plans = Plans(module_project)
+    items.load("2026-01-01", lines(range(100)))
+    first = plans.new()
+    assert count(first, "Scan csv") == 1
+    assert count(first, "SortMergeJoin") == 0, "a first load has nothing to be joined with"
+
+    items.load("2026-01-02", lines(range(10, 90), price=2) + lines(range(90, 110))[14:])
+    second = plans.new()
+    assert items.commits("rows_inserted, rows_updated, rows_deleted, rows_unchanged")[-1] == (10, 80, 10, 10)  # fmt: skip
+    assert count(second, "Scan csv") == 1, "the extract is read once"
+    [classified] = [plan for plan in second if count([plan], "Scan csv")]
+    assert count([classified], "Exchange") == 2, "one shuffle of the extract, one of current"
+    assert count([classified], "Window") == 1
+    # most rows changed: current is written as a whole, and the log without a shuffle
+    assert not [plan for plan in second if "MergeIntoCommand" in plan]
+    [log] = [
+        plan for plan in second if "items__slice" in plan and not count([plan], "HashAggregate")
+    ]
+    assert count([log], "Exchange") == 0
+
+
+def test_read_by_line(module_project: Any, tmp_path: Path) -> None:
+    """A CSV file is shared out by lines only if that reads the same rows."""
+    sql = load_sql_macros()["row_over_lines_sql"]
+
+    def over_lines(data: bytes, **options: str) -> bool:
+        file = tmp_path / "extract.csv"
+        file.write_bytes(data)
+        return bool(module_project.sql(sql({"options": options}, str(file))))
+
+    assert not over_lines(b"id,name\n1,ann\n2,bob\n")
+    assert not over_lines(b"id,name\r\n1,ann\r\n2,bob\r\n")
+    assert not over_lines(b"id,name\n1,ann\n\n2,bob\n")
+    assert over_lines(b'id,name\n1,"a\nnn"\n')
+    assert over_lines(b"id,name\n1,'a\nnn'\n", quote="'")
+    assert over_lines(b"id,name\n1,a\rnn\n")
+    assert over_lines(b"id,name\n1,ann\n  \n2,bob\n")
+
+
+def test_large_csv(module_project: Any) -> None:
+    """The rows are the same whether lines are shared out or not."""
+    notes = Entity(module_project, "notes", {"id": "int", "note": "string"}, max_delete_fraction=1)
+    text = "x" * 40_000
+    rows = "".join(f"{key},{text}\n" for key in range(450))
+    assert len(rows) > 16 * 1024 * 1024
+    notes.load("2026-01-01", "id,note\n" + rows)
+    assert notes.commits("rows_read, rows_rejected")[-1] == (450, 0)
+    notes.load("2026-01-02", "id,note\n" + rows + '450,"two\nlines"\n451,end\n')
+    assert notes.commits("rows_read, rows_inserted, rows_unchanged")[-1] == (452, 2, 450)
+    assert notes.rows("note", where="id >= 450") == [("end",), ("two\nlines",)]
