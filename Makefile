@@ -74,6 +74,10 @@ test-slow: setup  ## The slow ring: more random streams, kills at random moments
 functional: setup  ## The ring with dbt and a local Spark
 	@$(BIN)/python -m pytest python/tests/functional
 
+.PHONY: bench
+bench: setup  ## Measure speed against peers: make bench WORKLOADS="a b"; all of them take hours
+	@$(BIN)/python python/benchmarks/bench.py $(WORKLOADS)
+
 .PHONY: style
 style: setup  ## ruff, mypy, and sqlfluff on the SQL that macros render
 	@$(BIN)/ruff check python

@@ -26,8 +26,16 @@
     {%- if figures['rows_logged'] or figures['rows_superseded'] -%}
         {%- do tidemark.append_to_log(cfg, plan, targets, load, figures, rows) -%}
     {%- endif -%}
-    {%- do tidemark.forget_run_views(cfg['target']) -%}
+    {%- if load['forward'] and not plan['sensitive'] -%}
+        {#- What the log has of this commit, without asking the log for it. -#}
+        {%- do load.update({'touched': rows['slice']}) -%}
+    {%- else -%}
+        {%- do tidemark.forget_run_views(cfg['target']) -%}
+    {%- endif -%}
     {%- do tidemark.complete_commit(cfg, plan, relations, commits, commit, load, numbers, figures) -%}
+    {%- if load.get('touched') -%}
+        {%- do tidemark.forget_run_views(cfg['target']) -%}
+    {%- endif -%}
 {%- endmacro -%}
 
 

@@ -1,7 +1,7 @@
 {#-
     The latest state of every key that a commit touched, as current should have it; `_operation` is D for a key that is
-    gone and NULL for one that, after a correction, never was. A load forward only appended the latest rows; anything
-    else asks the log. The same statement finishes an interrupted commit.
+    gone and NULL for one that, after a correction, never was. A load forward only appended the latest rows, which are in
+    `load.touched` too while its run goes on; anything else asks the log. The same statement finishes an interrupted commit.
 -#}
 {%- macro touched_rows_sql(plan, relations, load) -%}
 {%- set names = tidemark.current_names(plan) -%}
@@ -22,8 +22,10 @@ where _tidemark_rank = 1
 {%- elif load['forward'] -%}
 select
     {{ tidemark.column_list_expr(names) }}
-from {{ relations['log'] }}
+from {{ load.get('touched') or relations['log'] }}
+{%- if not load.get('touched') %}
 where _business_date = date'{{ load['business_date'] }}' and _commit_id = {{ load['commit_id'] }}
+{%- endif %}
 {%- else -%}
 with touched_keys as (
     select distinct _key_hash
@@ -52,9 +54,11 @@ left join ranked on touched_keys._key_hash = ranked._key_hash and ranked._tidema
 {#- The keys that a commit touched, at most one more than `limit`. -#}
 {%- macro touched_keys_sql(relations, load, limit) -%}
 select distinct _key_hash
-from {{ relations['log'] }}
+from {{ load.get('touched') or relations['log'] }}
 where
-    {%- if load['forward'] %}
+    {%- if load.get('touched') %}
+    true
+    {%- elif load['forward'] %}
     _business_date = date'{{ load['business_date'] }}'
     and _commit_id = {{ load['commit_id'] }}
     {%- else %}

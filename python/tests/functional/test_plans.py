@@ -70,10 +70,13 @@ def test_full_extract(items: Entity, module_project: Any) -> None:
     assert count([classified], "Window") == 1
     # most rows changed: current is written as a whole, and the log without a shuffle
     assert not [plan for plan in second if "MergeIntoCommand" in plan]
-    [log] = [
+    kept = [
         plan for plan in second if "items__slice" in plan and not count([plan], "HashAggregate")
     ]
+    [log] = [plan for plan in kept if "LeftAnti" not in plan]
     assert count([log], "Exchange") == 0
+    [current] = [plan for plan in kept if "LeftAnti" in plan]
+    assert count([current], "Scan parquet") == 3, "current once, what changed twice"
 
 
 def test_read_by_line(module_project: Any, tmp_path: Path) -> None:
