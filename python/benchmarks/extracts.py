@@ -172,8 +172,9 @@ def compare(
             "run": "Tidemark, `dbt run` as a process",
             "rdd": "RDD pattern as a process",
         }
+        # whole processes are compared with each other, below
         found = {
-            key: result.add(key, text)
+            key: result.add(key, text, compared=key not in ("run", "rdd"))
             for key, text in series.items()
             if key in peers or key == "tidemark"
         }
@@ -204,6 +205,10 @@ def compare(
         )
         if "rdd" in found:
             compare_processes(bench, found["run"].rounds, found["rdd"].rounds, rounds)
+            ratio = found["run"].median() / found["rdd"].median()
+            result.notes.append(
+                f"As processes, `dbt run` takes {ratio:.2f} times as long as the RDD pattern."
+            )
     return result
 
 
