@@ -14,7 +14,7 @@
         {#- Of current as it is Delta knows the number of rows. -#}
         {%- set counted = relations['current'] if load['forward'] and not cfg['soft_delete'] else existing -%}
         {%- if cfg['extract'] == 'delta' -%}
-            {%- set staged = tidemark.kept_rows(cfg, plan, load, 'arrived_rows', 'select * from ' ~ staged) -%}
+            {%- set staged = tidemark.kept_rows(cfg, plan, load, 'staged_rows', 'select * from ' ~ staged) -%}
         {%- endif -%}
     {%- endif -%}
     {%- do load.update({'classified': tidemark.kept_rows(
@@ -65,7 +65,6 @@
             tidemark.rejected_rows_sql(load['classified'])
             ~ '\norder by _reject_reason, _raw_payload\nlimit ' ~ run['sample_rows']
         ) -%}
-        {%- do tidemark.forget_run_views(cfg['target']) -%}
         {%- do tidemark.raise_rejects(
             cfg, figures, ['row', 'rows'], figures['rejects'], samples, 'Mend the extract', of=' of business date ' ~ run['business_date']
         ) -%}

@@ -1,9 +1,6 @@
 {#- Take the enriched events that have landed as one batch; its figures, none if nothing has landed. -#}
 {%- macro load_enriched(cfg, run, state, relations, commits, compiled_sql) -%}
     {%- do tidemark.forget_run_views(cfg['target']) -%}
-    {%- if state['first'] -%}
-        {%- do run_query('create schema if not exists ' ~ cfg['target'].include(identifier=false)) -%}
-    {%- endif -%}
     {%- set landing = tidemark.land_enriched(cfg, run, state, relations, compiled_sql) -%}
     {%- if run['empty'] or (landing['in_files'] and not landing['files']) -%}
         {%- if state['first'] and not run['empty'] -%}
@@ -13,18 +10,15 @@
         {%- do tidemark.forget_run_views(cfg['target']) -%}
         {{ return(none) }}
     {%- endif -%}
-    {#- Tables, not cached views: Spark plans a view's text anew at each use, and of 131 columns that takes seconds. -#}
     {%- set commit_id = tidemark.next_commit_id(state['last_id']) -%}
-    {%- set slice = 'slice_' ~ commit_id -%}
     {%- set events = tidemark.run_view(cfg['target'], 'events') -%}
-    {%- set keys, decided = tidemark.side_relation(cfg['target'], slice ~ '_keys'), tidemark.side_relation(cfg['target'], slice ~ '_decided') -%}
     {%- set source = tidemark.enriched_rows_sql(landing['arrived'], landing['columns']) if cfg['is_rows'] else tidemark.enriched_events_sql(landing['arrived']) -%}
     {%- do run_query('create or replace temporary view ' ~ events ~ ' as\n' ~ source) -%}
-    {%- do run_query('create table ' ~ keys ~ ' using parquet as\n' ~ tidemark.event_keys_sql(cfg, events)) -%}
+    {%- set keys = tidemark.make_slice(cfg['target'], commit_id, 'keys', tidemark.event_keys_sql(cfg, events)) -%}
     {%- set figures = tidemark.query_rows(tidemark.batch_figures_sql(keys))[0] -%}
     {%- do tidemark.check_rejected(cfg, figures, keys, ['line', 'lines'], 'Mend the files') -%}
     {%- do tidemark.prepare_atomic(cfg, run, state, relations) -%}
-    {%- do tidemark.write_batch(cfg, run, state, relations, commits, landing, figures, commit_id, events, keys, decided) -%}
+    {%- do tidemark.write_batch(cfg, run, state, relations, commits, landing, figures, commit_id, events, keys) -%}
     {%- do tidemark.forget_run_views(cfg['target']) -%}
     {{ return(figures) }}
 {%- endmacro -%}
@@ -134,7 +128,7 @@
 
 
 {#- Write a batch: claims, rejects and entities first, which count once its events are stored. -#}
-{%- macro write_batch(cfg, run, state, relations, commits, landing, figures, commit_id, events, keys, decided) -%}
+{%- macro write_batch(cfg, run, state, relations, commits, landing, figures, commit_id, events, keys) -%}
     {%- set load = {
         'commit_id': commit_id,
         'kind': 'full_refresh' if run['full_refresh'] and state['exists'] else 'load',
@@ -153,7 +147,7 @@
     {%- if manifest -%}
         {%- do run_query(tidemark.claim_events_sql(cfg, manifest, keys, load)) -%}
     {%- endif -%}
-    {%- do run_query('create table ' ~ decided ~ ' using parquet as\n' ~ tidemark.decided_events_sql(cfg, keys, manifest, load)) -%}
+    {%- set decided = tidemark.make_slice(cfg['target'], commit_id, 'decided', tidemark.decided_events_sql(cfg, keys, manifest, load)) -%}
     {%- do tidemark.count_kinds(figures, run_query('select _kind, count(*) from ' ~ decided ~ ' group by _kind')) -%}
     {%- do numbers.update(figures) -%}
     {%- do numbers.pop('etl_micros') -%}

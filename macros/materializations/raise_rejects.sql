@@ -13,6 +13,7 @@
     {%- for row in samples -%}
         {%- do lines.append('\n  - ' ~ row['_reject_reason'] ~ ': ' ~ (row['_raw_payload'] | string)[:300]) -%}
     {%- endfor -%}
+    {%- do tidemark.forget_run_views(cfg['target']) -%}
     {%- do exceptions.raise_compiler_error(
         cfg['entity'] ~ ': ' ~ figures['rows_rejected'] ~ ' of ' ~ figures['rows_read'] ~ ' ' ~ units[1] ~ of ~ ' cannot be used; nothing was written'
         ~ lines | join('') ~ '\n' ~ advice ~ ', or set on_reject: quarantine to put such ' ~ units[1] ~ ' aside and go on'

@@ -1,5 +1,6 @@
 {#-
-    Make the view of the run's staged rows: typed, hashed, with reject reasons. Returns the column plan; raises what a user can mend: a missing file, a column that is not there, a configuration that drifted.
+    Make the view of the run's staged rows: typed, hashed, with reject reasons. Returns the column plan; raises what a
+    user can mend: a missing file, a column that is not there, a configuration that drifted.
 -#}
 {%- macro stage(cfg, run, state, compiled_sql) -%}
     {%- do tidemark.forget_run_views(cfg['target']) -%}
@@ -27,24 +28,6 @@
     {%- set staged = tidemark.run_view(cfg['target'], 'staged') -%}
     {%- do run_query('create or replace temporary view ' ~ staged ~ ' as\n' ~ tidemark.staged_rows_sql(cfg, plan, compiled_sql)) -%}
     {{ return(plan) }}
-{%- endmacro -%}
-
-
-{#-
-    Rows that are read several times, worked out once: as a table of the run, or where they have sensitive values, which
-    are written nowhere but to their own table, as a cached view.
--#}
-{%- macro kept_rows(cfg, plan, load, name, sql) -%}
-    {%- if plan['sensitive'] -%}
-        {%- set view = tidemark.run_view(cfg['target'], name) -%}
-        {%- do run_query('create or replace temporary view ' ~ view ~ ' as\n' ~ sql) -%}
-        {%- do run_query('cache lazy table ' ~ view) -%}
-        {{ return(view) }}
-    {%- endif -%}
-    {#- A name of its own: a killed run may have left the folder of its slice behind. -#}
-    {%- set slice = tidemark.side_relation(cfg['target'], 'slice_' ~ load['commit_id'] ~ '_' ~ name) -%}
-    {%- do run_query('create table ' ~ slice ~ ' using parquet as\n' ~ sql) -%}
-    {{ return(slice) }}
 {%- endmacro -%}
 
 
@@ -139,26 +122,4 @@
         ) -%}
     {%- endif -%}
     {{ return(row['digest']) }}
-{%- endmacro -%}
-
-
-{#- Drop the views, caches and slice of this model's run, also those that a failed run left. -#}
-{%- macro forget_run_views(current) -%}
-    {%- set ours = tidemark.run_view(current, '')[1:-1] -%}
-    {%- for row in run_query('show views like ' ~ tidemark.string_literal(ours ~ '*')) -%}
-        {#- Those of a model whose name begins with this one's are its own. -#}
-        {%- if row[1][ours | length:] in ['revised', 'logged', 'changed', 'classified', 'replayed', 'arrived_rows', 'table_events', 'staged', 'existing', 'events', 'arrived', 'extract', 'lines'] -%}
-            {%- do run_query('drop view if exists ' ~ tidemark.quote_identifier(row[1])) -%}
-        {%- endif -%}
-    {%- endfor -%}
-    {%- do tidemark.drop_slices(current) -%}
-{%- endmacro -%}
-
-
-{#- Drop the slices of runs, also those that a failed run left. -#}
-{%- macro drop_slices(current) -%}
-    {%- set slices = tidemark.side_relation(current, 'slice_*') -%}
-    {%- for row in run_query('show tables in ' ~ slices.include(identifier=false) ~ ' like ' ~ tidemark.string_literal(slices.identifier)) -%}
-        {%- do run_query('drop table if exists ' ~ tidemark.side_relation(current, row[1][current.identifier | length + 2:])) -%}
-    {%- endfor -%}
 {%- endmacro -%}

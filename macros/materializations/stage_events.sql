@@ -20,17 +20,7 @@
     {%- do load.update({'order_type': 'struct<sequence:' ~ (plan['sequence_type'] or 'bigint') ~ ',tie:int,event:string>'}) -%}
     {%- if run['empty'] -%}{{ return(tidemark.no_event_figures()) }}{%- endif -%}
 
-    {#- A table rather than a cached view: it is read many times, and Spark would plan the view again each time. -#}
-    {%- if plan['sensitive'] -%}
-        {%- set staged = staged_view -%}
-        {%- do run_query('cache lazy table ' ~ staged) -%}
-    {%- else -%}
-        {%- set staged = tidemark.side_relation(cfg['target'], 'slice_staged_' ~ load['commit_id']) -%}
-        {%- if state['first'] -%}
-            {%- do run_query('create schema if not exists ' ~ cfg['target'].include(identifier=false)) -%}
-        {%- endif -%}
-        {%- do run_query('create table ' ~ staged ~ ' using parquet as select * from ' ~ staged_view) -%}
-    {%- endif -%}
+    {%- set staged = tidemark.kept_rows(cfg, plan, load, 'staged_rows', 'select * from ' ~ staged_view) -%}
     {%- do load.update({'staged': staged}) -%}
     {%- set seen = tidemark.query_rows(tidemark.staged_figures_sql(plan, staged))[0] -%}
     {%- set figures = tidemark.no_event_figures() -%}
@@ -67,7 +57,7 @@
         {%- do plan['recorded']['source'].update({name: true}) -%}
     {%- endfor -%}
     {%- if late and state['recorded']['source'].get('has_partial_moves') -%}
-        {%- do load.update({'linked': tidemark.linked_keys(relations, staged)}) -%}
+        {%- do load.update({'linked': tidemark.linked_keys(relations, staged, load['commit_id'])}) -%}
     {%- endif -%}
     {{ return(figures) }}
 {%- endmacro -%}
@@ -77,12 +67,11 @@
     The keys that late events can change through moves that did not bring every column: those that a row went to from a
     touched key, or came from, step by step.
 -#}
-{%- macro linked_keys(relations, staged) -%}
+{%- macro linked_keys(relations, staged, commit_id) -%}
     {%- set links = '(select _key_hash, _moved_from from ' ~ relations['log'] ~ " where _source_operation = 'MOVE_IN' and size(_unsupplied) > 0 and "
         ~ tidemark.in_force_expr() ~ ')' -%}
     {%- set step = namespace(count=-1, relation=none) -%}
     {%- for number in range(100) -%}
-        {%- set next = tidemark.side_relation(relations['current'], 'slice_linked_' ~ number) -%}
         {%- if number == 0 -%}
             {%- set sql = 'select _key_hash from ' ~ staged ~ ' where _is_usable and _key_hash is not null union select _before_key_hash from '
                 ~ staged ~ ' where _is_usable and _before_key_hash is not null' -%}
@@ -91,8 +80,7 @@
                 ~ ' union select links._key_hash from ' ~ links ~ ' as links left semi join ' ~ step.relation ~ ' as keys on links._moved_from = keys._key_hash'
                 ~ ' union select links._moved_from from ' ~ links ~ ' as links left semi join ' ~ step.relation ~ ' as keys on links._key_hash = keys._key_hash' -%}
         {%- endif -%}
-        {%- do run_query('drop table if exists ' ~ next) -%}
-        {%- do run_query('create table ' ~ next ~ ' using parquet as ' ~ sql) -%}
+        {%- set next = tidemark.make_slice(relations['current'], commit_id, 'linked_' ~ number, sql) -%}
         {%- set count = run_query('select count(*) from ' ~ next)[0][0] | int -%}
         {%- set step.relation = next -%}
         {%- if count == step.count -%}{{ return(next) }}{%- endif -%}

@@ -26,16 +26,12 @@
     {%- if figures['rows_logged'] or figures['rows_superseded'] -%}
         {%- do tidemark.append_to_log(cfg, plan, targets, load, figures, rows) -%}
     {%- endif -%}
-    {%- if load['forward'] and not plan['sensitive'] -%}
+    {%- if load['forward'] -%}
         {#- What the log has of this commit, without asking the log for it. -#}
         {%- do load.update({'touched': rows['slice']}) -%}
-    {%- else -%}
-        {%- do tidemark.forget_run_views(cfg['target']) -%}
     {%- endif -%}
     {%- do tidemark.complete_commit(cfg, plan, relations, commits, commit, load, numbers, figures) -%}
-    {%- if load.get('touched') -%}
-        {%- do tidemark.forget_run_views(cfg['target']) -%}
-    {%- endif -%}
+    {%- do tidemark.forget_run_views(cfg['target']) -%}
 {%- endmacro -%}
 
 
@@ -90,10 +86,8 @@
             {%- do run_query('cache lazy table ' ~ rows) -%}
         {%- endif -%}
     {%- endif -%}
-    {#- A name of its own: a killed run may have left the folder of its slice behind. -#}
-    {%- set slice = tidemark.side_relation(cfg['target'], 'slice_' ~ load['commit_id']) -%}
     {%- set names = tidemark.slice_columns(plan) + ([] if load['forward'] else ['_supersedes']) -%}
-    {%- do run_query('create table ' ~ slice ~ ' using parquet as\nselect\n    ' ~ tidemark.column_list_expr(names) ~ '\nfrom ' ~ rows) -%}
+    {%- set slice = tidemark.make_slice(cfg['target'], load['commit_id'], 'log', 'select\n    ' ~ tidemark.column_list_expr(names) ~ '\nfrom ' ~ rows) -%}
     {%- set marks = 'false' if load['forward'] else '_supersedes is not null' -%}
     {%- set counts = run_query('select count_if(not ' ~ marks ~ '), count_if(' ~ marks ~ ') from ' ~ slice)[0] -%}
     {%- do figures.update({'rows_logged': counts[0] | int, 'rows_superseded': counts[1] | int}) -%}

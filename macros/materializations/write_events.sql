@@ -89,9 +89,8 @@
     {%- if plan['sensitive'] -%}
         {%- do run_query('cache lazy table ' ~ replayed) -%}
     {%- endif -%}
-    {%- set slice = tidemark.side_relation(cfg['target'], 'slice_' ~ load['commit_id']) -%}
-    {%- do run_query('create table ' ~ slice ~ ' using parquet as\nselect\n    '
-        ~ tidemark.column_list_expr(tidemark.slice_columns(plan) + ['_supersedes']) ~ '\nfrom ' ~ replayed) -%}
+    {%- set slice = tidemark.make_slice(cfg['target'], load['commit_id'], 'log',
+        'select\n    ' ~ tidemark.column_list_expr(tidemark.slice_columns(plan) + ['_supersedes']) ~ '\nfrom ' ~ replayed) -%}
     {%- set counts = tidemark.query_rows(
         'select _operation, _supersedes is not null as is_mark, count(*) as row_count from ' ~ slice ~ ' group by all'
     ) -%}
@@ -117,10 +116,8 @@
 {%- macro moved_values(cfg, plan, sources, load) -%}
     {%- set step = namespace(relation=none, settled=false) -%}
     {%- for number in range(100) if not step.settled -%}
-        {%- set next = tidemark.side_relation(cfg['target'], 'slice_moved_' ~ number) -%}
         {%- do sources.update({'moved': step.relation}) -%}
-        {%- do run_query('drop table if exists ' ~ next) -%}
-        {%- do run_query('create table ' ~ next ~ ' using parquet as\n' ~ tidemark.replayed_keys_sql(cfg, plan, sources, load, departures=true)) -%}
+        {%- set next = tidemark.make_slice(cfg['target'], load['commit_id'], 'moved_' ~ number, tidemark.replayed_keys_sql(cfg, plan, sources, load, departures=true)) -%}
         {%- if step.relation is not none -%}
             {%- set step.settled = run_query('select 1 from ' ~ next ~ ' as now left join ' ~ step.relation ~ ' as before on now._event_id = before._event_id'
                 ~ ' and now._moved_from = before._moved_from where not (to_json(now._image) <=> to_json(before._image)) limit 1') | length == 0 -%}

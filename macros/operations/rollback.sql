@@ -62,8 +62,7 @@
         'log_version_before': tidemark.table_version(cfg['file_format'], relations['log']),
         'current_version_before': tidemark.table_version(cfg['file_format'], relations['current']),
     } -%}
-    {%- set slice = tidemark.side_relation(cfg['target'], 'slice_' ~ load['commit_id']) -%}
-    {%- do run_query('create table ' ~ slice ~ ' using parquet as\n' ~ slice_sql) -%}
+    {%- set slice = tidemark.make_slice(cfg['target'], load['commit_id'], 'log', slice_sql) -%}
     {%- do tidemark.record_commit(commits, commit, 'inflight', numbers) -%}
     {%- if plan['sensitive'] and figures['rows_logged'] -%}
         {%- do run_query(tidemark.insert_sql(relations['sensitive'], tidemark.sensitive_columns(plan),

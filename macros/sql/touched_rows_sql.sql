@@ -53,17 +53,15 @@ left join ranked on touched_keys._key_hash = ranked._key_hash and ranked._tidema
 
 {#- The keys that a commit touched, at most one more than `limit`. -#}
 {%- macro touched_keys_sql(relations, load, limit) -%}
+{%- set conditions = ['_key_hash is not null'] -%}
+{%- if not load['forward'] -%}
+    {%- set conditions = ['(_commit_id = ' ~ load['commit_id'] ~ ' or _superseded_by = ' ~ load['commit_id'] ~ ')'] + conditions -%}
+{%- elif not load.get('touched') -%}
+    {%- set conditions = ["_business_date = date'" ~ load['business_date'] ~ "'", '_commit_id = ' ~ load['commit_id']] + conditions -%}
+{%- endif -%}
 select distinct _key_hash
 from {{ load.get('touched') or relations['log'] }}
 where
-    {%- if load.get('touched') %}
-    true
-    {%- elif load['forward'] %}
-    _business_date = date'{{ load['business_date'] }}'
-    and _commit_id = {{ load['commit_id'] }}
-    {%- else %}
-    (_commit_id = {{ load['commit_id'] }} or _superseded_by = {{ load['commit_id'] }})
-    {%- endif %}
-    and _key_hash is not null
+    {{ conditions | join('\n    and ') }}
 limit {{ limit + 1 }}
 {%- endmacro -%}

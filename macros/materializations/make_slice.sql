@@ -1,0 +1,45 @@
+{#-
+    Rows of this run as a table, `name` of its own in the run. It has the commit's number, because a killed run may have
+    left the folder of its slice behind. A table rather than a cached view: it is read many times, and Spark would plan the
+    view again each time. drop_slices() takes it away.
+-#}
+{%- macro make_slice(current, commit_id, name, sql) -%}
+    {%- set slice = tidemark.side_relation(current, 'slice_' ~ commit_id ~ '_' ~ name) -%}
+    {%- do run_query('create table ' ~ slice ~ ' using parquet as\n' ~ sql) -%}
+    {{ return(slice) }}
+{%- endmacro -%}
+
+
+{#-
+    Rows that are read several times, worked out once: as a slice, or where they have sensitive values, which are written
+    nowhere but to their own table, as a cached view.
+-#}
+{%- macro kept_rows(cfg, plan, load, name, sql) -%}
+    {%- if not plan['sensitive'] -%}{{ return(tidemark.make_slice(cfg['target'], load['commit_id'], name, sql)) }}{%- endif -%}
+    {%- set view = tidemark.run_view(cfg['target'], name) -%}
+    {%- do run_query('create or replace temporary view ' ~ view ~ ' as\n' ~ sql) -%}
+    {%- do run_query('cache lazy table ' ~ view) -%}
+    {{ return(view) }}
+{%- endmacro -%}
+
+
+{#- Drop the views, caches and slices of this model's run, also those that a failed run left. -#}
+{%- macro forget_run_views(current) -%}
+    {%- set ours = tidemark.run_view(current, '')[1:-1] -%}
+    {%- for row in run_query('show views like ' ~ tidemark.string_literal(ours ~ '*')) -%}
+        {#- Those of a model whose name begins with this one's are its own. -#}
+        {%- if row[1][ours | length:] in ['revised', 'logged', 'changed', 'classified', 'replayed', 'staged_rows', 'table_events', 'staged', 'existing', 'events', 'arrived', 'extract', 'lines'] -%}
+            {%- do run_query('drop view if exists ' ~ tidemark.quote_identifier(row[1])) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- do tidemark.drop_slices(current) -%}
+{%- endmacro -%}
+
+
+{#- Drop the slices of runs, also those that a failed run left. -#}
+{%- macro drop_slices(current) -%}
+    {%- set slices = tidemark.side_relation(current, 'slice_*') -%}
+    {%- for row in run_query('show tables in ' ~ slices.include(identifier=false) ~ ' like ' ~ tidemark.string_literal(slices.identifier)) -%}
+        {%- do run_query('drop table if exists ' ~ tidemark.side_relation(current, row[1][current.identifier | length + 2:])) -%}
+    {%- endfor -%}
+{%- endmacro -%}
