@@ -6,6 +6,8 @@ random moments is in the slow ring (test_kill.py).
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -102,6 +104,28 @@ def test_died_before_log(module_project: Any) -> None:
     assert "rolled back commit" in result.output
     assert state_of(early) == whole
     assert dict(early.commits("commit_id, state"))[dead] == "rolled_back"
+
+
+@pytest.mark.parametrize("gone", [(), ("",)], ids=["tables_made", "current_dropped"])
+def test_died_in_first_run(module_project: Any, gone: tuple[str, ...]) -> None:
+    """Tables without a commit are made anew, however far a second run that died too had come with it."""
+    first = Entity(module_project, f"first_{len(gone)}", {"id": "int", "name": "string"})
+    first.load("2026-01-01", "id,name\n1,ann\n")
+    module_project.sql(f"delete from tidemark_commits__log where entity = '{first.name}'")
+    for table in ("", "__log"):
+        module_project.sql(f"delete from {first.name}{table}")
+    for table in gone:
+        module_project.sql(f"drop table {first.name}{table}")
+    log = next(Path(module_project.root).rglob("dbt.log"))
+    begun = log.stat().st_size
+    first.run("2026-01-01")
+    assert first.rows("id, name, _operation") == [(1, "ann", "I")]
+    assert first.commits() == [("load", "completed")]
+    # the log goes last: without it nobody knows whose the others are
+    dropped = re.findall(rf"drop table if exists \S*\.({first.name}\w*)", log.read_text()[begun:])
+    tables = [name for name in dropped if "slice" not in name]
+    assert tables[0] == first.name
+    assert tables[-1] == f"{first.name}__log"
 
 
 def test_died_in_correction(module_project: Any) -> None:
