@@ -17,10 +17,11 @@ from pyspark.java_gateway import launch_gateway
 from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
+from dbt.adapters.tidemark.class_archive import ClassArchive, find_archive
 from dbt.adapters.tidemark.messages import readable_error
 from tidemark.errors import ConfigError, MetastoreBusyError, SparkStartError
 from tidemark.home import Home
-from tidemark.java import check_java
+from tidemark.java import check_java, find_java
 
 LOCK_TIMEOUT_VARIABLE = "TIDEMARK_LOCK_TIMEOUT"
 DEFAULT_LOCK_TIMEOUT = 600.0
@@ -50,11 +51,16 @@ class Launched:
     session: SparkSession
     gateway: Any
     lock: BaseFileLock | None
+    archive: ClassArchive | None = None
+    statements: int = 0
 
     def stop(self) -> None:
         """Stop Spark, wait for the JVM to end, then let the next process in."""
         try:
-            _stop_jvm(self.gateway, self.session)
+            writes = self.archive is not None and self.archive.new is not None
+            exit_code = _stop_jvm(self.gateway, self.session, patience=120 if writes else 15)
+            if self.archive is not None:
+                self.archive.keep(self.statements, exit_code)
         finally:
             if self.lock is not None:
                 self.lock.release()
@@ -72,7 +78,11 @@ def launch(settings: Mapping[str, str], home: Home) -> Launched:
     """
     check_java()
     conf = spark_settings(settings, home)
+    archive = None
     if conf.get("spark.master", "local").startswith("local"):
+        archive = find_archive(find_java())
+        if archive is not None:
+            conf["spark.driver.extraJavaOptions"] += f" {archive.options}"
         # or workers would be the first python3 of PATH, which need not have what models import
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     lock = _lock_metastore(home) if _is_embedded(conf) else None
@@ -93,7 +103,7 @@ def launch(settings: Mapping[str, str], home: Home) -> Launched:
         if lock is not None:
             lock.release()
         raise
-    return Launched(session=session, gateway=gateway, lock=lock)
+    return Launched(session=session, gateway=gateway, lock=lock, archive=archive)
 
 
 def spark_settings(settings: Mapping[str, str], home: Home) -> dict[str, str]:
@@ -234,7 +244,8 @@ def _duplicate(lock: BaseFileLock | None) -> int | None:
     return os.dup(descriptor)
 
 
-def _stop_jvm(gateway: Any, session: SparkSession | None) -> None:
+def _stop_jvm(gateway: Any, session: SparkSession | None, patience: float = 15) -> int | None:
+    """Stop Spark and its JVM, which may take `patience` seconds; return the JVM's exit code."""
     process = getattr(gateway, "proc", None)
     try:
         if session is not None:
@@ -249,14 +260,15 @@ def _stop_jvm(gateway: Any, session: SparkSession | None) -> None:
         _ = error
     SparkContext._gateway = None
     SparkContext._jvm = None
-    if process is not None:
-        if process.stdin is not None:
-            process.stdin.close()  # the JVM ends when its standard input does
-        try:
-            process.wait(timeout=15)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+    if process is None:
+        return None
+    if process.stdin is not None:
+        process.stdin.close()  # the JVM ends when its standard input does
+    try:
+        return int(process.wait(timeout=patience))
+    except subprocess.TimeoutExpired:
+        process.kill()
+        return int(process.wait())
 
 
 def _rotate(log: Path) -> None:

@@ -177,6 +177,8 @@ class SessionConnection(SparkConnectionWrapper):
         if bindings:
             statement = statement % tuple(_literal(value) for value in bindings)
         self._rows = None
+        if _shared.launched is not None:
+            _shared.launched.statements += 1
         try:
             self._frame = self._session.sql(statement)
         except Exception as error:
