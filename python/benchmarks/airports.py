@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
-from harness import REPO, Bench, Result, Timing, opened, progress
+from harness import REPO, Bench, Result, Timing, columns_yaml, opened, progress, snapshot_of
 
 SEEDS = REPO / "seeds" / "airports"
 SCHEMA = (
@@ -24,12 +23,6 @@ models:
     columns:
 {columns}
 """
-SNAPSHOT = """
-{% snapshot airports_snapshot %}
-{{ config(unique_key='icao', strategy='check', check_cols='all', hard_deletes='invalidate', file_format='delta', target_schema='peers') }}
-select * from peers.airports_of_the_day
-{% endsnapshot %}
-"""
 
 
 def dates() -> list[str]:
@@ -40,37 +33,16 @@ def dates() -> list[str]:
 
 def model() -> dict[str, str]:
     """Files of the entity."""
-    columns = [column.split(" ") for column in SCHEMA.split(", ")]
-    lines = [f"      - {{name: {name}, data_type: {kind}}}" for name, kind in columns]
     return {
         "models/airports.sql": "{{ tidemark.extract() }}",
-        "models/airports.yml": YAML.format(seeds=SEEDS, columns="\n".join(lines)),
-        "snapshots/airports_snapshot.sql": SNAPSHOT,
+        "models/airports.yml": YAML.format(seeds=SEEDS, columns=columns_yaml(SCHEMA)),
+        **snapshot_of("icao"),
     }
 
 
 def path_of(date: str) -> str:
     """The release of a date."""
     return str(SEEDS / f"airports_{date}.csv.gz")
-
-
-def floor(bench: Bench, date: str) -> Timing:
-    """Read the release, overwrite a Delta table."""
-
-    def work() -> Any:
-        rows = bench.session.read.csv(path_of(date), schema=SCHEMA, header=True)
-        return rows.write.format("delta").mode("overwrite").saveAsTable("peers.floor")
-
-    return bench.time(work)
-
-
-def snapshot(bench: Bench, date: str) -> Timing:
-    """A dbt snapshot, by check of all columns."""
-    bench.session.sql("drop table if exists peers.airports_of_the_day")
-    bench.session.sql(
-        f"create table peers.airports_of_the_day ({SCHEMA}) using csv options (header 'true', path '{path_of(date)}')"
-    )
-    return bench.dbt("snapshot")
 
 
 def workload_g(rounds: int, scale: float) -> Result:
@@ -80,8 +52,14 @@ def workload_g(rounds: int, scale: float) -> Result:
     result = Result("(g) airports", what, "tidemark")
     ways = {
         "tidemark": ("Tidemark: current, history and feed", Bench.run),
-        "snapshot": ("dbt snapshot: check, invalidate", snapshot),
-        "floor": ("floor: read the CSV, overwrite a Delta table", floor),
+        "snapshot": (
+            "dbt snapshot: check, invalidate",
+            lambda bench, date: bench.snapshot(SCHEMA, path_of(date)),
+        ),
+        "floor": (
+            "floor: read the CSV, overwrite a Delta table",
+            lambda bench, date: bench.overwrite(SCHEMA, path_of(date)),
+        ),
     }
     series = {name: result.add(name, what) for name, (what, _) in ways.items()}
     with opened(Bench(model())) as bench:

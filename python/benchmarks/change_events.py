@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import auto_cdc
-from harness import Bench, Result, Timing, opened, progress
+from harness import Bench, Result, Timing, columns_yaml, opened, progress
 
 HOT_KEYS, HOT_EVENTS = 0.2, 0.8
 EVENTS_OF_A_KEY = 5
@@ -133,9 +133,7 @@ def land(folder: Path, batch: int, landing: Path) -> None:
 
 def model(name: str, landing: Path, form: str) -> dict[str, str]:
     """Files of an entity of these events."""
-    columns = [column.split(" ") for column in ROW.split(", ")]
-    lines = [f'      - {{name: {column}, data_type: "{kind}"}}' for column, kind in columns]
-    text = YAML.format(name=name, format=form, landing=landing, columns="\n".join(lines))
+    text = YAML.format(name=name, format=form, landing=landing, columns=columns_yaml(ROW))
     return {f"models/{name}.sql": "{{ tidemark.extract() }}", f"models/{name}.yml": text}
 
 

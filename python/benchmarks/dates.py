@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import datetime as dt
-import shutil
 from pathlib import Path
 from typing import Any
 
-from extracts import KEYS, NUMBERS, model
+from extracts import model, write_csv
 from harness import Bench, Result, opened, progress
 
 FIRST = dt.date(2026, 1, 1)
@@ -22,22 +21,8 @@ def write_extract(session: Any, path: Path, rows: int, day: int) -> None:
     first = round(rows * MOVED) * day
     # the day on which the row was changed last
     version = f"greatest(0, {day} - pmod({day} - place, {PERIOD}))"
-    keys = ", ".join(
-        f"regexp_replace(md5(concat('{name}:', id)), '(.{{8}})(.{{4}})(.{{4}})(.{{4}})(.{{12}})', '$1-$2-$3-$4-$5')"
-        for name in KEYS
-    )
-    numbers = ", ".join(
-        f"pmod(xxhash64(id, {place}, {version}), 10000000000)"
-        if place % 2
-        else f"cast(pmod(xxhash64(id, {place}, {version}), 1000000000) / 100 as decimal(12,2))"
-        for place, _ in enumerate(NUMBERS)
-    )
-    folder = path.with_suffix(".parts")
-    session.sql(
-        f"select {keys}, {numbers} from (select id as place, id * 7919 as id from range({first}, {first + rows}))"
-    ).toDF(*KEYS, *NUMBERS).coalesce(1).write.csv(str(folder), header=True)
-    next(folder.glob("*.csv")).rename(path)
-    shutil.rmtree(folder)
+    rows_sql = f"select id as place, id * 7919 as id from range({first}, {first + rows})"
+    write_csv(session, path, rows_sql, version)
 
 
 def load_dates(rounds: int, rows: int, dates: int) -> Result:

@@ -1,13 +1,14 @@
-"""Workloads (a), (b) and (c): the second of two full extracts, against a floor and three other ways."""
+"""Workloads (a) and (b): the second of two full extracts, against a floor and three other ways."""
 
 from __future__ import annotations
 
-import os
 import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
-from harness import Bench, Result, Timing, opened, progress
+from harness import Bench, Result, Timing, columns_yaml, opened, progress, snapshot_of
+from tests.rendering import load_sql_macros
 
 KEYS = [f"k{number}" for number in range(1, 6)]
 NUMBERS = [f"n{number}" for number in range(1, 11)]
@@ -33,17 +34,10 @@ models:
     columns:
 {columns}
 """
-SNAPSHOT = """
-{% snapshot items_snapshot %}
-{{ config(unique_key='id', strategy='check', check_cols='all', hard_deletes='invalidate', file_format='delta', target_schema='peers') }}
-select concat_ws('|', KEYS) as id, * from peers.csv_of_the_day
-{% endsnapshot %}
-""".replace("KEYS", ", ".join(KEYS))
 
 
 def model(name: str, landing: Path, settings: str = "") -> dict[str, str]:
     """Files of a cdc model of this shape."""
-    columns = [column.split(" ") for column in SCHEMA.split(", ")]
     return {
         f"models/{name}.sql": "{{ tidemark.extract() }}",
         f"models/{name}.yml": YAML.format(
@@ -51,9 +45,28 @@ def model(name: str, landing: Path, settings: str = "") -> dict[str, str]:
             keys=", ".join(KEYS),
             landing=landing,
             settings=settings,
-            columns="\n".join(f'      - {{name: {n}, data_type: "{t}"}}' for n, t in columns),
+            columns=columns_yaml(SCHEMA),
         ),
     }
+
+
+def write_csv(session: Any, path: Path, rows_sql: str, version: str) -> None:
+    """Write one CSV file with the keys and numbers of each `id`; `version` is SQL of what the numbers follow besides."""
+    keys = ", ".join(
+        f"regexp_replace(md5(concat('{name}:', id)), '(.{{8}})(.{{4}})(.{{4}})(.{{4}})(.{{12}})', '$1-$2-$3-$4-$5')"
+        for name in KEYS
+    )
+    numbers = ", ".join(
+        f"pmod(xxhash64(id, {place}, {version}), 10000000000)"
+        if place % 2
+        else f"cast(pmod(xxhash64(id, {place}, {version}), 1000000000) / 100 as decimal(12,2))"
+        for place, _ in enumerate(NUMBERS)
+    )
+    folder = path.with_suffix(".parts")
+    rows = session.sql(f"select {keys}, {numbers} from ({rows_sql})").toDF(*KEYS, *NUMBERS)
+    rows.coalesce(1).write.csv(str(folder), header=True)
+    next(folder.glob("*.csv")).rename(path)
+    shutil.rmtree(folder)
 
 
 def write_extracts(session: Any, landing: Path, rows: int, changed: float, deleted: float) -> None:
@@ -62,56 +75,33 @@ def write_extracts(session: Any, landing: Path, rows: int, changed: float, delet
     until = gone + round(rows * changed)
     for day, (first, last) in zip(DAYS, [(0, rows), (gone, rows + gone)], strict=True):
         version = f"if({'true' if day == DAYS[1] else 'false'} and place < {until}, 2, 1)"
-        keys = ", ".join(
-            f"regexp_replace(md5(concat('{name}:', id)), '(.{{8}})(.{{4}})(.{{4}})(.{{4}})(.{{12}})', '$1-$2-$3-$4-$5') as {name}"
-            for name in KEYS
-        )
-        numbers = ", ".join(
-            f"pmod(xxhash64(id, {place}, {version}), 10000000000)"
-            if place % 2
-            else f"cast(pmod(xxhash64(id, {place}, {version}), 1000000000) / 100 as decimal(12,2))"
-            for place, _ in enumerate(NUMBERS)
-        )
-        folder = landing / f"{day}.parts"
         # which rows change is spread over the file: the ids are shuffled by multiplication
-        session.sql(
-            f"select {keys}, {numbers} from (select id as place, pmod(id * 7919, {rows + gone} * 3) as id "
-            f"from range({first}, {last}))"
-        ).toDF(*KEYS, *NUMBERS).coalesce(1).write.csv(str(folder), header=True)
-        next(folder.glob("*.csv")).rename(landing / f"{day}.csv")
-        shutil.rmtree(folder)
+        rows_sql = f"select id as place, pmod(id * 7919, {rows + gone} * 3) as id from range({first}, {last})"
+        write_csv(session, landing / f"{day}.csv", rows_sql, version)
+
+
+def extract(bench: Bench, day: str) -> str:
+    """The file of a day."""
+    return str(bench.landing / f"{day}.csv")
 
 
 def typed_csv(bench: Bench, day: str) -> Any:
     """The extract as somebody would read it by hand."""
-    return bench.session.read.csv(str(bench.landing / f"{day}.csv"), schema=SCHEMA, header=True)
-
-
-def floor(bench: Bench) -> Timing:
-    """Read the CSV, overwrite a Delta table."""
-    return bench.time(
-        lambda: (
-            typed_csv(bench, DAYS[1])
-            .write.format("delta")
-            .mode("overwrite")
-            .saveAsTable("peers.floor")
-        )
-    )
+    return bench.session.read.csv(extract(bench, day), schema=SCHEMA, header=True)
 
 
 def hashed(bench: Bench) -> Timing:
     """Read the CSV, hash each row as Tidemark does, keep nothing."""
-    columns = [column.split(" ") for column in SCHEMA.split(", ")]
-
-    def text(names: list[list[str]]) -> str:
-        return "md5(concat_ws('', " + ", ".join(
-            f"concat('{len(name)}:{name}', octet_length(cast({name} as string)), ':', cast({name} as string))" for name, _ in names
-        ) + "))"  # fmt: skip
-
+    columns = [
+        {"name": name, "type": kind}
+        for name, kind in (column.split(" ") for column in SCHEMA.split(", "))
+    ]
+    hash_of = load_sql_macros()["row_hash_expr"]
+    keys, values = hash_of(columns[: len(KEYS)], "md5"), hash_of(columns[len(KEYS) :], "md5")
     return bench.time(
         lambda: (
             typed_csv(bench, DAYS[1])
-            .selectExpr(f"{text(columns[:5])} as key_hash", f"{text(columns[5:])} as row_hash", "*")
+            .selectExpr(f"{keys} as key_hash", f"{values} as row_hash", "*")
             .write.format("noop")
             .mode("overwrite")
             .save()
@@ -136,15 +126,6 @@ def merge(bench: Bench, day: str) -> Timing:
     )
 
 
-def snapshot(bench: Bench, day: str) -> Timing:
-    """A dbt snapshot, by check of all columns."""
-    bench.session.sql("drop table if exists peers.csv_of_the_day")
-    bench.session.sql(
-        f"create table peers.csv_of_the_day ({SCHEMA}) using csv options (header 'true', path '{bench.landing}/{day}.csv')"
-    )
-    return bench.dbt("snapshot")
-
-
 def compare(
     name: str,
     what: str,
@@ -157,7 +138,7 @@ def compare(
 ) -> Result:
     """Measure one shape of extracts."""
     result = Result(name, what, "tidemark")
-    with opened(Bench({"snapshots/items_snapshot.sql": SNAPSHOT})) as bench:
+    with opened(Bench(snapshot_of(f"concat_ws('|', {', '.join(KEYS)})"))) as bench:
         for path, text in model("items", bench.landing, settings).items():
             bench.write(path, text)
         progress(f"{name}: writing extracts of {rows:,} rows")
@@ -184,13 +165,16 @@ def compare(
             bench.session.sql("create database peers")
             bench.run(DAYS[0])
             found["tidemark"].rounds.append(bench.run(DAYS[1]))
-            for key, timed in (("floor", floor), ("hashed", hashed)):
-                if key in found:
-                    found[key].rounds.append(timed(bench))
-            for key, peer in (("merge", merge), ("snapshot", snapshot)):
-                if key in found:
-                    peer(bench, DAYS[0])
-                    found[key].rounds.append(peer(bench, DAYS[1]))
+            if "floor" in found:
+                found["floor"].rounds.append(bench.overwrite(SCHEMA, extract(bench, DAYS[1])))
+            if "hashed" in found:
+                found["hashed"].rounds.append(hashed(bench))
+            for day in DAYS:
+                timings = {"merge": merge(bench, day)} if "merge" in found else {}
+                if "snapshot" in found:
+                    timings["snapshot"] = bench.snapshot(SCHEMA, extract(bench, day))
+            for key, timing in timings.items():
+                found[key].rounds.append(timing)
             progress(
                 ", ".join(
                     f"{key} {one.rounds[-1].seconds:.1f} s"
@@ -214,8 +198,6 @@ def compare(
 
 def compare_processes(bench: Bench, ours: list[Timing], theirs: list[Timing], rounds: int) -> None:
     """Time whole processes: `dbt run` of the second day, and the RDD pattern."""
-    import sys
-
     script = Path(__file__).with_name("rdd_pattern.py")
     for number in range(rounds):
         bench.drop()
@@ -244,7 +226,7 @@ def workload_a(rounds: int, scale: float) -> Result:
         0.4,
         0.2,
         rounds,
-        os.environ.get("BENCH_SETTINGS", ""),
+        "",
         ("floor", "merge", "snapshot", "run", "rdd"),
     )
 

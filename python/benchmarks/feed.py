@@ -10,19 +10,14 @@ bytes that the query read. Everything is in a temporary folder.
 
 from __future__ import annotations
 
-import contextlib
 import datetime as dt
-import io
-import os
 import sys
-import tempfile
-import textwrap
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
-REPO = Path(__file__).resolve().parents[2]
+from harness import Bench, opened
+
 COMMITS = 100
 MODELS = """
 version: 2
@@ -45,31 +40,14 @@ FEED = "select * from ({{ tidemark.change_feed(ref('items')) }})"
 BETWEEN = "\n-- ~~~\n"
 
 
-def make_project(root: Path, rows: int) -> None:
-    """Write the project."""
-    profile = (REPO / "profiles" / "profiles.yml").read_text()
-    files = {
-        "profiles.yml": profile.replace("\ntidemark:", "\nbench:"),
-        "dbt_project.yml": textwrap.dedent(
-            """
-            name: bench
-            version: 1.0.0
-            profile: bench
-            flags: {send_anonymous_usage_stats: false}
-            models: {tidemark: {+enabled: false}}
-            data_tests: {tidemark: {+enabled: false}}
-            """
-        ),
+def models(rows: int) -> dict[str, str]:
+    """Files of the project."""
+    return {
         "models/items.yml": MODELS,
         "models/items.sql": BODY.replace("ROWS", str(rows)),
         "models/feed_1.sql": FEED,
         "models/feed_4.sql": FEED,
     }
-    for name, text in files.items():
-        (root / name).parent.mkdir(exist_ok=True)
-        (root / name).write_text(text)
-    (root / "dbt_packages").mkdir()
-    (root / "dbt_packages" / "tidemark").symlink_to(REPO)
 
 
 def add_commits(session: Any, rows: int) -> list[int]:
@@ -134,25 +112,10 @@ def read(session: Any, query: str) -> tuple[float, int, int, int]:
 
 def main() -> None:
     rows = int(sys.argv[1]) if len(sys.argv) > 1 else 20_000
-    with tempfile.TemporaryDirectory() as folder:
-        root = Path(folder)
-        os.environ["TIDEMARK_HOME"] = str(root / "home")
-        make_project(root, rows)
-        from dbt.cli.main import dbtRunner
-
-        from dbt.adapters.tidemark.session import current_session
-
-        def dbt(*arguments: str) -> Any:
-            where = ["--project-dir", folder, "--profiles-dir", folder]
-            with contextlib.redirect_stdout(io.StringIO()):  # compile prints what it compiled
-                result = dbtRunner().invoke(["--quiet", *arguments, *where])
-            if not result.success:
-                sys.exit(f"dbt {arguments[0]} failed: {result.exception or ''}")
-            return result.result
-
-        dbt("run", "--select", "items", "--vars", "{business_date: 2026-01-01}")
-        ids = add_commits(current_session(), rows)
-        dbt("run", "--select", "feed_1", "feed_4")
+    with opened(Bench(models(rows))) as bench:
+        bench.run("2026-01-01", "--select", "items")
+        ids = add_commits(bench.session, rows)
+        bench.dbt("run", "--select", "feed_1", "feed_4")
         ranges = {"1 commit": (50, 51), "10 commits": (50, 60), "100 commits": (0, COMMITS)}
         sources = {"log": "items", "feed, 1 bucket": "feed_1", "feed, 4 buckets": "feed_4"}
         calls = [
@@ -160,9 +123,8 @@ def main() -> None:
             for model in sources.values()
             for a, b in ranges.values()
         ]
-        compiled = dbt("compile", "--inline", BETWEEN.join(calls))
-        queries = compiled.results[0].node.compiled_code.split(BETWEEN.strip("\n"))
-        session = current_session()
+        queries = bench.compiled(BETWEEN.join(calls)).split(BETWEEN.strip("\n"))
+        session = bench.session
         for query in queries[len(ranges) - 1 :: len(ranges)]:  # warm
             read(session, query)
         print(f"{rows:,} rows, {COMMITS} commits of {rows // COMMITS:,} changes each")

@@ -112,7 +112,6 @@ class Bench:
         return {
             "TIDEMARK_HOME": str(self.home),
             "TIDEMARK_DRIVER_MEMORY": self.memory,
-            "LANDING": str(self.landing),
             "DBT_LOG_PATH": str(self.home / "logs"),
             "DBT_TARGET_PATH": str(self.home / "target"),
             "DBT_PROJECT_DIR": str(self.root),
@@ -127,15 +126,24 @@ class Bench:
 
     def dbt(self, *arguments: str) -> Timing:
         """Run dbt in this process; the seconds are those of its models, snapshots and seeds."""
+        seen = self._counts()
+        results = self._invoke(*arguments)
+        now = self._counts()
+        seconds = sum(node.execution_time for node in results)
+        return Timing(seconds, *(after - before for before, after in zip(seen, now, strict=True)))
+
+    def compiled(self, text: str) -> str:
+        """The SQL that dbt makes of a template."""
+        return str(self._invoke("compile", "--inline", text)[0].node.compiled_code)
+
+    def _invoke(self, *arguments: str) -> Any:
         from dbt.cli.main import dbtRunner
 
-        seen = self._counts()
-        result: Any = dbtRunner().invoke(["--quiet", *arguments])
+        with contextlib.redirect_stdout(io.StringIO()):  # what is shown or compiled is printed
+            result: Any = dbtRunner().invoke(["--quiet", *arguments])
         if not result.success:
-            sys.exit(f"dbt {' '.join(arguments)} failed: see {self.home / 'logs' / 'dbt.log'}")
-        now = self._counts()
-        seconds = sum(node.execution_time for node in result.result.results)
-        return Timing(seconds, *(after - before for before, after in zip(seen, now, strict=True)))
+            sys.exit(f"dbt {arguments[0]} failed: see {self.home / 'logs' / 'dbt.log'}")
+        return result.result.results
 
     def run(self, date: str, *arguments: str) -> Timing:
         """`dbt run` of one business date."""
@@ -165,6 +173,23 @@ class Bench:
         cpu = after.children_user + after.children_system
         return Timing(seconds, cpu - before.children_user - before.children_system)
 
+    def overwrite(self, schema: str, path: str) -> Timing:
+        """The floor of an extract: read the CSV, overwrite a Delta table."""
+
+        def work() -> None:
+            rows = self.session.read.csv(path, schema=schema, header=True)
+            rows.write.format("delta").mode("overwrite").saveAsTable("peers.floor")
+
+        return self.time(work)
+
+    def snapshot(self, schema: str, path: str) -> Timing:
+        """Run the project's dbt snapshot of an extract, see snapshot_of()."""
+        self.session.sql("drop table if exists peers.csv_of_the_day")
+        self.session.sql(
+            f"create table peers.csv_of_the_day ({schema}) using csv options (header 'true', path '{path}')"
+        )
+        return self.dbt("snapshot")
+
     @property
     def session(self) -> Any:
         """The Spark session that dbt uses."""
@@ -172,10 +197,7 @@ class Bench:
 
         session = current_session()
         if session is None:
-            from dbt.cli.main import dbtRunner
-
-            with contextlib.redirect_stdout(io.StringIO()):
-                dbtRunner().invoke(["--quiet", "show", "--inline", "select 1", "--output", "json"])
+            self._invoke("show", "--inline", "select 1")
             session = current_session()
         return session
 
@@ -253,6 +275,23 @@ def _spills(context: Any) -> Iterator[tuple[int, int]]:
     for place in range(stages.size()):
         stage = stages.apply(place)
         yield int(stage.stageId()), int(stage.diskBytesSpilled())
+
+
+def columns_yaml(schema: str) -> str:
+    """The columns of a schema, `name type` parted by commas, as a model's YAML has them."""
+    columns = [column.split(" ") for column in schema.split(", ")]
+    return "\n".join(f'      - {{name: {name}, data_type: "{kind}"}}' for name, kind in columns)
+
+
+def snapshot_of(key: str) -> dict[str, str]:
+    """Files of a dbt snapshot of the CSV of the day, by check of all columns; `key` is SQL for the one key that it takes."""
+    return {
+        "snapshots/extract_snapshot.sql": "{% snapshot extract_snapshot %}\n"
+        "{{ config(unique_key='snapshot_key', strategy='check', check_cols='all', hard_deletes='invalidate', "
+        "file_format='delta', target_schema='peers') }}\n"
+        f"select {key} as snapshot_key, * from peers.csv_of_the_day\n"
+        "{% endsnapshot %}\n"
+    }
 
 
 def machine() -> dict[str, str]:
