@@ -210,7 +210,13 @@ def mariadb_server() -> Iterator[MariaDbServer]:
 
 def _run_mariadb(folder: Path, program: str) -> Iterator[MariaDbServer]:
     data = folder / "data"
-    make = ["mariadb-install-db", "--no-defaults", f"--datadir={data}", "--auth-root-authentication-method=normal", "--skip-test-db"]
+    make = [
+        "mariadb-install-db",
+        "--no-defaults",
+        f"--datadir={data}",
+        "--auth-root-authentication-method=normal",
+        "--skip-test-db",
+    ]
     subprocess.run(_as_user("mysql", make), check=True, capture_output=True)
     port = free_port()
     settings = {

@@ -57,7 +57,12 @@ class Capturing:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "tidemark.cli", "capture", self.source, *options],
                 cwd=self.root,
-                env={**os.environ, "TIDEMARK_HOME": str(self.root / "home"), **self.environment, **environment},
+                env={
+                    **os.environ,
+                    "TIDEMARK_HOME": str(self.root / "home"),
+                    **self.environment,
+                    **environment,
+                },
                 stdout=output,
                 stderr=output,
             )
@@ -98,7 +103,9 @@ class Capturing:
         until = time.monotonic() + seconds
         while not condition():
             assert time.monotonic() < until, f"{self.output}\n{self.log[-3000:]}"
-            assert self.process is None or self.process.poll() is None, f"{self.output}\n{self.log[-3000:]}"
+            assert self.process is None or self.process.poll() is None, (
+                f"{self.output}\n{self.log[-3000:]}"
+            )
             time.sleep(0.05)
 
     def wait_for_events(self, count: int, seconds: float = 60) -> None:
@@ -148,7 +155,11 @@ class Capturing:
             expected.append((number, line))
             last = number
         assert numbers == expected
-        twice = [name for name, count in Counter(line["_id"] for line in self.lines()).items() if count > 1]
+        twice = [
+            name
+            for name, count in Counter(line["_id"] for line in self.lines()).items()
+            if count > 1
+        ]
         assert twice == []
 
     def replay(self, table: str, columns: list[str], key: list[str] | None = None) -> Counter[Row]:

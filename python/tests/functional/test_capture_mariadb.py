@@ -86,8 +86,20 @@ def test_story(capturing: Capturing, sql: Sql) -> None:
         """
     )
     capturing.once()
-    assert [event["op"] for event in capturing.changes()] == ["c", "u", "d", "c", "d", "c", "c", "u", "u"]
-    assert capturing.replay("customers", ["id", "name", "balance"], ["id"]) == rows(sql("select * from customers"))
+    assert [event["op"] for event in capturing.changes()] == [
+        "c",
+        "u",
+        "d",
+        "c",
+        "d",
+        "c",
+        "c",
+        "u",
+        "u",
+    ]
+    assert capturing.replay("customers", ["id", "name", "balance"], ["id"]) == rows(
+        sql("select * from customers")
+    )
     # day 3: schema changes, and nothing of the day before again
     sql(
         """
@@ -108,7 +120,8 @@ def test_story(capturing: Capturing, sql: Sql) -> None:
     ddl = [
         line["value"]["payload"]["ddl"].split()[:2]
         for line in capturing.lines()
-        if "ddl" in line["value"]["payload"] and line["value"]["payload"]["source"]["snapshot"] == "false"
+        if "ddl" in line["value"]["payload"]
+        and line["value"]["payload"]["source"]["snapshot"] == "false"
     ]
     assert [words[0].lower() for words in ddl] == ["alter", "create", "rename", "drop"]
     capturing.assert_whole()
@@ -126,7 +139,9 @@ def test_one_large_transaction_of_equal_rows(capturing: Capturing, sql: Sql, how
         capturing.start()
         capturing.wait_for_events(number * 900)
         capturing.stop(how)
-    sql("insert into twins select seq % 7, 'y' from seq_1_to_500; update twins set b = 'z' where a = 3")
+    sql(
+        "insert into twins select seq % 7, 'y' from seq_1_to_500; update twins set b = 'z' where a = 3"
+    )
     capturing.once()
     updates = int(sql("select count(*) from twins where b = 'z'")[0][0])
     assert len(capturing.changes()) == 8500 + updates
@@ -134,14 +149,18 @@ def test_one_large_transaction_of_equal_rows(capturing: Capturing, sql: Sql, how
     capturing.assert_whole()
 
 
-def test_kills_in_a_load(capturing: Capturing, sql: Sql, server: MariaDbServer, database: str) -> None:
+def test_kills_in_a_load(
+    capturing: Capturing, sql: Sql, server: MariaDbServer, database: str
+) -> None:
     sql("create table t (id int primary key, n int default 0)")
     capturing.configure({**capturing.replicator, "flush": {"rows": 400, "seconds": 0.2}})
     capturing.once()
     client = server.client(database)
     assert client.stdin is not None
     for number in range(1500):
-        client.stdin.write(f"insert into t values ({number}, 0); update t set n = n + 1 where id <= {number} and id > {number - 2};\n")
+        client.stdin.write(
+            f"insert into t values ({number}, 0); update t set n = n + 1 where id <= {number} and id > {number - 2};\n"
+        )
         if number % 300 == 100:
             # the log goes on in another file, and the table gets another column
             client.stdin.write(f"flush binary logs; alter table t add column c{number} int;\n")
@@ -158,7 +177,9 @@ def test_kills_in_a_load(capturing: Capturing, sql: Sql, server: MariaDbServer, 
     capturing.assert_whole()
 
 
-def test_open_transactions(capturing: Capturing, sql: Sql, server: MariaDbServer, database: str) -> None:
+def test_open_transactions(
+    capturing: Capturing, sql: Sql, server: MariaDbServer, database: str
+) -> None:
     sql("create table t (id int auto_increment primary key, who varchar(20))")
     capturing.once()
     expected = 0

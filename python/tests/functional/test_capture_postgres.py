@@ -97,8 +97,20 @@ def test_story(capturing: Capturing, sql: Sql) -> None:
         """
     )
     capturing.once()
-    assert [event["op"] for event in capturing.changes()] == ["c", "u", "d", "c", "d", "c", "c", "u", "u"]
-    assert capturing.replay("customers", ["id", "name", "balance"], ["id"]) == rows(sql("select * from customers"))
+    assert [event["op"] for event in capturing.changes()] == [
+        "c",
+        "u",
+        "d",
+        "c",
+        "d",
+        "c",
+        "c",
+        "u",
+        "u",
+    ]
+    assert capturing.replay("customers", ["id", "name", "balance"], ["id"]) == rows(
+        sql("select * from customers")
+    )
     assert capturing.replay("logs", ["a", "b"]) == rows(sql("select * from logs"))
     # day 3: a truncate, and nothing of the day before again
     sql("truncate logs; insert into logs values (9, 'after')")
@@ -124,13 +136,21 @@ def _second(capturing: Capturing) -> str:
 
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
-def test_copy_of_equal_rows(capturing: Capturing, sql: Sql, server: PostgresServer, database: str, how: int) -> None:
-    sql("create table twins (a int, b text); alter table twins replica identity full; insert into twins values (0, 'x')")
+def test_copy_of_equal_rows(
+    capturing: Capturing, sql: Sql, server: PostgresServer, database: str, how: int
+) -> None:
+    sql(
+        "create table twins (a int, b text); alter table twins replica identity full; insert into twins values (0, 'x')"
+    )
     capturing.configure({**capturing.replicator, "flush": {"rows": 700}})
     capturing.once()
     copies = [
         subprocess.Popen(
-            [*server._psql(database), "-c", "copy (select i % 50, 'x' from generate_series(1, 8000) i) to stdout"],
+            [
+                *server._psql(database),
+                "-c",
+                "copy (select i % 50, 'x' from generate_series(1, 8000) i) to stdout",
+            ],
             stdout=subprocess.PIPE,
         )
     ]
@@ -142,7 +162,9 @@ def test_copy_of_equal_rows(capturing: Capturing, sql: Sql, server: PostgresServ
         capturing.start()
         capturing.wait_for_events(number * 900)
         capturing.stop(how)
-    sql("insert into twins select i % 7, 'y' from generate_series(1, 500) i; update twins set b = 'z' where a = 3")
+    sql(
+        "insert into twins select i % 7, 'y' from generate_series(1, 500) i; update twins set b = 'z' where a = 3"
+    )
     capturing.once()
     updates = int(sql("select count(*) from twins where b = 'z'")[0][0])
     assert len(capturing.changes()) == 8500 + updates
@@ -151,7 +173,9 @@ def test_copy_of_equal_rows(capturing: Capturing, sql: Sql, server: PostgresServ
 
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
-def test_open_transactions(capturing: Capturing, sql: Sql, server: PostgresServer, database: str, how: int) -> None:
+def test_open_transactions(
+    capturing: Capturing, sql: Sql, server: PostgresServer, database: str, how: int
+) -> None:
     sql("create table t (id serial primary key, who text)")
     capturing.once()
     expected = 0
@@ -177,7 +201,9 @@ def test_open_transactions(capturing: Capturing, sql: Sql, server: PostgresServe
     capturing.assert_whole()
 
 
-def test_kills_in_a_load(capturing: Capturing, sql: Sql, server: PostgresServer, database: str) -> None:
+def test_kills_in_a_load(
+    capturing: Capturing, sql: Sql, server: PostgresServer, database: str
+) -> None:
     sql("create table t (id int primary key, n int default 0)")
     capturing.configure({**capturing.replicator, "flush": {"rows": 400, "seconds": 0.2}})
     capturing.once()
@@ -185,7 +211,9 @@ def test_kills_in_a_load(capturing: Capturing, sql: Sql, server: PostgresServer,
     assert client.stdin is not None
     # 3000 small transactions
     for number in range(1500):
-        client.stdin.write(f"insert into t values ({number}); update t set n = n + 1 where id <= {number} and id > {number - 2};\n")
+        client.stdin.write(
+            f"insert into t values ({number}); update t set n = n + 1 where id <= {number} and id > {number - 2};\n"
+        )
     client.stdin.close()
     for count in (300, 1200, 2500):
         capturing.start()

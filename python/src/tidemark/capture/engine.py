@@ -30,10 +30,12 @@ def start_java(jars: list[Path], log: Path, memory: str = "512m") -> None:
     log.parent.mkdir(parents=True, exist_ok=True)
     settings = log.with_suffix(".log4j.properties")
     settings.write_text(_LOGGING.format(log=log), encoding="utf-8")
-    start_jvm(
+    jpype = start_jvm(
         jars,
         [f"-Xmx{memory}", f"-Dlog4j.configuration=file:{settings}", "-Duser.timezone=UTC"],
     )
+    # some drivers talk on stderr by Java's own logging
+    jpype.java.util.logging.LogManager.getLogManager().reset()
 
 
 class Engine:

@@ -124,7 +124,9 @@ def _place(source: Mapping[str, Any], op: str) -> str:
     elif connector in ("mysql", "mariadb"):
         # names of log files start anew after RESET MASTER, transaction ids do not
         server = source.get("gtid") or source.get("server_id")
-        parts = [server, source.get("file"), source.get("pos"), source.get("row")]
+        # the row of a schema change is that of whatever came before it
+        row = None if op == "ddl" else source.get("row")
+        parts = [server, source.get("file"), source.get("pos"), row]
     elif connector == "sqlserver":
         parts = [source.get("commit_lsn"), source.get("change_lsn"), source.get("event_serial_no")]
     else:

@@ -45,6 +45,8 @@ _BASE = {
 _BINLOG = {
     "include.schema.changes": "true",
     "time.precision.mode": "adaptive_time_microseconds",
+    # see errors.max.retries
+    "connect.keep.alive": "false",
     # the default turns numbers above 2^63 into negative ones
     "bigint.unsigned.handling.mode": "precise",
     # the default turns year 1 into 2001

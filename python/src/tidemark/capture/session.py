@@ -77,6 +77,7 @@ class Session:
         self._lander: Lander | None = None
         self._committer: Committer | None = None
         self._closing = False
+        self._was_connected = False
         self._started_at = _now()
         self._status: dict[str, Any] = {}
         self._status_at = 0.0
@@ -145,6 +146,7 @@ class Session:
         if self._state.snapshot_done:
             lander.snapshot_tables = dict(self._tables)
         self._lander, self._committer, self._closing = lander, None, False
+        self._was_connected = False
         engine = Engine(properties | dict(start.properties), self._take)
         engine.start()
         try:
@@ -219,6 +221,10 @@ class Session:
 
     def _tell(self, lander: Lander) -> None:
         if time.monotonic() - self._status_at >= _STATUS_EVERY:
+            connected = streaming_metric(self._config.topic_prefix, "Connected")
+            if self._was_connected and connected == 0:
+                raise CaptureError("the connection to the database was lost")
+            self._was_connected = bool(connected)
             with self._lock:
                 self._take_figures(lander)
             if lander.snapshot_done:

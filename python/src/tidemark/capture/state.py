@@ -138,12 +138,37 @@ class CaptureState:
 
     def forget(self) -> None:
         """Start anew: the next capture begins with a snapshot; landed files stay."""
+        files = event_files(self.landing)
+        last = max(self._known_number(), files[-1][0] if files else 0)
+        write_atomically(self._anew, str(last).encode())
         for _, path in self._copies():
             path.unlink(missing_ok=True)
         for path in (self._snapshot_mark, self.offsets, self.history, self._history_copy):
             path.unlink(missing_ok=True)
 
     # --- what has landed
+
+    @property
+    def _anew(self) -> Path:
+        return self.folder / "anew"
+
+    @property
+    def _floor(self) -> int:
+        """The last file before a snapshot that was asked for: what is before it is over."""
+        try:
+            return int(self._anew.read_text())
+        except (OSError, ValueError):
+            return 0
+
+    def _known_number(self) -> int:
+        known = [self._floor, int(self.read_status().get("last_file") or 0)]
+        copies = (_read_copy(path) for _, path in reversed(self._copies()))
+        newest = next((position for position in copies if position is not None), None)
+        return max(*known, newest.file if newest is not None else 0)
+
+    def _files(self) -> list[tuple[int, Path]]:
+        floor = self._floor
+        return [(number, path) for number, path in event_files(self.landing) if number > floor]
 
     def last_number(self) -> int:
         """Return the number of the last file.
@@ -152,13 +177,8 @@ class CaptureState:
             LandingError: It is gone: its events would be taken for ones that never landed.
         """
         files = event_files(self.landing)
-        present = files[-1][0] if files else 0
-        known = int(self.read_status().get("last_file") or 0)
-        for _, path in reversed(self._copies()):
-            position = _read_copy(path)
-            if position is not None:
-                known = max(known, position.file)
-                break
+        present = max(files[-1][0] if files else 0, self._floor)
+        known = self._known_number()
         if known > present:
             raise LandingError(
                 f"{self.landing} has no file after number {present}, but {known} have landed: the "
@@ -167,7 +187,7 @@ class CaptureState:
         return present
 
     def read_landed(self, is_settled: Callable[[int, int, str], bool]) -> Landed:
-        """Read the end of what has landed, back to what the source does not send again.
+        """Read the last files, back to one with events that the source has forgotten.
 
         Args:
             is_settled: Whether the source has forgotten the event of this file, line and identity.
@@ -175,7 +195,7 @@ class CaptureState:
         number = self.last_number()
         identities: set[str] = set()
         has_snapshot = False
-        for file, path in reversed(event_files(self.landing)):
+        for file, path in reversed(self._files()):
             settled = False
             for line, data in enumerate(read_lines(path), start=1):
                 identity = identity_of(data)
@@ -185,10 +205,9 @@ class CaptureState:
                     settled = True
                     continue
                 has_snapshot = True
-                if is_settled(file, line, identity):
-                    settled = True
-                else:
-                    identities.add(identity)
+                settled |= is_settled(file, line, identity)
+                # settled ones too: a schema change that was acknowledged may come again
+                identities.add(identity)
             if settled:
                 break
         return Landed(number, identities, has_snapshot)
@@ -196,7 +215,7 @@ class CaptureState:
     @property
     def has_events(self) -> bool:
         """Whether changes have landed: after them, a lost position is a lost change."""
-        for _, path in reversed(event_files(self.landing)):
+        for _, path in reversed(self._files()):
             return any(not identity_of(line).startswith("r:") for line in read_lines(path))
         return False
 
