@@ -22,6 +22,8 @@ from tidemark.capture.files import LandingError, event_file, write_atomically
 
 # the prefix of the messages by which capture asks how far it has come
 OWN_MESSAGES = "tidemark"
+# a line after the last one of any file
+_WHOLE_FILE = 2**32
 _WHOLE_TABLE = ("last_in_data_collection", "last")
 
 
@@ -143,8 +145,12 @@ class Lander:
             self._mark(token)
 
     def _mark(self, token: Any) -> None:
-        if token is not None:
+        if token is None:
+            return
+        if self._lines:
             self._safe = Mark(self.number + 1, len(self._lines), token)
+        else:
+            self._safe = Mark(self.number, _WHOLE_FILE, token)
 
     def _follow_snapshot(self, event: Event) -> None:
         if event.op == "r":
@@ -188,6 +194,14 @@ class Lander:
     def buffered(self) -> int:
         """How many lines wait."""
         return len(self._lines)
+
+    @property
+    def is_snapshot_over(self) -> bool:
+        """Whether the snapshot has just ended: it is landed and acknowledged by itself.
+
+        Else a kill could leave changes landed without a position to go on from.
+        """
+        return self._snapshot_seen and not self.snapshot_done
 
     def is_due(self) -> bool:
         """Whether a file is to be closed now."""

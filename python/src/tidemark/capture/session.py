@@ -177,6 +177,8 @@ class Session:
             self._committer = committer
             for record in records:
                 lander.add(record.destination(), record.key(), record.value(), record)
+                if lander.is_snapshot_over:
+                    self._land()
             if lander.is_due():
                 self._land()
 

@@ -227,7 +227,7 @@ class CaptureState:
             return
         failpoint("before_offsets")
         history = self.history.stat().st_size if self.history.exists() else 0
-        if history != self._history_copied:
+        if history > 0 and history != self._history_copied:
             write_atomically(self._history_copy, self.history.read_bytes())
             self._history_copied = history
         data = self.offsets.read_bytes()
@@ -273,6 +273,9 @@ class CaptureState:
 
     def _mend_history(self, expected: int) -> None:
         """Take off a torn last line, which is of nothing acknowledged; else use the copy."""
+        if expected == 0:
+            self.history.unlink(missing_ok=True)
+            return
         for path in (self.history, self._history_copy):
             data = path.read_bytes() if path.exists() else b""
             whole = data[: data.rfind(b"\n") + 1]
