@@ -67,6 +67,19 @@ class Capturing:
                 stderr=output,
             )
 
+    def validate(self, code: int) -> dict[str, Any]:
+        """What `tidemark replicator validate` finds."""
+        done = subprocess.run(
+            [sys.executable, "-m", "tidemark.cli", "replicator", "validate", self.source, "--json"],
+            cwd=self.root,
+            env={**os.environ, "TIDEMARK_HOME": str(self.root / "home"), **self.environment},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == code, done.stdout + done.stderr
+        return json.loads(done.stdout)
+
     def wait(self, seconds: float = 120) -> int:
         """Wait until it ends."""
         assert self.process is not None

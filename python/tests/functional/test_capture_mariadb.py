@@ -128,14 +128,13 @@ def test_story(capturing: Capturing, sql: Sql) -> None:
     assert capturing.status["state"] == "STOPPED"
 
 
-@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
-def test_one_large_transaction_of_equal_rows(capturing: Capturing, sql: Sql, how: int) -> None:
+def test_one_large_transaction_of_equal_rows(capturing: Capturing, sql: Sql) -> None:
     sql("create table twins (a int, b varchar(5)); insert into twins values (0, 'x')")
     capturing.configure({**capturing.replicator, "flush": {"rows": 700}})
     capturing.once()
     sql("insert into twins select seq % 50, 'x' from seq_1_to_8000")
     # one transaction, stopped in its middle
-    for number in (1, 3, 6):
+    for number, how in ((1, signal.SIGTERM), (3, signal.SIGKILL), (6, signal.SIGTERM)):
         capturing.start()
         capturing.wait_for_events(number * 900)
         capturing.stop(how)
@@ -243,4 +242,51 @@ def test_lost_positions(capturing: Capturing, sql: Sql) -> None:
     assert "--resnapshot" in said and "Traceback" not in said
     capturing.once("--resnapshot")
     assert capturing.replay("t", ["id"], ["id"]) == rows(sql("select * from t"))
+    capturing.assert_whole()
+
+
+def test_validate(capturing: Capturing, sql: Sql, server: MariaDbServer, database: str) -> None:
+    sql(
+        """
+        create table t (id int primary key);
+        create user if not exists poor identified by 'secret';
+        set global binlog_format = 'MIXED';
+        """
+    )
+    assert capturing.replicator["connection"]["user"] == "tidemark"
+    try:
+        sql(f"grant select on {database}.* to poor")
+        connection = {**capturing.replicator["connection"], "user": "poor"}
+        capturing.configure({**capturing.replicator, "connection": connection})
+        report = capturing.validate(1)
+        errors = [finding for finding in report["findings"] if finding["severity"] == "error"]
+        assert len(errors) == 2
+        for finding in errors:
+            sql(finding["suggestion"].partition("; and in")[0])
+    finally:
+        sql("set global binlog_format = 'ROW'")
+    assert capturing.validate(0)["valid"] is True
+    sql("insert into t values (1)")
+    capturing.once()
+    assert [event["op"] for event in capturing.events()] == ["r"]
+
+
+@pytest.mark.parametrize(
+    ("snapshot", "failpoint"), [("initial", "after_rename"), ("no_data", "after_mark")]
+)
+def test_killed_at_the_first_changes(
+    capturing: Capturing, sql: Sql, snapshot: str, failpoint: str
+) -> None:
+    sql("create table t (id int primary key); insert into t values (1), (2)")
+    capturing.configure({**capturing.replicator, "snapshot": snapshot})
+    # the snapshot lands, and then the first changes do, before their position is kept
+    capturing.start(TIDEMARK_FAILPOINT=f"{failpoint}:2")
+    capturing.wait_until_replicating()
+    sql("insert into t values (3)")
+    assert capturing.wait() == -signal.SIGKILL
+    sql("insert into t values (4)")
+    capturing.once()
+    sql("insert into t values (5)")
+    capturing.once()
+    assert [event["after"]["id"] for event in capturing.changes()] == [3, 4, 5]
     capturing.assert_whole()

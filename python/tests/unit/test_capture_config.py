@@ -146,7 +146,7 @@ def test_login() -> None:
     assert given.login({"H": "h", "PORT": "5433", "P": "p"}) == Login("h", 5433, "u", "p", "d")
     with pytest.raises(ConfigError, match="not set: H, PORT, P"):
         given.login({})
-    with pytest.raises(ConfigError, match="connection.port is no number: 'x'"):
+    with pytest.raises(ConfigError, match=r"connection\.port is no number: 'x'"):
         given.login({"H": "h", "PORT": "x", "P": "p"})
     assert "secret" not in repr(Login("h", 1, "u", "secret"))
 

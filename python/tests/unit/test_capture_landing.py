@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -173,7 +172,10 @@ def test_places(source: dict[str, Any], place: str) -> None:
 
 def test_files_are_closed_by_rows_bytes_and_time(tmp_path: Path) -> None:
     now = [0.0]
-    clock: Callable[[], float] = lambda: now[0]
+
+    def clock() -> float:
+        return now[0]
+
     lander = Lander(tmp_path, Flush(rows=2, seconds=5, bytes=1000), clock=clock)
     lander.add("t", None, envelope("r", snapshot="first", lsn=1), 1)
     assert not lander.is_due()
