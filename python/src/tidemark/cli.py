@@ -19,9 +19,12 @@ EXIT_INTERRUPTED = 130
 
 # name of the command → module and attribute of its click command or group
 COMMANDS: dict[str, tuple[str, str]] = {
+    "capture": ("tidemark.capture.cli", "capture"),
+    "connectors": ("tidemark.capture.connectors_cli", "connectors"),
     "datagen": ("tidemark.datagen.cli", "datagen"),
     "feed": ("tidemark.feed.cli", "feed"),
     "init": ("tidemark.scaffold.cli", "init"),
+    "replicator": ("tidemark.replicator.cli", "replicator"),
     "run": ("tidemark.run.cli", "run"),
     "schema": ("tidemark.scaffold.cli", "schema"),
 }

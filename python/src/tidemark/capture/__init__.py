@@ -1,0 +1,1 @@
+"""Captures a live database: Debezium's embedded engine reads it, envelopes land untouched."""

@@ -1,0 +1,1 @@
+"""Whether a database can be captured: asked before anything runs."""

@@ -1,0 +1,151 @@
+"""`tidemark capture`."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import threading
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+
+from tidemark.capture.config import CaptureConfig
+from tidemark.capture.connectors import connector_jars
+from tidemark.capture.engine import start_java
+from tidemark.capture.jvm import import_jpype
+from tidemark.capture.project import replicator_settings
+from tidemark.capture.state import CaptureState
+from tidemark.errors import ConfigError, TidemarkError
+from tidemark.home import tidemark_home
+from tidemark.run.cli import find_project
+
+_EPILOG = """
+The source is one of the dbt project, with `config.meta.tidemark.replicator` in its YAML.
+
+\b
+Exit codes:
+  0    stopped (SIGTERM, Ctrl-C), or caught up with --once
+  1    it could not go on: the source, Debezium or the landing folder failed
+  2    nothing could be captured: the configuration is wrong, the connectors or Java are missing
+
+\b
+Examples:
+  tidemark capture shop
+  tidemark capture shop --once
+  tidemark capture shop --resnapshot
+"""
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+
+
+@click.command(epilog=_EPILOG)
+@click.argument("source")
+@click.option("--once", is_flag=True, help="Stop when what is in the source now has landed.")
+@click.option(
+    "--resnapshot",
+    is_flag=True,
+    help="Forget the position in the log and begin with a snapshot. What has landed stays.",
+)
+@click.option(
+    "--landing",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="The landing folder, instead of the source's `location`.",
+)
+@click.option(
+    "--project-dir",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Where dbt_project.yml lies. Default: this folder or the nearest above it.",
+)
+@click.pass_context
+def capture(
+    ctx: click.Context,
+    source: str,
+    once: bool,
+    resnapshot: bool,
+    landing: Path | None,
+    project_dir: Path | None,
+) -> None:
+    """Land the changes of a database, as Debezium reads them, until stopped."""
+    import_jpype()
+    project = find_project(project_dir or Path.cwd())
+    config = CaptureConfig.from_dict(source, replicator_settings(project, source))
+    login = config.login(os.environ)
+    retry_for = parse_duration(config.operating.get("retry_for"))
+    home = tidemark_home()
+    state = CaptureState((landing or config.landing(project, home.root)).absolute())
+    jars = connector_jars()
+    talk = Console(stderr=True)
+    state.open()
+    try:
+        log = home.logs / f"capture-{source}.log"
+        start_java(jars, log)
+        # both import jpype, which is an extra
+        from tidemark.capture.session import CaptureOptions, Session
+
+        stop = threading.Event()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda *_: stop.set())
+        options = CaptureOptions(once=once, resnapshot=resnapshot, retry_for=retry_for)
+        with Progress(talk) as progress:
+            Session(config, login, state, options, stop, progress.show).run()
+        talk.print(f"{source}: stopped, what came before has landed", highlight=False)
+    except ConfigError:
+        raise
+    except TidemarkError as error:
+        click.echo(f"Error: {error} (details in {log})", err=True)
+        ctx.exit(1)
+    finally:
+        state.close()
+
+
+class Progress:
+    """One line that says how far the capture is: kept up to date, or told now and then."""
+
+    def __init__(self, talk: Console) -> None:
+        self._talk = talk
+        self._status = talk.status("starting …") if talk.is_terminal else None
+        self._told = ""
+
+    def __enter__(self) -> Progress:
+        if self._status is not None:
+            self._status.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._status is not None:
+            self._status.stop()
+
+    def show(self, status: dict[str, Any]) -> None:
+        """Show a status."""
+        events = sum(sum(counts.values()) for counts in status["events"].values())
+        lag = "" if status["lag_ms"] is None else f", {status['lag_ms'] / 1000:.1f} s behind"
+        line = (
+            f"{status['source']}  {status['state'].lower()}  {events:,} events of "
+            f"{len(status['tables'])} tables in {status['last_file']} files{lag}"
+        )
+        if self._status is not None:
+            self._status.update(line)
+        elif status["state"] != self._told:
+            # a log file: once per state
+            self._told = status["state"]
+            self._talk.print(line, highlight=False, soft_wrap=True)
+
+
+def parse_duration(value: Any) -> float | None:
+    """Return a duration in seconds.
+
+    Example:
+        >>> parse_duration("10m"), parse_duration(30), parse_duration(None)
+        (600.0, 30.0, None)
+
+    Raises:
+        ConfigError: It is none.
+    """
+    if value is None or isinstance(value, int | float):
+        return None if value is None else float(value)
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([smhd]?)\w*\s*", str(value))
+    if match is None:
+        raise ConfigError(f"retry_for must be like 30s, 10m, 2h or 1d, found: {value!r}")
+    return float(match[1]) * _UNITS[match[2] or "s"]

@@ -1,0 +1,242 @@
+"""Landing: envelopes become lines of files; what has landed may be acknowledged.
+
+The order is what makes it safe: a file is written, synced and renamed, then the source is told,
+and it is told of whole transactions only. What it sends again is recognised and left out.
+"""
+
+from __future__ import annotations
+
+import gzip
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from tidemark.capture.config import Flush
+from tidemark.capture.events import Event, Identities, read_event
+from tidemark.capture.files import LandingError, event_file, write_atomically
+
+# the prefix of the messages by which capture asks how far it has come
+OWN_MESSAGES = "tidemark"
+# a line after the last one of any file
+_WHOLE_FILE = 2**32
+_WHOLE_TABLE = ("last_in_data_collection", "last")
+
+
+@dataclass
+class Figures:
+    """What has landed: events by table and operation, and bytes."""
+
+    events: Counter[tuple[str, str]] = field(default_factory=Counter)
+    bytes: int = 0
+    last_event_at: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """How far the source may forget: everything up to a line of a file, and the record there."""
+
+    number: int
+    line: int
+    token: Any
+
+
+class Lander:
+    """Buffers envelopes and writes them as landing files.
+
+    Args:
+        folder: The landing folder.
+        flush: When a file is closed.
+        number: The number of the last file that has landed.
+        landed: Identities of events that have landed and may come again.
+        snapshot_done: Whether the initial snapshot has landed.
+        clock: Tests have their own.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        flush: Flush,
+        *,
+        number: int = 0,
+        landed: set[str] | None = None,
+        snapshot_done: bool = False,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._folder = folder
+        self._flush = flush
+        self._clock = clock
+        self._landed = landed or set()
+        self._identities = Identities()
+        self._topics: dict[str, str] = {}
+        self._lines: list[bytes] = []
+        self._size = 0
+        self._since = 0.0
+        self._counts: Counter[tuple[str, str]] = Counter()
+        self._last_time: int | None = None
+        # the open transaction, what it has brought, and the record before this one
+        self._open: str | None = None
+        self._has_events = False
+        self._has_rows = False
+        self._has_ddl = False
+        self._previous: Any = None
+        self._safe: Mark | None = None
+        self._snapshot_seen = snapshot_done
+        self._broken = False
+        self.number = number
+        self.snapshot_done = snapshot_done
+        self.snapshot_tables: dict[str, str] = {}
+        self.figures = Figures()
+        self.dropped = 0
+        self.messages: set[str] = set()
+
+    # --- taking records
+
+    def add(self, topic: str, key: str | None, value: str | None, token: Any) -> None:
+        """Take one record of the source.
+
+        Args:
+            topic: Its topic.
+            key: Its key as JSON.
+            value: Its envelope as JSON.
+            token: What the source wants back when it may forget all up to this record.
+        """
+        if self._broken:
+            raise LandingError(f"{self._folder}: a file could not be written; nothing is taken")
+        event = read_event(topic, value)
+        if event.kind == "begin":
+            # schema changes of the MySQL family have a BEGIN and no END
+            self._end_transaction(self._previous)
+            self._begin_transaction(event.transaction)
+        elif event.kind == "heartbeat":
+            if self._open is None or (self._has_ddl and not self._has_rows):
+                self._end_transaction(token)
+                self._mark(token)
+            self._snapshot_seen |= "reading" not in self.snapshot_tables.values()
+        elif event.kind == "end":
+            if self._has_events:
+                self._take(topic, key, value, event)
+            self._identities.start_transaction()
+            self._open = None
+            self._mark(token)
+        else:
+            if event.transaction and self._open is None:
+                self._begin_transaction(event.transaction)
+            self._take(topic, key, value, event)
+            self._has_rows |= event.kind == "row" and event.op != "t"
+            self._has_ddl |= event.kind == "ddl" or event.op == "t"
+            if self._open is None:
+                self._mark(token)
+        self._follow_snapshot(event)
+        self._previous = token
+
+    def _begin_transaction(self, transaction: str) -> None:
+        self._identities.start_transaction()
+        self._open = transaction
+        self._has_events = self._has_rows = self._has_ddl = False
+
+    def _end_transaction(self, token: Any) -> None:
+        if self._open is not None:
+            self._open = None
+            self._mark(token)
+
+    def _mark(self, token: Any) -> None:
+        if token is None:
+            return
+        if self._lines:
+            self._safe = Mark(self.number + 1, len(self._lines), token)
+        else:
+            self._safe = Mark(self.number, _WHOLE_FILE, token)
+
+    def _follow_snapshot(self, event: Event) -> None:
+        if event.op == "r":
+            done = event.snapshot in _WHOLE_TABLE
+            self.snapshot_tables[event.table] = "done" if done else "reading"
+            if event.snapshot == "last":
+                self.snapshot_tables = dict.fromkeys(self.snapshot_tables, "done")
+                self._snapshot_seen = True
+        elif event.kind in ("begin", "end") or (event.kind == "row" and not event.snapshot):
+            self._snapshot_seen = True
+
+    def _take(self, topic: str, key: str | None, value: str | None, event: Event) -> None:
+        identity = self._identities.of(event)
+        if event.kind == "message" and event.prefix == OWN_MESSAGES:
+            self.messages.add(identity or "")
+            return
+        self._has_events = True
+        if identity is not None and identity in self._landed:
+            self.dropped += 1
+            return
+        if not self._lines:
+            self._since = self._clock()
+        line = len(self._lines) + 1
+        text = self._topics.get(topic)
+        if text is None:
+            text = self._topics[topic] = orjson.dumps(topic).decode()
+        known = orjson.dumps(identity or f"r:{self.number + 1}:{line}").decode()
+        data = (
+            f'{{"topic":{text},"key":{key or "null"},"value":{value or "null"},'
+            f'"_seq":{self.number + 1},"_ord":{line},"_id":{known}}}\n'
+        ).encode()
+        self._lines.append(data)
+        self._size += len(data)
+        if event.kind != "end":
+            self._counts[event.table, event.op or event.kind] += 1
+        self._last_time = event.time or self._last_time
+
+    # --- landing
+
+    @property
+    def buffered(self) -> int:
+        """How many lines wait."""
+        return len(self._lines)
+
+    @property
+    def is_snapshot_over(self) -> bool:
+        """Whether the snapshot has just ended: it is landed and acknowledged by itself.
+
+        Else a kill could leave changes landed without a position to go on from.
+        """
+        return self._snapshot_seen and not self.snapshot_done
+
+    def is_due(self) -> bool:
+        """Whether a file is to be closed now."""
+        if not self._lines:
+            return self._safe is not None
+        return (
+            len(self._lines) >= self._flush.rows
+            or self._size >= self._flush.bytes
+            or self._clock() - self._since >= self._flush.seconds
+        )
+
+    def land(self) -> Mark | None:
+        """Write what waits as a file; return what may be acknowledged then, None for nothing.
+
+        Raises:
+            LandingError: It cannot be written: then nothing may be acknowledged any more.
+        """
+        if self._lines:
+            path = event_file(self._folder, self.number + 1)
+            data = gzip.compress(b"".join(self._lines), compresslevel=1)
+            try:
+                write_atomically(path, data, failpoints=True)
+            except OSError as error:
+                self._broken = True
+                raise LandingError(
+                    f"{path} cannot be written ({error.strerror}): nothing of it was acknowledged, "
+                    "so that nothing is lost; make room or mend the folder, and start again"
+                ) from error
+            self.number += 1
+            self.figures.events += self._counts
+            self.figures.bytes += len(data)
+            self.figures.last_event_at = self._last_time
+            self._lines = []
+            self._size = 0
+            self._counts = Counter()
+        self.snapshot_done = self._snapshot_seen
+        mark, self._safe = self._safe, None
+        return mark

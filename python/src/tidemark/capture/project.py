@@ -1,0 +1,70 @@
+"""Sources of the dbt project that say how they are captured."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from tidemark.errors import ConfigError
+
+
+def replicator_settings(project: Path, source: str) -> Any:
+    """Return `config.meta.tidemark.replicator` of a source, its Jinja not rendered.
+
+    dbt leaves a source without tables out of its manifest, and a capture starts before there are
+    models of its tables; so the YAML files are read as they are.
+
+    Raises:
+        ConfigError: There is no such source, or it says nothing of capture.
+    """
+    found = dict(_sources(project))
+    if source not in found:
+        near = difflib.get_close_matches(source, found, n=1)
+        hint = f": did you mean {near[0]!r}?" if near else ""
+        if not near and found:
+            hint = f"; there are: {', '.join(sorted(found))}"
+        raise ConfigError(f"no source {source!r} in the YAML files of {project}{hint}")
+    settings = _replicator(found[source])
+    if settings is None:
+        raise ConfigError(
+            f"source {source!r} has no config.meta.tidemark.replicator, so that nothing says how "
+            "it is captured"
+        )
+    return settings
+
+
+def _sources(project: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    for file in _yaml_files(project):
+        try:
+            content = yaml.safe_load(file.read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+            raise ConfigError(f"{file} is no YAML: {error}") from error
+        if not isinstance(content, dict):
+            continue
+        for entry in content.get("sources") or []:
+            if isinstance(entry, dict) and isinstance(entry.get("name"), str):
+                yield entry["name"], entry
+
+
+def _yaml_files(project: Path) -> list[Path]:
+    settings = yaml.safe_load((project / "dbt_project.yml").read_text(encoding="utf-8")) or {}
+    folders = settings.get("model-paths") or ["models"]
+    return sorted(
+        file
+        for folder in folders
+        for pattern in ("*.yml", "*.yaml")
+        for file in (project / folder).rglob(pattern)
+    )
+
+
+def _replicator(source: dict[str, Any]) -> Any:
+    for holder in (source.get("config"), source):
+        meta = holder.get("meta") if isinstance(holder, dict) else None
+        ours = meta.get("tidemark") if isinstance(meta, dict) else None
+        if isinstance(ours, dict) and "replicator" in ours:
+            return ours["replicator"]
+    return None

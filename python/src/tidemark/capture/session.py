@@ -1,0 +1,279 @@
+"""A capture at work: engine, landing and status, until it is stopped or has caught up."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from tidemark.capture.config import CaptureConfig, Login
+from tidemark.capture.database import DatabaseError
+from tidemark.capture.engine import Committer, Engine
+from tidemark.capture.files import LandingError, failpoint
+from tidemark.capture.lander import Lander
+from tidemark.capture.metrics import streaming_metric
+from tidemark.capture.properties import debezium_properties
+from tidemark.capture.sources import Source, make_source
+from tidemark.capture.state import CaptureState
+from tidemark.errors import TidemarkError
+
+_TICK = 0.1
+_STATUS_EVERY = 1.0
+_BACK_OFF = (1.0, 60.0)
+
+
+class CaptureError(TidemarkError):
+    """Debezium stopped; the message is what it said."""
+
+
+@dataclass(frozen=True)
+class CaptureOptions:
+    """What was asked for on the command line.
+
+    Attributes:
+        once: Stop when all has landed that was in the source at the start.
+        resnapshot: Forget the position and begin with a snapshot.
+        retry_for: For how many seconds a source that fails is tried again; None: for ever.
+    """
+
+    once: bool = False
+    resnapshot: bool = False
+    retry_for: float | None = None
+
+
+class Session:
+    """Captures one source.
+
+    Args:
+        config: The source.
+        login: How to reach it.
+        state: Its landing folder, open.
+        options: What was asked for.
+        stop: Set from outside to stop.
+        say: Is told what goes on, once a second.
+    """
+
+    def __init__(
+        self,
+        config: CaptureConfig,
+        login: Login,
+        state: CaptureState,
+        options: CaptureOptions,
+        stop: threading.Event,
+        say: Callable[[dict[str, Any]], None],
+    ) -> None:
+        self._config = config
+        self._login = login
+        self._state = state
+        self._options = options
+        self._stop = stop
+        self._say = say
+        self._lock = threading.RLock()
+        self._lander: Lander | None = None
+        self._committer: Committer | None = None
+        self._closing = False
+        self._was_connected = False
+        self._started_at = _now()
+        self._status: dict[str, Any] = {}
+        self._status_at = 0.0
+        self._counts: Counter[tuple[str, str]] = Counter()
+        self._bytes = 0
+        self._tables: dict[str, str] = {}
+        self._last_event_at: int | None = None
+        self._last_error: str | None = None
+
+    def run(self) -> None:
+        """Capture until stopped.
+
+        Raises:
+            TidemarkError: It cannot go on.
+        """
+        self._read_figures()
+        source = make_source(self._config, self._login)
+        try:
+            if self._options.resnapshot:
+                source.forget()
+                self._state.forget()
+                self._tables = {}
+            self._keep_going(source)
+        except TidemarkError as error:
+            self._last_error = str(error)
+            self._write_status("FAILING")
+            raise
+        self._write_status("STOPPED")
+
+    def _keep_going(self, source: Source) -> None:
+        failing_since: float | None = None
+        pause = _BACK_OFF[0]
+        while True:
+            worked_from = time.monotonic()
+            try:
+                self._run_engine(source)
+                return
+            except (CaptureError, DatabaseError) as error:
+                worked = self._lander is not None and self._lander.number > 0
+                if time.monotonic() - worked_from > _BACK_OFF[1]:
+                    failing_since, pause = None, _BACK_OFF[0]
+                failing_since = failing_since or time.monotonic()
+                limit = self._options.retry_for
+                tried = time.monotonic() - failing_since
+                if self._options.once or not worked or (limit is not None and tried >= limit):
+                    raise
+                self._last_error = str(error)
+                self._write_status("FAILING")
+                if self._stop.wait(pause):
+                    return
+                pause = min(pause * 2, _BACK_OFF[1])
+                source = make_source(self._config, self._login)
+
+    def _run_engine(self, source: Source) -> None:
+        start = source.prepare(self._state)
+        properties = debezium_properties(
+            self._config, self._login, self._state.folder, snapshot_mode=start.snapshot_mode
+        )
+        lander = Lander(
+            self._state.landing,
+            self._config.flush,
+            number=start.landed.number,
+            landed=start.landed.identities,
+            snapshot_done=self._state.snapshot_done,
+        )
+        if self._state.snapshot_done:
+            lander.snapshot_tables = dict(self._tables)
+        self._lander, self._committer, self._closing = lander, None, False
+        self._was_connected = False
+        engine = Engine(properties | dict(start.properties), self._take)
+        engine.start()
+        try:
+            while not self._stop.wait(_TICK):
+                if engine.error is not None or not engine.is_running:
+                    raise _failure(engine)
+                with self._lock:
+                    if lander.is_due():
+                        self._land()
+                self._tell(lander)
+                if self._options.once and source.has_caught_up(lander):
+                    break
+            with self._lock:
+                self._closing = True
+                self._land()
+        finally:
+            self._closing = True
+            engine.close()
+            self._take_figures(lander)
+
+    def _take(self, records: Any, committer: Committer) -> None:
+        """Take a batch, in the engine's thread."""
+        with self._lock:
+            lander = self._lander
+            if self._closing or lander is None:
+                # neither landed nor acknowledged: it comes again
+                return
+            self._committer = committer
+            for record in records:
+                lander.add(record.destination(), record.key(), record.value(), record)
+                if lander.is_snapshot_over:
+                    self._land()
+            if lander.is_due():
+                self._land()
+
+    def _land(self) -> None:
+        lander = self._lander
+        if lander is None:
+            return
+        mark = lander.land()
+        if lander.snapshot_done:
+            self._state.mark_snapshot()
+        if mark is not None and self._committer is not None:
+            failpoint("before_mark")
+            self._committer.acknowledge(mark.token)
+            failpoint("after_mark")
+            self._state.copy_offsets(mark.number, mark.line)
+
+    # --- figures
+
+    def _read_figures(self) -> None:
+        status = self._state.read_status()
+        for table, operations in (status.get("events") or {}).items():
+            for operation, count in operations.items():
+                self._counts[table, operation] = count
+        self._bytes = int(status.get("bytes") or 0)
+        self._tables = dict(status.get("tables") or {})
+        self._last_event_at = status.get("last_event_at")
+        # files that landed after the last status of a process that was killed
+        events, size = self._state.count_landed(int(status.get("last_file") or 0))
+        self._counts += events
+        self._bytes += size
+        for table, _ in events:
+            if table:
+                self._tables.setdefault(table, "done")
+
+    def _take_figures(self, lander: Lander) -> None:
+        self._counts += lander.figures.events
+        self._bytes += lander.figures.bytes
+        self._tables |= lander.snapshot_tables
+        self._last_event_at = lander.figures.last_event_at or self._last_event_at
+        lander.figures.events.clear()
+        lander.figures.bytes = 0
+
+    def _tell(self, lander: Lander) -> None:
+        if time.monotonic() - self._status_at >= _STATUS_EVERY:
+            connected = streaming_metric(self._config.topic_prefix, "Connected")
+            if self._was_connected and connected == 0:
+                raise CaptureError("the connection to the database was lost")
+            self._was_connected = bool(connected)
+            with self._lock:
+                self._take_figures(lander)
+            if lander.snapshot_done:
+                self._last_error = None
+            self._write_status("REPLICATING" if lander.snapshot_done else "SNAPSHOTTING")
+            self._say(self._status)
+
+    def _write_status(self, name: str) -> None:
+        self._status_at = time.monotonic()
+        lag = None
+        if name == "REPLICATING":
+            lag = streaming_metric(self._config.topic_prefix, "MilliSecondsBehindSource")
+        events: dict[str, dict[str, int]] = {}
+        for (table, operation), count in sorted(self._counts.items()):
+            events.setdefault(table, {})[operation] = count
+        self._status = {
+            "source": self._config.source,
+            "connector": self._config.connector,
+            "state": name,
+            "pid": os.getpid() if name != "STOPPED" else None,
+            "started_at": self._started_at,
+            "updated_at": _now(),
+            "last_event_at": self._last_event_at,
+            "last_error": self._last_error,
+            "lag_ms": lag if lag is not None and lag >= 0 else None,
+            "last_file": self._lander.number if self._lander is not None else 0,
+            "bytes": self._bytes,
+            "events": events,
+            "tables": self._tables,
+        }
+        if self._lander is None:
+            self._status["last_file"] = int(self._state.read_status().get("last_file") or 0)
+        try:
+            self._state.write_status(self._status)
+        except OSError as error:
+            raise LandingError(
+                f"{self._state.status} cannot be written ({error.strerror})"
+            ) from error
+
+
+def _failure(engine: Engine) -> BaseException:
+    if isinstance(engine.error, TidemarkError):
+        return engine.error
+    if engine.error is not None:
+        return CaptureError(f"a batch could not be taken: {engine.error}")
+    return CaptureError(f"Debezium stopped: {engine.reason or 'it gave no reason'}")
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

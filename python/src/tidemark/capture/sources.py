@@ -1,0 +1,265 @@
+"""What differs between databases: where capture begins, and when it has caught up."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from tidemark.capture.config import BINLOG, CaptureConfig, Login
+from tidemark.capture.database import Database, DatabaseError, connect
+from tidemark.capture.files import LandingError
+from tidemark.capture.lander import Lander
+from tidemark.capture.metrics import streaming_metric
+from tidemark.capture.state import CaptureState, Landed, settled_at, settled_before
+
+_RESNAPSHOT = "start anew with --resnapshot (what has landed stays; the snapshot lands after it)"
+# how long a walsender of a process that was killed may hold the slot
+_SLOT_WAIT = 60.0
+# without a position to wait for: how long nothing comes from a source that has been read
+_QUIET = 10.0
+
+
+@dataclass(frozen=True)
+class Start:
+    """Where a run of the engine begins.
+
+    Attributes:
+        snapshot_mode: Debezium's.
+        landed: What has landed and may come again.
+        properties: Debezium's properties that depend on what the database has.
+    """
+
+    snapshot_mode: str
+    landed: Landed
+    properties: Mapping[str, str] = field(default_factory=dict)
+
+
+class Source(Protocol):
+    """A kind of database."""
+
+    def prepare(self, state: CaptureState) -> Start:
+        """Decide where to begin."""
+
+    def forget(self) -> None:
+        """Give up the position that the database keeps."""
+
+    def has_caught_up(self, lander: Lander) -> bool:
+        """Whether all has come that was in the source when the snapshot had ended."""
+
+
+def make_source(config: CaptureConfig, login: Login) -> Source:
+    """Return what knows the database of a capture."""
+    return (
+        Postgres(config, login) if config.connector == "postgresql" else WithOffsets(config, login)
+    )
+
+
+class Postgres:
+    """PostgreSQL: the replication slot is the position, nothing else is kept.
+
+    Debezium resumes at a position of its own in the middle of transactions, and loses rows. The
+    slot sends whole transactions again; those that have landed are recognised.
+    """
+
+    def __init__(self, config: CaptureConfig, login: Login) -> None:
+        self._config = config
+        self._login = login
+        self._asked: int | None = None
+        self._quiet = Quiet()
+
+    def prepare(self, state: CaptureState) -> Start:
+        """Decide between a snapshot and going on, by what has landed and the slot."""
+        with connect(self._config, self._login) as database:
+            slot = self._slot(database)
+            if slot is not None and slot.active:
+                slot = self._wait_for_slot(database)
+            landed = state.read_landed(settled_before(slot.confirmed if slot is not None else 0))
+            if landed.has_snapshot:
+                state.mark_snapshot()
+            mode = self._mode(database, state, slot)
+            return Start(mode, landed, self._publication(database))
+
+    def _mode(self, database: Database, state: CaptureState, slot: Slot | None) -> str:
+        name = self._config.slot
+        if state.snapshot_done:
+            if slot is None:
+                raise LandingError(
+                    f"the replication slot {name} of source {self._config.source!r} is gone: "
+                    f"changes since then cannot be read any more; {_RESNAPSHOT}"
+                )
+            if slot.wal_status == "lost":
+                raise LandingError(
+                    f"the replication slot {name} of source {self._config.source!r} has lost its "
+                    "log (wal_status lost: more was written than max_slot_wal_keep_size keeps): "
+                    f"changes are missing; {_RESNAPSHOT}"
+                )
+            return "no_data"
+        if slot is not None:
+            if not state.owns_slot:
+                raise LandingError(
+                    f"the replication slot {name} exists, and this capture has not made it: name "
+                    "another one in `slot`, or drop it: "
+                    f"select pg_drop_replication_slot('{name}')"
+                )
+            # of a snapshot that did not end: its rows come again, so do the changes since
+            database.query("select pg_drop_replication_slot(?)", name)
+        state.own_slot()
+        return self._config.snapshot
+
+    def _slot(self, database: Database) -> Slot | None:
+        rows = database.query(
+            "select active, wal_status, confirmed_flush_lsn - '0/0'::pg_lsn, active_pid "
+            "from pg_replication_slots where slot_name = ?",
+            self._config.slot,
+        )
+        return (
+            Slot(bool(rows[0][0]), rows[0][1], int(rows[0][2] or 0), rows[0][3]) if rows else None
+        )
+
+    def _wait_for_slot(self, database: Database) -> Slot | None:
+        until = time.monotonic() + _SLOT_WAIT
+        while (slot := self._slot(database)) is not None and slot.active:
+            if time.monotonic() > until:
+                raise LandingError(
+                    f"the replication slot {self._config.slot} is in use by another process "
+                    f"(pid {slot.pid} of the server): stop that one, or name another `slot`"
+                )
+            time.sleep(0.2)
+        return slot
+
+    def _publication(self, database: Database) -> Mapping[str, str]:
+        owned = database.value(
+            "select not puballtables and pubowner = (select oid from pg_roles "
+            "where rolname = current_user) from pg_publication where pubname = ?",
+            self._config.publication,
+        )
+        # one that somebody else has made is used as it is
+        return {"publication.autocreate.mode": "disabled"} if owned is False else {}
+
+    def forget(self) -> None:
+        """Drop the slot."""
+        with connect(self._config, self._login) as database:
+            if self._slot(database) is not None and self._wait_for_slot(database) is not None:
+                database.query("select pg_drop_replication_slot(?)", self._config.slot)
+
+    def has_caught_up(self, lander: Lander) -> bool:
+        """Whether a message has come back that was written to the log after the snapshot."""
+        if not lander.snapshot_done:
+            return False
+        if self._asked is None:
+            try:
+                with connect(self._config, self._login) as database:
+                    self._asked = int(
+                        database.value(
+                            "select pg_logical_emit_message(true, 'tidemark', '') - '0/0'::pg_lsn"
+                        )
+                    )
+            except DatabaseError:
+                # a standby, or older than PostgreSQL 14
+                self._asked = -1
+        if self._asked < 0:
+            return self._quiet.lasts(lander)
+        return any(int(identity.split(":")[1]) >= self._asked for identity in lander.messages)
+
+
+@dataclass(frozen=True)
+class Slot:
+    """A replication slot."""
+
+    active: bool
+    wal_status: str | None
+    confirmed: int
+    pid: int | None
+
+
+class WithOffsets:
+    """The other databases: the engine keeps positions in a file, of which copies are kept."""
+
+    def __init__(self, config: CaptureConfig, login: Login) -> None:
+        self._config = config
+        self._login = login
+        self._target: tuple[int, int] | None = None
+        self._reached: float | None = None
+        self._quiet = Quiet()
+
+    def prepare(self, state: CaptureState) -> Start:
+        """Go on at the newest copy of the positions."""
+        position = state.restore_offsets()
+        if position is None:
+            if state.has_events:
+                raise LandingError(
+                    f"changes of source {self._config.source!r} have landed, and the positions in "
+                    f"{state.folder} are gone: where to go on is not known; {_RESNAPSHOT}"
+                )
+            return Start(self._config.snapshot, Landed(state.last_number(), set(), False))
+        landed = state.read_landed(settled_at(position.file, position.line))
+        if landed.has_snapshot:
+            state.mark_snapshot()
+        return Start(self._config.snapshot, landed)
+
+    def forget(self) -> None:
+        """Nothing is kept in the database."""
+
+    def has_caught_up(self, lander: Lander) -> bool:
+        """Whether the log is read up to where it was when the snapshot had ended."""
+        if not lander.snapshot_done:
+            return False
+        if self._config.connector not in BINLOG:
+            return self._quiet.lasts(lander)
+        if self._target is None:
+            with connect(self._config, self._login) as database:
+                self._target = binlog_position(database)
+        server = self._config.topic_prefix
+        file = streaming_metric(server, "BinlogFilename")
+        position = streaming_metric(server, "BinlogPosition")
+        if file is None or position is None or _place(file, position) < self._target:
+            return False
+        # read is not delivered: what the engine holds comes within moments
+        if streaming_metric(server, "QueueTotalCapacity") != streaming_metric(
+            server, "QueueRemainingCapacity"
+        ):
+            self._reached = None
+            return False
+        self._reached = self._reached or time.monotonic()
+        return time.monotonic() - self._reached > 1.5
+
+
+def binlog_position(database: Database) -> tuple[int, int]:
+    """Return where the binary log ends: the number of its file, and the position there.
+
+    Raises:
+        DatabaseError: There is none, or the user may not ask.
+    """
+    for question in ("show binary log status", "show master status"):
+        try:
+            rows = database.query(question)
+        except DatabaseError as error:
+            refused = error
+            continue
+        if rows:
+            return _place(str(rows[0][0]), int(rows[0][1]))
+        raise DatabaseError("the server writes no binary log: set log_bin")
+    raise refused
+
+
+def _place(file: str, position: int) -> tuple[int, int]:
+    digits = re.search(r"(\d+)$", file)
+    return (int(digits[1]) if digits else 0, position)
+
+
+class Quiet:
+    """Tells how long nothing has come."""
+
+    def __init__(self) -> None:
+        self._seen: tuple[int, int] | None = None
+        self._since = 0.0
+
+    def lasts(self, lander: Lander) -> bool:
+        """Whether nothing has come for some seconds."""
+        seen = (lander.number, lander.buffered)
+        if seen != self._seen:
+            self._seen, self._since = seen, time.monotonic()
+        return time.monotonic() - self._since > _QUIET

@@ -1,0 +1,370 @@
+"""What capture keeps beside its landing files, in `_state`: positions, marks and figures."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+from filelock import FileLock, Timeout
+
+from tidemark.capture.events import end_position, read_event
+from tidemark.capture.files import (
+    LandingError,
+    event_files,
+    failpoint,
+    identity_of,
+    read_lines,
+    remove_temporary,
+    write_atomically,
+)
+
+STATE = "_state"
+_COPY = re.compile(r"offsets\.(\d{10})")
+_KEPT_COPIES = 3
+_RESNAPSHOT = "start anew with --resnapshot"
+
+
+@dataclass(frozen=True)
+class Landed:
+    """What is in a landing folder.
+
+    Attributes:
+        number: The number of the last file.
+        identities: Those of the events that the source may send again.
+        has_snapshot: Whether the end of the initial snapshot is among them.
+    """
+
+    number: int
+    identities: set[str]
+    has_snapshot: bool
+
+
+@dataclass(frozen=True)
+class Position:
+    """A copy of the engine's positions: all up to a line of a file was acknowledged."""
+
+    file: int
+    line: int
+    offsets: bytes
+    history_bytes: int
+
+
+class CaptureState:
+    """The state of one landing folder.
+
+    Example:
+        >>> CaptureState(Path("landing/shop")).offsets
+        PosixPath('landing/shop/_state/offsets.dat')
+    """
+
+    def __init__(self, landing: Path) -> None:
+        self.landing = landing
+        # Spark leaves out folders whose name begins with an underscore
+        self.folder = landing / STATE
+        self._lock = FileLock(self.folder / "lock")
+        self._history_copied = -1
+
+    @property
+    def offsets(self) -> Path:
+        """The engine's own file of positions; not safe against a crash, so copies are kept."""
+        return self.folder / "offsets.dat"
+
+    @property
+    def history(self) -> Path:
+        """The engine's own file of table structures."""
+        return self.folder / "schema_history.dat"
+
+    @property
+    def status(self) -> Path:
+        """What the capture says of itself."""
+        return self.folder / "status.json"
+
+    @property
+    def _snapshot_mark(self) -> Path:
+        return self.folder / "snapshot.done"
+
+    def open(self) -> None:
+        """Make the folders and take the lock.
+
+        Raises:
+            LandingError: Another process captures into this folder, or it cannot be written.
+        """
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self._lock.acquire(timeout=0)
+        except Timeout:
+            raise LandingError(
+                f"another capture writes to {self.landing}: stop it, or give this source another "
+                "`location`"
+            ) from None
+        except OSError as error:
+            raise LandingError(f"{self.folder} cannot be made ({error.strerror})") from error
+        for folder in (self.landing, self.folder):
+            remove_temporary(folder)
+
+    def close(self) -> None:
+        """Give the lock back."""
+        self._lock.release()
+
+    # --- the initial snapshot
+
+    @property
+    def snapshot_done(self) -> bool:
+        """Whether the initial snapshot has landed."""
+        return self._snapshot_mark.exists()
+
+    def mark_snapshot(self) -> None:
+        """Note that the initial snapshot has landed."""
+        if not self.snapshot_done:
+            write_atomically(self._snapshot_mark, b"")
+
+    @property
+    def owns_slot(self) -> bool:
+        """Whether the replication slot was made by this capture."""
+        return (self.folder / "slot.made").exists()
+
+    def own_slot(self) -> None:
+        """Note that the replication slot, made from now on, is this capture's."""
+        if not self.owns_slot:
+            write_atomically(self.folder / "slot.made", b"")
+
+    def forget(self) -> None:
+        """Start anew: the next capture begins with a snapshot; landed files stay."""
+        files = event_files(self.landing)
+        last = max(self._known_number(), files[-1][0] if files else 0)
+        write_atomically(self._anew, str(last).encode())
+        for _, path in self._copies():
+            path.unlink(missing_ok=True)
+        for path in (self._snapshot_mark, self.offsets, self.history, self._history_copy):
+            path.unlink(missing_ok=True)
+
+    # --- what has landed
+
+    @property
+    def _anew(self) -> Path:
+        return self.folder / "anew"
+
+    @property
+    def _floor(self) -> int:
+        """The last file before a snapshot that was asked for: what is before it is over."""
+        try:
+            return int(self._anew.read_text())
+        except (OSError, ValueError):
+            return 0
+
+    def _known_number(self) -> int:
+        known = [self._floor, int(self.read_status().get("last_file") or 0)]
+        copies = (_read_copy(path) for _, path in reversed(self._copies()))
+        newest = next((position for position in copies if position is not None), None)
+        return max(*known, newest.file if newest is not None else 0)
+
+    def _files(self) -> list[tuple[int, Path]]:
+        floor = self._floor
+        return [(number, path) for number, path in event_files(self.landing) if number > floor]
+
+    def last_number(self) -> int:
+        """Return the number of the last file.
+
+        Raises:
+            LandingError: It is gone: its events would be taken for ones that never landed.
+        """
+        files = event_files(self.landing)
+        present = max(files[-1][0] if files else 0, self._floor)
+        known = self._known_number()
+        if known > present:
+            raise LandingError(
+                f"{self.landing} has no file after number {present}, but {known} have landed: the "
+                f"last file must stay; put them back, or {_RESNAPSHOT}"
+            )
+        return present
+
+    def read_landed(self, is_settled: Callable[[int, int, str], bool]) -> Landed:
+        """Read the last files, back to one with events that the source has forgotten.
+
+        Args:
+            is_settled: Whether the source has forgotten the event of this file, line and identity.
+        """
+        number = self.last_number()
+        identities: set[str] = set()
+        has_snapshot = False
+        for file, path in reversed(self._files()):
+            settled = False
+            for line, data in enumerate(read_lines(path), start=1):
+                identity = identity_of(data)
+                if identity.startswith("r:"):
+                    has_snapshot |= b'"snapshot":"last"' in data
+                    # what was before a snapshot is not sent again
+                    settled = True
+                    continue
+                has_snapshot = True
+                settled |= is_settled(file, line, identity)
+                # settled ones too: a schema change that was acknowledged may come again
+                identities.add(identity)
+            if settled:
+                break
+        return Landed(number, identities, has_snapshot)
+
+    @property
+    def has_events(self) -> bool:
+        """Whether changes have landed: after them, a lost position is a lost change."""
+        for _, path in reversed(self._files()):
+            return any(not identity_of(line).startswith("r:") for line in read_lines(path))
+        return False
+
+    # --- positions
+
+    def copy_offsets(self, number: int, line: int) -> None:
+        """Keep the engine's positions, which say that all up to this line is acknowledged."""
+        if not self.offsets.exists():
+            return
+        failpoint("before_offsets")
+        history = self.history.stat().st_size if self.history.exists() else 0
+        if history > 0 and history != self._history_copied:
+            write_atomically(self._history_copy, self.history.read_bytes())
+            self._history_copied = history
+        data = self.offsets.read_bytes()
+        content = {
+            "file": number,
+            "line": line,
+            "offsets": base64.b64encode(data).decode(),
+            "sha256": hashlib.sha256(data).hexdigest(),
+            "history_bytes": history,
+        }
+        copies = self._copies()
+        following = copies[-1][0] + 1 if copies else 1
+        write_atomically(
+            self.folder / f"offsets.{following:010d}", json.dumps(content).encode() + b"\n"
+        )
+        for _, path in copies[: -_KEPT_COPIES + 1]:
+            path.unlink(missing_ok=True)
+        failpoint("after_offsets")
+
+    def restore_offsets(self) -> Position | None:
+        """Put the newest whole copy of the positions in place; return what it says.
+
+        Raises:
+            LandingError: There are copies and none is whole, or the structures of tables that
+                belong to it are lost.
+        """
+        copies = self._copies()
+        for _, path in reversed(copies):
+            position = _read_copy(path)
+            if position is not None:
+                write_atomically(self.offsets, position.offsets)
+                self._mend_history(position.history_bytes)
+                return position
+        if copies:
+            raise LandingError(
+                f"none of the copies of the log position in {self.folder} can be read: "
+                f"put one back, or {_RESNAPSHOT}"
+            )
+        # a file without a copy is of an engine that was killed: it may be torn
+        self.offsets.unlink(missing_ok=True)
+        self.history.unlink(missing_ok=True)
+        return None
+
+    def _mend_history(self, expected: int) -> None:
+        """Take off a torn last line, which is of nothing acknowledged; else use the copy."""
+        if expected == 0:
+            self.history.unlink(missing_ok=True)
+            return
+        for path in (self.history, self._history_copy):
+            data = path.read_bytes() if path.exists() else b""
+            whole = data[: data.rfind(b"\n") + 1]
+            if len(whole) >= expected and all(_is_json(line) for line in whole.splitlines()):
+                if path != self.history or len(whole) != len(data):
+                    write_atomically(self.history, whole)
+                return
+        raise LandingError(
+            f"{self.history} (the structures of tables by log position) is damaged and so is its "
+            f"copy: put one back, or {_RESNAPSHOT}"
+        )
+
+    @property
+    def _history_copy(self) -> Path:
+        return self.folder / "schema_history.copy"
+
+    def _copies(self) -> list[tuple[int, Path]]:
+        found = []
+        for path in self.folder.iterdir() if self.folder.is_dir() else ():
+            match = _COPY.fullmatch(path.name)
+            if match is not None:
+                found.append((int(match[1]), path))
+        return sorted(found)
+
+    # --- status
+
+    def read_status(self) -> dict[str, Any]:
+        """Return what the last capture said of itself, {} if there is nothing readable."""
+        try:
+            status = json.loads(self.status.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return {}
+        return status if isinstance(status, dict) else {}
+
+    def write_status(self, status: dict[str, Any]) -> None:
+        """Write the status file."""
+        write_atomically(self.status, json.dumps(status, indent=1).encode() + b"\n")
+
+    def count_landed(self, after: int) -> tuple[Counter[tuple[str, str]], int]:
+        """Count the events and bytes of files that the status does not know of yet."""
+        events: Counter[tuple[str, str]] = Counter()
+        size = 0
+        for number, path in event_files(self.landing):
+            if number > after:
+                size += path.stat().st_size
+                for line in read_lines(path):
+                    content = orjson.loads(line)
+                    value = content["value"]
+                    event = read_event(
+                        content["topic"], None if value is None else orjson.dumps(value).decode()
+                    )
+                    if event.kind != "end":
+                        events[event.table, event.op or event.kind] += 1
+        return events, size
+
+
+def _read_copy(path: Path) -> Position | None:
+    try:
+        content = json.loads(path.read_bytes())
+        data = base64.b64decode(content["offsets"], validate=True)
+        if hashlib.sha256(data).hexdigest() != content["sha256"] or not data:
+            return None
+        return Position(content["file"], content["line"], data, content["history_bytes"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _is_json(line: bytes) -> bool:
+    try:
+        orjson.loads(line)
+    except orjson.JSONDecodeError:
+        return False
+    return True
+
+
+def settled_before(position: int) -> Callable[[int, int, str], bool]:
+    """Settled is, in PostgreSQL, what committed before the position that the slot confirms."""
+
+    def is_settled(number: int, line: int, identity: str) -> bool:
+        end = end_position(identity)
+        return end is not None and end < position
+
+    return is_settled
+
+
+def settled_at(file: int, last: int) -> Callable[[int, int, str], bool]:
+    """Settled is what stands up to this line of this file."""
+
+    def is_settled(number: int, line: int, identity: str) -> bool:
+        return (number, line) <= (file, last)
+
+    return is_settled

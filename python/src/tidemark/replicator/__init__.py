@@ -1,0 +1,1 @@
+"""Operates the mirrors of databases."""

@@ -1,0 +1,217 @@
+"""Running `tidemark capture` as a process of its own, and replaying what it has landed."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+Row = tuple[str, ...]
+
+
+@dataclass
+class Capturing:
+    """A dbt project with one source, and its capture."""
+
+    root: Path
+    replicator: dict[str, Any]
+    source: str = "shop"
+    environment: dict[str, str] = field(default_factory=dict)
+    process: subprocess.Popen[bytes] | None = None
+
+    def __post_init__(self) -> None:
+        (self.root / "models").mkdir(parents=True, exist_ok=True)
+        (self.root / "dbt_project.yml").write_text("name: tests\nversion: 1.0.0\n")
+        self.configure(self.replicator)
+
+    def configure(self, replicator: dict[str, Any]) -> None:
+        """Write the source's YAML."""
+        meta = {"tidemark": {"replicator": replicator}}
+        content = {"sources": [{"name": self.source, "config": {"meta": meta}}]}
+        (self.root / "models" / "sources.yml").write_text(yaml.safe_dump(content))
+
+    @property
+    def landing(self) -> Path:
+        return self.root / "home" / "landing" / self.source
+
+    @property
+    def status(self) -> dict[str, Any]:
+        return json.loads((self.landing / "_state" / "status.json").read_text())
+
+    # --- the process
+
+    def start(self, *options: str, **environment: str) -> None:
+        """Start it and do not wait."""
+        with (self.root / "output").open("ab") as output:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "tidemark.cli", "capture", self.source, *options],
+                cwd=self.root,
+                env={
+                    **os.environ,
+                    "TIDEMARK_HOME": str(self.root / "home"),
+                    **self.environment,
+                    **environment,
+                },
+                stdout=output,
+                stderr=output,
+            )
+
+    def validate(self, code: int) -> dict[str, Any]:
+        """What `tidemark replicator validate` finds."""
+        done = subprocess.run(
+            [sys.executable, "-m", "tidemark.cli", "replicator", "validate", self.source, "--json"],
+            cwd=self.root,
+            env={**os.environ, "TIDEMARK_HOME": str(self.root / "home"), **self.environment},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == code, done.stdout + done.stderr
+        return json.loads(done.stdout)
+
+    def wait(self, seconds: float = 120) -> int:
+        """Wait until it ends."""
+        assert self.process is not None
+        return self.process.wait(seconds)
+
+    def stop(self, number: int = signal.SIGTERM) -> int:
+        """Stop it, properly or not."""
+        assert self.process is not None
+        if self.process.poll() is None:
+            self.process.send_signal(number)
+        return self.wait()
+
+    def once(self, *options: str, code: int = 0, **environment: str) -> str:
+        """Run it until it has caught up; return what it said."""
+        before = len(self.output)
+        self.start("--once", *options, **environment)
+        found = self.wait()
+        said = self.output[before:]
+        assert found == code, f"exit {found}: {said}\n{self.log[-3000:]}"
+        return said
+
+    @property
+    def output(self) -> str:
+        path = self.root / "output"
+        return path.read_text() if path.exists() else ""
+
+    @property
+    def log(self) -> str:
+        path = self.root / "home" / "logs" / f"capture-{self.source}.log"
+        return path.read_text() if path.exists() else ""
+
+    def wait_for(self, condition: Callable[[], bool], seconds: float = 60) -> None:
+        """Wait until something holds."""
+        until = time.monotonic() + seconds
+        while not condition():
+            assert time.monotonic() < until, f"{self.output}\n{self.log[-3000:]}"
+            assert self.process is None or self.process.poll() is None, (
+                f"{self.output}\n{self.log[-3000:]}"
+            )
+            time.sleep(0.05)
+
+    def wait_for_events(self, count: int, seconds: float = 60) -> None:
+        """Wait until so many changes have landed."""
+        self.wait_for(lambda: len(self.changes()) >= count, seconds)
+
+    def wait_until_replicating(self) -> None:
+        """Wait until the process is past the snapshot."""
+
+        def is_replicating() -> bool:
+            assert self.process is not None
+            if not (self.landing / "_state" / "status.json").exists():
+                return False
+            return (self.status["state"], self.status["pid"]) == ("REPLICATING", self.process.pid)
+
+        self.wait_for(is_replicating)
+
+    # --- what has landed
+
+    def lines(self) -> Iterator[dict[str, Any]]:
+        """The landed lines, in order."""
+        if not self.landing.is_dir():
+            return
+        for path in sorted(self.landing.glob("ev-*.jsonl.gz")):
+            with gzip.open(path) as file:
+                for line in file:
+                    yield json.loads(line)
+
+    def events(self) -> list[dict[str, Any]]:
+        """The payloads of rows, in order."""
+        payloads = (line["value"]["payload"] for line in self.lines())
+        return [payload for payload in payloads if payload.get("op")]
+
+    def changes(self) -> list[dict[str, Any]]:
+        """The payloads of rows that a snapshot has not read."""
+        return [event for event in self.events() if event["op"] != "r"]
+
+    def assert_whole(self) -> None:
+        """File numbers have no gap, lines are numbered, and nothing stands there twice."""
+        numbers = [(line["_seq"], line["_ord"]) for line in self.lines()]
+        files = [int(path.name[3:13]) for path in sorted(self.landing.glob("ev-*"))]
+        assert files == list(range(1, len(files) + 1))
+        expected = []
+        last = 0
+        for number, _ in numbers:
+            line = expected[-1][1] + 1 if number == last else 1
+            expected.append((number, line))
+            last = number
+        assert numbers == expected
+        twice = [
+            name
+            for name, count in Counter(line["_id"] for line in self.lines()).items()
+            if count > 1
+        ]
+        assert twice == []
+
+    def replay(self, table: str, columns: list[str], key: list[str] | None = None) -> Counter[Row]:
+        """The rows that a table has after all that has landed."""
+        rows: Counter[Row] = Counter()
+        by_key: dict[Row, Row] = {}
+        for event in self.events():
+            source = event["source"]
+            if event["op"] == "r" and source["snapshot"] == "first":
+                # a snapshot that starts again reads everything again
+                rows.clear()
+                by_key.clear()
+            if source["table"] != table:
+                continue
+            if event["op"] == "t":
+                rows.clear()
+                by_key.clear()
+                continue
+            before, after = (_row(event[image], columns) for image in ("before", "after"))
+            if key is None:
+                if event["op"] in "ud":
+                    assert before is not None and rows[before] > 0, event
+                    rows[before] -= 1
+                if after is not None:
+                    rows[after] += 1
+            else:
+                image = event["after"] or event["before"]
+                name = tuple(str(image[column]) for column in key)
+                if after is None:
+                    by_key.pop(name, None)
+                else:
+                    by_key[name] = after
+        return Counter(by_key.values()) if key is not None else +rows
+
+
+def _row(image: dict[str, Any] | None, columns: list[str]) -> Row | None:
+    return None if image is None else tuple(str(image[column]) for column in columns)
+
+
+def rows(table: list[list[str]]) -> Counter[Row]:
+    """The rows that a server has."""
+    return Counter(tuple(row) for row in table)

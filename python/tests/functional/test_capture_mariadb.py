@@ -1,0 +1,292 @@
+"""Capture of a real MariaDB: each change lands exactly once, whatever is killed or stopped."""
+
+from __future__ import annotations
+
+import itertools
+import signal
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.functional.capturing import Capturing, rows
+from tests.servers import MariaDbServer, mariadb_server
+
+pytest.importorskip("jpype")
+
+Sql = Callable[[str], list[list[str]]]
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[MariaDbServer]:
+    subprocess.run(["tidemark", "connectors", "install"], check=True)
+    with mariadb_server() as running:
+        yield running
+
+
+_numbers = itertools.count(1)
+
+
+@pytest.fixture
+def database(server: MariaDbServer) -> str:
+    """A database of a test's own."""
+    name = f"shop{next(_numbers)}"
+    server.sql(f"create database {name} character set utf8mb4", database="")
+    return name
+
+
+@pytest.fixture
+def capturing(server: MariaDbServer, database: str, tmp_path: Path) -> Iterator[Capturing]:
+    capture = Capturing(
+        tmp_path,
+        {
+            "connector": "mariadb",
+            "connection": {
+                "host": "127.0.0.1",
+                "port": server.port,
+                "user": "tidemark",
+                "password": {"env": "SHOP_PASSWORD"},
+            },
+            "include": [f"{database}.*"],
+        },
+        environment={"SHOP_PASSWORD": "secret"},
+    )
+    yield capture
+    if capture.process is not None:
+        capture.stop(signal.SIGKILL)
+
+
+@pytest.fixture
+def sql(server: MariaDbServer, database: str) -> Sql:
+    return lambda text: server.sql(text, database)
+
+
+def test_story(capturing: Capturing, sql: Sql) -> None:
+    sql(
+        """
+        create table customers (id int primary key, name varchar(20), balance decimal(12,3));
+        create table logs (a int, b varchar(5));
+        insert into customers values (1, 'alice', 1.5), (2, 'bob', 2);
+        insert into logs values (1, 'x'), (1, 'x');
+        """
+    )
+    # day 1: the snapshot
+    capturing.once()
+    assert [event["op"] for event in capturing.events()] == ["r"] * 4
+    # day 2: every kind of change
+    sql(
+        """
+        insert into customers values (3, 'eve', 3);
+        update customers set name = 'Bob' where id = 2;
+        update customers set id = 10 where id = 1;
+        delete from customers where id = 3;
+        begin; insert into logs values (2, 'y'), (2, 'y'); update logs set b = 'z' where a = 1; commit;
+        begin; insert into logs values (3, 'n'); rollback;
+        """
+    )
+    capturing.once()
+    assert [event["op"] for event in capturing.changes()] == [
+        "c",
+        "u",
+        "d",
+        "c",
+        "d",
+        "c",
+        "c",
+        "u",
+        "u",
+    ]
+    assert capturing.replay("customers", ["id", "name", "balance"], ["id"]) == rows(
+        sql("select * from customers")
+    )
+    # day 3: schema changes, and nothing of the day before again
+    sql(
+        """
+        alter table customers add column phone varchar(9) default '1';
+        update customers set phone = '2' where id = 2;
+        truncate logs;
+        insert into logs values (9, 'a');
+        create table copied as select id, name from customers;
+        rename table copied to renamed;
+        drop table renamed;
+        """
+    )
+    capturing.once()
+    capturing.once()
+    # the rows of a created copy are in the transaction of its DDL
+    assert [event["op"] for event in capturing.changes()][9:] == ["u", "t", "c", "c", "c"]
+    assert capturing.replay("logs", ["a", "b"]) == rows(sql("select * from logs"))
+    ddl = [
+        line["value"]["payload"]["ddl"].split()[:2]
+        for line in capturing.lines()
+        if "ddl" in line["value"]["payload"]
+        and line["value"]["payload"]["source"]["snapshot"] == "false"
+    ]
+    assert [words[0].lower() for words in ddl] == ["alter", "create", "rename", "drop"]
+    capturing.assert_whole()
+    assert capturing.status["state"] == "STOPPED"
+
+
+def test_one_large_transaction_of_equal_rows(capturing: Capturing, sql: Sql) -> None:
+    sql("create table twins (a int, b varchar(5)); insert into twins values (0, 'x')")
+    capturing.configure({**capturing.replicator, "flush": {"rows": 700}})
+    capturing.once()
+    sql("insert into twins select seq % 50, 'x' from seq_1_to_8000")
+    # one transaction, stopped in its middle
+    for number, how in ((1, signal.SIGTERM), (3, signal.SIGKILL), (6, signal.SIGTERM)):
+        capturing.start()
+        capturing.wait_for_events(number * 900)
+        capturing.stop(how)
+    sql(
+        "insert into twins select seq % 7, 'y' from seq_1_to_500; update twins set b = 'z' where a = 3"
+    )
+    capturing.once()
+    updates = int(sql("select count(*) from twins where b = 'z'")[0][0])
+    assert len(capturing.changes()) == 8500 + updates
+    assert capturing.replay("twins", ["a", "b"]) == rows(sql("select * from twins"))
+    capturing.assert_whole()
+
+
+def test_kills_in_a_load(
+    capturing: Capturing, sql: Sql, server: MariaDbServer, database: str
+) -> None:
+    sql("create table t (id int primary key, n int default 0)")
+    capturing.configure({**capturing.replicator, "flush": {"rows": 400, "seconds": 0.2}})
+    capturing.once()
+    client = server.client(database)
+    assert client.stdin is not None
+    for number in range(1500):
+        client.stdin.write(
+            f"insert into t values ({number}, 0); update t set n = n + 1 where id <= {number} and id > {number - 2};\n"
+        )
+        if number % 300 == 100:
+            # the log goes on in another file, and the table gets another column
+            client.stdin.write(f"flush binary logs; alter table t add column c{number} int;\n")
+            client.stdin.write(f"alter table t drop column c{number};\n")
+    client.stdin.close()
+    for count in (300, 1200, 2500):
+        capturing.start()
+        capturing.wait_for_events(count)
+        capturing.stop(signal.SIGKILL)
+    client.wait(60)
+    capturing.once()
+    assert len(capturing.changes()) == 1500 + 2 * 1500 - 1
+    assert capturing.replay("t", ["id", "n"], ["id"]) == rows(sql("select * from t"))
+    capturing.assert_whole()
+
+
+def test_open_transactions(
+    capturing: Capturing, sql: Sql, server: MariaDbServer, database: str
+) -> None:
+    sql("create table t (id int auto_increment primary key, who varchar(20))")
+    capturing.once()
+    expected = 0
+    for number in range(2):
+        clients = [server.client(database) for _ in range(3)]
+        capturing.start()
+        capturing.wait_until_replicating()
+        for client in clients:
+            assert client.stdin is not None
+            client.stdin.write(f"begin; insert into t (who) values ('a{number}'), ('b{number}');\n")
+            client.stdin.flush()
+        sql("insert into t (who) select 'between' from seq_1_to_50")
+        capturing.wait_for_events(expected + 50)
+        capturing.stop(signal.SIGTERM if number else signal.SIGKILL)
+        for client in reversed(clients):
+            client.communicate(f"insert into t (who) values ('c{number}'); commit;\n")
+        expected += 50 + 9
+    capturing.once()
+    assert len(capturing.changes()) == expected
+    assert capturing.replay("t", ["id", "who"], ["id"]) == rows(sql("select * from t"))
+    capturing.assert_whole()
+
+
+def test_server_restarts(capturing: Capturing, sql: Sql, server: MariaDbServer) -> None:
+    sql("create table t (id int primary key)")
+    capturing.start()
+    capturing.wait_until_replicating()
+    sql("insert into t select seq from seq_1_to_100")
+    capturing.wait_for_events(100)
+    server.stop()
+    capturing.wait_for(lambda: capturing.status["state"] == "FAILING")
+    server.start()
+    sql("insert into t select seq from seq_101_to_150")
+    capturing.wait_for_events(150)
+    assert capturing.stop() == 0
+    assert len(capturing.changes()) == 150
+    capturing.assert_whole()
+
+
+def test_lost_positions(capturing: Capturing, sql: Sql) -> None:
+    sql("create table t (id int primary key); insert into t values (1)")
+    capturing.once()
+    sql("insert into t values (2)")
+    capturing.once()
+    state = capturing.landing / "_state"
+    # torn by a kill: the copies count
+    (state / "offsets.dat").write_bytes((state / "offsets.dat").read_bytes()[:100])
+    with (state / "schema_history.dat").open("ab") as history:
+        history.write(b'{"source": {"torn')
+    sql("insert into t values (3)")
+    capturing.once()
+    assert len(capturing.changes()) == 2
+    copies = sorted(state.glob("offsets.0*"))
+    copies[-1].write_bytes(copies[-1].read_bytes()[:50])
+    sql("insert into t values (4)")
+    capturing.once()
+    assert len(capturing.changes()) == 3
+    for path in state.glob("offsets.0*"):
+        path.unlink()
+    said = capturing.once(code=1)
+    assert "--resnapshot" in said and "Traceback" not in said
+    capturing.once("--resnapshot")
+    assert capturing.replay("t", ["id"], ["id"]) == rows(sql("select * from t"))
+    capturing.assert_whole()
+
+
+def test_validate(capturing: Capturing, sql: Sql, server: MariaDbServer, database: str) -> None:
+    sql(
+        """
+        create table t (id int primary key);
+        create user if not exists poor identified by 'secret';
+        set global binlog_format = 'MIXED';
+        """
+    )
+    assert capturing.replicator["connection"]["user"] == "tidemark"
+    try:
+        sql(f"grant select on {database}.* to poor")
+        connection = {**capturing.replicator["connection"], "user": "poor"}
+        capturing.configure({**capturing.replicator, "connection": connection})
+        report = capturing.validate(1)
+        errors = [finding for finding in report["findings"] if finding["severity"] == "error"]
+        assert len(errors) == 2
+        for finding in errors:
+            sql(finding["suggestion"].partition("; and in")[0])
+    finally:
+        sql("set global binlog_format = 'ROW'")
+    assert capturing.validate(0)["valid"] is True
+    sql("insert into t values (1)")
+    capturing.once()
+    assert [event["op"] for event in capturing.events()] == ["r"]
+
+
+@pytest.mark.parametrize(
+    ("snapshot", "failpoint"), [("initial", "after_rename"), ("no_data", "after_mark")]
+)
+def test_killed_at_the_first_changes(
+    capturing: Capturing, sql: Sql, snapshot: str, failpoint: str
+) -> None:
+    sql("create table t (id int primary key); insert into t values (1), (2)")
+    capturing.configure({**capturing.replicator, "snapshot": snapshot})
+    # the snapshot lands, and then the first changes do, before their position is kept
+    capturing.start(TIDEMARK_FAILPOINT=f"{failpoint}:2")
+    capturing.wait_until_replicating()
+    sql("insert into t values (3)")
+    assert capturing.wait() == -signal.SIGKILL
+    sql("insert into t values (4)")
+    capturing.once()
+    sql("insert into t values (5)")
+    capturing.once()
+    assert [event["after"]["id"] for event in capturing.changes()] == [3, 4, 5]
+    capturing.assert_whole()

@@ -1,0 +1,306 @@
+"""Capture of a real PostgreSQL: each change lands exactly once, whatever is killed or stopped."""
+
+from __future__ import annotations
+
+import itertools
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.functional.capturing import Capturing, rows
+from tests.servers import PostgresServer, postgres_server
+
+pytest.importorskip("jpype")
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[PostgresServer]:
+    subprocess.run(["tidemark", "connectors", "install"], check=True)
+    with postgres_server() as running:
+        yield running
+
+
+_numbers = itertools.count(1)
+
+
+@pytest.fixture
+def database(server: PostgresServer) -> str:
+    """A database of a test's own."""
+    name = f"shop{next(_numbers)}"
+    server.sql(f"create database {name}", database="postgres")
+    return name
+
+
+@pytest.fixture
+def capturing(server: PostgresServer, database: str, tmp_path: Path) -> Iterator[Capturing]:
+    capture = Capturing(
+        tmp_path,
+        {
+            "connector": "postgresql",
+            "connection": {
+                "host": "127.0.0.1",
+                "port": server.port,
+                "database": database,
+                "user": "postgres",
+                "password": {"env": "SHOP_PASSWORD"},
+            },
+            "include": ["public.*"],
+            "exclude": ["public.audit_*"],
+            "slot": database,
+            "publication": database,
+        },
+        environment={"SHOP_PASSWORD": "secret"},
+    )
+    yield capture
+    if capture.process is not None:
+        capture.stop(signal.SIGKILL)
+
+
+@pytest.fixture
+def sql(server: PostgresServer, database: str) -> Callable[[str], list[list[str]]]:
+    return lambda text: server.sql(text, database)
+
+
+Sql = Callable[[str], list[list[str]]]
+
+
+def test_story(capturing: Capturing, sql: Sql) -> None:
+    sql(
+        """
+        create table customers (id int primary key, name text, balance numeric(12,3));
+        create table logs (a int, b text);
+        create table audit_log (id int primary key);
+        create table nothing (id int primary key);
+        alter table logs replica identity full;
+        insert into customers values (1, 'alice', 1.5), (2, 'bob', 2);
+        insert into logs values (1, 'x'), (1, 'x');
+        insert into audit_log values (1);
+        """
+    )
+    # day 1: the snapshot
+    capturing.once()
+    assert [event["op"] for event in capturing.events()] == ["r"] * 4
+    # day 2: every kind of change
+    sql(
+        """
+        insert into customers values (3, 'eve', 3);
+        update customers set name = 'Bob' where id = 2;
+        update customers set id = 10 where id = 1;
+        delete from customers where id = 3;
+        begin; insert into logs values (2, 'y'), (2, 'y'); update logs set b = 'z' where a = 1; commit;
+        begin; insert into logs values (3, 'never'); rollback;
+        insert into audit_log values (2);
+        """
+    )
+    capturing.once()
+    assert [event["op"] for event in capturing.changes()] == [
+        "c",
+        "u",
+        "d",
+        "c",
+        "d",
+        "c",
+        "c",
+        "u",
+        "u",
+    ]
+    assert capturing.replay("customers", ["id", "name", "balance"], ["id"]) == rows(
+        sql("select * from customers")
+    )
+    assert capturing.replay("logs", ["a", "b"]) == rows(sql("select * from logs"))
+    # day 3: a truncate, and nothing of the day before again
+    sql("truncate logs; insert into logs values (9, 'after')")
+    capturing.once()
+    assert [event["op"] for event in capturing.changes()][9:] == ["t", "c"]
+    assert capturing.replay("logs", ["a", "b"]) == rows(sql("select * from logs"))
+    capturing.assert_whole()
+    assert {event["source"]["table"] for event in capturing.events()} == {"customers", "logs"}
+    status = capturing.status
+    assert (status["state"], status["pid"]) == ("STOPPED", None)
+    assert status["events"]["public.logs"] == {"c": 3, "r": 2, "t": 1, "u": 2}
+    assert status["tables"] == {"public.customers": "done", "public.logs": "done"}
+    # a second process of the same landing folder
+    capturing.start()
+    capturing.wait_until_replicating()
+    assert "another capture" in _second(capturing)
+    assert capturing.stop() == 0
+
+
+def _second(capturing: Capturing) -> str:
+    other = Capturing(capturing.root, capturing.replicator, environment=capturing.environment)
+    return other.once(code=2)
+
+
+def test_copy_of_equal_rows(
+    capturing: Capturing, sql: Sql, server: PostgresServer, database: str
+) -> None:
+    sql(
+        "create table twins (a int, b text); alter table twins replica identity full; insert into twins values (0, 'x')"
+    )
+    capturing.configure({**capturing.replicator, "flush": {"rows": 700}})
+    capturing.once()
+    copies = [
+        subprocess.Popen(
+            [
+                *server._psql(database),
+                "-c",
+                "copy (select i % 50, 'x' from generate_series(1, 8000) i) to stdout",
+            ],
+            stdout=subprocess.PIPE,
+        )
+    ]
+    subprocess.run(
+        [*server._psql(database), "-c", "copy twins from stdin"], stdin=copies[0].stdout, check=True
+    )
+    # one transaction, stopped in its middle
+    for number, how in (
+        (1, signal.SIGTERM),
+        (2, signal.SIGKILL),
+        (4, signal.SIGTERM),
+        (6, signal.SIGKILL),
+    ):
+        capturing.start()
+        capturing.wait_for_events(number * 900)
+        capturing.stop(how)
+    sql(
+        "insert into twins select i % 7, 'y' from generate_series(1, 500) i; update twins set b = 'z' where a = 3"
+    )
+    capturing.once()
+    updates = int(sql("select count(*) from twins where b = 'z'")[0][0])
+    assert len(capturing.changes()) == 8500 + updates
+    assert capturing.replay("twins", ["a", "b"]) == rows(sql("select * from twins"))
+    capturing.assert_whole()
+
+
+def test_open_transactions(
+    capturing: Capturing, sql: Sql, server: PostgresServer, database: str
+) -> None:
+    sql("create table t (id serial primary key, who text)")
+    capturing.once()
+    expected = 0
+    for number, how in enumerate((signal.SIGTERM, signal.SIGKILL, signal.SIGTERM)):
+        clients = [server.client(database) for _ in range(3)]
+        capturing.start()
+        capturing.wait_until_replicating()
+        for client in clients:
+            assert client.stdin is not None
+            client.stdin.write(f"begin; insert into t (who) values ('a{number}'), ('b{number}');\n")
+            client.stdin.flush()
+        time.sleep(0.3)
+        sql(f"insert into t (who) select 'between{number}' from generate_series(1, 50)")
+        capturing.wait_for_events(expected + 50)
+        # stopped while three transactions are open, the oldest before what has landed
+        capturing.stop(how)
+        for client in reversed(clients):
+            client.communicate(f"insert into t (who) values ('c{number}'); commit;\n")
+        expected += 50 + 9
+    capturing.once()
+    assert len(capturing.changes()) == expected
+    assert capturing.replay("t", ["id", "who"], ["id"]) == rows(sql("select * from t"))
+    capturing.assert_whole()
+
+
+def test_kills_in_a_load(
+    capturing: Capturing, sql: Sql, server: PostgresServer, database: str
+) -> None:
+    sql("create table t (id int primary key, n int default 0)")
+    capturing.configure({**capturing.replicator, "flush": {"rows": 400, "seconds": 0.2}})
+    capturing.once()
+    client = server.client(database)
+    assert client.stdin is not None
+    # 3000 small transactions
+    for number in range(1500):
+        client.stdin.write(
+            f"insert into t values ({number}); update t set n = n + 1 where id <= {number} and id > {number - 2};\n"
+        )
+    client.stdin.close()
+    for count in (300, 1200, 2500):
+        capturing.start()
+        capturing.wait_for_events(count)
+        capturing.stop(signal.SIGKILL)
+    client.wait(60)
+    capturing.once()
+    assert len(capturing.changes()) == 1500 + 2 * 1500 - 1
+    assert capturing.replay("t", ["id", "n"], ["id"]) == rows(sql("select * from t"))
+    capturing.assert_whole()
+
+
+def test_server_restarts(capturing: Capturing, sql: Sql, server: PostgresServer) -> None:
+    sql("create table t (id int primary key)")
+    capturing.start()
+    capturing.wait_until_replicating()
+    sql("insert into t select generate_series(1, 100)")
+    capturing.wait_for_events(100)
+    server.stop()
+    capturing.wait_for(lambda: capturing.status["state"] == "FAILING")
+    server.start()
+    sql("insert into t select generate_series(101, 150)")
+    capturing.wait_for_events(150)
+    assert capturing.stop() == 0
+    assert len(capturing.changes()) == 150
+    capturing.assert_whole()
+
+
+def test_slot_is_gone(capturing: Capturing, sql: Sql, database: str) -> None:
+    sql("create table t (id int primary key); insert into t values (1)")
+    # a slot that is not this capture's is not touched
+    sql(f"select pg_create_logical_replication_slot('{database}', 'pgoutput')")
+    assert "has not made it" in capturing.once(code=1)
+    sql(f"select pg_drop_replication_slot('{database}')")
+    capturing.once()
+    sql("insert into t values (2)")
+    sql(f"select pg_drop_replication_slot('{database}')")
+    said = capturing.once(code=1)
+    assert "is gone" in said and "--resnapshot" in said and "Traceback" not in said
+    capturing.once("--resnapshot")
+    assert capturing.replay("t", ["id"], ["id"]) == rows(sql("select * from t"))
+    capturing.assert_whole()
+
+
+def test_killed_in_the_snapshot(capturing: Capturing, sql: Sql) -> None:
+    sql("create table t (id int primary key); insert into t select generate_series(1, 20000)")
+    capturing.configure({**capturing.replicator, "flush": {"rows": 1000}})
+    capturing.start()
+    capturing.wait_for(lambda: len(list(capturing.landing.glob("ev-*"))) >= 2)
+    capturing.stop(signal.SIGKILL)
+    sql("delete from t where id <= 100; insert into t values (0)")
+    capturing.once()
+    assert capturing.replay("t", ["id"], ["id"]) == rows(sql("select * from t"))
+    capturing.assert_whole()
+
+
+def test_validate(capturing: Capturing, sql: Sql) -> None:
+    role = f"{capturing.replicator['slot']}_user"
+    sql(
+        f"""
+        create role {role} login;
+        create table t (id int primary key);
+        create unlogged table u (id int primary key);
+        create table keyless (a int);
+        """
+    )
+    connection = {**capturing.replicator["connection"], "user": role}
+    capturing.configure({**capturing.replicator, "connection": connection})
+    report = capturing.validate(1)
+    errors = [finding for finding in report["findings"] if finding["severity"] == "error"]
+    assert len(errors) == 5
+    # each suggestion, run by the database's owner, mends what it is for
+    for finding in errors:
+        sql(finding["suggestion"].removeprefix("as their owner: "))
+    report = capturing.validate(0)
+    assert {finding["severity"] for finding in report["findings"]} == {"warning"}
+    assert [table["name"] for table in report["tables"]] == [
+        "public.keyless",
+        "public.t",
+        "public.u",
+    ]
+    # and a user with no more rights than these captures
+    sql("insert into t values (1); insert into u values (1)")
+    capturing.once()
+    sql("insert into keyless values (1); delete from t")
+    capturing.once()
+    assert [event["op"] for event in capturing.changes()] == ["c", "d"]

@@ -1,0 +1,201 @@
+"""A source's capture settings, and the properties that Debezium gets for them."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tidemark.capture.config import CaptureConfig, Login
+from tidemark.capture.project import replicator_settings
+from tidemark.capture.properties import debezium_properties, selects, table_expressions
+from tidemark.errors import ConfigError
+
+GOLDEN = Path(__file__).parent / "golden"
+CONNECTORS = ["postgresql", "mysql", "mariadb", "sqlserver", "oracle"]
+
+
+def settings(**changes: Any) -> dict[str, Any]:
+    connection = {
+        "host": "db.local",
+        "database": "shop",
+        "user": "tidemark",
+        "password": {"env": "SHOP_PASSWORD"},
+    }
+    return {"connector": "postgresql", "connection": connection, **changes}
+
+
+def config(**changes: Any) -> CaptureConfig:
+    return CaptureConfig.from_dict("shop", settings(**changes))
+
+
+@pytest.mark.parametrize("connector", CONNECTORS)
+def test_properties(connector: str, request: pytest.FixtureRequest) -> None:
+    given = config(
+        connector=connector,
+        include=["shop.*", "crm.customer?"],
+        exclude=["shop.audit_*"],
+        columns={"exclude": ["shop.customers.card_number"]},
+        options={"snapshot.fetch.size": 500, "time.precision.mode": "connect"},
+    )
+    login = given.login({"SHOP_PASSWORD": "secret"})
+    found = debezium_properties(given, login, Path("/state"), snapshot_mode="initial")
+    golden = GOLDEN / f"debezium_properties.{connector}.json"
+    text = json.dumps(found, indent=1, sort_keys=True) + "\n"
+    if not golden.exists():
+        golden.parent.mkdir(exist_ok=True)
+        golden.write_text(text)
+        pytest.fail(f"{golden} was written: review it")
+    assert text == golden.read_text()
+
+
+def test_all_problems_at_once() -> None:
+    with pytest.raises(ConfigError) as caught:
+        CaptureConfig.from_dict(
+            "shop",
+            {
+                "connector": "postgres",
+                "connection": {"host": "h", "usr": "u", "password": "letmein"},
+                "inclde": ["public.*"],
+                "flush": {"row": 1},
+                "options": {
+                    "slot.name": "x",
+                    "offset.storage.file.filename": "y",
+                    "snapshot.fetch.size": 1,
+                },
+            },
+        )
+    message = str(caught.value)
+    for part in [
+        "source 'shop'",
+        "connector: Input should be 'postgresql'",
+        "connection.user is missing",
+        "connection.usr is no setting: did you mean 'user'?",
+        "connection.password: must be {env: NAME}",
+        "inclde is no setting: did you mean 'include'?",
+        "flush.row is no setting: did you mean 'rows'?",
+        "slot.name cannot be set (use `slot`)",
+        "offset.storage.file.filename cannot be set",
+    ]:
+        assert part in message
+    assert "letmein" not in message
+    assert "snapshot.fetch.size" not in message
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"include": ["customers"]}, "include: 'customers' is not <schema>.<table>"),
+        (
+            {"columns": {"exclude": ["a.b"]}},
+            "columns.exclude: 'a.b' is not <schema>.<table>.<column>",
+        ),
+        (
+            {"columns": {"include": ["a.b.c"], "exclude": ["a.b.d"]}},
+            "columns: has include and exclude",
+        ),
+        ({"connector": "mysql", "slot": "x"}, "slot is a setting of postgresql"),
+        ({"server_id": 5}, "server_id is a setting of mysql and mariadb"),
+        ({"slot": "My-Slot"}, "slot: "),
+        ({"flush": {"rows": 0}}, "flush.rows: "),
+        (
+            {"connection": {"host": "h", "user": "u", "password": {"env": "P"}}},
+            "connection.database is missing",
+        ),
+    ],
+)
+def test_refused(changes: dict[str, Any], problem: str) -> None:
+    with pytest.raises(ConfigError, match=re.escape(problem)):
+        config(**changes)
+
+
+def test_names_follow_the_source() -> None:
+    given = CaptureConfig.from_dict("My Shop", settings())
+    assert (given.slot, given.publication, given.topic_prefix) == (
+        "tidemark_my_shop",
+        "tidemark_my_shop",
+        "my_shop",
+    )
+    assert given.server_id == CaptureConfig.from_dict("My Shop", settings()).server_id
+    assert given.server_id != config().server_id
+
+
+def test_what_operates_is_kept() -> None:
+    given = config(ddl={"drop_column": "apply"}, on_failure="isolate", retry_for="10m", every="5m")
+    assert given.operating == {
+        "ddl": {"drop_column": "apply"},
+        "on_failure": "isolate",
+        "retry_for": "10m",
+        "every": "5m",
+    }
+
+
+def test_login() -> None:
+    given = config(
+        connection={
+            "host": {"env": "H"},
+            "port": {"env": "PORT"},
+            "database": "d",
+            "user": "u",
+            "password": {"env": "P"},
+        }
+    )
+    assert given.login({"H": "h", "PORT": "5433", "P": "p"}) == Login("h", 5433, "u", "p", "d")
+    with pytest.raises(ConfigError, match="not set: H, PORT, P"):
+        given.login({})
+    with pytest.raises(ConfigError, match=r"connection\.port is no number: 'x'"):
+        given.login({"H": "h", "PORT": "x", "P": "p"})
+    assert "secret" not in repr(Login("h", 1, "u", "secret"))
+
+
+@pytest.mark.parametrize(
+    ("table", "wanted"),
+    [
+        ("public.customers", True),
+        ("PUBLIC.Customers", True),
+        ("public.audit_log", False),
+        ("crm.customer1", True),
+        ("crm.customer12", False),
+        ("other.customers", False),
+        ("public.a+b", True),
+    ],
+)
+def test_selects(table: str, wanted: bool) -> None:
+    given = config(include=["public.*", "crm.customer?"], exclude=["public.audit_*"])
+    assert selects(given, table) is wanted
+
+
+def test_patterns_are_no_expressions() -> None:
+    assert table_expressions(["public.a+b"], []) == [r"public\.a\+b"]
+    assert table_expressions([], []) == []
+    assert table_expressions([], ["x.y"]) == [r"(?!(?:x\.y)$)[^.]*\.[^.]*"]
+
+
+def test_landing(tmp_path: Path) -> None:
+    assert config().landing(Path("/project"), Path("/home")) == Path("/home/landing/shop")
+    assert config(location="landing/s").landing(Path("/project"), Path("/home")) == Path(
+        "/project/landing/s"
+    )
+
+
+def test_project(tmp_path: Path) -> None:
+    (tmp_path / "models").mkdir()
+    (tmp_path / "dbt_project.yml").write_text("name: p\n")
+    (tmp_path / "models" / "s.yml").write_text(
+        json.dumps(
+            {
+                "sources": [
+                    {"name": "shop", "config": {"meta": {"tidemark": {"replicator": {"a": 1}}}}},
+                    {"name": "crm"},
+                ]
+            }
+        )
+    )
+    assert replicator_settings(tmp_path, "shop") == {"a": 1}
+    with pytest.raises(ConfigError, match="did you mean 'shop'"):
+        replicator_settings(tmp_path, "shopp")
+    with pytest.raises(ConfigError, match=r"'crm' has no config\.meta"):
+        replicator_settings(tmp_path, "crm")

@@ -1,0 +1,300 @@
+"""What landing makes of envelopes that real databases sent."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.captures import read
+from tidemark.capture.config import Flush
+from tidemark.capture.events import read_event
+from tidemark.capture.files import LandingError, event_file, read_lines
+from tidemark.capture.lander import Lander
+from tidemark.capture.state import CaptureState, settled_at, settled_before
+
+NAMES = ["postgres_inline_schema", "mariadb_inline_schema", "mariadb_schemaless"]
+
+
+def records(name: str) -> list[tuple[str, str | None, str | None]]:
+    """Topic, key and value of a capture, each as Debezium's converter writes it."""
+    found = []
+    for line in read(f"{name}.jsonl").splitlines():
+        content = json.loads(line)
+        key, value = (
+            None
+            if content[part] is None
+            else json.dumps(content[part], separators=(",", ":"), ensure_ascii=False)
+            for part in ("key", "value")
+        )
+        found.append((content["topic"], key, value))
+    return found
+
+
+def land_all(name: str, folder: Path, **options: Any) -> list[dict[str, Any]]:
+    lander = Lander(folder, Flush(rows=7), **options)
+    for number, (topic, key, value) in enumerate(records(name)):
+        lander.add(topic, key, value, number)
+        if lander.is_due():
+            lander.land()
+    lander.land()
+    return landed(folder)
+
+
+def landed(folder: Path) -> list[dict[str, Any]]:
+    return [
+        json.loads(line)
+        for path in sorted(folder.glob("ev-*"))
+        for line in gzip.decompress(path.read_bytes()).splitlines()
+    ]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_envelopes_are_untouched(name: str, tmp_path: Path) -> None:
+    lines = land_all(name, tmp_path)
+    values = [line["value"] for line in lines if not line["_id"].startswith("end:")]
+    sent = []
+    for topic, _, value in records(name):
+        event = read_event(topic, value)
+        if event.kind in ("row", "ddl", "message"):
+            sent.append(json.loads(value or "null"))
+    assert values == sent
+    identities = [line["_id"] for line in lines]
+    assert len(set(identities)) == len(identities)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_comes_again_is_left_out(name: str, tmp_path: Path) -> None:
+    before = land_all(name, tmp_path)
+    identities = {line["_id"] for line in before if not line["_id"].startswith("r:")}
+    lander = Lander(tmp_path, Flush(), number=len(before), landed=identities, snapshot_done=True)
+    stream = [
+        record
+        for record in records(name)
+        if not (event := read_event(record[0], record[2])).snapshot and event.op != "r"
+    ]
+    for topic, key, value in stream:
+        lander.add(topic, key, value, "token")
+    assert lander.buffered == 0
+    assert lander.dropped == len(identities)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_only_whole_transactions_are_acknowledged(name: str, tmp_path: Path) -> None:
+    lander = Lander(tmp_path, Flush(rows=1))
+    kinds = [read_event(topic, value).kind for topic, _, value in records(name)]
+    operations = [read_event(topic, value).op for topic, _, value in records(name)]
+    for number, (topic, key, value) in enumerate(records(name)):
+        lander.add(topic, key, value, number)
+        mark = lander.land()
+        if mark is None:
+            continue
+        # an END, what is in no transaction, or a schema change that the next BEGIN ends
+        assert kinds[mark.token] in ("end", "heartbeat", "ddl") or operations[mark.token] in (
+            "r",
+            "t",
+            "m",
+            "",
+        ), mark
+    assert lander.snapshot_done
+
+
+def envelope(op: str, **source: Any) -> str:
+    value = {
+        "before": None,
+        "after": {"source": {"version": "x"}},
+        "source": {
+            "version": "3.5.0.Final",
+            "connector": "postgresql",
+            "schema": "s",
+            "table": "t",
+            **source,
+        },
+        "transaction": None,
+        "op": op,
+    }
+    return json.dumps({"schema": {"type": "struct"}, "payload": value}, separators=(",", ":"))
+
+
+def test_fields_are_not_taken_from_images() -> None:
+    event = read_event("t", envelope("c", txId=7, lsn=9, snapshot="false"))
+    assert (event.op, event.place, event.table) == ("c", "7:9:c", "s.t")
+    text = '"source":{"version":"fake"},"op":"d"'
+    value = json.loads(envelope("u", txId=7, lsn=9))
+    value["payload"]["after"] = {"a": text}
+    assert read_event("t", json.dumps(value, separators=(",", ":"))).op == "u"
+
+
+@pytest.mark.parametrize(
+    ("source", "place"),
+    [
+        (
+            {
+                "connector": "mysql",
+                "server_id": 3,
+                "gtid": None,
+                "file": "b.1",
+                "pos": 5,
+                "row": 2,
+                "db": "d",
+            },
+            "3:b.1:5:2:c",
+        ),
+        (
+            {
+                "connector": "mariadb",
+                "server_id": 3,
+                "gtid": "0-3-9",
+                "file": "b.1",
+                "pos": 5,
+                "row": 2,
+            },
+            "0-3-9:b.1:5:2:c",
+        ),
+        (
+            {
+                "connector": "sqlserver",
+                "commit_lsn": "a:1",
+                "change_lsn": "a:2",
+                "event_serial_no": 1,
+            },
+            "a:1:a:2:1:c",
+        ),
+        ({"connector": "oracle", "scn": "77", "txId": "0a"}, "77:0a:c"),
+    ],
+)
+def test_places(source: dict[str, Any], place: str) -> None:
+    assert read_event("t", envelope("c", **source)).place == place
+
+
+def test_files_are_closed_by_rows_bytes_and_time(tmp_path: Path) -> None:
+    now = [0.0]
+
+    def clock() -> float:
+        return now[0]
+
+    lander = Lander(tmp_path, Flush(rows=2, seconds=5, bytes=1000), clock=clock)
+    lander.add("t", None, envelope("r", snapshot="first", lsn=1), 1)
+    assert not lander.is_due()
+    now[0] = 6.0
+    assert lander.is_due()
+    assert lander.land() is not None
+    for number in (2, 3):
+        lander.add("t", None, envelope("r", snapshot="true", lsn=1), number)
+    assert lander.is_due()
+    lander.land()
+    lander.add("t", None, envelope("r", snapshot="last", lsn=1, ts_ms=1, padding="x" * 1000), 4)
+    assert lander.is_due() and lander.is_snapshot_over
+    lander.land()
+    assert lander.snapshot_done and lander.snapshot_tables == {"s.t": "done"}
+    assert lander.land() is None
+
+
+def test_nothing_is_acknowledged_after_a_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lander = Lander(tmp_path, Flush())
+    lander.add("t", None, envelope("r", snapshot="true"), 1)
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("tidemark.capture.lander.write_atomically", full)
+    with pytest.raises(LandingError, match="No space left on device"):
+        lander.land()
+    with pytest.raises(LandingError):
+        lander.add("t", None, envelope("r", snapshot="true"), 2)
+
+
+def test_tail(tmp_path: Path) -> None:
+    land_all("postgres_inline_schema", tmp_path)
+    state = CaptureState(tmp_path)
+    everything = state.read_landed(settled_before(0))
+    ends = sorted(
+        int(name.split(":")[2]) for name in everything.identities if name.startswith("end:")
+    )
+    # confirmed up to the last but one transaction: only the last files are read
+    tail = state.read_landed(settled_before(ends[-2] + 1))
+    assert tail.identities < everything.identities
+    assert f"end:{max(everything.identities, key=_end).split(':', 1)[1]}" in tail.identities
+    assert everything.has_snapshot and tail.number == everything.number
+    numbers = [number for number, _ in enumerate(sorted(tmp_path.glob("ev-*")), start=1)]
+    assert state.read_landed(settled_at(numbers[-1], 0)).identities < everything.identities
+
+
+def _end(identity: str) -> int:
+    return int(identity.split(":")[2]) if identity.startswith("end:") else 0
+
+
+def test_two_captures_of_one_folder(tmp_path: Path) -> None:
+    first, second = CaptureState(tmp_path), CaptureState(tmp_path)
+    first.open()
+    with pytest.raises(LandingError, match="another capture"):
+        second.open()
+    first.close()
+    second.open()
+    second.close()
+
+
+def test_unfinished_files_are_removed(tmp_path: Path) -> None:
+    (tmp_path / "ev-0000000001.jsonl.gz.tmp").write_bytes(b"half")
+    state = CaptureState(tmp_path)
+    state.open()
+    assert list(tmp_path.glob("*.tmp")) == []
+    state.close()
+
+
+def test_damaged_file(tmp_path: Path) -> None:
+    land_all("postgres_inline_schema", tmp_path)
+    path = event_file(tmp_path, 2)
+    path.write_bytes(path.read_bytes()[:-20])
+    with pytest.raises(LandingError, match="is damaged"):
+        list(read_lines(path))
+
+
+def test_last_file_is_gone(tmp_path: Path) -> None:
+    state = CaptureState(tmp_path)
+    state.open()
+    state.write_status({"last_file": 3})
+    with pytest.raises(LandingError, match="3 have landed"):
+        state.last_number()
+    state.forget()
+    assert state.last_number() == 3
+    state.close()
+
+
+@pytest.mark.parametrize("cut", [0, 100])
+def test_torn_positions(tmp_path: Path, cut: int) -> None:
+    state = CaptureState(tmp_path)
+    state.open()
+    history = b'{"a":1}\n{"b":2}\n'
+    for number in (1, 2, 3, 4, 5):
+        state.offsets.write_bytes(b"\xac\xed" + bytes([number]) * 200)
+        state.history.write_bytes(history[: 8 * min(number, 2)])
+        state.copy_offsets(number, 0)
+    # the engine's own files are torn: the newest copy counts
+    state.offsets.write_bytes(state.offsets.read_bytes()[:cut])
+    state.history.write_bytes(history + b'{"torn')
+    (tmp_path / "ev-0000000005.jsonl.gz").write_bytes(gzip.compress(b""))
+    position = state.restore_offsets()
+    assert position is not None and (position.file, position.line) == (5, 0)
+    assert state.offsets.read_bytes() == b"\xac\xed" + bytes([5]) * 200
+    assert state.history.read_bytes() == history
+    # the structures are lost: their copy counts
+    state.history.write_bytes(history[:5])
+    assert state.restore_offsets() is not None
+    assert state.history.read_bytes() == history
+    # the newest copy is torn as well: the one before counts
+    copies = sorted(state.folder.glob("offsets.0*"))
+    assert len(copies) == 3
+    copies[-1].write_bytes(copies[-1].read_bytes()[:cut])
+    position = state.restore_offsets()
+    assert position is not None and position.file == 4
+    for path in copies:
+        path.write_bytes(b"")
+    with pytest.raises(LandingError, match="--resnapshot"):
+        state.restore_offsets()
+    state.close()
