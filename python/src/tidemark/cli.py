@@ -20,8 +20,10 @@ EXIT_INTERRUPTED = 130
 # name of the command → module and attribute of its click command or group
 COMMANDS: dict[str, tuple[str, str]] = {
     "datagen": ("tidemark.datagen.cli", "datagen"),
+    "docs": ("tidemark.lineage.cli", "docs"),
     "feed": ("tidemark.feed.cli", "feed"),
     "init": ("tidemark.scaffold.cli", "init"),
+    "lineage": ("tidemark.lineage.cli", "lineage"),
     "run": ("tidemark.run.cli", "run"),
     "schema": ("tidemark.scaffold.cli", "schema"),
 }

@@ -89,7 +89,8 @@ def merged(links: Iterable[Link]) -> tuple[Link, ...]:
     """Return links with one direct way for each column, the strongest; indirect ways are kept.
 
     Example:
-        >>> [link.how.kind for link in merged([Link("t", "a", IDENTITY), Link("t", "a", AGGREGATION)])]
+        >>> links = merged([Link("t", "a", IDENTITY), Link("t", "a", AGGREGATION)])
+        >>> [link.how.kind for link in links]
         ['aggregation']
     """
     direct: dict[tuple[str, str], Link] = {}

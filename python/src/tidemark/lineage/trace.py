@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from sqlglot import exp
+from sqlglot import Token, TokenType, exp
 from sqlglot.dialects.spark import Spark
 from sqlglot.errors import SqlglotError
 from sqlglot.optimizer.normalize_identifiers import normalize_identifiers
 from sqlglot.optimizer.qualify import qualify
 from sqlglot.optimizer.scope import Scope, build_scope
 from sqlglot.schema import MappingSchema
-from sqlglot.tokens import Token, TokenType
 
 from tidemark.errors import TidemarkError
 from tidemark.lineage.links import (
@@ -305,18 +304,17 @@ class _Tracer:
             yield from links
 
     def _of_star(self, star: exp.Expr, scope: Scope, name: str, path: Path) -> Iterator[Link]:
-        inner = star.this if isinstance(star, exp.Column | exp.Dot) else None
         if isinstance(star, exp.Dot) or (isinstance(star, exp.Column) and star.args.get("db")):
             # the fields of a struct
             found = self.value(_without_star(star), scope, ())
             yield from (link.via(TRANSFORMATION) for link in found)
             return
         sources = _sources(scope)
-        wanted = [star.table] if isinstance(inner, exp.Star) and star.table else list(sources)
+        qualifier = star.table if isinstance(star, exp.Column) else ""
+        wanted = [qualifier] if qualifier else list(sources)
         if len(wanted) == 1 and wanted[0] not in sources:
             column = exp.column(wanted[0])
-            found = self._column(column, scope, ())
-            yield from (link.via(TRANSFORMATION) for link in found)
+            yield from self._via(column, scope, TRANSFORMATION)
             return
         for alias in wanted:
             yield from self._from_source(sources[alias], name, path)
@@ -334,7 +332,7 @@ class _Tracer:
     def _named(self, links: Iterable[Link], name: str) -> tuple[Link, ...]:
         """Read a column out of `*`: of a table it is the one of that name."""
         return tuple(
-            Link(link.table, name, link.how) if link.column == ALL and link.how == IDENTITY else link
+            replace(link, column=name) if link.column == ALL and link.how == IDENTITY else link
             for link in links
         )
 
@@ -441,9 +439,11 @@ class _Tracer:
             yield from self._column(base, scope, (*fields, *path))
 
     def _unqualified(self, name: str, scope: Scope, path: Path) -> Iterator[Link]:
-        """Find a column that qualify() could not: of `order by`, or of tables that are not known."""
+        """Find a column that qualify() could not: of `order by`, or of tables not known."""
         sources = _sources(scope)
         having = [source for source in sources.values() if self._may_have(source, name)]
+        if not having and len(sources) == 1 and not _is_alias(scope, name):
+            having = [source for source in sources.values() if isinstance(source, exp.Table)]
         if len(having) == 1:
             yield from self._from_source(having[0], name, path)
             return
@@ -492,6 +492,10 @@ class _Tracer:
             yield from self._via(expression.args.get(key), scope, how)
         for join in expression.args.get("joins") or ():
             yield from self._via(join.args.get("on"), scope, JOIN)
+
+
+def _is_alias(scope: Scope, name: str) -> bool:
+    return any(item.alias == name for item in _selects(scope.expression))
 
 
 def _selects(query: exp.Expr) -> list[exp.Expr]:
