@@ -10,7 +10,7 @@ from typing import Any
 from tidemark.errors import ConfigError
 from tidemark.lineage.graph import Lineage
 from tidemark.lineage.links import ALL
-from tidemark.lineage.project import invoke, read_project, target_folder
+from tidemark.lineage.project import artefacts_folder, invoke, read_project, target_folder
 from tidemark.lineage.report import all_columns, describe
 from tidemark.run.cli import RunOptions, common_options
 
@@ -27,32 +27,23 @@ def make_docs(options: RunOptions, *, offline: bool = False) -> Path:
     Raises:
         ConfigError: dbt could not make the catalogue.
     """
-    target = target_folder(options.project_dir)
-    folder = target / "docs"
-    command = ["docs", "generate", *common_options(options, None), "--target-path", str(folder)]
-    command += ["--no-compile", "--empty-catalog"] if offline else []
-    # the SQL of the last run is read before dbt writes anew
-    if offline:
-        lineage = Lineage(read_project(options))
-        _generate(command)
-    else:
-        _generate([*command, "--no-compile"])
-        lineage = Lineage(read_project(options, catalog=folder / "catalog.json"))
-    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-    extend_descriptions(manifest, lineage)
-    catalog = (folder / "catalog.json").read_text(encoding="utf-8")
-    page = folder / PAGE
-    page.write_text(_static_page(json.dumps(manifest), catalog), encoding="utf-8")
-    return page
-
-
-def _generate(command: list[str]) -> None:
+    folder = artefacts_folder(options.project_dir)
+    # a model that does not compile today has its place in the docs too
+    command = ["docs", "generate", "--no-compile", *common_options(options, None)]
+    command += ["--target-path", str(folder), *(["--empty-catalog"] if offline else [])]
     made = invoke(command)
     if made.exception is not None:
         raise ConfigError(f"dbt could not make its docs: {made.exception}")
-    errors = getattr(made.result, "errors", None)
     if not made.success:
+        errors = getattr(made.result, "errors", None)
         raise ConfigError(f"dbt could not make the catalogue: {errors or 'see its log'}")
+    lineage = Lineage(read_project(options))
+    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    extend_descriptions(manifest, lineage)
+    catalog = (folder / "catalog.json").read_text(encoding="utf-8")
+    page = target_folder(options.project_dir) / PAGE
+    page.write_text(_static_page(json.dumps(manifest), catalog), encoding="utf-8")
+    return page
 
 
 def extend_descriptions(manifest: dict[str, Any], lineage: Lineage) -> None:

@@ -24,6 +24,7 @@ from openlineage.client.facet_v2 import (
     documentation_dataset,
     job_type_job,
     schema_dataset,
+    set_producer,
     sql_job,
     symlinks_dataset,
 )
@@ -43,6 +44,7 @@ class OpenLineageError(TidemarkError):
 
 def events_of(lineage: Lineage, models: Iterable[ModelLineage]) -> Iterator[RunEvent]:
     """Return the events of models: what each reads and writes, column by column, one step back."""
+    set_producer(_producer())
     for made in models:
         # an ephemeral model is a part of the SQL of others
         if made.node.materialized != "ephemeral":

@@ -93,8 +93,8 @@ class Lineage:
         self._columns: dict[str, dict[str, Column]] = {}
         self._sources: dict[tuple[str, str], tuple[Link, ...]] = {}
         self._extracts = {
-            f"tidemark__{node.schema}__{node.identifier}__extract".lower(): node
-            for node in project.nodes.values()
+            f"tidemark__{schema}__{identifier}__extract": project.nodes[key]
+            for (schema, identifier), key in project.places.items()
         }
         for node in self._upstream_first():
             self._add(node)
@@ -251,9 +251,10 @@ class Lineage:
             return self._by_name(node, relation, body)
         traced, inputs = body
         columns = self._with_added(node, self._columns_of(node, traced))
-        return ModelLineage(
-            node, relation, columns, traced.rows, inputs, remarks=_remarks(node, traced)
-        )
+        # what extract() reads has the columns that the YAML names
+        is_extract = node.materialized == "cdc" and inputs == (self._extract(node).key,)
+        remarks = () if is_extract and node.known else _remarks(node, traced)
+        return ModelLineage(node, relation, columns, traced.rows, inputs, remarks=remarks)
 
     def _of_entity(self, node: Node, relation: Relation) -> ModelLineage:
         stream = stream_of(node, self.project)

@@ -109,7 +109,12 @@ def target_folder(root: Path) -> Path:
     return folder if folder.is_absolute() else root / folder
 
 
-def read_project(options: RunOptions, catalog: Path | None = None) -> Project:
+def artefacts_folder(root: Path) -> Path:
+    """Return a folder for artefacts of our own, so that those of the last run stay."""
+    return target_folder(root) / "lineage"
+
+
+def read_project(options: RunOptions) -> Project:
     """Parse a project, compile it without Spark and look into what the last run left.
 
     Models whose SQL depends on what is stored, such as feeds, do not compile without Spark: theirs
@@ -117,16 +122,16 @@ def read_project(options: RunOptions, catalog: Path | None = None) -> Project:
 
     Args:
         options: Project, profile and selection.
-        catalog: A catalog.json; by default the one in dbt's target folder, if there is one.
 
     Raises:
         ConfigError: The project cannot be parsed, or the selection is wrong.
     """
     target = target_folder(options.project_dir)
     last = read_last_run(target)
-    measured = read_catalog(catalog or target / "catalog.json")
-    # artefacts of its own, so that those of the last run stay
-    common = [*common_options(options, None), "--target-path", str(target / "lineage")]
+    own = artefacts_folder(options.project_dir)
+    # dbt's own catalogue, then that of `tidemark docs`
+    measured = read_catalog(target / "catalog.json") | read_catalog(own / "catalog.json")
+    common = [*common_options(options, None), "--target-path", str(own)]
     parsed = invoke(["parse", *common])
     if not parsed.success:
         raise ConfigError(str(parsed.exception or "the project cannot be parsed"))
@@ -339,6 +344,8 @@ def _select(options: RunOptions, common: list[str]) -> list[str]:
 
 def _compile(manifest: Any, common: list[str]) -> tuple[dict[str, str], dict[str, str]]:
     """Compile every SQL model without a connection; return the SQL, and why there is none."""
+    from dbt.cli.exceptions import DbtUsageException
+
     from tidemark.run.invoke import fresh_copy, without_macro_stack
 
     left = {
@@ -351,9 +358,11 @@ def _compile(manifest: Any, common: list[str]) -> tuple[dict[str, str], dict[str
     # a model above one that failed is skipped: it gets its turn in the next round
     while left:
         command = ["compile", "--no-populate-cache", "--select", *left.values(), *common]
-        command += ["--resource-type", "model", "--resource-type", "snapshot"]
+        command += ["--indirect-selection", "empty"]
         with without_connections():
             raw = invoke(command, fresh_copy(manifest))
+        if isinstance(raw.exception, DbtUsageException):
+            raise ConfigError(f"dbt does not compile: {raw.exception}")
         results = getattr(raw.result, "results", None) or []
         for result in results:
             key, status = result.node.unique_id, str(result.status)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from rich import box
@@ -44,6 +44,9 @@ def lines_of(lineage: Lineage, made: ModelLineage, *, indirect: bool = True) -> 
         links = lineage.beginnings(column.links)
         if not indirect:
             links = tuple(link for link in links if link.how.direct)
+        if links and made.node.language == "python":
+            yield Line(made.node.name, name, tuple(_places(lineage, links)), "Python, by table")
+            continue
         if not links:
             yield Line(made.node.name, name, (), _without_source(made, column))
         for kind, group in _by_kind(links):
@@ -71,7 +74,7 @@ def _without_source(made: ModelLineage, column: Column) -> str:
         return "added by dbt" if made.node.kind == "snapshot" else "added by tidemark"
     if made.node.language == "python":
         return "made in Python"
-    return "of no column"
+    return "no column"
 
 
 def _by_kind(links: Iterable[Link]) -> Iterator[tuple[str, list[Link]]]:
@@ -121,7 +124,7 @@ def render_table(lines: Iterable[Line]) -> Table:
     table.add_column("from", overflow="fold", ratio=1)
     table.add_column("kind", no_wrap=True)
     before = ("", "")
-    for line in lines:
+    for line in _without_repeats(lines):
         model, column = line.model, line.column
         table.add_row(
             Text(model if model != before[0] else ""),
@@ -131,6 +134,21 @@ def render_table(lines: Iterable[Line]) -> Table:
         )
         before = (model, column)
     return table
+
+
+def _without_repeats(lines: Iterable[Line]) -> Iterator[Line]:
+    """Put columns that come from nowhere, one below the other, on one line."""
+    held: Line | None = None
+    for line in lines:
+        joins = held is not None and not line.sources and not held.sources
+        if held is not None and joins and (held.model, held.kind) == (line.model, line.kind):
+            held = replace(held, column=f"{held.column}\n{line.column}")
+            continue
+        if held is not None:
+            yield held
+        held = line
+    if held is not None:
+        yield held
 
 
 def json_lines(lineage: Lineage, made: ModelLineage) -> Iterator[str]:
@@ -177,9 +195,10 @@ def _records(lineage: Lineage, links: Iterable[Link]) -> list[dict[str, Any]]:
 def describe(lineage: Lineage, made: ModelLineage, column: Column) -> str:
     """Return a line on where a column comes from, for its description.
 
-    Only what its value is made of: the docs have little room.
+    Only what its value is made of, if there is such: the docs have little room.
     """
-    links = [link for link in lineage.beginnings(column.links) if link.how.direct]
+    found = lineage.beginnings(column.links)
+    links = [link for link in found if link.how.direct] or found
     if not links:
         return f"from: {_without_source(made, column)}"
     parts = []

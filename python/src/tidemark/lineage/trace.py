@@ -422,7 +422,7 @@ class _Tracer:
             return
         here: Scope | None = scope
         while here is not None:
-            sources = _sources(here)
+            sources = _sources(here) | _joined(here)
             if column.table in sources:
                 yield from self._from_source(sources[column.table], name, path)
                 return
@@ -476,7 +476,7 @@ class _Tracer:
         if isinstance(expression, exp.SetOperation):
             for side in scope.set_operation_scopes:
                 yield from self.rows(side)
-        for source in _sources(scope).values():
+        for source in (_sources(scope) | _joined(scope)).values():
             if isinstance(source, Scope):
                 yield from self.rows(source)
         if not isinstance(expression, exp.Query):
@@ -511,11 +511,16 @@ def _sources(scope: Scope) -> dict[str, exp.Expr | Scope]:
     }
     for alias, source in scope.lateral_sources.items():
         found.setdefault(alias, source)
-    # scopes of lateral views and of the right side of semi joins
     for alias, source in scope.sources.items():
-        if alias not in scope.cte_sources:
+        if alias not in scope.cte_sources and alias not in scope.semi_or_anti_join_tables:
             found.setdefault(alias, source)
     return found
+
+
+def _joined(scope: Scope) -> dict[str, exp.Expr | Scope]:
+    """Return the right sides of semi and anti joins: only their conditions see the columns."""
+    names = set(scope.semi_or_anti_join_tables)
+    return {alias: source for alias, source in scope.sources.items() if alias in names}
 
 
 def _is_star(node: exp.Expr) -> bool:
