@@ -67,7 +67,8 @@ def extend_descriptions(manifest: dict[str, Any], lineage: Lineage) -> None:
             known.setdefault("name", column.name)
             known["data_type"] = known.get("data_type") or column.type
             said = str(known.get("description") or "").rstrip()
-            line = describe(lineage, made, column)
+            # the page reads Markdown: a path may have more than one `*`
+            line = describe(lineage, made, column).replace("*", "\\*")
             known["description"] = f"{said}\n\n{line}" if said else line
             _fill(known)
 

@@ -244,6 +244,7 @@ class _Tracer:
         self._known = known
         self._outputs: dict[tuple[int, str, Path], tuple[Link, ...]] = {}
         self._rows: dict[int, tuple[Link, ...]] = {}
+        self._open: set[int] = set()
         self.notes: list[str] = []
 
     # --- what a scope gives
@@ -450,11 +451,21 @@ class _Tracer:
         expression = scope.expression
         if isinstance(expression, exp.Select):
             for item in expression.selects:
-                if isinstance(item, exp.Alias) and item.alias == name:
-                    yield from self._value(item.this, scope, path)
+                if (
+                    isinstance(item, exp.Alias)
+                    and item.alias == name
+                    and id(item) not in self._open
+                ):
+                    self._open.add(id(item))  # `a as a` names itself
+                    try:
+                        yield from self._value(item.this, scope, path)
+                    finally:
+                        self._open.discard(id(item))
                     return
         if having and scope.parent is None:
-            self.notes.append(f"which of {len(having)} tables has `{name}` cannot be told")
+            note = f"which of {len(having)} tables has `{name}` cannot be told"
+            if note not in self.notes:
+                self.notes.append(note)
 
     def _may_have(self, source: exp.Expr | Scope, name: str) -> bool:
         if isinstance(source, Scope):
