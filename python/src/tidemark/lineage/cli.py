@@ -195,7 +195,7 @@ def lineage(
 @click.option(
     "--offline",
     is_flag=True,
-    help="Start no Spark: columns and types are those of the YAML and the SQL.",
+    help="Start no Spark: columns and types are those of the last catalogue, the YAML and the SQL.",
 )
 @_project_options
 def docs(

@@ -22,21 +22,14 @@ def make_docs(options: RunOptions, *, offline: bool = False) -> Path:
 
     Args:
         options: Project and profile.
-        offline: Without Spark: no catalogue is made.
+        offline: Without Spark: the catalogue is that of the last time, or an empty one.
 
     Raises:
         ConfigError: dbt could not make the catalogue.
     """
     folder = artefacts_folder(options.project_dir)
-    # a model that does not compile today has its place in the docs too
-    command = ["docs", "generate", "--no-compile", *common_options(options, None)]
-    command += ["--target-path", str(folder), *(["--empty-catalog"] if offline else [])]
-    made = invoke(command)
-    if made.exception is not None:
-        raise ConfigError(f"dbt could not make its docs: {made.exception}")
-    if not made.success:
-        errors = getattr(made.result, "errors", None)
-        raise ConfigError(f"dbt could not make the catalogue: {errors or 'see its log'}")
+    if not offline or not (folder / "catalog.json").exists():
+        _make_catalogue(options, folder, is_empty=offline)
     lineage = Lineage(read_project(options))
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     extend_descriptions(manifest, lineage)
@@ -44,6 +37,18 @@ def make_docs(options: RunOptions, *, offline: bool = False) -> Path:
     page = target_folder(options.project_dir) / PAGE
     page.write_text(_static_page(json.dumps(manifest), catalog), encoding="utf-8")
     return page
+
+
+def _make_catalogue(options: RunOptions, folder: Path, *, is_empty: bool) -> None:
+    # not compiled: a model that does not compile today has its place in the docs too
+    command = ["docs", "generate", "--no-compile", *common_options(options, None)]
+    command += ["--target-path", str(folder), *(["--empty-catalog"] if is_empty else [])]
+    made = invoke(command)
+    if made.exception is not None:
+        raise ConfigError(f"dbt could not make its docs: {made.exception}")
+    if not made.success:
+        errors = getattr(made.result, "errors", None)
+        raise ConfigError(f"dbt could not make the catalogue: {errors or 'see its log'}")
 
 
 def extend_descriptions(manifest: dict[str, Any], lineage: Lineage) -> None:

@@ -65,8 +65,10 @@ class Node:
 
     @property
     def known(self) -> Columns:
-        """Columns that are known without looking at the SQL: the catalogue's, else the YAML's."""
-        return self.measured or self.columns
+        """Columns that are known without looking at the SQL: the catalogue's, then the YAML's."""
+        there = {name.lower() for name in self.measured}
+        declared = {name: kind for name, kind in self.columns.items() if name.lower() not in there}
+        return self.measured | declared
 
 
 @dataclass(frozen=True)
