@@ -275,6 +275,55 @@ def test_recursion_and_values_come_to_an_end() -> None:
     assert columns("select x from values (1) as t(x)") == {"x": set()}
 
 
+def test_pivot__values_and_what_they_are_turned_by() -> None:
+    sql = "select * from (select customer, amount from shop.orders) pivot (sum(amount) for customer in (1 as one))"
+    assert columns(sql) == {
+        "one": {"shop.orders.amount aggregation", "shop.orders.customer conditional"}
+    }
+
+
+def test_generators__several_columns_of_one() -> None:
+    assert columns("select posexplode(split(name, ' ')) as (place, word) from shop.customers") == {
+        "place": {"shop.customers.name transformation"},
+        "word": {"shop.customers.name transformation"},
+    }
+
+
+def test_names__columns_renamed_with_their_table() -> None:
+    assert columns("select * from shop.customers as c(a, b)") == {
+        "a": {"shop.customers.id identity"},
+        "b": {"shop.customers.name identity"},
+    }
+
+
+def test_window__named() -> None:
+    sql = "select sum(amount) over w as s from shop.orders window w as (partition by customer)"
+    assert columns(sql) == {"s": {"shop.orders.amount aggregation", "shop.orders.customer window"}}
+
+
+def test_union__by_name() -> None:
+    sql = "select id, name from shop.customers union by name select 'x' as name, customer as id from shop.orders"
+    assert columns(sql) == {
+        "id": {"shop.customers.id identity", "shop.orders.customer identity"},
+        "name": {"shop.customers.name identity"},
+    }
+
+
+def test_subqueries__lateral_and_in_brackets() -> None:
+    sql = "select l.m from shop.customers c, lateral (select max(amount) as m from shop.orders o where o.customer = c.id) l"
+    assert columns(sql) == {"m": {"shop.orders.amount aggregation"}}
+    assert rows(sql) == {"shop.orders.customer filter", "shop.customers.id filter"}
+    assert columns("(select id from shop.customers) limit 1") == {
+        "id": {"shop.customers.id identity"}
+    }
+
+
+def test_table_functions__are_said_to_be_none_to_follow() -> None:
+    found, _ = traced("select id from table_changes('shop.orders', 1)")
+    assert found.columns == {"id": ()}
+    assert found.notes == ("columns of the function `table_changes` cannot be followed",)
+
+
 def test_cte__hides_a_table_of_its_name() -> None:
     sql = "with orders as (select id as k from shop.orders) select k from orders"
     assert columns(sql) == {"k": {"shop.orders.id identity"}}

@@ -372,7 +372,7 @@ def _compile(manifest: Any, common: list[str]) -> tuple[dict[str, str], dict[str
                 compiled[key] = result.node.compiled_code
             elif status == "error" and _NO_SPARK not in str(result.message):
                 lines = without_macro_stack(str(result.message)).splitlines()
-                problems[key] = f"its SQL does not compile: {' '.join(lines[1:2] or lines)}".strip()
+                problems[key] = f"its SQL does not compile: {(lines[1:] or lines)[0].strip()}"
             if status in ("success", "error"):
                 left.pop(key, None)
         if not any(str(result.status) in ("success", "error") for result in results):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from sqlglot import Token, TokenType, exp
@@ -209,7 +209,7 @@ def trace(query: Query, schemas: Schemas) -> Traced:
         raise SqlNotReadError(_first_line(error)) from error
     if root is None:
         raise SqlNotReadError("it is not a SELECT")
-    tracer = _Tracer(set(known))
+    tracer = _Tracer({key: list(columns) for key, columns in known.items()})
     columns_of: dict[str, tuple[Link, ...]] = {}
     opened: list[Link] = []
     for name in tracer.names(root):
@@ -240,7 +240,7 @@ def _first_line(error: Exception) -> str:
 class _Tracer:
     """Walks the scopes of one qualified query."""
 
-    def __init__(self, known: set[str]) -> None:
+    def __init__(self, known: Mapping[str, Sequence[str]]) -> None:
         self._known = known
         self._outputs: dict[tuple[int, str, Path], tuple[Link, ...]] = {}
         self._rows: dict[int, tuple[Link, ...]] = {}
@@ -254,8 +254,10 @@ class _Tracer:
         expression = scope.expression
         if isinstance(expression, exp.SetOperation):
             return self.names(scope.set_operation_scopes[0])
+        if isinstance(expression, exp.Subquery):
+            return self.names(scope.derived_table_scopes[0]) if scope.derived_table_scopes else []
         if isinstance(expression, exp.Query):
-            names = [ALL if _is_star(item) else item.alias_or_name for item in _selects(expression)]
+            names = [name for item in _selects(expression) for name in _names_of(item)]
             return list(dict.fromkeys(names))
         return []
 
@@ -271,13 +273,20 @@ class _Tracer:
         expression = scope.expression
         if isinstance(expression, exp.SetOperation):
             yield from self._of_set_operation(scope, name, path)
+        elif isinstance(expression, exp.Subquery):
+            for inner in scope.derived_table_scopes[:1]:
+                yield from self.output(inner, name, path)
         elif isinstance(expression, exp.Query):
-            chosen = [item for item in _selects(expression) if item.alias_or_name == name]
+            chosen = [item for item in _selects(expression) if name in _names_of(item)]
             if name != ALL and chosen:
                 yield from self.value(chosen[0], scope, path)
                 return
             for star in filter(_is_star, _selects(expression)):
                 yield from self._of_star(star, scope, name, path)
+        elif scope.subquery_scopes:
+            # lateral (select …)
+            for inner in scope.subquery_scopes:
+                yield from self.output(inner, name, path)
         elif scope.parent is not None:
             # a table function: what it gives is made of its arguments, columns beside it
             for argument in expression.iter_expressions():
@@ -288,10 +297,11 @@ class _Tracer:
     def _of_set_operation(self, scope: Scope, name: str, path: Path) -> Iterator[Link]:
         sides = scope.set_operation_scopes
         names = self.names(sides[0])
+        by_name = bool(scope.expression.args.get("by_name"))
         for number, side in enumerate(sides):
             its_names = self.names(side)
             # columns meet by their place, unless a side's are not known
-            if ALL in its_names or ALL in names or name not in names:
+            if by_name or ALL in its_names or ALL in names or name not in names:
                 its_name = name if name in its_names else ALL
             else:
                 place = names.index(name)
@@ -328,7 +338,15 @@ class _Tracer:
             elif ALL in names:
                 yield from self._named(self.output(source, ALL, path), name)
         elif isinstance(source, exp.Table) and "key" in source.meta:
-            yield Link(source.meta["key"], name, TRANSFORMATION if path else IDENTITY)
+            key = source.meta["key"]
+            given = source.alias_column_names
+            if name in given:  # `as t(a, b)`: by their place
+                stored = self._known.get(key, ())
+                place = given.index(name)
+                name = stored[place] if place < len(stored) else ALL
+            yield Link(key, name, TRANSFORMATION if path else IDENTITY)
+        elif isinstance(source, exp.Table):
+            self._note(f"columns of the function `{source.this.name}` cannot be followed")
 
     def _named(self, links: Iterable[Link], name: str) -> tuple[Link, ...]:
         """Read a column out of `*`: of a table it is the one of that name."""
@@ -364,9 +382,10 @@ class _Tracer:
             yield from self._via(node.args.get("default"), scope, TRANSFORMATION, path)
         elif isinstance(node, exp.Window):
             yield from self._value(node.this, scope, path)
-            for key in ("partition_by", "order"):
-                for item in _listed(node.args.get(key)):
-                    yield from self._via(item, scope, WINDOW)
+            for window in (node, *_named_window(node, scope)):
+                for key in ("partition_by", "order"):
+                    for item in _listed(window.args.get(key)):
+                        yield from self._via(item, scope, WINDOW)
         elif isinstance(node, exp.Filter):
             yield from self._value(node.this, scope, path)
             yield from self._via(node.expression, scope, CONDITIONAL)
@@ -427,6 +446,9 @@ class _Tracer:
             if column.table in sources:
                 yield from self._from_source(sources[column.table], name, path)
                 return
+            for source, pivot in _pivots(here, column.table):
+                yield from self._of_pivot(source, pivot, name, here)
+                return
             if not column.table:
                 found = list(self._unqualified(name, here, path))
                 if found or here.parent is None:
@@ -438,6 +460,17 @@ class _Tracer:
             base = exp.column(column.parts[0].copy())
             fields = tuple(part.name for part in column.parts[1:])
             yield from self._column(base, scope, (*fields, *path))
+
+    def _of_pivot(
+        self, source: exp.Expr | Scope, pivot: exp.Pivot, name: str, scope: Scope
+    ) -> Iterator[Link]:
+        if name not in [column.name for column in pivot.args.get("columns") or ()]:
+            yield from self._from_source(source, name, ())
+            return
+        for value in pivot.expressions:
+            yield from self._via(value, scope, AGGREGATION)
+        for item in pivot.args.get("fields") or ():
+            yield from self._via(item.this, scope, CONDITIONAL)
 
     def _unqualified(self, name: str, scope: Scope, path: Path) -> Iterator[Link]:
         """Find a column that qualify() could not: of `order by`, or of tables not known."""
@@ -463,9 +496,11 @@ class _Tracer:
                         self._open.discard(id(item))
                     return
         if having and scope.parent is None:
-            note = f"which of {len(having)} tables has `{name}` cannot be told"
-            if note not in self.notes:
-                self.notes.append(note)
+            self._note(f"which of {len(having)} tables has `{name}` cannot be told")
+
+    def _note(self, text: str) -> None:
+        if text not in self.notes:
+            self.notes.append(text)
 
     def _may_have(self, source: exp.Expr | Scope, name: str) -> bool:
         if isinstance(source, Scope):
@@ -503,6 +538,27 @@ class _Tracer:
             yield from self._via(expression.args.get(key), scope, how)
         for join in expression.args.get("joins") or ():
             yield from self._via(join.args.get("on"), scope, JOIN)
+
+
+def _pivots(scope: Scope, alias: str) -> Iterator[tuple[exp.Expr | Scope, exp.Pivot]]:
+    """Find a pivot by the alias that qualify() gives it."""
+    for node, source in scope.selected_sources.values():
+        for pivot in node.args.get("pivots") or ():
+            if pivot.alias == alias:
+                yield source, pivot
+
+
+def _named_window(node: exp.Expr, scope: Scope) -> list[exp.Expr]:
+    """Return what `over w` stands for."""
+    windows = scope.expression.args.get("windows") or []
+    return [item for item in windows if node.alias and item.name == node.alias]
+
+
+def _names_of(item: exp.Expr) -> list[str]:
+    """Return the names that an item of SELECT gives: a generator may give several."""
+    if isinstance(item, exp.Aliases):
+        return [name.name for name in item.expressions]
+    return [ALL if _is_star(item) else item.alias_or_name]
 
 
 def _is_alias(scope: Scope, name: str) -> bool:
