@@ -72,6 +72,16 @@ def test_chain__through_all_models_in_between() -> None:
     }
 
 
+def test_chain__of_a_thousand_models() -> None:
+    models = [
+        model(f"m{n}", f"select icao from lake.m{n - 1}", f"m{n - 1}") for n in range(1, 1000)
+    ]
+    lineage = lineage_of(
+        AIRPORTS, model("m0", "select icao from lake.airports", "airports"), *models
+    )
+    assert told(lineage, "m999") == {"icao": {("identity", f"{IN}icao")}}
+
+
 def test_sides__log_and_history_have_the_columns_of_the_entity() -> None:
     sql = """
         select * except (_operation, _changed_columns, _superseded_by, _eff_start_date, _row_hash),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from tidemark.lineage.datasets import Dataset, FileDataset
@@ -13,7 +13,7 @@ from tidemark.lineage.entities import (
     side_columns,
 )
 from tidemark.lineage.links import ALL, IDENTITY, TRANSFORMATION, Link, merged
-from tidemark.lineage.project import Columns, Node, Project
+from tidemark.lineage.project import Columns, Node, Project, in_order
 from tidemark.lineage.streams import Stream, stream_of
 from tidemark.lineage.trace import Query, SqlNotReadError, Traced, read_query, trace
 
@@ -96,14 +96,13 @@ class Lineage:
             f"tidemark__{schema}__{identifier}__extract": project.nodes[key]
             for (schema, identifier), key in project.places.items()
         }
-        for node in self._upstream_first():
-            self._add(node)
-
-    def _upstream_first(self) -> Iterator[Node]:
-        from tidemark.lineage.project import in_order
-
-        for key in in_order(self.project.nodes):
-            yield self.project.nodes[key]
+        ordered = in_order(project.nodes)
+        for key in ordered:
+            self._add(project.nodes[key])
+        # upstream first, so that a long chain of models is no deep recursion
+        for key in ordered:
+            for name in self._columns.get(key, ()):
+                self.sources(key, name)
 
     # --- asking
 
