@@ -152,6 +152,26 @@ def test_lineage__events_of_a_selection(shop: Project, tmp_path: Path) -> None:
     )
 
 
+def test_lineage__nothing_selected(shop: Project) -> None:
+    root = str(shop.root)
+    result = CliRunner().invoke(
+        cli,
+        [
+            "lineage",
+            "--select",
+            "nothing",
+            "--project-dir",
+            root,
+            "--profiles-dir",
+            root,
+            "--target",
+            "ci",
+        ],
+        env={"DBT_TARGET_PATH": f"{root}/target", "DBT_LOG_PATH": f"{root}/logs"},
+    )
+    assert "--select and --exclude leave none" in str(result.exception)
+
+
 def test_lineage__the_sql_of_the_last_run_where_it_does_not_compile(
     shop: Project, tmp_path: Path
 ) -> None:
