@@ -1,0 +1,1 @@
+"""From which columns of the sources the columns of the models come."""

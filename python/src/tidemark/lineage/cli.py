@@ -1,0 +1,217 @@
+"""`tidemark lineage` and `tidemark docs`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+
+from tidemark.errors import ConfigError
+from tidemark.run.cli import (
+    RunOptions,
+    find_profiles,
+    find_project,
+    parse_vars,
+    prepare_environment,
+)
+
+_EPILOG = """
+Lineage is told from the compiled SQL, the YAML and dbt's catalog.json if there is one
+(`tidemark docs` makes one). No Spark is started. A model whose SQL depends on what is stored,
+such as a feed, is told from the SQL of its last run.
+
+\b
+Exit codes:
+  0    all was printed
+  2    an option or the project is wrong, or the extra `lineage` is missing
+
+\b
+Examples:
+  tidemark lineage
+  tidemark lineage --select airports+ --direct
+  tidemark lineage --output-format json | jq 'select(.column == "lat")'
+  tidemark lineage --openlineage lineage.ndjson
+  OPENLINEAGE_URL=http://localhost:5000 tidemark lineage --emit
+"""
+
+_DOCS_EPILOG = """
+The page is dbt's own. Descriptions of columns are extended in the page, not in your YAML.
+
+\b
+Exit codes:
+  0    the page was written
+  2    an option or the project is wrong, or dbt could not make the catalogue
+
+\b
+Examples:
+  tidemark docs
+  tidemark docs --offline
+"""
+
+
+def _project_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    options = [
+        click.option("--vars", "vars_text", metavar="YAML", help="dbt's --vars."),
+        click.option(
+            "--project-dir",
+            type=click.Path(exists=True, file_okay=False, path_type=Path),
+            help="Where dbt_project.yml lies. Default: this folder or the nearest above it.",
+        ),
+        click.option(
+            "--profiles-dir",
+            type=click.Path(exists=True, file_okay=False, path_type=Path),
+            help="Where profiles.yml lies. "
+            "Default: DBT_PROFILES_DIR, the project, its profiles/, ~/.dbt.",
+        ),
+        click.option("--target", "-t", help="dbt's --target."),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def _options(
+    vars_text: str | None,
+    project_dir: Path | None,
+    profiles_dir: Path | None,
+    target: str | None,
+    select: tuple[str, ...] = (),
+    exclude: tuple[str, ...] = (),
+) -> RunOptions:
+    root = find_project(project_dir or Path.cwd())
+    options = RunOptions(
+        dates=[],
+        select=list(select),
+        exclude=list(exclude),
+        vars=parse_vars(vars_text),
+        project_dir=root,
+        profiles_dir=profiles_dir or find_profiles(root),
+        target=target,
+    )
+    prepare_environment()
+    _require_extra()
+    return options
+
+
+def _require_extra() -> None:
+    """Say what is missing before a module that needs it is imported."""
+    from importlib.util import find_spec
+
+    missing = [name for name in ("sqlglot", "openlineage") if find_spec(name) is None]
+    if missing:
+        raise ConfigError(
+            f"lineage needs {' and '.join(missing)}: install Tidemark with the extra `lineage`, "
+            "as in pip install 'tidemark[lineage]'"
+        )
+
+
+@click.command(epilog=_EPILOG)
+@click.option("--select", "-s", multiple=True, help="dbt's --select. May be repeated.")
+@click.option("--exclude", multiple=True, help="dbt's --exclude. May be repeated.")
+@click.option(
+    "--output-format",
+    type=click.Choice(["table", "json"]),
+    default="table",
+    show_default=True,
+    help="A table, or a JSON text per column.",
+)
+@click.option(
+    "--direct",
+    is_flag=True,
+    help="In the table only what values are made of, not what decides on them or on rows.",
+)
+@click.option(
+    "--openlineage",
+    "events_file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Write OpenLineage events to a file, one JSON text per line.",
+)
+@click.option(
+    "--emit",
+    is_flag=True,
+    help="Send OpenLineage events to where its own configuration says (OPENLINEAGE_URL, …).",
+)
+@_project_options
+def lineage(
+    select: tuple[str, ...],
+    exclude: tuple[str, ...],
+    output_format: str,
+    direct: bool,
+    events_file: Path | None,
+    emit: bool,
+    vars_text: str | None,
+    project_dir: Path | None,
+    profiles_dir: Path | None,
+    target: str | None,
+) -> None:
+    """Print from which columns of the sources the columns of the models come.
+
+    With --openlineage or --emit events are written or sent instead, and the table is not printed
+    unless --output-format asks for it.
+    """
+    events_file = events_file.absolute() if events_file is not None else None
+    options = _options(vars_text, project_dir, profiles_dir, target, select, exclude)
+    from tidemark.lineage.graph import Lineage
+    from tidemark.lineage.project import read_project
+    from tidemark.lineage.report import json_lines, lines_of, render_table
+
+    talk = Console(stderr=True)
+    with talk.status("reading the project …"):
+        told = Lineage(read_project(options))
+    models = [told.models[key] for key in told.project.selected if key in told.models]
+    if not models:
+        raise ConfigError("there is no model, or --select and --exclude leave none")
+    for made in models:
+        for remark in made.remarks:
+            talk.print(f"{made.node.name}: {remark}", highlight=False, markup=False, soft_wrap=True)
+    if events_file is not None or emit:
+        from tidemark.lineage.events import events_of, send_events, write_events
+
+        if events_file is not None:
+            count = write_events(events_of(told, models), events_file)
+            talk.print(f"{count} events in {events_file}", highlight=False, soft_wrap=True)
+        if emit:
+            count = send_events(events_of(told, models))
+            talk.print(f"{count} events sent", highlight=False)
+        source = click.get_current_context().get_parameter_source("output_format")
+        if source == click.core.ParameterSource.DEFAULT:
+            return
+    if output_format == "json":
+        for made in models:
+            for line in json_lines(told, made):
+                click.echo(line)
+        return
+    out = Console()
+    if not out.is_terminal:
+        out = Console(width=160)
+    out.print(
+        render_table(line for made in models for line in lines_of(told, made, indirect=not direct))
+    )
+
+
+@click.command(epilog=_DOCS_EPILOG)
+@click.option(
+    "--offline",
+    is_flag=True,
+    help="Start no Spark: columns and types are those of the last catalogue, the YAML and the SQL.",
+)
+@_project_options
+def docs(
+    offline: bool,
+    vars_text: str | None,
+    project_dir: Path | None,
+    profiles_dir: Path | None,
+    target: str | None,
+) -> None:
+    """Make dbt's docs as one HTML page, with where each column comes from; print its path."""
+    options = _options(vars_text, project_dir, profiles_dir, target)
+    from tidemark.lineage.docs import make_docs
+
+    talk = Console(stderr=True)
+    with talk.status("making the docs …"):
+        page = make_docs(options, offline=offline)
+    click.echo(str(page))

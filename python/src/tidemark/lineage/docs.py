@@ -1,0 +1,101 @@
+"""dbt's docs with lineage: each column's description says where the column comes from."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tidemark.errors import ConfigError
+from tidemark.lineage.graph import Lineage
+from tidemark.lineage.links import ALL
+from tidemark.lineage.project import artefacts_folder, invoke, read_project, target_folder
+from tidemark.lineage.report import all_columns, describe
+from tidemark.run.cli import RunOptions, common_options
+
+PAGE = "tidemark_docs.html"
+
+
+def make_docs(options: RunOptions, *, offline: bool = False) -> Path:
+    """Make the page and return its path.
+
+    Args:
+        options: Project and profile.
+        offline: Without Spark: the catalogue is that of the last time, or an empty one.
+
+    Raises:
+        ConfigError: dbt could not make the catalogue.
+    """
+    folder = artefacts_folder(options.project_dir)
+    if not offline or not (folder / "catalog.json").exists():
+        _make_catalogue(options, folder, is_empty=offline)
+    lineage = Lineage(read_project(options))
+    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    extend_descriptions(manifest, lineage)
+    catalog = (folder / "catalog.json").read_text(encoding="utf-8")
+    page = target_folder(options.project_dir) / PAGE
+    page.write_text(_static_page(json.dumps(manifest), catalog), encoding="utf-8")
+    return page
+
+
+def _make_catalogue(options: RunOptions, folder: Path, *, is_empty: bool) -> None:
+    # not compiled: a model that does not compile today has its place in the docs too
+    command = ["docs", "generate", "--no-compile", *common_options(options, None)]
+    command += ["--target-path", str(folder), *(["--empty-catalog"] if is_empty else [])]
+    made = invoke(command)
+    if made.exception is not None:
+        raise ConfigError(f"dbt could not make its docs: {made.exception}")
+    if not made.success:
+        errors = getattr(made.result, "errors", None)
+        raise ConfigError(f"dbt could not make the catalogue: {errors or 'see its log'}")
+
+
+def extend_descriptions(manifest: dict[str, Any], lineage: Lineage) -> None:
+    """Add to the description of each column of the manifest where it comes from.
+
+    Columns that the YAML does not name are added; compiled SQL as well, where it is known.
+    """
+    for key, made in lineage.models.items():
+        node = manifest.get("nodes", {}).get(key)
+        if node is None:
+            continue
+        if made.node.sql:
+            node["compiled_code"] = made.node.sql
+            node["compiled"] = True
+        columns: dict[str, Any] = node.setdefault("columns", {})
+        spelled = {name.lower(): name for name in columns}
+        for column in all_columns(made):
+            if column.name == ALL:
+                continue
+            known = columns.setdefault(spelled.get(column.name.lower(), column.name), {})
+            known.setdefault("name", column.name)
+            known["data_type"] = known.get("data_type") or column.type
+            said = str(known.get("description") or "").rstrip()
+            # the page reads Markdown: a path may have more than one `*`
+            line = describe(lineage, made, column).replace("*", "\\*")
+            known["description"] = f"{said}\n\n{line}" if said else line
+            _fill(known)
+
+
+def _fill(column: dict[str, Any]) -> None:
+    """Give a column that the YAML does not name the keys that dbt's page reads."""
+    empty: Mapping[str, Any] = {"meta": {}, "tags": [], "constraints": [], "quote": None}
+    for name, value in empty.items():
+        column.setdefault(name, value)
+
+
+def _static_page(manifest: str, catalog: str) -> str:
+    """Put the artefacts into dbt's page, as `dbt docs generate --static` does."""
+    from dbt.task.docs import DOCS_INDEX_FILE_PATH
+
+    page = Path(DOCS_INDEX_FILE_PATH).read_text(encoding="utf-8")
+    for mark, data in (
+        ('"MANIFEST.JSON INLINE DATA"', manifest),
+        ('"CATALOG.JSON INLINE DATA"', catalog),
+    ):
+        if mark not in page:
+            raise ConfigError("dbt's docs page has no place for the artefacts: its version changed")
+        # JSON in a script element: what could end the element is written in another way
+        page = page.replace(mark, data.replace("</", "<\\/"))
+    return page
