@@ -45,6 +45,7 @@ class Outcome:
         results: A row per model.
         errors: A message per failure.
         updated: The entities with updates.
+        failures: The message of each node that failed or was skipped, by its name.
     """
 
     success: bool
@@ -53,6 +54,7 @@ class Outcome:
     results: list[ModelResult] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
     updated: list[str] = field(default_factory=list)
+    failures: dict[str, str] = field(default_factory=dict)
 
 
 class Invoker:
@@ -67,6 +69,15 @@ class Invoker:
         self._invocation = ""
         self._muted = False
         self._progress: Callable[[str], None] | None = None
+
+    @property
+    def options(self) -> RunOptions:
+        """What was asked for; another choice of models needs no new parsing."""
+        return self._options
+
+    @options.setter
+    def options(self, options: RunOptions) -> None:
+        self._options = options
 
     # --- parsing
 
@@ -179,8 +190,11 @@ class Invoker:
             if status in ("error", "fail", "runtime error"):
                 message = str(node.message or "").strip() or f"{node.node.name}: {status}"
                 outcome.errors.append(without_macro_stack(message))
-            elif status == "skipped" and node.message:
-                outcome.errors.append(f"{node.node.name}: {node.message}")
+                outcome.failures[node.node.name] = outcome.errors[-1]
+            elif status == "skipped":
+                outcome.failures[node.node.name] = str(node.message or "skipped")
+                if node.message:
+                    outcome.errors.append(f"{node.node.name}: {node.message}")
             if node.node.resource_type == "operation" and status == "success":
                 continue  # a hook of the project
             counted = counts.get((node.node.schema, node.node.name), {})

@@ -1,0 +1,22 @@
+{#-
+    Drop all tables of an entity, and forget its commits; its next run is its first:
+
+        dbt run-operation drop_entity --args '{entity: shop__orders}'
+-#}
+{%- macro drop_entity(entity) -%}
+    {%- set cfg = tidemark.entity_config(tidemark.entity_node(entity)) -%}
+    {%- set run = tidemark.run_config() -%}
+    {%- set commits = tidemark.ensure_commits(run) -%}
+    {%- if run['commits_format'] != 'delta' or cfg['file_format'] != 'delta' -%}
+        {%- do exceptions.raise_compiler_error('drop_entity needs Delta tables: commits of another format cannot be deleted') -%}
+    {%- endif -%}
+    {%- set relations = tidemark.side_relations(cfg['target'], cfg['file_format']) -%}
+    {%- do tidemark.forget_run_views(cfg['target']) -%}
+    {%- do run_query('drop view if exists ' ~ relations['history']) -%}
+    {#- Commits go last: without the log they stop a run, which says what is missing. -#}
+    {%- for name in ['current', 'staging', 'landed', 'rejects', 'supplied', 'sensitive', 'log_table'] if tidemark.relation_exists(relations[name]) -%}
+        {%- do run_query('drop table if exists ' ~ relations[name]) -%}
+    {%- endfor -%}
+    {%- do run_query('delete from ' ~ commits['states'] ~ ' where relation = ' ~ tidemark.string_literal(cfg['relation'])) -%}
+    {%- do tidemark.say(entity, 'dropped') -%}
+{%- endmacro -%}

@@ -1,0 +1,216 @@
+"""Applying what has landed: models of new tables, dbt's runs, and what they amount to."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from tidemark.capture.config import CaptureConfig
+from tidemark.capture.files import event_files
+from tidemark.errors import ConfigError, TidemarkError
+from tidemark.replicator.backlog import Backlog, percentiles, read_backlog
+from tidemark.replicator.models import known_models, model_folder, write_models
+from tidemark.replicator.settings import Operation
+from tidemark.replicator.state import ReplicatorState, TableState
+from tidemark.run.cli import RunOptions
+from tidemark.run.invoke import Invoker, Outcome
+
+# operations of Debezium → columns of tidemark_replication
+_OPERATIONS = {
+    "c": "inserts",
+    "u": "updates",
+    "d": "deletes",
+    "r": "reads",
+    "t": "truncates",
+    "ddl": "ddl",
+}
+
+
+class ApplyError(TidemarkError):
+    """A table could not be applied, and the others are not to go on without it."""
+
+
+class Applier:
+    """Applies the landed events of one source.
+
+    Args:
+        config: The source.
+        operation: How it is operated.
+        state: What is known of its tables, open.
+        options: How dbt is called.
+        say: Is told what goes on.
+        run: Calls dbt; tests have their own.
+    """
+
+    def __init__(
+        self,
+        config: CaptureConfig,
+        operation: Operation,
+        state: ReplicatorState,
+        options: RunOptions,
+        say: Callable[[str], None],
+        run: Callable[[list[str]], Outcome] | None = None,
+    ) -> None:
+        self._config = config
+        self._operation = operation
+        self._state = state
+        self._options = options
+        self._say = say
+        self._run = run or self._dbt
+        self._invoker: Invoker | None = None
+        self._seen: list[tuple[str, int]] = []
+        self._backlog: dict[str, Backlog] = {}
+        self._read = 0
+
+    @property
+    def backlog(self) -> dict[str, Backlog]:
+        """What has landed and is not applied, by table, as of the last look."""
+        return self._backlog
+
+    def look(self) -> int:
+        """Look at what has landed; return the number of the last file."""
+        files = event_files(self._state.landing) if self._state.landing.is_dir() else []
+        last = files[-1][0] if files else 0
+        if last > self._read:
+            after = {
+                table: max(state.applied_file, self._read)
+                for table, state in self._state.tables.items()
+            }
+            for table, more in read_backlog(self._state.landing, after, self._read, last).items():
+                self._state.tables.setdefault(table, TableState(applied_file=self._read))
+                known = self._backlog.setdefault(table, Backlog())
+                known.events += more.events
+                known.bytes += more.bytes
+                known.times += more.times
+                known.key = more.key if known.key is None else known.key
+            self._read = last
+        return last
+
+    def apply(self) -> bool:
+        """Apply what has landed of every table that is due; return whether all succeeded.
+
+        Raises:
+            ApplyError: A table failed, and `on_failure` is `stop`.
+            ConfigError: The project cannot be parsed.
+        """
+        last = self.look()
+        now = self._state.clock()
+        due = {
+            table: backlog
+            for table, backlog in self._backlog.items()
+            if self._state.tables[table].is_due(now)
+        }
+        models = self._models(due)
+        if not models:
+            return not any(self._state.tables[table].last_error for table in self._backlog)
+        events = sum(due[table].count for table in models)
+        self._say(f"applying {events:,} events of {len(models)} tables …")
+        outcome = self._run(sorted(models.values()))
+        if outcome.interrupted:
+            raise KeyboardInterrupt
+        rows = [self._note(table, models[table], outcome, last) for table in due if table in models]
+        self._state.save()
+        self._record(rows)
+        failed = [row for row in rows if row["error"]]
+        for row in failed:
+            self._say(f"{row['table_name']}: {row['error']}")
+        if failed and self._operation.on_failure == "stop":
+            names = ", ".join(row["table_name"] for row in failed)
+            raise ApplyError(f"{names} could not be applied, and on_failure is stop")
+        return not failed
+
+    def _models(self, due: dict[str, Backlog]) -> dict[str, str]:
+        """Return the model of each table, written where there is none."""
+        project = self._options.project_dir
+        new = {table: backlog.key or [] for table, backlog in due.items() if backlog.has_rows}
+        for model in write_models(project, self._config, self._operation, new):
+            self._say(f"{model.table} appeared: wrote {model.path.relative_to(project)}")
+        known = known_models(model_folder(project, self._config))
+        models = {table: known[table].name for table in due if table in known}
+        for table, name in models.items():
+            self._state.tables[table].model = name
+        return models
+
+    def _note(self, table: str, model: str, outcome: Outcome, last: int) -> dict[str, Any]:
+        state, backlog, now = self._state.tables[table], self._backlog[table], self._state.clock()
+        result = next((one for one in outcome.results if one.name == model), None)
+        error = outcome.failures.get(model)
+        if error is None and (result is None or result.status != "success"):
+            error = "\n".join(outcome.errors) or "dbt did not run the model (is it disabled?)"
+        first = state.applied_file
+        row = {
+            "source": self._config.source,
+            "table_name": table,
+            "model": model,
+            "applied_at": _timestamp(now),
+            "state": "FAILING" if error else "REPLICATING",
+            "first_file": first,
+            "last_file": last,
+            **{name: backlog.events[operation] for operation, name in _OPERATIONS.items()},
+            "bytes": backlog.bytes,
+            "seconds": result.seconds if result is not None else None,
+            "error": error,
+        }
+        if error is not None:
+            state.failed(error, now, self._operation.retry_for)
+            row |= dict.fromkeys([*_OPERATIONS.values(), "bytes"], 0)
+        else:
+            state.latency = percentiles(
+                (max(0.0, now - time / 1000) for time in backlog.times), (0.5, 0.95, 0.99)
+            )
+            row |= dict(
+                zip(("latency_p50", "latency_p95", "latency_p99"), state.latency, strict=False)
+            )
+            for operation, count in backlog.events.items():
+                state.events[operation] = state.events.get(operation, 0) + count
+            state.bytes += backlog.bytes
+            state.succeeded(last, now)
+            del self._backlog[table]
+        return {**row, "failures": state.failures}
+
+    # --- dbt
+
+    def _dbt(self, models: list[str]) -> Outcome:
+        """Run models, in one process with one Spark session as long as this process lives."""
+        options = dataclasses.replace(self._options, select=models)
+        seen = _signature(self._options.project_dir)
+        if self._invoker is None or seen != self._seen:
+            self._invoker = Invoker(options, Console(stderr=True, quiet=True))
+            if not self._invoker.parse():
+                self._invoker = None
+                raise ConfigError(
+                    "the dbt project cannot be parsed: `dbt parse` says why; nothing was applied"
+                )
+            self._seen = seen
+        self._invoker.options = options
+        return self._invoker.run_date(None, full_refresh=False, progress=lambda name: None)
+
+    def _record(self, rows: list[dict[str, Any]]) -> None:
+        if self._invoker is not None:
+            try:
+                self._invoker.ask("record_replication", {"rows": rows}, "tidemark recorded ")
+            except ConfigError as error:
+                # figures only: what was applied is applied
+                self._say(f"tidemark_replication could not be written: {error}")
+
+
+def _timestamp(seconds: float) -> str:
+    return dt.datetime.fromtimestamp(seconds, dt.UTC).strftime("%Y-%m-%d %H:%M:%S.%f")
+
+
+def _signature(project: Path) -> list[tuple[str, int]]:
+    """What tells that the project has changed since it was parsed."""
+    files = [
+        project / "dbt_project.yml",
+        *(
+            file
+            for name in ("models", "macros", "tests", "seeds")
+            for file in (project / name).rglob("*")
+        ),
+    ]
+    return [(str(file), file.stat().st_mtime_ns) for file in sorted(files) if file.is_file()]

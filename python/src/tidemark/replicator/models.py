@@ -1,0 +1,170 @@
+"""The dbt models of mirrored tables: written when a table first appears, then the user's."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from tidemark.capture.config import CaptureConfig
+from tidemark.capture.files import write_atomically
+from tidemark.home import DEFAULT_HOME, HOME_VARIABLE
+from tidemark.replicator.settings import Operation
+
+# schemas that a table's name is the same without
+_OWN_SCHEMAS = {"postgresql": "public", "sqlserver": "dbo"}
+_BODY = "{{ tidemark.extract() }}\n"
+
+
+@dataclass(frozen=True)
+class MirrorModel:
+    """The model of a mirrored table.
+
+    Attributes:
+        name: Of the model.
+        table: `schema.table` as the database calls it.
+        path: Its YAML file; the SQL file lies beside it.
+    """
+
+    name: str
+    table: str
+    path: Path
+
+    @property
+    def body(self) -> Path:
+        """The SQL file."""
+        return self.path.with_suffix(".sql")
+
+
+def model_name(config: CaptureConfig, table: str) -> str:
+    """Return the name of a table's model: `<source>__<table>`, with the schema if it is another.
+
+    Example:
+        >>> model_name(shop, "public.orders"), model_name(shop, "audit.Log Lines")
+        ('shop__orders', 'shop__audit__log_lines')
+    """
+    schema, _, name = table.rpartition(".")
+    own = _OWN_SCHEMAS.get(config.connector) or (
+        config.connection.database if config.connector in ("mysql", "mariadb") else None
+    )
+    parts = [config.source, name] if schema == own or not schema else [config.source, schema, name]
+    return "__".join(re.sub(r"\W", "_", part.lower()) for part in parts)
+
+
+def model_folder(project: Path, config: CaptureConfig) -> Path:
+    """Return where the models of a source are."""
+    settings = yaml.safe_load((project / "dbt_project.yml").read_text(encoding="utf-8")) or {}
+    paths = [str(path) for path in settings.get("model-paths") or ["models"]]
+    # a path may be Jinja, which dbt alone renders
+    plain = [path for path in paths if "{" not in path] or ["models"]
+    return project / plain[0] / config.source
+
+
+def known_models(folder: Path) -> dict[str, MirrorModel]:
+    """Return the models of a source's folder, by table, whoever wrote them.
+
+    One that a user has renamed or changed is still that of its table.
+    """
+    models: dict[str, MirrorModel] = {}
+    for path in sorted(folder.glob("*.yml")) if folder.is_dir() else ():
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        for model in (content or {}).get("models") or []:
+            settings = ((model.get("config") or {}).get("meta") or {}).get("tidemark") or {}
+            if settings.get("extract") == "events" and settings.get("table"):
+                table = str(settings["table"])
+                models[table] = MirrorModel(str(model["name"]), table, path)
+    return models
+
+
+def write_models(
+    project: Path, config: CaptureConfig, operation: Operation, tables: dict[str, list[str]]
+) -> list[MirrorModel]:
+    """Write the models of tables that have none; return these.
+
+    Args:
+        project: The dbt project.
+        config: The source.
+        operation: How it is operated.
+        tables: Columns of the key, by table; an empty list for a table without one.
+    """
+    folder = model_folder(project, config)
+    known = known_models(folder)
+    names = {model.name for model in known.values()}
+    written = []
+    for table, key in sorted(tables.items()):
+        if table in known:
+            continue
+        name = model_name(config, table)
+        while name in names or (folder / f"{name}.yml").exists():
+            name += "_2"  # another table's, whose name differs in what a model's cannot have
+        names.add(name)
+        model = MirrorModel(name, table, folder / f"{name}.yml")
+        folder.mkdir(parents=True, exist_ok=True)
+        if not model.body.exists():
+            write_atomically(model.body, _BODY.encode())
+        text = model_yaml(project, config, operation, model, key)
+        write_atomically(model.path, text.encode())
+        written.append(model)
+    return written
+
+
+def model_yaml(
+    project: Path,
+    config: CaptureConfig,
+    operation: Operation,
+    model: MirrorModel,
+    key: list[str],
+) -> str:
+    """Return the YAML of a model: an ordinary entity, to be edited."""
+    settings: dict[str, Any] = {
+        "extract": "events",
+        "format": "debezium",
+        "location": landing_location(config),
+        "table": model.table,
+        **({"ddl": operation.ddl} if operation.ddl else {}),
+    }
+    # JSON values are YAML, and quoted as it needs
+    lines = [
+        f"# Written by `tidemark replicator` when {_comment(model.table)} first appeared;",
+        "# never written again: edit it as you like.",
+        "version: 2",
+        "",
+        "models:",
+        f"  - name: {model.name}",
+        f"    description: {_text(f'Copy of {model.table} of source {config.source}.')}",
+        "    config:",
+        "      materialized: cdc",
+        *([f"      unique_key: {json.dumps(key, ensure_ascii=False)}"] if key else []),
+        "      meta:",
+        "        tidemark:",
+        *(f"          {name}: {_text(value)}" for name, value in settings.items()),
+        "    data_tests:",
+        "      - tidemark.current_equals_open_intervals",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def landing_location(config: CaptureConfig) -> str:
+    """Return the `location` of the models: relative to the project, or to TIDEMARK_HOME."""
+    if config.location is not None:
+        folder = config.location.rstrip("/")
+    else:
+        folder = f"{{{{ env_var('{HOME_VARIABLE}', '{DEFAULT_HOME}') }}}}/landing/{config.source}"
+    return f"{folder}/*.jsonl.gz"
+
+
+def _text(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    if isinstance(value, str) and "{{ env_var(" not in value:
+        # dbt renders the strings of YAML files
+        return text.replace("{{", "{{ '{{' }}").replace("{%", "{{ '{%' }}")
+    return text
+
+
+def _comment(text: str) -> str:
+    return text.replace("\n", " ").replace("\r", " ")

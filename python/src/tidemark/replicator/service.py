@@ -1,0 +1,236 @@
+"""A source in operation: a process that captures, and this one, which applies what has landed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from tidemark.capture.config import CaptureConfig
+from tidemark.capture.state import CaptureState
+from tidemark.errors import ConfigError, TidemarkError
+from tidemark.replicator.apply import Applier
+from tidemark.replicator.metrics import SourceCollector, lag_seconds, write_metrics
+from tidemark.replicator.settings import Operation
+from tidemark.replicator.state import ReplicatorState
+
+_TICK = 0.5
+_GRACE = 60.0
+_RESTART = (1.0, 60.0)
+_EXIT_WRONG = 2
+
+
+class CaptureFailed(TidemarkError):
+    """The process that captures has ended with an error."""
+
+
+class CaptureProcess:
+    """`tidemark capture` as a process of its own.
+
+    Args:
+        source: The source.
+        project: The dbt project.
+        log: Where its output goes.
+    """
+
+    def __init__(self, source: str, project: Path, log: Path) -> None:
+        self._command = [sys.executable, "-m", "tidemark.cli", "capture", source]
+        self._command += ["--project-dir", str(project)]
+        self._log = log
+        self._process: subprocess.Popen[bytes] | None = None
+        self._start = 0
+
+    def start(self, *arguments: str) -> None:
+        """Start it."""
+        self._log.parent.mkdir(parents=True, exist_ok=True)
+        with self._log.open("ab") as log:
+            self._start = log.tell()
+            self._process = subprocess.Popen(
+                [*self._command, *arguments], stdout=log, stderr=log, stdin=subprocess.DEVNULL
+            )
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it runs."""
+        return self._process is not None and self._process.poll() is None
+
+    @property
+    def exit_code(self) -> int | None:
+        """With what it ended, None if it runs or was not started."""
+        return self._process.poll() if self._process is not None else None
+
+    def stop(self) -> None:
+        """Have it land what it has, and end."""
+        if self._process is not None and self._process.poll() is None:
+            self._process.send_signal(signal.SIGTERM)
+            try:
+                self._process.wait(_GRACE)
+            except subprocess.TimeoutExpired:
+                # safe: what has not landed was not acknowledged
+                self._process.kill()
+                self._process.wait()
+        self._process = None
+
+    def said(self) -> str:
+        """What it said last, of an error if there is one."""
+        with self._log.open("rb") as log:
+            log.seek(self._start)
+            lines = log.read().decode(errors="replace").strip().splitlines()
+        for number, line in enumerate(lines):
+            if line.startswith("Error: "):
+                return "\n".join([line.removeprefix("Error: "), *lines[number + 1 :]])
+        return lines[-1] if lines else f"it ended with exit code {self.exit_code}"
+
+
+class Service:
+    """Captures and applies until it is stopped.
+
+    Args:
+        config: The source.
+        operation: How it is operated.
+        state: Its state, open.
+        capture: The process that captures.
+        applier: Applies what has landed.
+        stop: Set from outside to stop.
+        say: Is told what goes on.
+    """
+
+    def __init__(
+        self,
+        config: CaptureConfig,
+        operation: Operation,
+        state: ReplicatorState,
+        capture: CaptureProcess,
+        applier: Applier,
+        stop: threading.Event,
+        say: Callable[[str], None],
+    ) -> None:
+        self._config = config
+        self._operation = operation
+        self._state = state
+        self._landing = CaptureState(state.landing)
+        self._capture = capture
+        self._applier = applier
+        self._stop = stop
+        self._say = say
+        self._ticked = time.monotonic()
+        self._paused = False
+        self._failing_since: float | None = None
+        self._restart_at: float | None = None
+        self._started = 0.0
+        self._pause = _RESTART[0]
+
+    def run(self) -> None:
+        """Work until stopped.
+
+        Raises:
+            TidemarkError: It cannot go on.
+        """
+        self._state.pid = os.getpid()
+        self._state.last_error = None
+        self._state.save()
+        next_apply = 0.0
+        try:
+            while not self._stop.wait(_TICK):
+                if self._is_paused():
+                    continue
+                self._watch_capture()
+                self._state.take_retry()
+                if time.monotonic() >= next_apply:
+                    self._applier.apply()
+                    next_apply = time.monotonic() + self._operation.every
+                    self.tick()
+        except TidemarkError as error:
+            self._state.last_error = str(error)
+            raise
+        finally:
+            self._capture.stop()
+            self._state.pid = None
+            self._state.save()
+
+    def close(self) -> None:
+        """Let another process operate the source."""
+        self._state.close()
+
+    def run_once(self) -> bool:
+        """Capture what is in the source now, apply it; return whether every table succeeded.
+
+        Raises:
+            CaptureFailed: The source could not be captured.
+        """
+        self._capture.start("--once")
+        try:
+            while self._capture.is_running and not self._stop.wait(_TICK / 5):
+                pass
+            if self._capture.exit_code not in (0, None):
+                raise CaptureFailed(self._capture.said())
+        finally:
+            self._capture.stop()
+        if self._stop.is_set():
+            return True
+        self._state.take_retry()
+        for table in self._state.tables.values():
+            table.retry()
+        succeeded = self._applier.apply()
+        self.tick()
+        return succeeded
+
+    def _is_paused(self) -> bool:
+        if self._state.paused != self._paused:
+            self._paused = not self._paused
+            self._say("paused" if self._paused else "resumed")
+            if self._paused:
+                self._capture.stop()
+                self.tick()
+        return self._paused
+
+    def _watch_capture(self) -> None:
+        """Start the capture, also again after it failed, for `retry_for`."""
+        now = time.monotonic()
+        if self._capture.is_running:
+            if now > self._started + _RESTART[1]:
+                self._failing_since, self._pause = None, _RESTART[0]
+            return
+        if self._capture.exit_code not in (None, 0):
+            said = self._capture.said()
+            if self._capture.exit_code == _EXIT_WRONG:
+                raise ConfigError(said)
+            if self._restart_at is None:
+                self._failing_since = self._failing_since or now
+                if now - self._failing_since >= self._operation.retry_for:
+                    raise CaptureFailed(said)
+                self._say(f"capture failed, and starts again in {self._pause:g} s: {said}")
+                self._state.last_error = said
+                self._restart_at, self._pause = now + self._pause, min(2 * self._pause, _RESTART[1])
+            if now < self._restart_at:
+                return
+        self._capture.start()
+        self._started, self._restart_at = now, None
+
+    def tick(self) -> None:
+        """Count the time that each copy was fresh, and write state and metrics."""
+        now, since = time.monotonic(), self._ticked
+        self._ticked = now
+        status = self._landing.read_status()
+        for table, state in self._state.tables.items():
+            state.seconds_total += now - since
+            behind = lag_seconds(self._applier.backlog.get(table), status, self._state.clock())
+            if behind is not None and behind <= self._operation.freshness:
+                state.seconds_within += now - since
+        self._state.save()
+        write_metrics(self.collector(), self._state.metrics)
+
+    def collector(self) -> SourceCollector:
+        """Return the figures, as they are whenever they are asked for."""
+        return SourceCollector(
+            self._config.source,
+            self._operation,
+            self._state,
+            self._applier.backlog,
+            self._landing.read_status,
+        )
