@@ -31,7 +31,8 @@ unwrapped as (
             variant_get(_message, '$.payload'),
             _message
         ) as _envelope,
-        coalesce(try_variant_get(_message, '$.value.schema', 'string'), try_variant_get(_message, '$.schema', 'string')) as _schema_text
+        coalesce(try_variant_get(_message, '$.value.schema', 'string'), try_variant_get(_message, '$.schema', 'string')) as _schema_text,
+        try_variant_get(_message, '$._id', 'string') as _landed_id
     from messages
 ),
 
@@ -43,6 +44,7 @@ envelopes as (
         _is_tombstone,
         _key,
         _schema_text,
+        _landed_id,
         {%- for field in fields %}
         try_variant_get(_envelope, '$.{{ field[0] }}', '{{ field[1] }}') as {{ field[-1] if field | length > 2 else field[0] }} {{- ',' if not loop.last }}
         {%- endfor %}
@@ -115,7 +117,12 @@ select
     if(op = 'r', coalesce(source.snapshot, ''), null) as _snapshot_mark,
     timestamp_micros(coalesce(source.ts_us, source.ts_ms * 1000)) as _event_time,
     case op when 'c' then 'INSERT' when 'r' then 'READ' when 'u' then 'UPDATE' when 'd' then 'DELETE' when 't' then 'TRUNCATE' end as _operation,
-    concat_ws('|', _connector, source.name, _offset, source.event_serial_no, op) as _identity,
+    {#- Capture gives each change an identity of its own and lands it once: nothing is left to be told by content. #}
+    if(
+        _landed_id is not null and op <> 'r',
+        concat_ws('|', _connector, source.name, 'landed', _landed_id),
+        concat_ws('|', _connector, source.name, _offset, source.event_serial_no, op)
+    ) as _identity,
     {#- Rows of a snapshot share one position, so they are told apart by what they hold. #}
     concat_ws('|', source.name, _offset, if(op = 'r' or _offset is null, _content, null), if(_offset is null, _landing_num, null)) as _group,
     _content,

@@ -19,7 +19,8 @@ unwrapped as (
             variant_get(_message, '$.payload'),
             _message
         ) as _envelope,
-        coalesce(try_variant_get(_message, '$.value.schema', 'string'), try_variant_get(_message, '$.schema', 'string')) as _schema_text
+        coalesce(try_variant_get(_message, '$.value.schema', 'string'), try_variant_get(_message, '$.schema', 'string')) as _schema_text,
+        try_variant_get(_message, '$._id', 'string') as _landed_id
     from messages
 ),
 
@@ -31,6 +32,7 @@ envelopes as (
         _is_tombstone,
         _key,
         _schema_text,
+        _landed_id,
         try_variant_get(_envelope, '$.before', 'variant') as before,
         try_variant_get(_envelope, '$.after', 'variant') as after,
         try_variant_get(_envelope, '$.source', 'struct<connector: string, name: string, ts_ms: bigint, ts_us: bigint, snapshot: string, db: string, schema: string, table: string, txId: string, lsn: bigint, gtid: string, file: string, pos: bigint, row: bigint, change_lsn: string, commit_lsn: string, event_serial_no: bigint, scn: string, rs_id: string, ssn: bigint>') as source,
@@ -114,7 +116,11 @@ select
     if(op = 'r', coalesce(source.snapshot, ''), null) as _snapshot_mark,
     timestamp_micros(coalesce(source.ts_us, source.ts_ms * 1000)) as _event_time,
     case op when 'c' then 'INSERT' when 'r' then 'READ' when 'u' then 'UPDATE' when 'd' then 'DELETE' when 't' then 'TRUNCATE' end as _operation,
-    concat_ws('|', _connector, source.name, _offset, source.event_serial_no, op) as _identity,
+    if(
+        _landed_id is not null and op <> 'r',
+        concat_ws('|', _connector, source.name, 'landed', _landed_id),
+        concat_ws('|', _connector, source.name, _offset, source.event_serial_no, op)
+    ) as _identity,
     concat_ws('|', source.name, _offset, if(op = 'r' or _offset is null, _content, null), if(_offset is null, _landing_num, null)) as _group,
     _content,
     if(coalesce(ts_us, transaction.total_order) is null, null, md5(_raw_payload)) as _delivery_hash,
