@@ -115,7 +115,7 @@ class Flush(_Strict):
 
     rows: int = Field(default=50_000, ge=1)
     seconds: float = Field(default=1.0, gt=0)
-    bytes: int = Field(default=128 * 1024 * 1024, ge=1)
+    bytes: int = Field(default=64 * 1024 * 1024, ge=1)
 
 
 class Columns(_Strict):
