@@ -273,6 +273,19 @@ def test_killed_in_the_snapshot(capturing: Capturing, sql: Sql) -> None:
     capturing.assert_whole()
 
 
+def test_killed_before_anything_landed(capturing: Capturing, sql: Sql) -> None:
+    sql("create table t (id int primary key); insert into t values (1)")
+    capturing.configure({**capturing.replicator, "snapshot": "no_data"})
+    capturing.start(TIDEMARK_FAILPOINT="before_tmp_write")
+    capturing.wait_until_replicating()
+    sql("insert into t values (2)")
+    assert capturing.wait() == -signal.SIGKILL
+    (capturing.landing / "_state" / "snapshot.done").unlink(missing_ok=True)
+    sql("insert into t values (3)")
+    capturing.once()
+    assert [event["after"]["id"] for event in capturing.events()] == [2, 3]
+
+
 def test_validate(capturing: Capturing, sql: Sql) -> None:
     role = f"{capturing.replicator['slot']}_user"
     sql(

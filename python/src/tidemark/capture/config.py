@@ -180,6 +180,11 @@ class _Settings(_Strict):
                 for pattern in getattr(self.columns, kind)
                 if pattern.count(".") != 2 or not all(pattern.split("."))
             ]
+        problems += [
+            f"connection.{name}: Jinja is not rendered here: write {{env: NAME}}"
+            for name in Connection.model_fields
+            if "{{" in str(getattr(self.connection, name))
+        ]
         if self.connection.database is None and self.connector not in BINLOG:
             problems.append(f"connection.database is missing: {self.connector} needs it")
         if self.connection.pdb is not None and self.connector != "oracle":
