@@ -111,11 +111,11 @@ class Connection(_Strict):
 
 
 class Flush(_Strict):
-    """When a landing file is closed: at the first of these."""
+    """When a landing file is closed: at the first of these; bytes are counted unpacked."""
 
     rows: int = Field(default=50_000, ge=1)
     seconds: float = Field(default=1.0, gt=0)
-    bytes: int = Field(default=64 * 1024 * 1024, ge=1)
+    bytes: int = Field(default=256 * 1024 * 1024, ge=1)
 
 
 class Columns(_Strict):
