@@ -245,6 +245,20 @@ def test_server_restarts(capturing: Capturing, sql: Sql, server: PostgresServer)
     capturing.assert_whole()
 
 
+def test_stopped_while_it_starts(capturing: Capturing, sql: Sql) -> None:
+    sql("create table t (id int primary key)")
+    capturing.once()
+    for seconds in (0.8, 1.2):
+        capturing.start()
+        time.sleep(seconds)
+        began = time.monotonic()
+        capturing.stop()
+        assert time.monotonic() - began < 30
+    sql("insert into t values (1)")
+    capturing.once()
+    assert len(capturing.changes()) == 1
+
+
 def test_slot_is_gone(capturing: Capturing, sql: Sql, database: str) -> None:
     sql("create table t (id int primary key); insert into t values (1)")
     # a slot that is not this capture's is not touched
