@@ -245,6 +245,18 @@ def test_lost_positions(capturing: Capturing, sql: Sql) -> None:
     capturing.assert_whole()
 
 
+def test_killed_in_the_snapshot(capturing: Capturing, sql: Sql) -> None:
+    sql("create table t (id int primary key); insert into t select seq from seq_1_to_20000")
+    capturing.configure({**capturing.replicator, "flush": {"rows": 1000}})
+    capturing.start()
+    capturing.wait_for(lambda: len(list(capturing.landing.glob("ev-*"))) >= 3)
+    capturing.stop(signal.SIGKILL)
+    sql("delete from t where id <= 100; insert into t values (0)")
+    capturing.once()
+    assert capturing.replay("t", ["id"], ["id"]) == rows(sql("select * from t"))
+    capturing.assert_whole()
+
+
 def test_validate(capturing: Capturing, sql: Sql, server: MariaDbServer, database: str) -> None:
     sql(
         """

@@ -245,6 +245,20 @@ def test_server_restarts(capturing: Capturing, sql: Sql, server: PostgresServer)
     capturing.assert_whole()
 
 
+def test_stopped_while_it_starts(capturing: Capturing, sql: Sql) -> None:
+    sql("create table t (id int primary key)")
+    capturing.once()
+    for seconds in (0.8, 1.2):
+        capturing.start()
+        time.sleep(seconds)
+        began = time.monotonic()
+        capturing.stop()
+        assert time.monotonic() - began < 30
+    sql("insert into t values (1)")
+    capturing.once()
+    assert len(capturing.changes()) == 1
+
+
 def test_slot_is_gone(capturing: Capturing, sql: Sql, database: str) -> None:
     sql("create table t (id int primary key); insert into t values (1)")
     # a slot that is not this capture's is not touched
@@ -271,6 +285,19 @@ def test_killed_in_the_snapshot(capturing: Capturing, sql: Sql) -> None:
     capturing.once()
     assert capturing.replay("t", ["id"], ["id"]) == rows(sql("select * from t"))
     capturing.assert_whole()
+
+
+def test_killed_before_anything_landed(capturing: Capturing, sql: Sql) -> None:
+    sql("create table t (id int primary key); insert into t values (1)")
+    capturing.configure({**capturing.replicator, "snapshot": "no_data"})
+    capturing.start(TIDEMARK_FAILPOINT="before_tmp_write")
+    capturing.wait_until_replicating()
+    sql("insert into t values (2)")
+    assert capturing.wait() == -signal.SIGKILL
+    (capturing.landing / "_state" / "snapshot.done").unlink(missing_ok=True)
+    sql("insert into t values (3)")
+    capturing.once()
+    assert [event["after"]["id"] for event in capturing.events()] == [2, 3]
 
 
 def test_validate(capturing: Capturing, sql: Sql) -> None:

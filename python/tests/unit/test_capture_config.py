@@ -100,6 +100,17 @@ def test_all_problems_at_once() -> None:
         ({"connector": "mysql", "slot": "x"}, "slot is a setting of postgresql"),
         ({"server_id": 5}, "server_id is a setting of mysql and mariadb"),
         ({"slot": "My-Slot"}, "slot: "),
+        (
+            {
+                "connection": {
+                    "host": "{{ env_var('H') }}",
+                    "database": "d",
+                    "user": "u",
+                    "password": {"env": "P"},
+                }
+            },
+            "connection.host: Jinja is not rendered here: write {env: NAME}",
+        ),
         ({"flush": {"rows": 0}}, "flush.rows: "),
         (
             {"connection": {"host": "h", "user": "u", "password": {"env": "P"}}},

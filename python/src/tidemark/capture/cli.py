@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 from rich.console import Console
+from rich.markup import escape
 
 from tidemark.capture.config import CaptureConfig
 from tidemark.capture.connectors import connector_jars
@@ -18,7 +19,7 @@ from tidemark.capture.engine import start_java
 from tidemark.capture.jvm import import_jpype
 from tidemark.capture.project import replicator_settings
 from tidemark.capture.state import CaptureState
-from tidemark.errors import ConfigError, TidemarkError
+from tidemark.errors import ConfigError, JavaError, TidemarkError
 from tidemark.home import tidemark_home
 from tidemark.run.cli import find_project
 
@@ -91,7 +92,7 @@ def capture(
         with Progress(talk) as progress:
             Session(config, login, state, options, stop, progress.show).run()
         talk.print(f"{source}: stopped, what came before has landed", highlight=False)
-    except ConfigError:
+    except (ConfigError, JavaError):
         raise
     except TidemarkError as error:
         click.echo(f"Error: {error} (details in {log})", err=True)
@@ -125,12 +126,14 @@ class Progress:
             f"{status['source']}  {status['state'].lower()}  {events:,} events of "
             f"{len(status['tables'])} tables in {status['last_file']} files{lag}"
         )
+        if status["state"] == "FAILING":
+            line += f": {status['last_error']}"
         if self._status is not None:
-            self._status.update(line)
+            self._status.update(escape(line))
         elif status["state"] != self._told:
             # a log file: once per state
             self._told = status["state"]
-            self._talk.print(line, highlight=False, soft_wrap=True)
+            self._talk.print(line, highlight=False, markup=False, soft_wrap=True)
 
 
 def parse_duration(value: Any) -> float | None:

@@ -111,11 +111,11 @@ class Connection(_Strict):
 
 
 class Flush(_Strict):
-    """When a landing file is closed: at the first of these."""
+    """When a landing file is closed: at the first of these; bytes are counted unpacked."""
 
     rows: int = Field(default=50_000, ge=1)
     seconds: float = Field(default=1.0, gt=0)
-    bytes: int = Field(default=128 * 1024 * 1024, ge=1)
+    bytes: int = Field(default=256 * 1024 * 1024, ge=1)
 
 
 class Columns(_Strict):
@@ -180,6 +180,11 @@ class _Settings(_Strict):
                 for pattern in getattr(self.columns, kind)
                 if pattern.count(".") != 2 or not all(pattern.split("."))
             ]
+        problems += [
+            f"connection.{name}: Jinja is not rendered here: write {{env: NAME}}"
+            for name in Connection.model_fields
+            if "{{" in str(getattr(self.connection, name))
+        ]
         if self.connection.database is None and self.connector not in BINLOG:
             problems.append(f"connection.database is missing: {self.connector} needs it")
         if self.connection.pdb is not None and self.connector != "oracle":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -109,12 +110,12 @@ class Engine:
 
     def close(self, seconds: float = 60.0) -> None:
         """Stop it and wait until it has stopped."""
-        if self.is_running:
-            # it may be stopping by itself already
+        until = time.monotonic() + seconds
+        while self._thread is not None and self.is_running and time.monotonic() < until:
+            # it refuses while its tasks start, and when it is stopping by itself
             with contextlib.suppress(Exception):
                 self._engine.close()
-        if self._thread is not None:
-            self._thread.join(seconds)
+            self._thread.join(0.5)
 
 
 class Committer:

@@ -6,8 +6,8 @@ and it is told of whole transactions only. What it sends again is recognised and
 
 from __future__ import annotations
 
-import gzip
 import time
+import zlib
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -24,6 +24,8 @@ from tidemark.capture.files import LandingError, event_file, write_atomically
 OWN_MESSAGES = "tidemark"
 # a line after the last one of any file
 _WHOLE_FILE = 2**32
+# zlib's way of saying that it is to write gzip
+_GZIP = 31
 _WHOLE_TABLE = ("last_in_data_collection", "last")
 
 
@@ -73,10 +75,8 @@ class Lander:
         self._landed = landed or set()
         self._identities = Identities()
         self._topics: dict[str, str] = {}
-        self._lines: list[bytes] = []
-        self._size = 0
         self._since = 0.0
-        self._counts: Counter[tuple[str, str]] = Counter()
+        self._start_file()
         self._last_time: int | None = None
         # the open transaction, what it has brought, and the record before this one
         self._open: str | None = None
@@ -93,6 +93,14 @@ class Lander:
         self.figures = Figures()
         self.dropped = 0
         self.messages: set[str] = set()
+
+    def _start_file(self) -> None:
+        self._lines = 0
+        self._size = 0
+        self._counts: Counter[tuple[str, str]] = Counter()
+        # lines are packed as they come: with their schemas they are ten times as large
+        self._packed: list[bytes] = []
+        self._packer = zlib.compressobj(1, wbits=_GZIP)
 
     # --- taking records
 
@@ -148,7 +156,7 @@ class Lander:
         if token is None:
             return
         if self._lines:
-            self._safe = Mark(self.number + 1, len(self._lines), token)
+            self._safe = Mark(self.number + 1, self._lines, token)
         else:
             self._safe = Mark(self.number, _WHOLE_FILE, token)
 
@@ -173,7 +181,7 @@ class Lander:
             return
         if not self._lines:
             self._since = self._clock()
-        line = len(self._lines) + 1
+        line = self._lines + 1
         text = self._topics.get(topic)
         if text is None:
             text = self._topics[topic] = orjson.dumps(topic).decode()
@@ -182,7 +190,8 @@ class Lander:
             f'{{"topic":{text},"key":{key or "null"},"value":{value or "null"},'
             f'"_seq":{self.number + 1},"_ord":{line},"_id":{known}}}\n'
         ).encode()
-        self._lines.append(data)
+        self._packed.append(self._packer.compress(data))
+        self._lines = line
         self._size += len(data)
         if event.kind != "end":
             self._counts[event.table, event.op or event.kind] += 1
@@ -193,7 +202,7 @@ class Lander:
     @property
     def buffered(self) -> int:
         """How many lines wait."""
-        return len(self._lines)
+        return self._lines
 
     @property
     def is_snapshot_over(self) -> bool:
@@ -208,7 +217,7 @@ class Lander:
         if not self._lines:
             return self._safe is not None
         return (
-            len(self._lines) >= self._flush.rows
+            self._lines >= self._flush.rows
             or self._size >= self._flush.bytes
             or self._clock() - self._since >= self._flush.seconds
         )
@@ -221,7 +230,7 @@ class Lander:
         """
         if self._lines:
             path = event_file(self._folder, self.number + 1)
-            data = gzip.compress(b"".join(self._lines), compresslevel=1)
+            data = b"".join([*self._packed, self._packer.flush()])
             try:
                 write_atomically(path, data, failpoints=True)
             except OSError as error:
@@ -234,9 +243,7 @@ class Lander:
             self.figures.events += self._counts
             self.figures.bytes += len(data)
             self.figures.last_event_at = self._last_time
-            self._lines = []
-            self._size = 0
-            self._counts = Counter()
+            self._start_file()
         self.snapshot_done = self._snapshot_seen
         mark, self._safe = self._safe, None
         return mark

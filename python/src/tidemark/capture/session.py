@@ -78,6 +78,8 @@ class Session:
         self._committer: Committer | None = None
         self._closing = False
         self._was_connected = False
+        # a source that has never been reached is not tried again
+        self._worked = False
         self._started_at = _now()
         self._status: dict[str, Any] = {}
         self._status_at = 0.0
@@ -116,16 +118,16 @@ class Session:
                 self._run_engine(source)
                 return
             except (CaptureError, DatabaseError) as error:
-                worked = self._lander is not None and self._lander.number > 0
                 if time.monotonic() - worked_from > _BACK_OFF[1]:
                     failing_since, pause = None, _BACK_OFF[0]
                 failing_since = failing_since or time.monotonic()
                 limit = self._options.retry_for
                 tried = time.monotonic() - failing_since
-                if self._options.once or not worked or (limit is not None and tried >= limit):
+                if self._options.once or not self._worked or (limit is not None and tried >= limit):
                     raise
                 self._last_error = str(error)
                 self._write_status("FAILING")
+                self._say(self._status)
                 if self._stop.wait(pause):
                     return
                 pause = min(pause * 2, _BACK_OFF[1])
@@ -175,6 +177,7 @@ class Session:
                 # neither landed nor acknowledged: it comes again
                 return
             self._committer = committer
+            self._worked = True
             for record in records:
                 lander.add(record.destination(), record.key(), record.value(), record)
                 if lander.is_snapshot_over:
@@ -227,6 +230,7 @@ class Session:
             if self._was_connected and connected == 0:
                 raise CaptureError("the connection to the database was lost")
             self._was_connected = bool(connected)
+            self._worked |= self._was_connected
             with self._lock:
                 self._take_figures(lander)
             if lander.snapshot_done:
