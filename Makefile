@@ -21,7 +21,7 @@ PYTHON ?= $(shell for python in python3.11 python3.12 python3.13 python3; do \
 .PHONY: help
 help:  ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | while IFS=$$'\t' read -r verb text; do \
-		printf '  make %-10s %s\n' "$$verb" "$$text"; done
+		printf '  make %-15s %s\n' "$$verb" "$$text"; done
 
 .PHONY: setup
 setup: $(STAMP)  ## Make .venv from requirements.lock; instant if nothing changed
@@ -51,6 +51,10 @@ run: setup  ## Load the examples (extracts, change events, enriched events) and 
 	@$(BIN)/tidemark feed airports --from 2025-08-11 --where "icao = 'WIPO'" --images change
 	@printf '%s\n' "" "The tables are in $${TIDEMARK_HOME:-.tidemark}/warehouse. One airport's history, for example:" \
 		"  . $(BIN)/activate && dbt --quiet show --inline \"select icao, iata, city, _operation, _business_date from {{ tidemark.history(ref('airports')) }} where icao = 'WIPO' order by _business_date\""
+
+.PHONY: run-replicator
+run-replicator: setup  ## Mirror a throw-away PostgreSQL under load (Debian: installed if it is missing)
+	@$(BIN)/python python/examples/mirror_postgres.py
 
 .PHONY: test
 test: setup style  ## Style, the examples with their dbt tests, and every ring of tests but the slow one

@@ -147,7 +147,7 @@ class Mirroring:
         """How many events of each kind the log has, each counted once."""
         rows = (
             self.frame(f"{name}__log")
-            .where("_superseded_by is null and _source_operation <> 'MOVE_OUT'")
+            .where("_superseded_by is null and _operation <> 'T'")
             .select("_event_id", "_source_operation", "_key_hash")
             .collect()
         )

@@ -34,6 +34,7 @@ OPERATING = (
     "freshness",
     "objective",
     "every",
+    "keep_landed",
 )
 
 # Debezium's properties that exactly-once landing depends on, and where to say what they say
@@ -151,6 +152,7 @@ class _Settings(_Strict):
     freshness: Any = None
     objective: Any = None
     every: Any = None
+    keep_landed: Any = None
 
     @field_validator("options")
     @classmethod

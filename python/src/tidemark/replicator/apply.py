@@ -107,7 +107,7 @@ class Applier:
         }
         models = self._models(due)
         if not models:
-            return not any(self._state.tables[table].last_error for table in self._backlog)
+            return self._is_well
         events = sum(due[table].count for table in models)
         self._say(f"applying {events:,} events of {len(models)} tables …")
         outcome = self._run(sorted(models.values()))
@@ -122,7 +122,11 @@ class Applier:
         if failed and self._operation.on_failure == "stop":
             names = ", ".join(row["table_name"] for row in failed)
             raise ApplyError(f"{names} could not be applied, and on_failure is stop")
-        return not failed
+        return self._is_well
+
+    @property
+    def _is_well(self) -> bool:
+        return not any(table.last_error for table in self._state.tables.values())
 
     def _models(self, due: dict[str, Backlog]) -> dict[str, str]:
         """Return the model of each table, written where there is none."""

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tidemark.capture.config import CaptureConfig
+from tidemark.capture.files import event_files
 from tidemark.capture.state import CaptureState
 from tidemark.errors import ConfigError, TidemarkError
 from tidemark.replicator.apply import Applier
@@ -23,6 +24,25 @@ _TICK = 0.5
 _GRACE = 60.0
 _RESTART = (1.0, 60.0)
 _EXIT_WRONG = 2
+
+
+def remove_applied(state: ReplicatorState, keep: float) -> list[int]:
+    """Delete landing files that every table has applied; return their numbers.
+
+    The last file stays: it says where landing goes on.
+
+    Args:
+        state: What is known of the tables.
+        keep: For how many seconds after it landed a file stays at least.
+    """
+    applied = min((table.applied_file for table in state.tables.values()), default=0)
+    removed = []
+    for number, path in event_files(state.landing)[:-1]:
+        if number > applied or path.stat().st_mtime > state.clock() - keep:
+            break
+        path.unlink()
+        removed.append(number)
+    return removed
 
 
 class CaptureFailed(TidemarkError):
@@ -143,6 +163,7 @@ class Service:
                 self._state.take_retry()
                 if time.monotonic() >= next_apply:
                     self._applier.apply()
+                    remove_applied(self._state, self._operation.keep_landed)
                     next_apply = time.monotonic() + self._operation.every
                     self.tick()
         except TidemarkError as error:
@@ -177,6 +198,7 @@ class Service:
         for table in self._state.tables.values():
             table.retry()
         succeeded = self._applier.apply()
+        remove_applied(self._state, self._operation.keep_landed)
         self.tick()
         return succeeded
 

@@ -43,8 +43,9 @@ class _Settings(BaseModel):
     freshness: float = 300.0
     objective: float = Field(default=99.0, gt=0, le=100)
     every: float = Field(default=10.0, gt=0)
+    keep_landed: float = Field(default=7 * 86400.0, ge=3600)
 
-    @field_validator("retry_for", "freshness", "every", mode="before")
+    @field_validator("retry_for", "freshness", "every", "keep_landed", mode="before")
     @classmethod
     def _seconds(cls, value: Any) -> float:
         return parse_duration(value)
@@ -62,6 +63,7 @@ class Operation:
         freshness: How many seconds a copy may be behind.
         objective: For what share of the time it is to be no more behind than that, in percent.
         every: Seconds from one application of what has landed to the next.
+        keep_landed: For how many seconds landing files are kept that every table has applied.
     """
 
     ddl: dict[str, str] = field(default_factory=dict)
@@ -71,6 +73,7 @@ class Operation:
     freshness: float = 300.0
     objective: float = 99.0
     every: float = 10.0
+    keep_landed: float = 7 * 86400.0
 
     @classmethod
     def of(cls, config: CaptureConfig) -> Operation:

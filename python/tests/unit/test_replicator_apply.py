@@ -1,0 +1,325 @@
+"""The operating half of the replicator without Spark, Java and database."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tidemark.capture.config import CaptureConfig
+from tidemark.capture.files import event_file
+from tidemark.capture.state import CaptureState
+from tidemark.errors import ConfigError, TidemarkError
+from tidemark.replicator.apply import Applier, ApplyError
+from tidemark.replicator.backlog import Backlog, read_backlog
+from tidemark.replicator.metrics import SourceCollector, lag_seconds, metrics_text, table_figures
+from tidemark.replicator.models import known_models, model_folder, model_name
+from tidemark.replicator.service import remove_applied
+from tidemark.replicator.settings import Operation, parse_duration
+from tidemark.replicator.state import ReplicatorState, TableState
+from tidemark.run.cli import RunOptions
+from tidemark.run.invoke import Outcome
+from tidemark.run.report import ModelResult
+
+pytest.importorskip("orjson")
+NOW = 1_772_600_000.0
+CONNECTION = {"host": "db", "database": "shop", "user": "me", "password": {"env": "P"}}
+
+
+def config(connector: str = "postgresql", **more: Any) -> CaptureConfig:
+    return CaptureConfig.from_dict(
+        "shop", {"connector": connector, "connection": CONNECTION, **more}
+    )
+
+
+def line(table: str, op: str, key: dict[str, Any] | None, age: float = 0) -> str:
+    schema, _, name = table.rpartition(".")
+    source = {"version": "3", "connector": "postgresql", "name": "shop", "db": "shop"}
+    source |= {"schema": schema, "table": name, "txId": 1, "lsn": 1}
+    source |= {"ts_ms": int((NOW - age) * 1000), "snapshot": "true" if op == "r" else "false"}
+    envelope = {"before": None, "after": key, "source": source, "op": op}
+    return json.dumps({"topic": f"shop.{table}", "key": key, "value": envelope, "_id": "1"})
+
+
+class Shop:
+    """A project with one source, whose landing files and dbt runs tests make up."""
+
+    def __init__(self, root: Path, **settings: Any) -> None:
+        self.root = root
+        self.now = NOW
+        (root / "dbt_project.yml").write_text("name: tests\n")
+        self.config = config(**settings)
+        self.operation = Operation.of(self.config)
+        self.landing = root / "landing"
+        self.landing.mkdir()
+        self.state = ReplicatorState(self.landing, clock=lambda: self.now)
+        self.state.open()
+        self.said: list[str] = []
+        self.runs: list[list[str]] = []
+        self.fails: dict[str, str] = {}
+        self.applier = self.new_applier()
+
+    def new_applier(self) -> Applier:
+        options = RunOptions(dates=[], project_dir=self.root)
+        return Applier(
+            self.config, self.operation, self.state, options, self.said.append, run=self.run
+        )
+
+    def run(self, models: list[str]) -> Outcome:
+        self.runs.append(models)
+        outcome = Outcome(success=not self.fails, started=True)
+        for model in models:
+            outcome.results.append(
+                ModelResult(model, "error" if model in self.fails else "success", 1.0)
+            )
+        outcome.failures = {name: text for name, text in self.fails.items() if name in models}
+        return outcome
+
+    def land(self, number: int, *lines: str) -> None:
+        event_file(self.landing, number).write_bytes(gzip.compress("\n".join(lines).encode()))
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Shop:
+    return Shop(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("30s", 30), ("5 minutes", 300), ("2h", 7200), (7, 7), ("1 day", 86400)]
+)
+def test_durations(text: Any, seconds: float) -> None:
+    assert parse_duration(text) == seconds
+
+
+def test_settings__all_errors_at_once() -> None:
+    wrong = config(freshness="soon", objective=101, on_failure="panic", ddl={"drop_table": "maybe"})
+    with pytest.raises(ConfigError) as error:
+        Operation.of(wrong)
+    for name in ("freshness: must be like", "objective", "on_failure", "ddl.drop_table"):
+        assert name in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("connector", "table", "name"),
+    [
+        ("postgresql", "public.orders", "shop__orders"),
+        ("postgresql", "Audit.Log Lines", "shop__audit__log_lines"),
+        ("sqlserver", "dbo.orders", "shop__orders"),
+        ("mysql", "shop.orders", "shop__orders"),
+        ("mysql", "other.orders", "shop__other__orders"),
+    ],
+)
+def test_model_names(connector: str, table: str, name: str) -> None:
+    assert model_name(config(connector), table) == name
+
+
+def test_models_are_written_once(shop: Shop) -> None:
+    shop.land(1, line("public.orders", "r", {"b": 1, "a": 2}), line("public.logs", "c", None))
+    assert shop.applier.apply()
+    folder = model_folder(shop.root, shop.config)
+    orders = yaml.safe_load((folder / "shop__orders.yml").read_text())["models"][0]
+    assert orders["config"]["unique_key"] == ["b", "a"]
+    assert orders["config"]["meta"]["tidemark"]["table"] == "public.orders"
+    logs = yaml.safe_load((folder / "shop__logs.yml").read_text())["models"][0]
+    assert "unique_key" not in logs["config"]
+    assert (folder / "shop__orders.sql").read_text() == "{{ tidemark.extract() }}\n"
+    assert shop.runs == [["shop__logs", "shop__orders"]]
+    # a user's own name and settings stay, and are used
+    orders["name"] = "my_orders"
+    (folder / "mine.yml").write_text(yaml.safe_dump({"models": [orders]}))
+    (folder / "shop__orders.yml").unlink()
+    shop.land(2, line("public.orders", "c", {"b": 2, "a": 2}))
+    shop.applier.apply()
+    assert shop.runs[-1] == ["my_orders"]
+    assert not (folder / "shop__orders.yml").exists()
+
+
+def test_two_tables_of_one_name(shop: Shop) -> None:
+    shop.land(1, line("public.Orders", "r", {"a": 1}), line("public.orders", "r", {"a": 1}))
+    shop.applier.apply()
+    names = {model.name for model in known_models(model_folder(shop.root, shop.config)).values()}
+    assert names == {"shop__orders", "shop__orders_2"}
+
+
+def test_nothing_landed_nothing_runs(shop: Shop) -> None:
+    assert shop.applier.apply()
+    shop.land(1, line("public.orders", "r", {"a": 1}))
+    shop.applier.apply()
+    shop.applier.apply()
+    assert shop.runs == [["shop__orders"]]
+
+
+def test_figures(shop: Shop) -> None:
+    shop.land(1, line("public.orders", "r", {"a": 1}, 10), line("public.orders", "c", {"a": 2}, 4))
+    shop.applier.look()
+    waiting = shop.applier.backlog["public.orders"]
+    assert (waiting.count, waiting.events["c"]) == (2, 1)
+    running = {"state": "REPLICATING", "updated_at": "2026-03-04T04:53:20+00:00", "tables": {}}
+    assert lag_seconds(waiting, running, NOW) == 10
+    shop.applier.apply()
+    known = shop.state.tables["public.orders"]
+    assert known.events == {"r": 1, "c": 1}
+    assert known.latency == [4.0, 10.0, 10.0]
+    assert known.applied_file == 1
+    assert lag_seconds(None, running, NOW) == 0
+    assert lag_seconds(None, {**running, "state": "STOPPED"}, NOW + 60) == 60
+    assert lag_seconds(None, {**running, "state": "SNAPSHOTTING"}, NOW) is None
+
+
+def test_a_failing_table_waits_and_leaves_the_others(shop: Shop) -> None:
+    shop.fails = {"shop__orders": "cast_failed: amount"}
+    shop.land(1, line("public.orders", "r", {"a": 1}), line("public.logs", "r", None))
+    assert not shop.applier.apply()
+    orders, logs = shop.state.tables["public.orders"], shop.state.tables["public.logs"]
+    assert (orders.failures, orders.last_error, logs.failures) == (1, "cast_failed: amount", 0)
+    # the others go on, it waits
+    shop.land(2, line("public.orders", "c", {"a": 2}), line("public.logs", "c", None))
+    assert not shop.applier.apply()
+    assert shop.runs[-1] == ["shop__logs"]
+    # the waits grow, and end after retry_for
+    waits = []
+    while not orders.given_up:
+        assert orders.next_try is not None
+        waits.append(orders.next_try - shop.now)
+        shop.now = orders.next_try
+        shop.applier.apply()
+        assert shop.runs[-1] == ["shop__orders"]
+    assert waits == sorted(waits) and waits[0] == 5 and waits[-1] > 100
+    assert 600 <= shop.now - NOW < 1200
+    shop.now += 10_000
+    runs = len(shop.runs)
+    shop.applier.apply()
+    assert len(shop.runs) == runs
+    assert [one.state for one in table_figures(shop.state, {}, {}, NOW)] == [
+        "REPLICATING",
+        "FAILING",
+    ]
+    # asked to, it is tried again, and has missed nothing
+    shop.fails = {}
+    shop.state.ask_retry()
+    shop.state.take_retry()
+    assert shop.applier.apply()
+    assert orders.events == {"r": 1, "c": 1}
+    assert (orders.applied_file, orders.last_error, orders.given_up) == (2, None, False)
+
+
+def test_on_failure_stop(tmp_path: Path) -> None:
+    shop = Shop(tmp_path, on_failure="stop")
+    shop.fails = {"shop__orders": "no"}
+    shop.land(1, line("public.orders", "r", {"a": 1}))
+    with pytest.raises(ApplyError, match=r"public\.orders"):
+        shop.applier.apply()
+
+
+def test_another_process_goes_on_where_one_ended(shop: Shop) -> None:
+    shop.fails = {"shop__orders": "no"}
+    shop.land(1, line("public.orders", "r", {"a": 1}), line("public.logs", "r", None))
+    shop.applier.apply()
+    shop.state.load()
+    for table in shop.state.tables.values():
+        table.retry()
+    shop.fails = {}
+    shop.applier = shop.new_applier()
+    shop.land(2, line("public.late", "c", {"a": 1}))
+    assert shop.applier.apply()
+    assert shop.runs[-1] == ["shop__late", "shop__orders"]
+    assert {name: one.events for name, one in shop.state.tables.items()} == {
+        "public.logs": {"r": 1},
+        "public.orders": {"r": 1},
+        "public.late": {"c": 1},
+    }
+
+
+def test_a_model_that_did_not_run_is_a_failure(shop: Shop) -> None:
+    shop.land(1, line("public.orders", "r", {"a": 1}))
+
+    def disabled(models: list[str]) -> Outcome:
+        return Outcome(success=True, started=True)
+
+    options = RunOptions(dates=[], project_dir=shop.root)
+    applier = Applier(
+        shop.config, shop.operation, shop.state, options, shop.said.append, run=disabled
+    )
+    assert not applier.apply()
+    assert "disabled" in str(shop.state.tables["public.orders"].last_error)
+
+
+def test_backlog__only_what_is_not_applied(shop: Shop) -> None:
+    for number in (1, 2, 3):
+        shop.land(number, line("public.a", "c", {"x": 1}), line("public.b", "u", {"x": 1}))
+    found = read_backlog(shop.landing, {"public.a": 3, "public.b": 1})
+    assert {table: backlog.count for table, backlog in found.items()} == {"public.b": 2}
+    assert read_backlog(shop.landing, {}, 1, 2)["public.a"].count == 1
+
+
+def test_landing_files_that_are_applied_go(shop: Shop) -> None:
+    for number in (1, 2, 3, 4):
+        shop.land(number, line("public.a", "c", {"x": 1}))
+        age = NOW - 10_000 if number != 2 else NOW
+        os.utime(event_file(shop.landing, number), (age, age))
+    shop.state.tables = {
+        "public.a": TableState(applied_file=4),
+        "public.b": TableState(applied_file=3),
+    }
+    assert remove_applied(shop.state, 3600) == [1]
+    age = NOW - 10_000
+    os.utime(event_file(shop.landing, 2), (age, age))
+    assert remove_applied(shop.state, 3600) == [2, 3]
+    shop.state.tables["public.b"].applied_file = 4
+    # the last one says where landing goes on
+    assert remove_applied(shop.state, 3600) == []
+
+
+def test_one_process_operates_a_source(shop: Shop) -> None:
+    other = ReplicatorState(shop.landing)
+    assert other.is_open_elsewhere
+    with pytest.raises(TidemarkError, match="another process operates"):
+        other.open()
+    shop.state.close()
+    assert not other.is_open_elsewhere
+
+
+def test_a_lost_state_file_is_made_anew(shop: Shop) -> None:
+    shop.land(1, line("public.orders", "r", {"a": 1}))
+    shop.applier.apply()
+    shop.state.path.write_text('{"pid": 1, "tab')
+    shop.state.load()
+    assert shop.new_applier().apply()
+    # what is applied already is known to the entity; the figures begin anew
+    assert shop.state.tables["public.orders"].events == {"r": 1}
+
+
+def test_metrics(shop: Shop) -> None:
+    pytest.importorskip("prometheus_client")
+    shop.land(1, line("public.orders", "r", {"a": 1}, 10))
+    shop.applier.apply()
+    shop.state.tables["public.orders"].seconds_total = 200
+    shop.state.tables["public.orders"].seconds_within = 150
+    collector = SourceCollector(
+        "shop", shop.operation, shop.state, {"public.orders": Backlog()}, lambda: {}
+    )
+    text = metrics_text(collector)
+    labels = 'source="shop",table="public.orders"'
+    assert f'tidemark_replication_events_total{{operation="r",{labels}}} 1.0' in text
+    assert f"tidemark_replication_fresh_ratio{{{labels}}} 0.75" in text
+    assert f'tidemark_replication_latency_seconds{{quantile="0.95",{labels}}} 10.0' in text
+    assert (
+        'tidemark_replication_state{source="shop",state="REPLICATING",table="public.orders"} 1.0'
+        in text
+    )
+    assert 'tidemark_replication_objective_ratio{source="shop"} 0.99' in text
+
+
+def test_paused(shop: Shop) -> None:
+    shop.state.tables = {"public.orders": TableState()}
+    shop.state.pause()
+    assert [one.state for one in table_figures(shop.state, {}, {}, NOW)] == ["PAUSED"]
+    shop.state.resume()
+    status = {"tables": {"public.orders": "reading"}, "state": "SNAPSHOTTING"}
+    assert [one.state for one in table_figures(shop.state, {}, status, NOW)] == ["SNAPSHOTTING"]
+    assert CaptureState(shop.landing).read_status() == {}
