@@ -10,11 +10,20 @@
 {%- macro told_apart_events_sql(cfg, events, known, stretch) -%}
 {%- set counted = not cfg['keys'] and cfg['format'] == 'debezium' -%}
 {%- set base = 'partition by _group, _identity, _content' -%}
-with ours as (
-    select *
+{#- The kind of an event is what its JSON says. Spark would look for it below the parsing, by parsing once more for each
+    field that it looks at, if the kind did not depend on the row's being there. -#}
+with parsed_events as (
+    select
+        *,
+        if(monotonically_increasing_id() >= 0, _kind, null) as _parsed_kind
     from {{ events }}
+),
+
+ours as (
+    select * except (_parsed_kind)
+    from parsed_events
     where
-        _kind in ('row', 'truncate', 'unreadable')
+        _parsed_kind in ('row', 'truncate', 'unreadable')
         {%- if stretch['from'] %}
         and _landing_num > {{ stretch['from'] }}
         {%- endif %}

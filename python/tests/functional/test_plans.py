@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 
 from ..rendering import load_sql_macros
 from .entities import Entity
+from .event_entities import EventEntity
 
 
 class Plans:
@@ -21,8 +23,8 @@ class Plans:
         self.seen = -1
         self.new()
 
-    def new(self) -> list[str]:
-        """The final plan of each execution, as a tree of operators."""
+    def new(self, *, details: bool = False) -> list[str]:
+        """The final plan of each execution: a tree of operators, or all that is said of them."""
         found = self.store.executionsList()
         executions = [found.apply(number) for number in range(found.size())]
         texts = {
@@ -31,7 +33,7 @@ class Plans:
             if int(one.executionId()) > self.seen
         }
         self.seen = max(texts, default=self.seen)
-        return [_final(text) for _, text in sorted(texts.items())]
+        return [text if details else _final(text) for _, text in sorted(texts.items())]
 
 
 def _final(text: str) -> str:
@@ -77,6 +79,27 @@ def test_full_extract(items: Entity, module_project: Any) -> None:
     assert count([log], "Exchange") == 0
     [current] = [plan for plan in kept if "LeftAnti" in plan]
     assert count([current], "Scan parquet") == 3, "current once, what changed twice"
+
+
+def test_events(module_project: Any) -> None:
+    """The JSON of an event is parsed once, and not again for each field that tells its kind."""
+    moves = EventEntity(
+        module_project, "moves", {"id": "int"}, format="debezium", table="public.moves"
+    )
+    source = {"connector": "postgresql", "name": "shop", "schema": "public", "table": "moves"}
+    plans = Plans(module_project)
+    for number in (1, 2):
+        event = {"after": {"id": number}, "op": "c", "source": {**source, "lsn": number}}
+        moves.load([json.dumps({**event, "ts_ms": 1772600000000})])
+    assert moves.rows("id") == [(1,), (2,)]
+    staged = [
+        plan for plan in plans.new(details=True) if "staged_rows" in plan and "parseJson" in plan
+    ]
+    assert len(staged) == 2
+    for plan in staged:
+        # each operator is a paragraph that begins with its number and name
+        parsing = [part for part in plan.split("\n\n") if "parseJson" in part]
+        assert not [part for part in parsing if re.match(r"\(\d+\) Filter", part)], parsing
 
 
 def test_read_by_line(module_project: Any, tmp_path: Path) -> None:

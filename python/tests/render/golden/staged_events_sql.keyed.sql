@@ -1,9 +1,16 @@
 with told_apart as (
-    with ours as (
-        select *
+    with parsed_events as (
+        select
+            *,
+            if(monotonically_increasing_id() >= 0, _kind, null) as _parsed_kind
         from events
+    ),
+
+    ours as (
+        select * except (_parsed_kind)
+        from parsed_events
         where
-            _kind in ('row', 'truncate', 'unreadable')
+            _parsed_kind in ('row', 'truncate', 'unreadable')
     ),
 
     identified as (

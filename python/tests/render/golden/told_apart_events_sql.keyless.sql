@@ -1,8 +1,15 @@
-with ours as (
-    select *
+with parsed_events as (
+    select
+        *,
+        if(monotonically_increasing_id() >= 0, _kind, null) as _parsed_kind
     from events
+),
+
+ours as (
+    select * except (_parsed_kind)
+    from parsed_events
     where
-        _kind in ('row', 'truncate', 'unreadable')
+        _parsed_kind in ('row', 'truncate', 'unreadable')
         and _landing_num > 7
         and _landing_num < 9
 ),
