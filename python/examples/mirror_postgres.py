@@ -147,6 +147,7 @@ def main() -> None:
             process.wait()
         # what came in the last moments
         example.call("replicator", "run-once", "shop")
+        example.call("replicator", "reconcile", "shop")
         example.call("replicator", "delete", "shop", "--yes")
     print(f"\nThe copies and their history are in {folder / 'home' / 'warehouse'}.")
 
