@@ -179,13 +179,20 @@ class Capturing:
         """The rows that a table has after all that has landed."""
         rows: Counter[Row] = Counter()
         by_key: dict[Row, Row] = {}
-        for event in self.events():
+        for line in self.lines():
+            event = line["value"]["payload"]
+            if not event.get("op"):
+                continue
             source = event["source"]
-            if event["op"] == "r" and source["snapshot"] == "first":
-                # a snapshot that starts again reads everything again
+            is_ours = source["table"] == table
+            if event["op"] == "r" and (
+                (is_ours and source["snapshot"] in ("first", "first_in_data_collection"))
+                or (source["snapshot"] == "first" and line["_id"].startswith("r:"))
+            ):
+                # a snapshot that starts again reads everything again, save for one of some tables
                 rows.clear()
                 by_key.clear()
-            if source["table"] != table:
+            if not is_ours:
                 continue
             if event["op"] == "t":
                 rows.clear()
