@@ -179,17 +179,20 @@ class Capturing:
         """The rows that a table has after all that has landed."""
         rows: Counter[Row] = Counter()
         by_key: dict[Row, Row] = {}
+        read_at = None
         for line in self.lines():
             event = line["value"]["payload"]
             if not event.get("op"):
                 continue
             source = event["source"]
             is_ours = source["table"] == table
-            if event["op"] == "r" and (
-                (is_ours and source["snapshot"] in ("first", "first_in_data_collection"))
-                or (source["snapshot"] == "first" and line["_id"].startswith("r:"))
-            ):
-                # a snapshot that starts again reads everything again, save for one of some tables
+            if event["op"] == "r" and line["_id"].startswith("s:"):
+                begins = is_ours and source["lsn"] != read_at
+                read_at = source["lsn"] if is_ours else read_at
+            else:
+                begins = event["op"] == "r" and source["snapshot"] == "first"
+            if begins:
+                # a snapshot that starts again reads everything again, that it is of
                 rows.clear()
                 by_key.clear()
             if not is_ours:

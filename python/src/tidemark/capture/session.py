@@ -31,6 +31,13 @@ _BACK_OFF = (1.0, 60.0)
 _NEWCOMERS_EVERY = 10.0
 # how long the writers of such a table wait for Debezium to begin to read it
 _WRITERS_WAIT = 30.0
+# what Debezium says, and what servers do, when the log has been purged
+_LOG_IS_GONE = (
+    "no longer available on the server",
+    "no longer available on the database server",
+    "Could not find first log file name in binary log index file",
+    "could not find next log",
+)
 
 
 class CaptureError(TidemarkError):
@@ -386,7 +393,15 @@ def _failure(engine: Engine) -> BaseException:
         return engine.error
     if engine.error is not None:
         return CaptureError(f"a batch could not be taken: {engine.error}")
-    return CaptureError(f"Debezium stopped: {engine.reason or 'it gave no reason'}")
+    reason = engine.reason or "it gave no reason"
+    if any(sign in reason for sign in _LOG_IS_GONE):
+        # trying again does not help, and going on elsewhere would leave changes out
+        return LandingError(
+            f"the server has no longer the log from where capture is to go on ({reason}): changes "
+            "are missing; start anew with --resnapshot (what has landed stays; the snapshot lands "
+            "after it), and let the server keep its log for longer"
+        )
+    return CaptureError(f"Debezium stopped: {reason}")
 
 
 def _now() -> str:
