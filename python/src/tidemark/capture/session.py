@@ -37,6 +37,10 @@ _LOG_IS_GONE = (
     "no longer available on the database server",
     "Could not find first log file name in binary log index file",
     "could not find next log",
+    "have been purged",
+    "purged required binary logs",
+    "impossible position",
+    "position > file size",
 )
 
 
@@ -397,9 +401,9 @@ def _failure(engine: Engine) -> BaseException:
     if any(sign in reason for sign in _LOG_IS_GONE):
         # trying again does not help, and going on elsewhere would leave changes out
         return LandingError(
-            f"the server has no longer the log from where capture is to go on ({reason}): changes "
-            "are missing; start anew with --resnapshot (what has landed stays; the snapshot lands "
-            "after it), and let the server keep its log for longer"
+            f"the server has no longer the log from where capture is to go on: changes are missing; "
+            "start anew with --resnapshot (what has landed stays; the snapshot lands after it), and "
+            f"let the server keep its log for longer. Debezium says: {reason[:300]}"
         )
     return CaptureError(f"Debezium stopped: {reason}")
 

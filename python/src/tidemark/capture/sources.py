@@ -27,6 +27,9 @@ _RESNAPSHOT = "start anew with --resnapshot (what has landed stays; the snapshot
 _NOT_YET = 2**64
 # how long a walsender of a process that was killed may hold the slot
 _SLOT_WAIT = 60.0
+# what Debezium's file of positions says, as JSON within Java's own format
+_OFFSET_PLACE = re.compile(rb'"file":"([^"]+)","pos":(\d+)')
+_OFFSET_SERVER = re.compile(rb'"server_id":(\d+)')
 # without a position to wait for: how long nothing comes from a source that has been read
 _QUIET = 10.0
 
@@ -233,10 +236,33 @@ class WithOffsets:
                     f"{state.folder} are gone: where to go on is not known; {_RESNAPSHOT}"
                 )
             return Start(self._config.snapshot, Landed(state.last_number(), set(), False))
+        self._check_log(position.offsets)
         landed = state.read_landed(settled_at(position.file, position.line))
         if landed.has_snapshot:
             state.mark_snapshot()
         return Start(self._config.snapshot, landed)
+
+    def _check_log(self, offsets: bytes) -> None:
+        """Refuse a log that ends before the position: it was begun anew (RESET MASTER).
+
+        Its transaction ids are given again, so that others would be left out for known ones.
+        """
+        found = _OFFSET_PLACE.search(offsets)
+        server = _OFFSET_SERVER.search(offsets)
+        if self._config.connector not in BINLOG or found is None or server is None:
+            return
+        file, at = found[1].decode(), int(found[2])
+        with connect(self._config, self._login) as database:
+            # after a failover the files of another server count differently
+            if int(database.value("select @@server_id")) != int(server[1]):
+                return
+            end = binlog_position(database)
+        if _place(file, at) > end:
+            raise LandingError(
+                f"the binary log of source {self._config.source!r} ends before {file}, position "
+                f"{at}, where capture is to go on: it was reset, and changes are missing; "
+                f"{_RESNAPSHOT}"
+            )
 
     def newcomers(self, state: CaptureState) -> Newcomers:
         """The log has the changes of all tables, from the first on."""
