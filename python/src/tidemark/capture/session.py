@@ -401,9 +401,10 @@ def _failure(engine: Engine) -> BaseException:
     if any(sign in reason for sign in _LOG_IS_GONE):
         # trying again does not help, and going on elsewhere would leave changes out
         return LandingError(
-            f"the server has no longer the log from where capture is to go on: changes are missing; "
-            "start anew with --resnapshot (what has landed stays; the snapshot lands after it), and "
-            f"let the server keep its log for longer. Debezium says: {reason[:300]}"
+            "the server has no longer the log from where capture is to go on: changes are "
+            "missing; start anew with --resnapshot (what has landed stays; the snapshot lands after "
+            "it), and let the server keep its log for longer. "
+            f"Debezium says: {reason[:300]}"
         )
     return CaptureError(f"Debezium stopped: {reason}")
 
