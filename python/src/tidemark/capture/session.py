@@ -402,8 +402,8 @@ def _failure(engine: Engine) -> BaseException:
         # trying again does not help, and going on elsewhere would leave changes out
         return LandingError(
             "the server has no longer the log from where capture is to go on: changes are "
-            "missing; start anew with --resnapshot (what has landed stays; the snapshot lands after "
-            "it), and let the server keep its log for longer. "
+            "missing; start anew with --resnapshot (what has landed stays; the snapshot lands "
+            "after it), and let the server keep its log for longer. "
             f"Debezium says: {reason[:300]}"
         )
     return CaptureError(f"Debezium stopped: {reason}")
