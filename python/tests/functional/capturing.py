@@ -179,13 +179,23 @@ class Capturing:
         """The rows that a table has after all that has landed."""
         rows: Counter[Row] = Counter()
         by_key: dict[Row, Row] = {}
-        for event in self.events():
+        read_at = None
+        for line in self.lines():
+            event = line["value"]["payload"]
+            if not event.get("op"):
+                continue
             source = event["source"]
-            if event["op"] == "r" and source["snapshot"] == "first":
-                # a snapshot that starts again reads everything again
+            is_ours = source["table"] == table
+            if event["op"] == "r" and line["_id"].startswith("s:"):
+                begins = is_ours and source["lsn"] != read_at
+                read_at = source["lsn"] if is_ours else read_at
+            else:
+                begins = event["op"] == "r" and source["snapshot"] == "first"
+            if begins:
+                # a snapshot that starts again reads everything again, that it is of
                 rows.clear()
                 by_key.clear()
-            if source["table"] != table:
+            if not is_ours:
                 continue
             if event["op"] == "t":
                 rows.clear()

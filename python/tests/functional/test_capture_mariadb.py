@@ -302,3 +302,27 @@ def test_killed_at_the_first_changes(
     capturing.once()
     assert [event["after"]["id"] for event in capturing.changes()] == [3, 4, 5]
     capturing.assert_whole()
+
+
+@pytest.mark.parametrize("purge", ["purge binary logs to '{last}'", "reset master"])
+def test_log_is_purged(capturing: Capturing, sql: Sql, purge: str) -> None:
+    sql("create table t (id int primary key); insert into t values (1)")
+    capturing.once()
+    sql("flush binary logs; insert into t values (2)")
+    capturing.once()
+    # while capture is stopped, the log with a change goes
+    sql("insert into t values (3); flush binary logs; insert into t values (4); flush binary logs")
+    sql(purge.format(last=sql("show master status")[0][0]))
+    # as many transactions as there were: their ids are given again after a reset
+    sql("".join(f"insert into t values ({number});" for number in range(100, 160)))
+    before = list(capturing.lines())
+    said = capturing.once(code=1)
+    assert "changes are missing" in said and "--resnapshot" in said, said
+    assert "Traceback" not in said
+    # nothing after the gap is landed as if there was none
+    assert list(capturing.lines()) == before
+    capturing.once("--resnapshot")
+    sql("insert into t values (6)")
+    capturing.once()
+    assert capturing.replay("t", ["id"], ["id"]) == rows(sql("select * from t"))
+    capturing.assert_whole()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import signal
 import subprocess
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -331,3 +332,162 @@ def test_validate(capturing: Capturing, sql: Sql) -> None:
     sql("insert into keyless values (1); delete from t")
     capturing.once()
     assert [event["op"] for event in capturing.changes()] == ["c", "d"]
+
+
+def count_files(capturing: Capturing) -> int:
+    return len(list(capturing.landing.glob("ev-*")))
+
+
+class Writing:
+    """Writes to tables without a pause, one statement after the other, until it is stopped."""
+
+    def __init__(self, server: PostgresServer, database: str, statement: str) -> None:
+        self._client = server.client(database)
+        self._statement = statement
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        assert self._client.stdin is not None
+        number = 0
+        while not self._stopped.is_set():
+            number += 1
+            self._client.stdin.write(self._statement.replace("$n", str(number)) + "\n")
+            self._client.stdin.flush()
+            time.sleep(0.02)
+
+    def stop(self) -> None:
+        self._stopped.set()
+        self._thread.join()
+        self._client.communicate()
+        assert self._client.returncode == 0
+
+
+MAKE_LATER_TABLES = """
+    create table keyed (id bigint primary key, n int);
+    create table "Twins, too" (a int, b text);
+    alter table "Twins, too" replica identity full;
+    create table nothing (id int primary key);
+    insert into keyed select i, 0 from generate_series(-9000, -1) i;
+    insert into "Twins, too" select i % 50, 'x' from generate_series(1, 2000) i;
+"""
+WRITE_LATER_TABLES = """
+    insert into keyed values ($n, 0); insert into "Twins, too" values ($n % 3, 'x');
+    update keyed set n = n + 1 where id = $n / 2; delete from keyed where id = -$n;
+    begin; insert into early values ($n); insert into "Twins, too" values (1, 'x'), (1, 'x');
+    update "Twins, too" set b = 'y'
+    where ctid = (select ctid from "Twins, too" where a = $n % 60 limit 1); commit;
+"""
+
+
+def assert_later_tables(capturing: Capturing, sql: Sql) -> None:
+    capturing.once()
+    for table, columns, key in (
+        ("early", ["id"], ["id"]),
+        ("keyed", ["id", "n"], ["id"]),
+        ("Twins, too", ["a", "b"], None),
+    ):
+        wanted = rows(sql(f'select {", ".join(columns)} from "{table}"'))
+        assert capturing.replay(table, columns, key) == wanted, table
+    capturing.assert_whole()
+
+
+def test_tables_that_come_later(
+    capturing: Capturing, sql: Sql, server: PostgresServer, database: str
+) -> None:
+    sql("create table early (id int primary key); insert into early values (0)")
+    capturing.start()
+    capturing.wait_until_replicating()
+    sql(MAKE_LATER_TABLES)
+    writing = Writing(server, database, WRITE_LATER_TABLES)
+
+    def has_changed(table: str) -> Callable[[], bool]:
+        return lambda: "c" in capturing.status["events"].get(table, {})
+
+    capturing.wait_for(has_changed("public.keyed"))
+    capturing.wait_for(has_changed("public.Twins, too"))
+    sql("insert into nothing values (1)")
+    capturing.wait_for(has_changed("public.nothing"))
+    assert capturing.stop() == 0
+    writing.stop()
+    assert_later_tables(capturing, sql)
+    assert capturing.status["warnings"] == []
+    assert capturing.replay("nothing", ["id"], ["id"]) == {("1",): 1}
+
+
+@pytest.mark.parametrize("place", ["after_rename:3", "before_join", "after_join"])
+def test_killed_while_a_table_joins(
+    capturing: Capturing, sql: Sql, server: PostgresServer, database: str, place: str
+) -> None:
+    sql("create table early (id int primary key)")
+    capturing.configure({**capturing.replicator, "flush": {"rows": 2000}})
+    capturing.once()
+    sql(MAKE_LATER_TABLES)
+    writing = Writing(server, database, WRITE_LATER_TABLES)
+    capturing.start(TIDEMARK_FAILPOINT=place)
+    assert capturing.wait() == -signal.SIGKILL
+    # a COPY of twins that is landed in part, before and after the snapshot that is repeated
+    sql("insert into \"Twins, too\" select i % 50, 'x' from generate_series(1, 8000) i")
+    writing.stop()
+    for how in (signal.SIGKILL, signal.SIGTERM):
+        next_file = capturing.landing / f"ev-{count_files(capturing) + 1:010d}.jsonl.gz"
+        capturing.start()
+        capturing.wait_for(next_file.exists)
+        capturing.stop(how)
+    assert_later_tables(capturing, sql)
+
+
+def test_tables_go_and_are_truncated_together(
+    capturing: Capturing, sql: Sql, database: str
+) -> None:
+    sql(
+        """
+        create table a (id int primary key); create table b (id int primary key);
+        create table gone (id int primary key); create table back (id int primary key);
+        insert into a values (1); insert into b values (1);
+        insert into gone values (1); insert into back values (1);
+        """
+    )
+    capturing.once()
+    sql(
+        "insert into gone values (2); drop table gone, back; create table back (id int primary key)"
+    )
+    sql("insert into back values (7); truncate a, b; insert into a values (2)")
+    capturing.once()
+    sql("insert into back values (8)")
+    # a table that is no longer selected, and is again
+    capturing.configure({**capturing.replicator, "include": ["public.a", "public.back"]})
+    capturing.once()
+    sql("insert into b values (3)")
+    capturing.configure(capturing.replicator)
+    capturing.once()
+    sql("delete from b; insert into b values (4)")
+    capturing.once()
+    wanted = {"a": [2], "b": [4], "gone": [1, 2], "back": [7, 8]}
+    for table, ids in wanted.items():
+        assert capturing.replay(table, ["id"], ["id"]) == {(str(id),): 1 for id in ids}, table
+    assert [event["op"] for event in capturing.changes()].count("t") == 2
+    capturing.assert_whole()
+
+
+def test_tables_that_cannot_join(capturing: Capturing, sql: Sql, database: str) -> None:
+    sql("create table t (id int primary key)")
+    capturing.once()
+    sql("create table keyless (a int); insert into keyless values (1)")
+    said = capturing.once()
+    assert "alter table public.keyless replica identity full" in said
+    # it can be written to as before
+    sql("update keyless set a = 2; alter table keyless replica identity full")
+    assert "Warning" not in capturing.once()
+    assert capturing.replay("keyless", ["a"]) == {("2",): 1}
+    # somebody else's publication is not changed
+    sql(f"drop publication {database}; create role {database}_owner superuser")
+    sql(
+        f"""
+        create publication {database} for table t;
+        alter publication {database} owner to {database}_owner;
+        """
+    )
+    said = capturing.once()
+    assert f'alter publication "{database}" add table public.keyless' in said

@@ -290,3 +290,43 @@ def test_mariadb(mariadb: MariaDbServer, make_project: Any, tmp_path: Path) -> N
     assert shop.copy("shop__customers", *columns) == wanted
     assert "old" not in shop.frame("shop__customers").columns
     assert shop.copy("shop__late", "id", "v") == {("1", "a"): 1}
+
+
+def test_tables_that_come_later(mirror: tuple[Mirroring, Sql], monkeypatch: Any) -> None:
+    """Their rows are read while they change, twice where capture is killed: each is there once."""
+    shop, sql = mirror
+    sql("create table early (id int primary key, n int); insert into early values (1, 0), (2, 0)")
+    shop.run_once()
+    sql(
+        """
+        create table later (id int primary key, n int);
+        create table twins (a int, b text);
+        alter table twins replica identity full;
+        insert into later select i, 0 from generate_series(1, 500) i;
+        insert into twins select i % 5, 'x' from generate_series(1, 500) i;
+        """
+    )
+    # the rows have landed, and that they have was not noted yet
+    monkeypatch.setenv("TIDEMARK_FAILPOINT", "before_join")
+    shop.run_once(code=1)
+    monkeypatch.delenv("TIDEMARK_FAILPOINT")
+    sql(
+        """
+        insert into twins select i % 5, 'x' from generate_series(1, 50) i;
+        delete from later where id <= 100; insert into later values (1000, 1);
+        update early set n = 1 where id = 1;
+        """
+    )
+    shop.run_once()
+    sql(
+        """
+        update twins set b = 'y' where ctid in (select ctid from twins where a = 2 limit 7);
+        delete from twins where a = 3; update later set n = n + 1 where id < 150;
+        """
+    )
+    shop.run_once()
+    for table, columns in (("early", "id, n"), ("later", "id, n"), ("twins", "a, b")):
+        wanted = served(sql(f"select {columns} from {table}"))
+        assert shop.copy(f"shop__{table}", *columns.split(", ")) == wanted, table
+    # what stood before the snapshot of others is as it was
+    assert shop.logged("shop__early") == {"READ": 2, "UPDATE": 1}

@@ -15,6 +15,7 @@ from typing import Any
 
 from tidemark.capture import session, sources
 from tidemark.capture.config import CaptureConfig, Login
+from tidemark.capture.joining import Newcomers
 from tidemark.capture.lander import Lander
 from tidemark.capture.sources import Start, WithOffsets
 from tidemark.capture.state import CaptureState, settled_before
@@ -161,8 +162,9 @@ class FakeEngine:
     def acknowledge(self, record: Record) -> None:
         self._offsets.write_text(str(record.resume))
 
-    def close(self) -> None:
+    def close(self) -> bool:
         self.is_running = False
+        return True
 
 
 class FakePostgres:
@@ -173,6 +175,9 @@ class FakePostgres:
         # as in PostgreSQL, what is confirmed lies within the last transaction that is
         confirmed = int(slot.read_text()) * 1000 if slot.exists() else 0
         return Start("no_data", state.read_landed(settled_before(confirmed)))
+
+    def newcomers(self, state: CaptureState) -> Newcomers:
+        return Newcomers()
 
     def forget(self) -> None:
         """Nothing."""

@@ -154,12 +154,14 @@ def test_progress_is_told_once_per_state(capsys: pytest.CaptureFixture[str]) -> 
         "last_file": 3,
         "lag_ms": 1500,
         "last_error": None,
+        "warnings": ["public.t is not captured"],
     }
     with progress:
         progress.show(status)
         progress.show(status)
         progress.show({**status, "state": "FAILING", "lag_ms": None, "last_error": "[gone]"})
     assert capsys.readouterr().err.splitlines() == [
+        "Warning: public.t is not captured",
         "shop  replicating  2,000 events of 1 tables in 3 files, 1.5 s behind",
         "shop  failing  2,000 events of 1 tables in 3 files: [gone]",
     ]

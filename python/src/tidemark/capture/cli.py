@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import signal
+import sys
 import threading
+import traceback
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 from rich.console import Console
@@ -59,9 +62,7 @@ _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     help="Where dbt_project.yml lies. Default: this folder or the nearest above it.",
 )
-@click.pass_context
 def capture(
-    ctx: click.Context,
     source: str,
     once: bool,
     resnapshot: bool,
@@ -92,13 +93,26 @@ def capture(
         with Progress(talk) as progress:
             Session(config, login, state, options, stop, progress.show).run()
         talk.print(f"{source}: stopped, what came before has landed", highlight=False)
+        code = 0
     except (ConfigError, JavaError):
         raise
     except TidemarkError as error:
         click.echo(f"Error: {error} (details in {log})", err=True)
-        ctx.exit(1)
+        code = 1
+    except Exception:
+        traceback.print_exc()
+        code = 1
     finally:
         state.close()
+    leave(code)
+
+
+def leave(code: int) -> NoReturn:
+    """End the process: threads of Java that have not stopped would keep it for ever."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(code)
 
 
 class Progress:
@@ -108,6 +122,7 @@ class Progress:
         self._talk = talk
         self._status = talk.status("starting …") if talk.is_terminal else None
         self._told = ""
+        self._warned: set[str] = set()
 
     def __enter__(self) -> Progress:
         if self._status is not None:
@@ -122,6 +137,12 @@ class Progress:
         """Show a status."""
         events = sum(sum(counts.values()) for counts in status["events"].values())
         lag = "" if status["lag_ms"] is None else f", {status['lag_ms'] / 1000:.1f} s behind"
+        for warning in status["warnings"]:
+            if warning not in self._warned:
+                self._warned.add(warning)
+                self._talk.print(
+                    f"Warning: {warning}", highlight=False, markup=False, soft_wrap=True
+                )
         line = (
             f"{status['source']}  {status['state'].lower()}  {events:,} events of "
             f"{len(status['tables'])} tables in {status['last_file']} files{lag}"

@@ -108,14 +108,15 @@ class Engine:
         """Whether it has not stopped yet."""
         return self._thread is not None and self._thread.is_alive()
 
-    def close(self, seconds: float = 60.0) -> None:
-        """Stop it and wait until it has stopped."""
+    def close(self, seconds: float = 60.0) -> bool:
+        """Stop it and wait; return whether it has stopped."""
         until = time.monotonic() + seconds
         while self._thread is not None and self.is_running and time.monotonic() < until:
             # it refuses while its tasks start, and when it is stopping by itself
             with contextlib.suppress(Exception):
                 self._engine.close()
             self._thread.join(0.5)
+        return not self.is_running
 
 
 class Committer:

@@ -32,6 +32,7 @@ class Event:
         count: How many events its transaction had (END markers).
         time: When the source wrote it, in milliseconds since 1970.
         prefix: The prefix of a logical message.
+        position: Where PostgreSQL's log has it.
     """
 
     kind: Kind
@@ -43,6 +44,7 @@ class Event:
     count: int = 0
     time: int | None = None
     prefix: str = ""
+    position: int | None = None
 
 
 def read_event(topic: str, value: str | None) -> Event:
@@ -80,6 +82,7 @@ def read_event(topic: str, value: str | None) -> Event:
         place=None if snapshot and op in ("r", None) else _place(source, op or "ddl"),
         time=source.get("ts_ms"),
         prefix=str(message.get("prefix", "")) if isinstance(message, Mapping) else "",
+        position=source.get("lsn") if source.get("connector") == "postgresql" else None,
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 import zlib
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -55,7 +55,10 @@ class Lander:
         flush: When a file is closed.
         number: The number of the last file that has landed.
         landed: Identities of events that have landed and may come again.
-        snapshot_done: Whether the initial snapshot has landed.
+        snapshot_done: Whether the snapshot has landed.
+        floors: Tables, and the position in the log below which their changes are in the rows that
+            were read of them.
+        reads: How identities of rows begin that a snapshot has read.
         clock: Tests have their own.
     """
 
@@ -67,12 +70,16 @@ class Lander:
         number: int = 0,
         landed: set[str] | None = None,
         snapshot_done: bool = False,
+        floors: Mapping[str, int] | None = None,
+        reads: str = "r",
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._folder = folder
         self._flush = flush
         self._clock = clock
         self._landed = landed or set()
+        self._floors = floors or {}
+        self._reads = reads
         self._identities = Identities()
         self._topics: dict[str, str] = {}
         self._since = 0.0
@@ -175,6 +182,10 @@ class Lander:
         if event.kind == "message" and event.prefix == OWN_MESSAGES:
             self.messages.add(identity or "")
             return
+        floor = self._floors.get(event.table) if self._floors else None
+        if floor is not None and event.position is not None and event.position < floor:
+            self.dropped += 1
+            return
         self._has_events = True
         if identity is not None and identity in self._landed:
             self.dropped += 1
@@ -185,7 +196,7 @@ class Lander:
         text = self._topics.get(topic)
         if text is None:
             text = self._topics[topic] = orjson.dumps(topic).decode()
-        known = orjson.dumps(identity or f"r:{self.number + 1}:{line}").decode()
+        known = orjson.dumps(identity or f"{self._reads}:{self.number + 1}:{line}").decode()
         data = (
             f'{{"topic":{text},"key":{key or "null"},"value":{value or "null"},'
             f'"_seq":{self.number + 1},"_ord":{line},"_id":{known}}}\n'

@@ -114,6 +114,18 @@ def debezium_properties(
     return properties | dict(config.options)
 
 
+def table_snapshot_properties(tables: Sequence[str]) -> dict[str, str]:
+    """Return the properties that differ where only the rows of these tables are read."""
+    return {
+        "snapshot.mode": "initial_only",
+        "publication.autocreate.mode": "disabled",
+        "table.include.list": _list([re.escape(table) for table in tables]),
+        # all rows as they were when the first one was read
+        "snapshot.isolation.mode": "repeatable_read",
+        "snapshot.max.threads": "1",
+    }
+
+
 def _tables(config: CaptureConfig) -> dict[str, str]:
     properties: dict[str, str] = {}
     tables = table_expressions(config.include, config.exclude)

@@ -6,7 +6,8 @@ import os
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -15,16 +16,32 @@ from tidemark.capture.config import CaptureConfig, Login
 from tidemark.capture.database import DatabaseError
 from tidemark.capture.engine import Committer, Engine
 from tidemark.capture.files import LandingError, failpoint
+from tidemark.capture.joining import Joining, Table, are_lockable, join
 from tidemark.capture.lander import Lander
 from tidemark.capture.metrics import streaming_metric
-from tidemark.capture.properties import debezium_properties
+from tidemark.capture.properties import debezium_properties, table_snapshot_properties
 from tidemark.capture.sources import Source, make_source
-from tidemark.capture.state import CaptureState
+from tidemark.capture.state import LATER_READ, CaptureState
 from tidemark.errors import TidemarkError
 
 _TICK = 0.1
 _STATUS_EVERY = 1.0
 _BACK_OFF = (1.0, 60.0)
+# how often tables are looked for that came after the snapshot
+_NEWCOMERS_EVERY = 10.0
+# how long the writers of such a table wait for Debezium to begin to read it
+_WRITERS_WAIT = 30.0
+# what Debezium says, and what servers do, when the log has been purged
+_LOG_IS_GONE = (
+    "no longer available on the server",
+    "no longer available on the database server",
+    "Could not find first log file name in binary log index file",
+    "could not find next log",
+    "have been purged",
+    "purged required binary logs",
+    "impossible position",
+    "position > file size",
+)
 
 
 class CaptureError(TidemarkError):
@@ -88,6 +105,9 @@ class Session:
         self._tables: dict[str, str] = {}
         self._last_event_at: int | None = None
         self._last_error: str | None = None
+        self._warnings: list[str] = []
+        self.is_hung = False
+        """Whether Debezium did not stop when it was told to."""
 
     def run(self) -> None:
         """Capture until stopped.
@@ -115,7 +135,8 @@ class Session:
         while True:
             worked_from = time.monotonic()
             try:
-                self._run_engine(source)
+                while self._run_engine(source):
+                    source = make_source(self._config, self._login)
                 return
             except (CaptureError, DatabaseError) as error:
                 if time.monotonic() - worked_from > _BACK_OFF[1]:
@@ -123,7 +144,8 @@ class Session:
                 failing_since = failing_since or time.monotonic()
                 limit = self._options.retry_for
                 tried = time.monotonic() - failing_since
-                if self._options.once or not self._worked or (limit is not None and tried >= limit):
+                over = limit is not None and tried >= limit
+                if self.is_hung or self._options.once or not self._worked or over:
                     raise
                 self._last_error = str(error)
                 self._write_status("FAILING")
@@ -133,8 +155,15 @@ class Session:
                 pause = min(pause * 2, _BACK_OFF[1])
                 source = make_source(self._config, self._login)
 
-    def _run_engine(self, source: Source) -> None:
+    def _run_engine(self, source: Source) -> bool:
+        """Capture until stopped, or until tables have come: then it is to be called again."""
         start = source.prepare(self._state)
+        if self._state.snapshot_done:
+            newcomers = self._newcomers(source)
+            if newcomers and self._read_tables(newcomers, start.landed.number):
+                start = source.prepare(self._state)
+            if self._stop.is_set():
+                return False
         properties = debezium_properties(
             self._config, self._login, self._state.folder, snapshot_mode=start.snapshot_mode
         )
@@ -144,14 +173,13 @@ class Session:
             number=start.landed.number,
             landed=start.landed.identities,
             snapshot_done=self._state.snapshot_done,
+            floors=start.floors,
         )
         if self._state.snapshot_done:
             lander.snapshot_tables = dict(self._tables)
-        self._lander, self._committer, self._closing = lander, None, False
-        self._was_connected = False
-        engine = Engine(properties | dict(start.properties), self._take)
-        engine.start()
-        try:
+        again = False
+        looked_at = time.monotonic()
+        with self._running(properties | dict(start.properties), lander) as engine:
             while not self._stop.wait(_TICK):
                 if engine.error is not None or not engine.is_running:
                     raise _failure(engine)
@@ -159,15 +187,107 @@ class Session:
                     if lander.is_due():
                         self._land()
                 self._tell(lander)
-                if self._options.once and source.has_caught_up(lander):
-                    break
+                if self._options.once:
+                    if source.has_caught_up(lander):
+                        break
+                elif lander.snapshot_done and time.monotonic() - looked_at > _NEWCOMERS_EVERY:
+                    again = self._can_join(source)
+                    if again:
+                        break
+                    looked_at = time.monotonic()
             with self._lock:
                 self._closing = True
                 self._land()
+        if again and self.is_hung:
+            raise CaptureError("Debezium did not stop: start again to capture tables that came")
+        return again
+
+    @contextmanager
+    def _running(self, properties: Mapping[str, str], lander: Lander) -> Iterator[Engine]:
+        self._lander, self._committer, self._closing = lander, None, False
+        self._was_connected = False
+        engine = Engine(properties, self._take)
+        engine.start()
+        try:
+            yield engine
         finally:
             self._closing = True
-            engine.close()
+            self.is_hung |= not engine.close()
             self._take_figures(lander)
+
+    # --- tables that came after the snapshot
+
+    def _newcomers(self, source: Source) -> tuple[Table, ...]:
+        found = source.newcomers(self._state)
+        self._warnings = list(found.warnings)
+        return found.tables
+
+    def _can_join(self, source: Source) -> bool:
+        tables = self._newcomers(source)
+        if not tables:
+            return False
+        # the capture of the others is not interrupted in vain
+        if are_lockable(self._config, self._login, tables):
+            return True
+        self._warn_of_writers(tables)
+        return False
+
+    def _warn_of_writers(self, tables: Sequence[Table]) -> None:
+        self._warnings += [
+            f"{table.name} is not captured yet: a transaction that writes to it is open"
+            for table in tables
+        ]
+
+    def _read_tables(self, tables: Sequence[Table], number: int) -> bool:
+        """Land the rows of tables; whether any were."""
+        if self._config.snapshot == "no_data":
+            with join(self._config, self._login, tables) as joining:
+                joining.release()
+            return False
+        with join(self._config, self._login, tables) as joining:
+            if len(joining.tables) < len(tables):
+                self._warn_of_writers([table for table in tables if table not in joining.tables])
+            if not joining.tables:
+                return False
+            names = [table.name for table in joining.tables]
+            # before they are published: whatever happens, their rows are read again
+            self._state.note_later_tables(dict.fromkeys(names))
+            if not self._read_rows(joining, names, number):
+                return False
+        failpoint("before_join")
+        self._state.note_later_tables(dict.fromkeys(names, joining.position))
+        failpoint("after_join")
+        return True
+
+    def _read_rows(self, joining: Joining, names: Sequence[str], number: int) -> bool:
+        properties = debezium_properties(
+            self._config, self._login, self._state.folder, snapshot_mode="initial_only"
+        )
+        lander = Lander(self._state.landing, self._config.flush, number=number, reads=LATER_READ)
+        until = time.monotonic() + _WRITERS_WAIT
+        with self._running(properties | table_snapshot_properties(names), lander) as engine:
+            while not self._stop.wait(_TICK):
+                with self._lock:
+                    if lander.is_due():
+                        self._land()
+                    # the first row was read in the same moment as all others
+                    if joining.is_held and (lander.snapshot_tables or lander.snapshot_done):
+                        joining.release()
+                if lander.snapshot_done:
+                    break
+                if engine.error is not None or not engine.is_running:
+                    raise _failure(engine)
+                if joining.is_held and time.monotonic() > until:
+                    raise CaptureError(
+                        f"Debezium has not begun to read {', '.join(names)} within "
+                        f"{_WRITERS_WAIT:.0f} s; those who write to it wait no longer"
+                    )
+                self._tell(lander)
+        if self.is_hung:
+            raise CaptureError("Debezium did not stop after it had read tables that came")
+        if lander.snapshot_done:
+            self._tables |= dict.fromkeys(names, "done")
+        return lander.snapshot_done
 
     def _take(self, records: Any, committer: Committer) -> None:
         """Take a batch, in the engine's thread."""
@@ -255,6 +375,7 @@ class Session:
             "updated_at": _now(),
             "last_event_at": self._last_event_at,
             "last_error": self._last_error,
+            "warnings": self._warnings,
             "lag_ms": lag if lag is not None and lag >= 0 else None,
             "last_file": self._lander.number if self._lander is not None else 0,
             "bytes": self._bytes,
@@ -276,7 +397,16 @@ def _failure(engine: Engine) -> BaseException:
         return engine.error
     if engine.error is not None:
         return CaptureError(f"a batch could not be taken: {engine.error}")
-    return CaptureError(f"Debezium stopped: {engine.reason or 'it gave no reason'}")
+    reason = engine.reason or "it gave no reason"
+    if any(sign in reason for sign in _LOG_IS_GONE):
+        # trying again does not help, and going on elsewhere would leave changes out
+        return LandingError(
+            "the server has no longer the log from where capture is to go on: changes are "
+            "missing; start anew with --resnapshot (what has landed stays; the snapshot lands "
+            "after it), and let the server keep its log for longer. "
+            f"Debezium says: {reason[:300]}"
+        )
+    return CaptureError(f"Debezium stopped: {reason}")
 
 
 def _now() -> str:

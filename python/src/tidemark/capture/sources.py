@@ -11,13 +11,25 @@ from typing import Protocol
 from tidemark.capture.config import BINLOG, CaptureConfig, Login
 from tidemark.capture.database import Database, DatabaseError, connect
 from tidemark.capture.files import LandingError
+from tidemark.capture.joining import (
+    Newcomers,
+    judge_tables,
+    leave_publication,
+    owns_publication,
+    server_tables,
+)
 from tidemark.capture.lander import Lander
 from tidemark.capture.metrics import streaming_metric
 from tidemark.capture.state import CaptureState, Landed, settled_at, settled_before
 
 _RESNAPSHOT = "start anew with --resnapshot (what has landed stays; the snapshot lands after it)"
+# a position that no log reaches
+_NOT_YET = 2**64
 # how long a walsender of a process that was killed may hold the slot
 _SLOT_WAIT = 60.0
+# what Debezium's file of positions says, as JSON within Java's own format
+_OFFSET_PLACE = re.compile(rb'"file":"([^"]+)","pos":(\d+)')
+_OFFSET_SERVER = re.compile(rb'"server_id":(\d+)')
 # without a position to wait for: how long nothing comes from a source that has been read
 _QUIET = 10.0
 
@@ -30,11 +42,13 @@ class Start:
         snapshot_mode: Debezium's.
         landed: What has landed and may come again.
         properties: Debezium's properties that depend on what the database has.
+        floors: Tables, and from where in the log their changes count.
     """
 
     snapshot_mode: str
     landed: Landed
     properties: Mapping[str, str] = field(default_factory=dict)
+    floors: Mapping[str, int] = field(default_factory=dict)
 
 
 class Source(Protocol):
@@ -42,6 +56,9 @@ class Source(Protocol):
 
     def prepare(self, state: CaptureState) -> Start:
         """Decide where to begin."""
+
+    def newcomers(self, state: CaptureState) -> Newcomers:
+        """Look for tables that came after the snapshot and have to join."""
 
     def forget(self) -> None:
         """Give up the position that the database keeps."""
@@ -80,7 +97,27 @@ class Postgres:
             if landed.has_snapshot:
                 state.mark_snapshot()
             mode = self._mode(database, state, slot)
-            return Start(mode, landed, self._publication(database))
+            return Start(mode, landed, self._publication(database, state), self._floors(state))
+
+    @staticmethod
+    def _floors(state: CaptureState) -> Mapping[str, int]:
+        # while the rows of a table are not all read, all of its changes are: they are in the rows
+        return {
+            table: _NOT_YET if position is None else position
+            for table, position in state.later_tables.items()
+        }
+
+    def newcomers(self, state: CaptureState) -> Newcomers:
+        """Look for selected tables that the publication lacks, or whose rows are not read."""
+        with connect(self._config, self._login) as database:
+            if database.value("select pg_is_in_recovery()"):
+                return Newcomers()
+            owned = owns_publication(self._config, database)
+            if owned is None:
+                return Newcomers()
+            unread = {name for name, position in state.later_tables.items() if position is None}
+            tables = server_tables(self._config, database)
+            return judge_tables(self._config, self._login.user, tables, unread, owned=owned)
 
     def _mode(self, database: Database, state: CaptureState, slot: Slot | None) -> str:
         name = self._config.slot
@@ -133,14 +170,15 @@ class Postgres:
             time.sleep(0.2)
         return slot
 
-    def _publication(self, database: Database) -> Mapping[str, str]:
-        owned = database.value(
-            "select not puballtables and pubowner = (select oid from pg_roles "
-            "where rolname = current_user) from pg_publication where pubname = ?",
-            self._config.publication,
-        )
-        # one that somebody else has made is used as it is
-        return {"publication.autocreate.mode": "disabled"} if owned is False else {}
+    def _publication(self, database: Database, state: CaptureState) -> Mapping[str, str]:
+        owned = owns_publication(self._config, database)
+        if owned is None or (owned and not state.snapshot_done):
+            return {}
+        if owned and not database.value("select pg_is_in_recovery()"):
+            leave_publication(self._config, database, server_tables(self._config, database))
+        # one that somebody else has made is used as it is; Debezium would add tables to its own
+        # without the rows that they have
+        return {"publication.autocreate.mode": "disabled"}
 
     def forget(self) -> None:
         """Drop the slot."""
@@ -198,10 +236,37 @@ class WithOffsets:
                     f"{state.folder} are gone: where to go on is not known; {_RESNAPSHOT}"
                 )
             return Start(self._config.snapshot, Landed(state.last_number(), set(), False))
+        self._check_log(position.offsets)
         landed = state.read_landed(settled_at(position.file, position.line))
         if landed.has_snapshot:
             state.mark_snapshot()
         return Start(self._config.snapshot, landed)
+
+    def _check_log(self, offsets: bytes) -> None:
+        """Refuse a log that ends before the position: it was begun anew (RESET MASTER).
+
+        Its transaction ids are given again, so that others would be left out for known ones.
+        """
+        found = _OFFSET_PLACE.search(offsets)
+        server = _OFFSET_SERVER.search(offsets)
+        if self._config.connector not in BINLOG or found is None or server is None:
+            return
+        file, at = found[1].decode(), int(found[2])
+        with connect(self._config, self._login) as database:
+            # after a failover the files of another server count differently
+            if int(database.value("select @@server_id")) != int(server[1]):
+                return
+            end = binlog_position(database)
+        if _place(file, at) > end:
+            raise LandingError(
+                f"the binary log of source {self._config.source!r} ends before {file}, position "
+                f"{at}, where capture is to go on: it was reset, and changes are missing; "
+                f"{_RESNAPSHOT}"
+            )
+
+    def newcomers(self, state: CaptureState) -> Newcomers:
+        """The log has the changes of all tables, from the first on."""
+        return Newcomers()
 
     def forget(self) -> None:
         """Nothing is kept in the database."""

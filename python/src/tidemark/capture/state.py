@@ -7,7 +7,7 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,8 @@ from tidemark.capture.files import (
 )
 
 STATE = "_state"
+# how the identities of rows begin that the snapshot of a later table has read
+LATER_READ = "s"
 _COPY = re.compile(r"offsets\.(\d{10})")
 _KEPT_COPIES = 3
 _RESNAPSHOT = "start anew with --resnapshot"
@@ -143,8 +145,47 @@ class CaptureState:
         write_atomically(self._anew, str(last).encode())
         for _, path in self._copies():
             path.unlink(missing_ok=True)
-        for path in (self._snapshot_mark, self.offsets, self.history, self._history_copy):
+        for path in (
+            self._snapshot_mark,
+            self._later_tables,
+            self.offsets,
+            self.history,
+            self._history_copy,
+        ):
             path.unlink(missing_ok=True)
+
+    # --- tables that came after the initial snapshot
+
+    @property
+    def _later_tables(self) -> Path:
+        return self.folder / "later_tables.json"
+
+    @property
+    def later_tables(self) -> dict[str, int | None]:
+        """Tables that came after the initial snapshot: from where in the log changes count.
+
+        Those from before are in the rows that were read; None while these have not all landed.
+
+        Raises:
+            LandingError: The file is damaged.
+        """
+        try:
+            content = json.loads(self._later_tables.read_bytes())
+            return {
+                str(name): None if position is None else int(position)
+                for name, position in content.items()
+            }
+        except FileNotFoundError:
+            return {}
+        except (OSError, ValueError, TypeError, AttributeError) as error:
+            raise LandingError(
+                f"{self._later_tables} cannot be read: put it back, or {_RESNAPSHOT}"
+            ) from error
+
+    def note_later_tables(self, tables: Mapping[str, int | None]) -> None:
+        """Note from where in the log the changes of tables count."""
+        content = json.dumps({**self.later_tables, **tables}, indent=1)
+        write_atomically(self._later_tables, content.encode() + b"\n")
 
     # --- what has landed
 
@@ -205,6 +246,9 @@ class CaptureState:
                     settled = True
                     continue
                 has_snapshot = True
+                if identity.startswith(f"{LATER_READ}:"):
+                    # it stands between changes that may come again
+                    continue
                 settled |= is_settled(file, line, identity)
                 # settled ones too: a schema change that was acknowledged may come again
                 identities.add(identity)
