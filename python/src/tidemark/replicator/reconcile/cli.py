@@ -68,7 +68,9 @@ class Work:
         invoker = Invoker(self.run_options, Console(stderr=True, quiet=True))
         if not invoker.parse():
             raise ConfigError("the dbt project cannot be parsed: `dbt parse` says why")
-        models = known_models(model_folder(self.run_options.project_dir, self.config))
+        found = known_models(model_folder(self.run_options.project_dir, self.config))
+        # what concerns a whole database is no table
+        models = {table: model for table, model in found.items() if "." in table}
         with connect(self.config, login) as database:
             reconciler = Reconciler(
                 self.config,

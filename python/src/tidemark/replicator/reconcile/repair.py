@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import orjson
 
@@ -20,6 +20,47 @@ CONNECTOR = "tidemark"
 _ROWS_AT_A_TIME = 500
 
 
+class Correction(NamedTuple):
+    """What is to happen to one row: `c` creates, `u` updates, `d` deletes."""
+
+    op: Literal["c", "u", "d"]
+    before: Row | None
+    after: Row | None
+
+
+def corrections(
+    source: Sequence[Row], here: Sequence[Row], *, keyed: bool, anew: bool = False
+) -> list[Correction]:
+    """Return what makes the rows of one key equal.
+
+    Args:
+        source: Those of the source.
+        here: Those of the copy.
+        keyed: Whether a key has one row at most; else all of them are equal and only their number
+            differs.
+        anew: See `Events`.
+
+    Example:
+        >>> [one.op for one in corrections([Row("k", "a", ["1"])], [], keyed=True)]
+        ['c']
+    """
+    if keyed and source and here:
+        if source[0].row == here[0].row and len(here) == 1:
+            return []
+        if anew:
+            return [Correction("d", here[0], None), Correction("c", None, source[0])]
+        return [Correction("u", None, source[0])]
+    if anew:
+        return []
+    if keyed:
+        # copies of a key, which only damage makes, are one row to an event
+        source, here = source[:1], here[:1]
+    return [
+        *(Correction("c", None, row) for row in source[len(here) :]),
+        *(Correction("d", row, None) for row in here[len(source) :]),
+    ]
+
+
 class Events:
     """Makes the corrective events of one table.
 
@@ -30,8 +71,8 @@ class Events:
         pairing: The columns that are compared.
         source: The source.
         here: The copy.
-        anew: Delete and insert a row that differs: an update that equals what the copy believes
-            to have changes nothing.
+        anew: Delete and insert the rows that differ, and nothing else: an update that equals what
+            the copy believes to have changes nothing.
     """
 
     def __init__(
@@ -64,42 +105,22 @@ class Events:
             for one in part:
                 yield from self._of_key(left.get(one.key, []), right.get(one.key, []))
 
-    def _of_key(self, left: list[Row], right: list[Row]) -> Iterator[dict[str, Any]]:
+    def _of_key(self, left: Sequence[Row], right: Sequence[Row]) -> list[dict[str, Any]]:
+        found = corrections(left, right, keyed=self._pairing.keys > 0, anew=self._anew)
         try:
-            if not self._pairing.keys:
-                # all rows of a key are equal: only their number differs
-                for row in left[len(right) :]:
-                    yield self._event("c", after=row)
-                for row in right[len(left) :]:
-                    yield self._event("d", before=row)
-            elif not left and right:
-                yield self._event("d", before=right[0])
-            elif left and not right:
-                yield self._event("c", after=left[0])
-            elif left and [row.row for row in left] != [row.row for row in right]:
-                if self._anew:
-                    events = [
-                        self._event("d", before=right[0]),
-                        self._event("c", after=left[0]),
-                    ]
-                    yield from events
-                else:
-                    yield self._event("u", after=left[0])
+            return [self._event(one) for one in found]
         except (ValueError, OverflowError):
             self.skipped += 1
+            return []
 
-    def _event(
-        self, op: str, *, before: Row | None = None, after: Row | None = None
-    ) -> dict[str, Any]:
-        columns = self._pairing.columns
-        row = after or before
-        keys = columns[: self._pairing.keys]
-        # of what is deleted the key is enough, and surely of a type that the copy holds
-        image = keys if before is not None and keys else columns
+    def _event(self, correction: Correction) -> dict[str, Any]:
+        columns, keys = self._pairing.columns, self._pairing.columns[: self._pairing.keys]
+        before, after = correction.before, correction.after
         return {
-            "op": op,
-            "key": _image(keys, row) if keys else None,
-            "before": _image(image, before),
+            "op": correction.op,
+            "key": _image(keys, after or before) if keys else None,
+            # of what is deleted the key is enough
+            "before": _image(keys or columns, before),
             "after": _image(columns, after),
         }
 

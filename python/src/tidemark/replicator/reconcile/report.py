@@ -77,6 +77,13 @@ def print_results(out: Console, source: str, results: Sequence[TableResult]) -> 
                 f"{result.table}: {result.skipped:,} rows were not repaired: the copy cannot hold "
                 "their values",
             )
+        if result.repaired and result.differs and not result.skipped:
+            _line(
+                out,
+                f"{result.table}: no event mends what is left, which its own log does not know: "
+                f"drop the current table, and `dbt run --select {result.model}` makes it anew from "
+                "the log",
+            )
     equal = sum(result.is_equal for result in results)
     _line(out, f"{source}: {equal} of {len(results)} tables are equal")
 

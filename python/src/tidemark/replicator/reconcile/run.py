@@ -282,8 +282,9 @@ class Reconciler:
         """
         results = [replace(result, repaired=0) if result.differs else result for result in results]
         for anew in (False, True):
+            landed = sum(result.repaired or 0 for result in results)
             results = [self._land(state, result, anew) for result in results]
-            if not any(result.differs and result.repaired for result in results):
+            if sum(result.repaired or 0 for result in results) == landed:
                 break
             apply()
             after = {result.table: result for result in self.look_again(results)}
@@ -318,8 +319,13 @@ class Reconciler:
             anew=anew,
         )
         count = land(state, self._config, events, work.batches())
-        self._say(f"{result.table}: landed {count:,} corrective events")
-        return replace(result, repaired=(result.repaired or 0) + count, skipped=events.skipped)
+        if count:
+            self._say(f"{result.table}: landed {count:,} corrective events")
+        return replace(
+            result,
+            repaired=(result.repaired or 0) + count,
+            skipped=max(result.skipped, events.skipped),
+        )
 
 
 def _unrepairable(work: _Table) -> str | None:
