@@ -548,6 +548,11 @@ def reconcile(
         )
     if elsewhere and repair:
         raise ConfigError(f"--repair applies events itself: tidemark replicator stop {source}")
+    if repair and operated.config.connector in ("sqlserver", "oracle"):
+        raise ConfigError(
+            f"--repair is not for {operated.config.connector}: the texts that its rows would be "
+            "made of are not tested against a server"
+        )
     from tidemark.replicator.reconcile.cli import Work, print_outcome
     from tidemark.replicator.reconcile.run import Options
 

@@ -311,6 +311,9 @@ class SqlServer(Dialect):
             return f"convert(char(10), {value}, 23)"
         if form == "timestamp":
             utc = f"switchoffset({value}, 0)" if type_ == "datetimeoffset" else value
+            if type_ == "datetime":
+                # three-hundredths of a second, sent as milliseconds
+                utc = f"cast({value} as datetime2(3))"
             moment = f"cast({utc} as datetime2(6))"
             return (
                 f"convert(varchar(20), datediff_big(second, '1970-01-01', {moment}) * 1000000 "
@@ -336,7 +339,7 @@ class SqlServer(Dialect):
         return " + ".join(items)
 
     def digest(self, text: str) -> str:
-        utf8 = f"convert(varchar(max), {text} {self._UTF8})"
+        utf8 = f"convert(varchar(max), ({text}) {self._UTF8})"
         return f"lower(convert(char(32), hashbytes('MD5', {utf8}), 2))"
 
     def number(self, digest: str) -> str:
@@ -428,7 +431,7 @@ _FORMS: dict[str, dict[str, str]] = {
     "sqlserver": {
         "bit": "boolean",
         **dict.fromkeys(("tinyint", "smallint", "int", "bigint"), "integer"),
-        **dict.fromkeys(("decimal", "numeric", "money", "smallmoney"), "decimal"),
+        **dict.fromkeys(("decimal", "numeric"), "decimal"),
         "date": "date",
         **dict.fromkeys(("datetime2", "datetime", "smalldatetime", "datetimeoffset"), "timestamp"),
         **dict.fromkeys(("binary", "varbinary"), "bytes"),
