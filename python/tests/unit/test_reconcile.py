@@ -51,6 +51,7 @@ class Rows:
             Row(md5(str(row[0]) if keyed else str(row)), md5(str(row)), list(row)) for row in rows
         ]
         self.largest = 0
+        self.asked = 0
 
     def _of(self, scope: Scope) -> list[Row]:
         if scope.residues is None:
@@ -58,6 +59,7 @@ class Rows:
         return [row for row in self.all if int(row.key[:15], 16) % scope.modulus in scope.residues]
 
     def figures(self, modulus: int, scope: Scope) -> dict[int, Figure]:
+        self.asked += 1
         found: dict[int, Figure] = {}
         for row in self._of(scope):
             bucket = int(row.key[:15], 16) % modulus
@@ -124,6 +126,15 @@ def test_without_key__copies_are_counted() -> None:
 def test_equal_rows_without_end__are_not_split_for_ever() -> None:
     source, here = Rows([["x"]] * 200, keyed=False), Rows([["x"]] * 199, keyed=False)
     assert [one.count for one in found_by(source, here, keyed=False)] == [1]
+    assert source.asked == 2
+
+
+def test_equal_rows_among_others__are_parted_from_them() -> None:
+    rows = [["x"]] * 200 + [[str(number)] for number in range(2000)]
+    source, here = Rows(rows, keyed=False), Rows(rows[1:-1], keyed=False)
+    found = {one.key for one in found_by(source, here, keyed=False)}
+    assert found == {md5("['x']"), md5("['1999']")}
+    assert max(source.largest, here.largest) <= 50
 
 
 def test_copies_of_a_key__are_a_difference() -> None:

@@ -12,8 +12,6 @@ from tidemark.replicator.reconcile.dialects import Scope
 # a bucket with more rows is split, and buckets are read together up to as many
 MOST_ROWS = 10_000
 _SPLIT = 16
-# numbers have 60 bits; equal rows stay together however often they are split
-_MOST_BUCKETS = 2**40
 # how many keys of a first look are remembered for the second one
 _REMEMBERED = 1_000_000
 
@@ -139,20 +137,26 @@ def differences(
         keyed: Whether the table has a key.
         most: How many rows are read at a time; larger buckets are split.
     """
-    large = [bucket for bucket, pair in differing.items() if _size(pair) > most]
-    small = [bucket for bucket in differing if bucket not in set(large)]
-    if modulus > _MOST_BUCKETS:
-        # only equal keys are still together: their digests are few
-        small, large = [*small, *large], []
+    small = [bucket for bucket, pair in differing.items() if _size(pair) <= most]
     for residues in _together(small, differing, most):
-        scope = Scope(modulus, residues)
-        found = compare_digests(source.digests(scope), here.digests(scope), keyed)
-        if found:
-            yield found
-    for bucket in large:
+        yield from _look(source, here, Scope(modulus, residues), keyed)
+    for bucket, pair in differing.items():
+        if _size(pair) <= most:
+            continue
         scope, finer = Scope(modulus, [bucket]), modulus * _SPLIT
         parts = _differing(source.figures(finer, scope), here.figures(finer, scope))
-        yield from differences(source, here, finer, parts, keyed, most)
+        # what no split parts has one key, a row without key many times over: its digests are few
+        whole = [part for part, figures in parts.items() if _size(figures) >= _size(pair)]
+        if whole:
+            yield from _look(source, here, Scope(finer, whole), keyed)
+        rest = {part: figures for part, figures in parts.items() if part not in whole}
+        yield from differences(source, here, finer, rest, keyed, most)
+
+
+def _look(source: Side, here: Side, scope: Scope, keyed: bool) -> Iterator[list[KeyDifference]]:
+    found = compare_digests(source.digests(scope), here.digests(scope), keyed)
+    if found:
+        yield found
 
 
 def _size(pair: tuple[Figure, Figure]) -> int:
