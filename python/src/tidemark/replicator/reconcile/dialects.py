@@ -245,7 +245,8 @@ class MySql(Dialect):
             return (
                 f"concat(time_format({value}, '%H:%i:%s'), "
                 f"case when microsecond({value}) = 0 then '' "
-                f"else time_format({value}, '.%f') end)"
+                # the sign would come again with %f
+                f"else concat('.', lpad(microsecond({value}), 6, '0')) end)"
             )
         if form == "bytes":
             return f"hex({value})"
