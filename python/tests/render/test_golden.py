@@ -230,6 +230,11 @@ SCHEMA = {
     "format": "jsonschema",
     "version": "1-2-*",
 }
+RECONCILED = [
+    {"name": "id", "type": "bigint", "form": "integer"},
+    {"name": "full name", "type": "string", "form": "text"},
+    {"name": "balance", "type": "decimal(10,2)", "form": "decimal"},
+]
 CASES: dict[str, tuple[Any, ...]] = {
     "staged_rows_sql.plain": staged(PLAIN),
     "staged_rows_sql.sensitive": staged(FULL),
@@ -417,6 +422,30 @@ CASES: dict[str, tuple[Any, ...]] = {
     ),
     "forget_moves_sql.any": ("forget_moves_sql", KEYED.relations["log"], ERASED),
     "derived_tables_sql.any": ("derived_tables_sql", STATES),
+    "reconcile_sql.figures": (
+        "reconcile_sql",
+        KEYED.relations["current"],
+        RECONCILED,
+        1,
+        "figures",
+        {"buckets": 64, "modulus": 64, "residues": None},
+    ),
+    "reconcile_sql.digests": (
+        "reconcile_sql",
+        KEYLESS.relations["current"],
+        RECONCILED,
+        0,
+        "digests",
+        {"modulus": 64, "residues": [7, 9]},
+    ),
+    "reconcile_sql.rows": (
+        "reconcile_sql",
+        KEYED.relations["current"],
+        RECONCILED,
+        1,
+        "rows",
+        {"digests": ["c4ca4238a0b923820dcc509a6f75849b"]},
+    ),
     "file_sizes_sql.partitioned": ("file_sizes_sql", LOG, 134217728, "_business_date"),
     "claim_events_sql.any": ("claim_events_sql", ATOMIC, MANIFEST, EVENT_KEYS, BATCH),
     "decided_events_sql.across": ("decided_events_sql", ATOMIC, EVENT_KEYS, MANIFEST, BATCH),

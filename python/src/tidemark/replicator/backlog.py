@@ -71,7 +71,8 @@ def _count(
     if not isinstance(value, dict):
         return
     event = read_event(content["topic"], orjson.dumps(value).decode())
-    if event.kind not in ("row", "ddl") or not event.table:
+    if event.kind not in ("row", "ddl") or "." not in event.table:
+        # also what concerns a whole database, such as CREATE DATABASE
         return
     if number <= after.get(event.table, start):
         return

@@ -67,6 +67,24 @@ Examples:
   tidemark replicator start shop --metrics-port 9464
   tidemark replicator start shop --background && tidemark replicator status shop
 """
+_RECONCILE_EPILOG = """
+\b
+Exit codes:
+  0    all tables are equal, perhaps after a repair
+  1    something differs
+  2    something could not be compared, or nothing could begin
+
+\b
+Nothing is captured or applied while it compares. What the source wrote since the last capture
+differs, so catch up first, or give --settle:
+  tidemark replicator stop shop; tidemark replicator run-once shop
+  tidemark replicator reconcile shop --settle 30
+
+\b
+Examples:
+  tidemark replicator reconcile shop --table public.orders --json
+  tidemark replicator reconcile shop --repair
+"""
 _SOURCE_YAML = """\
 # How source {source} is captured and operated. Passwords stay in the environment.
 version: 2
@@ -467,6 +485,99 @@ def _status_row(one: TableFigures) -> list[str]:
         "" if one.fresh is None else f"{one.fresh:.1f} %",
         str(one.failures),
     ]
+
+
+@replicator.command(epilog=_RECONCILE_EPILOG)
+@click.argument("source")
+@click.option(
+    "--table", "tables", multiple=True, help="schema.table; may be repeated. Default: all."
+)
+@click.option(
+    "--buckets",
+    type=click.IntRange(1, 1_000_000),
+    default=64,
+    show_default=True,
+    help="How many parts of a table are hashed; rows are read of those that differ.",
+)
+@click.option(
+    "--examples",
+    type=click.IntRange(0, 1000),
+    default=5,
+    show_default=True,
+    help="How many keys of each table are shown.",
+)
+@click.option(
+    "--settle",
+    type=click.FloatRange(0),
+    default=0,
+    show_default=True,
+    help="If something differs: wait so many seconds, capture and apply once more (unless a paused "
+    "process operates the source), and look again. What differs both times differs.",
+)
+@click.option(
+    "--repair",
+    is_flag=True,
+    help="Land events that make the copies equal, apply them, and compare again.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the results as JSON.")
+@_target_option
+@_project_option
+@click.pass_context
+def reconcile(
+    ctx: click.Context,
+    source: str,
+    tables: tuple[str, ...],
+    buckets: int,
+    examples: int,
+    settle: float,
+    repair: bool,
+    as_json: bool,
+    target: str | None,
+    project_dir: Path | None,
+) -> None:
+    """Compare each mirrored table with its copy: hashes of buckets, then rows.
+
+    Hashes are computed in the database and in Spark, so that no table goes over the network.
+    """
+    operated = _operated(source, project_dir)
+    elsewhere = operated.state.is_open_elsewhere
+    if elsewhere and not operated.state.paused:
+        raise ConfigError(
+            f"a process operates source {source!r}, and both sides would move: tidemark replicator "
+            f"stop {source} (or pause {source}, if two processes can use the metastore)"
+        )
+    if elsewhere and repair:
+        raise ConfigError(f"--repair applies events itself: tidemark replicator stop {source}")
+    if repair and operated.config.connector in ("sqlserver", "oracle"):
+        raise ConfigError(
+            f"--repair is not for {operated.config.connector}: the texts that its rows would be "
+            "made of are not tested against a server"
+        )
+    from tidemark.replicator.reconcile.cli import Work, print_outcome
+    from tidemark.replicator.reconcile.run import Options
+
+    options = Options(tables, buckets, examples)
+    service = None if elsewhere else _prepare(operated, target, threading.Event(), _say)
+    try:
+        work = Work(
+            operated.config,
+            operated.home,
+            CaptureState(operated.landing),
+            RunOptions(
+                dates=[],
+                project_dir=operated.project,
+                profiles_dir=find_profiles(operated.project),
+                target=target,
+            ),
+            options,
+            service,
+            _say,
+        )
+        outcome = work.run(settle=settle, repair=repair)
+    finally:
+        if service is not None:
+            service.close()
+    ctx.exit(print_outcome(source, outcome, as_json=as_json))
 
 
 @replicator.command()

@@ -192,8 +192,10 @@ class Service:
                 raise CaptureFailed(self._capture.said())
         finally:
             self._capture.stop()
-        if self._stop.is_set():
-            return True
+        return True if self._stop.is_set() else self.apply_landed()
+
+    def apply_landed(self) -> bool:
+        """Apply what has landed, also of tables that failed; return whether every one succeeded."""
         self._state.take_retry()
         for table in self._state.tables.values():
             table.retry()
