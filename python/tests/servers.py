@@ -8,6 +8,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
 
 def free_port() -> int:
@@ -25,9 +27,20 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
+def install_connectors() -> None:
+    """Fetch what Debezium consists of, if it is not there."""
+    command = [sys.executable, "-m", "tidemark.cli", "connectors", "install"]
+    subprocess.run(command, check=True)
+
+
 def _install(package: str, program: Path | None) -> None:
     if program is not None:
         return
+    with FileLock(Path(tempfile.gettempdir()) / "tidemark-apt.lock"):
+        _install_missing(package)
+
+
+def _install_missing(package: str) -> None:
     if os.geteuid() != 0 or shutil.which("apt-get") is None:
         pytest.skip(f"{package} is not installed")
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}

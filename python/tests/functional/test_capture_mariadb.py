@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import itertools
 import signal
-import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.functional.capturing import Capturing, rows
-from tests.servers import MariaDbServer, mariadb_server
+from tests.servers import MariaDbServer, install_connectors, mariadb_server
 
 pytest.importorskip("jpype")
 
@@ -20,7 +19,7 @@ Sql = Callable[[str], list[list[str]]]
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[MariaDbServer]:
-    subprocess.run(["tidemark", "connectors", "install"], check=True)
+    install_connectors()
     with mariadb_server() as running:
         yield running
 

@@ -13,14 +13,14 @@ from pathlib import Path
 import pytest
 
 from tests.functional.capturing import Capturing, rows
-from tests.servers import PostgresServer, postgres_server
+from tests.servers import PostgresServer, install_connectors, postgres_server
 
 pytest.importorskip("jpype")
 
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[PostgresServer]:
-    subprocess.run(["tidemark", "connectors", "install"], check=True)
+    install_connectors()
     with postgres_server() as running:
         yield running
 

@@ -20,7 +20,7 @@ import pytest
 import yaml
 
 from tests.conftest import Project
-from tests.servers import mariadb_server, postgres_server
+from tests.servers import install_connectors, mariadb_server, postgres_server
 
 pytest.importorskip("jpype")
 
@@ -208,7 +208,7 @@ def keys(examples: list[dict[str, Any]]) -> dict[str, set[str]]:
 
 
 def test_postgres(project: Project) -> None:
-    subprocess.run(["tidemark", "connectors", "install"], check=True)
+    install_connectors()
     with postgres_server() as server:
         place = connection(server.port, "postgres", database="shop")
         settings = {"connector": "postgresql", "connection": place}
@@ -223,7 +223,7 @@ def test_postgres(project: Project) -> None:
 
 
 def test_mariadb(project: Project) -> None:
-    subprocess.run(["tidemark", "connectors", "install"], check=True)
+    install_connectors()
     with mariadb_server() as server:
         settings = {"connector": "mariadb", "connection": connection(server.port, "tidemark")}
         with mirrored(project, server.sql, settings, "shop") as shop:

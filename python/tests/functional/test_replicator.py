@@ -6,8 +6,6 @@ import itertools
 import json
 import os
 import random
-import subprocess
-import sys
 import urllib.request
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -21,6 +19,7 @@ from tests.servers import (
     MariaDbServer,
     PostgresServer,
     free_port,
+    install_connectors,
     mariadb_server,
     postgres_server,
 )
@@ -31,10 +30,6 @@ pytest.importorskip("jpype")
 SEED = int(os.environ.get("TIDEMARK_TEST_SEED", "20260304"))
 Sql = Callable[[str], list[list[str]]]
 _numbers = itertools.count(1)
-
-
-def install_connectors() -> None:
-    subprocess.run([sys.executable, "-m", "tidemark.cli", "connectors", "install"], check=True)
 
 
 @pytest.fixture(scope="module")
