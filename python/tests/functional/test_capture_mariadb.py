@@ -175,6 +175,7 @@ def test_kills_in_a_load(
     capturing.assert_whole()
 
 
+@pytest.mark.slow
 def test_open_transactions(
     capturing: Capturing, sql: Sql, server: MariaDbServer, database: str
 ) -> None:
@@ -201,6 +202,7 @@ def test_open_transactions(
     capturing.assert_whole()
 
 
+@pytest.mark.slow
 def test_server_restarts(capturing: Capturing, sql: Sql, server: MariaDbServer) -> None:
     sql("create table t (id int primary key)")
     capturing.start()
@@ -244,6 +246,7 @@ def test_lost_positions(capturing: Capturing, sql: Sql) -> None:
     capturing.assert_whole()
 
 
+@pytest.mark.slow
 def test_killed_in_the_snapshot(capturing: Capturing, sql: Sql) -> None:
     sql("create table t (id int primary key); insert into t select seq from seq_1_to_20000")
     capturing.configure({**capturing.replicator, "flush": {"rows": 1000}})
@@ -303,7 +306,9 @@ def test_killed_at_the_first_changes(
     capturing.assert_whole()
 
 
-@pytest.mark.parametrize("purge", ["purge binary logs to '{last}'", "reset master"])
+@pytest.mark.parametrize(
+    "purge", ["purge binary logs to '{last}'", pytest.param("reset master", marks=pytest.mark.slow)]
+)
 def test_log_is_purged(capturing: Capturing, sql: Sql, purge: str) -> None:
     sql("create table t (id int primary key); insert into t values (1)")
     capturing.once()

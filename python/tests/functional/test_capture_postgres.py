@@ -288,6 +288,7 @@ def test_killed_in_the_snapshot(capturing: Capturing, sql: Sql) -> None:
     capturing.assert_whole()
 
 
+@pytest.mark.slow
 def test_killed_before_anything_landed(capturing: Capturing, sql: Sql) -> None:
     sql("create table t (id int primary key); insert into t values (1)")
     capturing.configure({**capturing.replicator, "snapshot": "no_data"})
@@ -416,7 +417,14 @@ def test_tables_that_come_later(
     assert capturing.replay("nothing", ["id"], ["id"]) == {("1",): 1}
 
 
-@pytest.mark.parametrize("place", ["after_rename:3", "before_join", "after_join"])
+@pytest.mark.parametrize(
+    "place",
+    [
+        "after_rename:3",
+        pytest.param("before_join", marks=pytest.mark.slow),
+        pytest.param("after_join", marks=pytest.mark.slow),
+    ],
+)
 def test_killed_while_a_table_joins(
     capturing: Capturing, sql: Sql, server: PostgresServer, database: str, place: str
 ) -> None:
