@@ -198,6 +198,9 @@ def _run_postgres(folder: Path, initdb: Path, program: Path) -> Iterator[Postgre
         "listen_addresses": "127.0.0.1",
         "unix_socket_directories": str(folder),
         "max_connections": "50",
+        # a test's slot stays when the test is over
+        "max_replication_slots": "50",
+        "max_wal_senders": "50",
     }
     command = [str(program), "-D", str(data), "-p", str(port)]
     command += [f"--{name}={value}" for name, value in settings.items()]
