@@ -38,7 +38,8 @@
     {%- set fills = load['statements'] | selectattr('effect', 'equalto', 'fill') | list -%}
     {%- set closes = load['statements'] | selectattr('effect', 'equalto', 'close') | list -%}
     {%- set carried = fromjson(seen['unsupplied'] or '[]') -%}
-    {%- set closes_snapshot = seen['has_snapshot'] and not state['first'] -%}
+    {#- In a first batch too: a snapshot that was cut and began again may have read what was gone the second time. -#}
+    {%- set closes_snapshot = seen['has_snapshot'] if not state['first'] else seen['snapshot_count'] | int > 1 -%}
     {%- do load.update({
         'late': late,
         'forward': not late,

@@ -315,6 +315,9 @@ select
     count_if(_is_usable and {{ moved }} and size(_unsupplied) > 0) as partial_move_count,
     count_if(_is_usable and (_tidemark_effect = 'delete' or {{ moved }})) as departure_count,
     coalesce(max(_is_usable and _is_snapshot), false) as has_snapshot,
+    count(distinct if(
+        _is_usable and _snapshot_mark in ('first', 'first_in_data_collection', 'last', 'last_in_data_collection'), _offset, null
+    )) as snapshot_count,
     min(if(_is_usable, _sequence_num, null)) as first_num,
     max(if(_is_usable, _sequence_num, null)) as last_num,
     to_json(array_distinct(flatten(collect_set(_unsupplied)))) as unsupplied

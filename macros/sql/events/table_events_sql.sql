@@ -50,7 +50,7 @@ select
     'close' as _tidemark_effect,
     cast(null as array<string>) as _unsupplied,
     struct(ends.last_read as sequence, 3 as tie, ends._event_id as event) as _tidemark_order,
-    struct(least(ends.first_read, coalesce(earlier.first_read, ends.first_read)) as sequence, 0 as tie, '' as event) as _tidemark_bound,
+    struct({{ 'least(ends.first_read, coalesce(earlier.first_read, ends.first_read))' if load['log'] else 'ends.first_read' }} as sequence, 0 as tie, '' as event) as _tidemark_bound,
     'SNAPSHOT' as _source_operation,
     ends._event_id,
     ends._sequence_num,
@@ -79,6 +79,7 @@ from (
         max(_snapshot_mark in ('last', 'last_in_data_collection'))
         or max({{ sequence }}) < (select max({{ sequence }}) from {{ staged }} where _reject_reason is null and not _is_snapshot)
 ) as ends
+{%- if load['log'] %}
 left join (
     select
         _offset,
@@ -87,6 +88,7 @@ left join (
     where _source_operation in ('READ', 'INSERT', 'UPSERT') and {{ tidemark.in_force_expr() }}
     group by _offset
 ) as earlier on ends._offset <=> earlier._offset
+{%- endif %}
 {%- endmacro -%}
 
 
