@@ -24,6 +24,7 @@ from tidemark.capture.project import replicator_settings
 from tidemark.capture.state import CaptureState
 from tidemark.errors import ConfigError, JavaError, TidemarkError
 from tidemark.home import tidemark_home
+from tidemark.options import project_dir_option
 from tidemark.run.cli import find_project
 
 _EPILOG = """
@@ -57,11 +58,7 @@ _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
     type=click.Path(file_okay=False, path_type=Path),
     help="The landing folder, instead of the source's `location`.",
 )
-@click.option(
-    "--project-dir",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Where dbt_project.yml lies. Default: this folder or the nearest above it.",
-)
+@project_dir_option
 def capture(
     source: str,
     once: bool,

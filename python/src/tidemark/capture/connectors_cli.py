@@ -13,6 +13,7 @@ from tidemark.capture.connectors import (
     connectors_folder,
     install,
 )
+from tidemark.console import stdout_console
 
 
 @click.group()
@@ -46,5 +47,4 @@ def list_command() -> None:
     for name, artifact in CONNECTORS.items():
         found = [jar.name for jar in jars if f"{artifact}-" in jar.name]
         table.add_row(name, found[0] if found else "missing")
-    out = Console()
-    (out if out.is_terminal else Console(width=160)).print(table)
+    stdout_console().print(table)

@@ -10,6 +10,7 @@ import click
 from rich.console import Console
 
 from tidemark.errors import ConfigError
+from tidemark.options import profiles_dir_option, project_dir_option, target_option
 from tidemark.run.cli import find_profiles, find_project, parse_vars, prepare_environment
 
 IMAGES = ("pre", "post", "change")
@@ -100,17 +101,9 @@ def parse_images(text: str | None) -> list[str] | None:
 )
 @click.option("--limit", type=click.IntRange(min=0), metavar="N", help="Stop after N changes.")
 @click.option("--vars", "vars_text", metavar="YAML", help="dbt's --vars.")
-@click.option(
-    "--project-dir",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Where dbt_project.yml lies. Default: this folder or the nearest above it.",
-)
-@click.option(
-    "--profiles-dir",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Where profiles.yml lies. Default: DBT_PROFILES_DIR, the project, its profiles/, ~/.dbt.",
-)
-@click.option("--target", "-t", help="dbt's --target.")
+@project_dir_option
+@profiles_dir_option
+@target_option
 @click.pass_context
 def feed(
     ctx: click.Context,

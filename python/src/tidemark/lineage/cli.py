@@ -9,7 +9,9 @@ from typing import Any
 import click
 from rich.console import Console
 
+from tidemark.console import stdout_console
 from tidemark.errors import ConfigError
+from tidemark.options import profiles_dir_option, project_dir_option, target_option
 from tidemark.run.cli import (
     RunOptions,
     find_profiles,
@@ -55,18 +57,9 @@ Examples:
 def _project_options(command: Callable[..., Any]) -> Callable[..., Any]:
     options = [
         click.option("--vars", "vars_text", metavar="YAML", help="dbt's --vars."),
-        click.option(
-            "--project-dir",
-            type=click.Path(exists=True, file_okay=False, path_type=Path),
-            help="Where dbt_project.yml lies. Default: this folder or the nearest above it.",
-        ),
-        click.option(
-            "--profiles-dir",
-            type=click.Path(exists=True, file_okay=False, path_type=Path),
-            help="Where profiles.yml lies. "
-            "Default: DBT_PROFILES_DIR, the project, its profiles/, ~/.dbt.",
-        ),
-        click.option("--target", "-t", help="dbt's --target."),
+        project_dir_option,
+        profiles_dir_option,
+        target_option,
     ]
     for option in reversed(options):
         command = option(command)
@@ -185,10 +178,7 @@ def lineage(
             for line in json_lines(told, made):
                 click.echo(line)
         return
-    out = Console()
-    if not out.is_terminal:
-        out = Console(width=160)
-    out.print(
+    stdout_console().print(
         render_table(line for made in models for line in lines_of(told, made, indirect=not direct))
     )
 

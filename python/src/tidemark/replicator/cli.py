@@ -25,8 +25,10 @@ from tidemark.capture.connectors import connector_jars
 from tidemark.capture.jvm import import_jpype
 from tidemark.capture.project import replicator_settings
 from tidemark.capture.state import CaptureState
+from tidemark.console import stdout_console
 from tidemark.errors import ConfigError, TidemarkError
 from tidemark.home import Home, tidemark_home
+from tidemark.options import project_dir_option, target_option
 from tidemark.replicator.apply import Applier
 from tidemark.replicator.backlog import Backlog, read_backlog
 from tidemark.replicator.metrics import (
@@ -99,13 +101,6 @@ sources:
 {settings}
 """
 
-_project_option = click.option(
-    "--project-dir",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Where dbt_project.yml lies. Default: this folder or the nearest above it.",
-)
-_target_option = click.option("--target", "-t", help="dbt's --target.")
-
 
 @dataclass(frozen=True)
 class Operated:
@@ -162,7 +157,7 @@ def replicator() -> None:
     "--include", multiple=True, help="Pattern of tables, such as 'public.*'. May be repeated."
 )
 @click.option("--exclude", multiple=True, help="Pattern of tables. May be repeated.")
-@_project_option
+@project_dir_option
 def create(
     source: str,
     connector: str | None,
@@ -261,8 +256,8 @@ def _stop_on_signals() -> threading.Event:
     type=click.IntRange(1, 65535),
     help="Serve Prometheus' metrics on the loopback.",
 )
-@_target_option
-@_project_option
+@target_option
+@project_dir_option
 @click.pass_context
 def start(
     ctx: click.Context,
@@ -320,7 +315,7 @@ def _start_in_background(operated: Operated, metrics_port: int | None, target: s
 
 @replicator.command()
 @click.argument("source")
-@_project_option
+@project_dir_option
 def stop(source: str, project_dir: Path | None) -> None:
     """Stop the process that operates a source, as Ctrl-C does."""
     operated = _operated(source, project_dir)
@@ -339,8 +334,8 @@ def stop(source: str, project_dir: Path | None) -> None:
 
 @replicator.command(name="run-once")
 @click.argument("source")
-@_target_option
-@_project_option
+@target_option
+@project_dir_option
 @click.pass_context
 def run_once(ctx: click.Context, source: str, target: str | None, project_dir: Path | None) -> None:
     """Capture what is in the source now, apply it, and end."""
@@ -364,7 +359,7 @@ def run_once(ctx: click.Context, source: str, target: str | None, project_dir: P
 
 @replicator.command()
 @click.argument("source")
-@_project_option
+@project_dir_option
 def pause(source: str, project_dir: Path | None) -> None:
     """Stop capturing and applying, and keep every position; the process stays."""
     operated = _operated(source, project_dir)
@@ -374,7 +369,7 @@ def pause(source: str, project_dir: Path | None) -> None:
 
 @replicator.command()
 @click.argument("source")
-@_project_option
+@project_dir_option
 def resume(source: str, project_dir: Path | None) -> None:
     """Go on exactly where it stopped; failing tables are tried again."""
     operated = _operated(source, project_dir)
@@ -402,7 +397,7 @@ def _backlog(operated: Operated, state: ReplicatorState) -> dict[str, Backlog]:
 @replicator.command()
 @click.argument("source")
 @click.option("--json", "as_json", is_flag=True, help="Print everything that is known as JSON.")
-@_project_option
+@project_dir_option
 def status(source: str, as_json: bool, project_dir: Path | None) -> None:
     """Show each table: its state, how far it is behind, what was applied, what failed."""
     operated = _operated(source, project_dir)
@@ -429,8 +424,7 @@ def status(source: str, as_json: bool, project_dir: Path | None) -> None:
 def _print_status(operated: Operated, state: ReplicatorState) -> None:
     capture = CaptureState(operated.landing).read_status()
     figures = table_figures(state, _backlog(operated, state), capture)
-    out = Console()
-    out = out if out.is_terminal else Console(width=160)
+    out = stdout_console()
     running = state.is_open_elsewhere
     process = f"in operation, pid {state.pid}" if running else "no process"
     if state.paused:
@@ -520,8 +514,8 @@ def _status_row(one: TableFigures) -> list[str]:
     help="Land events that make the copies equal, apply them, and compare again.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the results as JSON.")
-@_target_option
-@_project_option
+@target_option
+@project_dir_option
 @click.pass_context
 def reconcile(
     ctx: click.Context,
@@ -583,7 +577,7 @@ def reconcile(
 @replicator.command()
 @click.argument("source")
 @click.option("--lines", "-n", default=20, show_default=True, help="How many of each log.")
-@_project_option
+@project_dir_option
 def logs(source: str, lines: int, project_dir: Path | None) -> None:
     """Show the last lines of each log, and where the logs are."""
     operated = _operated(source, project_dir)
@@ -598,7 +592,7 @@ def logs(source: str, lines: int, project_dir: Path | None) -> None:
 
 @replicator.command()
 @click.argument("source")
-@_project_option
+@project_dir_option
 def metrics(source: str, project_dir: Path | None) -> None:
     """Print the metrics in Prometheus' text format."""
     operated = _operated(source, project_dir)
@@ -621,8 +615,8 @@ def metrics(source: str, project_dir: Path | None) -> None:
     help="Drop the copies too: current, log, history and all beside them.",
 )
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@_target_option
-@_project_option
+@target_option
+@project_dir_option
 def delete(
     source: str, with_tables: bool, yes: bool, target: str | None, project_dir: Path | None
 ) -> None:
@@ -692,7 +686,7 @@ def _drop_tables(operated: Operated, models: list[str], target: str | None) -> N
 @replicator.command(epilog=_VALIDATE_EPILOG)
 @click.argument("source")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
-@_project_option
+@project_dir_option
 @click.pass_context
 def validate(ctx: click.Context, source: str, as_json: bool, project_dir: Path | None) -> None:
     """Check a source before anything runs: each problem with what mends it."""
@@ -715,8 +709,7 @@ def validate(ctx: click.Context, source: str, as_json: bool, project_dir: Path |
 
 
 def _print(source: str, report: Report) -> None:
-    out = Console()
-    out = out if out.is_terminal else Console(width=160)
+    out = stdout_console()
     if report.findings:
         table = Table("severity", "what", "impact", "suggestion", show_lines=True)
         for finding in report.findings:

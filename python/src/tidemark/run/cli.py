@@ -16,8 +16,10 @@ import yaml
 from rich.console import Console
 from rich.status import Status
 
+from tidemark.console import stdout_console
 from tidemark.errors import ConfigError
 from tidemark.home import HOME_VARIABLE, tidemark_home
+from tidemark.options import profiles_dir_option, project_dir_option, target_option
 from tidemark.run.dates import parse_business_dates
 from tidemark.run.report import ModelResult, render_changes, render_summary, render_table
 
@@ -94,17 +96,9 @@ def parse_vars(text: str | None) -> dict[str, Any]:
 @click.option("--exclude", multiple=True, help="dbt's --exclude. May be repeated.")
 @click.option("--full-refresh", is_flag=True, help="Start anew: for the first date only.")
 @click.option("--vars", "vars_text", metavar="YAML", help="dbt's --vars, for every date.")
-@click.option(
-    "--project-dir",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Where dbt_project.yml lies. Default: this folder or the nearest above it.",
-)
-@click.option(
-    "--profiles-dir",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Where profiles.yml lies. Default: DBT_PROFILES_DIR, the project, its profiles/, ~/.dbt.",
-)
-@click.option("--target", "-t", help="dbt's --target.")
+@project_dir_option
+@profiles_dir_option
+@target_option
 @click.option("--threads", type=click.IntRange(min=1), help="dbt's --threads.")
 @click.option("--build", is_flag=True, help="dbt build: tests, seeds and snapshots as well.")
 @click.option(
@@ -169,7 +163,7 @@ def run(
         if asked and not options.dates:
             raise ConfigError(f"{name} needs --business-date")
     prepare_environment()
-    ctx.exit(run_dates(options, Console(stderr=True), _stdout()))
+    ctx.exit(run_dates(options, Console(stderr=True), stdout_console()))
 
 
 def find_project(start: Path) -> Path:
@@ -199,11 +193,6 @@ def prepare_environment() -> None:
     os.environ[HOME_VARIABLE] = str(home.root)
     os.environ.setdefault("DBT_LOG_PATH", str(home.logs))
     os.environ.setdefault("DBT_TARGET_PATH", str(home.target))
-
-
-def _stdout() -> Console:
-    console = Console()
-    return console if console.is_terminal else Console(width=160)
 
 
 def run_dates(options: RunOptions, talk: Console, out: Console) -> int:

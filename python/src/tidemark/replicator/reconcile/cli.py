@@ -15,6 +15,7 @@ from tidemark.capture.connectors import connector_jars
 from tidemark.capture.database import connect
 from tidemark.capture.engine import start_java
 from tidemark.capture.state import CaptureState
+from tidemark.console import stdout_console
 from tidemark.errors import ConfigError
 from tidemark.home import Home
 from tidemark.replicator.models import known_models, model_folder
@@ -102,8 +103,7 @@ def print_outcome(source: str, outcome: Outcome, *, as_json: bool) -> int:
     if as_json:
         click.echo(render_json(source, outcome.results, outcome.before))
     else:
-        out = Console()
-        out = out if out.is_terminal else Console(width=160)
+        out = stdout_console()
         if outcome.before is not None:
             print_results(out, source, outcome.before)
             out.print("after the repair:", highlight=False)
