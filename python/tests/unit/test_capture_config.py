@@ -13,6 +13,7 @@ from tidemark.capture.config import CaptureConfig, Login
 from tidemark.capture.project import replicator_settings
 from tidemark.capture.properties import debezium_properties, selects, table_expressions
 from tidemark.errors import ConfigError
+from tidemark.replicator.settings import Operation
 
 GOLDEN = Path(__file__).parent / "golden"
 CONNECTORS = ["postgresql", "mysql", "mariadb", "sqlserver", "oracle"]
@@ -135,13 +136,26 @@ def test_names_follow_the_source() -> None:
 
 
 def test_what_operates_is_kept() -> None:
-    given = config(ddl={"drop_column": "apply"}, on_failure="isolate", retry_for="10m", every="5m")
+    given = config(ddl={"drop_column": "apply"}, on_failure="isolate", every="5m")
     assert given.operating == {
         "ddl": {"drop_column": "apply"},
         "on_failure": "isolate",
-        "retry_for": "10m",
         "every": "5m",
     }
+
+
+@pytest.mark.parametrize(
+    ("settings", "seconds"), [({}, 600), ({"retry_for": None}, 600), ({"retry_for": "1h"}, 3600)]
+)
+def test_retry_for(settings: dict[str, Any], seconds: float) -> None:
+    """Both halves have it: capture by itself, and the process that operates the source."""
+    given = config(**settings)
+    assert given.retry_for == Operation.of(given).retry_for == seconds
+
+
+def test_retry_for__no_duration() -> None:
+    with pytest.raises(ConfigError, match=r"retry_for: must be like 30s, .* found: 'soon'"):
+        config(retry_for="soon")
 
 
 def test_login() -> None:

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from tidemark.capture import connectors
-from tidemark.capture.cli import Progress, capture, parse_duration
+from tidemark.capture.cli import Progress, capture
 from tidemark.capture.connectors import (
     ConnectorsError,
     _explain,
@@ -126,20 +126,6 @@ def test_source_without_settings(
         result.exception
     )
     assert not (tmp_path / "landing").exists()
-
-
-@pytest.mark.parametrize(
-    ("text", "seconds"),
-    [("30s", 30), ("10m", 600), ("2 hours", 7200), ("1d", 86400), (5, 5), ("7", 7)],
-)
-def test_duration(text: Any, seconds: float) -> None:
-    assert parse_duration(text) == seconds
-
-
-def test_no_duration() -> None:
-    assert parse_duration(None) is None
-    with pytest.raises(ConfigError, match="retry_for must be like"):
-        parse_duration("soon")
 
 
 def test_progress_is_told_once_per_state(capsys: pytest.CaptureFixture[str]) -> None:

@@ -20,7 +20,7 @@ from tidemark.replicator.backlog import Backlog, read_backlog
 from tidemark.replicator.metrics import SourceCollector, lag_seconds, metrics_text, table_figures
 from tidemark.replicator.models import known_models, model_folder, model_name
 from tidemark.replicator.service import remove_applied
-from tidemark.replicator.settings import Operation, parse_duration
+from tidemark.replicator.settings import Operation
 from tidemark.replicator.state import ReplicatorState, TableState
 from tidemark.run.cli import RunOptions
 from tidemark.run.invoke import Outcome
@@ -87,13 +87,6 @@ class Shop:
 @pytest.fixture
 def shop(tmp_path: Path) -> Shop:
     return Shop(tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("text", "seconds"), [("30s", 30), ("5 minutes", 300), ("2h", 7200), (7, 7), ("1 day", 86400)]
-)
-def test_durations(text: Any, seconds: float) -> None:
-    assert parse_duration(text) == seconds
 
 
 def test_settings__all_errors_at_once() -> None:

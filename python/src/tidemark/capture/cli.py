@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import signal
 import sys
 import threading
@@ -42,7 +41,6 @@ Examples:
   tidemark capture shop --once
   tidemark capture shop --resnapshot
 """
-_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
 @click.command(epilog=_EPILOG)
@@ -71,7 +69,6 @@ def capture(
     project = find_project(project_dir or Path.cwd())
     config = CaptureConfig.from_dict(source, replicator_settings(project, source))
     login = config.login(os.environ)
-    retry_for = parse_duration(config.operating.get("retry_for"))
     home = tidemark_home()
     state = CaptureState((landing or config.landing(project, home.root)).absolute())
     jars = connector_jars()
@@ -86,7 +83,7 @@ def capture(
         stop = threading.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: stop.set())
-        options = CaptureOptions(once=once, resnapshot=resnapshot, retry_for=retry_for)
+        options = CaptureOptions(once=once, resnapshot=resnapshot)
         with Progress(talk) as progress:
             Session(config, login, state, options, stop, progress.show).run()
         talk.print(f"{source}: stopped, what came before has landed", highlight=False)
@@ -152,21 +149,3 @@ class Progress:
             # a log file: once per state
             self._told = status["state"]
             self._talk.print(line, highlight=False, markup=False, soft_wrap=True)
-
-
-def parse_duration(value: Any) -> float | None:
-    """Return a duration in seconds.
-
-    Example:
-        >>> parse_duration("10m"), parse_duration(30), parse_duration(None)
-        (600.0, 30.0, None)
-
-    Raises:
-        ConfigError: It is none.
-    """
-    if value is None or isinstance(value, int | float):
-        return None if value is None else float(value)
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([smhd]?)\w*\s*", str(value))
-    if match is None:
-        raise ConfigError(f"retry_for must be like 30s, 10m, 2h or 1d, found: {value!r}")
-    return float(match[1]) * _UNITS[match[2] or "s"]

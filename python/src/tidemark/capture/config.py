@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
+from tidemark.durations import parse_duration
 from tidemark.errors import ConfigError
 
 Connector = Literal["postgresql", "mysql", "mariadb", "sqlserver", "oracle"]
@@ -25,12 +26,14 @@ PORTS: dict[str, int] = {
 # connectors whose databases are what others call schemas: there is none to connect to
 BINLOG = ("mysql", "mariadb")
 
+# for how many seconds a source or a table that fails is tried again, unless `retry_for` says it
+RETRY_FOR = 600.0
+
 # settings of the operating half, passed on as they are
 OPERATING = (
     "ddl",
     "on_drop",
     "on_failure",
-    "retry_for",
     "freshness",
     "objective",
     "every",
@@ -144,15 +147,20 @@ class _Settings(_Strict):
     slot: str | None = Field(default=None, pattern=r"^[a-z0-9_]{1,63}$")
     publication: str | None = Field(default=None, pattern=r"^[A-Za-z0-9_]{1,63}$")
     server_id: int | None = Field(default=None, ge=1, le=2**32 - 1)
+    retry_for: float = RETRY_FOR
     options: dict[str, str | int | float | bool] = Field(default_factory=dict)
     ddl: Any = None
     on_drop: Any = None
     on_failure: Any = None
-    retry_for: Any = None
     freshness: Any = None
     objective: Any = None
     every: Any = None
     keep_landed: Any = None
+
+    @field_validator("retry_for", mode="before")
+    @classmethod
+    def _seconds(cls, value: Any) -> float:
+        return RETRY_FOR if value is None else parse_duration(value)
 
     @field_validator("options")
     @classmethod
@@ -240,6 +248,7 @@ class CaptureConfig:
     location: str | None = None
     snapshot: Literal["initial", "no_data"] = "initial"
     flush: Flush = field(default_factory=Flush)
+    retry_for: float = RETRY_FOR
     options: Mapping[str, str] = field(default_factory=dict)
     operating: Mapping[str, Any] = field(default_factory=dict)
 
@@ -272,6 +281,7 @@ class CaptureConfig:
             location=parsed.location,
             snapshot=parsed.snapshot,
             flush=parsed.flush,
+            retry_for=parsed.retry_for,
             options={name: _text(value) for name, value in parsed.options.items()},
             operating={
                 name: getattr(parsed, name)

@@ -55,12 +55,10 @@ class CaptureOptions:
     Attributes:
         once: Stop when all has landed that was in the source at the start.
         resnapshot: Forget the position and begin with a snapshot.
-        retry_for: For how many seconds a source that fails is tried again; None: for ever.
     """
 
     once: bool = False
     resnapshot: bool = False
-    retry_for: float | None = None
 
 
 class Session:
@@ -142,9 +140,7 @@ class Session:
                 if time.monotonic() - worked_from > _BACK_OFF[1]:
                     failing_since, pause = None, _BACK_OFF[0]
                 failing_since = failing_since or time.monotonic()
-                limit = self._options.retry_for
-                tried = time.monotonic() - failing_since
-                over = limit is not None and tried >= limit
+                over = time.monotonic() - failing_since >= self._config.retry_for
                 if self.is_hung or self._options.once or not self._worked or over:
                     raise
                 self._last_error = str(error)

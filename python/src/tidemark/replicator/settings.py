@@ -2,35 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-from tidemark.capture.config import CaptureConfig
+from tidemark.capture.config import RETRY_FOR, CaptureConfig
+from tidemark.durations import parse_duration
 from tidemark.errors import ConfigError
-
-_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(s|sec|m|min|h|d|seconds?|minutes?|hours?|days?)?")
-
-
-def parse_duration(value: Any) -> float:
-    """Return a duration in seconds.
-
-    Example:
-        >>> parse_duration("10m"), parse_duration(30), parse_duration("5 minutes")
-        (600.0, 30.0, 300.0)
-
-    Raises:
-        ValueError: It is none.
-    """
-    if isinstance(value, int | float) and not isinstance(value, bool) and value >= 0:
-        return float(value)
-    match = _DURATION.fullmatch(str(value).strip())
-    if match is None:
-        raise ValueError(f"must be like 30s, 10 minutes, 2h or 1d, found: {value!r}")
-    return float(match[1]) * _UNITS[(match[2] or "s")[0]]
 
 
 class _Settings(BaseModel):
@@ -39,13 +18,12 @@ class _Settings(BaseModel):
     ddl: dict[str, Literal["apply", "ignore", "fail"]] = Field(default_factory=dict)
     on_drop: Literal["keep", "drop"] = "keep"
     on_failure: Literal["isolate", "stop"] = "isolate"
-    retry_for: float = 600.0
     freshness: float = 300.0
     objective: float = Field(default=99.0, gt=0, le=100)
     every: float = Field(default=10.0, gt=0)
     keep_landed: float = Field(default=7 * 86400.0, ge=3600)
 
-    @field_validator("retry_for", "freshness", "every", "keep_landed", mode="before")
+    @field_validator("freshness", "every", "keep_landed", mode="before")
     @classmethod
     def _seconds(cls, value: Any) -> float:
         return parse_duration(value)
@@ -69,7 +47,7 @@ class Operation:
     ddl: dict[str, str] = field(default_factory=dict)
     on_drop: str = "keep"
     on_failure: str = "isolate"
-    retry_for: float = 600.0
+    retry_for: float = RETRY_FOR
     freshness: float = 300.0
     objective: float = 99.0
     every: float = 10.0
@@ -100,4 +78,4 @@ class Operation:
         ddl: dict[str, str] = dict(parsed.ddl)
         if parsed.on_drop == "drop":
             ddl = {"drop_table": "apply", "drop_database": "apply", **ddl}
-        return cls(ddl, **parsed.model_dump(exclude={"ddl"}))
+        return cls(ddl, retry_for=config.retry_for, **parsed.model_dump(exclude={"ddl"}))
