@@ -86,6 +86,20 @@ def read_event(topic: str, value: str | None) -> Event:
     )
 
 
+def read_line(line: bytes) -> tuple[Any, Event]:
+    """Read a landed line: its key, and what its envelope is.
+
+    Example:
+        >>> key, event = read_line(b'{"topic": "shop.public.t", "key": {"id": 1}, "value": null}')
+        >>> key, event.kind
+        ({'id': 1}, 'heartbeat')
+    """
+    content = orjson.loads(line)
+    value = content["value"]
+    text = None if value is None else orjson.dumps(value).decode()
+    return content["key"], read_event(content["topic"], text)
+
+
 def _fields(value: str) -> Mapping[str, Any]:
     start = value.rfind(_SOURCE)
     if start > 0 and '"message":' not in value[start:] and value.endswith("}"):

@@ -15,7 +15,7 @@ from typing import Any
 import orjson
 from filelock import FileLock, Timeout
 
-from tidemark.capture.events import end_position, read_event
+from tidemark.capture.events import end_position, read_line
 from tidemark.capture.files import (
     LandingError,
     event_files,
@@ -366,11 +366,7 @@ class CaptureState:
             if number > after:
                 size += path.stat().st_size
                 for line in read_lines(path):
-                    content = orjson.loads(line)
-                    value = content["value"]
-                    event = read_event(
-                        content["topic"], None if value is None else orjson.dumps(value).decode()
-                    )
+                    _, event = read_line(line)
                     if event.kind != "end":
                         events[event.table, event.op or event.kind] += 1
         return events, size

@@ -9,9 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import orjson
-
-from tidemark.capture.events import read_event
+from tidemark.capture.events import read_line
 from tidemark.capture.files import event_files, read_lines
 
 
@@ -66,11 +64,7 @@ def read_backlog(
 def _count(
     tables: dict[str, Backlog], line: bytes, number: int, after: Mapping[str, int], start: int
 ) -> None:
-    content = orjson.loads(line)
-    value = content["value"]
-    if not isinstance(value, dict):
-        return
-    event = read_event(content["topic"], orjson.dumps(value).decode())
+    key, event = read_line(line)
     if event.kind not in ("row", "ddl") or "." not in event.table:
         # also what concerns a whole database, such as CREATE DATABASE
         return
@@ -82,7 +76,7 @@ def _count(
     if event.time is not None:
         table.times.append(event.time)
     if table.key is None and event.op in ("c", "u", "d", "r"):
-        table.key = key_columns(content["key"])
+        table.key = key_columns(key)
 
 
 def key_columns(key: Any) -> list[str]:
