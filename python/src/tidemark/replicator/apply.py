@@ -105,7 +105,7 @@ class Applier:
             for table, backlog in self._backlog.items()
             if self._state.tables[table].is_due(now)
         }
-        models = self._models(due)
+        models = self._models(due) if due else {}
         if not models:
             return self._is_well
         events = sum(due[table].count for table in models)
@@ -132,9 +132,12 @@ class Applier:
         """Return the model of each table, written where there is none."""
         project = self._options.project_dir
         new = {table: backlog.key or [] for table, backlog in due.items() if backlog.has_rows}
-        for model in write_models(project, self._config, self._operation, new):
-            self._say(f"{model.table} appeared: wrote {model.path.relative_to(project)}")
-        known = known_models(model_folder(project, self._config))
+        folder = model_folder(project, self._config)
+        known = known_models(folder)
+        written = write_models(folder, self._config, self._operation, new, known)
+        for table, model in written.items():
+            self._say(f"{table} appeared: wrote {model.path.relative_to(project)}")
+        known |= written
         models = {table: known[table].name for table in due if table in known}
         for table, name in models.items():
             self._state.tables[table].model = name

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -81,20 +82,23 @@ def known_models(folder: Path) -> dict[str, MirrorModel]:
 
 
 def write_models(
-    project: Path, config: CaptureConfig, operation: Operation, tables: dict[str, list[str]]
-) -> list[MirrorModel]:
-    """Write the models of tables that have none; return these.
+    folder: Path,
+    config: CaptureConfig,
+    operation: Operation,
+    tables: Mapping[str, list[str]],
+    known: Mapping[str, MirrorModel],
+) -> dict[str, MirrorModel]:
+    """Write the models of tables that have none; return these, by table.
 
     Args:
-        project: The dbt project.
+        folder: Where the models of the source are.
         config: The source.
         operation: How it is operated.
         tables: Columns of the key, by table; an empty list for a table without one.
+        known: The models that there are, by table.
     """
-    folder = model_folder(project, config)
-    known = known_models(folder)
     names = {model.name for model in known.values()}
-    written = []
+    written = {}
     for table, key in sorted(tables.items()):
         if table in known:
             continue
@@ -106,18 +110,14 @@ def write_models(
         folder.mkdir(parents=True, exist_ok=True)
         if not model.body.exists():
             write_atomically(model.body, _BODY.encode())
-        text = model_yaml(project, config, operation, model, key)
+        text = model_yaml(config, operation, model, key)
         write_atomically(model.path, text.encode())
-        written.append(model)
+        written[table] = model
     return written
 
 
 def model_yaml(
-    project: Path,
-    config: CaptureConfig,
-    operation: Operation,
-    model: MirrorModel,
-    key: list[str],
+    config: CaptureConfig, operation: Operation, model: MirrorModel, key: list[str]
 ) -> str:
     """Return the YAML of a model: an ordinary entity, to be edited."""
     settings: dict[str, Any] = {
