@@ -14,7 +14,7 @@
     {%- do tidemark.forget_run_views(cfg['target']) -%}
     {%- do run_query('drop view if exists ' ~ relations['history']) -%}
     {#- Commits go last: without the log they stop a run, which says what is missing. -#}
-    {%- for name in ['current', 'staging', 'landed', 'rejects', 'supplied', 'sensitive', 'log_table'] if tidemark.relation_exists(relations[name]) -%}
+    {%- for name in ['current', 'staging', 'landed', 'rejects', 'supplied', 'sensitive', 'log_table'] -%}
         {%- do run_query('drop table if exists ' ~ relations[name]) -%}
     {%- endfor -%}
     {%- do run_query('delete from ' ~ commits['states'] ~ ' where relation = ' ~ tidemark.string_literal(cfg['relation'])) -%}
