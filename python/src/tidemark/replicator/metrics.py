@@ -84,6 +84,33 @@ class TableFigures:
     given_up: bool
 
 
+@dataclass(frozen=True)
+class SourceStatus:
+    """What `status` shows of a source.
+
+    Attributes:
+        source: Its name.
+        running: Whether a process operates it.
+        pid: The number of that process.
+        paused: Whether somebody has paused it.
+        last_error: Why capture did not go on, None if it did.
+        freshness_seconds: How far a copy may be behind …
+        objective: … and for what share of the time it is not to be more, in percent.
+        capture: What the capture says of itself; {} if it never ran.
+        tables: The figures of each table.
+    """
+
+    source: str
+    running: bool
+    pid: int | None
+    paused: bool
+    last_error: str | None
+    freshness_seconds: float
+    objective: float
+    capture: Mapping[str, Any]
+    tables: list[TableFigures]
+
+
 def table_figures(
     state: ReplicatorState,
     backlog: Mapping[str, Backlog],

@@ -1,111 +1,111 @@
-"""The work of `tidemark replicator reconcile`: connections, Spark, and what is printed."""
+"""`tidemark replicator reconcile`."""
 
 from __future__ import annotations
 
-import os
-import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import threading
+from contextlib import nullcontext
+from pathlib import Path
 
 import click
-from rich.console import Console
 
-from tidemark.capture.config import CaptureConfig
-from tidemark.capture.connectors import connector_jars
-from tidemark.capture.database import connect
-from tidemark.capture.engine import start_java
-from tidemark.capture.state import CaptureState
-from tidemark.console import stdout_console
 from tidemark.errors import ConfigError
-from tidemark.home import Home
-from tidemark.replicator.models import known_models, model_folder
-from tidemark.replicator.reconcile.report import exit_code, print_results, render_json
-from tidemark.replicator.reconcile.run import Options, Reconciler, TableResult
-from tidemark.replicator.service import Service
-from tidemark.run.cli import RunOptions, prepare_environment
-from tidemark.run.invoke import Invoker
+from tidemark.options import project_dir_option, target_option
+from tidemark.replicator.operated import Operated
+from tidemark.replicator.show import say
 
-# drivers and their results, of which a read has ten thousand rows at most
-_MEMORY = "512m"
+_EPILOG = """
+\b
+Exit codes:
+  0    all tables are equal, perhaps after a repair
+  1    something differs
+  2    something could not be compared, or nothing could begin
+
+\b
+Nothing is captured or applied while it compares. What the source wrote since the last capture
+differs, so catch up first, or give --settle:
+  tidemark replicator stop shop; tidemark replicator run-once shop
+  tidemark replicator reconcile shop --settle 30
+
+\b
+Examples:
+  tidemark replicator reconcile shop --table public.orders --json
+  tidemark replicator reconcile shop --repair
+"""
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """What was found, and after a repair what is left of it."""
+@click.command(epilog=_EPILOG)
+@click.argument("source")
+@click.option(
+    "--table", "tables", multiple=True, help="schema.table; may be repeated. Default: all."
+)
+@click.option(
+    "--buckets",
+    type=click.IntRange(1, 1_000_000),
+    default=64,
+    show_default=True,
+    help="How many parts of a table are hashed; rows are read of those that differ.",
+)
+@click.option(
+    "--examples",
+    type=click.IntRange(0, 1000),
+    default=5,
+    show_default=True,
+    help="How many keys of each table are shown.",
+)
+@click.option(
+    "--settle",
+    type=click.FloatRange(0),
+    default=0,
+    show_default=True,
+    help="If something differs: wait so many seconds, capture and apply once more (unless a paused "
+    "process operates the source), and look again. What differs both times differs.",
+)
+@click.option(
+    "--repair",
+    is_flag=True,
+    help="Land events that make the copies equal, apply them, and compare again.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the results as JSON.")
+@target_option
+@project_dir_option
+@click.pass_context
+def reconcile(
+    ctx: click.Context,
+    source: str,
+    tables: tuple[str, ...],
+    buckets: int,
+    examples: int,
+    settle: float,
+    repair: bool,
+    as_json: bool,
+    target: str | None,
+    project_dir: Path | None,
+) -> None:
+    """Compare each mirrored table with its copy: hashes of buckets, then rows.
 
-    results: Sequence[TableResult]
-    before: Sequence[TableResult] | None = None
-
-
-@dataclass(frozen=True)
-class Work:
-    """A comparison of one source.
-
-    Attributes:
-        config: The source.
-        home: Where logs are.
-        landing: Its landing folder.
-        run_options: How dbt is called.
-        options: What was asked for.
-        service: Captures and applies; None if a paused process operates the source.
-        say: Is told what goes on.
+    Hashes are computed in the database and in Spark, so that no table goes over the network.
     """
-
-    config: CaptureConfig
-    home: Home
-    landing: CaptureState
-    run_options: RunOptions
-    options: Options
-    service: Service | None
-    say: Callable[[str], None]
-
-    def run(self, *, settle: float, repair: bool) -> Outcome:
-        """Compare, look again after a while, and repair, as it was asked for."""
-        login = self.config.login(os.environ)
-        prepare_environment()
-        start_java(
-            connector_jars(), self.home.logs / f"reconcile-{self.config.source}.log", _MEMORY
+    operated = Operated.find(source, project_dir)
+    elsewhere = operated.state.is_open_elsewhere
+    if elsewhere and not operated.state.paused:
+        raise ConfigError(
+            f"a process operates source {source!r}, and both sides would move: tidemark replicator "
+            f"stop {source} (or pause {source}, if two processes can use the metastore)"
         )
-        invoker = Invoker(self.run_options, Console(stderr=True, quiet=True))
-        if not invoker.parse():
-            raise ConfigError("the dbt project cannot be parsed: `dbt parse` says why")
-        found = known_models(model_folder(self.run_options.project_dir, self.config))
-        # what concerns a whole database is no table
-        models = {table: model for table, model in found.items() if "." in table}
-        with connect(self.config, login) as database:
-            reconciler = Reconciler(
-                self.config,
-                database,
-                login.database,
-                models,
-                invoker.ask,
-                self.options,
-                self.say,
-            )
-            results = reconciler.compare()
-            if settle and any(result.differs for result in results):
-                self._settle(settle)
-                results = reconciler.look_again(results)
-            if not repair or self.service is None or not any(one.differs for one in results):
-                return Outcome(results)
-            repaired = reconciler.repair(self.landing, results, self.service.apply_landed)
-            return Outcome(repaired, results)
+    if elsewhere and repair:
+        raise ConfigError(f"--repair applies events itself: tidemark replicator stop {source}")
+    if repair and operated.config.connector in ("sqlserver", "oracle"):
+        raise ConfigError(
+            f"--repair is not for {operated.config.connector}: the texts that its rows would be "
+            "made of are not tested against a server"
+        )
+    # these import jpype, which is an extra
+    from tidemark.replicator.reconcile.run import Options
+    from tidemark.replicator.reconcile.work import Work, print_outcome
 
-    def _settle(self, seconds: float) -> None:
-        self.say(f"something differs: looking again in {seconds:g} s …")
-        time.sleep(seconds)
-        if self.service is not None:
-            self.service.run_once()
-
-
-def print_outcome(source: str, outcome: Outcome, *, as_json: bool) -> int:
-    """Print what was found and what is left of it; return the exit code."""
-    if as_json:
-        click.echo(render_json(source, outcome.results, outcome.before))
-    else:
-        out = stdout_console()
-        if outcome.before is not None:
-            print_results(out, source, outcome.before)
-            out.print("after the repair:", highlight=False)
-        print_results(out, source, outcome.results)
-    return exit_code(outcome.results)
+    never = threading.Event()
+    serving = nullcontext(None) if elsewhere else operated.serving(target, never, say)
+    with serving as service:
+        work = Work(operated, target, Options(tables, buckets, examples), service, say)
+        outcome = work.run(settle=settle, repair=repair)
+    ctx.exit(print_outcome(source, outcome, as_json=as_json))

@@ -1,0 +1,58 @@
+"""Ending the mirroring of a source: its position, what has landed, and the copies."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Collection
+
+from rich.console import Console
+
+from tidemark.capture.files import event_files
+from tidemark.capture.state import STATE
+from tidemark.errors import ConfigError
+from tidemark.replicator.models import MirrorModel
+from tidemark.replicator.operated import Operated
+from tidemark.run.cli import prepare_environment
+from tidemark.run.invoke import Invoker
+
+
+def forget_position(operated: Operated) -> None:
+    """Give up the position that the database keeps."""
+    login = operated.start_java("delete")
+    # it imports jpype, which is an extra
+    from tidemark.capture.sources import make_source
+
+    make_source(operated.config, login).forget()
+
+
+def drop_copies(
+    operated: Operated,
+    models: Collection[MirrorModel],
+    target: str | None,
+    say: Callable[[str], None],
+) -> None:
+    """Drop the tables of models, then delete the files of these.
+
+    Raises:
+        ConfigError: The project cannot be parsed; nothing was dropped.
+    """
+    prepare_environment()
+    invoker = Invoker(operated.run_options(target), Console(stderr=True, quiet=True))
+    if not invoker.parse():
+        raise ConfigError(
+            "the dbt project cannot be parsed, so that no table was dropped: `dbt parse` says why"
+        )
+    for model in models:
+        invoker.ask("drop_entity", {"entity": model.name}, "tidemark dropped ")
+        say(f"dropped {model.name}")
+    for model in models:
+        model.path.unlink(missing_ok=True)
+        model.body.unlink(missing_ok=True)
+
+
+def remove_landed(operated: Operated) -> None:
+    """Delete what has landed, and what is known of it."""
+    if operated.landing.is_dir():
+        for _, path in event_files(operated.landing):
+            path.unlink(missing_ok=True)
+        shutil.rmtree(operated.landing / STATE, ignore_errors=True)
