@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -22,7 +23,7 @@ class Scope:
     residues: Sequence[int] | None = None
 
 
-class Dialect:
+class Dialect(ABC):
     """A database's SQL. The canonical texts are those of `forms`."""
 
     # what makes times read as UTC and texts as they are
@@ -34,33 +35,33 @@ class Dialect:
         """Return a name as SQL."""
         return '"' + name.replace('"', '""') + '"'
 
+    @abstractmethod
     def text(self, value: str, type_: str, form: str) -> str:
         """Return the expression of a value's canonical text."""
-        raise NotImplementedError
 
+    @abstractmethod
     def item(self, text: str) -> str:
         """Return a text with its length before it, so that joined texts stay apart."""
-        raise NotImplementedError
 
     def join(self, items: Sequence[str]) -> str:
         """Return the expression of joined texts."""
         return " || ".join(items)
 
+    @abstractmethod
     def digest(self, text: str) -> str:
         """Return the MD5 of a text's UTF-8 bytes, in lower-case hexadecimal."""
-        raise NotImplementedError
 
+    @abstractmethod
     def number(self, digest: str) -> str:
         """Return the first 60 bits of a digest as a number."""
-        raise NotImplementedError
 
     def modulo(self, number: str, modulus: int) -> str:
         """Return a remainder."""
         return f"mod({number}, {modulus})"
 
+    @abstractmethod
     def total(self, number: str) -> str:
         """Return the exact sum of a group's numbers, as text."""
-        raise NotImplementedError
 
     # --- queries
 
