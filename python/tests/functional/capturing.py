@@ -11,6 +11,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,8 @@ from typing import Any
 import yaml
 
 Row = tuple[str, ...]
+# runs statements in the captured database; the rows of the last one as text
+Sql = Callable[[str], list[list[str]]]
 
 
 @dataclass
@@ -216,6 +219,22 @@ class Capturing:
                 else:
                     by_key[name] = after
         return Counter(by_key.values()) if key is not None else +rows
+
+
+@contextmanager
+def capturing_source(
+    root: Path, connector: str, connection: dict[str, Any], **settings: Any
+) -> Iterator[Capturing]:
+    """The capture of a database on the loopback; a process that still runs is killed."""
+    connection = {"host": "127.0.0.1", "password": {"env": "SHOP_PASSWORD"}, **connection}
+    capture = Capturing(
+        root,
+        {"connector": connector, "connection": connection, **settings},
+        environment={"SHOP_PASSWORD": "secret"},
+    )
+    yield capture
+    if capture.process is not None:
+        capture.stop(signal.SIGKILL)
 
 
 def _row(image: dict[str, Any] | None, columns: list[str]) -> Row | None:

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import itertools
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.functional.capturing import Capturing, rows
+from tests.functional.capturing import Capturing, Sql, capturing_source, rows
 from tests.servers import MariaDbServer, install_connectors, mariadb_server
 
 pytest.importorskip("jpype")
-
-Sql = Callable[[str], list[list[str]]]
 
 
 @pytest.fixture(scope="module")
@@ -37,23 +35,13 @@ def database(server: MariaDbServer) -> str:
 
 @pytest.fixture
 def capturing(server: MariaDbServer, database: str, tmp_path: Path) -> Iterator[Capturing]:
-    capture = Capturing(
+    with capturing_source(
         tmp_path,
-        {
-            "connector": "mariadb",
-            "connection": {
-                "host": "127.0.0.1",
-                "port": server.port,
-                "user": "tidemark",
-                "password": {"env": "SHOP_PASSWORD"},
-            },
-            "include": [f"{database}.*"],
-        },
-        environment={"SHOP_PASSWORD": "secret"},
-    )
-    yield capture
-    if capture.process is not None:
-        capture.stop(signal.SIGKILL)
+        "mariadb",
+        {"port": server.port, "user": "tidemark"},
+        include=[f"{database}.*"],
+    ) as capture:
+        yield capture
 
 
 @pytest.fixture

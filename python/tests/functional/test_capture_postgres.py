@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.functional.capturing import Capturing, rows
+from tests.functional.capturing import Capturing, Sql, capturing_source, rows
 from tests.servers import PostgresServer, install_connectors, postgres_server
 
 pytest.importorskip("jpype")
@@ -38,35 +38,21 @@ def database(server: PostgresServer) -> str:
 
 @pytest.fixture
 def capturing(server: PostgresServer, database: str, tmp_path: Path) -> Iterator[Capturing]:
-    capture = Capturing(
+    with capturing_source(
         tmp_path,
-        {
-            "connector": "postgresql",
-            "connection": {
-                "host": "127.0.0.1",
-                "port": server.port,
-                "database": database,
-                "user": "postgres",
-                "password": {"env": "SHOP_PASSWORD"},
-            },
-            "include": ["public.*"],
-            "exclude": ["public.audit_*"],
-            "slot": database,
-            "publication": database,
-        },
-        environment={"SHOP_PASSWORD": "secret"},
-    )
-    yield capture
-    if capture.process is not None:
-        capture.stop(signal.SIGKILL)
+        "postgresql",
+        {"port": server.port, "database": database, "user": "postgres"},
+        include=["public.*"],
+        exclude=["public.audit_*"],
+        slot=database,
+        publication=database,
+    ) as capture:
+        yield capture
 
 
 @pytest.fixture
-def sql(server: PostgresServer, database: str) -> Callable[[str], list[list[str]]]:
+def sql(server: PostgresServer, database: str) -> Sql:
     return lambda text: server.sql(text, database)
-
-
-Sql = Callable[[str], list[list[str]]]
 
 
 def test_story(capturing: Capturing, sql: Sql) -> None:
