@@ -16,10 +16,12 @@ CHECKS = {
     "sqlserver": sqlserver,
     "oracle": oracle,
 }
+# the rows that answer a question, by a part of it
+Rows = dict[str, list[tuple[Any, ...]]]
 LOGIN = Login("h", 1, "tidemark", "p", "shop")
 
-# a database that can be captured: answers by a part of the question
-GOOD: dict[str, dict[str, list[tuple[Any, ...]]]] = {
+# databases that can be captured
+GOOD: dict[str, Rows] = {
     "postgresql": {
         "from pg_settings": [
             ("server_version_num", "150018"),
@@ -79,7 +81,7 @@ GOOD["mariadb"] = {
 class Answers:
     """A database that gives written answers."""
 
-    def __init__(self, answers: dict[str, list[tuple[Any, ...]]]) -> None:
+    def __init__(self, answers: Rows) -> None:
         self._answers = answers
 
     def query(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
@@ -93,7 +95,7 @@ class Answers:
         return rows[0][0] if rows else None
 
 
-def found(connector: str, changes: dict[str, list[tuple[Any, ...]]], **settings: Any) -> list[str]:
+def found(connector: str, changes: Rows, **settings: Any) -> list[str]:
     connection = {"host": "h", "database": "shop", "user": "tidemark", "password": {"env": "P"}}
     config = CaptureConfig.from_dict(
         "shop",
@@ -109,189 +111,186 @@ def test_good(connector: str) -> None:
     assert found(connector, {}) == []
 
 
-def _settings(connector: str, question: str, **changes: str) -> dict[str, list[tuple[Any, ...]]]:
+def _changed(connector: str, question: str, changes: dict[str, str]) -> Rows:
     return {
         question: [(name, changes.get(name, value)) for name, value in GOOD[connector][question]]
     }
 
 
-@pytest.mark.parametrize(
-    ("connector", "changes", "expected"),
-    [
+def pg_settings(**changes: str) -> Rows:
+    """The answers of a good PostgreSQL, but for some settings."""
+    return _changed("postgresql", "from pg_settings", changes)
+
+
+def variables(**changes: str) -> Rows:
+    """The answers of a good MySQL, but for some variables."""
+    return _changed("mysql", "show variables", changes)
+
+
+# by connector: answers that differ from good ones, and how what is found begins
+FINDINGS: dict[str, list[tuple[Rows, str]]] = {
+    "postgresql": [
         (
-            "postgresql",
-            _settings("postgresql", "from pg_settings", wal_level="replica"),
+            pg_settings(wal_level="replica"),
             "error: wal_level is replica → alter system set wal_level = logical",
         ),
         (
-            "postgresql",
-            _settings("postgresql", "from pg_settings", max_replication_slots="1"),
+            pg_settings(max_replication_slots="1"),
             "error: all 1 replication slots are in use",
         ),
         (
-            "postgresql",
-            _settings("postgresql", "from pg_settings", max_wal_senders="1"),
+            pg_settings(max_wal_senders="1"),
             "error: all 1 WAL senders are in use",
         ),
         (
-            "postgresql",
-            _settings("postgresql", "from pg_settings", max_slot_wal_keep_size="-1"),
+            pg_settings(max_slot_wal_keep_size="-1"),
             "warning: max_slot_wal_keep_size is not set",
         ),
         (
-            "postgresql",
-            _settings("postgresql", "from pg_settings", server_version_num="110000"),
+            pg_settings(server_version_num="110000"),
             "error: PostgreSQL",
         ),
         (
-            "postgresql",
             {"select active, wal_status": [(False, "lost")]},
             "error: the replication slot tidemark_shop has lost its log → tidemark capture shop --resnapshot",
         ),
         (
-            "postgresql",
             {"select active, wal_status": [(True, "reserved")]},
             "warning: the replication slot tidemark_shop is in use",
         ),
         (
-            "postgresql",
             {"rolsuper": [(False,)]},
             'error: the user tidemark may not replicate → alter role "tidemark" replication',
         ),
         (
-            "postgresql",
             {"relreplident": [("shop.t", "d", "p", False, True)]},
             "error: the user tidemark may not read shop.t → grant usage on schema shop",
         ),
         (
-            "postgresql",
             {"relreplident": [("shop.t", "d", "u", True, True)]},
             "error: unlogged tables: shop.t",
         ),
         (
-            "postgresql",
             {"relreplident": [("shop.t", "n", "p", True, True)]},
             "error: tables with replica identity nothing: shop.t",
         ),
         (
-            "postgresql",
             {"format_type": [("shop", "t", False, "id", "integer")]},
             "error: tables without primary key and replica identity: shop.t → alter table shop.t replica identity full;",
         ),
         (
-            "postgresql",
             {"relreplident": [("shop.t", "d", "p", True, False)]},
             "error: the user tidemark may not make the publication tidemark_shop: it does not own shop.t → as their owner: create publication tidemark_shop for table shop.t;",
         ),
         (
-            "postgresql",
             {"pubinsert": [(True, False)], "pg_publication_tables": [("shop.u",)]},
             "error: the publication tidemark_shop does not have shop.t",
         ),
         (
-            "postgresql",
             {"pubinsert": [(False, True)], "pg_publication_tables": [("shop.t",)]},
             "error: the publication tidemark_shop leaves out some operations",
         ),
         (
-            "postgresql",
             {"format_type": [("shop", "t", True, "d", "interval")]},
             "warning: columns of type interval: shop.t.d",
         ),
         (
-            "postgresql",
             {"format_type": [("shpo", "t", True, "d", "int")]},
             "error: no table is selected (include: shop.*) → there are: shpo.t",
         ),
+    ],
+    "mysql": [
         (
-            "mysql",
-            _settings("mysql", "show variables", log_bin="OFF"),
+            variables(log_bin="OFF"),
             "error: the server writes no binary log",
         ),
         (
-            "mysql",
-            _settings("mysql", "show variables", binlog_format="MIXED"),
+            variables(binlog_format="MIXED"),
             "error: binlog_format is MIXED → set global binlog_format = 'ROW'",
         ),
         (
-            "mysql",
-            _settings("mysql", "show variables", binlog_row_image="MINIMAL"),
+            variables(binlog_row_image="MINIMAL"),
             "error: binlog_row_image is MINIMAL",
         ),
-        ("mysql", _settings("mysql", "show variables", server_id="0"), "error: server_id is 0"),
         (
-            "mysql",
-            _settings("mysql", "show variables", binlog_expire_logs_seconds="3600"),
+            variables(server_id="0"),
+            "error: server_id is 0",
+        ),
+        (
+            variables(binlog_expire_logs_seconds="3600"),
             "warning: the binary log is kept for 1.0 hours",
         ),
         (
-            "mysql",
-            _settings("mysql", "show variables", version="10.11.1-MariaDB"),
+            variables(version="10.11.1-MariaDB"),
             "error: the server is mariadb 10.11.1-MariaDB, the connector is mysql → connector: mariadb",
         ),
         (
-            "mysql",
             {"show grants": [("GRANT SELECT ON `shop`.* TO `tidemark`@`%`",)]},
             "error: the user tidemark lacks RELOAD, LOCK TABLES, REPLICATION SLAVE, REPLICATION CLIENT → grant reload, lock tables, replication slave, replication client on *.*",
         ),
         (
-            "mysql",
             {"information_schema.tables": [("shop", "t", False, "id", "int")]},
             "warning: tables without primary key: shop.t",
         ),
+    ],
+    "sqlserver": [
         (
-            "sqlserver",
             {"is_cdc_enabled": [(0,)]},
             "error: change data capture is off in the database shop → exec sys.sp_cdc_enable_db;",
         ),
         (
-            "sqlserver",
             {"has_perms_by_name": [(0,)]},
             "error: the user tidemark may not read the schema cdc",
         ),
-        ("sqlserver", {"dm_server_services": [("Stopped",)]}, "error: SQL Server Agent is Stopped"),
         (
-            "sqlserver",
+            {"dm_server_services": [("Stopped",)]},
+            "error: SQL Server Agent is Stopped",
+        ),
+        (
             {"dm_server_services": []},
             "warning: whether SQL Server Agent runs cannot be told",
         ),
         (
-            "sqlserver",
             {"is_tracked_by_cdc = 1": []},
             "error: change data capture is off for shop.t → exec sys.sp_cdc_enable_table @source_schema = N'shop', @source_name = N't'",
         ),
         (
-            "sqlserver",
             {"is_ms_shipped": [("shop", "t", 1, "v", "sql_variant")]},
             "warning: columns of type sql_variant: shop.t.v",
         ),
-        ("oracle", {"v$database": [("NOARCHIVELOG", "YES")]}, "error: log_mode is NOARCHIVELOG"),
+    ],
+    "oracle": [
         (
-            "oracle",
+            {"v$database": [("NOARCHIVELOG", "YES")]},
+            "error: log_mode is NOARCHIVELOG",
+        ),
+        (
             {"v$database": [("ARCHIVELOG", "NO")]},
             "error: minimal supplemental logging is off",
         ),
         (
-            "oracle",
             {"session_privs": [("CREATE SESSION",)]},
             "error: the user tidemark lacks SELECT ANY TRANSACTION",
         ),
         (
-            "oracle",
             {"all_log_groups": []},
             "error: supplemental logging of all columns is off for SHOP.T → alter table SHOP.T add supplemental log data (all) columns;",
         ),
         (
-            "oracle",
             {"all_tables": [("SHOP", "T", 0, "C", "CLOB")]},
             "warning: columns of type clob: SHOP.T.C",
         ),
     ],
+}
+
+
+@pytest.mark.parametrize(
+    ("connector", "changes", "expected"),
+    [(connector, *case) for connector, cases in FINDINGS.items() for case in cases],
 )
-def test_finding(connector: str, changes: dict[str, list[tuple[Any, ...]]], expected: str) -> None:
-    assert any(text.startswith(expected) for text in found(connector, changes)), found(
-        connector, changes
-    )
+def test_finding(connector: str, changes: Rows, expected: str) -> None:
+    findings = found(connector, changes)
+    assert any(text.startswith(expected) for text in findings), findings
 
 
 def test_a_pattern_without_tables() -> None:
