@@ -32,9 +32,9 @@ def _land(folder: Path, lines: list[str]) -> None:
         if lander.is_due():
             lander.land()
     lander.land()
-    state.offsets.write_bytes(b"positions")
-    state.history.write_text('{"source": {}}\n')
-    state.copy_offsets(lander.number, 0)
+    state.positions.offsets.write_bytes(b"positions")
+    state.positions.history.write_text('{"source": {}}\n')
+    state.positions.copy(lander.number, 0)
     state.write_status({"state": "STOPPED", "last_file": lander.number})
     state.close()
 

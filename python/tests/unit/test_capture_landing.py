@@ -272,29 +272,29 @@ def test_torn_positions(tmp_path: Path, cut: int) -> None:
     state.open()
     history = b'{"a":1}\n{"b":2}\n'
     for number in (1, 2, 3, 4, 5):
-        state.offsets.write_bytes(b"\xac\xed" + bytes([number]) * 200)
-        state.history.write_bytes(history[: 8 * min(number, 2)])
-        state.copy_offsets(number, 0)
+        state.positions.offsets.write_bytes(b"\xac\xed" + bytes([number]) * 200)
+        state.positions.history.write_bytes(history[: 8 * min(number, 2)])
+        state.positions.copy(number, 0)
     # the engine's own files are torn: the newest copy counts
-    state.offsets.write_bytes(state.offsets.read_bytes()[:cut])
-    state.history.write_bytes(history + b'{"torn')
+    state.positions.offsets.write_bytes(state.positions.offsets.read_bytes()[:cut])
+    state.positions.history.write_bytes(history + b'{"torn')
     (tmp_path / "ev-0000000005.jsonl.gz").write_bytes(gzip.compress(b""))
-    position = state.restore_offsets()
+    position = state.positions.restore()
     assert position is not None and (position.file, position.line) == (5, 0)
-    assert state.offsets.read_bytes() == b"\xac\xed" + bytes([5]) * 200
-    assert state.history.read_bytes() == history
+    assert state.positions.offsets.read_bytes() == b"\xac\xed" + bytes([5]) * 200
+    assert state.positions.history.read_bytes() == history
     # the structures are lost: their copy counts
-    state.history.write_bytes(history[:5])
-    assert state.restore_offsets() is not None
-    assert state.history.read_bytes() == history
+    state.positions.history.write_bytes(history[:5])
+    assert state.positions.restore() is not None
+    assert state.positions.history.read_bytes() == history
     # the newest copy is torn as well: the one before counts
     copies = sorted(state.folder.glob("offsets.0*"))
     assert len(copies) == 3
     copies[-1].write_bytes(copies[-1].read_bytes()[:cut])
-    position = state.restore_offsets()
+    position = state.positions.restore()
     assert position is not None and position.file == 4
     for path in copies:
         path.write_bytes(b"")
     with pytest.raises(LandingError, match="--resnapshot"):
-        state.restore_offsets()
+        state.positions.restore()
     state.close()

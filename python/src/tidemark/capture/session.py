@@ -312,7 +312,7 @@ class Session:
             failpoint("before_mark")
             self._committer.acknowledge(mark.token)
             failpoint("after_mark")
-            self._state.copy_offsets(mark.number, mark.line)
+            self._state.positions.copy(mark.number, mark.line)
 
     # --- figures
 

@@ -228,7 +228,7 @@ class WithOffsets:
 
     def prepare(self, state: CaptureState) -> Start:
         """Go on at the newest copy of the positions."""
-        position = state.restore_offsets()
+        position = state.positions.restore()
         if position is None:
             if state.has_events:
                 raise LandingError(

@@ -1,37 +1,30 @@
-"""What capture keeps beside its landing files, in `_state`: positions, marks and figures."""
+"""What capture keeps beside its landing files, in `_state`: marks and figures."""
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import json
-import re
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import orjson
 from filelock import FileLock, Timeout
 
 from tidemark.capture.events import end_position, read_line
 from tidemark.capture.files import (
     LandingError,
     event_files,
-    failpoint,
     identity_of,
     read_lines,
     remove_temporary,
     write_atomically,
 )
+from tidemark.capture.positions import RESNAPSHOT, Positions
 
 STATE = "_state"
 # how the identities of rows begin that the snapshot of a later table has read
 LATER_READ = "s"
-_COPY = re.compile(r"offsets\.(\d{10})")
-_KEPT_COPIES = 3
-_RESNAPSHOT = "start anew with --resnapshot"
 
 
 @dataclass(frozen=True)
@@ -49,40 +42,20 @@ class Landed:
     has_snapshot: bool
 
 
-@dataclass(frozen=True)
-class Position:
-    """A copy of the engine's positions: all up to a line of a file was acknowledged."""
-
-    file: int
-    line: int
-    offsets: bytes
-    history_bytes: int
-
-
 class CaptureState:
     """The state of one landing folder.
 
     Example:
-        >>> CaptureState(Path("landing/shop")).offsets
-        PosixPath('landing/shop/_state/offsets.dat')
+        >>> CaptureState(Path("landing/shop")).status
+        PosixPath('landing/shop/_state/status.json')
     """
 
     def __init__(self, landing: Path) -> None:
         self.landing = landing
         # Spark leaves out folders whose name begins with an underscore
         self.folder = landing / STATE
+        self.positions = Positions(self.folder)
         self._lock = FileLock(self.folder / "lock")
-        self._history_copied = -1
-
-    @property
-    def offsets(self) -> Path:
-        """The engine's own file of positions; not safe against a crash, so copies are kept."""
-        return self.folder / "offsets.dat"
-
-    @property
-    def history(self) -> Path:
-        """The engine's own file of table structures."""
-        return self.folder / "schema_history.dat"
 
     @property
     def status(self) -> Path:
@@ -143,15 +116,8 @@ class CaptureState:
         files = event_files(self.landing)
         last = max(self._known_number(), files[-1][0] if files else 0)
         write_atomically(self._anew, str(last).encode())
-        for _, path in self._copies():
-            path.unlink(missing_ok=True)
-        for path in (
-            self._snapshot_mark,
-            self._later_tables,
-            self.offsets,
-            self.history,
-            self._history_copy,
-        ):
+        self.positions.forget()
+        for path in (self._snapshot_mark, self._later_tables):
             path.unlink(missing_ok=True)
 
     # --- tables that came after the initial snapshot
@@ -179,7 +145,7 @@ class CaptureState:
             return {}
         except (OSError, ValueError, TypeError, AttributeError) as error:
             raise LandingError(
-                f"{self._later_tables} cannot be read: put it back, or {_RESNAPSHOT}"
+                f"{self._later_tables} cannot be read: put it back, or {RESNAPSHOT}"
             ) from error
 
     def note_later_tables(self, tables: Mapping[str, int | None]) -> None:
@@ -202,10 +168,12 @@ class CaptureState:
             return 0
 
     def _known_number(self) -> int:
-        known = [self._floor, int(self.read_status().get("last_file") or 0)]
-        copies = (_read_copy(path) for _, path in reversed(self._copies()))
-        newest = next((position for position in copies if position is not None), None)
-        return max(*known, newest.file if newest is not None else 0)
+        newest = self.positions.newest()
+        return max(
+            self._floor,
+            int(self.read_status().get("last_file") or 0),
+            newest.file if newest is not None else 0,
+        )
 
     def _files(self) -> list[tuple[int, Path]]:
         floor = self._floor
@@ -223,7 +191,7 @@ class CaptureState:
         if known > present:
             raise LandingError(
                 f"{self.landing} has no file after number {present}, but {known} have landed: the "
-                f"last file must stay; put them back, or {_RESNAPSHOT}"
+                f"last file must stay; put them back, or {RESNAPSHOT}"
             )
         return present
 
@@ -263,87 +231,6 @@ class CaptureState:
             return any(not identity_of(line).startswith("r:") for line in read_lines(path))
         return False
 
-    # --- positions
-
-    def copy_offsets(self, number: int, line: int) -> None:
-        """Keep the engine's positions, which say that all up to this line is acknowledged."""
-        if not self.offsets.exists():
-            return
-        failpoint("before_offsets")
-        history = self.history.stat().st_size if self.history.exists() else 0
-        if history > 0 and history != self._history_copied:
-            write_atomically(self._history_copy, self.history.read_bytes())
-            self._history_copied = history
-        data = self.offsets.read_bytes()
-        content = {
-            "file": number,
-            "line": line,
-            "offsets": base64.b64encode(data).decode(),
-            "sha256": hashlib.sha256(data).hexdigest(),
-            "history_bytes": history,
-        }
-        copies = self._copies()
-        following = copies[-1][0] + 1 if copies else 1
-        write_atomically(
-            self.folder / f"offsets.{following:010d}", json.dumps(content).encode() + b"\n"
-        )
-        for _, path in copies[: -_KEPT_COPIES + 1]:
-            path.unlink(missing_ok=True)
-        failpoint("after_offsets")
-
-    def restore_offsets(self) -> Position | None:
-        """Put the newest whole copy of the positions in place; return what it says.
-
-        Raises:
-            LandingError: There are copies and none is whole, or the structures of tables that
-                belong to it are lost.
-        """
-        copies = self._copies()
-        for _, path in reversed(copies):
-            position = _read_copy(path)
-            if position is not None:
-                write_atomically(self.offsets, position.offsets)
-                self._mend_history(position.history_bytes)
-                return position
-        if copies:
-            raise LandingError(
-                f"none of the copies of the log position in {self.folder} can be read: "
-                f"put one back, or {_RESNAPSHOT}"
-            )
-        # a file without a copy is of an engine that was killed: it may be torn
-        self.offsets.unlink(missing_ok=True)
-        self.history.unlink(missing_ok=True)
-        return None
-
-    def _mend_history(self, expected: int) -> None:
-        """Take off a torn last line, which is of nothing acknowledged; else use the copy."""
-        if expected == 0:
-            self.history.unlink(missing_ok=True)
-            return
-        for path in (self.history, self._history_copy):
-            data = path.read_bytes() if path.exists() else b""
-            whole = data[: data.rfind(b"\n") + 1]
-            if len(whole) >= expected and all(_is_json(line) for line in whole.splitlines()):
-                if path != self.history or len(whole) != len(data):
-                    write_atomically(self.history, whole)
-                return
-        raise LandingError(
-            f"{self.history} (the structures of tables by log position) is damaged and so is its "
-            f"copy: put one back, or {_RESNAPSHOT}"
-        )
-
-    @property
-    def _history_copy(self) -> Path:
-        return self.folder / "schema_history.copy"
-
-    def _copies(self) -> list[tuple[int, Path]]:
-        found = []
-        for path in self.folder.iterdir() if self.folder.is_dir() else ():
-            match = _COPY.fullmatch(path.name)
-            if match is not None:
-                found.append((int(match[1]), path))
-        return sorted(found)
-
     # --- status
 
     def read_status(self) -> dict[str, Any]:
@@ -370,25 +257,6 @@ class CaptureState:
                     if event.kind != "end":
                         events[event.table, event.op or event.kind] += 1
         return events, size
-
-
-def _read_copy(path: Path) -> Position | None:
-    try:
-        content = json.loads(path.read_bytes())
-        data = base64.b64decode(content["offsets"], validate=True)
-        if hashlib.sha256(data).hexdigest() != content["sha256"] or not data:
-            return None
-        return Position(content["file"], content["line"], data, content["history_bytes"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
-
-
-def _is_json(line: bytes) -> bool:
-    try:
-        orjson.loads(line)
-    except orjson.JSONDecodeError:
-        return False
-    return True
 
 
 def settled_before(position: int) -> Callable[[int, int, str], bool]:
