@@ -9,10 +9,10 @@ from tidemark.capture.checks.findings import (
     Finding,
     Queries,
     Table,
+    check_keys,
     check_selection,
     error,
     selected,
-    several,
     tables_of,
     warning,
 )
@@ -53,16 +53,8 @@ def check(
         *_check_server(config, database),
         *_check_grants(login, database),
         *check_selection(config, everything),
+        *check_keys(tables),
     ]
-    keyless = [table.name for table in tables if not table.has_key]
-    if keyless:
-        findings.append(
-            warning(
-                f"tables without primary key: {several(keyless)}",
-                "equal rows are counted, and each update is looked for by its whole row",
-                "add a primary key if there is one",
-            )
-        )
     return findings, tables
 
 

@@ -125,6 +125,17 @@ def _nearest(patterns: Sequence[str], names: Sequence[str]) -> str:
     return f"there are: {', '.join(dict.fromkeys(near))}" if near else ""
 
 
+def check_keys(tables: Sequence[Table]) -> Iterator[Finding]:
+    """Which tables have no primary key?"""
+    keyless = [table.name for table in tables if not table.has_key]
+    if keyless:
+        yield warning(
+            f"tables without primary key: {several(keyless)}",
+            "equal rows are counted, and each update is looked for by its whole row",
+            "add a primary key if there is one",
+        )
+
+
 def check_types(
     tables: Sequence[Table], unsupported: dict[str, tuple[str, str]]
 ) -> Iterator[Finding]:

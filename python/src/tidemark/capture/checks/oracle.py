@@ -8,13 +8,13 @@ from tidemark.capture.checks.findings import (
     Finding,
     Queries,
     Table,
+    check_keys,
     check_selection,
     check_types,
     error,
     selected,
     several,
     tables_of,
-    warning,
 )
 from tidemark.capture.config import CaptureConfig, Login
 
@@ -63,6 +63,7 @@ def check(
         *_check_server(login, database),
         *check_selection(config, everything),
         *_check_tables(database, tables),
+        *check_keys(tables),
         *check_types(tables, _TYPES),
     ]
     return findings, tables
@@ -109,11 +110,4 @@ def _check_tables(database: Queries, tables: list[Table]) -> Iterator[Finding]:
             " ".join(
                 f"alter table {name} add supplemental log data (all) columns;" for name in missing
             ),
-        )
-    keyless = [table.name for table in tables if not table.has_key]
-    if keyless:
-        yield warning(
-            f"tables without primary key: {several(keyless)}",
-            "equal rows are counted, and each update is looked for by its whole row",
-            "add a primary key if there is one",
         )

@@ -8,6 +8,7 @@ from tidemark.capture.checks.findings import (
     Finding,
     Queries,
     Table,
+    check_keys,
     check_selection,
     check_types,
     error,
@@ -48,6 +49,7 @@ def check(
         *_check_server(login, database),
         *check_selection(config, everything),
         *_check_tables(database, tables),
+        *check_keys(tables),
         *check_types(tables, _TYPES),
     ]
     return findings, tables
@@ -107,11 +109,4 @@ def _check_tables(database: Queries, tables: list[Table]) -> Iterator[Finding]:
                 "@role_name = null, @supports_net_changes = 0;".format(*name.split(".", 1))
                 for name in missing
             ),
-        )
-    keyless = [table.name for table in tables if not table.has_key]
-    if keyless:
-        yield warning(
-            f"tables without primary key: {several(keyless)}",
-            "equal rows are counted, and each update is looked for by its whole row",
-            "add a primary key if there is one",
         )
