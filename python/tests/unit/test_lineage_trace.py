@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from tidemark.lineage.trace import SqlNotReadError, Traced, read_query, trace
+from tidemark.lineage.query import SqlNotReadError, read_query
+from tidemark.lineage.trace import Traced, trace
 
 ORDERS = {
     "id": "int",

@@ -14,8 +14,9 @@ from tidemark.lineage.entities import (
 )
 from tidemark.lineage.links import ALL, IDENTITY, TRANSFORMATION, Link, merged
 from tidemark.lineage.project import Columns, Node, Project, in_order
+from tidemark.lineage.query import Query, SqlNotReadError, read_query
 from tidemark.lineage.streams import Stream, stream_of
-from tidemark.lineage.trace import Query, SqlNotReadError, Traced, read_query, trace
+from tidemark.lineage.trace import Traced, trace
 
 _FILE_FORMATS = {"avro", "binaryfile", "csv", "delta", "json", "orc", "parquet", "text", "xml"}
 _FIXED: dict[str, Columns] = {"text": {"value": "string"}}
