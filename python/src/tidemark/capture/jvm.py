@@ -22,7 +22,6 @@ def import_jpype() -> Any:
     """
     try:
         import jpype
-        import orjson  # noqa: F401  # the other half of the extra
     except ImportError as error:
         raise ConfigError(f"capture needs the Python package {error.name}: {_INSTALL}") from error
     return jpype
