@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import gzip
 import json
 import os
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +21,7 @@ from tidemark.replicator.apply import Applier, ApplyError
 from tidemark.replicator.backlog import Backlog, read_backlog
 from tidemark.replicator.metrics import SourceCollector, lag_seconds, metrics_text, table_figures
 from tidemark.replicator.models import known_models, model_folder, model_name
-from tidemark.replicator.service import remove_applied
+from tidemark.replicator.service import CaptureFailed, CaptureProcess, Service, remove_applied
 from tidemark.replicator.settings import Operation
 from tidemark.replicator.state import ReplicatorState, TableState
 from tidemark.run.cli import RunOptions
@@ -316,3 +318,57 @@ def test_paused(shop: Shop) -> None:
     status = {"tables": {"public.orders": "reading"}, "state": "SNAPSHOTTING"}
     assert [one.state for one in table_figures(shop.state, {}, status, NOW)] == ["SNAPSHOTTING"]
     assert CaptureState(shop.landing).read_status() == {}
+
+
+class FailingCapture(CaptureProcess):
+    """A capture whose source is gone: it tries for `retry_for` by itself, and then ends."""
+
+    def __init__(self, shop: Shop, clock: list[float]) -> None:
+        self.shop, self.clock = shop, clock
+        self.starts: list[float] = []
+
+    def start(self, *arguments: str) -> None:
+        self.starts.append(self.clock[0])
+        since = dt.datetime.fromtimestamp(self.shop.now, dt.UTC).isoformat()
+        CaptureState(self.shop.landing).write_status({"state": "FAILING", "failing_since": since})
+
+    @property
+    def exit_code(self) -> int | None:
+        if not self.starts or self.clock[0] - self.starts[-1] < self.shop.operation.retry_for:
+            return None
+        return 1
+
+    @property
+    def is_running(self) -> bool:
+        return bool(self.starts) and self.exit_code is None
+
+    def said(self) -> str:
+        return "the server is gone"
+
+    def stop(self) -> None:
+        """Nothing runs."""
+
+
+def test_a_source_that_is_gone_fails_after_retry_for(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = [1000.0]
+    monkeypatch.setattr("tidemark.replicator.service.time.monotonic", lambda: clock[0])
+    CaptureState(shop.landing).folder.mkdir(parents=True, exist_ok=True)
+    capture = FailingCapture(shop, clock)
+
+    class Tick(threading.Event):
+        """Half a second of the test's clock."""
+
+        def wait(self, timeout: float | None = None) -> bool:
+            clock[0] += timeout or 0
+            shop.now += timeout or 0
+            return clock[0] > 10_000
+
+    service = Service(
+        shop.config, shop.operation, shop.state, capture, shop.applier, Tick(), shop.said.append
+    )
+    with pytest.raises(CaptureFailed, match="the server is gone"):
+        service.run()
+    # not once more after the time that capture has used up
+    assert len(capture.starts) == 1 and clock[0] - 1000 < shop.operation.retry_for + 10

@@ -103,6 +103,7 @@ class Session:
         self._tables: dict[str, str] = {}
         self._last_event_at: int | None = None
         self._last_error: str | None = None
+        self._failing_since: str | None = None
         self._warnings: list[str] = []
         self.is_hung = False
         """Whether Debezium did not stop when it was told to."""
@@ -144,6 +145,7 @@ class Session:
                 if self.is_hung or self._options.once or not self._worked or over:
                     raise
                 self._last_error = str(error)
+                self._failing_since = self._failing_since or _now()
                 self._write_status("FAILING")
                 self._say(self._status)
                 if self._stop.wait(pause):
@@ -350,7 +352,7 @@ class Session:
             with self._lock:
                 self._take_figures(lander)
             if lander.snapshot_done:
-                self._last_error = None
+                self._last_error = self._failing_since = None
             self._write_status("REPLICATING" if lander.snapshot_done else "SNAPSHOTTING")
             self._say(self._status)
 
@@ -371,6 +373,7 @@ class Session:
             "updated_at": _now(),
             "last_event_at": self._last_event_at,
             "last_error": self._last_error,
+            "failing_since": self._failing_since,
             "warnings": self._warnings,
             "lag_ms": lag if lag is not None and lag >= 0 else None,
             "last_file": self._lander.number if self._lander is not None else 0,

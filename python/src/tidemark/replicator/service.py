@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import os
 import signal
 import subprocess
@@ -225,7 +226,7 @@ class Service:
             if self._capture.exit_code == _EXIT_WRONG:
                 raise ConfigError(said)
             if self._restart_at is None:
-                self._failing_since = self._failing_since or now
+                self._failing_since = self._failing_since or now - self._tried_for()
                 if now - self._failing_since >= self._operation.retry_for:
                     raise CaptureFailed(said)
                 self._say(f"capture failed, and starts again in {self._pause:g} s: {said}")
@@ -235,6 +236,13 @@ class Service:
                 return
         self._capture.start()
         self._started, self._restart_at = now, None
+
+    def _tried_for(self) -> float:
+        """For how many seconds the capture that has ended had tried again by itself."""
+        since = self._landing.read_status().get("failing_since")
+        if since is None:
+            return 0.0
+        return max(0.0, self._state.clock() - dt.datetime.fromisoformat(since).timestamp())
 
     def tick(self) -> None:
         """Count the time that each copy was fresh, and write state and metrics."""
