@@ -21,8 +21,9 @@ unwrapped as (
     select
         value as _raw_payload,
         _landing_num,
-        _message is null or schema_of_variant(_message) not like 'OBJECT%' as _is_broken,
-        coalesce(schema_of_variant(variant_get(_message, '$.value')) = 'VOID', schema_of_variant(variant_get(_message, '$.value.payload')) = 'VOID', is_variant_null(_message), false) as _is_tombstone,
+        {#- the type of a variant costs as much as its parsing; what was parsed and begins with a brace is an object #}
+        _message is null or not value rlike '^\\s*[{]' as _is_broken,
+        is_variant_null(variant_get(_message, '$.value')) or is_variant_null(variant_get(_message, '$.value.payload')) or is_variant_null(_message) as _is_tombstone,
         coalesce(try_variant_get(_message, '$.key.payload', 'variant'), try_variant_get(_message, '$.key', 'variant')) as _key,
         coalesce(
             variant_get(_message, '$.value.payload'),
