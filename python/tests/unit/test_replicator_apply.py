@@ -160,6 +160,8 @@ def test_figures(shop: Shop) -> None:
     known = shop.state.tables["public.orders"]
     assert known.events == {"r": 1, "c": 1}
     assert known.latency == [4.0, 10.0, 10.0]
+    # two events in the second that dbt took
+    assert known.throughput == 2
     assert known.applied_file == 1
     assert lag_seconds(None, running, NOW) == 0
     assert lag_seconds(None, {**running, "state": "STOPPED"}, NOW + 60) == 60
@@ -302,6 +304,7 @@ def test_metrics(shop: Shop) -> None:
     labels = 'source="shop",table="public.orders"'
     assert f'tidemark_replication_events_total{{operation="r",{labels}}} 1.0' in text
     assert f"tidemark_replication_fresh_ratio{{{labels}}} 0.75" in text
+    assert f"tidemark_replication_events_per_second{{{labels}}} 1.0" in text
     assert f'tidemark_replication_latency_seconds{{quantile="0.95",{labels}}} 10.0' in text
     assert (
         'tidemark_replication_state{source="shop",state="REPLICATING",table="public.orders"} 1.0'

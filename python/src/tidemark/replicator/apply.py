@@ -170,6 +170,8 @@ class Applier:
             state.latency = percentiles(
                 (max(0.0, now - time / 1000) for time in backlog.times), (0.5, 0.95, 0.99)
             )
+            if result is not None and result.seconds:
+                state.throughput = backlog.count / result.seconds
             row |= dict(
                 zip(("latency_p50", "latency_p95", "latency_p99"), state.latency, strict=False)
             )

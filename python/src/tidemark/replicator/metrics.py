@@ -62,6 +62,7 @@ class TableFigures:
         events: Events that were applied, by operation.
         bytes: Their size.
         latency: p50, p95, p99 in seconds of the last applied events.
+        throughput: Events a second of the last application, None if nothing was applied yet.
         fresh: Share of the time within the freshness objective, in percent; None if not watched.
         failures: How many applications failed.
         last_error: What the last failure said, None if it is over.
@@ -77,6 +78,7 @@ class TableFigures:
     events: dict[str, int]
     bytes: int
     latency: list[float]
+    throughput: float | None
     fresh: float | None
     failures: int
     last_error: str | None
@@ -135,6 +137,7 @@ def table_figures(
                 events=known.events,
                 bytes=known.bytes,
                 latency=known.latency,
+                throughput=known.throughput,
                 fresh=100 * known.seconds_within / total if total > 0 else None,
                 failures=known.failures,
                 last_error=known.last_error,
@@ -220,6 +223,12 @@ class SourceCollector:
             "lag_events",
             "Events that have landed and are not applied.",
             {one.table: one.lag_events for one in figures},
+        )
+        yield family(
+            GaugeMetricFamily,
+            "events_per_second",
+            "Throughput of the last application.",
+            {one.table: one.throughput for one in figures},
         )
         yield family(
             GaugeMetricFamily,

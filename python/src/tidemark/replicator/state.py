@@ -32,6 +32,7 @@ class TableState:
         given_up: Whether it failed for longer than `retry_for`.
         last_error: What the last failure said.
         latency: p50, p95, p99 of the last applied events, from their commit to here, in seconds.
+        throughput: Events a second of the last application, None if nothing was applied yet.
         seconds_within: How long the copy was within the freshness objective …
         seconds_total: … of how long it was watched.
     """
@@ -47,6 +48,7 @@ class TableState:
     given_up: bool = False
     last_error: str | None = None
     latency: list[float] = field(default_factory=list)
+    throughput: float | None = None
     seconds_within: float = 0.0
     seconds_total: float = 0.0
 
