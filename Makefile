@@ -64,7 +64,7 @@ test: setup style  ## Style, the examples with their dbt tests, and every ring o
 	@TIDEMARK_HOME=$(CURDIR)/.tidemark/test $(BIN)/tidemark run --target ci --business-date $(FIRST_DATES) --exclude events
 	@TIDEMARK_HOME=$(CURDIR)/.tidemark/test $(BIN)/tidemark run --target ci --business-date $(EVENT_DATES) --select events
 	@TIDEMARK_HOME=$(CURDIR)/.tidemark/test $(BIN)/tidemark run --build --target ci --business-date $(LAST_DATE)
-	@$(BIN)/python -m pytest -n 2 --dist loadfile -m 'not slow'
+	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m 'not slow'
 
 .PHONY: test-fast
 test-fast: setup  ## The rings that need no Spark
