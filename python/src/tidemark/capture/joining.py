@@ -7,13 +7,13 @@ from before that position is left out for good.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 from tidemark.capture.config import CaptureConfig, Login
 from tidemark.capture.database import Database, DatabaseError, connect
-from tidemark.capture.properties import selects
+from tidemark.capture.properties import selects, without_tables
 
 # how long the writers of a table may be kept waiting behind a lock that is not granted
 _LOCK_WAIT = "3s"
@@ -124,8 +124,28 @@ def judge_tables(
         if problem is None:
             joining.append(table)
         else:
-            warnings.append(f"{table.name} is selected and not captured: {problem}")
+            warnings.append(_not_captured(table, problem))
     return Newcomers(tuple(joining), tuple(warnings))
+
+
+def leave_out(
+    config: CaptureConfig, tables: Sequence[Table]
+) -> tuple[Mapping[str, str], tuple[str, ...]]:
+    """Return Debezium's properties for a first snapshot without tables that must not be published.
+
+    The second value has a warning for each of them. They join when they are identified.
+    """
+    unidentified = [
+        table for table in tables if selects(config, table.name) and not table.is_identified
+    ]
+    if not unidentified:
+        return {}, ()
+    warnings = tuple(_not_captured(table, _unidentified(table)) for table in unidentified)
+    return without_tables(config, [table.name for table in unidentified]), warnings
+
+
+def _not_captured(table: Table, problem: str) -> str:
+    return f"{table.name} is selected and not captured: {problem}"
 
 
 def _problem(config: CaptureConfig, user: str, table: Table, *, owned: bool) -> str | None:
@@ -137,12 +157,16 @@ def _problem(config: CaptureConfig, user: str, table: Table, *, owned: bool) -> 
     if not table.is_readable:
         return f'as its owner: grant select on {table.quoted} to "{user}"'
     if not table.is_identified:
-        # in the publication, the server would refuse the updates of whoever writes to it
-        return (
-            "it has no primary key, and published its updates and deletes would fail; "
-            f"alter table {table.quoted} replica identity full"
-        )
+        return _unidentified(table)
     return None
+
+
+def _unidentified(table: Table) -> str:
+    # in the publication, the server would refuse the updates of whoever writes to it
+    return (
+        "it has no primary key, and published its updates and deletes would fail; "
+        f"alter table {table.quoted} replica identity full"
+    )
 
 
 class Joining:

@@ -156,6 +156,7 @@ class Session:
     def _run_engine(self, source: Source) -> bool:
         """Capture until stopped, or until tables have come: then it is to be called again."""
         start = source.prepare(self._state)
+        self._warnings = list(start.warnings)
         if self._state.snapshot_done:
             newcomers = self._newcomers(source)
             if newcomers and self._read_tables(newcomers, start.landed.number):
