@@ -18,7 +18,17 @@ from tidemark.capture.properties import selects, without_tables
 # how long the writers of a table may be kept waiting behind a lock that is not granted
 _LOCK_WAIT = "3s"
 
-_TABLES = """
+# whether updates and deletes of a published table `c` succeed; a key that is checked at the end of
+# transactions is no identity
+IS_IDENTIFIED = """
+    c.relreplident = 'f'
+    or exists (
+        select from pg_index as i
+        where i.indrelid = c.oid and i.indisvalid and i.indimmediate
+        and case c.relreplident when 'd' then i.indisprimary when 'i' then i.indisreplident end
+    )
+"""
+_TABLES = f"""
 select
     n.nspname || '.' || c.relname,
     format('%I.%I', n.nspname, c.relname),
@@ -35,12 +45,7 @@ select
     ),
     pg_has_role(c.relowner, 'usage'),
     has_schema_privilege(n.oid, 'usage') and has_table_privilege(c.oid, 'select'),
-    c.relreplident = 'f'
-    or exists (
-        select from pg_index as i
-        where i.indrelid = c.oid and i.indisvalid
-        and case c.relreplident when 'd' then i.indisprimary when 'i' then i.indisreplident end
-    )
+    {IS_IDENTIFIED.strip()}
 from pg_class as c
 inner join pg_namespace as n on c.relnamespace = n.oid
 where c.relkind = 'r' and c.relpersistence = 'p'
@@ -164,8 +169,8 @@ def _problem(config: CaptureConfig, user: str, table: Table, *, owned: bool) -> 
 def _unidentified(table: Table) -> str:
     # in the publication, the server would refuse the updates of whoever writes to it
     return (
-        "it has no primary key, and published its updates and deletes would fail; "
-        f"alter table {table.quoted} replica identity full"
+        "it has no primary key, or a deferrable one, and published its updates and deletes would "
+        f"fail; alter table {table.quoted} replica identity full"
     )
 
 
