@@ -20,6 +20,21 @@ CHECKS = {
 Rows = dict[str, list[tuple[Any, ...]]]
 LOGIN = Login("h", 1, "tidemark", "p", "shop")
 
+
+def details(name: str = "shop.t", **changes: Any) -> tuple[Any, ...]:
+    """What a good table of PostgreSQL is, but for some properties."""
+    good = {
+        "identity": "d",
+        "persistence": "p",
+        "is_readable": True,
+        "is_owned": True,
+        "is_identified": True,
+        "schema": "shop",
+        "quoted": name,
+    }
+    return (name, *{**good, **changes}.values())
+
+
 # databases that can be captured
 GOOD: dict[str, Rows] = {
     "postgresql": {
@@ -34,7 +49,7 @@ GOOD: dict[str, Rows] = {
         "count(*)": [(1,)],
         "rolsuper": [(True,)],
         "format_type": [("shop", "t", True, "id", "integer")],
-        "relreplident": [("shop.t", "d", "p", True, True)],
+        "relreplident": [details()],
         "pubinsert": [],
         "has_database_privilege": [(True,)],
     },
@@ -163,23 +178,37 @@ FINDINGS: dict[str, list[tuple[Rows, str]]] = {
             'error: the user tidemark may not replicate → alter role "tidemark" replication',
         ),
         (
-            {"relreplident": [("shop.t", "d", "p", False, True)]},
+            {"relreplident": [details(is_readable=False)]},
             "error: the user tidemark may not read shop.t → grant usage on schema shop",
         ),
         (
-            {"relreplident": [("shop.t", "d", "u", True, True)]},
+            {"relreplident": [details(persistence="u")]},
             "error: unlogged tables: shop.t",
         ),
         (
-            {"relreplident": [("shop.t", "n", "p", True, True)]},
+            {"relreplident": [details(identity="n", is_identified=False)]},
             "error: tables with replica identity nothing: shop.t",
         ),
         (
-            {"format_type": [("shop", "t", False, "id", "integer")]},
+            {
+                "format_type": [("shop", "t", False, "id", "integer")],
+                "relreplident": [details(is_identified=False)],
+            },
             "error: tables without primary key and replica identity: shop.t → alter table shop.t replica identity full;",
         ),
         (
-            {"relreplident": [("shop.t", "d", "p", True, False)]},
+            {"relreplident": [details(is_identified=False)]},
+            "error: tables whose key is deferrable, which is no replica identity: shop.t → alter table shop.t replica identity full;",
+        ),
+        (
+            {
+                "format_type": [("shop", "A Log", False, "id", "integer")],
+                "relreplident": [details("shop.A Log", is_identified=False, quoted='shop."A Log"')],
+            },
+            'error: tables without primary key and replica identity: shop.A Log → alter table shop."A Log" replica identity full;',
+        ),
+        (
+            {"relreplident": [details(is_owned=False)]},
             "error: the user tidemark may not make the publication tidemark_shop: it does not own shop.t → as their owner: create publication tidemark_shop for table shop.t;",
         ),
         (

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tidemark.capture.config import CaptureConfig, Login
+from tidemark.capture.joining import Table, leave_out
 from tidemark.capture.project import replicator_settings
 from tidemark.capture.properties import debezium_properties, selects, table_expressions
 from tidemark.errors import ConfigError
@@ -197,6 +198,23 @@ def test_patterns_are_no_expressions() -> None:
     assert table_expressions(["public.a+b"], []) == [r"public\.a\+b"]
     assert table_expressions([], []) == []
     assert table_expressions([], ["x.y"]) == [r"(?!(?:x\.y)$)[^.]*\.[^.]*"]
+
+
+@pytest.mark.parametrize("include", [["public.*"], []])
+def test_first_snapshot_leaves_out_tables_whose_updates_would_fail(include: list[str]) -> None:
+    tables = [
+        Table(f"public.{name}", f"public.{name}", False, True, True, identified)
+        for name, identified in (("orders", True), ("logs", False), ("logs2", True))
+    ]
+    given = config(include=include, exclude=["public.audit_*"])
+    properties, warnings = leave_out(given, tables)
+    (wanted,) = properties["table.include.list"].split(",")
+    names = ["public.orders", "public.logs", "public.logs2", "public.audit_1"]
+    assert [bool(re.fullmatch(wanted, name)) for name in names] == [True, False, True, False]
+    assert [warning.split(" ")[0] for warning in warnings] == ["public.logs"]
+    assert "alter table public.logs replica identity full" in warnings[0]
+    assert leave_out(given, tables[:1]) == ({}, ())
+    assert leave_out(config(include=["crm.*"]), tables) == ({}, ())
 
 
 def test_landing(tmp_path: Path) -> None:

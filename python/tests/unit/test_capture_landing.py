@@ -205,8 +205,14 @@ def test_nothing_is_acknowledged_after_a_failure(
     monkeypatch.setattr("tidemark.capture.lander.write_atomically", full)
     with pytest.raises(LandingError, match="No space left on device"):
         lander.land()
-    with pytest.raises(LandingError):
+    # whoever comes next, in whichever thread, is told the same
+    with pytest.raises(LandingError, match="No space left on device"):
         lander.add("t", None, envelope("r", snapshot="true"), 2)
+    with pytest.raises(LandingError, match="No space left on device"):
+        lander.land()
+    monkeypatch.setattr("tidemark.capture.files.write_atomically", full)
+    with pytest.raises(LandingError, match=r"status\.json cannot be written \(No space left"):
+        CaptureState(tmp_path).write_status({})
 
 
 def test_tail(tmp_path: Path) -> None:

@@ -19,10 +19,17 @@ from tidemark.capture.state import CaptureState
 from tidemark.errors import ConfigError, TidemarkError
 from tidemark.replicator.apply import Applier, ApplyError
 from tidemark.replicator.backlog import Backlog, read_backlog
-from tidemark.replicator.metrics import SourceCollector, lag_seconds, metrics_text, table_figures
+from tidemark.replicator.metrics import (
+    SourceCollector,
+    SourceStatus,
+    lag_seconds,
+    metrics_text,
+    table_figures,
+)
 from tidemark.replicator.models import known_models, model_folder, model_name
 from tidemark.replicator.service import CaptureFailed, CaptureProcess, Service, remove_applied
 from tidemark.replicator.settings import Operation
+from tidemark.replicator.show import print_status
 from tidemark.replicator.state import ReplicatorState, TableState
 from tidemark.run.cli import RunOptions
 from tidemark.run.invoke import Outcome
@@ -375,3 +382,12 @@ def test_a_source_that_is_gone_fails_after_retry_for(
         service.run()
     # not once more after the time that capture has used up
     assert len(capture.starts) == 1 and clock[0] - 1000 < shop.operation.retry_for + 10
+
+
+def test_status_tells_what_capture_warns_of(capsys: pytest.CaptureFixture[str]) -> None:
+    warning = "public.logs is selected and not captured: alter table public.logs …"
+    status = {"state": "REPLICATING", "last_file": 1, "warnings": [warning]}
+    print_status("postgresql", SourceStatus("shop", True, 1, False, None, 300, 99, status, []))
+    assert f"Warning: {warning}" in capsys.readouterr().out
+    print_status("postgresql", SourceStatus("shop", False, None, False, None, 300, 99, {}, []))
+    assert "Warning" not in capsys.readouterr().out

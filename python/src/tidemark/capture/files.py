@@ -79,6 +79,21 @@ def write_atomically(path: Path, data: bytes, *, failpoints: bool = False) -> No
         failpoint("after_rename")
 
 
+def write_state(path: Path, data: bytes) -> None:
+    """Write a file of `_state`.
+
+    Raises:
+        LandingError: It cannot be written.
+    """
+    try:
+        write_atomically(path, data)
+    except OSError as error:
+        raise LandingError(
+            f"{path} cannot be written ({error.strerror}): nothing is lost; make room or mend the "
+            "folder, and start again"
+        ) from error
+
+
 def sync_folder(folder: Path) -> None:
     """Have the folder itself written: a rename is not durable before."""
     descriptor = os.open(folder, os.O_RDONLY)

@@ -7,18 +7,28 @@ from before that position is left out for good.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 from tidemark.capture.config import CaptureConfig, Login
 from tidemark.capture.database import Database, DatabaseError, connect
-from tidemark.capture.properties import selects
+from tidemark.capture.properties import selects, without_tables
 
 # how long the writers of a table may be kept waiting behind a lock that is not granted
 _LOCK_WAIT = "3s"
 
-_TABLES = """
+# whether updates and deletes of a published table `c` succeed; a key that is checked at the end of
+# transactions is no identity
+IS_IDENTIFIED = """
+    c.relreplident = 'f'
+    or exists (
+        select from pg_index as i
+        where i.indrelid = c.oid and i.indisvalid and i.indimmediate
+        and case c.relreplident when 'd' then i.indisprimary when 'i' then i.indisreplident end
+    )
+"""
+_TABLES = f"""
 select
     n.nspname || '.' || c.relname,
     format('%I.%I', n.nspname, c.relname),
@@ -35,12 +45,7 @@ select
     ),
     pg_has_role(c.relowner, 'usage'),
     has_schema_privilege(n.oid, 'usage') and has_table_privilege(c.oid, 'select'),
-    c.relreplident = 'f'
-    or exists (
-        select from pg_index as i
-        where i.indrelid = c.oid and i.indisvalid
-        and case c.relreplident when 'd' then i.indisprimary when 'i' then i.indisreplident end
-    )
+    {IS_IDENTIFIED.strip()}
 from pg_class as c
 inner join pg_namespace as n on c.relnamespace = n.oid
 where c.relkind = 'r' and c.relpersistence = 'p'
@@ -124,8 +129,28 @@ def judge_tables(
         if problem is None:
             joining.append(table)
         else:
-            warnings.append(f"{table.name} is selected and not captured: {problem}")
+            warnings.append(_not_captured(table, problem))
     return Newcomers(tuple(joining), tuple(warnings))
+
+
+def leave_out(
+    config: CaptureConfig, tables: Sequence[Table]
+) -> tuple[Mapping[str, str], tuple[str, ...]]:
+    """Return Debezium's properties for a first snapshot without tables that must not be published.
+
+    The second value has a warning for each of them. They join when they are identified.
+    """
+    unidentified = [
+        table for table in tables if selects(config, table.name) and not table.is_identified
+    ]
+    if not unidentified:
+        return {}, ()
+    warnings = tuple(_not_captured(table, _unidentified(table)) for table in unidentified)
+    return without_tables(config, [table.name for table in unidentified]), warnings
+
+
+def _not_captured(table: Table, problem: str) -> str:
+    return f"{table.name} is selected and not captured: {problem}"
 
 
 def _problem(config: CaptureConfig, user: str, table: Table, *, owned: bool) -> str | None:
@@ -137,12 +162,16 @@ def _problem(config: CaptureConfig, user: str, table: Table, *, owned: bool) -> 
     if not table.is_readable:
         return f'as its owner: grant select on {table.quoted} to "{user}"'
     if not table.is_identified:
-        # in the publication, the server would refuse the updates of whoever writes to it
-        return (
-            "it has no primary key, and published its updates and deletes would fail; "
-            f"alter table {table.quoted} replica identity full"
-        )
+        return _unidentified(table)
     return None
+
+
+def _unidentified(table: Table) -> str:
+    # in the publication, the server would refuse the updates of whoever writes to it
+    return (
+        "it has no primary key, or a deferrable one, and published its updates and deletes would "
+        f"fail; alter table {table.quoted} replica identity full"
+    )
 
 
 class Joining:

@@ -93,7 +93,7 @@ class Lander:
         self._previous: Any = None
         self._safe: Mark | None = None
         self._snapshot_seen = snapshot_done
-        self._broken = False
+        self._broken: str | None = None
         self.number = number
         self.snapshot_done = snapshot_done
         self.snapshot_tables: dict[str, str] = {}
@@ -120,8 +120,8 @@ class Lander:
             value: Its envelope as JSON.
             token: What the source wants back when it may forget all up to this record.
         """
-        if self._broken:
-            raise LandingError(f"{self._folder}: a file could not be written; nothing is taken")
+        if self._broken is not None:
+            raise LandingError(self._broken)
         event = read_event(topic, value)
         if event.kind == "begin":
             # schema changes of the MySQL family have a BEGIN and no END
@@ -239,17 +239,20 @@ class Lander:
         Raises:
             LandingError: It cannot be written: then nothing may be acknowledged any more.
         """
+        if self._broken is not None:
+            # the engine's thread has failed here, and this one is about to stop
+            raise LandingError(self._broken)
         if self._lines:
             path = event_file(self._folder, self.number + 1)
             data = b"".join([*self._packed, self._packer.flush()])
             try:
                 write_atomically(path, data, failpoints=True)
             except OSError as error:
-                self._broken = True
-                raise LandingError(
+                self._broken = (
                     f"{path} cannot be written ({error.strerror}): nothing of it was acknowledged, "
                     "so that nothing is lost; make room or mend the folder, and start again"
-                ) from error
+                )
+                raise LandingError(self._broken) from error
             self.number += 1
             self.figures.events += self._counts
             self.figures.bytes += len(data)

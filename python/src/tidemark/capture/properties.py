@@ -126,6 +126,15 @@ def table_snapshot_properties(tables: Sequence[str]) -> dict[str, str]:
     }
 
 
+def without_tables(config: CaptureConfig, tables: Sequence[str]) -> dict[str, str]:
+    """Return the properties that differ where these tables are not captured."""
+    unwanted = "|".join(re.escape(table) for table in tables)
+    wanted = table_expressions(config.include, config.exclude) or [".*"]
+    return {
+        "table.include.list": _list([f"(?!(?:{unwanted})$){expression}" for expression in wanted])
+    }
+
+
 def _tables(config: CaptureConfig) -> dict[str, str]:
     properties: dict[str, str] = {}
     tables = table_expressions(config.include, config.exclude)

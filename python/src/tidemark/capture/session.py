@@ -7,7 +7,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -124,7 +124,9 @@ class Session:
             self._keep_going(source)
         except TidemarkError as error:
             self._last_error = str(error)
-            self._write_status("FAILING")
+            # on a full disk this fails like what came before
+            with suppress(LandingError):
+                self._write_status("FAILING")
             raise
         self._write_status("STOPPED")
 
@@ -156,6 +158,7 @@ class Session:
     def _run_engine(self, source: Source) -> bool:
         """Capture until stopped, or until tables have come: then it is to be called again."""
         start = source.prepare(self._state)
+        self._warnings = list(start.warnings)
         if self._state.snapshot_done:
             newcomers = self._newcomers(source)
             if newcomers and self._read_tables(newcomers, start.landed.number):
@@ -383,12 +386,7 @@ class Session:
         }
         if self._lander is None:
             self._status["last_file"] = int(self._state.read_status().get("last_file") or 0)
-        try:
-            self._state.write_status(self._status)
-        except OSError as error:
-            raise LandingError(
-                f"{self._state.status} cannot be written ({error.strerror})"
-            ) from error
+        self._state.write_status(self._status)
 
 
 def _failure(engine: Engine) -> BaseException:

@@ -14,6 +14,7 @@ from tidemark.capture.files import LandingError
 from tidemark.capture.joining import (
     Newcomers,
     judge_tables,
+    leave_out,
     leave_publication,
     owns_publication,
     server_tables,
@@ -43,12 +44,14 @@ class Start:
         landed: What has landed and may come again.
         properties: Debezium's properties that depend on what the database has.
         floors: Tables, and from where in the log their changes count.
+        warnings: One for each table that the initial snapshot leaves out: what to do about it.
     """
 
     snapshot_mode: str
     landed: Landed
     properties: Mapping[str, str] = field(default_factory=dict)
     floors: Mapping[str, int] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
 
 
 class Source(Protocol):
@@ -97,7 +100,8 @@ class Postgres:
             if landed.has_snapshot:
                 state.mark_snapshot()
             mode = self._mode(database, state, slot)
-            return Start(mode, landed, self._publication(database, state), self._floors(state))
+            properties, warnings = self._publication(database, state)
+            return Start(mode, landed, properties, self._floors(state), warnings)
 
     @staticmethod
     def _floors(state: CaptureState) -> Mapping[str, int]:
@@ -170,15 +174,18 @@ class Postgres:
             time.sleep(0.2)
         return slot
 
-    def _publication(self, database: Database, state: CaptureState) -> Mapping[str, str]:
+    def _publication(
+        self, database: Database, state: CaptureState
+    ) -> tuple[Mapping[str, str], tuple[str, ...]]:
         owned = owns_publication(self._config, database)
         if owned is None or (owned and not state.snapshot_done):
-            return {}
+            # Debezium publishes what it captures
+            return leave_out(self._config, server_tables(self._config, database))
         if owned and not database.value("select pg_is_in_recovery()"):
             leave_publication(self._config, database, server_tables(self._config, database))
         # one that somebody else has made is used as it is; Debezium would add tables to its own
         # without the rows that they have
-        return {"publication.autocreate.mode": "disabled"}
+        return {"publication.autocreate.mode": "disabled"}, ()
 
     def forget(self) -> None:
         """Drop the slot."""

@@ -41,6 +41,8 @@ def print_status(connector: str, status: SourceStatus) -> None:
     for error in dict.fromkeys([status.last_error, capture.get("last_error")]):
         if error:
             out.print(f"last error: {error}", highlight=False, markup=False)
+    for warning in capture.get("warnings") or ():
+        out.print(f"Warning: {warning}", highlight=False, markup=False, soft_wrap=True)
     table = Table(
         "table",
         "model",

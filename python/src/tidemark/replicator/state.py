@@ -11,7 +11,7 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
-from tidemark.capture.files import LandingError, write_atomically
+from tidemark.capture.files import LandingError, write_state
 
 _BACK_OFF = (5.0, 300.0)
 
@@ -132,7 +132,7 @@ class ReplicatorState:
             "last_error": self.last_error,
             "tables": {table: asdict(state) for table, state in sorted(self.tables.items())},
         }
-        write_atomically(self.path, json.dumps(content, indent=1).encode() + b"\n")
+        write_state(self.path, json.dumps(content, indent=1).encode() + b"\n")
 
     def open(self) -> None:
         """Take the lock.
@@ -179,7 +179,7 @@ class ReplicatorState:
     def pause(self) -> None:
         """Pause: a process that operates the source stops capturing and applying."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        write_atomically(self._pause_mark, b"")
+        write_state(self._pause_mark, b"")
 
     def resume(self) -> None:
         """Go on."""
@@ -193,7 +193,7 @@ class ReplicatorState:
 
     def ask_retry(self) -> None:
         """Have failing tables tried again, also those that were given up."""
-        write_atomically(self._retry_mark, b"")
+        write_state(self._retry_mark, b"")
 
     def take_retry(self) -> None:
         """Do what was asked."""

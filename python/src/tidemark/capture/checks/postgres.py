@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from tidemark.capture.checks.findings import (
@@ -18,6 +19,7 @@ from tidemark.capture.checks.findings import (
     warning,
 )
 from tidemark.capture.config import CaptureConfig, Login
+from tidemark.capture.joining import IS_IDENTIFIED
 
 _TABLES = """
 select n.nspname, c.relname,
@@ -30,10 +32,12 @@ where c.relkind in ('r', 'p') and not c.relispartition
   and n.nspname not in ('pg_catalog', 'information_schema') and n.nspname not like 'pg\\_%'
 order by 1, 2, a.attnum
 """
-_DETAILS = """
+_DETAILS = f"""
 select n.nspname || '.' || c.relname, c.relreplident::text, c.relpersistence::text,
        has_schema_privilege(n.oid, 'usage') and has_table_privilege(c.oid, 'select'),
-       pg_has_role(c.relowner, 'usage')
+       pg_has_role(c.relowner, 'usage'),
+       ({IS_IDENTIFIED.strip()}),
+       format('%I', n.nspname), format('%I.%I', n.nspname, c.relname)
 from pg_class c join pg_namespace n on n.oid = c.relnamespace
 where c.relkind in ('r', 'p')
 """
@@ -142,16 +146,29 @@ def _check_room(database: Queries, settings: dict[str, Any]) -> Iterator[Finding
             )
 
 
+@dataclass(frozen=True)
+class _Details:
+    """What `_DETAILS` says of a table; the last two are names as SQL wants them."""
+
+    identity: str
+    persistence: str
+    is_readable: bool
+    is_owned: bool
+    is_identified: bool
+    schema: str
+    quoted: str
+
+
 def _check_tables(
     config: CaptureConfig, login: Login, database: Queries, tables: Sequence[Table]
 ) -> Iterator[Finding]:
-    details = {row[0]: row[1:] for row in database.query(_DETAILS)}
-    known = [(table, *details[table.name]) for table in tables if table.name in details]
-    unreadable = [table.name for table, _, _, readable, _ in known if not readable]
+    details = {row[0]: _Details(*row[1:]) for row in database.query(_DETAILS)}
+    known = [(table, details[table.name]) for table in tables if table.name in details]
+    unreadable = {table.name: one for table, one in known if not one.is_readable}
     if unreadable:
-        schemas = sorted({name.split(".")[0] for name in unreadable})
+        schemas = sorted({one.schema for one in unreadable.values()})
         yield error(
-            f"the user {login.user} may not read {several(unreadable)}",
+            f"the user {login.user} may not read {several([*unreadable])}",
             "the snapshot fails",
             " ".join(
                 f'grant usage on schema {schema} to "{login.user}"; '
@@ -159,42 +176,56 @@ def _check_tables(
                 for schema in schemas
             ),
         )
-    unlogged = [table.name for table, _, persistence, _, _ in known if persistence == "u"]
+    unlogged = {table.name: one for table, one in known if one.persistence == "u"}
     if unlogged:
         yield error(
-            f"unlogged tables: {several(unlogged)}",
+            f"unlogged tables: {several([*unlogged])}",
             "their changes are not in the log",
-            " ".join(f"alter table {name} set logged;" for name in unlogged),
+            " ".join(f"alter table {one.quoted} set logged;" for one in unlogged.values()),
         )
-    keyless = [
-        table.name for table, identity, *_ in known if not table.has_key and identity in "dn"
-    ]
-    if keyless:
-        yield error(
-            f"tables without primary key and replica identity: {several(keyless)}",
-            "once captured, their updates and deletes fail in the database itself",
-            " ".join(f"alter table {name} replica identity full;" for name in keyless),
-        )
-    nothing = [table.name for table, identity, *_ in known if table.has_key and identity == "n"]
-    if nothing:
-        yield error(
-            f"tables with replica identity nothing: {several(nothing)}",
-            "once captured, their updates and deletes fail in the database itself",
-            " ".join(f"alter table {name} replica identity default;" for name in nothing),
-        )
-    counted = [table.name for table, identity, *_ in known if not table.has_key and identity == "f"]
+    yield from _check_identities(known)
+    yield from _check_publication(config, login, database, known)
+
+
+def _check_identities(known: Sequence[tuple[Table, _Details]]) -> Iterator[Finding]:
+    without = [(table, one) for table, one in known if not one.is_identified]
+    for what, identity, named in (
+        (
+            "tables without primary key and replica identity",
+            "full",
+            {table.name: one for table, one in without if not table.has_key},
+        ),
+        (
+            "tables with replica identity nothing",
+            "default",
+            {table.name: one for table, one in without if table.has_key and one.identity == "n"},
+        ),
+        (
+            "tables whose key is deferrable, which is no replica identity",
+            "full",
+            {table.name: one for table, one in without if table.has_key and one.identity != "n"},
+        ),
+    ):
+        if named:
+            yield error(
+                f"{what}: {several([*named])}",
+                "once captured, their updates and deletes fail in the database itself",
+                " ".join(
+                    f"alter table {one.quoted} replica identity {identity};"
+                    for one in named.values()
+                ),
+            )
+    counted = [table.name for table, one in known if not table.has_key and one.identity == "f"]
     if counted:
         yield warning(
             f"tables without primary key: {several(counted)}",
             "equal rows are counted, and each update is looked for by its whole row",
             "add a primary key if there is one",
         )
-    owned = {table.name: bool(owner) for table, _, _, _, owner in known}
-    yield from _check_publication(config, login, database, owned)
 
 
 def _check_publication(
-    config: CaptureConfig, login: Login, database: Queries, owned: dict[str, bool]
+    config: CaptureConfig, login: Login, database: Queries, known: Sequence[tuple[Table, _Details]]
 ) -> Iterator[Finding]:
     name = config.publication
     rows = database.query(
@@ -202,15 +233,16 @@ def _check_publication(
         "from pg_roles where rolname = current_user) from pg_publication where pubname = ?",
         name,
     )
-    strangers = [table for table, is_owner in owned.items() if not is_owner]
+    strangers = [table.name for table, one in known if not one.is_owned]
+    quoted = ", ".join(one.quoted for _, one in known)
     if not rows:
         may_create = database.value("select has_database_privilege(current_database(), 'create')")
-        if owned and (strangers or not may_create):
+        if known and (strangers or not may_create):
             yield error(
                 f"the user {login.user} may not make the publication {name}: it does not own "
                 f"{several(strangers) if strangers else 'the right to create in the database'}",
                 "there is nothing to read the changes from",
-                f"as their owner: create publication {name} for table {', '.join(owned)};",
+                f"as their owner: create publication {name} for table {quoted};",
             )
         return
     complete, ours = rows[0]
@@ -227,10 +259,11 @@ def _check_publication(
             name,
         )
     }
-    missing = [table for table in owned if table not in published]
+    missing = {table.name: one for table, one in known if table.name not in published}
     if missing and not (ours and not strangers):
+        quoted = ", ".join(one.quoted for one in missing.values())
         yield error(
-            f"the publication {name} does not have {several(missing)}",
+            f"the publication {name} does not have {several([*missing])}",
             "their changes are missing",
-            f"as their owner: alter publication {name} add table {', '.join(missing)};",
+            f"as their owner: alter publication {name} add table {quoted};",
         )
