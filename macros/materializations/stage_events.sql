@@ -119,7 +119,7 @@
 {%- macro check_event_rejects(cfg, run, load, figures) -%}
     {%- if figures['rows_rejected'] and cfg['on_reject'] == 'fail' -%}
         {%- set samples = tidemark.query_rows(
-            'select _reject_reason, _raw_payload from ' ~ load['staged']
+            'select _reject_reason, ' ~ tidemark._telling_part_expr(cfg) ~ ' as _raw_payload from ' ~ load['staged']
             ~ ' where _reject_reason is not null order by _reject_reason asc nulls last, _landing_num asc nulls last limit ' ~ run['sample_rows']
         ) -%}
         {%- do tidemark.raise_rejects(
@@ -127,4 +127,11 @@
             'Mend the events or the declared types (for ambiguous_unit say with meta.tidemark.encodings whether a column is in millis or micros)'
         ) -%}
     {%- endif -%}
+{%- endmacro -%}
+
+
+{#- Of an envelope the values: what stands before the images, a schema above all, would fill a message. -#}
+{%- macro _telling_part_expr(cfg) -%}
+    {%- if cfg['format'] != 'debezium' -%}{{ return('_raw_payload') }}{%- endif -%}
+    {{ return("if(_raw_payload like '%\"before\":%', concat('… ', substring(_raw_payload, position('\"before\":' in _raw_payload))), _raw_payload)") }}
 {%- endmacro -%}

@@ -12,3 +12,13 @@ def stdout_console() -> Console:
     """Return a console on stdout, as wide as the terminal if it is one."""
     console = Console()
     return console if console.is_terminal else Console(width=_WIDTH)
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun.
+
+    Example:
+        >>> counted(1, "table"), counted(2_000, "event")
+        ('1 table', '2,000 events')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

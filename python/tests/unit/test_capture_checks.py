@@ -328,6 +328,13 @@ def test_a_pattern_without_tables() -> None:
     )
 
 
+def test_a_pattern_without_columns() -> None:
+    columns = {"exclude": ["shop.t.ID", "shop.*.nope"]}
+    assert found("mysql", {}, columns=columns) == [
+        "warning: the pattern shop.*.nope of `columns` is that of no column → there are: shop.t.id"
+    ]
+
+
 def test_all_privileges() -> None:
     assert (
         found(

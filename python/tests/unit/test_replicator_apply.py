@@ -99,10 +99,23 @@ def shop(tmp_path: Path) -> Shop:
 
 
 def test_settings__all_errors_at_once() -> None:
-    wrong = config(freshness="soon", objective=101, on_failure="panic", ddl={"drop_table": "maybe"})
+    wrong = config(
+        freshness="soon",
+        objective=101,
+        on_failure="panic",
+        keep_landed="5 minutes",
+        ddl={"drop_table": "maybe", "add_colum": "apply"},
+    )
     with pytest.raises(ConfigError) as error:
         Operation.of(wrong)
-    for name in ("freshness: must be like", "objective", "on_failure", "ddl.drop_table"):
+    for name in (
+        "freshness: must be like",
+        "objective: Input should be less than or equal to 100, found: 101",
+        "on_failure",
+        "keep_landed: must be at least 1 hour, found: '5 minutes'",
+        "ddl.drop_table",
+        "ddl.add_colum: Input should be 'add_column'",
+    ):
         assert name in str(error.value)
 
 

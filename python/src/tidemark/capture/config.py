@@ -265,7 +265,7 @@ class CaptureConfig:
         try:
             parsed = _Settings.model_validate(dict(settings))
         except ValidationError as error:
-            problems = "\n".join(f"  - {problem}" for problem in _problems(error))
+            problems = "\n".join(f"  - {problem}" for problem in problems_of(error))
             raise ConfigError(f"{where}:\n{problems}") from None
         return cls(
             source=source,
@@ -342,14 +342,15 @@ def _text(value: str | int | float | bool) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _problems(error: ValidationError) -> list[str]:
+def problems_of(error: ValidationError) -> list[str]:
+    """Return what is wrong with settings, one problem after the other."""
     problems = []
     for item in error.errors():
         place = ".".join(
             str(part)
             for part in item["loc"]
             # pydantic names the member of a union that it tried
-            if part not in ("str", "int", "FromEnvironment", "float", "bool")
+            if part not in ("str", "int", "FromEnvironment", "float", "bool", "[key]")
         )
         if item["type"] == "extra_forbidden":
             problem = f"{place} is no setting{_nearest(item['loc'])}"

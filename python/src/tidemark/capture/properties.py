@@ -179,6 +179,16 @@ def selects(config: CaptureConfig, table: str) -> bool:
     )
 
 
+def matches(pattern: str, name: str) -> bool:
+    """Whether a pattern stands for a name, `schema.table` or `schema.table.column`.
+
+    Example:
+        >>> matches("public.ord*.note", "public.orders.Note"), matches("public.*", "public.a.b")
+        (True, False)
+    """
+    return re.fullmatch(_expression(pattern), name, re.IGNORECASE) is not None
+
+
 def _expression(pattern: str) -> str:
     special = {"*": "[^.]*", "?": "[^.]"}
     return "".join(special.get(character, re.escape(character)) for character in pattern)

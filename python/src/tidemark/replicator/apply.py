@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime as dt
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from rich.console import Console
 
 from tidemark.capture.config import CaptureConfig
 from tidemark.capture.files import event_files
+from tidemark.console import counted
 from tidemark.errors import ConfigError, TidemarkError
 from tidemark.replicator.backlog import Backlog, percentiles, read_backlog
 from tidemark.replicator.models import known_models, model_folder, write_models
@@ -20,6 +22,8 @@ from tidemark.replicator.state import ReplicatorState, TableState
 from tidemark.run.cli import RunOptions
 from tidemark.run.invoke import Invoker, Outcome
 
+# seconds that an application may take before it tells where it is
+_TELL_AFTER = 20.0
 # operations of Debezium → columns of tidemark_replication
 _OPERATIONS = {
     "c": "inserts",
@@ -66,6 +70,7 @@ class Applier:
         self._seen: list[tuple[str, int]] = []
         self._backlog: dict[str, Backlog] = {}
         self._read = 0
+        self._told = 0.0
 
     @property
     def backlog(self) -> dict[str, Backlog]:
@@ -109,7 +114,8 @@ class Applier:
         if not models:
             return self._is_well
         events = sum(due[table].count for table in models)
-        self._say(f"applying {events:,} events of {len(models)} tables …")
+        self._say(f"applying {counted(events, 'event')} of {counted(len(models), 'table')} …")
+        self._told = time.monotonic()
         outcome = self._run(sorted(models.values()))
         if outcome.interrupted:
             raise KeyboardInterrupt
@@ -197,7 +203,13 @@ class Applier:
                 )
             self._seen = seen
         self._invoker.options = options
-        return self._invoker.run_date(None, full_refresh=False, progress=lambda name: None)
+        return self._invoker.run_date(None, full_refresh=False, progress=self._progress)
+
+    def _progress(self, model: str) -> None:
+        """Tell where a long application is, and say nothing of a short one."""
+        if time.monotonic() - self._told >= _TELL_AFTER:
+            self._told = time.monotonic()
+            self._say(f"applying {model} …")
 
     def _record(self, rows: list[dict[str, Any]]) -> None:
         if self._invoker is not None:

@@ -7,25 +7,47 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-from tidemark.capture.config import RETRY_FOR, CaptureConfig
+from tidemark.capture.config import RETRY_FOR, CaptureConfig, problems_of
 from tidemark.durations import parse_duration
 from tidemark.errors import ConfigError
+
+DdlKind = Literal[
+    "add_column",
+    "drop_column",
+    "rename_column",
+    "widen_column",
+    "change_type",
+    "rename_table",
+    "create_table",
+    "drop_table",
+    "truncate_table",
+    "create_database",
+    "drop_database",
+]
+"""What an events model has policies for."""
 
 
 class _Settings(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    ddl: dict[str, Literal["apply", "ignore", "fail"]] = Field(default_factory=dict)
+    ddl: dict[DdlKind, Literal["apply", "ignore", "fail"]] = Field(default_factory=dict)
     on_drop: Literal["keep", "drop"] = "keep"
     on_failure: Literal["isolate", "stop"] = "isolate"
     freshness: float = 300.0
     objective: float = Field(default=99.0, gt=0, le=100)
     every: float = Field(default=10.0, gt=0)
-    keep_landed: float = Field(default=7 * 86400.0, ge=3600)
+    keep_landed: float = 7 * 86400.0
 
-    @field_validator("freshness", "every", "keep_landed", mode="before")
+    @field_validator("freshness", "every", mode="before")
     @classmethod
     def _seconds(cls, value: Any) -> float:
+        return parse_duration(value)
+
+    @field_validator("keep_landed", mode="before")
+    @classmethod
+    def _at_least_an_hour(cls, value: Any) -> float:
+        if parse_duration(value) < 3600:
+            raise ValueError(f"must be at least 1 hour, found: {value!r}")
         return parse_duration(value)
 
 
@@ -67,15 +89,11 @@ class Operation:
         try:
             parsed = _Settings.model_validate(dict(config.operating))
         except ValidationError as error:
-            problems = "\n".join(
-                f"  - {'.'.join(map(str, item['loc']))}: "
-                + item["msg"].removeprefix("Value error, ")
-                for item in error.errors()
-            )
+            problems = "\n".join(f"  - {problem}" for problem in problems_of(error))
             raise ConfigError(
                 f"source {config.source!r}, config.meta.tidemark.replicator:\n{problems}"
             ) from None
-        ddl: dict[str, str] = dict(parsed.ddl)
+        ddl = {str(kind): str(policy) for kind, policy in parsed.ddl.items()}
         if parsed.on_drop == "drop":
             ddl = {"drop_table": "apply", "drop_database": "apply", **ddl}
         return cls(ddl, retry_for=config.retry_for, **parsed.model_dump(exclude={"ddl"}))

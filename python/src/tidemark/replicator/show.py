@@ -12,7 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from tidemark.capture.checks.findings import Report
-from tidemark.console import stdout_console
+from tidemark.console import counted, stdout_console
 from tidemark.replicator.metrics import SourceStatus, TableFigures
 
 
@@ -33,9 +33,11 @@ def print_status(connector: str, status: SourceStatus) -> None:
     process = f"in operation, pid {status.pid}" if status.running else "no process"
     if status.paused:
         process += ", paused"
+    captured = str(capture.get("state", "never ran")).lower()
+    since = "; what is behind is counted from when it stopped" if captured == "stopped" else ""
     out.print(
-        f"{status.source} ({connector}): {process}; capture "
-        f"{str(capture.get('state', 'never ran')).lower()}, {capture.get('last_file', 0)} files",
+        f"{status.source} ({connector}): {process}; capture {captured}, "
+        f"{counted(capture.get('last_file', 0), 'file')}{since}",
         highlight=False,
     )
     for error in dict.fromkeys([status.last_error, capture.get("last_error")]):
@@ -97,7 +99,7 @@ def print_report(source: str, report: Report) -> None:
         out.print(table)
     errors = sum(finding.severity == "error" for finding in report.findings)
     out.print(
-        f"{source}: {len(report.tables)} tables, {errors} errors, "
-        f"{len(report.findings) - errors} warnings",
+        f"{source}: {counted(len(report.tables), 'table')}, {counted(errors, 'error')}, "
+        f"{counted(len(report.findings) - errors, 'warning')}",
         highlight=False,
     )

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol
 
 from tidemark.capture.config import CaptureConfig
-from tidemark.capture.properties import selects
+from tidemark.capture.properties import matches, selects
 
 
 class Queries(Protocol):
@@ -92,7 +92,7 @@ def selected(config: CaptureConfig, tables: Sequence[Table]) -> list[Table]:
 
 
 def check_selection(config: CaptureConfig, tables: Sequence[Table]) -> Iterator[Finding]:
-    """Does each pattern select a table?"""
+    """Does each pattern select a table, or a column of one?"""
     names = [table.name for table in tables]
     if not selected(config, tables):
         wanted = ", ".join(config.include) or "all"
@@ -108,6 +108,14 @@ def check_selection(config: CaptureConfig, tables: Sequence[Table]) -> Iterator[
                 f"the pattern {pattern} selects no table",
                 "nothing of it would be captured",
                 _nearest([pattern], names) or "take it out of `include`",
+            )
+    columns = [f"{table.name}.{name}" for table in selected(config, tables) for name in table.types]
+    for pattern in (*config.columns.include, *config.columns.exclude):
+        if not any(matches(pattern, name) for name in columns):
+            yield warning(
+                f"the pattern {pattern} of `columns` is that of no column",
+                "it changes nothing",
+                _nearest([pattern], columns) or "take it out of `columns`",
             )
 
 
