@@ -55,9 +55,12 @@ def read_event(topic: str, value: str | None) -> Event:
         ... # doctest: +ELLIPSIS
         Event(kind='end', ..., transaction='7:90', place='end:7:90', count=2, ...)
     """
-    if value is None or topic.startswith(_HEARTBEAT):
+    return _event(topic, {} if value is None else _fields(value))
+
+
+def _event(topic: str, fields: Mapping[str, Any]) -> Event:
+    if topic.startswith(_HEARTBEAT):
         return Event("heartbeat")
-    fields = _fields(value)
     if "status" in fields:
         return _marker(fields)
     source = fields.get("source")
@@ -95,9 +98,7 @@ def read_line(line: bytes) -> tuple[Any, Event]:
         ({'id': 1}, 'heartbeat')
     """
     content = orjson.loads(line)
-    value = content["value"]
-    text = None if value is None else orjson.dumps(value).decode()
-    return content["key"], read_event(content["topic"], text)
+    return content["key"], _event(content["topic"], _payload(content["value"]))
 
 
 def _fields(value: str) -> Mapping[str, Any]:
@@ -111,9 +112,14 @@ def _fields(value: str) -> Mapping[str, Any]:
                 return fields
         except orjson.JSONDecodeError:
             pass
-    whole = orjson.loads(value)
-    payload = whole.get("payload") if "schema" in whole and "payload" in whole else whole
-    return payload if isinstance(payload, Mapping) else {}
+    return _payload(orjson.loads(value))
+
+
+def _payload(value: Any) -> Mapping[str, Any]:
+    """The envelope itself, without its schema."""
+    if isinstance(value, Mapping) and "schema" in value and "payload" in value:
+        value = value["payload"]
+    return value if isinstance(value, Mapping) else {}
 
 
 def _marker(fields: Mapping[str, Any]) -> Event:
