@@ -60,6 +60,7 @@ insert into kinds (id, n, n2, n10, f4, f8, t, d, ts, tz, ti, ai, jb) values
      '23:59:59.999999', null, '[]'),
     (%s + 5, 1e10, 100, 0, 1e-40, 5e-324, repeat('x', 5000), null, null, null, null, null, null),
     (%s + 6, -7, -1.1, -1, 3.4e38, 1.7976931348623157e308, '', null, null, null, null, null, null);
+insert into kinds (id, n) values (%s + 7, 'infinity'), (%s + 8, '-infinity');
 """
 MARIADB_TABLES = r"""
 create table kinds (
@@ -214,7 +215,7 @@ def test_postgres(project: Project) -> None:
         settings = {"connector": "postgresql", "connection": place}
         with mirrored(project, server.sql, settings, "public") as shop:
             shop.sql(POSTGRES_TABLES + kinds(POSTGRES_KINDS, 0))
-            tell_the_story(shop, POSTGRES_KINDS, 7, {"iv": "interval"})
+            tell_the_story(shop, POSTGRES_KINDS, 9, {"iv": "interval"})
             refusals(shop)
             # capture goes on after the files of the repair
             shop.sql("delete from people where id = 3000; insert into twins values (7, 'after', 7)")

@@ -3,7 +3,7 @@ with texts as (
         "id"::text as c1,
         "c 1"::text as c2,
         ("c 2" = B'1')::text as c3,
-        case when upper("c 3"::numeric::text) like '%.%' then rtrim(rtrim(upper("c 3"::numeric::text), '0'), '.') else upper("c 3"::numeric::text) end as c4,
+        case when upper("c 3"::numeric::text) like '%.%' then rtrim(rtrim(upper("c 3"::numeric::text), '0'), '.') when upper("c 3"::numeric::text) = 'INFINITY' then 'POSITIVE_INFINITY' when upper("c 3"::numeric::text) = '-INFINITY' then 'NEGATIVE_INFINITY' else upper("c 3"::numeric::text) end as c4,
         case when "c 4"::float8 in ('NaN', 'Infinity', '-Infinity') then "c 4"::float8::text when abs("c 4"::float8) < 9007199254740992 and "c 4"::float8 = trunc("c 4"::float8) then "c 4"::float8::bigint::text when "c 4"::float8 is not null then case when "c 4"::float8 < 0 then '-' else '' end || case when ('x' || lpad(left(encode(float8send(abs("c 4"::float8)), 'hex'), 3), 8, '0'))::bit(32)::int = 0 then '0x0.' || coalesce(nullif(rtrim(right(encode(float8send(abs("c 4"::float8)), 'hex'), 13), '0'), ''), '0') || 'p-1022' else '0x1.' || coalesce(nullif(rtrim(right(encode(float8send(abs("c 4"::float8)), 'hex'), 13), '0'), ''), '0') || 'p' || (('x' || lpad(left(encode(float8send(abs("c 4"::float8)), 'hex'), 3), 8, '0'))::bit(32)::int - 1023) end end as c5,
         "c 5"::text as c6,
         case when isfinite("c 6") then (extract(epoch from date_trunc('second', "c 6"))::bigint * 1000000 + extract(microseconds from "c 6")::bigint % 1000000)::text else "c 6"::text end as c7,
@@ -11,7 +11,7 @@ with texts as (
         upper(encode("c 8", 'hex')) as c9,
         "c 9"::text as c10,
         case when "c 10" is not null then format('%s', "c 10") end as c11,
-        case when "c 11" is not null then (select '[' || coalesce(string_agg(coalesce(char_length(t) || ':' || t || ';', 'N;'), '' order by n), '') || ']' from (select n, case when upper(e::numeric::text) like '%.%' then rtrim(rtrim(upper(e::numeric::text), '0'), '.') else upper(e::numeric::text) end as t from unnest("c 11") with ordinality as u (e, n)) as items) end as c12
+        case when "c 11" is not null then (select '[' || coalesce(string_agg(coalesce(char_length(t) || ':' || t || ';', 'N;'), '' order by n), '') || ']' from (select n, case when upper(e::numeric::text) like '%.%' then rtrim(rtrim(upper(e::numeric::text), '0'), '.') when upper(e::numeric::text) = 'INFINITY' then 'POSITIVE_INFINITY' when upper(e::numeric::text) = '-INFINITY' then 'NEGATIVE_INFINITY' else upper(e::numeric::text) end as t from unnest("c 11") with ordinality as u (e, n)) as items) end as c12
     from "shop"."Orders"
 ),
 
@@ -35,7 +35,7 @@ with texts as (
         "id"::text as c1,
         "c 1"::text as c2,
         ("c 2" = B'1')::text as c3,
-        case when upper("c 3"::numeric::text) like '%.%' then rtrim(rtrim(upper("c 3"::numeric::text), '0'), '.') else upper("c 3"::numeric::text) end as c4,
+        case when upper("c 3"::numeric::text) like '%.%' then rtrim(rtrim(upper("c 3"::numeric::text), '0'), '.') when upper("c 3"::numeric::text) = 'INFINITY' then 'POSITIVE_INFINITY' when upper("c 3"::numeric::text) = '-INFINITY' then 'NEGATIVE_INFINITY' else upper("c 3"::numeric::text) end as c4,
         case when "c 4"::float8 in ('NaN', 'Infinity', '-Infinity') then "c 4"::float8::text when abs("c 4"::float8) < 9007199254740992 and "c 4"::float8 = trunc("c 4"::float8) then "c 4"::float8::bigint::text when "c 4"::float8 is not null then case when "c 4"::float8 < 0 then '-' else '' end || case when ('x' || lpad(left(encode(float8send(abs("c 4"::float8)), 'hex'), 3), 8, '0'))::bit(32)::int = 0 then '0x0.' || coalesce(nullif(rtrim(right(encode(float8send(abs("c 4"::float8)), 'hex'), 13), '0'), ''), '0') || 'p-1022' else '0x1.' || coalesce(nullif(rtrim(right(encode(float8send(abs("c 4"::float8)), 'hex'), 13), '0'), ''), '0') || 'p' || (('x' || lpad(left(encode(float8send(abs("c 4"::float8)), 'hex'), 3), 8, '0'))::bit(32)::int - 1023) end end as c5,
         "c 5"::text as c6,
         case when isfinite("c 6") then (extract(epoch from date_trunc('second', "c 6"))::bigint * 1000000 + extract(microseconds from "c 6")::bigint % 1000000)::text else "c 6"::text end as c7,
@@ -43,7 +43,7 @@ with texts as (
         upper(encode("c 8", 'hex')) as c9,
         "c 9"::text as c10,
         case when "c 10" is not null then format('%s', "c 10") end as c11,
-        case when "c 11" is not null then (select '[' || coalesce(string_agg(coalesce(char_length(t) || ':' || t || ';', 'N;'), '' order by n), '') || ']' from (select n, case when upper(e::numeric::text) like '%.%' then rtrim(rtrim(upper(e::numeric::text), '0'), '.') else upper(e::numeric::text) end as t from unnest("c 11") with ordinality as u (e, n)) as items) end as c12
+        case when "c 11" is not null then (select '[' || coalesce(string_agg(coalesce(char_length(t) || ':' || t || ';', 'N;'), '' order by n), '') || ']' from (select n, case when upper(e::numeric::text) like '%.%' then rtrim(rtrim(upper(e::numeric::text), '0'), '.') when upper(e::numeric::text) = 'INFINITY' then 'POSITIVE_INFINITY' when upper(e::numeric::text) = '-INFINITY' then 'NEGATIVE_INFINITY' else upper(e::numeric::text) end as t from unnest("c 11") with ordinality as u (e, n)) as items) end as c12
     from "shop"."Orders"
 ),
 
@@ -66,7 +66,7 @@ with texts as (
         "id"::text as c1,
         "c 1"::text as c2,
         ("c 2" = B'1')::text as c3,
-        case when upper("c 3"::numeric::text) like '%.%' then rtrim(rtrim(upper("c 3"::numeric::text), '0'), '.') else upper("c 3"::numeric::text) end as c4,
+        case when upper("c 3"::numeric::text) like '%.%' then rtrim(rtrim(upper("c 3"::numeric::text), '0'), '.') when upper("c 3"::numeric::text) = 'INFINITY' then 'POSITIVE_INFINITY' when upper("c 3"::numeric::text) = '-INFINITY' then 'NEGATIVE_INFINITY' else upper("c 3"::numeric::text) end as c4,
         case when "c 4"::float8 in ('NaN', 'Infinity', '-Infinity') then "c 4"::float8::text when abs("c 4"::float8) < 9007199254740992 and "c 4"::float8 = trunc("c 4"::float8) then "c 4"::float8::bigint::text when "c 4"::float8 is not null then case when "c 4"::float8 < 0 then '-' else '' end || case when ('x' || lpad(left(encode(float8send(abs("c 4"::float8)), 'hex'), 3), 8, '0'))::bit(32)::int = 0 then '0x0.' || coalesce(nullif(rtrim(right(encode(float8send(abs("c 4"::float8)), 'hex'), 13), '0'), ''), '0') || 'p-1022' else '0x1.' || coalesce(nullif(rtrim(right(encode(float8send(abs("c 4"::float8)), 'hex'), 13), '0'), ''), '0') || 'p' || (('x' || lpad(left(encode(float8send(abs("c 4"::float8)), 'hex'), 3), 8, '0'))::bit(32)::int - 1023) end end as c5,
         "c 5"::text as c6,
         case when isfinite("c 6") then (extract(epoch from date_trunc('second', "c 6"))::bigint * 1000000 + extract(microseconds from "c 6")::bigint % 1000000)::text else "c 6"::text end as c7,
@@ -74,7 +74,7 @@ with texts as (
         upper(encode("c 8", 'hex')) as c9,
         "c 9"::text as c10,
         case when "c 10" is not null then format('%s', "c 10") end as c11,
-        case when "c 11" is not null then (select '[' || coalesce(string_agg(coalesce(char_length(t) || ':' || t || ';', 'N;'), '' order by n), '') || ']' from (select n, case when upper(e::numeric::text) like '%.%' then rtrim(rtrim(upper(e::numeric::text), '0'), '.') else upper(e::numeric::text) end as t from unnest("c 11") with ordinality as u (e, n)) as items) end as c12
+        case when "c 11" is not null then (select '[' || coalesce(string_agg(coalesce(char_length(t) || ':' || t || ';', 'N;'), '' order by n), '') || ']' from (select n, case when upper(e::numeric::text) like '%.%' then rtrim(rtrim(upper(e::numeric::text), '0'), '.') when upper(e::numeric::text) = 'INFINITY' then 'POSITIVE_INFINITY' when upper(e::numeric::text) = '-INFINITY' then 'NEGATIVE_INFINITY' else upper(e::numeric::text) end as t from unnest("c 11") with ordinality as u (e, n)) as items) end as c12
     from "shop"."Orders"
 ),
 

@@ -168,8 +168,10 @@ class Postgres(Dialect):
         if form == "decimal":
             plain = f"upper({value}::numeric::text)"
             return (
-                f"case when {plain} like '%.%' then rtrim(rtrim({plain}, '0'), '.') else {plain} "
-                "end"
+                f"case when {plain} like '%.%' then rtrim(rtrim({plain}, '0'), '.') "
+                # as Debezium writes them
+                f"when {plain} = 'INFINITY' then 'POSITIVE_INFINITY' "
+                f"when {plain} = '-INFINITY' then 'NEGATIVE_INFINITY' else {plain} end"
             )
         if form == "double":
             return _postgres_double(f"{value}::float8")

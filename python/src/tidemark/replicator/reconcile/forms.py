@@ -6,7 +6,7 @@ A form is the name of a text that both sides can make of a value:
 |---|---|
 | boolean | `true`, `false` |
 | integer | digits |
-| decimal | digits without trailing zeros after the point; `NAN`, `INFINITY` |
+| decimal | digits without trailing zeros after the point; `NAN`, `POSITIVE_INFINITY`, … |
 | double | a whole number below 2^53 as digits, others in hexadecimal as C's `%a` has them |
 | date | `YYYY-MM-DD` |
 | timestamp | microseconds since 1970-01-01, of a wall time as if it were UTC |
