@@ -354,14 +354,19 @@ class Result:
         for series in self.series:
             compared = series.compared and series.name != self.ours
             ratio = f"{ours / series.median():.2f} x" if compared else ""
-            line = f"| {series.what} | {series.median():.1f} | {series.spread()} | {series.median('cpu'):.0f} | {ratio} |"
+            cpu = series.median("cpu")
+            # a process that leaves its JVM behind is not counted by the system
+            told = f"{cpu:.0f}" if cpu >= 1 else ""
+            line = (
+                f"| {series.what} | {series.median():.1f} | {series.spread()} | {told} | {ratio} |"
+            )
             if counted:
                 line += f" {series.count / series.median():,.0f} |" if series.count else " |"
             lines.append(line)
         rounds = max(len(series.rounds) for series in self.series)
-        told = [f"{rounds} {self.rounds}." if rounds > 1 else "One round.", *self.notes]
+        notes = [f"{rounds} {self.rounds}." if rounds > 1 else "One round.", *self.notes]
         about = ", ".join(f"{name} {value}" for name, value in machine().items())
-        return "\n".join([*lines, "", " ".join(told), "", f"({about})", ""])
+        return "\n".join([*lines, "", " ".join(notes), "", f"({about})", ""])
 
     def save(self) -> None:
         """Print the table and write it where `render` finds it."""
