@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -60,3 +62,58 @@ def test_ends_with_threads_of_java(tmp_path: Path, how: str, code: int, said: st
         check=False,
     )
     assert (done.returncode, said in done.stderr) == (code, True), done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("worked", "error", "failing"),
+    [
+        # the source is gone for as long as it is tried again
+        ([0, 50, 50], "CaptureError", 100),
+        # what was failing in between has nothing to do with the end
+        ([0, 7200], "LandingError", 0),
+        ([0, 7200, 30], "LandingError", 30),
+    ],
+)
+def test_status_tells_for_how_long_it_failed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, worked: list[int], error: str, failing: int
+) -> None:
+    from tidemark.capture import session
+    from tidemark.capture.config import CaptureConfig, Login
+    from tidemark.capture.state import CaptureState
+
+    connection = {"host": "h", "database": "d", "user": "u", "password": {"env": "P"}}
+    settings = {"connector": "postgresql", "connection": connection, "retry_for": "100s"}
+    config = CaptureConfig.from_dict("shop", settings)
+    clock = [1000.0]
+    lasted = iter(worked)
+    last = len(worked)
+    calls = []
+
+    class Ended(threading.Event):
+        """Waits take no time."""
+
+        def wait(self, timeout: float | None = None) -> bool:
+            return False
+
+    def run_engine(self: Any, source: Any) -> bool:
+        calls.append(source)
+        clock[0] += next(lasted)
+        self._worked = True
+        kind = getattr(session, error if len(calls) == last else "CaptureError")
+        raise kind("it failed")
+
+    monkeypatch.setattr(session.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(session, "make_source", lambda config, login: object())
+    monkeypatch.setattr(session.Session, "_run_engine", run_engine)
+    state = CaptureState(tmp_path)
+    state.open()
+    login = Login("h", 1, "u", "p", "d")
+    shop = session.Session(
+        config, login, state, session.CaptureOptions(), Ended(), lambda status: None
+    )
+    with pytest.raises(getattr(session, error)):
+        shop.run()
+    status = state.read_status()
+    state.close()
+    assert (status["state"], status["failing_seconds"]) == ("FAILING", failing)
+    assert len(calls) == last

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import gzip
 import json
 import os
@@ -352,8 +351,8 @@ class FailingCapture(CaptureProcess):
 
     def start(self, *arguments: str) -> None:
         self.starts.append(self.clock[0])
-        since = dt.datetime.fromtimestamp(self.shop.now, dt.UTC).isoformat()
-        CaptureState(self.shop.landing).write_status({"state": "FAILING", "failing_since": since})
+        tried = self.shop.operation.retry_for
+        CaptureState(self.shop.landing).write_status({"state": "FAILING", "failing_seconds": tried})
 
     @property
     def exit_code(self) -> int | None:
@@ -385,7 +384,6 @@ def test_a_source_that_is_gone_fails_after_retry_for(
 
         def wait(self, timeout: float | None = None) -> bool:
             clock[0] += timeout or 0
-            shop.now += timeout or 0
             return clock[0] > 10_000
 
     service = Service(

@@ -103,7 +103,7 @@ class Session:
         self._tables: dict[str, str] = {}
         self._last_event_at: int | None = None
         self._last_error: str | None = None
-        self._failing_since: str | None = None
+        self._failing_since: float | None = None
         self._warnings: list[str] = []
         self.is_hung = False
         """Whether Debezium did not stop when it was told to."""
@@ -131,7 +131,6 @@ class Session:
         self._write_status("STOPPED")
 
     def _keep_going(self, source: Source) -> None:
-        failing_since: float | None = None
         pause = _BACK_OFF[0]
         while True:
             worked_from = time.monotonic()
@@ -139,15 +138,15 @@ class Session:
                 while self._run_engine(source):
                     source = make_source(self._config, self._login)
                 return
-            except (CaptureError, DatabaseError) as error:
-                if time.monotonic() - worked_from > _BACK_OFF[1]:
-                    failing_since, pause = None, _BACK_OFF[0]
-                failing_since = failing_since or time.monotonic()
-                over = time.monotonic() - failing_since >= self._config.retry_for
-                if self.is_hung or self._options.once or not self._worked or over:
+            except TidemarkError as error:
+                now = time.monotonic()
+                if self._failing_since is None or now - worked_from > _BACK_OFF[1]:
+                    self._failing_since, pause = now, _BACK_OFF[0]
+                over = now - self._failing_since >= self._config.retry_for
+                may_pass = isinstance(error, CaptureError | DatabaseError) and self._worked
+                if not may_pass or self.is_hung or self._options.once or over:
                     raise
                 self._last_error = str(error)
-                self._failing_since = self._failing_since or _now()
                 self._write_status("FAILING")
                 self._say(self._status)
                 if self._stop.wait(pause):
@@ -355,7 +354,7 @@ class Session:
             with self._lock:
                 self._take_figures(lander)
             if lander.snapshot_done:
-                self._last_error = self._failing_since = None
+                self._last_error = None
             self._write_status("REPLICATING" if lander.snapshot_done else "SNAPSHOTTING")
             self._say(self._status)
 
@@ -364,6 +363,9 @@ class Session:
         lag = None
         if name == "REPLICATING":
             lag = streaming_metric(self._config.topic_prefix, "MilliSecondsBehindSource")
+        failing = None
+        if name == "FAILING" and self._failing_since is not None:
+            failing = round(time.monotonic() - self._failing_since, 1)
         events: dict[str, dict[str, int]] = {}
         for (table, operation), count in sorted(self._counts.items()):
             events.setdefault(table, {})[operation] = count
@@ -376,7 +378,7 @@ class Session:
             "updated_at": _now(),
             "last_event_at": self._last_event_at,
             "last_error": self._last_error,
-            "failing_since": self._failing_since,
+            "failing_seconds": failing,
             "warnings": self._warnings,
             "lag_ms": lag if lag is not None and lag >= 0 else None,
             "last_file": self._lander.number if self._lander is not None else 0,

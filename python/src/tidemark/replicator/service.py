@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import os
 import signal
 import subprocess
@@ -239,10 +238,7 @@ class Service:
 
     def _tried_for(self) -> float:
         """For how many seconds the capture that has ended had tried again by itself."""
-        since = self._landing.read_status().get("failing_since")
-        if since is None:
-            return 0.0
-        return max(0.0, self._state.clock() - dt.datetime.fromisoformat(since).timestamp())
+        return float(self._landing.read_status().get("failing_seconds") or 0)
 
     def tick(self) -> None:
         """Count the time that each copy was fresh, and write state and metrics."""
