@@ -142,7 +142,7 @@ def entities(module_project: Any) -> Iterator[dict[str, EventEntity]]:
 
 def test_noise_is_counted(entities: dict[str, EventEntity]) -> None:
     items = entities["items"]
-    # 6 messages that are no change, 10 events of other tables; an empty line is no message
+    # 7 messages that are no change, 10 events of other tables; an empty line is no message
     assert items.commits("rows_read, rows_rejected, rows_ignored")[0] == (27, 4, 17)
     assert items.rows("_reject_reason", "__rejects") == [
         ("no_after_image",),

@@ -113,7 +113,7 @@ def test_settings__all_errors_at_once() -> None:
         "on_failure",
         "keep_landed: must be at least 1 hour, found: '5 minutes'",
         "ddl.drop_table",
-        "ddl.add_colum: Input should be 'add_column'",
+        "ddl.add_colum is no setting",
     ):
         assert name in str(error.value)
 

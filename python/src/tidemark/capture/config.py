@@ -350,7 +350,7 @@ def problems_of(error: ValidationError) -> list[str]:
             str(part)
             for part in item["loc"]
             # pydantic names the member of a union that it tried
-            if part not in ("str", "int", "FromEnvironment", "float", "bool", "[key]")
+            if part not in ("str", "int", "FromEnvironment", "float", "bool")
         )
         if item["type"] == "extra_forbidden":
             problem = f"{place} is no setting{_nearest(item['loc'])}"

@@ -10,27 +10,13 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from tidemark.capture.config import RETRY_FOR, CaptureConfig, problems_of
 from tidemark.durations import parse_duration
 from tidemark.errors import ConfigError
-
-DdlKind = Literal[
-    "add_column",
-    "drop_column",
-    "rename_column",
-    "widen_column",
-    "change_type",
-    "rename_table",
-    "create_table",
-    "drop_table",
-    "truncate_table",
-    "create_database",
-    "drop_database",
-]
-"""What an events model has policies for."""
+from tidemark.scaffold.settings import DdlPolicies
 
 
 class _Settings(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    ddl: dict[DdlKind, Literal["apply", "ignore", "fail"]] = Field(default_factory=dict)
+    ddl: DdlPolicies = Field(default_factory=DdlPolicies)
     on_drop: Literal["keep", "drop"] = "keep"
     on_failure: Literal["isolate", "stop"] = "isolate"
     freshness: float = 300.0
@@ -46,9 +32,10 @@ class _Settings(BaseModel):
     @field_validator("keep_landed", mode="before")
     @classmethod
     def _at_least_an_hour(cls, value: Any) -> float:
-        if parse_duration(value) < 3600:
+        seconds = parse_duration(value)
+        if seconds < 3600:
             raise ValueError(f"must be at least 1 hour, found: {value!r}")
-        return parse_duration(value)
+        return seconds
 
 
 @dataclass(frozen=True)
@@ -93,7 +80,7 @@ class Operation:
             raise ConfigError(
                 f"source {config.source!r}, config.meta.tidemark.replicator:\n{problems}"
             ) from None
-        ddl = {str(kind): str(policy) for kind, policy in parsed.ddl.items()}
+        ddl = parsed.ddl.model_dump(exclude_unset=True)
         if parsed.on_drop == "drop":
             ddl = {"drop_table": "apply", "drop_database": "apply", **ddl}
         return cls(ddl, retry_for=config.retry_for, **parsed.model_dump(exclude={"ddl"}))

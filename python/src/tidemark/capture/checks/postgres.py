@@ -10,6 +10,7 @@ from tidemark.capture.checks.findings import (
     Finding,
     Queries,
     Table,
+    check_keys,
     check_selection,
     check_types,
     error,
@@ -215,13 +216,7 @@ def _check_identities(known: Sequence[tuple[Table, _Details]]) -> Iterator[Findi
                     for one in named.values()
                 ),
             )
-    counted = [table.name for table, one in known if not table.has_key and one.identity == "f"]
-    if counted:
-        yield warning(
-            f"tables without primary key: {several(counted)}",
-            "equal rows are counted, and each update is looked for by its whole row",
-            "add a primary key if there is one",
-        )
+    yield from check_keys([table for table, one in known if one.identity == "f"])
 
 
 def _check_publication(
