@@ -98,9 +98,7 @@
     {%- if adapter.type() == 'tidemark' and not adapter.list_files(cfg['location']) -%}{{ return([]) }}{%- endif -%}
     {%- set landed = relations['landed'] if not state['first'] and tidemark.relation_exists(relations['landed']) else none -%}
     {%- set files = tidemark.query_rows(tidemark.event_files_sql(cfg['location'], landed)) -%}
-    {#- none for the first files, 0 is a number as any #}
-    {%- set known = files | map(attribute='_last_number') | first | default(none) -%}
-    {%- set last = namespace(number=-1 if known is none else known | int) -%}
+    {%- set last = namespace(number=files | map(attribute='_last_number') | first | default(-1) | int) -%}
     {%- for file in files if file['_file_number'] is none -%}
         {%- set last.number = last.number + 1 -%}
         {%- do file.update({'_file_number': last.number}) -%}

@@ -1,7 +1,7 @@
 {#-
     The files of a landing folder that are to be read, in name order: those that no commit has read to the end and
     those that changed since. A file keeps the number that it was first read under (`_file_number`, NULL for a new one);
-    `_last_number` is the greatest that was given.
+    `_last_number` is the greatest that was given, or -1.
 -#}
 {%- macro event_files_sql(location, landed) -%}
 with present as (
@@ -26,7 +26,7 @@ read_before as (
 select
     present.*,
     read_before._file_number,
-    (select max(numbered._file_number) from read_before as numbered) as _last_number
+    coalesce((select max(numbered._file_number) from read_before as numbered), -1) as _last_number
 from present
 left join read_before on present._file = read_before._file
 where
@@ -40,7 +40,7 @@ order by present._file asc nulls last
 select
     *,
     cast(null as bigint) as _file_number,
-    cast(null as bigint) as _last_number
+    cast(-1 as bigint) as _last_number
 from present
 order by _file asc nulls last
 {%- endif %}

@@ -9,8 +9,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-
 from tidemark.capture.config import CaptureConfig
 from tidemark.capture.files import event_files
 from tidemark.console import counted
@@ -195,12 +193,11 @@ class Applier:
         options = dataclasses.replace(self._options, select=models)
         seen = _signature(self._options.project_dir)
         if self._invoker is None or seen != self._seen:
-            self._invoker = Invoker(options, Console(stderr=True, quiet=True))
-            if not self._invoker.parse():
-                self._invoker = None
-                raise ConfigError(
-                    "the dbt project cannot be parsed: `dbt parse` says why; nothing was applied"
-                )
+            self._invoker = None
+            self._invoker = Invoker.quiet(
+                options,
+                "the dbt project cannot be parsed: `dbt parse` says why; nothing was applied",
+            )
             self._seen = seen
         self._invoker.options = options
         return self._invoker.run_date(None, full_refresh=False, progress=self._progress)

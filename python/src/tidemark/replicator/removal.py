@@ -5,11 +5,8 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Collection
 
-from rich.console import Console
-
 from tidemark.capture.files import event_files
 from tidemark.capture.state import STATE
-from tidemark.errors import ConfigError
 from tidemark.replicator.models import MirrorModel
 from tidemark.replicator.operated import Operated
 from tidemark.run.cli import prepare_environment
@@ -37,11 +34,10 @@ def drop_copies(
         ConfigError: The project cannot be parsed; nothing was dropped.
     """
     prepare_environment()
-    invoker = Invoker(operated.run_options(target), Console(stderr=True, quiet=True))
-    if not invoker.parse():
-        raise ConfigError(
-            "the dbt project cannot be parsed, so that no table was dropped: `dbt parse` says why"
-        )
+    invoker = Invoker.quiet(
+        operated.run_options(target),
+        "the dbt project cannot be parsed, so that no table was dropped: `dbt parse` says why",
+    )
     for model in models:
         invoker.ask("drop_entity", {"entity": model.name}, "tidemark dropped ")
         say(f"dropped {model.name}")

@@ -70,6 +70,18 @@ class Invoker:
         self._muted = False
         self._progress: Callable[[str], None] | None = None
 
+    @classmethod
+    def quiet(cls, options: RunOptions, refusal: str) -> Invoker:
+        """Return one that prints nothing, with the project parsed.
+
+        Raises:
+            ConfigError: The project cannot be parsed; the message is the refusal.
+        """
+        invoker = cls(options, Console(stderr=True, quiet=True))
+        if not invoker.parse():
+            raise ConfigError(refusal)
+        return invoker
+
     @property
     def options(self) -> RunOptions:
         """What was asked for; another choice of models needs no new parsing."""

@@ -19,7 +19,7 @@ read_before as (
 select
     present.*,
     read_before._file_number,
-    (select max(numbered._file_number) from read_before as numbered) as _last_number
+    coalesce((select max(numbered._file_number) from read_before as numbered), -1) as _last_number
 from present
 left join read_before on present._file = read_before._file
 where

@@ -7,12 +7,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import click
-from rich.console import Console
 
 from tidemark.capture.database import connect
 from tidemark.capture.state import CaptureState
 from tidemark.console import stdout_console
-from tidemark.errors import ConfigError
 from tidemark.replicator.models import known_models, model_folder
 from tidemark.replicator.operated import Operated
 from tidemark.replicator.reconcile.report import exit_code, print_results, render_json
@@ -53,10 +51,10 @@ class Work:
         config = self.operated.config
         prepare_environment()
         login = self.operated.start_java("reconcile")
-        run_options = self.operated.run_options(self.target)
-        invoker = Invoker(run_options, Console(stderr=True, quiet=True))
-        if not invoker.parse():
-            raise ConfigError("the dbt project cannot be parsed: `dbt parse` says why")
+        invoker = Invoker.quiet(
+            self.operated.run_options(self.target),
+            "the dbt project cannot be parsed: `dbt parse` says why",
+        )
         found = known_models(model_folder(self.operated.project, config))
         # what concerns a whole database is no table
         models = {table: model for table, model in found.items() if "." in table}
