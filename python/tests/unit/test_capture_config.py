@@ -14,6 +14,7 @@ from tidemark.capture.joining import Table, leave_out
 from tidemark.capture.project import replicator_settings
 from tidemark.capture.properties import debezium_properties, selects, table_expressions
 from tidemark.errors import ConfigError
+from tidemark.replicator.new_source import write_source
 from tidemark.replicator.settings import Operation
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -242,3 +243,12 @@ def test_project(tmp_path: Path) -> None:
         replicator_settings(tmp_path, "shopp")
     with pytest.raises(ConfigError, match=r"'crm' has no config\.meta"):
         replicator_settings(tmp_path, "crm")
+
+
+def test_a_source_is_found_where_it_was_written(tmp_path: Path) -> None:
+    (tmp_path / "dbt_project.yml").write_text("model-paths: [\"{{ env_var('MODELS') }}\"]\n")
+    connection = {"host": "h", "database": "d", "user": "u", "password": {"env": "P"}}
+    settings = {"connector": "postgresql", "connection": connection}
+    path = write_source(tmp_path, "shop", settings, "a database")
+    assert path.is_relative_to(tmp_path / "models")
+    assert replicator_settings(tmp_path, "shop") == settings

@@ -50,14 +50,20 @@ def _sources(project: Path) -> Iterator[tuple[str, dict[str, Any]]]:
                 yield entry["name"], entry
 
 
-def _yaml_files(project: Path) -> list[Path]:
+def model_folders(project: Path) -> list[Path]:
+    """Return the folders of a project's models."""
     settings = yaml.safe_load((project / "dbt_project.yml").read_text(encoding="utf-8")) or {}
-    folders = settings.get("model-paths") or ["models"]
+    paths = [str(path) for path in settings.get("model-paths") or ["models"]]
+    # a path may be Jinja, which dbt alone renders
+    return [project / path for path in paths if "{" not in path] or [project / "models"]
+
+
+def _yaml_files(project: Path) -> list[Path]:
     return sorted(
         file
-        for folder in folders
+        for folder in model_folders(project)
         for pattern in ("*.yml", "*.yaml")
-        for file in (project / folder).rglob(pattern)
+        for file in folder.rglob(pattern)
     )
 
 

@@ -13,6 +13,7 @@ import yaml
 
 from tidemark.capture.config import CaptureConfig
 from tidemark.capture.files import write_atomically
+from tidemark.capture.project import model_folders
 from tidemark.home import DEFAULT_HOME, HOME_VARIABLE
 from tidemark.replicator.settings import Operation
 
@@ -58,11 +59,7 @@ def model_name(config: CaptureConfig, table: str) -> str:
 
 def model_folder(project: Path, config: CaptureConfig) -> Path:
     """Return where the models of a source are."""
-    settings = yaml.safe_load((project / "dbt_project.yml").read_text(encoding="utf-8")) or {}
-    paths = [str(path) for path in settings.get("model-paths") or ["models"]]
-    # a path may be Jinja, which dbt alone renders
-    plain = [path for path in paths if "{" not in path] or ["models"]
-    return project / plain[0] / config.source
+    return model_folders(project)[0] / config.source
 
 
 def known_models(folder: Path) -> dict[str, MirrorModel]:
