@@ -57,6 +57,11 @@ class Home:
         return self.root / "target"
 
     @property
+    def packages(self) -> Path:
+        """Which jars Spark's packages were resolved to."""
+        return self.root / "packages.json"
+
+    @property
     def temporary(self) -> Path:
         """Spark's shuffle files and other scratch space."""
         return self.root / "tmp"

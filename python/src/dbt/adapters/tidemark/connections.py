@@ -21,12 +21,30 @@ from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 from dbt.adapters.tidemark.messages import error_details, readable_error
 from dbt.adapters.tidemark.session import (
     SessionConnection,
+    abandon_start,
     reset_settings,
     set_working_directory,
+    start_session,
 )
 from tidemark.errors import TidemarkError
 
 logger = AdapterLogger("Tidemark")
+
+# commands of dbt that open a connection
+RUN_SQL = {
+    "build",
+    "clone",
+    "compile",
+    "freshness",
+    "generate",
+    "retry",
+    "run",
+    "run-operation",
+    "seed",
+    "show",
+    "snapshot",
+    "test",
+}
 
 
 @dataclass
@@ -68,6 +86,13 @@ class TidemarkConnectionManager(SparkConnectionManager):
         if credentials.method == SparkConnectionMethod.SESSION:
             set_working_directory(str(getattr(profile, "project_root", None) or os.getcwd()))
             reset_settings(credentials.server_side_parameters)
+            if _will_run_sql(getattr(profile, "args", None)):
+                start_session(credentials.server_side_parameters)
+
+    def cleanup_all(self) -> None:
+        """Close what dbt leaves open when a command ends; a session that it did not need goes."""
+        super().cleanup_all()
+        abandon_start()
 
     @contextmanager
     def exception_handler(self, sql: str) -> Generator[None, None, None]:
@@ -99,3 +124,8 @@ class TidemarkConnectionManager(SparkConnectionManager):
             raise DbtRuntimeError(str(error)) from error
         connection.state = ConnectionState.OPEN
         return connection
+
+
+def _will_run_sql(flags: Any) -> bool:
+    """Say whether dbt's flags are of a command that needs Spark however it goes on."""
+    return getattr(flags, "WHICH", None) in RUN_SQL and getattr(flags, "INTROSPECT", True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,13 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from filelock import BaseFileLock, FileLock, Timeout
-from pyspark import SparkConf, SparkContext
-from pyspark.java_gateway import launch_gateway
+from pyspark import SparkConf, SparkContext, java_gateway
 from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
 from dbt.adapters.tidemark.class_archive import ClassArchive, find_archive
 from dbt.adapters.tidemark.messages import readable_error
+from dbt.adapters.tidemark.packages import note_resolved, use_resolved
 from tidemark.errors import ConfigError, MetastoreBusyError, SparkStartError
 from tidemark.home import Home
 from tidemark.java import check_java, find_java
@@ -66,35 +67,82 @@ class Launched:
                 self.lock.release()
 
 
-def launch(settings: Mapping[str, str], home: Home) -> Launched:
+class Start:
+    """A start of Spark, which another thread can end at any moment.
+
+    Attributes:
+        ended: Whether it was.
+    """
+
+    def __init__(self) -> None:
+        self.ended = False
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def popen(self, *arguments: Any, **options: Any) -> subprocess.Popen[bytes]:
+        """Start the JVM, unless the start was ended before."""
+        with self._lock:
+            if self.ended:
+                raise SparkStartError("The start of Spark was ended")
+            self._process = subprocess.Popen(*arguments, **options)
+            return self._process
+
+    def end(self) -> None:
+        """End the JVM, if there is one yet; let there be none if not."""
+        with self._lock:
+            self.ended = True
+            if self._process is not None:
+                self._process.terminate()
+
+
+def can_start_early(settings: Mapping[str, str], home: Home) -> bool:
+    """Say whether Spark can start without a word, and be ended again within a moment.
+
+    Not where a package must be fetched or another run be waited for, which is told; nor with a
+    class archive to write, which the JVM does as it ends.
+    """
+    conf = spark_settings(settings, home)
+    archive = _archive_of(conf)
+    return not (
+        missing_packages(conf)
+        or (archive is not None and archive.new is not None)
+        or (_is_embedded(conf) and metastore_holder(home) is not None)
+    )
+
+
+def launch(settings: Mapping[str, str], home: Home, start: Start) -> Launched:
     """Start Spark with the profile's settings and, where they are silent, ours.
 
     Args:
         settings: `server_side_parameters` of the profile.
         home: Where the run writes.
+        start: What another thread can end it with.
 
     Raises:
         TidemarkError: See the message.
     """
     check_java()
     conf = spark_settings(settings, home)
-    archive = None
-    if conf.get("spark.master", "local").startswith("local"):
-        archive = find_archive(find_java())
-        if archive is not None:
-            conf["spark.driver.extraJavaOptions"] += f" {archive.options}"
+    archive = _archive_of(conf)
+    if archive is not None:
+        conf["spark.driver.extraJavaOptions"] += f" {archive.options}"
+    if _is_local(conf):
         # or workers would be the first python3 of PATH, which need not have what models import
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     lock = _lock_metastore(home) if _is_embedded(conf) else None
     try:
         _announce_downloads(conf)
-        gateway = _start_jvm(conf, home, lock)
+        asked = dict(conf)
+        resolved = use_resolved(conf, home.packages)
+        gateway = _start_jvm(conf, home, lock, start)
         try:
             SparkContext._ensure_initialized(gateway=gateway)
             builder = SparkSession.builder.enableHiveSupport()
             for key, value in conf.items():
                 builder = builder.config(key, value)
             session = builder.getOrCreate()
+            if not resolved:
+                note_resolved(asked, dict(session.sparkContext.getConf().getAll()), home.packages)
         except Exception as error:
             message = readable_error(error)
             _stop_jvm(gateway, None)
@@ -139,6 +187,15 @@ def spark_settings(settings: Mapping[str, str], home: Home) -> dict[str, str]:
     ]
     conf["spark.driver.extraJavaOptions"] = " ".join(option for option in options if option)
     return conf
+
+
+def _is_local(conf: Mapping[str, str]) -> bool:
+    return conf.get("spark.master", "local").startswith("local")
+
+
+def _archive_of(conf: Mapping[str, str]) -> ClassArchive | None:
+    """Return the class archive of a JVM that does all of the work, or None."""
+    return find_archive(find_java()) if _is_local(conf) else None
 
 
 def _is_embedded(conf: Mapping[str, str]) -> bool:
@@ -210,7 +267,7 @@ def _holder(note: Path) -> str:
 # --- the JVM
 
 
-def _start_jvm(conf: Mapping[str, str], home: Home, lock: BaseFileLock | None) -> Any:
+def _start_jvm(conf: Mapping[str, str], home: Home, lock: BaseFileLock | None, start: Start) -> Any:
     """Start the JVM with its output in the Spark log.
 
     The JVM inherits the lock's file, so the lock holds until the JVM itself has ended: after a
@@ -223,15 +280,17 @@ def _start_jvm(conf: Mapping[str, str], home: Home, lock: BaseFileLock | None) -
     inherited = _duplicate(lock)
     try:
         with home.spark_log.open("ab") as log:
-            start = log.tell()
+            offset = log.tell()
             popen: dict[str, Any] = {"stdout": log, "stderr": subprocess.STDOUT}
             if inherited is not None:
                 popen["pass_fds"] = (inherited,)
+            java_gateway.Popen = start.popen  # type: ignore[attr-defined, assignment]
             try:
-                return launch_gateway(spark_conf, popen)
+                return java_gateway.launch_gateway(spark_conf, popen)
             except Exception as error:
-                raise SparkStartError(_why_no_jvm(home.spark_log, start)) from error
+                raise SparkStartError(_why_no_jvm(home.spark_log, offset)) from error
     finally:
+        java_gateway.Popen = subprocess.Popen  # type: ignore[attr-defined]
         if inherited is not None:
             os.close(inherited)
 

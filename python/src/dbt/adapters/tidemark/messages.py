@@ -121,7 +121,7 @@ def best_message(causes: list[str]) -> str:
 
 def readable_error(error: BaseException) -> str:
     """Return the one message that says what is wrong, whatever was raised."""
-    throwable = getattr(error, "_origin", None) or getattr(error, "java_exception", None)
+    throwable = java_throwable(error)
     if throwable is not None:
         try:
             return best_message(list(_java_messages(throwable)))
@@ -129,6 +129,11 @@ def readable_error(error: BaseException) -> str:
             _ = gone
     description = getattr(error, "_desc", None) or str(error)
     return clean_message(description) or type(error).__name__
+
+
+def java_throwable(error: BaseException) -> Any:
+    """Return the Java exception behind one of PySpark or Py4J, or None."""
+    return getattr(error, "_origin", None) or getattr(error, "java_exception", None)
 
 
 def _java_messages(throwable: Any) -> Iterator[str]:

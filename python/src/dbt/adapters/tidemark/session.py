@@ -1,4 +1,7 @@
-"""The one Spark session of this process: started once, shared by dbt's threads, stopped at exit."""
+"""The one Spark session of this process: started once, shared by dbt's threads, stopped at exit.
+
+A command that needs it has it started in the background while dbt parses the project.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from dbt.adapters.spark.connections import SparkConnectionWrapper
 from dbt_common.exceptions import DbtDatabaseError
 from pyspark.sql import DataFrame, Row, SparkSession
 
-from dbt.adapters.tidemark.launch import Launched, launch, quietly
+from dbt.adapters.tidemark.launch import Launched, Start, can_start_early, launch, quietly
 from dbt.adapters.tidemark.messages import error_details, readable_error
 from tidemark.home import tidemark_home
 
@@ -30,9 +33,51 @@ class _Shared:
         self.launched: Launched | None = None
         self.settings: dict[str, str] = {}
         self.directory: str | None = None
+        # a start in the background that is under way, or that nobody has asked for yet
+        self.start: Start | None = None
+        self.error: Exception | None = None
 
 
 _shared = _Shared()
+
+
+def start_session(settings: Mapping[str, str]) -> None:
+    """Start the session in the background; get_session() waits for it, or says why it failed.
+
+    What cannot start at once is left to get_session(), which tells what it waits for. A session
+    that nobody asks for is ended by abandon_start().
+
+    Args:
+        settings: As for get_session().
+    """
+    if current_session() is not None or _shared.start is not None:
+        return
+    quietly()
+    # dbt does not clean up an adapter that Ctrl-C kept from being made
+    atexit.register(abandon_start)
+    _shared.start = start = Start()
+    arguments = (dict(settings), start)
+    threading.Thread(target=_start, args=arguments, name="tidemark-start", daemon=True).start()
+
+
+def _start(settings: Mapping[str, str], start: Start) -> None:
+    with _shared.lock:
+        if start.ended or current_session() is not None:
+            return
+        try:
+            if can_start_early(settings, tidemark_home().create()):
+                _open_session(settings, start)
+        except Exception as error:
+            _shared.error = None if start.ended else error
+
+
+def abandon_start() -> None:
+    """End a start in the background that nobody has asked for, or that was interrupted."""
+    start, _shared.start = _shared.start, None
+    if start is not None:
+        start.end()
+        stop_session()
+        _shared.error = None
 
 
 def get_session(settings: Mapping[str, str]) -> SparkSession:
@@ -47,23 +92,31 @@ def get_session(settings: Mapping[str, str]) -> SparkSession:
             start.
     """
     with _shared.lock:
+        _shared.start = None
+        error, _shared.error = _shared.error, None
+        if error is not None:
+            raise error
         if _shared.session is not None and _is_running(_shared.session):
             return _shared.session
-        if _shared.launched is not None:
-            stop_session()
-        quietly()
-        existing = SparkSession._instantiatedSession
-        if existing is not None and _is_running(existing):
-            # Started by whoever called us (a notebook, spark-submit): theirs to stop.
-            _shared.session = existing
-        else:
-            _shared.launched = launch(settings, tidemark_home().create())
-            _shared.session = _shared.launched.session
-            atexit.register(stop_session)
-        _shared.settings = {}
-        reset_settings(settings)
-        _apply_working_directory()
-        return _shared.session
+        return _open_session(settings, Start())
+
+
+def _open_session(settings: Mapping[str, str], start: Start) -> SparkSession:
+    if _shared.launched is not None:
+        stop_session()
+    quietly()
+    existing = SparkSession._instantiatedSession
+    if existing is not None and _is_running(existing):
+        # Started by whoever called us (a notebook, spark-submit): theirs to stop.
+        _shared.session = existing
+    else:
+        _shared.launched = launch(settings, tidemark_home().create(), start)
+        _shared.session = _shared.launched.session
+        atexit.register(stop_session)
+    _shared.settings = {}
+    reset_settings(settings)
+    _apply_working_directory()
+    return _shared.session
 
 
 def current_session() -> SparkSession | None:

@@ -1,0 +1,70 @@
+"""The jars that Maven packages were resolved to: naming them spares Spark to ask Ivy at each start.
+
+What a start found is noted in TIDEMARK_HOME; the next one goes by it while nothing else is asked
+for and the jars are there. A version that may change (a snapshot, a range) is asked for each time.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pyspark
+
+PACKAGES = "spark.jars.packages"
+_FOUND = ("spark.jars", "spark.submit.pyFiles")
+_FIXED = re.compile(r"[^:,]+:[^:,]+:(?![^,]*SNAPSHOT|latest)[\w.-]+")
+
+
+def use_resolved(conf: dict[str, str], note: Path) -> bool:
+    """Name the jars of a conf's packages in place of the packages; return whether they are known.
+
+    Args:
+        conf: Spark's settings.
+        note: Where note_resolved() wrote what a start with the same settings found.
+    """
+    try:
+        noted = json.loads(note.read_text(encoding="utf-8"))
+        asked, found = noted["asked"], noted["found"]
+        jars = [urlsplit(jar) for jar in found["spark.jars"].split(",")]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return False
+    there = all(jar.scheme == "file" and Path(unquote(jar.path)).exists() for jar in jars)
+    if not there or asked != _asked(conf):
+        return False
+    del conf[PACKAGES]
+    conf.update(found)
+    return True
+
+
+def note_resolved(conf: Mapping[str, str], found: Mapping[str, str], note: Path) -> None:
+    """Note what the packages of a conf were resolved to.
+
+    Args:
+        conf: Spark's settings as it was started with.
+        found: Those that it has since.
+        note: Where to.
+    """
+    coordinates = [text.strip() for text in conf.get(PACKAGES, "").split(",") if text.strip()]
+    if not coordinates or not all(_FIXED.fullmatch(text) for text in coordinates):
+        return
+    jars = {key: found[key] for key in _FOUND if found.get(key)}
+    written = note.with_suffix(f".{os.getpid()}")
+    try:
+        written.write_text(json.dumps({"asked": _asked(conf), "found": jars}), encoding="utf-8")
+        written.replace(note)
+    except OSError:
+        pass  # it only saves time
+
+
+def _asked(conf: Mapping[str, str]) -> str:
+    """A hash of all that bears on what is found: addresses of repositories may have passwords."""
+    names = sorted(key for key in conf if key.startswith("spark.jars") or key in _FOUND)
+    known = [pyspark.__version__, os.environ.get("PYSPARK_SUBMIT_ARGS", "")]
+    known += [f"{key}={conf[key]}" for key in names]
+    return hashlib.sha256("\n".join(known).encode()).hexdigest()

@@ -1,0 +1,72 @@
+"""A command that ends before it needs Spark leaves none of it behind, however far its start was."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+# dbt's command line, whose parser takes some seconds more
+SLOW = """
+import sys, time
+from dbt.parser.manifest import ManifestLoader
+load, seconds = ManifestLoader.load, float(sys.argv.pop(1))
+ManifestLoader.load = lambda loader: (time.sleep(seconds), load(loader))[1]
+from dbt.cli.main import cli
+cli()
+"""
+
+
+def start_dbt(project: Any, home: Path, seconds: float) -> subprocess.Popen[str]:
+    where = ["--project-dir", str(project.root), "--profiles-dir", str(project.root)]
+    return subprocess.Popen(
+        [sys.executable, "-c", SLOW, str(seconds), "run", "--target", "ci", *where],
+        env={**os.environ, "TIDEMARK_HOME": str(home)},
+        cwd=project.root,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def starts(home: Path) -> bool:
+    """Whether a start of Spark has taken the lock, which its JVM holds until it has ended."""
+    from dbt.adapters.tidemark.launch import metastore_holder
+    from tidemark.home import Home
+
+    return (home / "metastore.pid").exists() and metastore_holder(Home(home)) is not None
+
+
+# while its JVM starts, while its session does, and when it is there
+@pytest.mark.parametrize("seconds", [0, 4, 8, 30])
+def test_project_that_cannot_be_parsed(make_project: Any, tmp_path: Path, seconds: float) -> None:
+    project = make_project("broken")
+    project.write("models/broken.sql", "select * from {{ ref('nothing') }}")
+    process = start_dbt(project, tmp_path, seconds)
+    said, _ = process.communicate(timeout=300)
+    assert process.returncode == 2
+    assert "depends on a node named 'nothing' which was not found" in said
+    for word in ("Traceback", "py4j", "Spark", "ERROR"):
+        assert word not in said
+    assert (tmp_path / "metastore.pid").exists()
+    assert not starts(tmp_path)
+    assert not list((tmp_path / "metastore").glob("*.lck"))
+
+
+def test_interrupted(make_project: Any, tmp_path: Path) -> None:
+    project = make_project("interrupted")
+    process = start_dbt(project, tmp_path, 60)
+    while not starts(tmp_path):
+        assert process.poll() is None
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    said, _ = process.communicate(timeout=30)
+    assert process.returncode != 0
+    assert "py4j" not in said and "Spark" not in said
+    assert not starts(tmp_path)

@@ -1,0 +1,167 @@
+"""Spark starts in the background while dbt parses; nothing of it stays where nobody needs it."""
+
+from __future__ import annotations
+
+import subprocess
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from unittest.mock import MagicMock
+
+import pytest
+from filelock import FileLock
+
+from dbt.adapters.tidemark import launch, session
+from dbt.adapters.tidemark.class_archive import ClassArchive
+from dbt.adapters.tidemark.connections import _will_run_sql
+from dbt.adapters.tidemark.launch import Start, can_start_early
+from tidemark.errors import JavaError, SparkStartError
+from tidemark.home import Home
+
+
+class Spark:
+    """In place of a Spark that takes its time: it starts when it is told to, or is ended before."""
+
+    def __init__(self) -> None:
+        self.may_start = threading.Event()
+        self.begun = threading.Event()
+        self.launched: list[Any] = []
+        self.refusal: Exception | None = None
+
+    def launch(self, settings: Any, home: Any, start: Start) -> Any:
+        self.begun.set()
+        while not self.may_start.wait(0.01):
+            if start.ended:
+                raise SparkStartError("its JVM ended")
+        if self.refusal is not None:
+            raise self.refusal
+        self.launched.append(MagicMock())
+        return self.launched[-1]
+
+
+@pytest.fixture
+def spark(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> Iterator[Spark]:
+    spark = Spark()
+    monkeypatch.setenv("TIDEMARK_HOME", str(tmp_path))
+    monkeypatch.setattr(session, "_shared", session._Shared())
+    monkeypatch.setattr(session.SparkSession, "_instantiatedSession", None)
+    monkeypatch.setattr(session, "launch", spark.launch)
+    monkeypatch.setattr(session, "can_start_early", lambda *_: True)
+    monkeypatch.setattr(session, "reset_settings", lambda _: None)
+    yield spark
+    session.abandon_start()
+    session.stop_session()
+
+
+def test_starts_before_it_is_asked_for__once_for_all_threads(spark: Spark) -> None:
+    session.start_session({})
+    assert spark.begun.wait(10)
+    asked: list[Any] = []
+    threads = [
+        threading.Thread(target=lambda: asked.append(session.get_session({}))) for _ in range(3)
+    ]
+    for thread in threads:
+        thread.start()
+    spark.may_start.set()
+    for thread in threads:
+        thread.join(10)
+    assert [launched.session for launched in spark.launched] * 3 == asked
+    # what a connection has asked for stays when its command ends, and is not started again
+    session.abandon_start()
+    session.start_session({})
+    assert session.get_session({}) is asked[0]
+    assert len(spark.launched) == 1
+    assert not spark.launched[0].stop.called
+
+
+def test_error__told_to_who_asks__once(spark: Spark) -> None:
+    spark.refusal = JavaError("no Java")
+    spark.may_start.set()
+    session.start_session({})
+    assert spark.begun.wait(10)
+    with pytest.raises(JavaError, match="no Java"):
+        session.get_session({})
+    spark.refusal = None
+    assert session.get_session({}) is spark.launched[0].session
+
+
+def test_nobody_asks__ended_while_it_starts(spark: Spark) -> None:
+    session.start_session({})
+    assert spark.begun.wait(10)
+    session.abandon_start()
+    assert session.current_session() is None
+    # and what became of it is not told to the next command
+    spark.may_start.set()
+    assert session.get_session({}) is spark.launched[0].session
+
+
+def test_nobody_asks__stopped_where_it_has_started(spark: Spark) -> None:
+    spark.may_start.set()
+    session.start_session({})
+    while session.current_session() is None:
+        pass
+    session.abandon_start()
+    assert session.current_session() is None
+    assert spark.launched[0].stop.called
+
+
+def test_what_must_be_told_is_left_to_who_asks(
+    spark: Spark, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session, "can_start_early", lambda *_: False)
+    spark.may_start.set()
+    session.start_session({})
+    with session._shared.lock:
+        pass
+    assert not spark.launched
+    assert session.get_session({}) is spark.launched[0].session
+
+
+def test_end__before_there_is_a_process_and_after() -> None:
+    start = Start()
+    process = start.popen(["sleep", "60"])
+    start.end()
+    assert process.wait(10) != 0
+    early = Start()
+    early.end()
+    with pytest.raises(SparkStartError):
+        early.popen(["sleep", "60"], stdout=subprocess.DEVNULL)
+
+
+@pytest.mark.parametrize(
+    ("flags", "starts"),
+    [
+        ({"WHICH": "run"}, True),
+        ({"WHICH": "build"}, True),
+        ({"WHICH": "run-operation"}, True),
+        ({"WHICH": "compile", "INTROSPECT": True}, True),
+        ({"WHICH": "compile", "INTROSPECT": False}, False),
+        ({"WHICH": "parse"}, False),
+        ({"WHICH": "list"}, False),
+        ({"WHICH": "debug"}, False),
+        ({}, False),
+    ],
+)
+def test_commands(flags: dict[str, Any], starts: bool) -> None:
+    assert _will_run_sql(SimpleNamespace(**flags)) is starts
+
+
+def test_can_start_early__only_without_a_word(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("TIDEMARK_CLASS_ARCHIVE", "off")
+    home = Home(tmp_path).create()
+    settings = {"spark.jars.ivy": str(tmp_path)}
+    assert can_start_early(settings, home)
+    assert not can_start_early({**settings, "spark.jars.packages": "a:b:1"}, home)
+    with FileLock(home.metastore_lock):
+        assert not can_start_early(settings, home)
+        assert can_start_early({**settings, "hive.metastore.uris": "thrift://x:9083"}, home)
+    monkeypatch.setattr(
+        launch, "find_archive", lambda _: ClassArchive(tmp_path / "a.jsa", tmp_path / "a.tmp")
+    )
+    assert not can_start_early(settings, home)
+    # only a JVM that does all of the work has an archive
+    assert can_start_early({**settings, "spark.master": "spark://x:7077"}, home)
