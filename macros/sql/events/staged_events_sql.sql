@@ -6,19 +6,31 @@
 {%- macro staged_events_sql(cfg, plan, events, known, stretch) -%}
 {%- set before = plan['keys'] if plan['keyed'] else plan['columns'] -%}
 {%- set reasons = tidemark._event_reject_reasons(cfg, plan, before) -%}
-with told_apart as (
-    {{ tidemark.told_apart_events_sql(cfg, events, known, stretch) | indent(4) }}
+with parsed_events as (
+    {#- The kind of an event is what its JSON says. Spark would look for it below the parsing, by parsing once more for
+        each field that it looks at, if the kind did not depend on the row's being there. #}
+    select
+        *,
+        if(monotonically_increasing_id() >= 0, _kind, null) as _parsed_kind
+    from {{ events }}
 ),
 
 images as (
     select
-        *,
-        if(_operation = 'DELETE', coalesce(_before, _after), _after) as _image,
-        coalesce(_moved_from, _before) as _image_before
+        * except (_parsed_kind),
+        if(_operation = 'DELETE', coalesce(_before, _after), _after) as _image
         {%- if tidemark._reads_by_schema(plan) %},
         md5(_schema_text) as _schema_id
         {%- endif %}
-    from told_apart
+    from parsed_events
+    where
+        _parsed_kind in ('row', 'truncate', 'unreadable')
+        {%- if stretch['from'] %}
+        and _landing_num > {{ stretch['from'] }}
+        {%- endif %}
+        {%- if stretch['to'] %}
+        and _landing_num < {{ stretch['to'] }}
+        {%- endif %}
 ),
 
 {% if plan['typed'] -%}
@@ -38,21 +50,36 @@ texts as (
         {{ tidemark._image_text_expr('_image', column) }} as {{ tidemark.quote_identifier('_tidemark_text_' ~ column['name']) }}
         {%- endfor %}
         {%- for column in before %},
-        {{ tidemark._image_text_expr('_image_before', column) }} as {{ tidemark.quote_identifier('_tidemark_before_' ~ column['name']) }}
+        {{ tidemark._image_text_expr('_before', column) }} as {{ tidemark.quote_identifier('_tidemark_before_' ~ column['name']) }}
         {%- endfor %}
     from images
+),
+
+{# A placeholder for an unavailable value is no value; `_tidemark_text_` still tells it from nothing. -#}
+given as (
+    select
+        *
+        {%- for column in plan['source_columns'] if not column['key'] %}
+        {%- set text = tidemark.quote_identifier('_tidemark_text_' ~ column['name']) %},
+        if({{ tidemark.unavailable_expr(text, plan['unavailable_value']) }}, null, {{ text }}) as {{ tidemark.quote_identifier('_tidemark_given_' ~ column['name']) }}
+        {%- endfor %}
+        {%- for column in before if not column['key'] %}
+        {%- set text = tidemark.quote_identifier('_tidemark_before_' ~ column['name']) %},
+        if({{ tidemark.unavailable_expr(text, plan['unavailable_value']) }}, null, {{ text }}) as {{ tidemark.quote_identifier('_tidemark_was_' ~ column['name']) }}
+        {%- endfor %}
+    from texts
 ),
 
 decoded as (
     select
         *
         {%- for column in plan['source_columns'] %},
-        {{ tidemark._decoded_expr(plan, column, '_tidemark_text_') }} as {{ tidemark.quote_identifier(column['name']) }}
+        {{ tidemark._decoded_expr(plan, column, '_tidemark_text_' if column['key'] else '_tidemark_given_') }} as {{ tidemark.quote_identifier(column['name']) }}
         {%- endfor %}
         {%- for column in before %},
-        {{ tidemark._decoded_expr(plan, column, '_tidemark_before_') }} as {{ tidemark.quote_identifier('_before_' ~ column['name']) }}
+        {{ tidemark._decoded_expr(plan, column, '_tidemark_before_' if column['key'] else '_tidemark_was_') }} as {{ tidemark.quote_identifier('_before_' ~ column['name']) }}
         {%- endfor %}
-    from texts
+    from given
 ),
 {%- endif %}
 
@@ -66,16 +93,17 @@ judged as (
         {{ value }} as {{ tidemark.quote_identifier(column['name']) }},
         {%- endif %}
         {%- endfor %}
-        named_struct(
+        {{ 'if(_before is null, null, ' if not plan['typed'] }}named_struct(
             {%- for column in before %}
             {{ tidemark.string_literal(column['name']) }}, {{ tidemark._before_value_expr(plan, column) }} {{- ',' if not loop.last }}
             {%- endfor %}
-        ) as _image_before,
-        array_compact(array(
+        ){{ ')' if not plan['typed'] }} as _image_before,
+        {#- unlike array_compact(), which is a filter, Spark makes code of it #}
+        array_except(array(
             {%- for column in plan['columns'] if not column['key'] %}
             if({{ tidemark._unsupplied_expr(cfg, plan, column) }}, {{ tidemark.string_literal(column['name']) }}, null) {{- ',' if not loop.last }}
             {%- endfor %}
-        )) as _unsupplied,
+        ), array(cast(null as string))) as _unsupplied,
         case
             when coalesce(({{ cfg['apply_as_truncates'] }}), false)
                 then '{{ 'none' if cfg['ddl']['truncate_table'] == 'ignore' else 'truncate' }}'
@@ -91,8 +119,6 @@ judged as (
             'is_stream', not _is_snapshot, 'position', _position, 'supplied_num', _supplied_num
         ) as _sequence_by,
         {%- endif %}
-        _moved_from is not null as _tidemark_is_pair,
-        _event_id,
         _sequence_num,
         _landing_num,
         _event_time,
@@ -103,11 +129,14 @@ judged as (
         _database,
         _table,
         _offset,
-        {%- for name in tidemark.counting_columns(cfg) %}
-        {{ name }},
-        {%- endfor %}
+        _kind,
+        _group,
+        _identity,
+        _content,
+        _delivery_hash,
+        _total_order,
+        _may_be_move,
         _raw_payload,
-        _is_duplicate,
         case
             when _kind = 'unreadable' then _problem
             {%- if cfg['ddl']['truncate_table'] == 'fail' %}
@@ -118,10 +147,25 @@ judged as (
             {%- endfor %}
         end as _reject_reason
     from decoded
+),
+
+{# What tells events apart needs them sorted: they have little more than their values by then. -#}
+narrowed as (
+    select
+        * except (_raw_payload),
+        if(_reject_reason is not null, {{ "'*** (withheld: the entity has sensitive columns)'" if plan['sensitive'] else '_raw_payload' }}, null) as _raw_payload
+    from judged
+),
+
+told_apart as (
+    {{ tidemark.told_apart_events_sql(cfg, 'narrowed', known) | indent(4) }}
 )
 
 select
-    * except (_image_before, _raw_payload, _unsupplied),
+    * except (
+        _image_before, _unsupplied, _kind, _group, _may_be_move
+        {%- for name in ['_identity', '_content', '_delivery_hash', '_total_order'] if name not in tidemark.counting_columns(cfg) %}, {{ name }}{% endfor %}
+    ),
     {%- for column in before %}
     _image_before.{{ tidemark.quote_identifier(column['name']) }} as {{ tidemark.quote_identifier('_before_' ~ column['name']) }},
     {%- endfor %}
@@ -129,13 +173,12 @@ select
     _reject_reason is null and not _is_duplicate as _is_usable,
     {%- if plan['keyed'] %}
     {{ tidemark.row_hash_expr(plan['keys'], cfg['hash'], only_if="_reject_reason is null and _tidemark_effect in ('upsert', 'delete')") | indent(4) }} as _key_hash,
-    {{ tidemark.row_hash_expr(plan['keys'], cfg['hash'], '_image_before', only_if=tidemark._has_before_key_expr(plan)) | indent(4) }} as _before_key_hash,
+    {{ tidemark.row_hash_expr(plan['keys'], cfg['hash'], '_image_before', only_if=tidemark._has_before_key_expr(plan)) | indent(4) }} as _before_key_hash
     {%- else %}
     {{ tidemark.row_hash_expr(plan['compared'], cfg['hash'], only_if="_reject_reason is null and _tidemark_effect in ('upsert', 'delete')") | indent(4) }} as _row_hash,
-    {{ tidemark.row_hash_expr(plan['compared'], cfg['hash'], '_image_before', only_if="_reject_reason is null and _source_operation = 'UPDATE'") | indent(4) }} as _before_row_hash,
+    {{ tidemark.row_hash_expr(plan['compared'], cfg['hash'], '_image_before', only_if="_reject_reason is null and _source_operation = 'UPDATE'") | indent(4) }} as _before_row_hash
     {%- endif %}
-    if(_reject_reason is not null, {{ "'*** (withheld: the entity has sensitive columns)'" if plan['sensitive'] else '_raw_payload' }}, null) as _raw_payload
-from judged
+from told_apart
 {%- endmacro -%}
 
 
@@ -158,15 +201,14 @@ from judged
 {#- The typed value of a text; where schemas of the batch encode a column differently, by the event's schema. -#}
 {%- macro _decoded_expr(plan, column, prefix) -%}
     {%- set text = tidemark.quote_identifier(prefix ~ column['name']) -%}
-    {%- set available = 'if(' ~ tidemark.unavailable_expr(text, plan['unavailable_value']) ~ ', null, ' ~ text ~ ')' if not column['key'] else text -%}
     {%- set by_schema = column['encodings'] -%}
     {%- if not tidemark._is_read_by_schema(column) -%}
-        {{ return(tidemark.decode_expr(available, by_schema.values() | first | default('auto'), column['type'])) }}
+        {{ return(tidemark.decode_expr(text, by_schema.values() | first | default('auto'), column['type'])) }}
     {%- endif -%}
     {%- set branches = [] -%}
     {%- for schema_id, encoding in by_schema.items() -%}
         {%- do branches.append('when _schema_id ' ~ ('= ' ~ tidemark.string_literal(schema_id) if schema_id else 'is null') ~ ' then '
-            ~ tidemark.decode_expr(available, encoding, column['type'])) -%}
+            ~ tidemark.decode_expr(text, encoding, column['type'])) -%}
     {%- endfor -%}
     {{ return('case ' ~ branches | join('\n') ~ ' end') }}
 {%- endmacro -%}
@@ -207,12 +249,13 @@ from judged
     {%- set terms = [] -%}
     {%- if not plan['typed'] -%}
         {%- set text = tidemark.quote_identifier('_tidemark_text_' ~ column['name']) -%}
+        {%- set given = tidemark.quote_identifier('_tidemark_given_' ~ column['name']) -%}
         {%- set missing = [] -%}
         {%- for source in column['sources'] -%}
             {%- do missing.append('not map_contains_key(_image, ' ~ tidemark.string_literal(source) ~ ')') -%}
         {%- endfor -%}
         {%- do terms.append('coalesce(' ~ missing | join(' and ') ~ ', true)') -%}
-        {%- do terms.append('coalesce(' ~ tidemark.unavailable_expr(text, plan['unavailable_value']) ~ ', false)') -%}
+        {%- do terms.append('(' ~ text ~ ' is not null and ' ~ given ~ ' is null)') -%}
     {%- elif not column['arrived'] -%}
         {%- do terms.append('true') -%}
     {%- endif -%}
@@ -248,8 +291,9 @@ from judged
         {%- else -%}
             {%- set text = tidemark.quote_identifier('_tidemark_text_' ~ column['name']) -%}
             {%- set counts = "(_operation <> 'DELETE' or " ~ ('true' if column['key'] or not plan['keyed'] else 'false') ~ ')' -%}
-            {%- set failed = counts ~ ' and ' ~ text ~ ' is not null and ' ~ name ~ ' is null and not '
-                ~ tidemark.unavailable_expr(text, plan['unavailable_value']) -%}
+            {%- set given = text ~ ' is not null and not ' ~ tidemark.unavailable_expr(text, plan['unavailable_value']) if column['key']
+                else tidemark.quote_identifier('_tidemark_given_' ~ column['name']) ~ ' is not null' -%}
+            {%- set failed = counts ~ ' and ' ~ given ~ ' and ' ~ name ~ ' is null' -%}
             {%- if column['type'].startswith('timestamp') and 'auto' in column['encodings'].values() -%}
                 {%- do reasons.append({
                     'condition': failed ~ " and " ~ text ~ " rlike '^-?[0-9]+$'",
@@ -261,10 +305,9 @@ from judged
     {%- endfor -%}
     {%- if not plan['typed'] -%}
         {%- for column in before -%}
-            {%- set text = tidemark.quote_identifier('_tidemark_before_' ~ column['name']) -%}
+            {%- set text = tidemark.quote_identifier(('_tidemark_before_' if column['key'] else '_tidemark_was_') ~ column['name']) -%}
             {%- do reasons.append({
-                'condition': text ~ ' is not null and ' ~ tidemark.quote_identifier('_before_' ~ column['name']) ~ ' is null'
-                    ~ ('' if plan['keyed'] else ' and not ' ~ tidemark.unavailable_expr(text, plan['unavailable_value'])),
+                'condition': text ~ ' is not null and ' ~ tidemark.quote_identifier('_before_' ~ column['name']) ~ ' is null',
                 'text': tidemark.string_literal('cast_failed: _before_' ~ column['name']),
             }) -%}
         {%- endfor -%}

@@ -1,38 +1,17 @@
 {#-
-    The events of one table in a stretch of the landing order, each with `_event_id` (the same for a redelivered event)
-    and `_is_duplicate`. `known` are relations to look redelivered events up in: `log`, and `staging` for a table
-    without key; none of both on a first run.
+    Events of one table, judged, each with `_event_id` (the same for a redelivered event) and `_is_duplicate`. `known` are
+    relations to look redelivered events up in: `log`, and `staging` for a table without key; none of both on a first run.
+    Where a change of the key comes as a delete and an insert, the insert gets the delete's image (`_tidemark_is_pair`).
 
     Rows without key that are equal and share a source position can only be counted: the ordinal of an event among its
     equals is part of its identity. An ordinal starts again where a delivery does, that is, where the order within the
     transaction does not rise, or a snapshot begins.
 -#}
-{%- macro told_apart_events_sql(cfg, events, known, stretch) -%}
+{%- macro told_apart_events_sql(cfg, events, known) -%}
 {%- set counted = not cfg['keys'] and cfg['format'] == 'debezium' -%}
+{%- set paired = cfg['keys'] and cfg['format'] == 'debezium' -%}
 {%- set base = 'partition by _group, _identity, _content' -%}
-{#- The kind of an event is what its JSON says. Spark would look for it below the parsing, by parsing once more for each
-    field that it looks at, if the kind did not depend on the row's being there. -#}
-with parsed_events as (
-    select
-        *,
-        if(monotonically_increasing_id() >= 0, _kind, null) as _parsed_kind
-    from {{ events }}
-),
-
-ours as (
-    select * except (_parsed_kind)
-    from parsed_events
-    where
-        _parsed_kind in ('row', 'truncate', 'unreadable')
-        {%- if stretch['from'] %}
-        and _landing_num > {{ stretch['from'] }}
-        {%- endif %}
-        {%- if stretch['to'] %}
-        and _landing_num < {{ stretch['to'] }}
-        {%- endif %}
-),
-
-{% if counted -%}
+with {% if counted -%}
 deliveries as (
     select
         ours.*,
@@ -45,7 +24,7 @@ deliveries as (
                 partition by ours._group, ours._transaction_id order by ours._landing_num asc nulls last
             ), false)
         ) as _is_start
-    from ours
+    from {{ events }} as ours
     {%- if known.get('staging') %}
     left join (select distinct _delivery_hash from {{ known['staging'] }}) as known_lines
         on ours._delivery_hash = known_lines._delivery_hash
@@ -92,8 +71,7 @@ counted as (
 identified as (
     select
         *,
-        md5(concat_ws('|', _identity, _content, if(_kind = 'row', _ordinal, null))) as _event_id,
-        cast(null as map<string,string>) as _moved_from
+        md5(concat_ws('|', _identity, _content, if(_kind = 'row', _ordinal, null))) as _event_id
     from counted
 ),
 {%- else -%}
@@ -101,18 +79,16 @@ identified as (
     select
         *,
         false as _is_repeated,
-        md5(concat_ws('|', _identity, _content)) as _event_id,
-        {%- if cfg['format'] == 'debezium' %}
+        md5(concat_ws('|', _identity, _content)) as _event_id
+        {%- if paired %},
         {#- A change of the key comes as a delete and an insert at one position. #}
         if(
-            _may_be_move and lag(_operation) over (partition by _group order by _landing_num asc nulls last) = 'DELETE',
-            lag(_before) over (partition by _group order by _landing_num asc nulls last),
+            _may_be_move and lag(_source_operation) over (partition by _group order by _landing_num asc nulls last) = 'DELETE',
+            lag(_image_before) over (partition by _group order by _landing_num asc nulls last),
             null
         ) as _moved_from
-        {%- else %}
-        cast(null as map<string,string>) as _moved_from
         {%- endif %}
-    from ours
+    from {{ events }}
 ),
 {%- endif %}
 
@@ -126,7 +102,11 @@ copies as (
 )
 
 select
-    copies.* except (_is_repeated, _copy),
+    copies.* except (_is_repeated, _copy {{- ', _image_before, _moved_from' if paired }}),
+    {%- if paired %}
+    coalesce(copies._moved_from, copies._image_before) as _image_before,
+    {%- endif %}
+    {{ 'copies._moved_from is not null' if paired else 'false' }} as _tidemark_is_pair,
     copies._kind <> 'unreadable'
     and (copies._is_repeated or copies._copy > 1 {{- ' or known_events._event_id is not null' if known.get('log') }}) as _is_duplicate
 from copies

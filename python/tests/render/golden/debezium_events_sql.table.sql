@@ -1,26 +1,30 @@
 with messages as (
     select
-        *,
-        try_parse_json(value) as _message
+        value as _raw_payload,
+        _landing_num,
+        from_json(
+            value,
+            'struct<before: variant, after: variant, source: struct<connector: string, name: string, ts_ms: string, ts_us: string, snapshot: string, db: string, schema: string, table: string, txId: string, lsn: string, gtid: string, file: string, pos: string, row: string, change_lsn: string, commit_lsn: string, event_serial_no: string, scn: string, rs_id: string, ssn: string>, op: string, ts_ms: string, ts_us: string, transaction: struct<id: string, total_order: string>, ddl: string, databaseName: string, tableChanges: string, status: string, schema: string, payload: struct<before: variant, after: variant, source: struct<connector: string, name: string, ts_ms: string, ts_us: string, snapshot: string, db: string, schema: string, table: string, txId: string, lsn: string, gtid: string, file: string, pos: string, row: string, change_lsn: string, commit_lsn: string, event_serial_no: string, scn: string, rs_id: string, ssn: string>, op: string, ts_ms: string, ts_us: string, transaction: struct<id: string, total_order: string>, ddl: string, databaseName: string, tableChanges: string, status: string>, key: variant, value: struct<before: variant, after: variant, source: struct<connector: string, name: string, ts_ms: string, ts_us: string, snapshot: string, db: string, schema: string, table: string, txId: string, lsn: string, gtid: string, file: string, pos: string, row: string, change_lsn: string, commit_lsn: string, event_serial_no: string, scn: string, rs_id: string, ssn: string>, op: string, ts_ms: string, ts_us: string, transaction: struct<id: string, total_order: string>, ddl: string, databaseName: string, tableChanges: string, status: string, schema: string, payload: struct<before: variant, after: variant, source: struct<connector: string, name: string, ts_ms: string, ts_us: string, snapshot: string, db: string, schema: string, table: string, txId: string, lsn: string, gtid: string, file: string, pos: string, row: string, change_lsn: string, commit_lsn: string, event_serial_no: string, scn: string, rs_id: string, ssn: string>, op: string, ts_ms: string, ts_us: string, transaction: struct<id: string, total_order: string>, ddl: string, databaseName: string, tableChanges: string, status: string>>, _id: string, _corrupt: string>',
+            map('allowSingleQuotes', 'false', 'allowNonNumericNumbers', 'false', 'columnNameOfCorruptRecord', '_corrupt')
+        ) as _message
     from arrived_lines
     where trim(value) <> ''
 ),
 
 unwrapped as (
     select
-        value as _raw_payload,
+        _raw_payload,
         _landing_num,
-        _message is null or not value rlike '^\\s*[{]' as _is_broken,
-        is_variant_null(variant_get(_message, '$.value')) or is_variant_null(variant_get(_message, '$.value.payload')) or is_variant_null(_message) as _is_tombstone,
-        coalesce(try_variant_get(_message, '$.key.payload', 'variant'), try_variant_get(_message, '$.key', 'variant')) as _key,
-        coalesce(
-            variant_get(_message, '$.value.payload'),
-            variant_get(_message, '$.value'),
-            variant_get(_message, '$.payload'),
-            _message
-        ) as _envelope,
-        coalesce(try_variant_get(_message, '$.value.schema', 'string'), try_variant_get(_message, '$.schema', 'string')) as _schema_text,
-        try_variant_get(_message, '$._id', 'string') as _landed_id
+        _message.key as _key,
+        _message._id as _landed_id,
+        coalesce(_message.value.schema, _message.schema) as _schema_text,
+        not _raw_payload rlike '^\\s*[{]' or (_message._corrupt is not null and try_parse_json(_raw_payload) is null) as _is_broken,
+        case
+            when _message.value.payload is not null then _message.value.payload
+            when _message.value is not null then struct(_message.value.`before`, _message.value.`after`, _message.value.`source`, _message.value.`op`, _message.value.`ts_ms`, _message.value.`ts_us`, _message.value.`transaction`, _message.value.`ddl`, _message.value.`databaseName`, _message.value.`tableChanges`, _message.value.`status`)
+            when _message.payload is not null then _message.payload
+            else struct(_message.`before`, _message.`after`, _message.`source`, _message.`op`, _message.`ts_ms`, _message.`ts_us`, _message.`transaction`, _message.`ddl`, _message.`databaseName`, _message.`tableChanges`, _message.`status`)
+        end as _envelope
     from messages
 ),
 
@@ -29,21 +33,11 @@ envelopes as (
         _raw_payload,
         _landing_num,
         _is_broken,
-        _is_tombstone,
         _key,
         _schema_text,
         _landed_id,
-        try_variant_get(_envelope, '$.before', 'variant') as before,
-        try_variant_get(_envelope, '$.after', 'variant') as after,
-        try_variant_get(_envelope, '$.source', 'struct<connector: string, name: string, ts_ms: bigint, ts_us: bigint, snapshot: string, db: string, schema: string, table: string, txId: string, lsn: bigint, gtid: string, file: string, pos: bigint, row: bigint, change_lsn: string, commit_lsn: string, event_serial_no: bigint, scn: string, rs_id: string, ssn: bigint>') as source,
-        try_variant_get(_envelope, '$.op', 'string') as op,
-        try_variant_get(_envelope, '$.ts_ms', 'bigint') as ts_ms,
-        try_variant_get(_envelope, '$.ts_us', 'bigint') as ts_us,
-        try_variant_get(_envelope, '$.transaction', 'struct<id: string, total_order: bigint>') as transaction,
-        try_variant_get(_envelope, '$.ddl', 'string') as ddl,
-        try_variant_get(_envelope, '$.databaseName', 'string') as database_name,
-        try_variant_get(_envelope, '$.tableChanges', 'string') as table_changes,
-        try_variant_get(_envelope, '$.status', 'string') as status
+        _envelope.*,
+        if(_envelope.op is null, try_parse_json(_raw_payload), null) as _message
     from unwrapped
 ),
 
@@ -53,7 +47,10 @@ sources as (
         source.connector as _connector,
         after is not null and not is_variant_null(after) as _has_after,
         before is not null and not is_variant_null(before) as _has_before,
+        try_cast(before as map<string,string>) as _before_texts,
+        try_cast(after as map<string,string>) as _after_texts,
         coalesce(source.snapshot, 'false') not in ('false', 'null') as _is_snapshot,
+        is_variant_null(variant_get(_message, '$.value')) or is_variant_null(variant_get(_message, '$.value.payload')) or is_variant_null(_message) as _is_tombstone,
         (lower(concat_ws('.', source.table)) in ('shop.customers')
         or lower(concat_ws('.', source.schema, source.table)) in ('shop.customers')
         or lower(concat_ws('.', source.db, source.table)) in ('shop.customers')
@@ -65,12 +62,12 @@ positions as (
     select
         *,
         case
-            when _connector = 'postgresql' then array(source.lsn)
+            when _connector = 'postgresql' then array(cast(source.lsn as bigint))
             when _connector in ('mysql', 'mariadb')
-                then array(cast(regexp_extract(source.file, '([0-9]+)$', 1) as bigint), source.pos, source.row)
+                then array(cast(regexp_extract(source.file, '([0-9]+)$', 1) as bigint), cast(source.pos as bigint), cast(source.row as bigint))
             when _connector = 'sqlserver'
-                then transform(split(coalesce(source.commit_lsn, '0:0:0'), ':'), part -> cast(conv(part, 16, 10) as bigint)) || transform(split(coalesce(source.change_lsn, '0:0:0'), ':'), part -> cast(conv(part, 16, 10) as bigint)) || array(source.event_serial_no)
-            when _connector = 'oracle' then array(cast(source.scn as bigint), source.ssn)
+                then transform(split(coalesce(source.commit_lsn, '0:0:0'), ':'), part -> cast(conv(part, 16, 10) as bigint)) || transform(split(coalesce(source.change_lsn, '0:0:0'), ':'), part -> cast(conv(part, 16, 10) as bigint)) || array(cast(source.event_serial_no as bigint))
+            when _connector = 'oracle' then array(cast(source.scn as bigint), cast(source.ssn as bigint))
         end as _position,
         case
             when _connector = 'postgresql' then concat_ws(':', source.`txId`, source.lsn)
@@ -78,7 +75,7 @@ positions as (
             when _connector = 'sqlserver' then concat_ws(' ', source.commit_lsn, source.change_lsn)
             when _connector = 'oracle' then concat_ws(':', source.scn, source.`txId`, source.rs_id, source.ssn)
         end as _offset,
-        md5(concat_ws('|', coalesce(cast(before as string), ''), coalesce(cast(after as string), ''))) as _content
+        md5(concat_ws('|', coalesce(to_json(_before_texts), ''), coalesce(to_json(_after_texts), ''))) as _content
     from sources
 )
 
@@ -111,22 +108,24 @@ select
     source.db as _database,
     concat_ws('.', source.schema, source.table) as _table,
     if(_connector = 'postgresql', cast(source.`txId` as string), coalesce(source.gtid, transaction.id)) as _transaction_id,
-    transaction.total_order as _total_order,
+    cast(transaction.total_order as bigint) as _total_order,
     _is_snapshot,
     if(op = 'r', coalesce(source.snapshot, ''), null) as _snapshot_mark,
-    timestamp_micros(coalesce(source.ts_us, source.ts_ms * 1000)) as _event_time,
+    timestamp_micros(coalesce(cast(source.ts_us as bigint), cast(source.ts_ms as bigint) * 1000)) as _event_time,
     case op when 'c' then 'INSERT' when 'r' then 'READ' when 'u' then 'UPDATE' when 'd' then 'DELETE' when 't' then 'TRUNCATE' end as _operation,
     if(
         _landed_id is not null and op <> 'r',
         concat_ws('|', _connector, source.name, 'landed', _landed_id),
         concat_ws('|', _connector, source.name, _offset, source.event_serial_no, op)
     ) as _identity,
-    concat_ws('|', source.name, _offset, if(op = 'r' or _offset is null, _content, null), if(_offset is null, _landing_num, null)) as _group,
+    concat_ws('|', _offset, if(op = 'r' or _offset is null, _content, null), if(_offset is null, _landing_num, null), source.name) as _group,
     _content,
     if(coalesce(ts_us, transaction.total_order) is null, null, md5(_raw_payload)) as _delivery_hash,
     cast(after as string) as _after_json,
-    if(op = 'd', null, try_cast(after as map<string,string>)) as _after,
-    if(_has_before or op <> 'd', try_cast(before as map<string,string>), try_cast(_key as map<string,string>)) as _before,
+    if(op = 'd', null, _after_texts) as _after,
+    if(
+        _has_before or op <> 'd', _before_texts, try_cast(coalesce(try_variant_get(_key, '$.payload', 'variant'), _key) as map<string,string>)
+    ) as _before,
     cast(null as string) as _schema,
     cast(null as string) as _primary_key,
     cast(null as string) as _prev_table,
@@ -134,6 +133,6 @@ select
     op = 'c' and _connector in ('postgresql', 'mysql', 'mariadb', 'sqlserver') as _may_be_move,
     _schema_text,
     if(op is null, ddl, null) as _ddl,
-    database_name as _ddl_database,
-    table_changes as _table_changes
+    `databaseName` as _ddl_database,
+    `tableChanges` as _table_changes
 from positions

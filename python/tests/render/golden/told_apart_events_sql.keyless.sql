@@ -1,20 +1,4 @@
-with parsed_events as (
-    select
-        *,
-        if(monotonically_increasing_id() >= 0, _kind, null) as _parsed_kind
-    from events
-),
-
-ours as (
-    select * except (_parsed_kind)
-    from parsed_events
-    where
-        _parsed_kind in ('row', 'truncate', 'unreadable')
-        and _landing_num > 7
-        and _landing_num < 9
-),
-
-deliveries as (
+with deliveries as (
     select
         ours.*,
         known_lines._delivery_hash is not null or (ours._delivery_hash is not null and row_number() over (
@@ -26,7 +10,7 @@ deliveries as (
                 partition by ours._group, ours._transaction_id order by ours._landing_num asc nulls last
             ), false)
         ) as _is_start
-    from ours
+    from judged_events as ours
     left join (select distinct _delivery_hash from shop.customers_without_key__staging) as known_lines
         on ours._delivery_hash = known_lines._delivery_hash
 ),
@@ -69,8 +53,7 @@ counted as (
 identified as (
     select
         *,
-        md5(concat_ws('|', _identity, _content, if(_kind = 'row', _ordinal, null))) as _event_id,
-        cast(null as map<string,string>) as _moved_from
+        md5(concat_ws('|', _identity, _content, if(_kind = 'row', _ordinal, null))) as _event_id
     from counted
 ),
 
@@ -85,6 +68,7 @@ copies as (
 
 select
     copies.* except (_is_repeated, _copy),
+    false as _tidemark_is_pair,
     copies._kind <> 'unreadable'
     and (copies._is_repeated or copies._copy > 1 or known_events._event_id is not null) as _is_duplicate
 from copies
