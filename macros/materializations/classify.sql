@@ -1,21 +1,58 @@
+{#- Make the view `load['existing']` of what stood before the date, unless the load is the first. -#}
+{%- macro prepare_comparison(cfg, plan, state, relations, load) -%}
+    {%- if not state['first'] -%}
+        {%- do tidemark.evolve_tables(cfg, plan, state, relations) -%}
+        {%- do load.update({'existing': tidemark.run_view(cfg['target'], 'existing')}) -%}
+        {%- do run_query('create or replace temporary view ' ~ load['existing'] ~ ' as\n' ~ (
+            tidemark.existing_rows_sql(cfg, plan, relations) if load['forward'] else tidemark.state_at_sql(plan, relations, load['previous_date'])
+        )) -%}
+    {%- endif -%}
+{%- endmacro -%}
+
+
+{#-
+    Compare what is staged with what stood before the date and write what changed straight into the log, where no commit
+    names it yet: `load['staged_changes']`. Returns the figures of the run, or none where what changed has to be read again before
+    the log has it: to correct dates, to show rejects, for what goes beside the log.
+-#}
+{%- macro stage_changes(cfg, plan, state, relations, load) -%}
+    {%- if not load.get('existing') or not load['forward'] or state['log_version'] is none or cfg['on_reject'] != 'fail' or plan['sensitive'] -%}
+        {{ return(none) }}
+    {%- endif -%}
+    {%- set rows = tidemark.classified_rows_sql(cfg, plan, tidemark.run_view(cfg['target'], 'staged'), load['existing'], none) -%}
+    {%- set staged = adapter.stage_rows(
+        relations['log'], state['log_version'], rows, tidemark.figures_of_changes(), tidemark.staged_changes_sql(plan, '{counted}', load)
+    ) -%}
+    {%- if staged.figures['rows_rejected'] -%}
+        {%- do adapter.discard_rows(staged) -%}
+        {{ return(none) }}
+    {%- endif -%}
+    {%- set counted = staged.figures['rows_inserted'] + staged.figures['rows_updated'] + staged.figures['rows_deleted'] -%}
+    {%- if counted != staged.rows -%}
+        {%- do adapter.discard_rows(staged) -%}
+        {%- do exceptions.raise_compiler_error(
+            cfg['entity'] ~ ': ' ~ counted ~ ' changes were counted but ' ~ staged.rows ~ ' were written, as happens where Spark repeats a part '
+            ~ 'of its work; nothing was committed. Run it again'
+        ) -%}
+    {%- endif -%}
+    {%- do load.update({'staged_changes': staged}) -%}
+    {%- set figures = {'rows_logged': staged.rows, 'rows_superseded': 0, 'rows_not_supplied': 0, 'rejects': []} -%}
+    {%- do figures.update(staged.figures) -%}
+    {{ return(figures) }}
+{%- endmacro -%}
+
+
 {#-
     Compare what is staged with what stood before the date, and count. The extract is read once: what changed is kept
     as a table of the run, `load['classified']`. Returns the figures of the run.
 -#}
-{%- macro classify(cfg, plan, run, state, relations, load) -%}
+{%- macro classify(cfg, plan, relations, load) -%}
     {%- set staged = tidemark.run_view(cfg['target'], 'staged') -%}
-    {%- set existing, counted = none, none -%}
-    {%- if not state['first'] -%}
-        {%- do tidemark.evolve_tables(cfg, plan, state, relations) -%}
-        {%- set existing = tidemark.run_view(cfg['target'], 'existing') -%}
-        {%- do run_query('create or replace temporary view ' ~ existing ~ ' as\n' ~ (
-            tidemark.existing_rows_sql(cfg, plan, relations) if load['forward'] else tidemark.state_at_sql(plan, relations, load['previous_date'])
-        )) -%}
-        {#- Of current as it is Delta knows the number of rows. -#}
-        {%- set counted = relations['current'] if load['forward'] and not cfg['soft_delete'] else existing -%}
-        {%- if cfg['extract'] == 'delta' -%}
-            {%- set staged = tidemark.kept_rows(cfg, plan, load, 'staged_rows', 'select * from ' ~ staged) -%}
-        {%- endif -%}
+    {%- set existing = load.get('existing') -%}
+    {#- Of current as it is Delta knows the number of rows. -#}
+    {%- set counted = relations['current'] if existing and load['forward'] and not cfg['soft_delete'] else existing -%}
+    {%- if existing and cfg['extract'] == 'delta' -%}
+        {%- set staged = tidemark.kept_rows(cfg, plan, load, 'staged_rows', 'select * from ' ~ staged) -%}
     {%- endif -%}
     {%- do load.update({'classified': tidemark.kept_rows(
         cfg, plan, load, 'classified', tidemark.classified_rows_sql(cfg, plan, staged, existing, load['business_date'])
@@ -73,11 +110,14 @@
 
 
 {#- Stop a full extract that is empty or would delete more than it may. -#}
-{%- macro check_deletes(cfg, run, figures) -%}
+{%- macro check_deletes(cfg, run, load, figures) -%}
     {%- set allowed = cfg['max_delete_fraction'] * figures['existing'] -%}
     {%- set storm = cfg['extract'] == 'full' and figures['existing'] > 0 and not run['allow_deletes']
         and (figures['rows_read'] == 0 or figures['rows_deleted'] > allowed) -%}
     {%- if storm -%}
+        {%- if load.get('staged_changes') -%}
+            {%- do adapter.discard_rows(load['staged_changes']) -%}
+        {%- endif -%}
         {%- do tidemark.forget_run_views(cfg['target']) -%}
         {%- do exceptions.raise_compiler_error(
             cfg['entity'] ~ ': the extract of business date ' ~ run['business_date'] ~ ' has ' ~ figures['rows_read']

@@ -12,9 +12,10 @@
         {{ return({}) }}
     {%- endif -%}
     {%- set load = tidemark.plan_load(cfg, run, state) -%}
-    {%- set figures = tidemark.classify(cfg, plan, run, state, relations, load) -%}
+    {%- do tidemark.prepare_comparison(cfg, plan, state, relations, load) -%}
+    {%- set figures = tidemark.stage_changes(cfg, plan, state, relations, load) or tidemark.classify(cfg, plan, relations, load) -%}
     {%- do tidemark.check_rejects(cfg, run, load, figures) -%}
-    {%- do tidemark.check_deletes(cfg, run, figures) -%}
+    {%- do tidemark.check_deletes(cfg, run, load, figures) -%}
     {%- do tidemark.prepare_tables(cfg, plan, state, relations) -%}
     {%- do tidemark.write_commit(cfg, plan, run, state, relations, commits, load, figures) -%}
     {{ return(figures) }}

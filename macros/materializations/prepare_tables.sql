@@ -159,9 +159,11 @@
             {%- endfor -%}
         {%- endfor -%}
         {%- do tidemark.make_history_view(cfg, plan, relations) -%}
+        {%- do state.update({'log_version': none}) -%}
     {%- endif -%}
     {%- if cfg['write_mode'] != state['recorded'].get('write_mode', 'copy_on_write') and state['has_current'] -%}
         {%- do tidemark.change_write_mode(cfg, relations) -%}
+        {%- do state.update({'log_version': none}) -%}
     {%- endif -%}
     {%- set retagged = cfg['tag_unchanged'] != state['recorded']['tag_unchanged'] or cfg['soft_delete'] != state['recorded']['soft_delete'] -%}
     {%- if not state['has_current'] or retagged -%}

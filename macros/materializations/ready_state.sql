@@ -3,6 +3,8 @@
     what lies where the entity's tables belong is checked.
 -#}
 {%- macro ready_state(cfg, run, relations, commits) -%}
+    {#- Asked before the commits are: what is written to the log from now on is noticed, see stage_changes(). -#}
+    {%- set log_version = tidemark.log_version(cfg, relations) -%}
     {%- set state = tidemark.entity_state(commits, cfg['relation'], run) -%}
     {%- if state['inflight'] and run.get('dry_run') -%}
         {%- do exceptions.raise_compiler_error(
@@ -12,6 +14,7 @@
         {%- for commit in state['inflight'] | sort(attribute='commit_id') -%}
             {%- do tidemark.resolve_commit(cfg, run, relations, commits, commit, state) -%}
         {%- endfor -%}
+        {%- set log_version = tidemark.log_version(cfg, relations) -%}
         {%- set state = tidemark.entity_state(commits, cfg['relation'], run) -%}
     {%- endif -%}
 
@@ -47,10 +50,18 @@
     {%- endif -%}
     {%- do state.update({
         'has_log': has_log,
+        'log_version': log_version,
         'has_current': has_current,
         'first': not state['recorded'] or run['full_refresh'],
     }) -%}
     {{ return(state) }}
+{%- endmacro -%}
+
+
+{#- The version of the log, or none where rows cannot be staged into it. -#}
+{%- macro log_version(cfg, relations) -%}
+    {%- set can_stage = adapter.type() == 'tidemark' and cfg['file_format'] == 'delta' and cfg['extract'] == 'full' -%}
+    {{ return(adapter.table_version(relations['log']) if can_stage else none) }}
 {%- endmacro -%}
 
 

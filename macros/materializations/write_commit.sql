@@ -2,7 +2,7 @@
 {%- macro write_commit(cfg, plan, run, state, relations, commits, load, figures) -%}
     {%- set targets = tidemark.write_relations(state, relations) -%}
     {%- set commit = tidemark.new_commit(cfg, plan, run, commits, load) -%}
-    {%- set rows = tidemark.rows_to_log(cfg, plan, targets, load, figures) -%}
+    {%- set rows = {} if load.get('staged_changes') else tidemark.rows_to_log(cfg, plan, targets, load, figures) -%}
 
     {%- set same_observation = load['this_commit_id'] is not none and not figures['rows_logged'] and not figures['rows_superseded']
         and tidemark.observed_the_same(cfg, relations, load) -%}
@@ -25,10 +25,8 @@
     {%- do tidemark.write_side_rows(cfg, plan, targets, load, figures, rows) -%}
     {%- if figures['rows_logged'] or figures['rows_superseded'] -%}
         {%- do tidemark.append_to_log(cfg, plan, targets, load, figures, rows) -%}
-    {%- endif -%}
-    {%- if load['forward'] -%}
-        {#- What the log has of this commit, without asking the log for it. -#}
-        {%- do load.update({'touched': rows['slice']}) -%}
+    {%- elif load.get('staged_changes') -%}
+        {%- do adapter.discard_rows(load['staged_changes']) -%}
     {%- endif -%}
     {%- do tidemark.complete_commit(cfg, plan, relations, commits, commit, load, numbers, figures) -%}
     {%- do tidemark.forget_run_views(cfg['target']) -%}
@@ -133,8 +131,11 @@
 {%- endmacro -%}
 
 
-{#- The commit point. -#}
+{#- The commit point. A load forward leaves in `load['touched']` what the log has of it, so that the log need not be asked. -#}
 {%- macro append_to_log(cfg, plan, relations, load, figures, rows) -%}
+    {%- if load.get('staged_changes') -%}
+        {{ return(adapter.commit_rows(load['staged_changes'])) }}
+    {%- endif -%}
     {%- set result = tidemark.run_statements(tidemark.for_format(cfg['file_format'], 'append_to_log')(
         relations, tidemark.slice_columns(plan), rows['slice'], load
     )) -%}
@@ -156,6 +157,9 @@
             ) -%}
         {%- endif -%}
     {%- endif -%}
+    {%- if load['forward'] -%}
+        {%- do load.update({'touched': rows['slice']}) -%}
+    {%- endif -%}
 {%- endmacro -%}
 
 
@@ -172,6 +176,8 @@
         {%- set rows = tidemark.current_rows_sql(cfg, plan, relations, tidemark.latest_rows_sql(plan, relations), none, load) -%}
         {%- do tidemark.run_statements(tidemark.for_format(cfg['file_format'], 'overwrite_current')(plan, relations, rows, load)) -%}
     {%- elif all_tagged or (not nothing_logged and (cfg['file_format'] == 'parquet' or tidemark.merge_writes_all(cfg, relations, load, figures))) -%}
+        {#- So many keys weigh some 100 MB: to send them to every core costs less than to shuffle and sort current. -#}
+        {%- do load.update({'few_touched': figures is not none and (figures['rows_logged'] or 0) + (figures['rows_superseded'] or 0) <= 1000000}) -%}
         {%- set rows = tidemark.current_rows_sql(
             cfg, plan, relations, tidemark.touched_rows_sql(plan, relations, load), relations['current'], load
         ) -%}

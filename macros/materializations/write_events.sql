@@ -62,8 +62,8 @@
     {%- if figures['rows_logged'] or figures['rows_superseded'] -%}
         {%- do tidemark.append_to_log(cfg, plan, targets, load, figures, rows) -%}
     {%- endif -%}
-    {%- do tidemark.drop_slices(cfg['target']) -%}
     {%- do tidemark.complete_commit(cfg, plan, relations, commits, commit, load, numbers, figures) -%}
+    {%- do tidemark.drop_slices(cfg['target']) -%}
 {%- endmacro -%}
 
 

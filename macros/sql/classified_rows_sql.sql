@@ -6,7 +6,8 @@
 
     A full extract is joined with everything that exists, so that a key that is gone is a D; a delta only with the keys
     that it supplies. `_copies` counts the rows of a key, `_existing` is 1 in the first row of a key that was there before.
-    Without `existing` every key is new.
+    Without `existing` every key is new. Without `business_date` the rows lack their dates, and every N is among them, to
+    be counted: see staged_changes_sql().
 -#}
 {%- macro classified_rows_sql(cfg, plan, staged, existing, business_date) -%}
 {%- set copies = 'partition by staged._key_hash order by ' ~ tidemark._tie_break(plan['ignored']) -%}
@@ -95,8 +96,10 @@ select
     _key_hash,
     {{ "if(_operation = 'D', _tidemark_before_row_hash, _row_hash)" if existing else '_row_hash' }} as _row_hash,
     _operation,
+    {%- if business_date %}
     date'{{ business_date }}' as _business_date,
     date'{{ business_date }}' as _eff_start_date,
+    {%- endif %}
     {{ "if(_operation = 'U', _changed_columns, null)" if existing else '_changed_columns' }} as _changed_columns,
     case when _operation = 'R' then coalesce(_reject_reason, 'duplicate_key') end as _reject_reason,
     case
@@ -105,7 +108,7 @@ select
     _copies,
     _existing
 from labelled_rows
-{%- if existing and cfg['extract'] == 'full' %}
+{%- if existing and cfg['extract'] == 'full' and business_date %}
 where _operation <> 'N' or _copies > 1
 {%- endif %}
 {%- endmacro -%}
@@ -130,6 +133,21 @@ where _operation <> 'N' or _copies > 1
 {#- The rows that a business date adds to the log, without their commit. -#}
 {%- macro changed_rows_sql(classified) -%}
 select * from {{ classified }} where _operation in ('I', 'U', 'D')
+{%- endmacro -%}
+
+
+{#-
+    The rows of the log that a run writes as it finds them, from all that it labelled. What is other on each date is put
+    to them here, apart from the labelling: of a query without literals that change, Spark uses its code again.
+-#}
+{%- macro staged_changes_sql(plan, labelled, load) -%}
+select
+    {{ tidemark.column_list_expr(plan['stored'] | map(attribute='name') | list + ['_key_hash', '_row_hash', '_operation', '_changed_columns']) }},
+    date'{{ load['business_date'] }}' as _business_date,
+    date'{{ load['business_date'] }}' as _eff_start_date,
+    {{ load['commit_id'] }} as _commit_id
+from {{ labelled }}
+where _operation in ('I', 'U', 'D')
 {%- endmacro -%}
 
 

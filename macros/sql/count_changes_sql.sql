@@ -19,3 +19,18 @@ select
     0 as copies,
     {{ '(select count(*) from ' ~ existing ~ ')' if existing else '0' }} as existing_count
 {%- endmacro -%}
+
+
+{#- The figures of a run as aggregates over all of classified_rows_sql(), every N among them. -#}
+{%- macro figures_of_changes() -%}
+    {{ return({
+        'rows_read': "sum(if(_operation = 'R', 1, _copies))",
+        'rows_inserted': "count_if(_operation = 'I')",
+        'rows_updated': "count_if(_operation = 'U')",
+        'rows_deleted': "count_if(_operation = 'D')",
+        'rows_unchanged': "count_if(_operation = 'N')",
+        'rows_rejected': "count_if(_operation = 'R')",
+        'rows_duplicate': "sum(if(_operation in ('R', 'D'), 0, _copies - 1))",
+        'existing': 'sum(_existing)',
+    }) }}
+{%- endmacro -%}

@@ -16,7 +16,7 @@ latest as (
     from touched
     {%- if stored_rows is not none %}
     union all
-    select
+    select {{- ' /*+ broadcast(touched) */' if load.get('few_touched') }}
         {{ tidemark.column_list_expr(names, 'stored_rows') | indent(4) }}
     from {{ stored_rows }} as stored_rows
     left anti join touched on stored_rows._key_hash = touched._key_hash

@@ -12,11 +12,13 @@ from (
     select
         *,
         row_number() over (partition by _key_hash order by {{ tidemark.log_order_expr(plan) }} desc nulls last) as _tidemark_rank
-    from {{ relations['log'] }}
+    from {{ load.get('touched') or relations['log'] }}
     where
-        _business_date = date'{{ load['business_date'] }}'
+        _operation in ('I', 'U', 'D')
+        {%- if not load.get('touched') %}
+        and _business_date = date'{{ load['business_date'] }}'
         and _commit_id = {{ load['commit_id'] }}
-        and _operation in ('I', 'U', 'D')
+        {%- endif %}
 )
 where _tidemark_rank = 1
 {%- elif load['forward'] -%}

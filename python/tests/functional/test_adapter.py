@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import gzip
 from collections.abc import Callable
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from dbt.adapters.tidemark.delta import stage_rows, table_version
+from tidemark.errors import TidemarkError
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -287,3 +291,80 @@ def test_relative_paths_are_relative_to_the_project(make_project: Callable[[str]
         project.write("models/number.sql", "select cast(_c0 as int) as n from csv.`in/number.csv`")
         project.dbt("run")
         assert project.sql("select n from number") == [(number,)]
+
+
+@pytest.fixture
+def table(module_project: Any) -> Any:
+    module_project.sql(
+        "create or replace table staged_into (id bigint, name string, day date, `no{te}` string) using delta "
+        "partitioned by (day) tblproperties ('delta.columnMapping.mode' = 'name')"
+    )
+    module_project.sql("insert into staged_into values (0, 'zero', date'2026-01-01', 'n')")
+    return module_project
+
+
+ROWS = "select id, concat('n', id) as name from range(10)"
+WRITTEN = "select *, date'2026-01-02' as day, null as `no{te}` from {counted} where id > 6"
+FIGURES = {"read": "count(*)", "even": "count_if(id % 2 = 0)", "none": "sum(nullif(1, 1))"}
+
+
+def stage(table: Any) -> Any:
+    version = table_version(table.session, table.schema, "staged_into")
+    where = (table.session, table.schema, "staged_into", version)
+    return stage_rows(*where, ROWS, FIGURES, WRITTEN)
+
+
+def data_files(table: Any) -> set[str]:
+    location = table.sql("describe detail staged_into")[0].location.removeprefix("file:")
+    return {str(path) for path in Path(location).rglob("*.parquet")}
+
+
+def test_staged_rows(table: Any) -> None:
+    """Rows that are staged are no part of the table before they are committed."""
+    staged = stage(table)
+    assert staged.figures == {"read": 10, "even": 5, "none": 0}
+    assert staged.rows == 3
+    assert [row.id for row in table.sql("select id from staged_into")] == [0]
+    version = staged.commit()
+    assert version == table_version(table.session, table.schema, "staged_into")
+    assert [tuple(row) for row in table.sql("select * from staged_into order by id")] == [
+        (0, "zero", date(2026, 1, 1), "n"),
+        *((number, f"n{number}", date(2026, 1, 2), None) for number in (7, 8, 9)),
+    ]
+
+
+def test_staged_rows__discarded(table: Any) -> None:
+    before = data_files(table)
+    staged = stage(table)
+    assert data_files(table) > before
+    staged.discard()
+    assert data_files(table) == before
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "insert into staged_into values (1, 'one', date'2026-01-03', null)",
+        "delete from staged_into where id = 0",
+        "alter table staged_into set tblproperties ('tidemark.fence' = '1')",
+    ],
+    ids=["append", "delete", "fence"],
+)
+def test_staged_rows__another_commit(table: Any, other: str) -> None:
+    """Whatever another run does to the table in between, the rows are not committed and leave no file."""
+    staged = stage(table)
+    table.sql(other)
+    rows, files = table.sql("select * from staged_into"), data_files(table)
+    with pytest.raises(TidemarkError, match=r"another run has written to .*staged_into"):
+        staged.commit()
+    assert table.sql("select * from staged_into") == rows
+    assert data_files(table) < files
+
+
+def test_staged_rows__table_has_moved_on(table: Any) -> None:
+    version = table_version(table.session, table.schema, "staged_into")
+    table.sql("insert into staged_into values (1, 'one', date'2026-01-03', null)")
+    files = data_files(table)
+    with pytest.raises(TidemarkError, match="another run has written"):
+        stage_rows(table.session, table.schema, "staged_into", version, ROWS, FIGURES, WRITTEN)
+    assert data_files(table) == files

@@ -147,15 +147,17 @@ def staged(e: Entity) -> Any:
     return ("staged_rows_sql", e.cfg, e.plan, "select * from arrived")
 
 
-def classified(e: Entity, existing: str | None = "existing") -> Any:
-    return ("classified_rows_sql", e.cfg, e.plan, "staged", existing, "2026-03-04")
+def classified(
+    e: Entity, existing: str | None = "existing", date: str | None = "2026-03-04"
+) -> Any:
+    return ("classified_rows_sql", e.cfg, e.plan, "staged", existing, date)
 
 
 def revised(e: Entity) -> Any:
     return ("revised_rows_sql", e.cfg, e.plan, e.relations, "changed", "logged", LATE)
 
 
-def current(e: Entity, stored_rows: Any) -> Any:
+def current(e: Entity, stored_rows: Any, few_touched: bool = False) -> Any:
     return (
         "current_rows_sql",
         e.cfg,
@@ -163,7 +165,7 @@ def current(e: Entity, stored_rows: Any) -> Any:
         e.relations,
         "select * from changes",
         stored_rows,
-        FORWARD,
+        {**FORWARD, "few_touched": few_touched},
     )
 
 
@@ -240,6 +242,8 @@ CASES: dict[str, tuple[Any, ...]] = {
     "staged_rows_sql.sensitive": staged(FULL),
     "classified_rows_sql.full": classified(FULL),
     "classified_rows_sql.delta": classified(DELTA),
+    "classified_rows_sql.labelled": classified(PLAIN, date=None),
+    "staged_changes_sql": ("staged_changes_sql", PLAIN.plan, "labelled", FORWARD),
     "classified_rows_sql.first": classified(PLAIN, None),
     "classified_rows_sql.without_changed_columns": classified(
         Entity("people", changed_columns=False, sensitive=[])
@@ -256,6 +260,7 @@ CASES: dict[str, tuple[Any, ...]] = {
     "touched_rows_sql.forward": ("touched_rows_sql", FULL.plan, FULL.relations, FORWARD),
     "touched_rows_sql.correction": ("touched_rows_sql", FULL.plan, FULL.relations, LATE),
     "current_rows_sql.rebuild": current(PLAIN, None),
+    "current_rows_sql.few_touched": current(PLAIN, "stored", few_touched=True),
     "current_rows_sql.tagged_full": current(TAGGED, "stored"),
     "current_rows_sql.tagged_delta": current(TAGGED_DELTA, "stored"),
     "delta__append_to_log.forward": appended(FULL, FORWARD),
@@ -298,9 +303,8 @@ CASES: dict[str, tuple[Any, ...]] = {
     "told_apart_events_sql.keyless": (
         "told_apart_events_sql",
         KEYLESS.cfg,
-        "events",
+        "judged_events",
         {"log": KEYLESS.relations["log"], "staging": KEYLESS.relations["staging"]},
-        {"from": 7, "to": 9},
     ),
     "staged_events_sql.keyed": (
         "staged_events_sql",
@@ -308,7 +312,7 @@ CASES: dict[str, tuple[Any, ...]] = {
         KEYED.plan,
         "events",
         {"log": KEYED.relations["log"]},
-        {},
+        {"from": 7, "to": 9},
     ),
     "existing_events_sql.forward": (
         "existing_events_sql",
@@ -378,6 +382,12 @@ CASES: dict[str, tuple[Any, ...]] = {
         [5],
     ),
     "touched_rows_sql.events": ("touched_rows_sql", KEYED.plan, KEYED.relations, FORWARD),
+    "touched_rows_sql.kept_events": (
+        "touched_rows_sql",
+        KEYED.plan,
+        KEYED.relations,
+        {**FORWARD, "touched": "customers__slice"},
+    ),
     "merge_intervals_sql.map": ("merge_intervals_sql", SCD2, LOG, INTERVAL_COLUMNS, BODY, COMMIT),
     "feed_floor_sql.any": ("feed_floor_sql", STATES, "shop.customers"),
     "savepoints_sql.any": ("savepoints_sql", STATES, "shop.customers"),

@@ -14,8 +14,8 @@ from (
         row_number() over (partition by _key_hash order by struct(_sequence_num as sequence, case when _source_operation in ('TRUNCATE', 'ADD_COLUMN') then 0 when _source_operation in ('DELETE', 'MOVE_OUT') then 2 when _source_operation = 'SNAPSHOT' then 3 else 1 end as tie, _event_id as event) desc nulls last) as _tidemark_rank
     from shop.customers_of_events__log
     where
-        _business_date = date'2026-03-04'
+        _operation in ('I', 'U', 'D')
+        and _business_date = date'2026-03-04'
         and _commit_id = 260304093000123
-        and _operation in ('I', 'U', 'D')
 )
 where _tidemark_rank = 1

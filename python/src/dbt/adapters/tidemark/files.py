@@ -54,9 +54,7 @@ def clear_debris(session: SparkSession, schema: str, name: str) -> bool:
     """
     jvm: Any = session.sparkContext._jvm
     state = session._jsparkSession.sessionState()
-    table = jvm.org.apache.spark.sql.catalyst.TableIdentifier(
-        name, jvm.scala.Option.apply(schema), jvm.scala.Option.empty()
-    )
+    table = table_identifier(jvm, schema, name)
     catalog = state.catalog()
     if not catalog.databaseExists(schema) or catalog.tableExists(table):
         return False
@@ -72,6 +70,11 @@ def clear_debris(session: SparkSession, schema: str, name: str) -> bool:
     if has_data and not uncommitted:
         return False
     return bool(files.delete(folder, True))
+
+
+def table_identifier(jvm: Any, schema: str, name: str) -> Any:
+    """Return what Spark's catalog calls a table."""
+    return jvm.org.apache.spark.sql.catalyst.TableIdentifier(name, jvm.scala.Option.apply(schema))
 
 
 def remove_other_versions(session: SparkSession, version: str) -> int:
@@ -109,24 +112,3 @@ def _file(status: Any) -> dict[str, Any]:
         "size": int(status.getLen()),
         "modified": datetime.fromtimestamp(status.getModificationTime() / 1000, tz=UTC),
     }
-
-
-def table_version(session: SparkSession, schema: str, name: str) -> int:
-    """Return the version of a Delta table as its log has it now."""
-    return int(_snapshot(session, schema, name).version())
-
-
-def file_count(session: SparkSession, schema: str, name: str) -> int:
-    """Return how many files a Delta table has now."""
-    return int(_snapshot(session, schema, name).numOfFiles())
-
-
-def _snapshot(session: SparkSession, schema: str, name: str) -> Any:
-    """Return a Delta table's log as it is now."""
-    jvm: Any = session._jvm
-    nothing = jvm.scala.Option.empty()
-    identifier = jvm.org.apache.spark.sql.catalyst.TableIdentifier(
-        name, jvm.scala.Option.apply(schema)
-    )
-    log = jvm.org.apache.spark.sql.delta.DeltaLog.forTable(session._jsparkSession, identifier)
-    return log.update(False, nothing, nothing)

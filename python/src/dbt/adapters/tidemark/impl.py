@@ -11,15 +11,11 @@ from dbt.adapters.base.meta import available
 from dbt.adapters.contracts.connection import AdapterResponse
 from dbt.adapters.spark.impl import SparkAdapter
 from dbt_common.exceptions import DbtRuntimeError
+from pyspark.sql import SparkSession
 
 from dbt.adapters.tidemark.connections import TidemarkConnectionManager
-from dbt.adapters.tidemark.files import (
-    clear_debris,
-    file_count,
-    list_files,
-    remove_other_versions,
-    table_version,
-)
+from dbt.adapters.tidemark.delta import StagedRows, file_count, stage_rows, table_version
+from dbt.adapters.tidemark.files import clear_debris, list_files, remove_other_versions
 from dbt.adapters.tidemark.python_submissions import SessionPythonJobHelper, imported
 from dbt.adapters.tidemark.session import get_session
 from tidemark.errors import TidemarkError
@@ -31,6 +27,11 @@ class TidemarkAdapter(SparkAdapter):
     """dbt-spark on the session of this process. Knows nothing about CDC."""
 
     ConnectionManager = TidemarkConnectionManager
+
+    @property
+    def _session(self) -> SparkSession:
+        credentials: Any = self.config.credentials
+        return get_session(credentials.server_side_parameters)
 
     @property
     def default_python_submission_method(self) -> str:
@@ -62,8 +63,7 @@ class TidemarkAdapter(SparkAdapter):
             nothing matches.
         """
         with self.connections.exception_handler(f"list_files({path!r})"):
-            credentials: Any = self.config.credentials
-            return list_files(get_session(credentials.server_side_parameters), path)
+            return list_files(self._session, path)
 
     @available.parse(lambda *args, **kwargs: None)
     def execute_alone(self, statements: list[str], tables: list[Any] | None = None) -> None:
@@ -94,9 +94,7 @@ class TidemarkAdapter(SparkAdapter):
             Whether something was removed.
         """
         with self.connections.exception_handler(f"clear_debris({relation})"):
-            credentials: Any = self.config.credentials
-            session = get_session(credentials.server_side_parameters)
-            return clear_debris(session, relation.schema, relation.identifier)
+            return clear_debris(self._session, relation.schema, relation.identifier)
 
     @available.parse(lambda *args, **kwargs: 0)
     def remove_other_versions(self, version: str) -> int:
@@ -109,21 +107,17 @@ class TidemarkAdapter(SparkAdapter):
             How many folders were removed.
         """
         with self.connections.exception_handler(f"remove_other_versions({version!r})"):
-            credentials: Any = self.config.credentials
-            session = get_session(credentials.server_side_parameters)
-            return remove_other_versions(session, version)
+            return remove_other_versions(self._session, version)
 
     @available.parse(lambda *args, **kwargs: 0)
-    def table_version(self, relation: Any) -> int:
+    def table_version(self, relation: Any) -> int | None:
         """Return the version of a Delta table, from its log: `describe history` takes a Spark job.
 
         Args:
-            relation: An existing Delta table.
+            relation: A Delta table; None is returned if there is no such table.
         """
         with self.connections.exception_handler(f"table_version({relation})"):
-            credentials: Any = self.config.credentials
-            session = get_session(credentials.server_side_parameters)
-            return table_version(session, relation.schema, relation.identifier)
+            return table_version(self._session, relation.schema, relation.identifier)
 
     @available.parse(lambda *args, **kwargs: 1)
     def file_count(self, relation: Any) -> int:
@@ -133,9 +127,56 @@ class TidemarkAdapter(SparkAdapter):
             relation: An existing Delta table.
         """
         with self.connections.exception_handler(f"file_count({relation})"):
-            credentials: Any = self.config.credentials
-            session = get_session(credentials.server_side_parameters)
-            return file_count(session, relation.schema, relation.identifier)
+            return file_count(self._session, relation.schema, relation.identifier)
+
+    @available.parse(lambda *args, **kwargs: None)
+    def stage_rows(
+        self, relation: Any, version: int, rows_sql: str, figures: dict[str, str], written_sql: str
+    ) -> StagedRows:
+        """Write rows as data files of a Delta table that are no part of it before commit_rows().
+
+        Example:
+            {% set staged = adapter.stage_rows(
+                log, 12, 'select …', {'read': 'count(*)'}, 'select * from {counted}'
+            ) %}
+
+        Args:
+            relation: An existing Delta table.
+            version: The version of the table that the rows go with.
+            rows_sql: A query of the rows to count.
+            figures: What to count over them, name to SQL aggregate.
+            written_sql: A query of what is written, from `{counted}`: columns by name, those that
+                it lacks are NULL.
+
+        Returns:
+            `figures`, by name, and `rows`, how many rows were written.
+        """
+        with self.connections.exception_handler(rows_sql):
+            table = (relation.schema, relation.identifier)
+            return stage_rows(self._session, *table, version, rows_sql, figures, written_sql)
+
+    @available.parse(lambda *args, **kwargs: 0)
+    def commit_rows(self, staged: StagedRows) -> int:
+        """Make rows that were staged part of their table; an error if another commit came before.
+
+        Args:
+            staged: What stage_rows() returned.
+
+        Returns:
+            The version of the table that has the rows.
+        """
+        with self.connections.exception_handler(f"commit_rows({staged.table})"):
+            return staged.commit()
+
+    @available.parse(lambda *args, **kwargs: None)
+    def discard_rows(self, staged: StagedRows) -> None:
+        """Remove the files of rows that are not to be committed.
+
+        Args:
+            staged: What stage_rows() returned.
+        """
+        with self.connections.exception_handler(f"discard_rows({staged.table})"):
+            staged.discard()
 
     @available.parse(lambda *args, **kwargs: [])
     def call_function(self, function: str, *arguments: Any) -> Any:
@@ -163,6 +204,4 @@ class TidemarkAdapter(SparkAdapter):
             arguments: Its first arguments; SQL gives the others.
         """
         with self.connections.exception_handler(f"register_function({name!r})"):
-            credentials: Any = self.config.credentials
-            session = get_session(credentials.server_side_parameters)
-            session.udf.register(name, partial(imported(function), *arguments))
+            self._session.udf.register(name, partial(imported(function), *arguments))

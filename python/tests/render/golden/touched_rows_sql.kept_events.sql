@@ -1,0 +1,19 @@
+select
+    `id`,
+    `full name`,
+    `phone`,
+    `balance`,
+    `_key_hash`,
+    `_row_hash`,
+    `_operation`,
+    `_eff_start_date`,
+    `_sequence_num`
+from (
+    select
+        *,
+        row_number() over (partition by _key_hash order by struct(_sequence_num as sequence, case when _source_operation in ('TRUNCATE', 'ADD_COLUMN') then 0 when _source_operation in ('DELETE', 'MOVE_OUT') then 2 when _source_operation = 'SNAPSHOT' then 3 else 1 end as tie, _event_id as event) desc nulls last) as _tidemark_rank
+    from customers__slice
+    where
+        _operation in ('I', 'U', 'D')
+)
+where _tidemark_rank = 1
