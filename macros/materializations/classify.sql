@@ -28,6 +28,16 @@
         {{ return(none) }}
     {%- endif -%}
     {%- set counted = staged.figures['rows_inserted'] + staged.figures['rows_updated'] + staged.figures['rows_deleted'] -%}
+    {%- do tidemark.check_staged(cfg, staged, counted) -%}
+    {%- do load.update({'staged_changes': staged}) -%}
+    {%- set figures = {'rows_logged': staged.rows, 'rows_superseded': 0, 'rows_not_supplied': 0, 'rejects': []} -%}
+    {%- do figures.update(staged.figures) -%}
+    {{ return(figures) }}
+{%- endmacro -%}
+
+
+{#- As many rows were written as were counted on the way. -#}
+{%- macro check_staged(cfg, staged, counted) -%}
     {%- if counted != staged.rows -%}
         {%- do adapter.discard_rows(staged) -%}
         {%- do exceptions.raise_compiler_error(
@@ -35,10 +45,6 @@
             ~ 'of its work; nothing was committed. Run it again'
         ) -%}
     {%- endif -%}
-    {%- do load.update({'staged_changes': staged}) -%}
-    {%- set figures = {'rows_logged': staged.rows, 'rows_superseded': 0, 'rows_not_supplied': 0, 'rejects': []} -%}
-    {%- do figures.update(staged.figures) -%}
-    {{ return(figures) }}
 {%- endmacro -%}
 
 

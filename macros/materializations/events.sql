@@ -198,6 +198,7 @@
     {%- set recorded = none if state['first'] else state['recorded'] -%}
     {%- if stretch['statement'] -%}
         {%- set recorded = tidemark.apply_statement(cfg, state, relations, recorded, batch, stretch['statement']) -%}
+        {%- do state.update({'log_version': none}) -%}
     {%- endif -%}
     {%- for statement in batch['statements'] if not statement['cuts'] and (not stretch['from'] or statement['landing_num'] > stretch['from'])
         and (not stretch['to'] or statement['landing_num'] < stretch['to']) -%}

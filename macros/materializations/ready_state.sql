@@ -48,11 +48,12 @@
             ) -%}
         {%- endif -%}
     {%- endif -%}
+    {%- set first = not state['recorded'] or run['full_refresh'] -%}
     {%- do state.update({
         'has_log': has_log,
-        'log_version': log_version,
+        'log_version': none if first else log_version,
         'has_current': has_current,
-        'first': not state['recorded'] or run['full_refresh'],
+        'first': first,
     }) -%}
     {{ return(state) }}
 {%- endmacro -%}
@@ -60,7 +61,7 @@
 
 {#- The version of the log, or none where rows cannot be staged into it. -#}
 {%- macro log_version(cfg, relations) -%}
-    {%- set can_stage = adapter.type() == 'tidemark' and cfg['file_format'] == 'delta' and cfg['extract'] == 'full' -%}
+    {%- set can_stage = adapter.type() == 'tidemark' and cfg['file_format'] == 'delta' and cfg['extract'] in ['full', 'events'] -%}
     {{ return(adapter.table_version(relations['log']) if can_stage else none) }}
 {%- endmacro -%}
 

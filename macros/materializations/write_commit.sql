@@ -131,10 +131,16 @@
 {%- endmacro -%}
 
 
-{#- The commit point. A load forward leaves in `load['touched']` what the log has of it, so that the log need not be asked. -#}
+{#-
+    The commit point. A load forward leaves in `load['touched']` what the log has of it, so that the log need not be asked.
+    Returns the version of the log where rows were staged.
+-#}
 {%- macro append_to_log(cfg, plan, relations, load, figures, rows) -%}
     {%- if load.get('staged_changes') -%}
-        {{ return(adapter.commit_rows(load['staged_changes'])) }}
+        {%- set version = adapter.commit_rows(load['staged_changes']) -%}
+        {%- do load.update({'touched': tidemark.run_view(cfg['target'], 'touched')}) -%}
+        {%- do adapter.view_rows(load['staged_changes'], load['touched']) -%}
+        {{ return(version) }}
     {%- endif -%}
     {%- set result = tidemark.run_statements(tidemark.for_format(cfg['file_format'], 'append_to_log')(
         relations, tidemark.slice_columns(plan), rows['slice'], load

@@ -53,6 +53,9 @@
             {%- do tidemark.write_landed(cfg, targets, landing, load) -%}
             {%- do tidemark.record_commit(commits, commit, 'completed', numbers) -%}
         {%- endif -%}
+        {%- if load.get('staged_changes') -%}
+            {%- do adapter.discard_rows(load['staged_changes']) -%}
+        {%- endif -%}
         {%- do tidemark.drop_slices(cfg['target']) -%}
         {{ return(none) }}
     {%- endif -%}
@@ -60,14 +63,17 @@
     {%- do tidemark.record_commit(commits, commit, 'inflight', numbers) -%}
     {%- do tidemark.write_beside_events(cfg, plan, targets, landing, load, figures, rows, staged) -%}
     {%- if figures['rows_logged'] or figures['rows_superseded'] -%}
-        {%- do tidemark.append_to_log(cfg, plan, targets, load, figures, rows) -%}
+        {%- do state.update({'log_version': tidemark.append_to_log(cfg, plan, targets, load, figures, rows) or none}) -%}
     {%- endif -%}
     {%- do tidemark.complete_commit(cfg, plan, relations, commits, commit, load, numbers, figures) -%}
     {%- do tidemark.drop_slices(cfg['target']) -%}
 {%- endmacro -%}
 
 
-{#- Derive what the stretch adds to the log, into a table of its own, as it is read several times while tables change. -#}
+{#-
+    Derive what the stretch adds to the log: straight into files of the log that no commit names yet, or, where the log
+    is corrected too, into a table of its own, as it is read several times while tables change.
+-#}
 {%- macro replay(cfg, plan, state, relations, staged, load, figures) -%}
     {%- set existing, table_events, replayed = tidemark.run_view(cfg['target'], 'existing'), tidemark.run_view(cfg['target'], 'table_events'), tidemark.run_view(cfg['target'], 'replayed') -%}
     {%- do run_query('drop view if exists ' ~ replayed) -%}
@@ -89,8 +95,18 @@
     {%- if plan['sensitive'] -%}
         {%- do run_query('cache lazy table ' ~ replayed) -%}
     {%- endif -%}
-    {%- set slice = tidemark.make_slice(cfg['target'], load['commit_id'], 'log',
-        'select\n    ' ~ tidemark.column_list_expr(tidemark.slice_columns(plan) + ['_supersedes']) ~ '\nfrom ' ~ replayed) -%}
+    {%- set names = tidemark.column_list_expr(tidemark.slice_columns(plan)) -%}
+    {%- if load['forward'] and state['log_version'] is not none and not plan['sensitive'] -%}
+        {%- set written = adapter.stage_rows(
+            relations['log'], state['log_version'], 'select\n    ' ~ names ~ '\nfrom ' ~ replayed, tidemark.figures_of_events(),
+            'select *, ' ~ load['commit_id'] ~ ' as _commit_id from {counted}'
+        ) -%}
+        {%- do tidemark.check_staged(cfg, written, written.figures['rows_logged']) -%}
+        {%- do figures.update(written.figures) -%}
+        {%- do load.update({'staged_changes': written}) -%}
+        {{ return({'rows': replayed, 'slice': none}) }}
+    {%- endif -%}
+    {%- set slice = tidemark.make_slice(cfg['target'], load['commit_id'], 'log', 'select\n    ' ~ names ~ ', _supersedes\nfrom ' ~ replayed) -%}
     {%- set counts = tidemark.query_rows(
         'select _operation, _supersedes is not null as is_mark, count(*) as row_count from ' ~ slice ~ ' group by all'
     ) -%}

@@ -34,3 +34,15 @@ select
         'existing': 'sum(_existing)',
     }) }}
 {%- endmacro -%}
+
+
+{#- The figures of a stretch of events as aggregates over the rows that it adds to the log. -#}
+{%- macro figures_of_events() -%}
+    {{ return({
+        'rows_inserted': "count_if(_operation = 'I')",
+        'rows_updated': "count_if(_operation = 'U')",
+        'rows_deleted': "count_if(_operation = 'D')",
+        'rows_unchanged': "count_if(_operation = 'N')",
+        'rows_logged': 'count(*)',
+    }) }}
+{%- endmacro -%}

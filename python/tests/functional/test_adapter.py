@@ -325,11 +325,15 @@ def test_staged_rows(table: Any) -> None:
     assert staged.figures == {"read": 10, "even": 5, "none": 0}
     assert staged.rows == 3
     assert [row.id for row in table.sql("select id from staged_into")] == [0]
+    staged.create_view("`what was staged`")
     version = staged.commit()
     assert version == table_version(table.session, table.schema, "staged_into")
     assert [tuple(row) for row in table.sql("select * from staged_into order by id")] == [
         (0, "zero", date(2026, 1, 1), "n"),
         *((number, f"n{number}", date(2026, 1, 2), None) for number in (7, 8, 9)),
+    ]
+    assert table.sql("select id, day, `no{te}` from `what was staged` order by id") == [
+        (number, date(2026, 1, 2), None) for number in (7, 8, 9)
     ]
 
 

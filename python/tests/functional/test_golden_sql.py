@@ -87,6 +87,9 @@ def session(module_project: Any) -> Iterator[Any]:
     view("changes", *business, *CHANGE, "_supersedes bigint")
     view("intervals", *(f"`{column['name']}` {column['type']}" for column in INTERVAL_COLUMNS))
 
+    labelled = (GOLDEN / "classified_rows_sql.labelled.sql").read_text(encoding="utf-8")
+    session.sql(f"create or replace temporary view labelled as {labelled}")
+
     for events in (KEYED, SEQUENCED, KEYLESS):
         columns = macros["log_columns"](events.plan)
         for statement in macros["delta__create_log"](events.cfg, events.relations, columns):
@@ -94,6 +97,9 @@ def session(module_project: Any) -> Iterator[Any]:
         table(events.relations["current"], macros["current_columns"](events.cfg, events.plan))
         table(events.relations["staging"], macros["staging_columns"](events.cfg, events.plan))
         table(events.relations["landed"], macros["landed_columns"]())
+    session.sql(
+        f"create or replace temporary view customers__slice as select * from {KEYED.relations['log']}"
+    )
     session.sql(
         "create or replace temporary view arrived_lines as "
         "select cast(null as string) as value, cast(null as bigint) as _landing_num where false"
@@ -107,6 +113,9 @@ def session(module_project: Any) -> Iterator[Any]:
     ):
         staged = macros["staged_events_sql"](entity.cfg, entity.plan, "events", {}, {})
         session.sql(f"create or replace temporary view {name} as {staged}")
+    before, _ = staged.split("\ntold_apart as (")
+    judged = f"{before.rstrip().removesuffix(',')} select * from narrowed"
+    session.sql(f"create or replace temporary view judged_events as {judged}")
     for entity, name in ((KEYED, "existing_events"), (KEYLESS, "existing_copies")):
         existing = macros["no_existing_events_sql"](entity.cfg, entity.plan, EVENT_LOAD)
         session.sql(f"create or replace temporary view {name} as {existing}")

@@ -57,6 +57,16 @@ class StagedRows:
             self.discard()
             raise _written_by_another(self.table) from error
 
+    def create_view(self, name: str) -> None:
+        """Make a temporary view of the rows, which is read without a look at the table's log.
+
+        Args:
+            name: The view, quoted as in SQL; one of that name is replaced.
+        """
+        log, snapshot = self._transaction.deltaLog(), self._transaction.snapshot()
+        nothing = self._jvm.scala.Option.empty()
+        log.createDataFrame(snapshot, self._files, False, nothing).createOrReplaceTempView(name)
+
     def discard(self) -> None:
         """Remove the files.
 

@@ -169,6 +169,17 @@ class TidemarkAdapter(SparkAdapter):
             return staged.commit()
 
     @available.parse(lambda *args, **kwargs: None)
+    def view_rows(self, staged: StagedRows, name: str) -> None:
+        """Make a temporary view of rows that were staged, before or after their commit.
+
+        Args:
+            staged: What stage_rows() returned.
+            name: The view, quoted as in SQL; one of that name is replaced.
+        """
+        with self.connections.exception_handler(f"view_rows({staged.table})"):
+            staged.create_view(name)
+
+    @available.parse(lambda *args, **kwargs: None)
     def discard_rows(self, staged: StagedRows) -> None:
         """Remove the files of rows that are not to be committed.
 
