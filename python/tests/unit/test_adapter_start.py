@@ -165,3 +165,11 @@ def test_can_start_early__only_without_a_word(
     assert not can_start_early(settings, home)
     # only a JVM that does all of the work has an archive
     assert can_start_early({**settings, "spark.master": "spark://x:7077"}, home)
+
+
+def test_traces_of_py4j_stay_off_the_console(caplog: pytest.LogCaptureFixture) -> None:
+    """Where the JVM is gone, Py4J's clean-up tells the root logger, after the message for the user."""
+    launch.quietly()
+    for path, text in (("/lib/py4j/java_gateway.py", "py4j's"), ("/lib/other/a.py", "another's")):
+        exec(compile(f'import logging\nlogging.error("{text}")', path, "exec"))
+    assert [record.message for record in caplog.records] == ["another's"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import subprocess
 import sys
@@ -38,11 +39,17 @@ def tell(message: str) -> None:
 
 
 def quietly() -> None:
-    """Keep PySpark's warnings and its own copy of every SQL error off the console."""
+    """Keep off the console PySpark's warnings and copies of SQL errors, and Py4J's traces."""
     for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
         PySparkLogger.getLogger(name).disabled = True
     warnings.filterwarnings("ignore", module=r"pyspark(\..*)?")
     warnings.filterwarnings("ignore", module=r"py4j(\..*)?")
+    logging.getLogger().addFilter(_is_not_of_py4j)
+
+
+def _is_not_of_py4j(record: logging.LogRecord) -> bool:
+    # of a JVM that is gone it tells the root logger, as what goes wrong is raised anyway
+    return Path(record.pathname).parent.name != "py4j"
 
 
 @dataclass
