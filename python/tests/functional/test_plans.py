@@ -18,6 +18,11 @@ class Plans:
     """The plans that the session has run since it was asked last."""
 
     def __init__(self, project: Any) -> None:
+        profile = project.root / "profiles.yml"
+        text = profile.read_text(encoding="utf-8")
+        profile.write_text(
+            text.replace('explainMode: "simple"', 'explainMode: "formatted"'), encoding="utf-8"
+        )
         project.sql("select 1")
         self.store = project.session._jsparkSession.sharedState().statusStore()
         self.seen = -1
