@@ -2,7 +2,7 @@
     Take what has landed since the last run, up to each DDL event of the table in turn, so that every row is read with
     the columns that held when it was written:
 
-        landed files ─► canonical events ─► staged ─► replayed: log slice ─► log ─► current
+        landed files ─► canonical events ─► staged ─► replayed ─► log ─► current
                                             (staging)
     Returns the sums of the stretches' figures.
 -#}
