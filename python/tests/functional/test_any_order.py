@@ -125,6 +125,7 @@ def run_random_loads(project: Any, seed: int, loads: int, keys: int = 300) -> No
             check(project, name, known[name], delta=entity["delta"], tagged=name.endswith("tagged"))
 
 
+@pytest.mark.slow
 def test_random_order__delta(entities: Any) -> None:
     run_random_loads(entities, SEED, loads=int(os.environ.get("TIDEMARK_TEST_LOADS", "4")))
 

@@ -145,6 +145,7 @@ def test_died_in_correction(module_project: Any) -> None:
     assert state_of(late) == other
 
 
+@pytest.mark.slow
 def test_died_in_full_refresh(module_project: Any) -> None:
     renewed = Entity(module_project, "renewed", {"id": "int", "name": "string"})
     renewed.load("2026-01-01", "id,name\n1,ann\n2,bob\n")

@@ -254,6 +254,7 @@ def captured(order: int, ordinal: int, op: str = "c") -> str:
     return json.dumps({"topic": "t", "key": None, "value": envelope, "_id": identity})
 
 
+@pytest.mark.slow
 def test_captured_twins(module_project: Any) -> None:
     """Equal rows of a table without key count by their `_id`, also where a delivery was cut and counts anew."""
     columns = {"a": "int", "b": "string"}

@@ -137,6 +137,7 @@ def test_errors(people: Entity, template: str, message: str) -> None:
     assert message in result.output + str(result.error)
 
 
+@pytest.mark.slow
 def test_two_entities_as_one_unit(module_project: Any) -> None:
     """What is in flight for one of them holds back what came after it of both."""
     project = module_project

@@ -97,6 +97,7 @@ def put_back(entity: Entity, table: str) -> None:
     entity.project.sql(f"restore table {entity.name}{table} to version as of {version - 1}")
 
 
+@pytest.mark.slow
 def test_clean__keeps_savepoints_and_positions(module_project: Any) -> None:
     held = cities(module_project, "held")
     held.load("2026-01-01", extract({1: "ann", 2: "bob", 3: "cy"}))
@@ -191,6 +192,7 @@ def test_clean__replaced_logs(module_project: Any) -> None:
     assert not renewed.exists(old) and renewed.rows("id") == [(1,)]
 
 
+@pytest.mark.slow
 def test_compact__between_loads(module_project: Any) -> None:
     busy = cities(module_project, "busy")
     module_project.write(

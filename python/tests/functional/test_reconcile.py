@@ -223,6 +223,7 @@ def test_postgres(project: Project) -> None:
             assert shop.reconcile()["tables"]["people"]["rows_here"] == 1999
 
 
+@pytest.mark.slow
 def test_mariadb(project: Project) -> None:
     install_connectors()
     with mariadb_server() as server:

@@ -229,6 +229,7 @@ def test_killed_in_a_load(mirror: tuple[Mirroring, Sql]) -> None:
     }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_mariadb(mariadb: MariaDbServer, make_project: Any, tmp_path: Path) -> None:
     """DDL in the middle of a load, by the server's own events; metrics over HTTP."""
     name = f"mirror{next(_numbers)}"
@@ -287,6 +288,7 @@ def test_mariadb(mariadb: MariaDbServer, make_project: Any, tmp_path: Path) -> N
     assert shop.copy("shop__late", "id", "v") == {("1", "a"): 1}
 
 
+@pytest.mark.slow
 def test_tables_that_come_later(mirror: tuple[Mirroring, Sql], monkeypatch: Any) -> None:
     """Their rows are read while they change, twice where capture is killed: each is there once."""
     shop, sql = mirror

@@ -46,6 +46,7 @@ def feed_of(entity: Any, key: str, *ranges: tuple[Any, Any]) -> list[list[tuple[
     ]
 
 
+@pytest.mark.slow
 def test_back_and_forth(module_project: Any) -> None:
     people = Entity(
         module_project, "people", COLUMNS, sensitive=["phone"], ignore=["note"], tag_unchanged=True,
@@ -204,6 +205,7 @@ def test_together_and_died(module_project: Any) -> None:
     assert one.rows(columns) == second
 
 
+@pytest.mark.slow
 def test_restate(module_project: Any) -> None:
     """The extracts were corrected behind the scenes: every date from one on is loaded again."""
     towns = Entity(module_project, "towns", {"id": "int", "name": "string"}, max_delete_fraction=1)

@@ -474,6 +474,7 @@ ENTITY_FAULTS = [
 ]
 
 
+@pytest.mark.slow
 def test_entity_tests__catch_planted_faults(make_project: Callable[[str], Any]) -> None:
     project = make_cities(make_project("scd2_entity_faults"))
     load(project, "2026-01-01", {"a": "Aa", "b": "Bb", "c": "Cc"})

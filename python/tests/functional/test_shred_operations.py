@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.conftest import Project
 from tests.functional.enriched_events import (
     add_events,
@@ -147,6 +149,7 @@ def read_lines(folder: Path) -> list[str]:
     ]
 
 
+@pytest.mark.slow
 def test_rollback_clean_and_full_refresh(project: Project) -> None:
     landing = add_events(project, rejects_retention="1 minute")
     project.write(

@@ -69,7 +69,8 @@ def die_after(project: Project, name: str, tables: int) -> None:
     )
 
 
-@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [1, 2])
 def test_random_loads(project: Project, seed: int) -> None:
     dice = random.Random(seed)
     landing = project.root / "landing"
