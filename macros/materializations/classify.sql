@@ -16,7 +16,7 @@
     the log has it: to correct dates, to show rejects, for what goes beside the log.
 -#}
 {%- macro stage_changes(cfg, plan, state, relations, load) -%}
-    {%- if not load.get('existing') or not load['forward'] or state['log_version'] is none or cfg['on_reject'] != 'fail' or plan['sensitive'] -%}
+    {%- if cfg['on_reject'] != 'fail' or not tidemark.can_stage_changes(plan, state, load) -%}
         {{ return(none) }}
     {%- endif -%}
     {%- set rows = tidemark.classified_rows_sql(cfg, plan, tidemark.run_view(cfg['target'], 'staged'), load['existing'], none) -%}
@@ -33,6 +33,12 @@
     {%- set figures = {'rows_logged': staged.rows, 'rows_superseded': 0, 'rows_not_supplied': 0, 'rejects': []} -%}
     {%- do figures.update(staged.figures) -%}
     {{ return(figures) }}
+{%- endmacro -%}
+
+
+{#- Whether what a load adds to the log can be written there before its commit: only rows to append, nothing beside them. -#}
+{%- macro can_stage_changes(plan, state, load) -%}
+    {{ return(load['forward'] and state['log_version'] is not none and not plan['sensitive']) }}
 {%- endmacro -%}
 
 

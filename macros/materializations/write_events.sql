@@ -96,7 +96,7 @@
         {%- do run_query('cache lazy table ' ~ replayed) -%}
     {%- endif -%}
     {%- set names = tidemark.column_list_expr(tidemark.slice_columns(plan)) -%}
-    {%- if load['forward'] and state['log_version'] is not none and not plan['sensitive'] -%}
+    {%- if tidemark.can_stage_changes(plan, state, load) -%}
         {%- set written = adapter.stage_rows(
             relations['log'], state['log_version'], 'select\n    ' ~ names ~ '\nfrom ' ~ replayed, tidemark.figures_of_events(),
             'select *, ' ~ load['commit_id'] ~ ' as _commit_id from {counted}'
