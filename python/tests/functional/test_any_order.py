@@ -25,6 +25,7 @@ ENTITIES = {
     "delta_tagged": {"delta": True, "settings": "extract: delta, tag_unchanged: true"},
 }
 SEED = int(os.environ.get("TIDEMARK_TEST_SEED", "20260304"))
+LOADS = int(os.environ.get("TIDEMARK_TEST_LOADS", "4"))  # of the slow ring
 
 
 @pytest.fixture(scope="module")
@@ -125,9 +126,9 @@ def run_random_loads(project: Any, seed: int, loads: int, keys: int = 300) -> No
             check(project, name, known[name], delta=entity["delta"], tagged=name.endswith("tagged"))
 
 
-@pytest.mark.slow
-def test_random_order__delta(entities: Any) -> None:
-    run_random_loads(entities, SEED, loads=int(os.environ.get("TIDEMARK_TEST_LOADS", "4")))
+@pytest.mark.parametrize("loads", [2, pytest.param(LOADS, marks=pytest.mark.slow)])
+def test_random_order__delta(entities: Any, loads: int) -> None:
+    run_random_loads(entities, SEED, loads)
 
 
 def test_same_date_again__writes_nothing(entities: Any) -> None:
