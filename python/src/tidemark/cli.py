@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import importlib.util
 import sys
 from collections.abc import Sequence
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import click
 
+from tidemark import distribution_version
 from tidemark.errors import TidemarkError
 
 EXIT_FAILED = 1
@@ -49,6 +50,18 @@ class LazyGroup(click.Group):
             raise TypeError(f"{module}.{attribute} is not a click command")
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find a command; of one that is not there, name the nearest."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            near = difflib.get_close_matches(args[0], self.list_commands(ctx), n=1)
+            if not near or args[0].startswith("-"):
+                raise
+            raise click.UsageError(f"{error} Did you mean '{near[0]}'?", error.ctx) from None
+
 
 def _is_there(module: str) -> bool:
     try:
@@ -57,15 +70,8 @@ def _is_there(module: str) -> bool:
         return False
 
 
-def _version() -> str:
-    try:
-        return version("tidemark")
-    except PackageNotFoundError:
-        return "unknown"
-
-
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(_version(), prog_name="tidemark")
+@click.version_option(distribution_version(), prog_name="tidemark")
 def cli() -> None:
     """Extracts and change events become current tables, history and a change feed."""
 

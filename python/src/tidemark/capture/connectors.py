@@ -18,6 +18,7 @@ from filelock import FileLock
 from tidemark.capture.jvm import import_jpype
 from tidemark.errors import ConfigError, TidemarkError
 from tidemark.java import check_java
+from tidemark.spark_conf import spark_defaults
 
 DEBEZIUM_VERSION = "3.5.0.Final"
 CACHE_VARIABLE = "TIDEMARK_CONNECTORS"
@@ -151,13 +152,7 @@ def _ivy_settings() -> str | None:
             raise ConfigError(f"{IVY_SETTINGS_VARIABLE} names {value}, which is no file")
         return value
     # what Spark itself would take for its packages
-    defaults = Path(os.environ.get("SPARK_CONF_DIR", "")) / "spark-defaults.conf"
-    if os.environ.get("SPARK_CONF_DIR") and defaults.is_file():
-        for line in defaults.read_text(encoding="utf-8").splitlines():
-            key, _, rest = line.strip().replace("=", " ", 1).partition(" ")
-            if key == "spark.jars.ivySettings":
-                return rest.strip()
-    return None
+    return spark_defaults().get("spark.jars.ivySettings")
 
 
 def _resolve(say: Callable[[str], None]) -> list[Path]:

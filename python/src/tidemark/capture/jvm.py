@@ -11,7 +11,7 @@ from typing import Any
 from tidemark.errors import ConfigError, JavaError
 from tidemark.java import check_java
 
-_INSTALL = "install it with: pip install 'tidemark[capture]'"
+_INSTALL = "install it with: pip install 'dbt-tidemark[capture]'"
 
 
 def import_jpype() -> Any:

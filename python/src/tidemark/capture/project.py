@@ -10,6 +10,7 @@ from typing import Any
 import yaml
 
 from tidemark.errors import ConfigError
+from tidemark.project import model_folders
 
 
 def replicator_settings(project: Path, source: str) -> Any:
@@ -48,14 +49,6 @@ def _sources(project: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         for entry in content.get("sources") or []:
             if isinstance(entry, dict) and isinstance(entry.get("name"), str):
                 yield entry["name"], entry
-
-
-def model_folders(project: Path) -> list[Path]:
-    """Return the folders of a project's models."""
-    settings = yaml.safe_load((project / "dbt_project.yml").read_text(encoding="utf-8")) or {}
-    paths = [str(path) for path in settings.get("model-paths") or ["models"]]
-    # a path may be Jinja, which dbt alone renders
-    return [project / path for path in paths if "{" not in path] or [project / "models"]
 
 
 def _yaml_files(project: Path) -> list[Path]:

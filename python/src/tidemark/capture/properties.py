@@ -21,6 +21,9 @@ _BASE = {
     "key.converter.schemas.enable": "false",
     # the schema tells the types of columns, which nothing else does in PostgreSQL
     "value.converter.schemas.enable": "true",
+    # the default turns a NULL into its column's default
+    "key.converter.replace.null.with.default": "false",
+    "value.converter.replace.null.with.default": "false",
     "column.propagate.source.type": ".*",
     # the default is base64 of unscaled bytes, whose scale an ALTER changes without a trace
     "decimal.handling.mode": "string",
@@ -41,6 +44,9 @@ _BASE = {
     "max.queue.size": "16384",
     "max.queue.size.in.bytes": "134217728",
 }
+
+# the default makes 30.4375 days of a month
+_INTERVALS = {"interval.handling.mode": "string"}
 
 _BINLOG = {
     "include.schema.changes": "true",
@@ -101,6 +107,8 @@ def debezium_properties(
             "schema.history.internal.store.only.captured.tables.ddl": "false",
             "include.schema.changes": "true",
         }
+    if config.connector in ("postgresql", "oracle"):
+        properties |= _INTERVALS
     if config.connector in BINLOG:
         properties |= {**_BINLOG, "database.server.id": str(config.server_id)}
     if config.connector == "mysql":

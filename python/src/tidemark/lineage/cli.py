@@ -97,7 +97,7 @@ def _require_extra() -> None:
     if missing:
         raise ConfigError(
             f"lineage needs {' and '.join(missing)}: install Tidemark with the extra `lineage`, "
-            "as in pip install 'tidemark[lineage]'"
+            "as in pip install 'dbt-tidemark[lineage]'"
         )
 
 

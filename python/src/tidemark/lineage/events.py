@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from openlineage.client import OpenLineageClient
@@ -31,6 +30,7 @@ from openlineage.client.facet_v2 import (
 from openlineage.client.transport.file import FileConfig, FileTransport
 from openlineage.client.uuid import generate_new_uuid
 
+from tidemark import distribution_version
 from tidemark.errors import ConfigError, TidemarkError
 from tidemark.lineage.graph import Column, Lineage, ModelLineage, Relation
 from tidemark.lineage.links import ALL, Link, merged
@@ -80,10 +80,7 @@ def _event(lineage: Lineage, made: ModelLineage) -> RunEvent:
 
 
 def _producer() -> str:
-    try:
-        return f"urn:tidemark:{version('tidemark')}"
-    except PackageNotFoundError:
-        return "urn:tidemark:unknown"
+    return f"urn:tidemark:{distribution_version()}"
 
 
 def _input(lineage: Lineage, key: str) -> InputDataset:

@@ -255,7 +255,8 @@ def _registry(collector: SourceCollector) -> Any:
         from prometheus_client import CollectorRegistry
     except ImportError:
         raise ConfigError(
-            "metrics need the extra: pip install 'tidemark[capture]' (prometheus-client is missing)"
+            "metrics need the extra: pip install 'dbt-tidemark[capture]' "
+            "(prometheus-client is missing)"
         ) from None
     registry = CollectorRegistry()
     registry.register(collector)

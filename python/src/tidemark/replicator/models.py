@@ -13,8 +13,8 @@ import yaml
 
 from tidemark.capture.config import CaptureConfig
 from tidemark.capture.files import write_atomically
-from tidemark.capture.project import model_folders
 from tidemark.home import DEFAULT_HOME, HOME_VARIABLE
+from tidemark.project import model_folders
 from tidemark.replicator.settings import Operation
 
 # schemas that a table's name is the same without

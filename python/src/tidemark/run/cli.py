@@ -20,7 +20,7 @@ from tidemark.console import stdout_console
 from tidemark.errors import ConfigError
 from tidemark.home import HOME_VARIABLE, tidemark_home
 from tidemark.options import profiles_dir_option, project_dir_option, target_option
-from tidemark.run.dates import parse_business_dates
+from tidemark.run.dates import date_ranges, parse_business_dates
 from tidemark.run.report import ModelResult, render_changes, render_summary, render_table
 
 if TYPE_CHECKING:
@@ -76,6 +76,8 @@ def parse_vars(text: str | None) -> dict[str, Any]:
         value = yaml.safe_load(text)
     except yaml.YAMLError as error:
         raise ConfigError(f"--vars is not YAML: {error}") from error
+    except ValueError as error:
+        raise ConfigError(f"--vars has a date that is none ({error}): {text}") from error
     if not isinstance(value, dict):
         raise ConfigError(
             f"--vars must be a YAML mapping such as '{{allow_deletes: true}}', found: {text!r}"
@@ -104,7 +106,7 @@ def parse_vars(text: str | None) -> dict[str, Any]:
 @click.option(
     "--available",
     is_flag=True,
-    help="Leave out the dates for which no selected model has a file (each is named). "
+    help="Leave out the dates for which no selected model has a file, and name them. "
     "Without it a date without files is an error of that date.",
 )
 @click.option("--keep-going", is_flag=True, help="Go on with the next date after one that failed.")
@@ -205,8 +207,13 @@ def run_dates(options: RunOptions, talk: Console, out: Console) -> int:
         return 2
     if options.available:
         dates, missing = invoker.split_available(options.dates)
-        for date in missing:
-            talk.print(f"{date}  left out: no file", highlight=False)
+        if missing:
+            talk.print(
+                f"left out, no file ({len(missing)} of {len(options.dates)} dates): "
+                f"{date_ranges(missing)}",
+                highlight=False,
+                soft_wrap=True,
+            )
         if not dates:
             talk.print("no date has a file: nothing was run", highlight=False)
             return 0

@@ -60,6 +60,22 @@ def _parse_date(text: str) -> dt.date:
     )
 
 
+def date_ranges(dates: Iterable[dt.date]) -> str:
+    """Return dates in the form of the option, those that follow each other as a range.
+
+    Example:
+        >>> date_ranges([date(2026, 1, 30), date(2026, 1, 31), date(2026, 2, 1), date(2026, 2, 3)])
+        '2026-01-30..2026-02-01, 2026-02-03'
+    """
+    ranges: list[list[dt.date]] = []
+    for date in sorted(dates):
+        if ranges and date - ranges[-1][-1] <= dt.timedelta(days=1):
+            ranges[-1][1:] = [date]
+        else:
+            ranges.append([date])
+    return ", ".join("..".join(map(str, ends)) for ends in ranges)
+
+
 def extract_path(location: str, date: dt.date) -> str:
     """Return where the extract of a date lies; the same placeholders as the macro of that name."""
     return (

@@ -23,13 +23,11 @@ if TYPE_CHECKING:
 
     from tidemark.run.cli import RunOptions
 
-# macros of these packages are known not to read business_date while dbt parses
-_KNOWN_PACKAGES = {"tidemark", "dbt", "dbt_spark", "dbt_tidemark"}
-_READS_DATE = re.compile(r"\bvar\s*\(\s*['\"]business_date\b")
-_JINJA_READS_DATE = re.compile(r"\{[{%][^}]*\bvar\s*\(\s*['\"]business_date\b")
 _MESSAGES = {"JinjaLogInfo", "PrintEvent"}
 # how the run-operation show_changes marks the line that carries its rows
 _CHANGES = "tidemark changes "
+# and record_commit() the line with the counts of a commit
+_COMMIT = "tidemark commit "
 # how dbt begins the message of an operation that failed
 _FAILED = "Encountered an error while running operation: "
 
@@ -66,7 +64,7 @@ class Invoker:
         self._manifest: Any = None
         self._reusable = False
         self._said: set[str] = set()
-        self._invocation = ""
+        self._commits: list[str] = []
         self._muted = False
         self._progress: Callable[[str], None] | None = None
 
@@ -97,22 +95,19 @@ class Invoker:
         """Parse the project once, without a date; return False if it cannot be parsed at all.
 
         dbt parses anew whenever vars change, and the date changes each time. The parsed project
-        is reused for every date, but only if nothing in it reads the date while parsing: else
-        each date parses by itself.
+        is reused for every date, but only if no date can change what parsing gives: else each
+        date parses by itself.
         """
         from tidemark.run.cli import common_options
 
         raw = self._invoke(["parse", *common_options(self._options, None)])
         if raw.success:
-            self._manifest = raw.result
-            self._reusable = not reads_date_while_parsing(self._manifest, self._options.project_dir)
-            return True
+            return self._keep(raw.result)
         if self._options.dates:
             # Perhaps the project needs the date to be parsed.
             raw = self._invoke(["parse", *common_options(self._options, self._options.dates[0])])
             if raw.success:
-                self._manifest = raw.result
-                return True
+                return self._keep(raw.result)
         self._talk.print(
             str(raw.exception or "the project cannot be parsed"),
             highlight=False,
@@ -120,6 +115,13 @@ class Invoker:
             soft_wrap=True,
         )
         return False
+
+    def _keep(self, manifest: Any) -> bool:
+        from tidemark.run.varies import parsing_varies
+
+        self._manifest = manifest
+        self._reusable = not parsing_varies(manifest, self._options.project_dir)
+        return True
 
     # --- dates that have files
 
@@ -184,6 +186,7 @@ class Invoker:
         from tidemark.run.cli import command_line
 
         self._progress = progress
+        self._commits.clear()
         # dbt writes into the nodes of a manifest: each date gets a fresh copy
         manifest = fresh_copy(self._manifest) if self._reusable else None
         raw = self._invoke(
@@ -196,7 +199,7 @@ class Invoker:
             if not outcome.interrupted:
                 outcome.errors.append(str(raw.exception) or type(raw.exception).__name__)
         nodes = list(getattr(raw.result, "results", None) or [])
-        counts = self._counts(nodes)
+        counts = counts_of(answers_in(self._commits, _COMMIT))
         for node in nodes:
             status = str(getattr(node.status, "value", node.status))
             if status in ("error", "fail", "runtime error"):
@@ -255,7 +258,9 @@ class Invoker:
         """
         from tidemark.run.cli import common_options
 
+        # what the run before wrote into dbt's target folder stays there
         command = ["run-operation", f"tidemark.{operation}", "--args", json.dumps(arguments)]
+        command.append("--no-write-json")
         heard: list[str] = []
         muted, self._muted = self._muted, True
         try:
@@ -271,38 +276,6 @@ class Invoker:
                 raise raw.exception
             raise ConfigError(operation_error(raw, heard) or f"{operation} failed (see dbt's log)")
         return answers_in(heard, mark)
-
-    def _counts(self, nodes: list[Any]) -> dict[tuple[str, str], dict[str, int | None]]:
-        """Read the counts of this invocation from `tidemark_commits`, by schema and entity."""
-        from dbt.adapters.tidemark.session import current_session
-
-        session = current_session()
-        if session is None:
-            return {}
-        schemas = {str(node.node.schema) for node in nodes if getattr(node.node, "schema", None)}
-        if "tidemark__schema" in self._options.vars:
-            schemas = {str(self._options.vars["tidemark__schema"])}
-        counts: dict[tuple[str, str], dict[str, int | None]] = {}
-        for schema in sorted(schemas):
-            table = f"`{schema}`.tidemark_commits"
-            if not session.catalog.tableExists(table):
-                continue
-            rows = (
-                session.table(table)
-                .where("state = 'completed'")
-                .where(f"invocation_id = '{self._invocation}'")
-                .collect()
-            )
-            for row in rows:
-                values = row.asDict()
-                relation = str(values.get("relation") or f"{schema}.{values['entity']}")
-                owner, _, name = relation.replace("`", "").rpartition(".")
-                known = counts.setdefault((owner, name), {})
-                for column in COUNTS:
-                    value = values.get(column)
-                    if value is not None:
-                        known[column] = (known.get(column) or 0) + int(value)
-        return counts
 
     # --- dbt
 
@@ -320,8 +293,9 @@ class Invoker:
 
     def _heard(self, event: Any) -> None:
         """Say everything if verbose, else warnings and what macros print."""
-        self._invocation = event.info.invocation_id
         name, level, message = event.info.name, event.info.level, event.info.msg
+        if message and message.startswith(_COMMIT):
+            self._commits.append(message)
         if name == "LogStartLine" and self._progress is not None:
             self._progress(event.data.node_info.node_name)
         if self._muted:
@@ -381,6 +355,22 @@ def answers_in(messages: Iterable[str], mark: str) -> list[Any]:
     return [json.loads(text[len(mark) :]) for text in messages if text.startswith(mark)]
 
 
+def counts_of(commits: Iterable[dict[str, Any]]) -> dict[tuple[str, str], dict[str, int | None]]:
+    """Return what commits counted by schema and entity, those of one entity added up.
+
+    Example:
+        >>> counts_of([{"relation": "shop.orders", "counts": {"rows_read": 3}}])
+        {('shop', 'orders'): {'rows_read': 3}}
+    """
+    counts: dict[tuple[str, str], dict[str, int | None]] = {}
+    for commit in commits:
+        owner, _, name = str(commit["relation"]).replace("`", "").rpartition(".")
+        known = counts.setdefault((owner, name), {})
+        for column in COUNTS.keys() & commit["counts"].keys():
+            known[column] = (known.get(column) or 0) + int(commit["counts"][column])
+    return counts
+
+
 def dated_location(node: Any) -> str | None:
     """Return the location of a model's extracts if it has one for each business date."""
     meta = getattr(node.config, "meta", None) or {}
@@ -395,53 +385,14 @@ def fresh_copy(manifest: Any) -> Any:
     """Copy a parsed project for one call of dbt, which writes into its nodes.
 
     Disabled nodes are left out: nothing runs them, and dbt cannot copy them (it takes the list of
-    nodes that it keeps under each of their names for a node).
+    nodes that it keeps under each of their names for a node). Macros are shared: nothing changes
+    them, and they are most of a project.
     """
     disabled, manifest.disabled = manifest.disabled, {}
+    macros, manifest.macros = manifest.macros, {}
     try:
-        return manifest.deepcopy()
+        copy = manifest.deepcopy()
     finally:
-        manifest.disabled = disabled
-
-
-def reads_date_while_parsing(manifest: Any, project_dir: Any) -> bool:
-    """Could parsing give another result for another date? Then it must not be reused.
-
-    Yes if a model's own text, a macro that is not ours or dbt's, or a YAML file's Jinja reads the
-    var. What the package itself has counts only where it is the project.
-    """
-    root = getattr(getattr(manifest, "metadata", None), "project_name", None)
-
-    def is_foreign(package: str | None) -> bool:
-        return package in _KNOWN_PACKAGES and package != root
-
-    texts = [
-        str(getattr(node, "raw_code", "") or "")
-        for node in [
-            *manifest.nodes.values(),
-            *(item for group in manifest.disabled.values() for item in group),
-        ]
-        if not is_foreign(getattr(node, "package_name", None))
-    ]
-    texts += [
-        str(macro.macro_sql)
-        for macro in manifest.macros.values()
-        if macro.package_name not in _KNOWN_PACKAGES
-    ]
-    if any(_READS_DATE.search(text) for text in texts):
-        return True
-    files = [project_dir / "dbt_project.yml"]
-    for item in manifest.files.values():
-        path = getattr(item.path, "absolute_path", None)
-        is_yaml = path and str(path).endswith((".yml", ".yaml"))
-        if is_yaml and not is_foreign(getattr(item, "project_name", None)):
-            files.append(path)
-    return any(_JINJA_READS_DATE.search(_text_of(path)) for path in files)
-
-
-def _text_of(path: Any) -> str:
-    try:
-        with open(path, encoding="utf-8") as file:
-            return file.read()
-    except OSError:
-        return ""
+        manifest.disabled, manifest.macros = disabled, macros
+    copy.macros = macros
+    return copy

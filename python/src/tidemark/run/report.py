@@ -21,6 +21,7 @@ COUNTS = {
     "rows_not_supplied": "not supplied",
     "rows_rejected": "rejected",
     "rows_duplicate": "duplicates",
+    "rows_tied": "tied",
     "rows_synthetic_in_batch": "renamed",
     "rows_synthetic_cross_batch": "across",
 }

@@ -7,18 +7,19 @@ import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 from typing import Any, cast
 
 import click
 
 from tidemark.errors import ConfigError, TidemarkError
+from tidemark.project import is_jinja, model_folders, model_paths, parse
 from tidemark.scaffold.keys import count_key_problems, propose_key
 from tidemark.scaffold.locations import Extract, check_date, find_extract
 from tidemark.scaffold.properties import (
     ModelEntry,
     insert_entry,
-    parse,
     property_files,
     scalar,
 )
@@ -65,9 +66,7 @@ def schema(events: bool) -> None:
 )
 @click.option(
     "--folder",
-    default="models/hash_cdc",
-    show_default=True,
-    help="Folder of the model, below the project's models.",
+    help="Folder of the model. Left out: where the project's other models are.",
 )
 @click.option(
     "--business-date", help="Date in the path of the sample, such as 2026-03-04, if in doubt."
@@ -96,7 +95,7 @@ def init(
     keys: tuple[str, ...],
     extract: str,
     file_format: str | None,
-    folder: str,
+    folder: str | None,
     business_date: str | None,
     source: str | None,
     delimiter: str | None,
@@ -163,37 +162,56 @@ class _Model:
     entry: ModelEntry
     report: tuple[str, ...]
     sources_entry: str | None = None
-    run_vars: str = ""
+    first_date: str | None = None
 
 
-def _place(project_dir: Path, folder: str, name: str) -> _Place:
+def _place(project_dir: Path, folder: str | None, name: str) -> _Place:
     """Find the model's place in the project, where nothing of its name may be yet."""
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
         raise ConfigError(f"--name {name!r} cannot be a table: use letters, digits and underscores")
     root = project_dir.absolute()
-    project_file = root / "dbt_project.yml"
-    if not project_file.is_file():
+    if not (root / "dbt_project.yml").is_file():
         raise ConfigError(
             f"no dbt_project.yml in {project_dir}: run this in a dbt project's folder, "
             "or give --project-dir"
         )
-    project = parse(project_file.read_text(encoding="utf-8"), "dbt_project.yml")
-    model_folders = tuple(root / path for path in project.get("model-paths") or ["models"])
-    target = Path(os.path.normpath(root / folder))
-    if not any(target.is_relative_to(models) for models in model_folders):
-        names = ", ".join(str(path.relative_to(root)) for path in model_folders)
-        raise ConfigError(f"--folder {folder} is not below the project's models ({names})")
-    place = _Place(
-        root, model_folders, name, target / f"{name}.sql", target / f"_{target.name}__models.yml"
-    )
-    for models in model_folders:
-        for path in sorted([*models.rglob("*.sql"), *models.rglob("*.py")]):
-            if path.stem.lower() == name.lower():
-                raise ConfigError(
-                    f"model {name} is there already: {place.shown(path)}; "
-                    "choose another --name, or remove it"
-                )
-    for path in property_files(model_folders):
+    folders = model_folders(root)
+    target = Path(os.path.normpath(root / folder)) if folder else _folder_of_models(folders)
+    file = "_models.yml" if target in folders else f"_{target.name}__models.yml"
+    if not any(target.is_relative_to(models) for models in folders):
+        if not (target.is_relative_to(root) and any(map(is_jinja, model_paths(root)))):
+            names = ", ".join(str(path.relative_to(root)) for path in folders)
+            raise ConfigError(f"--folder {folder} is not below the project's models ({names})")
+        folders.append(target)
+    place = _Place(root, tuple(folders), name, target / f"{name}.sql", target / file)
+    _check_new(place)
+    return place
+
+
+def _folder_of_models(folders: Sequence[Path]) -> Path:
+    """The folder of all the models that are there, or the first of the project's."""
+    found = {path.parent for path in _model_files(folders) if path.is_relative_to(folders[0])}
+    return Path(os.path.commonpath(found)) if found else folders[0]
+
+
+def _model_files(folders: Sequence[Path]) -> list[Path]:
+    return [
+        path
+        for models in folders
+        for path in sorted([*models.rglob("*.sql"), *models.rglob("*.py")])
+    ]
+
+
+def _check_new(place: _Place) -> None:
+    """Raise an error if the project has a model of that name."""
+    name = place.name
+    for path in _model_files(place.model_folders):
+        if path.stem.lower() == name.lower():
+            raise ConfigError(
+                f"model {name} is there already: {place.shown(path)}; "
+                "choose another --name, or remove it"
+            )
+    for path in property_files(place.model_folders):
         content = parse(path.read_text(encoding="utf-8"), place.shown(path))
         for item in content.get("models") or []:
             if isinstance(item, dict) and str(item.get("name")).lower() == name.lower():
@@ -201,7 +219,6 @@ def _place(project_dir: Path, folder: str, name: str) -> _Place:
                     f"model {name} is configured already in {place.shown(path)}; "
                     "choose another --name, or remove that entry"
                 )
-    return place
 
 
 def _from_sample(
@@ -245,8 +262,7 @@ def _from_sample(
             f"types and key are inferred from {counted} {len(sample.rows):,} rows: check them.",
         ),
     )
-    date = found.business_date or "2026-03-04"
-    return _Model("{{ tidemark.extract() }}\n", entry, tuple(report), run_vars=date)
+    return _Model("{{ tidemark.extract() }}\n", entry, tuple(report), first_date=found.first_date)
 
 
 def _report_sample(place: _Place, found: Extract, sample: Sample) -> list[str]:
@@ -339,7 +355,6 @@ def _from_source(place: _Place, source: str, keys: Sequence[str], extract: str) 
             f"Key      {', '.join(keys)}: as given",
         ),
         sources_entry=sources_entry,
-        run_vars="2026-03-04",
     )
 
 
@@ -375,7 +390,7 @@ def _write(place: _Place, model: _Model, dry_run: bool) -> None:
         temporary.unlink(missing_ok=True)
     click.echo(place.shown(place.sql))
     click.echo(shown)
+    first = model.first_date or date.today().isoformat()
     click.echo(
-        f"Next: dbt run --select {place.name} --vars '{{business_date: {model.run_vars}}}'",
-        err=True,
+        f"Next: dbt run --select {place.name} --vars '{{business_date: \"{first}\"}}'", err=True
     )

@@ -25,12 +25,14 @@ class Extract:
         files: Files to sample, in order.
         location: The `location` setting.
         business_date: The date that was found in the path, as 2026-03-04; None where there is none.
+        first_date: The first of all the dates for which there are files.
         found: Number of files that the command line named, of all dates.
     """
 
     files: tuple[Path, ...]
     location: str
     business_date: str | None
+    first_date: str | None
     found: int
 
 
@@ -63,12 +65,12 @@ def find_extract(patterns: Sequence[str], base: Path, business_date: str | None 
 
     if len(templates) == 1:
         [(location, dates)] = templates.items()
-        latest = business_date or max(dates)
+        latest, first = business_date or max(dates), business_date or min(dates)
         chosen = dates[latest]
     elif len(patterns) == 1 and _IS_GLOB.search(patterns[0]):
         # Files of many names: the pattern itself must say where the date is.
         location, found = put_placeholders(_relative(Path(patterns[0]), base), business_date)
-        latest = found or ""
+        latest = first = found or ""
         chosen = sorted(path for dates in templates.values() for path in dates.get(latest, []))
         if not chosen or (not latest and any(max(dates) for dates in templates.values())):
             raise ConfigError(
@@ -85,7 +87,7 @@ def find_extract(patterns: Sequence[str], base: Path, business_date: str | None 
         files += _data_files(path) if path.is_dir() else [path]
     if not files:
         raise ConfigError(f"{chosen[0]} is an empty folder: a sample file is needed")
-    return Extract(tuple(files), location, latest or None, len(paths))
+    return Extract(tuple(files), location, latest or None, first or None, len(paths))
 
 
 def put_placeholders(path: str, business_date: str | None = None) -> tuple[str, str | None]:

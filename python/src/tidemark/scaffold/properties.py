@@ -17,6 +17,7 @@ from typing import Any
 import yaml
 
 from tidemark.errors import ConfigError
+from tidemark.project import parse
 from tidemark.scaffold.inference import Column
 
 _WORDS_OF_YAML = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})
@@ -31,6 +32,12 @@ _WORTH_KNOWING = {
     "max_delete_fraction": ("0.1", "a full extract that deletes more stops; default 0.5"),
 }
 """Settings offered as comments: an example value, and what it does."""
+DATA_TESTS = (
+    "tidemark.current_equals_open_intervals",
+    "tidemark.history_replays_to_current",
+    "tidemark.no_current_key_last_deleted",
+)
+"""Tests that every entity has: current, log and history say the same."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +75,7 @@ class ModelEntry:
             "        # Worth knowing (an editor shows them all, see `tidemark schema --help`):"
         )
         lines += [f"        {line}" for line in _settings_worth_knowing()]
+        lines += ["  data_tests:", *(f"    - {test}" for test in DATA_TESTS)]
         if self.columns:
             lines.append("  columns:")
         lowered = {key.lower() for key in self.keys}
@@ -158,28 +166,6 @@ def insert_entry(text: str, section: str, entry: str, file: str) -> str:
     result = "".join(new_lines)
     _check(before, result, section, entry, file)
     return result.replace("\n", newline)
-
-
-def parse(text: str, file: str) -> dict[str, Any]:
-    """Return what a property file says.
-
-    Raises:
-        ConfigError: It is not YAML, or not a mapping.
-    """
-    try:
-        content = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f" line {mark.line + 1}" if mark is not None else ""
-        problem = getattr(error, "problem", None) or "not one YAML document"
-        raise ConfigError(f"{file}{where} is not valid YAML: {problem}") from error
-    if content is None:
-        return {}
-    if not isinstance(content, dict):
-        raise ConfigError(
-            f"{file} is not a property file: it has no `models:` or other key at its top"
-        )
-    return content
 
 
 def property_files(folders: Sequence[Path]) -> Iterator[Path]:

@@ -344,7 +344,7 @@ def _read_parquet(files: Sequence[Path], max_rows: int) -> Sample:
         arrow: Any = importlib.import_module("pyarrow")
     except ImportError as error:
         raise ConfigError(
-            "pyarrow is needed to read a Parquet sample: pip install 'tidemark[parquet]'"
+            "pyarrow is needed to read a Parquet sample: pip install 'dbt-tidemark[parquet]'"
         ) from error
     schema: Any = None
     rows: list[tuple[Hashable, ...]] = []

@@ -329,6 +329,7 @@ Chosen = bool | Names | ColumnsIncluded | ColumnsExcluded
 ENCODINGS = (
     "auto", "text", "number", "boolean", "json", "days", "seconds", "millis", "micros", "nanos",
     "time_millis", "time_micros", "time_nanos", "iso", "base64", "hex", "decimal_struct",
+    "unsigned",
 )  # fmt: skip
 """Encodings without parameter; decimal_bytes has a scale, array the encoding of its items."""
 
@@ -372,6 +373,14 @@ class EventSettings(LogSettings):
         description=(
             "Columns or SQL expressions that order the events of a key. Left out: the order of "
             "arrival, or _sequence_num where canonical events have one."
+        ),
+    )
+    on_tie: Literal["later", "content"] = Field(
+        default="later",
+        description=(
+            "What decides where events of a key have an equal sequence_by and an equal position in "
+            "the source. later: the one that arrived last wins. content: the same one wins in "
+            "whatever order they arrive."
         ),
     )
     apply_as_deletes: Name = Field(
@@ -446,6 +455,10 @@ class Scd2Settings(BaseModel):
 
     entity: Name | None = Field(
         default=None, description="The cdc model whose history is kept as validity intervals."
+    )
+    valid_from: Name | None = Field(
+        default=None,
+        description="What the body calls the column where an interval begins: _valid_from.",
     )
 
 

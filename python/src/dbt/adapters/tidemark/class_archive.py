@@ -1,9 +1,10 @@
 """An archive of Spark's classes (class data sharing), which a JVM maps instead of loading each.
 
-The first session of an environment that does some work writes it as its JVM ends; later ones start
-with it. It is as large as the classes are, some 200 MB, and lies beside the installed packages, so
-that it goes when they go. A JVM that an archive does not fit (other jars, another Java) goes
-without it.
+The second session of an environment that does some work writes it as its JVM ends, which takes ten
+seconds; later ones start with it. The first one does not: it may be the only one, and somebody
+looks at it for the first time. The archive is as large as the classes are, some 200 MB, and lies
+beside the installed packages, so that it goes when they go. A JVM that an archive does not fit
+(other jars, another Java) goes without it.
 """
 
 from __future__ import annotations
@@ -34,17 +35,24 @@ class ClassArchive:
 
     Attributes:
         path: Where it is kept.
-        new: Where the JVM that is being started writes it; None if it is there.
+        new: Where the JVM that is being started writes it; None if it is there, or not wanted yet.
     """
 
     path: Path
     new: Path | None
 
     @property
+    def asked_for(self) -> Path:
+        """An empty file that a first session leaves: there was some work, the next one writes."""
+        return self.path.with_suffix(".wanted")
+
+    @property
     def options(self) -> str:
         """The JVM's options."""
         if self.new is not None:
             return f'"-XX:ArchiveClassesAtExit={self.new}" {_QUIET}'
+        if not self.path.exists():
+            return ""
         return f'"-XX:SharedArchiveFile={self.path}" {_QUIET}'
 
     def keep(self, statements: int, exit_code: int | None) -> None:
@@ -54,11 +62,13 @@ class ClassArchive:
             statements: How many statements the session ran.
             exit_code: Of the JVM; what one wrote that was killed is no archive.
         """
-        if self.new is None:
-            return
         try:
-            if exit_code == 0 and statements >= ENOUGH_STATEMENTS and self.new.exists():
+            if self.new is None:
+                if statements >= ENOUGH_STATEMENTS and not self.path.exists():
+                    self.asked_for.touch()
+            elif exit_code == 0 and statements >= ENOUGH_STATEMENTS and self.new.exists():
                 self.new.replace(self.path)
+                self.asked_for.unlink(missing_ok=True)
             else:
                 self.new.unlink(missing_ok=True)
         except OSError:
@@ -92,6 +102,9 @@ def find_archive(java: str | None) -> ClassArchive | None:
             return None
     except OSError:
         return None
+    archive = ClassArchive(path, None)
+    if not archive.asked_for.exists():
+        return archive
     return ClassArchive(path, folder / f"spark-{name}-{os.getpid()}.tmp")
 
 

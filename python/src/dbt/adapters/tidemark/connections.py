@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing.context import SpawnContext
@@ -18,6 +18,8 @@ from dbt.adapters.spark.connections import (
 )
 from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 
+from dbt.adapters.tidemark.console import colours_on_terminals_only
+from dbt.adapters.tidemark.defaults import shown_settings
 from dbt.adapters.tidemark.messages import error_details, readable_error
 from dbt.adapters.tidemark.session import (
     SessionConnection,
@@ -27,6 +29,7 @@ from dbt.adapters.tidemark.session import (
     start_session,
 )
 from tidemark.errors import TidemarkError
+from tidemark.home import HOME_VARIABLE, tidemark_home
 
 logger = AdapterLogger("Tidemark")
 
@@ -54,6 +57,8 @@ class TidemarkCredentials(SparkCredentials):
     method: SparkConnectionMethod = SparkConnectionMethod.SESSION
 
     def __post_init__(self) -> None:
+        # the first thing of ours that each command of dbt makes
+        colours_on_terminals_only()
         if self.method == SparkConnectionMethod.SESSION and self.host is None:
             self.host = "localhost"
         # An empty value is an environment variable that is not set: as if the line were not there.
@@ -73,6 +78,13 @@ class TidemarkCredentials(SparkCredentials):
         if self.method == SparkConnectionMethod.SESSION:
             return ("method", "schema")
         return ("method", *super()._connection_keys())
+
+    def connection_info(self, *, with_aliases: bool = False) -> Iterable[tuple[str, Any]]:
+        """Yield what `dbt debug` shows; `target` (with_aliases) has no use for Spark's settings."""
+        yield from super().connection_info(with_aliases=with_aliases)
+        if self.method == SparkConnectionMethod.SESSION and not with_aliases:
+            yield HOME_VARIABLE, str(tidemark_home().root)
+            yield from shown_settings(self.server_side_parameters)
 
 
 class TidemarkConnectionManager(SparkConnectionManager):

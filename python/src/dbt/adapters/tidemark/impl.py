@@ -9,16 +9,20 @@ from typing import Any
 from dbt.adapters.base.impl import PythonJobHelper
 from dbt.adapters.base.meta import available
 from dbt.adapters.contracts.connection import AdapterResponse
+from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.spark.impl import SparkAdapter
 from dbt_common.exceptions import DbtRuntimeError
 from pyspark.sql import SparkSession
 
 from dbt.adapters.tidemark.connections import TidemarkConnectionManager
 from dbt.adapters.tidemark.delta import StagedRows, file_count, stage_rows, table_version
+from dbt.adapters.tidemark.errors import MacroError, macro_stack
 from dbt.adapters.tidemark.files import clear_debris, list_files, remove_other_versions
 from dbt.adapters.tidemark.python_submissions import SessionPythonJobHelper, imported
 from dbt.adapters.tidemark.session import get_session
 from tidemark.errors import TidemarkError
+
+logger = AdapterLogger("Tidemark")
 
 _one_at_a_time = threading.Lock()
 
@@ -188,6 +192,24 @@ class TidemarkAdapter(SparkAdapter):
         """
         with self.connections.exception_handler(f"discard_rows({staged.table})"):
             staged.discard()
+
+    @available
+    def raise_error(
+        self, kind: str, message: str, macros: list[str], model: dict[str, Any] | None = None
+    ) -> None:
+        """Stop with a message for the person who runs dbt; the macros at work go to dbt's log.
+
+        Args:
+            kind: What heads the message, before ` Error`.
+            message: What is wrong, where, and what to do.
+            macros: The macros that called each other, the innermost last.
+            model: The model that is being rendered, if one is.
+
+        Raises:
+            MacroError: Always.
+        """
+        logger.debug(f"{message}\n{macro_stack(macros)}")
+        raise MacroError(kind, message, model)
 
     @available.parse(lambda *args, **kwargs: [])
     def call_function(self, function: str, *arguments: Any) -> Any:

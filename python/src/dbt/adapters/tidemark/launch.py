@@ -19,6 +19,7 @@ from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
 from dbt.adapters.tidemark.class_archive import ClassArchive, find_archive
+from dbt.adapters.tidemark.defaults import DRIVER_OPTIONS, MASTER, with_defaults
 from dbt.adapters.tidemark.messages import readable_error
 from dbt.adapters.tidemark.packages import note_resolved, use_resolved
 from tidemark.errors import ConfigError, MetastoreBusyError, SparkStartError
@@ -132,7 +133,7 @@ def launch(settings: Mapping[str, str], home: Home, start: Start) -> Launched:
     conf = spark_settings(settings, home)
     archive = _archive_of(conf)
     if archive is not None:
-        conf["spark.driver.extraJavaOptions"] += f" {archive.options}"
+        conf[DRIVER_OPTIONS] += f" {archive.options}"
     if _is_local(conf):
         # or workers would be the first python3 of PATH, which need not have what models import
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -162,7 +163,7 @@ def launch(settings: Mapping[str, str], home: Home, start: Start) -> Launched:
 
 
 def spark_settings(settings: Mapping[str, str], home: Home) -> dict[str, str]:
-    """Return the profile's settings with what follows from TIDEMARK_HOME added.
+    """Return the profile's settings with our defaults and what follows from TIDEMARK_HOME added.
 
     Example:
         >>> spark_settings({}, Home(Path("/data/tidemark")))["spark.sql.warehouse.dir"]
@@ -178,26 +179,26 @@ def spark_settings(settings: Mapping[str, str], home: Home) -> dict[str, str]:
         # Delta keeps its own schema; Hive's check of a replaced table's columns only fills the log
         "spark.hadoop.hive.metastore.disallow.incompatible.col.type.changes": "false",
         "spark.ui.showConsoleProgress": "false",
-        **{str(key): str(value) for key, value in settings.items()},
+        **with_defaults(settings),
     }
     if not any(conf.get(key) for key in METASTORE_URIS):
         conf.setdefault(DERBY_URL, f"jdbc:derby:;databaseName={home.metastore};create=true")
-    if conf.get("spark.master", "local[*]") == "local[*]" and (os.cpu_count() or 1) < 2:
-        conf["spark.master"] = "local[2]"  # one task may wait for another
+    if conf[MASTER] == "local[*]" and (os.cpu_count() or 1) < 2:
+        conf[MASTER] = "local[2]"  # one task may wait for another
     log4j = Path(__file__).with_name("log4j2.properties")
     options = [
         "-XX:-UsePerfData",
         f'"-Dlog4j2.configurationFile={log4j.as_uri()}"',
         f'"-Dderby.stream.error.file={home.derby_log}"',
         f'"-Djava.io.tmpdir={home.temporary}"',
-        conf.get("spark.driver.extraJavaOptions", ""),
+        conf[DRIVER_OPTIONS],
     ]
-    conf["spark.driver.extraJavaOptions"] = " ".join(option for option in options if option)
+    conf[DRIVER_OPTIONS] = " ".join(options)
     return conf
 
 
 def _is_local(conf: Mapping[str, str]) -> bool:
-    return conf.get("spark.master", "local").startswith("local")
+    return conf[MASTER].startswith("local")
 
 
 def _archive_of(conf: Mapping[str, str]) -> ClassArchive | None:

@@ -20,6 +20,7 @@ _CUTS = (
     re.compile(r"\n+Driver stacktrace:"),
     re.compile(r"\n+Caused by: "),
     re.compile(r";?\n+'?[A-Z][A-Za-z]+ ?[\[(]"),  # a logical plan
+    re.compile(r";?\n+'[A-Z][A-Za-z]+ `"),
     re.compile(r";?\n+[+:]- "),
     re.compile(r"\n+== SQL"),
     re.compile(r"\n+== DataFrame"),

@@ -17,6 +17,7 @@ from dbt.adapters.spark.connections import SparkConnectionWrapper
 from dbt_common.exceptions import DbtDatabaseError
 from pyspark.sql import DataFrame, Row, SparkSession
 
+from dbt.adapters.tidemark.defaults import with_defaults
 from dbt.adapters.tidemark.launch import Launched, Start, can_start_early, launch, quietly
 from dbt.adapters.tidemark.messages import error_details, readable_error
 from tidemark.home import tidemark_home
@@ -149,9 +150,10 @@ def _apply_working_directory() -> None:
 
 
 def reset_settings(settings: Mapping[str, str]) -> None:
-    """Bring the running session's settings back to the profile's.
+    """Bring the running session's settings back to the profile's and our defaults.
 
-    What `set` statements left must not outlive a run. Does nothing while no session runs.
+    What `set` statements left must not outlive a run. A session that somebody else started keeps
+    its own where the profile is silent. Does nothing while no session runs.
     """
     with _shared.lock:
         session = _shared.session
@@ -160,9 +162,10 @@ def reset_settings(settings: Mapping[str, str]) -> None:
         current = {str(key): str(value) for key, value in dict(session.conf.getAll).items()}
         if not _shared.settings:
             _shared.settings = current
+        given = settings if _shared.launched is None else with_defaults(settings)
         wanted = {
             **_shared.settings,
-            **{key: value for key, value in settings.items() if session.conf.isModifiable(key)},
+            **{key: value for key, value in given.items() if session.conf.isModifiable(key)},
         }
         for key in current.keys() - wanted.keys():
             if session.conf.isModifiable(key) or not key.startswith("spark.sql"):

@@ -44,16 +44,10 @@ where c.relkind in ('r', 'p')
 """
 _LEFT_OUT = "Debezium leaves such columns out"
 _CAST = "leave them out with `columns`, or add a column with their text"
-_TYPES = {
-    "interval": (
-        "Debezium sends microseconds and counts a month as 30.4375 days",
-        "set options: {interval.handling.mode: string}",
-    ),
-    **dict.fromkeys(
-        ("line", "lseg", "box", "path", "polygon", "circle", "tsquery", "pg_lsn", "pg_snapshot"),
-        (_LEFT_OUT, _CAST),
-    ),
-}
+_TYPES = dict.fromkeys(
+    ("line", "lseg", "box", "path", "polygon", "circle", "tsquery", "pg_lsn", "pg_snapshot"),
+    (_LEFT_OUT, _CAST),
+)
 
 
 def check(

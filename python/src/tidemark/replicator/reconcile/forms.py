@@ -183,6 +183,8 @@ def event_value(form: str, stored: str, text: str | None) -> Any:
     Example:
         >>> event_value("timestamp", "timestamp", "1500000"), event_value("double", "double", "7")
         ('1970-01-01T00:00:01.500000Z', '7')
+        >>> print(event_value("bytes", "binary", "00FF"))
+        \\x00FF
 
     Raises:
         ValueError: The copy's type cannot hold it.
@@ -201,6 +203,8 @@ def event_value(form: str, stored: str, text: str | None) -> Any:
         raise ValueError(f"{stored} cannot hold {text}")
     if form == "double" and "x" in text:
         return repr(float.fromhex(text))
+    if form == "bytes" and stored == "binary":
+        return rf"\x{text}"
     return text
 
 

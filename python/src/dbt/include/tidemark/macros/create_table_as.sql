@@ -17,6 +17,11 @@
 {{ compiled_code }}
 
 # --- what dbt adds
+{%- set dated = {} -%}
+{%- for key, value in model['config'].items() if value is string and '{business_date}' in value -%}
+    {%- do dated.update({key: value.replace('{business_date}', var('business_date', '') | string)}) -%}
+{%- endfor %}
+config_dict.update({{ dated | tojson }})  # {business_date} stands for the date, as in `location`
 from dbt.adapters.tidemark.python_submissions import write_table
 
 write_table(

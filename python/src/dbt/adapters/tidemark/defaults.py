@@ -1,0 +1,179 @@
+"""What the adapter sets where a profile is silent: `type: tidemark` and `schema` are a whole one.
+
+What the profile gives wins, then what spark-defaults.conf gives, then this table.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import pyspark
+
+from tidemark.spark_conf import spark_defaults
+
+MASTER = "spark.master"
+PACKAGES = "spark.jars.packages"
+EXTENSIONS = "spark.sql.extensions"
+CATALOG = "spark.sql.catalog.spark_catalog"
+ANSI = "spark.sql.ansi.enabled"  # dbt-spark sets it, whatever the profile says
+DRIVER_OPTIONS = "spark.driver.extraJavaOptions"
+EXECUTOR_OPTIONS = "spark.executor.extraJavaOptions"
+JAVA_OPTIONS = (
+    "-XX:-DontCompileHugeMethods -XX:+UseParallelGC"
+    " -XX:Tier4InvocationThreshold=50000 -XX:Tier4MinInvocationThreshold=6000"
+    " -XX:Tier4CompileThreshold=150000 -XX:Tier4BackEdgeThreshold=400000"
+)
+
+
+class Default(NamedTuple):
+    """A setting of Spark, and why it is set.
+
+    Attributes:
+        key: Its name.
+        value: What it is set to.
+        why: The reason, for README.md.
+        local: Whether it is set only where Spark runs in dbt's process, not on a cluster.
+    """
+
+    key: str
+    value: str
+    why: str
+    local: bool = False
+
+
+DEFAULTS = (
+    Default(MASTER, "local[*]", "Spark in dbt's process, on all cores", local=True),
+    Default("spark.driver.memory", "2g", "1 GiB, Spark's default, spills early"),
+    Default(
+        PACKAGES,
+        "io.delta:delta-spark_4.1_2.13:4.4.0",
+        "Delta, fetched once from Maven Central into your Ivy cache",
+    ),
+    Default(EXTENSIONS, "io.delta.sql.DeltaSparkSessionExtension", "Delta's statements"),
+    Default(CATALOG, "org.apache.spark.sql.delta.catalog.DeltaCatalog", "Delta's tables"),
+    Default(
+        "spark.sql.shuffle.partitions",
+        "16",
+        "Spark joins small partitions but does not part large ones: 16 keep ten million rows in "
+        "memory",
+        local=True,
+    ),
+    Default(
+        "spark.databricks.delta.snapshotPartitions",
+        "1",
+        "the log of a table on one machine is small",
+        local=True,
+    ),
+    Default(
+        "spark.sql.maxConcurrentOutputFileWriters",
+        "4",
+        "a commit writes a date or a few: as many files at once need no sort by date",
+    ),
+    Default(
+        "spark.hadoop.parquet.page.verify-checksum.enabled",
+        "true",
+        "without it a flipped bit in a data file is read silently",
+    ),
+    Default("spark.sql.session.timeZone", "UTC", "the same timestamps on every machine"),
+    Default("spark.ui.enabled", "false", "a run is over before you could look", local=True),
+    Default(
+        "spark.sql.ui.explainMode",
+        "simple",
+        "to describe plans for a user interface that is not there takes a tenth of a small run",
+        local=True,
+    ),
+    Default(
+        DRIVER_OPTIONS,
+        JAVA_OPTIONS,
+        "methods for rows of many columns are compiled (3 times faster); a collector for batches; "
+        "the costly compiler only for what runs long (a third less CPU in a small run)",
+    ),
+    Default(EXECUTOR_OPTIONS, JAVA_OPTIONS, "the same on a cluster's nodes"),
+)
+
+_SECRET = re.compile(r"secret|password|passwd|token|access[._-]?key|credential", re.IGNORECASE)
+_SECRET_IN_ADDRESS = re.compile(r"://[^/\s,@]+@")
+
+
+def with_defaults(settings: Mapping[str, str]) -> dict[str, str]:
+    """Return all that Spark is started with, but for what follows from TIDEMARK_HOME.
+
+    Example:
+        >>> with_defaults({"spark.driver.memory": "8g"})["spark.driver.memory"]
+        '8g'
+
+    Args:
+        settings: `server_side_parameters` of the profile.
+    """
+    given = {**spark_defaults(), **{str(key): str(value) for key, value in settings.items()}}
+    conf = dict(given)
+    for default in _defaults(given):
+        conf.setdefault(default.key, default.value)
+    if _wants_delta(given) and not _has_delta(given):
+        conf[PACKAGES] = _joined(given.get(PACKAGES, ""), _value(PACKAGES))
+    for key in (DRIVER_OPTIONS, EXECUTOR_OPTIONS):
+        # proxies and the like say nothing about the compiler or the collector
+        if key in given and "-XX:" not in given[key]:
+            conf[key] = f"{JAVA_OPTIONS} {given[key]}"
+    return conf
+
+
+def shown_settings(settings: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield each setting in force, with where it comes from: for `dbt debug`.
+
+    Args:
+        settings: As for with_defaults().
+    """
+    file = spark_defaults()
+    for key, value in sorted(with_defaults(settings).items()):
+        given = settings.get(key, file.get(key))
+        origin = "profile" if key in settings else "spark-defaults.conf"
+        if given is None:
+            origin = "default"
+        elif key == ANSI:
+            origin = "dbt-spark"
+        elif str(given) != value:
+            origin += ", with the default"
+        yield key, f"{_redacted(key, value)}  ({origin})"
+
+
+def _defaults(given: Mapping[str, str]) -> Iterator[Default]:
+    """The defaults that fit what is given."""
+    is_local = given.get(MASTER, _value(MASTER)).startswith("local")
+    for default in DEFAULTS:
+        if default.key in (EXTENSIONS, CATALOG) and not _wants_delta(given):
+            continue
+        if default.key == PACKAGES:  # goes with what is given
+            continue
+        if is_local or not default.local:
+            yield default
+
+
+def _wants_delta(given: Mapping[str, str]) -> bool:
+    """Whether nothing is given that puts another table format in Delta's place."""
+    return all("delta" in given[key].lower() for key in (EXTENSIONS, CATALOG) if key in given)
+
+
+def _has_delta(given: Mapping[str, str]) -> bool:
+    """Whether Delta's jar comes otherwise: another version, a file, the installation."""
+    keys = (PACKAGES, "spark.jars", "spark.driver.extraClassPath")
+    if any("delta-spark" in given.get(key, "") for key in keys):
+        return True
+    home = os.environ.get("SPARK_HOME") or str(Path(pyspark.__file__).parent)
+    return any((Path(home) / "jars").glob("delta-spark_*.jar"))
+
+
+def _joined(*lists: str) -> str:
+    return ",".join(text for text in lists if text)
+
+
+def _value(key: str) -> str:
+    return next(default.value for default in DEFAULTS if default.key == key)
+
+
+def _redacted(key: str, value: str) -> str:
+    return "*****" if _SECRET.search(key) else _SECRET_IN_ADDRESS.sub("://*****@", value)
