@@ -1,27 +1,99 @@
 {#- Helpers of the configuration readers. Only files of this folder read `config` and `var`. -#}
 
-{#- The dict under `meta.tidemark`; every name it does not know becomes an error. -#}
+{#-
+    The dict under `meta.tidemark`; every name it does not know becomes an error, as does a setting that stands elsewhere.
+    What such a setting was meant for is taken from it, so that one mistake is one problem.
+-#}
 {%- macro _settings(config, known, errors) -%}
-    {%- set settings = (config.get('meta') or {}).get('tidemark', {}) -%}
-    {%- if settings is not mapping -%}
-        {%- do errors.append("meta.tidemark must be a mapping of settings, found: " ~ settings) -%}
-        {{ return({}) }}
-    {%- endif -%}
-    {%- for name in settings -%}
-        {%- if name not in known -%}
-            {%- do errors.append("meta.tidemark." ~ name ~ " is not a setting" ~ tidemark._did_you_mean(name, known)) -%}
+    {%- set meta = config.get('meta') or {} -%}
+    {%- set settings = {} -%}
+    {%- for key, value in meta.items() if key == 'tidemark' or (value is mapping and tidemark._nearest(key, ['tidemark'], 0.6)) -%}
+        {%- if key != 'tidemark' -%}
+            {%- do errors.append('meta.' ~ key ~ ' is not read; did you mean `tidemark`?') -%}
         {%- endif -%}
+        {%- if value is mapping -%}
+            {%- do tidemark._take_settings(value, settings, known, errors) -%}
+        {%- elif value is not none -%}
+            {%- do errors.append('meta.tidemark must be a mapping of settings, found: ' ~ value) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- set strays = {'config': [], 'meta': []} -%}
+    {%- for name, value in config.items() if value is not none -%}
+        {%- set meant = tidemark._misplaced(name, known) -%}
+        {%- if meant -%}
+            {%- do settings.update({meant: settings.get(meant, value)}) -%}
+        {%- endif -%}
+        {%- if meant == name -%}
+            {%- do strays['config'].append(name) -%}
+        {%- elif meant -%}
+            {%- do errors.append('config.' ~ name ~ ' is not read; did you mean `' ~ meant ~ '`'
+                ~ ('?' if meant in tidemark._dbt_keys() else ', under config.meta.tidemark?')) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- for name, value in meta.items() if name in known and 'tidemark' not in meta -%}
+        {%- do strays['meta'].append(name) -%}
+        {%- do settings.update({name: settings.get(name, value)}) -%}
+    {%- endfor -%}
+    {%- for place, names in strays.items() if names -%}
+        {%- do errors.append(names | join(', ') ~ (' stands' if names | length == 1 else ' stand') ~ ' directly under ' ~ place
+            ~ ', where it is not read: settings of Tidemark stand under config.meta.tidemark') -%}
     {%- endfor -%}
     {{ return(settings) }}
 {%- endmacro -%}
 
 
-{#- ", did you mean `extract`?" for the known name that shares most letter pairs, else the list of names. -#}
+{#- Take what is known of a mapping of settings, also under the name that a misspelt one was meant to have. -#}
+{%- macro _take_settings(given, settings, known, errors) -%}
+    {%- for name, value in given.items() -%}
+        {%- if name in known -%}
+            {%- do settings.update({name: value}) -%}
+        {%- elif name in tidemark._dbt_keys() -%}
+            {%- do errors.append('meta.tidemark.' ~ name ~ " is not read: `" ~ name ~ "` is a key of dbt's own and stands directly under config") -%}
+            {%- do settings.update({name: value}) -%}
+        {%- else -%}
+            {%- do errors.append('meta.tidemark.' ~ name ~ ' is not a setting' ~ tidemark._did_you_mean(name, known)) -%}
+            {%- set meant = tidemark._nearest(name, known) -%}
+            {%- if meant and meant not in given -%}
+                {%- do settings.update({meant: value}) -%}
+            {%- endif -%}
+        {%- endif -%}
+    {%- endfor -%}
+{%- endmacro -%}
+
+
+{#- The setting, or the key of dbt's, that a name directly under config stands for by mistake; none of a name that may be there. -#}
+{%- macro _misplaced(name, known) -%}
+    {%- if name in known -%}{{ return(name) }}{%- endif -%}
+    {%- if name in tidemark._dbt_keys() -%}{{ return(none) }}{%- endif -%}
+    {{ return(tidemark._nearest(name, known + ['unique_key', 'file_format', 'partition_by', 'liquid_clustered_by', 'location_root', 'tblproperties'], 0.75)) }}
+{%- endmacro -%}
+
+
+{#- What dbt and dbt-spark themselves read of a model's config. -#}
+{%- macro _dbt_keys() -%}
+    {{ return([
+        'unique_key', 'materialized', 'file_format', 'partition_by', 'clustered_by', 'liquid_clustered_by', 'buckets', 'location_root',
+        'tblproperties', 'persist_docs', 'grants', 'meta', 'tags', 'alias', 'schema', 'database', 'enabled', 'full_refresh', 'pre_hook',
+        'post_hook', 'pre-hook', 'post-hook', 'on_schema_change', 'on_configuration_change', 'incremental_strategy', 'batch_size',
+        'lookback', 'begin', 'quoting', 'column_types', 'group', 'packages', 'docs', 'contract', 'event_time', 'concurrent_batches',
+        'access', 'freshness', 'static_analysis', 'merge_update_columns', 'merge_exclude_columns', 'incremental_predicates', 'sql_header',
+    ]) }}
+{%- endmacro -%}
+
+
+{#- "; did you mean `extract`?" for the nearest known name, else the list of names. -#}
 {%- macro _did_you_mean(name, known) -%}
+    {%- set nearest = tidemark._nearest(name, known) -%}
+    {{ return("; did you mean `" ~ nearest ~ "`?" if nearest else "; there are " ~ known | sort | join(', ')) }}
+{%- endmacro -%}
+
+
+{#- The known name that shares most letter pairs with this one; none where the best shares less than `least` of them. -#}
+{%- macro _nearest(name, known, least=0.4) -%}
     {%- set wanted = tidemark._letter_pairs(name | string | lower) -%}
     {%- set best = namespace(name=none, score=0.0) -%}
     {%- for candidate in known -%}
-        {%- set pairs = tidemark._letter_pairs(candidate) -%}
+        {%- set pairs = tidemark._letter_pairs(candidate | string | lower) -%}
         {%- set common = pairs | select('in', wanted) | list | length -%}
         {%- set score = 2.0 * common / (wanted | length + pairs | length) -%}
         {%- if score > best.score -%}
@@ -29,20 +101,21 @@
             {%- set best.score = score -%}
         {%- endif -%}
     {%- endfor -%}
-    {%- if best.score >= 0.4 -%}
-        {{ return("; did you mean `" ~ best.name ~ "`?") }}
-    {%- endif -%}
-    {{ return("; allowed: " ~ known | sort | join(', ')) }}
+    {{ return(best.name if best.score >= least else none) }}
 {%- endmacro -%}
 
 
+{#- Each letter with the next and with the one after that, so that letters which changed places still count. -#}
 {%- macro _letter_pairs(word) -%}
     {%- set framed = ' ' ~ word ~ ' ' -%}
     {%- set pairs = [] -%}
     {%- for i in range(framed | length - 1) -%}
         {%- do pairs.append(framed[i:i + 2]) -%}
+        {%- if i + 2 < framed | length -%}
+            {%- do pairs.append(framed[i] ~ framed[i + 2]) -%}
+        {%- endif -%}
     {%- endfor -%}
-    {{ return(pairs) }}
+    {{ return(pairs | unique(case_sensitive=true) | list) }}
 {%- endmacro -%}
 
 
@@ -104,6 +177,24 @@
 {%- endmacro -%}
 
 
+{#- Where files are: text, whose placeholders are those of a business date (`{a,b}` is a glob), if its files have one. -#}
+{%- macro _check_location(location, errors, dated=true) -%}
+    {%- if location is not none and location is not string -%}
+        {%- do errors.append('location must be a file, a folder or a glob, found: ' ~ location) -%}
+    {%- elif location -%}
+        {%- set known = ['business_date', 'yyyy', 'mm', 'dd'] -%}
+        {%- set found = modules.re.findall('[{]([^{},]*)[}]', location) -%}
+        {%- for name in found if not dated -%}
+            {%- do errors.append('location has {' ~ name ~ '}, but change events are taken as they land: name the folder, or a glob') -%}
+        {%- endfor -%}
+        {%- for name in found if dated and name not in known -%}
+            {%- do errors.append('location has {' ~ name ~ '}; did you mean {' ~ (tidemark._nearest(name, known) or 'business_date')
+                ~ '}? There are {business_date}, {yyyy}, {mm} and {dd}') -%}
+        {%- endfor -%}
+    {%- endif -%}
+{%- endmacro -%}
+
+
 {%- macro _one_of(name, value, allowed, errors) -%}
     {%- if value not in allowed -%}
         {%- set hint = tidemark._did_you_mean(value, allowed) if value is string and value else '' -%}
@@ -116,11 +207,11 @@
 {%- endmacro -%}
 
 
-{#- Raise every problem that was found, at once. -#}
-{%- macro _raise_config_errors(entity, errors) -%}
+{#- Raise every problem that was found, at once; `holder` has them. -#}
+{%- macro _raise_config_errors(entity, errors, holder='the configuration has') -%}
     {%- if errors -%}
-        {%- do exceptions.raise_compiler_error(
-            entity ~ ': the configuration has ' ~ errors | length
+        {%- do tidemark.raise_error('configuration',
+            entity ~ ': ' ~ holder ~ ' ' ~ errors | length
             ~ (' problem' if errors | length == 1 else ' problems') ~ '\n  - ' ~ errors | join('\n  - ')
         ) -%}
     {%- endif -%}

@@ -47,6 +47,7 @@
 
 {%- macro _check_atomic_config(cfg, settings, errors) -%}
     {%- set names = tidemark.canonical_columns() | map(attribute='name') | list -%}
+    {%- do tidemark._check_location(cfg['location'], errors) -%}
     {%- for step in cfg['deduplicate'] -%}
         {%- do tidemark._one_of('deduplicate', step, tidemark.deduplication_steps(), errors) -%}
     {%- endfor -%}

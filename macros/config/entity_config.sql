@@ -6,7 +6,8 @@
     {%- if not execute -%}{{ return({}) }}{%- endif -%}
     {%- set node = node or model -%}
     {%- set config = node['config'] -%}
-    {%- if ((config.get('meta') or {}).get('tidemark') or {}).get('extract') == 'events' -%}
+    {%- set wanted = tidemark._settings(config, tidemark._event_settings(), []).get('extract') -%}
+    {%- if wanted and wanted not in tidemark._extracts() and tidemark._nearest(wanted, tidemark._extracts()) == 'events' or wanted == 'events' -%}
         {{ return(tidemark.event_config(node)) }}
     {%- endif -%}
     {%- set errors = [] -%}
@@ -23,7 +24,6 @@
     {%- if not cfg['keys'] -%}
         {%- do errors.append('unique_key is required: name the columns that identify a row') -%}
     {%- endif -%}
-    {%- do tidemark._one_of('extract', cfg['extract'], ['full', 'delta', 'events'], errors) -%}
     {%- do tidemark._one_of('format', cfg['format'], ['csv', 'json', 'parquet'], errors) -%}
     {%- do tidemark._check_entity_config(cfg, settings, errors) -%}
 
@@ -37,7 +37,7 @@
     {%- set config = node['config'] -%}
     {%- set cfg = tidemark._place_config(node, errors) -%}
     {%- do cfg.update({
-        'keys': tidemark._as_list(config.get('unique_key'), 'unique_key', errors),
+        'keys': tidemark._as_list(config.get('unique_key') or settings.get('unique_key'), 'unique_key', errors),
         'extract': settings.get('extract'),
         'location': settings.get('location'),
         'options': {},
@@ -55,6 +55,7 @@
         'persist_docs': config.get('persist_docs') or {},
         'description': node.get('description', ''),
     }) -%}
+    {%- do tidemark._one_of('extract', cfg['extract'], tidemark._extracts(), errors) -%}
     {%- do tidemark._one_of('hash', cfg['hash'], ['md5', 'sha256', 'xxhash64x2'], errors) -%}
     {%- do tidemark._one_of('null_keys', cfg['null_keys'], ['reject', 'allow'], errors) -%}
     {%- do tidemark._one_of('on_reject', cfg['on_reject'], ['fail', 'quarantine'], errors) -%}
@@ -88,6 +89,11 @@
 {%- endmacro -%}
 
 
+{%- macro _extracts() -%}
+    {{ return(['full', 'delta', 'events']) }}
+{%- endmacro -%}
+
+
 {#- Every setting that may stand under meta.tidemark of a cdc model. -#}
 {%- macro _entity_settings() -%}
     {{ return([
@@ -117,8 +123,10 @@
 {%- endmacro -%}
 
 
-{#- Rules about names of columns, for every flow. -#}
+{#- Rules about names and types of columns, for every flow. -#}
 {%- macro _check_columns_config(cfg, errors) -%}
+    {%- do tidemark._check_data_types(cfg['columns'], errors) -%}
+    {%- do tidemark._check_keys_are_columns(cfg, errors) -%}
     {%- set lower_keys = cfg['keys'] | map('lower') | list -%}
     {%- for name in cfg['ignore'] -%}
         {%- if name | lower in lower_keys -%}
@@ -140,13 +148,51 @@
 {%- endmacro -%}
 
 
+{#- A key is the name of a column; where it is an expression, say where that belongs. A declared column may have any name. -#}
+{%- macro _check_keys_are_columns(cfg, errors) -%}
+    {%- set declared = cfg['columns'] | map(attribute='name') | map('lower') | list -%}
+    {%- for key in cfg['keys'] if key | lower not in declared -%}
+        {%- set parts = key.split(',') | map('trim') | list -%}
+        {%- if parts | length > 1 and '(' not in key -%}
+            {%- do errors.append('unique_key `' ~ key ~ '` is no column: write several as a list, unique_key: [' ~ parts | join(', ') ~ ']') -%}
+        {%- elif '||' in key or '::' in key or modules.re.fullmatch('\\w+[(].*[)]', key) -%}
+            {%- do errors.append(
+                'unique_key `' ~ key ~ '` is an expression, and a key is a column: add one in the SELECT of the model, such as `select *, '
+                ~ key ~ ' as ' ~ cfg['entity'] ~ '_key from (…)`, and name it as unique_key; or list the columns that make up the key'
+            ) -%}
+        {%- endif -%}
+    {%- endfor -%}
+{%- endmacro -%}
+
+
+{#- Spark passes over an option that it does not have, so one that is nearly the name of another is refused here. -#}
+{%- macro _check_csv_options(options, errors) -%}
+    {%- set known = [
+        'sep', 'delimiter', 'encoding', 'charset', 'quote', 'escape', 'escapeQuotes', 'comment', 'header', 'nullValue', 'emptyValue', 'nanValue',
+        'positiveInf', 'negativeInf', 'ignoreLeadingWhiteSpace', 'ignoreTrailingWhiteSpace', 'dateFormat', 'timestampFormat', 'lineSep',
+        'multiLine', 'maxColumns', 'maxCharsPerColumn', 'charToEscapeQuoteEscaping', 'unescapedQuoteHandling', 'compression', 'locale',
+        'pathGlobFilter', 'recursiveFileLookup', 'modifiedBefore', 'modifiedAfter', 'timeZone', 'mode', 'inferSchema', 'enforceSchema',
+    ] -%}
+    {%- set lower = known | map('lower') | list -%}
+    {%- for name in options if name | lower not in lower -%}
+        {%- set meant = tidemark._nearest(name, known + ['separator'], 0.6) -%}
+        {%- if meant -%}
+            {%- do errors.append('options.' ~ name ~ ' is no option of Spark for csv; did you mean `' ~ ('sep' if meant == 'separator' else meant) ~ '`?') -%}
+        {%- endif -%}
+    {%- endfor -%}
+{%- endmacro -%}
+
+
 {#- Rules that look at more than one setting. -#}
 {%- macro _check_entity_config(cfg, settings, errors) -%}
     {%- if cfg['max_delete_fraction'] is not number or not 0 <= cfg['max_delete_fraction'] <= 1 -%}
         {%- do errors.append('max_delete_fraction must be a number from 0 to 1, found: ' ~ cfg['max_delete_fraction']) -%}
     {%- endif -%}
+    {%- do tidemark._check_location(cfg['location'], errors) -%}
     {%- if cfg['options'] is not mapping -%}
         {%- do errors.append('options must be a mapping of Spark reader options, found: ' ~ cfg['options']) -%}
+    {%- elif cfg['format'] == 'csv' -%}
+        {%- do tidemark._check_csv_options(cfg['options'], errors) -%}
     {%- endif -%}
     {%- if cfg['location'] is none -%}
         {%- for name in ['format', 'options'] if name in settings -%}

@@ -11,6 +11,7 @@
         'format': settings.get('format', 'debezium'),
         'table': settings.get('table'),
         'sequence_by': tidemark._as_list(settings.get('sequence_by'), 'sequence_by', errors),
+        'on_tie': settings.get('on_tie', 'later'),
         'apply_as_deletes': settings.get('apply_as_deletes', "_operation = 'DELETE'"),
         'apply_as_truncates': settings.get('apply_as_truncates', "_operation in ('TRUNCATE', 'TRUNCATE_TABLE')"),
         'ignore_null_updates': tidemark._chosen(settings.get('ignore_null_updates', false), 'ignore_null_updates', errors),
@@ -37,8 +38,8 @@
 {#- Every setting that may stand under meta.tidemark of an events model. -#}
 {%- macro _event_settings() -%}
     {{ return([
-        'extract', 'location', 'format', 'table', 'sequence_by', 'apply_as_deletes', 'apply_as_truncates',
-        'ignore_null_updates', 'columns', 'track_history', 'ddl', 'encodings', 'previous_names', 'unavailable_value',
+        'extract', 'location', 'format', 'table', 'sequence_by', 'on_tie', 'apply_as_deletes',
+        'apply_as_truncates', 'ignore_null_updates', 'columns', 'track_history', 'ddl', 'encodings', 'previous_names', 'unavailable_value',
         'ignore', 'sensitive', 'hash', 'soft_delete', 'changed_columns', 'null_keys', 'on_reject', 'feed_images',
         'feed_retention', 'superseded_retention', 'history_retention', 'staging_retention', 'rejects_retention', 'write_mode',
     ]) }}
@@ -99,6 +100,8 @@
 {#- Rules that look at more than one setting. -#}
 {%- macro _check_event_config(cfg, settings, errors) -%}
     {%- do tidemark._one_of('format', cfg['format'], ['debezium', 'canonical', 'rows'], errors) -%}
+    {%- do tidemark._one_of('on_tie', cfg['on_tie'], ['later', 'content'], errors) -%}
+    {%- do tidemark._check_location(cfg['location'], errors, dated=false) -%}
     {%- if cfg['file_format'] != 'delta' -%}
         {%- do errors.append('extract: events needs file_format: delta, found: ' ~ cfg['file_format']) -%}
     {%- endif -%}
@@ -119,6 +122,12 @@
     {%- endif -%}
     {%- for key in cfg['keys'] if not tidemark.is_chosen(cfg['chosen'], key) -%}
         {%- do errors.append('columns leaves out `' ~ key ~ '`, which is part of unique_key') -%}
+    {%- endfor -%}
+    {%- for name in cfg['tracked']['include'] if name in cfg['ignore'] | map('lower') | list -%}
+        {%- do errors.append('track_history names `' ~ name ~ '`, which ignore says is not compared: remove it from one of them') -%}
+    {%- endfor -%}
+    {%- for name in cfg['tracked']['include'] if not tidemark.is_chosen(cfg['chosen'], name) -%}
+        {%- do errors.append('track_history names `' ~ name ~ '`, which columns leaves out: remove it from one of them') -%}
     {%- endfor -%}
     {%- for name in ['encodings', 'previous_names'] if cfg[name] is not mapping -%}
         {%- do errors.append(name ~ ' must be a mapping of column names, found: ' ~ cfg[name]) -%}

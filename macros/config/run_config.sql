@@ -29,7 +29,7 @@
             {{ return(text) }}
         {%- endif -%}
     {%- endif -%}
-    {%- do exceptions.raise_compiler_error(
+    {%- do tidemark.raise_error('usage',
         "business_date must be a date such as 2026-03-04, found: '" ~ text ~ "'"
     ) -%}
 {%- endmacro -%}

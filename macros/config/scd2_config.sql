@@ -2,11 +2,12 @@
 {%- macro scd2_config() -%}
     {%- set config = model['config'] -%}
     {%- set errors = [] -%}
-    {%- set settings = tidemark._settings(config, ['entity'], errors) -%}
+    {%- set settings = tidemark._settings(config, ['entity', 'valid_from'], errors) -%}
     {%- set cfg = {
         'model': model['alias'],
         'relation': model['schema'] ~ '.' ~ model['alias'],
         'file_format': config.get('file_format') or 'delta',
+        'valid_from': settings.get('valid_from') or '_valid_from',
         'partition_by': tidemark._as_list(config.get('partition_by'), 'partition_by', errors),
         'cluster_by': tidemark._as_list(config.get('liquid_clustered_by'), 'liquid_clustered_by', errors),
         'location_root': config.get('location_root'),

@@ -4,6 +4,7 @@
     {%- set config = node['config'] -%}
     {%- set errors = [] -%}
     {%- set settings = tidemark._settings(config, ['registry', 'on_reject', 'rejects_retention'], errors) -%}
+    {%- do tidemark._check_data_types(tidemark._declared_columns(node), errors) -%}
     {%- set columns = [] -%}
     {%- for column in tidemark._declared_columns(node) if column['data_type'] and column['name'] | lower not in ['schema', 'hierarchy', '_commit_id'] -%}
         {%- set meta = (node['columns'][column['name']].get('config') or {}).get('meta') or node['columns'][column['name']].get('meta') or {} -%}

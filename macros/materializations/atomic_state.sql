@@ -5,13 +5,13 @@
     {%- if exists and not state['recorded'] and not run['full_refresh'] -%}
         {%- set made = tidemark.relation_exists(relations['entities']) -%}
         {%- if not made or run_query('select 1 from ' ~ relations['current'] ~ ' limit 1') | length > 0 -%}
-            {%- do exceptions.raise_compiler_error(
+            {%- do tidemark.raise_error('data',
                 cfg['entity'] ~ ': ' ~ relations['current'] ~ ' is a table that Tidemark did not make, or whose commits are gone from '
                 ~ commits['view'] ~ '. Drop or rename it, or set it aside with --full-refresh'
             ) -%}
         {%- endif -%}
     {%- elif state['recorded'] and not exists and not run['full_refresh'] -%}
-        {%- do exceptions.raise_compiler_error(
+        {%- do tidemark.raise_error('data',
             cfg['entity'] ~ ': ' ~ relations['current'] ~ ' is gone, but commits were made to it. Restore the table, or read all that '
             ~ 'has landed again with --full-refresh'
         ) -%}
@@ -43,13 +43,13 @@
 {%- macro check_atomic_drift(cfg, state) -%}
     {%- set recorded = state['recorded']['fingerprint_ignore'] -%}
     {%- if recorded | sort != cfg['fingerprint_ignore'] | sort -%}
-        {%- do exceptions.raise_compiler_error(
+        {%- do tidemark.raise_error('configuration',
             cfg['entity'] ~ ': fingerprint_ignore was ' ~ recorded | sort | join(', ') ~ ' and is now ' ~ cfg['fingerprint_ignore'] | sort | join(', ')
             ~ ': computed fingerprints would not agree with stored ones. Set it back, or read all that has landed again with --full-refresh'
         ) -%}
     {%- endif -%}
     {%- if cfg['looks_across'] and not state['has_manifest'] -%}
-        {%- do exceptions.raise_compiler_error(
+        {%- do tidemark.raise_error('configuration',
             cfg['entity'] ~ ': de-duplication across batches needs a manifest, and there is none of the events that were stored without. Make it with '
             ~ "dbt run-operation populate_manifest --args '{entity: " ~ cfg['entity'] ~ "}'"
         ) -%}

@@ -46,7 +46,7 @@
 {%- macro check_staged(cfg, staged, counted) -%}
     {%- if counted != staged.rows -%}
         {%- do adapter.discard_rows(staged) -%}
-        {%- do exceptions.raise_compiler_error(
+        {%- do tidemark.raise_error('data',
             cfg['entity'] ~ ': ' ~ counted ~ ' changes were counted but ' ~ staged.rows ~ ' were written, as happens where Spark repeats a part '
             ~ 'of its work; nothing was committed. Run it again'
         ) -%}
@@ -131,7 +131,7 @@
             {%- do adapter.discard_rows(load['staged_changes']) -%}
         {%- endif -%}
         {%- do tidemark.forget_run_views(cfg['target']) -%}
-        {%- do exceptions.raise_compiler_error(
+        {%- do tidemark.raise_error('data',
             cfg['entity'] ~ ': the extract of business date ' ~ run['business_date'] ~ ' has ' ~ figures['rows_read']
             ~ ' rows and would delete ' ~ figures['rows_deleted'] ~ ' of ' ~ figures['existing']
             ~ ' keys (max_delete_fraction is ' ~ cfg['max_delete_fraction'] ~ '); nothing was written. '
@@ -146,10 +146,10 @@
 {%- macro summary(figures) -%}
     {%- set parts = [] -%}
     {%- for label, name in [('I', 'rows_inserted'), ('U', 'rows_updated'), ('D', 'rows_deleted'), ('N', 'rows_unchanged'),
-                            ('X', 'rows_not_supplied'), ('rejected', 'rows_rejected'), ('duplicate', 'rows_duplicate')] -%}
+                            ('X', 'rows_not_supplied'), ('rejected', 'rows_rejected'), ('duplicate', 'rows_duplicate'), ('tied', 'rows_tied')] -%}
         {%- if figures[name] or name in ['rows_inserted', 'rows_updated', 'rows_deleted'] -%}
             {%- do parts.append(label ~ ' ' ~ figures[name]) -%}
         {%- endif -%}
     {%- endfor -%}
-    {{ return(parts | join(', ')) }}
+    {{ return((parts + figures.get('notes', [])) | join(', ')) }}
 {%- endmacro -%}

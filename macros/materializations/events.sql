@@ -8,11 +8,18 @@
 -#}
 {%- macro load_events(cfg, run, state, relations, commits, compiled_sql) -%}
     {%- set landing = tidemark.land(cfg, run, state, relations, compiled_sql) -%}
-    {%- if landing['in_files'] and not landing['files'] and not state['first'] and state['has_current'] and not run['empty'] -%}
+    {%- set reorders = tidemark.reorders_ties(cfg, run, state, relations) -%}
+    {%- if landing['in_files'] and not landing['files'] and not reorders and not state['first'] and state['has_current'] and not run['empty'] -%}
         {%- do tidemark.forget_run_views(cfg['target']) -%}
         {{ return(tidemark.no_event_figures()) }}
     {%- endif -%}
+    {%- if landing['in_files'] and not landing['files'] and state['first'] and not run['empty'] -%}
+        {%- do tidemark.warn(cfg['entity'], 'there is no file at ' ~ cfg['location'] ~ ' yet (location in meta.tidemark)') -%}
+    {%- endif -%}
+    {#- A list of its own: DDL events of the batch change the recorded one. -#}
+    {%- set recorded = none if state['first'] else {'columns': state['recorded']['columns'] | list} -%}
     {%- set batch = tidemark.look_into(cfg, run, state, relations, landing) -%}
+    {%- do batch.update({'reorders': reorders}) -%}
     {%- set sums = tidemark.no_event_figures() -%}
     {%- set stretches = tidemark.stretches_of(batch) -%}
     {%- for stretch in stretches -%}
@@ -25,7 +32,11 @@
         {%- do tidemark.prepare_tables(cfg, plan, state, relations) -%}
         {%- if not run['empty'] -%}
             {%- do tidemark.write_events(cfg, plan, run, state, relations, commits, landing, load, figures) -%}
+            {%- do tidemark.tell_rejects(cfg, figures, ['event', 'events'], relations['rejects'], '_commit_id = ' ~ load['commit_id']) -%}
             {%- do tidemark.remember_commit(state, plan, load) -%}
+            {%- if loop.last -%}
+                {%- do sums.update({'notes': tidemark.tell_new_columns(cfg, plan, recorded)}) -%}
+            {%- endif -%}
         {%- endif -%}
         {%- do tidemark.add_figures(sums, figures) -%}
     {%- endfor -%}
@@ -55,6 +66,11 @@
                 ~ " as select cast(null as string) as value, cast(null as string) as _file, cast(null as bigint) as _landing_num where false") -%}
         {%- endif -%}
     {%- elif location -%}
+        {%- if '.' not in location and run_query('show tables like ' ~ tidemark.string_literal(location)) | length == 0 -%}
+            {%- do tidemark.raise_error('configuration',
+                cfg['entity'] ~ ': there is no folder and no table ' ~ location ~ ' (location in meta.tidemark); of a folder that is still to come, write ./' ~ location
+            ) -%}
+        {%- endif -%}
         {%- do run_query('create or replace temporary view ' ~ extract ~ ' as select * from ' ~ location) -%}
     {%- endif -%}
 
@@ -68,12 +84,12 @@
     {%- set columns = tidemark.describe_query('select * from ' ~ arrived) -%}
     {%- set is_text = 'value' in names and (cfg['format'] == 'debezium' or ('_operation' not in names and not cfg['keys'] | map('lower') | select('in', names) | list)) -%}
     {%- if cfg['format'] == 'debezium' and not is_text -%}
-        {%- do exceptions.raise_compiler_error(
+        {%- do tidemark.raise_error('configuration',
             cfg['entity'] ~ ': format: debezium needs the JSON text of the events in a column `value`, found columns: ' ~ names | join(', ')
         ) -%}
     {%- endif -%}
     {%- if not in_files and not cfg['sequence_by'] and '_sequence_num' not in names and '_landing_num' not in names -%}
-        {%- do exceptions.raise_compiler_error(
+        {%- do tidemark.raise_error('configuration',
             cfg['entity'] ~ ': rows of a table have no order: the source needs `_sequence_num`, or set sequence_by to the columns that order the events of a key'
         ) -%}
     {%- endif -%}
@@ -115,6 +131,7 @@
         'tables': tables, 'ignored': 0, 'names': [], 'schemas': {}, 'has_schemaless': false, 'first_nums': {}, 'is_empty': true,
         'statements': [], 'source_columns': source.get('columns'), 'refused': source.get('refused', []),
         'renames': {},
+        'by_content': source.get('by_content', state['first'] and cfg['sequence_by'] | length > 0),
     } -%}
     {%- do tidemark.make_events_view(cfg, landing, batch) -%}
     {%- if run['empty'] -%}{{ return(batch) }}{%- endif -%}
@@ -153,7 +170,7 @@
         {%- endif -%}
     {%- endfor -%}
     {%- if found_tables | length > 1 and found_tables | length > batch['tables'] | length -%}
-        {%- do exceptions.raise_compiler_error(
+        {%- do tidemark.raise_error('configuration',
             cfg['entity'] ~ ': the events are of several tables (' ~ found_tables | sort | join(', ') ~ '): say with meta.tidemark.table which one this is'
         ) -%}
     {%- endif -%}
@@ -174,7 +191,7 @@
     {%- if cfg['format'] == 'debezium' -%}
         {%- set sql = tidemark.debezium_events_sql(cfg, batch['tables'], landing['arrived']) -%}
     {%- else -%}
-        {%- set sql = tidemark.canonical_events_sql(cfg, batch['tables'], landing['arrived'], landing['columns']) -%}
+        {%- set sql = tidemark.canonical_events_sql(cfg, batch['tables'], landing['arrived'], landing['columns'], batch['by_content']) -%}
     {%- endif -%}
     {%- do run_query('create or replace temporary view ' ~ landing['events'] ~ ' as\n' ~ sql) -%}
 {%- endmacro -%}
@@ -233,12 +250,12 @@
         {%- do tidemark.raise_drift(cfg, tidemark.config_drift(cfg, plan, recorded)) -%}
     {%- endif -%}
     {%- do plan['recorded'].update({'source': {
-        'tables': batch['tables'], 'columns': batch['source_columns'], 'refused': batch['refused'],
+        'tables': batch['tables'], 'columns': batch['source_columns'], 'refused': batch['refused'], 'by_content': batch['by_content'],
         'has_moves': recorded['source'].get('has_moves', false) if recorded else false,
         'has_partial_moves': recorded['source'].get('has_partial_moves', false) if recorded else false,
     }}) -%}
     {%- if not plan['columns'] -%}
-        {%- do exceptions.raise_compiler_error(
+        {%- do tidemark.raise_error('data',
             cfg['entity'] ~ ': no events of ' ~ (cfg['table'] or 'the table') ~ ' have landed at ' ~ (cfg['location'] or 'the source')
             ~ ' yet, and the YAML declares no columns to make the tables with'
         ) -%}
@@ -285,7 +302,7 @@
     {%- if recorded and plan['added'] and cfg['ddl']['add_column'] == 'fail' -%}
         {%- set declared = cfg['columns'] | map(attribute='name') | map('lower') | list -%}
         {%- for column in plan['added'] if column['name'] | lower not in declared -%}
-            {%- do exceptions.raise_compiler_error(
+            {%- do tidemark.raise_error('data',
                 cfg['entity'] ~ ': the source has a new column `' ~ column['name'] ~ '`, and ddl.add_column is fail. '
                 ~ 'Declare the column in the YAML, or set ddl.add_column to apply or ignore'
             ) -%}
@@ -296,7 +313,7 @@
 
 {%- macro raise_drift(cfg, drift) -%}
     {%- if drift -%}
-        {%- do exceptions.raise_compiler_error(
+        {%- do tidemark.raise_error('configuration',
             cfg['entity'] ~ ': the configuration is not the one its log was made with; nothing was written\n  - '
             ~ drift | join('\n  - ') ~ '\nTake the change back, or start a new log from the events that are still there with --full-refresh (the old one is kept)'
         ) -%}
@@ -307,7 +324,7 @@
 {%- macro no_event_figures() -%}
     {%- set figures = {'rejects': []} -%}
     {%- for name in ['rows_read', 'rows_inserted', 'rows_updated', 'rows_deleted', 'rows_unchanged', 'rows_not_supplied',
-                     'rows_rejected', 'rows_duplicate', 'rows_ignored', 'rows_logged', 'rows_superseded'] -%}
+                     'rows_rejected', 'rows_duplicate', 'rows_ignored', 'rows_tied', 'rows_logged', 'rows_superseded'] -%}
         {%- do figures.update({name: 0}) -%}
     {%- endfor -%}
     {{ return(figures) }}

@@ -5,7 +5,7 @@
 -#}
 {%- macro feed_range(relation, from, to, images, format, macro_name) -%}
     {%- if format not in ['json', 'struct'] -%}
-        {%- do exceptions.raise_compiler_error('tidemark.' ~ macro_name ~ ": format must be json or struct, found: '" ~ format ~ "'") -%}
+        {%- do tidemark.raise_error('usage', 'tidemark.' ~ macro_name ~ ": format must be json or struct, found: '" ~ format ~ "'") -%}
     {%- endif -%}
     {%- set commits = tidemark.commits_relations(tidemark.run_config()) -%}
     {%- set pulls = tidemark.is_feed_model() and from is none -%}
@@ -15,7 +15,7 @@
     {%- endif -%}
     {%- set node = tidemark.node_of(relation) -%}
     {%- if node is none -%}
-        {%- do exceptions.raise_compiler_error('tidemark.' ~ macro_name ~ ': ' ~ relation ~ ' is neither a cdc nor a feed model of this project') -%}
+        {%- do tidemark.raise_error('usage', 'tidemark.' ~ macro_name ~ ': ' ~ relation ~ ' is neither a cdc nor a feed model of this project') -%}
     {%- endif -%}
     {%- set cfg = tidemark.entity_config(node) -%}
     {%- set start = tidemark.watermark_of(commits, cfg['relation'])['from'] if pulls else from -%}
@@ -40,17 +40,17 @@
 {#- The range of a kept feed, whose rows are taken as they are. -#}
 {%- macro kept_feed_range(relation, commits, from, to, pulls, macro_name) -%}
     {%- if macro_name != 'change_feed' -%}
-        {%- do exceptions.raise_compiler_error('tidemark.' ~ macro_name ~ ' reads entities; ' ~ relation.identifier ~ ' is a feed: use tidemark.change_feed') -%}
+        {%- do tidemark.raise_error('usage', 'tidemark.' ~ macro_name ~ ' reads entities; ' ~ relation.identifier ~ ' is a feed: use tidemark.change_feed') -%}
     {%- endif -%}
     {%- set source = relation.schema ~ '.' ~ relation.identifier -%}
     {%- set marks = tidemark.watermark_of(commits, source) -%}
     {%- for name, value in {'from': from, 'to': to}.items() if value is not none and not modules.re.fullmatch('[0-9]{1,18}', value | string) -%}
-        {%- do exceptions.raise_compiler_error('tidemark.change_feed: ' ~ name ~ ' of a feed must be a commit id, found: ' ~ value) -%}
+        {%- do tidemark.raise_error('usage', 'tidemark.change_feed: ' ~ name ~ ' of a feed must be a commit id, found: ' ~ value) -%}
     {%- endfor -%}
     {%- set floor = run_query(tidemark.feed_floor_sql(commits['states'], source))[0][0] | int -%}
     {%- set start = (marks['from'] if pulls else from or 0) | int -%}
     {%- if start < floor and not (pulls and start == 0) -%}
-        {%- do exceptions.raise_compiler_error(
+        {%- do tidemark.raise_error('usage',
             'tidemark.change_feed: changes of ' ~ relation.identifier ~ ' are kept from commit ' ~ floor ~ ', and from=' ~ (start or 'the beginning')
             ~ ' lies before it. The first available from is ' ~ floor
         ) -%}
@@ -100,7 +100,7 @@
     {%- set moments = {'from': tidemark.moment_of(from, what ~ ': from'), 'to': tidemark.moment_of(to, what ~ ': to')} -%}
     {%- set span = tidemark.query_rows(tidemark.span_sql(commits['states'], cfg['relation'], moments))[0] -%}
     {%- if not span['config'] -%}
-        {%- do exceptions.raise_compiler_error(what ~ ': ' ~ cfg['entity'] ~ ' has no commits yet: run it first') -%}
+        {%- do tidemark.raise_error('data', what ~ ': ' ~ cfg['entity'] ~ ' has no commits yet: run it first') -%}
     {%- endif -%}
     {%- for name, moment in moments.items() -%}
         {%- do tidemark.check_moment(cfg, commits, span, name, moment, what) -%}
@@ -111,14 +111,14 @@
     }) -%}
     {%- if pulls -%}{%- do span.update({'to': [span['from'], span['to']] | max}) -%}{%- endif -%}
     {%- if span['from'] > span['to'] -%}
-        {%- do exceptions.raise_compiler_error(
+        {%- do tidemark.raise_error('usage',
             what ~ ': from (commit ' ~ span['from'] ~ ') lies after to (commit ' ~ span['to'] ~ ') in the commits of ' ~ cfg['entity']
         ) -%}
     {%- endif -%}
     {#- Without `from` a log that was begun anew is read from its beginning; but not one that was cleaned. -#}
     {%- set floor = span['floor_id'] if moments['from'] or span['floor_id'] > span['log_start_id'] else 0 -%}
     {%- if span['from'] < floor -%}
-        {%- do exceptions.raise_compiler_error(
+        {%- do tidemark.raise_error('usage',
             what ~ ': changes of ' ~ cfg['entity'] ~ ' are kept from commit ' ~ span['floor_id'] ~ ' (completed ' ~ span['floor_at']
             ~ '), and from=' ~ (from or 'the beginning') ~ ' lies before it. The first available from is ' ~ span['floor_id']
         ) -%}
@@ -133,9 +133,9 @@
     {%- if moment and moment['kind'] == 'timestamp' -%}
         {%- set late = span[name ~ '_is_future'] or (span['inflight_at'] is not none and span[name ~ '_is_open']) -%}
         {%- if span[name ~ '_is_future'] is none -%}
-            {%- do exceptions.raise_compiler_error(what ~ ': ' ~ name ~ ' is no timestamp: ' ~ moment['value']) -%}
+            {%- do tidemark.raise_error('usage', what ~ ': ' ~ name ~ ' is no timestamp: ' ~ moment['value']) -%}
         {%- elif late -%}
-            {%- do exceptions.raise_compiler_error(
+            {%- do tidemark.raise_error('usage',
                 what ~ ': ' ~ name ~ '=' ~ moment['value'] ~ (' lies in the future' if span[name ~ '_is_future'] else
                     ' is not closed yet: commit ' ~ span['inflight_id'] ~ ' of ' ~ cfg['entity'] ~ ', begun ' ~ span['inflight_at'] ~ ', is in flight')
                 ~ '. End at the last completed commit, ' ~ span['last_id'] ~ ', or leave `to` out'
@@ -146,7 +146,7 @@
         {%- for row in run_query(tidemark.nearby_commits_sql(commits['states'], cfg['relation'], moment)) -%}
             {%- do known.append((row[0] | string) ~ (' (' ~ row[1] ~ ')' if row[1] else '')) -%}
         {%- endfor -%}
-        {%- do exceptions.raise_compiler_error(
+        {%- do tidemark.raise_error('usage',
             what ~ ': ' ~ cfg['entity'] ~ (' has no completed commit ' if moment['kind'] == 'commit' else ' has not loaded business date ') ~ moment['value']
             ~ '; there are ' ~ known | join(', ')
         ) -%}
@@ -158,7 +158,7 @@
 {%- macro checked_images(cfg, images, what) -%}
     {%- set wanted = cfg['feed_images'] if images is none else [images] if images is string else images | list -%}
     {%- for image in wanted if image not in ['pre', 'post', 'change'] -%}
-        {%- do exceptions.raise_compiler_error('tidemark.' ~ what ~ ": images are pre, post and change, found: '" ~ image ~ "'") -%}
+        {%- do tidemark.raise_error('usage', 'tidemark.' ~ what ~ ": images are pre, post and change, found: '" ~ image ~ "'") -%}
     {%- endfor -%}
     {{ return(wanted) }}
 {%- endmacro -%}
@@ -178,7 +178,7 @@
 {%- macro commit_at(relation, moment, what) -%}
     {%- set node = tidemark.node_of(relation) -%}
     {%- if node is none -%}
-        {%- do exceptions.raise_compiler_error(what ~ ': ' ~ relation ~ ' is not a cdc model of this project') -%}
+        {%- do tidemark.raise_error('usage', what ~ ': ' ~ relation ~ ' is not a cdc model of this project') -%}
     {%- endif -%}
     {%- set commits = tidemark.commits_relations(tidemark.run_config()) -%}
     {{ return(tidemark.span_of(tidemark.entity_config(node), commits, moment, none, what)['from']) }}

@@ -2,17 +2,17 @@
 {%- macro feed_state(cfg, run, relation, commits, body) -%}
     {%- set pulls = tidemark.pulls_of(body) -%}
     {%- if not pulls -%}
-        {%- do exceptions.raise_compiler_error(
+        {%- do tidemark.raise_error('configuration',
             cfg['model'] ~ ": the body of a feed is a SELECT over tidemark.change_feed(ref('…')), net_changes or changes_between, without from and to"
         ) -%}
     {%- endif -%}
     {%- set columns = tidemark.describe_query(body) -%}
     {%- set names = columns | map(attribute='name') | list -%}
     {%- for name in ['_commit_id'] + (['_key_hash'] if cfg['buckets'] > 1 else []) + (['_entity'] if pulls | length > 1 else []) if name not in names -%}
-        {%- do exceptions.raise_compiler_error(cfg['model'] ~ ': the body must yield `' ~ name ~ '`') -%}
+        {%- do tidemark.raise_error('configuration', cfg['model'] ~ ': the body must yield `' ~ name ~ '`') -%}
     {%- endfor -%}
     {%- for name in names if name in ['_commit_date', '_bucket'] -%}
-        {%- do exceptions.raise_compiler_error(cfg['model'] ~ ': `' ~ name ~ '` is a column that the feed adds itself: leave it out of the body') -%}
+        {%- do tidemark.raise_error('configuration', cfg['model'] ~ ': `' ~ name ~ '` is a column that the feed adds itself: leave it out of the body') -%}
     {%- endfor -%}
     {%- set exists = tidemark.relation_exists(relation) -%}
     {%- set is_news = [] -%}
@@ -65,7 +65,7 @@
         {%- elif tidemark.is_widening(type, wanted, 'delta') -%}
             {%- do run_query('alter table ' ~ relation ~ ' alter column ' ~ tidemark.quote_identifier(column['name']) ~ ' type ' ~ column['type']) -%}
         {%- elif type != wanted and not (open_structs and wanted.startswith('struct<')) -%}
-            {%- do exceptions.raise_compiler_error(
+            {%- do tidemark.raise_error('data',
                 model ~ ': column `' ~ column['name'] ~ '` was ' ~ type ~ ' and is now ' ~ column['type'] ~ ': build the table again with --full-refresh'
             ) -%}
         {%- endif -%}

@@ -4,7 +4,7 @@
     {%- set landing = tidemark.land_enriched(cfg, run, state, relations, compiled_sql) -%}
     {%- if run['empty'] or (landing['in_files'] and not landing['files']) -%}
         {%- if state['first'] and not run['empty'] -%}
-            {%- do exceptions.warn(cfg['entity'] ~ ': there is no file at ' ~ cfg['location'] ~ ' yet') -%}
+            {%- do tidemark.warn(cfg['entity'], 'there is no file at ' ~ cfg['location'] ~ ' yet (location in meta.tidemark)') -%}
         {%- endif -%}
         {%- do tidemark.prepare_atomic(cfg, run, state, relations) -%}
         {%- do tidemark.forget_run_views(cfg['target']) -%}
@@ -19,6 +19,7 @@
     {%- do tidemark.check_rejected(cfg, figures, keys, ['line', 'lines'], 'Mend the files') -%}
     {%- do tidemark.prepare_atomic(cfg, run, state, relations) -%}
     {%- do tidemark.write_batch(cfg, run, state, relations, commits, landing, figures, commit_id, events, keys) -%}
+    {%- do tidemark.tell_rejects(cfg, figures, ['line', 'lines'], relations['rejects'], '_commit_id = ' ~ commit_id) -%}
     {%- do tidemark.forget_run_views(cfg['target']) -%}
     {{ return(figures) }}
 {%- endmacro -%}
@@ -34,8 +35,8 @@
     {%- if cfg['location'] -%}
         {%- set dated = '{' in cfg['location'] -%}
         {%- if dated and not run['business_date'] and not run['empty'] -%}
-            {%- do exceptions.raise_compiler_error(
-                cfg['entity'] ~ ': which business date? Give it with --vars \'{business_date: 2026-03-04}\''
+            {%- do tidemark.raise_error('usage',
+                cfg['entity'] ~ ': which business date? Give it with --vars \'{business_date: "2026-03-04"}\''
             ) -%}
         {%- endif -%}
         {%- set location = tidemark.extract_path(cfg['location'], run['business_date']) -%}
@@ -54,13 +55,13 @@
     {%- set is_lines = 'value' in names and 'event_id' not in names -%}
     {%- if not is_lines -%}
         {%- for name in ['event_id', 'event_fingerprint', 'collector_tstamp'] if name not in names -%}
-            {%- do exceptions.raise_compiler_error(
+            {%- do tidemark.raise_error('configuration',
                 cfg['entity'] ~ ': the body must yield lines of enriched events in a column `value`, or rows with the canonical columns; `' ~ name ~ '` is missing'
             ) -%}
         {%- endfor -%}
     {%- endif -%}
     {%- if not cfg['location'] and 'natural_cross_batch' not in cfg['deduplicate'] -%}
-        {%- do exceptions.raise_compiler_error(
+        {%- do tidemark.raise_error('configuration',
             cfg['entity'] ~ ': without location a run takes all that the body yields, and only natural_cross_batch keeps what was stored from being stored again: add it to deduplicate'
         ) -%}
     {%- endif -%}
@@ -82,7 +83,7 @@
     {%- do wanted.update({'location': location}) -%}
     {%- set files = tidemark.files_to_read(wanted, none, state, relations) -%}
     {%- if not files and dated and adapter.type() == 'tidemark' and not adapter.list_files(location) -%}
-        {%- do exceptions.raise_compiler_error(cfg['entity'] ~ ': there is no file at ' ~ location) -%}
+        {%- do tidemark.raise_error('data', cfg['entity'] ~ ': there is no file at ' ~ location) -%}
     {%- endif -%}
     {{ return(files) }}
 {%- endmacro -%}
@@ -192,11 +193,11 @@
 {#- As many events were stored as were counted; none, if another run has taken this one for dead. -#}
 {%- macro check_written(cfg, relations, figures, written) -%}
     {%- if written == 0 -%}
-        {%- do exceptions.raise_compiler_error(
+        {%- do tidemark.raise_error('data',
             cfg['entity'] ~ ': another run has taken this one for dead, so it stored nothing. Run it again'
         ) -%}
     {%- elif written != figures['rows_inserted'] -%}
-        {%- do exceptions.raise_compiler_error(
+        {%- do tidemark.raise_error('data',
             cfg['entity'] ~ ': ' ~ figures['rows_inserted'] ~ ' events were counted but ' ~ written ~ ' were stored in ' ~ relations['current']
             ~ '; the files changed while they were read. Go back with dbt run-operation rollback, and run again'
         ) -%}

@@ -2,7 +2,7 @@
 {%- macro shred_state(cfg, run, commits, body) -%}
     {%- set source = tidemark.shred_of(body) -%}
     {%- if source is none -%}
-        {%- do exceptions.raise_compiler_error(
+        {%- do tidemark.raise_error('configuration',
             cfg['entity'] ~ ": the body of a shred model is {{ tidemark.shred('iglu:com.acme/product/jsonschema/1-*-*') }}, or a SELECT over it"
         ) -%}
     {%- endif -%}
@@ -10,7 +10,7 @@
     {%- set marks = tidemark.query_rows(tidemark.shred_marks_sql(commits['states'], cfg['relation'], source['source'])) [0] -%}
     {%- set build = not exists or run['full_refresh'] -%}
     {%- if not build and 0 < marks['read_to'] < marks['source_start'] -%}
-        {%- do exceptions.raise_compiler_error(
+        {%- do tidemark.raise_error('data',
             cfg['entity'] ~ ': ' ~ source['source'] ~ ' was read anew by commit ' ~ marks['source_start'] ~ '. Build this table again too, with --full-refresh'
         ) -%}
     {%- endif -%}
@@ -70,6 +70,7 @@
         'started_at': tidemark.utc_now(), 'invocation_id': run['invocation_id'],
         'source_relation': state['source'], 'source_commit_id': state['to'],
     }, 'completed', figures) -%}
+    {%- do tidemark.tell_rejects(cfg, figures, ['entity', 'entities'], rejects, '_commit_id > ' ~ state['from'] ~ ' and _commit_id <= ' ~ state['to']) -%}
     {{ return(figures) }}
 {%- endmacro -%}
 

@@ -14,7 +14,7 @@
         {%- do lines.append('\n  - ' ~ row['_reject_reason'] ~ ': ' ~ (row['_raw_payload'] | string)[:300]) -%}
     {%- endfor -%}
     {%- do tidemark.forget_run_views(cfg['target']) -%}
-    {%- do exceptions.raise_compiler_error(
+    {%- do tidemark.raise_error('data',
         cfg['entity'] ~ ': ' ~ figures['rows_rejected'] ~ ' of ' ~ figures['rows_read'] ~ ' ' ~ units[1] ~ of ~ ' cannot be used; nothing was written'
         ~ lines | join('') ~ '\n' ~ advice ~ ', or set on_reject: quarantine to put such ' ~ units[1] ~ ' aside and go on'
     ) -%}
@@ -29,4 +29,27 @@
         ) -%}
         {%- do tidemark.raise_rejects(cfg, figures, units, reasons, [], advice) -%}
     {%- endif -%}
+{%- endmacro -%}
+
+
+{#- A warning on the console. None of dbt's, which --warn-error makes an error: what it tells of was written already. -#}
+{%- macro warn(entity, text) -%}
+    {%- do log('[WARNING]: ' ~ entity ~ ': ' ~ text, info=true) -%}
+{%- endmacro -%}
+
+
+{#- Say what went to quarantine, by reason, and where it is. -#}
+{%- macro tell_rejects(cfg, figures, units, relation, condition, of='') -%}
+    {%- if not figures['rows_rejected'] -%}{{ return(none) }}{%- endif -%}
+    {%- set counts = [] -%}
+    {%- for row in run_query(
+        'select _reject_reason, count(*) from ' ~ relation ~ ' where ' ~ condition ~ ' group by 1 order by 2 desc nulls last, 1 asc nulls last limit 6'
+    ) -%}
+        {%- do counts.append(row[1] ~ ' ' ~ row[0] if loop.index < 6 else '…') -%}
+    {%- endfor -%}
+    {%- do tidemark.warn(
+        cfg['entity'], figures['rows_rejected'] ~ ' of ' ~ figures['rows_read'] ~ ' '
+        ~ (units[0] if figures['rows_read'] == 1 else units[1]) ~ of ~ ' went to quarantine (' ~ counts | join(', ')
+        ~ '). To see them: select * from ' ~ relation ~ ' where ' ~ condition
+    ) -%}
 {%- endmacro -%}

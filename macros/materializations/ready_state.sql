@@ -7,7 +7,7 @@
     {%- set log_version = tidemark.log_version(cfg, relations) -%}
     {%- set state = tidemark.entity_state(commits, cfg['relation'], run) -%}
     {%- if state['inflight'] and run.get('dry_run') -%}
-        {%- do exceptions.raise_compiler_error(
+        {%- do tidemark.raise_error('data',
             cfg['entity'] ~ ': commit ' ~ state['inflight'][0]['commit_id'] ~ ' is in flight: a run is going on, or died. The next run finishes it or rolls it back'
         ) -%}
     {%- elif state['inflight'] -%}
@@ -31,17 +31,17 @@
     {%- endif -%}
     {%- if not run['full_refresh'] -%}
         {%- if state['recorded'] and not has_log -%}
-            {%- do exceptions.raise_compiler_error(
+            {%- do tidemark.raise_error('data',
                 cfg['entity'] ~ ': the log ' ~ relations['log'] ~ ' is gone, but commits were made to it. '
                 ~ 'Restore the table, or start a new log with --full-refresh'
             ) -%}
         {%- elif has_log and not state['recorded'] -%}
-            {%- do exceptions.raise_compiler_error(
+            {%- do tidemark.raise_error('data',
                 cfg['entity'] ~ ': there is a log ' ~ relations['log'] ~ ', but ' ~ commits['view']
                 ~ ' knows no commit of it. Restore that table, or start a new log with --full-refresh'
             ) -%}
         {%- elif has_current and not has_log -%}
-            {%- do exceptions.raise_compiler_error(
+            {%- do tidemark.raise_error('data',
                 cfg['entity'] ~ ': ' ~ relations['current'] ~ ' is a '
                 ~ ('view' if existing is not none and existing.is_view else 'table')
                 ~ ' that Tidemark did not make. Drop or rename it, or replace it with --full-refresh'
@@ -184,6 +184,7 @@
         'flow': 'events' if recorded['extract'] == 'events' else none,
         'gone': recorded['columns'] | selectattr('gone', 'defined') | selectattr('gone') | rejectattr('sensitive') | list,
         'sequence_by': recorded.get('sequence_by', []) | length > 0,
+        'on_tie': recorded.get('on_tie', 'content'),
         'sequence_type': recorded.get('sequence_type'),
     }) }}
 {%- endmacro -%}

@@ -2,7 +2,7 @@
 {%- macro scd2_state(cfg, run, relation, commits, body) -%}
     {%- set log_relation = tidemark.side_relation(cfg['entity'], 'log') -%}
     {%- if not tidemark.relation_exists(log_relation) -%}
-        {%- do exceptions.raise_compiler_error(
+        {%- do tidemark.raise_error('data',
             cfg['model'] ~ ': there is no ' ~ log_relation ~ ' yet: run ' ~ cfg['entity'].identifier ~ ' first'
         ) -%}
     {%- endif -%}
@@ -32,8 +32,11 @@
             },
         },
     } -%}
-    {%- for name in ['_key_hash', '_valid_from'] if name not in state['columns'] | map(attribute='name') | list -%}
-        {%- do exceptions.raise_compiler_error(cfg['model'] ~ ': the body must yield `' ~ name ~ '` of tidemark.scd2()') -%}
+    {%- set names = state['columns'] | map(attribute='name') | list -%}
+    {%- for name in ['_key_hash', cfg['valid_from']] if name not in names -%}
+        {%- do tidemark.raise_error('configuration', cfg['model'] ~ ': the body must yield `' ~ name ~ '` of tidemark.scd2()'
+            ~ ('; where it has another name, meta.tidemark.valid_from says which' if name == '_valid_from' else '')
+        ) -%}
     {%- endfor -%}
 
     {%- set exists = tidemark.relation_exists(relation) -%}

@@ -4,19 +4,20 @@
 -#}
 {%- macro stage(cfg, run, state, compiled_sql) -%}
     {%- do tidemark.forget_run_views(cfg['target']) -%}
-    {%- if cfg['location'] -%}
-        {%- do tidemark.make_extract_view(cfg, run) -%}
-    {%- endif -%}
+    {%- set file_names = tidemark.make_extract_view(cfg, run) if cfg['location'] else [] -%}
     {%- set source_columns = tidemark.describe_query(compiled_sql) -%}
     {%- set recorded = none if run['full_refresh'] else state['recorded'] -%}
-    {%- set plan = tidemark.column_plan(cfg, source_columns, tidemark.declared_types(cfg), recorded) -%}
+    {%- set origin = ' of business date ' ~ run['business_date']
+        ~ (' (' ~ tidemark.extract_path(cfg['location'], run['business_date']) ~ ')' if cfg['location'] else '') -%}
+    {%- set plan = tidemark.column_plan(cfg, source_columns, tidemark.declared_types(cfg), recorded, origin) -%}
+    {%- do plan['recorded'].update({'left_out': tidemark.left_out_columns(file_names, source_columns, recorded)}) -%}
     {%- if plan['sensitive'] -%}
         {%- do plan['recorded'].update({'pepper': tidemark.pepper_check(cfg)}) -%}
     {%- endif -%}
     {%- if recorded -%}
-        {%- set drift = tidemark.config_drift(cfg, plan, recorded) -%}
+        {%- set drift = tidemark.config_drift(cfg, plan, recorded, origin) -%}
         {%- if drift -%}
-            {%- do exceptions.raise_compiler_error(
+            {%- do tidemark.raise_error('configuration',
                 cfg['entity'] ~ ': the configuration is not the one its log was made with; nothing was written\n  - '
                 ~ drift | join('\n  - ')
                 ~ '\nTake the change back, or start a new log with --full-refresh (the old one is kept), or, where only '
@@ -48,12 +49,12 @@
 {%- endmacro -%}
 
 
-{#- The view behind extract(), over the files of the run's business date. -#}
+{#- The view behind extract(), over the files of the run's business date. Returns the names of the columns that the files have. -#}
 {%- macro make_extract_view(cfg, run) -%}
     {%- set path = tidemark.extract_path(cfg['location'], run['business_date']) -%}
     {%- set names = cfg['columns'] | map(attribute='name') | list -%}
     {%- if cfg['format'] == 'json' and not names -%}
-        {%- do exceptions.raise_compiler_error(
+        {%- do tidemark.raise_error('configuration',
             cfg['entity'] ~ ': format json needs the columns in the YAML, by the names they have in the file'
         ) -%}
     {%- endif -%}
@@ -61,9 +62,10 @@
     {%- if adapter.type() == 'tidemark' -%}
         {%- set files = adapter.list_files(path) -%}
         {%- if not files and run['empty'] -%}
-            {{ return(tidemark.make_empty_extract_view(cfg)) }}
+            {%- do tidemark.make_empty_extract_view(cfg) -%}
+            {{ return([]) }}
         {%- elif not files -%}
-            {%- do exceptions.raise_compiler_error(
+            {%- do tidemark.raise_error('data',
                 cfg['entity'] ~ ': no extract for business date ' ~ run['business_date'] ~ ': there is nothing at '
                 ~ path ~ ' (location in meta.tidemark). Put the file there, or give another business_date'
             ) -%}
@@ -73,15 +75,35 @@
         {%- set options = tidemark.csv_options(cfg['options']) -%}
         {%- if options['header'] | default('true') | string | lower == 'true' -%}
             {%- set found = tidemark.describe_query(tidemark.csv_header_sql(cfg, path)) | map(attribute='name') | list -%}
+            {%- do tidemark.check_separator(cfg, options, found, path) -%}
             {%- set names = found or names -%}
         {%- elif not names -%}
-            {%- do exceptions.raise_compiler_error(
+            {%- do tidemark.raise_error('configuration',
                 cfg['entity'] ~ ': a file without header needs the columns in the YAML, in the order of the file'
             ) -%}
         {%- endif -%}
     {%- endif -%}
     {%- set by_line = cfg['format'] == 'csv' and files and tidemark.is_read_by_line(cfg, path, files) -%}
-    {%- do run_query(tidemark.extract_view_sql(cfg, tidemark.run_view(cfg['target'], 'extract'), path, names, by_line)) -%}
+    {%- set view = tidemark.run_view(cfg['target'], 'extract') -%}
+    {%- do run_query(tidemark.extract_view_sql(cfg, view, path, names, by_line)) -%}
+    {%- if cfg['format'] == 'csv' -%}{{ return(names) }}{%- endif -%}
+    {{ return(
+        (tidemark.query_rows(tidemark.json_names_sql(path)) if cfg['format'] == 'json' else tidemark.describe_query('select * from ' ~ view))
+        | map(attribute='name') | list
+    ) }}
+{%- endmacro -%}
+
+
+{#- A header of one name with semicolons in it is not that of a file with commas. -#}
+{%- macro check_separator(cfg, options, found, path) -%}
+    {%- if found | length == 1 and found[0] | lower not in (cfg['columns'] | map(attribute='name') | list + cfg['keys']) | map('lower') | list -%}
+        {%- for sep, shown in [(';', "';'"), ('\t', '"\\t"'), ('|', "'|'")] if sep in found[0] -%}
+            {%- do tidemark.raise_error('configuration',
+                cfg['entity'] ~ ': the header of ' ~ path ~ ' is one column, `' ~ found[0] ~ '`. If ' ~ shown
+                ~ ' is between its columns, set options: {sep: ' ~ shown ~ '} in meta.tidemark'
+            ) -%}
+        {%- endfor -%}
+    {%- endif -%}
 {%- endmacro -%}
 
 
@@ -116,7 +138,7 @@
         ~ "substr(sha2(concat('tidemark pepper:', " ~ tidemark.pepper_expr() ~ '), 256), 1, 8) as digest'
     )[0] -%}
     {%- if row['missing'] -%}
-        {%- do exceptions.raise_compiler_error(
+        {%- do tidemark.raise_error('configuration',
             cfg['entity'] ~ ': sensitive columns need the environment variable TIDEMARK_PEPPER, a secret that stays the '
             ~ 'same for the life of the tables (for example: export TIDEMARK_PEPPER=$(openssl rand -hex 32))'
         ) -%}

@@ -11,18 +11,23 @@
         {%- endif -%}
     {%- endif -%}
     {%- set known = {} if state['first'] else {'log': relations['log'], 'staging': none if plan['keyed'] else tidemark.staging_in_force_expr(relations, state)} -%}
-    {%- do run_query('drop view if exists ' ~ staged_view) -%}
-    {%- do run_query('create or replace temporary view ' ~ staged_view ~ ' as\n' ~ tidemark.staged_events_sql(cfg, plan, landing['events'], known, stretch)) -%}
+    {%- do tidemark.make_staged_view(cfg, plan, landing, stretch, staged_view, known) -%}
     {%- if cfg['sequence_by'] -%}
         {%- do plan.update({'sequence_type': tidemark.describe_query('select _sequence_by from ' ~ staged_view)[0]['type']}) -%}
         {%- do plan['recorded'].update({'sequence_type': plan['sequence_type']}) -%}
     {%- endif -%}
-    {%- do load.update({'order_type': 'struct<sequence:' ~ (plan['sequence_type'] or 'bigint') ~ ',tie:int,event:string>'}) -%}
+    {%- do load.update({'order_type': tidemark.place_type(cfg, plan['sequence_type'])}) -%}
     {%- if run['empty'] -%}{{ return(tidemark.no_event_figures()) }}{%- endif -%}
 
     {%- set staged = tidemark.kept_rows(cfg, plan, load, 'staged_rows', 'select * from ' ~ staged_view) -%}
-    {%- do load.update({'staged': staged}) -%}
     {%- set seen = tidemark.query_rows(tidemark.staged_figures_sql(plan, staged))[0] -%}
+    {%- if seen['lone_arrival_count'] | int > 0 and not state['first'] -%}
+        {#- Changes of the key of which an earlier run has had the delete. -#}
+        {%- do tidemark.make_staged_view(cfg, plan, landing, stretch, staged_view, dict(known, departures=relations['log'])) -%}
+        {%- set staged = tidemark.kept_rows(cfg, plan, load, 'staged_rows_again', 'select * from ' ~ staged_view) -%}
+        {%- set seen = tidemark.query_rows(tidemark.staged_figures_sql(plan, staged))[0] -%}
+    {%- endif -%}
+    {%- do load.update({'staged': staged}) -%}
     {%- set figures = tidemark.no_event_figures() -%}
     {%- do figures.update({
         'rows_read': seen['row_count'] | int, 'rows_rejected': seen['reject_count'] | int, 'rows_duplicate': seen['duplicate_count'] | int,
@@ -34,7 +39,7 @@
             ~ ' where _reject_reason is not null group by _reject_reason order by count(*) desc nulls last, _reject_reason asc nulls last'
         )}) -%}
     {%- endif -%}
-    {%- set late = not state['first'] and tidemark.comes_late(cfg, relations, staged, state, seen) -%}
+    {%- set late = load['reorders'] or (not state['first'] and tidemark.comes_late(cfg, relations, staged, state, seen)) -%}
     {%- set fills = load['statements'] | selectattr('effect', 'equalto', 'fill') | list -%}
     {%- set closes = load['statements'] | selectattr('effect', 'equalto', 'close') | list -%}
     {%- set carried = fromjson(seen['unsupplied'] or '[]') -%}
@@ -49,7 +54,7 @@
         'closes_snapshot': closes_snapshot,
         'carried': plan['columns'] | map(attribute='name') | list if late else carried,
         'table_events': load['statements'] | length > 0 or seen['truncate_count'] | int > 0 or closes_snapshot or late,
-        'everything': seen['truncate_count'] | int > 0 or closes_snapshot or fills | length > 0 or closes | length > 0,
+        'everything': load['reorders'] or seen['truncate_count'] | int > 0 or closes_snapshot or fills | length > 0 or closes | length > 0,
         'linked': none,
         'has_moves': seen['move_count'] | int > 0,
         'has_partial_moves': seen['partial_move_count'] | int > 0 or (late and state['recorded']['source'].get('has_partial_moves', false)),
@@ -57,10 +62,19 @@
     {%- for name in ['has_moves', 'has_partial_moves'] if load[name] -%}
         {%- do plan['recorded']['source'].update({name: true}) -%}
     {%- endfor -%}
+    {%- if plan['keyed'] and tidemark.can_tie(cfg) -%}
+        {%- do figures.update({'rows_tied': tidemark.query_rows(tidemark.tied_rows_sql(cfg, plan, relations, staged, load))[0]['row_count'] | int}) -%}
+    {%- endif -%}
     {%- if late and state['recorded']['source'].get('has_partial_moves') -%}
         {%- do load.update({'linked': tidemark.linked_keys(relations, staged, load['commit_id'])}) -%}
     {%- endif -%}
     {{ return(figures) }}
+{%- endmacro -%}
+
+
+{%- macro make_staged_view(cfg, plan, landing, stretch, view, known) -%}
+    {%- do run_query('drop view if exists ' ~ view) -%}
+    {%- do run_query('create or replace temporary view ' ~ view ~ ' as\n' ~ tidemark.staged_events_sql(cfg, plan, landing['events'], known, stretch)) -%}
 {%- endmacro -%}
 
 
@@ -98,7 +112,22 @@
 {%- endmacro -%}
 
 
-{#- Whether some event belongs before one that was applied, or goes on with a transaction whose moves were. -#}
+{#-
+    Whether the log is to be put in another order: it was made with another `on_tie`, and has ties. Every log that does
+    not tell was made by their content.
+-#}
+{%- macro reorders_ties(cfg, run, state, relations) -%}
+    {%- if state['first'] or run['empty'] or not tidemark.can_tie(cfg) or state['recorded'].get('on_tie', 'content') == cfg['on_tie'] -%}
+        {{ return(false) }}
+    {%- endif -%}
+    {{ return(run_query(tidemark.any_tie_sql(cfg, {'keyed': cfg['keys'] | length > 0}, relations)) | length > 0) }}
+{%- endmacro -%}
+
+
+{#-
+    Whether some event belongs before one that was applied, or goes on with a transaction whose moves were, or brings a row
+    that an earlier run has seen depart from its old key, where the values are that it does not bring.
+-#}
 {%- macro comes_late(cfg, relations, staged, state, seen) -%}
     {%- set sequence = tidemark.sequence_expr(cfg) -%}
     {%- if cfg['sequence_by'] or cfg['format'] == 'canonical' -%}
@@ -106,6 +135,14 @@
             ~ ' <= (select max(' ~ sequence ~ ') from ' ~ relations['log'] ~ ') limit 1') | length > 0 -%}
             {{ return(true) }}
         {%- endif -%}
+    {%- endif -%}
+    {%- if seen['partial_move_count'] | int > 0 and run_query(
+        'select 1 from ' ~ staged ~ ' as arrivals left anti join (select _key_hash, _offset from ' ~ staged
+        ~ " where _is_usable and _tidemark_effect = 'delete') as departures"
+        ~ ' on arrivals._before_key_hash = departures._key_hash and arrivals._offset <=> departures._offset'
+        ~ ' where arrivals._is_usable and arrivals._tidemark_is_pair and size(arrivals._unsupplied) > 0 limit 1'
+    ) | length > 0 -%}
+        {{ return(true) }}
     {%- endif -%}
     {%- if state['recorded']['source'].get('has_moves') and seen['departure_count'] | int > 0 -%}
         {{ return(run_query('select 1 from ' ~ relations['log'] ~ " where _source_operation = 'MOVE_IN' and _transaction_id in (select _transaction_id from "
@@ -124,7 +161,7 @@
         ) -%}
         {%- do tidemark.raise_rejects(
             cfg, figures, ['event', 'events'], figures['rejects'], samples,
-            'Mend the events or the declared types (for ambiguous_unit say with meta.tidemark.encodings whether a column is in millis or micros)'
+            'Mend the events or the declared types (say with meta.tidemark.encodings how a column is written: for ambiguous_unit millis or micros, for ambiguous_encoding hex or base64)'
         ) -%}
     {%- endif -%}
 {%- endmacro -%}

@@ -154,7 +154,7 @@
     {%- endif -%}
     {%- for change in changes -%}
         {%- set name = change['id'] | replace('"', '') | replace('`', '') -%}
-        {%- set columns = tidemark.ddl_columns(change['table']['columns']) if change.get('table') else none -%}
+        {%- set columns = tidemark.ddl_columns(change['table']['columns'], captured=row['_is_captured']) if change.get('table') else none -%}
         {%- set previous = tidemark.renamed_table(ddl, name) -%}
         {%- if previous and tidemark.is_one_of_tables(previous, batch['tables']) -%}
             {{ return({'operation': 'RENAME_TABLE', 'table': name, 'columns': columns, 'ddl': ddl}) }}
@@ -229,7 +229,7 @@
 {%- macro apply_statement(cfg, state, relations, recorded, batch, statement) -%}
     {%- do batch.update({'source_columns': statement['columns']}) -%}
     {%- for change in statement['changes'] if change['policy'] == 'fail' -%}
-        {%- do exceptions.raise_compiler_error(
+        {%- do tidemark.raise_error('data',
             cfg['entity'] ~ ': the source did `' ~ statement['text'] ~ '`, and ddl.' ~ change['kind'] ~ ' is fail; what came before it was applied. '
             ~ ('The type of `' ~ change['name'] ~ '` went from ' ~ change['was'] ~ ' to ' ~ change['type'] ~ ', which the target cannot follow in place: declare a data_type for it that holds both, or '
                if change['kind'] == 'change_type' else '')
@@ -248,7 +248,7 @@
                 {%- do statement.setdefault('fills', []).append({
                     'operation': 'ADD_COLUMN', 'effect': 'fill', 'event_id': local_md5(statement['event_id'] ~ '|' ~ change['name']),
                     'sequence_num': statement['sequence_num'], 'landing_num': statement['landing_num'], 'event_time': statement['event_time'],
-                    'column': change['name'], 'default': default, 'encoding': change['column']['encoding'],
+                    'column': change['name'], 'default': default, 'encoding': change['column'].get('default_encoding', change['column']['encoding']),
                 }) -%}
             {%- endif -%}
         {%- elif change['kind'] == 'rename_column' and change['policy'] == 'apply' and recorded -%}

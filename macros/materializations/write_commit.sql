@@ -1,4 +1,7 @@
-{#- Write a run: what goes beside the log first, then the log in one atomic commit, then current. -#}
+{#-
+    Write a run: what goes beside the log first, then the log in one atomic commit, then current. Returns the commit that
+    has the date's rejects: of a date that came again as it was, the one before.
+-#}
 {%- macro write_commit(cfg, plan, run, state, relations, commits, load, figures) -%}
     {%- set targets = tidemark.write_relations(state, relations) -%}
     {%- set commit = tidemark.new_commit(cfg, plan, run, commits, load) -%}
@@ -14,7 +17,7 @@
         {%- do commit.update({'kind': 'repeat'}) -%}
         {%- do tidemark.record_commit(commits, commit, 'completed', numbers) -%}
         {%- do tidemark.forget_run_views(cfg['target']) -%}
-        {{ return(none) }}
+        {{ return(load['this_commit_id']) }}
     {%- endif -%}
 
     {%- do numbers.update({
@@ -30,6 +33,7 @@
     {%- endif -%}
     {%- do tidemark.complete_commit(cfg, plan, relations, commits, commit, load, numbers, figures) -%}
     {%- do tidemark.forget_run_views(cfg['target']) -%}
+    {{ return(load['commit_id']) }}
 {%- endmacro -%}
 
 
@@ -152,12 +156,12 @@
         {%- set written = result[0][0] | int -%}
         {%- set expected = figures['rows_logged'] + figures['rows_superseded'] -%}
         {%- if written == 0 -%}
-            {%- do exceptions.raise_compiler_error(
+            {%- do tidemark.raise_error('data',
                 cfg['entity'] ~ ': another run has written to ' ~ relations['log'] ~ ' since this one began, or has taken it for dead, so this one '
                 ~ 'wrote nothing. Run it again'
             ) -%}
         {%- elif written != expected -%}
-            {%- do exceptions.raise_compiler_error(
+            {%- do tidemark.raise_error('data',
                 cfg['entity'] ~ ': ' ~ expected ~ ' log rows were counted but ' ~ written ~ ' were written; the extract '
                 ~ 'changed while it was read. Run the date again: that corrects the log'
             ) -%}

@@ -15,6 +15,7 @@
         'last_date': business_date,
         'last_date_commit_id': commit_id,
         'rebuild': false,
+        'reorders': batch['reorders'] and position == 0,
         'is_last': is_last,
         'statements': tidemark.statements_within(cfg, plan, state, batch, stretch),
     }) }}
@@ -26,7 +27,7 @@
     {%- set targets = tidemark.write_relations(state, relations) -%}
     {%- set staged = load['staged'] -%}
     {%- set has_files = landing['files'] | length > 0 -%}
-    {%- if not has_files and not figures['rows_read'] and not load['statements'] and load['kind'] == 'load' -%}
+    {%- if not has_files and not figures['rows_read'] and not load['statements'] and not load['reorders'] and load['kind'] == 'load' -%}
         {{ return(none) }}
     {%- endif -%}
     {%- set commit = tidemark.new_commit(cfg, plan, run, commits, load) -%}
@@ -48,7 +49,7 @@
     {%- endfor -%}
     {%- if not figures['rows_logged'] and not figures['rows_superseded'] and not figures['rows_rejected'] and load['kind'] == 'load' and not state['first'] -%}
         {#- Nothing but events that are known already, or that are no change: only the files are remembered. -#}
-        {%- if has_files -%}
+        {%- if has_files or load['reorders'] -%}
             {%- do commit.update({'kind': 'repeat'}) -%}
             {%- do tidemark.write_landed(cfg, targets, landing, load) -%}
             {%- do tidemark.record_commit(commits, commit, 'completed', numbers) -%}

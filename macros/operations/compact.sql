@@ -59,14 +59,14 @@
 {%- macro look_at_entity(entity, operation) -%}
     {%- set cfg = tidemark.entity_config(tidemark.entity_node(entity)) -%}
     {%- if cfg['file_format'] != 'delta' -%}
-        {%- do exceptions.raise_compiler_error(entity ~ ': ' ~ operation ~ ' needs file_format: delta, found: ' ~ cfg['file_format']) -%}
+        {%- do tidemark.raise_error('configuration', entity ~ ': ' ~ operation ~ ' needs file_format: delta, found: ' ~ cfg['file_format']) -%}
     {%- endif -%}
     {%- set run = tidemark.run_config() -%}
     {%- set commits = tidemark.ensure_commits(run) -%}
     {%- set state = tidemark.entity_state(commits, cfg['relation'], run) -%}
     {%- set relations = tidemark.side_relations(cfg['target'], cfg['file_format']) -%}
     {%- if not state['recorded'] or not tidemark.relation_exists(relations['log']) or not tidemark.relation_exists(relations['current']) -%}
-        {%- do exceptions.raise_compiler_error(entity ~ ': nothing was loaded yet, so there is nothing to ' ~ operation) -%}
+        {%- do tidemark.raise_error('data', entity ~ ': nothing was loaded yet, so there is nothing to ' ~ operation) -%}
     {%- endif -%}
     {{ return({'cfg': cfg, 'run': run, 'relations': relations, 'commits': commits, 'state': state}) }}
 {%- endmacro -%}
@@ -83,7 +83,7 @@
     {%- set match = modules.re.fullmatch('([0-9]{1,12})\\s*(b|kb|mb|gb)?', text | string | trim | lower) -%}
     {%- set bytes = match.group(1) | int * {'kb': 1024, 'mb': 1048576, 'gb': 1073741824}.get(match.group(2), 1) if match else 0 -%}
     {%- if not bytes -%}
-        {%- do exceptions.raise_compiler_error(cfg['entity'] ~ ": target_file_size must be a size such as '128 MB', found: " ~ text) -%}
+        {%- do tidemark.raise_error('usage', cfg['entity'] ~ ": target_file_size must be a size such as '128 MB', found: " ~ text) -%}
     {%- endif -%}
     {{ return(bytes) }}
 {%- endmacro -%}
@@ -93,7 +93,7 @@
     {%- set known = ['current', 'log', 'rejects', 'sensitive', 'supplied', 'staging', 'landed'] -%}
     {%- set wanted = known if tables is none else [tables] if tables is string else tables -%}
     {%- for name in wanted if name not in known -%}
-        {%- do exceptions.raise_compiler_error(cfg['entity'] ~ ': tables names `' ~ name ~ '`' ~ tidemark._did_you_mean(name, known)) -%}
+        {%- do tidemark.raise_error('usage', cfg['entity'] ~ ': tables names `' ~ name ~ '`' ~ tidemark._did_you_mean(name, known)) -%}
     {%- endfor -%}
     {{ return(wanted) }}
 {%- endmacro -%}
@@ -168,9 +168,9 @@
     {%- set row = tidemark.query_rows(tidemark.optimized_version_sql(commits['states'], name))[0] -%}
     {%- set how = ": dbt run-operation compact --args '{entity: " ~ relation.identifier ~ "}'" -%}
     {%- if not row['compact_count'] -%}
-        {%- do exceptions.raise_compiler_error('tidemark.read_optimized: ' ~ relation ~ ' was never compacted' ~ how) -%}
+        {%- do tidemark.raise_error('data', 'tidemark.read_optimized: ' ~ relation ~ ' was never compacted' ~ how) -%}
     {%- elif row['table_id'] != tidemark.table_id(relation) -%}
-        {%- do exceptions.raise_compiler_error('tidemark.read_optimized: ' ~ relation ~ ' was built again since it was compacted' ~ how) -%}
+        {%- do tidemark.raise_error('data', 'tidemark.read_optimized: ' ~ relation ~ ' was built again since it was compacted' ~ how) -%}
     {%- endif -%}
     {{ return(row['version']) }}
 {%- endmacro -%}

@@ -8,7 +8,7 @@
     {%- set run = tidemark.run_config() -%}
     {%- set commits = tidemark.ensure_commits(run) -%}
     {%- if run['commits_format'] != 'delta' or cfg['file_format'] != 'delta' -%}
-        {%- do exceptions.raise_compiler_error('drop_entity needs Delta tables: commits of another format cannot be deleted') -%}
+        {%- do tidemark.raise_error('configuration', 'drop_entity needs Delta tables: commits of another format cannot be deleted') -%}
     {%- endif -%}
     {%- set relations = tidemark.side_relations(cfg['target'], cfg['file_format']) -%}
     {%- do tidemark.forget_run_views(cfg['target']) -%}

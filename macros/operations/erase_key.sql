@@ -18,7 +18,7 @@
     {%- set begun = tidemark.query_rows(tidemark.inflight_operations_sql(opened['commits']['states'], cfg['relation'], 'erase_key')) -%}
     {%- set is_begun = begun | selectattr('details', 'equalto', tojson({'key_hash': erased['hash']})) | list | length > 0 -%}
     {%- if not steps and not is_begun -%}
-        {%- do exceptions.raise_compiler_error(
+        {%- do tidemark.raise_error('usage',
             entity ~ ': this key is in none of its tables (key hash ' ~ erased['hash'] ~ '). Give every column of unique_key ('
             ~ erased['names'] | join(', ') ~ ') as it is stored'
         ) -%}
@@ -57,14 +57,14 @@
 {%- macro check_erase(opened, is_unconfirmed) -%}
     {%- set cfg = opened['cfg'] -%}
     {%- if cfg['file_format'] != 'delta' -%}
-        {%- do exceptions.raise_compiler_error(
+        {%- do tidemark.raise_error('configuration',
             cfg['entity'] ~ ': erase_key needs file_format: delta, as rows of a Parquet log cannot be taken out. Take the key out of the '
             ~ 'extracts, start a new log with --full-refresh and drop the old one'
         ) -%}
     {%- elif not cfg['keys'] -%}
-        {%- do exceptions.raise_compiler_error(cfg['entity'] ~ ': erase_key needs unique_key, and this entity has none: its rows have no key to be found by') -%}
+        {%- do tidemark.raise_error('configuration', cfg['entity'] ~ ': erase_key needs unique_key, and this entity has none: its rows have no key to be found by') -%}
     {%- elif is_unconfirmed -%}
-        {%- do exceptions.raise_compiler_error(
+        {%- do tidemark.raise_error('usage',
             cfg['entity'] ~ ': vacuum: true removes the files of all former versions at once, also those that a running query or a restore needs. '
             ~ 'Say confirm: true if that is meant; nothing was erased'
         ) -%}
@@ -140,7 +140,7 @@
 
 {%- macro _raise_key_errors(cfg, errors) -%}
     {%- if errors -%}
-        {%- do exceptions.raise_compiler_error(cfg['entity'] ~ ': the key cannot be looked for\n  - ' ~ errors | join('\n  - ')) -%}
+        {%- do tidemark.raise_error('usage', cfg['entity'] ~ ': the key cannot be looked for\n  - ' ~ errors | join('\n  - ')) -%}
     {%- endif -%}
 {%- endmacro -%}
 

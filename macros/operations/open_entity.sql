@@ -13,7 +13,7 @@
     {%- endif -%}
     {%- set state = tidemark.ready_state(cfg, run, relations, commits) -%}
     {%- if not state['recorded'] -%}
-        {%- do exceptions.raise_compiler_error(entity ~ ': nothing was loaded yet, so there is nothing to ' ~ operation) -%}
+        {%- do tidemark.raise_error('data', entity ~ ': nothing was loaded yet, so there is nothing to ' ~ operation) -%}
     {%- endif -%}
     {{ return({'cfg': cfg, 'run': run, 'relations': relations, 'commits': commits, 'state': state}) }}
 {%- endmacro -%}
@@ -26,7 +26,7 @@
         {%- if node['name'] == entity -%}{{ return(node) }}{%- endif -%}
         {%- do names.append(node['name']) -%}
     {%- endfor -%}
-    {%- do exceptions.raise_compiler_error(
+    {%- do tidemark.raise_error('usage',
         'there is no ' ~ kinds | join(' or ') ~ " model named '" ~ entity ~ "'" ~ (tidemark._did_you_mean(entity, names) if names else '')
     ) -%}
 {%- endmacro -%}
@@ -35,7 +35,7 @@
 {#- Some operations are of extracts alone. -#}
 {%- macro refuse_events(cfg, operation) -%}
     {%- if cfg['extract'] == 'events' -%}
-        {%- do exceptions.raise_compiler_error(
+        {%- do tidemark.raise_error('usage',
             operation ~ ' is for extracts: ' ~ cfg['entity'] ~ ' has change events. Its log has every change with its sequence number'
         ) -%}
     {%- endif -%}

@@ -13,7 +13,7 @@
     {%- set first_day = tidemark._business_date(since) -%}
     {%- set source = tidemark.relation_named(from) if from else relations['current'] -%}
     {%- if not tidemark.relation_exists(source) -%}
-        {%- do exceptions.raise_compiler_error(entity ~ ': there is no table ' ~ source ~ ' to take events from') -%}
+        {%- do tidemark.raise_error('data', entity ~ ': there is no table ' ~ source ~ ' to take events from') -%}
     {%- endif -%}
     {%- set columns = tidemark.describe_query('select * from ' ~ source) -%}
     {%- do tidemark.check_canonical(entity, source, columns) -%}
@@ -64,6 +64,6 @@
 {%- macro check_canonical(entity, source, columns) -%}
     {%- set names = columns | map(attribute='name') | list -%}
     {%- for name in ['event_id', 'collector_tstamp'] if name not in names -%}
-        {%- do exceptions.raise_compiler_error(entity ~ ': ' ~ source ~ ' has no column `' ~ name ~ '`: it must have the canonical columns of enriched events') -%}
+        {%- do tidemark.raise_error('data', entity ~ ': ' ~ source ~ ' has no column `' ~ name ~ '`: it must have the canonical columns of enriched events') -%}
     {%- endfor -%}
 {%- endmacro -%}

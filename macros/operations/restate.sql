@@ -13,12 +13,12 @@
     {%- set dry = tidemark.is_true(dry_run) -%}
     {%- set date = tidemark._business_date(from) -%}
     {%- if date is none -%}
-        {%- do exceptions.raise_compiler_error(entity ~ ': from which business date? Give `from`, such as 2026-02-05') -%}
+        {%- do tidemark.raise_error('usage', entity ~ ': from which business date? Give `from`, such as 2026-02-05') -%}
     {%- endif -%}
     {%- set node = tidemark.entity_node(entity) -%}
     {%- set opened = tidemark.open_entity(entity, 'restate', dry) -%}
     {%- if not opened['cfg']['location'] or not modules.re.fullmatch('\\{\\{-?\\s*tidemark\\.extract\\(\\s*\\)\\s*-?\\}\\}', node['raw_code'] | trim) -%}
-        {%- do exceptions.raise_compiler_error(
+        {%- do tidemark.raise_error('usage',
             entity ~ ': restate reads the extracts of a model whose body is {{ tidemark.extract() }}; this one has SQL of its own. '
             ~ 'Run its dates again with `tidemark run --select ' ~ entity ~ ' --business-date ' ~ date ~ '..`'
         ) -%}
@@ -42,9 +42,9 @@
         {%- if not adapter.list_files(path) -%}{%- do missing.append(date ~ ' (' ~ path ~ ')') -%}{%- endif -%}
     {%- endfor -%}
     {%- if not dates -%}
-        {%- do exceptions.raise_compiler_error(cfg['entity'] ~ ': no business date from ' ~ from ~ ' on was loaded') -%}
+        {%- do tidemark.raise_error('usage', cfg['entity'] ~ ': no business date from ' ~ from ~ ' on was loaded') -%}
     {%- elif missing -%}
-        {%- do exceptions.raise_compiler_error(
+        {%- do tidemark.raise_error('data',
             cfg['entity'] ~ ': these extracts are gone, so nothing was restated: ' ~ missing | join(', ') ~ '. Put them back, or restate from a later date'
         ) -%}
     {%- endif -%}
@@ -73,9 +73,9 @@
         {%- endif -%}
     {%- endfor -%}
     {%- if at.first is none and not state['undone'] -%}
-        {%- do exceptions.raise_compiler_error(cfg['entity'] ~ ': no events arrived from ' ~ from ~ ' on') -%}
+        {%- do tidemark.raise_error('usage', cfg['entity'] ~ ': no events arrived from ' ~ from ~ ' on') -%}
     {%- elif at.first is not none and at.before is none -%}
-        {%- do exceptions.raise_compiler_error(cfg['entity'] ~ ': all its events arrived from ' ~ from ~ ' on: begin again with --full-refresh') -%}
+        {%- do tidemark.raise_error('usage', cfg['entity'] ~ ': all its events arrived from ' ~ from ~ ' on: begin again with --full-refresh') -%}
     {%- endif -%}
     {%- set steps = tidemark.steps_to(timeline, at.before if at.first is not none else timeline[-1]['commit_id']) -%}
     {%- set retaken = (steps['undone'] | map(attribute='commit_id') | list + state['undone']) or [0] -%}
@@ -84,7 +84,7 @@
         {%- do gone.append(row[0]) -%}
     {%- endfor -%}
     {%- if gone -%}
-        {%- do exceptions.raise_compiler_error(
+        {%- do tidemark.raise_error('data',
             cfg['entity'] ~ ': these files landed since and are gone, so nothing was restated: ' ~ gone | join(', ') ~ '. Put them back, or restate from a later date'
         ) -%}
     {%- endif -%}

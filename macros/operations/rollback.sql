@@ -15,7 +15,7 @@
     {%- endif -%}
     {%- set opened = tidemark.open_entity(entity, 'roll back', dry) -%}
     {%- if to is none -%}
-        {%- do exceptions.raise_compiler_error(entity ~ ': to where? Give `to`, a commit id, a business date or a timestamp; `dbt run-operation show_commits` lists the commits') -%}
+        {%- do tidemark.raise_error('usage', entity ~ ': to where? Give `to`, a commit id, a business date or a timestamp; `dbt run-operation show_commits` lists the commits') -%}
     {%- endif -%}
     {%- set steps = tidemark.rollback_steps(opened, to) -%}
     {%- if tidemark.is_true(together) -%}
@@ -93,7 +93,7 @@
     {%- set cfg, commits = opened['cfg'], opened['commits'] -%}
     {%- set target = tidemark.span_of(cfg, commits, to, none, 'rollback')['from'] | int -%}
     {%- if target == 0 -%}
-        {%- do exceptions.raise_compiler_error(
+        {%- do tidemark.raise_error('usage',
             'rollback: ' ~ cfg['entity'] ~ ' has no commit at or before ' ~ to ~ '. To begin again from nothing, load with --full-refresh'
         ) -%}
     {%- endif -%}

@@ -6,7 +6,7 @@
     {%- set opened = tidemark.open_atomic(entity) -%}
     {%- set cfg, commits, state = opened['cfg'], opened['commits'], opened['state'] -%}
     {%- if to is none -%}
-        {%- do exceptions.raise_compiler_error(entity ~ ': to where? Give `to`, a commit id, a business date or a timestamp; `dbt run-operation show_commits` lists the commits') -%}
+        {%- do tidemark.raise_error('usage', entity ~ ': to where? Give `to`, a commit id, a business date or a timestamp; `dbt run-operation show_commits` lists the commits') -%}
     {%- endif -%}
     {%- set target = tidemark.span_of(cfg, commits, to, none, 'rollback')['from'] | int -%}
     {%- set batches = tidemark.query_rows(tidemark.batches_after_sql(commits['states'], cfg['relation'], target)) -%}
@@ -17,7 +17,7 @@
     {%- for batch in batches -%}
         {%- do tidemark.say(entity, ('would take' if dry_run else 'taking') ~ ' back commit ' ~ batch['commit_id'] ~ ': ' ~ batch['rows_inserted'] ~ ' events') -%}
         {%- if batch['kind'] == 'full_refresh' -%}
-            {%- do exceptions.raise_compiler_error(entity ~ ': commit ' ~ batch['commit_id'] ~ ' read everything anew; what was before it is in the tables named ..._<commit>') -%}
+            {%- do tidemark.raise_error('data', entity ~ ': commit ' ~ batch['commit_id'] ~ ' read everything anew; what was before it is in the tables named ..._<commit>') -%}
         {%- endif -%}
     {%- endfor -%}
     {%- if dry_run -%}{{ return(none) }}{%- endif -%}

@@ -43,13 +43,13 @@
 {%- macro commit_to_keep(cfg, states, commit) -%}
     {%- set wanted = none if commit is none else commit | string | trim -%}
     {%- if wanted is not none and not modules.re.fullmatch('[0-9]{1,18}', wanted) -%}
-        {%- do exceptions.raise_compiler_error(
+        {%- do tidemark.raise_error('usage',
             cfg['entity'] ~ ': commit must be a commit id (commit_id of tidemark_commits) such as 260304093000123, found: ' ~ commit
         ) -%}
     {%- endif -%}
     {%- set found = tidemark.query_rows(tidemark.log_commits_sql(states, cfg['relation'], wanted, 1)) -%}
     {%- if not found -%}
-        {%- do exceptions.raise_compiler_error(
+        {%- do tidemark.raise_error('usage',
             cfg['entity'] ~ ': no completed commit ' ~ wanted ~ ' wrote its log. The last ones are '
             ~ tidemark.shown_commits(tidemark.query_rows(tidemark.log_commits_sql(states, cfg['relation'])))
         ) -%}
@@ -57,7 +57,7 @@
     {%- set source = found[0]['commit_id'] | int -%}
     {%- set floor = run_query(tidemark.feed_floor_sql(states, cfg['relation']))[0][0] | int -%}
     {%- if source < floor -%}
-        {%- do exceptions.raise_compiler_error(
+        {%- do tidemark.raise_error('usage',
             cfg['entity'] ~ ': commit ' ~ source ~ ' cannot be kept any more: what was known before commit ' ~ floor
             ~ ' was cleaned, or is in a log that a full refresh replaced. Name that commit or a later one'
         ) -%}
@@ -72,7 +72,7 @@
         {%- if commit is not none and commit | string == row['commit_id'] | string -%}{{ return(none) }}{%- endif -%}
         {%- do shown.append(row['commit_id'] ~ (' (' ~ row['name'] ~ ')' if row['name'] else '')) -%}
     {%- endfor -%}
-    {%- do exceptions.raise_compiler_error(
+    {%- do tidemark.raise_error('usage',
         cfg['entity'] ~ ': there is no savepoint ' ~ ('on commit ' ~ commit if commit is not none else 'named ' ~ name if name is not none
             else 'without a commit or a name: say which one to remove')
         ~ '; those that there are: ' ~ (shown | sort | join(', ') or 'none')

@@ -20,10 +20,10 @@
             {%- do table.append({
                 'commit': row['commit_id'] | string, 'entity': row['entity'], 'kind': row['kind'], 'business date': row['business_date'],
                 'state': row['state'], 'completed': row['completed_at'], 'I': row['rows_inserted'], 'U': row['rows_updated'],
-                'D': row['rows_deleted'], 'superseded': row['rows_superseded'] or none, 'note': tidemark.commit_note(row),
+                'D': row['rows_deleted'], 'rejected': row['rows_rejected'] or none, 'superseded': row['rows_superseded'] or none, 'note': tidemark.commit_note(row),
             }) -%}
         {%- endfor -%}
-        {%- for line in tidemark.table_lines(table, ['I', 'U', 'D', 'superseded']) -%}
+        {%- for line in tidemark.table_lines(table, ['I', 'U', 'D', 'rejected', 'superseded']) -%}
             {%- do log(line, info=true) -%}
         {%- endfor -%}
     {%- endif -%}
@@ -43,7 +43,7 @@
     {%- set relation = none if entity is none else tidemark.committed_relation(entity, commits) -%}
     {%- set id = commit | string | trim -%}
     {%- if not modules.re.fullmatch('[0-9]{1,18}', id) -%}
-        {%- do exceptions.raise_compiler_error("commit must be a commit id such as 260304093000123, found: '" ~ commit ~ "'") -%}
+        {%- do tidemark.raise_error('usage', "commit must be a commit id such as 260304093000123, found: '" ~ commit ~ "'") -%}
     {%- endif -%}
     {%- set rows = tidemark.listed_commits(commits, relation, id, 100) -%}
     {%- if not rows -%}
@@ -51,11 +51,11 @@
         {%- for row in tidemark.listed_commits(commits, relation, none, 5) -%}
             {%- do last.append(row['commit_id'] ~ ' (' ~ ('' if entity else row['entity'] ~ ' ') ~ (row['business_date'] or row['kind']) ~ ')') -%}
         {%- endfor -%}
-        {%- do exceptions.raise_compiler_error(
+        {%- do tidemark.raise_error('usage',
             'there is no commit ' ~ id ~ (' of ' ~ entity if entity else '') ~ '; the last ones are ' ~ (last | join(', ') or 'none')
         ) -%}
     {%- elif rows | length > 1 -%}
-        {%- do exceptions.raise_compiler_error(
+        {%- do tidemark.raise_error('usage',
             'commit ' ~ id ~ ' is there of ' ~ rows | map(attribute='entity') | sort | join(' and ') ~ ': say with `entity` which one is meant'
         ) -%}
     {%- endif -%}
@@ -74,7 +74,7 @@
 
 {%- macro check_shown_format(format) -%}
     {%- if format not in ['text', 'json'] -%}
-        {%- do exceptions.raise_compiler_error("format must be text or json, found: '" ~ format ~ "'") -%}
+        {%- do tidemark.raise_error('usage', "format must be text or json, found: '" ~ format ~ "'") -%}
     {%- endif -%}
 {%- endmacro -%}
 
@@ -90,7 +90,7 @@
         {%- if row[0] == entity -%}{{ return(row[1]) }}{%- endif -%}
         {%- do names.append(row[0]) -%}
     {%- endfor -%}
-    {%- do exceptions.raise_compiler_error(
+    {%- do tidemark.raise_error('usage',
         "there is no cdc, scd2 or feed model named '" ~ entity ~ "'" ~ (tidemark._did_you_mean(entity, names | unique | list) if names else '')
     ) -%}
 {%- endmacro -%}
@@ -108,6 +108,9 @@
 {#- What a commit has beside its numbers: what it went to or read, what became of it. -#}
 {%- macro commit_note(row) -%}
     {%- set notes = [] -%}
+    {%- if row.get('rows_tied') -%}
+        {%- do notes.append(row['rows_tied'] ~ ' tied') -%}
+    {%- endif -%}
     {%- if row['savepoint'] is not none -%}
         {%- do notes.append(('savepoint ' ~ row['savepoint']) | trim) -%}
     {%- endif -%}

@@ -1,12 +1,12 @@
 {#-
     Decide what becomes of every column: its name and type, whether it is a key, compared, ignored or kept apart.
     `source_columns` is what the model's SQL yields, `types` the declared types in Spark's spelling, `recorded` what
-    the entity's last commit was made with (none on a first run).
+    the entity's last commit was made with (none on a first run), `origin` says in messages which extract it is.
 
     The recorded names and their order win over the YAML's, so that reordering the YAML or changing the case of a name
     changes no hash; new columns come last, where a NULL leaves every hash as it was.
 -#}
-{%- macro column_plan(cfg, source_columns, types, recorded) -%}
+{%- macro column_plan(cfg, source_columns, types, recorded, origin='') -%}
     {%- set errors = [] -%}
     {%- set recorded_columns = recorded['columns'] if recorded else [] -%}
     {%- set arrived = {} -%}
@@ -28,16 +28,16 @@
         {%- do declared.update({column['name'] | lower: column}) -%}
         {%- if column['name'] | lower not in arrived -%}
             {%- do errors.append(
-                'column `' ~ column['name'] ~ '` of the YAML is not in the extract'
+                'column `' ~ column['name'] ~ '` of the YAML is not in the extract' ~ origin
                 ~ tidemark._did_you_mean(column['name'], arrived.keys() | list)
             ) -%}
         {%- endif -%}
     {%- endfor -%}
     {%- for setting in ['keys', 'ignore', 'sensitive'] -%}
-        {%- for name in cfg[setting] if name | lower not in arrived -%}
+        {%- for name in cfg[setting] if name | lower not in arrived and name | lower not in declared -%}
             {%- if not (setting == 'ignore' and name | lower in recorded_columns | map(attribute='name') | map('lower') | list) -%}
                 {%- do errors.append(
-                    ('unique_key' if setting == 'keys' else setting) ~ ' names column `' ~ name ~ '`, which is not in the extract'
+                    ('unique_key' if setting == 'keys' else setting) ~ ' names column `' ~ name ~ '`, which is not in the extract' ~ origin
                     ~ tidemark._did_you_mean(name, arrived.keys() | list)
                 ) -%}
             {%- endif -%}
@@ -83,7 +83,7 @@
         }) -%}
     {%- endfor -%}
 
-    {%- do tidemark._raise_config_errors(cfg['entity'], errors) -%}
+    {%- do tidemark._raise_config_errors(cfg['entity'], errors, 'configuration and extract have') -%}
 
     {%- set key_columns = [] -%}
     {%- for key in keys -%}

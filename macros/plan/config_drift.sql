@@ -2,7 +2,7 @@
     What cannot change on an entity that has a log, compared with what its last commit recorded: a list of sentences,
     each saying what changed and what to do. Nothing is written when the list is not empty.
 -#}
-{%- macro config_drift(cfg, plan, recorded) -%}
+{%- macro config_drift(cfg, plan, recorded, origin='') -%}
     {%- set drift = [] -%}
     {%- set now = plan['recorded'] -%}
     {%- for name, label in [('keys', 'unique_key'), ('extract', 'extract'), ('hash', 'hash'), ('recipe', 'the hash recipe'),
@@ -23,8 +23,8 @@
         {%- if known is not none -%}
             {%- set role = 'key' if column['key'] else 'ignored' if column['ignored'] else 'compared' -%}
             {%- if column['source_type'] is none and role == 'compared' and cfg['extract'] != 'events' -%}
-                {%- do drift.append('compared column `' ~ column['name'] ~ '` is no longer in the extract '
-                    ~ '(yield `cast(null as ' ~ known['type'] ~ ')` for it, if NULL is now its value)') -%}
+                {%- do drift.append('compared column `' ~ column['name'] ~ '` is no longer in the extract' ~ origin
+                    ~ ' (yield `cast(null as ' ~ known['type'] ~ ')` for it, if NULL is now its value)') -%}
             {%- endif -%}
             {%- if role != known['role'] and 'key' not in [role, known['role']] -%}
                 {%- do drift.append('column `' ~ column['name'] ~ '` was ' ~ known['role'] ~ ' and is now ' ~ role) -%}
@@ -34,7 +34,10 @@
                     ~ 'sensitive and is now ' ~ ('' if column['sensitive'] else 'not ') ~ 'sensitive') -%}
             {%- endif -%}
             {%- if column['type'] != known['type'] and not tidemark.is_widening(known['type'], column['type'], cfg['file_format']) -%}
-                {%- do drift.append('column `' ~ column['name'] ~ '` was ' ~ known['type'] ~ ' and is now ' ~ column['type']) -%}
+                {%- set declared = cfg['columns'] | selectattr('data_type') | map(attribute='name') | map('lower') | list -%}
+                {%- do drift.append('column `' ~ column['name'] ~ '` was ' ~ known['type'] ~ ' and is now ' ~ column['type']
+                    ~ ('' if column['name'] | lower in declared else ' in the source (declare `data_type: ' ~ known['type']
+                    ~ '` for it in the YAML: values are cast to it, and one that cannot be is a reject)')) -%}
             {%- endif -%}
         {%- endif -%}
     {%- endfor -%}

@@ -2,10 +2,11 @@
     The columns of a table in one of Debezium's schema-change messages (`tableChanges[].table.columns`), in the shape of
     connect_columns(): how the values of its events will be written, and the Spark type that holds them. `connector` is
     the message's `source.connector`; without it the type names tell. The settings are those of Tidemark's capture:
-    decimals as strings, binary as hex, unsigned bigint precise, time precision adaptive.
+    decimals as strings, binary as hex, unsigned bigint precise, time precision adaptive, intervals as strings. Of another
+    capture (`captured` false) nothing tells how it writes bytes; unsigned bigint tells itself.
     https://debezium.io/documentation/reference/3.5/connectors/mysql.html#mysql-data-types, likewise oracle and sqlserver
 -#}
-{%- macro ddl_columns(columns, connector=none) -%}
+{%- macro ddl_columns(columns, connector=none, captured=true) -%}
     {%- set family = tidemark._ddl_family(columns, connector) -%}
     {%- set found = [] -%}
     {%- for column in columns -%}
@@ -20,6 +21,12 @@
             'name': column['name'], 'encoding': type[0], 'type': type[1], 'optional': column.get('optional', true),
         } -%}
         {%- do described.update(tidemark._ddl_default(column, described, family)) -%}
+        {%- if not captured and described['encoding'] in ['hex', 'decimal_bytes:0'] -%}
+            {%- do described.update({
+                'encoding': {'hex': 'auto', 'decimal_bytes:0': 'unsigned'}[described['encoding']],
+                'default_encoding': described['encoding'],
+            }) -%}
+        {%- endif -%}
         {%- do found.append(described) -%}
     {%- endfor -%}
     {{ return(found) }}
@@ -133,7 +140,7 @@
             named.group(1) | int if named else scale if scale is not none else length if length <= 9 else 6
         )) }}
     {%- elif word == 'INTERVAL' -%}
-        {{ return(('number', 'bigint')) }}
+        {{ return(('text', 'string')) }}
     {%- elif word in tidemark._binary_types() -%}
         {{ return(('hex', 'binary')) }}
     {%- endif -%}

@@ -22,7 +22,10 @@
     {%- for name in found['names'] -%}
         {%- do arrived_names.append(tidemark._present_name(name, cfg, aliases)) -%}
     {%- endfor -%}
-    {%- for name in cfg['columns'] | map(attribute='name') | list + cfg['keys'] + arrived_names -%}
+    {#- Canonical rows need not bring every column of their table. An envelope does, save for those that its capture leaves
+        out, which Debezium's DDL names all the same. -#}
+    {%- set ddl_names = (found['ddl'] or []) | map(attribute='name') | list if cfg['format'] == 'canonical' else [] -%}
+    {%- for name in cfg['columns'] | map(attribute='name') | list + cfg['keys'] + arrived_names + ddl_names -%}
         {%- set lower = name | lower -%}
         {%- set is_refused = lower in found['refused'] | map('lower') | list or (recorded and cfg['ddl']['add_column'] == 'ignore') -%}
         {%- set wanted = lower in declared or (lower not in aliases and not is_refused) -%}
@@ -77,8 +80,9 @@
         }) -%}
     {%- endfor -%}
     {%- set present = names | map('lower') | list -%}
-    {%- for setting in ['ignore', 'sensitive'] -%}
-        {%- for name in cfg[setting] if name | lower not in present -%}
+    {%- set tracked = cfg['tracked']['include'] + cfg['tracked']['exclude'] -%}
+    {%- for setting, chosen in [('ignore', cfg['ignore']), ('sensitive', cfg['sensitive']), ('track_history', tracked)] -%}
+        {%- for name in chosen if name | lower not in present -%}
             {%- do errors.append(setting ~ ' names column `' ~ name ~ '`, which no event has'
                 ~ tidemark._did_you_mean(name, present)) -%}
         {%- endfor -%}
@@ -117,6 +121,7 @@
         'gone': columns | selectattr('gone') | rejectattr('sensitive') | list,
         'added': kept | selectattr('recorded_type', 'none') | list if recorded else [],
         'sequence_by': cfg['sequence_by'] | length > 0,
+        'on_tie': cfg['on_tie'],
         'sequence_type': none,
         'recorded': {
             'recipe': tidemark.hash_recipe_version(),
@@ -129,6 +134,7 @@
             'file_format': cfg['file_format'],
             'write_mode': cfg['write_mode'],
             'sequence_by': cfg['sequence_by'],
+            'on_tie': cfg['on_tie'],
             'columns': recorded_columns,
             'source': recorded['source'] if recorded and recorded.get('source') else {},
         },
@@ -226,7 +232,7 @@
 {%- macro _default_of(fields) -%}
     {%- set found = namespace(value=none) -%}
     {%- for field in fields.values() if field.get('default') is not none and not field.get('default_is_stand_in') -%}
-        {%- set found.value = {'text': field['default'], 'encoding': field['encoding']} -%}
+        {%- set found.value = {'text': field['default'], 'encoding': field.get('default_encoding', field['encoding'])} -%}
     {%- endfor -%}
     {{ return(found.value) }}
 {%- endmacro -%}

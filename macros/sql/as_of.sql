@@ -11,7 +11,7 @@
 {%- set flow = tidemark.flow_of(relation) -%}
 {%- do tidemark._check_by(relation, flow, by, 'as_of') -%}
 {%- if execute and not date and date != 0 -%}
-    {%- do exceptions.raise_compiler_error("as_of needs a date such as '2026-03-04', found: '" ~ date ~ "'") -%}
+    {%- do tidemark.raise_error('usage', "as_of needs a date such as '2026-03-04', found: '" ~ date ~ "'") -%}
 {%- endif -%}
 {%- set is_events = flow['flow'] == 'events' -%}
 select

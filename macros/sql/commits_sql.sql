@@ -23,6 +23,7 @@
         {'name': 'rows_synthetic_cross_batch', 'type': 'bigint', 'description': 'Enriched events that got a new id, as one of another batch had theirs'},
         {'name': 'etl_tstamp', 'type': 'timestamp', 'description': 'Etl time of a batch of enriched events, the greatest of its events'},
         {'name': 'rows_ignored', 'type': 'bigint', 'description': 'Messages that are no change of the table: of other tables, markers, tombstones, heartbeats, DDL'},
+        {'name': 'rows_tied', 'type': 'bigint', 'description': 'Ties of change events: another content at a key and sequence that an event had already'},
         {'name': 'rows_logged', 'type': 'bigint', 'description': 'Rows appended to the log'},
         {'name': 'rows_superseded', 'type': 'bigint', 'description': 'Log rows that this commit superseded'},
         {'name': 'batch_id', 'type': 'bigint', 'description': 'Batch of events: the first commit that took a part of it'},
@@ -86,6 +87,23 @@ insert into {{ states }} (
 )
 select
     {{ expressions | join(',\n    ') }}
+{%- endmacro -%}
+
+
+{#- The newest states of an entity's commits, the last state of each commit first. -#}
+{%- macro entity_states_sql(states, relation, most) -%}
+select
+    commit_id,
+    kind,
+    state,
+    business_date,
+    last_sequence_num,
+    undone_by,
+    config
+from {{ states }}
+where relation = {{ tidemark.string_literal(relation) }}
+order by commit_id desc, state_at desc nulls last, state = 'inflight' asc nulls last
+limit {{ most }}
 {%- endmacro -%}
 
 

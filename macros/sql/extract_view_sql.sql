@@ -54,6 +54,14 @@ select * from {{ tidemark.file_relation_expr('csv', path, tidemark.csv_options(c
 {%- endmacro -%}
 
 
+{#- The names of the first JSON lines, which the YAML need not have. -#}
+{%- macro json_names_sql(path) -%}
+select distinct explode(json_object_keys(value)) as name
+from (select value from text.{{ tidemark.quote_identifier(path) }} limit 1000)
+order by name asc nulls last
+{%- endmacro -%}
+
+
 {#-
     A line of a CSV file that keeps it from being read line by line, which several cores can do at once: with a quote a
     row may go on in the next line, and a blank line or a carriage return inside a line is read in another way. One that

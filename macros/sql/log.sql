@@ -26,13 +26,13 @@
 {%- macro _check_entity_relation(relation, macro_name) -%}
     {%- if not execute -%}{{ return(none) }}{%- endif -%}
     {%- if relation is string or relation is none or not relation.identifier -%}
-        {%- do exceptions.raise_compiler_error(
+        {%- do tidemark.raise_error('usage',
             'tidemark.' ~ macro_name ~ " takes the relation of an entity, as in tidemark." ~ macro_name ~ "(ref('airports')), found: " ~ relation
         ) -%}
     {%- endif -%}
     {%- set base, _, side = relation.identifier.rpartition('__') -%}
     {%- if base and side in ['log', 'history', 'rejects', 'sensitive', 'supplied', 'staging'] -%}
-        {%- do exceptions.raise_compiler_error(
+        {%- do tidemark.raise_error('usage',
             'tidemark.' ~ macro_name ~ ' takes the entity itself, not its ' ~ side ~ ": write ref('" ~ base ~ "'), found: " ~ relation
         ) -%}
     {%- endif -%}

@@ -1,11 +1,12 @@
 {#-
     Write the intervals of the keys that the log touched after `watermark`, and of those only the rows that differ: a
     change closes one row and opens another. Running it twice writes nothing the second time. `columns` are those that
-    `body` yields, each with name and type.
+    `body` yields, each with name and type; `valid_from` is the one where an interval begins.
 -#}
-{%- macro merge_intervals_sql(relation, log_relation, columns, body, watermark) -%}
+{%- macro merge_intervals_sql(relation, log_relation, columns, body, watermark, valid_from='_valid_from') -%}
+{%- set start = valid_from if valid_from == '_valid_from' else tidemark.quote_identifier(valid_from) -%}
 {%- set names = columns | map(attribute='name') | list -%}
-{%- set compared = columns | rejectattr('name', 'in', ['_key_hash', '_valid_from']) | list -%}
+{%- set compared = columns | rejectattr('name', 'in', ['_key_hash', valid_from]) | list -%}
 merge into {{ relation }} as stored
 using (
     with touched_keys as (
@@ -31,7 +32,7 @@ using (
     select
         {%- for name in names %}
         {%- set quoted = tidemark.quote_identifier(name) %}
-        {%- if name in ['_key_hash', '_valid_from'] %}
+        {%- if name in ['_key_hash', valid_from] %}
         coalesce(wanted.{{ quoted }}, existing_rows.{{ quoted }}) as {{ quoted }},
         {%- else %}
         wanted.{{ quoted }},
@@ -40,13 +41,13 @@ using (
         wanted._key_hash is not null as _is_wanted
     from wanted
     full outer join existing_rows
-        on wanted._key_hash <=> existing_rows._key_hash and wanted._valid_from <=> existing_rows._valid_from
+        on wanted._key_hash <=> existing_rows._key_hash and wanted.{{ start }} <=> existing_rows.{{ start }}
     where
         wanted._key_hash is null
         or existing_rows._key_hash is null
         or {{ tidemark.rows_differ_expr(compared, 'wanted', 'existing_rows') | indent(8) }}
 ) as changes
-    on stored._key_hash <=> changes._key_hash and stored._valid_from <=> changes._valid_from
+    on stored._key_hash <=> changes._key_hash and stored.{{ start }} <=> changes.{{ start }}
 when matched and changes._is_wanted then update set
     {%- for column in compared %}
     {{ tidemark.quote_identifier(column['name']) }} = changes.{{ tidemark.quote_identifier(column['name']) }} {{- ',' if not loop.last }}

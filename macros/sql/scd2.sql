@@ -8,29 +8,39 @@
 
     Intervals are half-open. They come from the log's rows in force, or, with `known_at`, from those that were in force
     when that commit was the last. An extract's intervals are of business dates; those of change events are of the
-    `sequence` (default), of the `event_time` or of the `business_date`, as `by` says.
+    `sequence` (default), of the `event_time` or of the `business_date`, as `by` says. With `deletes` the gap is a row too.
 -#}
-{%- macro scd2(relation, known_at=none, by=none) -%}
+{%- macro scd2(relation, known_at=none, by=none, deletes=false, open_end=none, columns=none) -%}
 {%- do tidemark._check_entity_relation(relation, 'scd2') -%}
 {%- set flow = tidemark.flow_of(relation) -%}
 {%- do tidemark._check_by(relation, flow, by, 'scd2') -%}
+{%- set options = tidemark.interval_options(deletes, open_end, columns, tidemark._interval_unit(flow, by)) -%}
+{%- set in_force = tidemark.in_force_expr(tidemark._known_at(relation, known_at, 'scd2')) -%}
 {%- if flow['flow'] == 'events' -%}
-{{ tidemark.event_intervals_sql(flow, tidemark.log(relation), tidemark.in_force_expr(tidemark._known_at(relation, known_at, 'scd2')), by or 'sequence') }}
+{{ tidemark.event_intervals_sql(tidemark.tracked_flow(relation, flow), tidemark.log(relation), in_force, by or 'sequence', options) }}
 {%- else -%}
 select
     * except (_operation, _business_date, _eff_start_date, _changed_columns, _superseded_by, _valid_to),
-    _business_date as _valid_from,
-    _valid_to,
-    _valid_to is null as _is_current
+    {{ tidemark.interval_columns_expr(options, '_business_date') }}
 from (
     select
         *,
         lead(_business_date) over (partition by _key_hash order by _business_date asc nulls last) as _valid_to
     from {{ tidemark.log(relation) }}
-    where {{ tidemark.in_force_expr(tidemark._known_at(relation, known_at, 'scd2')) }}
+    where {{ in_force }}
 )
+{%- if not options['deletes'] %}
 where _operation <> 'D'
+{%- endif %}
 {%- endif -%}
+{%- endmacro -%}
+
+
+{#- What intervals are of: date, timestamp, sequence, or none for a sequence of several columns. -#}
+{%- macro _interval_unit(flow, by) -%}
+    {%- if flow['flow'] != 'events' or by == 'business_date' -%}{{ return('date') }}{%- endif -%}
+    {%- if by == 'event_time' -%}{{ return('timestamp') }}{%- endif -%}
+    {{ return('sequence' if flow['sequence_by'] | length < 2 else 'none') }}
 {%- endmacro -%}
 
 
@@ -51,18 +61,18 @@ where _operation <> 'D'
             {%- set settings = (node['config'].get('meta') or {}).get('tidemark', {}) -%}
             {%- if settings is mapping and settings.get('extract') == 'events' -%}
                 {%- set cfg = tidemark.entity_config(node) -%}
-                {{ return({'flow': 'events', 'sequence_by': cfg['sequence_by'], 'tracked': cfg['tracked']}) }}
+                {{ return({'flow': 'events', 'sequence_by': cfg['sequence_by'], 'on_tie': cfg['on_tie'], 'cfg': cfg}) }}
             {%- endif -%}
         {%- endfor -%}
     {%- endif -%}
-    {{ return({'flow': 'extract', 'sequence_by': [], 'tracked': none}) }}
+    {{ return({'flow': 'extract', 'sequence_by': []}) }}
 {%- endmacro -%}
 
 
 {%- macro _check_by(relation, flow, by, macro_name) -%}
     {%- set allowed = ['sequence', 'event_time', 'business_date'] if flow['flow'] == 'events' else ['business_date'] -%}
     {%- if execute and by is not none and by not in allowed -%}
-        {%- do exceptions.raise_compiler_error(
+        {%- do tidemark.raise_error('usage',
             'tidemark.' ~ macro_name ~ ': by must be ' ~ allowed | join(' or ') ~ " for " ~ relation.identifier ~ ", found: '" ~ by ~ "'"
         ) -%}
     {%- endif -%}

@@ -1,5 +1,5 @@
 {#- Intervals of a table of scd2 intervals that are empty, reversed or without start, or that begin before the one before them ends. -#}
-{% test no_overlapping_intervals(model, keys=['_key_hash']) %}
+{% test no_overlapping_intervals(model, keys=['_key_hash'], valid_from='_valid_from', valid_to='_valid_to', open_end=none) %}
 
 {%- set keys = [keys] if keys is string else keys -%}
 with intervals as (
@@ -11,7 +11,13 @@ with intervals as (
             partition by {{ tidemark.column_list_expr(keys) | replace('\n', ' ') }}
             order by _valid_from asc nulls first, _valid_to asc nulls last
         ) as next_valid_from
-    from {{ model }}
+    from (
+        select
+            {{ tidemark.column_list_expr(keys) | indent(8) }},
+            {{ tidemark.quote_identifier(valid_from) }} as _valid_from,
+            {{ tidemark.closed_end_expr(valid_to, open_end) }} as _valid_to
+        from {{ model }}
+    )
 ),
 
 judged as (

@@ -22,7 +22,7 @@
         'auto', 'text', 'number', 'boolean', 'json',
         'days', 'seconds', 'millis', 'micros', 'nanos',
         'time_millis', 'time_micros', 'time_nanos',
-        'iso', 'base64', 'hex', 'decimal_bytes', 'decimal_struct', 'array',
+        'iso', 'base64', 'hex', 'decimal_bytes', 'decimal_struct', 'unsigned', 'array',
     ]) }}
 {%- endmacro -%}
 
@@ -47,10 +47,12 @@
         {{ return(tidemark._decode_decimal_bytes(text, argument | int, type, depth)) }}
     {%- elif name == 'decimal_struct' and not argument -%}
         {{ return(tidemark._decode_decimal_struct(text, type, depth)) }}
+    {%- elif name == 'unsigned' and not argument -%}
+        {{ return(tidemark._decode_unsigned(text, type, depth)) }}
     {%- elif name == 'array' and argument -%}
         {{ return(tidemark._decode_array(text, argument, type, depth)) }}
     {%- endif -%}
-    {%- do exceptions.raise_compiler_error(
+    {%- do tidemark.raise_error('configuration',
         "no encoding is called '" ~ encoding ~ "'; allowed: " ~ tidemark.encodings() | join(', ')
         ~ ' (decimal_bytes with a scale, decimal_bytes:2; array with the encoding of its items, array:iso)'
     ) -%}
@@ -98,7 +100,11 @@
             ~ ' else ' ~ tidemark._decode_iso(text, type) ~ ' end'
         ) }}
     {%- elif base == 'binary' -%}
-        {{ return(tidemark._decode_hex(text, type)) }}
+        {#- hexadecimal digits without a mark are Base64, too -#}
+        {{ return(
+            'case when startswith(' ~ text ~ ', ' ~ tidemark.string_literal('\\x') ~ ') then ' ~ tidemark._decode_hex(text, type)
+            ~ ' when not ' ~ tidemark._is_hex_expr(text) ~ ' then ' ~ tidemark._decode_base64(text, type) ~ ' end'
+        ) }}
     {%- elif base == 'array' -%}
         {{ return(tidemark._decode_array(text, 'auto', type, depth)) }}
     {%- elif base == 'map' -%}
@@ -143,7 +149,8 @@
 
 {#-
     A count of units since 1970-01-01, NULL beyond the years 0001 to 9999 (PostgreSQL's infinity is such a number). As a
-    date only if it is midnight; as a string in ISO form; as a number as it is.
+    date only if it is midnight; as a number as it is. As a string in ISO form, also beyond those years (`+10000-01-01`,
+    `-0043-03-15`), `infinity` or `-infinity`, or the digits of what no calendar of Spark's reaches.
 -#}
 {%- macro _decode_epoch(text, unit, type) -%}
     {%- set base = tidemark._base_type(type) -%}
@@ -159,10 +166,8 @@
         {%- set micros = n if unit == 'micros' else n ~ ' * ' ~ (86400000000 // per_day) -%}
     {%- endif -%}
 
-    {%- if base == 'string' and unit == 'days' -%}
-        {{ return('string(' ~ tidemark._decode_epoch(text, unit, 'date') ~ ')') }}
-    {%- elif base == 'string' -%}
-        {{ return('replace(string(' ~ tidemark._decode_epoch(text, unit, 'timestamp_ntz') ~ "), ' ', 'T')") }}
+    {%- if base == 'string' -%}
+        {{ return(tidemark._epoch_text(text, unit, n, micros)) }}
     {%- elif base == 'date' and unit == 'days' -%}
         {{ return('case when ' ~ in_range ~ ' then date_from_unix_date(int(' ~ n ~ ')) end') }}
     {%- elif base == 'date' -%}
@@ -178,6 +183,30 @@
         {{ return(tidemark._decode_auto(text, type, 1)) }}
     {%- endif -%}
     {{ return('cast(null as ' ~ type ~ ')') }}
+{%- endmacro -%}
+
+
+{#-
+    A count as ISO text. PostgreSQL's infinities are these counts, those of its dates in a snapshot and in the log; the
+    greatest of all is what Debezium makes of a later time.
+-#}
+{%- macro _epoch_text(text, unit, n, micros) -%}
+    {%- set infinities = {
+        'days': [[-622191234, -2147472692], [-625821272, -2147472691]],
+        'millis': [[9223372036825200], [-9223372036832400]],
+    }.get(unit, [[9223372036825200000], [-9223372036832400000]]) -%}
+    {%- if unit == 'days' -%}
+        {%- set iso = 'string(date_from_unix_date(int(' ~ n ~ ')))' -%}
+        {%- set limit = 2147483647 -%}
+    {%- else -%}
+        {%- set iso = "replace(string(" ~ tidemark._micros_to_ntz(micros) ~ "), ' ', 'T')" -%}
+        {%- set limit = {'seconds': 9223372036854, 'millis': 9223372036854775}.get(unit, 9223372036854775806) -%}
+    {%- endif -%}
+    {{ return(
+        'case when ' ~ n ~ ' in (' ~ infinities[0] | join(', ') ~ ") then 'infinity' when " ~ n ~ ' in (' ~ infinities[1] | join(', ')
+        ~ ") then '-infinity' when " ~ n ~ ' between ' ~ -limit ~ ' and ' ~ limit ~ ' then ' ~ iso
+        ~ ' when ' ~ n ~ ' is not null then ' ~ text ~ ' end'
+    ) }}
 {%- endmacro -%}
 
 
@@ -254,7 +283,13 @@
 {%- endmacro -%}
 
 
-{#- Pairs of hexadecimal digits; the empty text is no bytes. -#}
+{#- True for bytes in hexadecimal, of which nothing tells that they are not Base64. -#}
+{%- macro _is_hex_expr(text) -%}
+    {{ return(text ~ " rlike '^([0-9A-Fa-f]{2})+$'") }}
+{%- endmacro -%}
+
+
+{#- Pairs of hexadecimal digits, also behind PostgreSQL's `\x`; the empty text is no bytes. -#}
 {%- macro _decode_hex(text, type) -%}
     {%- set base = tidemark._base_type(type) -%}
     {%- if base == 'string' -%}
@@ -263,13 +298,26 @@
         {{ return('cast(null as ' ~ type ~ ')') }}
     {%- endif -%}
     {#- unhex() is NULL for other characters, but takes an odd digit -#}
-    {{ return('case when length(' ~ text ~ ') % 2 = 0 then unhex(' ~ text ~ ') end') }}
+    {%- set digits = 'if(startswith(' ~ text ~ ', ' ~ tidemark.string_literal('\\x') ~ '), substring(' ~ text ~ ', 3), ' ~ text ~ ')' -%}
+    {{ return('case when length(' ~ text ~ ') % 2 = 0 then unhex(' ~ digits ~ ') end') }}
 {%- endmacro -%}
 
 
 {#- A decimal whose unscaled value is base64 of big-endian two's complement, by its plain digits. -#}
 {%- macro _decode_decimal_bytes(text, scale, type, depth) -%}
     {{ return(tidemark._decode_auto_once(tidemark._plain_decimal(text, scale, depth), type, depth)) }}
+{%- endmacro -%}
+
+
+{#-
+    A whole number that is never negative, in digits or as decimal_bytes:0. No text is both: Base64 of such a
+    number begins with one of A to f, as its first bit is not set. Negative digits are a number too large for its writer.
+-#}
+{%- macro _decode_unsigned(text, type, depth) -%}
+    {{ return(
+        'case when ' ~ text ~ " rlike '^[0-9]+$' then " ~ tidemark._decode_auto(text, type, depth)
+        ~ ' when ' ~ text ~ " rlike '^[A-Za-f]' then " ~ tidemark._decode_decimal_bytes(text, 0, type, depth) ~ ' end'
+    ) }}
 {%- endmacro -%}
 
 

@@ -1,9 +1,10 @@
 {#-
     Canonical events (docs block `canonical_events`), or plain rows that are upserts. With `columns` none, `arrived` has
     JSON lines in `value`, and the images are text by column name (`_after`, `_before`); else it has these columns, the
-    business columns typed, and they are passed on under their own names.
+    business columns typed, and they are passed on under their own names. `by_content`: with a sequence an event that comes again is known by its
+    content, whatever file it comes in.
 -#}
-{%- macro canonical_events_sql(cfg, tables, arrived, columns=none) -%}
+{%- macro canonical_events_sql(cfg, tables, arrived, columns=none, by_content=false) -%}
 {%- set meta = tidemark.event_columns() -%}
 {%- set ddl = tidemark.ddl_operations() -%}
 with messages as (
@@ -16,8 +17,12 @@ identified as (
         case
             when _supplied_num is not null then concat_ws('|', 'num', _database, _table, _supplied_num, _operation)
             when _offset is not null then concat_ws('|', 'offset', _database, _table, _offset, _operation)
+            {%- if by_content %}
+            else 'content'
+            {%- else %}
             when _event_time is not null or _transaction_id is not null or _landing_num is null then 'content'
             else concat('line|', _landing_num)
+            {%- endif %}
         end as _identity,
         {{ tidemark._is_table_expr(tables, '_database', 'cast(null as string)', '_table') | indent(8) }}
         or (_prev_table is not null and {{ tidemark._is_table_expr(tables, '_database', 'cast(null as string)', '_prev_table') | indent(8) }}) as _is_ours
@@ -25,8 +30,9 @@ identified as (
 )
 
 select
-    * except (_is_ours, _is_broken, _time_is_broken),
+    * except (_is_ours, _is_broken, _is_tombstone, _time_is_broken),
     case
+        when _is_tombstone then 'ignored'
         when _is_broken then 'unreadable'
         when _operation in ('CREATE_DATABASE', 'DROP_DATABASE') then 'ddl'
         when not _is_ours or _operation = 'COMMIT' then 'ignored'
@@ -50,6 +56,7 @@ select
     false as _may_be_move,
     cast(null as string) as _schema_text,
     cast(null as string) as _ddl,
+    false as _is_captured,
     cast(null as string) as _ddl_database,
     cast(null as string) as _table_changes,
     _raw_payload as _after_json
@@ -67,6 +74,7 @@ select
     * except (_message, _fields, _time_text, _number_text),
     {{ time }} as _event_time,
     _fields is null or (_number_text is not null and _supplied_num is null) as _is_broken,
+    is_variant_null(_message) as _is_tombstone,
     _time_text is not null and {{ time }} is null as _time_is_broken,
     md5(cast(_message as string)) as _content,
     if(
@@ -126,6 +134,7 @@ select
     {{ supplied.get('_landing_num', 'cast(null as bigint)') }} as _landing_num,
     cast({{ supplied.get('_sequence_num', 'null') }} as bigint) as _supplied_num,
     false as _is_broken,
+    false as _is_tombstone,
     false as _time_is_broken,
     to_json(struct(*), map('ignoreNullFields', 'false')) as _raw_payload,
     md5(to_json(struct({{ tidemark.column_list_expr(others + (supplied.keys() | select('in', ours) | reject('in', ['_landing_num', '_file']) | list)) | replace('\n    ', ' ') }}), map('ignoreNullFields', 'false'))) as _content,

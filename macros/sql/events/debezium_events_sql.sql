@@ -133,7 +133,7 @@ select
     cast(after as string) as _after_json,
     if(op = 'd', null, _after_texts) as _after,
     if(
-        _has_before or op <> 'd', _before_texts, try_cast(coalesce(try_variant_get(_key, '$.payload', 'variant'), _key) as map<string,string>)
+        _has_before or op <> 'd', _before_texts, {{ tidemark._key_texts_expr(cfg) | indent(8) }}
     ) as _before,
     cast(null as string) as _schema,
     cast(null as string) as _primary_key,
@@ -142,6 +142,7 @@ select
     op = 'c' and _connector in ('postgresql', 'mysql', 'mariadb', 'sqlserver') as _may_be_move,
     _schema_text,
     if(op is null, ddl, null) as _ddl,
+    _landed_id is not null as _is_captured,
     `databaseName` as _ddl_database,
     `tableChanges` as _table_changes
 from positions
@@ -160,6 +161,20 @@ from positions
         ~ 'transaction: struct<id: string, total_order: string>, ddl: string, databaseName: string, tableChanges: string, status: string' -%}
     {%- set enveloped = envelope ~ ', schema: string, payload: struct<' ~ envelope ~ '>' -%}
     {{ return('struct<' ~ enveloped ~ ', key: variant, value: struct<' ~ enveloped ~ '>, _id: string, _corrupt: string>') }}
+{%- endmacro -%}
+
+
+{#- The message's key as an image: an object, its JSON as a text, or for one column of the key its value alone. -#}
+{%- macro _key_texts_expr(cfg) -%}
+    {%- set key = "coalesce(try_variant_get(_key, '$.payload', 'variant'), _key)" -%}
+    {%- set terms = ['try_cast(' ~ key ~ ' as map<string,string>)'] -%}
+    {%- if cfg['keys'] -%}
+        {%- do terms.append('try_cast(try_parse_json(try_cast(' ~ key ~ ' as string)) as map<string,string>)') -%}
+    {%- endif -%}
+    {%- if cfg['keys'] | length == 1 -%}
+        {%- do terms.append('if(is_variant_null(' ~ key ~ '), null, map(' ~ tidemark.string_literal(cfg['keys'][0]) ~ ', try_cast(' ~ key ~ ' as string)))') -%}
+    {%- endif -%}
+    {{ return('coalesce(\n    ' ~ terms | join(',\n    ') ~ '\n)') }}
 {%- endmacro -%}
 
 

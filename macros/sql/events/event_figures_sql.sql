@@ -31,6 +31,7 @@ select
     _ddl_database,
     _table_changes,
     _is_snapshot,
+    _is_captured,
     cast(_event_time as string) as _event_time,
     md5(concat_ws('|', _identity, _content)) as _event_id
 from {{ events }}

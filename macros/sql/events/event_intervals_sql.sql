@@ -1,23 +1,29 @@
 {#-
     The intervals of an events entity. In the order of `by`, a change that an earlier one has overtaken in the sequence
-    is left out, of several at one moment the last counts, and equal rows next to each other are one version.
+    is left out, of several at one moment the last counts, and rows next to each other that agree in the tracked columns
+    are one version. What agrees is told by the values of the rows that are left, compared as rows are hashed. `options`
+    are those of interval_options().
 -#}
-{%- macro event_intervals_sql(flow, log_relation, in_force, by) -%}
+{%- macro event_intervals_sql(flow, log_relation, in_force, by, options=none) -%}
+{%- set options = options or tidemark.interval_options() -%}
 {%- set order = tidemark.event_order_expr(flow) -%}
 {%- set within = 'partition by _key_hash order by _tidemark_time asc nulls first, _tidemark_order asc nulls first' -%}
+{%- set tracked = flow['tracked'] -%}
+{%- set apart = (tracked or []) | selectattr('sensitive') | map(attribute='name') | list -%}
 with changes as (
     select
         *,
         {{ tidemark.event_moment_expr(flow, by) }} as _tidemark_time,
-        {{ order }} as _tidemark_order
-    from {{ log_relation }}
+        {{ order }} as _tidemark_order,
+        {{ '_row_hash' if tracked is none else tidemark.row_hash_expr(tidemark._nullable(tracked), flow['hash']) | indent(8) }} as _tidemark_tracked
+    from {{ tidemark._tracked_log_sql(flow, log_relation, apart) | indent(4) if apart else log_relation }}
     where {{ in_force }} and _operation in ('I', 'U', 'D')
 ),
 
 in_time as (
     select
         *,
-        lead(_tidemark_time) over ({{ within }}) as _tidemark_next_time
+        lead(struct(_tidemark_time)) over ({{ within }}) <=> struct(_tidemark_time) as _tidemark_is_followed
     from (
         select
             *,
@@ -35,10 +41,11 @@ versions as (
         select
             *,
             not coalesce(
-                _operation <> 'D' and lag(_operation) over ({{ within }}) <> 'D' and {{ tidemark._same_version_expr(flow, within) }}, false
+                (_operation = 'D') = (lag(_operation) over ({{ within }}) = 'D')
+                and (_operation = 'D' or lag(_tidemark_tracked) over ({{ within }}) = _tidemark_tracked), false
             ) as _tidemark_is_new
         from in_time
-        where _tidemark_next_time is null or _tidemark_next_time <> _tidemark_time
+        where not _tidemark_is_followed
     )
 ),
 
@@ -54,11 +61,10 @@ select
     * except (
         _operation, _business_date, _eff_start_date, _changed_columns, _superseded_by, _batch_id, _source_operation, _event_id,
         _transaction_id, _offset, _unsupplied, _moved_from, _valid_from, _valid_to, _tidemark_time, _tidemark_order,
-        _tidemark_greatest, _tidemark_next_time, _tidemark_is_new, _tidemark_version, _tidemark_rank
+        _tidemark_tracked, _tidemark_greatest, _tidemark_is_followed, _tidemark_is_new, _tidemark_version, _tidemark_rank
+        {%- for name in apart %}, {{ tidemark.quote_identifier(name) }}{% endfor %}
     ),
-    _valid_from,
-    _valid_to,
-    _valid_to is null as _is_current
+    {{ tidemark.interval_columns_expr(options) }}
 from (
     select
         *,
@@ -66,7 +72,9 @@ from (
     from last_rows
     where _tidemark_rank = 1
 )
+{%- if not options['deletes'] %}
 where _operation <> 'D'
+{%- endif %}
 {%- endmacro -%}
 
 
@@ -86,19 +94,18 @@ where _operation <> 'D'
 {%- endmacro -%}
 
 
-{#- Whether a row is the same version as the one before it: all compared columns agree, or, with track_history, the tracked ones. -#}
-{%- macro _same_version_expr(flow, within) -%}
-    {%- set tracked = flow['tracked'] or {'all': true, 'exclude': []} -%}
-    {%- if tracked['all'] and not tracked['exclude'] -%}
-        {{ return('lag(_row_hash) over (' ~ within ~ ') = _row_hash') }}
-    {%- endif -%}
-    {%- if tracked['all'] -%}
-        {%- set values = '_changed_columns' -%}
-        {%- set excluded = [] -%}
-        {%- for name in tracked['exclude'] -%}{%- do excluded.append(tidemark.string_literal(name)) -%}{%- endfor -%}
-        {{ return('size(array_except(transform(_changed_columns, name -> lower(name)), array(' ~ excluded | join(', ') ~ '))) = 0') }}
-    {%- endif -%}
-    {%- set included = [] -%}
-    {%- for name in tracked['include'] -%}{%- do included.append(tidemark.string_literal(name)) -%}{%- endfor -%}
-    {{ return("not arrays_overlap(transform(_changed_columns, name -> lower(name)), array(" ~ included | join(', ') ~ '))') }}
+{#- The log with the tracked columns that are kept apart. Each log row has at most one row there, written by the same commit. -#}
+{%- macro _tracked_log_sql(flow, log_relation, apart) -%}
+(
+    select
+        log.*,
+        {{ tidemark.column_list_expr(apart, 'sensitive') | indent(4) }}
+    from {{ log_relation }} as log
+    left join {{ flow['sensitive'] }} as sensitive
+        on
+            log._key_hash = sensitive._key_hash
+            and log._business_date = sensitive._business_date
+            and log._commit_id = sensitive._commit_id
+            and log._event_id = sensitive._event_id
+)
 {%- endmacro -%}

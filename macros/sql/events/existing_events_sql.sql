@@ -52,7 +52,7 @@ select
     existing._key_hash,
     'base' as _tidemark_effect,
     cast(null as array<string>) as _unsupplied,
-    struct({{ tidemark.sequence_expr(cfg, 'existing') }} as sequence, 1 as tie, '' as event) as _tidemark_order,
+    {{ tidemark.place_expr(cfg, tidemark.sequence_expr(cfg, 'existing'), '1', "''") }} as _tidemark_order,
     {{ tidemark._null_meta_list(cfg, plan) }}
 from (
     {{ tidemark.existing_rows_sql(cfg, plan, relations) | indent(4) }}

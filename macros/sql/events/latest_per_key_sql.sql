@@ -5,8 +5,8 @@
         create; insert (0, alice); id 0 -> 1; id 1 -> 2; delete 2; insert (0, Alice), (1, blob); name of 1 -> Bob
         gives, as one batch: 5 D (2, alice), 6 I (0, Alice), 8 U (1, Bob)
 -#}
-{%- macro latest_per_key_sql(log_relation, by_batch=false, sequence_by=none) -%}
-{%- set order = tidemark.event_order_expr({'sequence_by': sequence_by}) -%}
+{%- macro latest_per_key_sql(log_relation, by_batch=false, sequence_by=none, on_tie='later') -%}
+{%- set order = tidemark.event_order_expr({'sequence_by': sequence_by, 'on_tie': on_tie}) -%}
 select * except (_tidemark_rank)
 from (
     select

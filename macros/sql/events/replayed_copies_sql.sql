@@ -154,6 +154,9 @@ derived as (
         end as _operation,
         cast(null as array<string>) as _changed_columns,
         cast(null as array<string>) as _unsupplied,
+        {%- if load['late'] %}
+        _tidemark_order,
+        {%- endif %}
         {{ meta | indent(8) }}
     from copies
 )
@@ -171,7 +174,7 @@ select
     _row_hash as _tidemark_group,
     case when _source_operation = 'DELETE' then -1 when _row_hash = _before_row_hash then 0 else 1 end as _tidemark_step,
     {{ 'cast(_ordinal as bigint)' if '_ordinal' in tidemark.counting_columns(cfg) else 'cast(null as bigint)' }} as _tidemark_nth,
-    struct({{ sequence }} as sequence, if(_source_operation = 'DELETE', 2, 1) as tie, _event_id as event) as _tidemark_order,
+    {{ tidemark.place_expr(cfg, sequence, "if(_source_operation = 'DELETE', 2, 1)", '_event_id', load['batch_id'], '_sequence_num') }} as _tidemark_order,
     {{ tidemark._meta_list(cfg, "if(_before_row_hash <> _row_hash, 'MOVE_IN', _source_operation)") }}
 from {{ staged }}
 where _is_usable and _tidemark_effect in ('upsert', 'delete')
@@ -183,7 +186,7 @@ select
     _before_row_hash,
     -1,
     cast(null as bigint),
-    struct({{ sequence }} as sequence, 2 as tie, _event_id as event),
+    {{ tidemark.place_expr(cfg, sequence, '2', '_event_id', load['batch_id'], '_sequence_num') }},
     {{ tidemark._meta_list(cfg, "'MOVE_OUT'") }}
 from {{ staged }}
 where _is_usable and _before_row_hash <> _row_hash

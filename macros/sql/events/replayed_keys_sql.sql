@@ -241,6 +241,9 @@ derived as (
         cast(null as array<string>) as _changed_columns,
         {%- endif %}
         _unsupplied,
+        {%- if load['late'] %}
+        _tidemark_order,
+        {%- endif %}
         {{ meta | indent(8) }}
     from (
         select
@@ -272,7 +275,7 @@ select
     _key_hash,
     _tidemark_effect,
     _unsupplied,
-    struct({{ tidemark.sequence_expr(cfg) }} as sequence, if(_tidemark_effect = 'delete', 2, 1) as tie, _event_id as event) as _tidemark_order,
+    {{ tidemark.place_expr(cfg, tidemark.sequence_expr(cfg), "if(_tidemark_effect = 'delete', 2, 1)", '_event_id', load['batch_id'], '_sequence_num') }} as _tidemark_order,
     cast(null as {{ load['order_type'] }}) as _tidemark_bound,
     {{ tidemark._meta_list(cfg, "case when _tidemark_effect = 'delete' then 'DELETE' when " ~ moved ~ " then 'MOVE_IN' when _source_operation = 'DELETE' then 'UPDATE' else _source_operation end", 'if(' ~ moved ~ ', _before_key_hash, null)') }}
 from {{ staged }}
@@ -286,7 +289,7 @@ select
     _before_key_hash,
     'delete',
     cast(null as array<string>),
-    struct({{ tidemark.sequence_expr(cfg) }} as sequence, 2 as tie, _event_id as event),
+    {{ tidemark.place_expr(cfg, tidemark.sequence_expr(cfg), '2', '_event_id', load['batch_id'], '_sequence_num') }},
     cast(null as {{ load['order_type'] }}),
     {{ tidemark._meta_list(cfg, "'MOVE_OUT'") }}
 from {{ staged }}
@@ -321,16 +324,31 @@ where _is_usable and {{ moved }} and not _tidemark_is_pair
 
 
 {#-
-    The place of a log row in the order of its key: its sequence, then by a fixed rule that does not depend on arrival:
-    what concerns the whole table, then rows, then deletes, then the end of a snapshot; at last by identity.
+    The place of a log row in the order of its key: its sequence, then what breaks ties: see place_expr(). What concerns
+    the whole table comes before rows, then deletes, then the end of a snapshot.
 -#}
 {%- macro event_order_expr(cfg, alias=none) -%}
     {%- set at = alias ~ '.' if alias else '' -%}
-    {{ return(
-        'struct(' ~ tidemark.sequence_expr(cfg, alias) ~ " as sequence, case when " ~ at ~ "_source_operation in ('TRUNCATE', 'ADD_COLUMN') then 0 when "
-        ~ at ~ "_source_operation in ('DELETE', 'MOVE_OUT') then 2 when " ~ at ~ "_source_operation = 'SNAPSHOT' then 3 else 1 end as tie, "
-        ~ at ~ '_event_id as event)'
-    ) }}
+    {%- set tie = 'case when ' ~ at ~ "_source_operation in ('TRUNCATE', 'ADD_COLUMN') then 0 when "
+        ~ at ~ "_source_operation in ('DELETE', 'MOVE_OUT') then 2 when " ~ at ~ "_source_operation = 'SNAPSHOT' then 3 else 1 end" -%}
+    {{ return(tidemark.place_expr(cfg, tidemark.sequence_expr(cfg, alias), tie, at ~ '_event_id', at ~ '_batch_id', at ~ '_sequence_num')) }}
+{%- endmacro -%}
+
+
+{#-
+    A place in the order of a key. At an equal sequence the arrival decides: the batch that an event first came with, and
+    its line; then the kind (`tie`) and the identity. With `on_tie: content` these two alone, whatever arrived first.
+    Without batch and line the place is before all that arrived.
+-#}
+{%- macro place_expr(cfg, sequence, tie, event, batch='null', line='null') -%}
+    {%- set arrival = '' if cfg['on_tie'] == 'content' else ', cast(' ~ batch ~ ' as bigint) as batch, cast(' ~ line ~ ' as bigint) as line' -%}
+    {{ return('struct(' ~ sequence ~ ' as sequence' ~ arrival ~ ', ' ~ tie ~ ' as tie, ' ~ event ~ ' as event)') }}
+{%- endmacro -%}
+
+
+{#- The type of place_expr(). -#}
+{%- macro place_type(cfg, sequence_type) -%}
+    {{ return('struct<sequence:' ~ (sequence_type or 'bigint') ~ ('' if cfg['on_tie'] == 'content' else ',batch:bigint,line:bigint') ~ ',tie:int,event:string>') }}
 {%- endmacro -%}
 
 
@@ -359,7 +377,7 @@ differences as (
         if(derived._event_id is null, null, struct({{ tidemark.column_list_expr(columns, 'derived') | replace('\n    ', ' ') }},
             coalesce(logged._business_date, {{ today }}) as _business_date,
             coalesce(logged._eff_start_date, {{ today }}) as _eff_start_date,
-            coalesce(logged._batch_id, {{ load['batch_id'] }}) as _batch_id,
+            coalesce(logged._batch_id, {{ '' if cfg['on_tie'] == 'content' else 'derived._tidemark_order.batch, ' }}{{ load['batch_id'] }}) as _batch_id,
             cast(null as bigint) as _supersedes)) as wanted,
         if(logged._event_id is null, null, struct({{ tidemark.column_list_expr(columns, 'logged') | replace('\n    ', ' ') }},
             logged._business_date, logged._eff_start_date, logged._batch_id, logged._commit_id as _supersedes)) as replaced

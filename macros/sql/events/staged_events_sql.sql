@@ -104,6 +104,9 @@ judged as (
             if({{ tidemark._unsupplied_expr(cfg, plan, column) }}, {{ tidemark.string_literal(column['name']) }}, null) {{- ',' if not loop.last }}
             {%- endfor %}
         ), array(cast(null as string))) as _unsupplied,
+        {%- if tidemark._pairs_moves(cfg) %}
+        {{ tidemark._unavailable_column_expr(plan) | indent(8) }} as _unavailable,
+        {%- endif %}
         case
             when coalesce(({{ cfg['apply_as_truncates'] }}), false)
                 then '{{ 'none' if cfg['ddl']['truncate_table'] == 'ignore' else 'truncate' }}'
@@ -153,7 +156,7 @@ judged as (
 narrowed as (
     select
         * except (_raw_payload),
-        if(_reject_reason is not null, {{ "'*** (withheld: the entity has sensitive columns)'" if plan['sensitive'] else '_raw_payload' }}, null) as _raw_payload
+        if(_reject_reason is not null {{- ' or _unavailable is not null' if tidemark._pairs_moves(cfg) }}, {{ "'*** (withheld: the entity has sensitive columns)'" if plan['sensitive'] else '_raw_payload' }}, null) as _raw_payload
     from judged
 ),
 
@@ -163,7 +166,7 @@ told_apart as (
 
 select
     * except (
-        _image_before, _unsupplied, _kind, _group, _may_be_move
+        _image_before, _unsupplied, _kind, _group, _may_be_move {{- ', _departed_key_hash' if known.get('departures') }}
         {%- for name in ['_identity', '_content', '_delivery_hash', '_total_order'] if name not in tidemark.counting_columns(cfg) %}, {{ name }}{% endfor %}
     ),
     {%- for column in before %}
@@ -173,7 +176,7 @@ select
     _reject_reason is null and not _is_duplicate as _is_usable,
     {%- if plan['keyed'] %}
     {{ tidemark.row_hash_expr(plan['keys'], cfg['hash'], only_if="_reject_reason is null and _tidemark_effect in ('upsert', 'delete')") | indent(4) }} as _key_hash,
-    {{ tidemark.row_hash_expr(plan['keys'], cfg['hash'], '_image_before', only_if=tidemark._has_before_key_expr(plan)) | indent(4) }} as _before_key_hash
+    {{ 'coalesce(_departed_key_hash, ' if known.get('departures') }}{{ tidemark.row_hash_expr(plan['keys'], cfg['hash'], '_image_before', only_if=tidemark._has_before_key_expr(plan)) | indent(4) }}{{ ')' if known.get('departures') }} as _before_key_hash
     {%- else %}
     {{ tidemark.row_hash_expr(plan['compared'], cfg['hash'], only_if="_reject_reason is null and _tidemark_effect in ('upsert', 'delete')") | indent(4) }} as _row_hash,
     {{ tidemark.row_hash_expr(plan['compared'], cfg['hash'], '_image_before', only_if="_reject_reason is null and _source_operation = 'UPDATE'") | indent(4) }} as _before_row_hash
@@ -248,14 +251,12 @@ from told_apart
 {%- macro _unsupplied_expr(cfg, plan, column) -%}
     {%- set terms = [] -%}
     {%- if not plan['typed'] -%}
-        {%- set text = tidemark.quote_identifier('_tidemark_text_' ~ column['name']) -%}
-        {%- set given = tidemark.quote_identifier('_tidemark_given_' ~ column['name']) -%}
         {%- set missing = [] -%}
         {%- for source in column['sources'] -%}
             {%- do missing.append('not map_contains_key(_image, ' ~ tidemark.string_literal(source) ~ ')') -%}
         {%- endfor -%}
         {%- do terms.append('coalesce(' ~ missing | join(' and ') ~ ', true)') -%}
-        {%- do terms.append('(' ~ text ~ ' is not null and ' ~ given ~ ' is null)') -%}
+        {%- do terms.append('(' ~ tidemark._is_unavailable_expr(column) ~ ')') -%}
     {%- elif not column['arrived'] -%}
         {%- do terms.append('true') -%}
     {%- endif -%}
@@ -263,6 +264,24 @@ from told_apart
         {%- do terms.append(tidemark._typed_value_expr(plan, column) ~ ' is null') -%}
     {%- endif -%}
     {{ return(terms | join(' or ') if terms else 'false') }}
+{%- endmacro -%}
+
+
+{#- Of an insert that may be half of a change of the key, the first column whose value the database did not log. -#}
+{%- macro _unavailable_column_expr(plan) -%}
+    {%- set branches = [] -%}
+    {%- for column in plan['columns'] if not column['key'] -%}
+        {%- do branches.append('when _may_be_move and ' ~ tidemark._is_unavailable_expr(column) ~ ' then ' ~ tidemark.string_literal(column['name'])) -%}
+    {%- endfor -%}
+    {{ return('case\n    ' ~ branches | join('\n    ') ~ '\nend' if branches else 'cast(null as string)') }}
+{%- endmacro -%}
+
+
+{%- macro _is_unavailable_expr(column) -%}
+    {{ return(
+        tidemark.quote_identifier('_tidemark_text_' ~ column['name']) ~ ' is not null and '
+        ~ tidemark.quote_identifier('_tidemark_given_' ~ column['name']) ~ ' is null'
+    ) }}
 {%- endmacro -%}
 
 
@@ -298,6 +317,12 @@ from told_apart
                 {%- do reasons.append({
                     'condition': failed ~ " and " ~ text ~ " rlike '^-?[0-9]+$'",
                     'text': tidemark.string_literal('ambiguous_unit: ' ~ column['name']),
+                }) -%}
+            {%- endif -%}
+            {%- if column['type'] == 'binary' and 'auto' in column['encodings'].values() -%}
+                {%- do reasons.append({
+                    'condition': failed ~ ' and ' ~ tidemark._is_hex_expr(text),
+                    'text': tidemark.string_literal('ambiguous_encoding: ' ~ column['name']),
                 }) -%}
             {%- endif -%}
             {%- do reasons.append({'condition': failed, 'text': tidemark.string_literal('cast_failed: ' ~ column['name'])}) -%}
@@ -356,6 +381,7 @@ select
     count_if(_is_usable and _tidemark_effect = 'truncate') as truncate_count,
     count_if(_is_usable and {{ moved }}) as move_count,
     count_if(_is_usable and {{ moved }} and size(_unsupplied) > 0) as partial_move_count,
+    count_if(_reject_reason like 'unavailable_value: %') as lone_arrival_count,
     count_if(_is_usable and (_tidemark_effect = 'delete' or {{ moved }})) as departure_count,
     coalesce(max(_is_usable and _is_snapshot), false) as has_snapshot,
     count(distinct if(

@@ -29,12 +29,13 @@
 
 
 {%- macro _truncates_sql(cfg, plan, staged, load) -%}
+{%- set place = tidemark.place_expr(cfg, tidemark.sequence_expr(cfg), '0', '_event_id', load['batch_id'], '_sequence_num') -%}
 select
     {{ tidemark._no_values_list(plan) }},
     'close' as _tidemark_effect,
     cast(null as array<string>) as _unsupplied,
-    struct({{ tidemark.sequence_expr(cfg) }} as sequence, 0 as tie, _event_id as event) as _tidemark_order,
-    struct({{ tidemark.sequence_expr(cfg) }} as sequence, 0 as tie, _event_id as event) as _tidemark_bound,
+    {{ place }} as _tidemark_order,
+    {{ place }} as _tidemark_bound,
     {{ tidemark._meta_list(cfg, "'TRUNCATE'") }},
     true as _tidemark_is_new
 from {{ staged }}
@@ -49,8 +50,8 @@ select
     {{ tidemark._no_values_list(plan) }},
     'close' as _tidemark_effect,
     cast(null as array<string>) as _unsupplied,
-    struct(ends.last_read as sequence, 3 as tie, ends._event_id as event) as _tidemark_order,
-    struct({{ 'least(ends.first_read, coalesce(earlier.first_read, ends.first_read))' if load['log'] else 'ends.first_read' }} as sequence, 0 as tie, '' as event) as _tidemark_bound,
+    {{ tidemark.place_expr(cfg, 'ends.last_read', '3', 'ends._event_id', load['batch_id'], 'ends._sequence_num') }} as _tidemark_order,
+    {{ tidemark.place_expr(cfg, 'least(ends.first_read, coalesce(earlier.first_read, ends.first_read))' if load['log'] else 'ends.first_read', '0', "''") }} as _tidemark_bound,
     'SNAPSHOT' as _source_operation,
     ends._event_id,
     ends._sequence_num,
@@ -99,7 +100,10 @@ left join (
     {%- do others.append(tidemark.string_literal(column['name'])) -%}
 {%- endfor -%}
 {%- set at = 'cast(' ~ (statement['sequence_num'] if statement['sequence_num'] is not none else 'null') ~ ' as bigint)' -%}
-{%- set place = "struct(" ~ ("(select max(_sequence_by) from " ~ load['log'] ~ ")" if cfg['sequence_by'] and load['log'] else at) ~ " as sequence, 0 as tie, " ~ tidemark.string_literal(statement['event_id']) ~ " as event)" -%}
+{%- set place = tidemark.place_expr(
+    cfg, '(select max(_sequence_by) from ' ~ load['log'] ~ ')' if cfg['sequence_by'] and load['log'] else at,
+    '0', tidemark.string_literal(statement['event_id']), load['batch_id'], at
+) -%}
 select
     {{ tidemark._no_values_list(plan, {statement['column']: statement['value']} if statement.get('column') else none) }},
     '{{ statement['effect'] }}' as _tidemark_effect,
@@ -131,7 +135,7 @@ select
     {{ tidemark.event_order_expr(cfg, 'logged') }} as _tidemark_order,
     case
         when logged._source_operation = 'TRUNCATE' then {{ tidemark.event_order_expr(cfg, 'logged') }}
-        when logged._source_operation = 'SNAPSHOT' then struct(reads.first_read as sequence, 0 as tie, '' as event)
+        when logged._source_operation = 'SNAPSHOT' then {{ tidemark.place_expr(cfg, 'reads.first_read', '0', "''") }}
     end as _tidemark_bound,
     {{ tidemark.column_list_expr(tidemark.event_meta_columns(cfg), 'logged') }},
     false as _tidemark_is_new

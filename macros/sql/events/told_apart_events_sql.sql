@@ -1,7 +1,9 @@
 {#-
     Events of one table, judged, each with `_event_id` (the same for a redelivered event) and `_is_duplicate`. `known` are
     relations to look redelivered events up in: `log`, and `staging` for a table without key; none of both on a first run.
-    Where a change of the key comes as a delete and an insert, the insert gets the delete's image (`_tidemark_is_pair`).
+    Where a change of the key comes as a delete and an insert, the insert gets the delete's image (`_tidemark_is_pair`), or,
+    with `departures`, the log of an earlier run, that row's `_departed_key_hash`. An insert without its delete that says
+    nothing of a value (`_unavailable`) is a reject.
 
     Rows without key that are equal and share a source position can only be counted: the ordinal of an event among its
     equals is part of its identity. An ordinal starts again where a delivery does, that is, where the order within the
@@ -9,7 +11,11 @@
 -#}
 {%- macro told_apart_events_sql(cfg, events, known) -%}
 {%- set counted = not cfg['keys'] and cfg['format'] == 'debezium' -%}
-{%- set paired = cfg['keys'] and cfg['format'] == 'debezium' -%}
+{%- set paired = tidemark._pairs_moves(cfg) -%}
+{%- set departures = known.get('departures') if paired else none -%}
+{%- set is_pair = 'copies._moved_from is not null' ~ (' or departures._departed_key_hash is not null' if departures else '') -%}
+{%- set is_duplicate = "copies._kind <> 'unreadable' and (copies._is_repeated or copies._copy > 1"
+    ~ (' or known_events._event_id is not null' if known.get('log') else '') ~ ')' -%}
 {%- set base = 'partition by _group, _identity, _content' -%}
 with {% if counted -%}
 deliveries as (
@@ -102,16 +108,42 @@ copies as (
 )
 
 select
-    copies.* except (_is_repeated, _copy {{- ', _image_before, _moved_from' if paired }}),
+    copies.* except (_is_repeated, _copy {{- ', _image_before, _moved_from, _reject_reason, _unavailable' if paired }}),
     {%- if paired %}
     coalesce(copies._moved_from, copies._image_before) as _image_before,
+    {%- if departures %}
+    departures._departed_key_hash,
     {%- endif %}
-    {{ 'copies._moved_from is not null' if paired else 'false' }} as _tidemark_is_pair,
-    copies._kind <> 'unreadable'
-    and (copies._is_repeated or copies._copy > 1 {{- ' or known_events._event_id is not null' if known.get('log') }}) as _is_duplicate
+    coalesce(
+        copies._reject_reason,
+        if({{ is_pair }} or {{ is_duplicate }}, null, 'unavailable_value: ' || copies._unavailable)
+    ) as _reject_reason,
+    {%- endif %}
+    {{ is_pair if paired else 'false' }} as _tidemark_is_pair,
+    {{ is_duplicate }} as _is_duplicate
 from copies
 {%- if known.get('log') %}
 left join (select distinct _event_id from {{ known['log'] }} where {{ tidemark.in_force_expr() }}) as known_events
     on copies._event_id = known_events._event_id
 {%- endif %}
+{%- if departures %}
+left join (
+    select
+        _offset,
+        _transaction_id,
+        any_value(_key_hash) as _departed_key_hash
+    from {{ departures }}
+    where _operation = 'D' and _source_operation = 'DELETE' and {{ tidemark.in_force_expr() }}
+    group by _offset, _transaction_id
+    having count(distinct _key_hash) = 1
+) as departures
+    on copies._may_be_move and copies._moved_from is null and copies._offset = departures._offset
+    and copies._transaction_id <=> departures._transaction_id
+{%- endif %}
+{%- endmacro -%}
+
+
+{#- Whether a change of the key may come as a delete and an insert. -#}
+{%- macro _pairs_moves(cfg) -%}
+    {{ return(cfg['keys'] | length > 0 and cfg['format'] == 'debezium') }}
 {%- endmacro -%}

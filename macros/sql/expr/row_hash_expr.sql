@@ -14,7 +14,7 @@
     {%- elif algorithm == 'xxhash64x2' -%}
         {%- set hash = "lower(concat(lpad(hex(xxhash64(" ~ text ~ ")), 16, '0'), lpad(hex(xxhash64('tidemark', " ~ text ~ ")), 16, '0')))" -%}
     {%- else -%}
-        {%- do exceptions.raise_compiler_error(
+        {%- do tidemark.raise_error('configuration',
             'unknown hash algorithm ' ~ algorithm ~ ': use md5, sha256 or xxhash64x2'
         ) -%}
     {%- endif -%}

@@ -5,7 +5,7 @@
 {%- macro for_format(file_format, name) -%}
     {%- set found = tidemark[file_format ~ '__' ~ name] -%}
     {%- if not found -%}
-        {%- do exceptions.raise_compiler_error('no ' ~ name ~ ' for file_format ' ~ file_format) -%}
+        {%- do tidemark.raise_error('configuration', 'no ' ~ name ~ ' for file_format ' ~ file_format) -%}
     {%- endif -%}
     {{ return(found) }}
 {%- endmacro -%}

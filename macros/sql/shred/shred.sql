@@ -39,7 +39,7 @@ where
 {%- macro schema_pattern(schema) -%}
     {%- set found = modules.re.fullmatch('iglu:([a-zA-Z0-9_.-]+)/([a-zA-Z0-9_-]+)/([a-zA-Z0-9_-]+)/([1-9][0-9]*-(?:[*]|0|[1-9][0-9]*)-(?:[*]|0|[1-9][0-9]*))', schema | string) -%}
     {%- if not found -%}
-        {%- do exceptions.raise_compiler_error(
+        {%- do tidemark.raise_error('usage',
             "shred('" ~ schema ~ "'): expected one schema and its model, such as 'iglu:com.acme/product/jsonschema/1-*-*', vendor/name/format/model-revision-addition"
         ) -%}
     {%- endif -%}

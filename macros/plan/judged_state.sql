@@ -1,0 +1,49 @@
+{#-
+    What a run needs to know of an entity's commits, from all their states: see entity_states_sql(), whose order counts. The
+    same as entity_state_sql() works out where they are many.
+-#}
+{%- macro judged_state(states, business_date) -%}
+    {%- set commits = {} -%}
+    {%- for row in states if row['commit_id'] not in commits -%}
+        {%- do commits.update({row['commit_id']: row}) -%}
+    {%- endfor -%}
+    {%- set completed = commits.values() | selectattr('state', 'equalto', 'completed') | list -%}
+    {%- set log_kinds = tidemark.log_kinds() | replace("'", '') -%}
+    {%- set log_kinds = log_kinds.split(', ') -%}
+    {%- set log_start = completed | selectattr('kind', 'equalto', 'full_refresh') | map(attribute='commit_id') | first | default(0) -%}
+    {%- set since = completed | selectattr('commit_id', '>=', log_start) | list -%}
+    {%- set loads = [] -%}
+    {%- for row in since if row['kind'] in ['load', 'full_refresh'] -%}
+        {%- do loads.append({'business_date': row['business_date'] | string if row['business_date'] else '', 'commit_id': row['commit_id']}) -%}
+    {%- endfor -%}
+    {%- set dates = loads | map(attribute='business_date') | select | list -%}
+    {%- set later_loads = {} -%}
+    {%- set this_loads, earlier = [], [] -%}
+    {%- for load in loads | sort(attribute='business_date,commit_id') if business_date and load['business_date'] -%}
+        {%- if load['business_date'] > business_date -%}
+            {%- do later_loads.update({load['business_date']: load}) -%}
+        {%- else -%}
+            {%- do (this_loads if load['business_date'] == business_date else earlier).append(load) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- set inflight = [] -%}
+    {%- for row in commits.values() | sort(attribute='commit_id') if row['state'] == 'inflight' and row['kind'] in log_kinds -%}
+        {%- set commit = {'commit_id': row['commit_id'], 'kind': row['kind'], 'config': row['config']} -%}
+        {%- if row['business_date'] -%}{%- do commit.update({'business_date': row['business_date'] | string}) -%}{%- endif -%}
+        {%- do inflight.append(commit) -%}
+    {%- endfor -%}
+    {%- set config = completed | map(attribute='config') | select | first | default(none) -%}
+    {{ return({
+        'last_id': commits.keys() | first | default(none),
+        'last_commit_id': completed | selectattr('kind', 'in', log_kinds) | map(attribute='commit_id') | first | default(0),
+        'last_sequence_num': since | map(attribute='last_sequence_num') | reject('none') | list | max | default(none),
+        'recorded': fromjson(config) if config else none,
+        'undone': commits.values() | rejectattr('undone_by', 'none') | map(attribute='commit_id') | list,
+        'inflight': inflight,
+        'this_commit_id': this_loads[-1]['commit_id'] if this_loads else none,
+        'previous_date': earlier[-1]['business_date'] if earlier else none,
+        'last_date': dates | max if dates else none,
+        'last_date_commit_id': (loads | sort(attribute='business_date,commit_id') | last)['commit_id'] if loads else none,
+        'later_loads': later_loads.values() | list,
+    }) }}
+{%- endmacro -%}
