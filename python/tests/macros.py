@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from dbt_common.clients import jinja
-from dbt_common.exceptions import CompilationError
 from dbt_common.exceptions.macros import MacroReturn
+
+from dbt.adapters.tidemark.errors import MacroError
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -30,10 +31,8 @@ class _Macro(jinja.BaseMacroGenerator):
         return self.call_macro(*args, **kwargs)
 
 
-class _Exceptions:
-    @staticmethod
-    def raise_compiler_error(message: str, node: Any = None) -> None:
-        raise CompilationError(message)
+def _raise_error(kind: str, message: str) -> None:
+    raise MacroError(kind, message)
 
 
 def _return(value: Any) -> None:
@@ -50,7 +49,6 @@ def load_macros(*folders: str) -> dict[str, Any]:
     package: dict[str, Any] = {}
     context: dict[str, Any] = {
         "tidemark": package,
-        "exceptions": _Exceptions,
         "return": _return,
     }
     for folder in folders:
@@ -60,4 +58,5 @@ def load_macros(*folders: str) -> dict[str, Any]:
             for node in environment.parse(source).find_all(jinja.jinja2.nodes.Macro):
                 name = node.name.removeprefix("dbt_macro__")
                 package[name] = _Macro(name, source, context)
+    package["raise_error"] = _raise_error
     return package

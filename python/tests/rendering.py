@@ -20,13 +20,14 @@ from .macros import load_macros
 
 @functools.cache
 def load_sql_macros() -> dict[str, Any]:
-    """The macros under config/, plan/ and sql/ by name."""
-    macros = load_macros("config", "plan", "sql")
+    """The macros under config/, plan/ and sql/ by name, and the generic tests as `test_<name>`."""
+    macros = load_macros("config", "plan", "sql", "../tests/generic")
     next(iter(macros.values())).context.update(
         api=SimpleNamespace(Relation=SparkRelation),
         execute=True,
         modules=SimpleNamespace(re=re),
         tojson=json.dumps,
+        fromjson=json.loads,
     )
     return macros
 

@@ -18,6 +18,8 @@ from typing import Any
 
 import yaml
 
+from tests.servers import QUICK_JAVA
+
 Row = tuple[str, ...]
 # runs statements in the captured database; the rows of the last one as text
 Sql = Callable[[str], list[list[str]]]
@@ -32,6 +34,8 @@ class Capturing:
     source: str = "shop"
     environment: dict[str, str] = field(default_factory=dict)
     process: subprocess.Popen[bytes] | None = None
+    # landed files do not change
+    _read: dict[Path, list[dict[str, Any]]] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         (self.root / "models").mkdir(parents=True, exist_ok=True)
@@ -62,6 +66,7 @@ class Capturing:
                 cwd=self.root,
                 env={
                     **os.environ,
+                    **QUICK_JAVA,
                     "TIDEMARK_HOME": str(self.root / "home"),
                     **self.environment,
                     **environment,
@@ -75,7 +80,12 @@ class Capturing:
         done = subprocess.run(
             [sys.executable, "-m", "tidemark.cli", "replicator", "validate", self.source, "--json"],
             cwd=self.root,
-            env={**os.environ, "TIDEMARK_HOME": str(self.root / "home"), **self.environment},
+            env={
+                **os.environ,
+                **QUICK_JAVA,
+                "TIDEMARK_HOME": str(self.root / "home"),
+                **self.environment,
+            },
             capture_output=True,
             text=True,
             check=False,
@@ -146,9 +156,12 @@ class Capturing:
         if not self.landing.is_dir():
             return
         for path in sorted(self.landing.glob("ev-*.jsonl.gz")):
-            with gzip.open(path) as file:
-                for line in file:
-                    yield json.loads(line)
+            if path not in self._read:
+                lines = gzip.decompress(path.read_bytes()).splitlines()
+                self._read[path] = [json.loads(line) for line in lines]
+                for line in self._read[path]:
+                    line["value"].pop("schema", None)
+            yield from self._read[path]
 
     def events(self) -> list[dict[str, Any]]:
         """The payloads of rows, in order."""
@@ -244,3 +257,124 @@ def _row(image: dict[str, Any] | None, columns: list[str]) -> Row | None:
 def rows(table: list[list[str]]) -> Counter[Row]:
     """The rows that a server has."""
     return Counter(tuple(row) for row in table)
+
+
+# columns of every type that can have a default, and their defaults
+POSTGRES_DEFAULTS = {
+    "boolean": "true",
+    "smallint": "7",
+    "int": "7",
+    "bigint": "7",
+    "numeric": "1.5",
+    "numeric(12,3)": "1.5",
+    "real": "1.5",
+    "double precision": "1.5",
+    "money": "1.5",
+    "text": "'std'",
+    "varchar(10)": "'std'",
+    "char(5)": "'std'",
+    "date": "'2020-01-01'",
+    "timestamp": "now()",
+    "timestamp(3)": "'2020-01-01 12:00:00'",
+    "timestamptz": "now()",
+    "time": "'12:00:00'",
+    "timetz": "'12:00:00+02'",
+    "interval": "'1 day'",
+    "bytea": r"'\x00ff'",
+    "uuid": "gen_random_uuid()",
+    "json": "'{}'",
+    "jsonb": """'{"a": 1}'""",
+    "xml": "'<a/>'",
+    "bit(1)": "b'1'",
+    "bit(8)": "b'00000001'",
+    "varbit": "b'101'",
+    "inet": "'10.0.0.1'",
+    "cidr": "'10.0.0.0/8'",
+    "macaddr": "'08:00:2b:01:02:03'",
+    "int4range": "'[1,5)'",
+    "point": "'(1,2)'",
+    "int[]": "'{1,2}'",
+    "text[]": "'{a}'",
+    "mood": "'happy'",
+}
+MARIADB_DEFAULTS = {
+    "boolean": "true",
+    "bit(1)": "b'1'",
+    "bit(8)": "b'00000001'",
+    "tinyint": "7",
+    "tinyint unsigned": "200",
+    "smallint": "7",
+    "mediumint": "7",
+    "int": "7",
+    "int unsigned": "7",
+    "bigint": "7",
+    "bigint unsigned": "18446744073709551615",
+    "decimal(12,3)": "1.5",
+    "float": "1.5",
+    "double": "1.5",
+    "char(5)": "'std'",
+    "varchar(10)": "'std'",
+    "text": "'std'",
+    "longtext": "'std'",
+    "binary(4)": "x'00ff00ff'",
+    "varbinary(10)": "x'00ff'",
+    "blob": "x'00ff'",
+    "date": "'2020-01-01'",
+    "datetime": "current_timestamp",
+    "datetime(6)": "'2020-01-01 12:00:00'",
+    "timestamp null": "current_timestamp",
+    "time": "'12:00:00'",
+    "time(6)": "'12:00:00.5'",
+    "year": "2020",
+    "enum('sad','happy')": "'happy'",
+    "set('a','b')": "'a,b'",
+    "json": "'{}'",
+}
+
+
+@dataclass(frozen=True)
+class Defaults:
+    """A table `defaults` with a column for each type, which has a default."""
+
+    types: dict[str, str]
+
+    @property
+    def columns(self) -> list[str]:
+        """All but the key."""
+        return [f"c{number}" for number in range(len(self.types))]
+
+    def create(self) -> str:
+        """A row of defaults and one of NULLs are in it."""
+        columns = [
+            f"{name} {kind} default {default}"
+            for name, (kind, default) in zip(self.columns, self.types.items(), strict=True)
+        ]
+        return (
+            f"create table defaults (id int primary key, {', '.join(columns)});"
+            f"insert into defaults (id) values (1); {self.insert(2)}"
+        )
+
+    def insert(self, key: int) -> str:
+        """A row of NULLs."""
+        return f"insert into defaults values ({key}, {', '.join(['null'] * len(self.types))});"
+
+    def change(self) -> str:
+        """One more row of NULLs, and the row of defaults becomes one."""
+        nulls = ", ".join(f"{column} = null" for column in self.columns)
+        return f"{self.insert(3)} update defaults set {nulls} where id = 1;"
+
+    def assert_landed(self, capturing: Capturing, changed: bool) -> None:
+        """NULLs have landed as NULLs."""
+        images = [
+            (event["op"], event["after"])
+            for event in capturing.events()
+            if event["source"]["table"] == "defaults"
+        ]
+        assert [(op, image["id"]) for op, image in images] == [("r", 1), ("r", 2)] + (
+            [("c", 3), ("u", 1)] if changed else []
+        )
+        for _, image in images[1:]:
+            assert {name: value for name, value in image.items() if value is not None} == {
+                "id": image["id"]
+            }
+        assert None not in images[0][1].values()

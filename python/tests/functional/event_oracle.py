@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -41,6 +41,43 @@ def simulate(
     for position, event in enumerate(events):
         table.take(event, event.get("_sequence_num", position))
     return Truth(table.current(), table.timeline.versions())
+
+
+@dataclass(frozen=True)
+class Change:
+    """A change of a key's row: `rank` is its place in the sequence, `moment` what intervals are of, `row` None deletes."""
+
+    moment: Any
+    rank: int
+    row: Values | None
+
+
+def versions_of(
+    changes: Iterable[Change], tracked: Callable[[Values], Any]
+) -> list[tuple[Any, ...]]:
+    """The versions of one key, each (*row, from, to).
+
+    A change that an earlier moment has overtaken in the sequence does not count, of those at a moment the last does,
+    and rows that agree in what is tracked are one version, which shows the last of them.
+    """
+    kept: dict[Any, Values | None] = {}
+    greatest = 0
+    for change in sorted(changes, key=lambda change: (change.moment, change.rank)):
+        if change.rank >= greatest:
+            greatest = change.rank
+            kept[change.moment] = change.row
+    versions: list[tuple[Values, Any, Any]] = []
+    for moment, row in kept.items():
+        last, since, until = versions[-1] if versions else ((), None, moment)
+        is_open = bool(versions) and until is None
+        if is_open and row is not None and tracked(last) == tracked(row):
+            versions[-1] = (row, since, None)
+            continue
+        if is_open:
+            versions[-1] = (last, since, moment)
+        if row is not None:
+            versions.append((row, moment, None))
+    return [(*row, since, until) for row, since, until in versions]
 
 
 class _Timeline:

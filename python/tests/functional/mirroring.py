@@ -1,7 +1,9 @@
-"""Running `tidemark replicator` as a process of its own, and reading the copies that it made."""
+"""Running `tidemark replicator`, in this process or as one of its own, and reading the copies that it made."""
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import os
 import signal
@@ -10,16 +12,45 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
+
+from tests.servers import QUICK_JAVA
 
 Row = tuple[Any, ...]
 
 
+def call_here(root: Path, *arguments: str, code: int = 0) -> str:
+    """Run a command of `tidemark replicator` in this process; return what it printed.
+
+    It uses the Spark session of the tests. The environment must name its home and schema.
+    """
+    from tidemark.cli import main
+
+    out, talk = io.StringIO(), io.StringIO()
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        with (
+            contextlib.redirect_stdout(out),
+            contextlib.redirect_stderr(talk),
+            pytest.raises(SystemExit) as ended,
+        ):
+            main(["replicator", *arguments, "--project-dir", str(root)])
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+    assert (ended.value.code or 0) == code, out.getvalue() + talk.getvalue()
+    return out.getvalue() + talk.getvalue() if "--json" not in arguments else out.getvalue()
+
+
 class Mirroring:
     """A dbt project that mirrors one source, with a home of its own."""
+
+    schema = "mirror"
 
     def __init__(self, project: Any, home: Path, replicator: dict[str, Any]) -> None:
         self.project = project
@@ -40,8 +71,9 @@ class Mirroring:
     def environment(self) -> dict[str, str]:
         return {
             **os.environ,
+            **QUICK_JAVA,
             "TIDEMARK_HOME": str(self.home),
-            "TIDEMARK_SCHEMA": "mirror",
+            "TIDEMARK_SCHEMA": self.schema,
             "SHOP_PASSWORD": "secret",
         }
 
@@ -104,13 +136,17 @@ class Mirroring:
     def landing(self) -> Path:
         return self.home / "landing" / "shop"
 
-    def status(self) -> dict[str, Any]:
-        content: dict[str, Any] = json.loads(self.call("status", "shop", "--json"))
-        return content
-
     def tables(self) -> dict[str, dict[str, Any]]:
-        """What `status` says, by table."""
-        return {one["table"]: one for one in self.status()["tables"]}
+        """What `status` says, by table: asked in this process, as tests ask often."""
+        from tidemark.capture.config import CaptureConfig
+        from tidemark.capture.project import replicator_settings
+        from tidemark.home import Home
+        from tidemark.replicator.operated import Operated
+        from tidemark.replicator.settings import Operation
+
+        config = CaptureConfig.from_dict("shop", replicator_settings(self.root, "shop"))
+        operated = Operated(self.root, config, Operation.of(config), Home(self.home), self.landing)
+        return {one["table"]: one for one in asdict(operated.status())["tables"]}
 
     def wait_for(
         self, condition: Callable[[dict[str, dict[str, Any]]], bool], seconds: float = 240
@@ -133,10 +169,13 @@ class Mirroring:
 
     # --- the copies
 
+    @property
+    def warehouse(self) -> Path:
+        return self.home / "warehouse" / f"{self.schema}.db"
+
     def frame(self, name: str) -> Any:
         """A table of the mirror, read from its files."""
-        path = self.home / "warehouse" / "mirror.db" / name
-        return self.project.session.read.format("delta").load(str(path))
+        return self.project.session.read.format("delta").load(str(self.warehouse / name))
 
     def copy(self, name: str, *columns: str) -> Counter[Row]:
         """The rows of a table of the mirror, as text."""
@@ -153,3 +192,24 @@ class Mirroring:
         )
         assert len(rows) == len(set(rows)), "an event stands in the log twice"
         return Counter(row["_source_operation"] for row in rows)
+
+
+class MirroringHere(Mirroring):
+    """One that lives in this process, in the home of all tests: no command starts Spark anew."""
+
+    def __init__(self, project: Any, replicator: dict[str, Any]) -> None:
+        self.schema = project.schema
+        super().__init__(project, project.home, {**replicator, "location": "landing"})
+
+    @property
+    def landing(self) -> Path:
+        return self.root / "landing"
+
+    def call(self, *arguments: str, code: int = 0) -> str:
+        with pytest.MonkeyPatch.context() as patch:
+            # what a command would set for good
+            patch.setenv("DBT_LOG_PATH", str(self.root / "logs"))
+            patch.setenv("DBT_TARGET_PATH", str(self.root / "target"))
+            for name in (*QUICK_JAVA, "TIDEMARK_HOME", "TIDEMARK_SCHEMA", "SHOP_PASSWORD"):
+                patch.setenv(name, self.environment[name])
+            return call_here(self.root, *arguments, code=code)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import random
-from collections.abc import Iterator
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
@@ -26,11 +25,6 @@ ENTITIES = {
 }
 SEED = int(os.environ.get("TIDEMARK_TEST_SEED", "20260304"))
 LOADS = int(os.environ.get("TIDEMARK_TEST_LOADS", "4"))  # of the slow ring
-
-
-@pytest.fixture(scope="module")
-def entities(module_project: Any) -> Iterator[Any]:
-    yield make_entities(module_project, "delta")
 
 
 def make_entities(project: Any, file_format: str) -> Any:
@@ -111,7 +105,8 @@ def check(
     assert current == wanted.current
 
 
-def run_random_loads(project: Any, seed: int, loads: int, keys: int = 300) -> None:
+def run_random_loads(project: Any, seed: int, loads: int, keys: int = 300) -> date:
+    """Load random dates, check after each, and return the last."""
     print(f"seed {seed}")
     rng = random.Random(seed)
     first = date(2026, 1, 1)
@@ -124,36 +119,34 @@ def run_random_loads(project: Any, seed: int, loads: int, keys: int = 300) -> No
         project.dbt("run", "--select", *ENTITIES, vars={"business_date": str(day)})
         for name, entity in ENTITIES.items():
             check(project, name, known[name], delta=entity["delta"], tagged=name.endswith("tagged"))
+    return day
 
 
-def test_random_order__delta(entities: Any) -> None:
-    run_random_loads(entities, SEED, loads=2)
+def check_again__writes_nothing(project: Any, day: date) -> None:
+    """The date that was loaded last, as it was: no table has one version more."""
+
+    def versions() -> dict[str, int]:
+        return {
+            table: project.sql(f"describe history {table} limit 1")[0].version
+            for entity in ENTITIES
+            for table in (entity, f"{entity}__log", f"{entity}__rejects")
+        }
+
+    before = versions()
+    project.dbt("run", vars={"business_date": str(day)})
+    assert versions() == before
+    for entity in ENTITIES:
+        states = project.sql(
+            f"select kind, state from tidemark_commits where entity = '{entity}' order by commit_id"
+        )
+        assert tuple(states[-1]) == ("repeat", "completed")
+
+
+def test_random_order__delta(project: Any) -> None:
+    entities = make_entities(project, "delta")
+    check_again__writes_nothing(entities, run_random_loads(entities, SEED, loads=2))
 
 
 @pytest.mark.slow
 def test_random_order__more_loads(project: Any) -> None:
     run_random_loads(make_entities(project, "delta"), SEED, LOADS)
-
-
-def test_same_date_again__writes_nothing(entities: Any) -> None:
-    name = "full_plain"
-    day = date(2026, 1, 31)
-    rng = random.Random(SEED)
-    for each, entity in ENTITIES.items():
-        extract = random_extract(rng, 300, delta=entity["delta"])
-        write_extract(entities.root / each / f"{day}.csv", extract, "once")
-    entities.dbt("run", vars={"business_date": str(day)})
-    before = {
-        table: entities.sql(f"describe history {table} limit 1")[0].version
-        for entity in ENTITIES
-        for table in (entity, f"{entity}__log", f"{entity}__rejects")
-    }
-    entities.dbt("run", vars={"business_date": str(day)})
-    after = {
-        table: entities.sql(f"describe history {table} limit 1")[0].version for table in before
-    }
-    assert after == before
-    states = entities.sql(
-        f"select kind, state from tidemark_commits where entity = '{name}' order by commit_id"
-    )
-    assert tuple(states[-1]) == ("repeat", "completed")

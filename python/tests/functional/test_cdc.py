@@ -129,7 +129,16 @@ def test_rejects__quarantine(module_project: Any) -> None:
     ]
     # day 2: ann cannot be read and bob comes twice: they were there, so they are not deleted; cy is
     bad = "id,name,city,age\n1,ann,Oslo,old\n2,bob,Rome,2\n2,bob,Pisa,2\n,eve,Rome,1\n4,,Rome,1\n5,flo,Rome,5,6\n"
-    loose.load("2026-01-02", bad)
+    result = loose.load("2026-01-02", bad, "--warn-error")
+    commit = loose.commits("commit_id")[-1][0]
+    told = (
+        "[WARNING]: loose: 6 of 6 rows of business date 2026-01-02 went to quarantine (2 duplicate_key, "
+        "1 cast_failed: age, 1 null_key: id, 1 null_value: name, 1 unreadable). To see them: select * from "
+        f"{module_project.schema}.loose__rejects where _commit_id = {commit}"
+    )
+    assert told in result.output
+    (line,) = [ln for ln in loose.operate("show_commits").output.splitlines() if str(commit) in ln]
+    assert line.split()[-4:] == ["0", "0", "1", "6"]
     assert loose.rows("id, city") == [(1, "Oslo"), (2, "Rome")]
     assert loose.rows("_reject_reason, _raw_payload", "__rejects") == [
         ("cast_failed: age", '{"id":"1","name":"ann","city":"Oslo","age":"old"}'),
@@ -146,7 +155,7 @@ def test_rejects__quarantine(module_project: Any) -> None:
     assert deleted == 1
     # day 2 again, as it was: not one row more; then mended
     before = loose.versions()
-    loose.run("2026-01-02")
+    assert told in loose.run("2026-01-02").output
     assert loose.versions() == before
     loose.load("2026-01-02", "id,name,city,age\n1,ann,Oslo,1\n2,bob,Pisa,2\n3,cy,Bonn,3\n")
     assert loose.rows("id, city, _operation", "__history", "_business_date = '2026-01-02'") == [
@@ -164,6 +173,7 @@ def test_delete_guard(module_project: Any) -> None:
     before = guarded.versions()
     result = guarded.load("2026-01-03", "id,name,city\n", expect_pass=False)
     assert "has 0 rows and would delete 3 of 3 keys (max_delete_fraction is 0.5)" in result.error
+    assert result.error.startswith("Data Error in model ") and "in macro" not in result.error
     assert guarded.load("2026-01-03", "", expect_pass=False).error
     result = guarded.load("2026-01-03", "id,name,city\n1,a,x\n", expect_pass=False)
     assert "would delete 2 of 3 keys" in result.error
@@ -182,6 +192,7 @@ def test_soft_delete(module_project: Any) -> None:
         ("1", "a", "I", "2026-01-01"),
         ("2", "b", "D", "2026-01-02"),
     ]
+    soft.check()
     # it stays deleted, with one delete record, and comes back as an insert
     soft.load("2026-01-03", "id,name,city\n1,a,x\n")
     assert soft.rows("_operation", "__history", "id = 2") == [("D",), ("I",)]
@@ -192,6 +203,7 @@ def test_soft_delete(module_project: Any) -> None:
 def test_config_drift(module_project: Any) -> None:
     drifting = Entity(module_project, "drifting", PEOPLE)
     drifting.load("2026-01-01", "id,name,city\n1,a,x\n2,b,y\n")
+    drifting.load("2026-01-02", "id,name,city\n1,a,x2\n2,b,y\n")
     before = drifting.versions()
     text = "id,name,city\n1,a,x\n2,b,z\n"
     for change, sentence in [
@@ -205,28 +217,32 @@ def test_config_drift(module_project: Any) -> None:
         ),
     ]:
         drifting.write(**change)
-        result = drifting.load("2026-01-02", text, expect_pass=False)
+        result = drifting.load("2026-01-03", text, expect_pass=False)
         assert (
             sentence in result.error
             and "--full-refresh" in result.error
             and "rehash" in result.error
         )
     drifting.write(columns=PEOPLE)
-    result = drifting.load("2026-01-02", "id,name\n1,a\n", expect_pass=False)
+    result = drifting.load("2026-01-03", "id,name\n1,a\n", expect_pass=False)
     assert "column `city` of the YAML is not in the extract" in result.error
     assert drifting.versions() == before
     # a column that is gone for good: nothing but a full refresh goes on, and it keeps the old log
     drifting.write(columns={"id": "int", "name": "string"})
     assert (
         "compared column `city` is no longer in the extract"
-        in drifting.run("2026-01-02", expect_pass=False).error
+        in drifting.run("2026-01-03", expect_pass=False).error
     )
-    drifting.run("2026-01-02", "--full-refresh")
+    drifting.load("2026-01-01", "id,name\n1,a\n", "--full-refresh")
     assert drifting.rows("id, name") == [(1, "a")]
     assert drifting.rows("id, name, _operation", "__history") == [(1, "a", "I")]
     (commit,) = drifting.commits("commit_id")[-1:]
-    assert drifting.rows("id, city", f"__log_{commit[0]}") == [(1, "x"), (2, "y")]
+    assert drifting.rows("id, city", f"__log_{commit[0]}") == [(1, "x"), (1, "x2"), (2, "y")]
     assert drifting.commits()[-1] == ("full_refresh", "completed")
+    # dates of the old log do not count: this one goes forward
+    drifting.load("2026-01-02", "id,name\n1,a2\n")
+    assert drifting.rows("id, name") == [(1, "a2")]
+    assert [row[0] for row in drifting.commits("kind")] == ["load", "load", "full_refresh", "load"]
 
 
 def test_columns_come_and_change(module_project: Any) -> None:
@@ -234,7 +250,8 @@ def test_columns_come_and_change(module_project: Any) -> None:
     wide.load("2026-01-01", "id,amount,name\n1,10,a\n2,20,b\n3,30,c\n")
     # day 2: a new column, first in the YAML, which is NULL for most rows: only the others changed
     wide.write(columns={"note": "string", "id": "int", "amount": "int", "name": "string"})
-    wide.load("2026-01-02", "id,amount,name,note\n1,10,a,\n2,20,b,new\n3,30,c,\n")
+    result = wide.load("2026-01-02", "id,amount,name,note\n1,10,a,\n2,20,b,new\n3,30,c,\n")
+    assert "I 0, U 1, D 0, N 2, new column note in" in result.output
     assert wide.rows(
         "id, note, _changed_columns", "__history", "_business_date = '2026-01-02'"
     ) == [(2, "new", ["note"])]
@@ -245,6 +262,17 @@ def test_columns_come_and_change(module_project: Any) -> None:
     # day 4: the wider type is used
     wide.load("2026-01-04", "NAME,amount,note,id\na,10000000000,,1\nb,20,new,2\nc,30,,3\n")
     assert wide.rows("amount", where="id = 1") == [(10000000000,)]
+    # day 5: a column is missing, then one is there that the YAML does not have
+    result = wide.load("2026-01-05", "NAME,amount,id\n", expect_pass=False)
+    file = wide.folder / "2026-01-05.csv"
+    where = f"is not in the extract of business date 2026-01-05 ({file})"
+    assert f"column `note` of the YAML {where}" in result.error
+    result = wide.load(
+        "2026-01-05",
+        "NAME,amount,note,id,zip\na,10000000000,,1,x\nb,20,new,2,\nc,30,,3,\n",
+    )
+    assert "I 0, U 1, D 0, N 2, new column zip in" in result.output
+    assert "wide: new in the source and loaded from now on: `zip` (string)." in result.output
 
 
 def test_sensitive(module_project: Any) -> None:
@@ -293,21 +321,6 @@ def test_sensitive(module_project: Any) -> None:
     secret.write(on_reject="fail")
     result = secret.load("2026-01-03", "ssn,name,phone,age\ns1,ann,999,nope\n", expect_pass=False)
     assert "***" in result.error and "999" not in result.error and "999" not in result.output
-
-
-def test_full_refresh__new_log(module_project: Any) -> None:
-    fresh = Entity(module_project, "fresh", PEOPLE)
-    fresh.load("2026-01-01", "id,name,city\n1,a,x\n2,b,y\n")
-    fresh.load("2026-01-02", "id,name,city\n1,a,x2\n2,b,y\n")
-    fresh.load("2026-01-01", "id,name,city\n1,a,x\n2,b,y\n", "--full-refresh")
-    assert d(fresh.rows("_business_date, id, city, _operation", "__history")) == [
-        ("2026-01-01", "1", "x", "I"),
-        ("2026-01-01", "2", "y", "I"),
-    ]
-    # dates of the old log do not count: this one goes forward
-    fresh.run("2026-01-02")
-    assert fresh.rows("id, city") == [(1, "x2"), (2, "y")]
-    assert [row[0] for row in fresh.commits("kind")] == ["load", "load", "full_refresh", "load"]
 
 
 def test_empty_flag(module_project: Any) -> None:

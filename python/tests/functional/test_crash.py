@@ -60,7 +60,7 @@ def last_commit(entity: Entity) -> int:
 
 
 @pytest.mark.parametrize("tagged", [pytest.param(False, marks=pytest.mark.slow), True])
-def test_died_between_log_and_current(module_project: Any, tagged: bool) -> None:
+def test_died_after_and_before_log(module_project: Any, tagged: bool) -> None:
     crashed = new_entity(module_project, f"crashed_{tagged}".lower(), tag_unchanged=tagged)
     for day in ("2026-01-01", "2026-01-02"):
         crashed.load(day, DAYS[day])
@@ -90,42 +90,37 @@ def test_died_between_log_and_current(module_project: Any, tagged: bool) -> None
         ),
     }
     assert [row[0] for row in crashed.rows("id")] == [1, 2, 3, 4]
-
-
-def test_died_before_log(module_project: Any) -> None:
-    early = new_entity(module_project, "early")
-    for day in ("2026-01-01", "2026-01-02"):
-        early.load(day, DAYS[day])
-    whole = state_of(early)
-    dead = last_commit(early)
-    # what was written beside the log (rejects, sensitive) is there, the log and current are not
-    put_back(early, dead, "", "__log")
-    result = early.run("2026-01-02")
+    # before the log: what was written beside it (rejects, sensitive) is there, the log and current are not
+    whole, dead = state_of(crashed), last_commit(crashed)
+    put_back(crashed, dead, "", "__log")
+    assert state_of(crashed)["__history"] != whole["__history"]
+    result = crashed.run("2026-01-03")
     assert "rolled back commit" in result.output
-    assert state_of(early) == whole
-    assert dict(early.commits("commit_id, state"))[dead] == "rolled_back"
+    assert state_of(crashed) == whole
+    assert dict(crashed.commits("commit_id, state"))[dead] == "rolled_back"
 
 
-@pytest.mark.parametrize("gone", [(), ("",)], ids=["tables_made", "current_dropped"])
-def test_died_in_first_run(module_project: Any, gone: tuple[str, ...]) -> None:
+def test_died_in_first_run(module_project: Any) -> None:
     """Tables without a commit are made anew, however far a second run that died too had come with it."""
-    first = Entity(module_project, f"first_{len(gone)}", {"id": "int", "name": "string"})
+    first = Entity(module_project, "first", {"id": "int", "name": "string"})
     first.load("2026-01-01", "id,name\n1,ann\n")
-    module_project.sql(f"delete from tidemark_commits__log where entity = '{first.name}'")
-    for table in ("", "__log"):
-        module_project.sql(f"delete from {first.name}{table}")
-    for table in gone:
-        module_project.sql(f"drop table {first.name}{table}")
     log = next(Path(module_project.root).rglob("dbt.log"))
-    begun = log.stat().st_size
-    first.run("2026-01-01")
-    assert first.rows("id, name, _operation") == [(1, "ann", "I")]
-    assert first.commits() == [("load", "completed")]
-    # the log goes last: without it nobody knows whose the others are
-    dropped = re.findall(rf"drop table if exists \S*\.({first.name}\w*)", log.read_text()[begun:])
-    tables = [name for name in dropped if "slice" not in name]
-    assert tables[0] == first.name
-    assert tables[-1] == f"{first.name}__log"
+    for gone in ("nothing", "current"):
+        module_project.sql(f"delete from tidemark_commits__log where entity = '{first.name}'")
+        for table in ("", "__log"):
+            module_project.sql(f"delete from {first.name}{table}")
+        if gone == "current":
+            module_project.sql(f"drop table {first.name}")
+        begun = log.stat().st_size
+        first.run("2026-01-01")
+        assert first.rows("id, name, _operation") == [(1, "ann", "I")], gone
+        assert first.commits() == [("load", "completed")], gone
+        # the log goes last: without it nobody knows whose the others are
+        said = log.read_text()[begun:]
+        dropped = re.findall(rf"drop table if exists \S*\.({first.name}\w*)", said)
+        tables = [name for name in dropped if "slice" not in name]
+        assert tables[0] == first.name, gone
+        assert tables[-1] == f"{first.name}__log", gone
 
 
 def test_died_in_correction(module_project: Any) -> None:

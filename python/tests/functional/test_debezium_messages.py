@@ -13,6 +13,9 @@ from .event_entities import EventEntity
 from .test_debezium import land
 
 _positions = itertools.count(1000, 10)
+# rejects for a column's value
+COLUMN = "_reject_reason like '%: _' or _reject_reason like '%: big'"
+UNAVAILABLE = "__debezium_unavailable_value"
 
 
 def event(op: str, table: str, before: Any = None, after: Any = None, **source: Any) -> str:
@@ -95,6 +98,8 @@ def entities(module_project: Any) -> Iterator[dict[str, EventEntity]]:
         ),
         "oracle": entity("oracle", {"ID": "int", "NAME": "string"}, "ID", table="FREE.SHOP.ITEMS"),
         "clocked": entity("clocked", {"id": "int"}, "id", table="public.clocked"),
+        "moved": entity("moved", {"id": "int", "big": "string"}, "id", table="public.moved"),
+        "bytes": entity("bytes", {"id": "int", "b": "binary"}, "id", table="public.bytes"),
     }  # fmt: skip
     mssql = {"connector": "sqlserver", "schema": "dbo", "txId": None, "lsn": None}
     oracle = {"connector": "oracle", "db": "FREE", "schema": "SHOP", "lsn": None}
@@ -122,6 +127,13 @@ def entities(module_project: Any) -> Iterator[dict[str, EventEntity]]:
             event("d", "ITEMS", {"ID": 1, "NAME": "o"}, scn="2868546", txId="0a0011", **oracle),
             event("c", "ITEMS", after={"ID": 2, "NAME": "p"}, scn="2868547", txId="0a0011", **oracle),
             with_schema(event("c", "clocked", after={"id": 1, "at": 1709210096123}), "io.debezium.time.Timestamp"),
+            *(event("c", "moved", after={"id": key, "big": f"of {key}"}) for key in (1, 5, 20, 21, 22)),
+            # keys of messages that are no object
+            *(json.dumps({**json.loads(event("d", "moved")), "key": key}) for key in (20, "21", '{"id": 22}')),
+            # two changes of a key of which the inserts come in the next run
+            event("d", "moved", {"id": 1}, lsn=5000, txId=5000),
+            event("d", "moved", {"id": 5}, lsn=6000, txId=6000),
+            *(event("c", "bytes", after={"id": key, "b": text}) for key, text in enumerate(["AAAA", "AP8=", "00ff", "", "?"])),
             with_schema(event("c", "clocked", after={"id": 2, "at": 1709210096123456}), "io.debezium.time.MicroTimestamp"),
         ],
     )  # fmt: skip
@@ -134,16 +146,24 @@ def entities(module_project: Any) -> Iterator[dict[str, EventEntity]]:
         [
             *snapshot("items", [{"id": 3, "name": "C"}, {"id": 5, "name": "d"}, {"id": 6, "name": "f"}], 900),
             *snapshot("copies", [{"v": "x"}, {"v": "y"}, {"v": "y"}], 900),
+            event("c", "moved", after={"id": 2, "big": UNAVAILABLE}, lsn=5000, txId=5000),
+            # the same transaction changes it once more; the other one's delete comes again
+            event("d", "moved", {"id": 2}, lsn=5010, txId=5000),
+            event("c", "moved", after={"id": 3, "big": UNAVAILABLE}, lsn=5010, txId=5000),
+            event("d", "moved", {"id": 5}, lsn=6000, txId=6000),
+            event("c", "moved", after={"id": 6, "big": UNAVAILABLE}, lsn=6000, txId=6000),
+            # of this one nothing is known
+            event("c", "moved", after={"id": 9, "big": UNAVAILABLE}),
         ],
     )  # fmt: skip
-    project.dbt("run", "--select", "items", "copies")
+    project.dbt("run", "--select", "items", "copies", "moved")
     yield made
 
 
 def test_noise_is_counted(entities: dict[str, EventEntity]) -> None:
     items = entities["items"]
-    # 7 messages that are no change, 10 events of other tables; an empty line is no message
-    assert items.commits("rows_read, rows_rejected, rows_ignored")[0] == (27, 4, 17)
+    # 7 messages that are no change, 25 events of other tables; an empty line is no message
+    assert items.commits("rows_read, rows_rejected, rows_ignored")[0] == (42, 4, 32)
     assert items.rows("_reject_reason", "__rejects") == [
         ("no_after_image",),
         ("unknown_operation: x",),
@@ -184,4 +204,25 @@ def test_schema_that_changed_its_units(entities: dict[str, EventEntity]) -> None
     assert entities["clocked"].rows("id, cast(at as string)") == [
         (1, "2024-02-29 12:34:56.123"),
         (2, "2024-02-29 12:34:56.123456"),
+    ]
+
+
+def test_change_of_key_in_two_runs(entities: dict[str, EventEntity]) -> None:
+    moved = entities["moved"]
+    assert moved.rows("id, big, _operation") == [(3, "of 1", "I"), (6, "of 5", "I")]
+    assert moved.rows("_reject_reason", "__rejects", COLUMN) == [("unavailable_value: big",)]
+    assert moved.rows("id, big, _source_operation", "__history", "id in (2, 3, 6)") == [
+        (2, "of 1", "DELETE"),
+        (2, "of 1", "MOVE_IN"),
+        (3, "of 1", "MOVE_IN"),
+        (6, "of 5", "MOVE_IN"),
+    ]
+
+
+def test_bytes_without_schema(entities: dict[str, EventEntity]) -> None:
+    assert entities["bytes"].rows("id, hex(b)") == [(1, "00FF"), (3, "")]
+    assert entities["bytes"].rows("_reject_reason", "__rejects", COLUMN) == [
+        ("ambiguous_encoding: b",),
+        ("ambiguous_encoding: b",),
+        ("cast_failed: b",),
     ]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -14,7 +13,48 @@ COLUMNS = {"id": "int", "name": "string"}
 
 
 @pytest.fixture(scope="module")
-def typed(module_project: Any) -> Iterator[dict[str, EventEntity]]:
+def models(module_project: Any) -> dict[str, EventEntity]:
+    """Every model of this module: written at once, the project is parsed once."""
+    project = module_project
+    landing = project.root / "landing"
+    made = [
+        EventEntity(project, "by_table", COLUMNS, table=None, location=f"{project.schema}.changes"),
+        EventEntity(project, "by_files", COLUMNS, table=None, location=str(landing / "parquet")),
+        EventEntity(
+            project,
+            "by_select",
+            COLUMNS,
+            table=None,
+            body="select * from {{ target.schema }}.changes where _sequence_num <= {{ var('upto', 3) }}",
+        ),
+        *(
+            EventEntity(
+                project,
+                name,
+                {"id": "int"},
+                table="shop.shaped",
+                location=str(landing / "shaped"),
+                ddl=policies,
+            )
+            for name, policies in SHAPED.items()
+        ),
+        EventEntity(
+            project, "people", {"id": "int", "phone": "string", "n": "int"}, sensitive=["phone"]
+        ),
+        EventEntity(project, "empty", COLUMNS),
+    ]
+    for name, reading in {
+        "by_select_past": "as_of(ref('by_select'), '2026-03-04 23:00:00', by='event_time')",
+        "by_select_scd2": "scd2(ref('by_select'), by='event_time')",
+        "by_select_days": "scd2(ref('by_select'), by='business_date')",
+        "people_plain": "with_sensitive(ref('people'))",
+    }.items():
+        project.write(f"models/{name}.sql", f"{{{{ tidemark.{reading} }}}}")
+    return {entity.name: entity for entity in made}
+
+
+@pytest.fixture(scope="module")
+def typed(models: dict[str, EventEntity], module_project: Any) -> dict[str, EventEntity]:
     """The same canonical events as a table, as Parquet files and as the model's own SELECT."""
     project = module_project
     project.sql(
@@ -30,29 +70,7 @@ def typed(module_project: Any) -> Iterator[dict[str, EventEntity]]:
     )
     folder = project.root / "landing" / "parquet"
     project.session.table(f"`{project.schema}`.changes").coalesce(1).write.parquet(str(folder))
-    made = {
-        "by_table": EventEntity(
-            project, "by_table", COLUMNS, table=None, location=f"{project.schema}.changes"
-        ),
-        "by_files": EventEntity(project, "by_files", COLUMNS, table=None, location=str(folder)),
-        "by_select": EventEntity(
-            project,
-            "by_select",
-            COLUMNS,
-            table=None,
-            body="select * from {{ target.schema }}.changes where _sequence_num <= {{ var('upto', 3) }}",
-        ),
-    }
-    project.write(
-        "models/by_select_past.sql",
-        "{{ tidemark.as_of(ref('by_select'), '2026-03-04 23:00:00', by='event_time') }}",
-    )
-    project.write(
-        "models/by_select_scd2.sql", "{{ tidemark.scd2(ref('by_select'), by='event_time') }}"
-    )
-    project.write(
-        "models/by_select_days.sql", "{{ tidemark.scd2(ref('by_select'), by='business_date') }}"
-    )
+    made = {name: models[name] for name in ("by_table", "by_files", "by_select")}
     project.dbt("run", "--select", *made, vars={"business_date": "2026-03-04"})
     project.dbt(
         "run",
@@ -61,7 +79,7 @@ def typed(module_project: Any) -> Iterator[dict[str, EventEntity]]:
         "by_table",
         vars={"business_date": "2026-03-05", "upto": 9},
     )
-    yield made
+    return made
 
 
 def test_typed_sources(typed: dict[str, EventEntity]) -> None:
@@ -101,22 +119,21 @@ def schema(*changes: dict[str, Any]) -> list[dict[str, Any]]:
     return [*SCHEMA, *changes]
 
 
+SHAPED: dict[str, dict[str, str]] = {
+    "followed": {"drop_column": "apply", "drop_table": "apply"},
+    "kept": {"add_column": "ignore", "truncate_table": "ignore"},
+    "strict": {"add_column": "fail"},
+}
+"""Entity → its policies."""
+
+
 @pytest.fixture(scope="module")
-def shaped(module_project: Any) -> Iterator[dict[str, EventEntity]]:
+def shaped(models: dict[str, EventEntity], module_project: Any) -> dict[str, EventEntity]:
     """One stream with DDL, taken by entities with other policies."""
     project = module_project
     folder = project.root / "landing" / "shaped"
     folder.mkdir(parents=True)
-    made = {}
-    for name, policies in {
-        "followed": {"drop_column": "apply", "drop_table": "apply"},
-        "kept": {"add_column": "ignore", "truncate_table": "ignore"},
-        "strict": {"add_column": "fail"},
-        "refreshed": {},
-    }.items():
-        made[name] = EventEntity(
-            project, name, {"id": "int"}, table="shop.shaped", location=str(folder), ddl=policies
-        )
+    made = {name: models[name] for name in SHAPED}
 
     def land(number: int, events: list[dict[str, Any]]) -> None:
         lines = [{**event, "_database": "shop", "_table": "shaped"} for event in events]
@@ -124,10 +141,12 @@ def shaped(module_project: Any) -> Iterator[dict[str, EventEntity]]:
             "\n".join(json.dumps(line) for line in lines) + "\n"
         )
 
+    # no row brings it
+    code = {"name": "code", "type": "decimal(9,2)"}
     land(
         1,
         [
-            ddl("CREATE_TABLE", schema()),
+            ddl("CREATE_TABLE", schema(code)),
             insert({"id": 1, "name": "a", "n": 1}),
             insert({"id": 2, "name": "b", "n": 2}),
         ],
@@ -143,11 +162,11 @@ def shaped(module_project: Any) -> Iterator[dict[str, EventEntity]]:
         2,
         [
             update({"id": 1, "name": "a2", "n": 1}),
-            ddl("ALTER_TABLE", [*wide, tier]),
+            ddl("ALTER_TABLE", [*wide, tier, code]),
             insert({"id": 3, "name": "c", "n": 9_000_000_000, "tier": "gold"}),
-            ddl("ALTER_TABLE", [wide[0], {"name": "label", "type": "string", "previous_name": "name"}, wide[2], tier]),
+            ddl("ALTER_TABLE", [wide[0], {"name": "label", "type": "string", "previous_name": "name"}, wide[2], tier, code]),
             update({"id": 3, "label": "c2", "n": 3, "tier": "gold"}),
-            ddl("ALTER_TABLE", [wide[0], {"name": "label", "type": "string"}, tier]),
+            ddl("ALTER_TABLE", [wide[0], {"name": "label", "type": "string"}, tier, code]),
             insert({"id": 4, "label": "d", "tier": "new"}),
         ],
     )  # fmt: skip
@@ -155,9 +174,10 @@ def shaped(module_project: Any) -> Iterator[dict[str, EventEntity]]:
     assert {name for name, status in failed.statuses.items() if status == "error"} == {"strict"}
     assert "ddl.add_column is fail" in failed.messages["strict"]
     land(3, [truncate(), insert({"id": 5, "label": "e", "tier": "std"}), ddl("DROP_TABLE")])
-    project.dbt("run", "--select", "followed", "kept")
-    project.dbt("run", "--full-refresh", "--select", "refreshed")
-    yield made
+    project.dbt("run", "--select", "followed")
+    # a full refresh takes what has landed since, too
+    project.dbt("run", "--full-refresh", "--select", "kept")
+    return made
 
 
 def test_ddl__followed(shaped: dict[str, EventEntity]) -> None:
@@ -191,7 +211,8 @@ def test_ddl__followed(shaped: dict[str, EventEntity]) -> None:
 
 def test_ddl__ignored_and_failed(shaped: dict[str, EventEntity]) -> None:
     kept = shaped["kept"]
-    assert "tier" not in kept.project.session.table(f"`{kept.project.schema}`.kept").columns
+    types = dict(kept.project.session.table(f"`{kept.project.schema}`.kept").dtypes)
+    assert ("tier" in types, types["code"]) == (False, "decimal(9,2)")
     assert kept.rows("id, label, n") == [
         (1, "a2", 1),
         (2, "b", 2),
@@ -204,26 +225,24 @@ def test_ddl__ignored_and_failed(shaped: dict[str, EventEntity]) -> None:
 
 
 def test_full_refresh(shaped: dict[str, EventEntity]) -> None:
-    refreshed = shaped["refreshed"]
-    assert refreshed.rows("id, label, tier") == [(5, "e", "std")]
-    kinds = [kind for kind, _ in refreshed.commits()]
-    assert "full_refresh" in kinds
-    assert len(refreshed.project.sql("show tables like 'refreshed__log_2*'")) == 1
+    kept = shaped["kept"]
+    assert kept.rows("id, label", where="id = 5") == [(5, "e")]
+    assert "full_refresh" in [kind for kind, _ in kept.commits()]
+    assert len(kept.project.sql("show tables like 'kept__log_2*'")) == 1
 
 
-def test_sensitive_events(project: Any) -> None:
+def test_sensitive_events(models: dict[str, EventEntity]) -> None:
     """Their values are in no table but their own; changes of them count, also of those that an update leaves out."""
-    entity = EventEntity(
-        project, "people", {"id": "int", "phone": "string", "n": "int"}, sensitive=["phone"]
-    )
+    entity = models["people"]
     entity.load(
         [insert({"id": 1, "phone": "555-1", "n": 1}), insert({"id": 2, "phone": "555-2", "n": 1})]
     )
-    entity.load(
+    entity.land(
         [update({"id": 1, "phone": "555-9", "n": 1}), update({"id": 1, "n": 2}), delete({"id": 2})]
     )
+    entity.project.dbt("run", "--select", "people+")
     for table in ("", "__log", "__staging"):
-        rows = project.sql(f"select to_json(struct(*)) from people{table}")
+        rows = entity.project.sql(f"select to_json(struct(*)) from people{table}")
         assert rows
         assert not [row for row in rows if "555" in row[0]]
     assert entity.rows("phone", "__sensitive") == [
@@ -233,8 +252,6 @@ def test_sensitive_events(project: Any) -> None:
         ("555-9",),
         ("555-9",),
     ]
-    project.write("models/people_plain.sql", "{{ tidemark.with_sensitive(ref('people')) }}")
-    project.dbt("run", "--select", "people_plain")
     assert entity.rows("id, phone, n", "_plain") == [(1, "555-9", 2)]
 
 
@@ -273,10 +290,59 @@ def test_captured_twins(module_project: Any) -> None:
     assert len(twins.rows("a")) == 3
 
 
-def test_empty(project: Any) -> None:
-    entity = EventEntity(project, "empty", COLUMNS)
+def test_empty(models: dict[str, EventEntity]) -> None:
+    entity = models["empty"]
     entity.land([insert({"id": 1, "name": "a"}), delete({"id": 1})])
     entity.run("--empty")
     assert entity.rows("*") == []
     entity.run()
     assert entity.rows("_operation", "__history") == [("D",), ("I",)]
+
+
+def test_ties(module_project: Any) -> None:
+    """At an equal sequence what arrived last wins, by line, file and run, also in a log that was made by content."""
+    project = module_project
+    columns = {"id": "int", "name": "string", "at": "int"}
+    settings = {"format": "rows", "sequence_by": "at", "apply_as_deletes": "name = 'gone'"}
+    tied = EventEntity(project, "tied", columns, table=None, on_tie="content", **settings)
+    emptied = EventEntity(project, "emptied", columns, sequence_by="at")
+    views: list[str] = []
+
+    def row(key: int, name: str, at: int = 5) -> str:
+        return json.dumps({"id": key, "name": name, "at": at})
+
+    def run() -> None:
+        project.dbt("run", "--select", tied.name, emptied.name, *views)
+
+    first = [row(key, name) for name in ("first", "second") for key in range(1, 21)]
+    tied.land([*first, row(21, "x"), row(21, "gone"), row(21, "back")])
+    emptied.land([{**insert({"id": 1, "name": "a"}), "at": 5}, {**truncate(), "at": 5}])
+    run()
+    seconds = {key: "second" for key in range(1, 21)} | {21: "back"}
+    assert dict(tied.rows("id, name")) != seconds
+    assert tied.commits("rows_tied, rows_duplicate") == [(22, 0)]
+    assert emptied.rows("id, name") == []
+
+    # the log is put in order, without anything new having landed
+    tied.write(on_tie="later")
+    emptied.land([{**insert({"id": 1, "name": "again"}), "at": 5}])
+    run()
+    assert dict(tied.rows("id, name")) == seconds
+    assert emptied.rows("id, name") == [(1, "again")]
+
+    tied.land([row(key, "third") for key in range(1, 5)])
+    # known events between new ones: they keep their first place
+    again = [row(1, "first"), row(2, "second"), row(21, "gone")]
+    tied.land([*again, row(3, "fourth"), row(4, "old", 4)])
+    emptied.land([{**insert({"id": 1, "name": "old"}), "at": 3}])
+    views = [tied.add_scd2_view(), emptied.add_scd2_view()]
+    run()
+    wanted = seconds | {1: "third", 2: "third", 3: "fourth", 4: "third"}
+    assert dict(tied.rows("id, name")) == wanted
+    assert tied.commits("rows_tied, rows_duplicate")[-1] == (5, 3)
+    intervals = tied.intervals("id, name")
+    assert {key: name for key, name, _, until in intervals if until is None} == wanted
+    assert [row for row in intervals if row[0] == 4] == [(4, "old", 4, 5), (4, "third", 5, None)]
+    # what the truncate removed stays removed, and what came after it stays
+    assert emptied.intervals("name") == [("again", 5, None), ("old", 3, 5)]
+    assert emptied.rows("name") == [("again",)]

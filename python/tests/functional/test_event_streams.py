@@ -1,6 +1,8 @@
 """Hundreds of random streams of events: the tables are those of a source database that took each event once, in order.
 
-All entities are loaded by the same few runs of dbt; `-k` with an entity's name loads that one alone. The seed is printed.
+No two events of a key share a sequence number here, so that the order of arrival decides nothing, whatever `on_tie` says
+(ties: test_event_sources.py::test_ties). All entities are loaded by the same few runs of dbt; `-k` with an entity's name
+loads that one alone. The seed is printed.
 """
 
 from __future__ import annotations
@@ -15,12 +17,15 @@ from typing import Any
 
 import pytest
 
+from ..rendering import load_sql_macros
 from .event_entities import Event, EventEntity
-from .event_oracle import simulate
+from .event_oracle import Change, simulate, versions_of
 from .event_streams import COLUMNS, KEY, deliver, random_streams
 
 SEED = int(os.environ.get("TIDEMARK_TEST_SEED", "20260304"))
 BATCHES = 3
+QUICK_BATCHES = 2
+"""Of the entity that is not in the slow ring."""
 
 Row = tuple[Any, ...]
 Changes = dict[int, Counter[Row]]
@@ -53,11 +58,12 @@ class Load:
     """After each batch, then after a redelivery."""
     marks: list[int] = field(default_factory=list)
     """The high-water mark of each commit."""
+    entity: EventEntity | None = None
 
     def checkpoints(self) -> list[tuple[int, list[Event]]]:
         """(run, events in true order that have arrived by then) where the tables are known."""
         if self.shuffled:
-            return [(BATCHES - 1, self.events)]
+            return [(len(self.batches) - 1, self.events)]
         arrived: set[int] = set()
         points = []
         for run, batch in enumerate(self.batches):
@@ -68,7 +74,7 @@ class Load:
 
 def keyed_shuffled(rng: random.Random) -> Load:
     events = random_streams(rng, 250, 12)
-    return Load(events, deliver(rng, events, BATCHES, "shuffled"), shuffled=True)
+    return Load(events, deliver(rng, events, QUICK_BATCHES, "shuffled"), shuffled=True)
 
 
 def truncates_in_order(rng: random.Random) -> Load:
@@ -132,17 +138,25 @@ def loads(module_project: Any, request: pytest.FixtureRequest) -> Iterator[dict[
         key = None if loads[name].keyless else KEY
         # the default orders by `_sequence_num` too, where it is supplied: the keyless entity relies on that
         named = loads[name].shuffled and key is not None
-        settings: dict[str, Any] = {"sequence_by": ["_sequence_num"]} if named else {}
+        settings: dict[str, Any] = (
+            {"sequence_by": ["_sequence_num"], "changed_columns": False} if named else {}
+        )
         entities[name] = EventEntity(module_project, name, COLUMNS, key, **settings)
+        loads[name].entity = entities[name]
         entities[name].add_scd2_view()
-    models = [model for name in wanted for model in (name, f"{name}_scd2")]
     for run in range(BATCHES + 1):
-        for name, load in loads.items():
+        due = {name: load for name, load in loads.items() if run <= len(load.batches)}
+        for name, load in due.items():
             for batch in files_of_run(load, run):
                 file = entities[name].land(batch).name
                 load.files.append((run, file, batch))
-        module_project.dbt("run", "--select", *models)
-        for name, load in loads.items():
+        if due:
+            # a view needs no second run
+            views = [f"{name}_scd2" for name in due] if run == 0 else []
+            # a date for each run
+            day = {"business_date": f"2026-03-{4 + run:02}"}
+            module_project.dbt("run", "--select", *due, *views, vars=day)
+        for name, load in due.items():
             load.tables.append(read_tables(entities[name]))
     for name, load in loads.items():
         load.marks = [mark for (mark,) in entities[name].commits("last_sequence_num")]
@@ -151,7 +165,7 @@ def loads(module_project: Any, request: pytest.FixtureRequest) -> Iterator[dict[
 
 def files_of_run(load: Load, run: int) -> list[list[Event]]:
     """The files that land before a run; the last run gets only events that it has."""
-    if run == BATCHES:
+    if run == len(load.batches):
         if load.shuffled:
             again = [event for batch in load.batches for event in batch]
             random.Random(f"{SEED} again").shuffle(again)
@@ -187,6 +201,36 @@ def test_intervals(loads: dict[str, Load], name: str) -> None:
     for run, events in load.checkpoints():
         wanted = [(*row, since, until) for _, since, until, row in truth(load, events).versions]
         check(load, run, "intervals", wanted, load.tables[run].intervals)
+
+
+@each_entity
+@pytest.mark.parametrize("by", ["sequence", "event_time", "business_date"])
+def test_intervals__tracked(loads: dict[str, Load], name: str, by: str) -> None:
+    """With `track_history: [label]`: the versions are those of the log's changes, by whatever they are ordered."""
+    load = loads[name]
+    assert load.entity is not None
+    macros, project = load_sql_macros(), load.entity.project
+    flow = {
+        "sequence_by": [],  # `_sequence_num` alone is what the order is anyway
+        "hash": "md5",
+        "sensitive": None,
+        "tracked": [{"name": "label", "type": "string", "sensitive": False}],
+    }
+    log = f"{project.schema}.{name}__log"
+    columns = ", ".join(f"`{column}`" for column in COLUMNS)
+    rank = f"dense_rank() over (partition by _key_hash order by {macros['event_order_expr'](flow)})"
+    changes: dict[str, list[Change]] = defaultdict(list)
+    for key, moment, place, operation, *row in project.sql(
+        f"select _key_hash, {macros['event_moment_expr'](flow, by)}, {rank}, _operation, {columns} from {log} "
+        "where _superseded_by is null and _operation in ('I', 'U', 'D')"
+    ):
+        changes[key].append(Change(moment, place, None if operation == "D" else tuple(row)))
+    label = list(COLUMNS).index("label")
+    wanted = [v for rows in changes.values() for v in versions_of(rows, lambda row: row[label])]
+    query = macros["event_intervals_sql"](flow, log, "_superseded_by is null", by)
+    found = project.sql(f"select {columns}, _valid_from, _valid_to from ({query})")
+    assert len({version[-2] for version in wanted}) >= 2
+    check(load, BATCHES, f"tracked intervals by {by}", wanted, map(tuple, found))
 
 
 @each_entity

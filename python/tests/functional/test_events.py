@@ -20,9 +20,17 @@ EXAMPLE = [
 ]
 
 
-def test_worked_example(project: Any) -> None:
+@pytest.fixture(scope="module")
+def entities(module_project: Any) -> dict[str, EventEntity]:
+    """Every model of this module: written at once, the project is parsed once."""
+    columns = {"id": "int", "name": "string"}
+    made = [EventEntity(module_project, name, columns) for name in ("one_batch", "accounts")]
+    return {entity.name: entity for entity in [*made, *rows_models(module_project)]}
+
+
+def test_worked_example(entities: dict[str, EventEntity]) -> None:
     """One batch: the last event of each key is 5 DELETE 2, 6 INSERT 0 Alice, 8 UPDATE 1 Bob."""
-    one = EventEntity(project, "one_batch", {"id": "int", "name": "string"})
+    one = entities["one_batch"]
     one.load(EXAMPLE)
     assert one.rows("id, name, _sequence_num") == [(0, "Alice", 6), (1, "Bob", 8)]
     assert one.rows("_sequence_num, _source_operation, _operation, id, name", "__log") == [
@@ -39,9 +47,10 @@ def test_worked_example(project: Any) -> None:
     ]
 
 
-def test_replay_and_crash(project: Any) -> None:
+def test_replay_and_crash(entities: dict[str, EventEntity]) -> None:
     """The worked example in other batches, with a crash at every point of a commit; each ends as one clean run."""
-    entity = EventEntity(project, "accounts", {"id": "int", "name": "string"})
+    entity = entities["accounts"]
+    project = entity.project
     day = {"business_date": "2026-03-04"}
 
     # day 1: three files at once; the second event of the chain is delivered twice
@@ -127,38 +136,44 @@ select * from values
 """
 
 
-@pytest.fixture(scope="module")
-def rows_entities(module_project: Any) -> dict[str, EventEntity]:
-    """Rows in the form that AUTO CDC takes, with its settings; a second run brings late rows."""
-    columns = {"user_id": "int", "name": "string", "city": "string"}
-    common: dict[str, Any] = {
-        "format": "rows",
-        "table": None,
-        "sequence_by": "sequence",
-        "apply_as_deletes": "operation = 'DELETE'",
-        "columns_setting": {"exclude": ["operation", "sequence"]},
-    }
-    made = {}
-    for name, more in {
-        "users": {},
-        "users_kept": {"soft_delete": True},
-        "users_truncated": {"apply_as_truncates": "operation = 'TRUNCATE'"},
-        "users_partial": {"ignore_null_updates": ["city"]},
-        "users_tracked": {"track_history": {"exclude": ["city"]}},
-    }.items():
-        settings = {**common, **more}
-        settings["columns"] = settings.pop("columns_setting")
+ROWS_SETTINGS: dict[str, dict[str, Any]] = {
+    "users": {},
+    "users_kept": {"soft_delete": True, "ignore_null_updates": ["city"]},
+    "users_truncated": {"apply_as_truncates": "operation = 'TRUNCATE'"},
+    "users_tracked": {
+        "track_history": {"exclude": ["city"]},
+        "changed_columns": False,
+        "sensitive": ["name"],
+    },
+}
+"""Entity → what it sets besides what AUTO CDC needs."""
+
+
+def rows_models(project: Any) -> list[EventEntity]:
+    """Entities that take rows in the form of AUTO CDC, with its settings, and two of their intervals."""
+    made = []
+    for name, more in ROWS_SETTINGS.items():
         body = AUTO_CDC.replace("{more}", "{{ var('more', '') }}")
-        made[name] = EventEntity(module_project, name, {}, "user_id", body=body)
-        made[name].columns = columns
-        made[name].settings = settings
-        made[name].write(columns)
-    names = [*made]
-    module_project.write(
-        "models/users_tracked_scd2.sql", "{{ tidemark.scd2(ref('users_tracked')) }}"
-    )
-    module_project.write("models/users_scd2.sql", "{{ tidemark.scd2(ref('users')) }}")
-    module_project.dbt("run", "--select", *names)
+        entity = EventEntity(project, name, {}, "user_id", body=body)
+        entity.settings = {
+            "format": "rows",
+            "table": None,
+            "sequence_by": "sequence",
+            "apply_as_deletes": "operation = 'DELETE'",
+            "columns": {"exclude": ["operation", "sequence"]},
+            **more,
+        }
+        entity.write({"user_id": "int", "name": "string", "city": "string"})
+        made.append(entity)
+    for name in ("users", "users_tracked"):
+        project.write(f"models/{name}_scd2.sql", f"{{{{ tidemark.scd2(ref('{name}')) }}}}")
+    return made
+
+
+@pytest.fixture(scope="module")
+def rows_entities(entities: dict[str, EventEntity], module_project: Any) -> dict[str, EventEntity]:
+    """Those entities; a second run has brought late rows."""
+    module_project.dbt("run", "--select", *ROWS_SETTINGS)
     late = (
         ", (126, 'Lily', 'Late', 'UPDATE', 1), (127, null, null, 'DELETE', 9), (127, 'Zoe', 'Leon', 'INSERT', 8),"
         " (null, null, null, 'TRUNCATE', 3), (124, 'Raul', null, 'UPDATE', 7)"
@@ -170,11 +185,11 @@ def rows_entities(module_project: Any) -> dict[str, EventEntity]:
         vars={"more": late},
     )
     late = late.replace("(null, null, null, 'TRUNCATE', 3), ", "")
-    others = [name for name in names if name != "users_truncated"]
+    others = [name for name in ROWS_SETTINGS if name != "users_truncated"]
     module_project.dbt(
         "run", "--select", *others, "users_scd2", "users_tracked_scd2", vars={"more": late}
     )
-    return made
+    return entities
 
 
 def test_rows__auto_cdc(rows_entities: dict[str, EventEntity]) -> None:
@@ -212,9 +227,8 @@ def test_rows__settings(rows_entities: dict[str, EventEntity]) -> None:
         (124, None),
         (125, "Guadalajara"),
     ]
-    assert rows_entities["users_partial"].rows("user_id, city", where="user_id = 124") == [
-        (124, "Oaxaca")
-    ]
+    # the update that brought no city left it
+    assert kept.rows("user_id, city", where="user_id = 124") == [(124, "Oaxaca")]
     tracked = rows_entities["users_tracked"]
     assert tracked.rows("user_id, city") == rows_entities["users"].rows("user_id, city")
     # a city alone opens no version, and the open one shows the last

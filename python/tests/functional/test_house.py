@@ -67,17 +67,7 @@ def known(entity: Entity, commit: int) -> dict[str, Rows]:
 
 def check(entity: Entity) -> None:
     """The generic tests hold, and there is one row of sensitive values for each log row."""
-    path = Path(entity.project.root) / f"models/{entity.name}.yml"
-    text = path.read_text(encoding="utf-8")
-    properties = json.loads(text)
-    properties["models"][0]["data_tests"] = [
-        "tidemark.current_equals_open_intervals",
-        "tidemark.history_replays_to_current",
-        "tidemark.no_current_key_last_deleted",
-    ]
-    path.write_text(json.dumps(properties), encoding="utf-8")
-    entity.project.dbt("test", "--select", entity.name)
-    path.write_text(text, encoding="utf-8")
+    entity.check()
     if entity.exists("__sensitive"):
         names = "_key_hash, _business_date, _commit_id"
         assert entity.rows(names, "__sensitive") == entity.rows(names, "__log")
@@ -154,7 +144,6 @@ def test_clean__everything(module_project: Any) -> None:
     assert lean.commits("kind, state, source_commit_id")[-1] == ("clean", "completed", before)
     # those of live loads are needed for late dates
     assert len(lean.rows("*", "__rejects")) == 1
-    check(lean)
 
     # it had died before it came to the sensitive values
     put_back(lean, "__sensitive")
@@ -357,6 +346,7 @@ def test_erase_key__events(module_project: Any) -> None:
     check(shops)
 
 
+@pytest.mark.slow
 def test_merge_keys__same_rows(module_project: Any) -> None:
     told, untold = (
         Entity(module_project, name, {"id": "int", "name": "string"}, null_keys="allow")

@@ -20,9 +20,9 @@ class Plans:
     def __init__(self, project: Any) -> None:
         profile = project.root / "profiles.yml"
         text = profile.read_text(encoding="utf-8")
-        profile.write_text(
-            text.replace('explainMode: "simple"', 'explainMode: "formatted"'), encoding="utf-8"
-        )
+        parameters = "server_side_parameters:"
+        explained = f"{parameters}\n        spark.sql.ui.explainMode: formatted"
+        profile.write_text(text.replace(parameters, explained), encoding="utf-8")
         project.sql("select 1")
         self.store = project.session._jsparkSession.sharedState().statusStore()
         self.seen = -1

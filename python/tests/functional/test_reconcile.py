@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import gzip
-import io
 import json
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -20,7 +17,10 @@ import pytest
 import yaml
 
 from tests.conftest import Project
-from tests.servers import install_connectors, mariadb_server, postgres_server
+from tests.functional.capturing import MARIADB_DEFAULTS, POSTGRES_DEFAULTS, Defaults
+from tests.servers import QUICK_JAVA, install_connectors, mariadb_server, postgres_server
+
+from .mirroring import call_here
 
 pytest.importorskip("jpype")
 
@@ -117,24 +117,8 @@ class Shop:
 
     def replicator(self, *arguments: str, code: int = 0) -> str:
         """Run a command of `tidemark replicator` in this process; return what it printed."""
-        from tidemark.cli import main
-
-        out, talk = io.StringIO(), io.StringIO()
-        handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
         command, *more = arguments
-        place = ["--project-dir", str(self.project.root), "--target", "ci"]
-        try:
-            with (
-                contextlib.redirect_stdout(out),
-                contextlib.redirect_stderr(talk),
-                pytest.raises(SystemExit) as ended,
-            ):
-                main(["replicator", command, "shop", *more, *place])
-        finally:
-            for number, handler in handlers.items():
-                signal.signal(number, handler)
-        assert (ended.value.code or 0) == code, out.getvalue() + talk.getvalue()
-        return out.getvalue() if out.getvalue() else talk.getvalue()
+        return call_here(self.project.root, command, "shop", *more, "--target", "ci", code=code)
 
     def reconcile(self, *options: str, code: int = 0) -> dict[str, Any]:
         """Compare; what was found, by table."""
@@ -188,6 +172,8 @@ def mirrored(project: Project, sql: Any, settings: dict[str, Any], schema: str) 
         patch.setenv("SHOP_PASSWORD", "secret")
         patch.setenv("TIDEMARK_SCHEMA", project.schema)
         patch.setenv("TIDEMARK_HOME", os.environ["TIDEMARK_HOME"])
+        for name, value in QUICK_JAVA.items():
+            patch.setenv(name, value)
         yield Shop(project, sql, schema)
 
 
@@ -214,8 +200,9 @@ def test_postgres(project: Project) -> None:
         place = connection(server.port, "postgres", database="shop")
         settings = {"connector": "postgresql", "connection": place}
         with mirrored(project, server.sql, settings, "public") as shop:
-            shop.sql(POSTGRES_TABLES + kinds(POSTGRES_KINDS, 0))
-            tell_the_story(shop, POSTGRES_KINDS, 9, {"iv": "interval"})
+            defaults = Defaults(POSTGRES_DEFAULTS)
+            shop.sql(POSTGRES_TABLES + kinds(POSTGRES_KINDS, 0) + defaults.create())
+            tell_the_story(shop, POSTGRES_KINDS, 9, {"iv": "interval"}, defaults)
             refusals(shop)
             # capture goes on after the files of the repair
             shop.sql("delete from people where id = 3000; insert into twins values (7, 'after', 7)")
@@ -229,11 +216,14 @@ def test_mariadb(project: Project) -> None:
     with mariadb_server() as server:
         settings = {"connector": "mariadb", "connection": connection(server.port, "tidemark")}
         with mirrored(project, server.sql, settings, "shop") as shop:
-            shop.sql(MARIADB_TABLES + kinds(MARIADB_KINDS, 0))
-            tell_the_story(shop, MARIADB_KINDS, 8, {"g": "point"})
+            defaults = Defaults(MARIADB_DEFAULTS)
+            shop.sql(MARIADB_TABLES + kinds(MARIADB_KINDS, 0) + defaults.create())
+            tell_the_story(shop, MARIADB_KINDS, 8, {"g": "point"}, defaults)
 
 
-def tell_the_story(shop: Shop, more: str, count: int, left_out: dict[str, str]) -> None:
+def tell_the_story(
+    shop: Shop, more: str, count: int, left_out: dict[str, str], defaults: Defaults
+) -> None:
     """Equal, then damaged in every way, found, repaired, and equal again."""
     # day 1: the snapshot, all values of all types
     shop.replicator("run-once")
@@ -244,9 +234,11 @@ def tell_the_story(shop: Shop, more: str, count: int, left_out: dict[str, str]) 
         2000,
         4,
     ]
+    # NULLs where columns have defaults are NULLs
+    assert tables["defaults"]["equal"] and tables["defaults"]["source_rows"] == 2
     # day 2: changes of which some get lost on the way, and two rows of the copy itself
     landed = len(shop.files())
-    shop.sql(CHANGES + kinds(more, 100))
+    shop.sql(CHANGES + kinds(more, 100) + defaults.change())
     shop.capture()
     lost = shop.lose(
         landed,
@@ -259,10 +251,16 @@ def tell_the_story(shop: Shop, more: str, count: int, left_out: dict[str, str]) 
     people = next(path.stem for path in shop.project.root.glob("models/shop/*people.yml"))
     shop.project.sql(f"delete from {people} where id = 3")
     shop.project.sql(f"update {people} set balance = 0 where id = 4")
+    shop.project.sql(f"update {people.removesuffix('people')}kinds set i8 = 0 where id = 1")
+    # as a copy that an older version captured has it
+    shop.project.sql(f"update {people.removesuffix('people')}defaults set c5 = 7 where id = 2")
     found = shop.reconcile("--settle", "0.1", "--repair", "--examples", "10", "--buckets", "8")
     # what had landed and not been applied at the first look is no difference
     before = found["before_repair"]
-    assert (before["kinds"]["equal"], before["kinds"]["rows_here"]) == (True, 2 * count)
+    assert keys(before["kinds"]["examples"]) == {"different": {"1"}}
+    assert before["kinds"]["rows_here"] == 2 * count
+    assert keys(before["defaults"]["examples"]) == {"different": {"2"}}
+    assert before["defaults"]["rows_here"] == 3
     assert keys(before["people"]["examples"]) == {
         "missing": {"3", "3000"},
         "surplus": {"2"},
@@ -282,11 +280,13 @@ def tell_the_story(shop: Shop, more: str, count: int, left_out: dict[str, str]) 
     tables = found["tables"]
     assert all(table["equal"] for table in tables.values())
     assert {name: tables[name]["repaired"] for name in tables if tables[name]["repaired"]} == {
+        "defaults": 1,
+        "kinds": 1,
         "people": 5,
         "twins": 2,
     }
     landed = [gzip.decompress(path.read_bytes()).count(b'"_id":"repair:') for path in shop.files()]
-    assert sum(landed) == 7
+    assert sum(landed) == 9
     # a sequence number is that of the file and of the line, 32 bits each
     first = next(number for number, count in enumerate(landed) if count)
     repairs = f"_sequence_num > {first << 32}"

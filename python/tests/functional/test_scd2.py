@@ -228,6 +228,20 @@ def test_as_of(story: Story, step: str | None, day: str, expected: dict[str, str
     assert all(row._eff_start_date <= date.fromisoformat(day) for row in rows)
 
 
+def test_scd2__deletes(story: Story) -> None:
+    """What was known at day 4: b was deleted on day 2."""
+    names = {"valid_from": "since", "is_deleted": "is gone"}
+    query = rendered(story.project, "scd2", story.commits["day 4"], None, True, "2099-01-01", names)
+    found = story.project.sql(
+        f"select name, day(since), string(_valid_to), _is_current, `is gone` from ({query}) where id = 'b'"
+    )
+    assert sorted(map(tuple, found), key=lambda version: version[1]) == [
+        ("Bb", 1, "2026-01-02", False, False),
+        ("Bb", 2, "2026-01-04", False, True),
+        ("Bb", 4, "2099-01-01", True, False),
+    ]
+
+
 def test_as_of__last_date_is_current(story: Story) -> None:
     query = rendered(story.project, "as_of", "2026-01-04")
     assert story.project.sql(f"({query}) except all select * from cities") == []
@@ -303,8 +317,6 @@ def test_rebuild__entity_refreshed(rebuilt: Any) -> None:
     rebuilt.dbt("run", "--select", "cities", "--full-refresh", vars={"business_date": "2026-01-02"})
     assert "the log of cities is not the one" in run_scd2(rebuilt)
     assert intervals(rebuilt) == {("a", "A2", 2, None, True), ("b", "Bb", 2, None, True)}
-    load(rebuilt, "2026-01-01", {"a": "Aa", "b": "Bb"})
-    load(rebuilt, "2026-01-02", {"a": "A2", "b": "Bb"})
     check_equals_view(rebuilt)
 
 
@@ -363,23 +375,47 @@ def test_replaces_a_view(rebuilt: Any) -> None:
     check_equals_view(rebuilt)
 
 
+RENAMED = "deletes=true, open_end='2099-01-01', columns={'valid_from': 'since'}"
+
+
 @pytest.mark.parametrize(
-    ("config", "layout"),
+    ("config", "arguments", "layout"),
     [
-        ("partition_by='_is_current'", ("partitionColumns", ["_is_current"])),
-        ("liquid_clustered_by=['id', '_valid_from']", ("clusteringColumns", ["id", "_valid_from"])),
+        ("partition_by='_is_current'", "", ("partitionColumns", ["_is_current"])),
+        (
+            "liquid_clustered_by=['id', 'since'], meta={'tidemark': {'valid_from': 'since'}}",
+            RENAMED,
+            ("clusteringColumns", ["id", "since"]),
+        ),
     ],
 )
-def test_layout(rebuilt: Any, config: str, layout: tuple[str, list[str]]) -> None:
+def test_layout(rebuilt: Any, config: str, arguments: str, layout: tuple[str, list[str]]) -> None:
+    call = f"tidemark.scd2(ref('cities'), {arguments})".replace(", )", ")")
     rebuilt.write(
         "models/cities_layout.sql",
-        f"{{{{ config(materialized='scd2', {config}) }}}} {{{{ tidemark.scd2(ref('cities')) }}}}",
+        f"{{{{ config(materialized='scd2', {config}) }}}} {{{{ {call} }}}}",
     )
-    for _ in range(2):
-        rebuilt.dbt("run", "--select", "cities_layout")
-        detail = rebuilt.sql("describe detail cities_layout")[0]
-        assert detail[layout[0]] == layout[1]
-        assert intervals(rebuilt, "cities_layout") == intervals(rebuilt, "cities_intervals")
+    first_day = 20 if arguments else 10
+    for day, rows in enumerate(({"a": "Ax", "b": "Bx"}, {"a": "Ay"}), first_day):
+        load(rebuilt, f"2026-01-{day}", rows, "cities", "cities_layout")
+    detail = rebuilt.sql("describe detail cities_layout")[0]
+    assert detail[layout[0]] == layout[1]
+    if arguments:
+        found = rebuilt.sql(
+            "select id, name, day(since), nullif(day(_valid_to), 1), _is_current "
+            "from cities_layout where not _is_deleted"
+        )
+        gone = rebuilt.sql(
+            "select day(since) from cities_layout where _is_deleted and _is_current and id = 'b'"
+        )
+        assert gone == [(first_day + 1,)]
+    else:
+        found = rebuilt.sql(
+            "select id, name, day(_valid_from), day(_valid_to), _is_current from cities_layout"
+        )
+    assert {tuple(row) for row in found} == intervals(rebuilt, "cities_intervals")
+    kinds = [row.operation for row in rebuilt.sql("describe history cities_layout")]
+    assert kinds[0] == "MERGE"
     rebuilt.remove("models/cities_layout.sql")
 
 
@@ -410,7 +446,20 @@ def test_wrong_configuration__says_what_is_wrong(
 # --- generic tests catch planted faults
 
 
-INTERVAL_FAULTS = {
+UNTIL = {"open_end": "2099-01-01", "valid_from": "since", "valid_to": "until"}
+INTERVAL_FAULTS: dict[str, Any] = {
+    "two open until a date": (
+        "one_open_interval_per_key",
+        "(1, 26663), (2, 26663)",
+        1,
+        UNTIL,
+    ),
+    "open until a date, then more": (
+        "no_overlapping_intervals",
+        "(1, 26663), (3, 4)",
+        1,
+        UNTIL,
+    ),
     "two open": ("one_open_interval_per_key", "(1, null), (2, null)", 1),
     "overlap": ("no_overlapping_intervals", "(1, 5), (3, 8), (8, null)", 1),
     "empty": ("no_overlapping_intervals", "(1, 1), (1, null)", 1),
@@ -422,27 +471,24 @@ INTERVAL_FAULTS = {
 }
 
 
-def test_interval_tests__catch_planted_faults(make_project: Callable[[str], Any]) -> None:
-    project = make_project("scd2_interval_faults")
-    yaml = ["version: 2", "models:"]
-    for number, (test, values, _) in enumerate(INTERVAL_FAULTS.values()):
-        project.write(
-            f"models/fault_{number}.sql",
+def test_interval_tests__catch_planted_faults(module_project: Any) -> None:
+    for name, (test, values, failures, *more) in INTERVAL_FAULTS.items():
+        module_project.session.sql(
             f"""
-            {{{{ config(materialized='view') }}}}
+            create or replace temporary view faulty_intervals as
             select
                 'k' as id,
                 date_add(date'2026-01-01', f) as _valid_from,
-                date_add(date'2026-01-01', t) as _valid_to
+                date_add(date'2026-01-01', t) as _valid_to,
+                _valid_from as since,
+                _valid_to as until
             from values {values} as v(f, t)
-            """,
+            """
         )
-        yaml += [f"  - name: fault_{number}", "    data_tests:"]
-        yaml += [f"      - tidemark.{test}: {{name: test_{number}, arguments: {{keys: [id]}}}}"]
-    project.write("models/models.yml", "\n".join(yaml) + "\n")
-    result = project.dbt("build", expect_pass=False)
-    for number, (name, (_, _, failures)) in enumerate(INTERVAL_FAULTS.items()):
-        assert result.statuses[f"test_{number}"] == ("fail" if failures else "pass"), name
+        query = load_sql_macros()[f"test_{test}"](
+            "faulty_intervals", keys=["id"], **(more[0] if more else {})
+        )
+        assert len(module_project.session.sql(query).collect()) == failures, name
 
 
 EQUALS, REPLAYS = "current_equals_open_intervals", "history_replays_to_current"
@@ -488,13 +534,3 @@ def test_entity_tests__catch_planted_faults(make_project: Callable[[str], Any]) 
         assert {
             name.removeprefix("tidemark_").removesuffix("_cities_") for name in failed
         } == caught, statement
-
-
-def test_entity_tests__respect_soft_delete(make_project: Callable[[str], Any]) -> None:
-    project = make_cities(make_project("scd2_soft_delete"))
-    yaml = YAML.format(root=project.root).replace("sensitive: [phone]", "soft_delete: true")
-    project.write("models/models.yml", yaml)
-    load(project, "2026-01-01", {"a": "Aa", "b": "Bb"})
-    load(project, "2026-01-02", {"a": "A2"})
-    assert project.sql("select id from cities where _operation = 'D'") == [("b",)]
-    project.dbt("test")

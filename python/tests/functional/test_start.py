@@ -44,7 +44,10 @@ def starts(home: Path) -> bool:
 
 
 # while its JVM starts, while its session does, and when it is there
-@pytest.mark.parametrize("seconds", [0, 4, 8, 30])
+@pytest.mark.parametrize(
+    "seconds",
+    [0, *(pytest.param(seconds, marks=pytest.mark.slow) for seconds in (4, 8)), 30],
+)
 def test_project_that_cannot_be_parsed(make_project: Any, tmp_path: Path, seconds: float) -> None:
     project = make_project("broken")
     project.write("models/broken.sql", "select * from {{ ref('nothing') }}")

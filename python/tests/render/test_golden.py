@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from dbt.adapters.tidemark.errors import MacroError
 from tidemark.shred import canonical
 
 from ..rendering import load_sql_macros, relation
@@ -90,6 +92,7 @@ SEQUENCE = (
 KEYED = Events("customers_of_events")
 SEQUENCED = Events("customers_in_sequence", format="canonical", sequence_by=["_event_time"])
 KEYLESS = Events("customers_without_key", None)
+APART = Events("customers_apart", sensitive=["phone"])
 EVENT_LOAD = {
     "commit_id": 260304093000123,
     "batch_id": 260304093000123,
@@ -102,7 +105,7 @@ EVENT_LOAD = {
     "everything": True,
     "closes_snapshot": True,
     "linked": None,
-    "order_type": "struct<sequence:bigint,tie:int,event:string>",
+    "order_type": "struct<sequence:bigint,batch:bigint,line:bigint,tie:int,event:string>",
     "statements": [],
     "log": None,
 }
@@ -111,7 +114,7 @@ LATE_EVENTS = {
     "late": True,
     "fills": True,
     "everything": False,
-    "order_type": f"struct<sequence:{SEQUENCE},tie:int,event:string>",
+    "order_type": f"struct<sequence:{SEQUENCE},batch:bigint,line:bigint,tie:int,event:string>",
 }
 SOURCES = {
     "staged": "staged_events",
@@ -274,12 +277,37 @@ CASES: dict[str, tuple[Any, ...]] = {
     "delta__merge_into_current.correction": merged(FULL, LATE),
     "delta__merge_into_current.soft_delete": merged(SOFT, FORWARD),
     "delta__merge_into_current.tagged_correction": merged(TAGGED, LATE),
+    "updated_rows_sql.extract": (
+        "updated_rows_sql",
+        PLAIN.relations["log"],
+        ["id"],
+        PLAIN.plan["stored"],
+        "2026-03-04",
+        5,
+    ),
+    "rows_before_sql.extract": (
+        "rows_before_sql",
+        PLAIN.relations["log"],
+        PLAIN.plan["stored"],
+        ["0a", "b'"],
+        "2026-03-04",
+    ),
+    "entity_states_sql.any": ("entity_states_sql", STATES, "shop.customers", 500),
     "entity_state_sql.dated": ("entity_state_sql", STATES, "shop.customers", "2026-03-04"),
     "entity_state_sql.undated": ("entity_state_sql", STATES, "shop.customers", None),
     "history_view_sql.sensitive": ("history_view_sql", FULL.plan, FULL.relations),
     "scd2.latest": ("scd2", CUSTOMERS),
     "scd2.known_at": ("scd2", CUSTOMERS, COMMIT),
     "scd2.empty": ("scd2", CUSTOMERS.incorporate(limit=0)),
+    "scd2.deletes": (
+        "scd2",
+        CUSTOMERS,
+        None,
+        None,
+        True,
+        "9999-12-31",
+        {"valid_from": "since", "is_deleted": "is gone"},
+    ),
     "as_of.date": ("as_of", CUSTOMERS, "2026-03-04"),
     "as_of.known_at": ("as_of", CUSTOMERS, "2026-03-04", str(COMMIT)),
     "with_sensitive.current": ("with_sensitive", CUSTOMERS),
@@ -330,6 +358,15 @@ CASES: dict[str, tuple[Any, ...]] = {
         "staged_keys",
         LATE_EVENTS,
     ),
+    "tied_rows_sql.late": (
+        "tied_rows_sql",
+        SEQUENCED.cfg,
+        SEQUENCED.plan,
+        SEQUENCED.relations,
+        "staged_in_sequence",
+        LATE_EVENTS,
+    ),
+    "any_tie_sql.keyed": ("any_tie_sql", SEQUENCED.cfg, SEQUENCED.plan, SEQUENCED.relations),
     "replayed_keys_sql.forward": ("replayed_keys_sql", KEYED.cfg, KEYED.plan, SOURCES, EVENT_LOAD),
     "replayed_copies_sql.forward": (
         "replayed_copies_sql",
@@ -349,6 +386,21 @@ CASES: dict[str, tuple[Any, ...]] = {
         KEYED.relations["log"],
         "_superseded_by is null",
         "event_time",
+    ),
+    "event_intervals_sql.tracked": (
+        "event_intervals_sql",
+        {
+            "sequence_by": [],
+            "hash": "md5",
+            "sensitive": APART.relations["sensitive"],
+            "tracked": [
+                {"name": "full name", "type": "string", "sensitive": False},
+                {"name": "phone", "type": "string", "sensitive": True},
+            ],
+        },
+        APART.relations["log"],
+        "_superseded_by is null",
+        "business_date",
     ),
     "change_feed_sql.forward": ("change_feed_sql", feed(PLAIN, has_corrections=False)),
     "change_feed_sql.corrections": (
@@ -556,6 +608,26 @@ def test_side_relations__are_beside_the_entity(macros: dict[str, Any]) -> None:
         (("scd2", LOG), "write ref('customers')"),
         (("log", HISTORY), "not its history"),
         (("scd2", CUSTOMERS, "1 or 1=1"), "known_at must be a commit id"),
+        (("scd2", CUSTOMERS, None, None, "yes"), "deletes must be true or false"),
+        (("scd2", CUSTOMERS, None, None, False, "soon"), "open_end must be a date such as"),
+        (("scd2", CUSTOMERS, None, None, False, "2999-02-30"), "must be a date"),
+        (
+            ("scd2", CUSTOMERS, None, None, False, 99),
+            "for intervals of business dates, found: '99'",
+        ),
+        (("scd2", CUSTOMERS, None, None, False, None, "since"), "columns must be a mapping"),
+        (
+            ("scd2", CUSTOMERS, None, None, False, None, {"valid_form": "since"}),
+            "did you mean `valid_from`?",
+        ),
+        (
+            ("scd2", CUSTOMERS, None, None, False, None, {"is_deleted": "gone"}),
+            "only with deletes=true",
+        ),
+        (
+            ("scd2", CUSTOMERS, None, None, False, None, {"valid_to": "_VALID_from"}),
+            "gives two columns one name",
+        ),
         (("scd2", CUSTOMERS, "²"), "known_at must be a commit id"),
         (("scd2", CUSTOMERS, True), "known_at must be a commit id"),
         (("scd2", CUSTOMERS, -1), "known_at must be a commit id"),
@@ -568,9 +640,99 @@ def test_side_relations__are_beside_the_entity(macros: dict[str, Any]) -> None:
 def test_wrong_arguments__say_what_is_wrong(
     macros: dict[str, Any], arguments: tuple[Any, ...], message: str
 ) -> None:
-    from dbt_common.exceptions import CompilationError
-
     macro, *values = arguments
-    with pytest.raises(CompilationError) as raised:
+    with pytest.raises(MacroError) as raised:
         macros[macro](*values)
     assert message in str(raised.value)
+
+
+def test_changed_values() -> None:
+    macros = load_sql_macros()
+    updated = [
+        {"_tidemark_key": "b", "_key_hash": "2", "_changed_columns": '["y","phone","x"]', "x": "1", "y": None},
+        {"_tidemark_key": "a", "_key_hash": "1", "_changed_columns": '["x"]', "x": "3", "y": "7"},
+        {"_tidemark_key": "c", "_key_hash": "3", "_changed_columns": '["x"]', "x": "3", "y": "7"},
+    ]  # fmt: skip
+    before = [
+        {"_key_hash": "1", "_business_date": dt.date(2026, 3, 3), "x": "2", "y": "7"},
+        {"_key_hash": "1", "_business_date": dt.date(2026, 3, 1), "x": "1", "y": "7"},
+        {"_key_hash": "2", "_business_date": dt.date(2026, 3, 1), "x": None, "y": "7"},
+    ]
+    rows = macros["changed_values"](updated, before)
+    assert [tuple(row.values()) for row in rows] == [
+        ("a", "x", "2", "3"),
+        ("b", "phone", "***", "***"),
+        ("b", "x", None, "1"),
+        ("b", "y", "7", None),
+    ]
+
+
+def test_judged_state() -> None:
+    macros = load_sql_macros()
+
+    def state(commit: int, state: str, date: str | None, kind: str = "load", **more: Any) -> Any:
+        empty = {"last_sequence_num": None, "undone_by": None, "config": None}
+        day = dt.date.fromisoformat(date) if date else None
+        return {
+            **empty,
+            "commit_id": commit,
+            "kind": kind,
+            "state": state,
+            "business_date": day,
+            **more,
+        }
+
+    states = [
+        state(7, "inflight", "2026-03-05", config="{}"),
+        state(6, "rolled_back", "2026-03-06", undone_by=9),
+        state(6, "completed", "2026-03-06"),
+        state(5, "completed", "2026-03-05"),
+        state(4, "completed", "2026-03-02", last_sequence_num=40),
+        state(3, "completed", "2026-03-05", config='{"hash": "md5"}'),
+        state(2, "completed", "2026-03-01", "full_refresh"),
+        state(1, "completed", "2026-03-04", last_sequence_num=90),
+    ]
+    assert macros["judged_state"](states, "2026-03-03") == {
+        "last_id": 7,
+        "last_commit_id": 5,
+        "last_sequence_num": 40,
+        "recorded": {"hash": "md5"},
+        "undone": [6],
+        "inflight": [
+            {"commit_id": 7, "kind": "load", "config": "{}", "business_date": "2026-03-05"}
+        ],
+        "this_commit_id": None,
+        "previous_date": "2026-03-02",
+        "last_date": "2026-03-05",
+        "last_date_commit_id": 5,
+        "later_loads": [{"business_date": "2026-03-05", "commit_id": 5}],
+    }
+    nothing = macros["judged_state"]([], "2026-03-03")
+    assert (nothing["last_id"], nothing["last_commit_id"], nothing["recorded"]) == (None, 0, None)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (
+            {"track_history": {"exclude": ["ful name"]}},
+            "track_history names column `ful name`, which no event has; did you mean `full name`?",
+        ),
+        ({"track_history": ["PHONE", "balanc"]}, "`balanc`, which no event has; did you mean"),
+        (
+            {"track_history": ["phone"], "ignore": ["Phone"]},
+            "track_history names `phone`, which ignore says is not compared",
+        ),
+        (
+            {"track_history": ["phone"], "columns": {"exclude": ["phone"]}},
+            "track_history names `phone`, which columns leaves out",
+        ),
+    ],
+)
+def test_track_history__of_columns_that_are_compared(
+    settings: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(MacroError) as raised:
+        Events("customers", **settings)
+    assert message in str(raised.value)
+    assert str(raised.value).count("track_history") == 1

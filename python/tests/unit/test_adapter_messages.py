@@ -65,6 +65,11 @@ ValueError: odd name Oslo
             "[PATH_NOT_FOUND] Path does not exist: file:/nowhere (line 1, pos 14)",
         ),
         (
+            "[TABLE_OR_VIEW_NOT_FOUND] The table `evnts` cannot be found. SQLSTATE: 42P01; line 3 pos 83;\n"
+            "'CreateViewCommand `x`, select * from evnts, false, true",
+            "[TABLE_OR_VIEW_NOT_FOUND] The table `evnts` cannot be found (line 3, pos 83)",
+        ),
+        (
             "org.apache.hadoop.hive.ql.metadata.HiveException: java.lang.RuntimeException: no room",
             "no room",
         ),

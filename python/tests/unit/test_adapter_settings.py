@@ -12,10 +12,31 @@ from filelock import FileLock
 
 from dbt.adapters.tidemark import launch
 from dbt.adapters.tidemark.connections import TidemarkCredentials
+from dbt.adapters.tidemark.defaults import (
+    ANSI,
+    CATALOG,
+    DEFAULTS,
+    DRIVER_OPTIONS,
+    EXTENSIONS,
+    JAVA_OPTIONS,
+    MASTER,
+    PACKAGES,
+    shown_settings,
+    with_defaults,
+)
 from dbt.adapters.tidemark.python_submissions import SessionPythonJobHelper
 from dbt.adapters.tidemark.session import _literal
 from tidemark.errors import ConfigError, MetastoreBusyError
 from tidemark.home import Home, tidemark_home
+
+DELTA = "io.delta:delta-spark_4.1_2.13:4.4.0"
+DELTA_EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
+
+
+@pytest.fixture(autouse=True)
+def no_other_spark(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("SPARK_HOME", "SPARK_CONF_DIR"):
+        monkeypatch.delenv(name, raising=False)
 
 
 def credentials(**values: Any) -> TidemarkCredentials:
@@ -29,7 +50,7 @@ def test_credentials__session_is_the_default() -> None:
     assert chosen.type == "tidemark"
     assert chosen.method == SparkConnectionMethod.SESSION
     assert chosen.unique_field == "localhost"
-    assert dict(chosen.connection_info()) == {"method": "session", "schema": "s"}
+    assert dict(chosen.connection_info(with_aliases=True)) == {"method": "session", "schema": "s"}
     assert chosen.server_side_parameters == {"spark.sql.ansi.enabled": "false"}
 
 
@@ -79,6 +100,109 @@ def test_spark_settings__the_profile_wins() -> None:
     assert launch.DERBY_URL not in conf
     assert not launch._is_embedded(conf)
     assert conf["spark.driver.extraJavaOptions"].endswith("-Dmine=1")
+
+
+def test_defaults__a_profile_of_two_lines() -> None:
+    conf = with_defaults(credentials().server_side_parameters)
+    assert conf == {ANSI: "false", **{default.key: default.value for default in DEFAULTS}}
+
+
+def test_defaults__what_is_given_wins() -> None:
+    given = {default.key: f"given, as {default.value}" for default in DEFAULTS}
+    assert with_defaults(given) == given
+
+
+def test_defaults__a_cluster_has_its_own() -> None:
+    conf = with_defaults({MASTER: "yarn"})
+    assert conf == {
+        MASTER: "yarn",
+        **{default.key: default.value for default in DEFAULTS if not default.local},
+    }
+    assert "spark.sql.shuffle.partitions" not in conf
+    assert conf[PACKAGES].startswith("io.delta:")
+
+
+def test_defaults__another_table_format_is_alone() -> None:
+    iceberg = {
+        PACKAGES: "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.11.0",
+        EXTENSIONS: "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
+        CATALOG: "org.apache.iceberg.spark.SparkSessionCatalog",
+    }
+    for given in (iceberg, {EXTENSIONS: iceberg[EXTENSIONS]}, {CATALOG: iceberg[CATALOG]}):
+        conf = with_defaults(given)
+        assert {key: conf[key] for key in iceberg if key in conf} == given
+
+
+def test_defaults__a_catalog_beside_deltas() -> None:
+    conf = with_defaults({"spark.sql.catalog.lake": "org.apache.iceberg.spark.SparkCatalog"})
+    assert conf[CATALOG].endswith("DeltaCatalog")
+
+
+@pytest.mark.parametrize(
+    ("given", "packages"),
+    [
+        ({PACKAGES: "a.b:c:1"}, f"a.b:c:1,{DELTA}"),
+        ({PACKAGES: "io.delta:delta-spark_4.1_2.13:4.3.0"}, "io.delta:delta-spark_4.1_2.13:4.3.0"),
+        ({"spark.jars": "/jars/delta-spark_4.1_2.13-4.4.0.jar"}, None),
+        ({EXTENSIONS: f"{DELTA_EXTENSION},my.Extension"}, DELTA),
+    ],
+)
+def test_defaults__deltas_jar_comes_once(given: dict[str, str], packages: str | None) -> None:
+    conf = with_defaults(given)
+    assert conf.get(PACKAGES) == packages
+    assert conf[EXTENSIONS] == given.get(EXTENSIONS, DELTA_EXTENSION)
+
+
+def test_defaults__jars_of_the_installation(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "jars").mkdir()
+    (tmp_path / "jars" / "delta-spark_4.1_2.13-4.4.0.jar").touch()
+    monkeypatch.setenv("SPARK_HOME", str(tmp_path))
+    assert PACKAGES not in with_defaults({})
+
+
+def test_defaults__java_options_that_say_nothing_of_the_jvm_are_added() -> None:
+    assert with_defaults({DRIVER_OPTIONS: "-Dhttps.proxyHost=proxy"})[DRIVER_OPTIONS] == (
+        f"{JAVA_OPTIONS} -Dhttps.proxyHost=proxy"
+    )
+    assert with_defaults({DRIVER_OPTIONS: "-XX:+UseG1GC"})[DRIVER_OPTIONS] == "-XX:+UseG1GC"
+
+
+def test_defaults__spark_defaults_conf_comes_between(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "spark-defaults.conf").write_text(
+        "# ours\nspark.master   yarn\nspark.driver.memory=6g\nspark.ui.enabled : true\n"
+        "spark.driver.extraJavaOptions -XX:MaxHeapFreeRatio=30 -XX:+UseG1GC\nspark.local.dir\n"
+    )
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+    conf = with_defaults({"spark.driver.memory": "8g"})
+    assert (conf[MASTER], conf["spark.driver.memory"]) == ("yarn", "8g")
+    assert (conf["spark.ui.enabled"], "spark.sql.shuffle.partitions" in conf) == ("true", False)
+    assert conf[DRIVER_OPTIONS] == "-XX:MaxHeapFreeRatio=30 -XX:+UseG1GC"
+    assert "spark.local.dir" not in conf
+    shown = dict(shown_settings({"spark.driver.memory": "8g"}))
+    assert shown[MASTER] == "yarn  (spark-defaults.conf)"
+    assert shown["spark.driver.memory"] == "8g  (profile)"
+    assert shown["spark.sql.session.timeZone"] == "UTC  (default)"
+
+
+def test_debug__shows_what_is_in_force_but_no_secret() -> None:
+    chosen = credentials(
+        server_side_parameters={
+            PACKAGES: "a.b:c:1",
+            "spark.hadoop.fs.s3a.secret.key": "hidden",
+            "spark.jars.repositories": "https://me:hidden@jars.example.com/maven",
+        }
+    )
+    shown = dict(chosen.connection_info())
+    assert shown["schema"] == "s"
+    assert shown[PACKAGES] == f"a.b:c:1,{DELTA}  (profile, with the default)"
+    assert shown["spark.driver.memory"] == "2g  (default)"
+    assert shown[ANSI] == "false  (dbt-spark)"
+    assert shown["spark.hadoop.fs.s3a.secret.key"] == "*****  (profile)"
+    assert "hidden" not in str(shown)
 
 
 def test_log_settings_are_shipped() -> None:

@@ -41,6 +41,38 @@ class Spark:
         return self.launched[-1]
 
 
+class Conf(dict[str, str]):
+    """The settings of a session."""
+
+    @property
+    def getAll(self) -> dict[str, str]:
+        return dict(self)
+
+    def isModifiable(self, key: str) -> bool:
+        return key != "spark.driver.memory"
+
+    set = dict.__setitem__
+    unset = dict.__delitem__
+
+
+@pytest.mark.parametrize(("ours", "partitions"), [(True, "16"), (False, "200")])
+def test_reset_settings__to_the_profile_and_the_defaults_of_a_session_of_ours(
+    ours: bool, partitions: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where the profile that the session was started with gave something else."""
+    shared = session._Shared()
+    conf = Conf({"spark.sql.shuffle.partitions": "200", "spark.driver.memory": "4g"})
+    shared.session = MagicMock(conf=conf)
+    shared.launched = MagicMock() if ours else None
+    monkeypatch.setattr(session, "_shared", shared)
+    session.reset_settings({"spark.sql.ansi.enabled": "false"})
+    conf.update({"spark.sql.ansi.enabled": "true", "my.own": "1"})
+    session.reset_settings({"spark.sql.ansi.enabled": "false"})
+    assert conf["spark.sql.shuffle.partitions"] == partitions
+    assert (conf["spark.sql.ansi.enabled"], conf["spark.driver.memory"]) == ("false", "4g")
+    assert "my.own" not in conf
+
+
 @pytest.fixture
 def spark(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> Iterator[Spark]:
     spark = Spark()
@@ -154,6 +186,8 @@ def test_can_start_early__only_without_a_word(
     monkeypatch.setenv("TIDEMARK_CLASS_ARCHIVE", "off")
     home = Home(tmp_path).create()
     settings = {"spark.jars.ivy": str(tmp_path)}
+    assert not can_start_early(settings, home)  # Delta is not there yet
+    settings["spark.jars"] = "/jars/delta-spark_4.1_2.13-4.4.0.jar"
     assert can_start_early(settings, home)
     assert not can_start_early({**settings, "spark.jars.packages": "a:b:1"}, home)
     with FileLock(home.metastore_lock):

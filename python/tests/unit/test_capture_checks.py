@@ -220,8 +220,8 @@ FINDINGS: dict[str, list[tuple[Rows, str]]] = {
             "error: the publication tidemark_shop leaves out some operations",
         ),
         (
-            {"format_type": [("shop", "t", True, "d", "interval")]},
-            "warning: columns of type interval: shop.t.d",
+            {"format_type": [("shop", "t", True, "d", "box")]},
+            "warning: columns of type box: shop.t.d",
         ),
         (
             {"format_type": [("shpo", "t", True, "d", "int")]},

@@ -103,7 +103,7 @@ def test_without_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     for command in (["capture", "shop"], ["replicator", "validate", "shop"]):
         result = CliRunner().invoke(cli, command)
         assert isinstance(result.exception, ConfigError)
-        assert "pip install 'tidemark[capture]'" in str(result.exception)
+        assert "pip install 'dbt-tidemark[capture]'" in str(result.exception)
 
 
 def test_source_without_settings(

@@ -26,16 +26,28 @@ def find() -> ClassArchive:
     return archive
 
 
-def test_the_first_session_writes_and_the_next_reads() -> None:
+def find_after_the_first() -> ClassArchive:
+    find().keep(ENOUGH_STATEMENTS, 0)
+    return find()
+
+
+def test_the_second_session_writes_and_the_next_reads(folder: Path) -> None:
     first = find()
-    assert first.new is not None
-    assert f'-XX:ArchiveClassesAtExit={first.new}"' in first.options
-    first.new.write_bytes(b"classes")
+    assert first.new is None and first.options == ""
+    first.keep(ENOUGH_STATEMENTS - 1, 0)
+    assert find().new is None
     first.keep(ENOUGH_STATEMENTS, 0)
     second = find()
-    assert second.new is None
-    assert second.path.read_bytes() == b"classes"
-    assert f'-XX:SharedArchiveFile={second.path}"' in second.options
+    assert second.new is not None
+    assert f'-XX:ArchiveClassesAtExit={second.new}"' in second.options
+    second.new.write_bytes(b"classes")
+    second.keep(ENOUGH_STATEMENTS, 0)
+    third = find()
+    assert third.new is None
+    assert third.path.read_bytes() == b"classes"
+    assert f'-XX:SharedArchiveFile={third.path}"' in third.options
+    third.keep(ENOUGH_STATEMENTS, 0)
+    assert list(folder.iterdir()) == [third.path]
 
 
 @pytest.mark.parametrize(
@@ -45,11 +57,11 @@ def test_the_first_session_writes_and_the_next_reads() -> None:
 def test_what_is_poor_or_torn_is_not_kept(
     folder: Path, statements: int, exit_code: int | None
 ) -> None:
-    archive = find()
+    archive = find_after_the_first()
     assert archive.new is not None
     archive.new.write_bytes(b"cla")
     archive.keep(statements, exit_code)
-    assert list(folder.iterdir()) == []
+    assert list(folder.iterdir()) == [archive.asked_for]
 
 
 def test_what_a_killed_session_left_is_removed_later(folder: Path) -> None:

@@ -6,8 +6,8 @@ import json
 from typing import Any
 
 import pytest
-from dbt_common.exceptions import CompilationError
 
+from dbt.adapters.tidemark.errors import MacroError
 from tests import captures
 from tests.rendering import load_sql_macros
 
@@ -201,7 +201,7 @@ def test_ddl_columns__oracle() -> None:
         ("TIMESTAMP(9)", 11, 9): ("nanos", "timestamp_ntz"),
         ("TIMESTAMP(6) WITH TIME ZONE", 13, 6): ("iso", "timestamp"),
         ("TIMESTAMP WITH LOCAL TIME ZONE", 6, None): ("iso", "timestamp"),
-        ("INTERVAL DAY(2) TO SECOND(6)", 2, 6): ("number", "bigint"),
+        ("INTERVAL DAY(2) TO SECOND(6)", 2, 6): ("text", "string"),
         ("VARCHAR2", 9, None): ("auto", "string"),
         ("RAW", 16, None): ("hex", "binary"),
     }
@@ -265,6 +265,21 @@ def test_ddl_columns__defaults() -> None:
     assert ddl_default("datetime2", "(getdate())", "sqlserver") == "absent"
 
 
+def test_ddl_columns__of_another_capture() -> None:
+    columns = [
+        {"name": "b", "typeName": "BLOB", "defaultValueExpression": "a"},
+        {"name": "u", "typeName": "BIGINT UNSIGNED"},
+        {"name": "d", "typeName": "DATE"},
+    ]
+    found = load_sql_macros()["ddl_columns"](columns, "mysql", captured=False)
+    assert [(c["encoding"], c["type"]) for c in found] == [
+        ("auto", "binary"),
+        ("unsigned", "decimal(20,0)"),
+        ("days", "date"),
+    ]
+    assert (found[0]["default"], found[0]["default_encoding"]) == ("61", "hex")
+
+
 def test_ddl_columns__agree_with_the_schemas_of_the_events() -> None:
     macros = load_sql_macros()
     by_ddl: dict[tuple[str, str], set[tuple[str, str]]] = {}
@@ -305,7 +320,7 @@ def test_decode_expr__unknown_encoding() -> None:
         "array:no",
         "days:1",
     ):
-        with pytest.raises(CompilationError, match="no encoding is called"):
+        with pytest.raises(MacroError, match="no encoding is called"):
             decode_expr("v", encoding, "array<int>")
 
 

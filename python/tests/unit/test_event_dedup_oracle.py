@@ -460,7 +460,7 @@ def loaded(batches: list[Batch], steps: Steps | None = None) -> Loads:
     return loads
 
 
-def streams(count: int = 40) -> Iterator[tuple[random.Random, list[Batch]]]:
+def streams(count: int = 25) -> Iterator[tuple[random.Random, list[Batch]]]:
     for seed in range(count):
         print(f"seed {seed}")
         dice = random.Random(seed)
@@ -534,7 +534,9 @@ def test_any_stream__order_of_lines_does_not_matter() -> None:
             assert sorted(map(to_line, stored[0])) == sorted(map(to_line, stored[1]))
 
 
-@pytest.mark.parametrize("steps", list(itertools.product([False, True], repeat=4)))
+@pytest.mark.parametrize(
+    "steps", [steps for steps in itertools.product([False, True], repeat=4) if sum(steps) != 2]
+)
 def test_any_stream__nothing_lost_with_any_steps(steps: tuple[bool, ...]) -> None:
     for _, batches in streams(10):
         loads = loaded(batches, Steps(*steps))

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ..functional.event_entities import Event, delete, insert, truncate, update
-from ..functional.event_oracle import Truth, Version, simulate
+from ..functional.event_oracle import Change, Truth, Version, simulate, versions_of
 from ..functional.event_streams import COLUMNS, KEY, deliver, random_streams, simulate_sources
 
 COLUMN_NAMES = ("id", "name")
@@ -166,7 +166,7 @@ def test_keyless__below_zero_and_truncate() -> None:
 def test_streams__the_oracle_finds_what_the_sources_hold(
     keyless_table: bool, truncates: int
 ) -> None:
-    for seed in range(20):
+    for seed in range(12):
         events, rows = simulate_sources(random.Random(seed), 40, 15, keyless_table, truncates)
         truth = simulate(events, list(COLUMNS), None if keyless_table else KEY)
         found = Counter(truth.current) if keyless_table else Counter(truth.current.values())
@@ -189,3 +189,22 @@ def test_deliver__every_event_at_least_once(order: Any) -> None:
     assert 0.10 < len(delivered) / len(events) - 1 < 0.20
     firsts = list(dict.fromkeys(delivered))
     assert (firsts == sorted(firsts)) == (order == "in_order")
+
+
+def test_versions_of__tracked() -> None:
+    rows = [
+        ("alice", 1, (5, 1)),
+        ("bob", 1, (9, 2)),  # overtaken
+        ("alice", 2, (6, 3)),
+        ("bob", 2, (7, 4)),
+        ("cy", 3, (7, 5)),
+        (None, None, (8, 6)),
+        ("cy", 3, (10, 7)),
+    ]
+    changes = [Change(moment, rank, name and (name, n)) for name, n, (moment, rank) in rows]
+    assert versions_of(reversed(changes), lambda row: row[0]) == [
+        ("alice", 2, 5, 7),
+        ("cy", 3, 7, 8),
+        ("cy", 3, 10, None),
+    ]
+    assert versions_of(changes, lambda row: row)[:2] == [("alice", 1, 5, 6), ("alice", 2, 6, 7)]

@@ -30,7 +30,7 @@ def test_a_missing_extra_is_one_message(
     assert isinstance(result.exception, ConfigError)
     assert str(result.exception) == (
         "lineage needs sqlglot and openlineage: install Tidemark with the extra `lineage`, "
-        "as in pip install 'tidemark[lineage]'"
+        "as in pip install 'dbt-tidemark[lineage]'"
     )
 
 

@@ -15,7 +15,10 @@ import pytest
 import yaml
 from pydantic import BaseModel
 
+from dbt.adapters.tidemark.defaults import DEFAULTS
 from tests.macros import ROOT
+from tests.readme import BLOCK, README
+from tidemark import DISTRIBUTION
 from tidemark.cli import cli
 from tidemark.scaffold.schema import models_schema
 from tidemark.scaffold.settings import (
@@ -28,13 +31,12 @@ from tidemark.scaffold.settings import (
     ShredSettings,
 )
 
-README = (ROOT / "README.md").read_text(encoding="utf-8")
 PAGES = {
     name: (ROOT / name).read_text(encoding="utf-8")
     for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")
 }
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", README, flags=re.MULTILINE | re.DOTALL)
+BLOCKS = BLOCK.findall(README)
 TEXT = "\n".join(PAGES.values())
 MACROS = {
     name: [
@@ -166,6 +168,19 @@ def test_vars_and_variables__are_read_by_the_code() -> None:
         assert name in README
 
 
+def test_spark_settings__all_with_their_defaults() -> None:
+    rows = [
+        tuple(cell.strip(" `") for cell in line.split("|")[1:4])
+        for line in section("Spark settings").splitlines()
+        if line.startswith("| `")
+    ]
+    shown = [(key, value, why.removesuffix(" (not on a cluster)")) for key, value, why in rows]
+    assert shown == [(default.key, default.value, default.why) for default in DEFAULTS]
+    assert [why.endswith(" (not on a cluster)") for *_, why in rows[1:]] == [
+        default.local for default in DEFAULTS[1:]
+    ]
+
+
 # --- commands
 
 
@@ -206,6 +221,41 @@ def test_run_operations__arguments_are_those_of_the_macro() -> None:
     for words in used:
         arguments = yaml.safe_load(words[words.index("--args") + 1])
         assert set(arguments) <= set(MACROS[words[2]]), " ".join(words)
+
+
+def test_texts__name_the_distribution_and_quote_dates() -> None:
+    """Elsewhere `tidemark` is another's distribution; YAML reads an unquoted date before we can check it."""
+    paths = [
+        *(ROOT / name for name in (*PAGES, "Makefile", "pyproject.toml")),
+        *(ROOT / "profiles").glob("*.yml"),
+        *(
+            path
+            for folder in ("macros", "models", "python/src", "python/examples")
+            for path in (ROOT / folder).rglob("*")
+            if path.suffix in (".py", ".sql", ".yml", ".md")
+        ),
+    ]
+    wrong = re.compile(r"pip install '?tidemark\b|['\"]tidemark\[|\{[^{}]*\bbusiness_date: ?\d")
+    for path in paths:
+        text = path.read_text(encoding="utf-8")
+        assert not wrong.search(text), f"{path}: {wrong.findall(text)}"
+    assert f'name = "{DISTRIBUTION}"' in (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+
+
+def test_locks__running_takes_a_part_of_what_tests_take() -> None:
+    running, tests = (
+        set(re.findall(r"^[\w-]+==\S+$", (ROOT / name).read_text(), flags=re.MULTILINE))
+        for name in ("requirements.lock", "requirements-dev.lock")
+    )
+    assert running < tests
+    assert not {"pytest", "mypy", "jpype1", "sqlglot"} & {
+        line.partition("=")[0] for line in running
+    }
+    # the verbs a newcomer calls first do not wait for the rest
+    needs = dict(re.findall(r"^([a-z-]+): ([^#\n]*?) *##", MAKEFILE, flags=re.MULTILINE))
+    assert needs["run"] == needs["examples"] == "setup"
+    assert needs["test-fast"] == "setup-dev"
+    assert needs["run-replicator"] == "$(CAPTURE)"
 
 
 # --- names

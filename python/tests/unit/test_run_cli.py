@@ -22,19 +22,20 @@ from tidemark.run.cli import (
     parse_vars,
     run_dates,
 )
-from tidemark.run.dates import extract_path, parse_business_dates
+from tidemark.run.dates import date_ranges, extract_path, parse_business_dates
 from tidemark.run.invoke import (
     Invoker,
     Outcome,
     answers_in,
+    counts_of,
     dated_location,
     fresh_copy,
     is_entity,
     operation_error,
-    reads_date_while_parsing,
     without_macro_stack,
 )
 from tidemark.run.report import ModelResult, render_changes, render_summary, render_table
+from tidemark.run.varies import date_decides, parsing_varies
 
 
 def days(*texts: str) -> list[dt.date]:
@@ -85,11 +86,28 @@ def test_extract_path() -> None:
     assert extract_path("{yyyy}/{mm}/{dd}/*.csv", date) == "2026/03/04/*.csv"
 
 
+@pytest.mark.parametrize(
+    ("dates", "said"),
+    [
+        ([], ""),
+        (["2026-01-01"], "2026-01-01"),
+        (["2026-02-01", "2026-01-31"], "2026-01-31..2026-02-01"),
+        (
+            ["2026-01-01", "2026-01-03", "2026-01-04", "2026-01-05", "2026-01-07"],
+            "2026-01-01, 2026-01-03..2026-01-05, 2026-01-07",
+        ),
+    ],
+)
+def test_date_ranges(dates: list[str], said: str) -> None:
+    assert date_ranges(days(*dates)) == said
+    assert set(parse_business_dates(said.split(", ") if said else [])) == set(days(*dates))
+
+
 def test_parse_vars() -> None:
     assert parse_vars(None) == {}
     assert parse_vars("{allow_deletes: true}") == {"allow_deletes": True}
     assert parse_vars("a: 1\nb: x") == {"a": 1, "b": "x"}
-    for text in ("- a", "{a: ", "word"):
+    for text in ("- a", "{a: ", "word", "{business_date: 2026-13-01}", "{at: 2026-01-01 25:00:00}"):
         with pytest.raises(ConfigError, match="--vars"):
             parse_vars(text)
 
@@ -147,12 +165,16 @@ def manifest(
         metadata=SimpleNamespace(project_name=root),
         nodes={"a": SimpleNamespace(raw_code=raw_code, package_name=owner)},
         disabled={},
-        macros={"m": SimpleNamespace(macro_sql=macro, package_name=package)},
+        macros={
+            "m": SimpleNamespace(
+                unique_id="macro.m", name="m", macro_sql=macro, package_name=package
+            )
+        },
         files={"f": SimpleNamespace(path=path, project_name=owner)},
     )
 
 
-def test_reads_date_while_parsing(tmp_path: Path) -> None:
+def test_parsing_varies(tmp_path: Path) -> None:
     (tmp_path / "dbt_project.yml").write_text("name: x")
     location = tmp_path / "a.yml"
     location.write_text("location: a_{business_date}.csv")
@@ -160,18 +182,84 @@ def test_reads_date_while_parsing(tmp_path: Path) -> None:
     jinja.write_text("enabled: \"{{ var('business_date') > '2026' }}\"")
 
     def reads(**parts: str) -> bool:
-        return reads_date_while_parsing(manifest(**parts), tmp_path)
+        return parsing_varies(manifest(**parts), tmp_path)
 
     assert not reads(raw_code="{{ tidemark.extract() }}", yaml=str(location))
     assert not reads(macro="{{ var('business_date') }}", package="tidemark")
-    assert reads(raw_code="select '{{ var(\"business_date\") }}'")
-    assert reads(macro="{{ var('business_date') }}")
+    assert reads(raw_code="{{ ref('a_' ~ var(\"business_date\")) }}")
+    assert reads(macro="{% macro m() %}{% if var('business_date') %}a{% endif %}{% endmacro %}")
     assert reads(yaml=str(jinja))
     # a column of that name is no var; examples of the package are not run in a user's project
     assert not reads(raw_code="select _date as business_date")
-    body = "select '{{ var('business_date') }}'"
+    body = "{{ config(enabled=var('business_date') > '2026') }}"
     assert not reads(raw_code=body, yaml=str(jinja), owner="tidemark")
     assert reads(raw_code=body, owner="tidemark", root="tidemark")
+
+
+DAY = "{% macro day() %}'{{ var('business_date') }}'{% endmacro %}"
+RETURNED = "{% macro day(of=none) %}{{ return(var('business_date', none)) }}{% endmacro %}"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "select '{{ var(\"business_date\") }}' as day from {{ ref('a') }}",
+        "select '{{- var('business_date', none) | replace('-', '') -}}'",
+        "{% if target.name == 'ci' %} where day < '{{ var('business_date') }}' {% endif %}",
+        "{# {% if var('business_date') %} #} select 1",
+        "{{ config(pre_hook=\"delete from t where day = '{{ var('business_date') }}'\") }}",
+        "{{ config(partition_by=['business_date']) }} {{ var('business_date') }}",
+    ],
+)
+def test_date_decides__it_is_only_written(text: str) -> None:
+    assert not date_decides([text], {})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{% if var('business_date') > '2026' %} select 1 {% endif %}",
+        "{% set day = var('business_date') %} select {{ ref(day) }}",
+        "{% set day %}{{ var('business_date') }}{% endset %} select * from {{ ref(day) }}",
+        "{% do log(var('business_date')) %}",
+        "{{ config(alias='a_' ~ var('business_date')) }}",
+        "{{ 'a' if var('business_date') else ref('b') }}",
+        "{{ var('business_date') ~ ref('a') }}",
+        "{{ var('x', var('business_date')) }}",
+        "{% if var.has_var('business_date') %}{{ var('business_date') }}{% endif %}",
+        "{{ config(pre_hook=\"{% if var('business_date') > '2026' %}{{ ref('a') }}{% endif %}\") }}",
+        "{{ not jinja var('business_date') }}",
+    ],
+)
+def test_date_decides__it_may(text: str) -> None:
+    assert date_decides([text], {})
+
+
+@pytest.mark.parametrize(
+    ("text", "macros", "decides"),
+    [
+        ("select {{ day() }}", {"day": DAY}, False),
+        ("select {{ day() | upper }}", {"day": RETURNED}, False),
+        ("select {{ mine.day('x') }}", {"day": DAY}, False),
+        ("select {{ ref(day()) }}", {"day": DAY}, True),
+        ("{% set d = day() %}", {"day": DAY}, True),
+        ("{% if mine.day() %}{% endif %}", {"day": DAY}, True),
+        ("{{ adapter.dispatch('day')() }}", {"default__day": DAY}, True),
+        ("{{ ref(context['day']()) }}", {"day": DAY}, True),
+        ("{{ ref('a') }}", {"day": DAY.replace("day()", "day(of=var('business_date'))")}, True),
+        ("select 1", {"day": "{% macro day() %}{% do x(var('business_date')) %}{% endmacro %}"}, True),
+        # through another one, in whatever order they come
+        ("{{ where() }}", {"where": "{% macro where() %}{{ day() }}{% endmacro %}", "day": DAY}, False),
+        ("{{ ref(where()) }}", {"where": "{% macro where() %}{{ day() }}{% endmacro %}", "day": DAY}, True),
+        ("select 1", {"where": "{% macro where() %}{{ ref(day()) }}{% endmacro %}", "day": DAY}, True),
+        # dbt calls it for every model
+        ("select 1", {"generate_schema_name": DAY}, True),
+        ("select 1", {"spark__generate_alias_name": DAY}, True),
+    ],
+)  # fmt: skip
+def test_date_decides__through_macros(text: str, macros: dict[str, str], decides: bool) -> None:
+    given = {f"macro.mine.{name}": (name, body) for name, body in macros.items()}
+    assert date_decides([text], given) is decides
 
 
 def test_dated_location() -> None:
@@ -290,6 +378,7 @@ def test_changed_values__asks_the_operation_quietly() -> None:
         "format": "json",
     }
     assert command[command.index("--target") + 1] == "ci"
+    assert "--no-write-json" in command  # run_results.json is the load's
     assert invoker._said == set()
     assert Scripted(RunOptions(dates=[]), False, []).changed_values("a", date, 5) is None
 
@@ -351,7 +440,8 @@ def test_commands_are_listed_only_if_they_are_there(monkeypatch: pytest.MonkeyPa
             "Error: business_date is given twice",
         ),
         (["run", "--threads", "0"], "Invalid value for '--threads'"),
-        (["nonsense"], "No such command 'nonsense'"),
+        (["nonsense"], "No such command 'nonsense'.\n"),
+        (["rn"], "No such command 'rn'. Did you mean 'run'?"),
     ],
 )
 def test_wrong_usage__exit_code_2_and_one_message(
@@ -372,6 +462,27 @@ def test_no_project(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         cli.main(["run", "--project-dir", str(tmp_path)])
     assert exited.value.code == 2
     assert "no dbt_project.yml" in capsys.readouterr().err
+
+
+def test_counts_of__adds_up_the_commits_of_an_entity() -> None:
+    commits = [
+        {"relation": "shop.orders", "counts": {"rows_read": 3, "rows_logged": 3}},
+        {"relation": "`shop`.orders", "counts": {"rows_read": 2, "rows_updated": 1}},
+        {"relation": "mart.orders", "counts": {}},
+    ]
+    assert counts_of(commits) == {
+        ("shop", "orders"): {"rows_read": 5, "rows_updated": 1},
+        ("mart", "orders"): {},
+    }
+
+
+def test_fresh_copy__shares_macros_and_keeps_them() -> None:
+    from dbt.contracts.graph.manifest import Manifest
+
+    manifest = Manifest()
+    manifest.macros = {"macro.a.b": object()}  # type: ignore[dict-item]
+    assert fresh_copy(manifest).macros is manifest.macros
+    assert list(manifest.macros) == ["macro.a.b"]
 
 
 def test_fresh_copy__leaves_out_what_dbt_cannot_copy() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import gzip
 import re
 import shutil
@@ -23,7 +24,7 @@ from tidemark.scaffold.properties import flow_list, insert_entry, scalar
 from tidemark.scaffold.schema import models_schema
 
 AIRPORTS = ROOT / "python" / "tests" / "fixtures" / "airports_2026-03-04.csv.gz"
-YAML_FILE = "models/hash_cdc/_hash_cdc__models.yml"
+YAML_FILE = "models/_models.yml"
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,7 @@ def test_init__airports(init: Init) -> None:
     (init.root / "data").mkdir()
     shutil.copy(AIRPORTS, init.root / "data")
     said = init("data/airports_2026-03-04.csv.gz", name="airports")
-    assert init.read("models/hash_cdc/airports.sql") == "{{ tidemark.extract() }}\n"
+    assert init.read("models/airports.sql") == "{{ tidemark.extract() }}\n"
     assert init.model("airports") == {
         "name": "airports",
         "config": {
@@ -88,6 +89,11 @@ def test_init__airports(init: Init) -> None:
                 }
             },
         },
+        "data_tests": [
+            "tidemark.current_equals_open_intervals",
+            "tidemark.history_replays_to_current",
+            "tidemark.no_current_key_last_deleted",
+        ],
         "columns": [
             {"name": "icao", "data_type": "string", "constraints": [{"type": "not_null"}]},
             {"name": "iata", "data_type": "string"},
@@ -104,13 +110,13 @@ def test_init__airports(init: Init) -> None:
     }
     assert "200 rows" in said
     assert "Key      icao: unique and never NULL in the sample; chosen by name before" in said
-    assert "dbt run --select airports --vars '{business_date: 2026-03-04}'" in said
+    assert "dbt run --select airports --vars '{business_date: \"2026-03-04\"}'" in said
 
 
 def test_init__says_talk_on_stderr_and_files_on_stdout(init: Init) -> None:
     file = init.write("a.csv", "id,v\n1,x\n")
     result = CliRunner().invoke(cli.init, [file, "--name", "a"], catch_exceptions=False)
-    assert result.stdout.split() == ["models/hash_cdc/a.sql", YAML_FILE]
+    assert result.stdout.split() == ["models/a.sql", YAML_FILE]
     assert "Key      id" in result.stderr
 
 
@@ -278,7 +284,7 @@ def test_init__parquet(init: Init) -> None:
 def test_init__parquet_without_pyarrow(init: Init, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
     file = init.write("things.parquet", "PAR1")
-    with pytest.raises(ConfigError, match=r"pip install 'tidemark\[parquet\]'"):
+    with pytest.raises(ConfigError, match=r"pip install 'dbt-tidemark\[parquet\]'"):
         init(file)
 
 
@@ -426,7 +432,7 @@ def test_insert_entry__refused(text: str, message: str) -> None:
 @pytest.mark.parametrize(
     ("path", "text"),
     [
-        ("models/hash_cdc/things.sql", "select 1"),
+        ("models/things.sql", "select 1"),
         ("models/other/Things.sql", "select 1"),
         ("models/other/things.py", "def model(dbt, session): ..."),
         ("models/other/any.yml", "models:\n  - name: things\n"),
@@ -469,14 +475,86 @@ def test_init__other_folder(init: Init) -> None:
     assert "extract: delta" in init.read("sql/raw/shop/_shop__models.yml")
 
 
+@pytest.mark.parametrize(
+    ("others", "sql", "yaml_file"),
+    [
+        ([], "models/things.sql", "models/_models.yml"),
+        (["models/shop/a.sql"], "models/shop/things.sql", "models/shop/_shop__models.yml"),
+        (["models/shop/a.sql", "models/b.py"], "models/things.sql", "models/_models.yml"),
+        (
+            ["models/shop/x/a.sql", "models/shop/y/b.sql"],
+            "models/shop/things.sql",
+            "models/shop/_shop__models.yml",
+        ),
+    ],
+)
+def test_init__beside_the_other_models(
+    init: Init, others: list[str], sql: str, yaml_file: str
+) -> None:
+    for path in others:
+        init.write(path, "select 1")
+    init(init.write("a.csv", "id,v\n1,x\n"))
+    assert "materialized: cdc" in init.read(yaml_file)
+    assert init.read(sql) == "{{ tidemark.extract() }}\n"
+
+
+@pytest.mark.parametrize(
+    "paths", ["[\"{{ 'models' if target else 'none' }}\"]", "[models, '{{ x }}']"]
+)
+def test_init__model_paths_are_jinja(init: Init, paths: str) -> None:
+    init.write("dbt_project.yml", f"model-paths: {paths}\n")
+    file = init.write("a.csv", "id,v\n1,x\n")
+    init(file)
+    assert init.model()["config"]["materialized"] == "cdc"
+    # dbt alone knows where its models are: what is asked for is taken
+    init(file, "--folder", "sql/shop", name="more")
+    assert "name: more" in init.read("sql/shop/_shop__models.yml")
+    with pytest.raises(ConfigError, match="not below the project's models"):
+        init(file, "--folder", "../sql", name="others")
+
+
+def test_init__in_this_project(init: Init) -> None:
+    """Jinja in model-paths, several folders of models."""
+    init.write("dbt_project.yml", (ROOT / "dbt_project.yml").read_text(encoding="utf-8"))
+    shutil.copytree(ROOT / "models", init.root / "models")
+    file = init.write("a.csv", "id,v\n1,x\n")
+    init(file)
+    assert init.model()["config"]["materialized"] == "cdc"
+    with pytest.raises(ConfigError, match=r"airports is there already: models/hash_cdc/airports"):
+        init(file, name="airports")
+
+
+# -- What comes next
+
+
+@pytest.mark.parametrize(
+    ("files", "arguments", "date"),
+    [
+        (["a_2026-01-02.csv", "a_2026-01-01.csv", "a_2026-01-03.csv"], ["a_*.csv"], "2026-01-01"),
+        (["a_2026-01-01.csv", "b_2026-01-02.csv"], ["*_2026-01-02.csv"], "2026-01-02"),
+        (
+            ["2026-01-01/a_2026-01-02.csv"],
+            ["2026-01-01/a_2026-01-02.csv", "--business-date", "2026-01-01"],
+            "2026-01-01",
+        ),
+        (["a.csv"], ["a.csv"], dt.date.today().isoformat()),
+    ],
+)
+def test_init__next_names_the_first_date(
+    init: Init, files: list[str], arguments: list[str], date: str
+) -> None:
+    for file in files:
+        init.write(file, "id,v\n1,x\n")
+    said = init(*arguments)
+    assert f"""Next: dbt run --select things --vars '{{business_date: "{date}"}}'""" in said
+
+
 # -- Sources
 
 
 def test_init__source(init: Init) -> None:
     init("--source", "shop.orders", "--key", "id", name="orders")
-    assert (
-        init.read("models/hash_cdc/orders.sql") == "select * from {{ source('shop', 'orders') }}\n"
-    )
+    assert init.read("models/orders.sql") == "select * from {{ source('shop', 'orders') }}\n"
     assert init.settings("orders") == {"extract": "full"}
     content = yaml.safe_load(init.read())
     assert content["sources"] == [{"name": "shop", "tables": [{"name": "orders"}]}]

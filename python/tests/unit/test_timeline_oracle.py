@@ -368,7 +368,7 @@ def test_apply_feed__out_of_order() -> None:
 
 
 @pytest.mark.parametrize("delta", [False, True])
-@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.parametrize("seed", range(8))
 def test_rules(seed: int, delta: bool) -> None:
     rng = random.Random(seed)
     entity = random_timeline(rng, delta=delta)

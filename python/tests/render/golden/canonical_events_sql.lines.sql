@@ -3,6 +3,7 @@ with messages as (
     * except (_message, _fields, _time_text, _number_text),
     case when _time_text rlike '^-?[1-9][0-9]{17,18}$' then case when try_cast(_time_text as bigint) is not null then timestamp_micros(bigint(floor(try_cast(_time_text as bigint) / 1000bd))) end when _time_text rlike '^-?[1-9][0-9]{14,16}$' then case when try_cast(_time_text as bigint) between -62135596800000000 and 253402300799999999 then timestamp_micros(try_cast(_time_text as bigint)) end else case when _time_text rlike '^(?!0000)[0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,9})?)?(Z|[-+][0-9]{2}(:?[0-9]{2})?)?|Z)?$' and try_cast(regexp_replace(regexp_replace(regexp_replace(_time_text, '^(.{10})Z?$', '$1T00:00'), '^(.{16})(?!:)', '$1:00'), '^(.{10}[^-+Z]+)$', '$1Z') as timestamp) between timestamp'0001-01-01T00:00:00Z' and timestamp'9999-12-31T23:59:59.999999Z' then try_cast(regexp_replace(regexp_replace(regexp_replace(_time_text, '^(.{10})Z?$', '$1T00:00'), '^(.{16})(?!:)', '$1:00'), '^(.{10}[^-+Z]+)$', '$1Z') as timestamp) end end as _event_time,
     _fields is null or (_number_text is not null and _supplied_num is null) as _is_broken,
+    is_variant_null(_message) as _is_tombstone,
     _time_text is not null and case when _time_text rlike '^-?[1-9][0-9]{17,18}$' then case when try_cast(_time_text as bigint) is not null then timestamp_micros(bigint(floor(try_cast(_time_text as bigint) / 1000bd))) end when _time_text rlike '^-?[1-9][0-9]{14,16}$' then case when try_cast(_time_text as bigint) between -62135596800000000 and 253402300799999999 then timestamp_micros(try_cast(_time_text as bigint)) end else case when _time_text rlike '^(?!0000)[0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,9})?)?(Z|[-+][0-9]{2}(:?[0-9]{2})?)?|Z)?$' and try_cast(regexp_replace(regexp_replace(regexp_replace(_time_text, '^(.{10})Z?$', '$1T00:00'), '^(.{16})(?!:)', '$1:00'), '^(.{10}[^-+Z]+)$', '$1Z') as timestamp) between timestamp'0001-01-01T00:00:00Z' and timestamp'9999-12-31T23:59:59.999999Z' then try_cast(regexp_replace(regexp_replace(regexp_replace(_time_text, '^(.{10})Z?$', '$1T00:00'), '^(.{16})(?!:)', '$1:00'), '^(.{10}[^-+Z]+)$', '$1Z') as timestamp) end end is null as _time_is_broken,
     md5(cast(_message as string)) as _content,
     if(
@@ -63,8 +64,9 @@ identified as (
 )
 
 select
-    * except (_is_ours, _is_broken, _time_is_broken),
+    * except (_is_ours, _is_broken, _is_tombstone, _time_is_broken),
     case
+        when _is_tombstone then 'ignored'
         when _is_broken then 'unreadable'
         when _operation in ('CREATE_DATABASE', 'DROP_DATABASE') then 'ddl'
         when not _is_ours or _operation = 'COMMIT' then 'ignored'
@@ -88,6 +90,7 @@ select
     false as _may_be_move,
     cast(null as string) as _schema_text,
     cast(null as string) as _ddl,
+    false as _is_captured,
     cast(null as string) as _ddl_database,
     cast(null as string) as _table_changes,
     _raw_payload as _after_json

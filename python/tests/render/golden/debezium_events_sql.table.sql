@@ -124,7 +124,11 @@ select
     cast(after as string) as _after_json,
     if(op = 'd', null, _after_texts) as _after,
     if(
-        _has_before or op <> 'd', _before_texts, try_cast(coalesce(try_variant_get(_key, '$.payload', 'variant'), _key) as map<string,string>)
+        _has_before or op <> 'd', _before_texts, coalesce(
+            try_cast(coalesce(try_variant_get(_key, '$.payload', 'variant'), _key) as map<string,string>),
+            try_cast(try_parse_json(try_cast(coalesce(try_variant_get(_key, '$.payload', 'variant'), _key) as string)) as map<string,string>),
+            if(is_variant_null(coalesce(try_variant_get(_key, '$.payload', 'variant'), _key)), null, map('id', try_cast(coalesce(try_variant_get(_key, '$.payload', 'variant'), _key) as string)))
+        )
     ) as _before,
     cast(null as string) as _schema,
     cast(null as string) as _primary_key,
@@ -133,6 +137,7 @@ select
     op = 'c' and _connector in ('postgresql', 'mysql', 'mariadb', 'sqlserver') as _may_be_move,
     _schema_text,
     if(op is null, ddl, null) as _ddl,
+    _landed_id is not null as _is_captured,
     `databaseName` as _ddl_database,
     `tableChanges` as _table_changes
 from positions

@@ -2,7 +2,8 @@ with changes as (
     select
         *,
         _event_time as _tidemark_time,
-        struct(_sequence_num as sequence, case when _source_operation in ('TRUNCATE', 'ADD_COLUMN') then 0 when _source_operation in ('DELETE', 'MOVE_OUT') then 2 when _source_operation = 'SNAPSHOT' then 3 else 1 end as tie, _event_id as event) as _tidemark_order
+        struct(_sequence_num as sequence, cast(_batch_id as bigint) as batch, cast(_sequence_num as bigint) as line, case when _source_operation in ('TRUNCATE', 'ADD_COLUMN') then 0 when _source_operation in ('DELETE', 'MOVE_OUT') then 2 when _source_operation = 'SNAPSHOT' then 3 else 1 end as tie, _event_id as event) as _tidemark_order,
+        _row_hash as _tidemark_tracked
     from shop.customers_of_events__log
     where _superseded_by is null and _operation in ('I', 'U', 'D')
 ),
@@ -10,7 +11,7 @@ with changes as (
 in_time as (
     select
         *,
-        lead(_tidemark_time) over (partition by _key_hash order by _tidemark_time asc nulls first, _tidemark_order asc nulls first) as _tidemark_next_time
+        lead(struct(_tidemark_time)) over (partition by _key_hash order by _tidemark_time asc nulls first, _tidemark_order asc nulls first) <=> struct(_tidemark_time) as _tidemark_is_followed
     from (
         select
             *,
@@ -28,10 +29,11 @@ versions as (
         select
             *,
             not coalesce(
-                _operation <> 'D' and lag(_operation) over (partition by _key_hash order by _tidemark_time asc nulls first, _tidemark_order asc nulls first) <> 'D' and lag(_row_hash) over (partition by _key_hash order by _tidemark_time asc nulls first, _tidemark_order asc nulls first) = _row_hash, false
+                (_operation = 'D') = (lag(_operation) over (partition by _key_hash order by _tidemark_time asc nulls first, _tidemark_order asc nulls first) = 'D')
+                and (_operation = 'D' or lag(_tidemark_tracked) over (partition by _key_hash order by _tidemark_time asc nulls first, _tidemark_order asc nulls first) = _tidemark_tracked), false
             ) as _tidemark_is_new
         from in_time
-        where _tidemark_next_time is null or _tidemark_next_time <> _tidemark_time
+        where not _tidemark_is_followed
     )
 ),
 
@@ -47,7 +49,7 @@ select
     * except (
         _operation, _business_date, _eff_start_date, _changed_columns, _superseded_by, _batch_id, _source_operation, _event_id,
         _transaction_id, _offset, _unsupplied, _moved_from, _valid_from, _valid_to, _tidemark_time, _tidemark_order,
-        _tidemark_greatest, _tidemark_next_time, _tidemark_is_new, _tidemark_version, _tidemark_rank
+        _tidemark_tracked, _tidemark_greatest, _tidemark_is_followed, _tidemark_is_new, _tidemark_version, _tidemark_rank
     ),
     _valid_from,
     _valid_to,

@@ -62,6 +62,11 @@ judged as (
             if(coalesce(not map_contains_key(_image, 'balance'), true) or (`_tidemark_text_balance` is not null and `_tidemark_given_balance` is null), 'balance', null)
         ), array(cast(null as string))) as _unsupplied,
         case
+            when _may_be_move and `_tidemark_text_full name` is not null and `_tidemark_given_full name` is null then 'full name'
+            when _may_be_move and `_tidemark_text_phone` is not null and `_tidemark_given_phone` is null then 'phone'
+            when _may_be_move and `_tidemark_text_balance` is not null and `_tidemark_given_balance` is null then 'balance'
+        end as _unavailable,
+        case
             when coalesce((_operation in ('TRUNCATE', 'TRUNCATE_TABLE')), false)
                 then 'truncate'
             when _kind = 'truncate' then 'none'
@@ -102,7 +107,7 @@ judged as (
 narrowed as (
     select
         * except (_raw_payload),
-        if(_reject_reason is not null, _raw_payload, null) as _raw_payload
+        if(_reject_reason is not null or _unavailable is not null, _raw_payload, null) as _raw_payload
     from judged
 ),
 
@@ -130,11 +135,14 @@ told_apart as (
     )
 
     select
-        copies.* except (_is_repeated, _copy, _image_before, _moved_from),
+        copies.* except (_is_repeated, _copy, _image_before, _moved_from, _reject_reason, _unavailable),
         coalesce(copies._moved_from, copies._image_before) as _image_before,
+        coalesce(
+            copies._reject_reason,
+            if(copies._moved_from is not null or copies._kind <> 'unreadable' and (copies._is_repeated or copies._copy > 1 or known_events._event_id is not null), null, 'unavailable_value: ' || copies._unavailable)
+        ) as _reject_reason,
         copies._moved_from is not null as _tidemark_is_pair,
-        copies._kind <> 'unreadable'
-        and (copies._is_repeated or copies._copy > 1 or known_events._event_id is not null) as _is_duplicate
+        copies._kind <> 'unreadable' and (copies._is_repeated or copies._copy > 1 or known_events._event_id is not null) as _is_duplicate
     from copies
     left join (select distinct _event_id from shop.customers_of_events__log where _superseded_by is null) as known_events
         on copies._event_id = known_events._event_id

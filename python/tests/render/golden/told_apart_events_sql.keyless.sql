@@ -69,8 +69,7 @@ copies as (
 select
     copies.* except (_is_repeated, _copy),
     false as _tidemark_is_pair,
-    copies._kind <> 'unreadable'
-    and (copies._is_repeated or copies._copy > 1 or known_events._event_id is not null) as _is_duplicate
+    copies._kind <> 'unreadable' and (copies._is_repeated or copies._copy > 1 or known_events._event_id is not null) as _is_duplicate
 from copies
 left join (select distinct _event_id from shop.customers_without_key__log where _superseded_by is null) as known_events
     on copies._event_id = known_events._event_id

@@ -1,0 +1,12 @@
+select
+    commit_id,
+    kind,
+    state,
+    business_date,
+    last_sequence_num,
+    undone_by,
+    config
+from shop.tidemark_commits
+where relation = 'shop.customers'
+order by commit_id desc, state_at desc nulls last, state = 'inflight' asc nulls last
+limit 500

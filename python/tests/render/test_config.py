@@ -1,0 +1,273 @@
+"""What is said of a configuration that cannot be meant: one problem per mistake, with its mend."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from dbt.artifacts.resources.v1.model import ModelConfig
+
+from dbt.adapters.tidemark.errors import MacroError
+
+from ..rendering import load_sql_macros
+
+CSV = {"extract": "full", "location": "landing/shop_{business_date}.csv", "format": "csv"}
+EVENTS = {"extract": "events", "location": "landing/shop", "sequence_by": "version"}
+NO_TYPE = " is no type of Spark"
+
+
+def problems(
+    reader: str, config: dict[str, Any], columns: dict[str, str] | None = None
+) -> list[str]:
+    """The problems that the reader of a configuration finds in a model `shop`."""
+    macros = load_sql_macros()
+    kind = {"entity_config": "cdc"}.get(reader, reader.removesuffix("_config"))
+    node = {
+        "alias": "shop",
+        "schema": "s",
+        "description": "",
+        "columns": {n: {"name": n, "data_type": t} for n, t in (columns or {}).items()},
+        "config": {"materialized": kind, **config},
+        "depends_on": {"nodes": []},
+    }
+    context = macros[reader].context
+    context["model"] = node
+    try:
+        macros[reader](*([] if reader in ("feed_config", "scd2_config") else [node]))
+    except MacroError as error:
+        lines = str(error).splitlines()
+        return [line.strip()[2:] for line in lines if line.strip().startswith("- ")]
+    finally:
+        del context["model"]
+    return []
+
+
+def cdc(**settings: Any) -> dict[str, Any]:
+    return {"unique_key": "id", "meta": {"tidemark": settings}}
+
+
+@pytest.mark.parametrize(
+    ("config", "problem"),
+    [
+        # where settings stand
+        (
+            {"unique_key": "id", "meta": {"tidmark": CSV}},
+            "meta.tidmark is not read; did you mean `tidemark`?",
+        ),
+        (
+            {"unique_key": "id", "meta": {"Tidemark": EVENTS}},
+            "meta.Tidemark is not read; did you mean `tidemark`?",
+        ),
+        (
+            {"unique_key": "id", "extract": "full", "meta": {"owner": "me"}},
+            "extract stands directly under config, where it is not read: "
+            "settings of Tidemark stand under config.meta.tidemark",
+        ),
+        (
+            {"unique_key": "id", **CSV},
+            "extract, location, format stand directly under config, where it is not read: "
+            "settings of Tidemark stand under config.meta.tidemark",
+        ),
+        (
+            {"unique_key": "id", "meta": CSV},
+            "extract, location, format stand directly under meta, where it is not read: "
+            "settings of Tidemark stand under config.meta.tidemark",
+        ),
+        (
+            {**cdc(extract="full"), "tag_unchangd": True},
+            "config.tag_unchangd is not read; did you mean `tag_unchanged`, under config.meta.tidemark?",
+        ),
+        (
+            {"unique_keys": "id", "meta": {"tidemark": CSV}},
+            "config.unique_keys is not read; did you mean `unique_key`?",
+        ),
+        (
+            {"meta": {"tidemark": {**CSV, "unique_key": "id"}}},
+            "meta.tidemark.unique_key is not read: `unique_key` is a key of dbt's own and stands directly under config",
+        ),
+        ({"unique_key": "id", "meta": {"tidemark": None}}, "extract must be one of full, delta, events (missing)"),
+        # names and values
+        (cdc(extract="full", locaton="x_{business_date}.csv", format="csv"), "meta.tidemark.locaton is not a setting; did you mean `location`?"),
+        (cdc(**{**CSV, "format": "cvs"}), "format must be one of csv, json, parquet (found: cvs); did you mean `csv`?"),
+        (cdc(**{**EVENTS, "extract": "event"}), "extract must be one of full, delta, events (found: event); did you mean `events`?"),
+        (cdc(**CSV, on_reject="quarantene"), "on_reject must be one of fail, quarantine (found: quarantene); did you mean `quarantine`?"),
+        (cdc(**{**CSV, "location": ["a.csv"]}), "location must be a file, a folder or a glob, found: ['a.csv']"),
+        (
+            cdc(**{**CSV, "location": "a_{busines_date}.csv"}),
+            "location has {busines_date}; did you mean {business_date}? There are {business_date}, {yyyy}, {mm} and {dd}",
+        ),
+        (
+            cdc(**{**EVENTS, "location": "landing/{business_date}"}),
+            "location has {business_date}, but change events are taken as they land: name the folder, or a glob",
+        ),
+        (cdc(**CSV, options={"seperator": ";"}), "options.seperator is no option of Spark for csv; did you mean `sep`?"),
+        (cdc(**CSV, options={"headers": True, "SEP": ";", "samplingRatio": 1}), "options.headers is no option of Spark for csv; did you mean `header`?"),
+        # keys
+        (
+            {**cdc(**CSV), "unique_key": "id || name"},
+            "unique_key `id || name` is an expression, and a key is a column: add one in the SELECT of the model, such as "
+            "`select *, id || name as shop_key from (…)`, and name it as unique_key; or list the columns that make up the key",
+        ),
+        (
+            {**cdc(**EVENTS), "unique_key": ["concat(id, name)"]},
+            "unique_key `concat(id, name)` is an expression, and a key is a column: add one in the SELECT of the model, such as "
+            "`select *, concat(id, name) as shop_key from (…)`, and name it as unique_key; or list the columns that make up the key",
+        ),
+        (
+            {**cdc(**CSV), "unique_key": "id, name"},
+            "unique_key `id, name` is no column: write several as a list, unique_key: [id, name]",
+        ),
+    ],
+)  # fmt: skip
+def test_cdc__one_problem(config: dict[str, Any], problem: str) -> None:
+    assert problems("entity_config", config) == [problem]
+
+
+def test_settings_are_a_mapping() -> None:
+    found = problems("entity_config", {"unique_key": "id", "meta": {"tidemark": "full"}})
+    assert found[0] == "meta.tidemark must be a mapping of settings, found: full"
+
+
+@pytest.mark.parametrize("reader", ["entity_config", "scd2_config", "feed_config", "atomic_config", "shred_config"])  # fmt: skip
+def test_near_misses__every_kind(reader: str) -> None:
+    setting = {
+        "entity_config": "soft_delete",
+        "scd2_config": "entity",
+        "feed_config": "feed_buckets",
+        "atomic_config": "manifest",
+        "shred_config": "rejects_retention",
+    }[reader]
+    for config, problem in [
+        ({"meta": {"tidmark": {}}}, "meta.tidmark is not read; did you mean `tidemark`?"),
+        ({setting: "x"}, f"{setting} stands directly under config, where it is not read"),
+    ]:
+        assert any(found.startswith(problem) for found in problems(reader, config))
+
+
+@pytest.mark.parametrize(
+    ("declared", "problem"),
+    [
+        ("strng", "data_type `strng`" + NO_TYPE + "; did you mean `string`?"),
+        ("varchr(10)", "data_type `varchr(10)`" + NO_TYPE + "; did you mean `varchar(10)`?"),
+        ("varchar", "data_type `varchar`" + NO_TYPE + ": it is written like `varchar(10)`"),
+        ("TEXT", "data_type `TEXT`" + NO_TYPE + "; did you mean `string`?"),
+        ("decimal(10;2)", "data_type `decimal(10;2)`" + NO_TYPE + ": it is written like `decimal(18,2)`"),
+        ("map<string, strng>", "`strng` in data_type `map<string, strng>`" + NO_TYPE + "; did you mean `string`?"),
+        ("struct<a: int, b: array<dat>>", "`dat` in data_type `struct<a: int, b: array<dat>>`" + NO_TYPE + "; did you mean `date`?"),
+        ("foo", "data_type `foo`" + NO_TYPE + "; there are string, int, bigint, double, decimal(18,2), boolean, date, timestamp and others"),
+    ],
+)  # fmt: skip
+def test_unknown_types(declared: str, problem: str) -> None:
+    columns = {"id": "bigint", "total": declared}
+    expected = [f"column `total`: {problem}"]
+    assert problems("entity_config", cdc(**CSV), columns) == expected
+    assert problems("entity_config", cdc(**EVENTS), columns) == expected
+    assert problems("shred_config", {}, columns) == expected
+
+
+# every one is read by Spark 4.1, see functional/test_golden_sql.py::test_data_types
+DATA_TYPES = [
+    "string", "INT", "long", "Decimal(10, 2)", "decimal", "numeric(5)", "timestamp", "timestamp_ntz", "timestamp without time zone",
+    "varchar(10)", "char(3)", "binary", "variant", "interval day to second", "string collate UTF8_BINARY", "real", "date", "boolean",
+    "array<int>", "map<string,array<decimal(10,2)>>", "struct<a: int, b: struct<c: string>>", "struct<>",
+    "struct<a int, `b x`: string not null comment 'a, b'>", "struct<`a:b`: int>",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("declared", DATA_TYPES)
+def test_known_types(declared: str) -> None:
+    assert problems("entity_config", cdc(**CSV), {"id": declared}) == []
+
+
+def test_keys_of_dbt_are_no_mistakes() -> None:
+    config = cdc(**CSV) | {
+        "clustered_by": ["a"],
+        "snowflake_warehouse": "w",
+        "submission_method": "session",
+    }
+    defaults = {name: "x" for name in ModelConfig().to_dict() if name not in ("meta", "unique_key")}
+    assert problems("entity_config", {**defaults, **config}) == []
+    odd = {"Amount (EUR)": "string", "a || b": "string"}
+    assert problems("entity_config", {**cdc(**CSV), "unique_key": list(odd)}, odd) == []
+
+
+# --- what arrives is not what was declared
+
+COLUMNS = {"id": "bigint", "name": "string", "total": None}
+
+
+def shop(**settings: Any) -> dict[str, Any]:
+    """The configuration of a small entity."""
+    columns = {n: {"name": n, **({"data_type": t} if t else {})} for n, t in COLUMNS.items()}
+    node = {"alias": "shop", "schema": "s", "columns": columns, "config": cdc(**CSV | settings)}
+    return dict(load_sql_macros()["entity_config"](node))
+
+
+def arrived(*names: str, **types: str) -> list[dict[str, str]]:
+    return [{"name": name, "type": types.get(name, "string")} for name in names]
+
+
+def plan_of(cfg: dict[str, Any], columns: list[dict[str, str]], recorded: Any = None) -> Any:
+    types = {name: kind for name, kind in COLUMNS.items() if kind}
+    return load_sql_macros()["column_plan"](cfg, columns, types, recorded, " of 2026-03-04 (f.csv)")
+
+
+def test_missing_column__names_the_file_once() -> None:
+    with pytest.raises(MacroError) as raised:
+        plan_of(shop(ignore=["name"]), arrived("id", "nam", "total"))
+    (line,) = [line.strip() for line in str(raised.value).splitlines() if "- " in line]
+    assert line == (
+        "- column `name` of the YAML is not in the extract of 2026-03-04 (f.csv); "
+        "did you mean `nam`?"
+    )
+
+
+def test_changed_type__names_the_cure() -> None:
+    macros, cfg = load_sql_macros(), shop()
+    recorded = plan_of(cfg, arrived("id", "name", "total", total="int"))["recorded"]
+    plan = plan_of(cfg, arrived("id", "name", "total"), recorded)
+    assert macros["config_drift"](cfg, plan, recorded) == [
+        "column `total` was int and is now string in the source (declare `data_type: int` for it "
+        "in the YAML: values are cast to it, and one that cannot be is a reject)"
+    ]
+    # a type that the YAML changed is taken back there
+    recorded["columns"][0]["type"] = "string"
+    assert macros["config_drift"](cfg, plan, recorded)[0] == (
+        "column `id` was string and is now bigint"
+    )
+
+
+def test_new_columns() -> None:
+    macros = load_sql_macros()
+
+    def told(cfg: dict[str, Any], names: str, of_file: str, recorded: Any) -> tuple[Any, Any]:
+        source = arrived(*names.split())
+        plan = plan_of(cfg, source, recorded)
+        left_out = macros["left_out_columns"](of_file.split(), source, recorded)
+        plan["recorded"]["left_out"] = left_out
+        return macros["new_columns"](cfg, plan, recorded), plan["recorded"]
+
+    nothing: dict[str, list[str]] = {"short": [], "long": []}
+    csv, known = shop(), "id name total"
+    # a first run has nothing new, and what a SELECT leaves out then is meant so
+    first, recorded = told(csv, known, known + " note", None)
+    assert first == nothing and recorded["left_out"] == ["note"]
+    again, recorded = told(csv, known, known + " note", recorded)
+    assert again == nothing
+    # later on what is new is told once, taken or not
+    news, recorded = told(csv, known + " age", known + " note age zip", recorded)
+    assert news["short"] == ["new column age", "not loaded: zip"]
+    assert news["long"] == [
+        "new in the source and loaded from now on: `age` (string). "
+        "Declare it in the YAML to choose its data_type, or name it under ignore",
+        "new in the source but not loaded: `zip`. Add it to the SELECT of the model to load it",
+    ]
+    assert told(csv, known + " age", known, recorded) == (nothing, recorded)
+    # of JSON only what the YAML has is read, which is worth a word at once
+    news, recorded = told(shop(format="json"), known, known + " more", None)
+    assert news["short"] == ["not loaded: more"]
+    assert news["long"] == [
+        "in the source but not loaded: `more`. Declare it in the YAML to load it"
+    ]
+    # a log of before these names were kept
+    assert told(csv, known, known + " note", {**recorded, "left_out": None})[0] == nothing

@@ -1,0 +1,93 @@
+"""What dbt says in a project that installs the package: nothing but its own few lines. No JVM."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from dbt.cli.main import dbtRunner
+
+from dbt.adapters.tidemark.console import without_colours
+from tests.macros import ROOT
+
+MODELS = """
+models:
+  - name: orders
+    config:
+      materialized: cdc
+      unique_key: [id]
+      meta: {tidemark: {extract: full, location: "orders/{business_date}.csv"}}
+    data_tests: [tidemark.current_equals_open_intervals]
+    columns: [{name: id, data_type: int}]
+"""
+
+
+class Shop:
+    """A dbt project of another name, whose profile has two lines."""
+
+    def __init__(self, root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        self.root = root
+        self.capsys = capsys
+        self.write("dbt_project.yml", "{name: shop, version: 1.0.0, profile: shop}")
+        self.write(
+            "profiles.yml", "shop: {target: a, outputs: {a: {type: tidemark, schema: shop}}}"
+        )
+        self.write("models/orders.sql", "{{ tidemark.extract() }}")
+        self.write("models/models.yml", MODELS)
+        (root / "dbt_packages").mkdir()
+        (root / "dbt_packages" / "tidemark").symlink_to(ROOT, target_is_directory=True)
+
+    def write(self, path: str, text: str) -> None:
+        (self.root / path).parent.mkdir(exist_ok=True)
+        (self.root / path).write_text(text, encoding="utf-8")
+
+    def parse(self, *options: str) -> tuple[list[Any], str]:
+        """`dbt parse`: its warnings and errors, and what it printed."""
+        events: list[Any] = []
+        folder = str(self.root)
+        command = ["parse", "--project-dir", folder, "--profiles-dir", folder, *options]
+        command += ["--no-send-anonymous-usage-stats", "--no-version-check"]
+        raw = dbtRunner(callbacks=[events.append]).invoke(command)
+        bad = [event.info.msg for event in events if event.info.level in ("warn", "error")]
+        if raw.exception is not None:
+            bad.append(str(raw.exception))
+        return bad, self.capsys.readouterr().out
+
+    @property
+    def log(self) -> str:
+        return (self.root / "logs" / "dbt.log").read_text(encoding="utf-8")
+
+
+def test_a_project_that_installs_the_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("DBT_USE_COLORS", "DBT_USE_COLORS_FILE", "DBT_TARGET_PATH", "DBT_PROFILES_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("DBT_LOG_PATH", str(tmp_path / "logs"))
+    monkeypatch.chdir(tmp_path)
+    shop = Shop(tmp_path, capsys)
+
+    # not one warning, no colours but for what comes before dbt loads the adapter
+    bad, printed = shop.parse()
+    assert bad == []
+    first, *others = printed.splitlines()
+    assert "Running with dbt" in first and others
+    assert "\x1b" not in "".join(others)
+    assert "\x1b" not in shop.log.partition("Registered adapter")[2]
+
+    # what a macro of ours refuses has a heading of its own, and which macros were at work is in the log;
+    # colours that were asked for are given
+    shop.write(
+        "macros/soon.sql", "{% macro soon() %}{{ tidemark.moment_of('soon', 'to') }}{% endmacro %}"
+    )
+    shop.write("models/products.sql", "{{ soon() }}")
+    bad, printed = shop.parse("--use-colors")
+    assert "Usage Error in model products (models/products.sql)\n  to must be a commit" in bad[0]
+    assert "in macro" not in "".join(bad) + printed
+    assert "> in macro.tidemark.moment_of\n> called by macro.shop.soon" in shop.log
+    assert "\x1b" in printed.partition("\n")[2]
+
+
+def test_without_colours() -> None:
+    assert without_colours("\x1b[0m12:00:00  [\x1b[33mWARNING\x1b[0m]") == "12:00:00  [WARNING]"
