@@ -132,6 +132,7 @@
         'statements': [], 'source_columns': source.get('columns'), 'refused': source.get('refused', []),
         'renames': {},
         'by_content': source.get('by_content', state['first'] and cfg['sequence_by'] | length > 0),
+        'identifying': tidemark.identifying_names(cfg, landing['columns'], none if state['first'] else state['recorded']),
     } -%}
     {%- do tidemark.make_events_view(cfg, landing, batch) -%}
     {%- if run['empty'] -%}{{ return(batch) }}{%- endif -%}
@@ -191,7 +192,7 @@
     {%- if cfg['format'] == 'debezium' -%}
         {%- set sql = tidemark.debezium_events_sql(cfg, batch['tables'], landing['arrived']) -%}
     {%- else -%}
-        {%- set sql = tidemark.canonical_events_sql(cfg, batch['tables'], landing['arrived'], landing['columns'], batch['by_content']) -%}
+        {%- set sql = tidemark.canonical_events_sql(cfg, batch['tables'], landing['arrived'], landing['columns'], batch['by_content'], batch['identifying']) -%}
     {%- endif -%}
     {%- do run_query('create or replace temporary view ' ~ landing['events'] ~ ' as\n' ~ sql) -%}
 {%- endmacro -%}
@@ -251,6 +252,7 @@
     {%- endif -%}
     {%- do plan['recorded'].update({'source': {
         'tables': batch['tables'], 'columns': batch['source_columns'], 'refused': batch['refused'], 'by_content': batch['by_content'],
+        'identifying': batch['identifying'],
         'has_moves': recorded['source'].get('has_moves', false) if recorded else false,
         'has_partial_moves': recorded['source'].get('has_partial_moves', false) if recorded else false,
     }}) -%}

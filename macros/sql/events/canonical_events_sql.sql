@@ -2,13 +2,13 @@
     Canonical events (docs block `canonical_events`), or plain rows that are upserts. With `columns` none, `arrived` has
     JSON lines in `value`, and the images are text by column name (`_after`, `_before`); else it has these columns, the
     business columns typed, and they are passed on under their own names. `by_content`: with a sequence an event that comes again is known by its
-    content, whatever file it comes in.
+    content, whatever file it comes in. `identifying`: see identifying_names().
 -#}
-{%- macro canonical_events_sql(cfg, tables, arrived, columns=none, by_content=false) -%}
+{%- macro canonical_events_sql(cfg, tables, arrived, columns=none, by_content=false, identifying=[]) -%}
 {%- set meta = tidemark.event_columns() -%}
 {%- set ddl = tidemark.ddl_operations() -%}
 with messages as (
-    {{ tidemark._canonical_text_messages_sql(cfg, arrived) if columns is none else tidemark._canonical_typed_messages_sql(cfg, arrived, columns) }}
+    {{ tidemark._canonical_text_messages_sql(cfg, arrived, identifying) if columns is none else tidemark._canonical_typed_messages_sql(cfg, arrived, columns, identifying) }}
 ),
 
 identified as (
@@ -64,7 +64,7 @@ from identified
 {%- endmacro -%}
 
 
-{%- macro _canonical_text_messages_sql(cfg, arrived) -%}
+{%- macro _canonical_text_messages_sql(cfg, arrived, identifying) -%}
 {%- set literals = [] -%}
 {%- for column in tidemark.event_columns() -%}
     {%- do literals.append(tidemark.string_literal(column['name'])) -%}
@@ -76,7 +76,7 @@ select
     _fields is null or (_number_text is not null and _supplied_num is null) as _is_broken,
     is_variant_null(_message) as _is_tombstone,
     _time_text is not null and {{ time }} is null as _time_is_broken,
-    md5(cast(_message as string)) as _content,
+    {{ tidemark._line_identity_expr(cfg, identifying) }} as _content,
     if(
         _operation = 'DELETE' and exists(map_keys(_fields), name -> startswith(name, '_before_')),
         cast(null as map<string,string>),
@@ -111,7 +111,7 @@ from (
 {%- endmacro -%}
 
 
-{%- macro _canonical_typed_messages_sql(cfg, arrived, columns) -%}
+{%- macro _canonical_typed_messages_sql(cfg, arrived, columns, identifying) -%}
 {%- set supplied = {} -%}
 {%- for column in columns -%}
     {%- do supplied.update({column['name'] | lower: tidemark.quote_identifier(column['name'])}) -%}
@@ -119,7 +119,7 @@ from (
 {%- set meta = tidemark.event_columns() -%}
 {%- set ours = meta | map(attribute='name') | list + ['_landing_num', '_file'] -%}
 {%- set others = [] -%}
-{%- for column in columns if column['name'] | lower not in ours -%}
+{%- for column in columns if column['name'] | lower not in ours + ['_raw_payload'] -%}
     {%- do others.append(column['name']) -%}
 {%- endfor -%}
 select
@@ -137,10 +137,73 @@ select
     false as _is_tombstone,
     false as _time_is_broken,
     to_json(struct(*), map('ignoreNullFields', 'false')) as _raw_payload,
-    md5(to_json(struct({{ tidemark.column_list_expr(others + (supplied.keys() | select('in', ours) | reject('in', ['_landing_num', '_file']) | list)) | replace('\n    ', ' ') }}), map('ignoreNullFields', 'false'))) as _content,
+    {{ tidemark._row_identity_expr(columns, identifying) }} as _content,
     cast(null as map<string,string>) as _after,
     cast(null as map<string,string>) as _before
 from {{ arrived }}
+{%- endmacro -%}
+
+
+{#-
+    Names of the columns that are part of what an event is known by even where they are NULL; of all others only a value
+    is, so that a source can gain columns without that old events look new. Logs that were begun otherwise keep those
+    that they had then: `recorded` is what their last commit tells, or none in a new log.
+-#}
+{%- macro identifying_names(cfg, columns, recorded) -%}
+    {%- if recorded is none -%}{{ return([]) }}{%- endif -%}
+    {%- set source = recorded.get('source') or {} -%}
+    {%- if source.get('identifying') is not none -%}{{ return(source['identifying']) }}{%- endif -%}
+    {%- set known = recorded['columns'] | map(attribute='name') | map('lower') | list -%}
+    {%- set meta = tidemark.event_columns() | map(attribute='name') | list -%}
+    {%- if columns is none -%}{{ return(known + meta) }}{%- endif -%}
+    {%- set names, ours = [], [] -%}
+    {%- for column in columns if column['name'] | lower not in ['_landing_num', '_file'] -%}
+        {%- set lower = column['name'] | lower -%}
+        {%- if lower in meta -%}
+            {%- do ours.append(lower) -%}
+        {%- elif lower.removeprefix('_before_') in known or not tidemark.is_chosen(cfg['chosen'], lower) -%}
+            {%- do names.append(column['name']) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return(names + ours) }}
+{%- endmacro -%}
+
+
+{#- What a row is known by: JSON of the identifying columns in their order, then of the others that have a value, by name. -#}
+{%- macro _row_identity_expr(columns, identifying) -%}
+    {%- set present = {} -%}
+    {%- for column in columns if column['name'] | lower not in ['_landing_num', '_file'] -%}
+        {%- do present.update({column['name'] | lower: tidemark.quote_identifier(column['name'])}) -%}
+    {%- endfor -%}
+    {%- set begun, later, texts = [], [], [] -%}
+    {%- for name in identifying -%}
+        {%- do begun.append(present.get(name | lower, 'cast(null as string)') ~ ' as ' ~ tidemark.quote_identifier(name)) -%}
+    {%- endfor -%}
+    {%- for name in present | sort if name not in identifying | map('lower') | list -%}
+        {%- do later.append(present[name] ~ ' as ' ~ tidemark.quote_identifier(name)) -%}
+    {%- endfor -%}
+    {%- if begun -%}
+        {%- do texts.append('to_json(struct(' ~ begun | join(', ') ~ "), map('ignoreNullFields', 'false'))") -%}
+    {%- endif -%}
+    {%- if later -%}
+        {%- do texts.append('to_json(struct(' ~ later | join(', ') ~ "), map('ignoreNullFields', 'true'))") -%}
+    {%- endif -%}
+    {{ return('md5(' ~ texts[0] ~ ')' if texts | length == 1 else "md5(concat(" ~ texts[0] ~ ', if(' ~ texts[1] ~ " = '{}', '', " ~ texts[1] ~ ')))') }}
+{%- endmacro -%}
+
+
+{#- What a line is known by: its JSON; of a row without the others that are NULL, which are values of a change. -#}
+{%- macro _line_identity_expr(cfg, identifying) -%}
+    {%- if cfg['format'] != 'rows' -%}{{ return('md5(cast(_message as string))') }}{%- endif -%}
+    {%- set names = [] -%}
+    {%- for name in identifying -%}
+        {%- do names.append(tidemark.string_literal(name | lower)) -%}
+    {%- endfor -%}
+    {%- set left = (' and lower(name) not in (' ~ names | join(', ') ~ ')') if names else '' -%}
+    {{ return(
+        'md5(cast(if(exists(map_keys(_fields), name -> _fields[name] is null' ~ left ~ '), parse_json(to_json(map_filter('
+        ~ "try_variant_get(_message, '$', 'map<string,variant>'), (name, value) -> not (is_variant_null(value)" ~ left ~ ')))), _message) as string))'
+    ) }}
 {%- endmacro -%}
 
 

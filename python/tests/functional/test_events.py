@@ -127,7 +127,7 @@ def _begin(project: Any, relation: str, file: Any) -> None:
 
 
 AUTO_CDC = """
-select * from values
+select * {gained} from values
     (124, 'Raul', 'Oaxaca', 'INSERT', 1), (123, 'Isabel', 'Monterrey', 'INSERT', 1), (125, 'Mercedes', 'Tijuana', 'INSERT', 2),
     (126, 'Lily', 'Cancun', 'INSERT', 2), (123, null, null, 'DELETE', 6), (125, 'Mercedes', 'Guadalajara', 'UPDATE', 6),
     (125, 'Mercedes', 'Mexicali', 'UPDATE', 5), (123, 'Isabel', 'Chihuahua', 'UPDATE', 5)
@@ -154,6 +154,7 @@ def rows_models(project: Any) -> list[EventEntity]:
     made = []
     for name, more in ROWS_SETTINGS.items():
         body = AUTO_CDC.replace("{more}", "{{ var('more', '') }}")
+        body = body.replace("{gained}", "{{ var('gained', '') }}")
         entity = EventEntity(project, name, {}, "user_id", body=body)
         entity.settings = {
             "format": "rows",
@@ -186,8 +187,15 @@ def rows_entities(entities: dict[str, EventEntity], module_project: Any) -> dict
     )
     late = late.replace("(null, null, null, 'TRUNCATE', 3), ", "")
     others = [name for name in ROWS_SETTINGS if name != "users_truncated"]
+    # by then the source has got a column, and a value of it
+    gained = ", if(sequence = 8, 'vip', null) as badge"
     module_project.dbt(
-        "run", "--select", *others, "users_scd2", "users_tracked_scd2", vars={"more": late}
+        "run",
+        "--select",
+        *others,
+        "users_scd2",
+        "users_tracked_scd2",
+        vars={"more": late, "gained": gained},
     )
     return entities
 
@@ -201,6 +209,12 @@ def test_rows__auto_cdc(rows_entities: dict[str, EventEntity]) -> None:
         (124, "Raul", None),
         (125, "Mercedes", "Guadalajara"),
         (126, "Lily", "Cancun"),
+    ]
+    # what was known is known still, though the source has a column more
+    assert users.commits("rows_duplicate, rows_logged")[-1] == (8, 5)
+    assert users.rows("_source_operation, badge", "__log", "badge is not null") == [
+        ("DELETE", "vip"),
+        ("UPSERT", "vip"),
     ]
     # as the documentation of AUTO CDC has it, with the late rows in their place
     assert users.rows("user_id, city, _valid_from, _valid_to", "_scd2") == [
