@@ -133,7 +133,8 @@
     {%- set load = {
         'commit_id': commit_id,
         'kind': 'full_refresh' if run['full_refresh'] and state['exists'] else 'load',
-        'business_date': run['business_date'], 'forward': true, 'is_last': true, 'etl_micros': figures['etl_micros'],
+        'business_date': run['business_date'], 'forward': true, 'is_last': true,
+        'etl_micros': figures['etl_micros'], 'first_etl_micros': figures['first_etl_micros'],
     } -%}
     {%- set plan = {'recorded': {'flow': 'atomic', 'fingerprint_ignore': cfg['fingerprint_ignore'], 'deduplicate': cfg['deduplicate'], 'file_format': cfg['file_format']}} -%}
     {%- set commit = tidemark.new_commit(cfg, plan, run, commits, load) -%}
@@ -151,7 +152,9 @@
     {%- set decided = tidemark.make_slice(cfg['target'], commit_id, 'decided', tidemark.decided_events_sql(cfg, keys, manifest, load)) -%}
     {%- do tidemark.count_kinds(figures, run_query('select _kind, count(*) from ' ~ decided ~ ' group by _kind')) -%}
     {%- do numbers.update(figures) -%}
-    {%- do numbers.pop('etl_micros') -%}
+    {%- for name in ['etl_micros', 'first_etl_micros'] -%}
+        {%- do numbers.pop(name) -%}
+    {%- endfor -%}
     {%- do numbers.update({'etl_tstamp': tidemark.etl_tstamp_expr(load) if has_events else none}) -%}
     {#- Should this run die after its events are stored, the next one completes the commit with these numbers. -#}
     {%- do tidemark.record_commit(commits, commit, 'inflight', numbers) -%}

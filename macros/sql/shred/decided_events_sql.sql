@@ -23,8 +23,8 @@ others as (
     where
         claims.expires_at >= {{ tidemark.etl_tstamp_expr(load) }}
         and not claims._commit_id <=> {{ load['commit_id'] }}
-        -- a claim of another tool tells its batch by etl time alone
-        and not (claims._commit_id is null and claims.etl_tstamp = {{ tidemark.etl_tstamp_expr(load) }})
+        -- a claim of another tool tells its batch by etl time alone: of its earliest event or of its latest, perhaps in seconds
+        and not (claims._commit_id is null and claims.etl_tstamp in ({{ tidemark._own_etl_tstamps_expr(load) }}))
 ),
 
 claimed_ids as (
@@ -123,4 +123,14 @@ select
     cast(null as string) as _new_id
 from {{ keys }}
 where _reject_reason is not null
+{%- endmacro -%}
+
+
+{#- What the claims of this batch may have as its etl time where another tool wrote them. -#}
+{%- macro _own_etl_tstamps_expr(load) -%}
+    {%- set times = [] -%}
+    {%- for micros in [load['etl_micros'] | int, load['first_etl_micros'] | int] -%}
+        {%- do times.extend(['timestamp_micros(' ~ micros ~ ')', 'timestamp_seconds(' ~ micros // 1000000 ~ ')']) -%}
+    {%- endfor -%}
+    {{ return(times | unique | join(', ')) }}
 {%- endmacro -%}

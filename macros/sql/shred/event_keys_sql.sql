@@ -40,7 +40,7 @@ from opened
 {%- endmacro -%}
 
 
-{#- One row of figures about a batch; the etl time of the batch is the greatest of its events, in microseconds. -#}
+{#- One row of figures about a batch; the etl time of the batch is the greatest of its events, in microseconds; beside it the least. -#}
 {%- macro batch_figures_sql(keys) -%}
 select
     count(*) as rows_read,
@@ -48,7 +48,11 @@ select
     unix_micros(coalesce(
         max(_etl_tstamp) filter (where _reject_reason is null),
         max(_collector_tstamp) filter (where _reject_reason is null)
-    )) as etl_micros
+    )) as etl_micros,
+    unix_micros(coalesce(
+        min(_etl_tstamp) filter (where _reject_reason is null),
+        min(_collector_tstamp) filter (where _reject_reason is null)
+    )) as first_etl_micros
 from {{ keys }}
 {%- endmacro -%}
 

@@ -23,7 +23,8 @@ and what came with it would expire early.
 - *Re-run of a failed batch.* A claim is a batch's own if its etl timestamp and batch are the same; then the event stays.
   Whatever part of the claims a died attempt wrote, the next attempt adds the others.
 - *Two batches with the same etl timestamp* are told apart by their names, or each would keep the other's events. A claim
-  without batch (from another tool's manifest) is compared by etl timestamp alone, as upstream does.
+  without batch (from another tool's manifest) is compared by etl timestamp alone, as upstream does: by the greatest or
+  the smallest of the batch, to the microsecond or to the second, as upstream stores it.
 - *Re-run of a batch after later ones.* Batch 1 took (A, f), batch 2 then (A, g), renamed as f had A. Should 1 run again,
   f must keep A though the manifest now has g: a claim stores the id that its event got, and own claims are believed.
 - *A batch that failed and is not repeated* holds on to its claims: what others bring again is dropped as a copy of
@@ -173,6 +174,7 @@ class Loads:
         self._claims: dict[str, list[Claim]] = defaultdict(list)
         self.outcomes: dict[str, Outcome] = {}
         self._etl_tstamps: dict[str, datetime] = {}
+        self._first_tstamps: dict[str, datetime] = {}
 
     @property
     def claims(self) -> list[Claim]:
@@ -248,13 +250,15 @@ class Loads:
 
     def _etl_tstamp(self, batch: Batch, arrived: list[_Arrived]) -> datetime | None:
         if batch.name not in self._etl_tstamps:
-            etl_tstamp = batch.etl_tstamp
+            etl_tstamp = first = batch.etl_tstamp
             for column in ("etl_tstamp", "collector_tstamp"):
                 found = [parse_timestamp(each.event[column]) for each in arrived]
                 etl_tstamp = etl_tstamp or max(filter(None, found), default=None)
-            if etl_tstamp is None:
+                first = first or min(filter(None, found), default=None)
+            if etl_tstamp is None or first is None:
                 return None
             self._etl_tstamps[batch.name] = etl_tstamp
+            self._first_tstamps[batch.name] = first
         return self._etl_tstamps[batch.name]
 
     def _drop_natural(
@@ -320,8 +324,11 @@ class Loads:
         """The batch's own claims of an id, stored id by fingerprint, and those of others in force."""
         own: dict[str, str | None] = {}
         of_others = []
+        told_by_time = {etl_tstamp, self._first_tstamps[batch.name]}
+        told_by_time |= {moment.replace(microsecond=0) for moment in told_by_time}
         for claim in self._claims.get(event_id, ()):
-            if claim.etl_tstamp == etl_tstamp and claim.batch in (None, batch.name):
+            is_own = claim.batch == batch.name and claim.etl_tstamp == etl_tstamp
+            if is_own or (claim.batch is None and claim.etl_tstamp in told_by_time):
                 own[claim.fingerprint] = claim.stored_id
             elif etl_tstamp <= claim.etl_tstamp + self.ttl:
                 of_others.append(claim)

@@ -225,6 +225,7 @@ EVENT_KEYS = relation("shop", "atomic_events__keys")
 BATCH = {
     "commit_id": COMMIT,
     "etl_micros": 1772614800000000,
+    "first_etl_micros": 1772614799123456,
     "states": STATES,
     "relation": "shop.atomic_events",
 }

@@ -336,6 +336,12 @@ def test_claims_of_another_tool() -> None:
     assert shown(outcome) == ["B:f", "C:f"]
     assert outcome.duplicates == {0: "natural_cross_batch", 2: "natural_in_batch"}
     assert len(loads.claims) == 5
+    # in seconds of the earliest, as upstream writes them
+    first, last = (DAY_1 + timedelta(days=1, seconds=seconds) for seconds in (0.25, 90.5))
+    loads.claim(Claim(uuid_of("D"), "f", first.replace(microsecond=0)))
+    loads.claim(Claim(uuid_of("E"), "f", first.replace(microsecond=0)))
+    outcome = load(loads, batch("2", line("D", etl=first), line("E", etl=last)))
+    assert shown(outcome) == ["D:f", "E:f"]
 
 
 # -- Failed attempts -----------------------------------------------------------------------------

@@ -4,5 +4,9 @@ select
     unix_micros(coalesce(
         max(_etl_tstamp) filter (where _reject_reason is null),
         max(_collector_tstamp) filter (where _reject_reason is null)
-    )) as etl_micros
+    )) as etl_micros,
+    unix_micros(coalesce(
+        min(_etl_tstamp) filter (where _reject_reason is null),
+        min(_collector_tstamp) filter (where _reject_reason is null)
+    )) as first_etl_micros
 from shop.atomic_events__keys

@@ -11,8 +11,8 @@ others as (
     where
         claims.expires_at >= timestamp_micros(1772614800000000)
         and not claims._commit_id <=> 260304093000123
-        -- a claim of another tool tells its batch by etl time alone
-        and not (claims._commit_id is null and claims.etl_tstamp = timestamp_micros(1772614800000000))
+        -- a claim of another tool tells its batch by etl time alone: of its earliest event or of its latest, perhaps in seconds
+        and not (claims._commit_id is null and claims.etl_tstamp in (timestamp_micros(1772614800000000), timestamp_seconds(1772614800), timestamp_micros(1772614799123456), timestamp_seconds(1772614799)))
 ),
 
 claimed_ids as (
