@@ -13,11 +13,14 @@
 {%- endif -%}
 {%- set base, _, side = relation.identifier.rpartition('__') -%}
 {%- set is_current = not (base and side in ['log', 'history']) -%}
+{%- set entity = relation if is_current else relation.incorporate(path={'identifier': base}) -%}
+{%- set by_event = tidemark.flow_of(entity)['flow'] == 'events' -%}
+{%- set own = '_key_hash, _row_hash, _business_date, _commit_id' ~ (', _event_id' if by_event else '') -%}
+{%- set sensitive = tidemark.sensitive(entity) -%}
 {%- if is_current -%}
-{%- set sensitive = tidemark.sensitive(relation) -%}
 select
     stored.*,
-    sensitive.* except (_key_hash, _row_hash, _business_date, _commit_id, _tidemark_rank)
+    sensitive.* except ({{ own }}, _tidemark_rank)
 from {{ relation }} as stored
 left join (
     select
@@ -30,15 +33,17 @@ left join (
 ) as sensitive
     on stored._key_hash <=> sensitive._key_hash and stored._row_hash <=> sensitive._row_hash and sensitive._tidemark_rank = 1
 {%- else -%}
-{%- set sensitive = tidemark.sensitive(relation.incorporate(path={'identifier': base})) -%}
 select
     stored.*,
-    sensitive.* except (_key_hash, _row_hash, _business_date, _commit_id)
+    sensitive.* except ({{ own }})
 from {{ relation }} as stored
 left join {{ sensitive }} as sensitive
     on
         stored._key_hash <=> sensitive._key_hash
         and stored._business_date <=> sensitive._business_date
         and stored._commit_id <=> sensitive._commit_id
+        {%- if by_event %}
+        and stored._event_id <=> sensitive._event_id
+        {%- endif %}
 {%- endif -%}
 {%- endmacro -%}

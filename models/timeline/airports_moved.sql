@@ -6,7 +6,7 @@ with changes as (
             'pre_image struct<lat: double, lon: double>, post_image struct<country: string, lat: double, lon: double>'
         ) as images
     from ({{ tidemark.change_feed(ref('airports_feed')) }})
-    where _operation = 'U' and arrays_overlap(_changed_columns, array('lat', 'lon'))
+    where _operation = 'U' and arrays_overlap(_changed_fields, array('lat', 'lon'))
 ),
 
 moves as (

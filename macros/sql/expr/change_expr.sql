@@ -43,7 +43,7 @@
 {#- A column's new value where it changed: NULL elsewhere, and of a delete. -#}
 {%- macro _changed_value_expr(column) -%}
     {%- set after = '_post_image.' ~ tidemark.quote_identifier(column['name']) -%}
-    {{ return("if(_operation = 'I' or array_contains(_changed_columns, " ~ tidemark.string_literal(column['name']) ~ '), ' ~ after ~ ', null)') }}
+    {{ return("if(_operation = 'I' or array_contains(_changed_fields, " ~ tidemark.string_literal(column['name']) ~ '), ' ~ after ~ ', null)') }}
 {%- endmacro -%}
 
 
@@ -52,7 +52,7 @@
     {%- for column in plan['stored'] if not column['key'] -%}
         {%- set name = tidemark.string_literal(column['name']) -%}
         {%- do values.append(name ~ ', ' ~ tidemark._changed_value_expr(column)) -%}
-        {%- do nulls.append("if((_operation = 'I' or array_contains(_changed_columns, " ~ name ~ ')) and _post_image.'
+        {%- do nulls.append("if((_operation = 'I' or array_contains(_changed_fields, " ~ name ~ ')) and _post_image.'
             ~ tidemark.quote_identifier(column['name']) ~ ' is null, ' ~ tidemark.string_literal(tojson(column['name']) ~ ':null') ~ ', null)') -%}
     {%- endfor -%}
     {%- if not values -%}{{ return("'{}'") }}{%- endif -%}

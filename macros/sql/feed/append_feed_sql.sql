@@ -83,8 +83,9 @@ select
     _commit_time,
     _business_date,
     {{ '_sequence_num' if part['has_sequence'] else 'cast(null as bigint) as _sequence_num' }},
+    {{ '_event_time' if part['has_sequence'] else 'cast(null as timestamp) as _event_time' }},
     _position,
-    _changed_columns,
+    _changed_fields,
     _change
 from (
     {{ part['sql'] | indent(4) }}

@@ -205,6 +205,7 @@ select
         log._row_hash as _row_hash,
         {%- if plan['flow'] == 'events' %}
         log._sequence_num as _sequence_num,
+        log._event_time as _event_time,
         {%- endif %}
         {{ tidemark.log_order_expr(plan, 'log') }} as _order,
         struct(
@@ -238,7 +239,7 @@ select
     case
         when _pre_row is not null and _post_row is not null
             then {{ tidemark.changed_columns_expr(others, '_pre_row._image', '_post_row._image') | indent(12) }}
-    end as _changed_columns
+    end as _changed_fields
 from {{ changes }}
 where {{ tidemark.is_change_expr(plan) | indent(4) }}
 {%- endmacro -%}
@@ -268,10 +269,11 @@ select
     {%- if is_single %}
     {%- if plan['flow'] == 'events' %}
     _row._sequence_num as _sequence_num,
+    _row._event_time as _event_time,
     {%- endif %}
     _position,
     {%- endif %}
-    _changed_columns,
+    _changed_fields,
     {{ (tidemark.change_struct_expr if feed['format'] == 'struct' else tidemark.change_json_expr)(plan, feed['images']) | indent(4) }} as _change
 from judged
 {%- endmacro -%}

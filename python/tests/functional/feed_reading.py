@@ -20,7 +20,7 @@ class FeedRow:
         operation: I, U or D.
         commit_id: As in tidemark_commits.
         position: `_position`; None of net changes.
-        changed_columns: `_changed_columns`.
+        changed_columns: `_changed_fields`.
         change: `_change`, read as JSON.
         other: All other columns by name.
     """
@@ -72,7 +72,7 @@ def feed_rows(rows: Iterable[Any], key: Sequence[str]) -> list[FeedRow]:
     read = []
     for row in rows:
         columns = row.asDict()
-        changed = columns.pop("_changed_columns")
+        changed = columns.pop("_changed_fields")
         read.append(
             FeedRow(
                 tuple(columns.pop(name) for name in key),

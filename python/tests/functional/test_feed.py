@@ -93,7 +93,7 @@ def test_kept_feed_equals_the_derived_one(people: Entity) -> None:
     (derived,) = query_all(
         project, [call("change_feed", "people", images=["change", "pre", "post"])]
     )
-    columns = [name for name in derived[0].asDict() if name != "_changed_columns"]
+    columns = [name for name in derived[0].asDict() if name != "_changed_fields"]
     kept = people.rows(", ".join(f"`{name}`" for name in columns), "_feed")
     assert sorted(map(str, kept)) == sorted(
         str(tuple(row[name] for name in columns)) for row in derived

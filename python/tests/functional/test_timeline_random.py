@@ -434,7 +434,7 @@ class History:
         if change.event_type == "update":
             changed = set(row.change["change"])
             if not changed & set(COMPARED) <= set(row.changed_columns or ()) <= changed:
-                self.wrong.append(f"{what}: _changed_columns {row.changed_columns}, {changed=}")
+                self.wrong.append(f"{what}: _changed_fields {row.changed_columns}, {changed=}")
 
 
 def _row_of(change: Change) -> tuple[str, dict[str, Any]]:

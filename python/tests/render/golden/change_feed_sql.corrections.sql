@@ -35,6 +35,7 @@ known_rows as (
             log._operation as _operation,
             log._row_hash as _row_hash,
             log._sequence_num as _sequence_num,
+            log._event_time as _event_time,
             struct(log._sequence_num as sequence, cast(log._batch_id as bigint) as batch, cast(log._sequence_num as bigint) as line, case when log._source_operation in ('TRUNCATE', 'ADD_COLUMN') then 0 when log._source_operation in ('DELETE', 'MOVE_OUT') then 2 when log._source_operation = 'SNAPSHOT' then 3 else 1 end as tie, log._event_id as event) as _order,
             struct(
                 log.`id`,
@@ -120,7 +121,7 @@ judged as (
                 then array_compact(array(if(_pre_row._image.`full name` <=> _post_row._image.`full name`, null, 'full name'),
                         if(_pre_row._image.`phone` <=> _post_row._image.`phone`, null, 'phone'),
                         if(_pre_row._image.`balance` <=> _post_row._image.`balance`, null, 'balance')))
-        end as _changed_columns
+        end as _changed_fields
     from changes
     where not (_pre_row._row_hash <=> _post_row._row_hash)
 )
@@ -133,14 +134,15 @@ select
     _commit_time,
     _business_date,
     _row._sequence_num as _sequence_num,
+    _row._event_time as _event_time,
     _position,
-    _changed_columns,
+    _changed_fields,
     named_struct(
         'event_type', case _operation when 'I' then 'insert' when 'D' then 'delete' else 'update' end,
         'change', named_struct(
-            'full name', if(_operation = 'I' or array_contains(_changed_columns, 'full name'), _post_image.`full name`, null),
-            'phone', if(_operation = 'I' or array_contains(_changed_columns, 'phone'), _post_image.`phone`, null),
-            'balance', if(_operation = 'I' or array_contains(_changed_columns, 'balance'), _post_image.`balance`, null)
+            'full name', if(_operation = 'I' or array_contains(_changed_fields, 'full name'), _post_image.`full name`, null),
+            'phone', if(_operation = 'I' or array_contains(_changed_fields, 'phone'), _post_image.`phone`, null),
+            'balance', if(_operation = 'I' or array_contains(_changed_fields, 'balance'), _post_image.`balance`, null)
         ),
         'pre_image', _pre_image,
         'post_image', _post_image

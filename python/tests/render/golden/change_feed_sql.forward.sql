@@ -86,7 +86,7 @@ judged as (
                         if(_pre_row._image.`phone` <=> _post_row._image.`phone`, null, 'phone'),
                         if(_pre_row._image.`balance` <=> _post_row._image.`balance`, null, 'balance'),
                         if(_pre_row._image.`loaded_at` <=> _post_row._image.`loaded_at`, null, 'loaded_at')))
-        end as _changed_columns
+        end as _changed_fields
     from changes
     where not (_pre_row._row_hash <=> _post_row._row_hash)
         or not (
@@ -102,7 +102,7 @@ select
     _commit_time,
     _business_date,
     _position,
-    _changed_columns,
+    _changed_fields,
     concat(
         '{"event_type":"',
         case _operation when 'I' then 'insert' when 'D' then 'delete' else 'update' end,
@@ -113,11 +113,11 @@ select
             else concat(
                 '{',
                 array_join(array_compact(array(
-                    nullif(regexp_extract(to_json(named_struct('full name', if(_operation = 'I' or array_contains(_changed_columns, 'full name'), _post_image.`full name`, null), 'phone', if(_operation = 'I' or array_contains(_changed_columns, 'phone'), _post_image.`phone`, null), 'balance', if(_operation = 'I' or array_contains(_changed_columns, 'balance'), _post_image.`balance`, null), 'loaded_at', if(_operation = 'I' or array_contains(_changed_columns, 'loaded_at'), _post_image.`loaded_at`, null)), map('ignoreNullFields', 'true', 'timestampFormat', 'yyyy-MM-dd\'T\'HH:mm:ss.SSSSSSXXX', 'timestampNTZFormat', 'yyyy-MM-dd\'T\'HH:mm:ss.SSSSSS')), '(?s)^.(.*).$', 1), ''),
-                    if((_operation = 'I' or array_contains(_changed_columns, 'full name')) and _post_image.`full name` is null, '"full name":null', null),
-                    if((_operation = 'I' or array_contains(_changed_columns, 'phone')) and _post_image.`phone` is null, '"phone":null', null),
-                    if((_operation = 'I' or array_contains(_changed_columns, 'balance')) and _post_image.`balance` is null, '"balance":null', null),
-                    if((_operation = 'I' or array_contains(_changed_columns, 'loaded_at')) and _post_image.`loaded_at` is null, '"loaded_at":null', null)
+                    nullif(regexp_extract(to_json(named_struct('full name', if(_operation = 'I' or array_contains(_changed_fields, 'full name'), _post_image.`full name`, null), 'phone', if(_operation = 'I' or array_contains(_changed_fields, 'phone'), _post_image.`phone`, null), 'balance', if(_operation = 'I' or array_contains(_changed_fields, 'balance'), _post_image.`balance`, null), 'loaded_at', if(_operation = 'I' or array_contains(_changed_fields, 'loaded_at'), _post_image.`loaded_at`, null)), map('ignoreNullFields', 'true', 'timestampFormat', 'yyyy-MM-dd\'T\'HH:mm:ss.SSSSSSXXX', 'timestampNTZFormat', 'yyyy-MM-dd\'T\'HH:mm:ss.SSSSSS')), '(?s)^.(.*).$', 1), ''),
+                    if((_operation = 'I' or array_contains(_changed_fields, 'full name')) and _post_image.`full name` is null, '"full name":null', null),
+                    if((_operation = 'I' or array_contains(_changed_fields, 'phone')) and _post_image.`phone` is null, '"phone":null', null),
+                    if((_operation = 'I' or array_contains(_changed_fields, 'balance')) and _post_image.`balance` is null, '"balance":null', null),
+                    if((_operation = 'I' or array_contains(_changed_fields, 'loaded_at')) and _post_image.`loaded_at` is null, '"loaded_at":null', null)
                 )), ','),
                 '}'
             )

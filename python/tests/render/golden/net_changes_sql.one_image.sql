@@ -99,7 +99,7 @@ judged as (
                 then array_compact(array(if(_pre_row._image.`full name` <=> _post_row._image.`full name`, null, 'full name'),
                         if(_pre_row._image.`balance` <=> _post_row._image.`balance`, null, 'balance'),
                         if(_pre_row._image.`loaded_at` <=> _post_row._image.`loaded_at`, null, 'loaded_at')))
-        end as _changed_columns
+        end as _changed_fields
     from (select * except (_last_commit), _last_commit.* from folded)
     where not (_pre_row._row_hash <=> _post_row._row_hash)
         or not (
@@ -114,7 +114,7 @@ select
     _commit_id,
     _commit_time,
     _business_date,
-    _changed_columns,
+    _changed_fields,
     concat(
         '{"event_type":"',
         case _operation when 'I' then 'insert' when 'D' then 'delete' else 'update' end,
