@@ -100,7 +100,7 @@
 {#- Rules that look at more than one setting. -#}
 {%- macro _check_event_config(cfg, settings, errors) -%}
     {%- do tidemark._one_of('format', cfg['format'], ['debezium', 'canonical', 'rows'], errors) -%}
-    {%- do tidemark._one_of('on_tie', cfg['on_tie'], ['later', 'content'], errors) -%}
+    {%- do tidemark._one_of('on_tie', cfg['on_tie'], ['later', 'reject', 'content'], errors) -%}
     {%- do tidemark._check_location(cfg['location'], errors, dated=false) -%}
     {%- if cfg['file_format'] != 'delta' -%}
         {%- do errors.append('extract: events needs file_format: delta, found: ' ~ cfg['file_format']) -%}
@@ -119,6 +119,9 @@
     {%- endif -%}
     {%- if not cfg['keys'] and cfg['sequence_by'] -%}
         {%- do errors.append('sequence_by needs unique_key: copies of a row cannot be told apart by another order') -%}
+    {%- endif -%}
+    {%- if not cfg['keys'] and cfg['on_tie'] == 'reject' -%}
+        {%- do errors.append('on_tie: reject needs unique_key: without one every row counts') -%}
     {%- endif -%}
     {%- for key in cfg['keys'] if not tidemark.is_chosen(cfg['chosen'], key) -%}
         {%- do errors.append('columns leaves out `' ~ key ~ '`, which is part of unique_key') -%}

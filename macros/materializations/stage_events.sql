@@ -13,8 +13,19 @@
     {%- set known = {} if state['first'] else {'log': relations['log'], 'staging': none if plan['keyed'] else tidemark.staging_in_force_expr(relations, state)} -%}
     {%- do tidemark.make_staged_view(cfg, plan, landing, stretch, staged_view, known) -%}
     {%- if cfg['sequence_by'] -%}
-        {%- do plan.update({'sequence_type': tidemark.describe_query('select _sequence_by from ' ~ staged_view)[0]['type']}) -%}
+        {%- do plan.update({'sequence_type': tidemark.described_sequence(staged_view)}) -%}
+        {%- set sequence = tidemark.sequence_plan(cfg, plan['sequence_type'], none if state['first'] else state['recorded'].get('sequence_type')) -%}
+        {%- do tidemark._raise_config_errors(cfg['entity'], sequence['errors']) -%}
+        {%- do tidemark.raise_drift(cfg, sequence['drift']) -%}
+        {%- if sequence['casts'] -%}
+            {%- do plan.update({'sequence_casts': sequence['casts']}) -%}
+            {%- do tidemark.make_staged_view(cfg, plan, landing, stretch, staged_view, known) -%}
+            {%- do plan.update({'sequence_type': tidemark.described_sequence(staged_view)}) -%}
+        {%- endif -%}
         {%- do plan['recorded'].update({'sequence_type': plan['sequence_type']}) -%}
+        {%- if sequence['wider'] -%}
+            {%- do tidemark.widen_sequence(plan, state, relations, sequence['wider']) -%}
+        {%- endif -%}
     {%- endif -%}
     {%- do load.update({'order_type': tidemark.place_type(cfg, plan['sequence_type'])}) -%}
     {%- if run['empty'] -%}{{ return(tidemark.no_event_figures()) }}{%- endif -%}
@@ -72,6 +83,23 @@
 {%- endmacro -%}
 
 
+{%- macro described_sequence(view) -%}
+    {{ return(tidemark.describe_query('select _sequence_by from ' ~ view)[0]['type']) }}
+{%- endmacro -%}
+
+
+{#- Let the log and current hold what events are ordered by from now on. -#}
+{%- macro widen_sequence(plan, state, relations, wider) -%}
+    {%- for name in ['log_table', 'current'] -%}
+        {%- for field, type in wider.items() -%}
+            {%- do run_query('alter table ' ~ relations[name] ~ ' alter column _sequence_by.' ~ field ~ ' type ' ~ type) -%}
+        {%- endfor -%}
+    {%- endfor -%}
+    {%- do tidemark.make_history_view({'file_format': 'delta'}, plan, relations) -%}
+    {%- do state.update({'log_version': none}) -%}
+{%- endmacro -%}
+
+
 {%- macro make_staged_view(cfg, plan, landing, stretch, view, known) -%}
     {%- do run_query('drop view if exists ' ~ view) -%}
     {%- do run_query('create or replace temporary view ' ~ view ~ ' as\n' ~ tidemark.staged_events_sql(cfg, plan, landing['events'], known, stretch)) -%}
@@ -113,11 +141,11 @@
 
 
 {#-
-    Whether the log is to be put in another order: it was made with another `on_tie`, and has ties. Every log that does
+    Whether the log is to be put in another order: it was made with an `on_tie` that orders otherwise, and has ties. Every log that does
     not tell was made by their content.
 -#}
 {%- macro reorders_ties(cfg, run, state, relations) -%}
-    {%- if state['first'] or run['empty'] or not tidemark.can_tie(cfg) or state['recorded'].get('on_tie', 'content') == cfg['on_tie'] -%}
+    {%- if state['first'] or run['empty'] or not tidemark.can_tie(cfg) or (state['recorded'].get('on_tie', 'content') == 'content') == (cfg['on_tie'] == 'content') -%}
         {{ return(false) }}
     {%- endif -%}
     {{ return(run_query(tidemark.any_tie_sql(cfg, {'keyed': cfg['keys'] | length > 0}, relations)) | length > 0) }}

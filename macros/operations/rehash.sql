@@ -16,6 +16,7 @@
     {%- set commits = tidemark.ensure_commits(run) -%}
     {%- set state = tidemark.entity_state(commits, cfg['relation'], run) -%}
     {%- set recorded = state['recorded'] -%}
+    {%- do cfg.update({'keys': tidemark.keys_in_order(cfg, recorded)}) -%}
     {%- set wanted = tidemark.rehashed_config(cfg, recorded, drop, state['inflight']) -%}
     {%- set plan = tidemark.recorded_plan(wanted) -%}
     {%- if plan['sensitive'] -%}

@@ -44,7 +44,7 @@
         {%- endfor -%}
     {%- endfor -%}
 
-    {%- set keys = cfg['keys'] | map('lower') | list -%}
+    {%- set keys = tidemark.keys_in_order(cfg, recorded) | map('lower') | list -%}
     {%- set ignored = cfg['ignore'] | map('lower') | list -%}
     {%- set sensitive = cfg['sensitive'] | map('lower') | list -%}
 

@@ -11,7 +11,7 @@
             {%- do drift.append(label ~ ' was ' ~ tidemark._shown(recorded[name]) ~ ' and is now ' ~ tidemark._shown(now[name])) -%}
         {%- endif -%}
     {%- endfor -%}
-    {%- if now.get('sequence_by', []) != recorded.get('sequence_by', []) -%}
+    {%- if tidemark._spelt_alike(now.get('sequence_by', [])) != tidemark._spelt_alike(recorded.get('sequence_by', [])) -%}
         {%- do drift.append('sequence_by was ' ~ (tidemark._shown(recorded.get('sequence_by', [])) or 'the order of arrival')
             ~ ' and is now ' ~ (tidemark._shown(now.get('sequence_by', [])) or 'the order of arrival')) -%}
     {%- endif -%}
@@ -42,6 +42,31 @@
         {%- endif -%}
     {%- endfor -%}
     {{ return(drift) }}
+{%- endmacro -%}
+
+
+{#-
+    Keys in the order of the hashes that are stored, where the YAML has the same ones in another. Not those that the model
+    hashes itself: its order is not known.
+-#}
+{%- macro keys_in_order(cfg, recorded) -%}
+    {%- set known = (recorded or {}).get('keys') or [] -%}
+    {%- if not cfg['stored_hashes'] and known | map('lower') | sort == cfg['keys'] | map('lower') | sort -%}
+        {{ return(known) }}
+    {%- endif -%}
+    {{ return(cfg['keys']) }}
+{%- endmacro -%}
+
+
+{#- Columns and expressions as they are compared: without regard to case where Spark has none, that is, without literals, fields and paths. -#}
+{%- macro _spelt_alike(expressions) -%}
+    {%- set spelt = [] -%}
+    {%- for expression in expressions -%}
+        {%- set text = expression | trim -%}
+        {%- set plain = modules.re.fullmatch('`[^`]*`', text) or modules.re.fullmatch('[\\w\\s(),+*/-]*', text) -%}
+        {%- do spelt.append(text | lower | replace('`', '') if plain else text) -%}
+    {%- endfor -%}
+    {{ return(spelt) }}
 {%- endmacro -%}
 
 

@@ -29,16 +29,17 @@
         {%- set lower = name | lower -%}
         {%- set is_refused = lower in found['refused'] | map('lower') | list or (recorded and cfg['ddl']['add_column'] == 'ignore') -%}
         {%- set wanted = lower in declared or (lower not in aliases and not is_refused) -%}
-        {%- if lower in tidemark.reserved_columns() -%}
-            {%- do errors.append('the events have a column `' ~ name ~ '`, which is reserved: rename it in the source, or in a model between') -%}
+        {%- set is_reserved = lower in tidemark.reserved_columns() -%}
+        {%- if is_reserved and tidemark.is_chosen(cfg['chosen'], name) -%}
+            {%- do errors.append('the events have a column `' ~ name ~ '`, which is reserved: rename it in the source or in a model between, or leave it out (columns: {exclude: [' ~ name ~ ']})') -%}
         {%- endif -%}
-        {%- if lower not in seen and wanted -%}
+        {%- if lower not in seen and wanted and not is_reserved -%}
             {%- do names.append(name) -%}
             {%- do seen.append(lower) -%}
         {%- endif -%}
     {%- endfor -%}
 
-    {%- set keys = cfg['keys'] | map('lower') | list -%}
+    {%- set keys = tidemark.keys_in_order(cfg, recorded) | map('lower') | list -%}
     {%- set ignored = cfg['ignore'] | map('lower') | list -%}
     {%- set sensitive = cfg['sensitive'] | map('lower') | list -%}
     {%- set hash_names = known_columns | map(attribute='hash_name') | map('lower') | list -%}
@@ -87,6 +88,8 @@
                 ~ tidemark._did_you_mean(name, present)) -%}
         {%- endfor -%}
     {%- endfor -%}
+    {%- set excluded = tidemark._excluded_names(cfg, found, recorded) -%}
+    {%- do errors.extend(tidemark._misspelt_names(cfg, found, recorded, present + excluded)) -%}
     {%- do tidemark._raise_config_errors(cfg['entity'], errors) -%}
 
     {%- set kept = [] -%}
@@ -123,6 +126,7 @@
         'sequence_by': cfg['sequence_by'] | length > 0,
         'on_tie': cfg['on_tie'],
         'sequence_type': none,
+        'sequence_casts': {},
         'recorded': {
             'recipe': tidemark.hash_recipe_version(),
             'extract': 'events',
@@ -136,9 +140,44 @@
             'sequence_by': cfg['sequence_by'],
             'on_tie': cfg['on_tie'],
             'columns': recorded_columns,
+            'excluded': excluded,
             'source': recorded['source'] if recorded and recorded.get('source') else {},
         },
     }) }}
+{%- endmacro -%}
+
+
+{#- Names of the columns that events have brought and the setting `columns` leaves out, lower case; events need not bring them again. -#}
+{%- macro _excluded_names(cfg, found, recorded) -%}
+    {%- set names = (recorded or {}).get('excluded') or [] -%}
+    {%- set excluded = [] -%}
+    {%- for name in names + found['names'] if not tidemark.is_chosen(cfg['chosen'], name) -%}
+        {%- do excluded.append(name | lower) -%}
+    {%- endfor -%}
+    {{ return(excluded | unique | list) }}
+{%- endmacro -%}
+
+
+{#-
+    Names in `columns` and `ignore_null_updates` that are no column's. Where lines need not have every column, only those
+    that look like another one; none where nothing arrived, or an earlier version did not record what is left out.
+-#}
+{%- macro _misspelt_names(cfg, found, recorded, present) -%}
+    {%- set errors = [] -%}
+    {%- set is_whole = found['arrived'] is not none or cfg['format'] == 'debezium' -%}
+    {%- set known = present + found['names'] | map('lower') | list + (found['ddl'] or []) | map(attribute='name') | map('lower') | list
+        + (found['arrived'] or {}).keys() | list -%}
+    {%- if found['names'] and (not recorded or recorded.get('excluded') is not none) -%}
+        {%- for setting, chosen in [('columns', cfg['chosen']), ('ignore_null_updates', cfg['ignore_null_updates'])] -%}
+            {%- set named = chosen['include'] + chosen['exclude'] -%}
+            {%- for name in named if name not in known -%}
+                {%- if is_whole or tidemark._nearest(name, known | reject('in', named) | list, 0.6) -%}
+                    {%- do errors.append(setting ~ ' names column `' ~ name ~ '`, which no event has' ~ tidemark._did_you_mean(name, known | unique | list)) -%}
+                {%- endif -%}
+            {%- endfor -%}
+        {%- endfor -%}
+    {%- endif -%}
+    {{ return(errors) }}
 {%- endmacro -%}
 
 

@@ -6,6 +6,7 @@
 {%- macro staged_events_sql(cfg, plan, events, known, stretch) -%}
 {%- set before = plan['keys'] if plan['keyed'] else plan['columns'] -%}
 {%- set reasons = tidemark._event_reject_reasons(cfg, plan, before) -%}
+{%- set rejects_ties = cfg['on_tie'] == 'reject' and tidemark.can_tie(cfg) -%}
 with parsed_events as (
     {#- The kind of an event is what its JSON says. Spark would look for it below the parsing, by parsing once more for
         each field that it looks at, if the kind did not depend on the row's being there. #}
@@ -117,7 +118,7 @@ judged as (
         {%- if cfg['sequence_by'] %}
         named_struct(
             {%- for expression in cfg['sequence_by'] %}
-            'sequence_{{ loop.index }}', {{ expression }},
+            'sequence_{{ loop.index }}', {{ 'cast(' ~ expression ~ ' as ' ~ plan['sequence_casts'][loop.index0] ~ ')' if loop.index0 in plan['sequence_casts'] else expression }},
             {%- endfor %}
             'is_stream', not _is_snapshot, 'position', _position, 'supplied_num', _supplied_num
         ) as _sequence_by,
@@ -152,17 +153,23 @@ judged as (
     from decoded
 ),
 
-{# What tells events apart needs them sorted: they have little more than their values by then. -#}
+{# What tells events apart needs them sorted: they have little more than their values by then. A tie is found after that. -#}
 narrowed as (
     select
         * except (_raw_payload),
-        if(_reject_reason is not null {{- ' or _unavailable is not null' if tidemark._pairs_moves(cfg) }}, {{ "'*** (withheld: the entity has sensitive columns)'" if plan['sensitive'] else '_raw_payload' }}, null) as _raw_payload
+        {%- set payload = "'*** (withheld: the entity has sensitive columns)'" if plan['sensitive'] else '_raw_payload' %}
+        {{ payload if rejects_ties else 'if(_reject_reason is not null' ~ (' or _unavailable is not null' if tidemark._pairs_moves(cfg) else '') ~ ', ' ~ payload ~ ', null)' }} as _raw_payload
     from judged
 ),
 
 told_apart as (
     {{ tidemark.told_apart_events_sql(cfg, 'narrowed', known) | indent(4) }}
 )
+
+{%- if rejects_ties %},
+
+hashed as (
+{%- endif %}
 
 select
     * except (
@@ -182,6 +189,76 @@ select
     {{ tidemark.row_hash_expr(plan['compared'], cfg['hash'], '_image_before', only_if="_reject_reason is null and _source_operation = 'UPDATE'") | indent(4) }} as _before_row_hash
     {%- endif %}
 from told_apart
+{%- if rejects_ties %}
+)
+
+{{ tidemark._without_ties_sql(cfg, plan, known) }}
+{%- endif %}
+{%- endmacro -%}
+
+
+{#-
+    With `on_tie: reject`: of events at one key and sequence the first counts, and those of the same content; so does what
+    the log has there. Rows of a snapshot are what the source holds, and decided by arrival.
+-#}
+{%- macro _without_ties_sql(cfg, plan, known) -%}
+{%- set sequence = tidemark.sequence_expr(cfg) -%}
+,
+
+contents as (
+    select
+        *,
+        case
+            when not _is_usable or _is_snapshot or _tidemark_effect not in ('upsert', 'delete') then null
+            when _tidemark_effect = 'delete' then 'deleted'
+            else concat_ws('|', {{ tidemark.row_hash_expr(plan['compared'], cfg['hash']) | indent(12) }}, array_join(array_sort(_unsupplied), '|'))
+        end as _tidemark_content
+    from hashed
+),
+
+firsts as (
+    select
+        *,
+        first_value(_tidemark_content, true) over (
+            partition by _key_hash, {{ sequence }}
+            order by _landing_num asc nulls last, if(_tidemark_effect = 'delete', 2, 1) asc nulls last, _event_id asc nulls last
+            rows between unbounded preceding and current row
+        ) as _tidemark_first
+    from contents
+),
+
+tied as (
+    select
+        firsts.*,
+        coalesce(
+            {%- if known.get('log') %}
+            if(logged._known_contents is null, _tidemark_content <> _tidemark_first, not array_contains(logged._known_contents, _tidemark_content)),
+            {%- else %}
+            _tidemark_content <> _tidemark_first,
+            {%- endif %}
+            false
+        ) as _tidemark_is_tie
+    from firsts
+    {%- if known.get('log') %}
+    left join (
+        select
+            _key_hash as _known_key_hash,
+            {{ sequence }} as _known_sequence,
+            collect_set(if(_source_operation = 'DELETE', 'deleted', _row_hash)) as _known_contents
+        from {{ known['log'] }}
+        where {{ tidemark.in_force_expr() }} and _source_operation in ('INSERT', 'READ', 'UPDATE', 'UPSERT', 'MOVE_IN', 'DELETE')
+        group by _key_hash, {{ sequence }}
+    ) as logged
+        on firsts._key_hash = logged._known_key_hash and firsts.{{ sequence }} <=> logged._known_sequence
+    {%- endif %}
+)
+
+select
+    * except (_tidemark_content, _tidemark_first, _tidemark_is_tie, _reject_reason, _raw_payload, _is_usable),
+    if(_tidemark_is_tie, {{ tidemark.string_literal('tie: ' ~ (cfg['sequence_by'] | join(', ') or '_sequence_num')) }}, _reject_reason) as _reject_reason,
+    if(_tidemark_is_tie or _reject_reason is not null, _raw_payload, null) as _raw_payload,
+    _is_usable and not _tidemark_is_tie as _is_usable
+from tied
 {%- endmacro -%}
 
 

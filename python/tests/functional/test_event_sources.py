@@ -48,6 +48,8 @@ def models(module_project: Any) -> dict[str, EventEntity]:
         "by_select_scd2": "scd2(ref('by_select'), by='event_time')",
         "by_select_days": "scd2(ref('by_select'), by='business_date')",
         "people_plain": "with_sensitive(ref('people'))",
+        "people_logged": "with_sensitive(tidemark.log(ref('people')))",
+        "people_changes": "with_sensitive(tidemark.history(ref('people')))",
     }.items():
         project.write(f"models/{name}.sql", f"{{{{ tidemark.{reading} }}}}")
     return {entity.name: entity for entity in made}
@@ -253,6 +255,16 @@ def test_sensitive_events(models: dict[str, EventEntity]) -> None:
         ("555-9",),
     ]
     assert entity.rows("id, phone, n", "_plain") == [(1, "555-9", 2)]
+    # each row of the log has its own, also where one commit wrote several of a key
+    logged = [
+        (1, "555-1", 1, "I"),
+        (1, "555-9", 1, "U"),
+        (1, "555-9", 2, "U"),
+        (2, "555-2", 1, "D"),
+    ]
+    logged = sorted([*logged, (2, "555-2", 1, "I")])
+    for reading in ("_logged", "_changes"):
+        assert entity.rows("id, phone, n, _operation", reading) == logged
 
 
 def captured(order: int, ordinal: int, op: str = "c") -> str:
@@ -330,19 +342,27 @@ def test_ties(module_project: Any) -> None:
     assert dict(tied.rows("id, name")) == seconds
     assert emptied.rows("id, name") == [(1, "again")]
 
+    # the sequence is spelt otherwise, and wider; from here on a tie of the other one is a reject
+    tied.write(columns={**columns, "at": "bigint"}, sequence_by="AT")
+    emptied.write(on_tie="reject", on_reject="quarantine")
+    tied.land([row(5, "far", 5_000_000_000)])
     tied.land([row(key, "third") for key in range(1, 5)])
     # known events between new ones: they keep their first place
     again = [row(1, "first"), row(2, "second"), row(21, "gone")]
     tied.land([*again, row(3, "fourth"), row(4, "old", 4)])
-    emptied.land([{**insert({"id": 1, "name": "old"}), "at": 3}])
+    other = [{**insert({"id": 1, "name": name}), "at": 5} for name in ("other", "again")]
+    emptied.land([{**insert({"id": 1, "name": "old"}), "at": 3}, *other])
     views = [tied.add_scd2_view(), emptied.add_scd2_view()]
     run()
-    wanted = seconds | {1: "third", 2: "third", 3: "fourth", 4: "third"}
+    wanted = seconds | {1: "third", 2: "third", 3: "fourth", 4: "third", 5: "far"}
     assert dict(tied.rows("id, name")) == wanted
     assert tied.commits("rows_tied, rows_duplicate")[-1] == (5, 3)
     intervals = tied.intervals("id, name")
     assert {key: name for key, name, _, until in intervals if until is None} == wanted
+    assert max(since for _, _, since, _ in intervals) == 5_000_000_000
     assert [row for row in intervals if row[0] == 4] == [(4, "old", 4, 5), (4, "third", 5, None)]
     # what the truncate removed stays removed, and what came after it stays
     assert emptied.intervals("name") == [("again", 5, None), ("old", 3, 5)]
     assert emptied.rows("name") == [("again",)]
+    rejects = emptied.rows("_reject_reason, get_json_object(_raw_payload, '$.name')", "__rejects")
+    assert rejects == [("tie: at", "other")]

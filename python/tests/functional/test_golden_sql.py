@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import hashlib
 import json
 import random
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ from ..render.test_config import DATA_TYPES
 from ..render.test_golden import (
     APART,
     ARRIVED,
+    ATOMIC,
     CASES,
     DELTA,
     EVENT_KEYS,
@@ -28,6 +30,7 @@ from ..render.test_golden import (
     SCD2,
     SEQUENCED,
     STATES,
+    Events,
 )
 from ..rendering import load_sql_macros, relation
 
@@ -196,6 +199,162 @@ def test_judged_state__is_what_spark_works_out(session: Any) -> None:
             )
         assert found == wanted, name
     session.sql("uncache table judged_states")
+
+
+def test_identity__of_a_source_that_gains_columns(session: Any) -> None:
+    """What a row is known by stays, in a log begun by all columns too; a value in a new column is something new."""
+    macros = load_sql_macros()
+    cfg = {"format": "rows"}
+
+    def known_by(rows: str, cfg: Any = cfg, recorded: Any = None, lines: bool = False) -> list[str]:
+        session.sql(f"create or replace temporary view growing as {rows}")
+        fields = session.table("growing").schema.fields
+        columns = [{"name": f.name, "type": f.dataType.simpleString()} for f in fields]
+        columns = None if lines else columns
+        chosen = {"all": True, "include": [], "exclude": ["operation"]}
+        names = macros["identifying_names"]({**cfg, "chosen": chosen}, columns, recorded)
+        sql = macros["canonical_events_sql"](cfg, [], "growing", columns, True, names)
+        return [row[0] for row in session.sql(f"select _content from ({sql})").collect()]
+
+    old = (
+        "select 1 as id, cast(null as string) as `Full Name`, 'c' as operation, 5 as _sequence_num"
+    )
+    wide = "select {} as badge, 1 as id, {} as note, cast(null as string) as `Full Name`, 'c' as operation, 5 as _sequence_num"
+    recorded = {"columns": [{"name": "id"}, {"name": "full name"}], "source": {}}
+    begun = {**recorded, "source": {"identifying": ["Full Name", "id"]}}
+    for log in (None, recorded, begun):
+        first = known_by(old, recorded=log)
+        assert known_by(wide.format("null", "cast(null as int)"), recorded=log) == first, log
+        other = {*first, *known_by(wide.format("'x'", "null"), recorded=log)}
+        other |= {*known_by(wide.format("null", "'x'"), recorded=log)}
+        assert len(other) == 3, log
+    by_all = '{"id":1,"Full Name":null,"operation":"c","_sequence_num":5}'
+    assert known_by(old, recorded=recorded) == [hashlib.md5(by_all.encode()).hexdigest()]
+
+    line = "select '{}' as value, cast(1 as bigint) as _landing_num"
+    narrow, wider = '{"id":1,"name":null}', '{"id":1,"badge":null,"name":null}'
+    recorded = {"columns": [{"name": "id"}, {"name": "name"}]}
+    for log in (None, recorded):
+        first = known_by(line.format(narrow), recorded=log, lines=True)
+        assert known_by(line.format(wider), recorded=log, lines=True) == first, log
+        assert known_by(line.format('{"id":1,"badge":0}'), recorded=log, lines=True) != first
+    assert first == [hashlib.md5(narrow.encode()).hexdigest()]
+    # of a change a NULL is a value: it is another event without it
+    change = {"format": "canonical"}
+    first = known_by(line.format('{"id":1}'), change, lines=True)
+    assert known_by(line.format('{"id":1,"badge":null}'), change, lines=True) != first
+
+
+def test_on_tie__reject(session: Any) -> None:
+    """Random batches: at one key and sequence the first content stays, that of the log above all; others are rejects."""
+    macros = load_sql_macros()
+    entity = Events("rejecting", format="canonical", sequence_by=["balance"], on_tie="reject")
+    assert entity.cfg["on_tie"] == "reject"
+    columns = (
+        "_event_id string, _key_hash string, _row_hash string, _sequence_by {}, "
+        "_source_operation string, _superseded_by bigint"
+    )
+    chance = random.Random(19)
+    logged: list[Any] = []
+    held: dict[tuple[int, int], set[str]] = {}
+    known: set[str] = set()
+    log_columns = ""
+    for batch in range(3):
+        lines = []
+        for number in range(60):
+            event = {"_operation": chance.choice(["INSERT", "UPDATE", "UPDATE", "DELETE"])}
+            event |= {"id": chance.randrange(3), "balance": chance.randrange(6)}
+            name = chance.choice(["ann", "bob", None])
+            event |= {"full name": name, "_table": "shop.customers"}
+            lines.append((json.dumps(event), batch * 100 + number))
+        wanted = {}
+        firsts: dict[tuple[int, int], str] = {}
+        here: set[str] = set()
+        for text, number in lines:
+            event = json.loads(text)
+            place = event["id"], event["balance"]
+            content = "deleted" if event["_operation"] == "DELETE" else str(event["full name"])
+            if text in known or text in here:
+                wanted[number] = "duplicate"
+                continue
+            here.add(text)
+            stays = content in held.get(place, {firsts.setdefault(place, content)})
+            wanted[number] = "usable" if stays else "tie: balance"
+            if stays:
+                known.add(text)
+        session.createDataFrame(lines, "value string, _landing_num bigint").createOrReplaceTempView(
+            "tied_lines"
+        )
+        events = macros["canonical_events_sql"](entity.cfg, [], "tied_lines", None, True)
+        session.sql(f"create or replace temporary view tied_events as {events}")
+        if logged:
+            session.createDataFrame(logged, log_columns).createOrReplaceTempView("tied_log")
+        known_events = {"log": "tied_log"} if logged else {}
+        staged = macros["staged_events_sql"](
+            entity.cfg, entity.plan, "tied_events", known_events, {}
+        )
+        row_hash = macros["row_hash_expr"](entity.plan["compared"], "md5")
+        rows = session.sql(f"select *, {row_hash} as _content_hash from ({staged})").collect()
+        found = {
+            row["_landing_num"]: "usable"
+            if row["_is_usable"]
+            else row["_reject_reason"] or "duplicate"
+            for row in rows
+        }
+        assert found == wanted
+        assert {*wanted.values()} == {"usable", "duplicate", "tie: balance"}
+        assert {row["_raw_payload"] for row in rows if row["_reject_reason"]} == {
+            text for text, number in lines if wanted[number].startswith("tie")
+        }
+        for row in rows:
+            if row["_is_usable"]:
+                event = json.loads(
+                    dict((number, text) for text, number in lines)[row["_landing_num"]]
+                )
+                deletes = event["_operation"] == "DELETE"
+                content = "deleted" if deletes else str(event["full name"])
+                held.setdefault((event["id"], event["balance"]), set()).add(content)
+                logged.append(
+                    (row["_event_id"], row["_key_hash"], row["_content_hash"], row["_sequence_by"], event["_operation"], None)
+                )  # fmt: skip
+        log_columns = columns.format(
+            session.sql(f"select _sequence_by from ({staged})").schema[0].dataType.simpleString()
+        )
+
+
+def test_decided_events__claims_of_another_tool(session: Any) -> None:
+    """A batch knows its own by etl time alone: of its earliest or its latest event, in seconds or exactly."""
+    macros = load_sql_macros()
+    columns = "_row bigint, _event_id string, _fingerprint string, _etl_tstamp timestamp, "
+    columns += "_collector_tstamp timestamp, _line_hash bigint, _reject_reason string"
+    moment = dt.datetime(2026, 3, 4, 8, 0, 5, 123456)
+    last = moment + dt.timedelta(minutes=3)
+    times = {
+        "earliest": moment.replace(microsecond=0),
+        "earliest exactly": moment,
+        "latest": last.replace(microsecond=0),
+        "latest exactly": last,
+        "second before": moment.replace(microsecond=0) - dt.timedelta(seconds=1),
+        "between": moment + dt.timedelta(minutes=1),
+        "of a batch here": moment,
+    }
+    keys = [(n, name, "f", moment, moment, n, None) for n, name in enumerate(times)]
+    keys += [(90, "new", "f", last, last, 90, None), (91, "bad", "f", None, None, 91, "no")]
+    session.createDataFrame(keys, columns).createOrReplaceTempView("claimed_keys")
+    claims = [
+        (name, "f", at, last + dt.timedelta(days=9), 7 if "here" in name else None)
+        for name, at in times.items()
+    ]
+    session.createDataFrame(
+        claims,
+        "event_id string, fingerprint string, etl_tstamp timestamp, expires_at timestamp, _commit_id bigint",
+    ).createOrReplaceTempView("foreign_claims")
+    (figures,) = session.sql(macros["batch_figures_sql"]("claimed_keys")).collect()
+    load = {**figures.asDict(), "commit_id": 8}
+    sql = macros["decided_events_sql"](ATOMIC, "claimed_keys", "foreign_claims", load)
+    dropped = {row["_row"] for row in session.sql(sql).collect() if row["_kind"] != "rejected"}
+    others = ["second before", "between", "of a batch here"]
+    assert dropped == {list(times).index(name) for name in others}
 
 
 def test_data_types(session: Any) -> None:

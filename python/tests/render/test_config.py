@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -235,6 +236,105 @@ def test_changed_type__names_the_cure() -> None:
     assert macros["config_drift"](cfg, plan, recorded)[0] == (
         "column `id` was string and is now bigint"
     )
+
+
+def test_drift__spelling_and_order_are_none() -> None:
+    """Keys in another order keep the order of their hashes; the case of `sequence_by` says nothing, save in literals."""
+    macros, names = load_sql_macros(), ("id", "name", "total")
+    found = {"names": [*names], "schemas": {}, "ddl": None, "arrived": None, "renames": {}}
+    found |= {"refused": [], "has_schemaless": True, "inferred": {}}
+
+    def read(settings: dict[str, Any], keys: list[str]) -> Any:
+        node = {"alias": "shop", "schema": "s", "columns": {n: {"name": n} for n in names}}
+        return macros["entity_config"]({**node, "config": {**cdc(**settings), "unique_key": keys}})
+
+    def plan_in(cfg: Any, recorded: Any) -> Any:
+        if cfg["extract"] == "events":
+            return macros["event_plan"](cfg, found, {}, recorded)
+        return macros["column_plan"](cfg, arrived(*names), {}, recorded)
+
+    for settings in ({**CSV}, {**CSV, "extract": "delta"}, {**EVENTS}):
+        recorded = plan_in(read(settings, ["id", "name"]), None)["recorded"]
+        cfg = read(settings, ["NAME", "id"])
+        plan = plan_in(cfg, recorded)
+        assert [column["name"] for column in plan["keys"]] == ["id", "name"]
+        assert macros["config_drift"](cfg, plan, recorded) == []
+        cfg = read(settings, ["name", "total"])
+        (drift,) = macros["config_drift"](cfg, plan_in(cfg, recorded), recorded)
+        assert drift == "unique_key was id, name and is now name, total"
+
+    def drift_of(first: Any, second: Any) -> Any:
+        recorded = plan_in(read({**EVENTS, "sequence_by": first}, ["id"]), None)["recorded"]
+        cfg = read({**EVENTS, "sequence_by": second}, ["id"])
+        return macros["config_drift"](cfg, plan_in(cfg, recorded), recorded)
+
+    assert drift_of("seq", "SEQ") == drift_of(["coalesce(a, b)"], " COALESCE(A, b)") == []
+    assert drift_of("`seq`", "Seq") == []
+    for first, second in [("seq", "seq2"), ("a = 'x'", "a = 'X'"), ("m.a", "m.A")]:
+        assert drift_of(first, second) == [f"sequence_by was {first} and is now {second}"]
+
+
+def test_sequence_plan() -> None:
+    plan = load_sql_macros()["sequence_plan"]
+    cfg = {"sequence_by": ["at", "n"], "file_format": "delta"}
+
+    def of(first: str, second: str = "int") -> str:
+        return f"struct<sequence_1:{first},sequence_2:{second},is_stream:boolean,position:array<bigint>>"
+
+    nothing: dict[str, Any] = {"wider": {}, "casts": {}, "drift": [], "errors": []}
+    assert plan(cfg, of("timestamp"), None) == plan(cfg, of("date"), of("date")) == nothing
+    wider = plan(cfg, of("decimal(12,2)", "bigint"), of("decimal(9,2)", "int"))
+    assert wider == nothing | {"wider": {"sequence_1": "decimal(12,2)", "sequence_2": "bigint"}}
+    assert plan(cfg, of("date"), of("date", "bigint")) == nothing | {"casts": {1: "bigint"}}
+    assert plan(cfg, of("string"), of("timestamp"))["drift"] == [
+        "sequence_by: `at` was timestamp and is now string (declare `data_type: timestamp` for the column "
+        "in the YAML, or cast it in the SELECT of the model)"
+    ]
+    for unordered in ("map<string,string>", "array<map<string,int>>", "variant", "void"):
+        assert plan(cfg, of(unordered), None)["errors"] == [
+            f"sequence_by: `at` is of type {unordered}, by which rows cannot be ordered; "
+            "name a column or an expression of another type"
+        ]
+    ordered = plan(cfg, of("struct<map_id:int,variant:int,interval_x:date>"), None)
+    assert ordered == nothing
+
+
+def test_events__columns_of_settings() -> None:
+    """What `columns` leaves out may be reserved; names that it or `ignore_null_updates` have must be there."""
+    macros = load_sql_macros()
+
+    def planned(names: str, recorded: Any = None, typed: bool = False, **settings: Any) -> Any:
+        node = {
+            "alias": "shop",
+            "schema": "s",
+            "columns": {},
+            "config": cdc(**{**EVENTS, **settings}),
+        }
+        columns = {name: {"name": name, "type": "string"} for name in names.split()}
+        found = {"names": [*columns], "schemas": {}, "ddl": None, "renames": {}, "refused": []}
+        found |= {"arrived": columns if typed else None, "has_schemaless": True, "inferred": {}}
+        return macros["event_plan"](macros["entity_config"](node), found, {}, recorded)
+
+    plan = planned("id name _commit_id", columns={"exclude": ["_commit_id"]})
+    assert [column["name"] for column in plan["source_columns"]] == ["id", "name"]
+    # it need not come again
+    planned("id name", plan["recorded"], columns={"exclude": ["_commit_id"]})
+    for settings, problem in [
+        ({}, "the events have a column `_commit_id`, which is reserved"),
+        ({"columns": {"exclude": ["_commit_id", "nam"]}}, "columns names column `nam`, which no event has; did you mean `name`?"),
+        ({"columns": {"exclude": ["_commit_id"]}, "ignore_null_updates": ["nmae"]},
+         "ignore_null_updates names column `nmae`, which no event has; did you mean `name`?"),
+    ]:  # fmt: skip
+        for typed in (False, True):
+            with pytest.raises(MacroError, match=re.escape(problem)):
+                planned("id name _commit_id", typed=typed, **settings)  # type: ignore[arg-type]
+    # a line need not have every column, a table does
+    odd = {"columns": {"exclude": ["remark"]}, "format": "rows"}
+    planned("id name", **odd)
+    with pytest.raises(MacroError, match="columns names column `remark`"):
+        planned("id name", typed=True, **odd)
+    # nothing has landed yet
+    planned("", columns={"exclude": ["nam"]})
 
 
 def test_new_columns() -> None:

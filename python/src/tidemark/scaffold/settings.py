@@ -375,12 +375,13 @@ class EventSettings(LogSettings):
             "arrival, or _sequence_num where canonical events have one."
         ),
     )
-    on_tie: Literal["later", "content"] = Field(
+    on_tie: Literal["later", "reject", "content"] = Field(
         default="later",
         description=(
             "What decides where events of a key have an equal sequence_by and an equal position in "
-            "the source. later: the one that arrived last wins. content: the same one wins in "
-            "whatever order they arrive."
+            "the source. later: the one that arrived last wins. reject: the first one counts, and "
+            "those with other values are rejects. content: the same one wins in whatever order "
+            "they arrive."
         ),
     )
     apply_as_deletes: Name = Field(
