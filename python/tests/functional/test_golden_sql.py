@@ -30,7 +30,6 @@ from ..render.test_golden import (
     SCD2,
     SEQUENCED,
     STATES,
-    Events,
 )
 from ..rendering import load_sql_macros, relation
 
@@ -243,83 +242,6 @@ def test_identity__of_a_source_that_gains_columns(session: Any) -> None:
     change = {"format": "canonical"}
     first = known_by(line.format('{"id":1}'), change, lines=True)
     assert known_by(line.format('{"id":1,"badge":null}'), change, lines=True) != first
-
-
-def test_on_tie__reject(session: Any) -> None:
-    """Random batches: at one key and sequence the first content stays, that of the log above all; others are rejects."""
-    macros = load_sql_macros()
-    entity = Events("rejecting", format="canonical", sequence_by=["balance"], on_tie="reject")
-    assert entity.cfg["on_tie"] == "reject"
-    columns = (
-        "_event_id string, _key_hash string, _row_hash string, _sequence_by {}, "
-        "_source_operation string, _superseded_by bigint"
-    )
-    chance = random.Random(19)
-    logged: list[Any] = []
-    held: dict[tuple[int, int], set[str]] = {}
-    known: set[str] = set()
-    log_columns = ""
-    for batch in range(3):
-        lines = []
-        for number in range(60):
-            event = {"_operation": chance.choice(["INSERT", "UPDATE", "UPDATE", "DELETE"])}
-            event |= {"id": chance.randrange(3), "balance": chance.randrange(6)}
-            name = chance.choice(["ann", "bob", None])
-            event |= {"full name": name, "_table": "shop.customers"}
-            lines.append((json.dumps(event), batch * 100 + number))
-        wanted = {}
-        firsts: dict[tuple[int, int], str] = {}
-        here: set[str] = set()
-        for text, number in lines:
-            event = json.loads(text)
-            place = event["id"], event["balance"]
-            content = "deleted" if event["_operation"] == "DELETE" else str(event["full name"])
-            if text in known or text in here:
-                wanted[number] = "duplicate"
-                continue
-            here.add(text)
-            stays = content in held.get(place, {firsts.setdefault(place, content)})
-            wanted[number] = "usable" if stays else "tie: balance"
-            if stays:
-                known.add(text)
-        session.createDataFrame(lines, "value string, _landing_num bigint").createOrReplaceTempView(
-            "tied_lines"
-        )
-        events = macros["canonical_events_sql"](entity.cfg, [], "tied_lines", None, True)
-        session.sql(f"create or replace temporary view tied_events as {events}")
-        if logged:
-            session.createDataFrame(logged, log_columns).createOrReplaceTempView("tied_log")
-        known_events = {"log": "tied_log"} if logged else {}
-        staged = macros["staged_events_sql"](
-            entity.cfg, entity.plan, "tied_events", known_events, {}
-        )
-        row_hash = macros["row_hash_expr"](entity.plan["compared"], "md5")
-        rows = session.sql(f"select *, {row_hash} as _content_hash from ({staged})").collect()
-        found = {
-            row["_landing_num"]: "usable"
-            if row["_is_usable"]
-            else row["_reject_reason"] or "duplicate"
-            for row in rows
-        }
-        assert found == wanted
-        assert {*wanted.values()} == {"usable", "duplicate", "tie: balance"}
-        assert {row["_raw_payload"] for row in rows if row["_reject_reason"]} == {
-            text for text, number in lines if wanted[number].startswith("tie")
-        }
-        for row in rows:
-            if row["_is_usable"]:
-                event = json.loads(
-                    dict((number, text) for text, number in lines)[row["_landing_num"]]
-                )
-                deletes = event["_operation"] == "DELETE"
-                content = "deleted" if deletes else str(event["full name"])
-                held.setdefault((event["id"], event["balance"]), set()).add(content)
-                logged.append(
-                    (row["_event_id"], row["_key_hash"], row["_content_hash"], row["_sequence_by"], event["_operation"], None)
-                )  # fmt: skip
-        log_columns = columns.format(
-            session.sql(f"select _sequence_by from ({staged})").schema[0].dataType.simpleString()
-        )
 
 
 def test_decided_events__claims_of_another_tool(session: Any) -> None:
