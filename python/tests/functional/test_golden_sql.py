@@ -14,6 +14,7 @@ import pytest
 
 from ..render.test_config import DATA_TYPES
 from ..render.test_golden import (
+    ADOPTED,
     APART,
     ARRIVED,
     ATOMIC,
@@ -78,6 +79,17 @@ def session(module_project: Any) -> Iterator[Any]:
         f"create table {EVENT_KEYS} (_row bigint, _event_id string, _fingerprint string, "
         "_etl_tstamp timestamp, _collector_tstamp timestamp, _line_hash bigint, "
         "_reject_reason string) using delta"
+    )
+
+    table(
+        ADOPTED["table"],
+        [
+            {"name": "id", "type": "bigint"},
+            {"name": "full name", "type": "string"},
+            {"name": "dbt_valid_from", "type": "timestamp"},
+            {"name": "dbt_valid_to", "type": "timestamp"},
+            {"name": "dbt_is_deleted", "type": "string"},
+        ],
     )
 
     def view(name: str, *columns: str) -> None:

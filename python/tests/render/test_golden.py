@@ -32,6 +32,14 @@ ARRIVED = [{"name": name, "type": "string"} for name in TYPES] + [
 CUSTOMERS = relation("shop", "customers")
 STATES = relation("shop", "tidemark_commits")
 COMMIT = 260304093000123
+ADOPTED = {
+    "table": relation("shop", "people_snapshot"),
+    "columns": ["`id`", "`full name`"],
+    "from": "dbt_valid_from",
+    "to": "dbt_valid_to",
+    "inclusive": False,
+    "deleted": "dbt_is_deleted",
+}
 
 
 class Entity:
@@ -484,6 +492,19 @@ CASES: dict[str, tuple[Any, ...]] = {
         {"id": "'7'"},
     ),
     "forget_moves_sql.any": ("forget_moves_sql", KEYED.relations["log"], ERASED),
+    "adopted_extract_sql.inclusive": (
+        "adopted_extract_sql",
+        {**ADOPTED, "inclusive": True, "deleted": None},
+        "2026-03-04",
+    ),
+    "adopted_figures_sql.any": ("adopted_figures_sql", ADOPTED, ["id"]),
+    "adopted_dates_sql.any": ("adopted_dates_sql", ADOPTED),
+    "adopted_differences_sql.any": (
+        "adopted_differences_sql",
+        ADOPTED,
+        PLAIN.relations["log"],
+        ["2026-03-03", "2026-03-04"],
+    ),
     "derived_tables_sql.any": ("derived_tables_sql", STATES),
     "reconcile_sql.figures": (
         "reconcile_sql",
