@@ -157,15 +157,16 @@ def test_killed_and_stopped_in_a_load(
         create table small (id int primary key, n int default 0);
         """
     )
-    flush = {"rows": 300, "seconds": 0.2}
-    capturing.configure({**capturing.replicator, "flush": flush, "snapshot": snapshot})
+    replicator = {**capturing.replicator, "snapshot": snapshot}
     if snapshot == "initial":
         sql("insert into twins values (0, 'x')")
-    # the snapshot lands, and then the first changes do, before their position is kept
+    # the snapshot lands, in one file also where it takes long, and then the first changes do, before their position is kept
+    capturing.configure({**replicator, "flush": {"rows": 300, "seconds": 5}})
     capturing.start(TIDEMARK_FAILPOINT=f"{failpoint}:2")
     capturing.wait_until_replicating()
     sql("insert into small values (-1, 0)")
     assert capturing.wait() == -signal.SIGKILL
+    capturing.configure({**replicator, "flush": {"rows": 300, "seconds": 0.2}})
     sql("insert into small values (-2, 0)")
     copied, transactions = 4000 * scale, 500 * scale
     sql(f"insert into twins select seq % 50, 'x' from seq_1_to_{copied}")
