@@ -193,6 +193,10 @@
         {%- do errors.append('options must be a mapping of Spark reader options, found: ' ~ cfg['options']) -%}
     {%- elif cfg['format'] == 'csv' -%}
         {%- do tidemark._check_csv_options(cfg['options'], errors) -%}
+    {%- elif cfg['format'] == 'json' -%}
+        {%- for name, value in cfg['options'].items() if name | lower in ['encoding', 'charset'] and not tidemark.is_utf8(value) -%}
+            {%- do errors.append('options.' ~ name ~ ': JSON lines are UTF-8, found: ' ~ value ~ '. Have the files written so') -%}
+        {%- endfor -%}
     {%- endif -%}
     {%- if cfg['location'] is none -%}
         {%- for name in ['format', 'options'] if name in settings -%}

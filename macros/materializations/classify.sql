@@ -108,16 +108,26 @@
 
 
 {#- Stop a run whose extract has rows that cannot be used, unless they go to quarantine. -#}
-{%- macro check_rejects(cfg, run, load, figures) -%}
+{%- macro check_rejects(cfg, plan, run, load, figures) -%}
     {%- if figures['rows_rejected'] and cfg['on_reject'] == 'fail' -%}
         {%- set samples = tidemark.query_rows(
             tidemark.rejected_rows_sql(load['classified'])
             ~ '\norder by _reject_reason, _raw_payload\nlimit ' ~ run['sample_rows']
         ) -%}
         {%- do tidemark.raise_rejects(
-            cfg, figures, ['row', 'rows'], figures['rejects'], samples, 'Mend the extract', of=' of business date ' ~ run['business_date']
+            cfg, figures, ['row', 'rows'], figures['rejects'], samples, tidemark._mending(cfg, plan, figures['rejects']), of=' of business date ' ~ run['business_date']
         ) -%}
     {%- endif -%}
+{%- endmacro -%}
+
+
+{#- How to mend rows that were rejected: where some are in another encoding, that can be declared. -#}
+{%- macro _mending(cfg, plan, rejects) -%}
+    {%- if '_malformed' in plan['supplied'] and 'unreadable' in rejects | map(attribute='reason') -%}
+        {{ return('Mend the extract' ~ (', which must be UTF-8' if cfg['format'] == 'json'
+            else ', say which encoding it has (options: {encoding: windows-1252} in meta.tidemark)')) }}
+    {%- endif -%}
+    {{ return('Mend the extract') }}
 {%- endmacro -%}
 
 

@@ -15,13 +15,23 @@
     {%- set load = tidemark.plan_load(cfg, run, state) -%}
     {%- do tidemark.prepare_comparison(cfg, plan, state, relations, load) -%}
     {%- set figures = tidemark.stage_changes(cfg, plan, state, relations, load) or tidemark.classify(cfg, plan, relations, load) -%}
-    {%- do tidemark.check_rejects(cfg, run, load, figures) -%}
+    {%- do tidemark.check_rejects(cfg, plan, run, load, figures) -%}
     {%- do tidemark.check_deletes(cfg, run, load, figures) -%}
     {%- do tidemark.prepare_tables(cfg, plan, state, relations) -%}
+    {%- set new = tidemark.count_new_rejects(relations, load, figures) -%}
     {%- set commit_id = tidemark.write_commit(cfg, plan, run, state, relations, commits, load, figures) -%}
-    {%- do tidemark.tell_rejects(cfg, figures, ['row', 'rows'], relations['rejects'], '_commit_id = ' ~ commit_id, ' of business date ' ~ run['business_date']) -%}
+    {%- do tidemark.tell_rejects(cfg, figures, ['row', 'rows'], relations['rejects'], '_commit_id = ' ~ commit_id, ' of business date ' ~ run['business_date'], new) -%}
     {%- do figures.update({'notes': tidemark.tell_new_columns(cfg, plan, recorded)}) -%}
     {{ return(figures) }}
+{%- endmacro -%}
+
+
+{#- How many rejects of a date that was loaded before are new; none of another date. -#}
+{%- macro count_new_rejects(relations, load, figures) -%}
+    {%- if not figures['rows_rejected'] or load['this_commit_id'] is none -%}{{ return(none) }}{%- endif -%}
+    {{ return(tidemark.query_rows(tidemark.new_rejects_sql(
+        tidemark.rejected_rows_sql(load['classified']), relations['rejects'], load['this_commit_id']
+    ))[0]['new_count'] | int) }}
 {%- endmacro -%}
 
 

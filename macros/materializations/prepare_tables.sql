@@ -29,6 +29,9 @@
             {%- do tidemark.run_statements(make(targets['landed'], tidemark.landed_columns(), {})) -%}
         {%- endif -%}
         {%- do tidemark.run_statements(make(targets['rejects'], tidemark.rejects_columns(), {'side': true})) -%}
+        {%- if state['has_log'] -%}
+            {%- do tidemark.evolve_rejects(targets['rejects']) -%}
+        {%- endif -%}
         {%- if not state['has_log'] -%}
             {%- do tidemark.make_current(cfg, plan, relations, {'rebuild': true}) -%}
             {%- do tidemark.make_history_view(cfg, plan, relations) -%}
@@ -131,6 +134,9 @@
     types widen. A change of tag_unchanged or soft_delete builds current again.
 -#}
 {%- macro evolve_tables(cfg, plan, state, relations) -%}
+    {%- if not state['recorded'].get('marks_rejects') -%}
+        {%- do tidemark.evolve_rejects(relations['rejects']) -%}
+    {%- endif -%}
     {%- set added = plan['added'] -%}
     {%- set widened = [] -%}
     {%- for column in plan['columns'] if column['recorded_type'] and column['recorded_type'] != column['type'] -%}

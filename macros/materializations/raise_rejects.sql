@@ -38,8 +38,8 @@
 {%- endmacro -%}
 
 
-{#- Say what went to quarantine, by reason, and where it is. -#}
-{%- macro tell_rejects(cfg, figures, units, relation, condition, of='') -%}
+{#- Say what went to quarantine, by reason, and where it is; of a date that was loaded before how much of it is new. -#}
+{%- macro tell_rejects(cfg, figures, units, relation, condition, of='', new=none) -%}
     {%- if not figures['rows_rejected'] -%}{{ return(none) }}{%- endif -%}
     {%- set counts = [] -%}
     {%- for row in run_query(
@@ -49,7 +49,8 @@
     {%- endfor -%}
     {%- do tidemark.warn(
         cfg['entity'], figures['rows_rejected'] ~ ' of ' ~ figures['rows_read'] ~ ' '
-        ~ (units[0] if figures['rows_read'] == 1 else units[1]) ~ of ~ ' went to quarantine (' ~ counts | join(', ')
+        ~ (units[0] if figures['rows_read'] == 1 else units[1]) ~ of ~ ' went to quarantine'
+        ~ ('' if new is none else ', ' ~ ('none' if new == 0 else new) ~ ' of them new') ~ ' (' ~ counts | join(', ')
         ~ '). To see them: select * from ' ~ relation ~ ' where ' ~ condition
     ) -%}
 {%- endmacro -%}

@@ -128,8 +128,8 @@
             'last_date_commit_id': commit['commit_id'] if latest else state['last_date_commit_id'],
         } -%}
         {%- set recorded_cfg = tidemark.recorded_cfg(cfg, recorded) -%}
-        {%- if commit['kind'] == 'rollback' -%}
-            {%- set steps = tidemark.mark_undone(commits, commit) -%}
+        {%- set steps = tidemark.mark_undone(commits, commit) if commit['kind'] == 'rollback' else none -%}
+        {%- if steps -%}
             {%- do load.update({'business_date': steps['last_date'], 'last_date': steps['last_date'], 'last_date_commit_id': steps['last_date_commit_id']}) -%}
         {%- endif -%}
         {%- if load['rebuild'] -%}
@@ -137,6 +137,11 @@
         {%- endif -%}
         {%- do tidemark.make_history_view(recorded_cfg, plan, relations) -%}
         {%- do tidemark.apply_to_current(recorded_cfg, plan, relations, load) -%}
+        {%- if steps -%}
+            {%- do tidemark.reopen_rejects(recorded_cfg, relations, commit, steps) -%}
+        {%- elif commit['kind'] == 'load' and recorded['extract'] != 'events' and recorded.get('marks_rejects') -%}
+            {%- do tidemark.resolve_rejects(recorded_cfg, relations, commit['business_date'], commit['commit_id']) -%}
+        {%- endif -%}
         {%- do tidemark.record_commit(commits, commit, 'completed', kept) -%}
         {%- do log(cfg['entity'] ~ ': finished commit ' ~ commit['commit_id'] ~ ' (' ~ commit.get('business_date', commit['kind'])
             ~ '), which an earlier run had left after writing its log', info=true) -%}

@@ -10,7 +10,8 @@
     {%- set origin = ' of business date ' ~ run['business_date']
         ~ (' (' ~ tidemark.extract_path(cfg['location'], run['business_date']) ~ ')' if cfg['location'] else '') -%}
     {%- set plan = tidemark.column_plan(cfg, source_columns, tidemark.declared_types(cfg), recorded, origin) -%}
-    {%- do plan['recorded'].update({'left_out': tidemark.left_out_columns(file_names, source_columns, recorded)}) -%}
+    {%- do tidemark.check_malformed(cfg, plan, file_names, origin) -%}
+    {%- do plan['recorded'].update({'left_out': tidemark.left_out_columns(file_names | reject('equalto', '_malformed') | list, source_columns, recorded)}) -%}
     {%- if plan['sensitive'] -%}
         {%- do plan['recorded'].update({'pepper': tidemark.pepper_check(cfg)}) -%}
     {%- endif -%}
@@ -83,14 +84,65 @@
             ) -%}
         {%- endif -%}
     {%- endif -%}
-    {%- set by_line = cfg['format'] == 'csv' and files and tidemark.is_read_by_line(cfg, path, files) -%}
     {%- set view = tidemark.run_view(cfg['target'], 'extract') -%}
-    {%- do run_query(tidemark.extract_view_sql(cfg, view, path, names, by_line)) -%}
-    {%- if cfg['format'] == 'csv' -%}{{ return(names) }}{%- endif -%}
-    {{ return(
+    {%- set told = ['_malformed'] if tidemark.may_be_malformed(cfg, path) else [] -%}
+    {%- if cfg['format'] == 'csv' and told -%}
+        {%- do tidemark.make_readable_csv_view(cfg, view, path, names) -%}
+    {%- elif told -%}
+        {%- do run_query(tidemark.readable_json_sql(cfg, view, path)) -%}
+    {%- else -%}
+        {%- set by_line = cfg['format'] == 'csv' and files and tidemark.is_read_by_line(cfg, path, files) -%}
+        {%- do run_query(tidemark.extract_view_sql(cfg, view, path, names, by_line)) -%}
+    {%- endif -%}
+    {%- if cfg['format'] == 'csv' -%}{{ return(names + told) }}{%- endif -%}
+    {{ return(told + (
         (tidemark.query_rows(tidemark.json_names_sql(path)) if cfg['format'] == 'json' else tidemark.describe_query('select * from ' ~ view))
         | map(attribute='name') | list
-    ) }}
+    )) }}
+{%- endmacro -%}
+
+
+{#- Whether some bytes of the files may not be of the encoding that they are read by. Parquet has its own. -#}
+{%- macro may_be_malformed(cfg, path) -%}
+    {%- if cfg['format'] == 'parquet' -%}{{ return(false) }}{%- endif -%}
+    {%- if cfg['format'] == 'csv' and not tidemark.is_utf8(tidemark.csv_options(cfg['options'])['encoding']) -%}{{ return(true) }}{%- endif -%}
+    {{ return(run_query(tidemark.has_malformed_lines_sql(cfg, path))[0][0]) }}
+{%- endmacro -%}
+
+
+{#- The view over CSV files with such bytes. A name in the header that has them is no name. -#}
+{%- macro make_readable_csv_view(cfg, view, path, names) -%}
+    {%- set declared = tidemark.csv_options(cfg['options'])['encoding'] -%}
+    {%- for name in names if '\uFFFD' in name -%}
+        {%- do tidemark.raise_error('configuration',
+            cfg['entity'] ~ ': the header of ' ~ path ~ ' is not ' ~ declared ~ ': `' ~ name
+            ~ '`. Say which encoding the file has: options: {encoding: windows-1252} in meta.tidemark'
+        ) -%}
+    {%- endfor -%}
+    {%- set encoding = 'ISO-8859-1' if tidemark.is_utf8(declared) else none -%}
+    {%- set read_names = names -%}
+    {%- if encoding and tidemark.csv_options(cfg['options'])['header'] | default('true') | string | lower == 'true' -%}
+        {%- set read_names = tidemark.describe_query(tidemark.csv_header_sql(cfg, path, encoding)) | map(attribute='name') | list -%}
+    {%- endif -%}
+    {%- set lines = tidemark.run_view(cfg['target'], 'lines') -%}
+    {%- do run_query(tidemark.extract_view_sql(cfg, lines, path, read_names, encoding=encoding)) -%}
+    {%- do run_query(tidemark.readable_csv_sql(cfg, view, lines, names, read_names)) -%}
+{%- endmacro -%}
+
+
+{#- A body that leaves out `_malformed` would take what could not be read for NULL. -#}
+{%- macro check_malformed(cfg, plan, file_names, origin) -%}
+    {%- if '_malformed' in file_names and '_malformed' not in plan['supplied'] -%}
+        {%- set rows = run_query('select _malformed from ' ~ tidemark.run_view(cfg['target'], 'extract') ~ ' where _malformed is not null limit 1') -%}
+        {%- if rows | length -%}
+            {%- do tidemark.raise_error('data',
+                cfg['entity'] ~ ': the extract' ~ origin ~ ' has bytes that cannot be read; nothing was written'
+                ~ ('' if plan['sensitive'] else '\n  - ' ~ rows[0][0][:300])
+                ~ '\nSay which encoding it has (options: {encoding: windows-1252} in meta.tidemark), or add `_unreadable` and `_malformed` '
+                ~ 'to the SELECT of the model, so that such rows are rejects'
+            ) -%}
+        {%- endif -%}
+    {%- endif -%}
 {%- endmacro -%}
 
 

@@ -47,7 +47,9 @@
     {%- endif -%}
     {%- do tidemark.apply_to_current(cfg, plan, relations, load, figures) -%}
     {%- if load['kind'] == 'rollback' -%}
-        {%- do tidemark.mark_undone(commits, commit) -%}
+        {%- do tidemark.reopen_rejects(cfg, relations, commit, tidemark.mark_undone(commits, commit)) -%}
+    {%- elif load.get('this_commit_id') is not none and cfg['extract'] != 'events' and load['kind'] == 'load' -%}
+        {%- do tidemark.resolve_rejects(cfg, relations, load['business_date'], load['commit_id']) -%}
     {%- endif -%}
     {%- do numbers.update({
         'log_version_after': tidemark.table_version(cfg['file_format'], relations['log']),
@@ -121,7 +123,7 @@
     {%- set stamp = "date'" ~ load['business_date'] ~ "' as _business_date, " ~ load['commit_id'] ~ ' as _commit_id' -%}
     {%- if figures['rows_rejected'] -%}
         {%- do run_query(tidemark.insert_sql(relations['rejects'], tidemark.rejects_columns(),
-            'select *, ' ~ stamp ~ ' from (' ~ tidemark.rejected_rows_sql(load['classified']) ~ ')', cfg['file_format'])) -%}
+            'select *, ' ~ stamp ~ ', cast(null as bigint) as _resolved_by from (' ~ tidemark.rejected_rows_sql(load['classified']) ~ ')', cfg['file_format'])) -%}
     {%- endif -%}
     {%- if cfg['extract'] == 'delta' -%}
         {%- do run_query(tidemark.insert_sql(relations['supplied'], tidemark.supplied_columns(),

@@ -154,7 +154,8 @@
     {%- if figures['rows_rejected'] -%}
         {%- do run_query(tidemark.insert_sql(targets['rejects'], tidemark.rejects_columns(),
             'select _reject_reason, ' ~ ('_key_hash' if plan['keyed'] else 'cast(null as string) as _key_hash') ~ ", _raw_payload, date'"
-            ~ load['business_date'] ~ "' as _business_date, " ~ stamp ~ ' from ' ~ staged ~ ' where _reject_reason is not null')) -%}
+            ~ load['business_date'] ~ "' as _business_date, " ~ stamp ~ ', cast(null as bigint) as _resolved_by from ' ~ staged
+            ~ ' where _reject_reason is not null')) -%}
     {%- endif -%}
     {%- if plan['sensitive'] and figures['rows_logged'] -%}
         {%- do run_query(tidemark.insert_sql(targets['sensitive'], tidemark.sensitive_columns(plan),

@@ -35,6 +35,7 @@
             'invocation_id': run['invocation_id'], 'config': wanted,
         } -%}
         {%- do tidemark.record_commit(commits, commit, 'inflight', {'rows_logged': rows}) -%}
+        {%- do tidemark.evolve_rejects(relations['rejects']) -%}
         {%- for statement in tidemark.rehash_sql(cfg, plan, wanted['hash'], relations) -%}
             {%- do run_query(statement) -%}
         {%- endfor -%}

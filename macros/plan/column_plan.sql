@@ -67,6 +67,9 @@
         {%- set declaration = declared.get(lower, {}) -%}
         {%- set source_type = source['type'] if source else none -%}
         {%- set wanted = types.get(lower) or (known['type'] if known and not declaration.get('data_type') and not source else source_type) -%}
+        {%- if known and tidemark.is_same_by_name(wanted, known['type']) -%}
+            {%- set wanted = known['type'] -%}
+        {%- endif -%}
         {%- do columns.append({
             'name': name,
             'source_name': source['name'] if source else none,
@@ -110,6 +113,7 @@
             'soft_delete': cfg['soft_delete'],
             'file_format': cfg['file_format'],
             'write_mode': cfg['write_mode'],
+            'marks_rejects': true,
             'columns': tidemark._recorded_columns(columns),
         },
     }) }}
@@ -134,9 +138,9 @@
 
 {#- A reserved column may only come from a model that is set to supply it. -#}
 {%- macro _check_supplied_columns(cfg, supplied, errors) -%}
-    {%- set allowed = ['_unreadable'] -%}
+    {%- set allowed = ['_unreadable', '_malformed'] -%}
     {%- if cfg['stored_hashes'] -%}
-        {%- set allowed = ['_unreadable', '_key_hash', '_row_hash', '_reject_reason', '_raw_payload'] -%}
+        {%- set allowed = ['_unreadable', '_malformed', '_key_hash', '_row_hash', '_reject_reason', '_raw_payload'] -%}
         {%- for name in ['_key_hash', '_row_hash'] if name not in supplied -%}
             {%- do errors.append('stored_hashes is true, but the model does not yield `' ~ name ~ '`') -%}
         {%- endfor -%}

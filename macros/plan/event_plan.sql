@@ -55,6 +55,8 @@
         {%- if known and not types.get(lower) and source_type and cfg['ddl']['widen_column'] == 'apply'
             and tidemark.is_widening(type, source_type, cfg['file_format']) -%}
             {%- set type = source_type -%}
+        {%- elif known and tidemark.is_same_by_name(type, known['type']) -%}
+            {%- set type = known['type'] -%}
         {%- endif -%}
         {%- set arrived = (found['arrived'] or {}).get(lower) -%}
         {%- set hash_name = known['hash_name'] if known else (name ~ '~' ~ loop.index if lower in hash_names else name) -%}
@@ -67,6 +69,7 @@
             'source_type': arrived['type'] if arrived else none,
             'arrived': (arrived is not none) if typed else (lower in found['names'] | map('lower') | list),
             'before_arrived': typed and ('_before_' ~ lower) in found['arrived'],
+            'before_type': found['arrived'].get('_before_' ~ lower, {}).get('type') if typed else none,
             'type': type,
             'recorded_type': known['type'] if known else none,
             'key': lower in keys,
@@ -137,6 +140,7 @@
             'soft_delete': cfg['soft_delete'],
             'file_format': cfg['file_format'],
             'write_mode': cfg['write_mode'],
+            'marks_rejects': true,
             'sequence_by': cfg['sequence_by'],
             'on_tie': cfg['on_tie'],
             'columns': recorded_columns,

@@ -101,6 +101,7 @@
         {'name': '_raw_payload', 'type': 'string', 'description': 'The row as it arrived, sensitive values masked'},
         {'name': '_business_date', 'type': 'date'},
         {'name': '_commit_id', 'type': 'bigint'},
+        {'name': '_resolved_by', 'type': 'bigint', 'description': 'Commit of the later load of the date that mended it; NULL while it is open'},
     ]) }}
 {%- endmacro -%}
 

@@ -1,11 +1,14 @@
 {#-
     The view that extract() reads. CSV and JSON values arrive as text and are typed in staging, where a value that
     cannot be read is noticed; `header` is the list of names in a CSV file, in its order. `by_line`: each line is a row,
-    see row_over_lines_sql().
+    see row_over_lines_sql(). Of files with malformed bytes readable_csv_sql() and readable_json_sql() tell them.
 -#}
-{%- macro extract_view_sql(cfg, view, path, header, by_line=false) -%}
+{%- macro extract_view_sql(cfg, view, path, header, by_line=false, encoding=none) -%}
 {%- if cfg['format'] == 'csv' -%}
 {%- set options = tidemark.csv_options(cfg['options']) -%}
+{%- if encoding -%}
+    {%- do options.update({'encoding': encoding}) -%}
+{%- endif -%}
 {%- if by_line -%}
     {%- do options.update({'multiLine': 'false'}) -%}
 {%- endif -%}
@@ -22,22 +25,10 @@ create or replace temporary view {{ view }} (
 using csv
 options ({{ tidemark.options_expr(options) }})
 {%- elif cfg['format'] == 'json' -%}
-{%- set fields = [] -%}
-{%- for column in cfg['columns'] -%}
-    {%- set nested = column['data_type'] and '<' in column['data_type'] -%}
-    {%- do fields.append(tidemark.quote_identifier(column['name']) ~ ' ' ~ (column['data_type'] if nested else 'string')) -%}
-{%- endfor -%}
-{%- set options = {} -%}
-{%- do options.update(cfg['options']) -%}
-{%- do options.update({'mode': 'PERMISSIVE', 'columnNameOfCorruptRecord': '_unreadable'}) -%}
 create or replace temporary view {{ view }} as
 select parsed.*
 from (
-    select from_json(
-        value,
-        {{ tidemark.string_literal((fields + ['_unreadable string']) | join(', ')) }},
-        map({{ tidemark.options_expr(options, ', ') }})
-    ) as parsed
+    select {{ tidemark._json_fields_expr(cfg, 'value') | indent(4) }} as parsed
     from text.{{ tidemark.quote_identifier(path) }}
     where trim(value) <> ''
 )
@@ -48,9 +39,133 @@ select * from {{ tidemark.file_relation_expr('parquet', path, cfg['options']) }}
 {%- endmacro -%}
 
 
+{#- The members of a JSON line by the columns of the YAML, and the line where it cannot be parsed. -#}
+{%- macro _json_fields_expr(cfg, value) -%}
+{%- set fields = [] -%}
+{%- for column in cfg['columns'] -%}
+    {%- do fields.append(tidemark.quote_identifier(column['name']) ~ ' ' ~ (column['data_type'] if tidemark._is_nested(column) else 'string')) -%}
+{%- endfor -%}
+{%- set options = {} -%}
+{%- do options.update(cfg['options']) -%}
+{%- do options.update({'mode': 'PERMISSIVE', 'columnNameOfCorruptRecord': '_unreadable'}) -%}
+from_json(
+        {{ value }},
+        {{ tidemark.string_literal((fields + ['_unreadable string']) | join(', ')) }},
+        map({{ tidemark.options_expr(options, ', ') }})
+    )
+{%- endmacro -%}
+
+
+{%- macro _is_nested(column) -%}
+    {{ return(column['data_type'] and '<' in column['data_type']) }}
+{%- endmacro -%}
+
+
+{#- Whether text files have a line that is not UTF-8: Spark puts U+FFFD for such bytes, which a file may also have of its own. -#}
+{%- macro has_malformed_lines_sql(cfg, path) -%}
+{%- set options = {'lineSep': '\n'} if cfg['format'] == 'csv' else {} -%}
+{%- for name, value in cfg['options'].items() if name | lower in ['pathglobfilter', 'recursivefilelookup', 'modifiedbefore', 'modifiedafter', 'compression'] -%}
+    {%- do options.update({name: value}) -%}
+{%- endfor -%}
+select coalesce(bool_or(not is_valid_utf8(value)), false) from {{ tidemark.file_relation_expr('text', path, options) }}
+{%- endmacro -%}
+
+
+{#-
+    The rows of a view over CSV files that are not all of the encoding which they are read by: `_malformed` is the line of a row
+    that is not, whose values are NULL where they have such bytes. `lines` has the columns `read_names` and `_unreadable`; what is
+    declared as UTF-8 was read byte by byte, as ISO-8859-1, because that alone keeps what is malformed.
+-#}
+{%- macro readable_csv_sql(cfg, view, lines, names, read_names) -%}
+{%- set options = tidemark.csv_options(cfg['options']) -%}
+{%- set is_utf8 = tidemark.is_utf8(options['encoding']) -%}
+{%- set raw, readable, whole = [], [], [] -%}
+{%- for name in names -%}
+    {%- set read = tidemark.quote_identifier(read_names[loop.index0]) -%}
+    {%- set quoted = tidemark.quote_identifier(name) -%}
+    {%- do raw.append((tidemark._raw_text_expr(read) if is_utf8 else read) ~ ' as ' ~ quoted) -%}
+    {%- do readable.append('if(' ~ tidemark._is_readable_expr(quoted, is_utf8) ~ ', ' ~ quoted ~ ', null) as ' ~ quoted) -%}
+    {%- do whole.append("coalesce(" ~ read ~ ", '')") -%}
+{%- endfor -%}
+{%- set separator = options.get('sep', options.get('delimiter', ',')) -%}
+{%- set line = 'concat_ws(' ~ tidemark.string_literal(separator) ~ ', ' ~ whole | join(', ') ~ ')' -%}
+{%- set told = tidemark.malformed_text_expr('_line') if is_utf8
+    else 'concat(' ~ tidemark.string_literal('not ' ~ options['encoding'] ~ ': ') ~ ', _line)' -%}
+create or replace temporary view {{ view }} as
+select
+    {{ readable | join(',\n    ') }},
+    if({{ tidemark._is_readable_expr('_unreadable', is_utf8) }}, _unreadable, {{ told | replace('_line', '_unreadable') }}) as _unreadable,
+    if({{ tidemark._is_readable_expr('_line', is_utf8) }}, null, {{ told }}) as _malformed
+from (
+    select
+        {{ raw | join(',\n        ') }},
+        {{ tidemark._raw_text_expr('_unreadable') if is_utf8 else '_unreadable' }} as _unreadable,
+        {{ tidemark._raw_text_expr(line) if is_utf8 else line }} as _line
+    from {{ lines }}
+)
+{%- endmacro -%}
+
+
+{#- The same of JSON lines: of one that is not UTF-8 the ASCII values are left, so that its key may be known. -#}
+{%- macro readable_json_sql(cfg, view, path) -%}
+create or replace temporary view {{ view }} as
+select
+    {%- for column in cfg['columns'] %}
+    {%- set name = tidemark.quote_identifier(column['name']) %}
+    if({{ '_is_readable' if tidemark._is_nested(column) else '_is_readable or parsed.' ~ name ~ " rlike '^[ -~]*$'" }}, parsed.{{ name }}, null) as {{ name }},
+    {%- endfor %}
+    if(_is_readable, parsed._unreadable, null) as _unreadable,
+    if(_is_readable, null, {{ tidemark.malformed_text_expr('value') }}) as _malformed
+from (
+    select
+        value,
+        is_valid_utf8(value) as _is_readable,
+        {{ tidemark._json_fields_expr(cfg, "if(is_valid_utf8(value), value, decode(cast(value as binary), 'ISO-8859-1'))") | indent(4) }} as parsed
+    from text.{{ tidemark.quote_identifier(path) }}
+    where trim(value) <> ''
+)
+{%- endmacro -%}
+
+
+{#- What was read as ISO-8859-1 as the bytes that it is, whatever they are. -#}
+{%- macro _raw_text_expr(text) -%}
+    {{ return('cast(encode(' ~ text ~ ", 'ISO-8859-1') as string)") }}
+{%- endmacro -%}
+
+
+{#- No other encoding has U+FFFD, but for UTF-16 and UTF-32, where what is one is not told from what became one. -#}
+{%- macro _is_readable_expr(text, is_utf8) -%}
+    {{ return('coalesce(is_valid_utf8(' ~ text ~ '), true)' if is_utf8 else "not coalesce(contains(" ~ text ~ ", '\\uFFFD'), false)") }}
+{%- endmacro -%}
+
+
+{#- Text that is not UTF-8, told rather than replaced: its first malformed byte, and each byte as the character of ISO-8859-1. -#}
+{%- macro malformed_text_expr(text) -%}
+    {{ return(
+        "concat('not UTF-8 (byte 0x', hex(substring(cast(" ~ text ~ " as binary), octet_length(substring_index(make_valid_utf8(" ~ text
+        ~ "), '\\uFFFD', 1)) + 1, 1)), ', shown as ISO-8859-1): ', decode(cast(" ~ text ~ " as binary), 'ISO-8859-1'))"
+    ) }}
+{%- endmacro -%}
+
+
+{#- A line as it is shown: told where it is malformed. -#}
+{%- macro told_text_expr(text, is_malformed) -%}
+    {{ return('if(' ~ is_malformed ~ ', ' ~ tidemark.malformed_text_expr(text) ~ ', ' ~ text ~ ')') }}
+{%- endmacro -%}
+
+
+{%- macro is_utf8(encoding) -%}
+    {{ return((encoding or 'UTF-8') | string | lower | replace('_', '-') in ['utf-8', 'utf8']) }}
+{%- endmacro -%}
+
+
 {#- Names of a CSV file's columns: a query whose result has them. -#}
-{%- macro csv_header_sql(cfg, path) -%}
-select * from {{ tidemark.file_relation_expr('csv', path, tidemark.csv_options(cfg['options'])) }}
+{%- macro csv_header_sql(cfg, path, encoding=none) -%}
+{%- set options = tidemark.csv_options(cfg['options']) -%}
+{%- if encoding -%}
+    {%- do options.update({'encoding': encoding}) -%}
+{%- endif -%}
+select * from {{ tidemark.file_relation_expr('csv', path, options) }}
 {%- endmacro -%}
 
 
@@ -90,7 +205,8 @@ limit 1
         {%- for default in merged.keys() | list if default | lower == name | lower -%}
             {%- do merged.pop(default) -%}
         {%- endfor -%}
-        {%- do merged.update({name: value}) -%}
+        {#- the default would win over its other name -#}
+        {%- do merged.update({'encoding' if name | lower in ['encoding', 'charset'] else name: value}) -%}
     {%- endfor -%}
     {{ return(merged) }}
 {%- endmacro -%}

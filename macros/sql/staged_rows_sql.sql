@@ -41,7 +41,7 @@ select
     _tidemark_key_hash as _key_hash,
     _tidemark_row_hash as _row_hash,
     {%- else %}
-    {{ tidemark.row_hash_expr(plan['keys'], cfg['hash'], only_if=tidemark._key_known_expr(reasons)) | indent(4) }} as _key_hash,
+    {{ tidemark.row_hash_expr(plan['keys'], cfg['hash'], only_if=tidemark._key_known_expr(plan, reasons)) | indent(4) }} as _key_hash,
     {{ tidemark.row_hash_expr(plan['compared'], cfg['hash'], only_if='_reject_reason is null') | indent(4) }} as _row_hash,
     {%- endif %}
     _reject_reason,
@@ -61,6 +61,9 @@ from judged_rows
     {%- set reasons = [] -%}
     {%- if '_unreadable' in plan['supplied'] -%}
         {%- do reasons.append({'condition': '_tidemark_unreadable is not null', 'text': "'unreadable'", 'key_known': false}) -%}
+    {%- endif -%}
+    {%- if '_malformed' in plan['supplied'] -%}
+        {%- do reasons.append({'condition': '_tidemark_malformed is not null', 'text': "'unreadable'", 'key_known': false}) -%}
     {%- endif -%}
     {%- if '_reject_reason' in plan['supplied'] -%}
         {%- do reasons.append({
@@ -89,10 +92,21 @@ from judged_rows
 {%- endmacro -%}
 
 
-{#- True for a row whose key could be read. -#}
-{%- macro _key_known_expr(reasons) -%}
+{#- True for a row whose key could be read; of one with malformed bytes that is where they are in other columns. -#}
+{%- macro _key_known_expr(plan, reasons) -%}
     {%- set known = reasons | selectattr('key_known') | map(attribute='text') | list -%}
-    {{ return('_reject_reason is null' ~ (' or _reject_reason in (' ~ known | join(', ') ~ ')' if known else '')) }}
+    {%- set terms = ['_reject_reason is null'] -%}
+    {%- if known -%}
+        {%- do terms.append('_reject_reason in (' ~ known | join(', ') ~ ')') -%}
+    {%- endif -%}
+    {%- if '_malformed' in plan['supplied'] -%}
+        {%- set read = ['_tidemark_malformed is not null'] + (['_tidemark_unreadable is null'] if '_unreadable' in plan['supplied'] else []) -%}
+        {%- for key in plan['keys'] -%}
+            {%- do read.append(tidemark.quote_identifier(key['name']) ~ ' is not null') -%}
+        {%- endfor -%}
+        {%- do terms.append('(' ~ read | join(' and ') ~ ')') -%}
+    {%- endif -%}
+    {{ return(terms | join(' or ')) }}
 {%- endmacro -%}
 
 
@@ -104,7 +118,12 @@ from judged_rows
         {%- do arrived.append({'name': column['name'], 'arrived': tidemark._arrived_name(plan['columns'].index(column) + 1), 'sensitive': column['sensitive']}) -%}
     {%- endfor -%}
     {%- set row = tidemark.masked_json_expr(arrived, 'judged_rows', 'arrived') -%}
-    {%- if '_unreadable' not in plan['supplied'] -%}{{ return(row) }}{%- endif -%}
-    {%- set line = "'*** (the line is withheld: the entity has sensitive columns)'" if plan['sensitive'] else '_tidemark_unreadable' -%}
-    {{ return('if(_tidemark_unreadable is not null, ' ~ line ~ ', ' ~ row ~ ')') }}
+    {%- set lines = [] -%}
+    {%- for name in ['_unreadable', '_malformed'] if name in plan['supplied'] -%}
+        {%- do lines.append('_tidemark' ~ name) -%}
+    {%- endfor -%}
+    {%- if not lines -%}{{ return(row) }}{%- endif -%}
+    {%- set line = 'coalesce(' ~ lines | join(', ') ~ ')' if lines | length > 1 else lines[0] -%}
+    {%- set shown = "'*** (the line is withheld: the entity has sensitive columns)'" if plan['sensitive'] else line -%}
+    {{ return('if(' ~ line ~ ' is not null, ' ~ shown ~ ', ' ~ row ~ ')') }}
 {%- endmacro -%}

@@ -30,12 +30,14 @@ identified as (
 )
 
 select
-    * except (_is_ours, _is_broken, _is_tombstone, _time_is_broken),
+    * except (_is_ours, _is_broken, _is_malformed, _is_tombstone, _time_is_broken, _raw_payload),
+    {{ tidemark.told_text_expr('_raw_payload', '_is_malformed') }} as _raw_payload,
     case
         when _is_tombstone then 'ignored'
         when _is_broken then 'unreadable'
         when _operation in ('CREATE_DATABASE', 'DROP_DATABASE') then 'ddl'
         when not _is_ours or _operation = 'COMMIT' then 'ignored'
+        when _is_malformed then 'unreadable'
         when _time_is_broken then 'unreadable'
         when _operation in ('INSERT', 'UPDATE', 'UPSERT', 'READ', 'DELETE') then 'row'
         when _operation in ('TRUNCATE', 'TRUNCATE_TABLE') then 'truncate'
@@ -43,7 +45,7 @@ select
         else 'unreadable'
     end as _kind,
     case
-        when _is_broken then 'unreadable'
+        when _is_broken or _is_malformed then 'unreadable'
         when _time_is_broken then 'cast_failed: _event_time'
         else concat('unknown_operation: ', coalesce(_operation, 'NULL'))
     end as _problem,
@@ -101,6 +103,7 @@ from (
     from (
         select
             value as _raw_payload,
+            not is_valid_utf8(value) as _is_malformed,
             _landing_num,
             try_parse_json(value) as _message,
             try_cast(try_parse_json(value) as map<string,string>) as _fields
@@ -134,6 +137,7 @@ select
     {{ supplied.get('_landing_num', 'cast(null as bigint)') }} as _landing_num,
     cast({{ supplied.get('_sequence_num', 'null') }} as bigint) as _supplied_num,
     false as _is_broken,
+    false as _is_malformed,
     false as _is_tombstone,
     false as _time_is_broken,
     to_json(struct(*), map('ignoreNullFields', 'false')) as _raw_payload,

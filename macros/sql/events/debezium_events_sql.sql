@@ -8,6 +8,7 @@
 with messages as (
     select
         value as _raw_payload,
+        not is_valid_utf8(value) as _is_malformed,
         _landing_num,
         from_json(
             value,
@@ -21,6 +22,7 @@ with messages as (
 unwrapped as (
     select
         _raw_payload,
+        _is_malformed,
         _landing_num,
         _message.key as _key,
         _message._id as _landed_id,
@@ -40,6 +42,7 @@ unwrapped as (
 envelopes as (
     select
         _raw_payload,
+        _is_malformed,
         _landing_num,
         _is_broken,
         _key,
@@ -92,6 +95,7 @@ select
         when _is_broken then 'unreadable'
         when op is not null and source.table is null then 'unreadable'
         when op is not null and not _is_ours then 'ignored'
+        when _is_malformed then 'unreadable'
         when op = 't' then 'truncate'
         when op in ('c', 'r', 'u') and not _has_after then 'unreadable'
         when op in ('c', 'r', 'u', 'd') then 'row'
@@ -101,13 +105,13 @@ select
         else 'unreadable'
     end as _kind,
     case
-        when _is_broken then 'unreadable'
+        when _is_broken or _is_malformed then 'unreadable'
         when op is not null and source.table is null then 'no_source_table'
         when op in ('c', 'r', 'u') and not _has_after then 'no_after_image'
         when op is not null then concat('unknown_operation: ', op)
         else 'not_an_event'
     end as _problem,
-    _raw_payload,
+    {{ tidemark.told_text_expr('_raw_payload', '_is_malformed') }} as _raw_payload,
     _landing_num,
     _landing_num as _sequence_num,
     _offset,

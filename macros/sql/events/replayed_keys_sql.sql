@@ -157,9 +157,16 @@ lives as (
 
 filled as (
     select
-        {%- for name in names %}
+        {%- for column in plan['columns'] %}
+        {%- set name = column['name'] %}
         {%- set quoted = tidemark.quote_identifier(name) %}
-        {%- if name in carried %}
+        {%- if tidemark.partial_paths(cfg, plan, column) %}
+        if(
+            _tidemark_effect in ('upsert', 'fill'),
+            {{ tidemark._filled_field_expr(load, [name], column['type'], so_far) | indent(12) }},
+            {{ quoted }}
+        ) as {{ quoted }},
+        {%- elif name in carried %}
         if(
             _tidemark_effect in ('upsert', 'fill'),
             last_value(
@@ -263,6 +270,33 @@ derived as (
 
 {{ tidemark._log_difference_sql(cfg, plan, sources, load) }}
 {%- endif -%}
+{%- endmacro -%}
+
+
+{#-
+    A value of which updates may leave out fields: a struct of the last values that each of its fields was given since the row
+    is there. A struct is there if the last that gave it, or a part of it, was.
+-#}
+{%- macro _filled_field_expr(load, path, type, so_far) -%}
+    {%- set names, held_by = [], [] -%}
+    {%- for field in path -%}
+        {%- do names.append(tidemark.quote_identifier(field)) -%}
+        {%- do held_by.append(tidemark.string_literal(path[:loop.index] | join('.'))) -%}
+    {%- endfor -%}
+    {%- set value = names | join('.') -%}
+    {%- set is_struct = tidemark._nested_kind(type) == 'struct' -%}
+    {%- set missing = 'coalesce(arrays_overlap(_unsupplied, array(' ~ held_by | join(', ') ~ ')), false)' -%}
+    {%- set given = "_tidemark_effect in ('upsert', 'base') and (not _tidemark_is_there or _source_operation <=> 'MOVE_IN' or not " ~ missing ~ ')' -%}
+    {%- if load['fills'] -%}
+        {%- set given = given ~ " or _tidemark_effect = 'fill' and _tidemark_is_there and not " ~ missing -%}
+    {%- endif -%}
+    {%- set last = 'last_value(if(' ~ given ~ ', struct(' ~ value ~ (' is not null' if is_struct else '') ~ ' as value), null), true) over (' ~ so_far ~ ').value' -%}
+    {%- if not is_struct -%}{{ return(last) }}{%- endif -%}
+    {%- set fields = [] -%}
+    {%- for field in tidemark._struct_fields(type[type.index('<') + 1:-1]) -%}
+        {%- do fields.append(tidemark.string_literal(field['name']) ~ ', ' ~ tidemark._filled_field_expr(load, path + [field['name']], field['type'], so_far)) -%}
+    {%- endfor -%}
+    {{ return('if(' ~ last ~ ', named_struct(\n    ' ~ fields | join(',\n    ') ~ '\n), null)') }}
 {%- endmacro -%}
 
 

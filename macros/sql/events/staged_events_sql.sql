@@ -102,8 +102,12 @@ judged as (
         {#- unlike array_compact(), which is a filter, Spark makes code of it #}
         array_except(array(
             {%- for column in plan['columns'] if not column['key'] %}
-            if({{ tidemark._unsupplied_expr(cfg, plan, column) }}, {{ tidemark.string_literal(column['name']) }}, null) {{- ',' if not loop.last }}
+            if({{ tidemark._unsupplied_expr(cfg, plan, column) }}, {{ tidemark.string_literal(column['name']) }}, null),
+            {%- for path in tidemark.partial_paths(cfg, plan, column) %}
+            if({{ tidemark._missing_field_expr(tidemark._typed_value_expr(plan, column), path) }}, {{ tidemark.string_literal(path | join('.')) }}, null),
             {%- endfor %}
+            {%- endfor %}
+            cast(null as string)
         ), array(cast(null as string))) as _unsupplied,
         {%- if tidemark._pairs_moves(cfg) %}
         {{ tidemark._unavailable_column_expr(plan) | indent(8) }} as _unavailable,
@@ -318,7 +322,9 @@ from tied
 {%- macro _before_value_expr(plan, column) -%}
     {%- set name = tidemark.quote_identifier('_before_' ~ column['name']) -%}
     {%- if not plan['typed'] or column['before_arrived'] -%}
-        {{ return('cast(' ~ name ~ ' as ' ~ column['type'] ~ ')' if plan['typed'] else name) }}
+        {%- set nested = plan['typed'] and tidemark._nested_kind(column['type']) -%}
+        {{ return(tidemark.cast_by_name_expr(name, column['before_type'], column['type'])['value'] if nested
+            else 'cast(' ~ name ~ ' as ' ~ column['type'] ~ ')' if plan['typed'] else name) }}
     {%- endif -%}
     {{ return('cast(null as ' ~ column['type'] ~ ')') }}
 {%- endmacro -%}
@@ -341,6 +347,34 @@ from tied
         {%- do terms.append(tidemark._typed_value_expr(plan, column) ~ ' is null') -%}
     {%- endif -%}
     {{ return(terms | join(' or ') if terms else 'false') }}
+{%- endmacro -%}
+
+
+{#- The fields, as lists of names, whose NULL in an update leaves them as they are: of structs that `ignore_null_updates` chooses. -#}
+{%- macro partial_paths(cfg, plan, column) -%}
+    {%- if not plan['keyed'] or column['key'] or not tidemark.is_chosen(cfg['ignore_null_updates'], column['name']) -%}{{ return([]) }}{%- endif -%}
+    {{ return(tidemark._field_paths([column['name']], column['type'])) }}
+{%- endmacro -%}
+
+
+{%- macro _field_paths(path, type) -%}
+    {%- set paths = [] -%}
+    {%- if tidemark._nested_kind(type) == 'struct' -%}
+        {%- for field in tidemark._struct_fields(type[type.index('<') + 1:-1]) -%}
+            {%- set inner = path + [field['name']] -%}
+            {%- do paths.append(inner) -%}
+            {%- do paths.extend(tidemark._field_paths(inner, field['type'])) -%}
+        {%- endfor -%}
+    {%- endif -%}
+    {{ return(paths) }}
+{%- endmacro -%}
+
+
+{#- A field that is NULL in a struct that is not. -#}
+{%- macro _missing_field_expr(column, path) -%}
+    {%- set names = path[1:] | map('replace', '`', '``') | list -%}
+    {%- set holder = column ~ ('.`' ~ names[:-1] | join('`.`') ~ '`' if names | length > 1 else '') -%}
+    {{ return(holder ~ ' is not null and ' ~ holder ~ '.`' ~ names[-1] ~ '` is null') }}
 {%- endmacro -%}
 
 
@@ -379,10 +413,12 @@ from tied
         {%- set name = tidemark.quote_identifier(column['name']) -%}
         {%- if plan['typed'] -%}
             {%- if column['arrived'] and column['source_type'] != column['type'] -%}
-                {%- do reasons.append({
-                    'condition': tidemark.quote_identifier(column['source_name']) ~ ' is not null and ' ~ tidemark._typed_value_expr(plan, column) ~ ' is null',
-                    'text': tidemark.string_literal('cast_failed: ' ~ column['name']),
-                }) -%}
+                {%- set source = tidemark.quote_identifier(column['source_name']) -%}
+                {%- set failed = tidemark.cast_failed_expr(column, source) if tidemark._nested_kind(column['type'])
+                    else source ~ ' is not null and ' ~ tidemark._typed_value_expr(plan, column) ~ ' is null' -%}
+                {%- if failed -%}
+                    {%- do reasons.append({'condition': failed, 'text': tidemark.string_literal('cast_failed: ' ~ column['name'])}) -%}
+                {%- endif -%}
             {%- endif -%}
         {%- else -%}
             {%- set text = tidemark.quote_identifier('_tidemark_text_' ~ column['name']) -%}

@@ -10,7 +10,9 @@
     {%- if column['source_type'] == column['type'] -%}
         {{ return(value) }}
     {%- elif column['source_type'] != 'string' -%}
-        {{ return('try_cast(' ~ value ~ ' as ' ~ column['type'] ~ ')') }}
+        {{ return(tidemark.cast_by_name_expr(value, column['source_type'], column['type'])['value']) }}
+    {%- elif tidemark._nested_kind(column['type']) -%}
+        {{ return(tidemark.cast_by_name_expr("nullif(trim(" ~ value ~ "), '')", 'string', column['type'])['value']) }}
     {%- endif -%}
     {%- set text = "nullif(trim(" ~ value ~ "), '')" -%}
     {%- if column['type'] == 'date' and options.get('dateFormat') -%}
@@ -29,5 +31,8 @@
         {{ return(none) }}
     {%- endif -%}
     {%- set value = "nullif(trim(" ~ arrived ~ "), '')" if column['source_type'] == 'string' else arrived -%}
+    {%- if tidemark._nested_kind(column['type']) -%}
+        {{ return(tidemark.cast_by_name_expr(value, column['source_type'], column['type'])['failed']) }}
+    {%- endif -%}
     {{ return(tidemark.quote_identifier(column['name']) ~ ' is null and ' ~ value ~ ' is not null') }}
 {%- endmacro -%}

@@ -104,19 +104,20 @@ class Entity:
         text = "{" + ", ".join(f"{name}: {value}" for name, value in pairs) + "}"
         return self.project.dbt("run-operation", operation, "--args", text, expect_pass=expect_pass)
 
-    def check(self) -> None:
-        """The generic tests hold: current is the open intervals of the log, and its history replays to it."""
+    def check(self, *tests: str, expect_pass: bool = True) -> Any:
+        """Run generic tests: unless told, that current is the open intervals of the log, and its history replays to it."""
         path = Path(self.project.root) / f"models/{self.name}.yml"
         text = path.read_text(encoding="utf-8")
         properties = json.loads(text)
-        properties["models"][0]["data_tests"] = [
+        properties["models"][0]["data_tests"] = list(tests) or [
             "tidemark.current_equals_open_intervals",
             "tidemark.history_replays_to_current",
             "tidemark.no_current_key_last_deleted",
         ]
         path.write_text(json.dumps(properties), encoding="utf-8")
-        self.project.dbt("test", "--select", self.name)
+        result = self.project.dbt("test", "--select", self.name, expect_pass=expect_pass)
         path.write_text(text, encoding="utf-8")
+        return result
 
     def rows(self, columns: str, relation: str = "", where: str = "true") -> list[tuple[Any, ...]]:
         """Rows of current, or of `relation` such as `__history`, sorted."""

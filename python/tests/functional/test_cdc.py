@@ -95,17 +95,18 @@ def test_rejects__fail(module_project: Any) -> None:
     strict = Entity(
         module_project, "strict", {**PEOPLE, "age": "int"}, not_null=("name",), sensitive=None
     )
-    bad = "id,name,city,age\n1,ann,Oslo,x1\n,bob,Rome,2\n3,,Bonn,3\n4,di,Kyiv,4\n4,di,Lviv,4\n5,ed,Nice,5,6\nz,fi,Rome,1\n"
-    result = strict.load("2026-01-01", bad, expect_pass=False)
+    bad = "id,name,city,age\n1,ann,Oslo,x1\n,bob,Rome,2\n3,,Bonn,3\n4,di,Kyiv,4\n4,di,Lviv,4\n5,ed,Nice,5,6\nz,fi,Rome,1\n6,Zürich,Rome,1\n"
+    result = strict.load("2026-01-01", bad.encode("latin-1"), expect_pass=False)
     for line in [
-        "7 of 7 rows of business date 2026-01-01 cannot be used; nothing was written",
+        "8 of 8 rows of business date 2026-01-01 cannot be used; nothing was written",
         "cast_failed: age: 1 row",
         "cast_failed: id: 1 row",
         "duplicate_key: 2 rows",
         "null_key: id: 1 row",
         "null_value: name: 1 row",
-        "unreadable: 1 row",
+        "unreadable: 2 rows",
         '"age":"x1"',
+        "say which encoding it has (options: {encoding: windows-1252} in meta.tidemark)",
         "on_reject: quarantine",
     ]:
         assert line in result.error
@@ -122,24 +123,29 @@ def test_rejects__quarantine(module_project: Any) -> None:
     )
     # day 1: one exact duplicate, which is one row
     loose.load(
-        "2026-01-01", "id,name,city,age\n1,ann,Oslo,1\n2,bob,Rome,2\n3,cy,Bonn,3\n3,cy,Bonn,3\n"
+        "2026-01-01",
+        "id,name,city,age\n1,ann,Oslo,1\n2,bob,Rome,2\n3,cy,Bonn,3\n3,cy,Bonn,3\n6,Gül \ufffd,Bonn,7\n",
     )
     assert loose.commits("rows_read, rows_inserted, rows_rejected, rows_duplicate") == [
-        (4, 3, 0, 1)
+        (5, 4, 0, 1)
     ]
-    # day 2: ann cannot be read and bob comes twice: they were there, so they are not deleted; cy is
-    bad = "id,name,city,age\n1,ann,Oslo,old\n2,bob,Rome,2\n2,bob,Pisa,2\n,eve,Rome,1\n4,,Rome,1\n5,flo,Rome,5,6\n"
-    result = loose.load("2026-01-02", bad, "--warn-error")
+    # day 2: ann cannot be read, bob comes twice, Gül is no UTF-8: they were there, so they are not deleted; cy is
+    bad = "id,name,city,age\n1,ann,Oslo,old\n2,bob,Rome,2\n2,bob,Pisa,2\n,eve,Rome,1\n4,,Rome,1\n5,flo,Rome,5,6\n6,Gül,Bonn,7\n"
+    result = loose.load("2026-01-02", bad.encode("latin-1"), "--warn-error")
     commit = loose.commits("commit_id")[-1][0]
     told = (
-        "[WARNING]: loose: 6 of 6 rows of business date 2026-01-02 went to quarantine (2 duplicate_key, "
-        "1 cast_failed: age, 1 null_key: id, 1 null_value: name, 1 unreadable). To see them: select * from "
+        "[WARNING]: loose: 7 of 7 rows of business date 2026-01-02 went to quarantine (2 duplicate_key, "
+        "2 unreadable, 1 cast_failed: age, 1 null_key: id, 1 null_value: name). To see them: select * from "
         f"{module_project.schema}.loose__rejects where _commit_id = {commit}"
     )
     assert told in result.output
     (line,) = [ln for ln in loose.operate("show_commits").output.splitlines() if str(commit) in ln]
-    assert line.split()[-4:] == ["0", "0", "1", "6"]
-    assert loose.rows("id, city") == [(1, "Oslo"), (2, "Rome")]
+    assert line.split()[-4:] == ["0", "0", "1", "7"]
+    assert loose.rows("id, name, city") == [
+        (1, "ann", "Oslo"),
+        (2, "bob", "Rome"),
+        (6, "Gül \ufffd", "Bonn"),
+    ]
     assert loose.rows("_reject_reason, _raw_payload", "__rejects") == [
         ("cast_failed: age", '{"id":"1","name":"ann","city":"Oslo","age":"old"}'),
         ("duplicate_key", '{"id":2,"name":"bob","city":"Pisa","age":2}'),
@@ -147,19 +153,58 @@ def test_rejects__quarantine(module_project: Any) -> None:
         ("null_key: id", '{"id":null,"name":"eve","city":"Rome","age":"1"}'),
         ("null_value: name", '{"id":"4","name":null,"city":"Rome","age":"1"}'),
         ("unreadable", "5,flo,Rome,5,6"),
+        ("unreadable", "not UTF-8 (byte 0xFC, shown as ISO-8859-1): 6,Gül,Bonn,7"),
     ]
     read, inserted, updated, unchanged, rejected, duplicate, deleted = loose.commits(
         "rows_read, rows_inserted, rows_updated, rows_unchanged, rows_rejected, rows_duplicate, rows_deleted"
     )[-1]
-    assert read == inserted + updated + unchanged + rejected + duplicate == 6
+    assert read == inserted + updated + unchanged + rejected + duplicate == 7
     assert deleted == 1
-    # day 2 again, as it was: not one row more; then mended
-    before = loose.versions()
-    assert told in loose.run("2026-01-02").output
-    assert loose.versions() == before
-    loose.load("2026-01-02", "id,name,city,age\n1,ann,Oslo,1\n2,bob,Pisa,2\n3,cy,Bonn,3\n")
+    # day 2 again, as it was: not one row more, also where an earlier version made the table; then mended
+    module_project.sql("alter table loose__rejects drop column _resolved_by")
+    module_project.sql(
+        "update tidemark_commits__log set config = replace(config, 'marks_rejects', 'is_old') where entity = 'loose'"
+    )
+    again = loose.run("2026-01-02").output
+    assert told.replace("quarantine (", "quarantine, none of them new (") in again
+    assert loose.commits("kind") == [("load",), ("load",), ("repeat",)]
+    assert loose.rows("count(*), count(_resolved_by)", "__rejects") == [(7, 0)]
+    bad = "id,name,city,age\n1,ann,Oslo,1\n2,bob,Pisa,2\n3,cy,Bonn,3\n6,Gül \ufffd,Bonn,old\n,eve,Rome,1\n"
+    again = loose.load("2026-01-02", bad).output
+    assert "2 of 5 rows of business date 2026-01-02 went to quarantine, 1 of them new (" in again
+    reloaded = loose.commits("commit_id")[-1][0]
+    # Gül's row cannot be read for another reason, and eve's key is as it was
+    left = ["cast_failed: age", "null_key: id"]
+    assert [
+        row[0] for row in loose.rows("_reject_reason", "__rejects", f"_commit_id = {reloaded}")
+    ] == left
+    assert loose.rows("_reject_reason, _resolved_by", "__rejects", f"_commit_id = {commit}") == [
+        ("cast_failed: age", reloaded),
+        ("duplicate_key", reloaded),
+        ("duplicate_key", reloaded),
+        ("null_key: id", None),
+        ("null_value: name", reloaded),
+        ("unreadable", None),
+        ("unreadable", reloaded),
+    ]
+    found = loose.check("tidemark.no_open_rejects", expect_pass=False)
+    assert "Got 2 results" in found.error
+    loose.load(
+        "2026-01-02",
+        "id,name,city,age\n1,ann,Oslo,1\n2,bob,Pisa,2\n3,cy,Bonn,3\n6,Gül \ufffd,Bonn,7\n",
+    )
     assert loose.rows("id, city, _operation", "__history", "_business_date = '2026-01-02'") == [
         (2, "Pisa", "U")
+    ]
+    assert loose.rows("_resolved_by", "__rejects", "_resolved_by is null") == []
+    loose.check("tidemark.no_open_rejects")
+    # what the load that is undone had mended is open again
+    loose.operate("rollback", to=reloaded)
+    assert loose.rows("_reject_reason", "__rejects", "_resolved_by is null") == [
+        ("cast_failed: age",),
+        ("null_key: id",),
+        ("null_key: id",),
+        ("unreadable",),
     ]
 
 

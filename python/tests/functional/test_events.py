@@ -138,7 +138,7 @@ select * {gained} from values
 
 ROWS_SETTINGS: dict[str, dict[str, Any]] = {
     "users": {},
-    "users_kept": {"soft_delete": True, "ignore_null_updates": ["city"]},
+    "users_kept": {"soft_delete": True, "ignore_null_updates": ["city", "address"]},
     "users_truncated": {"apply_as_truncates": "operation = 'TRUNCATE'"},
     "users_tracked": {
         "track_history": {"exclude": ["city"]},
@@ -155,6 +155,9 @@ def rows_models(project: Any) -> list[EventEntity]:
     for name, more in ROWS_SETTINGS.items():
         body = AUTO_CDC.replace("{more}", "{{ var('more', '') }}")
         body = body.replace("{gained}", "{{ var('gained', '') }}")
+        if name == "users_kept":
+            address = "named_struct('city', city, 'at', named_struct('zip', sequence, 'gone', cast(null as int)))"
+            body = f"select *, if(name is null, null, {address}) as address from ({body})"
         entity = EventEntity(project, name, {}, "user_id", body=body)
         entity.settings = {
             "format": "rows",
@@ -243,6 +246,8 @@ def test_rows__settings(rows_entities: dict[str, EventEntity]) -> None:
     ]
     # the update that brought no city left it
     assert kept.rows("user_id, city", where="user_id = 124") == [(124, "Oaxaca")]
+    # nor the one in its address, of which it brought the rest
+    assert kept.rows("address.city, address.at.zip", where="user_id = 124") == [("Oaxaca", 7)]
     tracked = rows_entities["users_tracked"]
     assert tracked.rows("user_id, city") == rows_entities["users"].rows("user_id, city")
     # a city alone opens no version, and the open one shows the last

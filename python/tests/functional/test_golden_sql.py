@@ -104,6 +104,12 @@ def session(module_project: Any) -> Iterator[Any]:
     view("changed", *business, *CHANGE)
     view("logged", *business, *CHANGE, "_commit_id bigint", "_superseded_by bigint")
     view("changes", *business, *CHANGE, "_supersedes bigint")
+    view(
+        "customers__rejects_found",
+        "_reject_reason string",
+        "_key_hash string",
+        "_raw_payload string",
+    )
     view("intervals", *(f"`{column['name']}` {column['type']}" for column in INTERVAL_COLUMNS))
 
     labelled = (GOLDEN / "classified_rows_sql.labelled.sql").read_text(encoding="utf-8")

@@ -52,6 +52,10 @@ def test_days__parquet(module_project: Any) -> None:
         row._commit_id for row in module_project.sql("select distinct _commit_id from people__log")
     }
     people.load("2026-01-01", "id,name,city\n1,ann,Oslo\n2,bob,Pisa\n3,cy,Bonn\n")
+    correction = people.commits("commit_id")[-1][0]
+    assert people.rows("_reject_reason, _resolved_by", "__rejects") == [
+        ("cast_failed: id", correction)
+    ]
     assert people.rows("id, _operation", "__history", "_business_date = '2026-01-02'") == [
         (3, "D"),
         (4, "I"),
@@ -73,12 +77,14 @@ def test_days__parquet(module_project: Any) -> None:
     # back to before the correction, and forth again; the rows of current were the same
     first, second, third = (row[0] for row in people.commits("commit_id")[:3])
     people.operate("rollback", to=second)
+    assert people.rows("_resolved_by", "__rejects") == [(None,)]
     assert people.rows("id, city, _operation") == [
         (1, "Oslo", "I"),
         (2, "Pisa", "U"),
         (4, "Rome", "I"),
     ]
     people.operate("rollback", to=third)
+    assert people.rows("_resolved_by", "__rejects") == [(correction,)]
     assert people.rows("id, _operation") == [(1, "I"), (2, "I"), (4, "I")]
     feed, later = query_all(
         module_project,

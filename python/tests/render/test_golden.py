@@ -267,6 +267,18 @@ CASES: dict[str, tuple[Any, ...]] = {
         SOFT.plan,
         SOFT.relations,
     ),
+    "resolve_rejects_sql": (
+        "resolve_rejects_sql",
+        PLAIN.relations["rejects"],
+        "2026-03-04",
+        COMMIT,
+    ),
+    "new_rejects_sql": (
+        "new_rejects_sql",
+        "select * from customers__rejects_found",
+        PLAIN.relations["rejects"],
+        COMMIT,
+    ),
     "revised_rows_sql.full": revised(PLAIN),
     "revised_rows_sql.delta": revised(DELTA),
     "touched_rows_sql.forward": ("touched_rows_sql", FULL.plan, FULL.relations, FORWARD),

@@ -207,8 +207,16 @@ def test_init__encoding(init: Init) -> None:
     (init.root / "things.csv").write_bytes("id,name\n1,Zürich\n2,Genf\n".encode("cp1252"))
     with pytest.raises(ConfigError, match=r"not utf-8: byte 0xFC; .*--encoding windows-1252"):
         init("things.csv")
+    with pytest.raises(ConfigError, match=r"windows-1252, as which the line is `1,Zürich`$"):
+        init("things.csv")
     init("things.csv", "--encoding", "windows-1252")
     assert init.settings()["options"] == {"encoding": "windows-1252"}
+    (init.root / "others.csv").write_bytes("id,name\n1,Zürich\n".encode("utf-16"))
+    with pytest.raises(ConfigError, match=r"byte 0xFF; .*--encoding UTF-16$"):
+        init("others.csv", name="others")
+    (init.root / "others.json").write_bytes('{"id": 1, "name": "Zürich"}\n'.encode("cp1252"))
+    with pytest.raises(ConfigError, match=r"byte 0xFC; JSON lines are UTF-8"):
+        init("others.json", name="others")
 
 
 def test_init__row_limit_is_said(init: Init) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import codecs
 import csv
 import gzip
 import importlib
@@ -89,14 +90,41 @@ def read_sample(
             return _read_json(files, max_rows)
         return _read_csv(files, max_rows, delimiter, header, encoding)
     except UnicodeDecodeError as error:
-        raise ConfigError(
-            f"{files[0]} is not {error.encoding}: byte 0x{error.object[error.start]:02X}; "
-            "say which encoding it is, for example --encoding windows-1252"
-        ) from error
+        raise ConfigError(_wrong_encoding(files[0], format, encoding, error)) from error
     except LookupError as error:
         raise ConfigError(f"there is no encoding {encoding}") from error
     except (EOFError, OSError) as error:
         raise ConfigError(f"{files[0]} cannot be read: {error}") from error
+
+
+def _wrong_encoding(
+    path: Path, format: Format, declared: str | None, error: UnicodeDecodeError
+) -> str:
+    """Say what is no text in the declared encoding, and which one to declare."""
+    data, start = bytes(error.object), error.start
+    found = f"{path} is not {declared or 'utf-8'}: byte 0x{data[start]:02X}; "
+    if format == "json":
+        return found + "JSON lines are UTF-8, so have the file written so"
+    likely = next((name for name in _LIKELY_ENCODINGS if _reads(data, name)), "ISO-8859-1")
+    line = data[data.rfind(b"\n", 0, start) + 1 :].split(b"\n")[0]
+    advice = f"{found}say which encoding it is, for example --encoding {likely}"
+    if likely == "UTF-16":
+        return advice
+    return f"{advice}, as which the line is `{line.decode(likely)[:80].strip()}`"
+
+
+_LIKELY_ENCODINGS = ("UTF-16", "windows-1252")
+
+
+def _reads(data: bytes, encoding: str) -> bool:
+    """Whether bytes are text in an encoding; UTF-16 is told by its first bytes."""
+    if encoding == "UTF-16":
+        return data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    try:
+        data.decode(encoding)
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def format_of(path: Path) -> Format:

@@ -34,6 +34,7 @@ from (
     from (
         select
             value as _raw_payload,
+            not is_valid_utf8(value) as _is_malformed,
             _landing_num,
             try_parse_json(value) as _message,
             try_cast(try_parse_json(value) as map<string,string>) as _fields
@@ -64,12 +65,14 @@ identified as (
 )
 
 select
-    * except (_is_ours, _is_broken, _is_tombstone, _time_is_broken),
+    * except (_is_ours, _is_broken, _is_malformed, _is_tombstone, _time_is_broken, _raw_payload),
+    if(_is_malformed, concat('not UTF-8 (byte 0x', hex(substring(cast(_raw_payload as binary), octet_length(substring_index(make_valid_utf8(_raw_payload), '\uFFFD', 1)) + 1, 1)), ', shown as ISO-8859-1): ', decode(cast(_raw_payload as binary), 'ISO-8859-1')), _raw_payload) as _raw_payload,
     case
         when _is_tombstone then 'ignored'
         when _is_broken then 'unreadable'
         when _operation in ('CREATE_DATABASE', 'DROP_DATABASE') then 'ddl'
         when not _is_ours or _operation = 'COMMIT' then 'ignored'
+        when _is_malformed then 'unreadable'
         when _time_is_broken then 'unreadable'
         when _operation in ('INSERT', 'UPDATE', 'UPSERT', 'READ', 'DELETE') then 'row'
         when _operation in ('TRUNCATE', 'TRUNCATE_TABLE') then 'truncate'
@@ -77,7 +80,7 @@ select
         else 'unreadable'
     end as _kind,
     case
-        when _is_broken then 'unreadable'
+        when _is_broken or _is_malformed then 'unreadable'
         when _time_is_broken then 'cast_failed: _event_time'
         else concat('unknown_operation: ', coalesce(_operation, 'NULL'))
     end as _problem,

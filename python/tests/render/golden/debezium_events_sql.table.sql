@@ -1,6 +1,7 @@
 with messages as (
     select
         value as _raw_payload,
+        not is_valid_utf8(value) as _is_malformed,
         _landing_num,
         from_json(
             value,
@@ -14,6 +15,7 @@ with messages as (
 unwrapped as (
     select
         _raw_payload,
+        _is_malformed,
         _landing_num,
         _message.key as _key,
         _message._id as _landed_id,
@@ -31,6 +33,7 @@ unwrapped as (
 envelopes as (
     select
         _raw_payload,
+        _is_malformed,
         _landing_num,
         _is_broken,
         _key,
@@ -85,6 +88,7 @@ select
         when _is_broken then 'unreadable'
         when op is not null and source.table is null then 'unreadable'
         when op is not null and not _is_ours then 'ignored'
+        when _is_malformed then 'unreadable'
         when op = 't' then 'truncate'
         when op in ('c', 'r', 'u') and not _has_after then 'unreadable'
         when op in ('c', 'r', 'u', 'd') then 'row'
@@ -94,13 +98,13 @@ select
         else 'unreadable'
     end as _kind,
     case
-        when _is_broken then 'unreadable'
+        when _is_broken or _is_malformed then 'unreadable'
         when op is not null and source.table is null then 'no_source_table'
         when op in ('c', 'r', 'u') and not _has_after then 'no_after_image'
         when op is not null then concat('unknown_operation: ', op)
         else 'not_an_event'
     end as _problem,
-    _raw_payload,
+    if(_is_malformed, concat('not UTF-8 (byte 0x', hex(substring(cast(_raw_payload as binary), octet_length(substring_index(make_valid_utf8(_raw_payload), '\uFFFD', 1)) + 1, 1)), ', shown as ISO-8859-1): ', decode(cast(_raw_payload as binary), 'ISO-8859-1')), _raw_payload) as _raw_payload,
     _landing_num,
     _landing_num as _sequence_num,
     _offset,

@@ -59,7 +59,8 @@ judged as (
         array_except(array(
             if(coalesce(not map_contains_key(_image, 'full name'), true) or (`_tidemark_text_full name` is not null and `_tidemark_given_full name` is null), 'full name', null),
             if(coalesce(not map_contains_key(_image, 'phone'), true) or (`_tidemark_text_phone` is not null and `_tidemark_given_phone` is null), 'phone', null),
-            if(coalesce(not map_contains_key(_image, 'balance'), true) or (`_tidemark_text_balance` is not null and `_tidemark_given_balance` is null), 'balance', null)
+            if(coalesce(not map_contains_key(_image, 'balance'), true) or (`_tidemark_text_balance` is not null and `_tidemark_given_balance` is null), 'balance', null),
+            cast(null as string)
         ), array(cast(null as string))) as _unsupplied,
         case
             when _may_be_move and `_tidemark_text_full name` is not null and `_tidemark_given_full name` is null then 'full name'

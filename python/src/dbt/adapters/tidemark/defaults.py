@@ -78,6 +78,11 @@ DEFAULTS = (
         "true",
         "without it a flipped bit in a data file is read silently",
     ),
+    Default(
+        "spark.sql.legacy.javaCharsets",
+        "true",
+        "files may have any encoding that Java knows, such as windows-1252",
+    ),
     Default("spark.sql.session.timeZone", "UTC", "the same timestamps on every machine"),
     Default("spark.ui.enabled", "false", "a run is over before you could look", local=True),
     Default(

@@ -1,0 +1,149 @@
+"""Text files in another encoding than declared: malformed bytes are told, U+FFFD of a file's own is a character."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ..render.test_golden import KEYED, SEQUENCED
+from ..rendering import load_sql_macros
+
+CONFIG = {
+    "alias": "people",
+    "schema": "shop",
+    "columns": {
+        "id": {"name": "id", "data_type": "int"},
+        "name": {"name": "name", "data_type": "string"},
+        "tags": {"name": "tags", "data_type": "array<string>"},
+    },
+}
+LATIN = "not UTF-8 (byte 0xFC, shown as ISO-8859-1): "
+JSON = '{"id": 2, "name": "Zürich", "tags": ["x"]}'
+
+Read = Callable[..., list[tuple[Any, ...]]]
+
+
+@pytest.fixture
+def read(module_project: Any, tmp_path: Path) -> Read:
+    """Rows of an extract: id, name, the line that is malformed."""
+    macros, session = load_sql_macros(), module_project.session
+
+    def rows(data: bytes, name: str = "people.csv", **options: str) -> list[tuple[Any, ...]]:
+        file = tmp_path / name
+        file.write_bytes(data)
+        suffix = name.split(".")[1]
+        settings = {"extract": "full", "location": "x", "format": suffix, "options": options}
+        config = {"unique_key": "id", "meta": {"tidemark": settings}}
+        cfg = macros["entity_config"]({**CONFIG, "config": config})
+        declared = macros["csv_options"](options)["encoding"] if suffix == "csv" else "UTF-8"
+        is_utf8 = macros["is_utf8"](declared)
+        if is_utf8:
+            [(malformed,)] = session.sql(
+                macros["has_malformed_lines_sql"](cfg, str(file))
+            ).collect()
+            if not malformed:
+                session.sql(macros["extract_view_sql"](cfg, "extract", str(file), ["id", "name"]))
+                found = session.sql("select id, name, null as line from extract").collect()
+                return [tuple(row) for row in found]
+        if suffix == "csv":
+            encoding = "ISO-8859-1" if is_utf8 else None
+            names = [
+                session.sql(macros["csv_header_sql"](cfg, str(file), read_as)).columns
+                for read_as in (None, encoding)
+            ]
+            lines = macros["extract_view_sql"](cfg, "lines", str(file), names[1], encoding=encoding)
+            session.sql(lines)
+            session.sql(macros["readable_csv_sql"](cfg, "extract", "lines", *names))
+        else:
+            session.sql(macros["readable_json_sql"](cfg, "extract", str(file)))
+        found = session.sql("select id, name, _malformed from extract").collect()
+        return [tuple(row) for row in found]
+
+    return rows
+
+
+PACKED: list[tuple[str, Callable[[bytes], bytes]]] = [
+    ("", bytes),
+    (".gz", gzip.compress),
+    (".bz2", bz2.compress),
+]
+
+
+@pytest.mark.parametrize(("suffix", "pack"), PACKED)
+def test_csv(read: Read, suffix: str, pack: Callable[[bytes], bytes]) -> None:
+    good = "id,name\n1,Österreich\n3,\ufffd\n"
+    bad = good.encode() + '2,Zürich\n4,"two\nlünes"\n5,"é",x\n'.encode("latin-1")
+    assert read(pack(good.encode()), "people.csv" + suffix) == [
+        ("1", "Österreich", None),
+        ("3", "\ufffd", None),
+    ]
+    assert read(pack(bad), "people.csv" + suffix) == [
+        ("1", "Österreich", None),
+        ("3", "\ufffd", None),
+        ("2", None, LATIN + "2,Zürich"),
+        ("4", None, LATIN + "4,two\nlünes"),
+        ("5", None, "not UTF-8 (byte 0xE9, shown as ISO-8859-1): 5,é"),
+    ]
+
+
+def test_csv__header(read: Read) -> None:
+    """A byte order mark, and names that are not ASCII, with malformed rows after them."""
+    bad = "id,größe\n1,ä\n".encode("utf-8-sig") + "2,ü\n".encode("latin-1")
+    assert read(bad.replace("größe".encode(), b"name")) == [
+        ("1", "ä", None),
+        ("2", None, LATIN + "2,ü"),
+    ]
+
+
+def test_csv__declared(read: Read) -> None:
+    text = "id;name\n1;Zürich\n"
+    for encoding in ("windows-1252", "UTF-16"):
+        found = read(text.encode(encoding), sep=";", encoding=encoding)
+        assert found == [("1", "Zürich", None)], encoding
+    assert read(text.encode("latin-1"), sep=";", charset="latin1") == [("1", "Zürich", None)]
+    # 0x81 is no character of windows-1252
+    found = read(b"id,name\n1,a\x81b\n2,c\n", encoding="windows-1252")
+    assert found == [("1", None, "not windows-1252: 1,a\ufffdb"), ("2", "c", None)]
+
+
+@pytest.mark.parametrize(("suffix", "pack"), PACKED)
+def test_json(read: Read, suffix: str, pack: Callable[[bytes], bytes]) -> None:
+    good = '{"id": 1, "name": "\ufffd"}\n'.encode()
+    assert read(pack(good), "people.json" + suffix) == [("1", "\ufffd", None)]
+    assert read(pack(good + JSON.encode("latin-1")), "people.json" + suffix) == [
+        ("1", "\ufffd", None),
+        ("2", None, LATIN + JSON),
+    ]
+
+
+DEBEZIUM = '{"op": "c", "after": {"id": 1, "name": "Zürich"}, "source": {"connector": "mysql", "db": "shop", "table": "customers"}}'
+
+
+@pytest.mark.parametrize(
+    ("macro", "cfg", "line"),
+    [
+        ("debezium_events_sql", KEYED.cfg, DEBEZIUM),
+        (
+            "canonical_events_sql",
+            SEQUENCED.cfg,
+            '{"_operation": "INSERT", "_table": "customers", "name": "Zürich"}',
+        ),
+    ],
+)
+def test_events(module_project: Any, macro: str, cfg: Any, line: str) -> None:
+    """A line of another table is passed over, whatever it holds."""
+    session = module_project.session
+    for text, kind in [(line, "unreadable"), (line.replace("customers", "others"), "ignored")]:
+        data = text.encode("latin-1").hex()
+        session.sql(
+            f"select cast(unhex('{data}') as string) as value, cast(1 as bigint) as _landing_num"
+        ).createOrReplaceTempView("arrived_bytes")
+        sql = load_sql_macros()[macro](cfg, ["shop.customers", "customers"], "arrived_bytes")
+        [row] = session.sql(sql).collect()
+        assert (row._kind, row._raw_payload) == (kind, LATIN + text)
+    assert row._problem == "unreadable"
