@@ -19,6 +19,7 @@
         'stored_hashes': tidemark._as_bool(settings.get('stored_hashes', false), 'stored_hashes', errors),
         'tag_unchanged': tidemark._as_bool(settings.get('tag_unchanged', false), 'tag_unchanged', errors),
         'max_delete_fraction': settings.get('max_delete_fraction', 0.5),
+        'compare': tidemark._chosen(settings.get('compare', true), 'compare', errors),
     }) -%}
 
     {%- if not cfg['keys'] -%}
@@ -97,7 +98,7 @@
 {#- Every setting that may stand under meta.tidemark of a cdc model. -#}
 {%- macro _entity_settings() -%}
     {{ return([
-        'extract', 'location', 'format', 'options', 'ignore', 'sensitive', 'hash', 'stored_hashes', 'tag_unchanged',
+        'extract', 'location', 'format', 'options', 'compare', 'ignore', 'sensitive', 'hash', 'stored_hashes', 'tag_unchanged',
         'soft_delete', 'changed_columns', 'null_keys', 'on_reject', 'max_delete_fraction', 'feed_images',
         'feed_retention', 'superseded_retention', 'history_retention', 'rejects_retention', 'write_mode',
     ]) }}
@@ -117,9 +118,48 @@
             'data_type': column.get('data_type'),
             'not_null': 'not_null' in kinds,
             'description': column.get('description', ''),
+            'settings': tidemark._column_settings(column),
         }) -%}
     {%- endfor -%}
     {{ return(declared) }}
+{%- endmacro -%}
+
+
+{#- What stands under `meta.tidemark` of a column, directly or under its `config`. -#}
+{%- macro _column_settings(column) -%}
+    {%- set settings = {} -%}
+    {%- for meta in [column.get('meta'), (column.get('config') or {}).get('meta')] if meta is mapping and meta.get('tidemark') is mapping -%}
+        {%- do settings.update(meta['tidemark']) -%}
+    {%- endfor -%}
+    {{ return(settings) }}
+{%- endmacro -%}
+
+
+{#- Rules about settings of single columns. -#}
+{%- macro _check_column_settings(cfg, errors) -%}
+    {%- for column in cfg['columns'] -%}
+        {%- for name, value in column['settings'].items() -%}
+            {%- set place = 'column `' ~ column['name'] ~ '`: meta.tidemark.' ~ name -%}
+            {%- if name != 'compare_as' -%}
+                {%- do errors.append(place ~ ' is not a setting' ~ tidemark._did_you_mean(name, ['compare_as'])) -%}
+            {%- elif cfg['extract'] == 'events' -%}
+                {%- do errors.append(place ~ ' is for extracts') -%}
+            {%- elif value is not string or not value | trim -%}
+                {%- do errors.append(place ~ ' must be an SQL expression of the column, found: ' ~ value) -%}
+            {%- elif cfg['stored_hashes'] -%}
+                {%- do errors.append(place ~ ' and stored_hashes conflict: the hashes come with the rows') -%}
+            {%- elif not tidemark.is_compared(cfg, column['name']) -%}
+                {%- do errors.append(place ~ ' has no effect: the column is not compared') -%}
+            {%- endif -%}
+        {%- endfor -%}
+    {%- endfor -%}
+{%- endmacro -%}
+
+
+{#- Whether a column of an extract is compared, whether it is there or not. -#}
+{%- macro is_compared(cfg, name) -%}
+    {%- set others = (cfg['keys'] + cfg['ignore']) | map('lower') | list -%}
+    {{ return(name | lower not in others and tidemark.is_chosen(cfg['compare'], name)) }}
 {%- endmacro -%}
 
 
@@ -188,6 +228,13 @@
     {%- if cfg['max_delete_fraction'] is not number or not 0 <= cfg['max_delete_fraction'] <= 1 -%}
         {%- do errors.append('max_delete_fraction must be a number from 0 to 1, found: ' ~ cfg['max_delete_fraction']) -%}
     {%- endif -%}
+    {%- do tidemark._check_column_settings(cfg, errors) -%}
+    {%- if 'compare' in settings and settings.get('ignore') -%}
+        {%- do errors.append('compare and ignore conflict: ignore is the short form of compare: {exclude: […]}') -%}
+    {%- endif -%}
+    {%- for name in cfg['compare']['exclude'] if name in cfg['keys'] | map('lower') | list -%}
+        {%- do errors.append('compare.exclude names `' ~ name ~ '`, which is part of unique_key: a key is always compared') -%}
+    {%- endfor -%}
     {%- do tidemark._check_location(cfg['location'], errors) -%}
     {%- if cfg['options'] is not mapping -%}
         {%- do errors.append('options must be a mapping of Spark reader options, found: ' ~ cfg['options']) -%}

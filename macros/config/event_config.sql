@@ -102,6 +102,7 @@
     {%- do tidemark._one_of('format', cfg['format'], ['debezium', 'canonical', 'rows'], errors) -%}
     {%- do tidemark._one_of('on_tie', cfg['on_tie'], ['later', 'reject', 'content'], errors) -%}
     {%- do tidemark._check_location(cfg['location'], errors, dated=false) -%}
+    {%- do tidemark._check_column_settings(cfg, errors) -%}
     {%- if cfg['file_format'] != 'delta' -%}
         {%- do errors.append('extract: events needs file_format: delta, found: ' ~ cfg['file_format']) -%}
     {%- endif -%}

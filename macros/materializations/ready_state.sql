@@ -177,7 +177,7 @@
         {%- do columns.append({
             'name': column['name'], 'hash_name': column.get('hash_name'), 'type': column['type'], 'sensitive': column['sensitive'],
             'key': column['role'] == 'key', 'compared': column['role'] == 'compared', 'ignored': column['role'] == 'ignored',
-            'not_null': column.get('not_null', false), 'description': '',
+            'not_null': column.get('not_null', false), 'description': '', 'compare_as': column.get('compare_as'),
         }) -%}
     {%- endfor -%}
     {{ return({

@@ -10,6 +10,7 @@
     {%- set origin = ' of business date ' ~ run['business_date']
         ~ (' (' ~ tidemark.extract_path(cfg['location'], run['business_date']) ~ ')' if cfg['location'] else '') -%}
     {%- set plan = tidemark.column_plan(cfg, source_columns, tidemark.declared_types(cfg), recorded, origin) -%}
+    {%- do tidemark.type_compared_values(plan) -%}
     {%- do tidemark.check_malformed(cfg, plan, file_names, origin) -%}
     {%- do plan['recorded'].update({'left_out': tidemark.left_out_columns(file_names | reject('equalto', '_malformed') | list, source_columns, recorded)}) -%}
     {%- if plan['sensitive'] -%}
@@ -22,7 +23,7 @@
                 cfg['entity'] ~ ': the configuration is not the one its log was made with; nothing was written\n  - '
                 ~ drift | join('\n  - ')
                 ~ '\nTake the change back, or start a new log with --full-refresh (the old one is kept), or, where only '
-                ~ 'hash, ignore or the compared columns changed, give the log its new hashes: '
+                ~ 'hash or what is compared (ignore, compare, compare_as) changed, give the log its new hashes: '
                 ~ 'dbt run-operation rehash --args \'{entity: ' ~ cfg['entity'] ~ '}\''
             ) -%}
         {%- endif -%}
@@ -30,6 +31,22 @@
     {%- set staged = tidemark.run_view(cfg['target'], 'staged') -%}
     {%- do run_query('create or replace temporary view ' ~ staged ~ ' as\n' ~ tidemark.staged_rows_sql(cfg, plan, compiled_sql)) -%}
     {{ return(plan) }}
+{%- endmacro -%}
+
+
+{#- Find out the types of what is compared in place of a column's value. -#}
+{%- macro type_compared_values(plan) -%}
+    {%- set terms = [] -%}
+    {%- for column in plan['compared'] if column.get('compare_as') -%}
+        {%- do terms.append(tidemark.compared_value_expr(column, 'cast(null as ' ~ column['type'] ~ ')') ~ ' as ' ~ tidemark.quote_identifier(column['name'])) -%}
+    {%- endfor -%}
+    {%- if terms -%}
+        {%- for typed in tidemark.describe_query('select ' ~ terms | join(', ')) -%}
+            {%- for column in plan['compared'] if column['name'] == typed['name'] -%}
+                {%- do column.update({'compare_type': typed['type']}) -%}
+            {%- endfor -%}
+        {%- endfor -%}
+    {%- endif -%}
 {%- endmacro -%}
 
 

@@ -1,6 +1,6 @@
 {#-
     Give an entity's log the hashes of its present configuration, without a new version of any row: after a change of
-    `hash`, of `ignore`, or for compared columns that the extract has no more (`drop`: their values stay in the log).
+    `hash`, of what is compared (`ignore`, `compare`, `compare_as`), or for compared columns that the extract has no more (`drop`: their values stay in the log).
 
         dbt run-operation rehash --args '{entity: airports, dry_run: true}'
         dbt run-operation rehash --args '{entity: airports, drop: [fax]}'
@@ -19,6 +19,7 @@
     {%- do cfg.update({'keys': tidemark.keys_in_order(cfg, recorded)}) -%}
     {%- set wanted = tidemark.rehashed_config(cfg, recorded, drop, state['inflight']) -%}
     {%- set plan = tidemark.recorded_plan(wanted) -%}
+    {%- do tidemark.type_compared_values(plan) -%}
     {%- if plan['sensitive'] -%}
         {%- do wanted.update({'pepper': tidemark.pepper_check(cfg)}) -%}
     {%- endif -%}
@@ -80,14 +81,17 @@
     {%- endfor -%}
     {%- do tidemark._raise_config_errors(cfg['entity'], errors) -%}
 
-    {%- set not_compared = (cfg['ignore'] + drop) | map('lower') | list -%}
+    {%- set dropped = drop | map('lower') | list -%}
     {%- set columns = [] -%}
     {%- for column in recorded['columns'] -%}
-        {%- set role = 'key' if column['role'] == 'key' else 'ignored' if column['name'] | lower in not_compared else 'compared' -%}
+        {%- set role = 'key' if column['role'] == 'key' else 'ignored' if column['name'] | lower in dropped or not tidemark.is_compared(cfg, column['name']) else 'compared' -%}
         {%- do columns.append({
             'name': column['name'], 'type': column['type'], 'role': role, 'sensitive': column['sensitive'],
-            'dropped': column['name'] | lower in drop | map('lower') | list or column.get('dropped', false),
+            'dropped': column['name'] | lower in dropped or column.get('dropped', false),
         }) -%}
+        {%- for declared in cfg['columns'] if declared['name'] | lower == column['name'] | lower and declared['settings'].get('compare_as') -%}
+            {%- do columns[-1].update({'compare_as': declared['settings']['compare_as']}) -%}
+        {%- endfor -%}
     {%- endfor -%}
     {%- set wanted = {} -%}
     {%- do wanted.update(recorded) -%}

@@ -45,7 +45,6 @@
     {%- endfor -%}
 
     {%- set keys = tidemark.keys_in_order(cfg, recorded) | map('lower') | list -%}
-    {%- set ignored = cfg['ignore'] | map('lower') | list -%}
     {%- set sensitive = cfg['sensitive'] | map('lower') | list -%}
 
     {#- Recorded columns in their order, then new ones: of the YAML first, then as the extract has them. -#}
@@ -77,8 +76,9 @@
             'type': wanted or known['type'],
             'recorded_type': known['type'] if known else none,
             'key': lower in keys,
-            'compared': lower not in keys and lower not in ignored and not dropped,
-            'ignored': lower in ignored or dropped,
+            'compared': tidemark.is_compared(cfg, name) and not dropped,
+            'ignored': dropped or (lower not in keys and not tidemark.is_compared(cfg, name)),
+            'compare_as': declaration.get('settings', {}).get('compare_as'),
             'dropped': dropped,
             'sensitive': lower in sensitive or (dropped and known['sensitive']),
             'not_null': declaration.get('not_null', false) or (lower in keys and cfg['null_keys'] == 'reject'),
@@ -125,12 +125,14 @@
     {%- set recorded = [] -%}
     {%- for column in columns -%}
         {%- set role = 'key' if column['key'] else 'ignored' if column['ignored'] else 'compared' -%}
-        {%- do recorded.append(
-            {
-                'name': column['name'], 'type': column['type'], 'role': role, 'sensitive': column['sensitive'],
-                'dropped': column['dropped'],
-            }
-        ) -%}
+        {%- set kept = {
+            'name': column['name'], 'type': column['type'], 'role': role, 'sensitive': column['sensitive'],
+            'dropped': column['dropped'],
+        } -%}
+        {%- if column.get('compare_as') -%}
+            {%- do kept.update({'compare_as': column['compare_as']}) -%}
+        {%- endif -%}
+        {%- do recorded.append(kept) -%}
     {%- endfor -%}
     {{ return(recorded) }}
 {%- endmacro -%}

@@ -29,6 +29,10 @@
             {%- if role != known['role'] and 'key' not in [role, known['role']] -%}
                 {%- do drift.append('column `' ~ column['name'] ~ '` was ' ~ known['role'] ~ ' and is now ' ~ role) -%}
             {%- endif -%}
+            {%- if (column.get('compare_as') or '') != (known.get('compare_as') or '') -%}
+                {%- do drift.append('column `' ~ column['name'] ~ '` was compared ' ~ ('as ' ~ known['compare_as'] if known.get('compare_as') else 'as it is')
+                    ~ ' and is now compared ' ~ ('as ' ~ column['compare_as'] if column.get('compare_as') else 'as it is')) -%}
+            {%- endif -%}
             {%- if column['sensitive'] != known['sensitive'] -%}
                 {%- do drift.append('column `' ~ column['name'] ~ '` was ' ~ ('' if known['sensitive'] else 'not ')
                     ~ 'sensitive and is now ' ~ ('' if column['sensitive'] else 'not ') ~ 'sensitive') -%}

@@ -10,7 +10,7 @@
     be counted: see staged_changes_sql().
 -#}
 {%- macro classified_rows_sql(cfg, plan, staged, existing, business_date) -%}
-{%- set copies = 'partition by staged._key_hash order by ' ~ tidemark._tie_break(plan['ignored']) -%}
+{%- set copies = 'partition by staged._key_hash order by ' ~ tidemark._tie_break(plan['ignored'] + (plan['compared'] | selectattr('compare_as', 'defined') | selectattr('compare_as') | list)) -%}
 {%- set whole = copies ~ ' rows between unbounded preceding and unbounded following' -%}
 with numbered_rows as (
     select

@@ -3,10 +3,12 @@
     {%- set terms = [] -%}
     {%- for column in columns -%}
         {%- set name = tidemark.quote_identifier(column['name']) -%}
-        {%- set left, right = before ~ '.' ~ name, after ~ '.' ~ name -%}
-        {%- if 'map<' in column['type'] -%}
-            {%- set left = tidemark.canonical_text_expr(left, column['type']) -%}
-            {%- set right = tidemark.canonical_text_expr(right, column['type']) -%}
+        {%- set left = tidemark.compared_value_expr(column, before ~ '.' ~ name) -%}
+        {%- set right = tidemark.compared_value_expr(column, after ~ '.' ~ name) -%}
+        {%- set type = column.get('compare_type') or column['type'] -%}
+        {%- if 'map<' in type -%}
+            {%- set left = tidemark.canonical_text_expr(left, type) -%}
+            {%- set right = tidemark.canonical_text_expr(right, type) -%}
         {%- endif -%}
         {%- do terms.append('if(' ~ left ~ ' <=> ' ~ right ~ ', null, ' ~ tidemark.string_literal(column['name']) ~ ')') -%}
     {%- endfor -%}

@@ -8,7 +8,7 @@
     {%- for column in columns -%}
         {%- set name = tidemark.quote_identifier(column['name']) -%}
         {%- set value = relation_alias ~ '.' ~ name if relation_alias else name -%}
-        {%- set text = tidemark._canonical_text(value, column['type'], 1, name) -%}
+        {%- set text = tidemark._canonical_text(tidemark.compared_value_expr(column, value), column.get('compare_type') or column['type'], 1, name) -%}
         {%- set hash_name = column.get('hash_name') or column['name'] -%}
         {%- set label = tidemark._name_literal(hash_name) -%}
         {%- if column.get('sensitive') -%}

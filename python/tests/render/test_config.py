@@ -103,6 +103,11 @@ def cdc(**settings: Any) -> dict[str, Any]:
         ),
         (cdc(**CSV, options={"seperator": ";"}), "options.seperator is no option of Spark for csv; did you mean `sep`?"),
         (cdc(**CSV, options={"headers": True, "SEP": ";", "samplingRatio": 1}), "options.headers is no option of Spark for csv; did you mean `header`?"),
+        ({**cdc(**{**CSV, "format": "json"}, options={"encoding": "latin1"})}, "options.encoding: JSON lines are UTF-8, found: latin1. Have the files written so"),
+        # what is compared
+        (cdc(**CSV, ignore=["a"], compare={"include": ["b"]}), "compare and ignore conflict: ignore is the short form of compare: {exclude: […]}"),
+        (cdc(**CSV, compare={"includes": ["b"]}), "compare takes include or exclude, found: includes"),
+        (cdc(**CSV, compare={"exclude": ["ID"]}), "compare.exclude names `id`, which is part of unique_key: a key is always compared"),
         # keys
         (
             {**cdc(**CSV), "unique_key": "id || name"},
@@ -371,3 +376,36 @@ def test_new_columns() -> None:
     ]
     # a log of before these names were kept
     assert told(csv, known, known + " note", {**recorded, "left_out": None})[0] == nothing
+
+
+@pytest.mark.parametrize(
+    ("settings", "column", "problem"),
+    [
+        (CSV, {"compare_at": "round(lat)"}, "is not a setting; did you mean `compare_as`?"),
+        (CSV, {"compare_as": ["lat"]}, "must be an SQL expression of the column, found: ['lat']"),
+        ({**CSV, "ignore": ["lat"]}, {"compare_as": "round(lat)"}, "has no effect: the column is not compared"),
+        (
+            {**CSV, "compare": {"include": ["name"]}},
+            {"compare_as": "round(lat)"},
+            "has no effect: the column is not compared",
+        ),
+        ({**CSV, "stored_hashes": True}, {"compare_as": "round(lat)"}, "and stored_hashes conflict: the hashes come with the rows"),
+        (EVENTS, {"compare_as": "round(lat)"}, "is for extracts"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("under_config", [True, False])
+def test_column_settings(
+    settings: dict[str, Any], column: dict[str, Any], problem: str, under_config: bool
+) -> None:
+    meta = {"meta": {"tidemark": column}}
+    node = {
+        "alias": "shop",
+        "schema": "s",
+        "description": "",
+        "columns": {"lat": {"name": "lat", **({"config": meta} if under_config else meta)}},
+        "config": {"materialized": "cdc", **cdc(**settings)},
+    }
+    with pytest.raises(MacroError) as error:
+        load_sql_macros()["entity_config"](node)
+    (name,) = column
+    assert f"column `lat`: meta.tidemark.{name} {problem}" in str(error.value)

@@ -194,6 +194,22 @@ class LogSettings(BaseModel):
     )
 
 
+class ColumnsIncluded(BaseModel):
+    """A choice of columns by those that it has."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    include: Names = Field(description="These columns and no others.")
+
+
+class ColumnsExcluded(BaseModel):
+    """A choice of columns by those that it leaves out."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    exclude: Names = Field(description="All columns but these.")
+
+
 class ExtractSettings(LogSettings):
     """Settings of a `materialized: cdc` model whose SQL yields extracts."""
 
@@ -225,6 +241,14 @@ class ExtractSettings(LogSettings):
         description=(
             "Spark reader options for location, such as sep, nullValue, encoding, dateFormat."
             " CSV starts from a header, UTF-8 and RFC 4180 quotes."
+        ),
+    )
+    compare: ColumnsIncluded | ColumnsExcluded | None = Field(
+        default=None,
+        description=(
+            "Which columns are compared: {include: […]} or {exclude: […]}, of which ignore is the "
+            "short form. The others are carried, and make no versions. A column may be named "
+            "before it exists."
         ),
     )
     stored_hashes: bool = Field(
@@ -306,22 +330,6 @@ class DdlPolicies(BaseModel):
     drop_database: Policy = Field(
         default="ignore", description="apply: all rows are deleted. The target's tables stay."
     )
-
-
-class ColumnsIncluded(BaseModel):
-    """A choice of columns by those that it has."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    include: Names = Field(description="These columns and no others.")
-
-
-class ColumnsExcluded(BaseModel):
-    """A choice of columns by those that it leaves out."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    exclude: Names = Field(description="All columns but these.")
 
 
 Chosen = bool | Names | ColumnsIncluded | ColumnsExcluded
