@@ -38,7 +38,7 @@
 {%- macro type_compared_values(plan) -%}
     {%- set terms = [] -%}
     {%- for column in plan['compared'] if column.get('compare_as') -%}
-        {%- do terms.append(tidemark.compared_value_expr(column, 'cast(null as ' ~ column['type'] ~ ')') ~ ' as ' ~ tidemark.quote_identifier(column['name'])) -%}
+        {%- do terms.append(tidemark.compared_value_expr(column, 'cast(null as ' ~ tidemark.quoted_type(column['type']) ~ ')') ~ ' as ' ~ tidemark.quote_identifier(column['name'])) -%}
     {%- endfor -%}
     {%- if terms -%}
         {%- for typed in tidemark.describe_query('select ' ~ terms | join(', ')) -%}

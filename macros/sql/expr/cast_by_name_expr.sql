@@ -20,7 +20,7 @@
         {%- set value = tidemark._decode(v, 'auto', to_type, depth) -%}
         {{ return({'value': value, 'failed': v ~ ' is not null and ' ~ value ~ ' is null'}) }}
     {%- elif from_kind != to_kind -%}
-        {{ return({'value': 'cast(null as ' ~ to_type ~ ')', 'failed': v ~ ' is not null'}) }}
+        {{ return({'value': 'cast(null as ' ~ tidemark.quoted_type(to_type) ~ ')', 'failed': v ~ ' is not null'}) }}
     {%- endif -%}
     {%- set from_inner, to_inner = from_type[from_type.index('<') + 1:-1], to_type[to_type.index('<') + 1:-1] -%}
     {%- set x = 'x' ~ depth -%}
@@ -52,7 +52,7 @@
         {%- if source -%}
             {%- set item = tidemark._cast_by_name(v ~ '.' ~ tidemark.quote_identifier(source['name']), source['type'], field['type'], depth) -%}
         {%- else -%}
-            {%- set item = {'value': 'cast(null as ' ~ field['type'] ~ ')', 'failed': none} -%}
+            {%- set item = {'value': 'cast(null as ' ~ tidemark.quoted_type(field['type']) ~ ')', 'failed': none} -%}
         {%- endif -%}
         {%- do fields.append(tidemark.string_literal(field['name']) ~ ', ' ~ item['value']) -%}
         {%- if item['failed'] -%}{%- do failed.append('coalesce(' ~ item['failed'] ~ ', false)') -%}{%- endif -%}
@@ -113,4 +113,20 @@
         {%- if not match or not tidemark.is_same_by_name(field['type'], match['type']) -%}{{ return(false) }}{%- endif -%}
     {%- endfor -%}
     {{ return(true) }}
+{%- endmacro -%}
+
+
+{#- A type as Spark shows it, with its fields quoted, as Spark reads it. -#}
+{%- macro quoted_type(type) -%}
+    {%- set kind = tidemark._nested_kind(type) -%}
+    {%- if not kind -%}{{ return(type) }}{%- endif -%}
+    {%- set inner, parts = type[type.index('<') + 1:-1], [] -%}
+    {%- if kind == 'struct' -%}
+        {%- for field in tidemark._struct_fields(inner) -%}
+            {%- do parts.append(tidemark.quote_identifier(field['name']) ~ ':' ~ tidemark.quoted_type(field['type'])) -%}
+        {%- endfor -%}
+    {%- else -%}
+        {%- for part in tidemark._type_parts(inner) -%}{%- do parts.append(tidemark.quoted_type(part | trim)) -%}{%- endfor -%}
+    {%- endif -%}
+    {{ return(kind ~ '<' ~ parts | join(',') ~ '>') }}
 {%- endmacro -%}

@@ -4,7 +4,7 @@
 -#}
 {%- macro cast_expr(column, options, alias) -%}
     {%- if column['source_name'] is none -%}
-        {{ return('cast(null as ' ~ column['type'] ~ ')') }}
+        {{ return('cast(null as ' ~ tidemark.quoted_type(column['type']) ~ ')') }}
     {%- endif -%}
     {%- set value = alias ~ '.' ~ tidemark.quote_identifier(column['source_name']) -%}
     {%- if column['source_type'] == column['type'] -%}
