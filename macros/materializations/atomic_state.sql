@@ -23,8 +23,40 @@
     }) -%}
     {%- if not state['first'] -%}
         {%- do tidemark.check_atomic_drift(cfg, state) -%}
+        {%- do tidemark.make_missing_atomic(cfg, relations) -%}
     {%- endif -%}
     {{ return(state) }}
+{%- endmacro -%}
+
+
+{#-
+    Make anew what beside atomic events was dropped by hand: entities from the events. What was rejected is gone, and
+    without the register of files all of them would be taken again.
+-#}
+{%- macro make_missing_atomic(cfg, relations) -%}
+    {%- set present = tidemark.present_relations(relations) -%}
+    {%- if 'landed' not in present and cfg['location'] -%}
+        {%- do tidemark.raise_error('data',
+            cfg['entity'] ~ ': ' ~ relations['landed'] ~ ', which knows the files that were read, is gone. Restore the table, or read all that has landed again with --full-refresh'
+        ) -%}
+    {%- endif -%}
+    {%- for name, columns in [('landed', tidemark.landed_columns()), ('rejects', tidemark.rejected_line_columns())] if name not in present -%}
+        {%- do tidemark.clear_debris([relations[name]]) -%}
+        {%- do tidemark.run_statements(tidemark.delta__create_table(relations[name], columns, {})) -%}
+        {%- do log(cfg['entity'] ~ ': ' ~ relations[name] ~ ' was gone and is made anew, without what it had', info=true) -%}
+    {%- endfor -%}
+    {%- if 'entities' not in present -%}
+        {#- Under another name until it is whole. -#}
+        {%- set new = tidemark.new_relation(relations['entities']) -%}
+        {%- do run_query('drop table if exists ' ~ new) -%}
+        {%- do tidemark.clear_debris([new, relations['entities']]) -%}
+        {%- do tidemark.run_statements(
+            tidemark.delta__create_table(new, tidemark.entity_columns(), {'partition_by': ['vendor', 'name', 'model']})
+            + [tidemark.insert_sql(new, tidemark.entity_columns(), tidemark.stored_entities_sql(relations['current'])),
+               'alter table ' ~ new ~ ' rename to ' ~ relations['entities']]
+        ) -%}
+        {%- do log(cfg['entity'] ~ ': ' ~ relations['entities'] ~ ' was gone and is made anew from the events', info=true) -%}
+    {%- endif -%}
 {%- endmacro -%}
 
 

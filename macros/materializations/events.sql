@@ -9,7 +9,7 @@
 {%- macro load_events(cfg, run, state, relations, commits, compiled_sql) -%}
     {%- set landing = tidemark.land(cfg, run, state, relations, compiled_sql) -%}
     {%- set reorders = tidemark.reorders_ties(cfg, run, state, relations) -%}
-    {%- if landing['in_files'] and not landing['files'] and not reorders and not state['first'] and state['has_current'] and not run['empty'] -%}
+    {%- if landing['in_files'] and not landing['files'] and not reorders and not state['first'] and not run['empty'] -%}
         {%- do tidemark.forget_run_views(cfg['target']) -%}
         {{ return(tidemark.no_event_figures()) }}
     {%- endif -%}
@@ -51,7 +51,7 @@
     {%- set arrived, extract, lines = tidemark.run_view(cfg['target'], 'arrived'), tidemark.run_view(cfg['target'], 'extract'), tidemark.run_view(cfg['target'], 'lines') -%}
     {%- set files = [] -%}
     {%- set location = cfg['location'] or '' -%}
-    {%- set in_files = '/' in location or '*' in location or tidemark.is_folder(location) -%}
+    {%- set in_files = tidemark.lands_in_files(cfg) -%}
     {%- if in_files -%}
         {%- set files = tidemark.files_to_read(cfg, run, state, relations) -%}
         {%- if files -%}
@@ -103,6 +103,13 @@
 {%- endmacro -%}
 
 
+{#- Whether events come as files, of which each is read once. -#}
+{%- macro lands_in_files(cfg) -%}
+    {%- set location = cfg['location'] or '' -%}
+    {{ return('/' in location or '*' in location or tidemark.is_folder(location)) }}
+{%- endmacro -%}
+
+
 {#- Whether a name without `/` is a folder rather than a table (adapter `tidemark` only; elsewhere write `./name`). -#}
 {%- macro is_folder(location) -%}
     {{ return(adapter.type() == 'tidemark' and location and '.' not in location and adapter.list_files(location) | length > 0) }}
@@ -113,7 +120,7 @@
 {%- macro files_to_read(cfg, run, state, relations) -%}
     {%- if adapter.type() == 'tidemark' and not adapter.list_files(cfg['location']) -%}{{ return([]) }}{%- endif -%}
     {%- set landed = relations['landed'] if not state['first'] and tidemark.relation_exists(relations['landed']) else none -%}
-    {%- set files = tidemark.query_rows(tidemark.event_files_sql(cfg['location'], landed)) -%}
+    {%- set files = tidemark.query_rows(tidemark.event_files_sql(cfg['location'], landed, state['undone'])) -%}
     {%- set last = namespace(number=files | map(attribute='_last_number') | first | default(-1) | int) -%}
     {%- for file in files if file['_file_number'] is none -%}
         {%- set last.number = last.number + 1 -%}

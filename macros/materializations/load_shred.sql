@@ -56,6 +56,9 @@
         {%- do tidemark.check_rejected(cfg, figures, '(\n' ~ rows ~ '\n)', ['entity', 'entities'], 'Mend columns or schema') -%}
     {%- endif -%}
     {%- do tidemark.prepare_shred(cfg, state, relation, rejects) -%}
+    {%- if not state['build'] and not run['empty'] and not tidemark.relation_exists(rejects) -%}
+        {%- do tidemark.make_missing_rejects(cfg, state, rejects, tidemark.typed_entities_sql(state['columns'], body, 0, state['from'], validate)) -%}
+    {%- endif -%}
     {%- if not is_news -%}{{ return(none) }}{%- endif -%}
 
     {%- if figures['rows_read'] > figures['rows_rejected'] -%}
@@ -95,12 +98,26 @@
         {{ return(none) }}
     {%- endif -%}
     {%- do tidemark.add_missing_columns(cfg['entity'], relation, columns) -%}
-    {%- for name in [relation, rejects] -%}
+    {%- for name in [relation, rejects] if tidemark.relation_exists(name) -%}
         {%- set condition = '_commit_id > ' ~ state['from'] ~ (' or _commit_id in (' ~ state['undone'] | join(', ') ~ ')' if state['undone'] else '') -%}
         {%- if run_query('select 1 from ' ~ name ~ ' where ' ~ condition ~ ' limit 1') | length > 0 -%}
             {%- do run_query('delete from ' ~ name ~ ' where ' ~ condition) -%}
         {%- endif -%}
     {%- endfor -%}
+{%- endmacro -%}
+
+
+{#- The rejects of what was read so far, made anew from the entities: under another name until they are whole. -#}
+{%- macro make_missing_rejects(cfg, state, rejects, rows) -%}
+    {%- set new = tidemark.new_relation(rejects) -%}
+    {%- do run_query('drop table if exists ' ~ new) -%}
+    {%- do tidemark.clear_debris([new, rejects]) -%}
+    {%- do tidemark.run_statements(
+        tidemark.delta__create_table(new, tidemark.rejected_entity_columns(), {})
+        + [tidemark.insert_sql(new, tidemark.rejected_entity_columns(), 'select * from (\n' ~ rows ~ '\n) where _reject_reason is not null'),
+           'alter table ' ~ new ~ ' rename to ' ~ rejects]
+    ) -%}
+    {%- do log(cfg['entity'] ~ ': ' ~ rejects ~ ' was gone and is made anew from ' ~ state['source'], info=true) -%}
 {%- endmacro -%}
 
 

@@ -36,8 +36,6 @@
             {%- do tidemark.make_current(cfg, plan, relations, {'rebuild': true}) -%}
             {%- do tidemark.make_history_view(cfg, plan, relations) -%}
         {%- endif -%}
-    {%- elif not state['has_current'] -%}
-        {%- do tidemark.rebuild_current(cfg, plan, state, relations) -%}
     {%- endif -%}
 {%- endmacro -%}
 
@@ -112,9 +110,8 @@
 {%- endmacro -%}
 
 
-{#- Build current again from the log, as for a table that was dropped by hand or whose settings changed. -#}
+{#- Write current anew from the log: one commit of its own table, so that it is as it was until the new rows are whole. -#}
 {%- macro rebuild_current(cfg, plan, state, relations) -%}
-    {%- do tidemark.make_current(cfg, plan, relations, {'rebuild': true}) -%}
     {%- do tidemark.apply_to_current(cfg, plan, relations, {
         'rebuild': true, 'last_date': state['last_date'], 'last_date_commit_id': state['last_date_commit_id'],
         'commit_id': state['last_date_commit_id'], 'business_date': state['last_date'], 'forward': false,
@@ -131,7 +128,7 @@
 
 {#-
     Bring the tables of an entity that has a log up to its plan: new columns are added, NULL in every row that is there;
-    types widen. A change of tag_unchanged or soft_delete builds current again.
+    types widen. A change of tag_unchanged or soft_delete writes current again.
 -#}
 {%- macro evolve_tables(cfg, plan, state, relations) -%}
     {%- if not state['recorded'].get('marks_rejects') -%}
@@ -146,6 +143,11 @@
         {%- for name in ['log_table', 'current', 'sensitive', 'staging']
             if (name != 'sensitive' or plan['sensitive']) and (name != 'staging' or cfg['extract'] == 'events') -%}
             {%- set relation = relations[name] -%}
+            {%- if name == 'sensitive' and not tidemark.relation_exists(relation) -%}
+                {%- do tidemark.run_statements(tidemark.for_format(cfg['file_format'], 'create_table')(
+                    relation, tidemark.sensitive_columns(plan), {'side': true}
+                )) -%}
+            {%- endif -%}
             {%- set present = adapter.get_columns_in_relation(relation) | map(attribute='name') | map('lower') | list -%}
             {%- set apart = name == 'sensitive' -%}
             {%- set missing = [] -%}
@@ -167,14 +169,13 @@
         {%- do tidemark.make_history_view(cfg, plan, relations) -%}
         {%- do state.update({'log_version': none}) -%}
     {%- endif -%}
-    {%- if cfg['write_mode'] != state['recorded'].get('write_mode', 'copy_on_write') and state['has_current'] -%}
+    {%- if cfg['write_mode'] != state['recorded'].get('write_mode', 'copy_on_write') -%}
         {%- do tidemark.change_write_mode(cfg, relations) -%}
         {%- do state.update({'log_version': none}) -%}
     {%- endif -%}
     {%- set retagged = cfg['tag_unchanged'] != state['recorded']['tag_unchanged'] or cfg['soft_delete'] != state['recorded']['soft_delete'] -%}
-    {%- if not state['has_current'] or retagged -%}
+    {%- if retagged -%}
         {%- do tidemark.rebuild_current(cfg, plan, state, relations) -%}
-        {%- do state.update({'has_current': true}) -%}
     {%- endif -%}
 {%- endmacro -%}
 

@@ -18,9 +18,9 @@
         {%- set state = tidemark.entity_state(commits, cfg['relation'], run) -%}
     {%- endif -%}
 
-    {%- set has_log = tidemark.relation_exists(relations['log']) -%}
+    {%- set present = tidemark.present_relations(relations) -%}
     {%- set existing = load_cached_relation(cfg['target']) -%}
-    {%- set has_current = tidemark.relation_exists(relations['current']) -%}
+    {%- set has_log, has_current = 'log_table' in present, 'current' in present -%}
     {#- A first run that died before its commit leaves tables without rows: this run is the first. The log goes last, as
         it tells whose the others are. -#}
     {%- if has_log and not state['recorded'] and run_query('select 1 from ' ~ relations['log_table'] ~ ' limit 1') | length == 0 -%}
@@ -52,9 +52,11 @@
     {%- do state.update({
         'has_log': has_log,
         'log_version': none if first else log_version,
-        'has_current': has_current,
         'first': first,
     }) -%}
+    {%- if not first -%}
+        {%- do tidemark.make_missing(cfg, run, state, relations, present) -%}
+    {%- endif -%}
     {{ return(state) }}
 {%- endmacro -%}
 
@@ -115,7 +117,7 @@
     {%- endif -%}
 
     {%- if landed -%}
-        {%- set plan = tidemark.recorded_plan(recorded) -%}
+        {%- set plan = tidemark.recorded_plan(recorded, cfg) -%}
         {%- set latest = commit['kind'] == 'full_refresh' or not state['last_date']
             or (commit.get('business_date') and commit['business_date'] >= state['last_date']) -%}
         {%- set load = {
@@ -170,14 +172,23 @@
 {%- endmacro -%}
 
 
-{#- The part of a plan that applying a commit needs, from what the commit recorded. -#}
-{%- macro recorded_plan(recorded) -%}
+{#-
+    The part of a plan that applying a commit needs, from what the commit recorded. Where current may be made of it, with
+    the constraints and descriptions that `cfg` declares.
+-#}
+{%- macro recorded_plan(recorded, cfg=none) -%}
+    {%- set declared = {} -%}
+    {%- for column in (cfg['columns'] if cfg else []) -%}
+        {%- do declared.update({column['name'] | lower: column}) -%}
+    {%- endfor -%}
     {%- set columns = [] -%}
     {%- for column in recorded['columns'] if not column.get('gone') -%}
+        {%- set said = declared.get(column['name'] | lower, {}) -%}
         {%- do columns.append({
             'name': column['name'], 'hash_name': column.get('hash_name'), 'type': column['type'], 'sensitive': column['sensitive'],
             'key': column['role'] == 'key', 'compared': column['role'] == 'compared', 'ignored': column['role'] == 'ignored',
-            'not_null': column.get('not_null', false), 'description': '', 'compare_as': column.get('compare_as'),
+            'not_null': said.get('not_null', false) or (cfg is not none and column['role'] == 'key' and cfg['null_keys'] == 'reject'),
+            'description': said.get('description') or '', 'compare_as': column.get('compare_as'),
         }) -%}
     {%- endfor -%}
     {{ return({

@@ -183,7 +183,7 @@
 {#- The state after a commit, for the next stretch. -#}
 {%- macro remember_commit(state, plan, load) -%}
     {%- do state.update({
-        'first': false, 'has_log': true, 'has_current': true, 'last_id': load['commit_id'], 'last_commit_id': load['commit_id'],
+        'first': false, 'has_log': true, 'last_id': load['commit_id'], 'last_commit_id': load['commit_id'],
         'last_date': load['business_date'], 'last_date_commit_id': load['commit_id'],
     }) -%}
     {%- do state.update({'recorded': plan['recorded'], 'last_sequence_num': load['last_sequence_num']}) -%}

@@ -1,9 +1,9 @@
 {#-
     The files of a landing folder that are to be read, in name order: those that no commit has read to the end and
     those that changed since. A file keeps the number that it was first read under (`_file_number`, NULL for a new one);
-    `_last_number` is the greatest that was given, or -1.
+    `_last_number` is the greatest that was given, or -1. What the commits `undone` had read counts as not read.
 -#}
-{%- macro event_files_sql(location, landed) -%}
+{%- macro event_files_sql(location, landed, undone=[]) -%}
 with present as (
     select
         _metadata.file_path as _file,
@@ -18,7 +18,8 @@ read_before as (
     select
         _file,
         max(_file_number) as _file_number,
-        max_by(struct(_is_whole, _file_size, _file_time), _commit_id) as _last
+        max_by(struct(_is_whole, _file_size, _file_time), _commit_id)
+        {%- if undone %} filter (where _commit_id not in ({{ undone | join(', ') }})){% endif %} as _last
     from {{ landed }}
     group by _file
 )
@@ -30,7 +31,7 @@ select
 from present
 left join read_before on present._file = read_before._file
 where
-    read_before._file is null
+    read_before._last is null
     or not read_before._last._is_whole
     or read_before._last._file_size <> present._file_size
     or read_before._last._file_time <> present._file_time

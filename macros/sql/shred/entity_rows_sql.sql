@@ -1,8 +1,8 @@
 {#- The contexts and self-describing events of a batch's stored events, a row each. -#}
 {%- macro entity_rows_sql(cfg, events, decided, load) -%}
-{%- set entity = "named_struct('field', {field}, 'position', {position}, 'uri', {x}.schema, 'data', to_json({x}.data))" -%}
 with stored as (
     select
+        {{ load['commit_id'] }} as _commit_id,
         coalesce(decided._new_id, lower(events.event_id)) as _root_id,
         {{ 'events.collector_tstamp' if cfg['is_rows'] else tidemark.canonical_value_expr({'name': 'collector_tstamp', 'type': 'timestamp'}) }} as _root_tstamp,
         {%- for name in ['contexts', 'unstruct_event', 'derived_contexts'] %}
@@ -16,9 +16,34 @@ with stored as (
         and {{ tidemark.still_inflight_expr(load) }}
 ),
 
+{{ tidemark._exploded_entities_sql() }}
+{%- endmacro -%}
+
+
+{#- The same of all events that are stored, which have their new ids and `duplicate` contexts by now. -#}
+{%- macro stored_entities_sql(atomic_events) -%}
+with stored as (
+    select
+        _commit_id,
+        event_id as _root_id,
+        collector_tstamp as _root_tstamp,
+        {%- for name in ['contexts', 'unstruct_event', 'derived_contexts'] %}
+        {{ tidemark.envelope_expr(name, name) }} as _{{ name }},
+        {%- endfor %}
+        cast(null as string) as _duplicate_of
+    from {{ atomic_events }}
+),
+
+{{ tidemark._exploded_entities_sql() }}
+{%- endmacro -%}
+
+
+{%- macro _exploded_entities_sql() -%}
+{%- set entity = "named_struct('field', {field}, 'position', {position}, 'uri', {x}.schema, 'data', to_json({x}.data))" -%}
 -- outer: of an inner one Spark makes a filter that parses the JSON once more
 exploded as (
     select
+        _commit_id,
         _root_id,
         _root_tstamp,
         inline_outer(concat(
@@ -58,7 +83,7 @@ select /*+ rebalance(vendor, name, model) */
     ) as hierarchy,
     field,
     position,
-    {{ load['commit_id'] }} as _commit_id,
+    _commit_id,
     _parts[0] as vendor,
     _parts[1] as name,
     cast(split_part(_parts[3], '-', 1) as int) as model

@@ -194,10 +194,11 @@ def test_tables_are_gone(module_project: Any) -> None:
     module_project.sql("drop table lost")
     lost.run("2026-01-02")
     assert state_of(lost) == whole
-    # the log cannot
-    module_project.sql("alter table lost__log rename to lost__elsewhere")
-    assert "the log" in lost.run("2026-01-02", expect_pass=False).error
-    module_project.sql("alter table lost__elsewhere rename to lost__log")
+    # the log cannot, nor what it does not have
+    for table, message in (("log", "the log"), ("sensitive", "the log does not have")):
+        module_project.sql(f"alter table lost__{table} rename to lost__elsewhere")
+        assert message in lost.run("2026-01-02", expect_pass=False).error
+        module_project.sql(f"alter table lost__elsewhere rename to lost__{table}")
     lost.run("2026-01-02")
     assert state_of(lost) == whole
 

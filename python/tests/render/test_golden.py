@@ -337,6 +337,13 @@ CASES: dict[str, tuple[Any, ...]] = {
     "scd2_state_sql.any": ("scd2_state_sql", STATES, "shop.customers_scd2", "shop.customers"),
     "scd2_log_sql.any": ("scd2_log_sql", LOG, COMMIT),
     "event_files_sql.known": ("event_files_sql", "/lake/shop", "shop.customers_of_events__landed"),
+    "logged_staging_sql.keyed": ("logged_staging_sql", KEYED.cfg, KEYED.plan, KEYED.relations),
+    "event_files_sql.undone": (
+        "event_files_sql",
+        "/lake/shop",
+        "shop.customers_of_events__landed",
+        [COMMIT],
+    ),
     "debezium_events_sql.table": (
         "debezium_events_sql",
         KEYED.cfg,
@@ -464,6 +471,7 @@ CASES: dict[str, tuple[Any, ...]] = {
     "merge_intervals_sql.map": ("merge_intervals_sql", SCD2, LOG, INTERVAL_COLUMNS, BODY, COMMIT),
     "feed_floor_sql.any": ("feed_floor_sql", STATES, "shop.customers"),
     "savepoints_sql.any": ("savepoints_sql", STATES, "shop.customers"),
+    "listed_savepoints_sql.one": ("listed_savepoints_sql", STATES, "shop.customers"),
     "log_commits_sql.one": ("log_commits_sql", STATES, "shop.customers", COMMIT, 1),
     "inflight_operations_sql.clean": (
         "inflight_operations_sql",

@@ -23,7 +23,7 @@ select
 from present
 left join read_before on present._file = read_before._file
 where
-    read_before._file is null
+    read_before._last is null
     or not read_before._last._is_whole
     or read_before._last._file_size <> present._file_size
     or read_before._last._file_time <> present._file_time
