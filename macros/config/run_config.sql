@@ -15,7 +15,7 @@
 
 
 {#- An ISO date string from a var that may have arrived as a date, a datetime or a string; none stays none. -#}
-{%- macro _business_date(value) -%}
+{%- macro _business_date(value, argument='business_date') -%}
     {%- if value is none or value == '' -%}{{ return(none) }}{%- endif -%}
     {%- set text = value | string -%}
     {%- set parts = text.split('-') -%}
@@ -30,6 +30,6 @@
         {%- endif -%}
     {%- endif -%}
     {%- do tidemark.raise_error('usage',
-        "business_date must be a date such as 2026-03-04, found: '" ~ text ~ "'"
+        argument ~ " must be a date such as 2026-03-04, found: '" ~ text ~ "'"
     ) -%}
 {%- endmacro -%}

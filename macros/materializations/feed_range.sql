@@ -19,12 +19,12 @@
     {%- endif -%}
     {%- set cfg = tidemark.entity_config(node) -%}
     {%- set start = tidemark.watermark_of(commits, cfg['relation'])['from'] if pulls else from -%}
-    {%- set span = tidemark.span_of(cfg, commits, start, to, macro_name, pulls) -%}
     {%- set is_later = to is none and model is defined and (model.get('config') or {}).get('materialized') in ['view', 'ephemeral'] -%}
+    {%- set span = tidemark.span_of(cfg, commits, start, to, macro_name, pulls) -%}
     {{ return({
         'cfg': cfg,
         'source': cfg['relation'],
-        'plan': tidemark.recorded_plan(fromjson(span['config'])),
+        'plan': tidemark.recorded_plan(fromjson(span['config']) if span['config'] is string else span['config']),
         'relations': tidemark.side_relations(cfg['target'], cfg['file_format']),
         'commits': commits['view'],
         'from': span['from'],
@@ -34,6 +34,29 @@
         'format': format,
         'ordered': true,
     }) }}
+{%- endmacro -%}
+
+
+{#-
+    The range that a model reads of an entity that has its tables and no commit yet: no rows, in the columns of its log.
+    None where an end is asked for that it cannot have.
+-#}
+{%- macro span_before_commits(cfg, from, to) -%}
+    {%- set is_model = model is defined and model.get('resource_type') == 'model' -%}
+    {%- set log_relation = tidemark.side_relation(cfg['target'], 'log') -%}
+    {%- if not is_model or from is not none or to not in [none, 0] or not tidemark.relation_exists(log_relation) -%}{{ return(none) }}{%- endif -%}
+    {%- set others = tidemark.reserved_columns() -%}
+    {%- set keys, ignored = cfg['keys'] | map('lower') | list, cfg['ignore'] | map('lower') | list -%}
+    {%- set columns = [] -%}
+    {%- for column in tidemark.describe_query('select * from ' ~ log_relation) if column['name'] | lower not in others -%}
+        {%- set lower = column['name'] | lower -%}
+        {%- do columns.append({
+            'name': column['name'], 'type': column['type'], 'sensitive': false,
+            'role': 'key' if lower in keys else 'ignored' if lower in ignored else 'compared',
+        }) -%}
+    {%- endfor -%}
+    {%- set recorded = {'extract': cfg['extract'], 'sequence_by': cfg['sequence_by'], 'on_tie': cfg['on_tie'], 'columns': columns} -%}
+    {{ return({'config': recorded, 'from': 0, 'to': 0, 'correction_count': 0}) }}
 {%- endmacro -%}
 
 
@@ -94,16 +117,18 @@
 
 {#-
     The range as commit ids. Errors name what there is. A feed that is kept (`pulls`) begins where changes are kept from,
-    and waits where an end lies before what it has read.
+    and waits where an end lies before what it has read. `argument` is what the caller's user calls `from`.
 -#}
-{%- macro span_of(cfg, commits, from, to, what, pulls=false) -%}
-    {%- set moments = {'from': tidemark.moment_of(from, what ~ ': from'), 'to': tidemark.moment_of(to, what ~ ': to')} -%}
+{%- macro span_of(cfg, commits, from, to, what, pulls=false, argument='from') -%}
+    {%- set moments = {'from': tidemark.moment_of(from, what ~ ': ' ~ argument), 'to': tidemark.moment_of(to, what ~ ': to')} -%}
     {%- set span = tidemark.query_rows(tidemark.span_sql(commits['states'], cfg['relation'], moments))[0] -%}
     {%- if not span['config'] -%}
+        {%- set nothing = tidemark.span_before_commits(cfg, from, to) -%}
+        {%- if nothing -%}{{ return(nothing) }}{%- endif -%}
         {%- do tidemark.raise_error('data', what ~ ': ' ~ cfg['entity'] ~ ' has no commits yet: run it first') -%}
     {%- endif -%}
     {%- for name, moment in moments.items() -%}
-        {%- do tidemark.check_moment(cfg, commits, span, name, moment, what) -%}
+        {%- do tidemark.check_moment(cfg, commits, span, name, moment, what, argument if name == 'from' else name) -%}
     {%- endfor -%}
     {%- do span.update({
         'from': span['from_id'] if moments['from'] else span['floor_id'] if pulls and span['floor_id'] > span['log_start_id'] else 0,
@@ -120,7 +145,7 @@
     {%- if span['from'] < floor -%}
         {%- do tidemark.raise_error('usage',
             what ~ ': changes of ' ~ cfg['entity'] ~ ' are kept from commit ' ~ span['floor_id'] ~ ' (completed ' ~ span['floor_at']
-            ~ '), and from=' ~ (from or 'the beginning') ~ ' lies before it. The first available from is ' ~ span['floor_id']
+            ~ '), and ' ~ argument ~ '=' ~ (from or 'the beginning') ~ ' lies before it. The first available ' ~ argument ~ ' is ' ~ span['floor_id']
         ) -%}
     {%- endif -%}
     {%- do span.update({'correction_count': run_query(tidemark.count_corrections_sql(commits['states'], cfg['relation'], span))[0][0]}) -%}
@@ -129,16 +154,16 @@
 
 
 {#- Whether a moment is one of the entity's, and lies behind. -#}
-{%- macro check_moment(cfg, commits, span, name, moment, what) -%}
+{%- macro check_moment(cfg, commits, span, name, moment, what, argument) -%}
     {%- if moment and moment['kind'] == 'timestamp' -%}
         {%- set late = span[name ~ '_is_future'] or (span['inflight_at'] is not none and span[name ~ '_is_open']) -%}
         {%- if span[name ~ '_is_future'] is none -%}
-            {%- do tidemark.raise_error('usage', what ~ ': ' ~ name ~ ' is no timestamp: ' ~ moment['value']) -%}
+            {%- do tidemark.raise_error('usage', what ~ ': ' ~ argument ~ ' is no timestamp: ' ~ moment['value']) -%}
         {%- elif late -%}
             {%- do tidemark.raise_error('usage',
-                what ~ ': ' ~ name ~ '=' ~ moment['value'] ~ (' lies in the future' if span[name ~ '_is_future'] else
+                what ~ ': ' ~ argument ~ '=' ~ moment['value'] ~ (' lies in the future' if span[name ~ '_is_future'] else
                     ' is not closed yet: commit ' ~ span['inflight_id'] ~ ' of ' ~ cfg['entity'] ~ ', begun ' ~ span['inflight_at'] ~ ', is in flight')
-                ~ '. End at the last completed commit, ' ~ span['last_id'] ~ ', or leave `to` out'
+                ~ '. The last completed commit is ' ~ span['last_id'] ~ (', where a range without `to` ends' if name == 'to' else '')
             ) -%}
         {%- endif -%}
     {%- elif moment and span[name ~ '_id'] is none -%}
@@ -174,12 +199,12 @@
 {%- endmacro -%}
 
 
-{#- The commit of an entity that a moment stands for. -#}
-{%- macro commit_at(relation, moment, what) -%}
+{#- The commit of an entity that a moment stands for, which is the argument `argument` of `what`. -#}
+{%- macro commit_at(relation, moment, what, argument) -%}
     {%- set node = tidemark.node_of(relation) -%}
     {%- if node is none -%}
         {%- do tidemark.raise_error('usage', what ~ ': ' ~ relation ~ ' is not a cdc model of this project') -%}
     {%- endif -%}
     {%- set commits = tidemark.commits_relations(tidemark.run_config()) -%}
-    {{ return(tidemark.span_of(tidemark.entity_config(node), commits, moment, none, what)['from']) }}
+    {{ return(tidemark.span_of(tidemark.entity_config(node), commits, moment, none, what, argument=argument)['from']) }}
 {%- endmacro -%}

@@ -10,7 +10,7 @@
 {%- macro populate_manifest(entity, since=none, from=none) -%}
     {%- set opened = tidemark.open_atomic(entity) -%}
     {%- set cfg, commits, relations = opened['cfg'], opened['commits'], opened['relations'] -%}
-    {%- set first_day = tidemark._business_date(since) -%}
+    {%- set first_day = tidemark._business_date(since, 'populate_manifest: since') -%}
     {%- set source = tidemark.relation_named(from) if from else relations['current'] -%}
     {%- if not tidemark.relation_exists(source) -%}
         {%- do tidemark.raise_error('data', entity ~ ': there is no table ' ~ source ~ ' to take events from') -%}

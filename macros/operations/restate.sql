@@ -11,7 +11,7 @@
 -#}
 {%- macro restate(entity, from=none, dry_run=false) -%}
     {%- set dry = tidemark.is_true(dry_run) -%}
-    {%- set date = tidemark._business_date(from) -%}
+    {%- set date = tidemark._business_date(from, 'restate: from') -%}
     {%- if date is none -%}
         {%- do tidemark.raise_error('usage', entity ~ ': from which business date? Give `from`, such as 2026-02-05') -%}
     {%- endif -%}
@@ -59,7 +59,7 @@
 {%- endmacro -%}
 
 
-{#- Go back to before the date, then take the files that landed since anew. -#}
+{#- Go back to before the date, then take the files that landed since anew, as the next run would. -#}
 {%- macro restate_events(opened, from, dry_run) -%}
     {%- set cfg, run, relations, commits, state = opened['cfg'], opened['run'], opened['relations'], opened['commits'], opened['state'] -%}
     {%- set timeline = tidemark.timeline(commits, cfg['relation']) -%}
@@ -90,7 +90,6 @@
     {%- endif -%}
     {%- do tidemark.roll_back(opened, steps, dry_run) -%}
     {%- if not dry_run -%}
-        {%- do run_query('delete from ' ~ relations['landed'] ~ ' where _commit_id in (' ~ retaken | join(', ') ~ ')') -%}
         {%- set state = tidemark.ready_state(cfg, run, relations, commits) -%}
         {%- set figures = tidemark.load_events(cfg, run, state, relations, commits, tidemark.extract_sql(cfg)) -%}
         {%- do tidemark.say(cfg['entity'], 'taken anew: ' ~ tidemark.summary(figures)) -%}

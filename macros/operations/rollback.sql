@@ -50,6 +50,9 @@
                 ~ (commit['rows_updated'] or 0) ~ ', D ' ~ (commit['rows_deleted'] or 0)) -%}
         {%- endfor -%}
     {%- endfor -%}
+    {%- if cfg['extract'] == 'events' and steps['undone'] -%}
+        {%- do tidemark.tell_retaken(cfg, relations, steps) -%}
+    {%- endif -%}
     {%- if dry_run -%}{{ return(none) }}{%- endif -%}
 
     {%- set load = tidemark.rollback_load(state, steps) -%}
@@ -78,6 +81,21 @@
 {%- endmacro -%}
 
 
+{#- Say what the next run will take again, as it was read by commits that are undone. -#}
+{%- macro tell_retaken(cfg, relations, steps) -%}
+    {%- if not tidemark.lands_in_files(cfg) -%}
+        {%- do tidemark.say(cfg['entity'], '  what the source still has of their events the next run takes again') -%}
+        {{ return(none) }}
+    {%- endif -%}
+    {%- set files = run_query('select count(distinct _file), min(_file), max(_file) from ' ~ relations['landed']
+        ~ ' where _commit_id in (' ~ steps['undone'] | map(attribute='commit_id') | join(', ') ~ ')')[0] -%}
+    {%- if files[0] -%}
+        {%- do tidemark.say(cfg['entity'], '  files that the next run reads again, unless they are moved away first: ' ~ files[0]
+            ~ ' (' ~ files[1] ~ (' … ' ~ files[2] if files[0] > 1 else '') ~ ')') -%}
+    {%- endif -%}
+{%- endmacro -%}
+
+
 {#- The load that applies a rollback. -#}
 {%- macro rollback_load(state, steps) -%}
     {{ return({
@@ -91,7 +109,7 @@
 {#- The commit that `to` stands for, and which commits going back to it undoes or makes hold again. -#}
 {%- macro rollback_steps(opened, to) -%}
     {%- set cfg, commits = opened['cfg'], opened['commits'] -%}
-    {%- set target = tidemark.span_of(cfg, commits, to, none, 'rollback')['from'] | int -%}
+    {%- set target = tidemark.span_of(cfg, commits, to, none, 'rollback', argument='to')['from'] | int -%}
     {%- if target == 0 -%}
         {%- do tidemark.raise_error('usage',
             'rollback: ' ~ cfg['entity'] ~ ' has no commit at or before ' ~ to ~ '. To begin again from nothing, load with --full-refresh'

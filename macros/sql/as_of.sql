@@ -40,5 +40,5 @@ where _tidemark_rank = 1 and _operation <> 'D'
     {%- elif by == 'sequence' -%}
         {{ return(tidemark.event_moment_expr(flow, 'sequence') ~ ' <= ' ~ (date if date is number else tidemark.string_literal(date))) }}
     {%- endif -%}
-    {{ return("_business_date <= date'" ~ tidemark._business_date(date) ~ "'") }}
+    {{ return("_business_date <= date'" ~ tidemark._business_date(date, 'tidemark.as_of: date') ~ "'") }}
 {%- endmacro -%}

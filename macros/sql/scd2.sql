@@ -49,7 +49,7 @@ where _operation <> 'D'
     {%- if value is none or not execute -%}{{ return(none) }}{%- endif -%}
     {%- set moment = tidemark.moment_of(value, macro_name ~ ': known_at') -%}
     {%- if moment['kind'] == 'commit' -%}{{ return(moment['value']) }}{%- endif -%}
-    {{ return(tidemark.commit_at(relation, value, macro_name ~ ': known_at')) }}
+    {{ return(tidemark.commit_at(relation, value, macro_name, 'known_at')) }}
 {%- endmacro -%}
 
 

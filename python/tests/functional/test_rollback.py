@@ -140,13 +140,23 @@ def test_events(module_project: Any) -> None:
         ("U", 1, second, third),
         ("D", 3, {"id": 3, "name": "b"}, None),
     ]
-    roll_back(shop, commits[0])
+    said = roll_back(shop, commits[0]).output
+    assert "files that the next run reads again, unless they are moved away first: 2" in said
     assert shop.rows("id, name") == [(1, "a"), (2, "b")]
-    # the files were read; the same events in another file are taken again, as they are undone
+    # as with a date of an extract and a batch of enriched events, what was undone counts as not read
+    last, away = shop.folder / "000003.jsonl", shop.folder.parent / "000003.jsonl"
+    last.rename(away)
     shop.run()
-    assert shop.rows("id, name") == [(1, "a"), (2, "b")]
-    shop.load([*batches[1], *batches[2]])
+    assert shop.rows("id, name") == [(1, "aa"), (3, "b")]
+    away.rename(last)
+    shop.run()
     assert shop.rows("id, name") == [(1, "A")]
+    assert shop.commits("state")[-2:] == [("completed",)] * 2
+    # forth to where they had been read first: nothing is new
+    roll_back(shop, commits[2])
+    shop.run()
+    assert shop.rows("id, name") == [(1, "A")]
+    assert shop.commits("kind")[-1] == ("rollback",)
 
 
 def test_together_and_died(module_project: Any) -> None:
@@ -252,8 +262,9 @@ def test_restate(module_project: Any) -> None:
 @pytest.mark.parametrize(
     ("to", "message"),
     [
-        ("'2026-02-30'", "must be a date"),
-        ("yesterday", "must be a commit id"),
+        ("'2026-02-30'", "rollback: to must be a date"),
+        ("yesterday", "rollback: to must be a commit id"),
+        ("2126-05-05 10:00", "rollback: to=2126-05-05 10:00 lies in the future"),
         ("2026-05-05", "has not loaded business date 2026-05-05; there are"),
         ("260101000000000", "has no completed commit 260101000000000; there are"),
     ],
