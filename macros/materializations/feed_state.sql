@@ -17,11 +17,14 @@
     {%- set exists = tidemark.relation_exists(relation) -%}
     {%- set is_news = [] -%}
     {%- for pull in pulls if pull['to'] > pull['from'] -%}{%- do is_news.append(pull) -%}{%- endfor -%}
+    {#- A table made before anything was loaded has columns as far as they were known: it gives way to one with those that came. -#}
+    {%- set unread = exists and is_news and pulls | map(attribute='from') | max == 0
+        and run_query('select 1 from ' ~ relation ~ ' limit 1') | length == 0 -%}
     {{ return({
         'pulls': pulls,
         'columns': columns,
         'exists': exists,
-        'build': not exists or run['full_refresh'],
+        'build': not exists or run['full_refresh'] or unread,
         'is_news': is_news | length > 0,
     }) }}
 {%- endmacro -%}

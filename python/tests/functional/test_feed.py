@@ -171,3 +171,34 @@ def test_two_entities_as_one_unit(module_project: Any) -> None:
     (rows,) = query_all(project, [pull])
     assert {row["_operation"] for row in rows if row["_entity"] == "lines"} == {"I"}
     project.sql("delete from tidemark_commits__log where commit_id = 991231235959999")
+
+
+def test_before_anything_has_landed(module_project: Any) -> None:
+    """The first run of a new project: feeds begin empty, and take the first commit with the columns that it brings."""
+    project = module_project
+    quiet = EventEntity(project, "quiet", {"id": "", "name": "string"})
+    other = EventEntity(project, "other", {"id": "int"})
+    feed = "{{{{ config(materialized='{}') }}}}\nselect * from ({{{{ tidemark.{} }}}})"
+    models = {
+        "quiet_feed": ("feed", "change_feed(ref('quiet'), format='struct')"),
+        "quiet_net": ("table", "net_changes(ref('quiet'))"),
+        "quiet_both": ("feed", "changes_between([ref('quiet'), ref('other')])"),
+        "quiet_next": ("feed", "change_feed(ref('quiet_both'))"),
+    }
+    for name, (kind, body) in models.items():
+        project.write(f"models/{name}.sql", feed.format(kind, body))
+    names = ["quiet+", "other+"]
+    project.dbt("run", "--select", *names)
+    assert all(quiet.rows("*", name.removeprefix("quiet")) == [] for name in models)
+    quiet.land([insert({"id": 1, "name": "ann"}), update({"id": 1, "name": "eve"})])
+    project.dbt("run", "--select", *names)
+    assert quiet.rows("id, _operation, _change.post_image.name", "_feed") == [
+        (1, "I", "ann"),
+        (1, "U", "eve"),
+    ]
+    assert quiet.rows("id, _operation", "_net") == [(1, "I")]
+    both = quiet.rows("_entity, _operation", "_both")
+    assert both == quiet.rows("_entity, _operation", "_next") == [("quiet", "I"), ("quiet", "U")]
+    other.land([insert({"id": 7})])
+    project.dbt("run", "--select", *names)
+    assert quiet.rows("_entity, _operation", "_next") == [("other", "I"), *both]
