@@ -27,6 +27,10 @@
     {%- for holder in horizons['holders'] if horizons['is_held'] -%}
         {%- do tidemark.say(entity, 'kept from commit ' ~ holder['commit_id'] ~ ' on by ' ~ holder['by']) -%}
     {%- endfor -%}
+    {%- set needed = tidemark.rows_kept_for_events(opened, horizons) -%}
+    {%- if needed -%}
+        {%- do tidemark.say(entity, 'kept ' ~ needed ~ ' old rows of the history, from which late events would be replayed: what followed them did not bring every column') -%}
+    {%- endif -%}
 
     {%- if dry_run -%}
         {%- for step in steps -%}
@@ -196,6 +200,17 @@
             '_commit_id <= ' ~ horizons['rejects'] if cfg['extract'] == 'events' else tidemark.replaced_loads_expr(opened, horizons['rejects'])) -%}
     {%- endif -%}
     {{ return(steps | selectattr('count') | list) }}
+{%- endmacro -%}
+
+
+{#- How many rows of the history stay, old as they are, because events that did not bring every column need them. -#}
+{%- macro rows_kept_for_events(opened, horizons) -%}
+    {%- set cfg = opened['cfg'] -%}
+    {%- if cfg['extract'] != 'events' or not cfg['keys'] or not horizons['history'] -%}{{ return(0) }}{%- endif -%}
+    {%- set rows = tidemark.cleaned_rows_sql(
+        cfg, tidemark.recorded_plan(opened['state']['recorded']), opened['relations']['log'], horizons['history'], kept=true
+    ) -%}
+    {{ return(run_query('select count(*) from (\n' ~ rows ~ '\n)')[0][0] | int) }}
 {%- endmacro -%}
 
 

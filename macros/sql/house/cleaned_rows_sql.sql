@@ -8,9 +8,9 @@
 
     What a key was at any commit after the floor, current among it, stays exact. Of change events a row that had not
     brought every column is no such third row, and a row is kept that another one took values from, or that is the first
-    that a snapshot read: late events are replayed from what is kept.
+    that a snapshot read: late events are replayed from what is kept. With `kept` the rows that stay for these reasons alone.
 -#}
-{%- macro cleaned_rows_sql(cfg, plan, log_relation, floor) -%}
+{%- macro cleaned_rows_sql(cfg, plan, log_relation, floor, kept=false) -%}
 {%- set events = plan.get('flow') == 'events' -%}
 {%- set in_force = tidemark.change_in_force_expr(plan) -%}
 {%- set needed = 'max(_is_needed) over (partition by _key_hash)' -%}
@@ -50,6 +50,9 @@ judged_rows as (
         max(if(
             {{ in_force }} and _commit_id <= {{ floor }} {{- ' and coalesce(size(_unsupplied), 0) <= 0' if events }}, _tidemark_order, null
         )) over (partition by _key_hash) as _tidemark_anchor,
+        {%- if kept %}
+        max(if({{ in_force }} and _commit_id <= {{ floor }}, _tidemark_order, null)) over (partition by _key_hash) as _tidemark_last,
+        {%- endif %}
         {%- if cfg['soft_delete'] %}
         false as _is_gone
         {%- else %}
@@ -75,9 +78,15 @@ from judged_rows
 where
     _superseded_by is null
     and _commit_id <= {{ floor }}
+    {%- if kept %}
+    and _tidemark_order < _tidemark_last
+    and not coalesce(_is_gone, false)
+    and (_is_needed or not coalesce(_tidemark_order < _tidemark_anchor, false))
+    {%- else %}
     and (_tidemark_order < _tidemark_anchor or _is_gone)
     {%- if events %}
     and not _is_needed
+    {%- endif %}
     {%- endif %}
 {%- endmacro -%}
 

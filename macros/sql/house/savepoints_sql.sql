@@ -13,6 +13,43 @@ having not max_by(coalesce(get_json_object(details, '$.removed'), 'false') = 'tr
 {%- endmacro -%}
 
 
+{#- The savepoints of an entity, or of all, for a person: which commit each keeps, what that loaded, and since when. -#}
+{%- macro listed_savepoints_sql(states, relation=none) -%}
+with commits as (
+    select *
+    from (
+    {{ tidemark.last_states_sql(states) }}
+        {%- if relation %}
+        where relation = {{ tidemark.string_literal(relation) }}
+        {%- endif %}
+    )
+    where _tidemark_rank = 1
+)
+
+select
+    kept.entity,
+    kept.commit_id,
+    savepoints.name,
+    kept.kind,
+    cast(kept.business_date as string) as business_date,
+    date_format(kept.completed_at, 'yyyy-MM-dd HH:mm:ss') as completed_at,
+    date_format(savepoints.made_at, 'yyyy-MM-dd HH:mm:ss') as made_at
+from (
+    select
+        relation,
+        source_commit_id,
+        max_by(get_json_object(details, '$.name'), commit_id) as name,
+        max(completed_at) as made_at
+    from commits
+    where kind = 'savepoint' and state = 'completed'
+    group by relation, source_commit_id
+    having not max_by(coalesce(get_json_object(details, '$.removed'), 'false') = 'true', commit_id)
+) as savepoints
+inner join commits as kept on savepoints.relation = kept.relation and savepoints.source_commit_id = kept.commit_id
+order by kept.entity asc nulls last, kept.commit_id desc nulls last
+{%- endmacro -%}
+
+
 {#-
     The last completed commits that wrote an entity's log, each with its date, or one of them: what a savepoint or an
     error can name.

@@ -297,6 +297,40 @@ def test_decided_events__claims_of_another_tool(session: Any) -> None:
     assert dropped == {list(times).index(name) for name in others}
 
 
+@pytest.mark.parametrize(
+    ("rows", "removed", "kept"),
+    [
+        # the second says all that the first did
+        ([("I", ""), ("U", "")], [1], []),
+        # it does not, and no later one does
+        ([("I", ""), ("U", "name"), ("U", "name")], [], [1, 2]),
+        ([("I", ""), ("U", "name"), ("U", ""), ("U", "name")], [1, 2], [3]),
+        # what is gone needs nothing
+        ([("I", ""), ("U", "name"), ("D", "")], [1, 2, 3], []),
+        ([("I", ""), ("D", ""), ("I", "name")], [1], [2]),
+    ],
+)
+def test_cleaned_rows__of_partial_events(
+    session: Any, rows: list[tuple[str, str]], removed: list[int], kept: list[int]
+) -> None:
+    """What a row took its values from stays, and is told apart from what goes."""
+    values = [
+        f"('k', date'2026-03-01', {n}L, cast(null as bigint), '{operation}', 'e{n}', "
+        f"'{'DELETE' if operation == 'D' else 'UPDATE'}', array_except(array('{lacking}'), array('')), "
+        f"cast(null as string), cast(null as string), {n}L, {n}L)"
+        for n, (operation, lacking) in enumerate(rows, 1)
+    ]
+    names = "_key_hash, _business_date, _commit_id, _superseded_by, _operation, _event_id, _source_operation, _unsupplied"
+    session.sql(
+        f"create or replace temporary view cleaned_log as select * from values {', '.join(values)} "
+        f"as t ({names}, _offset, _moved_from, _sequence_num, _batch_id)"
+    )
+    macros = load_sql_macros()
+    for wanted, those in ((removed, False), (kept, True)):
+        sql = macros["cleaned_rows_sql"](KEYED.cfg, KEYED.plan, "cleaned_log", 9, those)
+        assert sorted(row._commit_id for row in session.sql(sql).collect()) == wanted, those
+
+
 def test_data_types(session: Any) -> None:
     """What the check of declared types lets pass is what Spark reads."""
     types = ", ".join(f"cast(null as {declared})" for declared in DATA_TYPES)

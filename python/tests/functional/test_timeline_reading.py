@@ -62,6 +62,16 @@ def test_show_commits(people: Entity) -> None:
     assert lines[heading + 2][-3:] == ["1", "1", "1"]
     assert lines[heading + 3][-6:] == ["2", "0", "0", "savepoint", "year", "end"]
 
+    (kept,) = answer(operation(people, "show_savepoints", format="json"), "tidemark savepoints ")[
+        "rows"
+    ]
+    assert [kept[name] for name in ("entity", "commit_id", "name", "kind")] == [
+        "people",
+        first,
+        "year end",
+        "load",
+    ]
+
     rows = answer(operation(people, "show_commits", format="json"), "tidemark commits ")["rows"]
     assert [(row["kind"], row["rows_inserted"]) for row in rows if row["entity"] == "people"] == [
         ("savepoint", None),
