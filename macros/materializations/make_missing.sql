@@ -8,7 +8,9 @@
     {%- set missing = tidemark.needed_relations(recorded) | reject('in', present) | list -%}
     {#- A run that died after it had made current, and before it had filled it, leaves the first version of a table. -#}
     {%- set existing = load_cached_relation(relations['current']) -%}
-    {%- if 'current' not in missing and not (existing is not none and existing.is_view) and tidemark.table_version(recorded['file_format'], relations['current']) == 0 -%}
+    {%- if 'current' not in missing and not (existing is not none and existing.is_view)
+        and tidemark.table_version(recorded['file_format'], relations['current']) == 0
+        and run_query('select 1 from ' ~ relations['log'] ~ ' limit 1') | length > 0 -%}
         {%- do missing.append('current') -%}
     {%- endif -%}
     {%- if not missing -%}{{ return(none) }}{%- endif -%}
