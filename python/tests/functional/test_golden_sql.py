@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.sql.types import LongType, StructField, StructType
 
 from ..render.test_config import DATA_TYPES
 from ..render.test_golden import (
@@ -31,6 +32,7 @@ from ..render.test_golden import (
     SCD2,
     SEQUENCED,
     STATES,
+    Events,
 )
 from ..rendering import load_sql_macros, relation
 
@@ -260,6 +262,133 @@ def test_identity__of_a_source_that_gains_columns(session: Any) -> None:
     change = {"format": "canonical"}
     first = known_by(line.format('{"id":1}'), change, lines=True)
     assert known_by(line.format('{"id":1,"badge":null}'), change, lines=True) != first
+
+
+@pytest.mark.parametrize("on_tie", ["later", "reject", "content"])
+def test_ties__random(session: Any, on_tie: str) -> None:
+    """Random batches with ties, the later ones late: what is rejected, and what the log has of each event in force."""
+    macros = load_sql_macros()
+    entity = Events(f"tied_{on_tie}", format="canonical", sequence_by=["balance"], on_tie=on_tie)
+    cfg, plan, log = entity.cfg, entity.plan, f"tied_{on_tie}_log"
+    chance = random.Random(19)
+    taken: dict[str, Any] = {}  # line → event, as first taken
+    stored: list[dict[str, Any]] = []
+    for batch in (1, 2, 3):
+        lines = {100 * batch + number: _tied_line(chance) for number in range(50)}
+        session.createDataFrame(
+            [(line, number) for number, line in lines.items()], "value string, _landing_num bigint"
+        ).createOrReplaceTempView("tied_lines")
+        events = macros["canonical_events_sql"](cfg, [], "tied_lines", None, True)
+        session.sql(f"create or replace temporary view tied_events as {events}")
+        known = {"log": log} if stored else {}
+        staged = macros["staged_events_sql"](cfg, plan, "tied_events", known, {})
+        staged = session.sql(staged)
+        staged.createOrReplaceTempView("tied_staged")
+        plan["sequence_type"] = staged.schema["_sequence_by"].dataType.simpleString()
+
+        firsts: dict[Any, str] = {}
+        held: dict[Any, set[str]] = {}
+        for event in taken.values():
+            held.setdefault(event["place"], set()).add(event["content"])
+        wanted: dict[int, str] = {}
+        here: dict[str, Any] = {}
+        for number, line in lines.items():
+            event = {**json.loads(line), "batch": batch, "line": number}
+            event["place"] = event["id"], event["balance"]
+            deletes = event["_operation"] == "DELETE"
+            event["content"] = "deleted" if deletes else str(event["full name"])
+            if line in taken or line in here:
+                wanted[number] = "duplicate"
+                continue
+            here[line] = event
+            first = firsts.setdefault(event["place"], event["content"])
+            is_tie = event["content"] not in held.get(event["place"], {first})
+            wanted[number] = "tie: balance" if on_tie == "reject" and is_tie else "usable"
+        found = {}
+        for row in staged.collect():
+            reason = row["_reject_reason"] or "duplicate"
+            found[row["_landing_num"]] = "usable" if row["_is_usable"] else reason
+            assert row["_raw_payload"] == (
+                lines[row["_landing_num"]] if row["_reject_reason"] else None
+            )
+            if row["_is_usable"]:
+                line = lines[row["_landing_num"]]
+                taken[line] = {**here[line], "event_id": row["_event_id"]}
+        assert found == wanted
+
+        load = {
+            **EVENT_LOAD,
+            **{
+                "commit_id": batch * 10**14,
+                "batch_id": batch * 10**14,
+                "late": batch > 1,
+                "fills": batch > 1,
+            },
+            **{
+                "moves": False,
+                "table_events": False,
+                "everything": False,
+                "closes_snapshot": False,
+            },
+            "carried": [column["name"] for column in plan["columns"]] if batch > 1 else [],
+            "order_type": macros["place_type"](cfg, plan["sequence_type"]),
+        }
+        existing = (
+            macros["existing_events_sql"](cfg, plan, {"log": log}, "tied_staged", load)
+            if stored
+            else macros["no_existing_events_sql"](cfg, plan, load)
+        )
+        session.sql(f"create or replace temporary view tied_existing as {existing}")
+        sources = {"staged": "tied_staged", "existing": "tied_existing", "moved": None}
+        derived = session.sql(macros["replayed_keys_sql"](cfg, plan, sources, load))
+        rows = [row.asDict() for row in derived.collect()]
+        for mark in (row for row in rows if row["_supersedes"] is not None):
+            (old,) = (
+                row
+                for row in stored
+                if (row["_event_id"], row["_commit_id"]) == (mark["_event_id"], mark["_supersedes"])
+                and row["_superseded_by"] is None
+            )
+            old["_superseded_by"] = batch * 10**14
+        stored += [
+            {**row, "_commit_id": batch * 10**14, "_superseded_by": None}
+            for row in rows
+            if row["_supersedes"] is None
+        ]
+        columns = [StructField(field.name, field.dataType) for field in derived.schema]
+        columns += [StructField(name, LongType()) for name in ("_commit_id", "_superseded_by")]
+        schema = StructType(columns)
+        values = [tuple(row[name] for name in schema.names) for row in stored]
+        session.createDataFrame(values, schema).createOrReplaceTempView(log)
+
+        def place(event: dict[str, Any]) -> tuple[Any, ...]:
+            kind = 2 if event["content"] == "deleted" else 1
+            arrival = () if on_tie == "content" else (event["batch"], event["line"])
+            return (event["balance"], *arrival, kind, event["event_id"])
+
+        effects = {}
+        state: dict[int, Any] = {}
+        for event in sorted(taken.values(), key=place):
+            before, row = state.get(event["id"]), (event["content"], event["balance"])
+            if event["content"] == "deleted":
+                state.pop(event["id"], None)
+                effects[event["event_id"]] = "D" if before else "N"
+            else:
+                state[event["id"]] = row
+                effects[event["event_id"]] = (
+                    "I" if before is None else "N" if before == row else "U"
+                )
+        assert effects == {
+            row["_event_id"]: row["_operation"] for row in stored if row["_superseded_by"] is None
+        }
+
+
+def _tied_line(chance: random.Random) -> str:
+    """An event of one of three keys, at one of six places."""
+    name = chance.choice(["ann", "bob", None])
+    event = {"_operation": chance.choice(["INSERT", "UPDATE", "UPDATE", "DELETE"])}
+    event |= {"id": chance.randrange(3), "full name": name, "balance": chance.randrange(6)}
+    return json.dumps({**event, "phone": None, "_table": "shop.customers"})
 
 
 def test_decided_events__claims_of_another_tool(session: Any) -> None:
