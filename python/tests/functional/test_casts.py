@@ -30,6 +30,17 @@ CASES = [
         '{"p":2,"o":[{"n":1,"m":{"k":{"b":"x","a":1}}}]}',
         False,
     ),
+    ("named_struct('full name', 'x', 'b', 1)", "struct<b:int,full name:string>", '{"b":1,"full name":"x"}', False),
+    ("named_struct('b', 1)", "struct<o:struct<full name:int>,b:bigint>", '{"o":null,"b":1}', False),
+    # kinds between which Spark has no cast
+    (AB, "array<int>", None, True),
+    ("1", "struct<a:int>", None, True),
+    ("array(true)", "array<date>", "[null]", True),
+    ("named_struct('a', date'2026-01-01')", "struct<a:int>", '{"a":null}', True),
+    # JSON in a text
+    ("'{\"b\": \"x\", \"a\": 1}'", "struct<a:int,b:string>", '{"a":1,"b":"x"}', False),
+    ("'{\"a\": \"x\"}'", "struct<a:int>", None, True),
+    ("'oops'", "array<int>", None, True),
 ]  # fmt: skip
 
 
@@ -38,7 +49,7 @@ def test_cast_by_name(module_project: Any) -> None:
     for value, to_type, expected, failed in CASES:
         from_type = session.sql(f"select {value} as v").dtypes[0][1]
         cast = macros["cast_by_name_expr"]("v", from_type, to_type)
-        null = f"select try_cast(null as {from_type}) as v"
+        null = f"select if(false, {value}, null) as v"
         for sql, wanted in [(f"select {value} as v", (expected, failed)), (null, (None, False))]:
             query = (
                 f"select {cast['value']} as c, coalesce({cast['failed'] or 'false'}, false) as f"
