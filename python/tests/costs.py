@@ -32,7 +32,6 @@ LONG_FILES = (
     "test_house",
     "test_crash",
     "test_replicator",
-    "test_side_relations",
     "test_events",
     "test_event_sources",
     "test_event_streams",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from tests.functional.enriched_events import add_events, event_line
 from tests.functional.enriched_events import land as land_lines
 
@@ -14,6 +16,7 @@ COLUMNS = {"id": "int", "name": "string", "at": "int"}
 PRODUCT = "iglu:com.acme/product/jsonschema/1-0-0"
 
 
+@pytest.mark.slow
 def test_dropped_by_hand(project: Any) -> None:
     """One relation of each kind at a time, of every flow, with nothing new and then with new rows."""
     quarantine = {"on_reject": "quarantine"}
