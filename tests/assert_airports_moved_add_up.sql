@@ -3,7 +3,7 @@
 with fed as (
     select _commit_id, count(*) as moves
     from {{ ref('airports_feed') }}
-    where _operation = 'U' and arrays_overlap(_changed_columns, array('lat', 'lon'))
+    where _operation = 'U' and arrays_overlap(_changed_fields, array('lat', 'lon'))
     group by _commit_id
 ),
 
