@@ -33,19 +33,13 @@
     {%- if 'log' in missing or 'history' in missing -%}
         {%- do tidemark.make_history_view(recorded_cfg, plan, relations) -%}
     {%- endif -%}
-    {%- set columns = {'rejects': tidemark.rejects_columns(), 'supplied': tidemark.supplied_columns(), 'landed': tidemark.landed_columns()} -%}
-    {%- if 'staging' in missing -%}
-        {%- do columns.update({'staging': tidemark.staging_columns(cfg, plan)}) -%}
-    {%- endif -%}
-    {%- for name, those in columns.items() if name in missing -%}
+    {%- for name, table in tidemark.side_tables(cfg, plan).items() if name in missing -%}
         {%- do tidemark.clear_debris([relations[name]]) -%}
-        {%- do tidemark.run_statements(tidemark.for_format(recorded['file_format'], 'create_table')(
-            relations[name], those, {'partition_by': ['_batch_id']} if name == 'staging' else {'side': name in ['rejects', 'supplied']}
-        )) -%}
+        {%- do tidemark.run_statements(tidemark.for_format(recorded['file_format'], 'create_table')(relations[name], table['columns'], table['options'])) -%}
+        {%- if name == 'staging' -%}
+            {%- do run_query(tidemark.insert_sql(relations[name], table['columns'], tidemark.logged_staging_sql(cfg, plan, relations))) -%}
+        {%- endif -%}
     {%- endfor -%}
-    {%- if 'staging' in missing -%}
-        {%- do run_query(tidemark.insert_sql(relations['staging'], columns['staging'], tidemark.logged_staging_sql(cfg, plan, relations))) -%}
-    {%- endif -%}
     {%- if 'current' in missing -%}
         {%- if 'current' not in present -%}
             {%- do tidemark.make_current(recorded_cfg, plan, relations, {'rebuild': false}) -%}

@@ -18,25 +18,35 @@
         {%- do tidemark.run_statements(
             tidemark.for_format(cfg['file_format'], 'create_log')(cfg, targets, tidemark.log_columns(plan))
         ) -%}
-        {%- if plan['sensitive'] -%}
-            {%- do tidemark.run_statements(make(targets['sensitive'], tidemark.sensitive_columns(plan), {'side': true})) -%}
-        {%- endif -%}
-        {%- if cfg['extract'] == 'delta' -%}
-            {%- do tidemark.run_statements(make(targets['supplied'], tidemark.supplied_columns(), {'side': true})) -%}
-        {%- endif -%}
-        {%- if cfg['extract'] == 'events' -%}
-            {%- do tidemark.run_statements(make(targets['staging'], tidemark.staging_columns(cfg, plan), {'partition_by': ['_batch_id']})) -%}
-            {%- do tidemark.run_statements(make(targets['landed'], tidemark.landed_columns(), {})) -%}
-        {%- endif -%}
-        {%- do tidemark.run_statements(make(targets['rejects'], tidemark.rejects_columns(), {'side': true})) -%}
+        {%- for name, table in tidemark.side_tables(cfg, plan).items() -%}
+            {%- do tidemark.run_statements(make(targets[name], table['columns'], table['options'])) -%}
+        {%- endfor -%}
         {%- if state['has_log'] -%}
             {%- do tidemark.evolve_rejects(targets['rejects']) -%}
-        {%- endif -%}
-        {%- if not state['has_log'] -%}
+        {%- else -%}
             {%- do tidemark.make_current(cfg, plan, relations, {'rebuild': true}) -%}
             {%- do tidemark.make_history_view(cfg, plan, relations) -%}
         {%- endif -%}
     {%- endif -%}
+{%- endmacro -%}
+
+
+{#- The tables beside log and current that an entity has, by what they hold: their columns and how they are made. -#}
+{%- macro side_tables(cfg, plan) -%}
+    {%- set tables = {} -%}
+    {%- if plan['sensitive'] -%}
+        {%- do tables.update({'sensitive': {'columns': tidemark.sensitive_columns(plan), 'options': {'side': true}}}) -%}
+    {%- endif -%}
+    {%- if cfg['extract'] == 'delta' -%}
+        {%- do tables.update({'supplied': {'columns': tidemark.supplied_columns(), 'options': {'side': true}}}) -%}
+    {%- elif cfg['extract'] == 'events' -%}
+        {%- do tables.update({
+            'staging': {'columns': tidemark.staging_columns(cfg, plan), 'options': {'partition_by': ['_batch_id']}},
+            'landed': {'columns': tidemark.landed_columns(), 'options': {}},
+        }) -%}
+    {%- endif -%}
+    {%- do tables.update({'rejects': {'columns': tidemark.rejects_columns(), 'options': {'side': true}}}) -%}
+    {{ return(tables) }}
 {%- endmacro -%}
 
 
@@ -144,9 +154,8 @@
             if (name != 'sensitive' or plan['sensitive']) and (name != 'staging' or cfg['extract'] == 'events') -%}
             {%- set relation = relations[name] -%}
             {%- if name == 'sensitive' and not tidemark.relation_exists(relation) -%}
-                {%- do tidemark.run_statements(tidemark.for_format(cfg['file_format'], 'create_table')(
-                    relation, tidemark.sensitive_columns(plan), {'side': true}
-                )) -%}
+                {%- set table = tidemark.side_tables(cfg, plan)[name] -%}
+                {%- do tidemark.run_statements(tidemark.for_format(cfg['file_format'], 'create_table')(relation, table['columns'], table['options'])) -%}
             {%- endif -%}
             {%- set present = adapter.get_columns_in_relation(relation) | map(attribute='name') | map('lower') | list -%}
             {%- set apart = name == 'sensitive' -%}
