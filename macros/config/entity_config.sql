@@ -20,6 +20,7 @@
         'tag_unchanged': tidemark._as_bool(settings.get('tag_unchanged', false), 'tag_unchanged', errors),
         'max_delete_fraction': settings.get('max_delete_fraction', 0.5),
         'compare': tidemark._chosen(settings.get('compare', true), 'compare', errors),
+        'effective_from': settings.get('effective_from'),
     }) -%}
 
     {%- if not cfg['keys'] -%}
@@ -99,7 +100,7 @@
 {%- macro _entity_settings() -%}
     {{ return([
         'extract', 'location', 'format', 'options', 'compare', 'ignore', 'sensitive', 'hash', 'stored_hashes', 'tag_unchanged',
-        'soft_delete', 'changed_columns', 'null_keys', 'on_reject', 'max_delete_fraction', 'feed_images',
+        'effective_from', 'soft_delete', 'changed_columns', 'null_keys', 'on_reject', 'max_delete_fraction', 'feed_images',
         'feed_retention', 'superseded_retention', 'history_retention', 'rejects_retention', 'write_mode',
     ]) }}
 {%- endmacro -%}
@@ -229,6 +230,11 @@
         {%- do errors.append('max_delete_fraction must be a number from 0 to 1, found: ' ~ cfg['max_delete_fraction']) -%}
     {%- endif -%}
     {%- do tidemark._check_column_settings(cfg, errors) -%}
+    {%- if 'effective_from' in settings and (cfg['effective_from'] is not string or not cfg['effective_from'] | trim) -%}
+        {%- do errors.append('effective_from must be the name of a column of dates or timestamps, found: ' ~ cfg['effective_from']) -%}
+    {%- elif cfg['effective_from'] and cfg['effective_from'] | lower in cfg['sensitive'] | map('lower') | list -%}
+        {%- do errors.append('effective_from names `' ~ cfg['effective_from'] ~ '`, which is sensitive: intervals would show it') -%}
+    {%- endif -%}
     {%- if 'compare' in settings and settings.get('ignore') -%}
         {%- do errors.append('compare and ignore conflict: ignore is the short form of compare: {exclude: […]}') -%}
     {%- endif -%}

@@ -33,8 +33,8 @@
             ) -%}
         {%- endif -%}
     {%- endfor -%}
-    {%- for setting in ['keys', 'ignore', 'sensitive'] -%}
-        {%- for name in cfg[setting] if name | lower not in arrived and name | lower not in declared -%}
+    {%- for setting in ['keys', 'ignore', 'sensitive', 'effective_from'] -%}
+        {%- for name in ([cfg[setting]] if cfg[setting] is string else cfg[setting] or []) if name | lower not in arrived and name | lower not in declared -%}
             {%- if not (setting == 'ignore' and name | lower in recorded_columns | map(attribute='name') | map('lower') | list) -%}
                 {%- do errors.append(
                     ('unique_key' if setting == 'keys' else setting) ~ ' names column `' ~ name ~ '`, which is not in the extract' ~ origin
@@ -86,6 +86,12 @@
         }) -%}
     {%- endfor -%}
 
+    {%- for column in columns if column['name'] | lower == (cfg['effective_from'] or '') | lower and column['type'] not in ['date', 'timestamp', 'timestamp_ntz'] -%}
+        {%- do errors.append(
+            'effective_from names column `' ~ column['name'] ~ '`, which is ' ~ column['type']
+            ~ ': declare its data_type as timestamp or date in the YAML'
+        ) -%}
+    {%- endfor -%}
     {%- do tidemark._raise_config_errors(cfg['entity'], errors, 'configuration and extract have') -%}
 
     {%- set key_columns = [] -%}

@@ -7,8 +7,9 @@
                                                           b       5            NULL       true
 
     Intervals are half-open. They come from the log's rows in force, or, with `known_at`, from those that were in force
-    when that commit was the last. An extract's intervals are of business dates; those of change events are of the
-    `sequence` (default), of the `event_time` or of the `business_date`, as `by` says. With `deletes` the gap is a row too.
+    when that commit was the last. An extract's intervals are of business dates, or begin where its `effective_from`
+    says; those of change events are of the `sequence` (default), of the `event_time` or of the `business_date`, as `by`
+    says. With `deletes` the gap is a row too.
 -#}
 {%- macro scd2(relation, known_at=none, by=none, deletes=false, open_end=none, columns=none) -%}
 {%- do tidemark._check_entity_relation(relation, 'scd2') -%}
@@ -18,6 +19,8 @@
 {%- set in_force = tidemark.in_force_expr(tidemark._known_at(relation, known_at, 'scd2')) -%}
 {%- if flow['flow'] == 'events' -%}
 {{ tidemark.event_intervals_sql(tidemark.tracked_flow(relation, flow), tidemark.log(relation), in_force, by or 'sequence', options) }}
+{%- elif flow['effective_from'] and by != 'business_date' -%}
+{{ tidemark.effective_intervals_sql(flow['effective_from'], tidemark.log(relation), in_force, options) }}
 {%- else -%}
 select
     * except (_operation, _business_date, _eff_start_date, _changed_columns, _superseded_by, _valid_to),
@@ -38,8 +41,8 @@ where _operation <> 'D'
 
 {#- What intervals are of: date, timestamp, sequence, or none for a sequence of several columns. -#}
 {%- macro _interval_unit(flow, by) -%}
-    {%- if flow['flow'] != 'events' or by == 'business_date' -%}{{ return('date') }}{%- endif -%}
-    {%- if by == 'event_time' -%}{{ return('timestamp') }}{%- endif -%}
+    {%- if by == 'business_date' or not (flow['flow'] == 'events' or flow['effective_from']) -%}{{ return('date') }}{%- endif -%}
+    {%- if by == 'event_time' or flow['effective_from'] -%}{{ return('timestamp') }}{%- endif -%}
     {{ return('sequence' if flow['sequence_by'] | length < 2 else 'none') }}
 {%- endmacro -%}
 
@@ -61,16 +64,19 @@ where _operation <> 'D'
             {%- set settings = (node['config'].get('meta') or {}).get('tidemark', {}) -%}
             {%- if settings is mapping and settings.get('extract') == 'events' -%}
                 {%- set cfg = tidemark.entity_config(node) -%}
-                {{ return({'flow': 'events', 'sequence_by': cfg['sequence_by'], 'on_tie': cfg['on_tie'], 'cfg': cfg}) }}
+                {{ return({'flow': 'events', 'sequence_by': cfg['sequence_by'], 'on_tie': cfg['on_tie'], 'cfg': cfg, 'effective_from': none}) }}
+            {%- elif settings is mapping and settings.get('effective_from') -%}
+                {{ return({'flow': 'extract', 'sequence_by': [], 'effective_from': tidemark.entity_config(node)['effective_from']}) }}
             {%- endif -%}
         {%- endfor -%}
     {%- endif -%}
-    {{ return({'flow': 'extract', 'sequence_by': []}) }}
+    {{ return({'flow': 'extract', 'sequence_by': [], 'effective_from': none}) }}
 {%- endmacro -%}
 
 
 {%- macro _check_by(relation, flow, by, macro_name) -%}
-    {%- set allowed = ['sequence', 'event_time', 'business_date'] if flow['flow'] == 'events' else ['business_date'] -%}
+    {%- set allowed = ['sequence', 'event_time', 'business_date'] if flow['flow'] == 'events'
+        else (['effective_from'] if flow['effective_from'] else []) + ['business_date'] -%}
     {%- if execute and by is not none and by not in allowed -%}
         {%- do tidemark.raise_error('usage',
             'tidemark.' ~ macro_name ~ ': by must be ' ~ allowed | join(' or ') ~ " for " ~ relation.identifier ~ ", found: '" ~ by ~ "'"

@@ -108,6 +108,9 @@ def cdc(**settings: Any) -> dict[str, Any]:
         (cdc(**CSV, ignore=["a"], compare={"include": ["b"]}), "compare and ignore conflict: ignore is the short form of compare: {exclude: […]}"),
         (cdc(**CSV, compare={"includes": ["b"]}), "compare takes include or exclude, found: includes"),
         (cdc(**CSV, compare={"exclude": ["ID"]}), "compare.exclude names `id`, which is part of unique_key: a key is always compared"),
+        # intervals
+        (cdc(**CSV, effective_from=["at"]), "effective_from must be the name of a column of dates or timestamps, found: ['at']"),
+        (cdc(**CSV, effective_from="At", sensitive=["at"]), "effective_from names `At`, which is sensitive: intervals would show it"),
         # keys
         (
             {**cdc(**CSV), "unique_key": "id || name"},

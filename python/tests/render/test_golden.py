@@ -329,6 +329,17 @@ CASES: dict[str, tuple[Any, ...]] = {
         "9999-12-31",
         {"valid_from": "since", "is_deleted": "is gone"},
     ),
+    "effective_intervals_sql.open_end": (
+        "effective_intervals_sql",
+        "loaded_at",
+        LOG,
+        "_superseded_by is null",
+        {
+            "names": {name: f"_{name}" for name in ("valid_from", "valid_to", "is_current")},
+            "deletes": False,
+            "open_end": "timestamp'9999-12-31'",
+        },
+    ),
     "as_of.date": ("as_of", CUSTOMERS, "2026-03-04"),
     "as_of.known_at": ("as_of", CUSTOMERS, "2026-03-04", str(COMMIT)),
     "with_sensitive.current": ("with_sensitive", CUSTOMERS),

@@ -27,6 +27,10 @@ _WORTH_KNOWING = {
     "hash": ("sha256", "default md5"),
     "tag_unchanged": ("true", "N or X on the unchanged rows of current, too"),
     "soft_delete": ("true", "deleted rows stay in current, with _operation D"),
+    "effective_from": (
+        "updated_at",
+        "since when a row holds, for intervals; default: the business date",
+    ),
     "null_keys": ("allow", "NULL is a value of a composite key, no reject"),
     "on_reject": ("quarantine", "bad rows go to <entity>__rejects; default: fail"),
     "max_delete_fraction": ("0.1", "a full extract that deletes more stops; default 0.5"),

@@ -266,6 +266,13 @@ class ExtractSettings(LogSettings):
             "written, which is cheaper."
         ),
     )
+    effective_from: str | None = Field(
+        default=None,
+        description=(
+            "The column of dates or timestamps that says since when a row holds. Intervals of scd2 "
+            "begin there where it moved forward, else, and with a delete, at the business date."
+        ),
+    )
     max_delete_fraction: float = Field(
         default=0.5,
         ge=0,
