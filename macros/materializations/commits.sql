@@ -1,8 +1,12 @@
-{#- Where commits are recorded: an append-only table of states, and the view that shows each commit's last state. -#}
+{#-
+    Where commits are recorded: an append-only table of states, and the view that shows each commit's last state.
+    `are_known`: the adapter can tell that nobody else has written there since it asked.
+-#}
 {%- macro commits_relations(run) -%}
     {{ return({
         'states': api.Relation.create(schema=run['commits_schema'], identifier='tidemark_commits__log'),
         'view': api.Relation.create(schema=run['commits_schema'], identifier='tidemark_commits'),
+        'are_known': adapter.type() == 'tidemark' and run['commits_format'] == 'delta',
     }) }}
 {%- endmacro -%}
 
@@ -43,7 +47,9 @@
 -#}
 {%- macro entity_state(commits, cfg_relation, run) -%}
     {%- set most = 500 -%}
-    {%- set states = tidemark.query_rows(tidemark.entity_states_sql(commits['states'], cfg_relation, most)) -%}
+    {%- set sql = tidemark.entity_states_sql(commits['states'], cfg_relation, most) -%}
+    {%- set states = adapter.known_rows(commits['states'], cfg_relation, sql) | sort(attribute='commit_id', reverse=true)
+        if commits['are_known'] else tidemark.query_rows(sql) -%}
     {%- if states | length < most -%}{{ return(tidemark.judged_state(states, run['business_date'])) }}{%- endif -%}
     {%- set row = tidemark.query_rows(
         tidemark.entity_state_sql(commits['states'], cfg_relation, run['business_date'])
@@ -113,8 +119,8 @@
     {%- if commit.get('business_date') -%}
         {%- do values.update({'business_date': "'" ~ commit['business_date'] ~ "'"}) -%}
     {%- endif -%}
-    {%- if commit.get('config') -%}
-        {%- set config_text = tojson(commit['config']) -%}
+    {%- set config_text = tojson(commit['config']) if commit.get('config') else none -%}
+    {%- if config_text -%}
         {%- do values.update({
             'config': tidemark.string_literal(config_text),
             'config_fingerprint': tidemark.string_literal(local_md5(config_text)),
@@ -132,7 +138,15 @@
     {%- for name, number in figures.items() if number is not none -%}
         {%- do values.update({name: number}) -%}
     {%- endfor -%}
-    {%- do run_query(tidemark.append_commit_sql(commits['states'], values)) -%}
+    {%- set sql = tidemark.append_commit_sql(commits['states'], values) -%}
+    {%- if commits['are_known'] -%}
+        {%- do adapter.append_known(commits['states'], commit['relation'], sql, {
+            'commit_id': commit['commit_id'], 'kind': commit['kind'], 'state': state, 'business_date': commit.get('business_date'),
+            'last_sequence_num': figures.get('last_sequence_num'), 'undone_by': none, 'config': config_text,
+        }) -%}
+    {%- else -%}
+        {%- do run_query(sql) -%}
+    {%- endif -%}
     {%- if state == 'completed' -%}
         {#- For who started this run: `tidemark run` shows the counts. In this project `log` is our own macro. -#}
         {%- set counts = {} -%}

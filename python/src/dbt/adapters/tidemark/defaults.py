@@ -83,6 +83,11 @@ DEFAULTS = (
         "true",
         "files may have any encoding that Java knows, such as windows-1252",
     ),
+    Default(
+        "spark.sql.legacy.storeAnalyzedPlanForView",
+        "true",
+        "a temporary view is worked out once, not each time it is read: a quarter of a small run",
+    ),
     Default("spark.sql.session.timeZone", "UTC", "the same timestamps on every machine"),
     Default("spark.ui.enabled", "false", "a run is over before you could look", local=True),
     Default(

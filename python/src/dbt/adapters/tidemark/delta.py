@@ -146,6 +146,15 @@ def table_version(session: SparkSession, schema: str, name: str) -> int | None:
     return int(_newest(session._jvm, _log(session, schema, name)).version())
 
 
+def table_state(session: SparkSession, schema: str, name: str) -> tuple[str, int] | None:
+    """Return the id of a Delta table and its version; None if there is no such table."""
+    catalog = session._jsparkSession.sessionState().catalog()
+    if not catalog.tableExists(table_identifier(session._jvm, schema, name)):
+        return None
+    snapshot = _newest(session._jvm, _log(session, schema, name))
+    return str(snapshot.metadata().id()), int(snapshot.version())
+
+
 def file_count(session: SparkSession, schema: str, name: str) -> int:
     """Return how many files a Delta table has now."""
     return int(_newest(session._jvm, _log(session, schema, name)).numOfFiles())

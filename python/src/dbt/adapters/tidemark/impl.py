@@ -15,9 +15,16 @@ from dbt_common.exceptions import DbtRuntimeError
 from pyspark.sql import SparkSession
 
 from dbt.adapters.tidemark.connections import TidemarkConnectionManager
-from dbt.adapters.tidemark.delta import StagedRows, file_count, stage_rows, table_version
+from dbt.adapters.tidemark.delta import (
+    StagedRows,
+    file_count,
+    stage_rows,
+    table_state,
+    table_version,
+)
 from dbt.adapters.tidemark.errors import MacroError, macro_stack
 from dbt.adapters.tidemark.files import clear_debris, list_files, remove_other_versions
+from dbt.adapters.tidemark.known_rows import KnownRows
 from dbt.adapters.tidemark.python_submissions import SessionPythonJobHelper, imported
 from dbt.adapters.tidemark.session import get_session
 from tidemark.errors import TidemarkError
@@ -25,6 +32,8 @@ from tidemark.errors import TidemarkError
 logger = AdapterLogger("Tidemark")
 
 _one_at_a_time = threading.Lock()
+_appending = threading.Lock()
+_known = KnownRows()
 
 
 class TidemarkAdapter(SparkAdapter):
@@ -132,6 +141,49 @@ class TidemarkAdapter(SparkAdapter):
         """
         with self.connections.exception_handler(f"file_count({relation})"):
             return file_count(self._session, relation.schema, relation.identifier)
+
+    @available.parse(lambda *args, **kwargs: [])
+    def known_rows(self, relation: Any, key: str, sql: str) -> list[dict[str, Any]]:
+        """Query rows of a Delta table, once for as long as only this process writes to it.
+
+        Example:
+            {% set rows = adapter.known_rows(commits, 'shop.orders', 'select … order by id desc') %}
+
+        Args:
+            relation: The table.
+            key: Which part of it, as append_known() calls it.
+            sql: A query of all rows of that part, the last appended first.
+
+        Returns:
+            The rows, by column.
+        """
+        name = (relation.schema, relation.identifier)
+        with self.connections.exception_handler(f"known_rows({relation})"):
+            state = table_state(self._session, *name)
+            rows = _known.rows(str(relation), state, key)
+        if rows is not None:
+            return rows
+        rows = [dict(row.dict()) for row in self.execute(sql, fetch=True)[1]]
+        with self.connections.exception_handler(f"known_rows({relation})"):
+            if table_state(self._session, *name) == state:
+                _known.learn(str(relation), state, key, rows)
+        return rows
+
+    @available.parse(lambda *args, **kwargs: None)
+    def append_known(self, relation: Any, key: str, sql: str, row: dict[str, Any]) -> None:
+        """Append a row to a Delta table of which known_rows() asks.
+
+        Args:
+            relation: The table.
+            key: Which part of it the row is in.
+            sql: The statement that appends it, and nothing else.
+            row: The row as known_rows() would give it.
+        """
+        with _appending:
+            self.execute(sql)
+            with self.connections.exception_handler(f"append_known({relation})"):
+                state = table_state(self._session, relation.schema, relation.identifier)
+                _known.append(str(relation), state, key, row)
 
     @available.parse(lambda *args, **kwargs: None)
     def stage_rows(

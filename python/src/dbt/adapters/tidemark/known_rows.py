@@ -1,0 +1,78 @@
+"""Rows of Delta tables that this process has read or appended, good while nobody else writes.
+
+known = KnownRows()
+known.learn("shop.commits", table_state(...), "orders", [{"id": 1}])
+known.append("shop.commits", table_state(...), "orders", {"id": 2})
+known.rows("shop.commits", table_state(...), "orders")
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+Row = dict[str, Any]
+
+TableState = tuple[str, int]
+"""Which table has a name, and its version: a table that was made anew has another id."""
+
+
+class KnownRows:
+    """Parts of tables by key, each as it was at the one version of its table that is known."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._states: dict[str, TableState] = {}
+        self._parts: dict[str, dict[str, list[Row]]] = {}
+
+    def rows(self, table: str, state: TableState | None, key: str) -> list[Row] | None:
+        """Return the rows of a key, the last appended first; None if they are not known.
+
+        Args:
+            table: Its name.
+            state: The state that it has now.
+            key: Which part of it.
+        """
+        with self._lock:
+            if state is None or self._states.get(table) != state:
+                return None
+            part = self._parts[table].get(key)
+            return None if part is None else [dict(row) for row in part]
+
+    def learn(self, table: str, state: TableState | None, key: str, rows: list[Row]) -> None:
+        """Keep the rows of a key.
+
+        Args:
+            table: Its name.
+            state: The state that it had before and after the rows were read.
+            key: Which part of it.
+            rows: All rows of that part.
+        """
+        with self._lock:
+            if state is None:
+                return
+            if self._states.get(table) != state:
+                self._states[table], self._parts[table] = state, {}
+            self._parts[table][key] = [dict(row) for row in rows]
+
+    def append(self, table: str, state: TableState | None, key: str, row: Row) -> None:
+        """Note a row that this process has appended, as a commit of its own.
+
+        All is forgotten where anything else has come between: the version then is not the next one.
+
+        Args:
+            table: Its name.
+            state: The state that it has now.
+            key: Which part of it the row is in.
+            row: The row, as it would be read.
+        """
+        with self._lock:
+            known = self._states.get(table)
+            if known is None:
+                return
+            if state is None or state != (known[0], known[1] + 1):
+                del self._states[table], self._parts[table]
+                return
+            self._states[table] = state
+            if key in self._parts[table]:
+                self._parts[table][key].insert(0, dict(row))

@@ -1,0 +1,50 @@
+"""What the adapter knows of a table without asking Spark again."""
+
+from __future__ import annotations
+
+from dbt.adapters.tidemark.known_rows import KnownRows
+
+
+def test_known__until_another_writes() -> None:
+    known = KnownRows()
+    assert known.rows("commits", ("a", 3), "orders") is None
+    known.learn("commits", ("a", 3), "orders", [{"id": 1}])
+    known.learn("commits", ("a", 3), "people", [])
+    assert known.rows("commits", ("a", 3), "orders") == [{"id": 1}]
+    assert known.rows("commits", ("a", 3), "pets") is None
+    # our own row is the next version, of every part
+    known.append("commits", ("a", 4), "orders", {"id": 2})
+    assert known.rows("commits", ("a", 4), "orders") == [{"id": 2}, {"id": 1}]
+    assert known.rows("commits", ("a", 4), "people") == []
+    assert known.rows("commits", ("a", 5), "orders") is None
+    assert known.rows("commits", None, "orders") is None
+    # another has written between
+    known.append("commits", ("a", 6), "orders", {"id": 3})
+    assert known.rows("commits", ("a", 6), "orders") is None
+
+
+def test_known__another_table_of_that_name() -> None:
+    known = KnownRows()
+    known.learn("commits", ("a", 3), "orders", [{"id": 1}])
+    assert known.rows("commits", ("b", 3), "orders") is None
+    known.append("commits", ("b", 4), "orders", {"id": 2})
+    assert known.rows("commits", ("b", 4), "orders") is None
+
+
+def test_known__learned_anew_forgets_what_was() -> None:
+    known = KnownRows()
+    known.learn("commits", ("a", 3), "orders", [{"id": 1}])
+    known.learn("commits", ("a", 5), "people", [{"id": 2}])
+    assert known.rows("commits", ("a", 5), "orders") is None
+    assert known.rows("commits", ("a", 5), "people") == [{"id": 2}]
+
+
+def test_known__rows_are_copies() -> None:
+    known = KnownRows()
+    rows = [{"id": 1}]
+    known.learn("commits", ("a", 3), "orders", rows)
+    rows[0]["id"] = 2
+    found = known.rows("commits", ("a", 3), "orders")
+    assert found == [{"id": 1}]
+    found.append({"id": 3})
+    assert known.rows("commits", ("a", 3), "orders") == [{"id": 1}]
