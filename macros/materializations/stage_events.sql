@@ -31,12 +31,13 @@
     {%- if run['empty'] -%}{{ return(tidemark.no_event_figures()) }}{%- endif -%}
 
     {%- set staged = tidemark.kept_rows(cfg, plan, load, 'staged_rows', 'select * from ' ~ staged_view) -%}
-    {%- set seen = tidemark.query_rows(tidemark.staged_figures_sql(plan, staged))[0] -%}
+    {%- set ordered_log = relations['log'] if not state['first'] and (cfg['sequence_by'] or cfg['format'] == 'canonical') else none -%}
+    {%- set seen = tidemark.query_rows(tidemark.staged_figures_sql(plan, staged, ordered_log, tidemark.sequence_expr(cfg)))[0] -%}
     {%- if seen['lone_arrival_count'] | int > 0 and not state['first'] -%}
         {#- Changes of the key of which an earlier run has had the delete. -#}
         {%- do tidemark.make_staged_view(cfg, plan, landing, stretch, staged_view, dict(known, departures=relations['log'])) -%}
         {%- set staged = tidemark.kept_rows(cfg, plan, load, 'staged_rows_again', 'select * from ' ~ staged_view) -%}
-        {%- set seen = tidemark.query_rows(tidemark.staged_figures_sql(plan, staged))[0] -%}
+        {%- set seen = tidemark.query_rows(tidemark.staged_figures_sql(plan, staged, ordered_log, tidemark.sequence_expr(cfg)))[0] -%}
     {%- endif -%}
     {%- do load.update({'staged': staged}) -%}
     {%- set figures = tidemark.no_event_figures() -%}
@@ -50,7 +51,7 @@
             ~ ' where _reject_reason is not null group by _reject_reason order by count(*) desc nulls last, _reject_reason asc nulls last'
         )}) -%}
     {%- endif -%}
-    {%- set late = load['reorders'] or (not state['first'] and tidemark.comes_late(cfg, relations, staged, state, seen)) -%}
+    {%- set late = load['reorders'] or (not state['first'] and tidemark.comes_late(relations, staged, state, seen)) -%}
     {%- set fills = load['statements'] | selectattr('effect', 'equalto', 'fill') | list -%}
     {%- set closes = load['statements'] | selectattr('effect', 'equalto', 'close') | list -%}
     {%- set carried = fromjson(seen['unsupplied'] or '[]') -%}
@@ -156,14 +157,8 @@
     Whether some event belongs before one that was applied, or goes on with a transaction whose moves were, or brings a row
     that an earlier run has seen depart from its old key, where the values are that it does not bring.
 -#}
-{%- macro comes_late(cfg, relations, staged, state, seen) -%}
-    {%- set sequence = tidemark.sequence_expr(cfg) -%}
-    {%- if cfg['sequence_by'] or cfg['format'] == 'canonical' -%}
-        {%- if run_query('select 1 from ' ~ staged ~ ' where _is_usable and ' ~ sequence
-            ~ ' <= (select max(' ~ sequence ~ ') from ' ~ relations['log'] ~ ') limit 1') | length > 0 -%}
-            {{ return(true) }}
-        {%- endif -%}
-    {%- endif -%}
+{%- macro comes_late(relations, staged, state, seen) -%}
+    {%- if seen['late_count'] | int > 0 -%}{{ return(true) }}{%- endif -%}
     {%- if seen['partial_move_count'] | int > 0 and run_query(
         'select 1 from ' ~ staged ~ ' as arrivals left anti join (select _key_hash, _offset from ' ~ staged
         ~ " where _is_usable and _tidemark_effect = 'delete') as departures"

@@ -484,8 +484,8 @@ from tied
 {%- endmacro -%}
 
 
-{#- One row about a stretch of staged events. -#}
-{%- macro staged_figures_sql(plan, staged) -%}
+{#- One row about a stretch of staged events; with `log`, how many belong before one that it has by the expression `sequence`. -#}
+{%- macro staged_figures_sql(plan, staged, log=none, sequence=none) -%}
 {%- set moved = '_before_key_hash <> _key_hash' if plan['keyed'] else 'false' -%}
 select
     count(*) as row_count,
@@ -502,6 +502,7 @@ select
     )) as snapshot_count,
     min(if(_is_usable, _sequence_num, null)) as first_num,
     max(if(_is_usable, _sequence_num, null)) as last_num,
+    {{ 'count_if(_is_usable and ' ~ sequence ~ ' <= (select max(' ~ sequence ~ ') from ' ~ log ~ '))' if log else '0' }} as late_count,
     to_json(array_distinct(flatten(collect_set(_unsupplied)))) as unsupplied
 from {{ staged }}
 {%- endmacro -%}

@@ -7,24 +7,44 @@ with present as (
     where not endswith(_metadata.file_name, '.tmp')
 ),
 
-read_before as (
+present_and_landed as (
+    select
+        *,
+        cast(null as bigint) as _file_number,
+        cast(null as struct<_is_whole: boolean, _file_size: bigint, _file_time: timestamp>) as _read_before,
+        cast(null as bigint) as _commit_id
+    from present
+    union all
     select
         _file,
-        max(_file_number) as _file_number,
-        max_by(struct(_is_whole, _file_size, _file_time), _commit_id) filter (where _commit_id not in (260304093000123)) as _last
+        cast(null as bigint),
+        cast(null as timestamp),
+        _file_number,
+        if(_commit_id in (260304093000123), null, struct(_is_whole, _file_size, _file_time)),
+        _commit_id
     from shop.customers_of_events__landed
+),
+
+files as (
+    select
+        _file,
+        max(_file_size) as _file_size,
+        max(_file_time) as _file_time,
+        max(_file_number) as _file_number,
+        coalesce(max(max(_file_number)) over (), -1) as _last_number,
+        max_by(_read_before, if(_read_before is null, null, _commit_id)) as _last
+    from present_and_landed
     group by _file
 )
 
 select
-    present.*,
-    read_before._file_number,
-    coalesce((select max(numbered._file_number) from read_before as numbered), -1) as _last_number
-from present
-left join read_before on present._file = read_before._file
+    _file,
+    _file_size,
+    _file_time,
+    _file_number,
+    _last_number
+from files
 where
-    read_before._last is null
-    or not read_before._last._is_whole
-    or read_before._last._file_size <> present._file_size
-    or read_before._last._file_time <> present._file_time
-order by present._file asc nulls last
+    _file_size is not null
+    and (_last is null or not _last._is_whole or _last._file_size <> _file_size or _last._file_time <> _file_time)
+order by _file asc nulls last
