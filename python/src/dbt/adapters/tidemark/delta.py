@@ -14,7 +14,7 @@ from uuid import uuid4
 from pyspark.sql import Observation, SparkSession
 from pyspark.sql.functions import expr
 
-from dbt.adapters.tidemark.files import table_identifier
+from dbt.adapters.tidemark.files import java_class, table_identifier
 from dbt.adapters.tidemark.messages import java_throwable
 from tidemark.errors import TidemarkError
 
@@ -46,7 +46,7 @@ class StagedRows:
             TidemarkError: The table got another commit since the rows were staged, so that these
                 are not in it.
         """
-        nothing = self._jvm.scala.Option.empty()
+        nothing = java_class(self._jvm, "scala.Option").empty()
         write = getattr(self._jvm.org.apache.spark.sql.delta, "DeltaOperations$Write")
         operation = write(self._jvm.org.apache.spark.sql.SaveMode.Append, *[nothing] * 8)
         try:
@@ -64,7 +64,7 @@ class StagedRows:
             name: The view, quoted as in SQL; one of that name is replaced.
         """
         log, snapshot = self._transaction.deltaLog(), self._transaction.snapshot()
-        nothing = self._jvm.scala.Option.empty()
+        nothing = java_class(self._jvm, "scala.Option").empty()
         log.createDataFrame(snapshot, self._files, False, nothing).createOrReplaceTempView(name)
 
     def discard(self) -> None:
@@ -116,8 +116,10 @@ def stage_rows(
         raise _written_by_another(table)
     catalog = session._jsparkSession.sessionState().catalog()
     transaction = log.startTransaction(
-        jvm.scala.Option.apply(catalog.getTableMetadata(table_identifier(jvm, schema, name))),
-        jvm.scala.Option.apply(snapshot),
+        java_class(jvm, "scala.Option").apply(
+            catalog.getTableMetadata(table_identifier(jvm, schema, name))
+        ),
+        java_class(jvm, "scala.Option").apply(snapshot),
     )
     # as if the table had been read: then any commit that comes between is a conflict
     transaction.readWholeTable()
@@ -162,14 +164,14 @@ def file_count(session: SparkSession, schema: str, name: str) -> int:
 
 def _log(session: SparkSession, schema: str, name: str) -> Any:
     jvm: Any = session._jvm
-    return jvm.org.apache.spark.sql.delta.DeltaLog.forTable(
+    return java_class(jvm, "org.apache.spark.sql.delta.DeltaLog").forTable(
         session._jsparkSession, table_identifier(jvm, schema, name)
     )
 
 
 def _newest(jvm: Any, log: Any) -> Any:
     """Return the snapshot that a Delta log has now."""
-    nothing = jvm.scala.Option.empty()
+    nothing = java_class(jvm, "scala.Option").empty()
     return log.update(False, nothing, nothing)
 
 

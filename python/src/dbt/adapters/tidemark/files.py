@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
+from py4j.java_gateway import JavaClass
 from pyspark.sql import SparkSession
 
 
@@ -74,7 +75,13 @@ def clear_debris(session: SparkSession, schema: str, name: str) -> bool:
 
 def table_identifier(jvm: Any, schema: str, name: str) -> Any:
     """Return what Spark's catalog calls a table."""
-    return jvm.org.apache.spark.sql.catalyst.TableIdentifier(name, jvm.scala.Option.apply(schema))
+    identifier = java_class(jvm, "org.apache.spark.sql.catalyst.TableIdentifier")
+    return identifier(name, java_class(jvm, "scala.Option").apply(schema))
+
+
+def java_class(jvm: Any, name: str) -> Any:
+    """Return a class by its full name: `jvm.scala.Option` has all jars searched for a class `scala`."""
+    return JavaClass(name, jvm._gateway_client)
 
 
 def remove_other_versions(session: SparkSession, version: str) -> int:
