@@ -80,7 +80,7 @@ def table_identifier(jvm: Any, schema: str, name: str) -> Any:
 
 
 def java_class(jvm: Any, name: str) -> Any:
-    """Return a class by its full name: `jvm.scala.Option` has all jars searched for a class `scala`."""
+    """Return a class by its full name; `jvm.scala.Option` has all jars searched for `scala`."""
     return JavaClass(name, jvm._gateway_client)
 
 
