@@ -1,29 +1,22 @@
 {#- The commits of an entity that savepoints keep from clean(): `commit_id` and `name`, the last word on each commit counts. -#}
 {%- macro savepoints_sql(states, relation) -%}
+with commits as (
+    {{ tidemark._last_of_each_sql(states, relation) | indent(4) }}
+)
+
 select
     source_commit_id as commit_id,
-    max_by(get_json_object(details, '$.name'), commit_id) as name
+    name
 from (
-{{ tidemark.last_states_sql(states) }}
-    where relation = {{ tidemark.string_literal(relation) }}
+    {{ tidemark._standing_savepoints_sql('commits') | indent(4) }}
 )
-where _tidemark_rank = 1 and kind = 'savepoint' and state = 'completed'
-group by source_commit_id
-having not max_by(coalesce(get_json_object(details, '$.removed'), 'false') = 'true', commit_id)
 {%- endmacro -%}
 
 
 {#- The savepoints of an entity, or of all, for a person: which commit each keeps, what that loaded, and since when. -#}
 {%- macro listed_savepoints_sql(states, relation=none) -%}
 with commits as (
-    select *
-    from (
-    {{ tidemark.last_states_sql(states) }}
-        {%- if relation %}
-        where relation = {{ tidemark.string_literal(relation) }}
-        {%- endif %}
-    )
-    where _tidemark_rank = 1
+    {{ tidemark._last_of_each_sql(states, relation) | indent(4) }}
 )
 
 select
@@ -35,18 +28,37 @@ select
     date_format(kept.completed_at, 'yyyy-MM-dd HH:mm:ss') as completed_at,
     date_format(savepoints.made_at, 'yyyy-MM-dd HH:mm:ss') as made_at
 from (
-    select
-        relation,
-        source_commit_id,
-        max_by(get_json_object(details, '$.name'), commit_id) as name,
-        max(completed_at) as made_at
-    from commits
-    where kind = 'savepoint' and state = 'completed'
-    group by relation, source_commit_id
-    having not max_by(coalesce(get_json_object(details, '$.removed'), 'false') = 'true', commit_id)
+    {{ tidemark._standing_savepoints_sql('commits') | indent(4) }}
 ) as savepoints
 inner join commits as kept on savepoints.relation = kept.relation and savepoints.source_commit_id = kept.commit_id
 order by kept.entity asc nulls last, kept.commit_id desc nulls last
+{%- endmacro -%}
+
+
+{#- The commits of a relation, or of all, each in its last state. -#}
+{%- macro _last_of_each_sql(states, relation) -%}
+select *
+from (
+{{ tidemark.last_states_sql(states) }}
+    {%- if relation %}
+    where relation = {{ tidemark.string_literal(relation) }}
+    {%- endif %}
+)
+where _tidemark_rank = 1
+{%- endmacro -%}
+
+
+{#- What the last savepoint commit on each commit says, unless it takes the savepoint away. -#}
+{%- macro _standing_savepoints_sql(commits) -%}
+select
+    relation,
+    source_commit_id,
+    max_by(get_json_object(details, '$.name'), commit_id) as name,
+    max(completed_at) as made_at
+from {{ commits }}
+where kind = 'savepoint' and state = 'completed'
+group by relation, source_commit_id
+having not max_by(coalesce(get_json_object(details, '$.removed'), 'false') = 'true', commit_id)
 {%- endmacro -%}
 
 
