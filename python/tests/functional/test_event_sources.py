@@ -311,6 +311,7 @@ def test_empty(models: dict[str, EventEntity]) -> None:
     assert entity.rows("_operation", "__history") == [("D",), ("I",)]
 
 
+@pytest.mark.slow
 def test_ties(module_project: Any) -> None:
     """At an equal sequence what arrived last wins, by line, file and run, also in a log that was made by content."""
     project = module_project

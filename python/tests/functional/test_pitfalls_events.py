@@ -16,6 +16,10 @@ import pytest
 
 from .event_entities import Event, EventEntity, ddl, delete, insert, truncate, update
 
+pytestmark = (
+    pytest.mark.slow
+)  # what the random streams show in the default ring is told here case by case
+
 Row = tuple[Any, ...]
 Day = Sequence[Event | str]
 Days = Sequence[Day]

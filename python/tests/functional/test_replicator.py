@@ -179,6 +179,7 @@ def test_operated(
     assert not {name for name in left if name.startswith("shop__")}
 
 
+@pytest.mark.slow
 def test_killed_in_a_load(mirror: Mirroring, sql: Sql) -> None:
     """Kill -9 of the capture and of everything while a load runs; pause and resume."""
     shop = mirror
