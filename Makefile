@@ -103,7 +103,7 @@ AIRPORT_DATES := $(firstword $(subst $(comma), ,$(FIRST_DATES)))
 test-examples: setup-dev
 	@rm -rf .tidemark/test
 	@$(BIN)/tidemark datagen events 2000 3 ".tidemark/test/landing/events/{date}.tsv.gz" $(EVENTS)
-	@TIDEMARK_HOME=$(CURDIR)/.tidemark/test $(BIN)/tidemark run --target ci --business-date $(AIRPORT_DATES) --exclude events event_replication
+	@TIDEMARK_HOME=$(CURDIR)/.tidemark/test $(BIN)/tidemark run --target ci --business-date $(AIRPORT_DATES) --exclude events --exclude event_replication
 	@TIDEMARK_HOME=$(CURDIR)/.tidemark/test $(BIN)/tidemark run --target ci --business-date $(lastword $(subst $(comma), ,$(EVENT_DATES))) --select events
 	@TIDEMARK_HOME=$(CURDIR)/.tidemark/test $(BIN)/tidemark run --build --target ci --business-date $(LAST_DATE)
 
