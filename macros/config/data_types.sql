@@ -69,3 +69,8 @@
     {%- set meant = nearest ~ rest if nearest and tidemark._unknown_type(nearest ~ rest) is none else forms.get(nearest, nearest) -%}
     {{ return('; did you mean `' ~ meant ~ '`?' if nearest else '; there are string, int, bigint, double, decimal(18,2), boolean, date, timestamp and others') }}
 {%- endmacro -%}
+
+
+{%- macro is_utf8(encoding) -%}
+    {{ return((encoding or 'UTF-8') | string | lower | replace('_', '-') in ['utf-8', 'utf8']) }}
+{%- endmacro -%}

@@ -153,24 +153,3 @@
 {%- macro shown_files(files) -%}
     {{ return(files['files'] ~ (' file' if files['files'] == 1 else ' files') ~ ', ' ~ files['bytes'] ~ ' bytes') }}
 {%- endmacro -%}
-
-
-{#- The id of a Delta table: another one stands for a table that was made anew, whose versions begin again. -#}
-{%- macro table_id(relation) -%}
-    {{ return(tidemark.query_rows('describe detail ' ~ relation)[0]['id']) }}
-{%- endmacro -%}
-
-
-{#- The version of current that its last compact() left; an error if there is none, or if it is of another table. -#}
-{%- macro optimized_version(relation) -%}
-    {%- set name = relation.schema ~ '.' ~ relation.identifier -%}
-    {%- set commits = tidemark.commits_relations(tidemark.run_config()) -%}
-    {%- set row = tidemark.query_rows(tidemark.optimized_version_sql(commits['states'], name))[0] -%}
-    {%- set how = ": dbt run-operation compact --args '{entity: " ~ relation.identifier ~ "}'" -%}
-    {%- if not row['compact_count'] -%}
-        {%- do tidemark.raise_error('data', 'tidemark.read_optimized: ' ~ relation ~ ' was never compacted' ~ how) -%}
-    {%- elif row['table_id'] != tidemark.table_id(relation) -%}
-        {%- do tidemark.raise_error('data', 'tidemark.read_optimized: ' ~ relation ~ ' was built again since it was compacted' ~ how) -%}
-    {%- endif -%}
-    {{ return(row['version']) }}
-{%- endmacro -%}

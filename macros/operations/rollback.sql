@@ -121,54 +121,6 @@
 {%- endmacro -%}
 
 
-{#- The commits of an entity that took effect, in order; at most one row per commit. -#}
-{%- macro timeline(commits, relation, before=none) -%}
-    {{ return(tidemark.query_rows(tidemark.timeline_sql(commits['states'], relation, before))) }}
-{%- endmacro -%}
-
-
-{#- What going from the last commit of a timeline to `target` undoes and makes hold again, and what is loaded then. -#}
-{%- macro steps_to(timeline, target) -%}
-    {%- set now = tidemark.live_commits(timeline, timeline[-1]['commit_id']) -%}
-    {%- set then = tidemark.live_commits(timeline, target) -%}
-    {%- set undone, redone, loads, work = [], [], [], [] -%}
-    {%- for commit in timeline -%}
-        {%- set id = commit['commit_id'] -%}
-        {%- if id in then and commit['kind'] in ['load', 'full_refresh'] -%}{%- do loads.append(commit) -%}{%- endif -%}
-        {%- if commit['kind'] != 'rehash' and (id in now) != (id in then) -%}
-            {%- do (undone if id in now else redone).append(commit) -%}
-            {%- if commit['kind'] != 'rollback' -%}{%- do work.append(id) -%}{%- endif -%}
-        {%- endif -%}
-    {%- endfor -%}
-    {%- set last = (loads | sort(attribute='business_date,commit_id'))[-1] if loads else {} -%}
-    {{ return({
-        'target': target,
-        'undone': undone if work else [],
-        'redone': redone if work else [],
-        'last_date': last['business_date'] | string if last else none,
-        'last_date_commit_id': last.get('commit_id'),
-    }) }}
-{%- endmacro -%}
-
-
-{#-
-    The commits whose work holds when `head` is the last one: going back from it, each commit follows the one before it,
-    but a rollback follows the commit that it went to.
-
-        c1 ── c2 ── c3        c5 (rollback to c2) ── c6        live at c6: c1 c2 c5 c6
-               └──────────────┘
--#}
-{%- macro live_commits(timeline, head) -%}
-    {%- set live = {} -%}
-    {%- set at = namespace(next=head) -%}
-    {%- for commit in timeline | reverse if commit['commit_id'] <= at.next -%}
-        {%- do live.update({commit['commit_id']: true}) -%}
-        {%- set at.next = commit['source_commit_id'] if commit['kind'] == 'rollback' else commit['commit_id'] - 1 -%}
-    {%- endfor -%}
-    {{ return(live) }}
-{%- endmacro -%}
-
-
 {#- The other entities that were written by the runs whose commits are undone, each with the commit before them. -#}
 {%- macro entities_of_runs(entity, steps, commits) -%}
     {%- set runs = steps['undone'] | map(attribute='invocation_id') | unique | list -%}
@@ -191,16 +143,6 @@
         {%- endif -%}
     {%- endfor -%}
     {{ return(others) }}
-{%- endmacro -%}
-
-
-{#- Record that commits are undone by a rollback, or hold again. Doing it twice changes nothing. -#}
-{%- macro mark_undone(commits, commit) -%}
-    {%- set steps = tidemark.steps_to(tidemark.timeline(commits, commit['relation'], before=commit['commit_id']), commit['source_commit_id']) -%}
-    {%- do run_query(tidemark.undo_states_sql(
-        commits['states'], commit, steps['undone'] | map(attribute='commit_id') | list, steps['redone'] | map(attribute='commit_id') | list
-    )) -%}
-    {{ return(steps) }}
 {%- endmacro -%}
 
 

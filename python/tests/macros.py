@@ -12,6 +12,9 @@ from dbt.adapters.tidemark.errors import MacroError
 
 ROOT = Path(__file__).resolve().parents[2]
 
+#: Folders whose macros read settings, plan and write SQL
+SQL_FOLDERS = ("expr", "config", "log", "extract", "events", "enriched", "read", "operations/sql")
+
 
 class _Macro(jinja.BaseMacroGenerator):
     def __init__(self, name: str, source: str, context: dict[str, Any]) -> None:
@@ -43,7 +46,7 @@ def load_macros(*folders: str) -> dict[str, Any]:
     """All macros under `macros/<folder>` by name, callable from Python.
 
     Example:
-        >>> load_macros("sql/expr")["quote_identifier"]("a`b")
+        >>> load_macros("expr")["quote_identifier"]("a`b")
         '`a``b`'
     """
     package: dict[str, Any] = {}

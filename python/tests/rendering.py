@@ -15,13 +15,13 @@ from typing import Any
 
 from dbt.adapters.spark.relation import SparkRelation
 
-from .macros import load_macros
+from .macros import SQL_FOLDERS, load_macros
 
 
 @functools.cache
 def load_sql_macros() -> dict[str, Any]:
-    """The macros under config/, plan/ and sql/ by name, and the generic tests as `test_<name>`."""
-    macros = load_macros("config", "plan", "sql", "../tests/generic")
+    """The macros that read settings, plan and write SQL by name, and the generic tests as `test_<name>`."""
+    macros = load_macros(*SQL_FOLDERS, "../tests/generic")
     next(iter(macros.values())).context.update(
         api=SimpleNamespace(Relation=SparkRelation),
         execute=True,

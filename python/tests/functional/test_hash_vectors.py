@@ -65,7 +65,7 @@ def test_row_hash_expr__vectors(
     spark: SparkSession, ansi: str, algorithms: tuple[str, ...]
 ) -> None:
     spark.conf.set("spark.sql.ansi.enabled", ansi)
-    macros = load_macros("sql/expr")
+    macros = load_macros("expr")
     for start in range(0, len(CASES), 12):
         cases = CASES[start : start + 12]
         frame_of(spark, cases).createOrReplaceTempView("vectors")
@@ -83,7 +83,7 @@ def test_row_hash_expr__vectors(
 
 
 def test_canonical_text_expr__types_as_describe_prints_them(spark: SparkSession) -> None:
-    macros = load_macros("sql/expr")
+    macros = load_macros("expr")
     source = """
         select
             named_struct(
@@ -109,7 +109,7 @@ def test_canonical_text_expr__types_as_describe_prints_them(spark: SparkSession)
 
 def test_row_hash_expr__only_if(spark: SparkSession) -> None:
     columns = [{"name": "id", "type": "bigint"}]
-    hash_expr = load_macros("sql/expr")["row_hash_expr"]
+    hash_expr = load_macros("expr")["row_hash_expr"]
     expressions = (hash_expr(columns, "md5", only_if="id > 0"), hash_expr(columns, "md5"))
     found = spark.sql(f"select {', '.join(expressions)} from range(2)").collect()
     assert found[0][0] is None
@@ -119,7 +119,7 @@ def test_row_hash_expr__only_if(spark: SparkSession) -> None:
 
 
 def test_string_literal__round_trips(spark: SparkSession) -> None:
-    macros = load_macros("sql/expr")
+    macros = load_macros("expr")
     texts = [
         "it's",
         'a"b',
@@ -137,7 +137,7 @@ def test_string_literal__round_trips(spark: SparkSession) -> None:
 
 
 def test_hash_rows__same_bytes_as_sql(spark: SparkSession) -> None:
-    macros = load_macros("sql/expr")
+    macros = load_macros("expr")
     rows = spark.sql("""
         select
             id,

@@ -37,7 +37,7 @@ def test_schema__is_what_the_command_prints() -> None:
 
 
 def test_schema__has_the_columns_that_the_macros_read() -> None:
-    macros = load_macros("config", "sql")
+    macros = load_macros("config", "log", "expr", "events")
     names = [column["name"] for column in macros["event_columns"]()]
     assert sorted(SCHEMA["properties"]) == sorted(names)
     assert sorted(SCHEMA["$defs"]["has_columns"]["not"]["propertyNames"]["enum"]) == sorted(names)
@@ -49,11 +49,11 @@ def test_schema__has_the_columns_that_the_macros_read() -> None:
 
 def test_schema__has_the_operations_that_the_macros_read() -> None:
     operations = set(SCHEMA["properties"]["_operation"]["enum"])
-    ddl_operations = {name.strip("'") for name in load_macros("sql")["ddl_operations"]()}
+    ddl_operations = {name.strip("'") for name in load_macros("events")["ddl_operations"]()}
     assert {name for name in operations if name.endswith(("_TABLE", "_DATABASE"))} == (
         ddl_operations | {"TRUNCATE_TABLE"}
     )
-    macro = ROOT / "macros" / "sql" / "events" / "canonical_events_sql.sql"
+    macro = ROOT / "macros" / "events" / "canonical_events_sql.sql"
     text = macro.read_text(encoding="utf-8")
     assert [name for name in operations - ddl_operations if f"'{name}'" not in text] == []
 

@@ -272,8 +272,11 @@ def test_macros__are_there() -> None:
 
 def test_macros__verbs_of_the_diagram_are_there() -> None:
     diagrams = "".join(blocks("mermaid"))
-    called = (ROOT / "macros" / "materializations").rglob("*.sql")
-    code = "".join(path.read_text(encoding="utf-8") for path in called)
+    code = "".join(
+        path.read_text(encoding="utf-8")
+        for folder in ("materializations", "load")
+        for path in (ROOT / "macros" / folder).rglob("*.sql")
+    )
     names = re.findall(r"\b(\w+)\(\)", diagrams)
     assert names and all(f"tidemark.{name}(" in code for name in names)
 
@@ -285,7 +288,7 @@ def test_macro_reference__every_argument_is_named() -> None:
         for name, path in re.findall(r"\[(\w+)\]\(([^)]+)\)", heading):
             assert f"macro {name}(" in (ROOT / path).read_text(encoding="utf-8")
             for argument in MACROS[name]:
-                # `info` is dbt's, see macros/sql/log.sql
+                # `info` is dbt's, see macros/read/log.sql
                 assert argument == "info" or f"`{argument}`" in body, f"{name}: {argument}"
 
 

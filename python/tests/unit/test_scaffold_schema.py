@@ -130,7 +130,7 @@ def test_schema__has_the_settings_that_the_macros_know() -> None:
 
 def test_schema__has_the_policies_and_encodings_that_the_macros_know() -> None:
     assert DdlPolicies().model_dump() == load_macros("config")["_ddl_policies"]({}, [])
-    assert {*ENCODINGS, "decimal_bytes", "array"} == set(load_macros("sql")["encodings"]())
+    assert {*ENCODINGS, "decimal_bytes", "array"} == set(load_macros("expr")["encodings"]())
 
 
 @pytest.mark.parametrize("name", ["ExtractSettings", "EventSettings", "DdlPolicies"])

@@ -1,0 +1,132 @@
+{#- Make table and view of commits where they are missing, one thread at a time, as two would meet in an empty folder. -#}
+{%- macro ensure_commits(run) -%}
+    {%- set commits = tidemark.commits_relations(run) -%}
+    {%- set present = adapter.get_columns_in_relation(commits['view']) | map(attribute='name') | list -%}
+    {%- if present != tidemark.commit_columns() | map(attribute='name') | list -%}
+        {%- set options = {'properties': {'delta.autoOptimize.autoCompact': 'true'} if run['commits_format'] == 'delta' else {}} -%}
+        {%- set statements = ['create schema if not exists ' ~ run['commits_schema']]
+            + tidemark.for_format(run['commits_format'], 'create_table')(commits['states'], tidemark.commit_columns(), options)
+            + tidemark.missing_commit_columns(commits, present)
+            + [tidemark.commits_view_sql(commits['view'], commits['states'])] -%}
+        {%- if adapter.type() == 'tidemark' -%}
+            {%- do adapter.execute_alone(statements, [commits['states']]) -%}
+        {%- else -%}
+            {%- do tidemark.run_statements(statements) -%}
+        {%- endif -%}
+    {%- endif -%}
+    {{ return(commits) }}
+{%- endmacro -%}
+
+
+{#- Columns that a table of commits lacks which an earlier version made. -#}
+{%- macro missing_commit_columns(commits, present) -%}
+    {%- set missing = [] -%}
+    {%- for column in tidemark.commit_columns() if present and column['name'] not in present -%}
+        {%- do missing.append({'name': column['name'], 'type': column['type'], 'description': column['description']}) -%}
+    {%- endfor -%}
+    {{ return(['alter table ' ~ commits['states'] ~ ' add columns (' ~ tidemark.column_definitions_expr(missing) ~ ')'] if missing else []) }}
+{%- endmacro -%}
+
+
+{#-
+    What is known of an entity. Where its commits are few they are asked for as they are, which spares Spark three shuffles,
+    and judged here; else Spark does: see entity_state_sql().
+-#}
+{%- macro entity_state(commits, cfg_relation, run) -%}
+    {%- set most = 500 -%}
+    {%- set sql = tidemark.entity_states_sql(commits['states'], cfg_relation, most) -%}
+    {%- set states = adapter.known_rows(commits['states'], cfg_relation, sql) | sort(attribute='commit_id', reverse=true)
+        if commits['are_known'] else tidemark.query_rows(sql) -%}
+    {%- if states | length < most -%}{{ return(tidemark.judged_state(states, run['business_date'])) }}{%- endif -%}
+    {%- set row = tidemark.query_rows(
+        tidemark.entity_state_sql(commits['states'], cfg_relation, run['business_date'])
+    )[0] -%}
+    {%- set later_loads = {} -%}
+    {%- for load in fromjson(row['later_loads'] or '[]') -%}
+        {%- do later_loads.update({load['business_date']: load}) -%}
+    {%- endfor -%}
+    {{ return({
+        'last_id': row['last_id'],
+        'last_commit_id': row['last_commit_id'] or 0,
+        'last_sequence_num': row['last_sequence_num'],
+        'recorded': fromjson(row['config']) if row['config'] else none,
+        'undone': fromjson(row['undone'] or '[]'),
+        'inflight': fromjson(row['inflight'] or '[]'),
+        'this_commit_id': row['this_commit_id'],
+        'previous_date': row['previous_date'] | string if row['previous_date'] else none,
+        'last_date': row['last_date'] | string if row['last_date'] else none,
+        'last_date_commit_id': row['last_date_commit_id'],
+        'later_loads': later_loads.values() | list,
+    }) }}
+{%- endmacro -%}
+
+
+{#- A commit of an entity as it is recorded, but for its state and numbers; `load` gets to know where it is recorded. -#}
+{%- macro new_commit(cfg, plan, run, commits, load) -%}
+    {%- do load.update({'states': commits['states'], 'relation': cfg['relation']}) -%}
+    {{ return({
+        'commit_id': load['commit_id'],
+        'relation': cfg['relation'],
+        'entity': cfg['entity'],
+        'kind': load['kind'],
+        'business_date': load['business_date'],
+        'started_at': tidemark.utc_now(),
+        'invocation_id': run['invocation_id'],
+        'config': plan['recorded'],
+        'is_correction': not load['forward'] or load['kind'] == 'full_refresh',
+    }) }}
+{%- endmacro -%}
+
+
+{#- Append a commit's state. `figures` are its numbers, by column name. -#}
+{%- macro record_commit(commits, commit, state, figures) -%}
+    {%- set values = {
+        'commit_id': commit['commit_id'],
+        'relation': tidemark.string_literal(commit['relation']),
+        'entity': tidemark.string_literal(commit['entity']),
+        'kind': tidemark.string_literal(commit['kind']),
+        'state': tidemark.string_literal(state),
+        'started_at': "'" ~ commit['started_at'] ~ "'",
+        'invocation_id': tidemark.string_literal(commit['invocation_id']),
+        'state_at': 'current_timestamp()',
+    } -%}
+    {%- if commit.get('business_date') -%}
+        {%- do values.update({'business_date': "'" ~ commit['business_date'] ~ "'"}) -%}
+    {%- endif -%}
+    {%- set config_text = tojson(commit['config']) if commit.get('config') else none -%}
+    {%- if config_text -%}
+        {%- do values.update({
+            'config': tidemark.string_literal(config_text),
+            'config_fingerprint': tidemark.string_literal(local_md5(config_text)),
+        }) -%}
+    {%- endif -%}
+    {%- for name in ['source_commit_id', 'is_correction'] if commit.get(name) is not none -%}
+        {%- do values.update({name: commit[name] | string | lower}) -%}
+    {%- endfor -%}
+    {%- for name in ['source_relation', 'details'] if commit.get(name) -%}
+        {%- do values.update({name: tidemark.string_literal(commit[name])}) -%}
+    {%- endfor -%}
+    {%- if state != 'inflight' -%}
+        {%- do values.update({'completed_at': 'current_timestamp()'}) -%}
+    {%- endif -%}
+    {%- for name, number in figures.items() if number is not none -%}
+        {%- do values.update({name: number}) -%}
+    {%- endfor -%}
+    {%- set sql = tidemark.append_commit_sql(commits['states'], values) -%}
+    {%- if commits['are_known'] -%}
+        {%- do adapter.append_known(commits['states'], commit['relation'], sql, {
+            'commit_id': commit['commit_id'], 'kind': commit['kind'], 'state': state, 'business_date': commit.get('business_date'),
+            'last_sequence_num': figures.get('last_sequence_num'), 'undone_by': none, 'config': config_text,
+        }) -%}
+    {%- else -%}
+        {%- do run_query(sql) -%}
+    {%- endif -%}
+    {%- if state == 'completed' -%}
+        {#- For who started this run: `tidemark run` shows the counts. In this project `log` is our own macro. -#}
+        {%- set counts = {} -%}
+        {%- for name, number in figures.items() if name.startswith('rows_') and number is not none -%}
+            {%- do counts.update({name: number | int}) -%}
+        {%- endfor -%}
+        {%- do builtins.log('tidemark commit ' ~ tojson({'relation': commit['relation'], 'counts': counts})) -%}
+    {%- endif -%}
+{%- endmacro -%}

@@ -1,0 +1,183 @@
+{#-
+    Make the entity's tables and views where they are missing. A full refresh writes a new log beside the old one, so
+    that the old one stays until the new one is whole: see swap_logs().
+-#}
+{%- macro prepare_tables(cfg, plan, state, relations) -%}
+    {%- set make = tidemark.for_format(cfg['file_format'], 'create_table') -%}
+    {%- if state['first'] and state['has_log'] -%}
+        {%- for name in tidemark.replaced_relations(cfg['extract']) -%}
+            {%- do run_query('drop table if exists ' ~ tidemark.new_relation(relations[name])) -%}
+        {%- endfor -%}
+    {%- endif -%}
+    {%- set targets = tidemark.write_relations(state, relations) -%}
+    {%- if state['first'] -%}
+        {%- do run_query('create schema if not exists ' ~ cfg['target'].include(identifier=false)) -%}
+        {%- do tidemark.clear_debris([
+            targets['log_table'], targets['sensitive'], targets['supplied'], targets['rejects'], targets['staging'], targets['landed'],
+        ]) -%}
+        {%- do tidemark.run_statements(
+            tidemark.for_format(cfg['file_format'], 'create_log')(cfg, targets, tidemark.log_columns(plan))
+        ) -%}
+        {%- for name, table in tidemark.side_tables(cfg, plan).items() -%}
+            {%- do tidemark.run_statements(make(targets[name], table['columns'], table['options'])) -%}
+        {%- endfor -%}
+        {%- if state['has_log'] -%}
+            {%- do tidemark.evolve_rejects(targets['rejects']) -%}
+        {%- else -%}
+            {%- do tidemark.make_current(cfg, plan, relations, {'rebuild': true}) -%}
+            {%- do tidemark.make_history_view(cfg, plan, relations) -%}
+        {%- endif -%}
+    {%- endif -%}
+{%- endmacro -%}
+
+
+{#- The tables beside log and current that an entity has, by what they hold: their columns and how they are made. -#}
+{%- macro side_tables(cfg, plan) -%}
+    {%- set tables = {} -%}
+    {%- if plan['sensitive'] -%}
+        {%- do tables.update({'sensitive': {'columns': tidemark.sensitive_columns(plan), 'options': {'side': true}}}) -%}
+    {%- endif -%}
+    {%- if cfg['extract'] == 'delta' -%}
+        {%- do tables.update({'supplied': {'columns': tidemark.supplied_columns(), 'options': {'side': true}}}) -%}
+    {%- elif cfg['extract'] == 'events' -%}
+        {%- do tables.update({
+            'staging': {'columns': tidemark.staging_columns(cfg, plan), 'options': {'partition_by': ['_batch_id']}},
+            'landed': {'columns': tidemark.landed_columns(), 'options': {}},
+        }) -%}
+    {%- endif -%}
+    {%- do tables.update({'rejects': {'columns': tidemark.rejects_columns(), 'options': {'side': true}}}) -%}
+    {{ return(tables) }}
+{%- endmacro -%}
+
+
+{#- Where a run writes: the entity's relations, with log and sensitive of a full refresh beside the old ones. -#}
+{%- macro write_relations(state, relations) -%}
+    {%- set targets = {} -%}
+    {%- do targets.update(relations) -%}
+    {%- if state['first'] and state['has_log'] -%}
+        {%- for name in ['log', 'log_table', 'sensitive', 'staging', 'landed'] -%}
+            {%- do targets.update({name: tidemark.new_relation(relations[name])}) -%}
+        {%- endfor -%}
+    {%- endif -%}
+    {{ return(targets) }}
+{%- endmacro -%}
+
+
+{#- The current table; a view or a table of somebody else's gives way only to a full refresh. -#}
+{%- macro make_current(cfg, plan, relations, load) -%}
+    {%- set existing = load_cached_relation(relations['current']) -%}
+    {%- if load['rebuild'] and existing is not none and tidemark.relation_exists(relations['current']) -%}
+        {%- do run_query('drop ' ~ ('view' if existing.is_view else 'table') ~ ' if exists ' ~ relations['current']) -%}
+    {%- endif -%}
+    {%- do tidemark.clear_debris([relations['current']]) -%}
+    {%- do tidemark.run_statements(tidemark.for_format(cfg['file_format'], 'create_table')(
+        relations['current'],
+        tidemark.current_columns(cfg, plan),
+        {
+            'partition_by': cfg['partition_by'],
+            'cluster_by': cfg['cluster_by'],
+            'location_root': cfg['location_root'],
+            'root': relations.get('root'),
+            'properties': tidemark.current_properties(cfg),
+            'description': cfg['description'] if cfg['persist_docs'].get('relation') else '',
+        },
+    )) -%}
+{%- endmacro -%}
+
+
+{#-
+    Properties of the current table: those of the model, which win, the write mode, and statistics of the columns by
+    which a table of hashed keys is looked up; of those by which it is clustered Delta keeps them anyway.
+-#}
+{%- macro current_properties(cfg) -%}
+    {%- set properties = tidemark.write_mode_properties(cfg) -%}
+    {%- if cfg['file_format'] == 'delta' and not cfg['cluster_by'] -%}
+        {%- do properties.update({'delta.dataSkippingStatsColumns': '_key_hash'}) -%}
+    {%- endif -%}
+    {%- do properties.update(cfg['table_properties']) -%}
+    {{ return(properties) }}
+{%- endmacro -%}
+
+
+{#- Bring current and log to another write mode. Rows that are marked stay so until `compact` writes their files. -#}
+{%- macro change_write_mode(cfg, relations) -%}
+    {%- set wanted = 'true' if cfg['write_mode'] == 'merge_on_read' else 'false' -%}
+    {%- for name in ['log', 'current'] if name == 'log' or 'delta.enableDeletionVectors' not in cfg['table_properties'] -%}
+        {%- do run_query('alter table ' ~ relations[name] ~ " set tblproperties ('delta.enableDeletionVectors' = '" ~ wanted ~ "')") -%}
+    {%- endfor -%}
+{%- endmacro -%}
+
+
+{#- Write current anew from the log: one commit of its own table, so that it is as it was until the new rows are whole. -#}
+{%- macro rebuild_current(cfg, plan, state, relations) -%}
+    {%- do tidemark.apply_to_current(cfg, plan, relations, {
+        'rebuild': true, 'last_date': state['last_date'], 'last_date_commit_id': state['last_date_commit_id'],
+        'commit_id': state['last_date_commit_id'], 'business_date': state['last_date'], 'forward': false,
+    }) -%}
+{%- endmacro -%}
+
+
+{#- The view of the log's rows in force, that is, of what changed on each business date. -#}
+{%- macro make_history_view(cfg, plan, relations) -%}
+    {%- do tidemark.run_statements(tidemark.for_format(cfg['file_format'], 'evolve_log')(relations, tidemark.log_columns(plan))) -%}
+    {%- do run_query(tidemark.history_view_sql(plan, relations)) -%}
+{%- endmacro -%}
+
+
+{#-
+    Bring the tables of an entity that has a log up to its plan: new columns are added, NULL in every row that is there;
+    types widen. A change of tag_unchanged or soft_delete writes current again.
+-#}
+{%- macro evolve_tables(cfg, plan, state, relations) -%}
+    {%- if not state['recorded'].get('marks_rejects') -%}
+        {%- do tidemark.evolve_rejects(relations['rejects']) -%}
+    {%- endif -%}
+    {%- set added = plan['added'] -%}
+    {%- set widened = [] -%}
+    {%- for column in plan['columns'] if column['recorded_type'] and column['recorded_type'] != column['type'] -%}
+        {%- do widened.append(column) -%}
+    {%- endfor -%}
+    {%- if added or widened -%}
+        {%- for name in ['log_table', 'current', 'sensitive', 'staging']
+            if (name != 'sensitive' or plan['sensitive']) and (name != 'staging' or cfg['extract'] == 'events') -%}
+            {%- set relation = relations[name] -%}
+            {%- if name == 'sensitive' and not tidemark.relation_exists(relation) -%}
+                {%- set table = tidemark.side_tables(cfg, plan)[name] -%}
+                {%- do tidemark.run_statements(tidemark.for_format(cfg['file_format'], 'create_table')(relation, table['columns'], table['options'])) -%}
+            {%- endif -%}
+            {%- set present = adapter.get_columns_in_relation(relation) | map(attribute='name') | map('lower') | list -%}
+            {%- set apart = name == 'sensitive' -%}
+            {%- set missing = [] -%}
+            {%- for column in added if column['sensitive'] == apart and column['name'] | lower not in present -%}
+                {%- do missing.append({'name': column['name'], 'type': column['type'], 'description': column['description']}) -%}
+                {%- if name == 'staging' and (column['key'] or not plan['keyed']) -%}
+                    {%- do missing.append({'name': '_before_' ~ column['name'], 'type': column['type']}) -%}
+                {%- endif -%}
+            {%- endfor -%}
+            {%- if missing -%}
+                {%- do run_query('alter table ' ~ relation ~ ' add columns (' ~ tidemark.column_definitions_expr(missing) ~ ')') -%}
+            {%- endif -%}
+            {%- for column in widened if column['sensitive'] == apart -%}
+                {%- for stored in [column['name'], '_before_' ~ column['name']] if stored | lower in present -%}
+                    {%- do run_query('alter table ' ~ relation ~ ' alter column ' ~ tidemark.quote_identifier(stored) ~ ' type ' ~ column['type']) -%}
+                {%- endfor -%}
+            {%- endfor -%}
+        {%- endfor -%}
+        {%- do tidemark.make_history_view(cfg, plan, relations) -%}
+        {%- do state.update({'log_version': none}) -%}
+    {%- endif -%}
+    {%- if cfg['write_mode'] != state['recorded'].get('write_mode', 'copy_on_write') -%}
+        {%- do tidemark.change_write_mode(cfg, relations) -%}
+        {%- do state.update({'log_version': none}) -%}
+    {%- endif -%}
+    {%- set retagged = cfg['tag_unchanged'] != state['recorded']['tag_unchanged'] or cfg['soft_delete'] != state['recorded']['soft_delete'] -%}
+    {%- if retagged -%}
+        {%- do tidemark.rebuild_current(cfg, plan, state, relations) -%}
+    {%- endif -%}
+{%- endmacro -%}
+
+
+{#- What a full refresh makes anew. -#}
+{%- macro replaced_relations(extract) -%}
+    {{ return(['log_table', 'sensitive'] + (['staging', 'landed'] if extract == 'events' else [])) }}
+{%- endmacro -%}

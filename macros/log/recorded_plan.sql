@@ -1,0 +1,43 @@
+{#-
+    The part of a plan that applying a commit needs, from what the commit recorded. Where current may be made of it, with
+    the constraints and descriptions that `cfg` declares.
+-#}
+{%- macro recorded_plan(recorded, cfg=none) -%}
+    {%- set declared = {} -%}
+    {%- for column in (cfg['columns'] if cfg else []) -%}
+        {%- do declared.update({column['name'] | lower: column}) -%}
+    {%- endfor -%}
+    {%- set columns = [] -%}
+    {%- for column in recorded['columns'] if not column.get('gone') -%}
+        {%- set said = declared.get(column['name'] | lower, {}) -%}
+        {%- do columns.append({
+            'name': column['name'], 'hash_name': column.get('hash_name'), 'type': column['type'], 'sensitive': column['sensitive'],
+            'key': column['role'] == 'key', 'compared': column['role'] == 'compared', 'ignored': column['role'] == 'ignored',
+            'not_null': said.get('not_null', false) or (cfg is not none and column['role'] == 'key' and cfg['null_keys'] == 'reject'),
+            'description': said.get('description') or '', 'compare_as': column.get('compare_as'),
+        }) -%}
+    {%- endfor -%}
+    {{ return({
+        'columns': columns,
+        'stored': columns | rejectattr('sensitive') | list,
+        'sensitive': columns | selectattr('sensitive') | list,
+        'compared': columns | selectattr('compared') | list,
+        'ignored': columns | selectattr('ignored') | list,
+        'flow': 'events' if recorded['extract'] == 'events' else none,
+        'gone': recorded['columns'] | selectattr('gone', 'defined') | selectattr('gone') | rejectattr('sensitive') | list,
+        'sequence_by': recorded.get('sequence_by', []) | length > 0,
+        'on_tie': recorded.get('on_tie', 'content'),
+        'sequence_type': recorded.get('sequence_type'),
+    }) }}
+{%- endmacro -%}
+
+
+{#- The configuration with what a commit was made with in place of what the YAML says now. -#}
+{%- macro recorded_cfg(cfg, recorded) -%}
+    {%- set recorded_cfg = {} -%}
+    {%- do recorded_cfg.update(cfg) -%}
+    {%- for name in ['extract', 'tag_unchanged', 'soft_delete', 'file_format'] -%}
+        {%- do recorded_cfg.update({name: recorded[name]}) -%}
+    {%- endfor -%}
+    {{ return(recorded_cfg) }}
+{%- endmacro -%}

@@ -1,0 +1,49 @@
+{#- The commits of an entity that took effect, in order, for finding out which of them hold. -#}
+{%- macro timeline_sql(states, relation, before) -%}
+select
+    commit_id,
+    kind,
+    cast(business_date as string) as business_date,
+    source_commit_id,
+    invocation_id,
+    rows_inserted,
+    rows_updated,
+    rows_deleted
+from (
+{{ tidemark.last_states_sql(states) }}
+    where relation = {{ tidemark.string_literal(relation) }}
+)
+where
+    _tidemark_rank = 1
+    and kind in ({{ tidemark.log_kinds() }}, 'repeat')
+    and (state = 'completed' or undone_by is not null)
+    {%- if before %}
+    and commit_id < {{ before }}
+    {%- endif %}
+order by commit_id asc nulls last
+{%- endmacro -%}
+
+
+{#- Append the new state of commits that a rollback undid, or that hold again. -#}
+{%- macro undo_states_sql(states, commit, undone, redone) -%}
+{%- set ids = undone + redone -%}
+{%- set changed = {
+    'state': "if(commit_id in (" ~ (undone or [0]) | join(', ') ~ "), 'rolled_back', 'completed')",
+    'undone_by': 'if(commit_id in (' ~ (undone or [0]) | join(', ') ~ '), ' ~ commit['commit_id'] ~ ', null)',
+    'state_at': 'current_timestamp()',
+} -%}
+{%- set names, expressions = tidemark.commit_columns() | map(attribute='name') | list, [] -%}
+{%- for name in names -%}
+    {%- do expressions.append(changed.get(name, name)) -%}
+{%- endfor -%}
+insert into {{ states }} (
+    {{ tidemark.column_list_expr(names) }}
+)
+select
+    {{ expressions | join(',\n    ') }}
+from (
+{{ tidemark.last_states_sql(states) }}
+    where relation = {{ tidemark.string_literal(commit['relation']) }}
+)
+where _tidemark_rank = 1 and commit_id in ({{ (ids or [0]) | join(', ') }})
+{%- endmacro -%}

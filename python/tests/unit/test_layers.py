@@ -1,0 +1,105 @@
+"""Who may call whom: folders of macros by flow, and what may ask or write."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from ..macros import ROOT, SQL_FOLDERS
+
+MACROS = ROOT / "macros"
+
+#: A folder's macros call macros of their own folder and of these.
+CALLS = {
+    "expr": "",
+    "query": "expr",
+    "config": "expr",
+    "log": "expr config",
+    "log/format": "expr config log",
+    "extract": "expr config log",
+    "events": "expr config log",
+    "enriched": "expr config log",
+    "read": "expr query config log events read/feed",
+    "read/feed": "expr query config log read",
+    "operations/sql": "expr config log log/format extract events enriched read",
+    "load": "expr query config log log/format extract events enriched read read/feed",
+    "materializations": "expr query config log log/format enriched read read/feed load",
+    "operations": (
+        "expr query config log log/format extract events enriched read read/feed load operations/sql"
+    ),
+}
+#: What of `read` asks the database: it is called while a model is compiled
+ASKING = {"tracked_flow", "optimized_version", "feed_range"}
+
+_DEFINED = re.compile(r"{%-? *macro (\w+)")
+_CALLED = re.compile(r"\btidemark\.(\w+)\((?!ref\()")
+_ASKS = re.compile(
+    r"\b(run_query|query_rows|describe_query|run_statements)\(|call (noop_)?statement|"
+    r"adapter\.(?!type\(|quote\(|raise_|dispatch)"
+)
+_READS_SETTINGS = re.compile(r"\bconfig\.(get|meta_\w+)\(|(?<![.\w])var\(")
+
+
+def _files() -> dict[Path, str]:
+    """Macros by file, without comments."""
+    return {
+        path: re.sub(r"{#.*?#}", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
+        for path in sorted(MACROS.rglob("*.sql"))
+    }
+
+
+FILES = _files()
+HOMES = {name: path for path, text in FILES.items() for name in _DEFINED.findall(text)}
+
+
+def _folder(path: Path) -> str:
+    return path.parent.relative_to(MACROS).as_posix()
+
+
+def test_every_folder_has_its_rule() -> None:
+    assert {_folder(path) for path in FILES} == set(CALLS)
+
+
+@pytest.mark.parametrize("folder", CALLS)
+def test_macros__call_only_what_lies_below(folder: str) -> None:
+    allowed = {folder, *CALLS[folder].split()}
+    wrong = [
+        f"{path.stem} calls {name} of {_folder(HOMES[name])}"
+        for path, text in FILES.items()
+        if _folder(path) == folder
+        for name in _CALLED.findall(text)
+        if name in HOMES and _folder(HOMES[name]) not in allowed
+    ]
+    assert wrong == []
+
+
+def test_macros__that_make_sql_run_none() -> None:
+    wrong = [
+        path.stem
+        for path, text in FILES.items()
+        if any(_folder(path).startswith(folder) for folder in SQL_FOLDERS)
+        and path.stem not in ASKING
+        and _ASKS.search(text)
+    ]
+    assert wrong == []
+
+
+def test_settings__are_read_in_one_folder() -> None:
+    wrong = [
+        path.stem
+        for path, text in FILES.items()
+        if _folder(path) not in ("config", "materializations") and _READS_SETTINGS.search(text)
+    ]
+    assert wrong == []
+
+
+def test_files__are_named_as_a_macro_of_theirs() -> None:
+    wrong = [
+        path.stem
+        for path, text in FILES.items()
+        if not re.search(rf"(macro|materialization) {path.stem}\b", text)
+        and len(_DEFINED.findall(text)) == 1
+    ]
+    assert wrong == []
