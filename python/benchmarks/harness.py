@@ -193,7 +193,7 @@ class Bench:
     @property
     def session(self) -> Any:
         """The Spark session that dbt uses."""
-        from dbt.adapters.tidemark.session import current_session
+        from tidemark.spark.session import current_session
 
         session = current_session()
         if session is None:
@@ -203,7 +203,7 @@ class Bench:
 
     def stop(self) -> None:
         """Stop the session."""
-        from dbt.adapters.tidemark.session import stop_session
+        from tidemark.spark.session import stop_session
 
         stop_session()
 
@@ -239,7 +239,7 @@ class Bench:
         return found
 
     def _counts(self) -> tuple[float, int, int, int]:
-        from dbt.adapters.tidemark.session import current_session
+        from tidemark.spark.session import current_session
 
         cpu = sum(os.times()[:2])
         for process in self._jvms():

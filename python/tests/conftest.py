@@ -186,7 +186,7 @@ class Project:
     @property
     def session(self) -> Any:
         """The Spark session that dbt uses."""
-        from dbt.adapters.tidemark.session import current_session
+        from tidemark.spark.session import current_session
 
         if current_session() is None:
             self.dbt("debug", "--connection")
@@ -252,7 +252,7 @@ def tidemark_test_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pat
         patch.delenv(name, raising=False)
     yield home
     patch.undo()
-    from dbt.adapters.tidemark.session import stop_session
+    from tidemark.spark.session import stop_session
 
     stop_session()
 
@@ -293,7 +293,7 @@ def module_project(
 def no_views_left() -> Iterator[None]:
     """Drop a module's temporary views: they would hide tables of the modules that come after it."""
     yield
-    loaded = sys.modules.get("dbt.adapters.tidemark.session")
+    loaded = sys.modules.get("tidemark.spark.session")
     session = loaded.current_session() if loaded is not None else None
     if session is not None:
         for row in session.sql("show views in default").collect():

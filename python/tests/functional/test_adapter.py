@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from dbt.adapters.tidemark.delta import stage_rows, table_version
 from tidemark.errors import TidemarkError
+from tidemark.spark.delta import stage_rows, table_version
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -222,7 +222,7 @@ def test_settings_of_a_run_do_not_outlive_it(module_project: Any) -> None:
 
 
 def test_list_files(module_project: Any, tmp_path: Path) -> None:
-    from dbt.adapters.tidemark.files import list_files
+    from tidemark.spark.files import list_files
 
     session = module_project.session
     (tmp_path / "in" / "deep" / "_hidden").mkdir(parents=True)

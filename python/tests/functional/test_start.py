@@ -37,8 +37,8 @@ def start_dbt(project: Any, home: Path, seconds: float) -> subprocess.Popen[str]
 
 def starts(home: Path) -> bool:
     """Whether a start of Spark has taken the lock, which its JVM holds until it has ended."""
-    from dbt.adapters.tidemark.launch import metastore_holder
     from tidemark.home import Home
+    from tidemark.spark.launch import metastore_holder
 
     return (home / "metastore.pid").exists() and metastore_holder(Home(home)) is not None
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dbt.adapters.tidemark.known_rows import KnownRows
+from tidemark.spark.known_rows import KnownRows
 
 
 def test_known__until_another_writes() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.tidemark.messages import best_message, clean_message, readable_error
+from tidemark.spark.messages import best_message, clean_message, readable_error
 
 UNRESOLVED = """[UNRESOLVED_COLUMN.WITH_SUGGESTION] A column, variable, or function parameter with name `nope` cannot be resolved. Did you mean one of the following? [`id`, `v`]. SQLSTATE: 42703; line 1 pos 7;
 'Project ['nope]

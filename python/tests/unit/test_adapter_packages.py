@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dbt.adapters.tidemark.packages import note_resolved, use_resolved
+from tidemark.spark.packages import note_resolved, use_resolved
 
 ASKED = {"spark.jars.packages": "io.delta:delta:1.0", "spark.app.name": "a"}
 

@@ -10,9 +10,13 @@ from dbt.adapters.spark.connections import SparkConnectionMethod
 from dbt_common.exceptions import DbtRuntimeError
 from filelock import FileLock
 
-from dbt.adapters.tidemark import launch
 from dbt.adapters.tidemark.connections import TidemarkCredentials
-from dbt.adapters.tidemark.defaults import (
+from dbt.adapters.tidemark.cursor import _literal
+from dbt.adapters.tidemark.python_submissions import SessionPythonJobHelper
+from tidemark.errors import ConfigError, MetastoreBusyError
+from tidemark.home import Home, tidemark_home
+from tidemark.spark import launch
+from tidemark.spark.defaults import (
     ANSI,
     CATALOG,
     DEFAULTS,
@@ -24,10 +28,6 @@ from dbt.adapters.tidemark.defaults import (
     shown_settings,
     with_defaults,
 )
-from dbt.adapters.tidemark.python_submissions import SessionPythonJobHelper
-from dbt.adapters.tidemark.session import _literal
-from tidemark.errors import ConfigError, MetastoreBusyError
-from tidemark.home import Home, tidemark_home
 
 DELTA = "io.delta:delta-spark_4.1_2.13:4.4.0"
 DELTA_EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"

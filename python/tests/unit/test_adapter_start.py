@@ -13,12 +13,12 @@ from unittest.mock import MagicMock
 import pytest
 from filelock import FileLock
 
-from dbt.adapters.tidemark import launch, session
-from dbt.adapters.tidemark.class_archive import ClassArchive
 from dbt.adapters.tidemark.connections import _will_run_sql
-from dbt.adapters.tidemark.launch import Start, can_start_early
 from tidemark.errors import JavaError, SparkStartError
 from tidemark.home import Home
+from tidemark.spark import launch, session
+from tidemark.spark.class_archive import ClassArchive
+from tidemark.spark.launch import Start, can_start_early
 
 
 class Spark:

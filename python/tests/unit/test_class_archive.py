@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from dbt.adapters.tidemark import class_archive
-from dbt.adapters.tidemark.class_archive import ENOUGH_STATEMENTS, ClassArchive, find_archive
 from tidemark.errors import ConfigError
 from tidemark.java import find_java
+from tidemark.spark import class_archive
+from tidemark.spark.class_archive import ENOUGH_STATEMENTS, ClassArchive, find_archive
 
 
 @pytest.fixture(autouse=True)

@@ -16,7 +16,8 @@ from rich.console import Console
 from tidemark.cli import cli
 from tidemark.errors import ConfigError
 from tidemark.feed import reader as reading
-from tidemark.feed.cli import FeedOptions, parse_images
+from tidemark.feed.cli import parse_images
+from tidemark.feed.options import FeedOptions
 from tidemark.feed.reader import FeedReadError, Page, json_line, local_folder, print_feed
 from tidemark.run.invoke import Invoker
 
@@ -90,7 +91,7 @@ def test_print_feed__interrupted_without_follow() -> None:
 
 
 def test_rest__can_be_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
-    from dbt.adapters.tidemark import session
+    from tidemark.spark import session
 
     stopped: list[bool] = []
     monkeypatch.setattr(session, "holds_metastore", lambda: True)

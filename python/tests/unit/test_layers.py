@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import re
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -103,3 +105,54 @@ def test_files__are_named_as_a_macro_of_theirs() -> None:
         and len(_DEFINED.findall(text)) == 1
     ]
     assert wrong == []
+
+
+# --- Python
+
+
+def _modules() -> dict[str, Path]:
+    source = ROOT / "python" / "src"
+    return {
+        ".".join(path.relative_to(source).with_suffix("").parts).removesuffix(".__init__"): path
+        for path in source.rglob("*.py")
+    }
+
+
+def _imports(path: Path, modules: dict[str, Path]) -> set[str]:
+    """What a module imports of ours, also inside its functions and for types only."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found |= {f"{node.module}.{alias.name}" for alias in node.names} | {node.module}
+    return {name for name in found if name in modules}
+
+
+def test_modules__import_each_other_in_one_direction() -> None:
+    modules = _modules()
+    graph = {name: _imports(path, modules) - {name} for name, path in modules.items()}
+    assert len(list(TopologicalSorter(graph).static_order())) >= len(modules)
+
+
+@pytest.mark.parametrize(
+    ("module", "others"),
+    [
+        (r"tidemark\.(hashing|dedup|shred|datagen)\b", r"dbt\b|tidemark\.cli|tidemark\.run\b"),
+        (r"dbt\.adapters\.tidemark", r"tidemark\.(run|feed|replicator|capture|lineage|scaffold)\b"),
+        (r"tidemark\.spark\b", r"dbt\b"),
+        (r"tidemark\.(?!lineage|run|replicator)", r"dbt\.adapters"),
+        (r"tidemark\.capture", r"tidemark\.(replicator|feed|lineage|shred)\b"),
+    ],
+)
+def test_modules__know_nothing_of(module: str, others: str) -> None:
+    for name, path in _modules().items():
+        if re.match(module, name):
+            imported = {
+                line
+                for line in re.findall(
+                    r"^ *(?:from|import) +([\w.]+)", path.read_text(encoding="utf-8"), re.MULTILINE
+                )
+                if re.match(others, line)
+            }
+            assert not imported, name

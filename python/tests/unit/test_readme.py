@@ -15,7 +15,6 @@ import pytest
 import yaml
 from pydantic import BaseModel
 
-from dbt.adapters.tidemark.defaults import DEFAULTS
 from tests.macros import ROOT
 from tests.readme import BLOCK, README
 from tidemark import DISTRIBUTION
@@ -30,6 +29,7 @@ from tidemark.scaffold.settings import (
     LogSettings,
     ShredSettings,
 )
+from tidemark.spark.defaults import DEFAULTS
 
 PAGES = {
     name: (ROOT / name).read_text(encoding="utf-8")

@@ -30,8 +30,8 @@ from tidemark.replicator.service import CaptureFailed, CaptureProcess, Service, 
 from tidemark.replicator.settings import Operation
 from tidemark.replicator.show import print_status
 from tidemark.replicator.state import ReplicatorState, TableState
-from tidemark.run.cli import RunOptions
 from tidemark.run.invoke import Outcome
+from tidemark.run.options import RunOptions
 from tidemark.run.report import ModelResult
 
 pytest.importorskip("orjson")

@@ -14,14 +14,7 @@ from rich.console import Console
 
 from tidemark import cli
 from tidemark.errors import ConfigError
-from tidemark.run.cli import (
-    RunOptions,
-    command_line,
-    find_profiles,
-    find_project,
-    parse_vars,
-    run_dates,
-)
+from tidemark.run.cli import run_dates
 from tidemark.run.dates import date_ranges, extract_path, parse_business_dates
 from tidemark.run.invoke import (
     Invoker,
@@ -33,6 +26,13 @@ from tidemark.run.invoke import (
     is_entity,
     operation_error,
     without_macro_stack,
+)
+from tidemark.run.options import (
+    RunOptions,
+    command_line,
+    find_profiles,
+    find_project,
+    parse_vars,
 )
 from tidemark.run.report import ModelResult, render_changes, render_summary, render_table
 from tidemark.run.varies import date_decides, parsing_varies

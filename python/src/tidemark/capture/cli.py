@@ -24,7 +24,7 @@ from tidemark.capture.state import CaptureState
 from tidemark.errors import ConfigError, JavaError, TidemarkError
 from tidemark.home import tidemark_home
 from tidemark.options import project_dir_option
-from tidemark.run.cli import find_project
+from tidemark.run.options import find_project
 
 _EPILOG = """
 The source is one of the dbt project, with `config.meta.tidemark.replicator` in its YAML.

@@ -18,7 +18,7 @@ from filelock import FileLock
 from tidemark.capture.jvm import import_jpype
 from tidemark.errors import ConfigError, TidemarkError
 from tidemark.java import check_java
-from tidemark.spark_conf import spark_defaults
+from tidemark.spark.conf import spark_defaults
 
 DEBEZIUM_VERSION = "3.5.0.Final"
 CACHE_VARIABLE = "TIDEMARK_CONNECTORS"

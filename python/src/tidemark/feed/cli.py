@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import click
 from rich.console import Console
 
 from tidemark.errors import ConfigError
+from tidemark.feed.options import FeedOptions
 from tidemark.options import profiles_dir_option, project_dir_option, target_option
-from tidemark.run.cli import find_profiles, find_project, parse_vars, prepare_environment
+from tidemark.run.options import find_profiles, find_project, parse_vars, prepare_environment
 
 IMAGES = ("pre", "post", "change")
 
@@ -33,25 +32,6 @@ Examples:
   tidemark feed airports --from 2026-02-05 --net --images change
   tidemark feed airports --from 260304093000123 --follow --interval 10
 """
-
-
-@dataclass(frozen=True)
-class FeedOptions:
-    """What was asked for, validated."""
-
-    entity: str
-    since: str | None = None
-    until: str | None = None
-    images: list[str] | None = None
-    net: bool = False
-    where: str | None = None
-    follow: bool = False
-    interval: float = 5.0
-    limit: int | None = None
-    vars: dict[str, Any] = field(default_factory=dict)
-    project_dir: Path = field(default_factory=Path.cwd)
-    profiles_dir: Path | None = None
-    target: str | None = None
 
 
 def parse_images(text: str | None) -> list[str] | None:

@@ -8,17 +8,15 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Protocol
+from typing import IO, Any, Protocol
 from urllib.parse import unquote, urlparse
 
 from rich.console import Console
 
 from tidemark.errors import ConfigError, TidemarkError
-from tidemark.run.cli import RunOptions
+from tidemark.feed.options import FeedOptions
 from tidemark.run.invoke import Invoker
-
-if TYPE_CHECKING:
-    from tidemark.feed.cli import FeedOptions
+from tidemark.run.options import RunOptions
 
 # rows reach this process a partition at a time, so a partition stays small however much is read
 _SMALL_PARTITIONS = {
@@ -161,7 +159,7 @@ class FeedReader:
         Raises:
             FeedReadError: Spark failed.
         """
-        from dbt.adapters.tidemark.messages import readable_error
+        from tidemark.spark.messages import readable_error
 
         session = self._session()
         for key, value in _SMALL_PARTITIONS.items():
@@ -176,7 +174,7 @@ class FeedReader:
 
     def rest(self, page: Page) -> None:
         """Release an embedded metastore."""
-        from dbt.adapters.tidemark.session import holds_metastore, stop_session
+        from tidemark.spark.session import holds_metastore, stop_session
 
         if holds_metastore():
             stop_session()
@@ -185,9 +183,9 @@ class FeedReader:
 
     def has_news(self, page: Page) -> bool:
         """Look for new commits: in their table, or without Spark at the files of it."""
-        from dbt.adapters.tidemark.launch import metastore_holder
-        from dbt.adapters.tidemark.session import current_session
         from tidemark.home import tidemark_home
+        from tidemark.spark.launch import metastore_holder
+        from tidemark.spark.session import current_session
 
         session = current_session()
         if session is not None:
@@ -209,7 +207,7 @@ class FeedReader:
 
     def _remember(self, session: Any, states: str) -> None:
         """Keep what the files of commits are, while no other process can write any."""
-        from dbt.adapters.tidemark.session import holds_metastore
+        from tidemark.spark.session import holds_metastore
 
         if holds_metastore():
             self._folder = local_folder(
@@ -218,7 +216,7 @@ class FeedReader:
             self._seen = _listing(self._folder) if self._folder is not None else []
 
     def _session(self) -> Any:
-        from dbt.adapters.tidemark.session import current_session
+        from tidemark.spark.session import current_session
 
         session = current_session()
         if session is None:
@@ -226,8 +224,6 @@ class FeedReader:
         return session
 
     def _parsed(self) -> Invoker:
-        from tidemark.run.cli import RunOptions
-
         if self._invoker is None:
             options = RunOptions(
                 vars=self._options.vars,

@@ -12,7 +12,7 @@ from rich.console import Console
 from tidemark.console import stdout_console
 from tidemark.errors import ConfigError
 from tidemark.options import profiles_dir_option, project_dir_option, target_option
-from tidemark.run.cli import (
+from tidemark.run.options import (
     RunOptions,
     find_profiles,
     find_project,

@@ -12,7 +12,7 @@ from tidemark.lineage.graph import Lineage
 from tidemark.lineage.links import ALL
 from tidemark.lineage.project import artefacts_folder, invoke, read_project, target_folder
 from tidemark.lineage.report import all_columns, describe
-from tidemark.run.cli import RunOptions, common_options
+from tidemark.run.options import RunOptions, common_options
 
 PAGE = "tidemark_docs.html"
 

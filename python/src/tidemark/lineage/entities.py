@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from tidemark.lineage.links import ALL, TRANSFORMATION, Link
+from tidemark.lineage.links import ALL, TRANSFORMATION, Column, Link
 from tidemark.lineage.project import Columns, Node
-
-if TYPE_CHECKING:
-    from tidemark.lineage.graph import Column
 
 # relations beside an entity, `<entity>__<side>`
 SIDES = (
@@ -118,8 +114,6 @@ def side_columns(node: Node, columns: Sequence[Column]) -> dict[str, tuple[Colum
         node: The model.
         columns: All of its columns, also the sensitive ones, which are in none of these but one.
     """
-    from tidemark.lineage.graph import Column
-
     if node.materialized == "atomic":
         return {"entities": _entity_columns(columns)}
     if node.materialized != "cdc":
@@ -148,8 +142,6 @@ def side_columns(node: Node, columns: Sequence[Column]) -> dict[str, tuple[Colum
 
 def _entity_columns(columns: Sequence[Column]) -> tuple[Column, ...]:
     """Contexts and self-describing events, out of the columns that hold them as JSON."""
-    from tidemark.lineage.graph import Column
-
     by_name = {column.name: column for column in columns}
 
     def of(names: Sequence[str]) -> tuple[Link, ...]:

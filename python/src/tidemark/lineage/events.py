@@ -32,8 +32,8 @@ from openlineage.client.uuid import generate_new_uuid
 
 from tidemark import distribution_version
 from tidemark.errors import ConfigError, TidemarkError
-from tidemark.lineage.graph import Column, Lineage, ModelLineage, Relation
-from tidemark.lineage.links import ALL, Link, merged
+from tidemark.lineage.graph import Lineage, ModelLineage, Relation
+from tidemark.lineage.links import ALL, Column, Link, merged
 
 _CONFIGURED = ("OPENLINEAGE_URL", "OPENLINEAGE_CONFIG", "OPENLINEAGE__TRANSPORT")
 

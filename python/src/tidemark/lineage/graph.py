@@ -12,7 +12,7 @@ from tidemark.lineage.entities import (
     is_reserved,
     side_columns,
 )
-from tidemark.lineage.links import ALL, IDENTITY, TRANSFORMATION, Link, merged
+from tidemark.lineage.links import ALL, IDENTITY, TRANSFORMATION, Column, Link, merged
 from tidemark.lineage.project import Columns, Node, Project, in_order
 from tidemark.lineage.query import Query, SqlNotReadError, read_query
 from tidemark.lineage.streams import Stream, stream_of
@@ -37,23 +37,6 @@ class Relation:
     dataset: Dataset
     columns: Columns
     owner: str | None = None
-
-
-@dataclass(frozen=True)
-class Column:
-    """A column of a model and what it follows from, one step back.
-
-    Attributes:
-        name: Its name; ALL for columns that are not known.
-        type: Its type, or None.
-        links: What it follows from.
-        is_added: Whether Tidemark (or dbt, for snapshots) adds it.
-    """
-
-    name: str
-    type: str | None
-    links: tuple[Link, ...] = ()
-    is_added: bool = False
 
 
 @dataclass(frozen=True)

@@ -109,3 +109,20 @@ def merged(links: Iterable[Link]) -> tuple[Link, ...]:
             masking = known.how.masking and link.how.masking
             direct[place] = replace(link, how=replace(how, masking=masking))
     return (*direct.values(), *indirect.values())
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a model and what it follows from, one step back.
+
+    Attributes:
+        name: Its name; ALL for columns that are not known.
+        type: Its type, or None.
+        links: What it follows from.
+        is_added: Whether Tidemark (or dbt, for snapshots) adds it.
+    """
+
+    name: str
+    type: str | None
+    links: tuple[Link, ...] = ()
+    is_added: bool = False

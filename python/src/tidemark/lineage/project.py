@@ -15,7 +15,7 @@ from typing import Any
 from tidemark.errors import ConfigError
 from tidemark.home import tidemark_home
 from tidemark.lineage.datasets import Warehouse, warehouse_of
-from tidemark.run.cli import RunOptions, common_options
+from tidemark.run.options import RunOptions, common_options, selection
 
 _KINDS = ("model", "snapshot", "seed")
 Columns = dict[str, str | None]
@@ -331,8 +331,6 @@ def _warehouse(root: Path) -> Warehouse:
 
 
 def _select(options: RunOptions, common: list[str]) -> list[str]:
-    from tidemark.run.cli import selection
-
     command = ["ls", *selection(options), "--resource-type", "model", "--output", "json"]
     listed = invoke([*command, "--output-keys", "unique_id", *common])
     if not listed.success:

@@ -12,8 +12,8 @@ from rich.table import Table
 from rich.text import Text
 
 from tidemark.lineage.datasets import FileDataset
-from tidemark.lineage.graph import Column, Lineage, ModelLineage
-from tidemark.lineage.links import ALL, Link
+from tidemark.lineage.graph import Lineage, ModelLineage
+from tidemark.lineage.links import ALL, Column, Link
 
 # what stands for the rows of a model where a column would stand
 ROWS = "(rows)"

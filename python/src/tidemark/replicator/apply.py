@@ -17,8 +17,8 @@ from tidemark.replicator.backlog import Backlog, percentiles, read_backlog
 from tidemark.replicator.models import known_models, model_folder, write_models
 from tidemark.replicator.settings import Operation
 from tidemark.replicator.state import ReplicatorState, TableState
-from tidemark.run.cli import RunOptions
 from tidemark.run.invoke import Invoker, Outcome
+from tidemark.run.options import RunOptions
 
 # seconds that an application may take before it tells where it is
 _TELL_AFTER = 20.0

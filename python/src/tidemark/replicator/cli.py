@@ -23,7 +23,7 @@ from tidemark.replicator.operated import Operated
 from tidemark.replicator.reconcile.cli import reconcile
 from tidemark.replicator.removal import drop_copies, forget_position, remove_landed
 from tidemark.replicator.show import print_json, print_report, print_status, say
-from tidemark.run.cli import find_project
+from tidemark.run.options import find_project
 
 _VALIDATE_EPILOG = """
 \b

@@ -22,7 +22,7 @@ from tidemark.replicator.metrics import SourceCollector, SourceStatus, table_fig
 from tidemark.replicator.service import CaptureProcess, Service
 from tidemark.replicator.settings import Operation
 from tidemark.replicator.state import ReplicatorState
-from tidemark.run.cli import RunOptions, find_profiles, find_project, prepare_environment
+from tidemark.run.options import RunOptions, find_profiles, find_project, prepare_environment
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from tidemark.capture.files import event_files
 from tidemark.capture.state import STATE
 from tidemark.replicator.models import MirrorModel
 from tidemark.replicator.operated import Operated
-from tidemark.run.cli import prepare_environment
 from tidemark.run.invoke import Invoker
+from tidemark.run.options import prepare_environment
 
 
 def forget_position(operated: Operated) -> None:

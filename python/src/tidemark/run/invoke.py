@@ -16,12 +16,12 @@ from rich.console import Console
 
 from tidemark.errors import ConfigError
 from tidemark.run.dates import extract_path
+from tidemark.run.options import RunOptions, command_line, common_options, selection
 from tidemark.run.report import COUNTS, ModelResult
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tidemark.run.cli import RunOptions
 
 _MESSAGES = {"JinjaLogInfo", "PrintEvent"}
 # how the run-operation show_changes marks the line that carries its rows
@@ -98,8 +98,6 @@ class Invoker:
         is reused for every date, but only if no date can change what parsing gives: else each
         date parses by itself.
         """
-        from tidemark.run.cli import common_options
-
         raw = self._invoke(["parse", *common_options(self._options, None)])
         if raw.success:
             return self._keep(raw.result)
@@ -129,10 +127,9 @@ class Invoker:
         self, dates: Iterable[dt.date]
     ) -> tuple[list[dt.date | None], list[dt.date]]:
         """Return the dates for which a selected model has a file, and the others."""
-        from dbt.adapters.tidemark.files import list_files
-        from dbt.adapters.tidemark.session import current_session
         from tidemark.errors import SparkStartError
-        from tidemark.run.cli import common_options, selection
+        from tidemark.spark.files import list_files
+        from tidemark.spark.session import current_session
 
         command = ["ls", *selection(self._options), "--resource-type", "model", "--output", "json"]
         command += ["--output-keys", "unique_id", *common_options(self._options, None)]
@@ -183,8 +180,6 @@ class Invoker:
         self, date: dt.date | None, *, full_refresh: bool, progress: Callable[[str], None]
     ) -> Outcome:
         """Run one date."""
-        from tidemark.run.cli import command_line
-
         self._progress = progress
         self._commits.clear()
         # dbt writes into the nodes of a manifest: each date gets a fresh copy
@@ -256,8 +251,6 @@ class Invoker:
         Raises:
             ConfigError: What the operation said is wrong.
         """
-        from tidemark.run.cli import common_options
-
         # what the run before wrote into dbt's target folder stays there
         command = ["run-operation", f"tidemark.{operation}", "--args", json.dumps(arguments)]
         command.append("--no-write-json")

@@ -19,17 +19,17 @@ from dbt.adapters.spark.connections import (
 from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 
 from dbt.adapters.tidemark.console import colours_on_terminals_only
-from dbt.adapters.tidemark.defaults import shown_settings
-from dbt.adapters.tidemark.messages import error_details, readable_error
-from dbt.adapters.tidemark.session import (
-    SessionConnection,
+from dbt.adapters.tidemark.cursor import SessionConnection
+from tidemark.errors import TidemarkError
+from tidemark.home import HOME_VARIABLE, tidemark_home
+from tidemark.spark.defaults import shown_settings
+from tidemark.spark.messages import error_details, readable_error
+from tidemark.spark.session import (
     abandon_start,
     reset_settings,
     set_working_directory,
     start_session,
 )
-from tidemark.errors import TidemarkError
-from tidemark.home import HOME_VARIABLE, tidemark_home
 
 logger = AdapterLogger("Tidemark")
 

@@ -15,19 +15,19 @@ from dbt_common.exceptions import DbtRuntimeError
 from pyspark.sql import SparkSession
 
 from dbt.adapters.tidemark.connections import TidemarkConnectionManager
-from dbt.adapters.tidemark.delta import (
+from dbt.adapters.tidemark.errors import MacroError, macro_stack
+from dbt.adapters.tidemark.python_submissions import SessionPythonJobHelper, imported
+from tidemark.errors import TidemarkError
+from tidemark.spark.delta import (
     StagedRows,
     file_count,
     stage_rows,
     table_state,
     table_version,
 )
-from dbt.adapters.tidemark.errors import MacroError, macro_stack
-from dbt.adapters.tidemark.files import clear_debris, list_files, remove_other_versions
-from dbt.adapters.tidemark.known_rows import KnownRows
-from dbt.adapters.tidemark.python_submissions import SessionPythonJobHelper, imported
-from dbt.adapters.tidemark.session import get_session
-from tidemark.errors import TidemarkError
+from tidemark.spark.files import clear_debris, list_files, remove_other_versions
+from tidemark.spark.known_rows import KnownRows
+from tidemark.spark.session import get_session
 
 logger = AdapterLogger("Tidemark")
 

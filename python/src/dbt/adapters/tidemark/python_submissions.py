@@ -15,9 +15,9 @@ from dbt_common.exceptions import DbtRuntimeError
 from pyspark.sql import DataFrame, SparkSession
 
 from dbt.adapters.tidemark.connections import TidemarkCredentials
-from dbt.adapters.tidemark.messages import error_details, readable_error
-from dbt.adapters.tidemark.session import get_session
 from tidemark.errors import TidemarkError
+from tidemark.spark.messages import error_details, readable_error
+from tidemark.spark.session import get_session
 
 logger = AdapterLogger("Tidemark")
 

@@ -16,8 +16,8 @@ from tidemark.replicator.operated import Operated
 from tidemark.replicator.reconcile.report import exit_code, print_results, render_json
 from tidemark.replicator.reconcile.run import Options, Reconciler, TableResult
 from tidemark.replicator.service import Service
-from tidemark.run.cli import prepare_environment
 from tidemark.run.invoke import Invoker
+from tidemark.run.options import prepare_environment
 
 
 @dataclass(frozen=True)

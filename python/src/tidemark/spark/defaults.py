@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import pyspark
 
-from tidemark.spark_conf import spark_defaults
+from tidemark.spark.conf import spark_defaults
 
 MASTER = "spark.master"
 PACKAGES = "spark.jars.packages"

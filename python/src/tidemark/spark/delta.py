@@ -14,9 +14,9 @@ from uuid import uuid4
 from pyspark.sql import Observation, SparkSession
 from pyspark.sql.functions import expr
 
-from dbt.adapters.tidemark.files import java_class, table_identifier
-from dbt.adapters.tidemark.messages import java_throwable
 from tidemark.errors import TidemarkError
+from tidemark.spark.files import java_class, table_identifier
+from tidemark.spark.messages import java_throwable
 
 
 @dataclass

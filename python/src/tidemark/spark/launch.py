@@ -18,13 +18,13 @@ from pyspark import SparkConf, SparkContext, java_gateway
 from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
-from dbt.adapters.tidemark.class_archive import ClassArchive, find_archive
-from dbt.adapters.tidemark.defaults import DRIVER_OPTIONS, MASTER, with_defaults
-from dbt.adapters.tidemark.messages import readable_error
-from dbt.adapters.tidemark.packages import note_resolved, use_resolved
 from tidemark.errors import ConfigError, MetastoreBusyError, SparkStartError
 from tidemark.home import Home
 from tidemark.java import check_java, find_java
+from tidemark.spark.class_archive import ClassArchive, find_archive
+from tidemark.spark.defaults import DRIVER_OPTIONS, MASTER, with_defaults
+from tidemark.spark.messages import readable_error
+from tidemark.spark.packages import note_resolved, use_resolved
 
 LOCK_TIMEOUT_VARIABLE = "TIDEMARK_LOCK_TIMEOUT"
 DEFAULT_LOCK_TIMEOUT = 600.0

@@ -1,4 +1,4 @@
-"""The one Spark session of this process: started once, shared by dbt's threads, stopped at exit.
+"""The one Spark session of this process: started once, shared by its threads, stopped at exit.
 
 A command that needs it has it started in the background while dbt parses the project.
 """
@@ -6,23 +6,15 @@ A command that needs it has it started in the background while dbt parses the pr
 from __future__ import annotations
 
 import atexit
-import datetime as dt
 import threading
-from collections.abc import Mapping, Sequence
-from decimal import Decimal
+from collections.abc import Mapping
 from typing import Any
 
-from dbt.adapters.events.logging import AdapterLogger
-from dbt.adapters.spark.connections import SparkConnectionWrapper
-from dbt_common.exceptions import DbtDatabaseError
-from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import SparkSession
 
-from dbt.adapters.tidemark.defaults import with_defaults
-from dbt.adapters.tidemark.launch import Launched, Start, can_start_early, launch, quietly
-from dbt.adapters.tidemark.messages import error_details, readable_error
 from tidemark.home import tidemark_home
-
-logger = AdapterLogger("Tidemark")
+from tidemark.spark.defaults import with_defaults
+from tidemark.spark.launch import Launched, Start, can_start_early, launch, quietly
 
 
 class _Shared:
@@ -97,7 +89,7 @@ def get_session(settings: Mapping[str, str]) -> SparkSession:
         error, _shared.error = _shared.error, None
         if error is not None:
             raise error
-        if _shared.session is not None and _is_running(_shared.session):
+        if _shared.session is not None and is_running(_shared.session):
             return _shared.session
         return _open_session(settings, Start())
 
@@ -107,7 +99,7 @@ def _open_session(settings: Mapping[str, str], start: Start) -> SparkSession:
         stop_session()
     quietly()
     existing = SparkSession._instantiatedSession
-    if existing is not None and _is_running(existing):
+    if existing is not None and is_running(existing):
         # Started by whoever called us (a notebook, spark-submit): theirs to stop.
         _shared.session = existing
     else:
@@ -120,10 +112,16 @@ def _open_session(settings: Mapping[str, str], start: Start) -> SparkSession:
     return _shared.session
 
 
+def count_statement() -> None:
+    """Note that the session did some work, by which its start learns what is worth keeping."""
+    if _shared.launched is not None:
+        _shared.launched.statements += 1
+
+
 def current_session() -> SparkSession | None:
     """Return the session of this process if one runs."""
     session = _shared.session
-    return session if session is not None and _is_running(session) else None
+    return session if session is not None and is_running(session) else None
 
 
 def holds_metastore() -> bool:
@@ -157,7 +155,7 @@ def reset_settings(settings: Mapping[str, str]) -> None:
     """
     with _shared.lock:
         session = _shared.session
-        if session is None or not _is_running(session):
+        if session is None or not is_running(session):
             return
         current = {str(key): str(value) for key, value in dict(session.conf.getAll).items()}
         if not _shared.settings:
@@ -183,105 +181,6 @@ def stop_session() -> None:
             launched.stop()
 
 
-def _is_running(session: SparkSession) -> bool:
+def is_running(session: SparkSession) -> bool:
+    """Say whether a session has not been stopped."""
     return session._sc is not None and session._sc._jsc is not None
-
-
-def _literal(value: Any) -> str:
-    """Write a bound value of a seed as a SQL literal."""
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int | float | Decimal):
-        return str(value)
-    if isinstance(value, dt.datetime):
-        value = value.isoformat(sep=" ")
-    escaped = str(value).replace("\\", "\\\\").replace("'", "\\'")
-    return f"'{escaped}'"
-
-
-class SessionConnection(SparkConnectionWrapper):
-    """A cursor on the session, in the shape that dbt-spark's connection manager expects."""
-
-    def __init__(self, settings: Mapping[str, str]) -> None:
-        self._settings = dict(settings)
-        self._session = get_session(self._settings)
-        self._frame: DataFrame | None = None
-        self._rows: list[Row] | None = None
-
-    def cursor(self) -> SessionConnection:
-        """Return a cursor of its own for each statement."""
-        return SessionConnection(self._settings)
-
-    def cancel(self) -> None:
-        """Stop what the session is doing (Ctrl-C)."""
-        if _is_running(self._session):
-            self._session.sparkContext.cancelAllJobs()
-
-    def close(self) -> None:
-        """Forget the last result."""
-        self._frame = None
-        self._rows = None
-
-    def rollback(self, *args: Any, **kwargs: Any) -> None:
-        """Do nothing: Spark has no transactions across statements."""
-
-    def execute(self, sql: str, bindings: Sequence[Any] | None = None) -> None:
-        """Run a statement; a query is only planned until its rows are fetched."""
-        statement = sql.strip().removesuffix(";")
-        if bindings:
-            statement = statement % tuple(_literal(value) for value in bindings)
-        self._rows = None
-        if _shared.launched is not None:
-            _shared.launched.statements += 1
-        try:
-            self._frame = self._session.sql(statement)
-        except Exception as error:
-            raise _database_error(error) from None
-
-    def fetchall(self) -> list[Row]:
-        """Return the rows that are left."""
-        rows, self._rows = self._fetched(), []
-        return rows
-
-    def fetchmany(self, size: int) -> list[Row]:
-        """Return up to `size` rows."""
-        if self._rows is None and self._frame is not None:
-            try:
-                self._rows = self._frame.take(size)
-            except Exception as error:
-                raise _database_error(error) from None
-        rows = self._fetched()
-        self._rows = rows[size:]
-        return rows[:size]
-
-    def fetchone(self) -> Row | None:
-        """Return the next row, or None."""
-        rows = self._fetched()
-        return rows.pop(0) if rows else None
-
-    def _fetched(self) -> list[Row]:
-        if self._rows is None:
-            try:
-                self._rows = [] if self._frame is None else self._frame.collect()
-            except Exception as error:
-                raise _database_error(error) from None
-        return self._rows
-
-    @property
-    def description(
-        self,
-    ) -> Sequence[tuple[str, Any, int | None, int | None, int | None, int | None, bool]]:
-        """Name and type of each column of the last result."""
-        if self._frame is None:
-            return []
-        return [
-            (field.name, field.dataType.simpleString(), None, None, None, None, field.nullable)
-            for field in self._frame.schema.fields
-        ]
-
-
-def _database_error(error: Exception) -> DbtDatabaseError:
-    logger.debug(error_details(error))
-    return DbtDatabaseError(readable_error(error))
