@@ -100,7 +100,7 @@
     )[0] -%}
     {%- do commit.update({
         'relation': cfg['relation'], 'entity': cfg['entity'], 'invocation_id': run['invocation_id'],
-        'started_at': figures['started_at'] | string, 'config': fromjson(commit['config'] or 'null'), 'is_correction': false,
+        'started_at': tidemark.utc_text(figures['started_at']), 'config': fromjson(commit['config'] or 'null'), 'is_correction': false,
     }) -%}
     {%- set kept = {} -%}
     {%- for name, value in figures.items() if name.startswith('rows_') -%}

@@ -3,7 +3,9 @@
     {%- set commits = tidemark.commits_relations(run) -%}
     {%- set present = adapter.get_columns_in_relation(commits['view']) | map(attribute='name') | list -%}
     {%- if present != tidemark.commit_columns() | map(attribute='name') | list -%}
-        {%- set options = {'properties': {'delta.autoOptimize.autoCompact': 'true'} if run['commits_format'] == 'delta' else {}} -%}
+        {#- A table of small appends: every tenth would write a checkpoint, which takes as long as five appends. -#}
+        {%- set properties = {'delta.autoOptimize.autoCompact': 'true', 'delta.checkpointInterval': '100'} if run['commits_format'] == 'delta' else {} -%}
+        {%- set options = {'properties': properties} -%}
         {%- set statements = ['create schema if not exists ' ~ run['commits_schema']]
             + tidemark.for_format(run['commits_format'], 'create_table')(commits['states'], tidemark.commit_columns(), options)
             + tidemark.missing_commit_columns(commits, present)
@@ -78,48 +80,26 @@
 {%- endmacro -%}
 
 
-{#- Append a commit's state. `figures` are its numbers, by column name. -#}
+{#- Append a commit's state. `figures` are its numbers and texts, by column name. -#}
 {%- macro record_commit(commits, commit, state, figures) -%}
-    {%- set values = {
-        'commit_id': commit['commit_id'],
-        'relation': tidemark.string_literal(commit['relation']),
-        'entity': tidemark.string_literal(commit['entity']),
-        'kind': tidemark.string_literal(commit['kind']),
-        'state': tidemark.string_literal(state),
-        'started_at': "'" ~ commit['started_at'] ~ "'",
-        'invocation_id': tidemark.string_literal(commit['invocation_id']),
-        'state_at': 'current_timestamp()',
-    } -%}
-    {%- if commit.get('business_date') -%}
-        {%- do values.update({'business_date': "'" ~ commit['business_date'] ~ "'"}) -%}
-    {%- endif -%}
     {%- set config_text = tojson(commit['config']) if commit.get('config') else none -%}
-    {%- if config_text -%}
-        {%- do values.update({
-            'config': tidemark.string_literal(config_text),
-            'config_fingerprint': tidemark.string_literal(local_md5(config_text)),
-        }) -%}
-    {%- endif -%}
-    {%- for name in ['source_commit_id', 'is_correction'] if commit.get(name) is not none -%}
-        {%- do values.update({name: commit[name] | string | lower}) -%}
+    {%- set now = tidemark.utc_now() -%}
+    {%- set values = {
+        'state': state,
+        'state_at': now,
+        'completed_at': now if state != 'inflight' else none,
+        'config': config_text,
+        'config_fingerprint': local_md5(config_text) if config_text else none,
+    } -%}
+    {%- set row = {} -%}
+    {%- for column in tidemark.commit_columns() -%}
+        {%- set name = column['name'] -%}
+        {%- do row.update({name: values[name] if name in values else figures[name] if name in figures else commit.get(name)}) -%}
     {%- endfor -%}
-    {%- for name in ['source_relation', 'details'] if commit.get(name) -%}
-        {%- do values.update({name: tidemark.string_literal(commit[name])}) -%}
-    {%- endfor -%}
-    {%- if state != 'inflight' -%}
-        {%- do values.update({'completed_at': 'current_timestamp()'}) -%}
-    {%- endif -%}
-    {%- for name, number in figures.items() if number is not none -%}
-        {%- do values.update({name: number}) -%}
-    {%- endfor -%}
-    {%- set sql = tidemark.append_commit_sql(commits['states'], values) -%}
     {%- if commits['are_known'] -%}
-        {%- do adapter.append_known(commits['states'], commit['relation'], sql, {
-            'commit_id': commit['commit_id'], 'kind': commit['kind'], 'state': state, 'business_date': commit.get('business_date'),
-            'last_sequence_num': figures.get('last_sequence_num'), 'undone_by': none, 'config': config_text,
-        }) -%}
+        {%- do adapter.append_known(commits['states'], commit['relation'], row, tidemark.known_commit_columns()) -%}
     {%- else -%}
-        {%- do run_query(sql) -%}
+        {%- do run_query(tidemark.append_rows_sql(commits['states'], tidemark.commit_columns(), [row])) -%}
     {%- endif -%}
     {%- if state == 'completed' -%}
         {#- For who started this run: `tidemark run` shows the counts. In this project `log` is our own macro. -#}

@@ -155,7 +155,7 @@
     {%- for name in ['etl_micros', 'first_etl_micros'] -%}
         {%- do numbers.pop(name) -%}
     {%- endfor -%}
-    {%- do numbers.update({'etl_tstamp': tidemark.etl_tstamp_expr(load) if has_events else none}) -%}
+    {%- do numbers.update({'etl_tstamp': tidemark.utc_text_of_micros(load['etl_micros']) if has_events else none}) -%}
     {#- Should this run die after its events are stored, the next one completes the commit with these numbers. -#}
     {%- do tidemark.record_commit(commits, commit, 'inflight', numbers) -%}
 

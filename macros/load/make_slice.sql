@@ -27,8 +27,8 @@
 {%- macro forget_run_views(current) -%}
     {%- set ours = tidemark.run_view(current, '')[1:-1] -%}
     {%- for row in run_query('show views like ' ~ tidemark.string_literal(ours ~ '*')) -%}
-        {#- Those of a model whose name begins with this one's are its own. -#}
-        {%- if row[1][ours | length:] in ['revised', 'logged', 'changed', 'classified', 'replayed', 'touched', 'staged_rows', 'staged_rows_again', 'table_events', 'staged', 'existing', 'events', 'arrived', 'extract', 'lines'] -%}
+        {#- Those of a model whose name begins with this one's are its own; a view's own name has no two underscores. -#}
+        {%- if '__' not in row[1][ours | length:] -%}
             {%- do run_query('drop view if exists ' ~ tidemark.quote_identifier(row[1])) -%}
         {%- endif -%}
     {%- endfor -%}

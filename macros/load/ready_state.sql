@@ -84,16 +84,13 @@
         ~ ' and commit_id = ' ~ commit['commit_id'] ~ " and state = 'inflight' limit 1"
     )[0] -%}
     {%- do commit.update({
-        'started_at': figures['started_at'] | string, 'config': recorded, 'is_correction': figures['is_correction'],
+        'started_at': tidemark.utc_text(figures['started_at']), 'config': recorded, 'is_correction': figures['is_correction'],
         'source_commit_id': figures['source_commit_id'],
     }) -%}
     {%- set kept = {} -%}
-    {%- for name, value in figures.items() if name.startswith('rows_') or name.endswith(('_before', '_sequence_num')) or name == 'batch_id' -%}
+    {%- for name, value in figures.items() if name.startswith('rows_') or name.endswith(('_before', '_sequence_num')) or name in ['batch_id', 'last_file'] -%}
         {%- do kept.update({name: value}) -%}
     {%- endfor -%}
-    {%- if figures['last_file'] -%}
-        {%- do kept.update({'last_file': tidemark.string_literal(figures['last_file'])}) -%}
-    {%- endif -%}
 
     {%- set new_log = tidemark.new_relation(relations['log_table']) -%}
     {%- set landed = tidemark.has_commit(relations['log_table'], commit['commit_id']) -%}

@@ -42,7 +42,7 @@
         'current_version_before': tidemark.table_version(cfg['file_format'], relations['current']) if load['kind'] == 'load' else none,
     } -%}
     {%- if has_files -%}
-        {%- do numbers.update({'last_file': tidemark.string_literal(landing['files'][-1]['_file'])}) -%}
+        {%- do numbers.update({'last_file': landing['files'][-1]['_file']}) -%}
     {%- endif -%}
     {%- for name, value in figures.items() if name.startswith('rows_') -%}
         {%- do numbers.update({name: value}) -%}
@@ -167,15 +167,17 @@
 
 {#- Remember the files that were read: as a whole with the last stretch of the batch. -#}
 {%- macro write_landed(cfg, targets, landing, load) -%}
-    {%- if landing['files'] -%}
-        {%- set rows = [] -%}
-        {%- for file in landing['files'] -%}
-            {%- do rows.append('(' ~ tidemark.string_literal(file['_file']) ~ ', ' ~ file['_file_number'] ~ ', ' ~ file['_file_size']
-                ~ ", timestamp'" ~ file['_file_time'] ~ "', " ~ (load['is_last'] | string | lower) ~ ', ' ~ load['commit_id'] ~ ')') -%}
-        {%- endfor -%}
-        {%- set names = tidemark.landed_columns() | map(attribute='name') -%}
-        {%- do run_query(tidemark.insert_sql(targets['landed'], tidemark.landed_columns(),
-            'select * from values ' ~ rows | join(', ') ~ ' as landed (' ~ names | join(', ') ~ ')')) -%}
+    {%- set rows = [] -%}
+    {%- for file in landing['files'] -%}
+        {%- do rows.append({
+            '_file': file['_file'], '_file_number': file['_file_number'], '_file_size': file['_file_size'],
+            '_file_time': tidemark.utc_text(file['_file_time']), '_is_whole': load['is_last'], '_commit_id': load['commit_id'],
+        }) -%}
+    {%- endfor -%}
+    {%- if rows and adapter.type() == 'tidemark' -%}
+        {%- do adapter.append_rows(targets['landed'], rows) -%}
+    {%- elif rows -%}
+        {%- do run_query(tidemark.append_rows_sql(targets['landed'], tidemark.landed_columns(), rows)) -%}
     {%- endif -%}
 {%- endmacro -%}
 

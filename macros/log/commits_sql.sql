@@ -75,35 +75,20 @@ where _tidemark_rank = 1
 {%- endmacro -%}
 
 
-{#- Append one state of a commit. `values` maps column names to SQL expressions; what is not named is NULL. -#}
-{%- macro append_commit_sql(states, values) -%}
-{%- set names, expressions = [], [] -%}
-{%- for column in tidemark.commit_columns() if column['name'] in values -%}
-    {%- do names.append(column['name']) -%}
-    {%- do expressions.append('cast(' ~ values[column['name']] ~ ' as ' ~ column['type'] ~ ')') -%}
-{%- endfor -%}
-insert into {{ states }} (
-    {{ tidemark.column_list_expr(names) }}
-)
-select
-    {{ expressions | join(',\n    ') }}
-{%- endmacro -%}
-
-
 {#- The newest states of an entity's commits, the last state of each commit first. -#}
 {%- macro entity_states_sql(states, relation, most) -%}
 select
-    commit_id,
-    kind,
-    state,
-    business_date,
-    last_sequence_num,
-    undone_by,
-    config
+    {{ tidemark.known_commit_columns() | join(',\n    ') }}
 from {{ states }}
 where relation = {{ tidemark.string_literal(relation) }}
 order by commit_id desc, state_at desc nulls last, state = 'inflight' asc nulls last
 limit {{ most }}
+{%- endmacro -%}
+
+
+{#- The columns of a commit that judged_state() looks at. -#}
+{%- macro known_commit_columns() -%}
+    {{ return(['commit_id', 'kind', 'state', 'business_date', 'last_sequence_num', 'undone_by', 'config']) }}
 {%- endmacro -%}
 
 

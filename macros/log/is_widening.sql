@@ -16,7 +16,7 @@
             {{ return(target[0] - target[1] >= digits[from_type]) }}
         {%- elif from_type.startswith('decimal(') -%}
             {%- set source = tidemark._precision_and_scale(from_type) -%}
-            {{ return(target[1] >= source[1] and target[0] - target[1] >= source[0] - source[1]) }}
+            {{ return(target != source and target[1] >= source[1] and target[0] - target[1] >= source[0] - source[1]) }}
         {%- endif -%}
     {%- endif -%}
     {{ return(false) }}

@@ -5,7 +5,20 @@
 {%- endmacro -%}
 
 
-{#- This moment (UTC) as text, for `started_at`. -#}
+{#- This moment as text (UTC). -#}
 {%- macro utc_now() -%}
-    {{ return(modules.datetime.datetime.now(modules.pytz.utc).strftime('%Y-%m-%d %H:%M:%S.%f')) }}
+    {{ return(tidemark.utc_text(modules.datetime.datetime.now(modules.pytz.utc))) }}
+{%- endmacro -%}
+
+
+{#- A moment as text (UTC), for record_commit(); without a time zone it is one of this process, as query_rows() gives it. -#}
+{%- macro utc_text(moment) -%}
+    {{ return(moment.astimezone(modules.pytz.utc).strftime('%Y-%m-%d %H:%M:%S.%f') if moment else none) }}
+{%- endmacro -%}
+
+
+{#- The same of microseconds since 1970. -#}
+{%- macro utc_text_of_micros(micros) -%}
+    {%- set epoch = modules.datetime.datetime(1970, 1, 1, tzinfo=modules.pytz.utc) -%}
+    {{ return(tidemark.utc_text(epoch + modules.datetime.timedelta(microseconds=micros | int))) }}
 {%- endmacro -%}

@@ -145,7 +145,7 @@
         {%- set left = {} -%}
         {%- do left.update(record) -%}
         {%- do left.update({
-            'commit_id': row['commit_id'] | int, 'started_at': row['started_at'] | string, 'details': row['details'],
+            'commit_id': row['commit_id'] | int, 'started_at': tidemark.utc_text(row['started_at']), 'details': row['details'],
             'source_commit_id': row['source_commit_id'],
         }) -%}
         {%- do tidemark.record_commit(opened['commits'], left, 'rolled_back', {}) -%}

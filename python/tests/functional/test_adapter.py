@@ -11,7 +11,13 @@ from typing import Any
 import pytest
 
 from tidemark.errors import TidemarkError
-from tidemark.spark.delta import stage_rows, table_version
+from tidemark.spark.delta import (
+    append_rows,
+    file_count,
+    stage_rows,
+    table_state,
+    table_version,
+)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -372,3 +378,56 @@ def test_staged_rows__table_has_moved_on(table: Any) -> None:
     with pytest.raises(TidemarkError, match="another run has written"):
         stage_rows(table.session, table.schema, "staged_into", version, ROWS, FIGURES, WRITTEN)
     assert data_files(table) == files
+
+
+def test_append_rows__is_what_an_insert_would_write(module_project: Any) -> None:
+    """Without a job; every type, NULLs, small and large numbers, odd texts; also where columns are mapped."""
+    schema, spark = module_project.schema, module_project.session
+    columns = "id bigint, name string, day date, at timestamp, is_it boolean"
+    rows = [
+        {"id": 7, "name": "o'É\n€", "day": "2026-03-04", "at": "2026-03-04 09:30:00.123456", "is_it": True},
+        {"id": -(2**40), "day": "1600-01-01", "at": "1600-01-01T00:00:00+01:00", "is_it": False},
+        {"name": ""},
+    ]  # fmt: skip
+    values = """
+        (7, "o'É\\n€", date'2026-03-04', timestamp'2026-03-04 09:30:00.123456Z', true),
+        (-1099511627776, null, date'1600-01-01', timestamp'1599-12-31 23:00:00Z', false),
+        (null, '', null, null, null)
+    """
+    for mode in ("none", "name"):
+        name = f"records_{mode}"
+        spark.sql(
+            f"create table {schema}.{name} ({columns}) using delta "
+            f"tblproperties ('delta.columnMapping.mode' = '{mode}')"
+        )
+        before = table_state(spark, schema, name)
+        jobs = spark.sparkContext.statusTracker().getJobIdsForGroup(None)
+        state = append_rows(spark, schema, name, rows[:1])
+        assert spark.sparkContext.statusTracker().getJobIdsForGroup(None) == jobs
+        assert before and state == (before[0], before[1] + 1) == table_state(spark, schema, name)
+        append_rows(spark, schema, name, rows[1:])
+        wanted = spark.sql(f"select * from values {values}").collect()
+        found = spark.sql(f"select * from {schema}.{name} order by id desc nulls last").collect()
+        assert [tuple(row) for row in found] == [tuple(row) for row in wanted]
+        # found by its bounds, and rows of SQL go with it
+        spark.sql(f"insert into {schema}.{name} (id) values (8)")
+        assert spark.sql(f"select id from {schema}.{name} where id between 7 and 9").count() == 2
+        assert spark.sql(f"select id from {schema}.{name} where id > 8").count() == 0
+        for wrong in ({"nix": 1}, {"id": 1, "Name": "x"}):
+            with pytest.raises(TidemarkError, match="has no column"):
+                append_rows(spark, schema, name, [wrong])
+    spark.sql(f"create table {schema}.parted (id bigint, b bigint) using delta partitioned by (b)")
+    with pytest.raises(TidemarkError, match="has partitions"):
+        append_rows(spark, schema, "parted", [{"id": 1}])
+
+
+def test_append_rows__small_files_are_compacted(module_project: Any) -> None:
+    schema, spark = module_project.schema, module_project.session
+    spark.sql(
+        f"create table {schema}.many (id bigint) using delta "
+        "tblproperties ('delta.autoOptimize.autoCompact' = 'true')"
+    )
+    for number in range(60):
+        append_rows(spark, schema, "many", [{"id": number}])
+    assert file_count(spark, schema, "many") < 20
+    assert spark.sql(f"select sum(id), count(*) from {schema}.many").collect()[0] == (1770, 60)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
@@ -45,6 +46,24 @@ def test_worked_example(entities: dict[str, EventEntity]) -> None:
         (7, "INSERT", "I", 1, "blob"),
         (8, "UPDATE", "U", 1, "Bob"),
     ]
+
+
+def test_files__are_read_once_wherever_the_clock_is(
+    entities: dict[str, EventEntity], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is remembered of a file is no local time."""
+    one = entities["one_batch"]
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    time.tzset()
+    try:
+        one.load([insert({"id": 5, "name": "eve"})])
+        commits = one.commits()
+        one.run()
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+    assert one.commits() == commits
+    assert (5, "eve") in one.rows("id, name")
 
 
 def test_replay_and_crash(entities: dict[str, EventEntity]) -> None:

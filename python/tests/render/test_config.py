@@ -412,3 +412,25 @@ def test_column_settings(
         load_sql_macros()["entity_config"](node)
     (name,) = column
     assert f"column `lat`: meta.tidemark.{name} {problem}" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("stored", "wanted", "widens"),
+    [
+        ("int", "bigint", True),
+        ("bigint", "int", False),
+        ("int", "int", False),
+        ("decimal(10,2)", "decimal(12,2)", True),
+        ("decimal(10,2)", "decimal(12,4)", True),
+        ("decimal(10,2)", "decimal(10,4)", False),
+        ("decimal(10,2)", "decimal(10,2)", False),
+        ("int", "decimal(12,2)", True),
+        ("int", "double", True),
+        ("bigint", "double", False),
+        ("string", "string", False),
+    ],
+)
+def test_is_widening(stored: str, wanted: str, widens: bool) -> None:
+    """The same type is none wider: nothing is to be altered."""
+    assert load_sql_macros()["is_widening"](stored, wanted, "delta") is widens
+    assert load_sql_macros()["is_widening"](stored, wanted, "parquet") is False

@@ -7,10 +7,15 @@ part of a table until a commit names them.
 
 from __future__ import annotations
 
+import datetime as dt
+import json
+import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
 
+from pyspark import SparkContext
 from pyspark.sql import Observation, SparkSession
 from pyspark.sql.functions import expr
 
@@ -46,11 +51,8 @@ class StagedRows:
             TidemarkError: The table got another commit since the rows were staged, so that these
                 are not in it.
         """
-        nothing = java_class(self._jvm, "scala.Option").empty()
-        write = getattr(self._jvm.org.apache.spark.sql.delta, "DeltaOperations$Write")
-        operation = write(self._jvm.org.apache.spark.sql.SaveMode.Append, *[nothing] * 8)
         try:
-            return int(self._transaction.commit(self._files, operation))
+            return int(self._transaction.commit(self._files, _append(self._jvm)))
         except Exception as error:
             if not _is_conflict(self._jvm, error):
                 raise
@@ -114,13 +116,7 @@ def stage_rows(
     snapshot = _newest(jvm, log)
     if int(snapshot.version()) != version:
         raise _written_by_another(table)
-    catalog = session._jsparkSession.sessionState().catalog()
-    transaction = log.startTransaction(
-        java_class(jvm, "scala.Option").apply(
-            catalog.getTableMetadata(table_identifier(jvm, schema, name))
-        ),
-        java_class(jvm, "scala.Option").apply(snapshot),
-    )
+    transaction = _begin(session, log, snapshot, schema, name)
     # as if the table had been read: then any commit that comes between is a conflict
     transaction.readWholeTable()
     counts = Observation()
@@ -138,6 +134,173 @@ def stage_rows(
     rows = sum(int(files.apply(place).numLogicalRecords().get()) for place in range(files.size()))
     found = {figure: int(count or 0) for figure, count in counts.get.items()}
     return StagedRows(table, found, rows, jvm, transaction, files)
+
+
+# Parquet's words for a column of a type
+_PARQUET = {
+    "long": "int64 {}",
+    "string": "binary {} (STRING)",
+    "date": "int32 {} (DATE)",
+    "timestamp": "int64 {} (TIMESTAMP(MICROS,true))",
+    "boolean": "boolean {}",
+}
+
+# Delta looks for small files after each commit of a table with auto compaction, which takes as long
+# as the commit, and finds enough of them after fifty
+_COMPACT_EVERY = 50
+
+
+def append_rows(
+    session: SparkSession, schema: str, name: str, rows: Sequence[Mapping[str, Any]]
+) -> tuple[str, int]:
+    """Append a few rows to a Delta table without a Spark job, in one commit.
+
+    For records of what was done, which an INSERT plans and runs a job for. A table with Delta's
+    auto compaction is looked at now and then.
+
+    Example:
+        >>> append_rows(session, "shop", "commits", [{"id": 7, "done_at": "2026-03-04 09:30:00"}])
+        ('0f6c…', 12)
+
+    Args:
+        session: The running session.
+        schema: The schema of the table.
+        name: Its name; a table without partitions, of the types bigint, string, date, timestamp and
+            boolean.
+        rows: By column; those left out are NULL. Dates and timestamps (UTC) as ISO texts.
+
+    Returns:
+        The id of the table and its version with the rows, as table_state() gives them.
+
+    Raises:
+        TidemarkError: A column is not there, or of another type.
+    """
+    jvm: Any = session._jvm
+    log = _log(session, schema, name)
+    snapshot = _newest(jvm, log)
+    metadata = snapshot.metadata()
+    fields = {field["name"]: field for field in json.loads(metadata.schemaString())["fields"]}
+    used = sorted({name for row in rows for name, value in row.items() if value is not None})
+    for column in used:
+        if column not in fields or fields[column]["type"] not in _PARQUET:
+            raise TidemarkError(f"{schema}.{name} has no column {column} of a plain type")
+    if metadata.partitionColumns().size():
+        raise TidemarkError(f"{schema}.{name} has partitions")
+    file = f"part-00000-{uuid4()}-c000.snappy.parquet"
+    columns = [_Column(name, fields[name]) for name in used]
+    size = _write_parquet(session, log, file, columns, rows)
+    added = {
+        "path": file,
+        "partitionValues": {},
+        "size": size,
+        "modificationTime": int(time.time() * 1000),
+        "dataChange": True,
+        "stats": json.dumps(_statistics(columns, rows)),
+    }
+    action = java_class(jvm, "org.apache.spark.sql.delta.actions.Action").fromJson(
+        json.dumps({"add": added})
+    )
+    transaction = _begin(session, log, snapshot, schema, name)
+    if (int(snapshot.version()) + 1) % _COMPACT_EVERY == 0:
+        hook = java_class(jvm, "org.apache.spark.sql.delta.hooks.AutoCompact$")
+        transaction.registerPostCommitHook(getattr(hook, "MODULE$"))
+    version = transaction.commit(
+        jvm.org.apache.spark.api.python.PythonUtils.toSeq([action]), _append(jvm)
+    )
+    return str(metadata.id()), int(version)
+
+
+class _Column:
+    """A column of a table: its name, its name in files, its type."""
+
+    def __init__(self, name: str, field: Mapping[str, Any]) -> None:
+        self.name = name
+        self.type = str(field["type"])
+        self.written_name = str(field["metadata"].get("delta.columnMapping.physicalName", name))
+
+
+def _write_parquet(
+    session: SparkSession,
+    log: Any,
+    file: str,
+    columns: Sequence[_Column],
+    rows: Sequence[Mapping[str, Any]],
+) -> int:
+    """Write rows as a file in a table's folder; return its size in bytes."""
+    jvm: Any = session._jvm
+    parquet = jvm.org.apache.parquet
+    fields = [f"optional {_PARQUET[one.type].format(one.written_name)};" for one in columns]
+    message = parquet.schema.MessageTypeParser.parseMessageType(
+        f"message spark_schema {{ {' '.join(fields)} }}"
+    )
+    configuration = log.newDeltaHadoopConf()
+    path = jvm.org.apache.hadoop.fs.Path(log.dataPath(), file)
+    writer = (
+        parquet.hadoop.example.ExampleParquetWriter.builder(path)
+        .withConf(configuration)
+        .withType(message)
+        .withCompressionCodec(parquet.hadoop.metadata.CompressionCodecName.SNAPPY)
+        .build()
+    )
+    try:
+        groups = parquet.example.data.simple.SimpleGroupFactory(message)
+        for row in rows:
+            group = groups.newGroup()
+            for column in columns:
+                if row.get(column.name) is not None:
+                    _add(jvm, group, column, row[column.name])
+            writer.write(group)
+    finally:
+        writer.close()
+    return int(path.getFileSystem(configuration).getFileStatus(path).getLen())
+
+
+def _statistics(columns: Sequence[_Column], rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return what lets readers leave out the file: bounds of numbers and short texts."""
+    least, greatest = {}, {}
+    for column in columns:
+        kind = {"long": int, "string": str}.get(column.type)
+        values = [row.get(column.name) for row in rows]
+        if kind is None or None in values or any(len(str(value)) > 100 for value in values):
+            continue
+        least[column.written_name] = min(map(kind, values))
+        greatest[column.written_name] = max(map(kind, values))
+    return {"numRecords": len(rows), "minValues": least, "maxValues": greatest}
+
+
+_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+
+
+def _add(jvm: Any, group: Any, column: _Column, value: Any) -> None:
+    if column.type == "string":
+        group.add(column.written_name, str(value))
+    elif column.type == "boolean":
+        group.add(column.written_name, bool(value))
+    elif column.type == "date":
+        days = dt.date.fromisoformat(str(value)) - _EPOCH.date()
+        group.add(column.written_name, days.days)
+    elif column.type == "timestamp":
+        moment = dt.datetime.fromisoformat(str(value))
+        moment = moment if moment.tzinfo else moment.replace(tzinfo=dt.UTC)
+        micros = (moment - _EPOCH) // dt.timedelta(microseconds=1)
+        _add_long(jvm, group, column.written_name, micros)
+    else:
+        _add_long(jvm, group, column.written_name, int(value))
+
+
+def _add_long(jvm: Any, group: Any, name: str, value: int) -> None:
+    """Add a number of 64 bits: with a small one Py4J calls the method for 32."""
+    if abs(value) > 2**31:
+        group.add(name, value)
+        return
+    gateway: Any = SparkContext._gateway
+    new_array = gateway.new_array
+    kinds = new_array(jvm.java.lang.Class, 2)
+    kinds[0] = jvm.java.lang.Class.forName("java.lang.String")
+    kinds[1] = jvm.java.lang.Long.TYPE
+    values = new_array(jvm.java.lang.Object, 2)
+    values[0], values[1] = name, value
+    group.getClass().getMethod("add", kinds).invoke(group, values)
 
 
 def table_version(session: SparkSession, schema: str, name: str) -> int | None:
@@ -160,6 +323,21 @@ def table_state(session: SparkSession, schema: str, name: str) -> tuple[str, int
 def file_count(session: SparkSession, schema: str, name: str) -> int:
     """Return how many files a Delta table has now."""
     return int(_newest(session._jvm, _log(session, schema, name)).numOfFiles())
+
+
+def _begin(session: SparkSession, log: Any, snapshot: Any, schema: str, name: str) -> Any:
+    """Return a transaction of a table that begins with a snapshot."""
+    some = java_class(session._jvm, "scala.Option")
+    catalog = session._jsparkSession.sessionState().catalog()
+    table = catalog.getTableMetadata(table_identifier(session._jvm, schema, name))
+    return log.startTransaction(some.apply(table), some.apply(snapshot))
+
+
+def _append(jvm: Any) -> Any:
+    """Return what Delta's history says of an append."""
+    nothing = java_class(jvm, "scala.Option").empty()
+    write = getattr(jvm.org.apache.spark.sql.delta, "DeltaOperations$Write")
+    return write(jvm.org.apache.spark.sql.SaveMode.Append, *[nothing] * 8)
 
 
 def _log(session: SparkSession, schema: str, name: str) -> Any:

@@ -20,6 +20,7 @@ from dbt.adapters.tidemark.python_submissions import SessionPythonJobHelper, imp
 from tidemark.errors import TidemarkError
 from tidemark.spark.delta import (
     StagedRows,
+    append_rows,
     file_count,
     stage_rows,
     table_state,
@@ -170,20 +171,32 @@ class TidemarkAdapter(SparkAdapter):
         return rows
 
     @available.parse(lambda *args, **kwargs: None)
-    def append_known(self, relation: Any, key: str, sql: str, row: dict[str, Any]) -> None:
-        """Append a row to a Delta table of which known_rows() asks.
+    def append_rows(self, relation: Any, rows: list[dict[str, Any]]) -> None:
+        """Append a few rows to a Delta table without a Spark job.
+
+        Args:
+            relation: A table without partitions, of columns of plain types.
+            rows: By column; those left out are NULL. Dates and timestamps (UTC) as ISO texts.
+        """
+        with self.connections.exception_handler(f"append_rows({relation})"):
+            append_rows(self._session, relation.schema, relation.identifier, rows)
+
+    @available.parse(lambda *args, **kwargs: None)
+    def append_known(
+        self, relation: Any, key: str, row: dict[str, Any], columns: list[str]
+    ) -> None:
+        """Append a row to a Delta table of which known_rows() asks, as append_rows() does.
 
         Args:
             relation: The table.
             key: Which part of it the row is in.
-            sql: The statement that appends it, and nothing else.
-            row: The row as known_rows() would give it.
+            row: By column.
+            columns: Those that known_rows() gives.
         """
-        with _appending:
-            self.execute(sql)
-            with self.connections.exception_handler(f"append_known({relation})"):
-                state = table_state(self._session, relation.schema, relation.identifier)
-                _known.append(str(relation), state, key, row)
+        with _appending, self.connections.exception_handler(f"append_known({relation})"):
+            state = append_rows(self._session, relation.schema, relation.identifier, [row])
+            known = {column: row.get(column) for column in columns}
+            _known.append(str(relation), state, key, known)
 
     @available.parse(lambda *args, **kwargs: None)
     def stage_rows(
