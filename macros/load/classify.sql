@@ -4,7 +4,8 @@
         {%- do tidemark.evolve_tables(cfg, plan, state, relations) -%}
         {%- do load.update({'existing': tidemark.run_view(cfg['target'], 'existing')}) -%}
         {%- do run_query('create or replace temporary view ' ~ load['existing'] ~ ' as\n' ~ (
-            tidemark.existing_rows_sql(cfg, plan, relations) if load['forward'] else tidemark.state_at_sql(plan, relations, load['previous_date'])
+            tidemark.existing_rows_sql(cfg, plan, dict(relations, current=tidemark.as_it_is(cfg, relations['current'], 'current'))) if load['forward']
+            else tidemark.state_at_sql(plan, relations, load['previous_date'])
         )) -%}
     {%- endif -%}
 {%- endmacro -%}

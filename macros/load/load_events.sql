@@ -119,7 +119,7 @@
 {#- Files of the landing folder that no commit has read to the end, each with the number that orders its lines. -#}
 {%- macro files_to_read(cfg, run, state, relations) -%}
     {%- if adapter.type() == 'tidemark' and not adapter.list_files(cfg['location']) -%}{{ return([]) }}{%- endif -%}
-    {%- set landed = relations['landed'] if not state['first'] and tidemark.relation_exists(relations['landed']) else none -%}
+    {%- set landed = tidemark.as_it_is(cfg, relations['landed'], 'landed') if not state['first'] and tidemark.relation_exists(relations['landed']) else none -%}
     {%- set files = tidemark.query_rows(tidemark.event_files_sql(cfg['location'], landed, state['undone'])) -%}
     {%- set last = namespace(number=files | map(attribute='_last_number') | first | default(-1) | int) -%}
     {%- for file in files if file['_file_number'] is none -%}

@@ -10,7 +10,8 @@
             {%- do tidemark.make_history_view(cfg, plan, relations) -%}
         {%- endif -%}
     {%- endif -%}
-    {%- set known = {} if state['first'] else {'log': relations['log'], 'staging': none if plan['keyed'] else tidemark.staging_in_force_expr(relations, state)} -%}
+    {%- set now = relations if state['first'] else dict(relations, log=tidemark.as_it_is(cfg, relations['log'], 'log')) -%}
+    {%- set known = {} if state['first'] else {'log': now['log'], 'staging': none if plan['keyed'] else tidemark.staging_in_force_expr(relations, state)} -%}
     {%- do tidemark.make_staged_view(cfg, plan, landing, stretch, staged_view, known) -%}
     {%- if cfg['sequence_by'] -%}
         {%- do plan.update({'sequence_type': tidemark.described_sequence(staged_view)}) -%}
@@ -25,17 +26,18 @@
         {%- do plan['recorded'].update({'sequence_type': plan['sequence_type']}) -%}
         {%- if sequence['wider'] -%}
             {%- do tidemark.widen_sequence(plan, state, relations, sequence['wider']) -%}
+            {%- set now = dict(relations, log=tidemark.as_it_is(cfg, relations['log'], 'log')) -%}
         {%- endif -%}
     {%- endif -%}
     {%- do load.update({'order_type': tidemark.place_type(cfg, plan['sequence_type'])}) -%}
     {%- if run['empty'] -%}{{ return(tidemark.no_event_figures()) }}{%- endif -%}
 
     {%- set staged = tidemark.kept_rows(cfg, plan, load, 'staged_rows', 'select * from ' ~ staged_view) -%}
-    {%- set ordered_log = relations['log'] if not state['first'] and (cfg['sequence_by'] or cfg['format'] == 'canonical') else none -%}
+    {%- set ordered_log = now['log'] if not state['first'] and (cfg['sequence_by'] or cfg['format'] == 'canonical') else none -%}
     {%- set seen = tidemark.query_rows(tidemark.staged_figures_sql(plan, staged, ordered_log, tidemark.sequence_expr(cfg)))[0] -%}
     {%- if seen['lone_arrival_count'] | int > 0 and not state['first'] -%}
         {#- Changes of the key of which an earlier run has had the delete. -#}
-        {%- do tidemark.make_staged_view(cfg, plan, landing, stretch, staged_view, dict(known, departures=relations['log'])) -%}
+        {%- do tidemark.make_staged_view(cfg, plan, landing, stretch, staged_view, dict(known, departures=now['log'])) -%}
         {%- set staged = tidemark.kept_rows(cfg, plan, load, 'staged_rows_again', 'select * from ' ~ staged_view) -%}
         {%- set seen = tidemark.query_rows(tidemark.staged_figures_sql(plan, staged, ordered_log, tidemark.sequence_expr(cfg)))[0] -%}
     {%- endif -%}
@@ -51,7 +53,7 @@
             ~ ' where _reject_reason is not null group by _reject_reason order by count(*) desc nulls last, _reject_reason asc nulls last'
         )}) -%}
     {%- endif -%}
-    {%- set late = load['reorders'] or (not state['first'] and tidemark.comes_late(relations, staged, state, seen)) -%}
+    {%- set late = load['reorders'] or (not state['first'] and tidemark.comes_late(now, staged, state, seen)) -%}
     {%- set fills = load['statements'] | selectattr('effect', 'equalto', 'fill') | list -%}
     {%- set closes = load['statements'] | selectattr('effect', 'equalto', 'close') | list -%}
     {%- set carried = fromjson(seen['unsupplied'] or '[]') -%}
@@ -60,7 +62,8 @@
     {%- do load.update({
         'late': late,
         'forward': not late,
-        'log': none if state['first'] else relations['log'],
+        'log': none if state['first'] else now['log'],
+        'now': now if state['first'] else dict(now, current=tidemark.as_it_is(cfg, relations['current'], 'current')),
         'moves': late or seen['move_count'] | int > 0,
         'fills': fills | length > 0 or late,
         'closes_snapshot': closes_snapshot,
@@ -75,10 +78,10 @@
         {%- do plan['recorded']['source'].update({name: true}) -%}
     {%- endfor -%}
     {%- if plan['keyed'] and tidemark.can_tie(cfg) -%}
-        {%- do figures.update({'rows_tied': tidemark.query_rows(tidemark.tied_rows_sql(cfg, plan, relations, staged, load))[0]['row_count'] | int}) -%}
+        {%- do figures.update({'rows_tied': tidemark.query_rows(tidemark.tied_rows_sql(cfg, plan, now, staged, load))[0]['row_count'] | int}) -%}
     {%- endif -%}
     {%- if late and state['recorded']['source'].get('has_partial_moves') -%}
-        {%- do load.update({'linked': tidemark.linked_keys(relations, staged, load['commit_id'])}) -%}
+        {%- do load.update({'linked': tidemark.linked_keys(now, staged, load['commit_id'])}) -%}
     {%- endif -%}
     {{ return(figures) }}
 {%- endmacro -%}

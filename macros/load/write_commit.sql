@@ -190,10 +190,16 @@
     {%- elif all_tagged or (not nothing_logged and (cfg['file_format'] == 'parquet' or tidemark.merge_writes_all(cfg, relations, load, figures))) -%}
         {#- So many keys weigh some 100 MB: to send them to every core costs less than to shuffle and sort current. -#}
         {%- do load.update({'few_touched': figures is not none and (figures['rows_logged'] or 0) + (figures['rows_superseded'] or 0) <= 1000000}) -%}
-        {%- set rows = tidemark.current_rows_sql(
-            cfg, plan, relations, tidemark.touched_rows_sql(plan, relations, load), relations['current'], load
-        ) -%}
-        {%- do tidemark.run_statements(tidemark.for_format(cfg['file_format'], 'overwrite_current')(plan, relations, rows, load)) -%}
+        {%- set now = dict(relations, log=tidemark.as_it_is(cfg, relations['log'], 'log')) if not load.get('touched') else relations -%}
+        {%- set touched = tidemark.touched_rows_sql(plan, now, load) -%}
+        {%- set stored = tidemark.run_view(cfg['target'], 'stored') -%}
+        {%- set is_written = adapter.type() == 'tidemark' and cfg['file_format'] == 'delta' and adapter.replace_rows(
+            relations['current'], tidemark.current_rows_sql(cfg, plan, relations, touched, stored, load), stored
+        ) is not none -%}
+        {%- if not is_written -%}
+            {%- set rows = tidemark.current_rows_sql(cfg, plan, relations, touched, relations['current'], load) -%}
+            {%- do tidemark.run_statements(tidemark.for_format(cfg['file_format'], 'overwrite_current')(plan, relations, rows, load)) -%}
+        {%- endif -%}
     {%- elif not nothing_logged -%}
         {%- do load.update({'key_list': tidemark.keys_to_merge(relations, load, figures)}) -%}
         {%- do tidemark.run_statements(tidemark.for_format(cfg['file_format'], 'merge_into_current')(cfg, plan, relations, load)) -%}
@@ -207,12 +213,28 @@
     the table is laid out by other columns; with deletion vectors only what changed.
 -#}
 {%- macro merge_writes_all(cfg, relations, load, figures) -%}
+    {%- if tidemark.is_written_at_once(cfg, relations['current']) -%}{{ return(true) }}{%- endif -%}
     {%- if not load['forward'] or not figures or 'existing' not in figures -%}{{ return(false) }}{%- endif -%}
     {%- if figures['rows_logged'] * 4 >= figures['existing'] -%}{{ return(true) }}{%- endif -%}
     {{ return(
         cfg['write_mode'] == 'copy_on_write' and not cfg['partition_by'] and not cfg['cluster_by']
         and figures['rows_logged'] >= tidemark.file_count(relations['current'])
     ) }}
+{%- endmacro -%}
+
+
+{#-
+    Whether a table is so small that to plan a MERGE takes longer than to write it all (adapter `tidemark` only). Not where a
+    change data feed shows what was written, nor where deletion vectors were asked for.
+-#}
+{%- macro is_written_at_once(cfg, relation) -%}
+    {%- set most = 8 * 1024 * 1024 -%}
+    {%- if adapter.type() != 'tidemark' or cfg['file_format'] != 'delta' or cfg['write_mode'] != 'copy_on_write'
+        or (cfg['table_properties'] or {}).get('delta.enableChangeDataFeed') -%}
+        {{ return(false) }}
+    {%- endif -%}
+    {%- set bytes = adapter.listed_bytes(relation) -%}
+    {{ return(bytes is not none and bytes <= most) }}
 {%- endmacro -%}
 
 

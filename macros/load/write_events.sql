@@ -79,11 +79,11 @@
     {%- set existing, table_events, replayed = tidemark.run_view(cfg['target'], 'existing'), tidemark.run_view(cfg['target'], 'table_events'), tidemark.run_view(cfg['target'], 'replayed') -%}
     {%- do run_query('drop view if exists ' ~ replayed) -%}
     {%- set existing_sql = tidemark.no_existing_events_sql(cfg, plan, load) if state['first']
-        else tidemark.existing_events_sql(cfg, plan, relations, staged, load) -%}
+        else tidemark.existing_events_sql(cfg, plan, load['now'], staged, load) -%}
     {%- do run_query('create or replace temporary view ' ~ existing ~ ' as\n' ~ existing_sql) -%}
     {%- set rows_sql = [] -%}
     {%- if load['table_events'] -%}
-        {%- do run_query('create or replace temporary view ' ~ table_events ~ ' as\n' ~ tidemark.table_events_sql(cfg, plan, relations, staged, load)) -%}
+        {%- do run_query('create or replace temporary view ' ~ table_events ~ ' as\n' ~ tidemark.table_events_sql(cfg, plan, load['now'], staged, load)) -%}
         {%- do rows_sql.append(tidemark.logged_statements_sql(cfg, plan, table_events, load)) -%}
     {%- endif -%}
     {%- set sources = {'staged': staged, 'existing': existing, 'table_events': table_events, 'moved': none} -%}

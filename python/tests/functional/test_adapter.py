@@ -11,12 +11,15 @@ from typing import Any
 import pytest
 
 from tidemark.errors import TidemarkError
+from tidemark.spark import delta
 from tidemark.spark.delta import (
     append_rows,
     file_count,
+    replace_rows,
     stage_rows,
     table_state,
     table_version,
+    view_small_table,
 )
 
 
@@ -431,3 +434,80 @@ def test_append_rows__small_files_are_compacted(module_project: Any) -> None:
         append_rows(spark, schema, "many", [{"id": number}])
     assert file_count(spark, schema, "many") < 20
     assert spark.sql(f"select sum(id), count(*) from {schema}.many").collect()[0] == (1770, 60)
+
+
+def test_small_tables__are_read_and_replaced_by_their_files(module_project: Any) -> None:
+    """Partitions, mapped columns, NOT NULL and a commit that comes between, as Spark's own statements have them."""
+    schema, spark = module_project.schema, module_project.session
+    name = f"{schema}.small"
+    spark.sql(
+        f"create table {name} (id bigint not null, `a b` string, day date) using delta partitioned by (day) "
+        "tblproperties ('delta.columnMapping.mode' = 'name')"
+    )
+    spark.sql(
+        f"insert into {name} select id, id, date_add(date'2026-01-01', cast(id % 3 as int)) from range(6)"
+    )
+    spark.sql(f"delete from {name} where id = 5")
+    jobs = spark.sparkContext.statusTracker().getJobIdsForGroup(None)
+    assert view_small_table(spark, schema, "small", "`now`")
+    assert spark.sparkContext.statusTracker().getJobIdsForGroup(None) == jobs
+    rows = spark.sql(f"select * from {name} order by id").collect()
+    assert spark.sql("select * from `now` order by id").collect() == rows
+    assert spark.sql("select id from now where day = date'2026-01-02'").collect() == [(1,), (4,)]
+
+    new = "select id, upper(`a b`) || '!' as `a b`, day from was where id > 2 union all select 9, null, null"
+    version = replace_rows(spark, schema, "small", new, "`was`")
+    assert version == table_version(spark, schema, "small")
+    found = spark.sql(f"select id, `a b`, cast(day as string) from {name} order by id").collect()
+    assert [tuple(row) for row in found] == [
+        (3, "3!", "2026-01-01"),
+        (4, "4!", "2026-01-02"),
+        (9, None, None),
+    ]
+    # the view stays as it was, and so does the version before
+    assert spark.sql("select * from now order by id").collect() == rows
+    before = spark.sql(f"select * from {name} version as of {version - 1} order by id").collect()
+    assert before == rows
+    spark.sql(f"insert into {name} values (10, 'x', null)")
+    assert spark.sql(f"select count(*) from {name}").collect()[0][0] == 4
+
+    with pytest.raises(Exception, match="DELTA_NOT_NULL_CONSTRAINT_VIOLATED"):
+        replace_rows(spark, schema, "small", "select null as id, 'x' as `a b`, null as day", "was")
+
+
+def test_small_tables__are_none(module_project: Any) -> None:
+    """Many files, deletion vectors and columns whose length is checked are Spark's own to read or to write."""
+    schema, spark = module_project.schema, module_project.session
+    spark.sql(
+        f"create table {schema}.vectors using delta tblproperties ('delta.enableDeletionVectors' = 'true') "
+        "as select /*+ coalesce(1) */ * from range(10)"
+    )
+    assert view_small_table(spark, schema, "vectors", "vectors_now")
+    spark.sql(f"delete from {schema}.vectors where id = 3")
+    assert not view_small_table(spark, schema, "vectors", "vectors_now")
+    assert replace_rows(spark, schema, "vectors", "select * from range(3)", "v") is None
+    spark.sql(
+        f"create table {schema}.files using delta partitioned by (id) as select * from range(60)"
+    )
+    assert not view_small_table(spark, schema, "files", "files_now")
+    spark.sql(f"create table {schema}.lengths (name varchar(3)) using delta")
+    spark.sql(f"insert into {schema}.lengths values ('abc')")
+    assert view_small_table(spark, schema, "lengths", "lengths_now")
+    assert replace_rows(spark, schema, "lengths", "select 'abcd' as name", "l") is None
+
+
+def test_replace_rows__not_over_a_commit_that_came_between(module_project: Any) -> None:
+    schema, spark = module_project.schema, module_project.session
+    spark.sql(f"create table {schema}.busy using delta as select * from range(3)")
+    real = delta._view_files
+
+    def view_files(*args: Any) -> None:
+        real(*args)
+        spark.sql(f"insert into {schema}.busy values (7)")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(delta, "_view_files", view_files)
+        with pytest.raises(TidemarkError, match="another run has written"):
+            replace_rows(spark, schema, "busy", "select id + 1 as id from was", "was")
+    found = spark.sql(f"select id from {schema}.busy order by id").collect()
+    assert [row.id for row in found] == [0, 1, 2, 7]

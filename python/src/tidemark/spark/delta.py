@@ -18,6 +18,7 @@ from uuid import uuid4
 from pyspark import SparkContext
 from pyspark.sql import Observation, SparkSession
 from pyspark.sql.functions import expr
+from pyspark.sql.types import StructField, StructType
 
 from tidemark.errors import TidemarkError
 from tidemark.spark.files import java_class, table_identifier
@@ -52,7 +53,7 @@ class StagedRows:
                 are not in it.
         """
         try:
-            return int(self._transaction.commit(self._files, _append(self._jvm)))
+            return int(self._transaction.commit(self._files, _operation(self._jvm, "Append")))
         except Exception as error:
             if not _is_conflict(self._jvm, error):
                 raise
@@ -66,8 +67,7 @@ class StagedRows:
             name: The view, quoted as in SQL; one of that name is replaced.
         """
         log, snapshot = self._transaction.deltaLog(), self._transaction.snapshot()
-        nothing = java_class(self._jvm, "scala.Option").empty()
-        log.createDataFrame(snapshot, self._files, False, nothing).createOrReplaceTempView(name)
+        _view_files(self._jvm, log, snapshot, self._files, name)
 
     def discard(self) -> None:
         """Remove the files.
@@ -134,6 +134,111 @@ def stage_rows(
     rows = sum(int(files.apply(place).numLogicalRecords().get()) for place in range(files.size()))
     found = {figure: int(count or 0) for figure, count in counts.get.items()}
     return StagedRows(table, found, rows, jvm, transaction, files)
+
+
+def view_small_table(session: SparkSession, schema: str, name: str, view: str) -> bool:
+    """Make a temporary view of a Delta table as it is now, if its files are few.
+
+    To plan a scan of a table, Delta works out the state of its log by Spark jobs. Of few files it
+    keeps a list with each commit, which is read here in their place; the view has no statistics to
+    leave out files by, and does not follow the table.
+
+    Args:
+        session: The running session.
+        schema: The schema of the table.
+        name: Its name.
+        view: The view, quoted as in SQL; one of that name is replaced.
+
+    Returns:
+        False, and no view, where Delta keeps no list: of more than 50 files, or of files with
+        deletion vectors, which need Delta's own scan.
+    """
+    log = _log(session, schema, name)
+    snapshot = _newest(session._jvm, log)
+    files = _listed_files(snapshot)
+    if files is None:
+        return False
+    _view_files(session._jvm, log, snapshot, files, view)
+    return True
+
+
+def replace_rows(
+    session: SparkSession, schema: str, name: str, rows_sql: str, view: str
+) -> int | None:
+    """Replace all rows of a small Delta table in one commit.
+
+    As `insert overwrite` does, with a list of files in place of the jobs by which Delta finds them.
+
+    Example:
+        >>> replace_rows(session, "shop", "items", "select * from was where id <> 7", "was")
+        12
+
+    Args:
+        session: The running session.
+        schema: The schema of the table.
+        name: Its name.
+        rows_sql: A query of the new rows: columns by name.
+        view: A name, quoted as in SQL, that the query has for the rows that are replaced.
+
+    Returns:
+        The version of the table that has the rows; None, and nothing was done, where
+        view_small_table() would make no view, or where Spark checks lengths (char, varchar) as it
+        inserts.
+
+    Raises:
+        TidemarkError: The table got another commit meanwhile.
+    """
+    jvm: Any = session._jvm
+    log = _log(session, schema, name)
+    snapshot = _newest(jvm, log)
+    files = _listed_files(snapshot)
+    columns = session.table(f"`{schema}`.`{name}`").schema
+    if files is None or "__CHAR_VARCHAR_TYPE_STRING" in columns.json():
+        return None
+    transaction = _begin(session, log, snapshot, schema, name)
+    transaction.readWholeTable()
+    _view_files(jvm, log, snapshot, files, view)
+    # what is not to be NULL is checked by Delta, as for SQL
+    nullable = StructType([StructField(one.name, one.dataType, True) for one in columns])
+    written = transaction.writeFiles(session.sql(rows_sql).to(nullable)._jdf)
+    now = int(time.time() * 1000)
+    actions = [files.apply(place).removeWithTimestamp(now, True) for place in range(files.size())]
+    actions += [written.apply(place) for place in range(written.size())]
+    try:
+        return int(
+            transaction.commit(
+                jvm.org.apache.spark.api.python.PythonUtils.toSeq(actions),
+                _operation(jvm, "Overwrite"),
+            )
+        )
+    except Exception as error:
+        if not _is_conflict(jvm, error):
+            raise
+        raise _written_by_another(f"{schema}.{name}") from error
+
+
+def listed_bytes(session: SparkSession, schema: str, name: str) -> int | None:
+    """Return the bytes of a Delta table of few files; None where view_small_table() has no view."""
+    files = _listed_files(_newest(session._jvm, _log(session, schema, name)))
+    if files is None:
+        return None
+    return sum(int(files.apply(place).size()) for place in range(files.size()))
+
+
+def _listed_files(snapshot: Any) -> Any:
+    """Return the files of a snapshot where Delta keeps a list of them, else None."""
+    checksum = snapshot.checksumOpt()
+    if checksum.isEmpty() or checksum.get().allFiles().isEmpty():
+        return None
+    files = checksum.get().allFiles().get()
+    if any(files.apply(place).deletionVector() is not None for place in range(files.size())):
+        return None
+    return files
+
+
+def _view_files(jvm: Any, log: Any, snapshot: Any, files: Any, view: str) -> None:
+    nothing = java_class(jvm, "scala.Option").empty()
+    log.createDataFrame(snapshot, files, False, nothing).createOrReplaceTempView(view)
 
 
 # Parquet's words for a column of a type
@@ -205,7 +310,8 @@ def append_rows(
         hook = java_class(jvm, "org.apache.spark.sql.delta.hooks.AutoCompact$")
         transaction.registerPostCommitHook(getattr(hook, "MODULE$"))
     version = transaction.commit(
-        jvm.org.apache.spark.api.python.PythonUtils.toSeq([action]), _append(jvm)
+        jvm.org.apache.spark.api.python.PythonUtils.toSeq([action]),
+        _operation(jvm, "Append"),
     )
     return str(metadata.id()), int(version)
 
@@ -333,11 +439,11 @@ def _begin(session: SparkSession, log: Any, snapshot: Any, schema: str, name: st
     return log.startTransaction(some.apply(table), some.apply(snapshot))
 
 
-def _append(jvm: Any) -> Any:
-    """Return what Delta's history says of an append."""
+def _operation(jvm: Any, mode: str) -> Any:
+    """Return what Delta's history says of a commit."""
     nothing = java_class(jvm, "scala.Option").empty()
     write = getattr(jvm.org.apache.spark.sql.delta, "DeltaOperations$Write")
-    return write(jvm.org.apache.spark.sql.SaveMode.Append, *[nothing] * 8)
+    return write(getattr(jvm.org.apache.spark.sql.SaveMode, mode), *[nothing] * 8)
 
 
 def _log(session: SparkSession, schema: str, name: str) -> Any:

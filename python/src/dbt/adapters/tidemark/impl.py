@@ -22,9 +22,12 @@ from tidemark.spark.delta import (
     StagedRows,
     append_rows,
     file_count,
+    listed_bytes,
+    replace_rows,
     stage_rows,
     table_state,
     table_version,
+    view_small_table,
 )
 from tidemark.spark.files import clear_debris, list_files, remove_other_versions
 from tidemark.spark.known_rows import KnownRows
@@ -142,6 +145,48 @@ class TidemarkAdapter(SparkAdapter):
         """
         with self.connections.exception_handler(f"file_count({relation})"):
             return file_count(self._session, relation.schema, relation.identifier)
+
+    @available.parse(lambda *args, **kwargs: 0)
+    def listed_bytes(self, relation: Any) -> int | None:
+        """Return the bytes of a Delta table of few files, or none.
+
+        Args:
+            relation: An existing Delta table.
+        """
+        with self.connections.exception_handler(f"listed_bytes({relation})"):
+            return listed_bytes(self._session, relation.schema, relation.identifier)
+
+    @available.parse(lambda *args, **kwargs: False)
+    def view_small_table(self, relation: Any, name: str) -> bool:
+        """Make a temporary view of a Delta table as it is now, if its files are few.
+
+        It is read without the jobs by which Delta plans a scan.
+
+        Args:
+            relation: An existing Delta table.
+            name: The view, quoted as in SQL; one of that name is replaced.
+
+        Returns:
+            Whether there is a view.
+        """
+        with self.connections.exception_handler(f"view_small_table({relation})"):
+            return view_small_table(self._session, relation.schema, relation.identifier, name)
+
+    @available.parse(lambda *args, **kwargs: None)
+    def replace_rows(self, relation: Any, rows_sql: str, name: str) -> int | None:
+        """Replace all rows of a small Delta table in one commit.
+
+        Args:
+            relation: An existing Delta table.
+            rows_sql: A query of the new rows: columns by name.
+            name: A view, quoted as in SQL, that is made of the rows that are replaced.
+
+        Returns:
+            The version of the table; none, and nothing was done, if its files are many.
+        """
+        with self.connections.exception_handler(rows_sql):
+            table = (relation.schema, relation.identifier)
+            return replace_rows(self._session, *table, rows_sql, name)
 
     @available.parse(lambda *args, **kwargs: [])
     def known_rows(self, relation: Any, key: str, sql: str) -> list[dict[str, Any]]:
