@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from tidemark import hashing
+from tidemark.hashing import types
 
 VECTORS = Path(__file__).parent / "vectors" / "hash_vectors.json"
 PEPPER = "a grain of salt"
@@ -26,10 +27,10 @@ VALUES = (
 
 def value_of(data: Any, data_type: str) -> Any:
     """The Python value of a vector's JSON value."""
-    return _value(data, hashing._parse_type(data_type))
+    return _value(data, types.parse_type(data_type))
 
 
-def _value(data: Any, kind: hashing._Type) -> Any:
+def _value(data: Any, kind: types.Type) -> Any:
     if data is None:
         return None
     if kind.base in ("double", "float"):

@@ -15,6 +15,7 @@ from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructT
 from tests import hash_vectors
 from tests.macros import load_macros
 from tidemark import hashing
+from tidemark.hashing import types
 
 CASES = hash_vectors.load()
 ALGORITHMS = ("md5", "sha256", "xxhash64x2")
@@ -33,7 +34,7 @@ def frame_of(spark: SparkSession, cases: list[dict[str, Any]]) -> Any:
     fields, row = [], []
     for index, case in enumerate(cases):
         parsed = [
-            StructField(column["name"], spark_type(hashing._parse_type(column["type"])))
+            StructField(column["name"], spark_type(types.parse_type(column["type"])))
             for column in case["columns"]
         ]
         fields.append(
@@ -49,7 +50,7 @@ def spark_type_of(text: str) -> DataType:
     return DataType.fromDDL("string" if text.startswith(("char", "varchar")) else text)
 
 
-def spark_type(kind: hashing._Type) -> DataType:
+def spark_type(kind: types.Type) -> DataType:
     if kind.base == "array":
         return ArrayType(spark_type(kind.parts[0]))
     if kind.base == "map":

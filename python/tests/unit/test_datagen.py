@@ -19,6 +19,7 @@ from tidemark.datagen.cli import datagen
 from tidemark.datagen.csv_text import csv_line
 from tidemark.datagen.scenarios import SCENARIOS, Day, Scenario, write_scenario
 from tidemark.errors import ConfigError
+from tidemark.hashing import casts, types
 
 
 def read(path: Path, n_keys: int) -> dict[tuple[str, ...], tuple[str, ...]]:
@@ -134,11 +135,11 @@ def test_csv_line() -> None:
 def typed(scenario: Scenario, day: Day) -> tuple[list[dict[str, Any]], int]:
     """Rows by lower-case column, and how many cannot be cast or have no key."""
     names = [name.lower() for name in day.columns]
-    kinds = {n: hashing._parse_type(scenario.types.get(n, "string")) for n in names}
-    readers = hashing._readers(kinds, frozenset(), "UTC")
+    kinds = {n: types.parse_type(scenario.types.get(n, "string")) for n in names}
+    readers = casts.readers_of(kinds, frozenset(), "UTC")
     rows, rejected = [], 0
     for row in day.rows:
-        values, failed = hashing._cast_values(row, readers)
+        values, failed = casts.cast_values(row, readers)
         by_name = dict(zip(names, values, strict=True))
         no_key = any(by_name[key] is None for key in scenario.keys)
         if failed or (no_key and scenario.settings.get("null_keys") != "allow"):

@@ -14,7 +14,16 @@ import pytest
 from tests import hash_vectors
 from tidemark import hashing
 from tidemark.errors import ConfigError
-from tidemark.hashing import Column, canonical_text, row_hash, row_text
+from tidemark.hashing import (
+    Column,
+    canonical_text,
+    casts,
+    frames,
+    recipe,
+    row_hash,
+    row_text,
+    types,
+)
 
 CASES = hash_vectors.load()
 
@@ -40,14 +49,14 @@ def test_vectors__known_digests() -> None:
 
 
 def test_vectors__documented_examples() -> None:
-    recipe = (hash_vectors.VECTORS.parents[3] / "models" / "overview.md").read_text("utf-8")
+    told = (hash_vectors.VECTORS.parents[3] / "models" / "overview.md").read_text("utf-8")
     documented = [case for case in CASES if case["name"].startswith("documented")]
     assert len(documented) == 3
     for case in documented:
         for name in ("row_text", *hashing.ALGORITHMS):
-            assert case[name] in recipe
-    assert str(hashing._SECOND_SEED) in recipe
-    assert f"{len(CASES)} worked cases" in recipe
+            assert case[name] in told
+    assert str(recipe.SECOND_SEED) in told
+    assert f"{len(CASES)} worked cases" in told
 
 
 @pytest.mark.parametrize(
@@ -200,8 +209,8 @@ READ = [
 
 @pytest.mark.parametrize(("data_type", "text", "expected"), READ)
 def test_cast_values(data_type: str, text: str, expected: Any) -> None:
-    readers = hashing._readers({"c": hashing._parse_type(data_type)}, frozenset(), "Europe/Berlin")
-    values, failed = hashing._cast_values([text], readers)
+    readers = casts.readers_of({"c": types.parse_type(data_type)}, frozenset(), "Europe/Berlin")
+    values, failed = casts.cast_values([text], readers)
     if expected == "" and data_type != "string":
         assert (values, failed) == ([None], [])
     elif expected is None:
@@ -212,26 +221,26 @@ def test_cast_values(data_type: str, text: str, expected: Any) -> None:
 
 def test_readers__type_that_text_cannot_hold() -> None:
     with pytest.raises(ConfigError, match="columns: c cannot be read from text as array<int>"):
-        hashing._readers({"c": hashing._parse_type("array<int>")}, frozenset(), "UTC")
+        casts.readers_of({"c": types.parse_type("array<int>")}, frozenset(), "UTC")
 
 
 def test_hash_plan__names_the_nearest_column() -> None:
-    kinds = {"icao": hashing._parse_type("string")}
+    kinds = {"icao": types.parse_type("string")}
     with pytest.raises(ConfigError, match=r"keys names column icoa.*did you mean icao"):
-        hashing._HashPlan.of(kinds, ["icoa"], None, (), (), "md5")
+        frames._HashPlan.of(kinds, ["icoa"], None, (), (), "md5")
 
 
 def test_payload__masks_sensitive_values() -> None:
     row = {"id": "x", "phone": "123", "fax": None}
-    payload = hashing._payload_of(row, list(row), frozenset(["phone", "fax"]))
+    payload = casts.payload_of(row, list(row), frozenset(["phone", "fax"]))
     assert json.loads(payload) == {"id": "x", "phone": "***", "fax": None}
-    assert "123" not in hashing._payload_of(("x", "123"), list(row), frozenset(["phone"]))
+    assert "123" not in casts.payload_of(("x", "123"), list(row), frozenset(["phone"]))
 
 
 def test_values_of__rows_of_other_shape() -> None:
     row = collections.namedtuple("row", "a b")(1, 2)
-    assert hashing._values_of(row, ["a", "b"]) == [1, 2]
-    assert hashing._values_of(("1",), ["a", "b"]) is None
-    assert hashing._values_of({"c": 1}, ["a", "b"]) is None
-    assert hashing._values_of({"b": 1}, ["a", "b"]) == [None, 1]
-    assert hashing._values_of("text", ["a", "b"]) is None
+    assert casts.values_of(row, ["a", "b"]) == [1, 2]
+    assert casts.values_of(("1",), ["a", "b"]) is None
+    assert casts.values_of({"c": 1}, ["a", "b"]) is None
+    assert casts.values_of({"b": 1}, ["a", "b"]) == [None, 1]
+    assert casts.values_of("text", ["a", "b"]) is None

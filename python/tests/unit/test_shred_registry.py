@@ -7,12 +7,13 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import fastjsonschema
 import pytest
 
 from tidemark.datagen.events import EventsSpec, write_events
 from tidemark.errors import ConfigError
-from tidemark.shred import registry as registry_module
 from tidemark.shred.registry import Registry, RegistryColumn, read_registry, schema_problem
+from tidemark.shred.registry import folder as reading
 from tidemark.shred.schema_uri import SchemaPattern
 
 EXAMPLE = Path(__file__).parents[3] / "models" / "events" / "registry"
@@ -713,7 +714,7 @@ def test_schema_problem__reads_and_compiles_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls: Counter[str] = Counter()
-    compiled, read = registry_module.fastjsonschema.compile, registry_module._read
+    compiled, read = fastjsonschema.compile, reading._read
 
     def counted(name: str, function: Any) -> Any:
         def call(*args: Any, **options: Any) -> Any:
@@ -722,8 +723,8 @@ def test_schema_problem__reads_and_compiles_once(
 
         return call
 
-    monkeypatch.setattr(registry_module, "_read", counted("read", read))
-    monkeypatch.setattr(registry_module.fastjsonschema, "compile", counted("compile", compiled))
+    monkeypatch.setattr(reading, "_read", counted("read", read))
+    monkeypatch.setattr(fastjsonschema, "compile", counted("compile", compiled))
     _put(tmp_path, {})
     _put(tmp_path, {}, "iglu:com.acme/unused/jsonschema/1-0-0")
     for _ in range(3):
