@@ -17,7 +17,7 @@
     the log has it: to correct dates, to show rejects, for what goes beside the log.
 -#}
 {%- macro stage_changes(cfg, plan, state, relations, load) -%}
-    {%- if cfg['on_reject'] != 'fail' or not tidemark.can_stage_changes(plan, state, load) -%}
+    {%- if cfg['extract'] != 'full' or cfg['on_reject'] != 'fail' or not tidemark.can_stage_changes(plan, state, load) -%}
         {{ return(none) }}
     {%- endif -%}
     {%- set rows = tidemark.classified_rows_sql(cfg, plan, tidemark.run_view(cfg['target'], 'staged'), load['existing'], none) -%}

@@ -24,6 +24,7 @@
         'log_version_before': tidemark.table_version(cfg['file_format'], targets['log']),
         'current_version_before': tidemark.table_version(cfg['file_format'], relations['current']) if load['kind'] == 'load' else none,
     }) -%}
+    {%- do load.update({'log_version': tidemark.version_to_append(cfg, state, targets)}) -%}
     {%- do tidemark.record_commit(commits, commit, 'inflight', numbers) -%}
     {%- do tidemark.write_side_rows(cfg, plan, targets, load, figures, rows) -%}
     {%- if figures['rows_logged'] or figures['rows_superseded'] -%}
@@ -147,6 +148,8 @@
         {%- do load.update({'touched': tidemark.run_view(cfg['target'], 'touched')}) -%}
         {%- do adapter.view_rows(load['staged_changes'], load['touched']) -%}
         {{ return(version) }}
+    {%- elif load['forward'] and load.get('log_version') is not none -%}
+        {{ return(tidemark.append_counted(cfg, plan, relations, load, figures, rows)) }}
     {%- endif -%}
     {%- set result = tidemark.run_statements(tidemark.for_format(cfg['file_format'], 'append_to_log')(
         relations, tidemark.slice_columns(plan), rows['slice'], load
@@ -172,6 +175,38 @@
     {%- if load['forward'] -%}
         {%- do load.update({'touched': rows['slice']}) -%}
     {%- endif -%}
+{%- endmacro -%}
+
+
+{#- The same as append_to_log() by files of the log whose rows are counted before a commit names them. -#}
+{%- macro append_counted(cfg, plan, relations, load, figures, rows) -%}
+    {%- set staged = adapter.stage_rows(
+        relations['log'], load['log_version'], 'select ' ~ tidemark.column_list_expr(tidemark.slice_columns(plan)) ~ ' from ' ~ rows['slice'],
+        {'rows_logged': 'count(*)'}, 'select *, ' ~ load['commit_id'] ~ ' as _commit_id from {counted}'
+    ) -%}
+    {%- do tidemark.check_staged(cfg, staged, figures['rows_logged']) -%}
+    {%- set version = adapter.commit_rows(staged) -%}
+    {%- do load.update({'touched': tidemark.run_view(cfg['target'], 'touched')}) -%}
+    {%- do adapter.view_rows(staged, load['touched']) -%}
+    {{ return(version) }}
+{%- endmacro -%}
+
+
+{#-
+    The version of the log that rows are appended to, or none where they are not staged. A log that was made for this load has
+    its first one: any other means that another first run was faster.
+-#}
+{%- macro version_to_append(cfg, state, relations) -%}
+    {%- if adapter.type() != 'tidemark' or cfg['file_format'] != 'delta' -%}
+        {{ return(none) }}
+    {%- elif not state['first'] -%}
+        {{ return(state['log_version']) }}
+    {%- elif adapter.table_version(relations['log']) != 0 -%}
+        {%- do tidemark.raise_error('data',
+            cfg['entity'] ~ ': another run has written to ' ~ relations['log'] ~ ' since this one began, so this one wrote nothing. Run it again'
+        ) -%}
+    {%- endif -%}
+    {{ return(0) }}
 {%- endmacro -%}
 
 

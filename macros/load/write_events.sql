@@ -61,6 +61,7 @@
         {{ return(none) }}
     {%- endif -%}
 
+    {%- do load.update({'log_version': tidemark.version_to_append(cfg, state, targets)}) -%}
     {%- do tidemark.record_commit(commits, commit, 'inflight', numbers) -%}
     {%- do tidemark.write_beside_events(cfg, plan, targets, landing, load, figures, rows, staged) -%}
     {%- if figures['rows_logged'] or figures['rows_superseded'] -%}
