@@ -214,7 +214,10 @@ def replace_rows(
     except Exception as error:
         if not _is_conflict(jvm, error):
             raise
-        raise _written_by_another(f"{schema}.{name}") from error
+        raise TidemarkError(
+            f"another run has written to {schema}.{name} while this one replaced its rows, which "
+            "therefore are as that run left them. Run it again: that finishes what was begun"
+        ) from error
 
 
 def listed_bytes(session: SparkSession, schema: str, name: str) -> int | None:

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from datetime import date
 from types import MappingProxyType
 from typing import Any
+from urllib.parse import quote
 
-import fastjsonschema
+import jsonschema_rs
 
 from tidemark.shred.registry.types import nodes, properties_of, target_of
 from tidemark.shred.registry.words import RefusedError, Schema
@@ -33,24 +34,17 @@ _FORMATS: Mapping[str, Callable[[str], bool]] = MappingProxyType(
     {
         "date": _is_date,
         "uuid": lambda text: _UUID.fullmatch(text) is not None,
-        # the library's own knows no scheme such as android-app
+        # the library's own wants more of it than a scheme such as android-app has
         "uri": lambda text: _URI.fullmatch(text) is not None,
     }
 )
-
-
-def _refuse_remote(uri: str) -> Any:
-    raise RefusedError(f"$ref {uri!r} is not local: nothing is fetched")
-
-
-_NO_FETCHING = dict.fromkeys(("http", "https", "ftp", "file", "data"), _refuse_remote)
 
 
 @dataclass(frozen=True)
 class Check:
     """A compiled schema, and the properties that it names."""
 
-    validate: Callable[[Any], Any]
+    errors: Callable[[Any], Iterator[jsonschema_rs.ValidationError]]
     names: frozenset[str]
 
     @classmethod
@@ -61,36 +55,31 @@ class Check:
             RefusedError: It cannot be used.
         """
         names = frozenset(name for node in nodes(schema) for name in _named(node))
-        prepared = _prepared(schema)
+        _check_references(schema)
+        rules = _with_quoted_references({k: v for k, v in schema.items() if k not in _LEFT_OUT})
         try:
-            validate = fastjsonschema.compile(
-                prepared, handlers=_NO_FETCHING, formats=_FORMATS, use_default=False
+            validator = jsonschema_rs.Draft4Validator(
+                rules, formats=dict(_FORMATS), validate_formats=True
             )
-        except RefusedError:
-            raise
         except Exception as error:
-            # The library builds code of whatever it finds: a schema that is wrong in a way that it
-            # does not look for ends in any exception.
-            reason = str(error) or type(error).__name__
+            reason = str(error).splitlines()[0] if str(error) else type(error).__name__
             raise RefusedError(f"no JSON Schema that can be used ({reason})") from error
-        return cls(validate, names)
+        return cls(validator.iter_errors, names)
 
     def problem(self, value: Any) -> str | None:
         """The path and the rule that is broken."""
         try:
-            self.validate(value)
-        except fastjsonschema.JsonSchemaValueException as error:
-            steps = _steps((error.name or "").removeprefix("data"), value) or []
-            definition = error.definition if isinstance(error.definition, dict) else {}
-            if error.rule == "required" and isinstance(error.value, dict):
-                missing = (name for name in definition["required"] if name not in error.value)
-                return f"{self._path([*steps, *missing][: len(steps) + 1])}: is required"
-            return f"{self._path(steps)}: {_reason(error.rule, definition)}"
+            error = next(self.errors(value), None)
         except Exception:
-            # Such as numbers too big for multipleOf, nesting too deep for a recursive schema. One
-            # entity must not stop all others.
+            # Such as nesting too deep for a recursive schema. One entity must not stop all others.
             return "$: cannot be checked"
-        return None
+        if error is None:
+            return None
+        steps = list(error.instance_path)
+        kind: Any = error.kind
+        if kind.name == "required" and "dependencies" not in error.schema_path:
+            return f"{self._path([*steps, kind.property])}: is required"
+        return f"{self._path(steps)}: {_reason(kind)}"
 
     def _path(self, steps: Sequence[str | int]) -> str:
         text = ""
@@ -102,84 +91,48 @@ class Check:
         return text.removeprefix(".") or "$"
 
 
+# what a schema says of itself, and where it says that it lies
+_LEFT_OUT = ("$schema", "self", "id", "$id")
+
+
 def _named(definition: Schema) -> Iterator[str]:
     yield from properties_of(definition)
     required = definition.get("required")
     yield from required if isinstance(required, list) else []
 
 
-def _prepared(schema: Schema) -> Schema:
-    """A copy for the library.
-
-    It names functions after references in lower case without punctuation, so that `a-b` and `A_b`
-    would share one: they are numbered instead.
-    """
-    numbered: dict[str, str] = {}
-
-    def copy(node: Any) -> Any:
-        if isinstance(node, list):
-            return [copy(each) for each in node]
-        if not isinstance(node, dict):
-            return node
-        return {key: rewritten(key, value) for key, value in node.items()}
-
-    def rewritten(key: str, value: Any) -> Any:
-        if key == "$ref" and isinstance(value, str):
-            if not value.startswith("#"):
-                raise RefusedError(
-                    f"$ref {value!r} is not local, and nothing is fetched: put what it means under "
-                    "definitions and refer to #/definitions/…"
-                )
-            return numbered.setdefault(value, f"#/definitions/{len(numbered)}")
-        if key == "additionalProperties" and value == {}:
-            # taken for false beside `required`; a property of this name stays as it is
-            return {"description": ""}
-        return _pattern(value) if key == "pattern" and isinstance(value, str) else copy(value)
-
-    numbered["#"] = "#"
-    left_out = ("$schema", "self", "id", "$id")
-    prepared: Schema = copy({k: v for k, v in schema.items() if k not in left_out})
-    prepared["definitions"] = {}
-    for ref, number in list(numbered.items())[1:]:
-        target = target_of(schema, ref)
-        if not isinstance(target, dict):
+def _check_references(schema: Schema) -> None:
+    for node in nodes(schema):
+        ref = node.get("$ref")
+        if not isinstance(ref, str):
+            continue
+        if not ref.startswith("#"):
+            raise RefusedError(
+                f"$ref {ref!r} is not local, and nothing is fetched: put what it means under "
+                "definitions and refer to #/definitions/…"
+            )
+        if not isinstance(target_of(schema, ref), dict):
             raise RefusedError(f"$ref {ref!r} leads to no schema")
-        prepared["definitions"][number.rpartition("/")[2]] = copy(target)
-    prepared["$schema"] = "http://json-schema.org/draft-04/schema#"
-    return prepared
 
 
-def _pattern(pattern: str) -> str:
-    r"""A pattern for the library, which takes every `$` for an end, also that of `[a-z$]`."""
-    inside, escaped, found = False, False, ""
-    for char in pattern:
-        found += "\\$" if char == "$" and inside and not escaped else char
-        if not escaped and char in "[]":
-            inside = char == "["
-        escaped = char == "\\" and not escaped
-    return found
+def _with_quoted_references(node: Any) -> Any:
+    """A copy for the library, which takes a reference for a URI as it must be written."""
+    if isinstance(node, list):
+        return [_with_quoted_references(each) for each in node]
+    if not isinstance(node, dict):
+        return node
+    return {
+        name: quote(value, safe="#/~%")
+        if name == "$ref" and isinstance(value, str)
+        else _with_quoted_references(value)
+        for name, value in node.items()
+    }
 
 
-def _steps(text: str, value: Any) -> list[str | int] | None:
-    """The way to a part of a value, by the library's text of it; names may hold dots themselves."""
-    if not text:
-        return []
-    if isinstance(value, list):
-        index = re.match(r"\[([0-9]+)\]", text)
-        if index is None or int(index[1]) >= len(value):
-            return None
-        tail = _steps(text[index.end() :], value[int(index[1])])
-        return None if tail is None else [int(index[1]), *tail]
-    if isinstance(value, dict) and text.startswith("."):
-        for key in sorted(value, key=len, reverse=True):
-            tail = _steps(text[1 + len(key) :], value[key]) if text.startswith(key, 1) else None
-            if tail is not None:
-                return [key, *tail]
-    return None
-
-
+# by the library's word for the rule that is broken
 _REASONS: Mapping[str, str] = MappingProxyType(
     {
+        "type": "must be {}",
         "enum": "is none of the allowed values",
         "anyOf": "matches none of the allowed forms",
         "oneOf": "must match exactly one of the allowed forms",
@@ -190,26 +143,26 @@ _REASONS: Mapping[str, str] = MappingProxyType(
         "format": "must be {}",
         "minimum": "less than {}",
         "maximum": "greater than {}",
+        "exclusiveMinimum": "must be greater than {}",
+        "exclusiveMaximum": "must be less than {}",
         "multipleOf": "must be a multiple of {}",
         "minItems": "fewer than {} items",
         "maxItems": "more than {} items",
         "uniqueItems": "has an item twice",
-        "items": "more items than allowed",
+        "additionalItems": "more items than allowed",
+        "required": "lacks a property that another one needs",
         "minProperties": "fewer than {} properties",
         "maxProperties": "more than {} properties",
-        "dependencies": "lacks a property that another one needs",
         "additionalProperties": "has a property that is not allowed",
     }
 )
+_LIMITS = ("limit", "multiple_of", "format")
 
 
-def _reason(rule: str | None, definition: Schema) -> str:
+def _reason(kind: Any) -> str:
     """What a rule asks for. It is built of the schema alone: values may be personal data."""
-    limit = definition.get(rule or "")
-    if rule == "type":
-        return f"must be {' or '.join(limit) if isinstance(limit, list) else limit}"
-    if rule == "minimum" and definition.get("exclusiveMinimum"):
-        return f"must be greater than {limit}"
-    if rule == "maximum" and definition.get("exclusiveMaximum"):
-        return f"must be less than {limit}"
-    return _REASONS.get(rule or "", "does not match the schema").format(limit)
+    if kind.name == "type":
+        types = sorted(kind.types, key=lambda name: name == "null")
+        return _REASONS["type"].format(" or ".join(types))
+    limit = next((getattr(kind, name) for name in _LIMITS if hasattr(kind, name)), None)
+    return _REASONS.get(kind.name, "does not match the schema").format(limit)
