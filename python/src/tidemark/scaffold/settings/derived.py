@@ -1,0 +1,41 @@
+"""Settings of kept intervals and feeds."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from tidemark.scaffold.settings.rules import Name, Retention
+
+
+class Scd2Settings(BaseModel):
+    """Settings of a `materialized: scd2` model."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    entity: Name | None = Field(
+        default=None, description="The cdc model whose history is kept as validity intervals."
+    )
+    valid_from: Name | None = Field(
+        default=None,
+        description="What the body calls the column where an interval begins: _valid_from.",
+    )
+
+
+class FeedSettings(BaseModel):
+    """Settings of a `materialized: feed` model."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    feed_buckets: int = Field(
+        default=1,
+        ge=1,
+        le=1024,
+        description="Over how many buckets of keys the files of a date's commits are spread.",
+    )
+    feed_retention: Retention | None = Field(
+        default=None,
+        description=(
+            "How long changes are kept in the feed's table, such as 30 days: `clean` removes"
+            " older ones."
+        ),
+    )

@@ -1,0 +1,93 @@
+"""Settings of enriched events and their entities."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from tidemark.scaffold.settings.rules import (
+    FINGERPRINT_IGNORE,
+    DeduplicationStep,
+    Name,
+    Names,
+    Retention,
+)
+
+
+class AtomicSettings(BaseModel):
+    """Settings of a `materialized: atomic` model."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    location: Name | None = Field(
+        default=None,
+        description=(
+            "Files of enriched events (canonical TSV or self-describing JSON lines): a folder or "
+            "glob, perhaps with {business_date}. Left out: the model's SQL yields lines or rows."
+        ),
+    )
+    deduplicate: list[DeduplicationStep] | DeduplicationStep = Field(
+        default=[
+            "natural_in_batch",
+            "natural_cross_batch",
+            "synthetic_in_batch",
+            "synthetic_cross_batch",
+        ],
+        description=(
+            "Which steps are taken. natural: copies of an event (same id, same fingerprint) are "
+            "left out. synthetic: events that share an id get new ones. [] takes none."
+        ),
+    )
+    fingerprint_ignore: Names = Field(
+        default=FINGERPRINT_IGNORE,
+        description=(
+            "Columns that a computed fingerprint leaves out, where an event has none: those in "
+            "which two deliveries of one event may differ."
+        ),
+    )
+    manifest: Name | None = Field(
+        default=None,
+        description=(
+            "Table of the events that were taken, name or schema.name, where several models share "
+            "one. Left out: <model>__manifest."
+        ),
+    )
+    manifest_ttl: Retention = Field(
+        default="180 days",
+        description="How long, in etl time, copies of an event are recognised across batches.",
+    )
+    on_reject: Literal["fail", "quarantine"] = Field(
+        default="quarantine",
+        description=(
+            "What happens to lines that cannot be read. quarantine: write them to <model>__rejects "
+            "and go on. fail: stop before anything is written."
+        ),
+    )
+    rejects_retention: Retention | None = Field(
+        default=None, description="How long `clean` leaves rejected lines. Left out: always."
+    )
+
+
+class ShredSettings(BaseModel):
+    """Settings of a `materialized: shred` model."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    registry: Name | None = Field(
+        default=None,
+        description=(
+            "Folder of JSON Schemas, vendor/name/format/version: data is checked against them, and "
+            "they give the columns where the YAML has none."
+        ),
+    )
+    on_reject: Literal["fail", "quarantine"] = Field(
+        default="quarantine",
+        description=(
+            "What happens to data that does not match. quarantine: write it to <model>__rejects "
+            "and go on. fail: stop before anything is written."
+        ),
+    )
+    rejects_retention: Retention | None = Field(
+        default=None, description="How long `clean` leaves rejected data. Left out: always."
+    )

@@ -1,0 +1,210 @@
+"""Settings of entities that are read from extracts."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from tidemark.scaffold.settings.rules import (
+    FORBID_WHERE_NO_LOCATION,
+    NO_PEPPER_FOR_STORED_HASHES,
+    Name,
+    Names,
+    OptionValue,
+    Retention,
+)
+
+
+class LogSettings(BaseModel):
+    """Settings of every entity that has a log, wherever its changes come from."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    ignore: Names = Field(
+        default=[],
+        description=(
+            "Columns carried but never compared, such as loaded_at. They take the value of "
+            "the last real change."
+        ),
+    )
+    sensitive: Names = Field(
+        default=[],
+        description=(
+            "Columns stored apart, in <entity>__sensitive, so that they can be granted, "
+            "masked or erased apart. Their hash is peppered from an environment variable; "
+            "rejects, staging and messages mask them."
+        ),
+    )
+    hash: Literal["md5", "sha256", "xxhash64x2"] = Field(
+        default="md5",
+        description=(
+            "Hash of keys and rows. md5 is sound for finding changes, sha256 where policy "
+            "asks for it, xxhash64x2 (two seeded 64-bit lanes) is the fastest. A change needs"
+            " `rehash` or --full-refresh."
+        ),
+    )
+    soft_delete: bool = Field(
+        default=False,
+        description=(
+            "true: deleted rows stay in the current table with _operation D. false: they leave it."
+        ),
+    )
+    changed_columns: bool = Field(
+        default=True,
+        description=(
+            "Record in the log which columns an update changed (_changed_columns, an array of"
+            " names)."
+        ),
+    )
+    null_keys: Literal["reject", "allow"] = Field(
+        default="reject",
+        description=(
+            "reject: a row with NULL in a key column is a reject. allow: NULL is a value of a"
+            " composite key."
+        ),
+    )
+    on_reject: Literal["fail", "quarantine"] = Field(
+        default="fail",
+        description=(
+            "What happens to rows that cannot be taken (NULL or duplicate key, failed cast, "
+            "broken not_null). fail: stop before anything is written. quarantine: write them "
+            "to <entity>__rejects and go on."
+        ),
+    )
+    feed_images: list[Literal["change", "pre", "post"]] | Literal["change", "pre", "post"] = Field(
+        default=["change", "pre", "post"],
+        description=(
+            "What the change feed shows of a change, where the query does not say it: the new"
+            " values of the columns that changed, the row before, the row after."
+        ),
+    )
+    feed_retention: Retention | None = Field(
+        default=None,
+        description=(
+            "How long changes can be asked of the change feed, such as '30 days'; `clean` draws "
+            "the line. Left out: always."
+        ),
+    )
+    superseded_retention: Retention | None = Field(
+        default=None,
+        description=(
+            "How long `clean` leaves log rows that a correction replaced, and the logs that a full "
+            "refresh or a rehash replaced. Left out: always. file_format: delta."
+        ),
+    )
+    history_retention: Retention | None = Field(
+        default=None,
+        description=(
+            "How long `clean` leaves rows of the history that later ones followed. Never the rows "
+            "of the current table. Left out: always. file_format: delta, and a unique_key."
+        ),
+    )
+    rejects_retention: Retention | None = Field(
+        default=None,
+        description=(
+            "How long `clean` leaves rejects; those of the last load of a date stay, as a late "
+            "date needs them. Left out: always."
+        ),
+    )
+    write_mode: Literal["copy_on_write", "merge_on_read"] = Field(
+        default="copy_on_write",
+        description=(
+            "copy_on_write: a change writes the files again that it touches. merge_on_read: it "
+            "marks rows in them (deletion vectors) until `compact` writes them. file_format: delta."
+        ),
+    )
+
+
+class ColumnsIncluded(BaseModel):
+    """A choice of columns by those that it has."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    include: Names = Field(description="These columns and no others.")
+
+
+class ColumnsExcluded(BaseModel):
+    """A choice of columns by those that it leaves out."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    exclude: Names = Field(description="All columns but these.")
+
+
+class ExtractSettings(LogSettings):
+    """Settings of a `materialized: cdc` model whose SQL yields extracts."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={"allOf": [*FORBID_WHERE_NO_LOCATION, NO_PEPPER_FOR_STORED_HASHES]},
+    )
+
+    extract: Literal["full", "delta"] = Field(
+        description=(
+            "What an extract holds. full: every row, so a key that is gone is a delete. "
+            "delta: only rows that may have changed, so a key that is gone was not supplied."
+        ),
+    )
+    location: Name | None = Field(
+        default=None,
+        description=(
+            "File, folder or glob that tidemark.extract() reads. {business_date} stands for "
+            "the date of the run as 2026-03-04; {yyyy}, {mm} and {dd} stand for its parts. "
+            "Left out: the model's SQL says where rows come from."
+        ),
+    )
+    format: Literal["csv", "json", "parquet"] = Field(
+        default="csv",
+        description="Format of the files at location. json is JSON lines: one object per line.",
+    )
+    options: dict[str, OptionValue] = Field(
+        default={},
+        description=(
+            "Spark reader options for location, such as sep, nullValue, encoding, dateFormat."
+            " CSV starts from a header, UTF-8 and RFC 4180 quotes."
+        ),
+    )
+    compare: ColumnsIncluded | ColumnsExcluded | None = Field(
+        default=None,
+        description=(
+            "Which columns are compared: {include: […]} or {exclude: […]}, of which ignore is the "
+            "short form. The others are carried, and make no versions. A column may be named "
+            "before it exists."
+        ),
+    )
+    stored_hashes: bool = Field(
+        default=False,
+        description=(
+            "true: the model supplies _key_hash and _row_hash itself, and they are taken as "
+            "they are."
+        ),
+    )
+    tag_unchanged: bool = Field(
+        default=False,
+        description=(
+            "true: every row of the current table carries its operation for the last business"
+            " date, so N (unchanged) and X (not supplied) too. false: only changed rows are "
+            "written, which is cheaper."
+        ),
+    )
+    effective_from: str | None = Field(
+        default=None,
+        description=(
+            "The column of dates or timestamps that says since when a row holds. Intervals of scd2 "
+            "begin there where it moved forward, else, and with a delete, at the business date."
+        ),
+    )
+    max_delete_fraction: float = Field(
+        default=0.5,
+        ge=0,
+        le=1,
+        description=(
+            "Delete-storm guard: a full extract that would delete more than this part of the "
+            "current table stops the run, until --vars 'allow_deletes: true' lets it through "
+            "once."
+        ),
+    )
+
+
+Policy = Literal["apply", "ignore", "fail"]

@@ -1,0 +1,82 @@
+"""Rules of settings that exclude or need each other, in JSON Schema."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, StringConstraints
+
+from tidemark.shred.canonical import LEFT_OUT
+
+Name = Annotated[str, StringConstraints(min_length=1)]
+Names = Name | list[Name]
+DeduplicationStep = Literal[
+    "natural_in_batch", "natural_cross_batch", "synthetic_in_batch", "synthetic_cross_batch"
+]
+FINGERPRINT_IGNORE: list[str] = list(LEFT_OUT)
+OptionValue = str | bool | int | float
+FORBID_WHERE_NO_LOCATION: list[dict[str, Any]] = [
+    {"if": {"required": [name]}, "then": {"required": ["location"]}}
+    for name in ("format", "options")
+]
+NO_PEPPER_FOR_STORED_HASHES: dict[str, Any] = {
+    "not": {
+        "required": ["stored_hashes", "sensitive"],
+        "properties": {"stored_hashes": {"const": True}, "sensitive": {"minItems": 1}},
+    }
+}
+ONE_LAYOUT: dict[str, Any] = {"not": {"required": ["partition_by", "liquid_clustered_by"]}}
+PARQUET_HAS_NO_LAYOUT: dict[str, Any] = {
+    "if": {"required": ["file_format"], "properties": {"file_format": {"const": "parquet"}}},
+    "then": {"properties": {"partition_by": False, "liquid_clustered_by": False}},
+}
+
+
+def _where_settings(rule: dict[str, Any]) -> dict[str, Any]:
+    """A schema of a model's config that holds where its settings fit `rule`."""
+    tidemark = {"required": ["tidemark"], "properties": {"tidemark": rule}}
+    return {"required": ["meta"], "properties": {"meta": tidemark}}
+
+
+_IS_EVENTS: dict[str, Any] = {
+    "required": ["extract"],
+    "properties": {"extract": {"const": "events"}},
+}
+_IS_ROWS: dict[str, Any] = {"required": ["format"], "properties": {"format": {"const": "rows"}}}
+_HAS_SEQUENCE_OF_ITS_OWN: dict[str, Any] = {
+    "required": ["sequence_by"],
+    "properties": {
+        "sequence_by": {"not": {"enum": ["_sequence_num", ["_sequence_num"], [], None]}}
+    },
+}
+_NEEDS_A_KEY: dict[str, Any] = {
+    "required": ["unique_key"],
+    "properties": {"unique_key": {"not": {"type": "null"}}},
+}
+_HAS_A_SEQUENCE: dict[str, Any] = {
+    "required": ["sequence_by"],
+    "properties": {"sequence_by": {"not": {"enum": [[], None]}}},
+}
+ROWS_NEED_A_SEQUENCE: dict[str, Any] = {"if": _IS_ROWS, "then": _HAS_A_SEQUENCE}
+ONLY_DELTA: dict[str, Any] = {"properties": {"file_format": {"const": "delta"}}}
+FEED_HAS_ITS_LAYOUT: dict[str, Any] = {
+    "properties": {
+        "file_format": {"const": "delta"},
+        "partition_by": False,
+        "liquid_clustered_by": False,
+    }
+}
+KEY_AND_FORMAT_BY_EXTRACT: dict[str, Any] = {
+    "if": _where_settings(_IS_EVENTS),
+    "then": {
+        "if": _where_settings({"anyOf": [_IS_ROWS, _HAS_SEQUENCE_OF_ITS_OWN]}),
+        "then": _NEEDS_A_KEY,
+        "properties": {"file_format": {"const": "delta"}},
+    },
+    "else": _NEEDS_A_KEY,
+}
+Retention = Annotated[
+    str,
+    StringConstraints(pattern=r"^(none|[0-9]{1,6} (minute|hour|day|week|month|year)s?)$"),
+    Field(examples=["30 days", "12 hours"]),
+]
