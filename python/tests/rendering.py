@@ -8,9 +8,6 @@ Example:
 from __future__ import annotations
 
 import functools
-import json
-import re
-from types import SimpleNamespace
 from typing import Any
 
 from dbt.adapters.spark.relation import SparkRelation
@@ -21,15 +18,7 @@ from .macros import SQL_FOLDERS, load_macros
 @functools.cache
 def load_sql_macros() -> dict[str, Any]:
     """The macros that read settings, plan and write SQL by name, and the generic tests as `test_<name>`."""
-    macros = load_macros(*SQL_FOLDERS, "../tests/generic")
-    next(iter(macros.values())).context.update(
-        api=SimpleNamespace(Relation=SparkRelation),
-        execute=True,
-        modules=SimpleNamespace(re=re),
-        tojson=json.dumps,
-        fromjson=json.loads,
-    )
-    return macros
+    return load_macros(*SQL_FOLDERS, "../tests/generic")
 
 
 def relation(schema: str, name: str) -> SparkRelation:

@@ -21,6 +21,7 @@ EXIT_INTERRUPTED = 130
 # name of the command → module and attribute of its click command or group
 COMMANDS: dict[str, tuple[str, str]] = {
     "capture": ("tidemark.capture.cli", "capture"),
+    "check": ("tidemark.check.cli", "check"),
     "connectors": ("tidemark.capture.connectors_cli", "connectors"),
     "datagen": ("tidemark.datagen.cli", "datagen"),
     "docs": ("tidemark.lineage.cli", "docs"),

@@ -141,7 +141,7 @@ def test_modules__import_each_other_in_one_direction() -> None:
         (r"tidemark\.(hashing|dedup|shred|datagen)\b", r"dbt\b|tidemark\.cli|tidemark\.run\b"),
         (r"dbt\.adapters\.tidemark", r"tidemark\.(run|feed|replicator|capture|lineage|scaffold)\b"),
         (r"tidemark\.spark\b", r"dbt\b"),
-        (r"tidemark\.(?!lineage|run|replicator)", r"dbt\.adapters"),
+        (r"tidemark\.(?!check|lineage|run|replicator)", r"dbt\.adapters"),
         (r"tidemark\.capture", r"tidemark\.(replicator|feed|lineage|shred)\b"),
     ],
 )

@@ -89,6 +89,11 @@ class Invoker:
     def options(self, options: RunOptions) -> None:
         self._options = options
 
+    @property
+    def manifest(self) -> Any:
+        """The parsed project."""
+        return self._manifest
+
     # --- parsing
 
     def parse(self) -> bool:

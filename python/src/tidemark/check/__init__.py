@@ -1,0 +1,1 @@
+"""`tidemark check`: what is wrong in YAML and models, told without Spark."""

@@ -1,0 +1,87 @@
+"""`tidemark check`."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from tidemark.check.models import Checked, checked_models
+from tidemark.console import counted, stdout_console
+from tidemark.options import profiles_dir_option, project_dir_option, target_option
+from tidemark.run.invoke import Invoker
+from tidemark.run.options import (
+    RunOptions,
+    find_profiles,
+    find_project,
+    parse_vars,
+    prepare_environment,
+)
+
+_EPILOG = """
+What only the files or the tables can tell (a column that an extract lacks, a configuration that is
+not the one its log was made with) is told by the run, before it writes anything.
+
+\b
+Exit codes:
+  0    nothing is wrong
+  1    a model is wrong
+  2    the project cannot be parsed
+
+\b
+Examples:
+  tidemark check
+  tidemark check --json | jq '.[] | select(.problems != [])'
+"""
+
+
+@click.command(epilog=_EPILOG)
+@click.option("--vars", "vars_text", metavar="YAML", help="dbt's --vars.")
+@click.option("--json", "as_json", is_flag=True, help="All models with their problems, as JSON.")
+@project_dir_option
+@profiles_dir_option
+@target_option
+@click.pass_context
+def check(
+    ctx: click.Context,
+    vars_text: str | None,
+    as_json: bool,
+    project_dir: Path | None,
+    profiles_dir: Path | None,
+    target: str | None,
+) -> None:
+    """Tell every mistake in YAML and models that can be told without Spark, of all models at once.
+
+    The rules are those of a run: the same macros judge.
+    """
+    root = find_project(project_dir or Path.cwd())
+    options = RunOptions(
+        dates=[],
+        vars=parse_vars(vars_text),
+        project_dir=root,
+        profiles_dir=profiles_dir or find_profiles(root),
+        target=target,
+    )
+    prepare_environment()
+    invoker = Invoker(options, Console(stderr=True))
+    if not invoker.parse():
+        ctx.exit(2)
+    models = checked_models(invoker.manifest)
+    if as_json:
+        click.echo(json.dumps([asdict(model) for model in models], indent=2))
+    else:
+        _show(models, stdout_console())
+    ctx.exit(1 if any(model.problems for model in models) else 0)
+
+
+def _show(models: list[Checked], out: Console) -> None:
+    wrong = [model for model in models if model.problems]
+    for model in wrong:
+        out.print(f"[bold]{model.name}[/bold]  {model.path}", highlight=False)
+        for problem in model.problems:
+            out.print(f"  - {problem}", highlight=False, markup=False, soft_wrap=True)
+    verdict = f"{counted(len(wrong), 'model')} to mend" if wrong else "nothing to mend"
+    out.print(f"checked {counted(len(models), 'model')}: {verdict}", highlight=False)

@@ -1,0 +1,73 @@
+"""Macros as functions of Python: called without a connection and without a model that is run."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from types import SimpleNamespace
+from typing import Any
+
+from dbt.adapters.spark.relation import SparkRelation
+from dbt_common.clients import jinja
+from dbt_common.exceptions.macros import MacroReturn
+
+
+class Refusal(Exception):
+    """What a macro refuses, and of which kind (`configuration`, `usage`, `data`)."""
+
+    def __init__(self, kind: str, message: str) -> None:
+        super().__init__(message)
+        self.kind = kind
+
+
+class _Macro(jinja.BaseMacroGenerator):
+    def __init__(self, name: str, source: str, context: dict[str, Any]) -> None:
+        super().__init__(context)
+        self.name = name
+        self.source = source
+
+    def get_template(self) -> Any:
+        if not hasattr(self, "_template"):
+            self._template = jinja.get_template(self.source, self.context or {})
+        return self._template
+
+    def get_name(self) -> str:
+        return self.name
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.call_macro(*args, **kwargs)
+
+
+def _refuse(kind: str, message: str) -> None:
+    raise Refusal(kind, message)
+
+
+def _return(value: Any) -> None:
+    raise MacroReturn(value)
+
+
+def callable_macros(sources: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the macros of the package `tidemark`, callable, and what all of them see.
+
+    Example:
+        >>> macros, context = callable_macros({"twice": "{% macro twice(n) %}{{ return(n * 2) }}…"})
+        >>> macros["twice"](4)
+        8
+
+    Args:
+        sources: The text of each macro, by name. Those that ask a database are not to be called.
+    """
+    package: dict[str, Any] = {}
+    context: dict[str, Any] = {
+        "tidemark": package,
+        "return": _return,
+        "api": SimpleNamespace(Relation=SparkRelation),
+        "execute": True,
+        "modules": SimpleNamespace(re=re),
+        "tojson": json.dumps,
+        "fromjson": json.loads,
+    }
+    package.update({name: _Macro(name, text, context) for name, text in sources.items()})
+    package["raise_error"] = _refuse
+    return package, context

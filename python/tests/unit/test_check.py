@@ -1,0 +1,113 @@
+"""`tidemark check`: mistakes of all models at once, by the rules of a run, without Spark."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from tidemark import cli
+
+from ..macros import ROOT
+
+ORDERS = """
+models:
+  - name: orders
+    config:
+      materialized: cdc
+      unique_key: id
+      meta: {tidemark: {extract: full, location: "orders/{business_date}.csv"}}
+    columns: [{name: id, data_type: int}]
+"""
+WRONG = """
+models:
+  - name: prices
+    config:
+      materialized: cdc
+      unique_key: id
+      meta: {tidemark: {extract: fall, location: prices.csv, hash: md6, ignroe: [a]}}
+    columns: [{name: id, data_type: intt}]
+  - name: prices_scd2
+    config: {materialized: scd2, file_format: parquet}
+  - name: things
+    config: {materialized: shred, meta: {tidemark: {registri: schemas, registry: schemas}}}
+  - name: changes
+    config: {materialized: feed, meta: {tidemark: {buckets: none}}}
+"""
+
+
+class Shop:
+    """A project that installs the package."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.write("dbt_project.yml", "{name: shop, version: 1.0.0, profile: shop}")
+        self.write(
+            "profiles.yml", "shop: {target: a, outputs: {a: {type: tidemark, schema: shop}}}"
+        )
+        self.write("models/orders.sql", "{{ tidemark.extract() }}")
+        self.write("models/orders.yml", ORDERS)
+        (root / "dbt_packages").mkdir()
+        (root / "dbt_packages" / "tidemark").symlink_to(ROOT, target_is_directory=True)
+
+    def write(self, path: str, text: str) -> None:
+        (self.root / path).parent.mkdir(exist_ok=True)
+        (self.root / path).write_text(text, encoding="utf-8")
+
+    def check(self, *options: str) -> Result:
+        arguments = ["check", "--project-dir", str(self.root), *options]
+        return CliRunner().invoke(cli.cli, arguments, catch_exceptions=False)
+
+
+@pytest.fixture
+def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shop:
+    monkeypatch.setenv("TIDEMARK_HOME", str(tmp_path / "home"))
+    for name in ("DBT_LOG_PATH", "DBT_TARGET_PATH"):
+        monkeypatch.setenv(name, str(tmp_path / name.lower()))
+    return Shop(tmp_path)
+
+
+def test_check__all_models_at_once(shop: Shop) -> None:
+    result = shop.check()
+    assert (result.exit_code, result.stdout) == (0, "checked 1 model: nothing to mend\n")
+
+    shop.write("models/prices.sql", "{{ tidemark.extract() }}")
+    shop.write("models/prices_scd2.sql", "select * from ({{ tidemark.scd2(ref('prices')) }})")
+    shop.write("models/changes.sql", "select * from ({{ tidemark.change_feed(ref('orders')) }})")
+    shop.write("models/things.sql", "select 1 as id")
+    shop.write("models/wrong.yml", WRONG)
+    result = shop.check()
+    assert result.exit_code == 1
+    lines = result.stdout.splitlines()
+    assert lines[-1] == "checked 5 models: 4 models to mend"
+    assert [line for line in lines[:-1] if not line.startswith("  - ")] == [
+        "changes  models/wrong.yml",
+        "prices  models/wrong.yml",
+        "prices_scd2  models/wrong.yml",
+        "things  models/wrong.yml",
+    ]
+    for part in (
+        "did you mean `ignore`",
+        "extract must be",
+        "did you mean `md5`",
+        "did you mean `int`",
+        "needs file_format: delta",
+        "buckets",
+        "did you mean `registry`",
+    ):
+        assert part in result.stdout, part
+
+    models = {model["name"]: model for model in json.loads(shop.check("--json").stdout)}
+    assert models["orders"]["problems"] == []
+    assert models["prices"]["materialized"] == "cdc"
+    assert len(models["prices"]["problems"]) >= 4
+
+
+def test_check__a_project_that_cannot_be_parsed(shop: Shop) -> None:
+    shop.write("models/orders.sql", "{{ tidemark.extract( }}")
+    result = shop.check()
+    assert result.exit_code == 2
+    assert "orders" in result.stderr
+    assert result.stdout == ""
