@@ -37,24 +37,6 @@
 {%- endmacro -%}
 
 
-{#- Whether what a load adds to the log can be written there before its commit: only rows to append, nothing beside them. -#}
-{%- macro can_stage_changes(plan, state, load) -%}
-    {{ return(load['forward'] and state['log_version'] is not none and not plan['sensitive']) }}
-{%- endmacro -%}
-
-
-{#- As many rows were written as were counted on the way. -#}
-{%- macro check_staged(cfg, staged, counted) -%}
-    {%- if counted != staged.rows -%}
-        {%- do adapter.discard_rows(staged) -%}
-        {%- do tidemark.raise_error('data',
-            cfg['entity'] ~ ': ' ~ counted ~ ' changes were counted but ' ~ staged.rows ~ ' were written, as happens where Spark repeats a part '
-            ~ 'of its work; nothing was committed. Run it again'
-        ) -%}
-    {%- endif -%}
-{%- endmacro -%}
-
-
 {#-
     Compare what is staged with what stood before the date, and count. The extract is read once: what changed is kept
     as a table of the run, `load['classified']`. Returns the figures of the run.

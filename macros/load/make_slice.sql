@@ -23,17 +23,6 @@
 {%- endmacro -%}
 
 
-{#-
-    A table as it is now, to be read from in this run: a view of its files where the adapter can make one, which spares Spark
-    the jobs that plan a scan; else the table.
--#}
-{%- macro as_it_is(cfg, relation, name) -%}
-    {%- set view = tidemark.run_view(cfg['target'], name ~ '_now') -%}
-    {%- set has_view = adapter.type() == 'tidemark' and cfg['file_format'] == 'delta' and adapter.view_small_table(relation, view) -%}
-    {{ return(view if has_view else relation) }}
-{%- endmacro -%}
-
-
 {#- Drop the views, caches and slices of this model's run, also those that a failed run left. -#}
 {%- macro forget_run_views(current) -%}
     {%- set ours = tidemark.run_view(current, '')[1:-1] -%}

@@ -63,8 +63,7 @@
 
 {#- The version of the log, or none where rows cannot be staged into it. -#}
 {%- macro log_version(cfg, relations) -%}
-    {%- set can_stage = adapter.type() == 'tidemark' and cfg['file_format'] == 'delta' -%}
-    {{ return(adapter.table_version(relations['log']) if can_stage else none) }}
+    {{ return(adapter.table_version(relations['log']) if tidemark.has_delta_files(cfg) else none) }}
 {%- endmacro -%}
 
 

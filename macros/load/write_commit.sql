@@ -20,11 +20,8 @@
         {{ return(load['this_commit_id']) }}
     {%- endif -%}
 
-    {%- do numbers.update({
-        'log_version_before': tidemark.table_version(cfg['file_format'], targets['log']),
-        'current_version_before': tidemark.table_version(cfg['file_format'], relations['current']) if load['kind'] == 'load' else none,
-    }) -%}
     {%- do load.update({'log_version': tidemark.version_to_append(cfg, state, targets)}) -%}
+    {%- do numbers.update(tidemark.versions_before(cfg, targets, load)) -%}
     {%- do tidemark.record_commit(commits, commit, 'inflight', numbers) -%}
     {%- do tidemark.write_side_rows(cfg, plan, targets, load, figures, rows) -%}
     {%- if figures['rows_logged'] or figures['rows_superseded'] -%}
@@ -35,6 +32,16 @@
     {%- do tidemark.complete_commit(cfg, plan, relations, commits, commit, load, numbers, figures) -%}
     {%- do tidemark.forget_run_views(cfg['target']) -%}
     {{ return(load['commit_id']) }}
+{%- endmacro -%}
+
+
+{#- The versions that a commit starts from, for tidemark_commits. -#}
+{%- macro versions_before(cfg, relations, load) -%}
+    {%- set log_version = load['log_version'] -%}
+    {{ return({
+        'log_version_before': log_version if log_version is not none else tidemark.table_version(cfg['file_format'], relations['log']),
+        'current_version_before': tidemark.table_version(cfg['file_format'], relations['current']) if load['kind'] == 'load' else none,
+    }) }}
 {%- endmacro -%}
 
 
@@ -143,13 +150,16 @@
     Returns the version of the log where rows were staged.
 -#}
 {%- macro append_to_log(cfg, plan, relations, load, figures, rows) -%}
-    {%- if load.get('staged_changes') -%}
-        {%- set version = adapter.commit_rows(load['staged_changes']) -%}
+    {%- set staged = load.get('staged_changes') -%}
+    {%- if not staged and load['forward'] and load.get('log_version') is not none -%}
+        {%- set staged = tidemark.staged_log_rows(plan, relations, load, rows['slice'], load['log_version'], {'rows_logged': 'count(*)'}) -%}
+        {%- do tidemark.check_staged(cfg, staged, figures['rows_logged']) -%}
+    {%- endif -%}
+    {%- if staged -%}
+        {%- set version = adapter.commit_rows(staged) -%}
         {%- do load.update({'touched': tidemark.run_view(cfg['target'], 'touched')}) -%}
-        {%- do adapter.view_rows(load['staged_changes'], load['touched']) -%}
+        {%- do adapter.view_rows(staged, load['touched']) -%}
         {{ return(version) }}
-    {%- elif load['forward'] and load.get('log_version') is not none -%}
-        {{ return(tidemark.append_counted(cfg, plan, relations, load, figures, rows)) }}
     {%- endif -%}
     {%- set result = tidemark.run_statements(tidemark.for_format(cfg['file_format'], 'append_to_log')(
         relations, tidemark.slice_columns(plan), rows['slice'], load
@@ -178,38 +188,6 @@
 {%- endmacro -%}
 
 
-{#- The same as append_to_log() by files of the log whose rows are counted before a commit names them. -#}
-{%- macro append_counted(cfg, plan, relations, load, figures, rows) -%}
-    {%- set staged = adapter.stage_rows(
-        relations['log'], load['log_version'], 'select ' ~ tidemark.column_list_expr(tidemark.slice_columns(plan)) ~ ' from ' ~ rows['slice'],
-        {'rows_logged': 'count(*)'}, 'select *, ' ~ load['commit_id'] ~ ' as _commit_id from {counted}'
-    ) -%}
-    {%- do tidemark.check_staged(cfg, staged, figures['rows_logged']) -%}
-    {%- set version = adapter.commit_rows(staged) -%}
-    {%- do load.update({'touched': tidemark.run_view(cfg['target'], 'touched')}) -%}
-    {%- do adapter.view_rows(staged, load['touched']) -%}
-    {{ return(version) }}
-{%- endmacro -%}
-
-
-{#-
-    The version of the log that rows are appended to, or none where they are not staged. A log that was made for this load has
-    its first one: any other means that another first run was faster.
--#}
-{%- macro version_to_append(cfg, state, relations) -%}
-    {%- if adapter.type() != 'tidemark' or cfg['file_format'] != 'delta' -%}
-        {{ return(none) }}
-    {%- elif not state['first'] -%}
-        {{ return(state['log_version']) }}
-    {%- elif adapter.table_version(relations['log']) != 0 -%}
-        {%- do tidemark.raise_error('data',
-            cfg['entity'] ~ ': another run has written to ' ~ relations['log'] ~ ' since this one began, so this one wrote nothing. Run it again'
-        ) -%}
-    {%- endif -%}
-    {{ return(0) }}
-{%- endmacro -%}
-
-
 {#-
     Current follows the log: by MERGE of the rows that changed, or as a whole where every row gets a new tag, where the
     format cannot merge, where MERGE would write it all but for little, and where current is built again.
@@ -220,25 +198,30 @@
     {%- set all_tagged = cfg['tag_unchanged'] and load['business_date'] == load['last_date'] -%}
     {#- Going back to an earlier date changes the tags of rows that no log row tells of. -#}
     {%- if load['rebuild'] or (all_tagged and load['kind'] == 'rollback') -%}
-        {%- set rows = tidemark.current_rows_sql(cfg, plan, relations, tidemark.latest_rows_sql(plan, relations), none, load) -%}
-        {%- do tidemark.run_statements(tidemark.for_format(cfg['file_format'], 'overwrite_current')(plan, relations, rows, load)) -%}
+        {%- do tidemark.overwrite_current(cfg, plan, relations, tidemark.latest_rows_sql(plan, relations), none, load) -%}
     {%- elif all_tagged or (not nothing_logged and (cfg['file_format'] == 'parquet' or tidemark.merge_writes_all(cfg, relations, load, figures))) -%}
         {#- So many keys weigh some 100 MB: to send them to every core costs less than to shuffle and sort current. -#}
         {%- do load.update({'few_touched': figures is not none and (figures['rows_logged'] or 0) + (figures['rows_superseded'] or 0) <= 1000000}) -%}
         {%- set now = dict(relations, log=tidemark.as_it_is(cfg, relations['log'], 'log')) if not load.get('touched') else relations -%}
         {%- set touched = tidemark.touched_rows_sql(plan, now, load) -%}
         {%- set stored = tidemark.run_view(cfg['target'], 'stored') -%}
-        {%- set is_written = adapter.type() == 'tidemark' and cfg['file_format'] == 'delta' and adapter.replace_rows(
+        {%- set is_written = tidemark.has_delta_files(cfg) and adapter.replace_rows(
             relations['current'], tidemark.current_rows_sql(cfg, plan, relations, touched, stored, load), stored
         ) is not none -%}
         {%- if not is_written -%}
-            {%- set rows = tidemark.current_rows_sql(cfg, plan, relations, touched, relations['current'], load) -%}
-            {%- do tidemark.run_statements(tidemark.for_format(cfg['file_format'], 'overwrite_current')(plan, relations, rows, load)) -%}
+            {%- do tidemark.overwrite_current(cfg, plan, relations, touched, relations['current'], load) -%}
         {%- endif -%}
     {%- elif not nothing_logged -%}
         {%- do load.update({'key_list': tidemark.keys_to_merge(relations, load, figures)}) -%}
         {%- do tidemark.run_statements(tidemark.for_format(cfg['file_format'], 'merge_into_current')(cfg, plan, relations, load)) -%}
     {%- endif -%}
+{%- endmacro -%}
+
+
+{#- Write all rows of current: those touched, and of `stored` the others. -#}
+{%- macro overwrite_current(cfg, plan, relations, touched, stored, load) -%}
+    {%- set rows = tidemark.current_rows_sql(cfg, plan, relations, touched, stored, load) -%}
+    {%- do tidemark.run_statements(tidemark.for_format(cfg['file_format'], 'overwrite_current')(plan, relations, rows, load)) -%}
 {%- endmacro -%}
 
 
@@ -255,21 +238,6 @@
         cfg['write_mode'] == 'copy_on_write' and not cfg['partition_by'] and not cfg['cluster_by']
         and figures['rows_logged'] >= tidemark.file_count(relations['current'])
     ) }}
-{%- endmacro -%}
-
-
-{#-
-    Whether a table is so small that to plan a MERGE takes longer than to write it all (adapter `tidemark` only). Not where a
-    change data feed shows what was written, nor where deletion vectors were asked for.
--#}
-{%- macro is_written_at_once(cfg, relation) -%}
-    {%- set most = 8 * 1024 * 1024 -%}
-    {%- if adapter.type() != 'tidemark' or cfg['file_format'] != 'delta' or cfg['write_mode'] != 'copy_on_write'
-        or (cfg['table_properties'] or {}).get('delta.enableChangeDataFeed') -%}
-        {{ return(false) }}
-    {%- endif -%}
-    {%- set bytes = adapter.listed_bytes(relation) -%}
-    {{ return(bytes is not none and bytes <= most) }}
 {%- endmacro -%}
 
 

@@ -34,13 +34,13 @@
     {%- set rows = tidemark.replay(cfg, plan, state, relations, staged, load, figures) -%}
     {%- do load.update({'last_sequence_num': figures['last_sequence_num'] if state['first'] or state['last_sequence_num'] is none
         else [figures['last_sequence_num'] or 0, state['last_sequence_num']] | max}) -%}
-    {%- set numbers = {
+    {%- do load.update({'log_version': tidemark.version_to_append(cfg, state, targets)}) -%}
+    {%- set numbers = tidemark.versions_before(cfg, targets, load) -%}
+    {%- do numbers.update({
         'batch_id': load['batch_id'],
         'first_sequence_num': figures['first_sequence_num'],
         'last_sequence_num': load['last_sequence_num'],
-        'log_version_before': tidemark.table_version(cfg['file_format'], targets['log']),
-        'current_version_before': tidemark.table_version(cfg['file_format'], relations['current']) if load['kind'] == 'load' else none,
-    } -%}
+    }) -%}
     {%- if has_files -%}
         {%- do numbers.update({'last_file': landing['files'][-1]['_file']}) -%}
     {%- endif -%}
@@ -61,7 +61,6 @@
         {{ return(none) }}
     {%- endif -%}
 
-    {%- do load.update({'log_version': tidemark.version_to_append(cfg, state, targets)}) -%}
     {%- do tidemark.record_commit(commits, commit, 'inflight', numbers) -%}
     {%- do tidemark.write_beside_events(cfg, plan, targets, landing, load, figures, rows, staged) -%}
     {%- if figures['rows_logged'] or figures['rows_superseded'] -%}
@@ -99,10 +98,7 @@
     {%- endif -%}
     {%- set names = tidemark.column_list_expr(tidemark.slice_columns(plan)) -%}
     {%- if tidemark.can_stage_changes(plan, state, load) -%}
-        {%- set written = adapter.stage_rows(
-            relations['log'], state['log_version'], 'select\n    ' ~ names ~ '\nfrom ' ~ replayed, tidemark.figures_of_events(),
-            'select *, ' ~ load['commit_id'] ~ ' as _commit_id from {counted}'
-        ) -%}
+        {%- set written = tidemark.staged_log_rows(plan, relations, load, replayed, state['log_version'], tidemark.figures_of_events()) -%}
         {%- do tidemark.check_staged(cfg, written, written.figures['rows_logged']) -%}
         {%- do figures.update(written.figures) -%}
         {%- do load.update({'staged_changes': written}) -%}
@@ -175,7 +171,7 @@
             '_file_time': tidemark.utc_text(file['_file_time']), '_is_whole': load['is_last'], '_commit_id': load['commit_id'],
         }) -%}
     {%- endfor -%}
-    {%- if rows and adapter.type() == 'tidemark' -%}
+    {%- if rows and tidemark.has_delta_files(cfg) -%}
         {%- do adapter.append_rows(targets['landed'], rows) -%}
     {%- elif rows -%}
         {%- do run_query(tidemark.append_rows_sql(targets['landed'], tidemark.landed_columns(), rows)) -%}

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from tidemark.errors import TidemarkError
-from tidemark.spark import delta
 from tidemark.spark.delta import (
     append_rows,
     file_count,
     replace_rows,
+    small,
     stage_rows,
     table_state,
     table_version,
@@ -501,14 +501,14 @@ def test_small_tables__are_none(module_project: Any) -> None:
 def test_replace_rows__not_over_a_commit_that_came_between(module_project: Any) -> None:
     schema, spark = module_project.schema, module_project.session
     spark.sql(f"create table {schema}.busy using delta as select * from range(3)")
-    real = delta._view_files
+    real = small.view_files
 
     def view_files(*args: Any) -> None:
         real(*args)
         spark.sql(f"insert into {schema}.busy values (7)")
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(delta, "_view_files", view_files)
+        patch.setattr(small, "view_files", view_files)
         with pytest.raises(TidemarkError, match="another run has written"):
             replace_rows(spark, schema, "busy", "select id + 1 as id from was", "was")
     found = spark.sql(f"select id from {schema}.busy order by id").collect()

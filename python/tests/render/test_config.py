@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from dbt.artifacts.resources.v1.model import ModelConfig
 
-from tidemark.check.macros import Refusal
+from dbt.adapters.tidemark.errors import MacroError
 
 from ..rendering import load_sql_macros
 
@@ -35,7 +35,7 @@ def problems(
     context["model"] = node
     try:
         macros[reader](*([] if reader in ("feed_config", "scd2_config") else [node]))
-    except Refusal as error:
+    except MacroError as error:
         lines = str(error).splitlines()
         return [line.strip()[2:] for line in lines if line.strip().startswith("- ")]
     finally:
@@ -222,7 +222,7 @@ def plan_of(cfg: dict[str, Any], columns: list[dict[str, str]], recorded: Any = 
 
 
 def test_missing_column__names_the_file_once() -> None:
-    with pytest.raises(Refusal) as raised:
+    with pytest.raises(MacroError) as raised:
         plan_of(shop(ignore=["name"]), arrived("id", "nam", "total"))
     (line,) = [line.strip() for line in str(raised.value).splitlines() if "- " in line]
     assert line == (
@@ -334,12 +334,12 @@ def test_events__columns_of_settings() -> None:
          "ignore_null_updates names column `nmae`, which no event has; did you mean `name`?"),
     ]:  # fmt: skip
         for typed in (False, True):
-            with pytest.raises(Refusal, match=re.escape(problem)):
+            with pytest.raises(MacroError, match=re.escape(problem)):
                 planned("id name _commit_id", typed=typed, **settings)  # type: ignore[arg-type]
     # a line need not have every column, a table does
     odd = {"columns": {"exclude": ["remark"]}, "format": "rows"}
     planned("id name", **odd)
-    with pytest.raises(Refusal, match="columns names column `remark`"):
+    with pytest.raises(MacroError, match="columns names column `remark`"):
         planned("id name", typed=True, **odd)
     # nothing has landed yet
     planned("", columns={"exclude": ["nam"]})
@@ -408,7 +408,7 @@ def test_column_settings(
         "columns": {"lat": {"name": "lat", **({"config": meta} if under_config else meta)}},
         "config": {"materialized": "cdc", **cdc(**settings)},
     }
-    with pytest.raises(Refusal) as error:
+    with pytest.raises(MacroError) as error:
         load_sql_macros()["entity_config"](node)
     (name,) = column
     assert f"column `lat`: meta.tidemark.{name} {problem}" in str(error.value)

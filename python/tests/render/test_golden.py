@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tidemark.check.macros import Refusal
+from dbt.adapters.tidemark.errors import MacroError
 from tidemark.shred import canonical
 
 from ..rendering import load_sql_macros, relation
@@ -717,7 +717,7 @@ def test_wrong_arguments__say_what_is_wrong(
     macros: dict[str, Any], arguments: tuple[Any, ...], message: str
 ) -> None:
     macro, *values = arguments
-    with pytest.raises(Refusal) as raised:
+    with pytest.raises(MacroError) as raised:
         macros[macro](*values)
     assert message in str(raised.value)
 
@@ -808,7 +808,7 @@ def test_judged_state() -> None:
 def test_track_history__of_columns_that_are_compared(
     settings: dict[str, Any], message: str
 ) -> None:
-    with pytest.raises(Refusal) as raised:
+    with pytest.raises(MacroError) as raised:
         Events("customers", **settings)
     assert message in str(raised.value)
     assert str(raised.value).count("track_history") == 1

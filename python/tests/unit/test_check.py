@@ -10,17 +10,8 @@ from click.testing import CliRunner, Result
 
 from tidemark import cli
 
-from ..macros import ROOT
+from ..foreign_project import ForeignProject
 
-ORDERS = """
-models:
-  - name: orders
-    config:
-      materialized: cdc
-      unique_key: id
-      meta: {tidemark: {extract: full, location: "orders/{business_date}.csv"}}
-    columns: [{name: id, data_type: int}]
-"""
 WRONG = """
 models:
   - name: prices
@@ -38,23 +29,8 @@ models:
 """
 
 
-class Shop:
-    """A project that installs the package."""
-
-    def __init__(self, root: Path) -> None:
-        self.root = root
-        self.write("dbt_project.yml", "{name: shop, version: 1.0.0, profile: shop}")
-        self.write(
-            "profiles.yml", "shop: {target: a, outputs: {a: {type: tidemark, schema: shop}}}"
-        )
-        self.write("models/orders.sql", "{{ tidemark.extract() }}")
-        self.write("models/orders.yml", ORDERS)
-        (root / "dbt_packages").mkdir()
-        (root / "dbt_packages" / "tidemark").symlink_to(ROOT, target_is_directory=True)
-
-    def write(self, path: str, text: str) -> None:
-        (self.root / path).parent.mkdir(exist_ok=True)
-        (self.root / path).write_text(text, encoding="utf-8")
+class Shop(ForeignProject):
+    """The same, checked."""
 
     def check(self, *options: str) -> Result:
         arguments = ["check", "--project-dir", str(self.root), *options]

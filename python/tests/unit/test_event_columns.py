@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from dbt.adapters.tidemark.errors import MacroError
 from tests import captures
 from tests.rendering import load_sql_macros
-from tidemark.check.macros import Refusal
 
 
 def connect(**schema: Any) -> tuple[str, str]:
@@ -320,7 +320,7 @@ def test_decode_expr__unknown_encoding() -> None:
         "array:no",
         "days:1",
     ):
-        with pytest.raises(Refusal, match="no encoding is called"):
+        with pytest.raises(MacroError, match="no encoding is called"):
             decode_expr("v", encoding, "array<int>")
 
 

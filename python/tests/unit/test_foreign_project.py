@@ -9,38 +9,16 @@ import pytest
 from dbt.cli.main import dbtRunner
 
 from dbt.adapters.tidemark.console import without_colours
-from tests.macros import ROOT
 
-MODELS = """
-models:
-  - name: orders
-    config:
-      materialized: cdc
-      unique_key: [id]
-      meta: {tidemark: {extract: full, location: "orders/{business_date}.csv"}}
-    data_tests: [tidemark.current_equals_open_intervals]
-    columns: [{name: id, data_type: int}]
-"""
+from ..foreign_project import ForeignProject
 
 
-class Shop:
-    """A dbt project of another name, whose profile has two lines."""
+class Shop(ForeignProject):
+    """The same, with what dbt says of it."""
 
     def __init__(self, root: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        self.root = root
+        super().__init__(root)
         self.capsys = capsys
-        self.write("dbt_project.yml", "{name: shop, version: 1.0.0, profile: shop}")
-        self.write(
-            "profiles.yml", "shop: {target: a, outputs: {a: {type: tidemark, schema: shop}}}"
-        )
-        self.write("models/orders.sql", "{{ tidemark.extract() }}")
-        self.write("models/models.yml", MODELS)
-        (root / "dbt_packages").mkdir()
-        (root / "dbt_packages" / "tidemark").symlink_to(ROOT, target_is_directory=True)
-
-    def write(self, path: str, text: str) -> None:
-        (self.root / path).parent.mkdir(exist_ok=True)
-        (self.root / path).write_text(text, encoding="utf-8")
 
     def parse(self, *options: str) -> tuple[list[Any], str]:
         """`dbt parse`: its warnings and errors, and what it printed."""

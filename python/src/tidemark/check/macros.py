@@ -12,13 +12,7 @@ from dbt.adapters.spark.relation import SparkRelation
 from dbt_common.clients import jinja
 from dbt_common.exceptions.macros import MacroReturn
 
-
-class Refusal(Exception):
-    """What a macro refuses, and of which kind (`configuration`, `usage`, `data`)."""
-
-    def __init__(self, kind: str, message: str) -> None:
-        super().__init__(message)
-        self.kind = kind
+from dbt.adapters.tidemark.errors import MacroError
 
 
 class _Macro(jinja.BaseMacroGenerator):
@@ -39,8 +33,8 @@ class _Macro(jinja.BaseMacroGenerator):
         return self.call_macro(*args, **kwargs)
 
 
-def _refuse(kind: str, message: str) -> None:
-    raise Refusal(kind, message)
+def _raise_error(kind: str, message: str) -> None:
+    raise MacroError(kind, message)
 
 
 def _return(value: Any) -> None:
@@ -69,5 +63,5 @@ def callable_macros(sources: Mapping[str, str]) -> tuple[dict[str, Any], dict[st
         "fromjson": json.loads,
     }
     package.update({name: _Macro(name, text, context) for name, text in sources.items()})
-    package["raise_error"] = _refuse
+    package["raise_error"] = _raise_error
     return package, context

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
-from tidemark.check.macros import Refusal, callable_macros
+from dbt.adapters.tidemark.errors import MacroError
+from tidemark.check.macros import callable_macros
 
 _READERS: Mapping[str, str] = {
     "cdc": "entity_config",
@@ -67,8 +68,8 @@ def checked_models(manifest: Any) -> list[Checked]:
 def _problems(reader: Any) -> tuple[str, ...]:
     try:
         reader()
-    except Refusal as refusal:
-        head, *rest = str(refusal).split("\n  - ")
+    except MacroError as error:
+        head, *rest = error.msg.split("\n  - ")
         return tuple(rest) or (head,)
     return ()
 

@@ -11,72 +11,29 @@ Example:
 
 from tidemark.scaffold.settings.derived import FeedSettings, Scd2Settings
 from tidemark.scaffold.settings.enriched import AtomicSettings, ShredSettings
-from tidemark.scaffold.settings.events import (
-    ENCODINGS,
-    Chosen,
-    DdlPolicies,
-    Encoding,
-    EventSettings,
-)
-from tidemark.scaffold.settings.extracts import (
-    ColumnsExcluded,
-    ColumnsIncluded,
-    ExtractSettings,
-    LogSettings,
-    Policy,
-)
+from tidemark.scaffold.settings.events import ENCODINGS, DdlPolicies, EventSettings
+from tidemark.scaffold.settings.extracts import ExtractSettings, LogSettings
 from tidemark.scaffold.settings.models import (
     AtomicConfig,
-    AtomicMeta,
     CdcConfig,
-    CdcMeta,
     FeedConfig,
-    FeedMeta,
     Scd2Config,
-    Scd2Meta,
     ShredConfig,
-    ShredMeta,
-    TidemarkModelConfig,
-)
-from tidemark.scaffold.settings.rules import (
-    FINGERPRINT_IGNORE,
-    DeduplicationStep,
-    Name,
-    Names,
-    OptionValue,
-    Retention,
 )
 
 __all__ = [
     "ENCODINGS",
-    "FINGERPRINT_IGNORE",
     "AtomicConfig",
-    "AtomicMeta",
     "AtomicSettings",
     "CdcConfig",
-    "CdcMeta",
-    "Chosen",
-    "ColumnsExcluded",
-    "ColumnsIncluded",
     "DdlPolicies",
-    "DeduplicationStep",
-    "Encoding",
     "EventSettings",
     "ExtractSettings",
     "FeedConfig",
-    "FeedMeta",
     "FeedSettings",
     "LogSettings",
-    "Name",
-    "Names",
-    "OptionValue",
-    "Policy",
-    "Retention",
     "Scd2Config",
-    "Scd2Meta",
     "Scd2Settings",
     "ShredConfig",
-    "ShredMeta",
     "ShredSettings",
-    "TidemarkModelConfig",
 ]

@@ -1,0 +1,74 @@
+{#- Whether the adapter can work with the files of an entity's tables: read them by Delta's list, write them before a commit names them. -#}
+{%- macro has_delta_files(cfg) -%}
+    {{ return(adapter.type() == 'tidemark' and cfg['file_format'] == 'delta') }}
+{%- endmacro -%}
+
+
+{#-
+    A table as it is now, to be read from in this run: a view of its files where the adapter can make one, which spares Spark
+    the jobs that plan a scan; else the table.
+-#}
+{%- macro as_it_is(cfg, relation, name) -%}
+    {%- set view = tidemark.run_view(cfg['target'], name ~ '_now') -%}
+    {{ return(view if tidemark.has_delta_files(cfg) and adapter.view_small_table(relation, view) else relation) }}
+{%- endmacro -%}
+
+
+{#-
+    Whether a table is so small that to plan a MERGE takes longer than to write it all. Not where a change data feed shows
+    what was written, nor where deletion vectors were asked for.
+-#}
+{%- macro is_written_at_once(cfg, relation) -%}
+    {%- set most = 8 * 1024 * 1024 -%}
+    {%- if not tidemark.has_delta_files(cfg) or cfg['write_mode'] != 'copy_on_write'
+        or (cfg['table_properties'] or {}).get('delta.enableChangeDataFeed') -%}
+        {{ return(false) }}
+    {%- endif -%}
+    {%- set bytes = adapter.listed_bytes(relation) -%}
+    {{ return(bytes is not none and bytes <= most) }}
+{%- endmacro -%}
+
+
+{#- Whether what a load adds to the log can be written there before its commit: only rows to append, nothing beside them. -#}
+{%- macro can_stage_changes(plan, state, load) -%}
+    {{ return(load['forward'] and state['log_version'] is not none and not plan['sensitive']) }}
+{%- endmacro -%}
+
+
+{#- As many rows were written as were counted on the way. -#}
+{%- macro check_staged(cfg, staged, counted) -%}
+    {%- if counted != staged.rows -%}
+        {%- do adapter.discard_rows(staged) -%}
+        {%- do tidemark.raise_error('data',
+            cfg['entity'] ~ ': ' ~ counted ~ ' changes were counted but ' ~ staged.rows ~ ' were written, as happens where Spark repeats a part '
+            ~ 'of its work; nothing was committed. Run it again'
+        ) -%}
+    {%- endif -%}
+{%- endmacro -%}
+
+
+{#- Rows of a view or table as files of the log that no commit names yet; `figures` are counted on the way. -#}
+{%- macro staged_log_rows(plan, relations, load, rows, version, figures) -%}
+    {{ return(adapter.stage_rows(
+        relations['log'], version, 'select\n    ' ~ tidemark.column_list_expr(tidemark.slice_columns(plan)) ~ '\nfrom ' ~ rows,
+        figures, 'select *, ' ~ load['commit_id'] ~ ' as _commit_id from {counted}'
+    )) }}
+{%- endmacro -%}
+
+
+{#-
+    The version of the log that rows are appended to, or none where they are not staged. A log that was made for this load has
+    its first one: any other means that another first run was faster.
+-#}
+{%- macro version_to_append(cfg, state, relations) -%}
+    {%- if not tidemark.has_delta_files(cfg) -%}
+        {{ return(none) }}
+    {%- elif not state['first'] -%}
+        {{ return(state['log_version']) }}
+    {%- elif adapter.table_version(relations['log']) != 0 -%}
+        {%- do tidemark.raise_error('data',
+            cfg['entity'] ~ ': another run has written to ' ~ relations['log'] ~ ' since this one began, so this one wrote nothing. Run it again'
+        ) -%}
+    {%- endif -%}
+    {{ return(0) }}
+{%- endmacro -%}

@@ -1,0 +1,23 @@
+"""What Delta tables tell without a Spark job, and rows that are judged between write and commit.
+
+SQL writes and commits in one statement, so that what must be judged first would be written to a
+table of its own, read again and written again. Delta's transaction parts the two: data files are no
+part of a table until a commit names them.
+"""
+
+from tidemark.spark.delta.append import append_rows
+from tidemark.spark.delta.log import file_count, table_state, table_version
+from tidemark.spark.delta.small import listed_bytes, replace_rows, view_small_table
+from tidemark.spark.delta.staged import StagedRows, stage_rows
+
+__all__ = [
+    "StagedRows",
+    "append_rows",
+    "file_count",
+    "listed_bytes",
+    "replace_rows",
+    "stage_rows",
+    "table_state",
+    "table_version",
+    "view_small_table",
+]

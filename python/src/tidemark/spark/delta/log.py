@@ -1,0 +1,79 @@
+"""The log of a Delta table: its versions, and commits to it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from tidemark.spark.files import java_class, table_identifier
+from tidemark.spark.messages import java_throwable
+
+
+def table_version(session: SparkSession, schema: str, name: str) -> int | None:
+    """Return the version of a Delta table as its log has it now, or None if there is no table."""
+    state = table_state(session, schema, name)
+    return state and state[1]
+
+
+def table_state(session: SparkSession, schema: str, name: str) -> tuple[str, int] | None:
+    """Return the id of a Delta table and its version; None if there is no such table."""
+    catalog = session._jsparkSession.sessionState().catalog()
+    if not catalog.tableExists(table_identifier(session._jvm, schema, name)):
+        return None
+    snapshot = newest(session._jvm, log_of(session, schema, name))
+    return str(snapshot.metadata().id()), int(snapshot.version())
+
+
+def file_count(session: SparkSession, schema: str, name: str) -> int:
+    """Return how many files a Delta table has now."""
+    return int(newest(session._jvm, log_of(session, schema, name)).numOfFiles())
+
+
+def begin(session: SparkSession, log: Any, snapshot: Any, schema: str, name: str) -> Any:
+    """Return a transaction of a table that begins with a snapshot."""
+    some = java_class(session._jvm, "scala.Option")
+    catalog = session._jsparkSession.sessionState().catalog()
+    table = catalog.getTableMetadata(table_identifier(session._jvm, schema, name))
+    return log.startTransaction(some.apply(table), some.apply(snapshot))
+
+
+def operation(jvm: Any, mode: str) -> Any:
+    """Return what Delta's history says of a commit."""
+    nothing = java_class(jvm, "scala.Option").empty()
+    write = getattr(jvm.org.apache.spark.sql.delta, "DeltaOperations$Write")
+    return write(getattr(jvm.org.apache.spark.sql.SaveMode, mode), *[nothing] * 8)
+
+
+def commit(jvm: Any, transaction: Any, actions: Sequence[Any], mode: str) -> int:
+    """Commit files that come and go; return the version that the table has then."""
+    sequence = jvm.org.apache.spark.api.python.PythonUtils.toSeq(list(actions))
+    return int(transaction.commit(sequence, operation(jvm, mode)))
+
+
+def log_of(session: SparkSession, schema: str, name: str) -> Any:
+    """Return the log of a Delta table."""
+    jvm: Any = session._jvm
+    return java_class(jvm, "org.apache.spark.sql.delta.DeltaLog").forTable(
+        session._jsparkSession, table_identifier(jvm, schema, name)
+    )
+
+
+def newest(jvm: Any, log: Any) -> Any:
+    """Return the snapshot that a Delta log has now."""
+    nothing = java_class(jvm, "scala.Option").empty()
+    return log.update(False, nothing, nothing)
+
+
+def is_conflict(jvm: Any, error: Exception) -> bool:
+    """Tell whether another commit came between."""
+    thrown = java_throwable(error)
+    kind = jvm.java.lang.Class.forName("java.util.ConcurrentModificationException")
+    return thrown is not None and bool(kind.isInstance(thrown))
+
+
+def view_files(jvm: Any, log: Any, snapshot: Any, files: Any, view: str) -> None:
+    """Make a temporary view of files of a table, which is read without a look at its log."""
+    nothing = java_class(jvm, "scala.Option").empty()
+    log.createDataFrame(snapshot, files, False, nothing).createOrReplaceTempView(view)

@@ -1,0 +1,110 @@
+"""Tables of few files, by the list of them that Delta keeps with each commit."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from pyspark.sql import SparkSession
+from pyspark.sql.types import StructField, StructType
+
+from tidemark.errors import TidemarkError
+from tidemark.spark.delta.log import begin, commit, is_conflict, log_of, newest, view_files
+
+
+def view_small_table(session: SparkSession, schema: str, name: str, view: str) -> bool:
+    """Make a temporary view of a Delta table as it is now, if its files are few.
+
+    To plan a scan of a table, Delta works out the state of its log by Spark jobs. Of few files it
+    keeps a list with each commit, which is read here in their place; the view has no statistics to
+    leave out files by, and does not follow the table.
+
+    Args:
+        session: The running session.
+        schema: The schema of the table.
+        name: Its name.
+        view: The view, quoted as in SQL; one of that name is replaced.
+
+    Returns:
+        False, and no view, where Delta keeps no list: of more than 50 files, or of files with
+        deletion vectors, which need Delta's own scan.
+    """
+    log = log_of(session, schema, name)
+    snapshot = newest(session._jvm, log)
+    files = _listed_files(snapshot)
+    if files is None:
+        return False
+    view_files(session._jvm, log, snapshot, files, view)
+    return True
+
+
+def replace_rows(
+    session: SparkSession, schema: str, name: str, rows_sql: str, view: str
+) -> int | None:
+    """Replace all rows of a small Delta table in one commit.
+
+    As `insert overwrite` does, with a list of files in place of the jobs by which Delta finds them.
+
+    Example:
+        >>> replace_rows(session, "shop", "items", "select * from was where id <> 7", "was")
+        12
+
+    Args:
+        session: The running session.
+        schema: The schema of the table.
+        name: Its name.
+        rows_sql: A query of the new rows: columns by name.
+        view: A name, quoted as in SQL, that the query has for the rows that are replaced.
+
+    Returns:
+        The version of the table that has the rows; None, and nothing was done, where
+        view_small_table() would make no view, or where Spark checks lengths (char, varchar) as it
+        inserts.
+
+    Raises:
+        TidemarkError: The table got another commit meanwhile.
+    """
+    jvm: Any = session._jvm
+    log = log_of(session, schema, name)
+    snapshot = newest(jvm, log)
+    files = _listed_files(snapshot)
+    columns = session.table(f"`{schema}`.`{name}`").schema
+    if files is None or "__CHAR_VARCHAR_TYPE_STRING" in columns.json():
+        return None
+    transaction = begin(session, log, snapshot, schema, name)
+    transaction.readWholeTable()
+    view_files(jvm, log, snapshot, files, view)
+    # what is not to be NULL is checked by Delta, as for SQL
+    nullable = StructType([StructField(one.name, one.dataType, True) for one in columns])
+    written = transaction.writeFiles(session.sql(rows_sql).to(nullable)._jdf)
+    now = int(time.time() * 1000)
+    actions = [files.apply(place).removeWithTimestamp(now, True) for place in range(files.size())]
+    actions += [written.apply(place) for place in range(written.size())]
+    try:
+        return commit(jvm, transaction, actions, "Overwrite")
+    except Exception as error:
+        if not is_conflict(jvm, error):
+            raise
+        raise TidemarkError(
+            f"another run has written to {schema}.{name} while this one replaced its rows, which "
+            "therefore are as that run left them. Run it again: that finishes what was begun"
+        ) from error
+
+
+def listed_bytes(session: SparkSession, schema: str, name: str) -> int | None:
+    """Return the bytes of a Delta table of few files; None where view_small_table() has no view."""
+    files = _listed_files(newest(session._jvm, log_of(session, schema, name)))
+    if files is None:
+        return None
+    return sum(int(files.apply(place).size()) for place in range(files.size()))
+
+
+def _listed_files(snapshot: Any) -> Any:
+    """Return the files of a snapshot where Delta keeps a list of them, else None."""
+    checksum = snapshot.checksumOpt()
+    if checksum.isEmpty() or checksum.get().allFiles().isEmpty():
+        return None
+    files = checksum.get().allFiles().get()
+    if any(files.apply(place).deletionVector() is not None for place in range(files.size())):
+        return None
+    return files
