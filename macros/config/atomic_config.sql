@@ -9,12 +9,12 @@
     ], errors) -%}
     {%- set cfg = tidemark._table_config(node, settings, errors) -%}
     {%- do cfg.update({
+        'family': 'enriched',
         'location': settings.get('location'),
         'deduplicate': tidemark._as_list(settings.get('deduplicate', tidemark.deduplication_steps()), 'deduplicate', errors),
         'fingerprint_ignore': tidemark._as_list(settings.get('fingerprint_ignore', tidemark.fingerprint_ignore()), 'fingerprint_ignore', errors),
         'manifest': settings.get('manifest'),
         'manifest_ttl': tidemark._retention(settings.get('manifest_ttl', '180 days'), 'manifest_ttl', errors),
-        'is_rows': false,
     }) -%}
     {%- do tidemark._check_atomic_config(cfg, settings, errors) -%}
     {%- do tidemark._raise_config_errors(cfg['entity'], errors) -%}

@@ -14,6 +14,7 @@
     {%- set settings = tidemark._settings(config, tidemark._entity_settings(), errors) -%}
     {%- set cfg = tidemark._log_config(node, settings, errors) -%}
     {%- do cfg.update({
+        'family': 'extract',
         'format': settings.get('format', 'csv'),
         'options': settings.get('options', {}),
         'stored_hashes': tidemark._as_bool(settings.get('stored_hashes', false), 'stored_hashes', errors),

@@ -23,6 +23,7 @@
         'unavailable_value': settings.get('unavailable_value', '__debezium_unavailable_value'),
         'tag_unchanged': false,
         'stored_hashes': false,
+        'family': 'events',
         'max_delete_fraction': 1,
     }) -%}
     {#- `_sequence_num` alone is what the order is without this setting. -#}

@@ -46,3 +46,11 @@ select schema_of_variant_agg(try_parse_json(_after_json))
 from {{ events }}
 where _kind = 'row' and _after_json is not null
 {%- endmacro -%}
+
+
+{#- The figures of a stretch of events as aggregates over the rows that it adds to the log. -#}
+{%- macro figures_of_events() -%}
+    {%- set figures = tidemark.figures_of_operations() -%}
+    {%- do figures.update({'rows_logged': 'count(*)'}) -%}
+    {{ return(figures) }}
+{%- endmacro -%}

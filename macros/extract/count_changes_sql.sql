@@ -21,17 +21,6 @@ select
 {%- endmacro -%}
 
 
-{#- How many rows there are of each operation, as aggregates. -#}
-{%- macro figures_of_operations() -%}
-    {{ return({
-        'rows_inserted': "count_if(_operation = 'I')",
-        'rows_updated': "count_if(_operation = 'U')",
-        'rows_deleted': "count_if(_operation = 'D')",
-        'rows_unchanged': "count_if(_operation = 'N')",
-    }) }}
-{%- endmacro -%}
-
-
 {#- The figures of a run as aggregates over all of classified_rows_sql(), every N among them. -#}
 {%- macro figures_of_changes() -%}
     {%- set figures = tidemark.figures_of_operations() -%}
@@ -41,13 +30,5 @@ select
         'rows_duplicate': "sum(if(_operation in ('R', 'D'), 0, _copies - 1))",
         'existing': 'sum(_existing)',
     }) -%}
-    {{ return(figures) }}
-{%- endmacro -%}
-
-
-{#- The figures of a stretch of events as aggregates over the rows that it adds to the log. -#}
-{%- macro figures_of_events() -%}
-    {%- set figures = tidemark.figures_of_operations() -%}
-    {%- do figures.update({'rows_logged': 'count(*)'}) -%}
     {{ return(figures) }}
 {%- endmacro -%}

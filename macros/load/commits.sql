@@ -63,18 +63,17 @@
 {%- endmacro -%}
 
 
-{#- A commit of an entity as it is recorded, but for its state and numbers; `load` gets to know where it is recorded. -#}
-{%- macro new_commit(cfg, plan, run, commits, load) -%}
-    {%- do load.update({'states': commits['states'], 'relation': cfg['relation']}) -%}
+{#- A commit of an entity as it is recorded, but for its state and numbers; `recorded` is what later loads are held to. -#}
+{%- macro new_commit(opened, load, recorded) -%}
     {{ return({
         'commit_id': load['commit_id'],
-        'relation': cfg['relation'],
-        'entity': cfg['entity'],
+        'relation': opened['cfg']['relation'],
+        'entity': opened['cfg']['entity'],
         'kind': load['kind'],
         'business_date': load['business_date'],
         'started_at': tidemark.utc_now(),
-        'invocation_id': run['invocation_id'],
-        'config': plan['recorded'],
+        'invocation_id': opened['run']['invocation_id'],
+        'config': recorded,
         'is_correction': not load['forward'] or load['kind'] == 'full_refresh',
     }) }}
 {%- endmacro -%}

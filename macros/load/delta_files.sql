@@ -30,8 +30,8 @@
 
 
 {#- Whether what a load adds to the log can be written there before its commit: only rows to append, nothing beside them. -#}
-{%- macro can_stage_changes(plan, state, load) -%}
-    {{ return(load['forward'] and state['log_version'] is not none and not plan['sensitive']) }}
+{%- macro can_stage_changes(plan, load) -%}
+    {{ return(load['forward'] and load['log_version'] is not none and not plan['sensitive']) }}
 {%- endmacro -%}
 
 
@@ -48,9 +48,9 @@
 
 
 {#- Rows of a view or table as files of the log that no commit names yet; `figures` are counted on the way. -#}
-{%- macro staged_log_rows(plan, relations, load, rows, version, figures) -%}
+{%- macro staged_log_rows(opened, plan, load, rows, figures) -%}
     {{ return(adapter.stage_rows(
-        relations['log'], version, 'select\n    ' ~ tidemark.column_list_expr(tidemark.slice_columns(plan)) ~ '\nfrom ' ~ rows,
+        tidemark.write_relations(opened)['log'], load['log_version'], 'select\n    ' ~ tidemark.column_list_expr(tidemark.slice_columns(plan)) ~ '\nfrom ' ~ rows,
         figures, 'select *, ' ~ load['commit_id'] ~ ' as _commit_id from {counted}'
     )) }}
 {%- endmacro -%}
@@ -60,14 +60,15 @@
     The version of the log that rows are appended to, or none where they are not staged. A log that was made for this load has
     its first one: any other means that another first run was faster.
 -#}
-{%- macro version_to_append(cfg, state, relations) -%}
-    {%- if not tidemark.has_delta_files(cfg) -%}
+{%- macro version_to_append(opened, load) -%}
+    {%- set log = tidemark.write_relations(opened)['log'] -%}
+    {%- if not tidemark.has_delta_files(opened['cfg']) -%}
         {{ return(none) }}
-    {%- elif not state['first'] -%}
-        {{ return(state['log_version']) }}
-    {%- elif adapter.table_version(relations['log']) != 0 -%}
+    {%- elif not opened['state']['first'] -%}
+        {{ return(load['log_version']) }}
+    {%- elif adapter.table_version(log) != 0 -%}
         {%- do tidemark.raise_error('data',
-            cfg['entity'] ~ ': another run has written to ' ~ relations['log'] ~ ' since this one began, so this one wrote nothing. Run it again'
+            opened['cfg']['entity'] ~ ': another run has written to ' ~ log ~ ' since this one began, so this one wrote nothing. Run it again'
         ) -%}
     {%- endif -%}
     {{ return(0) }}

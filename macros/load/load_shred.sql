@@ -51,9 +51,10 @@
     {%- set rows = tidemark.typed_entities_sql(state['columns'], body, state['from'], state['to'], validate) -%}
     {%- set is_news = not run['empty'] and state['to'] > state['from'] -%}
     {%- set figures = {} -%}
+    {%- set rejected = {'units': ['entity', 'entities'], 'of': '', 'rows': '(\n' ~ rows ~ '\n)', 'samples': none, 'advice': 'Mend columns or schema'} -%}
     {%- if is_news -%}
         {%- set figures = tidemark.query_rows('select count(*) as rows_read, count_if(_reject_reason is not null) as rows_rejected from (\n' ~ rows ~ '\n)')[0] -%}
-        {%- do tidemark.check_rejected(cfg, figures, '(\n' ~ rows ~ '\n)', ['entity', 'entities'], 'Mend columns or schema') -%}
+        {%- do tidemark.check_rejects(cfg, run, figures, rejected) -%}
     {%- endif -%}
     {%- do tidemark.prepare_shred(cfg, state, relation, rejects) -%}
     {%- if not state['build'] and not run['empty'] and not tidemark.relation_exists(rejects) -%}
@@ -73,7 +74,7 @@
         'started_at': tidemark.utc_now(), 'invocation_id': run['invocation_id'],
         'source_relation': state['source'], 'source_commit_id': state['to'],
     }, 'completed', figures) -%}
-    {%- do tidemark.tell_rejects(cfg, figures, ['entity', 'entities'], rejects, '_commit_id > ' ~ state['from'] ~ ' and _commit_id <= ' ~ state['to']) -%}
+    {%- do tidemark.tell_rejects(cfg, figures, rejected, rejects, '_commit_id > ' ~ state['from'] ~ ' and _commit_id <= ' ~ state['to']) -%}
     {{ return(figures) }}
 {%- endmacro -%}
 

@@ -3,7 +3,8 @@
     tables beside the log without the rows that the log does not have, which is said. What cannot be done without stops the
     run: sensitive values, and the register of files, without which all that lies there would be taken again.
 -#}
-{%- macro make_missing(cfg, run, state, relations, present) -%}
+{%- macro make_missing(opened, present) -%}
+    {%- set cfg, relations, state = opened['cfg'], opened['relations'], opened['state'] -%}
     {%- set recorded = state['recorded'] -%}
     {%- set missing = tidemark.needed_relations(recorded) | reject('in', present) | list -%}
     {#- A run that died after it had made current, and before it had filled it, leaves the first version of a table. -#}
@@ -23,13 +24,13 @@
             cfg['entity'] ~ ': ' ~ lost | join(' and ') ~ (' is' if lost | length == 1 else ' are') ~ ' gone, and the log does not have what was in '
             ~ ('it' if lost | length == 1 else 'them') ~ '. Restore the table, or start a new log with --full-refresh'
         ) -%}
-    {%- elif run.get('dry_run') -%}
+    {%- elif opened['run'].get('dry_run') -%}
         {%- do tidemark.raise_error('data', cfg['entity'] ~ ': of its relations these are gone: ' ~ missing | join(', ') ~ '. The next run makes them anew') -%}
     {%- endif -%}
 
     {%- set recorded_cfg = tidemark.recorded_cfg(cfg, recorded) -%}
     {%- set plan = tidemark.recorded_plan(recorded, cfg) -%}
-    {%- do plan.update({'keyed': cfg['keys'] | length > 0, 'keys': plan['columns'] | selectattr('key') | list}) -%}
+    {%- set plan = dict(plan, keyed=cfg['keys'] | length > 0, keys=plan['columns'] | selectattr('key') | list) -%}
     {%- if 'log' in missing or 'history' in missing -%}
         {%- do tidemark.make_history_view(recorded_cfg, plan, relations) -%}
     {%- endif -%}
@@ -42,7 +43,7 @@
     {%- endfor -%}
     {%- if 'current' in missing -%}
         {%- if 'current' not in present -%}
-            {%- do tidemark.make_current(recorded_cfg, plan, relations, {'rebuild': false}) -%}
+            {%- do tidemark.make_current(recorded_cfg, plan, relations) -%}
         {%- endif -%}
         {%- do tidemark.rebuild_current(recorded_cfg, plan, state, relations) -%}
     {%- endif -%}

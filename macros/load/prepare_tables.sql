@@ -2,14 +2,15 @@
     Make the entity's tables and views where they are missing. A full refresh writes a new log beside the old one, so
     that the old one stays until the new one is whole: see swap_logs().
 -#}
-{%- macro prepare_tables(cfg, plan, state, relations) -%}
+{%- macro log__prepare(opened, staged) -%}
+    {%- set cfg, relations, state, plan = opened['cfg'], opened['relations'], opened['state'], staged['plan'] -%}
     {%- set make = tidemark.for_format(cfg['file_format'], 'create_table') -%}
     {%- if state['first'] and state['has_log'] -%}
         {%- for name in tidemark.replaced_relations(cfg['extract']) -%}
             {%- do run_query('drop table if exists ' ~ tidemark.new_relation(relations[name])) -%}
         {%- endfor -%}
     {%- endif -%}
-    {%- set targets = tidemark.write_relations(state, relations) -%}
+    {%- set targets = tidemark.write_relations(opened) -%}
     {%- if state['first'] -%}
         {%- do run_query('create schema if not exists ' ~ cfg['target'].include(identifier=false)) -%}
         {%- do tidemark.clear_debris([
@@ -24,7 +25,7 @@
         {%- if state['has_log'] -%}
             {%- do tidemark.evolve_rejects(targets['rejects']) -%}
         {%- else -%}
-            {%- do tidemark.make_current(cfg, plan, relations, {'rebuild': true}) -%}
+            {%- do tidemark.make_current(cfg, plan, relations) -%}
             {%- do tidemark.make_history_view(cfg, plan, relations) -%}
         {%- endif -%}
     {%- endif -%}
@@ -51,12 +52,11 @@
 
 
 {#- Where a run writes: the entity's relations, with log and sensitive of a full refresh beside the old ones. -#}
-{%- macro write_relations(state, relations) -%}
-    {%- set targets = {} -%}
-    {%- do targets.update(relations) -%}
-    {%- if state['first'] and state['has_log'] -%}
+{%- macro write_relations(opened) -%}
+    {%- set targets = dict(opened['relations']) -%}
+    {%- if opened['state']['first'] and opened['state'].get('has_log') -%}
         {%- for name in ['log', 'log_table', 'sensitive', 'staging', 'landed'] -%}
-            {%- do targets.update({name: tidemark.new_relation(relations[name])}) -%}
+            {%- do targets.update({name: tidemark.new_relation(targets[name])}) -%}
         {%- endfor -%}
     {%- endif -%}
     {{ return(targets) }}
@@ -64,9 +64,9 @@
 
 
 {#- The current table; a view or a table of somebody else's gives way only to a full refresh. -#}
-{%- macro make_current(cfg, plan, relations, load) -%}
+{%- macro make_current(cfg, plan, relations) -%}
     {%- set existing = load_cached_relation(relations['current']) -%}
-    {%- if load['rebuild'] and existing is not none and tidemark.relation_exists(relations['current']) -%}
+    {%- if existing is not none and tidemark.relation_exists(relations['current']) -%}
         {%- do run_query('drop ' ~ ('view' if existing.is_view else 'table') ~ ' if exists ' ~ relations['current']) -%}
     {%- endif -%}
     {%- do tidemark.clear_debris([relations['current']]) -%}
@@ -126,9 +126,10 @@
 
 {#-
     Bring the tables of an entity that has a log up to its plan: new columns are added, NULL in every row that is there;
-    types widen. A change of tag_unchanged or soft_delete writes current again.
+    types widen. A change of tag_unchanged or soft_delete writes current again. Returns whether the log was altered.
 -#}
-{%- macro evolve_tables(cfg, plan, state, relations) -%}
+{%- macro evolve_tables(opened, plan) -%}
+    {%- set cfg, relations, state = opened['cfg'], opened['relations'], opened['state'] -%}
     {%- if not state['recorded'].get('marks_rejects') -%}
         {%- do tidemark.evolve_rejects(relations['rejects']) -%}
     {%- endif -%}
@@ -164,20 +165,26 @@
             {%- endfor -%}
         {%- endfor -%}
         {%- do tidemark.make_history_view(cfg, plan, relations) -%}
-        {%- do state.update({'log_version': none}) -%}
     {%- endif -%}
-    {%- if cfg['write_mode'] != state['recorded'].get('write_mode', 'copy_on_write') -%}
+    {%- set has_other_mode = cfg['write_mode'] != state['recorded'].get('write_mode', 'copy_on_write') -%}
+    {%- if has_other_mode -%}
         {%- do tidemark.change_write_mode(cfg, relations) -%}
-        {%- do state.update({'log_version': none}) -%}
     {%- endif -%}
     {%- set retagged = cfg['tag_unchanged'] != state['recorded']['tag_unchanged'] or cfg['soft_delete'] != state['recorded']['soft_delete'] -%}
     {%- if retagged -%}
         {%- do tidemark.rebuild_current(cfg, plan, state, relations) -%}
     {%- endif -%}
+    {{ return(added or widened or has_other_mode) }}
 {%- endmacro -%}
 
 
 {#- What a full refresh makes anew. -#}
 {%- macro replaced_relations(extract) -%}
     {{ return(['log_table', 'sensitive'] + (['staging', 'landed'] if extract == 'events' else [])) }}
+{%- endmacro -%}
+
+
+{#- What may be written beside the old one to take its name: see swap_logs(). -#}
+{%- macro swapped_relations() -%}
+    {{ return(['rejects', 'supplied', 'sensitive', 'staging', 'landed', 'log_table']) }}
 {%- endmacro -%}

@@ -1,10 +1,16 @@
 {#- Record that commits are undone by a rollback, or hold again. Doing it twice changes nothing. -#}
 {%- macro mark_undone(commits, commit) -%}
-    {%- set steps = tidemark.steps_to(tidemark.timeline(commits, commit['relation'], before=commit['commit_id']), commit['source_commit_id']) -%}
+    {%- set steps = tidemark.steps_of_rollback(commits, commit) -%}
     {%- do run_query(tidemark.undo_states_sql(
         commits['states'], commit, steps['undone'] | map(attribute='commit_id') | list, steps['redone'] | map(attribute='commit_id') | list
     )) -%}
     {{ return(steps) }}
+{%- endmacro -%}
+
+
+{#- What a rollback that is recorded undoes and makes hold again. -#}
+{%- macro steps_of_rollback(commits, commit) -%}
+    {{ return(tidemark.steps_to(tidemark.timeline(commits, commit['relation'], before=commit['commit_id']), commit['source_commit_id'])) }}
 {%- endmacro -%}
 
 

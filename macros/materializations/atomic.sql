@@ -8,19 +8,17 @@
 
     {%- set cfg = tidemark.atomic_config() -%}
     {%- set run = tidemark.run_config() -%}
-    {%- set relations = tidemark.atomic_relations(cfg) -%}
 
     {{ run_hooks(pre_hooks) }}
 
-    {%- set commits = tidemark.ensure_commits(run) -%}
-    {%- set state = tidemark.atomic_state(cfg, run, relations, commits) -%}
-    {%- set figures = tidemark.load_enriched(cfg, run, state, relations, commits, compiled_code) -%}
+    {%- set opened = tidemark.open_load(cfg, run) -%}
+    {%- set figures = tidemark.load_entity(opened, compiled_code) -%}
     {%- call noop_statement('main', 'EMPTY' if run['empty'] else tidemark.atomic_summary(figures)) -%}{%- endcall -%}
 
     {%- do apply_grants(this, config.get('grants'), should_revoke(load_cached_relation(this), full_refresh_mode=run['full_refresh'])) -%}
 
     {{ run_hooks(post_hooks) }}
 
-    {{ return({'relations': [relations['current'], relations['entities']]}) }}
+    {{ return({'relations': [opened['relations']['current'], opened['relations']['entities']]}) }}
 
 {% endmaterialization %}

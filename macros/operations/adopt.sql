@@ -14,18 +14,12 @@
     {%- if cfg['extract'] != 'full' -%}
         {%- do tidemark.raise_error('usage', 'adopt is for extract: full; ' ~ entity ~ ' has extract: ' ~ cfg['extract']) -%}
     {%- endif -%}
-    {%- set run = tidemark.run_config() -%}
-    {%- do run.update({'dry_run': dry, 'allow_deletes': true}) -%}
-    {%- do cfg.update({'location': none}) -%}
-    {%- set relations = tidemark.side_relations(cfg['target'], cfg['file_format']) -%}
+    {%- set cfg = dict(cfg, location=none) -%}
+    {%- set run = dict(tidemark.run_config(), dry_run=dry, allow_deletes=true) -%}
     {%- set versions = tidemark.adopted_versions(cfg, table, valid_from, valid_to, tidemark.is_true(inclusive)) -%}
     {%- set dates = tidemark.adopted_dates(cfg, versions) -%}
-    {%- set commits = tidemark.ensure_commits(run) -%}
-    {%- if cfg['file_format'] == 'parquet' -%}
-        {%- do relations.update({'root': tidemark.parquet_root(cfg, run, cfg['target'])}) -%}
-    {%- endif -%}
-    {%- set state = tidemark.ready_state(cfg, run, relations, commits) -%}
-    {%- set loaded = tidemark.adopted_so_far(cfg, commits, state, dates) -%}
+    {%- set opened = tidemark.open_load(cfg, run) -%}
+    {%- set loaded = tidemark.adopted_so_far(opened, dates) -%}
 
     {%- do tidemark.say(entity, ('would load ' if dry else 'loading ') ~ dates | length ~ ' business dates from '
         ~ versions['figures']['version_count'] ~ ' versions of ' ~ table ~ ': ' ~ dates[0] ~ (' to ' ~ dates[-1] if dates | length > 1 else '')
@@ -36,13 +30,13 @@
     {%- if not dry -%}
         {%- set rejected = namespace(rows=0) -%}
         {%- for date in dates if date not in loaded -%}
-            {%- do run.update({'business_date': date}) -%}
-            {%- set state = tidemark.ready_state(cfg, run, relations, commits) -%}
-            {%- set figures = tidemark.load_extract(cfg, run, state, relations, commits, tidemark.adopted_extract_sql(versions, date)) -%}
+            {%- set figures = tidemark.load_entity(
+                tidemark.opened_anew(opened, dict(run, business_date=date)), tidemark.adopted_extract_sql(versions, date)
+            ) -%}
             {%- set rejected.rows = rejected.rows + (figures.get('rows_rejected') or 0) | int -%}
             {%- do tidemark.say(entity, '  ' ~ loop.index ~ ' of ' ~ loop.length ~ ', ' ~ date ~ ': ' ~ tidemark.summary(figures)) -%}
         {%- endfor -%}
-        {%- do tidemark.check_adopted(cfg, versions, relations, dates, table, rejected.rows) -%}
+        {%- do tidemark.check_adopted(opened, versions, dates, table, rejected.rows) -%}
     {%- endif -%}
 {%- endmacro -%}
 
@@ -107,7 +101,8 @@
 
 
 {#- The dates that an adoption before this one has loaded; an error if the entity has others. -#}
-{%- macro adopted_so_far(cfg, commits, state, dates) -%}
+{%- macro adopted_so_far(opened, dates) -%}
+    {%- set cfg, commits, state = opened['cfg'], opened['commits'], opened['state'] -%}
     {%- if not state['recorded'] -%}{{ return([]) }}{%- endif -%}
     {%- set timeline = tidemark.timeline(commits, cfg['relation']) -%}
     {%- set live = tidemark.live_commits(timeline, timeline[-1]['commit_id']) -%}
@@ -126,7 +121,8 @@
 
 
 {#- Compare the log replayed, and current, with the table. -#}
-{%- macro check_adopted(cfg, versions, relations, dates, table, rejected) -%}
+{%- macro check_adopted(opened, versions, dates, table, rejected) -%}
+    {%- set cfg, relations = opened['cfg'], opened['relations'] -%}
     {%- set differences = tidemark.query_rows(tidemark.adopted_differences_sql(versions, relations['log'], dates)) -%}
     {%- if differences and not rejected -%}
         {%- do tidemark.raise_error('data',

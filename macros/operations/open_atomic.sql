@@ -2,10 +2,8 @@
 {%- macro open_atomic(entity) -%}
     {%- set cfg = tidemark.atomic_config(tidemark.entity_node(entity, ['atomic'])) -%}
     {%- set run = tidemark.run_config() -%}
-    {%- set relations = tidemark.atomic_relations(cfg) -%}
-    {%- set commits = tidemark.ensure_commits(run) -%}
-    {%- set state = tidemark.settled_state(cfg, run, relations, commits) -%}
-    {{ return({'cfg': cfg, 'run': run, 'relations': relations, 'commits': commits, 'state': state, 'events': cfg['relation']}) }}
+    {%- set known = {'cfg': cfg, 'run': run, 'relations': tidemark.atomic_relations(cfg), 'commits': tidemark.ensure_commits(run), 'events': cfg['relation']} -%}
+    {{ return(dict(known, state=tidemark.settled_state(known))) }}
 {%- endmacro -%}
 
 

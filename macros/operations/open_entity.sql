@@ -4,18 +4,11 @@
 -#}
 {%- macro open_entity(entity, operation, dry_run=false) -%}
     {%- set cfg = tidemark.entity_config(tidemark.entity_node(entity)) -%}
-    {%- set run = tidemark.run_config() -%}
-    {%- do run.update({'dry_run': dry_run}) -%}
-    {%- set relations = tidemark.side_relations(cfg['target'], cfg['file_format']) -%}
-    {%- set commits = tidemark.ensure_commits(run) -%}
-    {%- if cfg['file_format'] == 'parquet' -%}
-        {%- do relations.update({'root': tidemark.parquet_root(cfg, run, cfg['target'])}) -%}
-    {%- endif -%}
-    {%- set state = tidemark.ready_state(cfg, run, relations, commits) -%}
-    {%- if not state['recorded'] -%}
+    {%- set opened = tidemark.open_load(cfg, dict(tidemark.run_config(), dry_run=dry_run)) -%}
+    {%- if not opened['state']['recorded'] -%}
         {%- do tidemark.raise_error('data', entity ~ ': nothing was loaded yet, so there is nothing to ' ~ operation) -%}
     {%- endif -%}
-    {{ return({'cfg': cfg, 'run': run, 'relations': relations, 'commits': commits, 'state': state}) }}
+    {{ return(opened) }}
 {%- endmacro -%}
 
 

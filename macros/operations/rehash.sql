@@ -16,7 +16,7 @@
     {%- set commits = tidemark.ensure_commits(run) -%}
     {%- set state = tidemark.entity_state(commits, cfg['relation'], run) -%}
     {%- set recorded = state['recorded'] -%}
-    {%- do cfg.update({'keys': tidemark.keys_in_order(cfg, recorded)}) -%}
+    {%- set cfg = dict(cfg, keys=tidemark.keys_in_order(cfg, recorded)) -%}
     {%- set wanted = tidemark.rehashed_config(cfg, recorded, drop, state['inflight']) -%}
     {%- set plan = tidemark.recorded_plan(wanted) -%}
     {%- do tidemark.type_compared_values(plan) -%}
@@ -40,13 +40,11 @@
         {%- for statement in tidemark.rehash_sql(cfg, plan, wanted['hash'], relations) -%}
             {%- do run_query(statement) -%}
         {%- endfor -%}
-        {%- do tidemark.swap_logs(relations, commit['commit_id']) -%}
         {%- set load = {
-            'rebuild': true, 'forward': false, 'commit_id': commit['commit_id'], 'business_date': state['last_date'],
+            'kind': 'rehash', 'forward': false, 'commit_id': commit['commit_id'], 'business_date': state['last_date'],
             'last_date': state['last_date'], 'last_date_commit_id': state['last_date_commit_id'],
         } -%}
-        {%- do tidemark.make_current(cfg, plan, relations, load) -%}
-        {%- do tidemark.apply_to_current(cfg, plan, relations, load) -%}
+        {%- do tidemark.apply_load({'cfg': cfg, 'relations': relations, 'commits': commits}, plan, load, commit) -%}
         {%- do tidemark.record_commit(commits, commit, 'completed', {'rows_logged': rows}) -%}
         {%- do log(entity ~ ': rehashed in commit ' ~ commit['commit_id'], info=true) -%}
     {%- endif -%}

@@ -30,7 +30,7 @@
 
 {#- Load dates again, each as a run of it does. -#}
 {%- macro restate_extracts(opened, from, dry_run) -%}
-    {%- set cfg, run, relations, commits = opened['cfg'], opened['run'], opened['relations'], opened['commits'] -%}
+    {%- set cfg, commits = opened['cfg'], opened['commits'] -%}
     {%- set timeline = tidemark.timeline(commits, cfg['relation']) -%}
     {%- set live = tidemark.live_commits(timeline, timeline[-1]['commit_id']) -%}
     {%- set dates, missing = [], [] -%}
@@ -50,9 +50,7 @@
     {%- endif -%}
     {%- do tidemark.say(cfg['entity'], ('would load ' if dry_run else 'loading ') ~ dates | length ~ ' business dates again: ' ~ dates | sort | join(', ')) -%}
     {%- for date in dates | sort if not dry_run -%}
-        {%- do run.update({'business_date': date}) -%}
-        {%- set state = tidemark.ready_state(cfg, run, relations, commits) -%}
-        {%- set figures = tidemark.load_extract(cfg, run, state, relations, commits, tidemark.extract_sql(cfg)) -%}
+        {%- set figures = tidemark.load_entity(tidemark.opened_anew(opened, dict(opened['run'], business_date=date)), tidemark.extract_sql(cfg)) -%}
         {%- do tidemark.say(cfg['entity'], '  ' ~ loop.index ~ ' of ' ~ dates | length ~ ', ' ~ date ~ ': '
             ~ (tidemark.summary(figures) if figures.get('rows_logged') or figures.get('rows_superseded') else 'nothing differs')) -%}
     {%- endfor -%}
@@ -61,7 +59,7 @@
 
 {#- Go back to before the date, then take the files that landed since anew, as the next run would. -#}
 {%- macro restate_events(opened, from, dry_run) -%}
-    {%- set cfg, run, relations, commits, state = opened['cfg'], opened['run'], opened['relations'], opened['commits'], opened['state'] -%}
+    {%- set cfg, relations, commits, state = opened['cfg'], opened['relations'], opened['commits'], opened['state'] -%}
     {%- set timeline = tidemark.timeline(commits, cfg['relation']) -%}
     {%- set live = tidemark.live_commits(timeline, timeline[-1]['commit_id']) -%}
     {%- set at = namespace(before=none, first=none) -%}
@@ -90,8 +88,7 @@
     {%- endif -%}
     {%- do tidemark.roll_back(opened, steps, dry_run) -%}
     {%- if not dry_run -%}
-        {%- set state = tidemark.ready_state(cfg, run, relations, commits) -%}
-        {%- set figures = tidemark.load_events(cfg, run, state, relations, commits, tidemark.extract_sql(cfg)) -%}
+        {%- set figures = tidemark.load_entity(tidemark.opened_anew(opened), tidemark.extract_sql(cfg)) -%}
         {%- do tidemark.say(cfg['entity'], 'taken anew: ' ~ tidemark.summary(figures)) -%}
     {%- endif -%}
 {%- endmacro -%}

@@ -30,7 +30,7 @@
 
 {#- Go back, or say what that would do. -#}
 {%- macro roll_back(opened, steps, dry_run) -%}
-    {%- set cfg, run, relations, commits, state = opened['cfg'], opened['run'], opened['relations'], opened['commits'], opened['state'] -%}
+    {%- set cfg, relations, state = opened['cfg'], opened['relations'], opened['state'] -%}
     {%- if not steps['undone'] and not steps['redone'] -%}
         {%- do tidemark.say(cfg['entity'], 'is at commit ' ~ steps['target'] ~ ' already, nothing to roll back') -%}
         {{ return(none) }}
@@ -55,28 +55,21 @@
     {%- endif -%}
     {%- if dry_run -%}{{ return(none) }}{%- endif -%}
 
-    {%- set load = tidemark.rollback_load(state, steps) -%}
-    {%- do load.update({'business_date': seen['first_date'] or steps['last_date']}) -%}
-    {%- set commit = tidemark.new_commit(cfg, {'recorded': recorded}, run, commits, load) -%}
-    {%- do commit.update({'business_date': none, 'source_commit_id': steps['target']}) -%}
-    {%- set figures = {'rows_logged': seen['copy_count'] | int, 'rows_superseded': seen['mark_count'] | int} -%}
-    {%- set numbers = {
-        'rows_logged': figures['rows_logged'], 'rows_superseded': figures['rows_superseded'],
-        'log_version_before': tidemark.table_version(cfg['file_format'], relations['log']),
-        'current_version_before': tidemark.table_version(cfg['file_format'], relations['current']),
-    } -%}
+    {%- set load = dict(tidemark.rollback_load(state, steps), business_date=seen['first_date'] or steps['last_date']) -%}
+    {%- set commit = dict(tidemark.new_commit(opened, load, recorded), business_date=none, source_commit_id=steps['target']) -%}
     {%- set slice = tidemark.make_slice(cfg['target'], load['commit_id'], 'log', slice_sql) -%}
-    {%- do tidemark.record_commit(commits, commit, 'inflight', numbers) -%}
-    {%- if plan['sensitive'] and figures['rows_logged'] -%}
-        {%- do run_query(tidemark.insert_sql(relations['sensitive'], tidemark.sensitive_columns(plan),
-            tidemark.restored_sensitive_sql(plan, relations, slice, load['commit_id']), cfg['file_format'])) -%}
-    {%- endif -%}
-    {%- if figures['rows_logged'] or figures['rows_superseded'] -%}
-        {%- do tidemark.append_to_log(recorded_cfg, whole, relations, load, figures, {'slice': slice}) -%}
-    {%- endif -%}
+    {%- set held = dict(opened, cfg=recorded_cfg) -%}
+    {%- set derived = {
+        'outcome': 'commit', 'load': load, 'slice': slice, 'numbers': tidemark.table_versions(recorded_cfg, relations, 'before'),
+        'figures': {'rows_logged': seen['copy_count'] | int, 'rows_superseded': seen['mark_count'] | int},
+        'beside': [tidemark.insert_sql(relations['sensitive'], tidemark.sensitive_columns(plan),
+            tidemark.restored_sensitive_sql(plan, relations, slice, load['commit_id']), cfg['file_format'])]
+            if plan['sensitive'] and seen['copy_count'] | int else [],
+    } -%}
+    {%- do tidemark.commit_load(held, whole, derived, commit) -%}
     {%- do tidemark.drop_slices(cfg['target']) -%}
-    {%- do load.update({'business_date': steps['last_date']}) -%}
-    {%- do tidemark.complete_commit(recorded_cfg, plan, relations, commits, commit, load, numbers, figures) -%}
+    {%- do tidemark.apply_load(held, plan, dict(load, business_date=steps['last_date']), commit, derived['figures']) -%}
+    {%- do tidemark.record_load(held, derived, commit) -%}
     {%- do tidemark.say(cfg['entity'], 'is back at commit ' ~ steps['target'] ~ ', by commit ' ~ load['commit_id']) -%}
 {%- endmacro -%}
 

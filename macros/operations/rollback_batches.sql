@@ -24,6 +24,7 @@
     {%- set record = tidemark.operation_commit(opened, 'rollback') -%}
     {%- do record.update({'source_commit_id': target}) -%}
     {%- do tidemark.record_commit(commits, record, 'inflight', {}) -%}
-    {%- do tidemark.take_back_batches(cfg, opened['relations'], commits, record) -%}
+    {%- do tidemark.take_back_batches(opened, record) -%}
+    {%- do tidemark.record_commit(commits, record, 'completed', {}) -%}
     {%- do tidemark.say(entity, 'is back at commit ' ~ target ~ ', by commit ' ~ record['commit_id']) -%}
 {%- endmacro -%}

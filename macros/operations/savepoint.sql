@@ -12,12 +12,8 @@
     {%- set cfg, states = opened['cfg'], opened['commits']['states'] -%}
     {%- set remove = tidemark.is_true(remove) -%}
     {%- set kept = tidemark.query_rows(tidemark.savepoints_sql(states, cfg['relation'])) -%}
-    {%- if commit is none and name is not none and remove -%}
-        {%- for row in kept if row['name'] == name | string -%}
-            {%- do opened.update({'commit': row['commit_id']}) -%}
-        {%- endfor -%}
-    {%- endif -%}
-    {%- set wanted = opened.get('commit') or commit -%}
+    {%- set named = kept | selectattr('name', 'equalto', name | string) | map(attribute='commit_id') | list if remove and name is not none else [] -%}
+    {%- set wanted = commit or named | last | default(none) -%}
     {%- if remove -%}
         {%- do tidemark.check_savepoint_is_there(cfg, wanted, name, kept) -%}
         {%- set source = wanted | int -%}

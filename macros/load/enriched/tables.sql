@@ -1,6 +1,6 @@
-{#- What is known of atomic events once no commit is in flight. -#}
-{%- macro atomic_state(cfg, run, relations, commits) -%}
-    {%- set state = tidemark.settled_state(cfg, run, relations, commits) -%}
+{#- The state of atomic events: what lies where their tables belong is checked, what is missing beside them made anew. -#}
+{%- macro enriched__state(opened, state) -%}
+    {%- set cfg, run, relations, commits = opened['cfg'], opened['run'], opened['relations'], opened['commits'] -%}
     {%- set exists = tidemark.relation_exists(relations['current']) -%}
     {%- if exists and not state['recorded'] and not run['full_refresh'] -%}
         {%- set made = tidemark.relation_exists(relations['entities']) -%}
@@ -16,16 +16,54 @@
             ~ 'has landed again with --full-refresh'
         ) -%}
     {%- endif -%}
-    {%- do state.update({
-        'exists': exists,
-        'first': not state['recorded'] or run['full_refresh'],
-        'has_manifest': tidemark.relation_exists(relations['manifest']),
-    }) -%}
+    {%- set state = dict(
+        state, exists=exists, first=not state['recorded'] or run['full_refresh'], has_manifest=tidemark.relation_exists(relations['manifest'])
+    ) -%}
     {%- if not state['first'] -%}
         {%- do tidemark.check_atomic_drift(cfg, state) -%}
         {%- do tidemark.make_missing_atomic(cfg, relations) -%}
     {%- endif -%}
     {{ return(state) }}
+{%- endmacro -%}
+
+
+{#- Make the tables where they are missing; a full refresh first sets the old ones aside, under the number of the last commit. -#}
+{%- macro enriched__prepare(opened, staged=none) -%}
+    {%- set cfg, run, state, relations = opened['cfg'], opened['run'], opened['state'], opened['relations'] -%}
+    {%- if state['exists'] and run['full_refresh'] -%}
+        {%- for name in ['entities', 'rejects', 'landed'] + ([] if cfg['manifest'] else ['manifest']) + ['current'] if tidemark.relation_exists(relations[name]) -%}
+            {%- set old = tidemark.old_relation(relations[name], state['last_id'] or 0) -%}
+            {%- if tidemark.relation_exists(old) -%}
+                {%- do run_query('drop table ' ~ relations[name]) -%}
+            {%- else -%}
+                {%- do run_query('alter table ' ~ relations[name] ~ ' rename to ' ~ old) -%}
+            {%- endif -%}
+        {%- endfor -%}
+    {%- endif -%}
+    {%- if not state['first'] -%}{{ return(none) }}{%- endif -%}
+    {%- do tidemark.clear_debris(relations.values() | list) -%}
+    {%- set statements = [] -%}
+    {%- for name, columns, options in [
+        ('rejects', tidemark.rejected_line_columns(), {}),
+        ('landed', tidemark.landed_columns(), {}),
+        ('entities', tidemark.entity_columns(), {'partition_by': ['vendor', 'name', 'model']}),
+        ('manifest', tidemark.manifest_columns(), {}),
+        ('current', tidemark.atomic_columns(), tidemark.atomic_options(cfg)),
+    ] if name != 'manifest' or cfg['looks_across'] -%}
+        {%- do statements.extend(tidemark.delta__create_table(relations[name], columns, options)) -%}
+    {%- endfor -%}
+    {%- do tidemark.run_statements(statements) -%}
+{%- endmacro -%}
+
+
+{#- What atomic events are made with: statistics of the columns that people filter by, of 132. -#}
+{%- macro atomic_options(cfg) -%}
+    {%- set properties = {'delta.dataSkippingStatsColumns': 'app_id,etl_tstamp,collector_tstamp,dvce_created_tstamp,event,event_id,derived_tstamp,event_name,_commit_id'} -%}
+    {%- do properties.update(cfg['table_properties']) -%}
+    {{ return({
+        'partition_by': cfg['partition_by'], 'cluster_by': cfg['cluster_by'], 'location_root': cfg['location_root'],
+        'properties': properties, 'description': cfg['description'],
+    }) }}
 {%- endmacro -%}
 
 
@@ -60,17 +98,6 @@
 {%- endmacro -%}
 
 
-{#- The state of atomic events after what dead runs left in flight was finished or taken away. -#}
-{%- macro settled_state(cfg, run, relations, commits) -%}
-    {%- set state = tidemark.entity_state(commits, cfg['relation'], run) -%}
-    {%- if not state['inflight'] -%}{{ return(state) }}{%- endif -%}
-    {%- for commit in state['inflight'] -%}
-        {%- do tidemark.resolve_batch(cfg, run, relations, commits, commit) -%}
-    {%- endfor -%}
-    {{ return(tidemark.entity_state(commits, cfg['relation'], run)) }}
-{%- endmacro -%}
-
-
 {#- What would make new events incomparable with those that are there. -#}
 {%- macro check_atomic_drift(cfg, state) -%}
     {%- set recorded = state['recorded']['fingerprint_ignore'] -%}
@@ -86,54 +113,4 @@
             ~ "dbt run-operation populate_manifest --args '{entity: " ~ cfg['entity'] ~ "}'"
         ) -%}
     {%- endif -%}
-{%- endmacro -%}
-
-
-{#-
-    Finish a commit that a run left in flight if its events are stored, else take away what it had written beside them:
-    its files are then read again. The run may be alive after all, slow: it is first shut out.
--#}
-{%- macro resolve_batch(cfg, run, relations, commits, commit) -%}
-    {%- set figures = tidemark.query_rows(
-        'select * from ' ~ commits['states'] ~ ' where relation = ' ~ tidemark.string_literal(cfg['relation'])
-        ~ ' and commit_id = ' ~ commit['commit_id'] ~ " and state = 'inflight' order by state_at desc nulls last limit 1"
-    )[0] -%}
-    {%- do commit.update({
-        'relation': cfg['relation'], 'entity': cfg['entity'], 'invocation_id': run['invocation_id'],
-        'started_at': tidemark.utc_text(figures['started_at']), 'config': fromjson(commit['config'] or 'null'), 'is_correction': false,
-    }) -%}
-    {%- set kept = {} -%}
-    {%- for name, value in figures.items() if name.startswith('rows_') -%}
-        {%- do kept.update({name: value}) -%}
-    {%- endfor -%}
-    {%- if commit['kind'] == 'rollback' -%}
-        {%- do commit.update({'source_commit_id': figures['source_commit_id']}) -%}
-        {%- do tidemark.take_back_batches(cfg, relations, commits, commit) -%}
-        {%- do log(cfg['entity'] ~ ': finished the rollback ' ~ commit['commit_id'] ~ ', which an earlier call had left', info=true) -%}
-        {{ return(none) }}
-    {%- endif -%}
-    {%- set stored = tidemark.has_batch(relations['current'], commit['commit_id']) -%}
-    {%- if not stored and tidemark.relation_exists(relations['current']) -%}
-        {%- do commit.update({'details': tojson({'taken_over_by': run['invocation_id']})}) -%}
-        {%- do tidemark.record_commit(commits, commit, 'inflight', kept) -%}
-        {%- do tidemark.run_statements(tidemark.delta__fence_log(relations['current'], commit['commit_id'])) -%}
-        {%- set stored = tidemark.has_batch(relations['current'], commit['commit_id']) -%}
-    {%- endif -%}
-    {%- if stored -%}
-        {%- do tidemark.record_commit(commits, commit, 'completed', kept) -%}
-    {%- else -%}
-        {%- for name in ['manifest', 'entities', 'rejects', 'landed'] if tidemark.has_batch(relations[name], commit['commit_id']) -%}
-            {%- do run_query('delete from ' ~ relations[name] ~ ' where _commit_id = ' ~ commit['commit_id']) -%}
-        {%- endfor -%}
-        {%- do tidemark.record_commit(commits, commit, 'rolled_back', {}) -%}
-    {%- endif -%}
-    {%- do log(cfg['entity'] ~ (': finished commit ' if stored else ': rolled back commit ') ~ commit['commit_id'] ~ ', which an earlier run had left '
-        ~ ('after' if stored else 'before') ~ ' storing its events', info=true) -%}
-{%- endmacro -%}
-
-
-{#- Whether a table has rows of a commit. -#}
-{%- macro has_batch(relation, commit_id) -%}
-    {{ return(tidemark.relation_exists(relation)
-        and run_query('select 1 from ' ~ relation ~ ' where _commit_id = ' ~ commit_id ~ ' limit 1') | length > 0) }}
 {%- endmacro -%}

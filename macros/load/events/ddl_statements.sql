@@ -5,7 +5,8 @@
     `changes` to columns, and `cuts` the batch where rows before and after it need other columns. A snapshot's DDL only
     tells the columns: it never changes a target.
 -#}
-{%- macro statements_of(cfg, state, relations, landing, batch) -%}
+{%- macro statements_of(opened, landing, batch) -%}
+    {%- set cfg, state, relations = opened['cfg'], opened['state'], opened['relations'] -%}
     {%- set known = [] -%}
     {%- if not state['first'] -%}
         {%- for row in run_query('select distinct _event_id from ' ~ relations['log'] ~ " where _operation = 'T' and " ~ tidemark.in_force_expr()) -%}
@@ -205,18 +206,14 @@
 
 
 {#- The statements that are logged with a stretch, with the fills of columns that they added. -#}
-{%- macro statements_within(cfg, plan, state, batch, stretch) -%}
+{%- macro statements_within(opened, plan, batch, stretch) -%}
     {%- set within = [] -%}
-    {%- for statement in batch['statements'] -%}
-        {%- set number = statement['landing_num'] -%}
-        {%- set is_here = (not stretch['from'] or number >= stretch['from']) and (not stretch['to'] or number < stretch['to']) -%}
-        {%- if is_here -%}
-            {%- do within.append(statement) -%}
-            {%- do within.extend(tidemark.with_values(plan, statement.get('fills', []))) -%}
-        {%- endif -%}
+    {%- for statement in batch['statements'] if tidemark.is_within(statement, stretch) -%}
+        {%- do within.append(statement) -%}
+        {%- do within.extend(tidemark.with_values(plan, statement.get('fills', []))) -%}
     {%- endfor -%}
     {%- if batch['source_columns'] is none and not stretch['from'] -%}
-        {%- do within.extend(tidemark.with_values(plan, tidemark.fills_of_schemas(cfg, plan, state, batch))) -%}
+        {%- do within.extend(tidemark.with_values(plan, tidemark.fills_of_schemas(opened, plan, batch))) -%}
     {%- endif -%}
     {{ return(within) }}
 {%- endmacro -%}
@@ -224,10 +221,10 @@
 
 {#-
     Bring a DDL event to the tables: rename and drop columns; added and wider ones follow from the plan. Doing it twice
-    does nothing the second time, as what is there is looked at. Returns what later columns are planned from.
+    does nothing the second time, as what is there is looked at. `recorded` and `batch` are told.
 -#}
-{%- macro apply_statement(cfg, state, relations, recorded, batch, statement) -%}
-    {%- do batch.update({'source_columns': statement['columns']}) -%}
+{%- macro apply_statement(opened, recorded, batch, statement) -%}
+    {%- set cfg, relations = opened['cfg'], opened['relations'] -%}
     {%- for change in statement['changes'] if change['policy'] == 'fail' -%}
         {%- do tidemark.raise_error('data',
             cfg['entity'] ~ ': the source did `' ~ statement['text'] ~ '`, and ddl.' ~ change['kind'] ~ ' is fail; what came before it was applied. '
@@ -258,7 +255,6 @@
             {%- do tidemark.drop_column(cfg, relations, recorded, change['name']) -%}
         {%- endif -%}
     {%- endfor -%}
-    {{ return(recorded) }}
 {%- endmacro -%}
 
 
@@ -308,11 +304,9 @@
     {%- set valued = [] -%}
     {%- for fill in fills -%}
         {%- for column in plan['columns'] if column['name'] | lower == fill['column'] | lower and not column['key'] -%}
-            {%- do fill.update({
-                'column': column['name'],
-                'value': tidemark.decode_expr(tidemark.string_literal(fill['default']), fill['encoding'], column['type']),
-            }) -%}
-            {%- do valued.append(fill) -%}
+            {%- do valued.append(dict(
+                fill, column=column['name'], value=tidemark.decode_expr(tidemark.string_literal(fill['default']), fill['encoding'], column['type'])
+            )) -%}
         {%- endfor -%}
     {%- endfor -%}
     {{ return(valued) }}
@@ -323,9 +317,10 @@
     Where no DDL events come (PostgreSQL), the inline schema shows a new column: its default fills the rows that were
     there before the first event with it.
 -#}
-{%- macro fills_of_schemas(cfg, plan, state, batch) -%}
+{%- macro fills_of_schemas(opened, plan, batch) -%}
+    {%- set state = opened['state'] -%}
     {%- set fills = [] -%}
-    {%- if cfg['sequence_by'] -%}{{ return(fills) }}{%- endif -%}
+    {%- if opened['cfg']['sequence_by'] -%}{{ return(fills) }}{%- endif -%}
     {%- for column in plan['columns'] if column['default'] is not none -%}
         {%- set with_it, without = [], [] -%}
         {%- for schema_id, fields in batch['schemas'].items() -%}

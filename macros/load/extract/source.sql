@@ -1,69 +1,18 @@
-{#-
-    Make the view of the run's staged rows: typed, hashed, with reject reasons. Returns the column plan; raises what a
-    user can mend: a missing file, a column that is not there, a configuration that drifted.
--#}
-{%- macro stage(cfg, run, state, compiled_sql) -%}
-    {%- do tidemark.forget_run_views(cfg['target']) -%}
+{#- The files of a business date, or what the model's own SELECT yields: {parts, body, columns, file_names, origin}. -#}
+{%- macro extract__source(opened, body) -%}
+    {%- set cfg, run = opened['cfg'], opened['run'] -%}
+    {%- if run['business_date'] is none and not run['empty'] -%}
+        {%- do tidemark.raise_no_date(cfg) -%}
+    {%- endif -%}
     {%- set file_names = tidemark.make_extract_view(cfg, run) if cfg['location'] else [] -%}
-    {%- set source_columns = tidemark.describe_query(compiled_sql) -%}
-    {%- set recorded = none if run['full_refresh'] else state['recorded'] -%}
-    {%- set origin = ' of business date ' ~ run['business_date']
-        ~ (' (' ~ tidemark.extract_path(cfg['location'], run['business_date']) ~ ')' if cfg['location'] else '') -%}
-    {%- set plan = tidemark.column_plan(cfg, source_columns, tidemark.declared_types(cfg), recorded, origin) -%}
-    {%- do tidemark.type_compared_values(plan) -%}
-    {%- do tidemark.check_malformed(cfg, plan, file_names, origin) -%}
-    {%- do plan['recorded'].update({'left_out': tidemark.left_out_columns(file_names | reject('equalto', '_malformed') | list, source_columns, recorded)}) -%}
-    {%- if plan['sensitive'] -%}
-        {%- do plan['recorded'].update({'pepper': tidemark.pepper_check(cfg)}) -%}
-    {%- endif -%}
-    {%- if recorded -%}
-        {%- set drift = tidemark.config_drift(cfg, plan, recorded, origin) -%}
-        {%- if drift -%}
-            {%- do tidemark.raise_error('configuration',
-                cfg['entity'] ~ ': the configuration is not the one its log was made with; nothing was written\n  - '
-                ~ drift | join('\n  - ')
-                ~ '\nTake the change back, or start a new log with --full-refresh (the old one is kept), or, where only '
-                ~ 'hash or what is compared (ignore, compare, compare_as) changed, give the log its new hashes: '
-                ~ 'dbt run-operation rehash --args \'{entity: ' ~ cfg['entity'] ~ '}\''
-            ) -%}
-        {%- endif -%}
-    {%- endif -%}
-    {%- set staged = tidemark.run_view(cfg['target'], 'staged') -%}
-    {%- do run_query('create or replace temporary view ' ~ staged ~ ' as\n' ~ tidemark.staged_rows_sql(cfg, plan, compiled_sql)) -%}
-    {{ return(plan) }}
-{%- endmacro -%}
-
-
-{#- Find out the types of what is compared in place of a column's value. -#}
-{%- macro type_compared_values(plan) -%}
-    {%- set terms = [] -%}
-    {%- for column in plan['compared'] if column.get('compare_as') -%}
-        {%- do terms.append(tidemark.compared_value_expr(column, 'cast(null as ' ~ tidemark.quoted_type(column['type']) ~ ')') ~ ' as ' ~ tidemark.quote_identifier(column['name'])) -%}
-    {%- endfor -%}
-    {%- if terms -%}
-        {%- for typed in tidemark.describe_query('select ' ~ terms | join(', ')) -%}
-            {%- for column in plan['compared'] if column['name'] == typed['name'] -%}
-                {%- do column.update({'compare_type': typed['type']}) -%}
-            {%- endfor -%}
-        {%- endfor -%}
-    {%- endif -%}
-{%- endmacro -%}
-
-
-{#- Declared types in Spark's own spelling, by lower-case column name. -#}
-{%- macro declared_types(cfg) -%}
-    {%- set typed = cfg['columns'] | selectattr('data_type') | list -%}
-    {%- set types = {} -%}
-    {%- if typed -%}
-        {%- set terms = [] -%}
-        {%- for column in typed -%}
-            {%- do terms.append('cast(null as ' ~ column['data_type'] ~ ') as ' ~ tidemark.quote_identifier(column['name'])) -%}
-        {%- endfor -%}
-        {%- for column in tidemark.describe_query('select ' ~ terms | join(', ')) -%}
-            {%- do types.update({column['name'] | lower: column['type']}) -%}
-        {%- endfor -%}
-    {%- endif -%}
-    {{ return(types) }}
+    {{ return({
+        'parts': ['all'],
+        'body': body,
+        'columns': tidemark.describe_query(body),
+        'file_names': file_names,
+        'origin': ' of business date ' ~ run['business_date']
+            ~ (' (' ~ tidemark.extract_path(cfg['location'], run['business_date']) ~ ')' if cfg['location'] else ''),
+    }) }}
 {%- endmacro -%}
 
 
@@ -147,22 +96,6 @@
 {%- endmacro -%}
 
 
-{#- A body that leaves out `_malformed` would take what could not be read for NULL. -#}
-{%- macro check_malformed(cfg, plan, file_names, origin) -%}
-    {%- if '_malformed' in file_names and '_malformed' not in plan['supplied'] -%}
-        {%- set rows = run_query('select _malformed from ' ~ tidemark.run_view(cfg['target'], 'extract') ~ ' where _malformed is not null limit 1') -%}
-        {%- if rows | length -%}
-            {%- do tidemark.raise_error('data',
-                cfg['entity'] ~ ': the extract' ~ origin ~ ' has bytes that cannot be read; nothing was written'
-                ~ ('' if plan['sensitive'] else '\n  - ' ~ rows[0][0][:300])
-                ~ '\nSay which encoding it has (options: {encoding: windows-1252} in meta.tidemark), or add `_unreadable` and `_malformed` '
-                ~ 'to the SELECT of the model, so that such rows are rejects'
-            ) -%}
-        {%- endif -%}
-    {%- endif -%}
-{%- endmacro -%}
-
-
 {#- A header of one name with semicolons in it is not that of a file with commas. -#}
 {%- macro check_separator(cfg, options, found, path) -%}
     {%- if found | length == 1 and found[0] | lower not in (cfg['columns'] | map(attribute='name') | list + cfg['keys']) | map('lower') | list -%}
@@ -197,20 +130,4 @@
     {%- do run_query(
         'create or replace temporary view ' ~ tidemark.run_view(cfg['target'], 'extract') ~ ' as select ' ~ terms | join(', ') ~ ' where false'
     ) -%}
-{%- endmacro -%}
-
-
-{#- The first digits of a digest of the pepper, by which a later run notices that it has another one; an error without pepper. -#}
-{%- macro pepper_check(cfg) -%}
-    {%- set row = tidemark.query_rows(
-        'select ' ~ tidemark.pepper_expr() ~ " = '' or " ~ tidemark.pepper_expr() ~ " like '$%env:%' as missing, "
-        ~ "substr(sha2(concat('tidemark pepper:', " ~ tidemark.pepper_expr() ~ '), 256), 1, 8) as digest'
-    )[0] -%}
-    {%- if row['missing'] -%}
-        {%- do tidemark.raise_error('configuration',
-            cfg['entity'] ~ ': sensitive columns need the environment variable TIDEMARK_PEPPER, a secret that stays the '
-            ~ 'same for the life of the tables (for example: export TIDEMARK_PEPPER=$(openssl rand -hex 32))'
-        ) -%}
-    {%- endif -%}
-    {{ return(row['digest']) }}
 {%- endmacro -%}

@@ -1,0 +1,106 @@
+{#- Stop a load before anything is written: rows that cannot be used, or more deletes than are allowed. -#}
+{%- macro check_load(opened, staged) -%}
+    {%- do tidemark.check_rejects(opened['cfg'], opened['run'], staged['figures'], staged['rejects']) -%}
+    {%- do tidemark.check_deletes(opened, staged) -%}
+{%- endmacro -%}
+
+
+{#-
+    `on_reject: fail`. `rejects` says what they are: `units` names one of them and several, `rows` is SQL or a relation with
+    `_reject_reason`, `samples` such rows with `_raw_payload` (none: samples would show what people sent), `of` is said of the
+    rows, `advice` how to mend them.
+-#}
+{%- macro check_rejects(cfg, run, figures, rejects) -%}
+    {%- if not figures.get('rows_rejected') or cfg['on_reject'] != 'fail' -%}{{ return(none) }}{%- endif -%}
+    {%- set units = rejects['units'] -%}
+    {%- set lines = [] -%}
+    {%- for reject in tidemark.query_rows(
+        'select _reject_reason as reason, count(*) as count from ' ~ rejects['rows']
+        ~ ' where _reject_reason is not null group by 1 order by 2 desc nulls last, 1 asc nulls last limit 20'
+    ) -%}
+        {%- do lines.append('\n  - ' ~ reject['reason'] ~ ': ' ~ reject['count'] ~ ' ' ~ (units[0] if reject['count'] == 1 else units[1])) -%}
+    {%- endfor -%}
+    {%- if rejects['samples'] -%}
+        {%- do lines.append('\nfor example') -%}
+        {%- for row in tidemark.query_rows(rejects['samples'] ~ '\nlimit ' ~ run['sample_rows']) -%}
+            {%- do lines.append('\n  - ' ~ row['_reject_reason'] ~ ': ' ~ (row['_raw_payload'] | string)[:300]) -%}
+        {%- endfor -%}
+    {%- endif -%}
+    {%- do tidemark.forget_run_views(cfg['target']) -%}
+    {%- do tidemark.raise_error('data',
+        cfg['entity'] ~ ': ' ~ figures['rows_rejected'] ~ ' of ' ~ figures['rows_read'] ~ ' ' ~ units[1] ~ rejects['of'] ~ ' cannot be used; nothing was written'
+        ~ lines | join('') ~ '\n' ~ rejects['advice'] ~ ', or set on_reject: quarantine to put such ' ~ units[1] ~ ' aside and go on'
+    ) -%}
+{%- endmacro -%}
+
+
+{#- Stop a full extract that is empty or would delete more than it may. -#}
+{%- macro check_deletes(opened, staged) -%}
+    {%- set cfg, run, figures = opened['cfg'], opened['run'], staged['figures'] -%}
+    {%- if cfg.get('extract') != 'full' or run['allow_deletes'] or not figures.get('existing') -%}{{ return(none) }}{%- endif -%}
+    {%- if figures['rows_read'] == 0 or figures['rows_deleted'] > cfg['max_delete_fraction'] * figures['existing'] -%}
+        {%- if staged['uncommitted'] -%}
+            {%- do adapter.discard_rows(staged['uncommitted']) -%}
+        {%- endif -%}
+        {%- do tidemark.forget_run_views(cfg['target']) -%}
+        {%- do tidemark.raise_error('data',
+            cfg['entity'] ~ ': the extract of business date ' ~ run['business_date'] ~ ' has ' ~ figures['rows_read']
+            ~ ' rows and would delete ' ~ figures['rows_deleted'] ~ ' of ' ~ figures['existing']
+            ~ ' keys (max_delete_fraction is ' ~ cfg['max_delete_fraction'] ~ '); nothing was written. '
+            ~ 'If that is right, let it through once with --vars \'{business_date: ' ~ run['business_date']
+            ~ ', allow_deletes: true}\''
+        ) -%}
+    {%- endif -%}
+{%- endmacro -%}
+
+
+{#- The configuration is not the one that the entity's log was made with. `mending` says what else can be done. -#}
+{%- macro check_drift(cfg, drift, mending) -%}
+    {%- if drift -%}
+        {%- do tidemark.raise_error('configuration',
+            cfg['entity'] ~ ': the configuration is not the one its log was made with; nothing was written\n  - '
+            ~ drift | join('\n  - ') ~ '\nTake the change back, or start a new log ' ~ mending
+        ) -%}
+    {%- endif -%}
+{%- endmacro -%}
+
+
+{#- As many rows were written as were counted; none, if another run came between or has taken this one for dead. -#}
+{%- macro check_written(cfg, relation, counted, written, mending) -%}
+    {%- if written == 0 and counted -%}
+        {%- do tidemark.raise_error('data',
+            cfg['entity'] ~ ': another run has written to ' ~ relation ~ ' since this one began, or has taken it for dead, so this one '
+            ~ 'wrote nothing. Run it again'
+        ) -%}
+    {%- elif written != counted -%}
+        {%- do tidemark.raise_error('data',
+            cfg['entity'] ~ ': ' ~ counted ~ ' rows were counted but ' ~ written ~ ' were written to ' ~ relation
+            ~ '; what was read changed while it was read. ' ~ mending
+        ) -%}
+    {%- endif -%}
+{%- endmacro -%}
+
+
+{#- A warning on the console. None of dbt's, which --warn-error makes an error: what it tells of was written already. -#}
+{%- macro warn(entity, text) -%}
+    {%- do log('[WARNING]: ' ~ entity ~ ': ' ~ text, info=true) -%}
+{%- endmacro -%}
+
+
+{#- Say what went to quarantine, by reason, and where it is; of a date that was loaded before how much of it is new. -#}
+{%- macro tell_rejects(cfg, figures, rejects, relation, condition) -%}
+    {%- if not figures.get('rows_rejected') -%}{{ return(none) }}{%- endif -%}
+    {%- set counts = [] -%}
+    {%- for row in run_query(
+        'select _reject_reason, count(*) from ' ~ relation ~ ' where ' ~ condition ~ ' group by 1 order by 2 desc nulls last, 1 asc nulls last limit 6'
+    ) -%}
+        {%- do counts.append(row[1] ~ ' ' ~ row[0] if loop.index < 6 else '…') -%}
+    {%- endfor -%}
+    {%- set new = figures.get('new_rejects') -%}
+    {%- do tidemark.warn(
+        cfg['entity'], figures['rows_rejected'] ~ ' of ' ~ figures['rows_read'] ~ ' '
+        ~ (rejects['units'][0] if figures['rows_read'] == 1 else rejects['units'][1]) ~ rejects['of'] ~ ' went to quarantine'
+        ~ ('' if new is none else ', ' ~ ('none' if new == 0 else new) ~ ' of them new') ~ ' (' ~ counts | join(', ')
+        ~ '). To see them: select * from ' ~ relation ~ ' where ' ~ condition
+    ) -%}
+{%- endmacro -%}

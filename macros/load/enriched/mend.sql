@@ -1,0 +1,44 @@
+{#- What finishes or takes back a batch that a dead run left; the other steps are those of mend_commit(). -#}
+{%- macro enriched__shared_log(relations, commit) -%}
+    {{ return(relations['current']) }}
+{%- endmacro -%}
+
+
+{%- macro enriched__has_landed(opened, commit, numbers) -%}
+    {{ return(commit['kind'] == 'rollback' or tidemark.has_batch(opened['relations']['current'], commit['commit_id'])) }}
+{%- endmacro -%}
+
+
+{%- macro enriched__finish(opened, state, commit) -%}
+    {%- if commit['kind'] == 'rollback' -%}
+        {%- do tidemark.take_back_batches(opened, commit) -%}
+    {%- endif -%}
+{%- endmacro -%}
+
+
+{%- macro enriched__discard(opened, commit) -%}
+    {%- set relations = opened['relations'] -%}
+    {%- for name in ['manifest', 'entities', 'rejects', 'landed'] if tidemark.has_batch(relations[name], commit['commit_id']) -%}
+        {%- do run_query('delete from ' ~ relations[name] ~ ' where _commit_id = ' ~ commit['commit_id']) -%}
+    {%- endfor -%}
+{%- endmacro -%}
+
+
+{#- Whether a table has rows of a commit. -#}
+{%- macro has_batch(relation, commit_id) -%}
+    {{ return(tidemark.relation_exists(relation)
+        and run_query('select 1 from ' ~ relation ~ ' where _commit_id = ' ~ commit_id ~ ' limit 1') | length > 0) }}
+{%- endmacro -%}
+
+
+{#- Do a rollback that is recorded; doing it twice changes nothing, so one that died is finished this way. -#}
+{%- macro take_back_batches(opened, record) -%}
+    {%- set cfg, relations, commits = opened['cfg'], opened['relations'], opened['commits'] -%}
+    {%- set ids = tidemark.query_rows(tidemark.batches_after_sql(commits['states'], cfg['relation'], record['source_commit_id'])) | map(attribute='commit_id') | list -%}
+    {%- if ids -%}
+        {%- for name in ['current', 'entities', 'rejects', 'landed', 'manifest'] if tidemark.relation_exists(relations[name]) -%}
+            {%- do run_query('delete from ' ~ relations[name] ~ ' where _commit_id in (' ~ ids | join(', ') ~ ')') -%}
+        {%- endfor -%}
+        {%- do run_query(tidemark.undo_states_sql(commits['states'], record, ids, [])) -%}
+    {%- endif -%}
+{%- endmacro -%}

@@ -1,0 +1,124 @@
+{#- The rows of the log that a stretch brings, and what goes beside them. -#}
+{%- macro events__derive(opened, staged, commit) -%}
+    {%- set plan, files, is_first = staged['plan'], staged['files'], opened['state']['first'] -%}
+    {%- set load = dict(staged['load'], log_version=tidemark.version_to_append(opened, staged['load'])) -%}
+    {%- set figures = staged['figures'] -%}
+    {%- if not files and not figures['rows_read'] and not load['statements'] and not load['reorders'] and load['kind'] == 'load' -%}
+        {{ return({'outcome': 'nothing', 'load': dict(load, last_sequence_num=opened['state']['last_sequence_num']), 'figures': figures}) }}
+    {%- endif -%}
+    {%- set before = opened['state']['last_sequence_num'] -%}
+    {%- set load = dict(load, last_sequence_num=figures['last_sequence_num'] if is_first or before is none
+        else [figures['last_sequence_num'] or 0, before] | max) -%}
+    {%- set rows = tidemark.replay(opened, plan, load) -%}
+    {%- set figures = dict(figures, **rows['counts']) -%}
+    {%- set numbers = dict(
+        tidemark.versions_before(opened, load), batch_id=load['batch_id'], first_sequence_num=figures['first_sequence_num'],
+        last_sequence_num=load['last_sequence_num'], **({'last_file': files[-1]['_file']} if files else {})
+    ) -%}
+    {#- Nothing but events that are known already, or that are no change: only the files are remembered. -#}
+    {%- set is_new = figures['rows_logged'] or figures['rows_superseded'] or figures['rows_rejected'] or load['kind'] != 'load' or is_first -%}
+    {%- set outcome = 'commit' if is_new else 'repeat' if files or load['reorders'] else 'nothing' -%}
+    {{ return({
+        'outcome': outcome, 'load': load, 'figures': figures, 'numbers': numbers, 'files': files,
+        'uncommitted': rows['uncommitted'], 'slice': rows['slice'], 'beside': tidemark.beside_events(opened, plan, load, figures, rows),
+    }) }}
+{%- endmacro -%}
+
+
+{#-
+    Derive what the stretch adds to the log: straight into files of the log that no commit names yet, or, where the log
+    is corrected too, into a table of its own, as it is read several times while tables change. `rows` is a view with all
+    columns, `counts` are figures.
+-#}
+{%- macro replay(opened, plan, load) -%}
+    {%- set cfg, replayed = opened['cfg'], tidemark.run_view(opened['cfg']['target'], 'replayed') -%}
+    {%- do run_query('drop view if exists ' ~ replayed) -%}
+    {%- do run_query('create or replace temporary view ' ~ replayed ~ ' as\n' ~ tidemark.replayed_sql(opened, plan, load)) -%}
+    {%- if plan['sensitive'] -%}
+        {%- do run_query('cache lazy table ' ~ replayed) -%}
+    {%- endif -%}
+    {%- if tidemark.can_stage_changes(plan, load) -%}
+        {%- set uncommitted = tidemark.staged_log_rows(opened, plan, load, replayed, tidemark.figures_of_events()) -%}
+        {%- do tidemark.check_staged(cfg, uncommitted, uncommitted.figures['rows_logged']) -%}
+        {{ return({'rows': replayed, 'slice': none, 'uncommitted': uncommitted, 'counts': uncommitted.figures}) }}
+    {%- endif -%}
+    {%- set names = tidemark.column_list_expr(tidemark.slice_columns(plan)) -%}
+    {%- set slice = tidemark.make_slice(cfg['target'], load['commit_id'], 'log', 'select\n    ' ~ names ~ ', _supersedes\nfrom ' ~ replayed) -%}
+    {%- set counts = dict(rows_logged=0, rows_superseded=0) -%}
+    {%- set names = {'I': 'rows_inserted', 'U': 'rows_updated', 'D': 'rows_deleted', 'N': 'rows_unchanged'} -%}
+    {%- for row in tidemark.query_rows('select _operation, _supersedes is not null as is_mark, count(*) as row_count from ' ~ slice ~ ' group by all') -%}
+        {%- set name = 'rows_superseded' if row['is_mark'] else 'rows_logged' -%}
+        {%- do counts.update({name: counts[name] + row['row_count'] | int}) -%}
+        {%- if not row['is_mark'] and row['_operation'] in names -%}
+            {%- do counts.update({names[row['_operation']]: row['row_count'] | int}) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- set uncommitted = none -%}
+    {%- if counts['rows_logged'] and load['forward'] and load['log_version'] is not none -%}
+        {%- set uncommitted = tidemark.staged_log_rows(opened, plan, load, slice, {'rows_logged': 'count(*)'}) -%}
+        {%- do tidemark.check_staged(cfg, uncommitted, counts['rows_logged']) -%}
+    {%- endif -%}
+    {{ return({'rows': replayed, 'slice': slice, 'uncommitted': uncommitted, 'counts': counts}) }}
+{%- endmacro -%}
+
+
+{#- The rows that replaying a stretch gives, over views of what stood before. -#}
+{%- macro replayed_sql(opened, plan, load) -%}
+    {%- set cfg, staged = opened['cfg'], load['staged'] -%}
+    {%- set existing, table_events = tidemark.run_view(cfg['target'], 'existing'), tidemark.run_view(cfg['target'], 'table_events') -%}
+    {%- do run_query('create or replace temporary view ' ~ existing ~ ' as\n' ~ (
+        tidemark.no_existing_events_sql(cfg, plan, load) if opened['state']['first']
+        else tidemark.existing_events_sql(cfg, plan, load['now'], staged, load)
+    )) -%}
+    {%- set rows_sql = [] -%}
+    {%- if load['table_events'] -%}
+        {%- do run_query('create or replace temporary view ' ~ table_events ~ ' as\n' ~ tidemark.table_events_sql(cfg, plan, load['now'], staged, load)) -%}
+        {%- do rows_sql.append(tidemark.logged_statements_sql(cfg, plan, table_events, load)) -%}
+    {%- endif -%}
+    {%- set sources = {'staged': staged, 'existing': existing, 'table_events': table_events, 'moved': none} -%}
+    {%- if load['has_partial_moves'] -%}
+        {%- set sources = dict(sources, moved=tidemark.moved_values(cfg, plan, sources, load)) -%}
+    {%- endif -%}
+    {%- set generate = tidemark.replayed_keys_sql if plan['keyed'] else tidemark.replayed_copies_sql -%}
+    {%- do rows_sql.append('select * from (\n' ~ generate(cfg, plan, sources, load) ~ '\n)') -%}
+    {{ return(rows_sql | join('\nunion all\n')) }}
+{%- endmacro -%}
+
+
+{#-
+    The values that rows had under their old key, for moves that did not bring every column. A chain of moves is settled
+    step by step, each in a table of its own, until nothing changes.
+-#}
+{%- macro moved_values(cfg, plan, sources, load) -%}
+    {%- set step = namespace(relation=none, settled=false) -%}
+    {%- for number in range(100) if not step.settled -%}
+        {%- set next = tidemark.make_slice(cfg['target'], load['commit_id'], 'moved_' ~ number, tidemark.replayed_keys_sql(cfg, plan, dict(sources, moved=step.relation), load, departures=true)) -%}
+        {%- if step.relation is not none -%}
+            {%- set step.settled = run_query('select 1 from ' ~ next ~ ' as now left join ' ~ step.relation ~ ' as before on now._event_id = before._event_id'
+                ~ ' and now._moved_from = before._moved_from where not (to_json(now._image) <=> to_json(before._image)) limit 1') | length == 0 -%}
+        {%- endif -%}
+        {%- set step.relation = next -%}
+    {%- endfor -%}
+    {{ return(step.relation) }}
+{%- endmacro -%}
+
+
+{#- Staging, rejects and sensitive values: they count once the log has the commit. -#}
+{%- macro beside_events(opened, plan, load, figures, rows) -%}
+    {%- set cfg, targets, staged = opened['cfg'], tidemark.write_relations(opened), load['staged'] -%}
+    {%- set stamp = load['commit_id'] ~ ' as _commit_id' -%}
+    {%- set statements = [tidemark.insert_sql(targets['staging'], tidemark.staging_columns(cfg, plan),
+        'select *, ' ~ load['batch_id'] ~ ' as _batch_id, _source_operation as _operation, ' ~ stamp ~ ' from ' ~ staged
+        ~ ' where _is_usable')] -%}
+    {%- if figures['rows_rejected'] -%}
+        {%- do statements.append(tidemark.insert_sql(targets['rejects'], tidemark.rejects_columns(),
+            'select _reject_reason, ' ~ ('_key_hash' if plan['keyed'] else 'cast(null as string) as _key_hash') ~ ", _raw_payload, date'"
+            ~ load['business_date'] ~ "' as _business_date, " ~ stamp ~ ', cast(null as bigint) as _resolved_by from ' ~ staged
+            ~ ' where _reject_reason is not null')) -%}
+    {%- endif -%}
+    {%- if plan['sensitive'] and figures['rows_logged'] -%}
+        {%- do statements.append(tidemark.insert_sql(targets['sensitive'], tidemark.sensitive_columns(plan),
+            'select *, ' ~ stamp ~ ' from ' ~ rows['rows'] ~ " where _supersedes is null and _operation <> 'T'")) -%}
+    {%- endif -%}
+    {{ return(statements) }}
+{%- endmacro -%}

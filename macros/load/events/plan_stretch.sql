@@ -1,0 +1,95 @@
+{#- Columns of the target for one stretch, after its DDL event was brought to the tables. -#}
+{%- macro plan_stretch(opened, landing, batch, stretch) -%}
+    {%- set cfg, state = opened['cfg'], opened['state'] -%}
+    {%- set recorded = none if state['first'] else state['recorded'] -%}
+    {%- set arrived = none -%}
+    {%- if landing['columns'] is not none -%}
+        {%- set arrived = {} -%}
+        {%- for column in landing['columns'] -%}
+            {%- do arrived.update({column['name'] | lower: column}) -%}
+        {%- endfor -%}
+        {%- set meta = tidemark.event_columns() | map(attribute='name') | list + ['_landing_num', '_file'] -%}
+        {%- for column in landing['columns'] if column['name'] | lower not in meta and not column['name'].startswith('_before_') and column['name'] not in batch['names'] -%}
+            {%- do batch['names'].append(column['name']) -%}
+        {%- endfor -%}
+    {%- endif -%}
+    {%- set types = tidemark.declared_types(cfg) -%}
+    {%- set found = {
+        'names': batch['names'], 'schemas': batch['schemas'], 'ddl': batch['source_columns'], 'arrived': arrived,
+        'renames': batch['renames'], 'refused': batch['refused'] + tidemark.names_to_come(batch, stretch),
+        'has_schemaless': batch['has_schemaless'],
+    } -%}
+    {%- set typed_names = types.keys() | list -%}
+    {%- if recorded -%}{%- set typed_names = typed_names + recorded['columns'] | map(attribute='name') | map('lower') | list -%}{%- endif -%}
+    {%- do found.update({'inferred': tidemark.inferred_types(landing, batch, typed_names)}) -%}
+    {%- set plan = tidemark.event_plan(cfg, found, types, recorded) -%}
+    {%- do tidemark.check_new_columns(cfg, plan, recorded) -%}
+    {%- set plan = dict(plan, recorded=dict(plan['recorded'], **tidemark.pepper_of(cfg, plan))) -%}
+    {%- if recorded -%}
+        {%- do tidemark.check_drift(cfg, tidemark.config_drift(cfg, plan, recorded), tidemark._anew_from_events()) -%}
+    {%- endif -%}
+    {%- if not plan['columns'] -%}
+        {%- do tidemark.raise_error('data',
+            cfg['entity'] ~ ': no events of ' ~ (cfg['table'] or 'the table') ~ ' have landed at ' ~ (cfg['location'] or 'the source')
+            ~ ' yet, and the YAML declares no columns to make the tables with'
+        ) -%}
+    {%- endif -%}
+    {{ return(dict(plan, recorded=dict(plan['recorded'], source={
+        'tables': batch['tables'], 'columns': batch['source_columns'], 'refused': batch['refused'], 'by_content': batch['by_content'],
+        'identifying': batch['identifying'],
+        'has_moves': recorded['source'].get('has_moves', false) if recorded else false,
+        'has_partial_moves': recorded['source'].get('has_partial_moves', false) if recorded else false,
+    }))) }}
+{%- endmacro -%}
+
+
+{%- macro _anew_from_events() -%}
+    {{ return('from the events that are still there with --full-refresh (the old one is kept)') }}
+{%- endmacro -%}
+
+
+{#- Names that a later DDL event of the batch brings. -#}
+{%- macro names_to_come(batch, stretch) -%}
+    {%- set names = [] -%}
+    {%- for statement in batch['statements'] if stretch['to'] and statement['cuts'] and statement['landing_num'] >= stretch['to'] -%}
+        {%- for change in statement['changes'] if change['kind'] in ['add_column', 'rename_column'] -%}
+            {%- do names.append(change['name']) -%}
+        {%- endfor -%}
+    {%- endfor -%}
+    {{ return(names) }}
+{%- endmacro -%}
+
+
+{#- Types of columns that neither YAML nor a schema tells, from the values of the batch. -#}
+{%- macro inferred_types(landing, batch, typed_names) -%}
+    {%- set told = typed_names | list -%}
+    {%- for columns in batch['schemas'].values() -%}
+        {%- do told.extend(columns | map(attribute='name') | map('lower') | list) -%}
+    {%- endfor -%}
+    {%- do told.extend((batch['source_columns'] or []) | map(attribute='name') | map('lower') | list) -%}
+    {%- set untold = batch['names'] | map('lower') | reject('in', told) | list -%}
+    {%- if not untold or landing['columns'] is not none or batch['is_empty'] -%}{{ return({}) }}{%- endif -%}
+    {%- set text = run_query(tidemark.inferred_schema_sql(landing['events']))[0][0] -%}
+    {%- set inferred = {} -%}
+    {%- for field in tidemark._struct_fields(modules.re.sub('^(OBJECT|STRUCT)<', '', text)[:-1]) -%}
+        {%- set base = field['type'].split('<')[0].split('(')[0] | lower -%}
+        {%- do inferred.update({field['name']: {
+            'bigint': 'bigint', 'double': 'double', 'decimal': 'double', 'float': 'double', 'boolean': 'boolean',
+        }.get(base, 'string')}) -%}
+    {%- endfor -%}
+    {{ return(inferred) }}
+{%- endmacro -%}
+
+
+{#- A column that the source has got, by the policy for added columns. -#}
+{%- macro check_new_columns(cfg, plan, recorded) -%}
+    {%- if recorded and plan['added'] and cfg['ddl']['add_column'] == 'fail' -%}
+        {%- set declared = cfg['columns'] | map(attribute='name') | map('lower') | list -%}
+        {%- for column in plan['added'] if column['name'] | lower not in declared -%}
+            {%- do tidemark.raise_error('data',
+                cfg['entity'] ~ ': the source has a new column `' ~ column['name'] ~ '`, and ddl.add_column is fail. '
+                ~ 'Declare the column in the YAML, or set ddl.add_column to apply or ignore'
+            ) -%}
+        {%- endfor -%}
+    {%- endif -%}
+{%- endmacro -%}

@@ -1,0 +1,170 @@
+{#-
+    What has landed since the last run, cut at the DDL events of the table, so that every row is read with the columns that
+    held when it was written: {parts, landing, batch}.
+-#}
+{%- macro events__source(opened, body) -%}
+    {%- set cfg, run, state = opened['cfg'], opened['run'], opened['state'] -%}
+    {%- set landing = tidemark.land_events(opened, body) -%}
+    {%- set reorders = tidemark.reorders_ties(opened) -%}
+    {%- set is_idle = landing['in_files'] and not landing['files'] and not run['empty'] -%}
+    {%- if is_idle and state['first'] -%}
+        {%- do tidemark.warn_of_no_file(cfg) -%}
+    {%- elif is_idle and not reorders -%}
+        {{ return({'parts': []}) }}
+    {%- endif -%}
+    {%- set batch = tidemark.look_into(opened, landing) -%}
+    {{ return({'parts': tidemark.stretches_of(batch), 'landing': landing, 'batch': dict(batch, reorders=reorders)}) }}
+{%- endmacro -%}
+
+
+{#- Where events come from: views over the landed files, a table or the model's own SELECT, read once and cached. -#}
+{%- macro land_events(opened, body) -%}
+    {%- set cfg, run = opened['cfg'], opened['run'] -%}
+    {%- set arrived, extract = tidemark.run_view(cfg['target'], 'arrived'), tidemark.run_view(cfg['target'], 'extract') -%}
+    {%- set files = [] -%}
+    {%- set location = cfg['location'] or '' -%}
+    {%- set in_files = tidemark.lands_in_files(cfg) -%}
+    {%- if in_files -%}
+        {%- set files = tidemark.files_to_read(opened, location) -%}
+        {%- if files -%}
+            {%- do run_query(tidemark.landed_lines_view_sql(extract, tidemark.make_lines_view(cfg, run, location, files), files)) -%}
+        {%- else -%}
+            {%- do run_query('create or replace temporary view ' ~ extract
+                ~ " as select cast(null as string) as value, cast(null as string) as _file, cast(null as bigint) as _landing_num where false") -%}
+        {%- endif -%}
+    {%- elif location -%}
+        {%- if '.' not in location and run_query('show tables like ' ~ tidemark.string_literal(location)) | length == 0 -%}
+            {%- do tidemark.raise_error('configuration',
+                cfg['entity'] ~ ': there is no folder and no table ' ~ location ~ ' (location in meta.tidemark); of a folder that is still to come, write ./' ~ location
+            ) -%}
+        {%- endif -%}
+        {%- do run_query('create or replace temporary view ' ~ extract ~ ' as select * from ' ~ location) -%}
+    {%- endif -%}
+
+    {%- set names = tidemark.describe_query(body) | map(attribute='name') | map('lower') | list -%}
+    {%- set number = 'cast(' ~ ('_sequence_num' if '_sequence_num' in names else 'null') ~ ' as bigint) as _landing_num' -%}
+    {%- do run_query('create or replace temporary view ' ~ arrived ~ ' as\nselect *'
+        ~ ('' if '_landing_num' in names else ', ' ~ number) ~ ' from (\n' ~ body ~ '\n)') -%}
+    {%- if not in_files and not run['empty'] -%}
+        {%- do run_query('cache lazy table ' ~ arrived) -%}
+    {%- endif -%}
+    {%- set columns = tidemark.describe_query('select * from ' ~ arrived) -%}
+    {%- set is_text = 'value' in names and (cfg['format'] == 'debezium' or ('_operation' not in names and not cfg['keys'] | map('lower') | select('in', names) | list)) -%}
+    {%- if cfg['format'] == 'debezium' and not is_text -%}
+        {%- do tidemark.raise_error('configuration',
+            cfg['entity'] ~ ': format: debezium needs the JSON text of the events in a column `value`, found columns: ' ~ names | join(', ')
+        ) -%}
+    {%- endif -%}
+    {%- if not in_files and not cfg['sequence_by'] and '_sequence_num' not in names and '_landing_num' not in names -%}
+        {%- do tidemark.raise_error('configuration',
+            cfg['entity'] ~ ': rows of a table have no order: the source needs `_sequence_num`, or set sequence_by to the columns that order the events of a key'
+        ) -%}
+    {%- endif -%}
+    {{ return({
+        'files': files,
+        'in_files': in_files,
+        'arrived': arrived,
+        'events': tidemark.run_view(cfg['target'], 'events'),
+        'columns': none if is_text else columns,
+    }) }}
+{%- endmacro -%}
+
+
+{#- What the batch holds beside rows: counts, schemas, names of columns, DDL events that were not applied yet. -#}
+{%- macro look_into(opened, landing) -%}
+    {%- set cfg, run, state = opened['cfg'], opened['run'], opened['state'] -%}
+    {%- set source = state['recorded']['source'] if state['recorded'] and not state['first'] else {} -%}
+    {%- set tables = source.get('tables') or ([cfg['table']] if cfg['table'] else []) -%}
+    {%- set batch = {
+        'tables': tables, 'ignored': 0, 'names': [], 'schemas': {}, 'has_schemaless': false, 'first_nums': {}, 'is_empty': true,
+        'statements': [], 'source_columns': source.get('columns'), 'refused': source.get('refused', []),
+        'renames': {},
+        'by_content': source.get('by_content', state['first'] and cfg['sequence_by'] | length > 0),
+        'identifying': tidemark.identifying_names(cfg, landing['columns'], none if state['first'] else state['recorded']),
+    } -%}
+    {%- do tidemark.make_events_view(cfg, landing, batch) -%}
+    {%- if run['empty'] -%}{{ return(batch) }}{%- endif -%}
+    {%- set figures = tidemark.query_rows(tidemark.event_figures_sql(landing['events'])) -%}
+    {%- set has_ddl = figures | selectattr('_kind', 'equalto', 'ddl') | list | length > 0 -%}
+    {%- if has_ddl -%}
+        {%- do batch.update({'statements': tidemark.statements_of(opened, landing, batch)}) -%}
+        {%- if batch['tables'] != tables -%}
+            {#- A rename within the batch: rows under the new name are ours too. -#}
+            {%- do tidemark.make_events_view(cfg, landing, batch) -%}
+            {%- set figures = tidemark.query_rows(tidemark.event_figures_sql(landing['events'])) -%}
+        {%- endif -%}
+    {%- endif -%}
+    {%- set found_tables = [] -%}
+    {%- for row in figures -%}
+        {%- if row['_kind'] in ['row', 'truncate', 'unreadable'] -%}
+            {%- do batch.update({'is_empty': false}) -%}
+        {%- else -%}
+            {%- do batch.update({'ignored': batch['ignored'] + row['_row_count'] | int}) -%}
+        {%- endif -%}
+        {%- if row['_kind'] in ['row', 'truncate'] and row['_table_name'] and row['_table_name'] not in found_tables -%}
+            {%- do found_tables.append(row['_table_name']) -%}
+        {%- endif -%}
+        {%- if row['_kind'] == 'row' -%}
+            {%- for shape in fromjson(row['_after_shapes'] or '[]') + fromjson(row['_before_shapes'] or '[]') -%}
+                {%- for name in shape if name not in batch['names'] -%}
+                    {%- do batch['names'].append(name) -%}
+                {%- endfor -%}
+            {%- endfor -%}
+            {%- if row['_schema_id'] -%}
+                {%- do batch['schemas'].update({row['_schema_id']: tidemark.connect_columns(tidemark._row_fields(row['_schema_text']))}) -%}
+                {%- do batch['first_nums'].update({row['_schema_id']: row['_first_num']}) -%}
+            {%- else -%}
+                {%- do batch.update({'has_schemaless': true}) -%}
+            {%- endif -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- if found_tables | length > 1 and found_tables | length > batch['tables'] | length -%}
+        {%- do tidemark.raise_error('configuration',
+            cfg['entity'] ~ ': the events are of several tables (' ~ found_tables | sort | join(', ') ~ '): say with meta.tidemark.table which one this is'
+        ) -%}
+    {%- endif -%}
+    {{ return(batch) }}
+{%- endmacro -%}
+
+
+{#- The fields of a row in an inline schema: those of the after image. -#}
+{%- macro _row_fields(schema_text) -%}
+    {%- for field in fromjson(schema_text)['fields'] if field['field'] == 'after' -%}
+        {{ return(field['fields']) }}
+    {%- endfor -%}
+    {{ return([]) }}
+{%- endmacro -%}
+
+
+{%- macro make_events_view(cfg, landing, batch) -%}
+    {%- if cfg['format'] == 'debezium' -%}
+        {%- set sql = tidemark.debezium_events_sql(cfg, batch['tables'], landing['arrived']) -%}
+    {%- else -%}
+        {%- set sql = tidemark.canonical_events_sql(cfg, batch['tables'], landing['arrived'], landing['columns'], batch['by_content'], batch['identifying']) -%}
+    {%- endif -%}
+    {%- do run_query('create or replace temporary view ' ~ landing['events'] ~ ' as\n' ~ sql) -%}
+{%- endmacro -%}
+
+
+{#- The batch cut at its DDL events: {from, to, is_first, is_last}; the landing numbers lie between, none is open. A DDL event holds from its own number on. -#}
+{%- macro stretches_of(batch) -%}
+    {%- set edges = batch['statements'] | selectattr('cuts') | map(attribute='landing_num') | list -%}
+    {%- set stretches = [] -%}
+    {%- for edge in [none] + edges -%}
+        {%- do stretches.append({'from': edge, 'to': edges[loop.index0] if not loop.last else none, 'is_first': loop.first, 'is_last': loop.last}) -%}
+    {%- endfor -%}
+    {{ return(stretches) }}
+{%- endmacro -%}
+
+
+{#-
+    Whether the log is to be put in another order: it was made with an `on_tie` that orders otherwise, and has ties. Every log that does
+    not tell was made by their content.
+-#}
+{%- macro reorders_ties(opened) -%}
+    {%- set cfg, state = opened['cfg'], opened['state'] -%}
+    {%- if state['first'] or opened['run']['empty'] or not tidemark.can_tie(cfg) or (state['recorded'].get('on_tie', 'content') == 'content') == (cfg['on_tie'] == 'content') -%}
+        {{ return(false) }}
+    {%- endif -%}
+    {{ return(run_query(tidemark.any_tie_sql(cfg, {'keyed': cfg['keys'] | length > 0}, opened['relations'])) | length > 0) }}
+{%- endmacro -%}

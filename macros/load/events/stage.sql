@@ -1,0 +1,291 @@
+{#-
+    One stretch of events: typed by what its columns are from its DDL event on, hashed, told apart from what is known, and
+    what deriving the log from them needs to be known.
+-#}
+{%- macro events__stage(opened, source, stretch) -%}
+    {%- set landing, batch = source['landing'], tidemark.batch_at(source['batch'], stretch) -%}
+    {%- set opened = tidemark.opened_after_statement(opened, batch, stretch) -%}
+    {%- set cfg, state, relations = opened['cfg'], opened['state'], opened['relations'] -%}
+    {%- set plan = tidemark.plan_stretch(opened, landing, batch, stretch) -%}
+    {%- set altered = not state['first'] and tidemark.evolve_for_stretch(opened, plan) -%}
+    {%- set now = tidemark.log_as_it_is(opened) -%}
+    {%- set known = tidemark.known_events(opened, plan, now) -%}
+    {%- do tidemark.make_staged_view(cfg, plan, landing, stretch, known) -%}
+    {%- set plan = tidemark.with_sequence_type(opened, plan, landing, stretch, known) -%}
+    {%- if plan.get('wider') -%}
+        {%- do tidemark.widen_sequence(plan, relations) -%}
+        {%- set altered, now = true, tidemark.log_as_it_is(opened) -%}
+    {%- endif -%}
+    {%- if opened['run']['empty'] -%}{{ return({'plan': plan, 'figures': {}}) }}{%- endif -%}
+
+    {%- set planned = dict(
+        tidemark.plan_event_load(opened, plan, batch, stretch), log_version=none if altered else state['log_version'],
+        order_type=tidemark.place_type(cfg, plan['sequence_type'])
+    ) -%}
+    {%- set arrived = tidemark.staged_events(opened, plan, landing, stretch, dict(planned, now=now, known=known)) -%}
+    {%- set load = tidemark.with_what_arrived(opened, planned, now, arrived) -%}
+    {%- set before = plan['recorded']['source'] -%}
+    {%- set plan = dict(plan, recorded=dict(plan['recorded'], source=dict(
+        before, has_moves=before['has_moves'] or load['has_moves'], has_partial_moves=before['has_partial_moves'] or load['has_partial_moves']
+    ))) -%}
+    {%- set figures = tidemark.figures_of_staged(cfg, plan, load, arrived) -%}
+    {{ return({
+        'plan': plan, 'load': load, 'figures': dict(figures, rows_ignored=batch['ignored'] if stretch['is_last'] else 0,
+            rows_read=figures['rows_read'] + (batch['ignored'] if stretch['is_last'] else 0)),
+        'source': dict(source, batch=dict(batch, batch_id=load['batch_id'])),
+        'files': landing['files'],
+        'rejects': {
+            'units': ['event', 'events'], 'of': '', 'rows': load['staged'],
+            'samples': 'select _reject_reason, ' ~ tidemark._telling_part_expr(cfg) ~ ' as _raw_payload from ' ~ load['staged']
+                ~ ' where _reject_reason is not null order by _reject_reason asc nulls last, _landing_num asc nulls last',
+            'advice': 'Mend the events or the declared types (say with meta.tidemark.encodings how a column is written: for ambiguous_unit millis or micros, for ambiguous_encoding hex or base64)',
+        },
+    }) }}
+{%- endmacro -%}
+
+
+{#- The batch as it is known within a stretch: what its DDL events have done so far is a copy of its own. -#}
+{%- macro batch_at(batch, stretch) -%}
+    {%- set statements = [] -%}
+    {%- set columns = namespace(now=batch['source_columns']) -%}
+    {%- for statement in batch['statements'] -%}
+        {%- do statements.append(dict(statement)) -%}
+        {%- if tidemark.is_within(statement, stretch) -%}
+            {%- set columns.now = statement['columns'] -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return(dict(
+        batch, statements=statements, source_columns=columns.now, names=batch['names'] | list, refused=batch['refused'] | list,
+        renames=dict(batch['renames'])
+    )) }}
+{%- endmacro -%}
+
+
+{#- Whether a DDL event stands in a stretch; the one that begins it does. -#}
+{%- macro is_within(statement, stretch) -%}
+    {%- set number = statement['landing_num'] -%}
+    {{ return((not stretch['from'] or number >= stretch['from']) and (not stretch['to'] or number < stretch['to'])) }}
+{%- endmacro -%}
+
+
+{#- Bring the DDL event that begins a stretch to the tables; what is recorded of their columns is then a copy of its own. -#}
+{%- macro opened_after_statement(opened, batch, stretch) -%}
+    {%- set state = opened['state'] -%}
+    {%- set recorded = none if state['first'] else fromjson(tojson(state['recorded'])) -%}
+    {%- set opened = dict(opened, state=dict(state, recorded=recorded or state['recorded'])) -%}
+    {%- for statement in batch['statements'] if statement['cuts'] and statement['landing_num'] == stretch['from'] -%}
+        {%- do tidemark.apply_statement(opened, recorded, batch, statement) -%}
+        {{ return(dict(opened, state=dict(opened['state'], log_version=none))) }}
+    {%- endfor -%}
+    {{ return(opened) }}
+{%- endmacro -%}
+
+
+{#- Bring the tables up to the plan of a stretch; whether the log was altered. -#}
+{%- macro evolve_for_stretch(opened, plan) -%}
+    {%- set altered = tidemark.evolve_tables(opened, plan) -%}
+    {%- if opened['state']['recorded'].get('views_are_old') -%}
+        {%- do tidemark.make_history_view(opened['cfg'], plan, opened['relations']) -%}
+    {%- endif -%}
+    {{ return(altered) }}
+{%- endmacro -%}
+
+
+{%- macro log_as_it_is(opened) -%}
+    {%- if opened['state']['first'] -%}{{ return(opened['relations']) }}{%- endif -%}
+    {{ return(dict(opened['relations'], log=tidemark.as_it_is(opened['cfg'], opened['relations']['log'], 'log'))) }}
+{%- endmacro -%}
+
+
+{#- Where the events are that were applied before. -#}
+{%- macro known_events(opened, plan, now) -%}
+    {%- if opened['state']['first'] -%}{{ return({}) }}{%- endif -%}
+    {{ return({'log': now['log'], 'staging': none if plan['keyed'] else tidemark.staging_in_force_expr(opened['relations'], opened['state'])}) }}
+{%- endmacro -%}
+
+
+{#- The plan with the type of what events are ordered by; `wider` what the tables are to hold of it from now on. -#}
+{%- macro with_sequence_type(opened, plan, landing, stretch, known) -%}
+    {%- set cfg, state = opened['cfg'], opened['state'] -%}
+    {%- if not cfg['sequence_by'] -%}{{ return(plan) }}{%- endif -%}
+    {%- set found = tidemark.described_sequence(cfg) -%}
+    {%- set sequence = tidemark.sequence_plan(cfg, found, none if state['first'] else state['recorded'].get('sequence_type')) -%}
+    {%- do tidemark._raise_config_errors(cfg['entity'], sequence['errors']) -%}
+    {%- do tidemark.check_drift(cfg, sequence['drift'], tidemark._anew_from_events()) -%}
+    {%- if sequence['casts'] -%}
+        {%- set plan = dict(plan, sequence_casts=sequence['casts']) -%}
+        {%- do tidemark.make_staged_view(cfg, plan, landing, stretch, known) -%}
+        {%- set found = tidemark.described_sequence(cfg) -%}
+    {%- endif -%}
+    {{ return(dict(plan, sequence_type=found, recorded=dict(plan['recorded'], sequence_type=found), wider=sequence['wider'])) }}
+{%- endmacro -%}
+
+
+{%- macro described_sequence(cfg) -%}
+    {{ return(tidemark.describe_query('select _sequence_by from ' ~ tidemark.run_view(cfg['target'], 'staged'))[0]['type']) }}
+{%- endmacro -%}
+
+
+{#- Let the log and current hold what events are ordered by from now on. -#}
+{%- macro widen_sequence(plan, relations) -%}
+    {%- for name in ['log_table', 'current'] -%}
+        {%- for field, type in plan['wider'].items() -%}
+            {%- do run_query('alter table ' ~ relations[name] ~ ' alter column _sequence_by.' ~ field ~ ' type ' ~ type) -%}
+        {%- endfor -%}
+    {%- endfor -%}
+    {%- do tidemark.make_history_view({'file_format': 'delta'}, plan, relations) -%}
+{%- endmacro -%}
+
+
+{%- macro make_staged_view(cfg, plan, landing, stretch, known) -%}
+    {%- set view = tidemark.run_view(cfg['target'], 'staged') -%}
+    {%- do run_query('drop view if exists ' ~ view) -%}
+    {%- do run_query('create or replace temporary view ' ~ view ~ ' as\n' ~ tidemark.staged_events_sql(cfg, plan, landing['events'], known, stretch)) -%}
+{%- endmacro -%}
+
+
+{#- What the commit of one stretch is made with. -#}
+{%- macro plan_event_load(opened, plan, batch, stretch) -%}
+    {%- set run, state = opened['run'], opened['state'] -%}
+    {%- set commit_id = tidemark.next_commit_id(state['last_id']) -%}
+    {%- set business_date = run['business_date'] or modules.datetime.datetime.now(modules.pytz.utc).strftime('%Y-%m-%d') -%}
+    {{ return({
+        'commit_id': commit_id,
+        'batch_id': commit_id if stretch['is_first'] else batch['batch_id'],
+        'kind': 'full_refresh' if run['full_refresh'] and state['recorded'] and stretch['is_first'] else 'load',
+        'business_date': business_date,
+        'last_commit_id': 0 if state['first'] else state['last_commit_id'],
+        'last_date': business_date,
+        'last_date_commit_id': commit_id,
+        'rebuild': false,
+        'reorders': batch['reorders'] and stretch['is_first'],
+        'is_last': stretch['is_last'],
+        'statements': tidemark.statements_within(opened, plan, batch, stretch),
+    }) }}
+{%- endmacro -%}
+
+
+{#- The events of a stretch as a table of the run, and what was seen in it: {rows, seen}. -#}
+{%- macro staged_events(opened, plan, landing, stretch, load) -%}
+    {%- set cfg, first = opened['cfg'], opened['state']['first'] -%}
+    {%- set view = tidemark.run_view(cfg['target'], 'staged') -%}
+    {%- set rows = tidemark.kept_rows(cfg, plan, load, 'staged_rows', 'select * from ' ~ view) -%}
+    {%- set ordered_log = load['now']['log'] if not first and (cfg['sequence_by'] or cfg['format'] == 'canonical') else none -%}
+    {%- set seen = tidemark.query_rows(tidemark.staged_figures_sql(plan, rows, ordered_log, tidemark.sequence_expr(cfg)))[0] -%}
+    {%- if seen['lone_arrival_count'] | int > 0 and not first -%}
+        {#- Changes of the key of which an earlier run has had the delete. -#}
+        {%- do tidemark.make_staged_view(cfg, plan, landing, stretch, dict(load['known'], departures=load['now']['log'])) -%}
+        {%- set rows = tidemark.kept_rows(cfg, plan, load, 'staged_rows_again', 'select * from ' ~ view) -%}
+        {%- set seen = tidemark.query_rows(tidemark.staged_figures_sql(plan, rows, ordered_log, tidemark.sequence_expr(cfg)))[0] -%}
+    {%- endif -%}
+    {{ return({'rows': rows, 'seen': seen}) }}
+{%- endmacro -%}
+
+
+{#- What deriving the log needs to know of the events that arrived, and where it looks for what stood before them. -#}
+{%- macro with_what_arrived(opened, planned, now, arrived) -%}
+    {%- set state, staged, seen = opened['state'], arrived['rows'], arrived['seen'] -%}
+    {%- set source = state['recorded']['source'] if state['recorded'] and not state['first'] else {} -%}
+    {%- set late = planned['reorders'] or (not state['first'] and tidemark.comes_late(now, staged, state, seen)) -%}
+    {%- set effects = planned['statements'] | map(attribute='effect') | list -%}
+    {#- In a first batch too: a snapshot that was cut and began again may have read what was gone the second time. -#}
+    {%- set closes_snapshot = seen['has_snapshot'] if not state['first'] else seen['snapshot_count'] | int > 1 -%}
+    {{ return(dict(
+        planned, staged=staged, late=late, forward=not late, log=none if state['first'] else now['log'],
+        now=now if state['first'] else dict(now, current=tidemark.as_it_is(opened['cfg'], opened['relations']['current'], 'current')),
+        moves=late or seen['move_count'] | int > 0, fills=late or 'fill' in effects, closes_snapshot=closes_snapshot,
+        carried=fromjson(seen['unsupplied'] or '[]'),
+        table_events=effects | length > 0 or seen['truncate_count'] | int > 0 or closes_snapshot or late,
+        everything=planned['reorders'] or seen['truncate_count'] | int > 0 or closes_snapshot or 'fill' in effects or 'close' in effects,
+        has_moves=seen['move_count'] | int > 0,
+        has_partial_moves=seen['partial_move_count'] | int > 0 or (late and source.get('has_partial_moves', false)),
+        linked=tidemark.linked_keys(now, staged, planned['commit_id']) if late and source.get('has_partial_moves') else none
+    )) }}
+{%- endmacro -%}
+
+
+{%- macro figures_of_staged(cfg, plan, load, arrived) -%}
+    {%- set seen = arrived['seen'] -%}
+    {%- set tied = 0 -%}
+    {%- if plan['keyed'] and tidemark.can_tie(cfg) -%}
+        {%- set tied = tidemark.query_rows(tidemark.tied_rows_sql(cfg, plan, load['now'], arrived['rows'], load))[0]['row_count'] | int -%}
+    {%- endif -%}
+    {{ return(dict(
+        tidemark.no_event_figures(), rows_read=seen['row_count'] | int, rows_rejected=seen['reject_count'] | int,
+        rows_duplicate=seen['duplicate_count'] | int, rows_tied=tied,
+        first_sequence_num=seen['first_num'], last_sequence_num=seen['last_num']
+    )) }}
+{%- endmacro -%}
+
+
+{%- macro no_event_figures() -%}
+    {%- set figures = {} -%}
+    {%- for name in ['rows_read', 'rows_inserted', 'rows_updated', 'rows_deleted', 'rows_unchanged', 'rows_not_supplied',
+                     'rows_rejected', 'rows_duplicate', 'rows_ignored', 'rows_tied', 'rows_logged', 'rows_superseded'] -%}
+        {%- do figures.update({name: 0}) -%}
+    {%- endfor -%}
+    {{ return(figures) }}
+{%- endmacro -%}
+
+
+{#-
+    The keys that late events can change through moves that did not bring every column: those that a row went to from a
+    touched key, or came from, step by step.
+-#}
+{%- macro linked_keys(relations, staged, commit_id) -%}
+    {%- set links = '(select _key_hash, _moved_from from ' ~ relations['log'] ~ " where _source_operation = 'MOVE_IN' and size(_unsupplied) > 0 and "
+        ~ tidemark.in_force_expr() ~ ')' -%}
+    {%- set step = namespace(count=-1, relation=none) -%}
+    {%- for number in range(100) -%}
+        {%- if number == 0 -%}
+            {%- set sql = 'select _key_hash from ' ~ staged ~ ' where _is_usable and _key_hash is not null union select _before_key_hash from '
+                ~ staged ~ ' where _is_usable and _before_key_hash is not null' -%}
+        {%- else -%}
+            {%- set sql = 'select _key_hash from ' ~ step.relation
+                ~ ' union select links._key_hash from ' ~ links ~ ' as links left semi join ' ~ step.relation ~ ' as keys on links._moved_from = keys._key_hash'
+                ~ ' union select links._moved_from from ' ~ links ~ ' as links left semi join ' ~ step.relation ~ ' as keys on links._key_hash = keys._key_hash' -%}
+        {%- endif -%}
+        {%- set next = tidemark.make_slice(relations['current'], commit_id, 'linked_' ~ number, sql) -%}
+        {%- set count = run_query('select count(*) from ' ~ next)[0][0] | int -%}
+        {%- set step.relation = next -%}
+        {%- if count == step.count -%}{{ return(next) }}{%- endif -%}
+        {%- set step.count = count -%}
+    {%- endfor -%}
+    {{ return(step.relation) }}
+{%- endmacro -%}
+
+
+{#- The staging of commits that no rollback undid. -#}
+{%- macro staging_in_force_expr(relations, state) -%}
+    {%- if not state['undone'] -%}{{ return(relations['staging']) }}{%- endif -%}
+    {{ return('(select * from ' ~ relations['staging'] ~ ' where _commit_id not in (' ~ state['undone'] | join(', ') ~ '))') }}
+{%- endmacro -%}
+
+
+{#-
+    Whether some event belongs before one that was applied, or goes on with a transaction whose moves were, or brings a row
+    that an earlier run has seen depart from its old key, where the values are that it does not bring.
+-#}
+{%- macro comes_late(relations, staged, state, seen) -%}
+    {%- if seen['late_count'] | int > 0 -%}{{ return(true) }}{%- endif -%}
+    {%- if seen['partial_move_count'] | int > 0 and run_query(
+        'select 1 from ' ~ staged ~ ' as arrivals left anti join (select _key_hash, _offset from ' ~ staged
+        ~ " where _is_usable and _tidemark_effect = 'delete') as departures"
+        ~ ' on arrivals._before_key_hash = departures._key_hash and arrivals._offset <=> departures._offset'
+        ~ ' where arrivals._is_usable and arrivals._tidemark_is_pair and size(arrivals._unsupplied) > 0 limit 1'
+    ) | length > 0 -%}
+        {{ return(true) }}
+    {%- endif -%}
+    {%- if state['recorded']['source'].get('has_moves') and seen['departure_count'] | int > 0 -%}
+        {{ return(run_query('select 1 from ' ~ relations['log'] ~ " where _source_operation = 'MOVE_IN' and _transaction_id in (select _transaction_id from "
+            ~ staged ~ ' where _is_usable) limit 1') | length > 0) }}
+    {%- endif -%}
+    {{ return(false) }}
+{%- endmacro -%}
+
+
+{#- Of an envelope the values: what stands before the images, a schema above all, would fill a message. -#}
+{%- macro _telling_part_expr(cfg) -%}
+    {%- if cfg['format'] != 'debezium' -%}{{ return('_raw_payload') }}{%- endif -%}
+    {{ return("if(_raw_payload like '%\"before\":%', concat('… ', substring(_raw_payload, position('\"before\":' in _raw_payload))), _raw_payload)") }}
+{%- endmacro -%}

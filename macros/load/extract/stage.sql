@@ -1,0 +1,186 @@
+{#- Type, hash and compare the extract of a date with what stood before it. Nothing of a first load is written yet. -#}
+{%- macro extract__stage(opened, source, part) -%}
+    {%- set cfg, run, state = opened['cfg'], opened['run'], opened['state'] -%}
+    {%- set plan = tidemark.plan_extract(opened, source) -%}
+    {%- do run_query('create or replace temporary view ' ~ tidemark.run_view(cfg['target'], 'staged') ~ ' as\n'
+        ~ tidemark.staged_rows_sql(cfg, plan, source['body'])) -%}
+    {%- if run['empty'] -%}{{ return({'plan': plan, 'figures': {}}) }}{%- endif -%}
+    {%- set planned = tidemark.plan_load(cfg, run, state) -%}
+    {%- set altered = not state['first'] and tidemark.evolve_tables(opened, plan) -%}
+    {%- set load = dict(
+        planned, log_version=none if altered else state['log_version'], mends_rejects=planned['this_commit_id'] is not none,
+        existing=none if state['first'] else tidemark.make_existing_view(opened, plan, planned)
+    ) -%}
+    {{ return(tidemark.stage_changes(opened, plan, load) or tidemark.classify(opened, plan, load)) }}
+{%- endmacro -%}
+
+
+{#-
+    What becomes of each column; an error for what a user can mend: a column that is not there, a configuration that is not
+    the log's, bytes that cannot be read.
+-#}
+{%- macro plan_extract(opened, source) -%}
+    {%- set cfg, run = opened['cfg'], opened['run'] -%}
+    {%- set recorded = none if run['full_refresh'] else opened['state']['recorded'] -%}
+    {%- set plan = tidemark.column_plan(cfg, source['columns'], tidemark.declared_types(cfg), recorded, source['origin']) -%}
+    {%- do tidemark.type_compared_values(plan) -%}
+    {%- do tidemark.check_malformed(cfg, plan, source) -%}
+    {%- set file_names = source['file_names'] | reject('equalto', '_malformed') | list -%}
+    {%- set plan = dict(plan, recorded=dict(
+        plan['recorded'], left_out=tidemark.left_out_columns(file_names, source['columns'], recorded), **tidemark.pepper_of(cfg, plan)
+    )) -%}
+    {%- if recorded -%}
+        {%- do tidemark.check_drift(cfg, tidemark.config_drift(cfg, plan, recorded, source['origin']),
+            'with --full-refresh (the old one is kept), or, where only '
+            ~ 'hash or what is compared (ignore, compare, compare_as) changed, give the log its new hashes: '
+            ~ 'dbt run-operation rehash --args \'{entity: ' ~ cfg['entity'] ~ '}\'') -%}
+    {%- endif -%}
+    {{ return(plan) }}
+{%- endmacro -%}
+
+
+{#- Find out the types of what is compared in place of a column's value. -#}
+{%- macro type_compared_values(plan) -%}
+    {%- set terms = [] -%}
+    {%- for column in plan['compared'] if column.get('compare_as') -%}
+        {%- do terms.append(tidemark.compared_value_expr(column, 'cast(null as ' ~ tidemark.quoted_type(column['type']) ~ ')') ~ ' as ' ~ tidemark.quote_identifier(column['name'])) -%}
+    {%- endfor -%}
+    {%- if terms -%}
+        {%- for typed in tidemark.describe_query('select ' ~ terms | join(', ')) -%}
+            {%- for column in plan['compared'] if column['name'] == typed['name'] -%}
+                {%- do column.update({'compare_type': typed['type']}) -%}
+            {%- endfor -%}
+        {%- endfor -%}
+    {%- endif -%}
+{%- endmacro -%}
+
+
+{#- A body that leaves out `_malformed` would take what could not be read for NULL. -#}
+{%- macro check_malformed(cfg, plan, source) -%}
+    {%- if '_malformed' in source['file_names'] and '_malformed' not in plan['supplied'] -%}
+        {%- set rows = run_query('select _malformed from ' ~ tidemark.run_view(cfg['target'], 'extract') ~ ' where _malformed is not null limit 1') -%}
+        {%- if rows | length -%}
+            {%- do tidemark.raise_error('data',
+                cfg['entity'] ~ ': the extract' ~ source['origin'] ~ ' has bytes that cannot be read; nothing was written'
+                ~ ('' if plan['sensitive'] else '\n  - ' ~ rows[0][0][:300])
+                ~ '\nSay which encoding it has (options: {encoding: windows-1252} in meta.tidemark), or add `_unreadable` and `_malformed` '
+                ~ 'to the SELECT of the model, so that such rows are rejects'
+            ) -%}
+        {%- endif -%}
+    {%- endif -%}
+{%- endmacro -%}
+
+
+{#- The view of what stood before the date. -#}
+{%- macro make_existing_view(opened, plan, load) -%}
+    {%- set cfg, relations = opened['cfg'], opened['relations'] -%}
+    {%- set existing = tidemark.run_view(cfg['target'], 'existing') -%}
+    {%- do run_query('create or replace temporary view ' ~ existing ~ ' as\n' ~ (
+        tidemark.existing_rows_sql(cfg, plan, dict(relations, current=tidemark.as_it_is(cfg, relations['current'], 'current'))) if load['forward']
+        else tidemark.state_at_sql(plan, relations, load['previous_date'])
+    )) -%}
+    {{ return(existing) }}
+{%- endmacro -%}
+
+
+{#-
+    Compare what is staged with what stood before the date and write what changed straight into the log, where no commit
+    names it yet. None where what changed has to be read again before the log has it: to correct dates, to show rejects,
+    for what goes beside the log.
+-#}
+{%- macro stage_changes(opened, plan, load) -%}
+    {%- set cfg = opened['cfg'] -%}
+    {%- if cfg['extract'] != 'full' or cfg['on_reject'] != 'fail' or not tidemark.can_stage_changes(plan, load) -%}
+        {{ return(none) }}
+    {%- endif -%}
+    {%- set rows = tidemark.classified_rows_sql(cfg, plan, tidemark.run_view(cfg['target'], 'staged'), load['existing'], none) -%}
+    {%- set uncommitted = adapter.stage_rows(
+        opened['relations']['log'], load['log_version'], rows, tidemark.figures_of_changes(), tidemark.staged_changes_sql(plan, '{counted}', load)
+    ) -%}
+    {%- set counted = uncommitted.figures -%}
+    {%- if counted['rows_rejected'] -%}
+        {%- do adapter.discard_rows(uncommitted) -%}
+        {{ return(none) }}
+    {%- endif -%}
+    {%- do tidemark.check_staged(cfg, uncommitted, counted['rows_inserted'] + counted['rows_updated'] + counted['rows_deleted']) -%}
+    {{ return({
+        'plan': plan, 'load': load, 'uncommitted': uncommitted, 'rejects': {},
+        'figures': dict(counted, rows_logged=uncommitted.rows, rows_superseded=0, rows_not_supplied=0),
+    }) }}
+{%- endmacro -%}
+
+
+{#-
+    Compare what is staged with what stood before the date, and count. The extract is read once: what changed is kept
+    as a table of the run, `load['classified']`.
+-#}
+{%- macro classify(opened, plan, load) -%}
+    {%- set cfg, existing = opened['cfg'], load['existing'] -%}
+    {%- set staged = tidemark.run_view(cfg['target'], 'staged') -%}
+    {#- Of current as it is Delta knows the number of rows. -#}
+    {%- set counted = opened['relations']['current'] if existing and load['forward'] and not cfg['soft_delete'] else existing -%}
+    {%- if existing and cfg['extract'] == 'delta' -%}
+        {%- set staged = tidemark.kept_rows(cfg, plan, load, 'staged_rows', 'select * from ' ~ staged) -%}
+    {%- endif -%}
+    {%- set classified = tidemark.kept_rows(
+        cfg, plan, load, 'classified', tidemark.classified_rows_sql(cfg, plan, staged, existing, load['business_date'])
+    ) -%}
+    {%- set figures = tidemark.figures_of_classified(cfg, tidemark.query_rows(tidemark.count_changes_sql(classified, counted))) -%}
+    {%- set rejected = tidemark.rejected_rows_sql(classified) -%}
+    {{ return({
+        'plan': plan, 'load': dict(load, classified=classified), 'uncommitted': none, 'figures': figures,
+        'rejects': {
+            'units': ['row', 'rows'], 'of': ' of business date ' ~ load['business_date'], 'rows': '(' ~ rejected ~ ')',
+            'samples': rejected ~ '\norder by _reject_reason, _raw_payload', 'advice': tidemark._mending(cfg, plan, figures['reasons']),
+        },
+    }) }}
+{%- endmacro -%}
+
+
+{#- The figures of a load from the counts of what was classified. -#}
+{%- macro figures_of_classified(cfg, rows) -%}
+    {%- set keys = {'I': 0, 'U': 0, 'D': 0, 'N': 0} -%}
+    {%- set reasons = [] -%}
+    {%- set totals = namespace(existing=0, matched=0, read=0, rejected=0, duplicate=0) -%}
+    {%- for row in rows -%}
+        {%- set row_count, copies = row['row_count'] | int, row['copies'] | int -%}
+        {%- if row['operation'] == 'existing' -%}
+            {%- set totals.existing = row['existing_count'] | int -%}
+        {%- elif row['operation'] == 'R' -%}
+            {%- do reasons.append(row['reason']) -%}
+            {%- set totals.rejected, totals.read = totals.rejected + row_count, totals.read + row_count -%}
+            {%- set totals.matched = totals.matched + row['existing_count'] | int -%}
+        {%- else -%}
+            {%- do keys.update({row['operation']: row_count}) -%}
+            {%- set totals.read, totals.matched = totals.read + copies, totals.matched + row['existing_count'] | int -%}
+            {%- if row['operation'] != 'D' -%}
+                {%- set totals.duplicate = totals.duplicate + copies - row_count -%}
+            {%- endif -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {#- Rows that stood before and were not met: of a full extract they came as they were, once each. -#}
+    {%- set left = totals.existing - totals.matched -%}
+    {%- set unchanged = left if cfg['extract'] == 'full' else 0 -%}
+    {{ return({
+        'rows_read': totals.read + unchanged,
+        'rows_inserted': keys['I'],
+        'rows_updated': keys['U'],
+        'rows_deleted': keys['D'],
+        'rows_unchanged': keys['N'] + unchanged,
+        'rows_not_supplied': left - unchanged,
+        'rows_rejected': totals.rejected,
+        'rows_duplicate': totals.duplicate,
+        'existing': totals.existing,
+        'reasons': reasons,
+    }) }}
+{%- endmacro -%}
+
+
+{#- How to mend rows that were rejected: where some are in another encoding, that can be declared. -#}
+{%- macro _mending(cfg, plan, reasons) -%}
+    {%- if '_malformed' in plan['supplied'] and 'unreadable' in reasons -%}
+        {{ return('Mend the extract' ~ (', which must be UTF-8' if cfg['format'] == 'json'
+            else ', say which encoding it has (options: {encoding: windows-1252} in meta.tidemark)')) }}
+    {%- endif -%}
+    {{ return('Mend the extract') }}
+{%- endmacro -%}

@@ -1,0 +1,61 @@
+{#- Files that lie in a folder, of which each is read once: change events and enriched events. -#}
+
+{#- Whether events come as files. -#}
+{%- macro lands_in_files(cfg) -%}
+    {%- set location = cfg['location'] or '' -%}
+    {{ return('/' in location or '*' in location or tidemark.is_folder(location)) }}
+{%- endmacro -%}
+
+
+{#- Whether a name without `/` is a folder rather than a table (adapter `tidemark` only; elsewhere write `./name`). -#}
+{%- macro is_folder(location) -%}
+    {{ return(adapter.type() == 'tidemark' and location and '.' not in location and adapter.list_files(location) | length > 0) }}
+{%- endmacro -%}
+
+
+{#- Files at a location that no commit has read to the end, each with the number that orders its lines. -#}
+{%- macro files_to_read(opened, location) -%}
+    {%- set relations, state = opened['relations'], opened['state'] -%}
+    {%- if adapter.type() == 'tidemark' and not adapter.list_files(location) -%}{{ return([]) }}{%- endif -%}
+    {%- set landed = tidemark.as_it_is(opened['cfg'], relations['landed'], 'landed') if not state['first'] and tidemark.relation_exists(relations['landed']) else none -%}
+    {%- set files = tidemark.query_rows(tidemark.event_files_sql(location, landed, state['undone'])) -%}
+    {%- set last = namespace(number=files | map(attribute='_last_number') | first | default(-1) | int) -%}
+    {%- for file in files if file['_file_number'] is none -%}
+        {%- set last.number = last.number + 1 -%}
+        {%- do file.update({'_file_number': last.number}) -%}
+    {%- endfor -%}
+    {{ return(files) }}
+{%- endmacro -%}
+
+
+{#- The view over the lines of files, cached, as events are told apart by several looks at them. -#}
+{%- macro make_lines_view(cfg, run, location, files) -%}
+    {%- set lines = tidemark.run_view(cfg['target'], 'lines') -%}
+    {%- do run_query(tidemark.event_lines_view_sql(lines, location, files, 'parquet' if files[0]['_file'].endswith('.parquet') else 'text')) -%}
+    {%- if not run['empty'] -%}
+        {%- do run_query('cache lazy table ' ~ lines) -%}
+    {%- endif -%}
+    {{ return(lines) }}
+{%- endmacro -%}
+
+
+{%- macro warn_of_no_file(cfg) -%}
+    {%- do tidemark.warn(cfg['entity'], 'there is no file at ' ~ cfg['location'] ~ ' yet (location in meta.tidemark)') -%}
+{%- endmacro -%}
+
+
+{#- Remember the files that were read: as a whole with the last part of a source. -#}
+{%- macro write_landed(cfg, targets, files, load) -%}
+    {%- set rows = [] -%}
+    {%- for file in files -%}
+        {%- do rows.append({
+            '_file': file['_file'], '_file_number': file['_file_number'], '_file_size': file['_file_size'],
+            '_file_time': tidemark.utc_text(file['_file_time']), '_is_whole': load['is_last'], '_commit_id': load['commit_id'],
+        }) -%}
+    {%- endfor -%}
+    {%- if rows and tidemark.has_delta_files(cfg) -%}
+        {%- do adapter.append_rows(targets['landed'], rows) -%}
+    {%- elif rows -%}
+        {%- do run_query(tidemark.append_rows_sql(targets['landed'], tidemark.landed_columns(), rows)) -%}
+    {%- endif -%}
+{%- endmacro -%}

@@ -1,0 +1,114 @@
+{#-
+    Finish or roll back a commit that a run left in flight. The log decides: if it has the commit, current follows; if not,
+    what was written beside it is taken away. The run that began it may be alive after all, slow, on another machine: so it
+    is first recorded as taken over and shut out of the log, which then is asked again.
+-#}
+{%- macro mend_commit(opened, state, left) -%}
+    {%- set cfg, run, relations, commits = opened['cfg'], opened['run'], opened['relations'], opened['commits'] -%}
+    {%- set row = tidemark.query_rows(
+        'select * from ' ~ commits['states'] ~ ' where relation = ' ~ tidemark.string_literal(cfg['relation'])
+        ~ ' and commit_id = ' ~ left['commit_id'] ~ " and state = 'inflight' order by state_at desc nulls last limit 1"
+    )[0] -%}
+    {%- set commit = dict(
+        left, relation=cfg['relation'], entity=cfg['entity'], invocation_id=run['invocation_id'], started_at=tidemark.utc_text(row['started_at']),
+        config=fromjson(left['config'] or 'null'), is_correction=row['is_correction'], source_commit_id=row['source_commit_id']
+    ) -%}
+    {%- set numbers = {} -%}
+    {%- for name, value in row.items() if name.startswith('rows_') or name.endswith(('_before', '_sequence_num')) or name in ['batch_id', 'last_file'] -%}
+        {%- do numbers.update({name: value}) -%}
+    {%- endfor -%}
+    {%- if row['etl_tstamp'] is not none -%}
+        {%- do numbers.update({'etl_tstamp': tidemark.utc_text(row['etl_tstamp'])}) -%}
+    {%- endif -%}
+
+    {%- set landed = tidemark.step(cfg, 'has_landed')(opened, commit, numbers) -%}
+    {%- set shared = tidemark.step(cfg, 'shared_log')(relations, commit) -%}
+    {%- if not landed and shared and tidemark.relation_exists(shared) -%}
+        {%- set commit = dict(commit, details=tojson({'taken_over_by': run['invocation_id']})) -%}
+        {%- do tidemark.record_commit(commits, commit, 'inflight', numbers) -%}
+        {%- do tidemark.run_statements(tidemark.for_format((commit['config'] or cfg)['file_format'], 'fence_log')(shared, commit['commit_id'])) -%}
+        {%- set landed = tidemark.step(cfg, 'has_landed')(opened, commit, numbers) -%}
+    {%- endif -%}
+    {%- if landed -%}
+        {%- do tidemark.step(cfg, 'finish')(opened, state, commit) -%}
+    {%- else -%}
+        {%- do tidemark.step(cfg, 'discard')(opened, commit) -%}
+    {%- endif -%}
+    {%- do tidemark.record_commit(commits, commit, 'completed' if landed else 'rolled_back', numbers if landed else {}) -%}
+    {%- do log(cfg['entity'] ~ (': finished commit ' if landed else ': rolled back commit ') ~ commit['commit_id'] ~ ' ('
+        ~ commit.get('business_date', commit['kind']) ~ '), which an earlier run had left ' ~ ('after' if landed else 'before') ~ ' writing its log', info=true) -%}
+{%- endmacro -%}
+
+
+{#- The table that the run which left a commit may still write to; none where it wrote a new one, which nobody reads. -#}
+{%- macro log__shared_log(relations, commit) -%}
+    {{ return(none if commit['kind'] in ['full_refresh', 'rehash'] else relations['log_table']) }}
+{%- endmacro -%}
+
+
+{%- macro log__has_landed(opened, commit, numbers) -%}
+    {%- set log = opened['relations']['log_table'] -%}
+    {%- set new_log = tidemark.new_relation(log) -%}
+    {%- if commit['kind'] == 'rehash' -%}
+        {{ return(
+            not tidemark.relation_exists(log) or tidemark.relation_exists(tidemark.old_relation(log, commit['commit_id']))
+            or (tidemark.relation_exists(new_log) and run_query('select count(*) from ' ~ new_log)[0][0] | int == numbers['rows_logged'] | int)
+        ) }}
+    {%- endif -%}
+    {{ return(
+        tidemark.has_commit(log, commit['commit_id'])
+        or (commit['kind'] == 'full_refresh' and (numbers['rows_logged'] == 0 or tidemark.has_commit(new_log, commit['commit_id'])))
+    ) }}
+{%- endmacro -%}
+
+
+{#- Whether a log has rows or marks of a commit. Both kinds are rows of the slices where the format cannot update. -#}
+{%- macro has_commit(log_table, commit_id) -%}
+    {%- if not tidemark.relation_exists(log_table) -%}{{ return(false) }}{%- endif -%}
+    {%- set slices = log_table.identifier.endswith(('log_slices', 'log_slices__new')) -%}
+    {%- set condition = 'tidemark_commit = ' ~ commit_id if slices
+        else '_commit_id = ' ~ commit_id ~ ' or _superseded_by = ' ~ commit_id -%}
+    {{ return(run_query('select 1 from ' ~ log_table ~ ' where ' ~ condition ~ ' limit 1') | length > 0) }}
+{%- endmacro -%}
+
+
+{#- What is left to do once the log has the commit. -#}
+{%- macro log__finish(opened, state, commit) -%}
+    {%- set cfg, relations, commits, recorded = opened['cfg'], opened['relations'], opened['commits'], commit['config'] -%}
+    {%- set recorded_cfg, plan = tidemark.recorded_cfg(cfg, recorded), tidemark.recorded_plan(recorded, cfg) -%}
+    {%- set latest = commit['kind'] == 'full_refresh' or not state['last_date']
+        or (commit.get('business_date') and commit['business_date'] >= state['last_date']) -%}
+    {%- set load = {
+        'commit_id': commit['commit_id'], 'kind': commit['kind'], 'forward': false,
+        'business_date': commit.get('business_date') or state['last_date'],
+        'last_date': commit['business_date'] if latest else state['last_date'],
+        'last_date_commit_id': commit['commit_id'] if latest else state['last_date_commit_id'],
+        'rebuild': not tidemark.relation_exists(relations['current']),
+        'mends_rejects': commit['kind'] == 'load' and recorded['extract'] != 'events' and recorded.get('marks_rejects'),
+    } -%}
+    {%- if commit['kind'] not in ['full_refresh', 'rehash'] -%}
+        {%- if load['rebuild'] -%}
+            {%- do tidemark.make_current(recorded_cfg, plan, relations) -%}
+        {%- endif -%}
+        {%- do tidemark.make_history_view(recorded_cfg, plan, relations) -%}
+    {%- endif -%}
+    {%- if commit['kind'] == 'rollback' -%}
+        {%- set steps = tidemark.steps_of_rollback(commits, commit) -%}
+        {%- set load = dict(load, business_date=steps['last_date'], last_date=steps['last_date'], last_date_commit_id=steps['last_date_commit_id']) -%}
+    {%- endif -%}
+    {%- do tidemark.apply_load(dict(opened, cfg=recorded_cfg), plan, load, commit) -%}
+{%- endmacro -%}
+
+
+{#- Take away what a commit wrote beside the log before it failed. -#}
+{%- macro log__discard(opened, commit) -%}
+    {%- set relations = opened['relations'] -%}
+    {%- if commit['kind'] in ['full_refresh', 'rehash'] -%}
+        {%- for name in tidemark.swapped_relations() -%}
+            {%- do run_query('drop table if exists ' ~ tidemark.new_relation(relations[name])) -%}
+        {%- endfor -%}
+    {%- endif -%}
+    {%- for name in ['rejects', 'sensitive', 'supplied', 'staging', 'landed'] if tidemark.relation_exists(relations[name]) -%}
+        {%- do tidemark.run_statements(tidemark.for_format(commit['config']['file_format'], 'discard_commit')(relations[name], commit['commit_id'])) -%}
+    {%- endfor -%}
+{%- endmacro -%}

@@ -1,0 +1,104 @@
+{#-
+    What every step of a load, and every operation, works with: {cfg, run, relations, commits, state}. No commit is in flight
+    afterwards: what a dead run left is finished or rolled back first.
+-#}
+{%- macro open_load(cfg, run, current=none) -%}
+    {%- set enriched = cfg['family'] == 'enriched' -%}
+    {%- set current = current or cfg['target'] -%}
+    {%- set relations = tidemark.atomic_relations(cfg) if enriched else tidemark.side_relations(current, cfg['file_format']) -%}
+    {%- set commits = tidemark.ensure_commits(run) -%}
+    {%- if cfg['file_format'] == 'parquet' -%}
+        {%- set relations = dict(relations, root=tidemark.parquet_root(cfg, run, current)) -%}
+    {%- endif -%}
+    {{ return(tidemark.opened_anew({'cfg': cfg, 'run': run, 'relations': relations, 'commits': commits})) }}
+{%- endmacro -%}
+
+
+{#- The same with the state as it is by now, for another date or after another commit. -#}
+{%- macro opened_anew(opened, run=none) -%}
+    {%- set known = dict(opened, run=run or opened['run']) -%}
+    {%- set state = tidemark.settled_state(known) -%}
+    {{ return(dict(known, state=tidemark.step(opened['cfg'], 'state')(known, state))) }}
+{%- endmacro -%}
+
+
+{#- What tidemark_commits tells of the entity, once no commit is in flight. -#}
+{%- macro settled_state(opened) -%}
+    {%- set cfg, run = opened['cfg'], opened['run'] -%}
+    {#- Asked before the commits are: what is written to the log from now on is noticed, see stage_changes(). -#}
+    {%- set log_version = tidemark.log_version(opened) -%}
+    {%- set state = tidemark.entity_state(opened['commits'], cfg['relation'], run) -%}
+    {%- if not state['inflight'] -%}{{ return(dict(state, log_version=log_version)) }}{%- endif -%}
+    {%- if run.get('dry_run') -%}
+        {%- do tidemark.raise_error('data',
+            cfg['entity'] ~ ': commit ' ~ state['inflight'][0]['commit_id'] ~ ' is in flight: a run is going on, or died. The next run finishes it or rolls it back'
+        ) -%}
+    {%- endif -%}
+    {%- for commit in state['inflight'] | sort(attribute='commit_id') -%}
+        {%- do tidemark.mend_commit(opened, state, commit) -%}
+    {%- endfor -%}
+    {{ return(dict(tidemark.entity_state(opened['commits'], cfg['relation'], run), log_version=tidemark.log_version(opened))) }}
+{%- endmacro -%}
+
+
+{#- The version of the log, or none where rows cannot be staged into it. -#}
+{%- macro log_version(opened) -%}
+    {%- set has_version = opened['cfg']['family'] != 'enriched' and tidemark.has_delta_files(opened['cfg']) -%}
+    {{ return(adapter.table_version(opened['relations']['log']) if has_version else none) }}
+{%- endmacro -%}
+
+
+{#- The state of an entity with a log: what lies where its tables belong is checked, what is missing beside the log made anew. -#}
+{%- macro log__state(opened, state) -%}
+    {%- set cfg, run, relations = opened['cfg'], opened['run'], opened['relations'] -%}
+    {%- set present = tidemark.present_relations(relations) -%}
+    {%- set existing = load_cached_relation(cfg['target']) -%}
+    {%- set has_log, has_current = 'log_table' in present, 'current' in present -%}
+    {#- A first run that died before its commit leaves tables without rows: this run is the first. The log goes last, as
+        it tells whose the others are. -#}
+    {%- if has_log and not state['recorded'] and run_query('select 1 from ' ~ relations['log_table'] ~ ' limit 1') | length == 0 -%}
+        {%- for name in ['current', 'staging', 'landed', 'log_table'] if name != 'current' or not (existing is not none and existing.is_view) -%}
+            {%- do run_query('drop table if exists ' ~ relations[name]) -%}
+        {%- endfor -%}
+        {%- set has_log, has_current = false, false -%}
+    {%- endif -%}
+    {%- if not run['full_refresh'] -%}
+        {%- set found = 'view' if existing is not none and existing.is_view else 'table' -%}
+        {%- do tidemark.check_whose_tables(opened, state, has_log, found if has_current else none) -%}
+    {%- endif -%}
+    {%- set first = not state['recorded'] or run['full_refresh'] -%}
+    {%- set state = dict(state, has_log=has_log, first=first, log_version=none if first else state['log_version']) -%}
+    {%- if not first -%}
+        {%- do tidemark.make_missing(dict(opened, state=state), present) -%}
+    {%- endif -%}
+    {{ return(state) }}
+{%- endmacro -%}
+
+
+{#- Log and commits belong together, and current belongs to a log. `current` says what there is in its place, if anything. -#}
+{%- macro check_whose_tables(opened, state, has_log, current) -%}
+    {%- set relations, entity = opened['relations'], opened['cfg']['entity'] -%}
+    {%- if state['recorded'] and not has_log -%}
+        {%- do tidemark.raise_error('data',
+            entity ~ ': the log ' ~ relations['log'] ~ ' is gone, but commits were made to it. '
+            ~ 'Restore the table, or start a new log with --full-refresh'
+        ) -%}
+    {%- elif has_log and not state['recorded'] -%}
+        {%- do tidemark.raise_error('data',
+            entity ~ ': there is a log ' ~ relations['log'] ~ ', but ' ~ opened['commits']['view']
+            ~ ' knows no commit of it. Restore that table, or start a new log with --full-refresh'
+        ) -%}
+    {%- elif current and not has_log -%}
+        {%- do tidemark.raise_error('data',
+            entity ~ ': ' ~ relations['current'] ~ ' is a ' ~ current
+            ~ ' that Tidemark did not make. Drop or rename it, or replace it with --full-refresh'
+        ) -%}
+    {%- endif -%}
+{%- endmacro -%}
+
+
+{%- macro raise_no_date(cfg) -%}
+    {%- do tidemark.raise_error('usage',
+        cfg['entity'] ~ ': which business date? Give it with --vars \'{business_date: "2026-03-04"}\''
+    ) -%}
+{%- endmacro -%}

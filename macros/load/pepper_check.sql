@@ -1,0 +1,20 @@
+{#- The first digits of a digest of the pepper, by which a later run notices that it has another one; an error without pepper. -#}
+{%- macro pepper_check(cfg) -%}
+    {%- set row = tidemark.query_rows(
+        'select ' ~ tidemark.pepper_expr() ~ " = '' or " ~ tidemark.pepper_expr() ~ " like '$%env:%' as missing, "
+        ~ "substr(sha2(concat('tidemark pepper:', " ~ tidemark.pepper_expr() ~ '), 256), 1, 8) as digest'
+    )[0] -%}
+    {%- if row['missing'] -%}
+        {%- do tidemark.raise_error('configuration',
+            cfg['entity'] ~ ': sensitive columns need the environment variable TIDEMARK_PEPPER, a secret that stays the '
+            ~ 'same for the life of the tables (for example: export TIDEMARK_PEPPER=$(openssl rand -hex 32))'
+        ) -%}
+    {%- endif -%}
+    {{ return(row['digest']) }}
+{%- endmacro -%}
+
+
+{#- What a commit records of the pepper, where there are sensitive columns. -#}
+{%- macro pepper_of(cfg, plan) -%}
+    {{ return({'pepper': tidemark.pepper_check(cfg)} if plan['sensitive'] else {}) }}
+{%- endmacro -%}
