@@ -119,12 +119,16 @@ def test_died_after_the_events_were_stored(project: Project) -> None:
     land(landing, "one.tsv", [event_line(1), event_line(1), event_line(2), "bad"])
     project.dbt("run")
     before = commits_of(project)
+    etl = "select cast(etl_tstamp as string) from tidemark_commits where etl_tstamp is not null"
+    times = project.sql(etl)
     stored = stored_events(project)
     die_after(project, "events", len(WRITTEN))
     assert commits_of(project) == []
     result = project.dbt("run")
     assert "finished commit" in result.output
     assert commits_of(project) == before == [(4, 2, 1, 1, 0, 0, 0, 1)]
+    # by which `clean` reckons how old a claim is
+    assert project.sql(etl) == times != []
     assert stored_events(project) == stored
 
 
