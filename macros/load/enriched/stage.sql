@@ -16,6 +16,7 @@
             'commit_id': commit_id,
             'kind': 'full_refresh' if opened['run']['full_refresh'] and opened['state']['exists'] else 'load',
             'business_date': opened['run']['business_date'], 'forward': true, 'is_last': true, 'log_version': none,
+            'states': opened['commits']['states'], 'relation': cfg['relation'],
             'etl_micros': figures['etl_micros'], 'first_etl_micros': figures['first_etl_micros'],
         },
         'figures': figures, 'source': source, 'cfg': cfg, 'events': events, 'keys': keys,
