@@ -81,12 +81,11 @@ order by landed._file asc nulls last
 
 
 {#- The rows of these files as Spark reads them: to be cached, because `_row` numbers them within this one read. -#}
-{%- macro event_lines_view_sql(view, location, files, format) -%}
+{%- macro event_lines_sql(location, files, format) -%}
 {%- set paths = [] -%}
 {%- for file in files -%}
     {%- do paths.append(tidemark.string_literal(file['_file'])) -%}
 {%- endfor -%}
-create or replace temporary view {{ view }} as
 select
     *,
     _metadata.file_path as _file,

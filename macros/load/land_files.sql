@@ -31,11 +31,8 @@
 {#- The view over the lines of files, cached, as events are told apart by several looks at them. -#}
 {%- macro make_lines_view(cfg, run, location, files) -%}
     {%- set lines = tidemark.run_view(cfg['target'], 'lines') -%}
-    {%- do run_query(tidemark.event_lines_view_sql(lines, location, files, 'parquet' if files[0]['_file'].endswith('.parquet') else 'text')) -%}
-    {%- if not run['empty'] -%}
-        {%- do run_query('cache lazy table ' ~ lines) -%}
-    {%- endif -%}
-    {{ return(lines) }}
+    {%- set sql = tidemark.event_lines_sql(location, files, 'parquet' if files[0]['_file'].endswith('.parquet') else 'text') -%}
+    {{ return(tidemark.make_view(lines, sql, not run['empty'])) }}
 {%- endmacro -%}
 
 

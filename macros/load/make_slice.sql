@@ -16,9 +16,23 @@
 -#}
 {%- macro kept_rows(cfg, plan, load, name, sql) -%}
     {%- if not plan['sensitive'] -%}{{ return(tidemark.make_slice(cfg['target'], load['commit_id'], name, sql)) }}{%- endif -%}
-    {%- set view = tidemark.run_view(cfg['target'], name) -%}
-    {%- do run_query('create or replace temporary view ' ~ view ~ ' as\n' ~ sql) -%}
-    {%- do run_query('cache lazy table ' ~ view) -%}
+    {{ return(tidemark.make_view(tidemark.run_view(cfg['target'], name), sql, true)) }}
+{%- endmacro -%}
+
+
+{#-
+    A temporary view; where it `is_kept`, its rows are kept from its first reading on. The adapter plans what reads it with
+    those rows, where after Spark's own statement each reader costs as much as planning all that lies below.
+-#}
+{%- macro make_view(view, sql, is_kept=false) -%}
+    {%- if is_kept and adapter.type() == 'tidemark' -%}
+        {%- do adapter.cache_view(view, sql) -%}
+    {%- else -%}
+        {%- do run_query('create or replace temporary view ' ~ view ~ ' as\n' ~ sql) -%}
+        {%- if is_kept -%}
+            {%- do run_query('cache lazy table ' ~ view) -%}
+        {%- endif -%}
+    {%- endif -%}
     {{ return(view) }}
 {%- endmacro -%}
 
@@ -29,6 +43,9 @@
     {%- for row in run_query('show views like ' ~ tidemark.string_literal(ours ~ '*')) -%}
         {#- Those of a model whose name begins with this one's are its own; a view's own name has no two underscores. -#}
         {%- if '__' not in row[1][ours | length:] -%}
+            {%- if adapter.type() == 'tidemark' -%}
+                {%- do adapter.forget_cached(tidemark.quote_identifier(row[1])) -%}
+            {%- endif -%}
             {%- do run_query('drop view if exists ' ~ tidemark.quote_identifier(row[1])) -%}
         {%- endif -%}
     {%- endfor -%}

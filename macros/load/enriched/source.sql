@@ -53,11 +53,8 @@
         ) -%}
     {%- endif -%}
     {%- set numbered = '_row' in names -%}
-    {%- do run_query('create or replace temporary view ' ~ arrived ~ ' as\nselect *'
-        ~ ('' if numbered else ', monotonically_increasing_id() as _row') ~ ' from (\n' ~ body ~ '\n)') -%}
-    {%- if not numbered and not run['empty'] -%}
-        {%- do run_query('cache lazy table ' ~ arrived) -%}
-    {%- endif -%}
+    {%- set sql = 'select *' ~ ('' if numbered else ', monotonically_increasing_id() as _row') ~ ' from (\n' ~ body ~ '\n)' -%}
+    {%- do tidemark.make_view(arrived, sql, not numbered and not run['empty']) -%}
     {{ return({'files': files, 'arrived': arrived, 'columns': columns, 'is_rows': not is_lines}) }}
 {%- endmacro -%}
 

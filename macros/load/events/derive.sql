@@ -33,10 +33,7 @@
 {%- macro replay(opened, plan, load) -%}
     {%- set cfg, replayed = opened['cfg'], tidemark.run_view(opened['cfg']['target'], 'replayed') -%}
     {%- do run_query('drop view if exists ' ~ replayed) -%}
-    {%- do run_query('create or replace temporary view ' ~ replayed ~ ' as\n' ~ tidemark.replayed_sql(opened, plan, load)) -%}
-    {%- if plan['sensitive'] -%}
-        {%- do run_query('cache lazy table ' ~ replayed) -%}
-    {%- endif -%}
+    {%- do tidemark.make_view(replayed, tidemark.replayed_sql(opened, plan, load), plan['sensitive']) -%}
     {%- if tidemark.can_stage_changes(plan, load) -%}
         {%- set uncommitted = tidemark.staged_log_rows(opened, plan, load, replayed, tidemark.figures_of_events()) -%}
         {%- do tidemark.check_staged(cfg, uncommitted, uncommitted.figures['rows_logged']) -%}

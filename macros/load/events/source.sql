@@ -43,11 +43,8 @@
 
     {%- set names = tidemark.describe_query(body) | map(attribute='name') | map('lower') | list -%}
     {%- set number = 'cast(' ~ ('_sequence_num' if '_sequence_num' in names else 'null') ~ ' as bigint) as _landing_num' -%}
-    {%- do run_query('create or replace temporary view ' ~ arrived ~ ' as\nselect *'
-        ~ ('' if '_landing_num' in names else ', ' ~ number) ~ ' from (\n' ~ body ~ '\n)') -%}
-    {%- if not in_files and not run['empty'] -%}
-        {%- do run_query('cache lazy table ' ~ arrived) -%}
-    {%- endif -%}
+    {%- set sql = 'select *' ~ ('' if '_landing_num' in names else ', ' ~ number) ~ ' from (\n' ~ body ~ '\n)' -%}
+    {%- do tidemark.make_view(arrived, sql, not in_files and not run['empty']) -%}
     {%- set columns = tidemark.describe_query('select * from ' ~ arrived) -%}
     {%- set is_text = 'value' in names and (cfg['format'] == 'debezium' or ('_operation' not in names and not cfg['keys'] | map('lower') | select('in', names) | list)) -%}
     {%- if cfg['format'] == 'debezium' and not is_text -%}

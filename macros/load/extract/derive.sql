@@ -44,7 +44,7 @@
 {%- macro rows_to_log(opened, plan, load, figures) -%}
     {%- set cfg, targets = opened['cfg'], tidemark.write_relations(opened) -%}
     {%- set changed = tidemark.run_view(cfg['target'], 'changed') -%}
-    {%- do run_query('create or replace temporary view ' ~ changed ~ ' as\n' ~ tidemark.changed_rows_sql(load['classified'])) -%}
+    {%- do tidemark.make_view(changed, tidemark.changed_rows_sql(load['classified'])) -%}
     {%- if load['forward'] and not plan['sensitive'] -%}
         {{ return({'rows': changed, 'slice': changed, 'counts': {
             'rows_logged': figures['rows_inserted'] + figures['rows_updated'] + figures['rows_deleted'], 'rows_superseded': 0,
@@ -55,16 +55,8 @@
     {%- if not load['forward'] -%}
         {%- set rows = tidemark.run_view(cfg['target'], 'revised') -%}
         {%- set logged = tidemark.run_view(cfg['target'], 'logged') -%}
-        {%- do run_query('create or replace temporary view ' ~ logged ~ ' as\n' ~ tidemark.logged_rows_sql(
-            plan, targets, changed, load['business_date']
-        )) -%}
-        {%- do run_query('cache lazy table ' ~ logged) -%}
-        {%- do run_query('create or replace temporary view ' ~ rows ~ ' as\n' ~ tidemark.revised_rows_sql(
-            cfg, plan, targets, changed, logged, load
-        )) -%}
-        {%- if plan['sensitive'] -%}
-            {%- do run_query('cache lazy table ' ~ rows) -%}
-        {%- endif -%}
+        {%- do tidemark.make_view(logged, tidemark.logged_rows_sql(plan, targets, changed, load['business_date']), true) -%}
+        {%- do tidemark.make_view(rows, tidemark.revised_rows_sql(cfg, plan, targets, changed, logged, load), plan['sensitive']) -%}
     {%- endif -%}
     {%- set names = tidemark.slice_columns(plan) + ([] if load['forward'] else ['_supersedes']) -%}
     {%- set slice = tidemark.make_slice(cfg['target'], load['commit_id'], 'log', 'select\n    ' ~ tidemark.column_list_expr(names) ~ '\nfrom ' ~ rows) -%}

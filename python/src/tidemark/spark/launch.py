@@ -30,6 +30,13 @@ LOCK_TIMEOUT_VARIABLE = "TIDEMARK_LOCK_TIMEOUT"
 DEFAULT_LOCK_TIMEOUT = 600.0
 DERBY_URL = "spark.hadoop.javax.jdo.option.ConnectionURL"
 METASTORE_URIS = ("spark.hadoop.hive.metastore.uris", "hive.metastore.uris")
+ONE_PROCESS = {
+    "spark.delta.logStore.file.impl": "io.delta.storage.LocalLogStore",
+    "spark.sql.streaming.checkpointFileManagerClass": (
+        "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+    ),
+}
+"""How Delta's commits are written where one process has the warehouse: the ways for several start `readlink` eight times a commit."""
 MAX_LOG_BYTES = 10_000_000
 
 
@@ -183,6 +190,9 @@ def spark_settings(settings: Mapping[str, str], home: Home) -> dict[str, str]:
     }
     if not any(conf.get(key) for key in METASTORE_URIS):
         conf.setdefault(DERBY_URL, f"jdbc:derby:;databaseName={home.metastore};create=true")
+    if _is_local(conf) and _is_embedded(conf):
+        for key, value in ONE_PROCESS.items():
+            conf.setdefault(key, value)
     if conf[MASTER] == "local[*]" and (os.cpu_count() or 1) < 2:
         conf[MASTER] = "local[2]"  # one task may wait for another
     log4j = Path(__file__).with_name("log4j2.properties")

@@ -18,6 +18,7 @@ from dbt.adapters.tidemark.connections import TidemarkConnectionManager
 from dbt.adapters.tidemark.errors import MacroError, macro_stack
 from dbt.adapters.tidemark.python_submissions import SessionPythonJobHelper, imported
 from tidemark.errors import TidemarkError
+from tidemark.spark.cached import cache_view, forget_cached
 from tidemark.spark.delta import (
     StagedRows,
     append_rows,
@@ -171,6 +172,27 @@ class TidemarkAdapter(SparkAdapter):
         """
         with self.connections.exception_handler(f"view_small_table({relation})"):
             return view_small_table(self._session, relation.schema, relation.identifier, name)
+
+    @available.parse(lambda *args, **kwargs: None)
+    def cache_view(self, name: str, sql: str) -> None:
+        """Make a temporary view whose rows are kept from its first reading on.
+
+        Args:
+            name: The view, quoted as in SQL; one of that name is replaced.
+            sql: Its query.
+        """
+        with self.connections.exception_handler(sql):
+            cache_view(self._session, name, sql)
+
+    @available.parse(lambda *args, **kwargs: None)
+    def forget_cached(self, name: str) -> None:
+        """Give back what the rows of a view take; nothing if cache_view() did not make it.
+
+        Args:
+            name: The view, quoted as in SQL. It is not dropped.
+        """
+        with self.connections.exception_handler(f"forget_cached({name})"):
+            forget_cached(self._session, name)
 
     @available.parse(lambda *args, **kwargs: None)
     def replace_rows(self, relation: Any, rows_sql: str, name: str) -> int | None:

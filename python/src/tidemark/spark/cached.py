@@ -1,0 +1,53 @@
+"""Views that are worked out once, when they are first read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from tidemark.spark.files import java_class
+
+_cached: dict[str, tuple[SparkSession, Any]] = {}
+
+
+def cache_view(session: SparkSession, name: str, sql: str) -> None:
+    """Make a temporary view of a query whose rows are kept from its first reading on.
+
+    Unlike those of `cache lazy table`, Spark does not look for its rows in other plans: what reads
+    the view is planned with them in the place of its query. To find out what is cached, Spark
+    compares all of a plan with it, which for views of views takes seconds in each statement; and it
+    plans them anew when a table or a view below them changes, where these rows stay as they are.
+
+    Example:
+        >>> cache_view(session, "`lines`", "select * from text.`/data/events`")
+
+    Args:
+        session: The running session.
+        name: The view, quoted as in SQL; one of that name is replaced.
+        sql: Its query.
+    """
+    forget_cached(session, name)
+    jvm: Any = session._jvm
+    rows = getattr(
+        java_class(jvm, "org.apache.spark.sql.execution.columnar.InMemoryRelation$"), "MODULE$"
+    ).apply(
+        jvm.org.apache.spark.storage.StorageLevel.MEMORY_AND_DISK(),
+        session.sql(sql)._jdf.queryExecution(),
+        java_class(jvm, "scala.Option").apply(name),
+    )
+    _cached[name] = (session, rows)
+    dataset = java_class(jvm, "org.apache.spark.sql.classic.Dataset")
+    dataset.ofRows(session._jsparkSession, rows).createOrReplaceTempView(name)
+
+
+def forget_cached(session: SparkSession, name: str) -> None:
+    """Give back what the rows of a view take; nothing if cache_view() did not make it.
+
+    Args:
+        session: The running session.
+        name: The view, quoted as in SQL. It is not dropped.
+    """
+    owner, rows = _cached.pop(name, (None, None))
+    if owner is session:
+        rows.cacheBuilder().clearCache(False)
