@@ -25,6 +25,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlparse
 
 import pytest
 
@@ -182,6 +183,17 @@ class Project:
             return list(session.sql(textwrap.dedent(query)).collect())
         finally:
             session.catalog.setCurrentDatabase("default")
+
+    def undo(self, table: str) -> None:
+        """Take the last commit of a Delta table away, as if who made it had died before."""
+        (detail,) = self.sql(f"describe detail {table}")
+        log = Path(urlparse(detail.location).path) / "_delta_log"
+        last = max(log.glob("[0-9]*.json")).stem
+        assert not list(log.glob(f"{last}.checkpoint*")), "Delta remembers it"
+        for file in log.glob(f"*{last}*"):
+            file.unlink()
+        self.session._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
+        self.session.catalog.refreshTable(f"`{self.schema}`.`{table}`")
 
     @property
     def session(self) -> Any:

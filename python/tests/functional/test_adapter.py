@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tidemark.errors import TidemarkError
+from tidemark.spark.cached import cache_view, forget_cached
 from tidemark.spark.delta import (
     append_rows,
     file_count,
@@ -513,3 +514,38 @@ def test_replace_rows__not_over_a_commit_that_came_between(module_project: Any) 
             replace_rows(spark, schema, "busy", "select id + 1 as id from was", "was")
     found = spark.sql(f"select id from {schema}.busy order by id").collect()
     assert [row.id for row in found] == [0, 1, 2, 7]
+
+
+def test_cache_view__rows_stay(module_project: Any) -> None:
+    """Rows are worked out once, whatever becomes of the tables and views below, and what reads them is planned with them."""
+    project, session = module_project, module_project.session
+    project.sql("create table below using delta as select 1 as id")
+    session.catalog.setCurrentDatabase(project.schema)
+    session.sql(
+        "create or replace temporary view between_them as select *, uuid() as mark from below"
+    )
+
+    def held() -> list[str]:
+        found = [one.name() for one in session._jsc.sc().getRDDStorageInfo()]
+        return sorted(name for name in found if "kept" in name)
+
+    cache_view(session, "`kept`", "select * from between_them")
+    cache_view(session, "`kept again`", "select *, uuid() as other from `kept`")
+    session.catalog.setCurrentDatabase("default")
+    assert held() == [], "nothing is worked out before it is read"
+    first = session.sql("select * from `kept again`").collect()
+    project.sql("insert into below values (2)")
+    session.sql("drop view between_them")
+    assert session.sql("select * from `kept again`").collect() == first
+    both = "select k.* from `kept again` as k join `kept again` as l on k.mark = l.mark"
+    read = session.sql(both)
+    assert read.collect() == first
+    leaves = read._jdf.queryExecution().optimizedPlan().collectLeaves()
+    assert [leaves.apply(place).nodeName() for place in range(leaves.size())] == [
+        "InMemoryRelation",
+        "InMemoryRelation",
+    ]
+    assert held() == ["In-memory table `kept again`", "In-memory table `kept`"]
+    for name in ("`kept again`", "`kept`", "`kept`"):
+        forget_cached(session, name)
+    assert held() == []

@@ -47,8 +47,7 @@ def state_of(entity: Entity) -> dict[str, Any]:
 def put_back(entity: Entity, commit: int, *tables: str) -> None:
     """Undo what the commit did to these tables, and that it was completed."""
     for table in tables:
-        version = entity.project.sql(f"describe history {entity.name}{table} limit 1")[0].version
-        entity.project.sql(f"restore table {entity.name}{table} to version as of {version - 1}")
+        entity.project.undo(entity.name + table)
     entity.project.sql(
         f"delete from tidemark_commits__log where commit_id = {commit} and entity = '{entity.name}' "
         "and state = 'completed'"

@@ -81,12 +81,6 @@ def forget_completion(entity: Entity, commit: int) -> None:
     )
 
 
-def put_back(entity: Entity, table: str) -> None:
-    """Undo the last change of a table."""
-    version = entity.project.sql(f"describe history {entity.name}{table} limit 1")[0].version
-    entity.project.sql(f"restore table {entity.name}{table} to version as of {version - 1}")
-
-
 @pytest.mark.slow
 def test_clean__keeps_savepoints_and_positions(module_project: Any) -> None:
     held = cities(module_project, "held")
@@ -146,7 +140,7 @@ def test_clean__everything(module_project: Any) -> None:
     assert len(lean.rows("*", "__rejects")) == 1
 
     # it had died before it came to the sensitive values
-    put_back(lean, "__sensitive")
+    module_project.undo("lean__sensitive")
     forget_completion(lean, last_commit(lean))
     do(lean, "clean")
     assert lean.rows("id, name, _operation, _superseded_by", "__log") == left

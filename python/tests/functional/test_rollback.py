@@ -185,8 +185,7 @@ def test_together_and_died(module_project: Any) -> None:
 
     # the run died after the log's commit
     undo = one.commits("commit_id")[-1][0]
-    version = project.sql("describe history one limit 1")[0].version
-    project.sql(f"restore table one to version as of {version - 1}")
+    project.undo("one")
     project.sql(
         "delete from tidemark_commits__log where entity = 'one' and state_at >= "
         f"(timestamp'{project.sql(f'select min(state_at) as at from tidemark_commits__log where commit_id = {undo}')[0].at}') "

@@ -85,6 +85,19 @@ def test_spark_settings__all_that_is_written_lies_under_home() -> None:
     options = conf["spark.driver.extraJavaOptions"]
     assert '"-Dderby.stream.error.file=/data/it\'s here/logs/derby.log"' in options
     assert launch._is_embedded(conf)
+    assert launch.ONE_PROCESS.items() <= conf.items()
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"spark.master": "spark://host:7077"},
+        {"spark.hadoop.hive.metastore.uris": "thrift://h:9083"},
+    ],
+)
+def test_spark_settings__for_several_processes(settings: dict[str, str]) -> None:
+    conf = launch.spark_settings(settings, Home(Path("/data")))
+    assert not launch.ONE_PROCESS.keys() & conf.keys()
 
 
 def test_spark_settings__the_profile_wins() -> None:

@@ -32,7 +32,7 @@ def cache_view(session: SparkSession, name: str, sql: str) -> None:
     rows = getattr(
         java_class(jvm, "org.apache.spark.sql.execution.columnar.InMemoryRelation$"), "MODULE$"
     ).apply(
-        jvm.org.apache.spark.storage.StorageLevel.MEMORY_AND_DISK(),
+        java_class(jvm, "org.apache.spark.storage.StorageLevel").MEMORY_AND_DISK(),
         session.sql(sql)._jdf.queryExecution(),
         java_class(jvm, "scala.Option").apply(name),
     )
@@ -49,5 +49,5 @@ def forget_cached(session: SparkSession, name: str) -> None:
         name: The view, quoted as in SQL. It is not dropped.
     """
     owner, rows = _cached.pop(name, (None, None))
-    if owner is session:
+    if owner is session and rows is not None:
         rows.cacheBuilder().clearCache(False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from types import SimpleNamespace
 from typing import Any
 
 from py4j.java_gateway import JavaClass
@@ -23,7 +24,7 @@ def list_files(session: SparkSession, path: str) -> list[dict[str, Any]]:
     """
     jvm: Any = session.sparkContext._jvm
     configuration = session._jsparkSession.sessionState().newHadoopConf()
-    location = jvm.org.apache.hadoop.fs.Path(path)
+    location = hadoop_path(jvm, path)
     found = location.getFileSystem(configuration).globStatus(location)
     files: list[dict[str, Any]] = []
     folders = list(found or [])
@@ -59,14 +60,14 @@ def clear_debris(session: SparkSession, schema: str, name: str) -> bool:
     catalog = state.catalog()
     if not catalog.databaseExists(schema) or catalog.tableExists(table):
         return False
-    folder = jvm.org.apache.hadoop.fs.Path(catalog.defaultTablePath(table))
+    folder = hadoop_path(jvm, catalog.defaultTablePath(table))
     files = folder.getFileSystem(state.newHadoopConf())
     if not files.exists(folder):
         return False
-    log = jvm.org.apache.hadoop.fs.Path(folder, "_delta_log")
+    log = hadoop_path(jvm, folder, "_delta_log")
     names = [status.getPath().getName() for status in files.listStatus(folder)]
     has_data = any(entry != "_delta_log" for entry in names)
-    commits = files.globStatus(jvm.org.apache.hadoop.fs.Path(log, "*.json")) or []
+    commits = files.globStatus(hadoop_path(jvm, log, "*.json")) or []
     uncommitted = files.exists(log) and not [c for c in commits if c.getPath().getName()[0] != "."]
     if has_data and not uncommitted:
         return False
@@ -80,8 +81,24 @@ def table_identifier(jvm: Any, schema: str, name: str) -> Any:
 
 
 def java_class(jvm: Any, name: str) -> Any:
-    """Return a class by its full name; `jvm.scala.Option` has all jars searched for `scala`."""
+    """Return a class by its full name.
+
+    For `jvm.scala.Option` Py4J looks for a class `scala` first, in each package that PySpark
+    imports, and each time in all jars: milliseconds for each name before a dot.
+    """
     return JavaClass(name, jvm._gateway_client)
+
+
+def spare_searches(jvm: Any) -> None:
+    """Tell Py4J where the classes are that PySpark asks for by a short name with each statement."""
+    jvm.PythonUtils = java_class(jvm, "org.apache.spark.api.python.PythonUtils")
+    reflection = SimpleNamespace(TypeUtil=java_class(jvm, "py4j.reflection.TypeUtil"))
+    jvm.py4j = SimpleNamespace(reflection=reflection)
+
+
+def hadoop_path(jvm: Any, *parts: Any) -> Any:
+    """Return a path as Hadoop has it, of a text or of a folder and a name."""
+    return java_class(jvm, "org.apache.hadoop.fs.Path")(*parts)
 
 
 def remove_other_versions(session: SparkSession, version: str) -> int:
@@ -100,7 +117,7 @@ def remove_other_versions(session: SparkSession, version: str) -> int:
         How many folders were removed.
     """
     jvm: Any = session.sparkContext._jvm
-    kept = jvm.org.apache.hadoop.fs.Path(version)
+    kept = hadoop_path(jvm, version)
     parent = kept.getParent()
     if parent is None or not parent.getName().endswith("__versions"):
         return 0

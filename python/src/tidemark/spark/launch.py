@@ -23,6 +23,7 @@ from tidemark.home import Home
 from tidemark.java import check_java, find_java
 from tidemark.spark.class_archive import ClassArchive, find_archive
 from tidemark.spark.defaults import DRIVER_OPTIONS, MASTER, with_defaults
+from tidemark.spark.files import spare_searches
 from tidemark.spark.messages import readable_error
 from tidemark.spark.packages import note_resolved, use_resolved
 
@@ -36,7 +37,8 @@ ONE_PROCESS = {
         "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
     ),
 }
-"""How Delta's commits are written where one process has the warehouse: the ways for several start `readlink` eight times a commit."""
+"""How Delta commits where one process has the warehouse: what is for several starts `readlink`
+eight times a commit."""
 MAX_LOG_BYTES = 10_000_000
 
 
@@ -156,6 +158,7 @@ def launch(settings: Mapping[str, str], home: Home, start: Start) -> Launched:
             for key, value in conf.items():
                 builder = builder.config(key, value)
             session = builder.getOrCreate()
+            spare_searches(session._jvm)
             if not resolved:
                 note_resolved(asked, dict(session.sparkContext.getConf().getAll()), home.packages)
         except Exception as error:

@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 
 from tidemark.home import tidemark_home
 from tidemark.spark.defaults import with_defaults
+from tidemark.spark.files import hadoop_path
 from tidemark.spark.launch import Launched, Start, can_start_early, launch, quietly
 
 
@@ -141,10 +142,9 @@ def _apply_working_directory() -> None:
     if session is None or _shared.directory is None:
         return
     jvm: Any = session.sparkContext._jvm
-    hadoop = jvm.org.apache.hadoop.fs
     configuration = session._jsparkSession.sessionState().newHadoopConf()
-    local = hadoop.FileSystem.get(jvm.java.net.URI("file:///"), configuration)
-    local.setWorkingDirectory(hadoop.Path(_shared.directory))
+    local = hadoop_path(jvm, "file:///").getFileSystem(configuration)
+    local.setWorkingDirectory(hadoop_path(jvm, _shared.directory))
 
 
 def reset_settings(settings: Mapping[str, str]) -> None:

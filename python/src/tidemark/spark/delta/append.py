@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 from tidemark.errors import TidemarkError
 from tidemark.spark.delta.log import begin, commit, log_of, newest
-from tidemark.spark.files import java_class
+from tidemark.spark.files import hadoop_path, java_class
 
 # Parquet's words for a column of a type
 _PARQUET = {
@@ -104,22 +104,22 @@ def _write_parquet(
 ) -> int:
     """Write rows as a file in a table's folder; return its size in bytes."""
     jvm: Any = session._jvm
-    parquet = jvm.org.apache.parquet
     fields = [f"optional {_PARQUET[one.type].format(one.written_name)};" for one in columns]
-    message = parquet.schema.MessageTypeParser.parseMessageType(
+    message = _parquet(jvm, "schema.MessageTypeParser").parseMessageType(
         f"message spark_schema {{ {' '.join(fields)} }}"
     )
     configuration = log.newDeltaHadoopConf()
-    path = jvm.org.apache.hadoop.fs.Path(log.dataPath(), file)
+    path = hadoop_path(jvm, log.dataPath(), file)
     writer = (
-        parquet.hadoop.example.ExampleParquetWriter.builder(path)
+        _parquet(jvm, "hadoop.example.ExampleParquetWriter")
+        .builder(path)
         .withConf(configuration)
         .withType(message)
-        .withCompressionCodec(parquet.hadoop.metadata.CompressionCodecName.SNAPPY)
+        .withCompressionCodec(_parquet(jvm, "hadoop.metadata.CompressionCodecName").SNAPPY)
         .build()
     )
     try:
-        groups = parquet.example.data.simple.SimpleGroupFactory(message)
+        groups = _parquet(jvm, "example.data.simple.SimpleGroupFactory")(message)
         for row in rows:
             group = groups.newGroup()
             for column in columns:
@@ -129,6 +129,10 @@ def _write_parquet(
     finally:
         writer.close()
     return int(path.getFileSystem(configuration).getFileStatus(path).getLen())
+
+
+def _parquet(jvm: Any, name: str) -> Any:
+    return java_class(jvm, f"org.apache.parquet.{name}")
 
 
 def _statistics(columns: Sequence[_Column], rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -171,9 +175,10 @@ def _add_long(jvm: Any, group: Any, name: str, value: int) -> None:
         return
     gateway: Any = SparkContext._gateway
     new_array = gateway.new_array
-    kinds = new_array(jvm.java.lang.Class, 2)
-    kinds[0] = jvm.java.lang.Class.forName("java.lang.String")
-    kinds[1] = jvm.java.lang.Long.TYPE
-    values = new_array(jvm.java.lang.Object, 2)
+    classes = java_class(jvm, "java.lang.Class")
+    kinds = new_array(classes, 2)
+    kinds[0] = classes.forName("java.lang.String")
+    kinds[1] = java_class(jvm, "java.lang.Long").TYPE
+    values = new_array(java_class(jvm, "java.lang.Object"), 2)
     values[0], values[1] = name, value
     group.getClass().getMethod("add", kinds).invoke(group, values)

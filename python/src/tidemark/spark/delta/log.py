@@ -42,13 +42,14 @@ def begin(session: SparkSession, log: Any, snapshot: Any, schema: str, name: str
 def operation(jvm: Any, mode: str) -> Any:
     """Return what Delta's history says of a commit."""
     nothing = java_class(jvm, "scala.Option").empty()
-    write = getattr(jvm.org.apache.spark.sql.delta, "DeltaOperations$Write")
-    return write(getattr(jvm.org.apache.spark.sql.SaveMode, mode), *[nothing] * 8)
+    write = java_class(jvm, "org.apache.spark.sql.delta.DeltaOperations$Write")
+    modes = java_class(jvm, "org.apache.spark.sql.SaveMode")
+    return write(getattr(modes, mode), *[nothing] * 8)
 
 
 def commit(jvm: Any, transaction: Any, actions: Sequence[Any], mode: str) -> int:
     """Commit files that come and go; return the version that the table has then."""
-    sequence = jvm.org.apache.spark.api.python.PythonUtils.toSeq(list(actions))
+    sequence = java_class(jvm, "org.apache.spark.api.python.PythonUtils").toSeq(list(actions))
     return int(transaction.commit(sequence, operation(jvm, mode)))
 
 
@@ -69,7 +70,7 @@ def newest(jvm: Any, log: Any) -> Any:
 def is_conflict(jvm: Any, error: Exception) -> bool:
     """Tell whether another commit came between."""
     thrown = java_throwable(error)
-    kind = jvm.java.lang.Class.forName("java.util.ConcurrentModificationException")
+    kind = java_class(jvm, "java.lang.Class").forName("java.util.ConcurrentModificationException")
     return thrown is not None and bool(kind.isInstance(thrown))
 
 
