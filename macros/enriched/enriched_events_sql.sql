@@ -122,5 +122,6 @@ from {{ arrived }} as arrived
 {#- What of an arrived row is kept should it be rejected: the line, or the row as JSON. -#}
 {%- macro raw_payload_expr(columns) -%}
     {%- set names = columns | map(attribute='name') | list -%}
-    {{ return('value' if 'event_id' not in names else '_raw_payload' if '_raw_payload' in names else 'to_json(struct(arrived.* except (_row)))') }}
+    {%- if 'event_id' not in names -%}{{ return('value') }}{%- endif -%}
+    {{ return('_raw_payload' if '_raw_payload' in names else 'to_json(struct(arrived.* except (_row)))') }}
 {%- endmacro -%}

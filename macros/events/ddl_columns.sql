@@ -55,7 +55,14 @@
 
 {#- (encoding, type) of a count since the epoch by the digits behind the second. -#}
 {%- macro _timestamp_type(digits) -%}
-    {{ return(('millis' if digits <= 3 else 'micros' if digits <= 6 else 'nanos', 'timestamp_ntz')) }}
+    {{ return((tidemark._fraction_unit(digits), 'timestamp_ntz')) }}
+{%- endmacro -%}
+
+
+{#- What is counted where so many digits stand behind the second. -#}
+{%- macro _fraction_unit(digits) -%}
+    {%- if digits <= 3 -%}{{ return('millis') }}{%- endif -%}
+    {{ return('micros' if digits <= 6 else 'nanos') }}
 {%- endmacro -%}
 
 
@@ -165,7 +172,7 @@
     {%- elif word == 'datetime2' -%}
         {{ return(tidemark._timestamp_type(places)) }}
     {%- elif word == 'time' -%}
-        {{ return(('time_millis' if places <= 3 else 'time_micros' if places <= 6 else 'time_nanos', 'string')) }}
+        {{ return(('time_' ~ tidemark._fraction_unit(places), 'string')) }}
     {%- endif -%}
     {{ return({
         'bit': ('boolean', 'boolean'),

@@ -59,7 +59,8 @@
             {%- set type = known['type'] -%}
         {%- endif -%}
         {%- set arrived = (found['arrived'] or {}).get(lower) -%}
-        {%- set hash_name = known['hash_name'] if known else (name ~ '~' ~ loop.index if lower in hash_names else name) -%}
+        {%- set new_hash_name = name ~ '~' ~ loop.index if lower in hash_names else name -%}
+        {%- set hash_name = known['hash_name'] if known else new_hash_name -%}
         {%- do columns.append({
             'name': name,
             'hash_name': hash_name,

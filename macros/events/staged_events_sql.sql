@@ -162,7 +162,8 @@ narrowed as (
     select
         * except (_raw_payload),
         {%- set payload = "'*** (withheld: the entity has sensitive columns)'" if plan['sensitive'] else '_raw_payload' %}
-        {{ payload if rejects_ties else 'if(_reject_reason is not null' ~ (' or _unavailable is not null' if tidemark._pairs_moves(cfg) else '') ~ ', ' ~ payload ~ ', null)' }} as _raw_payload
+        {%- set moves = ' or _unavailable is not null' if tidemark._pairs_moves(cfg) else '' %}
+        {{ payload if rejects_ties else 'if(_reject_reason is not null' ~ moves ~ ', ' ~ payload ~ ', null)' }} as _raw_payload
     from judged
 ),
 

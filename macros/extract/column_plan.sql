@@ -130,7 +130,7 @@
 {%- macro _recorded_columns(columns) -%}
     {%- set recorded = [] -%}
     {%- for column in columns -%}
-        {%- set role = 'key' if column['key'] else 'ignored' if column['ignored'] else 'compared' -%}
+        {%- set role = tidemark.column_role(column) -%}
         {%- set kept = {
             'name': column['name'], 'type': column['type'], 'role': role, 'sensitive': column['sensitive'],
             'dropped': column['dropped'],

@@ -83,17 +83,17 @@
 {%- macro record_commit(commits, commit, state, figures) -%}
     {%- set config_text = tojson(commit['config']) if commit.get('config') else none -%}
     {%- set now = tidemark.utc_now() -%}
-    {%- set values = {
+    {%- set values = dict(commit, **figures) -%}
+    {%- do values.update({
         'state': state,
         'state_at': now,
         'completed_at': now if state != 'inflight' else none,
         'config': config_text,
         'config_fingerprint': local_md5(config_text) if config_text else none,
-    } -%}
+    }) -%}
     {%- set row = {} -%}
-    {%- for column in tidemark.commit_columns() -%}
-        {%- set name = column['name'] -%}
-        {%- do row.update({name: values[name] if name in values else figures[name] if name in figures else commit.get(name)}) -%}
+    {%- for name in tidemark.commit_columns() | map(attribute='name') -%}
+        {%- do row.update({name: values.get(name)}) -%}
     {%- endfor -%}
     {%- if commits['are_known'] -%}
         {%- do adapter.append_known(commits['states'], commit['relation'], row, tidemark.known_commit_columns()) -%}

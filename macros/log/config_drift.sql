@@ -21,7 +21,7 @@
     {%- for column in plan['columns'] -%}
         {%- set known = recorded['columns'] | selectattr('name', 'equalto', column['name']) | first | default(none) -%}
         {%- if known is not none -%}
-            {%- set role = 'key' if column['key'] else 'ignored' if column['ignored'] else 'compared' -%}
+            {%- set role = tidemark.column_role(column) -%}
             {%- if column['source_type'] is none and role == 'compared' and cfg['extract'] != 'events' -%}
                 {%- do drift.append('compared column `' ~ column['name'] ~ '` is no longer in the extract' ~ origin
                     ~ ' (yield `cast(null as ' ~ known['type'] ~ ')` for it, if NULL is now its value)') -%}
@@ -76,4 +76,11 @@
 
 {%- macro _shown(value) -%}
     {{ return(value | join(', ') if value is sequence and value is not string else value | string) }}
+{%- endmacro -%}
+
+
+{#- What a column is to the comparison of rows. -#}
+{%- macro column_role(column) -%}
+    {%- if column['key'] -%}{{ return('key') }}{%- endif -%}
+    {{ return('ignored' if column['ignored'] else 'compared') }}
 {%- endmacro -%}

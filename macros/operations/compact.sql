@@ -91,7 +91,8 @@
 
 {%- macro tables_to_compact(cfg, tables) -%}
     {%- set known = ['current', 'log', 'rejects', 'sensitive', 'supplied', 'staging', 'landed'] -%}
-    {%- set wanted = known if tables is none else [tables] if tables is string else tables -%}
+    {%- set named = [tables] if tables is string else tables -%}
+    {%- set wanted = known if tables is none else named -%}
     {%- for name in wanted if name not in known -%}
         {%- do tidemark.raise_error('usage', cfg['entity'] ~ ': tables names `' ~ name ~ '`' ~ tidemark._did_you_mean(name, known)) -%}
     {%- endfor -%}

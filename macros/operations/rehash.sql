@@ -82,7 +82,8 @@
     {%- set dropped = drop | map('lower') | list -%}
     {%- set columns = [] -%}
     {%- for column in recorded['columns'] -%}
-        {%- set role = 'key' if column['role'] == 'key' else 'ignored' if column['name'] | lower in dropped or not tidemark.is_compared(cfg, column['name']) else 'compared' -%}
+        {%- set ignored = column['name'] | lower in dropped or not tidemark.is_compared(cfg, column['name']) -%}
+        {%- set role = tidemark.column_role({'key': column['role'] == 'key', 'ignored': ignored}) -%}
         {%- do columns.append({
             'name': column['name'], 'type': column['type'], 'role': role, 'sensitive': column['sensitive'],
             'dropped': column['name'] | lower in dropped or column.get('dropped', false),

@@ -217,7 +217,8 @@
 
 {%- macro files_text(table, what) -%}
     {%- set count = table['files_' ~ what] -%}
-    {{ return('{:,} {} {}'.format(count, 'file' if count == 1 else 'files', what) ~ (' (' ~ tidemark.bytes_text(table['bytes_' ~ what]) ~ ')' if count else '')) }}
+    {%- set text = '{:,} {} {}'.format(count, 'file' if count == 1 else 'files', what) -%}
+    {{ return(text ~ ' (' ~ tidemark.bytes_text(table['bytes_' ~ what]) ~ ')' if count else text) }}
 {%- endmacro -%}
 
 
@@ -238,7 +239,8 @@
         {%- set cells = [name] -%}
         {%- for row in rows -%}
             {%- set value = row[name] -%}
-            {%- do cells.append('' if value is none else '{:,}'.format(value) if name in numbers else value | string) -%}
+            {%- set text = '' if value is none else value | string -%}
+            {%- do cells.append('{:,}'.format(value) if name in numbers and value is not none else text) -%}
         {%- endfor -%}
         {%- set width = cells | map('length') | max -%}
         {%- if cells[1:] | join('') != '' -%}

@@ -17,7 +17,8 @@
     ) -%}
     {#- Nothing but events that are known already, or that are no change: only the files are remembered. -#}
     {%- set is_new = figures['rows_logged'] or figures['rows_superseded'] or figures['rows_rejected'] or load['kind'] != 'load' or is_first -%}
-    {%- set outcome = 'commit' if is_new else 'repeat' if files or load['reorders'] else 'nothing' -%}
+    {%- set outcome = 'repeat' if files or load['reorders'] else 'nothing' -%}
+    {%- set outcome = 'commit' if is_new else outcome -%}
     {{ return({
         'outcome': outcome, 'load': load, 'figures': figures, 'numbers': numbers, 'files': files,
         'uncommitted': rows['uncommitted'], 'slice': rows['slice'], 'beside': tidemark.beside_events(opened, plan, load, figures, rows),

@@ -181,7 +181,8 @@
 
 {#- The images to show: those asked for, else those of the YAML. -#}
 {%- macro checked_images(cfg, images, what) -%}
-    {%- set wanted = cfg['feed_images'] if images is none else [images] if images is string else images | list -%}
+    {%- set named = [images] if images is string else images -%}
+    {%- set wanted = cfg['feed_images'] if images is none else named | list -%}
     {%- for image in wanted if image not in ['pre', 'post', 'change'] -%}
         {%- do tidemark.raise_error('usage', 'tidemark.' ~ what ~ ": images are pre, post and change, found: '" ~ image ~ "'") -%}
     {%- endfor -%}
