@@ -35,11 +35,8 @@
     and judged here; else Spark does: see entity_state_sql().
 -#}
 {%- macro entity_state(commits, cfg_relation, run) -%}
-    {%- set most = 500 -%}
-    {%- set sql = tidemark.entity_states_sql(commits['states'], cfg_relation, most) -%}
-    {%- set states = adapter.known_rows(commits['states'], cfg_relation, sql) | sort(attribute='commit_id', reverse=true)
-        if commits['are_known'] else tidemark.query_rows(sql) -%}
-    {%- if states | length < most -%}{{ return(tidemark.judged_state(states, run['business_date'])) }}{%- endif -%}
+    {%- set states = tidemark.known_states(commits, cfg_relation) -%}
+    {%- if states is not none -%}{{ return(tidemark.judged_state(states, run['business_date'])) }}{%- endif -%}
     {%- set row = tidemark.query_rows(
         tidemark.entity_state_sql(commits['states'], cfg_relation, run['business_date'])
     )[0] -%}
@@ -60,6 +57,24 @@
         'last_date_commit_id': row['last_date_commit_id'],
         'later_loads': later_loads.values() | list,
     }) }}
+{%- endmacro -%}
+
+
+{#- The states of an entity's commits, the last ones first; none where they are too many to be judged here. -#}
+{%- macro known_states(commits, relation) -%}
+    {%- set most = 500 -%}
+    {%- set sql = tidemark.entity_states_sql(commits['states'], relation, most) -%}
+    {%- set states = adapter.known_rows(commits['states'], relation, sql) | sort(attribute='commit_id', reverse=true)
+        if commits['are_known'] else tidemark.query_rows(sql) -%}
+    {{ return(states if states | length < most else none) }}
+{%- endmacro -%}
+
+
+{#- What a run of something derived from an entity needs to know of both: see judged_marks(). None where that takes Spark. -#}
+{%- macro derived_marks(commits, relation, kind, source) -%}
+    {%- if not commits['are_known'] -%}{{ return(none) }}{%- endif -%}
+    {%- set own, others = tidemark.known_states(commits, relation), tidemark.known_states(commits, source) -%}
+    {{ return(none if own is none or others is none else tidemark.judged_marks(own, others, kind)) }}
 {%- endmacro -%}
 
 

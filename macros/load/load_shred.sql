@@ -7,7 +7,7 @@
         ) -%}
     {%- endif -%}
     {%- set exists = tidemark.relation_exists(cfg['target']) -%}
-    {%- set marks = tidemark.query_rows(tidemark.shred_marks_sql(commits['states'], cfg['relation'], source['source'])) [0] -%}
+    {%- set marks = tidemark.shred_marks(commits, cfg['relation'], source['source']) -%}
     {%- set build = not exists or run['full_refresh'] -%}
     {%- if not build and 0 < marks['read_to'] < marks['source_start'] -%}
         {%- do tidemark.raise_error('data',
@@ -23,7 +23,24 @@
         'last_id': marks['last_id'] or 0,
         'from': [0 if build else marks['read_to'], marks['source_start'] - 1] | max,
         'to': marks['source_end'],
-        'undone': [] if build else fromjson(marks['undone']),
+        'undone': [] if build else marks['undone'],
+    }) }}
+{%- endmacro -%}
+
+
+{#- How far a table of entities has read, and where the commits of its events begin and end: see shred_marks_sql(). -#}
+{%- macro shred_marks(commits, relation, source) -%}
+    {%- set marks = tidemark.derived_marks(commits, relation, 'shred', source) -%}
+    {%- if marks is none -%}
+        {%- set row = tidemark.query_rows(tidemark.shred_marks_sql(commits['states'], relation, source))[0] -%}
+        {{ return(dict(row, undone=fromjson(row['undone']))) }}
+    {%- endif -%}
+    {{ return({
+        'last_id': marks['last_id'],
+        'read_to': (marks['done'] or {}).get('source_commit_id') or 0,
+        'source_start': marks['replaced'] | selectattr('kind', 'equalto', 'full_refresh') | map(attribute='commit_id') | first | default(0),
+        'source_end': marks['ended'],
+        'undone': marks['undone'],
     }) }}
 {%- endmacro -%}
 

@@ -7,7 +7,7 @@
         ) -%}
     {%- endif -%}
     {%- set entity = cfg['entity'].schema ~ '.' ~ cfg['entity'].identifier -%}
-    {%- set last = tidemark.query_rows(tidemark.scd2_state_sql(commits['view'], cfg['relation'], entity))[0] -%}
+    {%- set last = tidemark.scd2_marks(commits, cfg['relation'], entity) -%}
     {%- set log_now = tidemark.query_rows(tidemark.scd2_log_sql(log_relation, last['source_commit_id']))[0] -%}
     {%- set state = {
         'log': log_relation,
@@ -54,6 +54,24 @@
         {%- do state.update({'step': 'nothing', 'message': 'nothing new'}) -%}
     {%- endif -%}
     {{ return(state) }}
+{%- endmacro -%}
+
+
+{#- What is known of a kept scd2 table: see scd2_state_sql(). -#}
+{%- macro scd2_marks(commits, relation, entity) -%}
+    {%- set marks = tidemark.derived_marks(commits, relation, 'scd2', entity) -%}
+    {%- if marks is none -%}
+        {{ return(tidemark.query_rows(tidemark.scd2_state_sql(commits['view'], relation, entity))[0]) }}
+    {%- endif -%}
+    {%- set done = marks['done'] or {} -%}
+    {{ return({
+        'last_id': marks['last_id'],
+        'commit_id': done.get('commit_id') or 0,
+        'source_commit_id': done.get('source_commit_id') or 0,
+        'rows_read': done.get('rows_read') or 0,
+        'config': done.get('config'),
+        'log_commit_id': marks['replaced'] | map(attribute='commit_id') | first | default(0),
+    }) }}
 {%- endmacro -%}
 
 

@@ -86,9 +86,9 @@ limit {{ most }}
 {%- endmacro -%}
 
 
-{#- The columns of a commit that judged_state() looks at. -#}
+{#- The columns of a commit that judged_state() and derived_marks() look at. -#}
 {%- macro known_commit_columns() -%}
-    {{ return(['commit_id', 'kind', 'state', 'business_date', 'last_sequence_num', 'undone_by', 'config']) }}
+    {{ return(['commit_id', 'kind', 'state', 'business_date', 'last_sequence_num', 'source_commit_id', 'rows_read', 'undone_by', 'config']) }}
 {%- endmacro -%}
 
 

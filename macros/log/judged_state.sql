@@ -3,11 +3,8 @@
     same as entity_state_sql() works out where they are many.
 -#}
 {%- macro judged_state(states, business_date) -%}
-    {%- set commits = {} -%}
-    {%- for row in states if row['commit_id'] not in commits -%}
-        {%- do commits.update({row['commit_id']: row}) -%}
-    {%- endfor -%}
-    {%- set completed = commits.values() | selectattr('state', 'equalto', 'completed') | list -%}
+    {%- set commits = tidemark.last_states(states) -%}
+    {%- set completed = commits | selectattr('state', 'equalto', 'completed') | list -%}
     {%- set log_kinds = tidemark.log_kinds() | replace("'", '') -%}
     {%- set log_kinds = log_kinds.split(', ') -%}
     {%- set log_start = completed | selectattr('kind', 'equalto', 'full_refresh') | map(attribute='commit_id') | first | default(0) -%}
@@ -27,23 +24,57 @@
         {%- endif -%}
     {%- endfor -%}
     {%- set inflight = [] -%}
-    {%- for row in commits.values() | sort(attribute='commit_id') if row['state'] == 'inflight' and row['kind'] in log_kinds -%}
+    {%- for row in commits | sort(attribute='commit_id') if row['state'] == 'inflight' and row['kind'] in log_kinds -%}
         {%- set commit = {'commit_id': row['commit_id'], 'kind': row['kind'], 'config': row['config']} -%}
         {%- if row['business_date'] -%}{%- do commit.update({'business_date': row['business_date'] | string}) -%}{%- endif -%}
         {%- do inflight.append(commit) -%}
     {%- endfor -%}
     {%- set config = completed | map(attribute='config') | select | first | default(none) -%}
     {{ return({
-        'last_id': commits.keys() | first | default(none),
+        'last_id': commits | map(attribute='commit_id') | first | default(none),
         'last_commit_id': completed | selectattr('kind', 'in', log_kinds) | map(attribute='commit_id') | first | default(0),
         'last_sequence_num': since | map(attribute='last_sequence_num') | reject('none') | list | max | default(none),
         'recorded': fromjson(config) if config else none,
-        'undone': commits.values() | rejectattr('undone_by', 'none') | map(attribute='commit_id') | list,
+        'undone': commits | rejectattr('undone_by', 'none') | map(attribute='commit_id') | list,
         'inflight': inflight,
         'this_commit_id': this_loads[-1]['commit_id'] if this_loads else none,
         'previous_date': earlier[-1]['business_date'] if earlier else none,
         'last_date': dates | max if dates else none,
         'last_date_commit_id': (loads | sort(attribute='business_date,commit_id') | last)['commit_id'] if loads else none,
         'later_loads': later_loads.values() | list,
+    }) }}
+{%- endmacro -%}
+
+
+{#- The last state of each commit, the last commit first: `states` come in the order of entity_states_sql(). -#}
+{%- macro last_states(states) -%}
+    {%- set commits = {} -%}
+    {%- for row in states if row['commit_id'] not in commits -%}
+        {%- do commits.update({row['commit_id']: row}) -%}
+    {%- endfor -%}
+    {{ return(commits.values() | list) }}
+{%- endmacro -%}
+
+
+{#-
+    How far what is derived from an entity has read it, from the states of `own` commits and of the entity's `others`, and
+    what those are by now. The same as scd2_state_sql() and shred_marks_sql() work out: `done` is the last completed run of
+    that kind, none without one; `replaced` are commits with which the entity's log began anew, the last first; `ended` is the
+    last load before what is in flight, `undone` are those that were rolled back.
+-#}
+{%- macro judged_marks(own, others, kind) -%}
+    {%- set own, others = tidemark.last_states(own), tidemark.last_states(others) -%}
+    {%- set loads = others | selectattr('kind', 'in', ['load', 'full_refresh']) | list -%}
+    {%- set ended = loads | selectattr('state', 'equalto', 'completed') | map(attribute='commit_id') | list -%}
+    {%- set inflight = loads | selectattr('state', 'equalto', 'inflight') | map(attribute='commit_id') | list -%}
+    {%- if inflight -%}
+        {%- set ended = ended | select('lt', inflight | min) | list -%}
+    {%- endif -%}
+    {{ return({
+        'last_id': own | map(attribute='commit_id') | first | default(none),
+        'done': own | selectattr('kind', 'equalto', kind) | selectattr('state', 'equalto', 'completed') | first | default(none),
+        'replaced': others | selectattr('kind', 'in', ['full_refresh', 'rehash']) | selectattr('state', 'equalto', 'completed') | list,
+        'ended': ended | first | default(0),
+        'undone': others | selectattr('state', 'equalto', 'rolled_back') | rejectattr('undone_by', 'none') | map(attribute='commit_id') | list,
     }) }}
 {%- endmacro -%}

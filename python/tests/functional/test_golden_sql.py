@@ -164,15 +164,20 @@ def test_golden_sql__runs(session: Any, tmp_path: Path, name: str) -> None:
         session.sql(statement).collect()
 
 
-def test_judged_state__is_what_spark_works_out(session: Any) -> None:
-    """Few commits are judged in Jinja, many by Spark: random histories, with ties and gaps."""
-    macros = load_sql_macros()
-    chance = random.Random(7)
+KNOWN_STATES = (
+    "relation string, commit_id bigint, kind string, state string, business_date date, "
+    "state_at timestamp, last_sequence_num bigint, source_commit_id bigint, rows_read bigint, "
+    "undone_by bigint, config string"
+)
+
+
+def random_states(chance: random.Random, *kinds: str) -> list[tuple[Any, ...]]:
+    """States of the commits of 25 relations, with ties and gaps; the first has none."""
     start = dt.datetime(2026, 3, 1)
     rows: list[tuple[Any, ...]] = []
     for number in range(25):
         for commit in range(1, chance.choice([1, 2, 8]) if number else 1):
-            kind = chance.choice(["load", "load", "load", "full_refresh", "rollback", "repeat"])
+            kind = chance.choice(kinds)
             date = chance.choice([None, *(f"2026-03-0{day}" for day in range(1, 8))])
             for state in ["inflight", "completed", "rolled_back"][: chance.randint(1, 3)]:
                 rows.append(
@@ -184,15 +189,23 @@ def test_judged_state__is_what_spark_works_out(session: Any) -> None:
                         dt.date.fromisoformat(date) if date else None,
                         start + dt.timedelta(seconds=commit * 5 + (state == "rolled_back")),
                         chance.choice([None, commit * 10]),
+                        chance.choice([None, commit * 100]),
+                        chance.choice([None, commit * 7]),
                         commit + 1 if state == "rolled_back" and chance.random() < 0.5 else None,
                         chance.choice([None, json.dumps({"made_by": commit})]),
                     )
                 )
-    session.createDataFrame(
-        rows,
-        "relation string, commit_id bigint, kind string, state string, business_date date, "
-        "state_at timestamp, last_sequence_num bigint, undone_by bigint, config string",
-    ).createOrReplaceTempView("judged_states")
+    return rows
+
+
+def test_judged_state__is_what_spark_works_out(session: Any) -> None:
+    """Few commits are judged in Jinja, many by Spark: random histories, with ties and gaps."""
+    macros = load_sql_macros()
+    chance = random.Random(7)
+    kinds = ("load", "load", "load", "full_refresh", "rollback", "repeat")
+    session.createDataFrame(random_states(chance, *kinds), KNOWN_STATES).createOrReplaceTempView(
+        "judged_states"
+    )
     session.sql("cache table judged_states")
     for number in range(25):
         name = f"shop.e{number}"
@@ -218,6 +231,42 @@ def test_judged_state__is_what_spark_works_out(session: Any) -> None:
             )
         assert found == wanted, name
     session.sql("uncache table judged_states")
+
+
+def test_judged_marks__are_what_spark_works_out(session: Any) -> None:
+    """The same of what intervals and entities have read; each reads the entity of the next number."""
+    macros = load_sql_macros()
+    chance = random.Random(11)
+    kinds = ("scd2", "shred", "load", "load", "full_refresh", "rehash")
+    # what such a run records always says how far it has read
+    rows = [(*row[:7], row[1] * 100, row[1] * 7, *row[9:]) for row in random_states(chance, *kinds)]
+    session.createDataFrame(rows, KNOWN_STATES).createOrReplaceTempView("judged_marks")
+    session.sql("cache table judged_marks")
+    view = f"({macros['last_states_sql']('judged_marks')}) where _tidemark_rank = 1"
+    session.sql(f"create or replace temporary view last_judged as select * from {view}")
+
+    def states(name: str) -> list[dict[str, Any]]:
+        found = session.sql(macros["entity_states_sql"]("judged_marks", name, 500)).collect()
+        return [row.asDict() for row in found]
+
+    for number in range(24):
+        own, source = f"shop.e{number}", f"shop.e{number + 1}"
+        marks = macros["judged_marks"](states(own), states(source), "scd2")
+        (row,) = session.sql(macros["scd2_state_sql"]("last_judged", own, source)).collect()
+        done = marks["done"] or {"commit_id": 0, "source_commit_id": 0, "rows_read": 0}
+        found = (
+            *(done[name] for name in ("commit_id", "source_commit_id", "rows_read")),
+            max((one["commit_id"] for one in marks["replaced"]), default=0),
+        )
+        assert found == (row.commit_id, row.source_commit_id, row.rows_read, row.log_commit_id)
+        assert marks["last_id"] is None or marks["last_id"] >= (row.last_id or 0)
+        marks = macros["judged_marks"](states(own), states(source), "shred")
+        (row,) = session.sql(macros["shred_marks_sql"]("judged_marks", own, source)).collect()
+        anew = [one["commit_id"] for one in marks["replaced"] if one["kind"] == "full_refresh"]
+        assert marks["last_id"] == row.last_id
+        assert (max(anew, default=0), marks["ended"]) == (row.source_start, row.source_end)
+        assert sorted(marks["undone"]) == sorted(json.loads(row.undone))
+    session.sql("uncache table judged_marks")
 
 
 def test_identity__of_a_source_that_gains_columns(session: Any) -> None:

@@ -4,6 +4,8 @@ select
     state,
     business_date,
     last_sequence_num,
+    source_commit_id,
+    rows_read,
     undone_by,
     config
 from shop.tidemark_commits
