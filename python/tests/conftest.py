@@ -29,7 +29,7 @@ from urllib.parse import urlparse
 
 import pytest
 
-from tests import costs
+from tests import costs, statements
 from tests.hash_vectors import PEPPER
 
 REPO = Path(__file__).resolve().parents[2]
@@ -37,10 +37,12 @@ REPO = Path(__file__).resolve().parents[2]
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     costs.options(parser)
+    statements.options(parser)
 
 
 def pytest_configure(config: pytest.Config) -> None:
     costs.configure(config)
+    statements.configure(config)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
