@@ -69,7 +69,7 @@ def test_interrupted(make_project: Any, tmp_path: Path) -> None:
         assert process.poll() is None
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
-    said, _ = process.communicate(timeout=30)
+    said, _ = process.communicate(timeout=120)
     assert process.returncode != 0
     assert "py4j" not in said and "Spark" not in said
     assert not starts(tmp_path)
