@@ -382,10 +382,11 @@ RENAMED = "deletes=true, open_end='2099-01-01', columns={'valid_from': 'since'}"
     ("config", "arguments", "layout"),
     [
         ("partition_by='_is_current'", "", ("partitionColumns", ["_is_current"])),
-        (
+        pytest.param(
             "liquid_clustered_by=['id', 'since'], meta={'tidemark': {'valid_from': 'since'}}",
             RENAMED,
             ("clusteringColumns", ["id", "since"]),
+            marks=pytest.mark.slow,
         ),
     ],
 )

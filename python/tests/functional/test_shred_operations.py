@@ -71,6 +71,7 @@ def test_populate_manifest(project: Project) -> None:
     assert synthetic_id(event_id(1), "new") in ids
 
 
+@pytest.mark.slow
 def test_populate_manifest__goes_on_where_it_died(project: Project) -> None:
     landing = add_events(project, deduplicate=["natural_in_batch"])
     days = [f"2026-03-0{day} 10:00:00.000" for day in (1, 2, 3)]

@@ -88,7 +88,7 @@ def test_sql__vectors(spark: SparkSession, by_sql: None) -> None:
     assert differing == []
 
 
-@pytest.mark.parametrize("zone", ["UTC", "America/New_York"])
+@pytest.mark.parametrize("zone", ["America/New_York", pytest.param("UTC", marks=pytest.mark.slow)])
 def test_read_events__vectors(
     spark: SparkSession, lines: DataFrame, by_sql: None, zone: str
 ) -> None:
@@ -136,7 +136,10 @@ def moment_of(micros: int | None) -> datetime | None:
     return None if micros is None else datetime(1970, 1, 1) + timedelta(microseconds=micros)
 
 
-@pytest.mark.parametrize("steps", [STEPS, STEPS[:1], STEPS[1:]])
+@pytest.mark.parametrize(
+    "steps",
+    [STEPS, *(pytest.param(some, marks=pytest.mark.slow) for some in (STEPS[:1], STEPS[1:]))],
+)
 def test_deduplicate_batch__as_the_oracle_has_it(
     spark: SparkSession, tmp_path: Path, steps: tuple[str, ...]
 ) -> None:
