@@ -158,11 +158,15 @@
             {%- if missing -%}
                 {%- do run_query('alter table ' ~ relation ~ ' add columns (' ~ tidemark.column_definitions_expr(missing) ~ ')') -%}
             {%- endif -%}
+            {%- set types = {} -%}
             {%- for column in widened if column['sensitive'] == apart -%}
                 {%- for stored in [column['name'], '_before_' ~ column['name']] if stored | lower in present -%}
-                    {%- do run_query('alter table ' ~ relation ~ ' alter column ' ~ tidemark.quote_identifier(stored) ~ ' type ' ~ column['type']) -%}
+                    {%- do types.update({tidemark.quote_identifier(stored): column['type']}) -%}
                 {%- endfor -%}
             {%- endfor -%}
+            {%- if types -%}
+                {%- do tidemark.run_statements(tidemark.for_format(cfg['file_format'], 'widen_columns')(relation, types)) -%}
+            {%- endif -%}
         {%- endfor -%}
         {%- do tidemark.make_history_view(cfg, plan, relations) -%}
     {%- endif -%}

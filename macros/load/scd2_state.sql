@@ -109,7 +109,7 @@
 
 {#- What the table is made with. -#}
 {%- macro scd2_options(cfg, run, state) -%}
-    {%- set properties = {'delta.columnMapping.mode': 'name', 'delta.enableTypeWidening': 'true'} -%}
+    {%- set properties = {'delta.columnMapping.mode': 'name'} -%}
     {%- if not run['empty'] -%}
         {%- do properties.update({'tidemark.scd2_commit': state['commit']['commit_id']}) -%}
     {%- endif -%}

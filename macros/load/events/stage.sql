@@ -129,9 +129,9 @@
 {#- Let the log and current hold what events are ordered by from now on. -#}
 {%- macro widen_sequence(plan, relations) -%}
     {%- for name in ['log_table', 'current'] -%}
-        {%- for field, type in plan['wider'].items() -%}
-            {%- do run_query('alter table ' ~ relations[name] ~ ' alter column _sequence_by.' ~ field ~ ' type ' ~ type) -%}
-        {%- endfor -%}
+        {%- set types = {} -%}
+        {%- for field, type in plan['wider'].items() -%}{%- do types.update({'_sequence_by.' ~ field: type}) -%}{%- endfor -%}
+        {%- do tidemark.run_statements(tidemark.delta__widen_columns(relations[name], types)) -%}
     {%- endfor -%}
     {%- do tidemark.make_history_view({'file_format': 'delta'}, plan, relations) -%}
 {%- endmacro -%}

@@ -1,9 +1,6 @@
-{#- An empty Delta table whose columns can later be added, renamed, dropped and widened, under any name. -#}
+{#- An empty Delta table whose columns can later be added, renamed and dropped, under any name. -#}
 {%- macro delta__create_table(relation, columns, options) -%}
-{%- set properties = {
-    'delta.columnMapping.mode': 'name',
-    'delta.enableTypeWidening': 'true',
-} -%}
+{%- set properties = {'delta.columnMapping.mode': 'name'} -%}
 {%- do properties.update(options.get('properties', {})) -%}
 {%- set statement -%}
 create table if not exists {{ relation }} (
