@@ -21,16 +21,21 @@ EXIT_INTERRUPTED = 130
 # name of the command → module and attribute of its click command or group
 COMMANDS: dict[str, tuple[str, str]] = {
     "capture": ("tidemark.capture.cli", "capture"),
+    "changes": ("tidemark.state.cli", "changes"),
     "check": ("tidemark.check.cli", "check"),
     "connectors": ("tidemark.capture.connectors_cli", "connectors"),
     "datagen": ("tidemark.datagen.cli", "datagen"),
     "docs": ("tidemark.lineage.cli", "docs"),
     "feed": ("tidemark.feed.cli", "feed"),
+    "history": ("tidemark.state.cli", "history"),
     "init": ("tidemark.scaffold.cli", "init"),
     "lineage": ("tidemark.lineage.cli", "lineage"),
+    "rejects": ("tidemark.state.cli", "rejects"),
     "replicator": ("tidemark.replicator.cli", "replicator"),
     "run": ("tidemark.run.cli", "run"),
+    "runs": ("tidemark.state.cli", "runs"),
     "schema": ("tidemark.scaffold.cli", "schema"),
+    "status": ("tidemark.state.cli", "status"),
 }
 
 

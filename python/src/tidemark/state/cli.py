@@ -1,0 +1,293 @@
+"""`tidemark status`, `runs`, `rejects`, `history` and `changes`."""
+
+from __future__ import annotations
+
+import datetime as dt
+import difflib
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+
+from tidemark.console import counted, stdout_console
+from tidemark.errors import ConfigError
+from tidemark.options import profiles_dir_option, project_dir_option, target_option
+from tidemark.run.dates import parse_business_dates
+from tidemark.run.options import (
+    RunOptions,
+    find_profiles,
+    find_project,
+    parse_vars,
+    prepare_environment,
+)
+from tidemark.state import show
+from tidemark.state.commits import read_commits
+from tidemark.state.project import Entity, KnownProject, known_project
+from tidemark.state.status import Seen, landed_dates, status_of
+from tidemark.state.tables import TableNotReadable, Tables, quoted
+from tidemark.state.versions import changes_of, versions_of
+
+_READ = """
+The tables are read in this process, without Spark; a run may be at work. A table that only Spark
+reads (deletion vectors of merge_on_read, a widened column, Parquet) is named.
+"""
+
+
+def _reading(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the options of all of them."""
+    for option in (
+        target_option,
+        profiles_dir_option,
+        project_dir_option,
+        click.option("--vars", "vars_text", metavar="YAML", help="dbt's --vars."),
+        click.option("--json", "as_json", is_flag=True, help="The same as JSON."),
+    ):
+        command = option(command)
+    return command
+
+
+@click.command(
+    epilog=_READ
+    + """
+\b
+Examples:
+  tidemark status
+  tidemark status airports fuel_prices --json
+"""
+)
+@click.argument("names", metavar="[ENTITY]...", nargs=-1)
+@_reading
+def status(names: Sequence[str], as_json: bool, **where: Any) -> None:
+    """Show how each entity stands.
+
+    A line each: the last date and when it was loaded, rows, what the last load changed; below, what
+    there is to do: dates that landed and are not loaded, missing dates, open rejects, what is in
+    flight, what has more to read.
+    """
+    project, tables = _open(where)
+    chosen = _chosen(project, names)
+    commits = read_commits(tables)
+    undone = {commit.commit_id for commit in commits if commit.undone_by is not None}
+    found = [
+        status_of(entity, commits, _seen(project, tables, entity, undone)) for entity in chosen
+    ]
+    if as_json:
+        _print_json(asdict(one) for one in found)
+    elif not found:
+        click.echo("the project has no entities yet: tidemark init --help")
+    else:
+        show.show_statuses(found, dt.datetime.now(dt.UTC), stdout_console())
+
+
+@click.command(
+    epilog=_READ
+    + """
+\b
+Examples:
+  tidemark runs
+  tidemark runs airports --limit 50
+"""
+)
+@click.argument("names", metavar="[ENTITY]...", nargs=-1)
+@click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, metavar="N")
+@_reading
+def runs(names: Sequence[str], limit: int, as_json: bool, **where: Any) -> None:
+    """Show the last commits, the newest first."""
+    project, tables = _open(where)
+    relations = [entity.relation for entity in _chosen(project, names)] if names else None
+    commits = read_commits(tables, relations, limit)
+    if as_json:
+        _print_json(asdict(one) for one in commits)
+    elif not commits:
+        click.echo("there are no commits yet")
+    else:
+        show.show_runs(commits, stdout_console())
+
+
+@click.command(
+    epilog=_READ
+    + """
+\b
+Examples:
+  tidemark rejects airports
+  tidemark rejects airports --all --limit 100 --json
+"""
+)
+@click.argument("entity")
+@click.option("--all", "is_all", is_flag=True, help="Also those that a later load has mended.")
+@click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, metavar="N")
+@_reading
+def rejects(entity: str, is_all: bool, limit: int, as_json: bool, **where: Any) -> None:
+    """Show rows that an entity put to quarantine, the newest first.
+
+    Sensitive values are masked in them, as they are in the table.
+    """
+    project, tables = _open(where)
+    (one,) = _chosen(project, [entity])
+    undone = {c.commit_id for c in read_commits(tables, [one.relation]) if c.undone_by is not None}
+    rows, number = _reject_rows(tables, one, undone, is_all, limit)
+    if as_json:
+        _print_json(rows)
+        return
+    if rows:
+        show.show_rejects(rows, stdout_console())
+    which = "reject" if is_all else "open reject"
+    click.echo(f"{counted(number, which)} of {one.name}")
+
+
+@click.command(
+    epilog=_READ
+    + """
+\b
+Examples:
+  tidemark history airports WIPO
+  tidemark history order_lines 4711 2      # a key of two columns, in the order of unique_key
+"""
+)
+@click.argument("entity")
+@click.argument("key", nargs=-1, required=True)
+@_reading
+def history(entity: str, key: Sequence[str], as_json: bool, **where: Any) -> None:
+    """Show every version of a row: when, what changed, by which commit or event.
+
+    Sensitive columns are not part of it.
+    """
+    project, tables = _open(where)
+    (one,) = _chosen(project, [entity])
+    versions = versions_of(tables, one, key)
+    if as_json:
+        _print_json(asdict(version) for version in versions)
+    elif not versions:
+        raise ConfigError(f"{one.name} never had a row with the key {', '.join(key)}")
+    else:
+        show.show_versions(versions, stdout_console())
+
+
+@click.command(
+    epilog=_READ
+    + """
+\b
+Examples:
+  tidemark changes --date 2026-03-04
+  tidemark changes airports --date 2026-03-04 --samples 10
+"""
+)
+@click.argument("names", metavar="[ENTITY]...", nargs=-1)
+@click.option("--date", "date_text", metavar="DATE", help="Default: the last date of each entity.")
+@click.option(
+    "--samples",
+    type=click.IntRange(min=0),
+    default=3,
+    show_default=True,
+    metavar="N",
+    help="Of how many changed keys to show old and new values.",
+)
+@_reading
+def changes(
+    names: Sequence[str], date_text: str | None, samples: int, as_json: bool, **where: Any
+) -> None:
+    """Show what a business date changed: counts, the most changed columns, some rows."""
+    dates = parse_business_dates([date_text]) if date_text is not None else []
+    if len(dates) > 1:
+        raise ConfigError(f"--date is one date, found: {date_text}")
+    project, tables = _open(where)
+    chosen = [one for one in _chosen(project, names) if names or one.kind == "cdc"]
+    commits = read_commits(tables)
+    found = []
+    for one in chosen:
+        date = dates[0] if dates else status_of(one, commits, Seen()).last_date
+        if date is not None:
+            found.append(changes_of(tables, one, date, samples))
+    if as_json:
+        _print_json(asdict(one) for one in found)
+    elif not found:
+        click.echo("nothing was loaded yet")
+    else:
+        out = stdout_console()
+        for date in sorted({one.business_date for one in found}):
+            out.print(str(date), style="bold", highlight=False)
+            show.show_changes([one for one in found if one.business_date == date], out)
+
+
+def _open(where: dict[str, Any]) -> tuple[KnownProject, Tables]:
+    root = find_project(where["project_dir"] or Path.cwd())
+    options = RunOptions(
+        dates=[],
+        vars=parse_vars(where["vars_text"]),
+        project_dir=root,
+        profiles_dir=where["profiles_dir"] or find_profiles(root),
+        target=where["target"],
+    )
+    prepare_environment()
+    project = known_project(options, Console(stderr=True))
+    if project.commits_format != "delta":
+        raise TableNotReadable(
+            "tidemark_commits is no Delta table here, and only Spark reads it: "
+            "dbt run-operation show_commits"
+        )
+    return project, Tables(project)
+
+
+def _chosen(project: KnownProject, names: Iterable[str]) -> list[Entity]:
+    """Return the entities of these names; all if there is none."""
+    wanted = list(names)
+    for name in wanted:
+        if name not in project.entities:
+            near = difflib.get_close_matches(name, project.entities, n=1)
+            hint = f" Did you mean {near[0]!r}?" if near else ""
+            raise ConfigError(f"there is no entity named {name!r}.{hint}")
+    return [project.entities[name] for name in wanted or project.entities]
+
+
+def _seen(project: KnownProject, tables: Tables, entity: Entity, undone: set[int]) -> Seen:
+    landed = landed_dates(project.root, entity.location)
+    if entity.file_format != "delta":
+        return Seen(
+            landed=landed, problem=f"its tables are {entity.file_format}: only Spark counts"
+        )
+    path = tables.of(entity)
+    rows, number, problem = None, None, None
+    try:
+        rows = tables.count(path) if tables.exists(path) else None
+        _, number = _reject_rows(tables, entity, undone, False, 0)
+    except TableNotReadable as error:
+        problem = str(error)
+    return Seen(rows=rows, open_rejects=number, landed=landed, problem=problem)
+
+
+def _reject_rows(
+    tables: Tables, entity: Entity, undone: set[int], is_all: bool, limit: int
+) -> tuple[list[dict[str, Any]], int]:
+    """Return rejected rows, the newest first, and how many there are."""
+    path = tables.of(entity, "__rejects")
+    if not tables.exists(path):
+        return [], 0
+    there = tables.columns(path)
+    conditions = []
+    if not is_all:
+        if "_resolved_by" in there:
+            conditions.append("_resolved_by is null")
+        if undone:
+            conditions.append(f"_commit_id not in ({', '.join(map(str, sorted(undone)))})")
+    where = f"where {' and '.join(conditions)}" if conditions else ""
+    (row,) = tables.rows(path, f"select count(*) as n from t {where}")
+    if not limit:
+        return [], row["n"]
+    names = [name for name in there if name != "_key_hash"]
+    selected = ", ".join(map(quoted, names))
+    select = f"select {selected} from t {where} order by _commit_id desc, _reject_reason"
+    return tables.rows(path, f"{select} limit {limit}"), row["n"]
+
+
+def _print_json(rows: Iterable[Any]) -> None:
+    click.echo(json.dumps(list(rows), indent=2, default=_plain))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dt.date | dt.datetime):
+        return value.isoformat()
+    return str(value)

@@ -1,0 +1,113 @@
+"""What `tidemark_commits` says: each commit with its last state."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+from tidemark.state.tables import Tables, literal, quoted
+
+LOADS = ("load", "full_refresh")
+"""Kinds of commits that bring rows to an entity; `repeat` found nothing new in a date."""
+
+_COLUMNS = (
+    "commit_id",
+    "relation",
+    "entity",
+    "kind",
+    "business_date",
+    "state",
+    "started_at",
+    "completed_at",
+    "rows_read",
+    "rows_inserted",
+    "rows_updated",
+    "rows_deleted",
+    "rows_unchanged",
+    "rows_rejected",
+    "source_relation",
+    "source_commit_id",
+    "undone_by",
+    "is_correction",
+)
+
+
+@dataclass(frozen=True)
+class Commit:
+    """A commit with its last state; the columns of `tidemark_commits` of these names."""
+
+    commit_id: int
+    relation: str
+    entity: str
+    kind: str
+    business_date: dt.date | None
+    state: str
+    started_at: dt.datetime
+    completed_at: dt.datetime | None = None
+    rows_read: int | None = None
+    rows_inserted: int | None = None
+    rows_updated: int | None = None
+    rows_deleted: int | None = None
+    rows_unchanged: int | None = None
+    rows_rejected: int | None = None
+    source_relation: str | None = None
+    source_commit_id: int | None = None
+    undone_by: int | None = None
+    is_correction: bool | None = None
+
+    @property
+    def changed(self) -> int:
+        """Rows inserted, updated and deleted."""
+        return sum(n or 0 for n in (self.rows_inserted, self.rows_updated, self.rows_deleted))
+
+    @property
+    def seconds(self) -> float | None:
+        """How long it took; None while it is in flight."""
+        if self.completed_at is None:
+            return None
+        return (self.completed_at - self.started_at).total_seconds()
+
+
+def read_commits(
+    tables: Tables, relations: Collection[str] | None = None, limit: int | None = None
+) -> list[Commit]:
+    """Return commits, the newest first.
+
+    Args:
+        tables: Where they are read.
+        relations: Only of these entities, as schema.table.
+        limit: At most so many.
+
+    Raises:
+        TableNotReadable: Only Spark reads the table.
+    """
+    path = tables.commits()
+    if not tables.exists(path):
+        return []
+    there = set(tables.columns(path))
+    names = ", ".join(
+        quoted(name) if name in there else f"null as {quoted(name)}" for name in _COLUMNS
+    )
+    chosen = ""
+    if relations is not None:
+        chosen = f"where relation in ({', '.join(map(literal, relations)) or 'null'})"
+    rows = tables.rows(
+        path,
+        f"""
+        select {names} from (
+            select *, row_number() over (
+                partition by relation, commit_id
+                order by state_at desc nulls last, case when state = 'inflight' then 1 else 0 end
+            ) as place
+            from t {chosen}
+        ) where place = 1
+        order by commit_id desc, relation{f" limit {limit}" if limit is not None else ""}
+        """,
+    )
+    return [_commit(row) for row in rows]
+
+
+def _commit(row: dict[str, Any]) -> Commit:
+    return Commit(**row)

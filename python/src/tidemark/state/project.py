@@ -1,0 +1,205 @@
+"""What a dbt project says of its entities, parsed by dbt once and kept until a file changes."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from tidemark import distribution_version
+from tidemark.errors import ConfigError
+from tidemark.home import tidemark_home
+from tidemark.run.options import RunOptions
+
+KINDS = ("cdc", "scd2", "feed", "atomic", "shred")
+"""The materializations whose tables have commits."""
+
+_READ_BY_DBT = {".yml", ".yaml", ".sql", ".py", ".md", ".csv"}
+_LEFT_OUT = {"target", "logs", "dbt_packages", "dbt_modules", "node_modules", "venv", "seeds"}
+
+
+@dataclass(frozen=True)
+class Entity:
+    """A model whose table has commits.
+
+    Attributes:
+        name: The model.
+        kind: Its materialization.
+        schema: Where its tables lie.
+        table: The name of its table; side tables are called `<table>__log` and so on.
+        key: Its key columns; none for a table without key.
+        location: Where its extracts or events land, as its YAML says; None if its SQL says it.
+        location_root: The folder of its tables, where that is not the warehouse.
+        file_format: The format of its tables.
+    """
+
+    name: str
+    kind: str
+    schema: str
+    table: str
+    key: tuple[str, ...] = ()
+    location: str | None = None
+    location_root: str | None = None
+    file_format: str = "delta"
+
+    @property
+    def relation(self) -> str:
+        """schema.table, as commits name it."""
+        return f"{self.schema}.{self.table}"
+
+
+@dataclass(frozen=True)
+class KnownProject:
+    """A project's entities and where its tables lie.
+
+    Attributes:
+        root: The project.
+        warehouse: The folder of the warehouse: a path or a URL.
+        commits_schema: Where `tidemark_commits` lies.
+        commits_format: The format of its table.
+        entities: By name.
+    """
+
+    root: Path
+    warehouse: str
+    commits_schema: str
+    commits_format: str
+    entities: dict[str, Entity] = field(default_factory=dict)
+
+
+def known_project(options: RunOptions, talk: Console) -> KnownProject:
+    """Return what dbt knows of a project; it parses only if a file has changed since it did.
+
+    Args:
+        options: Which project, profile, target and vars.
+        talk: Where dbt's messages go.
+
+    Raises:
+        ConfigError: The project cannot be parsed.
+    """
+    fingerprint = _fingerprint(options)
+    kept = tidemark_home().target / "tidemark_entities.json"
+    try:
+        found = json.loads(kept.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        found = {}
+    if fingerprint in found:
+        return _from_json(found[fingerprint])
+    project = _parsed(options, talk)
+    content = {**asdict(project), "root": str(project.root)}
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    new = kept.with_suffix(f".{os.getpid()}")
+    new.write_text(json.dumps({fingerprint: content}), encoding="utf-8")
+    new.replace(kept)
+    return project
+
+
+def entities_of(manifest: Any) -> dict[str, Entity]:
+    """Return the entities of a parsed project by name.
+
+    Args:
+        manifest: dbt's.
+    """
+    found = {}
+    for node in manifest.nodes.values():
+        config = node.config
+        kind = str(config.get("materialized"))
+        if node.resource_type != "model" or kind not in KINDS:
+            continue
+        meta = config.get("meta") or {}
+        settings = meta.get("tidemark") if isinstance(meta, Mapping) else None
+        settings = settings if isinstance(settings, Mapping) else {}
+        location = settings.get("location")
+        key = config.get("unique_key") or settings.get("key") or ()
+        root = config.get("location_root") or settings.get("location_root")
+        found[node.name] = Entity(
+            name=node.name,
+            kind=kind,
+            schema=node.schema,
+            table=node.alias,
+            key=(key,) if isinstance(key, str) else tuple(map(str, key)),
+            location=location if isinstance(location, str) else None,
+            location_root=str(root) if root else None,
+            file_format=str(config.get("file_format") or "delta"),
+        )
+    return dict(sorted(found.items()))
+
+
+def _parsed(options: RunOptions, talk: Console) -> KnownProject:
+    from dbt.adapters.factory import FACTORY
+
+    from tidemark.lineage.datasets import warehouse_of
+    from tidemark.run.invoke import Invoker
+
+    invoker = Invoker(options, talk)
+    with talk.status("reading the project (once, until one of its files changes) …"):
+        if not invoker.parse():
+            raise ConfigError("the project cannot be parsed")
+    adapters: list[Any] = list(FACTORY.adapters.values())
+    config = adapters[0].config
+    variables = {**config.vars.to_dict(), **options.vars}
+    warehouse = warehouse_of(config.credentials, options.project_dir, tidemark_home().warehouse)
+    return KnownProject(
+        root=options.project_dir,
+        warehouse=warehouse.folder,
+        commits_schema=str(variables.get("tidemark__schema") or config.credentials.schema),
+        commits_format=str(variables.get("tidemark__commits_format") or "delta"),
+        entities=entities_of(invoker.manifest),
+    )
+
+
+def _from_json(content: dict[str, Any]) -> KnownProject:
+    entities = {
+        name: Entity(**{**entity, "key": tuple(entity["key"])})
+        for name, entity in content.pop("entities").items()
+    }
+    return KnownProject(**{**content, "root": Path(content["root"]), "entities": entities})
+
+
+def _fingerprint(options: RunOptions) -> str:
+    """Return what changes whenever parsing could give something else."""
+    root = options.project_dir
+    parts: list[Any] = [
+        distribution_version(),
+        str(root),
+        options.target,
+        options.vars,
+        str(options.profiles_dir),
+        sorted(
+            (name, value)
+            for name, value in os.environ.items()
+            if name.startswith(("DBT_", "TIDEMARK_")) and "SECRET" not in name
+        ),
+    ]
+    files = [*_files(root), *(folder / "profiles.yml" for folder in _profile_folders(options))]
+    for path in files:
+        try:
+            stat = path.stat()
+        except OSError:
+            continue
+        parts.append((str(path), stat.st_mtime_ns, stat.st_size))
+    return hashlib.sha256(json.dumps(parts, default=str).encode()).hexdigest()
+
+
+def _profile_folders(options: RunOptions) -> list[Path]:
+    if options.profiles_dir is not None:
+        return [options.profiles_dir]
+    named = os.environ.get("DBT_PROFILES_DIR")
+    return [Path(named)] if named else [options.project_dir, Path.home() / ".dbt"]
+
+
+def _files(root: Path) -> Iterator[Path]:
+    for folder, folders, names in os.walk(root):
+        folders[:] = sorted(
+            name for name in folders if not name.startswith(".") and name not in _LEFT_OUT
+        )
+        for name in sorted(names):
+            # dbt keeps .user.yml
+            if os.path.splitext(name)[1] in _READ_BY_DBT and not name.startswith("."):
+                yield Path(folder, name)

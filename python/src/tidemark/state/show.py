@@ -1,0 +1,231 @@
+"""Status, commits, versions and changes as a terminal shows them."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Sequence
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from tidemark.console import counted
+from tidemark.run.dates import date_ranges
+from tidemark.state.commits import Commit
+from tidemark.state.status import Counts, Status
+from tidemark.state.versions import DayChanges, Version
+
+_BAR = 12
+# a longer value is cut
+_WIDEST = 60
+_STATES = {"loaded": "green", "behind": "yellow", "in flight": "yellow", "empty": "dim"}
+_OPERATIONS = {"I": ("insert", "green"), "U": ("update", "yellow"), "D": ("delete", "red")}
+
+
+def show_statuses(statuses: Sequence[Status], now: dt.datetime, out: Console) -> None:
+    """Print a line per entity, and below what there is to look at."""
+    table = _table("entity", "kind", "state", "last date", "loaded", "rows", "last changes", "")
+    table.columns[5].justify = "right"
+    for one in statuses:
+        table.add_row(
+            one.entity,
+            one.kind,
+            Text(one.state, style=_STATES[one.state]),
+            "" if one.last_date is None else str(one.last_date),
+            "" if one.loaded_at is None else ago(now - one.loaded_at),
+            "" if one.rows is None else f"{one.rows:,}",
+            bar(one.last_load) if one.last_load else "",
+            _count_text(one.last_load) if one.last_load else "",
+        )
+    out.print(table)
+    for one in statuses:
+        for note in notes(one):
+            out.print(Text(f"{one.entity}: {note}"), soft_wrap=True)
+
+
+def notes(status: Status) -> list[str]:
+    """Return what there is to do or to know about an entity, a sentence each."""
+    found = []
+    if status.in_flight:
+        ids = ", ".join(map(str, status.in_flight))
+        found.append(
+            f"commit {ids} is in flight: a run is at work, or died; then the next one mends it"
+        )
+    if status.landed_dates:
+        found.append(f"landed and not loaded: {date_ranges(status.landed_dates)}")
+    if status.missing_dates:
+        found.append(f"no load of {date_ranges(status.missing_dates)}")
+    if status.open_rejects:
+        found.append(
+            f"{counted(status.open_rejects, 'open reject')}: tidemark rejects {status.entity}"
+        )
+    if status.state == "behind":
+        found.append("what it reads has loaded more since: run it")
+    if status.problem:
+        found.append(status.problem)
+    return found
+
+
+def bar(counts: Counts) -> Text:
+    """Return the changes of a load as a bar: inserted, updated, deleted, and the unchanged rest."""
+    parts = [
+        (counts.inserted, "green", "+"),
+        (counts.updated, "yellow", "~"),
+        (counts.deleted, "red", "-"),
+        (counts.unchanged or 0, "dim", "·"),
+    ]
+    whole = sum(number for number, _, _ in parts)
+    text = Text()
+    if not whole:
+        return text
+    # what there is at all has a mark, however little it is
+    lengths = [max(1, round(_BAR * number / whole)) if number else 0 for number, _, _ in parts]
+    while sum(lengths) > _BAR:
+        lengths[lengths.index(max(lengths))] -= 1
+    for length, (_, style, mark) in zip(lengths, parts, strict=True):
+        text.append(mark * length, style=style)
+    return text
+
+
+def ago(elapsed: dt.timedelta) -> str:
+    """Return how long ago something was.
+
+    Example:
+        >>> ago(dt.timedelta(minutes=90)), ago(dt.timedelta(days=3, hours=5))
+        ('1 h 30 min ago', '3 d ago')
+    """
+    minutes = int(elapsed.total_seconds() // 60)
+    if minutes < 1:
+        return "just now"
+    if minutes < 60:
+        return f"{minutes} min ago"
+    if minutes < 60 * 24:
+        return f"{minutes // 60} h {minutes % 60} min ago"
+    return f"{minutes // (60 * 24)} d ago"
+
+
+def show_runs(commits: Sequence[Commit], out: Console) -> None:
+    """Print a line per commit."""
+    table = _table(
+        "commit",
+        "entity",
+        "kind",
+        "date",
+        "state",
+        "begun (UTC)",
+        "took",
+        "I",
+        "U",
+        "D",
+        "rejected",
+    )
+    for column in table.columns[6:]:
+        column.justify = "right"
+    for one in commits:
+        table.add_row(
+            str(one.commit_id),
+            one.entity,
+            one.kind,
+            "" if one.business_date is None else str(one.business_date),
+            one.state if one.undone_by is None else f"{one.state} by {one.undone_by}",
+            f"{one.started_at:%Y-%m-%d %H:%M:%S}",
+            "" if one.seconds is None else f"{one.seconds:.1f} s",
+            _number(one.rows_inserted),
+            _number(one.rows_updated),
+            _number(one.rows_deleted),
+            _number(one.rows_rejected or None),
+        )
+    out.print(table)
+
+
+def show_versions(versions: Sequence[Version], out: Console) -> None:
+    """Print every version of a row: the first whole, of later ones what changed."""
+    for number, one in enumerate(versions):
+        name, style = _OPERATIONS[one.operation]
+        head = Text(f"{one.business_date}  ")
+        head.append(name, style=style)
+        said = [f"commit {one.commit_id}", *(f"{k} {_value(v)}" for k, v in one.event.items())]
+        head.append(f"  {', '.join(said)}", style="dim")
+        out.print(head, soft_wrap=True)
+        if one.operation == "U":
+            _print_changes(one, out)
+        elif one.operation == "I" or number == 0:
+            for column, value in one.values.items():
+                if value is not None:
+                    out.print(Text(f"    {column}: {_value(value)}"), soft_wrap=True)
+
+
+def show_changes(days: Sequence[DayChanges], out: Console) -> None:
+    """Print what a business date changed in each entity."""
+    for one in days:
+        counts = Counts(one.inserted, one.updated, one.deleted)
+        head = Text(f"{one.entity}  ", style="bold")
+        head.append_text(bar(counts))
+        head.append(f"  {_count_text(counts) or 'nothing changed'}", style="not bold")
+        out.print(head, soft_wrap=True)
+        if one.columns:
+            columns = ", ".join(f"{name} ({number:,})" for name, number in one.columns[:8])
+            more = len(one.columns) - 8
+            rest = f" and {more} more" if more > 0 else ""
+            out.print(Text(f"  most changed: {columns}{rest}"), soft_wrap=True)
+        for version in one.samples:
+            name, style = _OPERATIONS[version.operation]
+            line = Text(f"  {_key(version)}  ")
+            line.append(name, style=style)
+            out.print(line, soft_wrap=True)
+            _print_changes(version, out)
+
+
+def show_rejects(rows: Sequence[dict[str, Any]], out: Console) -> None:
+    """Print rejected rows: reason, date, commit and what had landed."""
+    table = _table("reason", "date", "commit", "row")
+    for row in rows:
+        table.add_row(
+            Text(str(row["_reject_reason"])),
+            str(row.get("_business_date") or ""),
+            str(row["_commit_id"]),
+            Text(_value(row["_raw_payload"])),
+        )
+    out.print(table)
+
+
+def _print_changes(version: Version, out: Console) -> None:
+    for change in version.changes:
+        line = Text(f"    {change.column}: ")
+        line.append(_value(change.old), style="red")
+        line.append(" → ")
+        line.append(_value(change.new), style="green")
+        out.print(line, soft_wrap=True)
+
+
+def _table(*headings: str) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for heading in headings:
+        table.add_column(heading, no_wrap=heading not in ("row", "reason"))
+    return table
+
+
+def _count_text(counts: Counts) -> str:
+    parts = (
+        (counts.inserted, "inserted"),
+        (counts.updated, "updated"),
+        (counts.deleted, "deleted"),
+    )
+    return ", ".join(f"{number:,} {what}" for number, what in parts if number)
+
+
+def _key(version: Version) -> str:
+    return ", ".join(f"{name}={_value(value)}" for name, value in version.key.items())
+
+
+def _number(number: int | None) -> str:
+    return "" if number is None else f"{number:,}"
+
+
+def _value(value: Any) -> str:
+    if value is None:
+        return "NULL"
+    text = str(value)
+    return text if len(text) <= _WIDEST else text[: _WIDEST - 1] + "…"

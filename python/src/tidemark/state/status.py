@@ -1,0 +1,240 @@
+"""How each entity stands, judged from its commits, its tables and the files that have landed."""
+
+from __future__ import annotations
+
+import datetime as dt
+import itertools
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tidemark.state.commits import LOADS, Commit
+from tidemark.state.project import Entity
+
+_PARTS = {
+    "{business_date}": r"(?P<business_date>\d{4}-\d{2}-\d{2})",
+    "{yyyy}": r"(?P<yyyy>\d{4})",
+    "{mm}": r"(?P<mm>\d{2})",
+    "{dd}": r"(?P<dd>\d{2})",
+}
+# so many dates say how often an entity is loaded
+_ENOUGH_DATES = 5
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Rows of an entity's last load that brought anything."""
+
+    inserted: int
+    updated: int
+    deleted: int
+    unchanged: int | None = None
+
+
+@dataclass(frozen=True)
+class Status:
+    """How an entity stands.
+
+    Attributes:
+        entity: Its model.
+        kind: Its materialization.
+        relation: schema.table.
+        state: loaded, empty (never loaded), in flight (a run is at work or died), behind (what it
+            reads has more).
+        last_date: The greatest business date in force.
+        loaded_at: When its last run was completed.
+        rows: Rows of its table; None where only Spark can tell.
+        last_load: The rows of its last load.
+        open_rejects: Rejected rows that no later load of their date has mended; None where only
+            Spark can tell.
+        missing_dates: Days without a load between the first and the last, of an entity that is
+            loaded daily, or on working days.
+        landed_dates: Dates whose files have landed and that are not loaded.
+        in_flight: Commits that are not completed.
+        problem: What could not be read.
+    """
+
+    entity: str
+    kind: str
+    relation: str
+    state: str
+    last_date: dt.date | None = None
+    loaded_at: dt.datetime | None = None
+    rows: int | None = None
+    last_load: Counts | None = None
+    open_rejects: int | None = None
+    missing_dates: tuple[dt.date, ...] = ()
+    landed_dates: tuple[dt.date, ...] = ()
+    in_flight: tuple[int, ...] = ()
+    problem: str | None = None
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What was found of an entity beside its commits.
+
+    Attributes:
+        rows: Rows of its table.
+        open_rejects: Its open rejects.
+        landed: The dates that have files.
+        problem: What could not be read.
+    """
+
+    rows: int | None = None
+    open_rejects: int | None = None
+    landed: tuple[dt.date, ...] = ()
+    problem: str | None = None
+
+
+@dataclass(frozen=True)
+class _Loaded:
+    """The commits of an entity that count."""
+
+    completed: list[Commit] = field(default_factory=list)
+    dates: set[dt.date] = field(default_factory=set)
+
+
+def status_of(entity: Entity, commits: Sequence[Commit], seen: Seen) -> Status:
+    """Judge one entity.
+
+    Args:
+        entity: The model.
+        commits: All commits of all entities, the newest first.
+        seen: What was found beside them.
+    """
+    own = [commit for commit in commits if commit.relation == entity.relation]
+    loaded = _loaded(own)
+    in_flight = tuple(commit.commit_id for commit in own if commit.state == "inflight")
+    bringing = next((c for c in loaded.completed if c.kind in (*LOADS, entity.kind)), None)
+    last_date = max(loaded.dates, default=None)
+    if in_flight:
+        state = "in flight"
+    elif not loaded.completed:
+        state = "empty"
+    else:
+        state = "behind" if _is_behind(own, commits) else "loaded"
+    return Status(
+        entity=entity.name,
+        kind=entity.kind,
+        relation=entity.relation,
+        state=state,
+        last_date=last_date,
+        loaded_at=loaded.completed[0].completed_at if loaded.completed else None,
+        rows=seen.rows,
+        last_load=_counts(bringing),
+        open_rejects=seen.open_rejects,
+        missing_dates=missing_dates(loaded.dates),
+        landed_dates=tuple(sorted(set(seen.landed) - loaded.dates)),
+        in_flight=in_flight,
+        problem=seen.problem,
+    )
+
+
+def missing_dates(dates: Iterable[dt.date]) -> tuple[dt.date, ...]:
+    """Return the days that are missing between the first date and the last.
+
+    Nothing is missing unless the entity is loaded day by day: of at least five dates more than
+    half follow the day before, or the working day before. Where no date is a Saturday or a Sunday,
+    none of those is missing.
+
+    Example:
+        >>> days = [dt.date(2026, 3, day) for day in (2, 3, 4, 6, 9)]
+        >>> [str(day) for day in missing_dates(days)]
+        ['2026-03-05']
+    """
+    known = sorted(set(dates))
+    if len(known) < _ENOUGH_DATES:
+        return ()
+    working_days = all(day.weekday() < 5 for day in known)
+    span = (known[-1] - known[0]).days
+    expected = [
+        day
+        for number in range(span + 1)
+        if (day := known[0] + dt.timedelta(days=number)).weekday() < 5 or not working_days
+    ]
+    place = {day: number for number, day in enumerate(expected)}
+    steps = [place[after] - place[before] for before, after in itertools.pairwise(known)]
+    if 2 * sum(step == 1 for step in steps) <= len(steps):
+        return ()
+    return tuple(sorted(set(expected) - set(known)))
+
+
+def landed_dates(root: Path, location: str | None) -> tuple[dt.date, ...]:
+    """Return the dates of which files lie at a location that has one for each.
+
+    Args:
+        root: The project, from which a path without a root counts.
+        location: As the entity's YAML says it. Of a URL nothing is known.
+    """
+    if location is None or not ("{business_date}" in location or "{dd}" in location):
+        return ()
+    if "://" in location and not location.startswith("file:"):
+        return ()
+    path = str(root / re.sub(r"^file:/*", "/", location))
+    parts = re.split(r"(\{\w+\}|\*|\?)", path)
+    pattern, glob = "", ""
+    for part in parts:
+        named = _PARTS.get(part)
+        if named is not None:
+            name = part.strip("{}")
+            pattern += f"(?P={name})" if f"(?P<{name}>" in pattern else named
+            glob += "*"
+        elif part in ("*", "?"):
+            pattern += r"[^/]*" if part == "*" else r"[^/]"
+            glob += part
+        else:
+            pattern += re.escape(part)
+            glob += re.sub(r"([\[\]])", r"[\1]", part)
+    found = set()
+    for file in Path("/").glob(glob.lstrip("/")):
+        match = re.fullmatch(pattern, str(file))
+        date = _date(match.groupdict()) if match else None
+        if date is not None:
+            found.add(date)
+    return tuple(sorted(found))
+
+
+def _date(parts: Mapping[str, str | None]) -> dt.date | None:
+    text = parts.get("business_date") or "-".join(parts.get(p) or "" for p in ("yyyy", "mm", "dd"))
+    try:
+        return dt.date.fromisoformat(text)
+    except ValueError:
+        return None
+
+
+def _loaded(own: Sequence[Commit]) -> _Loaded:
+    """Return what was completed, the newest first, and the dates since the log began anew."""
+    completed = [commit for commit in own if commit.state == "completed"]
+    begun = max((c.commit_id for c in completed if c.kind == "full_refresh"), default=0)
+    dates = {
+        commit.business_date
+        for commit in completed
+        if commit.kind in LOADS and commit.business_date is not None and commit.commit_id >= begun
+    }
+    return _Loaded(completed, dates)
+
+
+def _is_behind(own: Sequence[Commit], commits: Sequence[Commit]) -> bool:
+    """Say whether what a derived table reads has loaded more than it has read."""
+    done = next((c for c in own if c.state == "completed" and c.source_relation), None)
+    if done is None or done.source_commit_id is None or done.kind in ("rollback", "clean"):
+        return False
+    return any(
+        commit.relation == done.source_relation
+        and commit.state == "completed"
+        and commit.kind in (*LOADS, "rollback", "rehash")
+        and commit.commit_id > done.source_commit_id
+        for commit in commits
+    )
+
+
+def _counts(commit: Commit | None) -> Counts | None:
+    if commit is None:
+        return None
+    return Counts(
+        commit.rows_inserted or 0,
+        commit.rows_updated or 0,
+        commit.rows_deleted or 0,
+        commit.rows_unchanged,
+    )

@@ -1,0 +1,257 @@
+"""What the log says of rows: the versions of a key, and the changes of a business date."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tidemark.console import counted
+from tidemark.errors import ConfigError
+from tidemark.state.project import Entity
+from tidemark.state.tables import Tables, literal, quoted
+
+# of a log's columns those that are not the source's
+_OWN = {
+    "_key_hash",
+    "_row_hash",
+    "_operation",
+    "_business_date",
+    "_eff_start_date",
+    "_changed_columns",
+    "_commit_id",
+    "_superseded_by",
+    "_sequence_num",
+    "_sequence_by",
+    "_event_time",
+    "_batch_id",
+    "_source_operation",
+    "_event_id",
+    "_transaction_id",
+    "_offset",
+    "_unsupplied",
+    "_moved_from",
+}
+# superseded rows are no change any more; of events N changed nothing and T is no row's
+_IN_FORCE = """_superseded_by is null and _operation in ('I', 'U', 'D')"""
+# what breaks the tie of events at one place, as the log is ordered
+_FIRST = {"TRUNCATE": 0, "ADD_COLUMN": 0, "DELETE": 2, "MOVE_OUT": 2, "SNAPSHOT": 3}
+
+
+@dataclass(frozen=True)
+class Change:
+    """A column that a version changed."""
+
+    column: str
+    old: Any
+    new: Any
+
+
+@dataclass(frozen=True)
+class Version:
+    """A row as one change left it.
+
+    Attributes:
+        key: Its key columns.
+        operation: I, U or D.
+        business_date: Of the extract, or of the arrival of the event.
+        commit_id: Who wrote it.
+        event: What the source said of the change: operation, time, transaction, position; of
+            extracts nothing.
+        values: Its columns; of a D those that it had.
+        changes: What a U changed.
+    """
+
+    key: dict[str, Any]
+    operation: str
+    business_date: dt.date | None
+    commit_id: int
+    event: dict[str, Any]
+    values: dict[str, Any]
+    changes: tuple[Change, ...] = ()
+
+
+@dataclass(frozen=True)
+class DayChanges:
+    """What a business date changed in an entity.
+
+    Attributes:
+        entity: Its model.
+        business_date: The date.
+        inserted: Rows inserted.
+        updated: Rows updated.
+        deleted: Rows deleted.
+        columns: How many updates changed a column, the most changed first.
+        samples: Some of its versions.
+    """
+
+    entity: str
+    business_date: dt.date
+    inserted: int = 0
+    updated: int = 0
+    deleted: int = 0
+    columns: tuple[tuple[str, int], ...] = ()
+    samples: tuple[Version, ...] = field(default=())
+
+
+def versions_of(tables: Tables, entity: Entity, key: Sequence[str]) -> list[Version]:
+    """Return every version of a row, the first one first.
+
+    Args:
+        tables: Where they are read.
+        entity: A cdc model with a key.
+        key: The values of its key columns as text, in the order of `unique_key`.
+
+    Raises:
+        ConfigError: It has no key, or another number of key columns.
+        TableNotReadable: Only Spark reads the log.
+    """
+    log, names = _log(tables, entity)
+    keys = _keys(entity, names)
+    if not keys:
+        raise ConfigError(f"{entity.name} has no unique_key, so its rows have no versions")
+    if len(key) != len(keys):
+        raise ConfigError(
+            f"the key of {entity.name} is {', '.join(keys)}: "
+            f"give {counted(len(keys), 'value')}, found {len(key)}"
+        )
+    where = " and ".join(
+        f"cast({quoted(name)} as varchar) = {literal(value)}"
+        for name, value in zip(keys, key, strict=True)
+    )
+    rows = tables.rows(log, f"select * from t where {_IN_FORCE} and {where}")
+    return _versions(sorted(rows, key=_order), keys)
+
+
+def changes_of(tables: Tables, entity: Entity, date: dt.date, samples: int) -> DayChanges:
+    """Return what a business date changed.
+
+    Args:
+        tables: Where they are read.
+        entity: A cdc model.
+        date: The business date.
+        samples: Of how many changed keys to show what changed.
+
+    Raises:
+        TableNotReadable: Only Spark reads the log.
+    """
+    if not tables.exists(tables.of(entity, "__log")):
+        return DayChanges(entity.name, date)
+    log, names = _log(tables, entity)
+    day = f"{_IN_FORCE} and _business_date = date '{date.isoformat()}'"
+    counts = {
+        row["_operation"]: row["n"]
+        for row in tables.rows(
+            log, f"select _operation, count(*) as n from t where {day} group by _operation"
+        )
+    }
+    columns = tables.rows(
+        log,
+        "select name, count(*) as n from "
+        f"(select unnest(_changed_columns) as name from t where {day} and _operation = 'U') "
+        "group by name order by n desc, name",
+    )
+    shown: list[Version] = []
+    keys = _keys(entity, names)
+    if samples and keys:
+        shown = _samples(tables, log, keys, date, samples)
+    return DayChanges(
+        entity.name,
+        date,
+        inserted=counts.get("I", 0),
+        updated=counts.get("U", 0),
+        deleted=counts.get("D", 0),
+        columns=tuple((row["name"], row["n"]) for row in columns),
+        samples=tuple(shown),
+    )
+
+
+def _samples(
+    tables: Tables, log: str, keys: Sequence[str], date: dt.date, number: int
+) -> list[Version]:
+    """Return versions of the date, of some keys of each operation, updates first."""
+    day = f"_business_date = date '{date.isoformat()}'"
+    hashes: list[str] = []
+    for operation in ("U", "D", "I"):
+        left = number - len(hashes)
+        if left <= 0:
+            break
+        found = tables.rows(
+            log,
+            "select distinct _key_hash from t "
+            f"where {_IN_FORCE} and {day} and _operation = '{operation}' "
+            f"order by _key_hash limit {left}",
+        )
+        hashes += [row["_key_hash"] for row in found if row["_key_hash"] not in hashes]
+    if not hashes:
+        return []
+    chosen = ", ".join(map(literal, hashes))
+    rows = tables.rows(
+        log,
+        f"select * from t where {_IN_FORCE} and _key_hash in ({chosen}) "
+        f"and _business_date <= date '{date.isoformat()}'",
+    )
+    versions = []
+    for one in hashes:
+        of_key = sorted((row for row in rows if row["_key_hash"] == one), key=_order)
+        versions += [v for v in _versions(of_key, keys) if v.business_date == date]
+    return versions
+
+
+def _log(tables: Tables, entity: Entity) -> tuple[str, list[str]]:
+    if entity.kind != "cdc":
+        raise ConfigError(
+            f"{entity.name} is materialized {entity.kind}: only cdc models have a log of versions"
+        )
+    log = tables.of(entity, "__log")
+    if not tables.exists(log):
+        raise ConfigError(f"{entity.name} was never loaded: there is no log at {log}")
+    return log, tables.columns(log)
+
+
+def _keys(entity: Entity, names: Sequence[str]) -> list[str]:
+    spelt = {name.lower(): name for name in names}
+    return [spelt[key.lower()] for key in entity.key if key.lower() in spelt]
+
+
+def _versions(rows: Sequence[Mapping[str, Any]], keys: Sequence[str]) -> list[Version]:
+    versions: list[Version] = []
+    before: dict[str, Any] = {}
+    for row in rows:
+        values = {name: value for name, value in row.items() if name not in _OWN}
+        changed = row["_changed_columns"] or []
+        versions.append(
+            Version(
+                key={name: values[name] for name in keys},
+                operation=row["_operation"],
+                business_date=row["_business_date"],
+                commit_id=row["_commit_id"],
+                event={
+                    name: row[column]
+                    for name, column in (
+                        ("operation", "_source_operation"),
+                        ("time", "_event_time"),
+                        ("transaction", "_transaction_id"),
+                        ("position", "_offset"),
+                    )
+                    if row.get(column) is not None
+                },
+                values=values,
+                changes=tuple(Change(c, before.get(c), values.get(c)) for c in changed),
+            )
+        )
+        before = values
+    return versions
+
+
+def _order(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return the place of a row among those of its key."""
+    if "_event_id" not in row:
+        return (row["_business_date"], row["_commit_id"])
+    sequence = row.get("_sequence_by")
+    place = list(sequence.values()) if isinstance(sequence, Mapping) else [row["_sequence_num"]]
+    tie = _FIRST.get(row["_source_operation"] or "", 1)
+    parts = [*place, row["_batch_id"], row["_sequence_num"], tie, row["_event_id"]]
+    # NULL is before everything
+    return tuple((part is not None, part) for part in parts)

@@ -1,0 +1,414 @@
+"""`tidemark status`, `runs`, `rejects`, `history`, `changes`: judged and shown without Spark."""
+
+from __future__ import annotations
+
+import datetime as dt
+import io
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from click.testing import CliRunner, Result
+from deltalake import write_deltalake
+from rich.console import Console
+
+from tidemark import cli
+from tidemark.run.options import RunOptions
+from tidemark.state import project as projects
+from tidemark.state.commits import Commit
+from tidemark.state.project import Entity, KnownProject, known_project
+from tidemark.state.show import ago, bar, notes
+from tidemark.state.status import Counts, Seen, landed_dates, missing_dates, status_of
+from tidemark.state.tables import TableNotReadable, Tables
+
+from ..foreign_project import ForeignProject
+
+NOW = dt.datetime(2026, 3, 5, 12, tzinfo=dt.UTC)
+CITIES = Entity("cities", "cdc", "shop", "cities", key=("id",))
+VIEWED = Entity("cities_scd2", "scd2", "shop", "cities_scd2")
+
+
+def day(number: int) -> dt.date:
+    return dt.date(2026, 3, number)
+
+
+def commit(number: int, date: dt.date | None = None, **more: Any) -> Commit:
+    """A completed load; numbers rise."""
+    values = {"relation": "shop.cities", "entity": "cities", "kind": "load", "state": "completed"}
+    begun = NOW + dt.timedelta(minutes=number)
+    ended = begun + dt.timedelta(seconds=5)
+    return Commit(
+        **{**values, "commit_id": number, "business_date": date, "started_at": begun, "completed_at": ended, **more}
+    )  # fmt: skip
+
+
+def judged(*commits: Commit, entity: Entity = CITIES, **seen: Any) -> Any:
+    return status_of(entity, sorted(commits, key=lambda c: -c.commit_id), Seen(**seen))
+
+
+def test_status__of_loads() -> None:
+    found = judged(
+        commit(1, day(1), rows_inserted=3),
+        commit(2, day(3), rows_inserted=1, rows_updated=2, rows_deleted=1, rows_unchanged=7),
+        commit(3, day(2), rows_updated=1),
+        commit(4, day(3), kind="repeat"),
+        rows=9,
+    )
+    assert (found.state, found.last_date, found.rows) == ("loaded", day(3), 9)
+    # the last run was a repetition; what it found unchanged is not what the last load brought
+    assert found.loaded_at == NOW + dt.timedelta(minutes=4, seconds=5)
+    assert found.last_load == Counts(0, 1, 0)
+    assert notes(found) == []
+
+
+def test_status__nothing_loaded() -> None:
+    found = judged(commit(1, day(1), state="rolled_back"))
+    assert (found.state, found.last_date, found.loaded_at) == ("empty", None, None)
+
+
+def test_status__what_was_undone_is_not_loaded() -> None:
+    found = judged(
+        commit(1, day(1)),
+        commit(2, day(2), state="rolled_back", undone_by=3),
+        commit(3, kind="rollback", source_commit_id=1),
+        landed=(day(1), day(2)),
+    )
+    assert (found.state, found.last_date, found.landed_dates) == ("loaded", day(1), (day(2),))
+    assert notes(found) == ["landed and not loaded: 2026-03-02"]
+
+
+def test_status__a_full_refresh_forgets_the_dates_before() -> None:
+    found = judged(commit(1, day(1)), commit(2, day(2), kind="full_refresh"), commit(3, day(4)))
+    assert (found.last_date, found.missing_dates) == (day(4), ())
+    assert judged(commit(1, day(9)), commit(2, day(2), kind="full_refresh")).last_date == day(2)
+
+
+def test_status__in_flight() -> None:
+    found = judged(commit(1, day(1)), commit(2, day(2), state="inflight", completed_at=None))
+    assert (found.state, found.in_flight, found.last_date) == ("in flight", (2,), day(1))
+    assert notes(found)[0].startswith("commit 2 is in flight")
+
+
+@pytest.mark.parametrize(
+    ("read", "state"), [(2, "loaded"), (1, "behind"), (3, "loaded")]
+)  # fmt: skip
+def test_status__of_what_is_derived(read: int, state: str) -> None:
+    own = {"relation": "shop.cities_scd2", "entity": "cities_scd2", "kind": "scd2"}
+    derived = commit(9, source_relation="shop.cities", source_commit_id=read, **own)
+    loads = [commit(1, day(1)), commit(2, day(2)), commit(3, kind="compact")]
+    found = judged(*loads, derived, entity=VIEWED)
+    assert (found.state, found.last_date) == (state, None)
+
+
+def test_notes__say_what_to_do() -> None:
+    found = judged(commit(1, day(1)), open_rejects=2, problem="only Spark reads it")
+    assert notes(found) == ["2 open rejects: tidemark rejects cities", "only Spark reads it"]
+
+
+@pytest.mark.parametrize(
+    ("days", "missing"),
+    [
+        ([2, 3, 4, 6, 7], [5]),
+        # working days: no Saturday is expected
+        ([2, 3, 4, 6, 9, 10], [5]),
+        ([2, 3, 4, 5, 6, 9, 10], []),
+        # with a Sunday among them, the Saturday is
+        ([2, 3, 4, 5, 6, 8, 9], [7]),
+        # too few, or not day by day: nobody knows what is expected
+        ([2, 3, 5], []),
+        ([2, 9, 16, 23, 30], []),
+        ([], []),
+    ],
+)
+def test_missing_dates(days: list[int], missing: list[int]) -> None:
+    assert missing_dates(map(day, days)) == tuple(map(day, missing))
+
+
+@pytest.mark.parametrize(
+    "location",
+    [
+        "in/cities_{business_date}.csv",
+        "in/{yyyy}/{mm}/{dd}/part-*.csv",
+        "in/{business_date}/part?.csv",
+        "in/[x]/{business_date}.csv",
+        "file:{root}/in/{business_date}.csv.gz",
+    ],
+)
+def test_landed_dates(tmp_path: Path, location: str) -> None:
+    location = location.replace("{root}", str(tmp_path))
+    local = location.removeprefix(f"file:{tmp_path}/")
+    for name in ("2026-03-01", "2026-03-04"):
+        year, month, number = name.split("-")
+        path = local.replace("{business_date}", name).replace("{yyyy}", year)
+        path = path.replace("{mm}", month).replace("{dd}", number)
+        file = tmp_path / path.replace("*", "1").replace("?", "2")
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("id\n")
+    (tmp_path / "in").joinpath("cities_2026-13-01.csv").write_text("id\n")
+    assert landed_dates(tmp_path, location) == (day(1), day(4))
+
+
+@pytest.mark.parametrize("location", [None, "in/cities.csv", "s3://lake/{business_date}.csv"])
+def test_landed_dates__nothing_is_known(tmp_path: Path, location: str | None) -> None:
+    assert landed_dates(tmp_path, location) == ()
+
+
+def test_bar__shows_whatever_there_is() -> None:
+    assert bar(Counts(1, 2, 0, 100_000)).plain == "+~··········"
+    assert bar(Counts(0, 0, 0)).plain == ""
+    assert len(bar(Counts(10, 10, 10, 10)).plain) == 12
+
+
+def test_ago() -> None:
+    assert [ago(dt.timedelta(minutes=n)) for n in (0, 5, 61, 60 * 50)] == [
+        "just now",
+        "5 min ago",
+        "1 h 1 min ago",
+        "2 d ago",
+    ]
+
+
+# --- tables
+
+
+def write(folder: Path, name: str, rows: list[dict[str, Any]]) -> None:
+    write_deltalake(str(folder / "warehouse/shop.db" / name), pa.Table.from_pylist(rows))
+
+
+def state(number: int, state: str, at: int, **more: Any) -> dict[str, Any]:
+    """A row of tidemark_commits__log as a load of `cities` writes it."""
+    begun = NOW + dt.timedelta(minutes=number)
+    done = begun + dt.timedelta(seconds=5)
+    names = {"relation": "shop.cities", "entity": "cities", "kind": "load"}
+    row = {"commit_id": number, **names, "business_date": day(number), "state": state}
+    row |= {"started_at": begun, "completed_at": done if state == "completed" else None}
+    counts = ("rows_read", "rows_inserted", "rows_updated", "rows_deleted", "rows_unchanged")
+    row |= {name: more.get(name) for name in (*counts, "rows_rejected")}
+    row |= {"source_relation": None, "source_commit_id": None, "undone_by": None}
+    return row | {"is_correction": False, "state_at": NOW + dt.timedelta(minutes=at)} | more
+
+
+def logged(key: int, name: str | None, operation: str, number: int, **more: Any) -> dict[str, Any]:
+    """A row of the log of `cities`."""
+    row = {"id": key, "name": name, "Area km²": key * 1.5, "_key_hash": f"k{key}"}
+    row |= {"_row_hash": "r", "_operation": operation, "_business_date": day(number)}
+    row |= {"_eff_start_date": day(number), "_changed_columns": None, "_commit_id": number}
+    return row | {"_superseded_by": None} | more
+
+
+LOG = [
+    logged(1, "Aa", "I", 1),
+    logged(2, "it's", "I", 1),
+    logged(1, "A wrong one", "U", 2, _changed_columns=["name"], _superseded_by=3),
+    logged(1, "A2", "U", 2, _changed_columns=["name"], _commit_id=3),
+    logged(2, "it's", "D", 2),
+    logged(3, "Cc", "I", 2),
+]
+COMMITS = [
+    state(1, "inflight", 1),
+    state(1, "completed", 1, rows_read=2, rows_inserted=2),
+    state(2, "inflight", 2),
+    state(2, "completed", 2, rows_read=3, rows_inserted=1, rows_updated=1, rows_deleted=1, rows_rejected=1),
+]  # fmt: skip
+
+
+@pytest.fixture
+def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Tables of an entity, and of a view on it that was never built; dbt is not asked."""
+    entity = replace(CITIES, location="in/{business_date}.csv")
+    found = KnownProject(
+        root=tmp_path,
+        warehouse=str(tmp_path / "warehouse"),
+        commits_schema="shop",
+        commits_format="delta",
+        entities={"cities": entity, "cities_scd2": VIEWED},
+    )
+    (tmp_path / "dbt_project.yml").write_text("name: shop\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TIDEMARK_HOME", str(tmp_path / ".tidemark"))
+    for name in ("DBT_LOG_PATH", "DBT_TARGET_PATH"):
+        monkeypatch.setenv(name, str(tmp_path))
+    monkeypatch.setattr("tidemark.state.cli.known_project", lambda *_: found)
+    return tmp_path
+
+
+@pytest.fixture
+def loaded(shop: Path) -> Path:
+    write(shop, "tidemark_commits__log", COMMITS)
+    write(shop, "cities", [{"id": 1}, {"id": 3}])
+    write(shop, "cities__log", LOG)
+    rejects = [
+        {"_reject_reason": "cast_failed: id", "_key_hash": None, "_raw_payload": text,
+         "_business_date": day(2), "_commit_id": 2, "_resolved_by": mended}
+        for text, mended in (("x,y", None), ("z", 3))
+    ]  # fmt: skip
+    write(shop, "cities__rejects", rejects)
+    (shop / "in").mkdir()
+    for number in (1, 2, 5):
+        (shop / f"in/{day(number)}.csv").write_text("id\n")
+    return shop
+
+
+def call(*arguments: str, code: int = 0) -> Result:
+    result = CliRunner().invoke(cli.cli, list(arguments))
+    if code == 0:
+        assert result.exception is None, result.output
+    return result
+
+
+def test_cli__before_anything_was_loaded(shop: Path) -> None:
+    (cities, _) = json.loads(call("status", "--json").output)
+    assert (cities["state"], cities["rows"], cities["open_rejects"]) == ("empty", None, 0)
+    assert "there are no commits yet" in call("runs").output
+    assert "nothing was loaded yet" in call("changes").output
+    assert "0 open rejects of cities" in call("rejects", "cities").output
+    result = call("history", "cities", "1", code=1)
+    assert "was never loaded" in str(result.exception)
+
+
+def test_cli__status(loaded: Path) -> None:
+    (cities, view) = json.loads(call("status", "--json").output)
+    assert cities["last_load"] == {"inserted": 1, "updated": 1, "deleted": 1, "unchanged": None}
+    assert (cities["rows"], cities["open_rejects"], cities["last_date"]) == (2, 1, "2026-03-02")
+    assert (cities["landed_dates"], view["state"]) == (["2026-03-05"], "empty")
+    said = call("status", "cities").output
+    assert "1 inserted, 1 updated, 1 deleted" in said and "cities_scd2" not in said
+    assert "cities: landed and not loaded: 2026-03-05" in said
+    assert "cities: 1 open reject: tidemark rejects cities" in said
+
+
+def test_cli__runs(loaded: Path) -> None:
+    rows = json.loads(call("runs", "--json").output)
+    assert [(row["commit_id"], row["state"]) for row in rows] == [
+        (2, "completed"),
+        (1, "completed"),
+    ]
+    assert len(json.loads(call("runs", "cities", "--limit", "1", "--json").output)) == 1
+    assert json.loads(call("runs", "cities_scd2", "--json").output) == []
+    assert "5.0 s" in call("runs").output
+
+
+def test_cli__rejects(loaded: Path) -> None:
+    (row,) = json.loads(call("rejects", "cities", "--json").output)
+    assert (row["_raw_payload"], row["_reject_reason"]) == ("x,y", "cast_failed: id")
+    assert "2 rejects of cities" in call("rejects", "cities", "--all").output
+
+
+def test_cli__history(loaded: Path) -> None:
+    first, second = json.loads(call("history", "cities", "1", "--json").output)
+    assert (first["operation"], first["values"]) == ("I", {"id": 1, "name": "Aa", "Area km²": 1.5})
+    assert second["changes"] == [{"column": "name", "old": "Aa", "new": "A2"}]
+    said = call("history", "cities", "1").output
+    assert "name: Aa → A2" in said and "wrong" not in said
+    assert "2026-03-02  delete" in call("history", "cities", "2").output
+    result = call("history", "cities", "9", code=1)
+    assert "never had a row with the key 9" in str(result.exception)
+    result = call("history", "cities", "1", "2", code=1)
+    assert "the key of cities is id: give 1 value, found 2" in str(result.exception)
+    result = call("history", "citys", "1", code=1)
+    assert "Did you mean 'cities'?" in str(result.exception)
+    result = call("history", "cities_scd2", "1", code=1)
+    assert "only cdc models have a log" in str(result.exception)
+    # a value is text, whatever is in it
+    assert "never had a row" in str(call("history", "cities", "1' or '1'='1", code=1).exception)
+
+
+def test_cli__changes(loaded: Path) -> None:
+    (found,) = json.loads(call("changes", "--json").output)
+    assert (found["inserted"], found["updated"], found["deleted"]) == (1, 1, 1)
+    assert found["columns"] == [["name", 1]]
+    assert [(one["key"]["id"], one["operation"]) for one in found["samples"]] == [
+        (1, "U"),
+        (2, "D"),
+        (3, "I"),
+    ]
+    assert found["samples"][0]["changes"] == [{"column": "name", "old": "Aa", "new": "A2"}]
+    said = call("changes", "cities", "--date", "2026-03-02", "--samples", "1").output
+    assert "most changed: name (1)" in said and "id=3" not in said
+    assert "2 inserted" in call("changes", "--date", "2026-03-01").output
+    result = call("changes", "--date", "2026-03-01..2026-03-02", code=1)
+    assert "--date is one date" in str(result.exception)
+
+
+def test_events__have_the_order_of_the_log(shop: Path) -> None:
+    """Of one date and commit: by sequence, and at a tie by what arrived first."""
+
+    def event(name: str | None, operation: str, sequence: int | None, line: int) -> dict[str, Any]:
+        kind = {"I": "INSERT", "U": "UPDATE", "D": "DELETE"}[operation]
+        return logged(1, name, operation, 1, _sequence_num=line, _batch_id=1, _event_id=f"e{line}",
+                      _sequence_by={"sequence_1": sequence}, _source_operation=kind,
+                      _transaction_id="7:1", _event_time=NOW, _offset=None)  # fmt: skip
+
+    rows = [event("c", "U", 8, 4), event("b", "U", 8, 3), event("a", "I", None, 5)]
+    write(shop, "cities__log", [*rows, event("c", "D", 9, 1)])
+    found = json.loads(call("history", "cities", "1", "--json").output)
+    assert [one["values"]["name"] for one in found] == ["a", "b", "c", "c"]
+    assert found[3]["event"]["operation"] == "DELETE" and found[3]["event"]["transaction"] == "7:1"
+
+
+def test_table__that_only_spark_reads(loaded: Path) -> None:
+    log = next((loaded / "warehouse/shop.db/cities__rejects/_delta_log").glob("*.json"))
+    actions = [json.loads(line) for line in log.read_text().splitlines()]
+    features = {name: ["typeWidening"] for name in ("readerFeatures", "writerFeatures")}
+    for action in actions:
+        if "protocol" in action:
+            action["protocol"] = {"minReaderVersion": 3, "minWriterVersion": 7, **features}
+    log.write_text("\n".join(map(json.dumps, actions)))
+    (cities, _) = json.loads(call("status", "--json").output)
+    assert cities["open_rejects"] is None and "TypeWidening" in cities["problem"]
+    assert (cities["last_date"], cities["rows"]) == ("2026-03-02", 2)
+    result = call("rejects", "cities", code=1)
+    assert isinstance(result.exception, TableNotReadable) and "TypeWidening" in str(
+        result.exception
+    )
+
+
+def test_tables__lie_where_spark_puts_them(tmp_path: Path) -> None:
+    project = KnownProject(tmp_path, f"file:{tmp_path}/w", "shop", "delta")
+    assert Tables(project).of(CITIES, "__log") == str(tmp_path / "w/shop.db/cities__log")
+    away = replace(CITIES, location_root="s3a://lake/tables/")
+    assert Tables(project).of(away) == "s3://lake/tables/cities"
+    with pytest.raises(TableNotReadable, match="cannot be read"):
+        Tables(project).rows(str(tmp_path / "nowhere"), "select 1 from t")
+
+
+# --- the project
+
+
+YAML = """
+models:
+  - name: orders
+    config:
+      materialized: cdc
+      unique_key: [id, line]
+      meta: {tidemark: {extract: full, location: "in/{business_date}.csv"}}
+    columns: [{name: id, data_type: int}, {name: line, data_type: int}]
+"""
+
+
+def test_project__is_parsed_again_when_a_file_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TIDEMARK_HOME", str(tmp_path / "home"))
+    made = ForeignProject(tmp_path / "shop")
+    made.write("models/orders.sql", "{{ tidemark.extract() }}")
+    made.write("models/models.yml", YAML)
+    parsed = []
+    whole = projects._parsed
+    monkeypatch.setattr(
+        projects, "_parsed", lambda *given: parsed.append(1) or whole(*given)
+    )  # fmt: skip
+    options = RunOptions(dates=[], project_dir=made.root, profiles_dir=made.root)
+    talk = Console(file=io.StringIO())
+    first = known_project(options, talk)
+    orders = first.entities["orders"]
+    assert (orders.key, orders.kind) == (("id", "line"), "cdc")
+    assert orders.location == "in/{business_date}.csv"
+    assert first.warehouse == str(tmp_path / "home/warehouse")
+    assert known_project(options, talk) == first and len(parsed) == 1
+    made.write("models/models.yml", YAML.replace("[id, line]", "id"))
+    assert known_project(options, talk).entities["orders"].key == ("id",)
+    assert len(parsed) == 2
