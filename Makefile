@@ -74,7 +74,8 @@ run: setup  ## Load four dates of the airports and show what changed
 	@printf '%s\n' "" "The tables are in $${TIDEMARK_HOME:-.tidemark}/warehouse. What to try next:" \
 		"  . $(BIN)/activate" \
 		"  tidemark feed airports --from 2025-08-11 --where \"icao = 'WIPO'\" --images change    # the changes of one airport" \
-		"  dbt --quiet show --inline \"select icao, iata, city, _operation, _business_date from {{ tidemark.history(ref('airports')) }} where icao = 'WIPO' order by _business_date\"" \
+		"  tidemark status                  # how every entity stands" \
+		"  tidemark history airports WIPO   # every version of a row" \
 		"  tidemark init --help    # an entity of your own; README: A first entity in five minutes" \
 		"  make examples           # intervals, a feed, change events, enriched events"
 

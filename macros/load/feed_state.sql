@@ -66,7 +66,7 @@
         {%- if type is none -%}
             {%- do missing.append({'name': column['name'], 'type': column['type'], 'description': column.get('description', '')}) -%}
         {%- elif tidemark.is_widening(type, wanted, 'delta') -%}
-            {%- do tidemark.run_statements(tidemark.delta__widen_columns(relation, {tidemark.quote_identifier(column['name']): column['type']})) -%}
+            {%- do tidemark.widen_columns(relation, {tidemark.quote_identifier(column['name']): column['type']}) -%}
         {%- elif type != wanted and not (open_structs and wanted.startswith('struct<')) -%}
             {%- do tidemark.raise_error('data',
                 model ~ ': column `' ~ column['name'] ~ '` was ' ~ type ~ ' and is now ' ~ column['type'] ~ ': build the table again with --full-refresh'

@@ -165,7 +165,7 @@
                 {%- endfor -%}
             {%- endfor -%}
             {%- if types -%}
-                {%- do tidemark.run_statements(tidemark.for_format(cfg['file_format'], 'widen_columns')(relation, types)) -%}
+                {%- do tidemark.widen_columns(relation, types) -%}
             {%- endif -%}
         {%- endfor -%}
         {%- do tidemark.make_history_view(cfg, plan, relations) -%}
@@ -191,4 +191,10 @@
 {#- What may be written beside the old one to take its name: see swap_logs(). -#}
 {%- macro swapped_relations() -%}
     {{ return(['rejects', 'supplied', 'sensitive', 'staging', 'landed', 'log_table']) }}
+{%- endmacro -%}
+
+
+{#- Let columns (quoted names to types) take wider values; of the formats only Delta can, see is_widening(). -#}
+{%- macro widen_columns(relation, types) -%}
+    {%- do tidemark.run_statements(tidemark.for_format('delta', 'widen_columns')(relation, types)) -%}
 {%- endmacro -%}

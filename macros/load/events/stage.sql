@@ -131,7 +131,7 @@
     {%- for name in ['log_table', 'current'] -%}
         {%- set types = {} -%}
         {%- for field, type in plan['wider'].items() -%}{%- do types.update({'_sequence_by.' ~ field: type}) -%}{%- endfor -%}
-        {%- do tidemark.run_statements(tidemark.delta__widen_columns(relations[name], types)) -%}
+        {%- do tidemark.widen_columns(relations[name], types) -%}
     {%- endfor -%}
     {%- do tidemark.make_history_view({'file_format': 'delta'}, plan, relations) -%}
 {%- endmacro -%}

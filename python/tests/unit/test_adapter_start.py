@@ -13,6 +13,7 @@ from unittest.mock import MagicMock
 import pytest
 from filelock import FileLock
 
+from dbt.adapters.tidemark import connections
 from dbt.adapters.tidemark.connections import _will_run_sql
 from tidemark.errors import JavaError, SparkStartError
 from tidemark.home import Home
@@ -80,7 +81,7 @@ def spark(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> Iterator[Spark]:
     monkeypatch.setattr(session, "_shared", session._Shared())
     monkeypatch.setattr(session.SparkSession, "_instantiatedSession", None)
     monkeypatch.setattr(session, "launch", spark.launch)
-    monkeypatch.setattr(session, "can_start_early", lambda *_: True)
+    monkeypatch.setattr(session, "can_start_early", lambda *_, **__: True)
     monkeypatch.setattr(session, "reset_settings", lambda _: None)
     yield spark
     session.abandon_start()
@@ -139,10 +140,42 @@ def test_nobody_asks__stopped_where_it_has_started(spark: Spark) -> None:
     assert spark.launched[0].stop.called
 
 
+def test_expected__by_a_later_command_of_dbt(spark: Spark, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`tidemark run` parses first: what that starts is there for its dates, and goes with it."""
+    monkeypatch.setattr(connections, "set_working_directory", lambda _: None)
+    monkeypatch.setattr(connections, "reset_settings", lambda _: None)
+    profile: Any = SimpleNamespace(
+        credentials=SimpleNamespace(method="session", server_side_parameters={}),
+        project_root="/",
+        args=SimpleNamespace(WHICH="parse"),
+    )
+    spark.may_start.set()
+
+    def parse() -> None:
+        manager = connections.TidemarkConnectionManager(profile, MagicMock())
+        manager.cleanup_all()
+
+    parse()
+    assert not spark.begun.is_set()
+    with session.session_expected():
+        parse()
+        assert spark.begun.wait(10)
+        asked = session.get_session({})
+        assert [launched.session for launched in spark.launched] == [asked]
+    assert session.current_session() is asked
+    # one that no date asked for is ended
+    session.stop_session()
+    with session.session_expected():
+        parse()
+        while session.current_session() is None:
+            pass
+    assert session.current_session() is None and spark.launched[1].stop.called
+
+
 def test_what_must_be_told_is_left_to_who_asks(
     spark: Spark, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(session, "can_start_early", lambda *_: False)
+    monkeypatch.setattr(session, "can_start_early", lambda *_, **__: False)
     spark.may_start.set()
     session.start_session({})
     with session._shared.lock:
@@ -187,16 +220,17 @@ def test_can_start_early__only_without_a_word(
     home = Home(tmp_path).create()
     settings = {"spark.jars.ivy": str(tmp_path)}
     assert not can_start_early(settings, home)  # Delta is not there yet
+    assert can_start_early(settings, home, may_tell=True)
     settings["spark.jars"] = "/jars/delta-spark_4.1_2.13-4.4.0.jar"
     assert can_start_early(settings, home)
     assert not can_start_early({**settings, "spark.jars.packages": "a:b:1"}, home)
     with FileLock(home.metastore_lock):
-        assert not can_start_early(settings, home)
+        assert not can_start_early(settings, home, may_tell=True)
         assert can_start_early({**settings, "hive.metastore.uris": "thrift://x:9083"}, home)
     monkeypatch.setattr(
         launch, "find_archive", lambda _: ClassArchive(tmp_path / "a.jsa", tmp_path / "a.tmp")
     )
-    assert not can_start_early(settings, home)
+    assert not can_start_early(settings, home, may_tell=True)
     # only a JVM that does all of the work has an archive
     assert can_start_early({**settings, "spark.master": "spark://x:7077"}, home)
 

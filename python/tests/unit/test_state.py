@@ -397,10 +397,10 @@ def test_project__is_parsed_again_when_a_file_changed(
     made.write("models/orders.sql", "{{ tidemark.extract() }}")
     made.write("models/models.yml", YAML)
     parsed = []
-    whole = projects._parsed
+    whole = projects.remember_project
     monkeypatch.setattr(
-        projects, "_parsed", lambda *given: parsed.append(1) or whole(*given)
-    )  # fmt: skip
+        projects, "remember_project", lambda *given: parsed.append(1) or whole(*given)
+    )
     options = RunOptions(dates=[], project_dir=made.root, profiles_dir=made.root)
     talk = Console(file=io.StringIO())
     first = known_project(options, talk)

@@ -126,7 +126,12 @@ def run(
         if asked and not options.dates:
             raise ConfigError(f"{name} needs --business-date")
     prepare_environment()
-    ctx.exit(run_dates(options, Console(stderr=True), stdout_console()))
+    from tidemark.spark.session import session_expected
+
+    # Spark starts while dbt parses the project
+    with session_expected():
+        code = run_dates(options, Console(stderr=True), stdout_console())
+    ctx.exit(code)
 
 
 def run_dates(options: RunOptions, talk: Console, out: Console) -> int:
@@ -137,6 +142,7 @@ def run_dates(options: RunOptions, talk: Console, out: Console) -> int:
     dates: list[dt.date | None] = list(options.dates) or [None]
     if not invoker.parse():
         return 2
+    _remember(options, invoker)
     if options.available:
         dates, missing = invoker.split_available(options.dates)
         if missing:
@@ -194,6 +200,21 @@ def run_dates(options: RunOptions, talk: Console, out: Console) -> int:
     if len(summary) > 1:
         talk.print(render_summary(summary), highlight=False)
     return 0 if all(success for _, success, _ in summary) else 1
+
+
+def _remember(options: RunOptions, invoker: Invoker) -> None:
+    """Spare `tidemark status` to parse what was just parsed."""
+    from tidemark.state.project import remember_project
+
+    asked = RunOptions(
+        dates=[],
+        vars=options.vars,
+        project_dir=options.project_dir,
+        profiles_dir=options.profiles_dir,
+        target=options.target,
+    )
+    if invoker.manifest is not None:
+        remember_project(asked, invoker)
 
 
 def _show_changes(

@@ -94,6 +94,14 @@ class Invoker:
         """The parsed project."""
         return self._manifest
 
+    @property
+    def config(self) -> Any:
+        """dbt's configuration of the parsed project: vars, and the credentials of its target."""
+        from dbt.adapters.factory import FACTORY
+
+        adapters: list[Any] = list(FACTORY.adapters.values())
+        return adapters[0].config
+
     # --- parsing
 
     def parse(self) -> bool:

@@ -112,16 +112,16 @@ class Start:
                 self._process.terminate()
 
 
-def can_start_early(settings: Mapping[str, str], home: Home) -> bool:
+def can_start_early(settings: Mapping[str, str], home: Home, *, may_tell: bool = False) -> bool:
     """Say whether Spark can start without a word, and be ended again within a moment.
 
-    Not where a package must be fetched or another run be waited for, which is told; nor with a
-    class archive to write, which the JVM does as it ends.
+    Not where a package must be fetched, which is told unless it may be, or another run be waited
+    for; nor with a class archive to write, which the JVM does as it ends.
     """
     conf = spark_settings(settings, home)
     archive = _archive_of(conf)
     return not (
-        missing_packages(conf)
+        (missing_packages(conf) and not may_tell)
         or (archive is not None and archive.new is not None)
         or (_is_embedded(conf) and metastore_holder(home) is not None)
     )

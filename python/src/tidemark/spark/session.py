@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import atexit
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -30,16 +31,35 @@ class _Shared:
         # a start in the background that is under way, or that nobody has asked for yet
         self.start: Start | None = None
         self.error: Exception | None = None
+        # whether a later command of this process needs what an earlier one has started
+        self.expected = False
 
 
 _shared = _Shared()
 
 
+@contextmanager
+def session_expected() -> Iterator[None]:
+    """Have the session started by the first command of dbt in here, for those that follow it."""
+    _shared.expected = True
+    try:
+        yield
+    finally:
+        _shared.expected = False
+        abandon_start()
+
+
+def is_session_expected() -> bool:
+    """Say whether a session that this command of dbt has no use for is needed by a later one."""
+    return _shared.expected
+
+
 def start_session(settings: Mapping[str, str]) -> None:
     """Start the session in the background; get_session() waits for it, or says why it failed.
 
-    What cannot start at once is left to get_session(), which tells what it waits for. A session
-    that nobody asks for is ended by abandon_start().
+    What cannot start at once is left to get_session(), which tells what it waits for; where the
+    session is expected, only what waits for another run. A session that nobody asks for is ended
+    by abandon_start().
 
     Args:
         settings: As for get_session().
@@ -59,10 +79,16 @@ def _start(settings: Mapping[str, str], start: Start) -> None:
         if start.ended or current_session() is not None:
             return
         try:
-            if can_start_early(settings, tidemark_home().create()):
-                _open_session(settings, start)
+            home = tidemark_home().create()
+            if not can_start_early(settings, home, may_tell=_shared.expected):
+                return
+            session = _open_session(settings, start)
         except Exception as error:
             _shared.error = None if start.ended else error
+            return
+    # the first thing that anybody asks for takes as long as the rest of the start
+    with suppress(Exception):
+        session.catalog.databaseExists("default")
 
 
 def abandon_start() -> None:

@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
@@ -16,6 +16,9 @@ from tidemark import distribution_version
 from tidemark.errors import ConfigError
 from tidemark.home import tidemark_home
 from tidemark.run.options import RunOptions
+
+if TYPE_CHECKING:
+    from tidemark.run.invoke import Invoker
 
 KINDS = ("cdc", "scd2", "feed", "atomic", "shred")
 """The materializations whose tables have commits."""
@@ -84,20 +87,40 @@ def known_project(options: RunOptions, talk: Console) -> KnownProject:
         ConfigError: The project cannot be parsed.
     """
     fingerprint = _fingerprint(options)
-    kept = tidemark_home().target / "tidemark_entities.json"
     try:
-        found = json.loads(kept.read_text(encoding="utf-8"))
+        found = json.loads(_kept().read_text(encoding="utf-8"))
     except (OSError, ValueError):
         found = {}
     if fingerprint in found:
         return _from_json(found[fingerprint])
-    project = _parsed(options, talk)
+    from tidemark.run.invoke import Invoker
+
+    invoker = Invoker(options, talk)
+    with talk.status("reading the project (once, until one of its files changes) …"):
+        if not invoker.parse():
+            raise ConfigError("the project cannot be parsed")
+    return remember_project(options, invoker)
+
+
+def remember_project(options: RunOptions, invoker: Invoker) -> KnownProject:
+    """Keep what dbt has just parsed for the next who asks.
+
+    Args:
+        options: What it was parsed with.
+        invoker: Who had it parsed.
+    """
+    project = _described(options, invoker)
     content = {**asdict(project), "root": str(project.root)}
+    kept = _kept()
     kept.parent.mkdir(parents=True, exist_ok=True)
     new = kept.with_suffix(f".{os.getpid()}")
-    new.write_text(json.dumps({fingerprint: content}), encoding="utf-8")
+    new.write_text(json.dumps({_fingerprint(options): content}), encoding="utf-8")
     new.replace(kept)
     return project
+
+
+def _kept() -> Path:
+    return tidemark_home().target / "tidemark_entities.json"
 
 
 def entities_of(manifest: Any) -> dict[str, Entity]:
@@ -131,18 +154,10 @@ def entities_of(manifest: Any) -> dict[str, Entity]:
     return dict(sorted(found.items()))
 
 
-def _parsed(options: RunOptions, talk: Console) -> KnownProject:
-    from dbt.adapters.factory import FACTORY
-
+def _described(options: RunOptions, invoker: Invoker) -> KnownProject:
     from tidemark.lineage.datasets import warehouse_of
-    from tidemark.run.invoke import Invoker
 
-    invoker = Invoker(options, talk)
-    with talk.status("reading the project (once, until one of its files changes) …"):
-        if not invoker.parse():
-            raise ConfigError("the project cannot be parsed")
-    adapters: list[Any] = list(FACTORY.adapters.values())
-    config = adapters[0].config
+    config = invoker.config
     variables = {**config.vars.to_dict(), **options.vars}
     warehouse = warehouse_of(config.credentials, options.project_dir, tidemark_home().warehouse)
     return KnownProject(

@@ -227,5 +227,7 @@ def _number(number: int | None) -> str:
 def _value(value: Any) -> str:
     if value is None:
         return "NULL"
+    if value == "":
+        return "''"
     text = str(value)
     return text if len(text) <= _WIDEST else text[: _WIDEST - 1] + "…"

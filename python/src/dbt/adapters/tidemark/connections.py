@@ -26,6 +26,7 @@ from tidemark.spark.defaults import shown_settings
 from tidemark.spark.messages import error_details, readable_error
 from tidemark.spark.session import (
     abandon_start,
+    is_session_expected,
     reset_settings,
     set_working_directory,
     start_session,
@@ -98,13 +99,14 @@ class TidemarkConnectionManager(SparkConnectionManager):
         if credentials.method == SparkConnectionMethod.SESSION:
             set_working_directory(str(getattr(profile, "project_root", None) or os.getcwd()))
             reset_settings(credentials.server_side_parameters)
-            if _will_run_sql(getattr(profile, "args", None)):
+            if is_session_expected() or _will_run_sql(getattr(profile, "args", None)):
                 start_session(credentials.server_side_parameters)
 
     def cleanup_all(self) -> None:
-        """Close what dbt leaves open when a command ends; a session that it did not need goes."""
+        """Close what dbt leaves open when a command ends; a session that nobody needs goes."""
         super().cleanup_all()
-        abandon_start()
+        if not is_session_expected():
+            abandon_start()
 
     @contextmanager
     def exception_handler(self, sql: str) -> Generator[None, None, None]:
