@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable
+
 from rich.console import Console
 
 # of files and pipes, which have no width: tables are not to be cut
@@ -12,6 +15,17 @@ def stdout_console() -> Console:
     """Return a console on stdout, as wide as the terminal if it is one."""
     console = Console()
     return console if console.is_terminal else Console(width=_WIDTH)
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Return what a misspelt name may have meant, as the end of a message.
+
+    Example:
+        >>> nearest("airprots", ["airports", "orders"]), nearest("xyz", ["airports"])
+        (" Did you mean 'airports'?", '')
+    """
+    near = difflib.get_close_matches(name, list(known), n=1)
+    return f" Did you mean {near[0]!r}?" if near else ""
 
 
 def counted(number: int, noun: str) -> str:

@@ -62,6 +62,11 @@ class Home:
         return self.root / "packages.json"
 
     @property
+    def failures(self) -> Path:
+        """Runs that failed, a line of JSON each."""
+        return self.root / "failures.jsonl"
+
+    @property
     def temporary(self) -> Path:
         """Spark's shuffle files and other scratch space."""
         return self.root / "tmp"

@@ -23,14 +23,21 @@ def see(module_project: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     for name in ("DBT_LOG_PATH", "DBT_TARGET_PATH"):
         monkeypatch.setenv(name, str(project.root / name.lower()))
 
-    def call(*arguments: str, code: int = 0) -> Any:
-        where = ("--project-dir", str(project.root), "--target", "ci", "--json")
+    where = ("--project-dir", str(project.root), "--target", "ci")
+
+    def text(*arguments: str) -> str:
         result = CliRunner().invoke(cli.cli, [*arguments, *where])
+        assert result.exit_code == 0, (result.output, result.exception)
+        return result.stdout
+
+    def call(*arguments: str, code: int = 0) -> Any:
+        result = CliRunner().invoke(cli.cli, [*arguments, *where, "--json"])
         if code:
             return str(result.exception)
         assert result.exception is None, (result.output, result.exception)
         return json.loads(result.stdout)
 
+    call.text = text  # type: ignore[attr-defined]
     return call
 
 
@@ -80,10 +87,24 @@ def test_story(module_project: Any, see: Any) -> None:
     (reject,) = see("rejects", "people")
     assert reject["_reject_reason"] == "cast_failed: n" and "555" not in reject["_raw_payload"]
 
+    # a run that fails is remembered until one goes through
+    assert not people.run("2026-01-09", expect_pass=False).success
+    (loads,) = see("status", "people")
+    assert (loads["state"], loads["failure"]["business_date"]) == ("failed", "2026-01-09")
+    assert "2026-01-09" in loads["failure"]["message"]
+    assert [one["state"] for one in see("runs", "people")] == ["failed", "completed", "completed"]
+
     # a wider column is a feature of Delta that delta-rs lacks: that is said, and what can be told is
     people.write(columns={**columns, "n": "bigint"})
     people.load("2026-01-03", "id,Full Name,phone,n\n1,Anne,555-3,5000000000\n")
     assert people.rows("id, n") == [(1, 5_000_000_000)]
     assert "TypeWidening" in see("history", "people", "1", code=1)
     (loads,) = see("status", "people")
-    assert (loads["last_date"], loads["rows"]) == ("2026-01-03", 1)
+    assert (loads["last_date"], loads["rows"], loads["state"]) == ("2026-01-03", 1, "loaded")
+
+    # an operation as a command: said, then done
+    said = see.text("rollback", "people", "--to", "2026-01-02", "--yes")
+    assert "people: would go back to commit" in said and "people: is back at commit" in said
+    assert people.rows("id, n") == [(1, 1)]
+    (loads,) = see("status", "people")
+    assert (loads["last_date"], loads["landed_dates"]) == ("2026-01-02", ["2026-01-03"])

@@ -16,6 +16,8 @@ from deltalake import write_deltalake
 from rich.console import Console
 
 from tidemark import cli
+from tidemark.failures import Failure, one_line, read_failures, remember_failure
+from tidemark.home import Home
 from tidemark.run.options import RunOptions
 from tidemark.state import project as projects
 from tidemark.state.commits import Commit
@@ -61,7 +63,7 @@ def test_status__of_loads() -> None:
     # the last run was a repetition; what it found unchanged is not what the last load brought
     assert found.loaded_at == NOW + dt.timedelta(minutes=4, seconds=5)
     assert found.last_load == Counts(0, 1, 0)
-    assert notes(found) == []
+    assert notes(found, NOW) == []
 
 
 def test_status__nothing_loaded() -> None:
@@ -77,7 +79,7 @@ def test_status__what_was_undone_is_not_loaded() -> None:
         landed=(day(1), day(2)),
     )
     assert (found.state, found.last_date, found.landed_dates) == ("loaded", day(1), (day(2),))
-    assert notes(found) == ["landed and not loaded: 2026-03-02"]
+    assert notes(found, NOW) == ["landed and not loaded: 2026-03-02"]
 
 
 def test_status__a_full_refresh_forgets_the_dates_before() -> None:
@@ -89,7 +91,7 @@ def test_status__a_full_refresh_forgets_the_dates_before() -> None:
 def test_status__in_flight() -> None:
     found = judged(commit(1, day(1)), commit(2, day(2), state="inflight", completed_at=None))
     assert (found.state, found.in_flight, found.last_date) == ("in flight", (2,), day(1))
-    assert notes(found)[0].startswith("commit 2 is in flight")
+    assert notes(found, NOW)[0].startswith("commit 2 is in flight")
 
 
 @pytest.mark.parametrize(
@@ -105,7 +107,7 @@ def test_status__of_what_is_derived(read: int, state: str) -> None:
 
 def test_notes__say_what_to_do() -> None:
     found = judged(commit(1, day(1)), open_rejects=2, problem="only Spark reads it")
-    assert notes(found) == ["2 open rejects: tidemark rejects cities", "only Spark reads it"]
+    assert notes(found, NOW) == ["2 open rejects: tidemark rejects cities", "only Spark reads it"]
 
 
 @pytest.mark.parametrize(
@@ -154,6 +156,57 @@ def test_landed_dates(tmp_path: Path, location: str) -> None:
 @pytest.mark.parametrize("location", [None, "in/cities.csv", "s3://lake/{business_date}.csv"])
 def test_landed_dates__nothing_is_known(tmp_path: Path, location: str | None) -> None:
     assert landed_dates(tmp_path, location) == ()
+
+
+def test_status__failed_until_a_run_goes_through() -> None:
+    failed = Failure(
+        "shop.cities", "cities", NOW + dt.timedelta(minutes=2), "cities: no file", "2026-03-02"
+    )
+    found = judged(commit(1, day(1)), failure=failed)
+    assert (found.state, found.last_date) == ("failed", day(1))
+    assert notes(found, NOW + dt.timedelta(minutes=7)) == [
+        "failed 5 min ago: no file",
+        "when that is mended: tidemark run --select cities --business-date 2026-03-02",
+    ]
+    assert judged(failure=failed).state == "failed"
+    assert judged(commit(1, day(1)), commit(2, day(2)), failure=failed).state == "loaded"
+
+
+def test_failures__are_remembered_in_a_file_of_the_owner(tmp_path: Path) -> None:
+    home = Home(tmp_path / "home")
+    assert read_failures(home) == []
+    kept = [Failure("shop.a", "a", NOW + dt.timedelta(minutes=n), f"no {n}") for n in range(3)]
+    for failure in kept:
+        remember_failure(home, failure)
+    with home.failures.open("a") as file:
+        file.write('{"relation": "cut')
+    assert read_failures(home) == kept[::-1]
+    assert home.failures.stat().st_mode & 0o077 == 0
+
+
+def test_failures__the_oldest_are_forgotten(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    for number in range(700):
+        moment = NOW + dt.timedelta(seconds=number)
+        remember_failure(home, Failure("shop.a", "a", moment, "x" * 1000))
+    found = read_failures(home)
+    assert 500 <= len(found) < 700 and found[0].failed_at == NOW + dt.timedelta(seconds=699)
+    assert home.failures.stat().st_mode & 0o077 == 0
+    assert [path.name for path in tmp_path.iterdir()] == ["failures.jsonl"]
+
+
+@pytest.mark.parametrize(
+    ("message", "line"),
+    [
+        ("Data Error in model a (models/a.sql)\n  a: 1 of 4 rows cannot be used\nfor example\n  - x,secret", "a: 1 of 4 rows cannot be used"),
+        ("Configuration Error in model a\n  a: hash must be xxh64, found: md6", "a: hash must be xxh64, found: md6"),
+        ("Database Error in model a (models/a.sql)\n  [CAST_INVALID_INPUT] The value 'secret' of", "[CAST_INVALID_INPUT] (see the log)"),
+        ("Runtime Error in model a (models/a.sql)\n  ValueError: secret", "Runtime Error (see the log)"),
+        ("", "it failed (see the log)"),
+    ],
+)  # fmt: skip
+def test_failures__have_no_values(message: str, line: str) -> None:
+    assert one_line(message) == line
 
 
 def test_bar__shows_whatever_there_is() -> None:
@@ -289,6 +342,13 @@ def test_cli__runs(loaded: Path) -> None:
     assert len(json.loads(call("runs", "cities", "--limit", "1", "--json").output)) == 1
     assert json.loads(call("runs", "cities_scd2", "--json").output) == []
     assert "5.0 s" in call("runs").output
+    moment = NOW + dt.timedelta(minutes=1, seconds=30)
+    failure = Failure("shop.cities", "cities", moment, "cities: no file", "2026-03-02")
+    remember_failure(Home(loaded / ".tidemark"), failure)
+    states = [row["state"] for row in json.loads(call("runs", "--json").output)]
+    assert states == ["completed", "failed", "completed"]
+    assert "12:01:30  cities: no file" in call("runs", "cities").output
+    assert "no file" not in call("status", "cities").output
 
 
 def test_cli__rejects(loaded: Path) -> None:

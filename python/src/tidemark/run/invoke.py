@@ -250,6 +250,23 @@ class Invoker:
             return None
         return [row for answer in answers for row in answer["rows"]]
 
+    def operate(self, operation: str, arguments: dict[str, Any], out: Console) -> list[str]:
+        """Call a run-operation of ours; return what it said.
+
+        Args:
+            operation: Its macro.
+            arguments: Of the macro.
+            out: Where it is printed as it comes.
+
+        Raises:
+            ConfigError: What the operation said is wrong.
+        """
+        talk, self._talk = self._talk, out
+        try:
+            return self._call(operation, arguments, None)
+        finally:
+            self._talk = talk
+
     def ask(
         self, operation: str, arguments: dict[str, Any], mark: str, date: dt.date | None = None
     ) -> list[Any]:
@@ -264,24 +281,27 @@ class Invoker:
         Raises:
             ConfigError: What the operation said is wrong.
         """
+        muted, self._muted = self._muted, True
+        try:
+            return answers_in(self._call(operation, arguments, date), mark)
+        finally:
+            self._muted = muted
+
+    def _call(self, operation: str, arguments: dict[str, Any], date: dt.date | None) -> list[str]:
         # what the run before wrote into dbt's target folder stays there
         command = ["run-operation", f"tidemark.{operation}", "--args", json.dumps(arguments)]
         command.append("--no-write-json")
         heard: list[str] = []
-        muted, self._muted = self._muted, True
-        try:
-            raw = self._invoke(
-                [*command, *common_options(self._options, date)],
-                manifest=fresh_copy(self._manifest) if self._reusable else None,
-                listener=lambda event: heard.append(event.info.msg or ""),
-            )
-        finally:
-            self._muted = muted
+        raw = self._invoke(
+            [*command, *common_options(self._options, date)],
+            manifest=fresh_copy(self._manifest) if self._reusable else None,
+            listener=lambda event: heard.append(event.info.msg or ""),
+        )
         if not raw.success:
             if isinstance(raw.exception, KeyboardInterrupt):
                 raise raw.exception
             raise ConfigError(operation_error(raw, heard) or f"{operation} failed (see dbt's log)")
-        return answers_in(heard, mark)
+        return heard
 
     # --- dbt
 

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import datetime as dt
-import difflib
 import json
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import click
 from rich.console import Console
 
-from tidemark.console import counted, stdout_console
+from tidemark.console import counted, nearest, stdout_console
 from tidemark.errors import ConfigError
+from tidemark.failures import Failure, read_failures
+from tidemark.home import tidemark_home
 from tidemark.options import profiles_dir_option, project_dir_option, target_option
 from tidemark.run.dates import parse_business_dates
 from tidemark.run.options import (
@@ -25,7 +26,7 @@ from tidemark.run.options import (
     prepare_environment,
 )
 from tidemark.state import show
-from tidemark.state.commits import read_commits
+from tidemark.state.commits import Commit, read_commits
 from tidemark.state.project import Entity, KnownProject, known_project
 from tidemark.state.status import Seen, landed_dates, status_of
 from tidemark.state.tables import TableNotReadable, Tables, quoted
@@ -72,8 +73,16 @@ def status(names: Sequence[str], as_json: bool, **where: Any) -> None:
     chosen = _chosen(project, names)
     commits = read_commits(tables)
     undone = {commit.commit_id for commit in commits if commit.undone_by is not None}
+    failures: dict[str, Failure] = {}
+    for failure in read_failures(tidemark_home()):
+        failures.setdefault(failure.relation, failure)
     found = [
-        status_of(entity, commits, _seen(project, tables, entity, undone)) for entity in chosen
+        status_of(
+            entity,
+            commits,
+            replace(_seen(project, tables, entity, undone), failure=failures.get(entity.relation)),
+        )
+        for entity in chosen
     ]
     if as_json:
         _print_json(asdict(one) for one in found)
@@ -96,16 +105,26 @@ Examples:
 @click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, metavar="N")
 @_reading
 def runs(names: Sequence[str], limit: int, as_json: bool, **where: Any) -> None:
-    """Show the last commits, the newest first."""
+    """Show the last commits and the runs that failed, the newest first."""
     project, tables = _open(where)
     relations = [entity.relation for entity in _chosen(project, names)] if names else None
-    commits = read_commits(tables, relations, limit)
+    failures = [
+        failure
+        for failure in read_failures(tidemark_home())
+        if relations is None or failure.relation in relations
+    ]
+    found: list[Commit | Failure] = [*read_commits(tables, relations, limit), *failures]
+    found.sort(key=lambda one: _moment_of(one), reverse=True)
+    del found[limit:]
     if as_json:
-        _print_json(asdict(one) for one in commits)
-    elif not commits:
+        _print_json(
+            {**asdict(one), "state": "failed"} if isinstance(one, Failure) else asdict(one)
+            for one in found
+        )
+    elif not found:
         click.echo("there are no commits yet")
     else:
-        show.show_runs(commits, stdout_console())
+        show.show_runs(found, stdout_console())
 
 
 @click.command(
@@ -237,8 +256,7 @@ def _chosen(project: KnownProject, names: Iterable[str]) -> list[Entity]:
     wanted = list(names)
     for name in wanted:
         if name not in project.entities:
-            near = difflib.get_close_matches(name, project.entities, n=1)
-            hint = f" Did you mean {near[0]!r}?" if near else ""
+            hint = nearest(name, project.entities)
             raise ConfigError(f"there is no entity named {name!r}.{hint}")
     return [project.entities[name] for name in wanted or project.entities]
 
@@ -281,6 +299,10 @@ def _reject_rows(
     selected = ", ".join(map(quoted, names))
     select = f"select {selected} from t {where} order by _commit_id desc, _reject_reason"
     return tables.rows(path, f"{select} limit {limit}"), row["n"]
+
+
+def _moment_of(run: Commit | Failure) -> dt.datetime:
+    return run.failed_at if isinstance(run, Failure) else run.started_at
 
 
 def _print_json(rows: Iterable[Any]) -> None:

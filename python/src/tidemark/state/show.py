@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tidemark.console import counted
+from tidemark.failures import Failure
 from tidemark.run.dates import date_ranges
 from tidemark.state.commits import Commit
 from tidemark.state.status import Counts, Status
@@ -20,7 +21,13 @@ from tidemark.state.versions import DayChanges, Version
 _BAR = 12
 # a longer value is cut
 _WIDEST = 60
-_STATES = {"loaded": "green", "behind": "yellow", "in flight": "yellow", "empty": "dim"}
+_STATES = {
+    "loaded": "green",
+    "failed": "bold red",
+    "behind": "yellow",
+    "in flight": "yellow",
+    "empty": "dim",
+}
 _OPERATIONS = {"I": ("insert", "green"), "U": ("update", "yellow"), "D": ("delete", "red")}
 
 
@@ -41,13 +48,20 @@ def show_statuses(statuses: Sequence[Status], now: dt.datetime, out: Console) ->
         )
     out.print(table)
     for one in statuses:
-        for note in notes(one):
+        for note in notes(one, now):
             out.print(Text(f"{one.entity}: {note}"), soft_wrap=True)
 
 
-def notes(status: Status) -> list[str]:
+def notes(status: Status, now: dt.datetime) -> list[str]:
     """Return what there is to do or to know about an entity, a sentence each."""
     found = []
+    if status.failure:
+        date = status.failure.business_date
+        again = f"tidemark run --select {status.entity}"
+        again += f" --business-date {date}" if date else ""
+        when = ago(now - status.failure.failed_at)
+        found.append(f"failed {when}: {status.failure.message.removeprefix(f'{status.entity}: ')}")
+        found.append(f"when that is mended: {again}")
     if status.in_flight:
         ids = ", ".join(map(str, status.in_flight))
         found.append(
@@ -106,8 +120,8 @@ def ago(elapsed: dt.timedelta) -> str:
     return f"{minutes // (60 * 24)} d ago"
 
 
-def show_runs(commits: Sequence[Commit], out: Console) -> None:
-    """Print a line per commit."""
+def show_runs(runs: Sequence[Commit | Failure], out: Console) -> None:
+    """Print a line per commit, and per run that failed."""
     table = _table(
         "commit",
         "entity",
@@ -123,7 +137,13 @@ def show_runs(commits: Sequence[Commit], out: Console) -> None:
     )
     for column in table.columns[6:]:
         column.justify = "right"
-    for one in commits:
+    failures = []
+    for one in runs:
+        if isinstance(one, Failure):
+            failures.append(one)
+            date, when = one.business_date or "", f"{one.failed_at:%Y-%m-%d %H:%M:%S}"
+            table.add_row("", one.entity, "", date, Text("failed", style="bold red"), when)
+            continue
         table.add_row(
             str(one.commit_id),
             one.entity,
@@ -138,6 +158,9 @@ def show_runs(commits: Sequence[Commit], out: Console) -> None:
             _number(one.rows_rejected or None),
         )
     out.print(table)
+    for one in failures:
+        when = f"{one.failed_at:%Y-%m-%d %H:%M:%S}"
+        out.print(Text(f"{when}  {one.message}"), soft_wrap=True)
 
 
 def show_versions(versions: Sequence[Version], out: Console) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tidemark.failures import Failure
 from tidemark.state.commits import LOADS, Commit
 from tidemark.state.project import Entity
 
@@ -40,8 +41,8 @@ class Status:
         entity: Its model.
         kind: Its materialization.
         relation: schema.table.
-        state: loaded, empty (never loaded), in flight (a run is at work or died), behind (what it
-            reads has more).
+        state: loaded, empty (never loaded), failed (the last run did), in flight (a run is at work
+            or died), behind (what it reads has more).
         last_date: The greatest business date in force.
         loaded_at: When its last run was completed.
         rows: Rows of its table; None where only Spark can tell.
@@ -52,6 +53,7 @@ class Status:
             loaded daily, or on working days.
         landed_dates: Dates whose files have landed and that are not loaded.
         in_flight: Commits that are not completed.
+        failure: The last run, if it failed.
         problem: What could not be read.
     """
 
@@ -67,6 +69,7 @@ class Status:
     missing_dates: tuple[dt.date, ...] = ()
     landed_dates: tuple[dt.date, ...] = ()
     in_flight: tuple[int, ...] = ()
+    failure: Failure | None = None
     problem: str | None = None
 
 
@@ -78,12 +81,14 @@ class Seen:
         rows: Rows of its table.
         open_rejects: Its open rejects.
         landed: The dates that have files.
+        failure: The last run that failed.
         problem: What could not be read.
     """
 
     rows: int | None = None
     open_rejects: int | None = None
     landed: tuple[dt.date, ...] = ()
+    failure: Failure | None = None
     problem: str | None = None
 
 
@@ -108,7 +113,13 @@ def status_of(entity: Entity, commits: Sequence[Commit], seen: Seen) -> Status:
     in_flight = tuple(commit.commit_id for commit in own if commit.state == "inflight")
     bringing = next((c for c in loaded.completed if c.kind in (*LOADS, entity.kind)), None)
     last_date = max(loaded.dates, default=None)
-    if in_flight:
+    failure = seen.failure
+    ended = loaded.completed[0].completed_at if loaded.completed else None
+    if failure is not None and ended is not None and ended > failure.failed_at:
+        failure = None
+    if failure is not None:
+        state = "failed"
+    elif in_flight:
         state = "in flight"
     elif not loaded.completed:
         state = "empty"
@@ -120,13 +131,14 @@ def status_of(entity: Entity, commits: Sequence[Commit], seen: Seen) -> Status:
         relation=entity.relation,
         state=state,
         last_date=last_date,
-        loaded_at=loaded.completed[0].completed_at if loaded.completed else None,
+        loaded_at=ended,
         rows=seen.rows,
         last_load=_counts(bringing),
         open_rejects=seen.open_rejects,
         missing_dates=missing_dates(loaded.dates),
         landed_dates=tuple(sorted(set(seen.landed) - loaded.dates)),
         in_flight=in_flight,
+        failure=failure,
         problem=seen.problem,
     )
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import os
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from multiprocessing.context import SpawnContext
 from typing import Any
 
@@ -16,11 +18,13 @@ from dbt.adapters.spark.connections import (
     SparkConnectionMethod,
     SparkCredentials,
 )
+from dbt_common.events.event_manager_client import add_callback_to_manager
 from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 
 from dbt.adapters.tidemark.console import colours_on_terminals_only
 from dbt.adapters.tidemark.cursor import SessionConnection
 from tidemark.errors import TidemarkError
+from tidemark.failures import Failure, one_line, remember_failure
 from tidemark.home import HOME_VARIABLE, tidemark_home
 from tidemark.spark.defaults import shown_settings
 from tidemark.spark.messages import error_details, readable_error
@@ -34,6 +38,8 @@ from tidemark.spark.session import (
 
 logger = AdapterLogger("Tidemark")
 
+# materializations whose tables have commits
+HAVE_COMMITS = {"atomic", "cdc", "feed", "scd2", "shred"}
 # commands of dbt that open a connection
 RUN_SQL = {
     "build",
@@ -96,6 +102,7 @@ class TidemarkConnectionManager(SparkConnectionManager):
     def __init__(self, profile: AdapterRequiredConfig, mp_context: SpawnContext) -> None:
         super().__init__(profile, mp_context)
         credentials: Any = profile.credentials
+        add_callback_to_manager(partial(_remember_failure, getattr(profile, "args", None)))
         if credentials.method == SparkConnectionMethod.SESSION:
             set_working_directory(str(getattr(profile, "project_root", None) or os.getcwd()))
             reset_settings(credentials.server_side_parameters)
@@ -138,6 +145,26 @@ class TidemarkConnectionManager(SparkConnectionManager):
             raise DbtRuntimeError(str(error)) from error
         connection.state = ConnectionState.OPEN
         return connection
+
+
+def _remember_failure(flags: Any, event: Any) -> None:
+    """Keep that a model of ours failed, for `tidemark status`."""
+    if event.info.name != "NodeFinished" or event.data.run_result.status != "error":
+        return
+    node = event.data.node_info
+    if node.materialized not in HAVE_COMMITS:
+        return
+    given = getattr(flags, "VARS", None) or {}
+    date = given.get("business_date")
+    failure = Failure(
+        relation=f"{node.node_relation.schema}.{node.node_relation.alias}",
+        entity=node.node_name,
+        failed_at=dt.datetime.now(dt.UTC),
+        message=one_line(event.data.run_result.message),
+        business_date=None if date is None else str(date),
+        invocation_id=event.info.invocation_id,
+    )
+    remember_failure(tidemark_home(), failure)
 
 
 def _will_run_sql(flags: Any) -> bool:

@@ -1,0 +1,1 @@
+"""Operations on entities as commands: said first, then asked for, then done."""

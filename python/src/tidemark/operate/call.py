@@ -1,0 +1,114 @@
+"""Calling an operation: what it would do is shown before it is done."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import click
+
+from tidemark.console import nearest, stdout_console
+from tidemark.errors import ConfigError
+from tidemark.run.invoke import Invoker
+from tidemark.state.project import Entity, entities_of
+
+
+@dataclass(frozen=True)
+class Operation:
+    """A run-operation and what it is called with.
+
+    Attributes:
+        name: Its macro.
+        entity: The model.
+        arguments: Of the macro, but for `entity` and `dry_run`; those that are None are left out.
+        confirmed: Arguments that it has only when it is done.
+    """
+
+    name: str
+    entity: str
+    arguments: dict[str, Any] = field(default_factory=dict)
+    confirmed: dict[str, Any] = field(default_factory=dict)
+
+    def called(self, *, dry_run: bool) -> dict[str, Any]:
+        """Return the macro's arguments.
+
+        Example:
+            >>> Operation("rollback", "airports", {"to": "2026-02-05"}).called(dry_run=True)
+            {'entity': 'airports', 'to': '2026-02-05', 'dry_run': True}
+        """
+        given = {"entity": self.entity, **self.arguments, "dry_run": dry_run}
+        given |= {} if dry_run else self.confirmed
+        return {name: value for name, value in given.items() if value is not None}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """How far to go.
+
+    Attributes:
+        dry_run: Only say what would be done.
+        yes: Do it without asking.
+        can_ask: Whether there is somebody to ask.
+    """
+
+    dry_run: bool = False
+    yes: bool = False
+    can_ask: bool = False
+
+
+def operate(
+    invoker: Invoker,
+    asked: Asked,
+    operation: Callable[[Entity], Operation],
+    name: str,
+) -> int:
+    """Say what an operation would do, ask, and do it; return the exit code.
+
+    Args:
+        invoker: With the project parsed.
+        asked: How far to go.
+        operation: Makes the call for the entity.
+        name: The entity.
+
+    Raises:
+        ConfigError: There is no such entity, the operation refused, or nobody could be asked.
+    """
+    entities = entities_of(invoker.manifest)
+    if name not in entities:
+        raise ConfigError(f"there is no entity named {name!r}.{nearest(name, entities)}")
+    call = operation(entities[name])
+    out = stdout_console()
+    said = invoker.operate(call.name, call.called(dry_run=True), out)
+    # whatever has something to do says what it would
+    if asked.dry_run or not any(": would " in line for line in said):
+        return 0
+    if not asked.yes:
+        if not asked.can_ask:
+            raise ConfigError("nothing was done: nobody can be asked here, say --yes")
+        if not click.confirm("Go ahead?", err=True):
+            click.echo("nothing was done", err=True)
+            return 1
+    invoker.operate(call.name, call.called(dry_run=False), out)
+    return 0
+
+
+def with_key(operation: Operation, entity: Entity, values: tuple[str, ...]) -> Operation:
+    """Return an operation on one row.
+
+    Args:
+        operation: The call.
+        entity: Whose row.
+        values: Of its key columns, in the order of `unique_key`.
+
+    Raises:
+        ConfigError: It has no key, or another number of key columns.
+    """
+    if len(values) != len(entity.key):
+        keys = ", ".join(entity.key) or "none"
+        raise ConfigError(
+            f"the key of {entity.name} is {keys}: "
+            f"give {len(entity.key)} values, found {len(values)}"
+        )
+    key = dict(zip(entity.key, values, strict=True))
+    return replace(operation, arguments={**operation.arguments, "key": key})

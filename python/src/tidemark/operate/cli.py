@@ -1,0 +1,227 @@
+"""`tidemark rollback`, `restate`, `rehash`, `savepoint`, `clean`, `compact` and `erase`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+import yaml
+from rich.console import Console
+
+from tidemark.errors import ConfigError
+from tidemark.operate.call import Asked, Operation, operate, with_key
+from tidemark.options import profiles_dir_option, project_dir_option, target_option
+from tidemark.run.invoke import Invoker
+from tidemark.run.options import (
+    RunOptions,
+    find_profiles,
+    find_project,
+    parse_vars,
+    prepare_environment,
+)
+from tidemark.state.project import Entity
+
+_END = """
+What it would do is said first; it is done when you say so, or at once with --yes.
+
+\b
+Exit codes:
+  0    done, or nothing to do, or --dry-run
+  1    you said no
+  2    refused, or the project is wrong; nothing was done
+"""
+
+
+def _operating(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command what all of them have."""
+    for option in (
+        target_option,
+        profiles_dir_option,
+        project_dir_option,
+        click.option("--vars", "vars_text", metavar="YAML", help="dbt's --vars."),
+        click.option("--yes", "-y", is_flag=True, help="Do it without asking."),
+        click.option("--dry-run", is_flag=True, help="Only say what would be done."),
+        click.argument("entity"),
+    ):
+        command = option(command)
+    return command
+
+
+@click.command(
+    epilog=_END
+    + """
+\b
+Examples:
+  tidemark rollback airports --to 2026-02-05
+  tidemark rollback airports --to 260304093000123 --together --yes
+"""
+)
+@click.option("--to", metavar="MOMENT", required=True, help="A commit id, a business date, a time.")
+@click.option("--together", is_flag=True, help="Also what the same runs wrote to other entities.")
+@_operating
+def rollback(entity: str, to: str, together: bool, **how: Any) -> None:
+    """Take an entity back to how it stood after a commit, a date's first load, or at a time."""
+    arguments = {"to": _moment(to), "together": together or None}
+    _operate(entity, lambda one: Operation("rollback", one.name, arguments), how)
+
+
+@click.command(
+    epilog=_END
+    + """
+\b
+Example:
+  tidemark restate airports --from 2026-02-05
+"""
+)
+@click.option("--from", "since", metavar="DATE", required=True, help="The first date to load.")
+@_operating
+def restate(entity: str, since: str, **how: Any) -> None:
+    """Load the dates from one on again, from the extracts that are still there."""
+    _operate(entity, lambda one: Operation("restate", one.name, {"from": since}), how)
+
+
+@click.command(
+    epilog=_END
+    + """
+\b
+Example:
+  tidemark rehash airports --drop fax
+"""
+)
+@click.option(
+    "--drop", metavar="COLUMN", multiple=True, help="A column that extracts have no more."
+)
+@_operating
+def rehash(entity: str, drop: tuple[str, ...], **how: Any) -> None:
+    """Give a log the hashes of the present configuration, without a new version of any row."""
+    arguments = {"drop": list(drop) or None}
+    _operate(entity, lambda one: Operation("rehash", one.name, arguments), how)
+
+
+@click.command(
+    epilog=_END
+    + """
+\b
+Examples:
+  tidemark savepoint airports --name "year end"
+  tidemark savepoint airports --name "year end" --remove
+"""
+)
+@click.option("--commit", type=int, metavar="ID", help="Default: the last one.")
+@click.option("--name", metavar="TEXT", help="What to call it.")
+@click.option("--remove", is_flag=True, help="Take the savepoint away.")
+@_operating
+def savepoint(entity: str, commit: int | None, name: str | None, remove: bool, **how: Any) -> None:
+    """Keep a commit from `clean`: what was known then can be read while it is there."""
+    arguments = {"commit": commit, "name": name, "remove": remove or None}
+    _operate(entity, lambda one: Operation("savepoint", one.name, arguments), how)
+
+
+@click.command(
+    epilog=_END
+    + """
+\b
+Examples:
+  tidemark clean airports
+  tidemark clean airports --retention 'superseded: 30 days' --vacuum
+"""
+)
+@click.option(
+    "--retention",
+    metavar="YAML",
+    help="How long to keep what, in place of the settings, such as 'superseded: 30 days'.",
+)
+@click.option("--vacuum", is_flag=True, help="Also remove files of former versions.")
+@_operating
+def clean(entity: str, retention: str | None, vacuum: bool, **how: Any) -> None:
+    """Take away what the retention settings do not keep any more."""
+    kept = None
+    if retention is not None:
+        try:
+            kept = yaml.safe_load(retention)
+        except yaml.YAMLError:
+            kept = None
+        if not isinstance(kept, dict):
+            raise ConfigError(
+                "--retention must be a YAML mapping such as 'superseded: 30 days', "
+                f"found: {retention!r}"
+            )
+    arguments = {"retention": kept, "vacuum": vacuum or None}
+    _operate(entity, lambda one: Operation("clean", one.name, arguments), how)
+
+
+@click.command(
+    epilog=_END
+    + """
+\b
+Example:
+  tidemark compact airports --target-file-size '256 MB' --max-partitions 10
+"""
+)
+@click.option("--target-file-size", metavar="SIZE", help="Such as '128 MB', which is the default.")
+@click.option("--max-partitions", type=click.IntRange(min=1), metavar="N", help="Of the log.")
+@_operating
+def compact(
+    entity: str, target_file_size: str | None, max_partitions: int | None, **how: Any
+) -> None:
+    """Bring the files of an entity's tables to a good size."""
+    arguments = {"target_file_size": target_file_size, "max_partitions": max_partitions}
+    _operate(entity, lambda one: Operation("compact", one.name, arguments), how)
+
+
+@click.command(
+    epilog=_END
+    + """
+\b
+Examples:
+  tidemark erase airports WIPO
+  tidemark erase order_lines 4711 2 --vacuum     # a key of two columns
+"""
+)
+@_operating
+@click.argument("key", nargs=-1, required=True)
+@click.option("--vacuum", is_flag=True, help="Also files of former versions; ends time travel.")
+def erase(entity: str, key: tuple[str, ...], vacuum: bool, **how: Any) -> None:
+    """Take the rows of one key out of every table of an entity, and of what is derived from it."""
+    arguments, confirmed = {"vacuum": vacuum or None}, {"confirm": True}
+
+    def call(one: Entity) -> Operation:
+        operation = Operation("erase_key", one.name, arguments, confirmed)
+        return with_key(operation, one, key)
+
+    _operate(entity, call, how)
+
+
+def _operate(entity: str, call: Callable[[Entity], Operation], how: dict[str, Any]) -> None:
+    from tidemark.spark.session import session_expected
+
+    root = find_project(how["project_dir"] or Path.cwd())
+    options = RunOptions(
+        dates=[],
+        vars=parse_vars(how["vars_text"]),
+        project_dir=root,
+        profiles_dir=how["profiles_dir"] or find_profiles(root),
+        target=how["target"],
+    )
+    prepare_environment()
+    asked = Asked(how["dry_run"], how["yes"], can_ask=_can_ask())
+    talk = Console(stderr=True)
+    invoker = Invoker(options, talk)
+    # Spark starts while dbt parses the project
+    with session_expected():
+        with talk.status("reading the project …"):
+            is_parsed = invoker.parse()
+        code = operate(invoker, asked, call, entity) if is_parsed else 2
+    click.get_current_context().exit(code)
+
+
+def _can_ask() -> bool:
+    return sys.stdin.isatty()
+
+
+def _moment(text: str) -> Any:
+    """Return a moment as YAML would: a commit id is a number."""
+    return int(text) if text.isdigit() else text

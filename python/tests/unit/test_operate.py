@@ -1,0 +1,144 @@
+"""`tidemark rollback`, `clean` and the others: said, asked for, done."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from tidemark import cli
+from tidemark.errors import ConfigError
+from tidemark.operate import call as calls
+from tidemark.operate.call import Asked, Operation, operate, with_key
+from tidemark.state.project import Entity
+
+
+class Dbt:
+    """In place of an Invoker: what it is called with, and an operation that has `work` to do."""
+
+    def __init__(self, work: int = 1) -> None:
+        self.work = work
+        self.called: list[tuple[str, dict[str, Any]]] = []
+        config = {"materialized": "cdc", "unique_key": ["id", "line"], "meta": {}}
+        node = SimpleNamespace(
+            name="orders", alias="orders", schema="shop", resource_type="model", config=config
+        )
+        self.manifest = SimpleNamespace(nodes={"model.shop.orders": node})
+
+    def parse(self) -> bool:
+        return True
+
+    def operate(self, operation: str, arguments: dict[str, Any], out: Any) -> list[str]:
+        self.called.append((operation, arguments))
+        verb = "would go" if arguments["dry_run"] else "going"
+        line = f"orders: {verb} back" if self.work else "orders: nothing to roll back"
+        out.print(line)
+        return ["dbt says something", line]
+
+
+@pytest.fixture
+def dbt(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Dbt:
+    dbt = Dbt()
+    (tmp_path / "dbt_project.yml").write_text("name: shop\n")
+    monkeypatch.chdir(tmp_path)
+    for name in ("TIDEMARK_HOME", "DBT_LOG_PATH", "DBT_TARGET_PATH"):
+        monkeypatch.setenv(name, str(tmp_path))
+    monkeypatch.setattr("tidemark.operate.cli.Invoker", lambda *_: dbt)
+    return dbt
+
+
+def test_said_then_done(dbt: Dbt) -> None:
+    result = CliRunner().invoke(cli.cli, ["rollback", "orders", "--to", "2026-03-04", "--yes"])
+    assert result.exit_code == 0, result.exception
+    assert result.stdout.splitlines() == ["orders: would go back", "orders: going back"]
+    given = {"entity": "orders", "to": "2026-03-04"}
+    assert dbt.called == [
+        ("rollback", {**given, "dry_run": True}),
+        ("rollback", {**given, "dry_run": False}),
+    ]
+
+
+@pytest.mark.parametrize(("answer", "code", "calls"), [("y\n", 0, 2), ("n\n", 1, 1), ("\n", 1, 1)])
+def test_asked(
+    dbt: Dbt, monkeypatch: pytest.MonkeyPatch, answer: str, code: int, calls: int
+) -> None:
+    monkeypatch.setattr("tidemark.operate.cli._can_ask", lambda: True)
+    result = CliRunner().invoke(cli.cli, ["compact", "orders"], input=answer)
+    assert (result.exit_code, len(dbt.called)) == (code, calls)
+    assert "Go ahead? [y/N]" in result.stderr
+
+
+def test_nobody_to_ask__nothing_is_done(dbt: Dbt) -> None:
+    result = CliRunner().invoke(cli.cli, ["clean", "orders"])
+    assert "say --yes" in str(result.exception) and isinstance(result.exception, ConfigError)
+    assert [arguments["dry_run"] for _, arguments in dbt.called] == [True]
+
+
+def test_dry_run_and_nothing_to_do__end_there(dbt: Dbt) -> None:
+    assert CliRunner().invoke(cli.cli, ["clean", "orders", "--dry-run"]).exit_code == 0
+    dbt.work = 0
+    assert CliRunner().invoke(cli.cli, ["clean", "orders"]).exit_code == 0
+    assert [arguments["dry_run"] for _, arguments in dbt.called] == [True, True]
+
+
+@pytest.mark.parametrize(
+    ("line", "operation", "arguments"),
+    [
+        ("rollback orders --to 260304093000123 --together", "rollback", {"to": 260304093000123, "together": True}),
+        ("restate orders --from 2026-03-04", "restate", {"from": "2026-03-04"}),
+        ("rehash orders", "rehash", {}),
+        ("rehash orders --drop fax --drop tel", "rehash", {"drop": ["fax", "tel"]}),
+        ("savepoint orders", "savepoint", {}),
+        ("savepoint orders --commit 7 --name x --remove", "savepoint", {"commit": 7, "name": "x", "remove": True}),
+        ("clean orders --retention superseded:\u00a030", "clean", None),
+        ("clean orders --retention {superseded:30_days} --vacuum", "clean", {"retention": {"superseded": "30 days"}, "vacuum": True}),
+        ("compact orders --target-file-size 1MB --max-partitions 3", "compact", {"target_file_size": "1MB", "max_partitions": 3}),
+        ("erase orders 7 x --vacuum", "erase_key", {"key": {"id": "7", "line": "x"}, "vacuum": True, "confirm": True}),
+    ],
+)  # fmt: skip
+def test_arguments(dbt: Dbt, line: str, operation: str, arguments: dict[str, Any] | None) -> None:
+    words = [
+        word.replace("{superseded:30_days}", "superseded: 30 days") for word in line.split(" ")
+    ]
+    result = CliRunner().invoke(cli.cli, [*words, "--yes"])
+    if arguments is None:
+        assert "--retention must be a YAML mapping" in str(result.exception)
+        return
+    assert result.exit_code == 0, result.exception
+    assert dbt.called[-1] == (operation, {"entity": "orders", **arguments, "dry_run": False})
+    # what a macro asks to be confirmed is not, before it was
+    assert "confirm" not in dbt.called[0][1]
+
+
+def test_entity_that_is_not_there(dbt: Dbt) -> None:
+    result = CliRunner().invoke(cli.cli, ["rehash", "ordres"])
+    assert "Did you mean 'orders'?" in str(result.exception) and not dbt.called
+
+
+def test_key__of_another_number_of_columns(dbt: Dbt) -> None:
+    result = CliRunner().invoke(cli.cli, ["erase", "orders", "7"])
+    assert "the key of orders is id, line: give 2 values, found 1" in str(result.exception)
+    without = Entity("lines", "cdc", "shop", "lines")
+    with pytest.raises(ConfigError, match="the key of lines is none"):
+        with_key(Operation("erase_key", "lines"), without, ("7",))
+
+
+def test_error__of_the_operation_ends_it(dbt: Dbt) -> None:
+    def refuse(*_: Any) -> list[str]:
+        raise ConfigError("orders: is being loaded")
+
+    dbt.operate = refuse  # type: ignore[method-assign]
+    with pytest.raises(ConfigError, match="is being loaded"):
+        operate(dbt, Asked(yes=True), lambda one: Operation("clean", one.name), "orders")  # type: ignore[arg-type]
+
+
+def test_every_operation_says_what_it_would() -> None:
+    """The word by which `operate` knows that there is something to do is in each macro's dry run."""
+    folder = Path(calls.__file__).parents[4] / "macros" / "operations"
+    names = ["rollback", "rollback_batches", "restate", "rehash", "savepoint", "clean", "clean_feed",
+             "clean_enriched", "compact", "erase_key"]  # fmt: skip
+    for name in names:
+        assert "'would" in (folder / f"{name}.sql").read_text(), name
