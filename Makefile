@@ -101,8 +101,8 @@ test: setup-dev  ## Style, the examples with their dbt tests, and every ring of 
 # of the airports the first date and the last (make test-examples AIRPORT_DATES=… for others), of the events two days
 AIRPORT_DATES := $(firstword $(subst $(comma), ,$(FIRST_DATES)))
 # the models whose first date is not enough
-AIRPORT_MODELS := airports_feed airports_scd2 +airports
-EVENT_MODELS := +atomic_events
+AIRPORT_MODELS := airports_feed airports_scd2 +airports +airports_by_rdd
+EVENT_MODELS := +atomic_events +atomic_events_by_rdd
 .PHONY: test-examples
 test-examples: setup-dev
 	@rm -rf .tidemark/test

@@ -27,6 +27,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "compact": ("tidemark.operate.cli", "compact"),
     "connectors": ("tidemark.capture.connectors_cli", "connectors"),
     "datagen": ("tidemark.datagen.cli", "datagen"),
+    "diff": ("tidemark.state.cli", "diff"),
     "docs": ("tidemark.lineage.cli", "docs"),
     "erase": ("tidemark.operate.cli", "erase"),
     "feed": ("tidemark.feed.cli", "feed"),

@@ -393,6 +393,37 @@ def test_cli__changes(loaded: Path) -> None:
     assert "--date is one date" in str(result.exception)
 
 
+def test_cli__diff(loaded: Path) -> None:
+    def counted(first: str, last: str) -> Any:
+        return json.loads(call("diff", "cities", first, last, "--json").output)
+
+    found = counted("2026-03-01", "2026-03-02")
+    assert (found["inserted"], found["updated"], found["deleted"]) == (1, 0, 1)
+    # the hash tells what differs: these rows have all the same one
+    rows = [{**row, "_row_hash": row["name"]} for row in LOG]
+    write_deltalake(
+        str(loaded / "warehouse/shop.db/cities__log"), pa.Table.from_pylist(rows), mode="overwrite"
+    )
+    found = counted("2026-03-01", "2026-03-02")
+    assert (found["inserted"], found["updated"], found["deleted"]) == (1, 1, 1)
+    assert [(one["key"]["id"], one["operation"]) for one in found["samples"]] == [
+        (1, "U"),
+        (2, "D"),
+        (3, "I"),
+    ]
+    assert found["samples"][0]["changes"] == [{"column": "name", "old": "Aa", "new": "A2"}]
+    # the other way round, and where nothing lies between
+    found = counted("2026-03-02", "2026-03-01")
+    assert (found["inserted"], found["updated"], found["deleted"]) == (1, 1, 1)
+    assert found["samples"][0]["changes"] == [{"column": "name", "old": "A2", "new": "Aa"}]
+    assert "no difference" in call("diff", "cities", "2026-03-02", "2026-03-09").output
+    assert counted("2026-02-01", "2026-03-01")["inserted"] == 2
+    result = call("diff", "cities", "2026-03-01..2026-03-03", "2026-03-04", code=1)
+    assert "two dates are compared" in str(result.exception)
+    said = call("diff", "cities", "2026-03-01", "2026-03-02", "--samples", "1").output
+    assert "name: Aa → A2" in said and "id=2" not in said
+
+
 def test_events__have_the_order_of_the_log(shop: Path) -> None:
     """Of one date and commit: by sequence, and at a tie by what arrived first."""
 
@@ -407,6 +438,14 @@ def test_events__have_the_order_of_the_log(shop: Path) -> None:
     found = json.loads(call("history", "cities", "1", "--json").output)
     assert [one["values"]["name"] for one in found] == ["a", "b", "c", "c"]
     assert found[3]["event"]["operation"] == "DELETE" and found[3]["event"]["transaction"] == "7:1"
+    # and the state at a date is that of the last one
+    differs = json.loads(call("diff", "cities", "2026-02-01", "2026-03-01", "--json").output)
+    assert (differs["inserted"], differs["deleted"]) == (0, 0)
+    write_deltalake(
+        str(shop / "warehouse/shop.db/cities__log"), pa.Table.from_pylist(rows), mode="overwrite"
+    )
+    differs = json.loads(call("diff", "cities", "2026-02-01", "2026-03-01", "--json").output)
+    assert differs["samples"][0]["values"]["name"] == "c"
 
 
 def test_table__that_only_spark_reads(loaded: Path) -> None:

@@ -1,4 +1,4 @@
-"""`tidemark status`, `runs`, `rejects`, `history` and `changes`."""
+"""`tidemark status`, `runs`, `rejects`, `history`, `changes` and `diff`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from tidemark.state.commits import Commit, read_commits
 from tidemark.state.project import Entity, KnownProject, known_project
 from tidemark.state.status import Seen, landed_dates, status_of
 from tidemark.state.tables import TableNotReadable, Tables, quoted
-from tidemark.state.versions import changes_of, versions_of
+from tidemark.state.versions import changes_of, difference_of, versions_of
 
 _READ = """
 The tables are read in this process, without Spark; a run may be at work. A table that only Spark
@@ -230,6 +230,40 @@ def changes(
         for date in sorted({one.business_date for one in found}):
             out.print(str(date), style="bold", highlight=False)
             show.show_changes([one for one in found if one.business_date == date], out)
+
+
+@click.command(
+    epilog=_READ
+    + """
+\b
+Example:
+  tidemark diff airports 2025-09-09 2026-03-04 --samples 10
+"""
+)
+@click.argument("entity")
+@click.argument("first")
+@click.argument("last")
+@click.option(
+    "--samples",
+    type=click.IntRange(min=0),
+    default=3,
+    show_default=True,
+    metavar="N",
+    help="Of how many keys to show what differs.",
+)
+@_reading
+def diff(entity: str, first: str, last: str, samples: int, as_json: bool, **where: Any) -> None:
+    """Show what differs between how an entity stood at the ends of two business dates."""
+    dates = parse_business_dates([first]) + parse_business_dates([last])
+    if len(dates) != 2:
+        raise ConfigError(f"two dates are compared, found: {first} {last}")
+    project, tables = _open(where)
+    (one,) = _chosen(project, [entity])
+    found = difference_of(tables, one, dates[0], dates[1], samples)
+    if as_json:
+        click.echo(json.dumps(asdict(found), indent=2, default=_plain))
+    else:
+        show.show_difference(found, stdout_console())
 
 
 def _open(where: dict[str, Any]) -> tuple[KnownProject, Tables]:

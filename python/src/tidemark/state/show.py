@@ -16,7 +16,7 @@ from tidemark.failures import Failure
 from tidemark.run.dates import date_ranges
 from tidemark.state.commits import Commit
 from tidemark.state.status import Counts, Status
-from tidemark.state.versions import DayChanges, Version
+from tidemark.state.versions import DayChanges, Difference, Version
 
 _BAR = 12
 # a longer value is cut
@@ -193,12 +193,24 @@ def show_changes(days: Sequence[DayChanges], out: Console) -> None:
             more = len(one.columns) - 8
             rest = f" and {more} more" if more > 0 else ""
             out.print(Text(f"  most changed: {columns}{rest}"), soft_wrap=True)
-        for version in one.samples:
-            name, style = _OPERATIONS[version.operation]
-            line = Text(f"  {_key(version)}  ")
-            line.append(name, style=style)
-            out.print(line, soft_wrap=True)
-            _print_changes(version, out)
+        _print_samples(one.samples, out)
+
+
+def show_difference(found: Difference, out: Console) -> None:
+    """Print what differs between two dates."""
+    counts = Counts(found.inserted, found.updated, found.deleted)
+    out.print(Text(f"{found.entity}, {found.first} → {found.last}", style="bold"), soft_wrap=True)
+    out.print(Text(f"  {_count_text(counts) or 'no difference'}"), soft_wrap=True)
+    _print_samples(found.samples, out)
+
+
+def _print_samples(versions: Sequence[Version], out: Console) -> None:
+    for version in versions:
+        name, style = _OPERATIONS[version.operation]
+        line = Text(f"  {_key(version)}  ")
+        line.append(name, style=style)
+        out.print(line, soft_wrap=True)
+        _print_changes(version, out)
 
 
 def show_rejects(rows: Sequence[dict[str, Any]], out: Console) -> None:

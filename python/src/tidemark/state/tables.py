@@ -75,6 +75,11 @@ class Tables:
         """Return the names of a table's columns."""
         return [field.name for field in self._open(path).schema().fields]
 
+    def fields(self, path: str, column: str) -> list[str]:
+        """Return the names of the fields of a column that is a struct."""
+        found = next(one for one in self._open(path).schema().fields if one.name == column)
+        return [field.name for field in found.type.fields]
+
     def count(self, path: str) -> int | None:
         """Return how many rows a table has, as its files tell; None if they do not."""
         actions = self._open(path).get_add_actions()

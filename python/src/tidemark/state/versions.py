@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tidemark.console import counted
@@ -95,6 +95,29 @@ class DayChanges:
     samples: tuple[Version, ...] = field(default=())
 
 
+@dataclass(frozen=True)
+class Difference:
+    """What differs between how an entity stood at the ends of two dates.
+
+    Attributes:
+        entity: Its model.
+        first: The one date.
+        last: The other one.
+        inserted: Keys that only the last date has.
+        updated: Keys that both have, with another row.
+        deleted: Keys that only the first date has.
+        samples: Some of these rows, with what differs.
+    """
+
+    entity: str
+    first: dt.date
+    last: dt.date
+    inserted: int = 0
+    updated: int = 0
+    deleted: int = 0
+    samples: tuple[Version, ...] = field(default=())
+
+
 def versions_of(tables: Tables, entity: Entity, key: Sequence[str]) -> list[Version]:
     """Return every version of a row, the first one first.
 
@@ -165,6 +188,115 @@ def changes_of(tables: Tables, entity: Entity, date: dt.date, samples: int) -> D
         columns=tuple((row["name"], row["n"]) for row in columns),
         samples=tuple(shown),
     )
+
+
+def difference_of(
+    tables: Tables, entity: Entity, first: dt.date, last: dt.date, samples: int
+) -> Difference:
+    """Return what differs between how an entity stood at the ends of two business dates.
+
+    Args:
+        tables: Where they are read.
+        entity: A cdc model with a key.
+        first: The one date.
+        last: The other one.
+        samples: Of how many keys to show what differs.
+
+    Raises:
+        ConfigError: It has no key.
+        TableNotReadable: Only Spark reads the log.
+    """
+    log, names = _log(tables, entity)
+    keys = _keys(entity, names)
+    if not keys:
+        raise ConfigError(f"{entity.name} has no unique_key, so its rows cannot be compared")
+    order = _newest_first(tables, log, names)
+    states = ", ".join(
+        f"""{side} as (
+            select _key_hash, _row_hash, _commit_id from (
+                select *, row_number() over (partition by _key_hash order by {order}) as place
+                from t where {_IN_FORCE} and _business_date <= date '{date.isoformat()}'
+            ) where place = 1 and _operation <> 'D'
+        )"""
+        for side, date in (("a", first), ("b", last))
+    )
+    kinds = f"""
+        with {states}
+        select coalesce(a._key_hash, b._key_hash) as key_hash, case
+            when a._key_hash is null then 'I'
+            when b._key_hash is null then 'D'
+            else 'U'
+        end as kind
+        from a full outer join b on a._key_hash = b._key_hash
+        where a._row_hash is distinct from b._row_hash
+    """
+    counts = {
+        row["kind"]: row["n"]
+        for row in tables.rows(log, f"select kind, count(*) as n from ({kinds}) group by kind")
+    }
+    chosen = tables.rows(
+        log,
+        f"select key_hash, kind from ({kinds}) "
+        "order by case kind when 'U' then 0 when 'D' then 1 else 2 end, key_hash "
+        f"limit {samples}",
+    )
+    shown = []
+    for row in chosen:
+        versions = _versions(
+            sorted(
+                tables.rows(
+                    log,
+                    f"select * from t where {_IN_FORCE} "
+                    f"and _key_hash = {literal(row['key_hash'])} "
+                    f"and _business_date <= date '{max(first, last).isoformat()}'",
+                ),
+                key=_order,
+            ),
+            keys,
+        )
+        shown.append(_between(versions, row["kind"], first, last))
+    return Difference(
+        entity.name,
+        first,
+        last,
+        inserted=counts.get("I", 0),
+        updated=counts.get("U", 0),
+        deleted=counts.get("D", 0),
+        samples=tuple(shown),
+    )
+
+
+def _between(versions: Sequence[Version], kind: str, first: dt.date, last: dt.date) -> Version:
+    """Return a row as it was at the last date, with what differs from the first one."""
+
+    def at(date: dt.date) -> Version | None:
+        known = [one for one in versions if one.business_date and one.business_date <= date]
+        return known[-1] if known else None
+
+    before, after = at(first), at(last)
+    # a key that one of the dates does not have is deleted there, or not yet known
+    shown = after if after is not None and kind != "D" else before
+    if shown is None:
+        raise AssertionError("a key that differs has a version")
+    changes = []
+    if kind == "U" and before is not None and after is not None:
+        changes = [
+            Change(name, before.values.get(name), value)
+            for name, value in after.values.items()
+            if before.values.get(name) != value
+        ]
+    return replace(shown, operation=kind, changes=tuple(changes))
+
+
+def _newest_first(tables: Tables, log: str, names: Sequence[str]) -> str:
+    """Return by what the versions of a key are ordered, in SQL; the same order as _order()."""
+    if "_event_id" not in names:
+        return "_business_date desc, _commit_id desc"
+    fields = tables.fields(log, "_sequence_by") if "_sequence_by" in names else []
+    place = [f"_sequence_by[{literal(field)}]" for field in fields] or ["_sequence_num"]
+    tie = " ".join(f"when {literal(name)} then {number}" for name, number in _FIRST.items())
+    parts = [*place, "_batch_id", "_sequence_num", f"case _source_operation {tie} else 1 end"]
+    return ", ".join(f"{part} desc nulls last" for part in [*parts, "_event_id"])
 
 
 def _samples(
