@@ -36,6 +36,13 @@ def install_connectors() -> None:
     subprocess.run(command, check=True)
 
 
+def chromium() -> str:
+    """Return the program of a browser, installed if it is missing."""
+    found = shutil.which("chromium")
+    _install("chromium", Path(found) if found else None)
+    return shutil.which("chromium") or "chromium"
+
+
 def _install(package: str, program: Path | None) -> None:
     if program is not None:
         return

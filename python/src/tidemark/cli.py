@@ -37,6 +37,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "rehash": ("tidemark.operate.cli", "rehash"),
     "rejects": ("tidemark.state.cli", "rejects"),
     "replicator": ("tidemark.replicator.cli", "replicator"),
+    "report": ("tidemark.report.cli", "report"),
     "restate": ("tidemark.operate.cli", "restate"),
     "rollback": ("tidemark.operate.cli", "rollback"),
     "run": ("tidemark.run.cli", "run"),

@@ -278,6 +278,8 @@ def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         commits_schema="shop",
         commits_format="delta",
         entities={"cities": entity, "cities_scd2": VIEWED},
+        name="shop",
+        edges=(("cities", "cities_scd2"),),
     )
     (tmp_path / "dbt_project.yml").write_text("name: shop\n")
     monkeypatch.chdir(tmp_path)
@@ -446,6 +448,47 @@ def test_events__have_the_order_of_the_log(shop: Path) -> None:
     )
     differs = json.loads(call("diff", "cities", "2026-02-01", "2026-03-01", "--json").output)
     assert differs["samples"][0]["values"]["name"] == "c"
+
+
+def test_cli__report(loaded: Path) -> None:
+    found = json.loads(call("report", "--days", "36500", "--key", "cities:1", "--json").output)
+    assert set(found) == set(json.loads(call("report", "--schema").output)["properties"])
+    (cities, view) = found["entities"]
+    assert (cities["rows"], cities["open_rejects"], cities["inserted"]) == (2, 1, 1)
+    assert (cities["files"], view["state"], view["size_bytes"]) == (2, "empty", None)
+    assert cities["notes"] == [
+        "landed and not loaded: 2026-03-05",
+        "1 open reject: tidemark rejects cities",
+    ]
+    loads = [(row["business_date"], row["inserted"], row["rejected"]) for row in found["loads"]]
+    assert loads == [("2026-03-01", 2, 0), ("2026-03-02", 1, 1)]
+    assert found["columns"] == [{"entity": "cities", "column": "name", "changes": 1}]
+    assert found["rejects"] == [{"entity": "cities", "reason": "cast_failed: id", "rows": 1}]
+    # two keys with a version more, and one with one
+    assert [(row["versions"], row["keys"]) for row in found["versions"]] == [(1, 1), (2, 2)]
+    assert found["lineage"] == [{"reads": "cities", "read_by": "cities_scd2"}]
+    (key,) = found["keys"]
+    assert [one["changes"] for one in key["versions"]] == [[], ["name: 'Aa' → 'A2'"]]
+
+    # no load was so late, as the fixture's dates are long ago
+    assert json.loads(call("report", "--days", "1", "--json").output)["loads"] == []
+    path = call("report", "--output", "out/report.html").output.strip()
+    text = Path(path).read_text()
+    assert "https:" not in text.partition("<script id")[0] and len(text) < 700_000
+    call("report", "cities")
+    assert (loaded / ".tidemark/report.html").exists()
+
+
+@pytest.mark.parametrize(
+    ("key", "message"),
+    [
+        ("cities", "--key is an entity and a key"),
+        ("citys:1", "Did you mean 'cities'?"),
+        ("cities:1,2", "give 1 value, found 2"),
+    ],
+)
+def test_cli__report__of_a_wrong_key(loaded: Path, key: str, message: str) -> None:
+    assert message in str(call("report", "--key", key, code=1).exception)
 
 
 def test_table__that_only_spark_reads(loaded: Path) -> None:

@@ -28,7 +28,7 @@ from tidemark.run.options import (
 from tidemark.state import show
 from tidemark.state.commits import Commit, read_commits
 from tidemark.state.project import Entity, KnownProject, known_project
-from tidemark.state.status import Seen, landed_dates, status_of
+from tidemark.state.status import Seen, Status, landed_dates, status_of
 from tidemark.state.tables import TableNotReadable, Tables, quoted
 from tidemark.state.versions import changes_of, difference_of, versions_of
 
@@ -38,7 +38,7 @@ reads (deletion vectors of merge_on_read, a widened column, Parquet) is named.
 """
 
 
-def _reading(command: Callable[..., Any]) -> Callable[..., Any]:
+def reading(command: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command the options of all of them."""
     for option in (
         target_option,
@@ -61,7 +61,7 @@ Examples:
 """
 )
 @click.argument("names", metavar="[ENTITY]...", nargs=-1)
-@_reading
+@reading
 def status(names: Sequence[str], as_json: bool, **where: Any) -> None:
     """Show how each entity stands.
 
@@ -69,21 +69,9 @@ def status(names: Sequence[str], as_json: bool, **where: Any) -> None:
     there is to do: dates that landed and are not loaded, missing dates, open rejects, what is in
     flight, what has more to read.
     """
-    project, tables = _open(where)
-    chosen = _chosen(project, names)
-    commits = read_commits(tables)
-    undone = {commit.commit_id for commit in commits if commit.undone_by is not None}
-    failures: dict[str, Failure] = {}
-    for failure in read_failures(tidemark_home()):
-        failures.setdefault(failure.relation, failure)
-    found = [
-        status_of(
-            entity,
-            commits,
-            replace(_seen(project, tables, entity, undone), failure=failures.get(entity.relation)),
-        )
-        for entity in chosen
-    ]
+    project, tables = open_project(where)
+    chosen = chosen_entities(project, names)
+    found = statuses_of(project, tables, chosen, read_commits(tables))
     if as_json:
         _print_json(asdict(one) for one in found)
     elif not found:
@@ -103,11 +91,11 @@ Examples:
 )
 @click.argument("names", metavar="[ENTITY]...", nargs=-1)
 @click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, metavar="N")
-@_reading
+@reading
 def runs(names: Sequence[str], limit: int, as_json: bool, **where: Any) -> None:
     """Show the last commits and the runs that failed, the newest first."""
-    project, tables = _open(where)
-    relations = [entity.relation for entity in _chosen(project, names)] if names else None
+    project, tables = open_project(where)
+    relations = [entity.relation for entity in chosen_entities(project, names)] if names else None
     failures = [
         failure
         for failure in read_failures(tidemark_home())
@@ -139,14 +127,14 @@ Examples:
 @click.argument("entity")
 @click.option("--all", "is_all", is_flag=True, help="Also those that a later load has mended.")
 @click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, metavar="N")
-@_reading
+@reading
 def rejects(entity: str, is_all: bool, limit: int, as_json: bool, **where: Any) -> None:
     """Show rows that an entity put to quarantine, the newest first.
 
     Sensitive values are masked in them, as they are in the table.
     """
-    project, tables = _open(where)
-    (one,) = _chosen(project, [entity])
+    project, tables = open_project(where)
+    (one,) = chosen_entities(project, [entity])
     undone = {c.commit_id for c in read_commits(tables, [one.relation]) if c.undone_by is not None}
     rows, number = _reject_rows(tables, one, undone, is_all, limit)
     if as_json:
@@ -169,14 +157,14 @@ Examples:
 )
 @click.argument("entity")
 @click.argument("key", nargs=-1, required=True)
-@_reading
+@reading
 def history(entity: str, key: Sequence[str], as_json: bool, **where: Any) -> None:
     """Show every version of a row: when, what changed, by which commit or event.
 
     Sensitive columns are not part of it.
     """
-    project, tables = _open(where)
-    (one,) = _chosen(project, [entity])
+    project, tables = open_project(where)
+    (one,) = chosen_entities(project, [entity])
     versions = versions_of(tables, one, key)
     if as_json:
         _print_json(asdict(version) for version in versions)
@@ -205,7 +193,7 @@ Examples:
     metavar="N",
     help="Of how many changed keys to show old and new values.",
 )
-@_reading
+@reading
 def changes(
     names: Sequence[str], date_text: str | None, samples: int, as_json: bool, **where: Any
 ) -> None:
@@ -213,8 +201,8 @@ def changes(
     dates = parse_business_dates([date_text]) if date_text is not None else []
     if len(dates) > 1:
         raise ConfigError(f"--date is one date, found: {date_text}")
-    project, tables = _open(where)
-    chosen = [one for one in _chosen(project, names) if names or one.kind == "cdc"]
+    project, tables = open_project(where)
+    chosen = [one for one in chosen_entities(project, names) if names or one.kind == "cdc"]
     commits = read_commits(tables)
     found = []
     for one in chosen:
@@ -251,14 +239,14 @@ Example:
     metavar="N",
     help="Of how many keys to show what differs.",
 )
-@_reading
+@reading
 def diff(entity: str, first: str, last: str, samples: int, as_json: bool, **where: Any) -> None:
     """Show what differs between how an entity stood at the ends of two business dates."""
     dates = parse_business_dates([first]) + parse_business_dates([last])
     if len(dates) != 2:
         raise ConfigError(f"two dates are compared, found: {first} {last}")
-    project, tables = _open(where)
-    (one,) = _chosen(project, [entity])
+    project, tables = open_project(where)
+    (one,) = chosen_entities(project, [entity])
     found = difference_of(tables, one, dates[0], dates[1], samples)
     if as_json:
         click.echo(json.dumps(asdict(found), indent=2, default=_plain))
@@ -266,7 +254,38 @@ def diff(entity: str, first: str, last: str, samples: int, as_json: bool, **wher
         show.show_difference(found, stdout_console())
 
 
-def _open(where: dict[str, Any]) -> tuple[KnownProject, Tables]:
+def statuses_of(
+    project: KnownProject, tables: Tables, chosen: Iterable[Entity], commits: Sequence[Commit]
+) -> list[Status]:
+    """Return how entities stand.
+
+    Args:
+        project: The project.
+        tables: Where its tables are read.
+        chosen: The entities.
+        commits: All commits, the newest first.
+    """
+    undone = {commit.commit_id for commit in commits if commit.undone_by is not None}
+    failures: dict[str, Failure] = {}
+    for failure in read_failures(tidemark_home()):
+        failures.setdefault(failure.relation, failure)
+    return [
+        status_of(
+            entity,
+            commits,
+            replace(_seen(project, tables, entity, undone), failure=failures.get(entity.relation)),
+        )
+        for entity in chosen
+    ]
+
+
+def open_project(where: dict[str, Any]) -> tuple[KnownProject, Tables]:
+    """Return the project that a command with the options of `reading` is about.
+
+    Raises:
+        ConfigError: There is none, or it cannot be parsed.
+        TableNotReadable: Its commits are read by Spark alone.
+    """
     root = find_project(where["project_dir"] or Path.cwd())
     options = RunOptions(
         dates=[],
@@ -285,7 +304,7 @@ def _open(where: dict[str, Any]) -> tuple[KnownProject, Tables]:
     return project, Tables(project)
 
 
-def _chosen(project: KnownProject, names: Iterable[str]) -> list[Entity]:
+def chosen_entities(project: KnownProject, names: Iterable[str]) -> list[Entity]:
     """Return the entities of these names; all if there is none."""
     wanted = list(names)
     for name in wanted:

@@ -67,6 +67,8 @@ class KnownProject:
         commits_schema: Where `tidemark_commits` lies.
         commits_format: The format of its table.
         entities: By name.
+        name: What the project is called.
+        edges: What is read, and the model that reads it; names of sources, seeds and models.
     """
 
     root: Path
@@ -74,6 +76,8 @@ class KnownProject:
     commits_schema: str
     commits_format: str
     entities: dict[str, Entity] = field(default_factory=dict)
+    name: str = ""
+    edges: tuple[tuple[str, str], ...] = ()
 
 
 def known_project(options: RunOptions, talk: Console) -> KnownProject:
@@ -154,6 +158,31 @@ def entities_of(manifest: Any) -> dict[str, Entity]:
     return dict(sorted(found.items()))
 
 
+def edges_of(manifest: Any) -> tuple[tuple[str, str], ...]:
+    """Return what each model reads, as pairs of names.
+
+    Args:
+        manifest: dbt's.
+    """
+    names = {one.unique_id: f"{one.source_name}.{one.name}" for one in manifest.sources.values()}
+    names |= {
+        node.unique_id: node.name
+        for node in manifest.nodes.values()
+        if node.resource_type in ("model", "seed", "snapshot")
+    }
+    return tuple(
+        sorted(
+            {
+                (names[above], node.name)
+                for node in manifest.nodes.values()
+                if node.resource_type == "model"
+                for above in node.depends_on.nodes
+                if above in names
+            }
+        )
+    )
+
+
 def _described(options: RunOptions, invoker: Invoker) -> KnownProject:
     from tidemark.lineage.datasets import warehouse_of
 
@@ -166,6 +195,8 @@ def _described(options: RunOptions, invoker: Invoker) -> KnownProject:
         commits_schema=str(variables.get("tidemark__schema") or config.credentials.schema),
         commits_format=str(variables.get("tidemark__commits_format") or "delta"),
         entities=entities_of(invoker.manifest),
+        name=str(config.project_name),
+        edges=edges_of(invoker.manifest),
     )
 
 
@@ -174,7 +205,9 @@ def _from_json(content: dict[str, Any]) -> KnownProject:
         name: Entity(**{**entity, "key": tuple(entity["key"])})
         for name, entity in content.pop("entities").items()
     }
-    return KnownProject(**{**content, "root": Path(content["root"]), "entities": entities})
+    edges = tuple((above, below) for above, below in content["edges"])
+    root = Path(content["root"])
+    return KnownProject(**{**content, "root": root, "entities": entities, "edges": edges})
 
 
 def _fingerprint(options: RunOptions) -> str:

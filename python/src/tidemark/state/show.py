@@ -56,12 +56,9 @@ def notes(status: Status, now: dt.datetime) -> list[str]:
     """Return what there is to do or to know about an entity, a sentence each."""
     found = []
     if status.failure:
-        date = status.failure.business_date
-        again = f"tidemark run --select {status.entity}"
-        again += f" --business-date {date}" if date else ""
         when = ago(now - status.failure.failed_at)
         found.append(f"failed {when}: {status.failure.message.removeprefix(f'{status.entity}: ')}")
-        found.append(f"when that is mended: {again}")
+        found.append(f"when that is mended: {next_command(status)}")
     if status.in_flight:
         ids = ", ".join(map(str, status.in_flight))
         found.append(
@@ -80,6 +77,14 @@ def notes(status: Status, now: dt.datetime) -> list[str]:
     if status.problem:
         found.append(status.problem)
     return found
+
+
+def next_command(status: Status) -> str | None:
+    """Return what runs an entity again whose last run failed."""
+    if status.failure is None:
+        return None
+    date = status.failure.business_date
+    return f"tidemark run --select {status.entity}" + (f" --business-date {date}" if date else "")
 
 
 def bar(counts: Counts) -> Text:

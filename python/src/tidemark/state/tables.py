@@ -8,6 +8,9 @@ from typing import Any
 from tidemark.errors import TidemarkError
 from tidemark.state.project import Entity, KnownProject
 
+# a file below that size is worth to be put together with others
+_SMALL = 16 * 1024 * 1024
+
 
 class TableNotReadable(TidemarkError):
     """A table that only Spark reads."""
@@ -87,6 +90,13 @@ class Tables:
             return None
         numbers = actions.column("num_records").to_pylist()
         return None if None in numbers else sum(numbers)
+
+    def size(self, path: str) -> tuple[int, int, int]:
+        """Return bytes and files of a table, and of these the small ones where it has several."""
+        actions = self._open(path).get_add_actions()
+        sizes = actions.column("size_bytes").to_pylist()
+        small = sum(size < _SMALL for size in sizes) if len(sizes) > 1 else 0
+        return sum(sizes), len(sizes), small
 
     def _path(self, schema: str, name: str, root: str | None) -> str:
         folder = root or f"{self._project.warehouse.rstrip('/')}/{schema}.db"

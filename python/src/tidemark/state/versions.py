@@ -34,7 +34,7 @@ _OWN = {
     "_moved_from",
 }
 # superseded rows are no change any more; of events N changed nothing and T is no row's
-_IN_FORCE = """_superseded_by is null and _operation in ('I', 'U', 'D')"""
+IN_FORCE = """_superseded_by is null and _operation in ('I', 'U', 'D')"""
 # what breaks the tie of events at one place, as the log is ordered
 _FIRST = {"TRUNCATE": 0, "ADD_COLUMN": 0, "DELETE": 2, "MOVE_OUT": 2, "SNAPSHOT": 3}
 
@@ -143,7 +143,7 @@ def versions_of(tables: Tables, entity: Entity, key: Sequence[str]) -> list[Vers
         f"cast({quoted(name)} as varchar) = {literal(value)}"
         for name, value in zip(keys, key, strict=True)
     )
-    rows = tables.rows(log, f"select * from t where {_IN_FORCE} and {where}")
+    rows = tables.rows(log, f"select * from t where {IN_FORCE} and {where}")
     return _versions(sorted(rows, key=_order), keys)
 
 
@@ -162,7 +162,7 @@ def changes_of(tables: Tables, entity: Entity, date: dt.date, samples: int) -> D
     if not tables.exists(tables.of(entity, "__log")):
         return DayChanges(entity.name, date)
     log, names = _log(tables, entity)
-    day = f"{_IN_FORCE} and _business_date = date '{date.isoformat()}'"
+    day = f"{IN_FORCE} and _business_date = date '{date.isoformat()}'"
     counts = {
         row["_operation"]: row["n"]
         for row in tables.rows(
@@ -215,7 +215,7 @@ def difference_of(
         f"""{side} as (
             select _key_hash, _row_hash, _commit_id from (
                 select *, row_number() over (partition by _key_hash order by {order}) as place
-                from t where {_IN_FORCE} and _business_date <= date '{date.isoformat()}'
+                from t where {IN_FORCE} and _business_date <= date '{date.isoformat()}'
             ) where place = 1 and _operation <> 'D'
         )"""
         for side, date in (("a", first), ("b", last))
@@ -246,7 +246,7 @@ def difference_of(
             sorted(
                 tables.rows(
                     log,
-                    f"select * from t where {_IN_FORCE} "
+                    f"select * from t where {IN_FORCE} "
                     f"and _key_hash = {literal(row['key_hash'])} "
                     f"and _business_date <= date '{max(first, last).isoformat()}'",
                 ),
@@ -312,7 +312,7 @@ def _samples(
         found = tables.rows(
             log,
             "select distinct _key_hash from t "
-            f"where {_IN_FORCE} and {day} and _operation = '{operation}' "
+            f"where {IN_FORCE} and {day} and _operation = '{operation}' "
             f"order by _key_hash limit {left}",
         )
         hashes += [row["_key_hash"] for row in found if row["_key_hash"] not in hashes]
@@ -321,7 +321,7 @@ def _samples(
     chosen = ", ".join(map(literal, hashes))
     rows = tables.rows(
         log,
-        f"select * from t where {_IN_FORCE} and _key_hash in ({chosen}) "
+        f"select * from t where {IN_FORCE} and _key_hash in ({chosen}) "
         f"and _business_date <= date '{date.isoformat()}'",
     )
     versions = []

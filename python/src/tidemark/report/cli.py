@@ -1,0 +1,91 @@
+"""`tidemark report`."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tidemark.errors import ConfigError
+from tidemark.home import tidemark_home
+from tidemark.report.data import Report, collected
+from tidemark.state.cli import chosen_entities, open_project, reading, statuses_of
+from tidemark.state.commits import read_commits
+
+_EPILOG = """
+The tables are read in this process, without Spark; what only Spark can tell is left out. The page
+needs no network and no server: open it, print it, send it.
+
+\b
+Examples:
+  tidemark report
+  tidemark report --key airports:WIPO --output airports.html airports
+  tidemark report --json | jq '.entities[] | select(.state == "failed")'
+"""
+
+
+@click.command(epilog=_EPILOG)
+@click.argument("names", metavar="[ENTITY]...", nargs=-1)
+@click.option(
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Where the page is written. Default: report.html in TIDEMARK_HOME.",
+)
+@click.option(
+    "--days",
+    type=click.IntRange(min=1),
+    default=90,
+    show_default=True,
+    metavar="N",
+    help="How far back loads and changed columns are shown.",
+)
+@click.option(
+    "--key",
+    "key_texts",
+    metavar="ENTITY:KEY",
+    multiple=True,
+    help="Show every version of a row; commas between the columns of a key. May be repeated.",
+)
+@click.option("--schema", is_flag=True, help="Print the JSON Schema of --json, and nothing else.")
+@reading
+def report(
+    names: Sequence[str],
+    output: Path | None,
+    days: int,
+    key_texts: Sequence[str],
+    schema: bool,
+    as_json: bool,
+    **where: Any,
+) -> None:
+    """Write one page that shows the state of all entities, what changed and what is open."""
+    if schema:
+        click.echo(json.dumps(Report.model_json_schema(), indent=2))
+        return
+    project, tables = open_project(where)
+    chosen = chosen_entities(project, names)
+    keys = [_key(text) for text in key_texts]
+    chosen_entities(project, [name for name, _ in keys])
+    commits = read_commits(tables)
+    now = dt.datetime.now(dt.UTC)
+    statuses = statuses_of(project, tables, chosen, commits)
+    found = collected(project, tables, statuses, commits, now, days, keys)
+    if as_json:
+        click.echo(found.model_dump_json(indent=2))
+        return
+    from tidemark.report.page import page
+
+    path = output or tidemark_home().root / "report.html"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(page(found), encoding="utf-8")
+    click.echo(path)
+
+
+def _key(text: str) -> tuple[str, list[str]]:
+    name, colon, key = text.partition(":")
+    if not colon or not name or not key:
+        raise ConfigError(f"--key is an entity and a key, such as airports:WIPO; found: {text!r}")
+    return name, key.split(",")

@@ -1,0 +1,332 @@
+"""What the report shows, as models: their JSON Schema is the documentation of `report --json`."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from tidemark import distribution_version
+from tidemark.state.commits import Commit
+from tidemark.state.project import Entity, KnownProject
+from tidemark.state.show import next_command, notes
+from tidemark.state.status import Status
+from tidemark.state.tables import TableNotReadable, Tables, literal
+from tidemark.state.versions import IN_FORCE, versions_of
+
+# of an entity's columns those that changed most
+_COLUMNS = 10
+# keys with more versions are counted together
+MOST_VERSIONS = 20
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class EntityRow(_Model):
+    """An entity as it stands."""
+
+    entity: str
+    kind: str = Field(description="Its materialization")
+    relation: str = Field(description="schema.table")
+    state: str = Field(description="loaded, behind, in flight, failed or empty")
+    last_date: dt.date | None = Field(description="The greatest business date in force")
+    loaded_at: dt.datetime | None = Field(description="When its last run was completed, in UTC")
+    rows: int | None = Field(description="Rows of its table; null where only Spark can tell")
+    inserted: int | None = Field(description="Of its last load, as the next three")
+    updated: int | None
+    deleted: int | None
+    unchanged: int | None
+    open_rejects: int | None = Field(description="Rejected rows that no later load has mended")
+    size_bytes: int | None = Field(description="Of current and log")
+    files: int | None = Field(description="Of current and log")
+    small_files: int | None = Field(description="Those below 16 MB, where a table has several")
+    notes: list[str] = Field(description="What there is to do or to know, a sentence each")
+    next_command: str | None = Field(description="What to call after a run that failed")
+
+
+class LoadRow(_Model):
+    """A load that was completed."""
+
+    entity: str
+    commit_id: int
+    kind: str
+    business_date: dt.date | None
+    completed_at: dt.datetime
+    seconds: float | None
+    inserted: int
+    updated: int
+    deleted: int
+    rejected: int
+
+
+class ColumnRow(_Model):
+    """How many updates changed a column."""
+
+    entity: str
+    column: str
+    changes: int
+
+
+class RejectRow(_Model):
+    """Open rejects of one reason."""
+
+    entity: str
+    reason: str
+    rows: int
+
+
+class VersionsRow(_Model):
+    """How many keys have so many versions."""
+
+    entity: str
+    versions: int = Field(description=f"{MOST_VERSIONS} stands for as many or more")
+    keys: int
+
+
+class LineageEdge(_Model):
+    """What reads what; names of sources, seeds and models."""
+
+    reads: str
+    read_by: str
+
+
+class KeyVersion(_Model):
+    """A version of a key that was asked for."""
+
+    business_date: dt.date | None
+    operation: str = Field(description="I, U or D")
+    commit_id: int
+    changes: list[str] = Field(description="column: old → new, each")
+
+
+class KeyHistory(_Model):
+    """The versions of a key that was asked for."""
+
+    entity: str
+    key: str
+    versions: list[KeyVersion]
+
+
+class Report(_Model):
+    """The state of a project's entities."""
+
+    project: str
+    made_at: dt.datetime
+    version: str = Field(description="Of Tidemark")
+    days: int = Field(description="Loads and changed columns are those of so many days")
+    entities: list[EntityRow]
+    loads: list[LoadRow]
+    columns: list[ColumnRow]
+    rejects: list[RejectRow]
+    versions: list[VersionsRow]
+    lineage: list[LineageEdge]
+    keys: list[KeyHistory]
+
+
+def collected(
+    project: KnownProject,
+    tables: Tables,
+    statuses: Sequence[Status],
+    commits: Sequence[Commit],
+    now: dt.datetime,
+    days: int,
+    keys: Iterable[tuple[str, Sequence[str]]] = (),
+) -> Report:
+    """Return what the report shows.
+
+    Args:
+        project: The project.
+        tables: Where its tables are read.
+        statuses: Of its entities.
+        commits: All commits, the newest first.
+        now: When it is made.
+        days: How far back loads and changes are shown.
+        keys: Entities and keys whose versions are shown.
+
+    Raises:
+        ConfigError: A key of another number of columns.
+    """
+    shown = {status.entity for status in statuses}
+    since = now - dt.timedelta(days=days)
+    columns: list[ColumnRow] = []
+    versions: list[VersionsRow] = []
+    rejects: list[RejectRow] = []
+    rows: list[EntityRow] = []
+    for status in statuses:
+        entity = project.entities[status.entity]
+        rows.append(_entity_row(tables, entity, status, now))
+        recent = [
+            commit.commit_id
+            for commit in commits
+            if commit.relation == entity.relation and _ended(commit) >= since
+        ]
+        columns += _columns(tables, entity, min(recent, default=None))
+        versions += _versions_per_key(tables, entity)
+        rejects += _rejects(tables, entity, commits)
+    return Report(
+        project=project.name,
+        made_at=now,
+        version=distribution_version(),
+        days=days,
+        entities=rows,
+        loads=[
+            _load(commit)
+            for commit in reversed(commits)
+            if commit.entity in shown
+            and commit.state == "completed"
+            and commit.kind not in _NO_LOADS
+            and _ended(commit) >= since
+        ],
+        columns=columns,
+        rejects=rejects,
+        versions=versions,
+        lineage=[LineageEdge(reads=above, read_by=below) for above, below in project.edges],
+        keys=[_key_history(tables, project.entities[name], key) for name, key in keys],
+    )
+
+
+_NO_LOADS = {"savepoint", "clean", "compact", "rehash", "erase_key", "populate_manifest", "repeat"}
+
+
+def _ended(commit: Commit) -> dt.datetime:
+    return commit.completed_at or commit.started_at
+
+
+def _entity_row(tables: Tables, entity: Entity, status: Status, now: dt.datetime) -> EntityRow:
+    last = status.last_load
+    size = _size(tables, entity)
+    return EntityRow(
+        entity=status.entity,
+        kind=status.kind,
+        relation=status.relation,
+        state=status.state,
+        last_date=status.last_date,
+        loaded_at=status.loaded_at,
+        rows=status.rows,
+        inserted=last.inserted if last else None,
+        updated=last.updated if last else None,
+        deleted=last.deleted if last else None,
+        unchanged=last.unchanged if last else None,
+        open_rejects=status.open_rejects,
+        size_bytes=size[0] if size else None,
+        files=size[1] if size else None,
+        small_files=size[2] if size else None,
+        notes=notes(status, now),
+        next_command=next_command(status),
+    )
+
+
+def _size(tables: Tables, entity: Entity) -> tuple[int, int, int] | None:
+    sizes = []
+    for side in ("", "__log") if entity.kind == "cdc" else ("",):
+        path = tables.of(entity, side)
+        try:
+            if tables.exists(path):
+                sizes.append(tables.size(path))
+        except TableNotReadable:
+            return None
+    if not sizes:
+        return None
+    return sum(s[0] for s in sizes), sum(s[1] for s in sizes), sum(s[2] for s in sizes)
+
+
+def _load(commit: Commit) -> LoadRow:
+    return LoadRow(
+        entity=commit.entity,
+        commit_id=commit.commit_id,
+        kind=commit.kind,
+        business_date=commit.business_date,
+        completed_at=_ended(commit),
+        seconds=commit.seconds,
+        inserted=commit.rows_inserted or 0,
+        updated=commit.rows_updated or 0,
+        deleted=commit.rows_deleted or 0,
+        rejected=commit.rows_rejected or 0,
+    )
+
+
+def _columns(tables: Tables, entity: Entity, first: int | None) -> list[ColumnRow]:
+    if entity.kind != "cdc" or first is None:
+        return []
+    found = _rows(
+        tables,
+        entity,
+        "__log",
+        "select name, count(*) as n from (select unnest(_changed_columns) as name from t "
+        f"where {IN_FORCE} and _operation = 'U' and _commit_id >= {first}) "
+        f"group by name order by n desc, name limit {_COLUMNS}",
+    )
+    return [ColumnRow(entity=entity.name, column=row["name"], changes=row["n"]) for row in found]
+
+
+def _versions_per_key(tables: Tables, entity: Entity) -> list[VersionsRow]:
+    if entity.kind != "cdc" or not entity.key:
+        return []
+    found = _rows(
+        tables,
+        entity,
+        "__log",
+        f"select least(n, {MOST_VERSIONS}) as versions, count(*) as n from (select count(*) as n "
+        f"from t where {IN_FORCE} group by _key_hash) group by least(n, {MOST_VERSIONS}) "
+        "order by versions",
+    )
+    return [VersionsRow(entity=entity.name, versions=r["versions"], keys=r["n"]) for r in found]
+
+
+def _rejects(tables: Tables, entity: Entity, commits: Sequence[Commit]) -> list[RejectRow]:
+    undone = [
+        str(commit.commit_id)
+        for commit in commits
+        if commit.relation == entity.relation and commit.undone_by is not None
+    ]
+    conditions = [f"_commit_id not in ({', '.join(undone)})"] if undone else []
+    try:
+        path = tables.of(entity, "__rejects")
+        if tables.exists(path) and "_resolved_by" in tables.columns(path):
+            conditions.append("_resolved_by is null")
+    except TableNotReadable:
+        return []
+    where = f"where {' and '.join(conditions)}" if conditions else ""
+    found = _rows(
+        tables,
+        entity,
+        "__rejects",
+        f"select _reject_reason as reason, count(*) as n from t {where} "
+        "group by _reject_reason order by n desc, reason limit 20",
+    )
+    return [RejectRow(entity=entity.name, reason=str(r["reason"]), rows=r["n"]) for r in found]
+
+
+def _rows(tables: Tables, entity: Entity, side: str, select: str) -> list[dict[str, Any]]:
+    """Return rows of a side table; none where it is not there, or where only Spark reads it."""
+    if entity.file_format != "delta":
+        return []
+    try:
+        path = tables.of(entity, side)
+        return tables.rows(path, select) if tables.exists(path) else []
+    except TableNotReadable:
+        return []
+
+
+def _key_history(tables: Tables, entity: Entity, key: Sequence[str]) -> KeyHistory:
+    return KeyHistory(
+        entity=entity.name,
+        key=", ".join(key),
+        versions=[
+            KeyVersion(
+                business_date=one.business_date,
+                operation=one.operation,
+                commit_id=one.commit_id,
+                changes=[f"{c.column}: {_text(c.old)} → {_text(c.new)}" for c in one.changes],
+            )
+            for one in versions_of(tables, entity, key)
+        ],
+    )
+
+
+def _text(value: Any) -> str:
+    return "NULL" if value is None else literal(value) if isinstance(value, str) else str(value)

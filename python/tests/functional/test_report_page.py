@@ -1,0 +1,204 @@
+"""`tidemark report` in a browser: every chart has its marks, filters work, nothing is said to the console."""
+
+from __future__ import annotations
+
+import datetime as dt
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, sync_playwright
+
+from tests.servers import chromium
+from tidemark.report.data import (
+    ColumnRow,
+    EntityRow,
+    KeyHistory,
+    KeyVersion,
+    LineageEdge,
+    LoadRow,
+    RejectRow,
+    Report,
+    VersionsRow,
+)
+from tidemark.report.page import page
+
+NOW = dt.datetime(2026, 3, 5, 12, tzinfo=dt.UTC)
+HOSTILE = "</script><img src=x onerror=alert(1)>"
+CHARTS = {
+    "calendar": "rect",
+    "loads": "rect",
+    "columns": "rect",
+    "rejects": "rect",
+    "versions": "rect",
+    "sizes": "rect",
+    "lineage": "circle",
+}
+VIEWS: dict[str, dict[str, Any]] = {
+    "light": {"viewport": {"width": 1300, "height": 900}},
+    "dark": {"viewport": {"width": 1300, "height": 900}, "color_scheme": "dark"},
+    "phone": {"viewport": {"width": 390, "height": 800}},
+}
+
+
+def entity(name: str, **more: Any) -> EntityRow:
+    values: dict[str, Any] = {
+        "kind": "cdc", "relation": f"shop.{name}", "state": "loaded", "last_date": dt.date(2026, 3, 4),
+        "loaded_at": NOW - dt.timedelta(hours=3), "rows": 1000, "inserted": 3, "updated": 20, "deleted": 1,
+        "unchanged": 976, "open_rejects": 0, "size_bytes": 5_000_000, "files": 4, "small_files": 4,
+        "notes": [], "next_command": None,
+    }  # fmt: skip
+    return EntityRow(entity=name, **{**values, **more})
+
+
+def loads(name: str, days: int) -> list[LoadRow]:
+    return [
+        LoadRow(
+            entity=name, commit_id=number, kind="load", business_date=dt.date(2026, 2, 1) + dt.timedelta(days=number),
+            completed_at=NOW - dt.timedelta(days=days - number), seconds=3.5, inserted=number, updated=10, deleted=1, rejected=2,
+        )
+        for number in range(days)
+    ]  # fmt: skip
+
+
+def report(entities: list[EntityRow]) -> Report:
+    names = [one.entity for one in entities]
+    return Report(
+        project="shop",
+        made_at=NOW,
+        version="0.1.0",
+        days=90,
+        entities=entities,
+        loads=[load for name in names[:20] if name != "later" for load in loads(name, 5)],
+        columns=[ColumnRow(entity=names[0], column=c, changes=n) for n, c in enumerate("abc", 1)],
+        rejects=[RejectRow(entity=names[0], reason=HOSTILE, rows=4)],
+        versions=[VersionsRow(entity=names[0], versions=n, keys=10 * n) for n in (1, 2, 5)],
+        lineage=[LineageEdge(reads=a, read_by=b) for a, b in itertools.pairwise(names[:4])],
+        keys=[
+            KeyHistory(
+                entity=names[0],
+                key="WIPO",
+                versions=[
+                    KeyVersion(
+                        business_date=dt.date(2026, 3, 4),
+                        operation="U",
+                        commit_id=7,
+                        changes=[f"name: {HOSTILE} → b"],
+                    )
+                ],
+            )
+        ],
+    )
+
+
+FEW = [
+    entity("orders", state="failed", notes=["failed 5 min ago: no file"], open_rejects=4),
+    entity("customers"),
+    entity("airports", state="behind", rows=28_000),
+    entity(HOSTILE, notes=[HOSTILE]),
+    entity("later", state="empty", last_date=None, loaded_at=None, rows=None, inserted=None,
+           updated=None, deleted=None, unchanged=None, size_bytes=None, files=None, small_files=None),
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    program = chromium()
+    with sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+class Shown:
+    """A report in a browser, and what its console was told."""
+
+    def __init__(self, browser: Any, path: Path, entities: list[EntityRow], view: str) -> None:
+        path.write_text(page(report(entities)), encoding="utf-8")
+        self.context = browser.new_context(offline=True, **VIEWS[view])
+        self.page: Page = self.context.new_page()
+        self.said: list[str] = []
+        self.page.on("console", lambda message: self.said.append(message.text))
+        self.page.on("pageerror", lambda error: self.said.append(str(error)))
+        self.page.on("dialog", lambda dialog: self.said.append("a dialog"))
+        self.page.goto(path.as_uri())
+
+    def names(self) -> list[str]:
+        return self.page.locator("#entities tbody th").all_inner_texts()
+
+    def bars(self, chart: str) -> int:
+        return self.page.locator(f"#{chart} svg {CHARTS[chart]}").count()
+
+
+@pytest.fixture
+def shown(browser: Any, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Shown]:
+    entities, view = getattr(request, "param", (FEW, "light"))
+    shown = Shown(browser, tmp_path / "report.html", entities, view)
+    yield shown
+    assert shown.said == []
+    shown.context.close()
+
+
+@pytest.mark.parametrize("shown", [(FEW, view) for view in VIEWS], indirect=True, ids=VIEWS)
+def test_whole(shown: Shown, tmp_path: Path) -> None:
+    for chart in CHARTS:
+        assert shown.bars(chart) > 0, chart
+    assert shown.page.locator("figure .none").count() == 0
+    found = Axe().run(shown.page)
+    assert found.violations_count == 0, found.generate_report()
+    # nothing is wider than the screen but what scrolls by itself
+    width = "document.documentElement.scrollWidth <= window.innerWidth"
+    assert shown.page.evaluate(width)
+    shown.page.screenshot(path=tmp_path / "whole.png", full_page=True)
+    ink, paper = (
+        shown.page.evaluate(f"getComputedStyle(document.body).{name}")
+        for name in ("color", "backgroundColor")
+    )
+    assert ink != paper
+
+
+def test_filters_and_order(shown: Shown) -> None:
+    assert shown.names() == sorted([one.entity for one in FEW], key=str.lower)
+    shown.page.fill("#filter", "no file")
+    assert shown.names() == ["orders"]
+    assert shown.page.inner_text("#shown") == "1 of 5 entities"
+    shown.page.fill("#filter", "")
+    shown.page.select_option("#state", "behind")
+    assert shown.names() == ["airports"]
+    shown.page.select_option("#state", "")
+    # by keyboard, up and down; the focus stays where it was
+    shown.page.focus("th button:text-is('rows')")
+    shown.page.keyboard.press("Enter")
+    assert shown.page.locator("th[aria-sort=ascending]").inner_text().startswith("rows")
+    shown.page.keyboard.press("Enter")
+    assert shown.page.locator("th[aria-sort=descending]").inner_text().startswith("rows")
+    assert shown.names()[0] == "airports"
+
+
+def test_charts_of_one_entity(shown: Shown) -> None:
+    before = shown.bars("calendar")
+    shown.page.select_option("#entity", "orders")
+    assert 0 < shown.bars("calendar") < before
+    assert shown.bars("columns") == 3
+    shown.page.select_option("#entity", "later")
+    assert shown.page.locator("#loads .none").inner_text() == "There is nothing to show."
+
+
+def test_what_comes_with_the_data_is_text(shown: Shown) -> None:
+    assert shown.page.locator("img").count() == 0
+    assert HOSTILE in shown.names()
+    assert HOSTILE in shown.page.locator("#keys").inner_text()
+
+
+MANY = [entity(f"entity_{number:03}", rows=number) for number in range(500)]
+
+
+@pytest.mark.parametrize("shown", [(MANY, "light")], indirect=True)
+def test_500_entities(shown: Shown) -> None:
+    assert len(shown.names()) == 500
+    assert "40 of 500 entities" in shown.page.locator("#calendar").inner_text()
+    shown.page.fill("#filter", "entity_49")
+    assert len(shown.names()) == 10
