@@ -315,8 +315,10 @@ def call(*arguments: str, code: int = 0) -> Result:
 
 
 def test_cli__before_anything_was_loaded(shop: Path) -> None:
-    (cities, _) = json.loads(call("status", "--json").output)
+    (cities, _) = json.loads(call("status", "--json").stdout)
     assert (cities["state"], cities["rows"], cities["open_rejects"]) == ("empty", None, 0)
+    where = shop / "warehouse/shop.db/tidemark_commits__log"
+    assert f"there is nothing at {where}" in call("status").stderr
     assert "there are no commits yet" in call("runs").output
     assert "nothing was loaded yet" in call("changes").output
     assert "0 open rejects of cities" in call("rejects", "cities").output

@@ -301,7 +301,14 @@ def open_project(where: dict[str, Any]) -> tuple[KnownProject, Tables]:
             "tidemark_commits is no Delta table here, and only Spark reads it: "
             "dbt run-operation show_commits"
         )
-    return project, Tables(project)
+    tables = Tables(project)
+    if not tables.exists(tables.commits()):
+        click.echo(
+            f"there is nothing at {tables.commits()}: no entity was loaded yet, or the warehouse "
+            "lies elsewhere (spark.sql.warehouse.dir of the profile, TIDEMARK_HOME)",
+            err=True,
+        )
+    return project, tables
 
 
 def chosen_entities(project: KnownProject, names: Iterable[str]) -> list[Entity]:
