@@ -17,6 +17,7 @@ from tidemark.errors import ConfigError, TidemarkError
 from tidemark.project import is_jinja, model_folders, model_paths, parse
 from tidemark.scaffold.keys import count_key_problems, propose_key
 from tidemark.scaffold.locations import Extract, check_date, find_extract
+from tidemark.scaffold.new_project import package, project_files, write_project
 from tidemark.scaffold.properties import (
     ModelEntry,
     insert_entry,
@@ -47,7 +48,19 @@ def schema(events: bool) -> None:
 
 @click.command()
 @click.argument("files", nargs=-1, metavar="[FILE_OR_GLOB]...")
-@click.option("--name", required=True, help="Name of the model to write.")
+@click.option("--name", help="Name of the model to write.")
+@click.option(
+    "--project",
+    metavar="NAME",
+    help="Make a whole dbt project first, in a folder of this name; the model goes there.",
+)
+@click.option(
+    "--package",
+    "package_text",
+    metavar="PLACE",
+    help="Of a new project: where dbt finds the macros, a folder or a git URL with @revision. "
+    "Left out: the checkout that this command is from.",
+)
 @click.option(
     "--key", "keys", multiple=True, help="Key column; several by comma. Proposed if left out."
 )
@@ -91,7 +104,9 @@ def schema(events: bool) -> None:
 @click.option("--dry-run", is_flag=True, help="Print what would be written.")
 def init(
     files: tuple[str, ...],
-    name: str,
+    name: str | None,
+    project: str | None,
+    package_text: str | None,
     keys: tuple[str, ...],
     extract: str,
     file_format: str | None,
@@ -114,9 +129,24 @@ def init(
     \b
         tidemark init 'data/airports_*.csv.gz' --name airports
         tidemark init --source staging.customers --name customers --key id
+        tidemark init --project shop 'landing/sales_*.csv' --name sales
     """
-    if bool(files) == bool(source):
+    has_model = bool(files or source or name)
+    if has_model and bool(files) == bool(source):
         raise ConfigError("give a sample file, or --source SCHEMA.TABLE (one of them)")
+    if package_text is not None and project is None:
+        raise ConfigError("--package is for a new project: give --project NAME too")
+    if has_model and name is None:
+        raise ConfigError("give --name, what the model is to be called")
+    if project is not None:
+        if has_model and dry_run:
+            raise ConfigError("--dry-run shows a project or a model: leave one of them out")
+        project_dir = _make_project(project_dir / project, project, package_text, dry_run)
+        click.echo(f"Next: cd {project_dir} && dbt deps", err=True)
+    if name is None:
+        if project is None:
+            raise ConfigError("give a sample file, or --source SCHEMA.TABLE, and --name")
+        return
     if business_date is not None:
         check_date(business_date)
     place = _place(project_dir, folder, name)
@@ -137,6 +167,19 @@ def init(
     for line in model.report:
         click.echo(line, err=True)
     _write(place, model, dry_run)
+
+
+def _make_project(folder: Path, name: str, package_text: str | None, dry_run: bool) -> Path:
+    """Write a new project, or show it; return its folder."""
+    written = project_files(name, package(package_text))
+    if dry_run:
+        for path, text in written.items():
+            click.echo(f"# {folder / path}\n{text}")
+        return folder
+    write_project(folder, written)
+    for path in written:
+        click.echo(folder / path)
+    return folder
 
 
 @dataclass(frozen=True)

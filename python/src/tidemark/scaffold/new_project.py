@@ -1,0 +1,140 @@
+"""A whole dbt project: what `tidemark init --project` writes before the first entity."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+
+import tidemark
+from tidemark.errors import ConfigError, TidemarkError
+from tidemark.project import parse
+from tidemark.scaffold.properties import scalar
+
+_IGNORED = """\
+.tidemark/
+.venv/
+dbt_packages/
+logs/
+target/
+.user.yml
+"""
+_CHECK = """\
+# mistakes in YAML and models, told before a run; it needs neither Java nor Spark
+name: check
+on: [push, pull_request]
+jobs:
+  check:
+    runs-on: ubuntu-latest
+    steps:
+      - uses: actions/checkout@v4
+      - uses: actions/setup-python@v5
+        with: {{python-version: "3.11"}}
+      - run: pip install {requirement}
+      - run: dbt deps
+      - run: tidemark check
+"""
+
+
+@dataclass(frozen=True)
+class Package:
+    """Where dbt finds the macros.
+
+    Attributes:
+        place: A folder, or the URL of a git repository.
+        revision: Of a repository; None for a folder.
+    """
+
+    place: str
+    revision: str | None = None
+
+    @property
+    def entry(self) -> str:
+        """What stands in packages.yml."""
+        if self.revision is None:
+            return f"  - local: {scalar(self.place)}\n"
+        return f"  - git: {scalar(self.place)}\n    revision: {scalar(self.revision)}\n"
+
+
+def package(text: str | None) -> Package:
+    """Return where dbt finds the macros.
+
+    Example:
+        >>> package("https://git.example.com/data/tidemark.git@v1")
+        Package(place='https://git.example.com/data/tidemark.git', revision='v1')
+
+    Args:
+        text: A folder, or a repository with `@` and a revision. By default the checkout that this
+            command was installed from.
+
+    Raises:
+        ConfigError: The package is not there, or a repository has no revision.
+    """
+    if text is not None and re.match(r"[\w+.-]+://|git@", text):
+        place, at, revision = text.rpartition("@")
+        if not at or "/" in revision or not revision or place == "git":
+            raise ConfigError(
+                f"--package {text}: say which revision, such as {text}@main; packages move on"
+            )
+        return Package(place, revision)
+    folder = Path(text) if text is not None else Path(tidemark.__file__).parents[3]
+    file = folder / "dbt_project.yml"
+    known = parse(file.read_text(encoding="utf-8"), str(file)) if file.is_file() else {}
+    if known.get("name") != "tidemark":
+        where = (
+            f"--package {text}" if text is not None else "This command has no checkout beside it"
+        )
+        raise ConfigError(
+            f"{where}: the dbt package is not there. Give --package with its folder, or with a "
+            "repository and a revision, such as https://git.example.com/data/tidemark.git@main"
+        )
+    return Package(str(folder.resolve()))
+
+
+def project_files(name: str, macros: Package) -> dict[str, str]:
+    """Return the files of a new project: path to text.
+
+    Args:
+        name: Of the project, its profile and its schema.
+        macros: Where dbt finds the package.
+
+    Raises:
+        ConfigError: It cannot be called so.
+    """
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
+        raise ConfigError(f"--project {name!r}: use letters, digits and underscores")
+    if name == "tidemark":
+        raise ConfigError(
+            "--project tidemark: by that name the package knows that its examples are wanted; "
+            "choose another one"
+        )
+    files = {
+        "dbt_project.yml": f"name: {name}\nversion: 1.0.0\nprofile: {name}\n",
+        "profiles.yml": f"{name}:\n  target: dev\n  outputs:\n    dev:\n"
+        f"      type: tidemark\n      schema: {name}\n",
+        "packages.yml": f"packages:\n{macros.entry}",
+        ".gitignore": _IGNORED,
+        "models/.gitkeep": "",
+    }
+    if macros.revision is not None:
+        requirement = shlex.quote(f"dbt-tidemark @ git+{macros.place}@{macros.revision}")
+        files[".github/workflows/check.yml"] = _CHECK.format(requirement=requirement)
+    return files
+
+
+def write_project(folder: Path, files: dict[str, str]) -> None:
+    """Write a new project.
+
+    Raises:
+        ConfigError: The folder is there and is not empty.
+        TidemarkError: It cannot be written.
+    """
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise ConfigError(f"{folder} is there already and is not empty")
+    try:
+        for path, text in files.items():
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            (folder / path).write_text(text, encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise TidemarkError(f"{folder} cannot be written: {error}") from error
