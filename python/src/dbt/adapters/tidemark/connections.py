@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import os
 from collections.abc import Generator, Iterable
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from multiprocessing.context import SpawnContext
@@ -154,17 +154,19 @@ def _remember_failure(flags: Any, event: Any) -> None:
     node = event.data.node_info
     if node.materialized not in HAVE_COMMITS:
         return
-    given = getattr(flags, "VARS", None) or {}
-    date = given.get("business_date")
-    failure = Failure(
-        relation=f"{node.node_relation.schema}.{node.node_relation.alias}",
-        entity=node.node_name,
-        failed_at=dt.datetime.now(dt.UTC),
-        message=one_line(event.data.run_result.message),
-        business_date=None if date is None else str(date),
-        invocation_id=event.info.invocation_id,
-    )
-    remember_failure(tidemark_home(), failure)
+    # dbt goes down with what a listener raises, and nothing here is worth that
+    with suppress(Exception):
+        given = getattr(flags, "VARS", None) or {}
+        date = given.get("business_date")
+        failure = Failure(
+            relation=f"{node.node_relation.schema}.{node.node_relation.alias}",
+            entity=node.node_name,
+            failed_at=dt.datetime.now(dt.UTC),
+            message=one_line(event.data.run_result.message),
+            business_date=None if date is None else str(date),
+            invocation_id=event.info.invocation_id,
+        )
+        remember_failure(tidemark_home(), failure)
 
 
 def _will_run_sql(flags: Any) -> bool:
