@@ -22,11 +22,13 @@ from tidemark.report.data import (
     LoadRow,
     RejectRow,
     Report,
+    ValueInterval,
     VersionsRow,
 )
 from tidemark.report.page import page
 
 NOW = dt.datetime(2026, 3, 5, 12, tzinfo=dt.UTC)
+JANUARY, FEBRUARY = dt.date(2026, 1, 1), dt.date(2026, 2, 1)
 HOSTILE = "</script><img src=x onerror=alert(1)>"
 CHARTS = {
     "calendar": "rect",
@@ -36,6 +38,7 @@ CHARTS = {
     "versions": "rect",
     "sizes": "rect",
     "lineage": "circle",
+    "key-0": "rect",
 }
 VIEWS: dict[str, dict[str, Any]] = {
     "light": {"viewport": {"width": 1300, "height": 900}},
@@ -88,6 +91,11 @@ def report(entities: list[EntityRow]) -> Report:
                         commit_id=7,
                         changes=[f"name: {HOSTILE} → b"],
                     )
+                ],
+                values=[
+                    ValueInterval(column="name", value=HOSTILE, since=JANUARY, until=FEBRUARY),
+                    ValueInterval(column="name", value="b", since=FEBRUARY, until=None),
+                    ValueInterval(column="size", value="7", since=JANUARY, until=None),
                 ],
             )
         ],
@@ -190,7 +198,9 @@ def test_charts_of_one_entity(shown: Shown) -> None:
 def test_what_comes_with_the_data_is_text(shown: Shown) -> None:
     assert shown.page.locator("img").count() == 0
     assert HOSTILE in shown.names()
-    assert HOSTILE in shown.page.locator("#keys").inner_text()
+    assert HOSTILE in shown.page.locator("#keys table").inner_text()
+    # a bar for each value that a column had
+    assert shown.bars("key-0") == 3
 
 
 MANY = [entity(f"entity_{number:03}", rows=number) for number in range(500)]

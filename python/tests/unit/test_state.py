@@ -18,6 +18,7 @@ from rich.console import Console
 from tidemark import cli
 from tidemark.failures import Failure, one_line, read_failures, remember_failure
 from tidemark.home import Home
+from tidemark.report.data import value_intervals
 from tidemark.run.options import RunOptions
 from tidemark.state import project as projects
 from tidemark.state.commits import Commit
@@ -25,6 +26,7 @@ from tidemark.state.project import Entity, KnownProject, known_project
 from tidemark.state.show import ago, bar, notes
 from tidemark.state.status import Counts, Seen, landed_dates, missing_dates, status_of
 from tidemark.state.tables import TableNotReadable, Tables
+from tidemark.state.versions import Change, Version
 
 from ..foreign_project import ForeignProject
 
@@ -471,6 +473,10 @@ def test_cli__report(loaded: Path) -> None:
     assert found["lineage"] == [{"reads": "cities", "read_by": "cities_scd2"}]
     (key,) = found["keys"]
     assert [one["changes"] for one in key["versions"]] == [[], ["name: 'Aa' → 'A2'"]]
+    assert key["values"] == [
+        {"column": "name", "value": "'Aa'", "since": "2026-03-01", "until": "2026-03-02"},
+        {"column": "name", "value": "'A2'", "since": "2026-03-02", "until": None},
+    ]
 
     # no load was so late, as the fixture's dates are long ago
     assert json.loads(call("report", "--days", "1", "--json").output)["loads"] == []
@@ -479,6 +485,23 @@ def test_cli__report(loaded: Path) -> None:
     assert "https:" not in text.partition("<script id")[0] and len(text) < 700_000
     call("report", "cities")
     assert (loaded / ".tidemark/report.html").exists()
+
+
+def test_value_intervals__of_a_row_that_goes_and_comes() -> None:
+    def version(number: int, operation: str, n: int, *changed: str) -> Version:
+        changes = tuple(Change(name, None, n) for name in changed)
+        return Version({"id": 1}, operation, day(number), number, {}, {"id": 1, "n": n}, changes)
+
+    versions = [
+        version(1, "I", 1),
+        version(2, "U", 2, "n"),
+        version(2, "U", 3, "n"),  # on the same day: the last one counts
+        version(4, "D", 3),
+        version(6, "I", 3),
+    ]
+    found = [(one.value, one.since, one.until) for one in value_intervals(versions)]
+    assert found == [("1", day(1), day(2)), ("3", day(2), day(4)), ("3", day(6), None)]
+    assert value_intervals(versions[:1]) == []
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from tidemark.state.project import Entity, KnownProject
 from tidemark.state.show import next_command, notes
 from tidemark.state.status import Status
 from tidemark.state.tables import TableNotReadable, Tables, literal
-from tidemark.state.versions import IN_FORCE, versions_of
+from tidemark.state.versions import IN_FORCE, Version, versions_of
 
 # of an entity's columns those that changed most
 _COLUMNS = 10
@@ -103,12 +103,22 @@ class KeyVersion(_Model):
     changes: list[str] = Field(description="column: old → new, each")
 
 
+class ValueInterval(_Model):
+    """How long a column of a key had a value."""
+
+    column: str
+    value: str
+    since: dt.date
+    until: dt.date | None = Field(description="The first day without it; null while it is there")
+
+
 class KeyHistory(_Model):
     """The versions of a key that was asked for."""
 
     entity: str
     key: str
     versions: list[KeyVersion]
+    values: list[ValueInterval] = Field(description="Of the columns that ever changed")
 
 
 class Report(_Model):
@@ -313,6 +323,7 @@ def _rows(tables: Tables, entity: Entity, side: str, select: str) -> list[dict[s
 
 
 def _key_history(tables: Tables, entity: Entity, key: Sequence[str]) -> KeyHistory:
+    versions = versions_of(tables, entity, key)
     return KeyHistory(
         entity=entity.name,
         key=", ".join(key),
@@ -323,9 +334,41 @@ def _key_history(tables: Tables, entity: Entity, key: Sequence[str]) -> KeyHisto
                 commit_id=one.commit_id,
                 changes=[f"{c.column}: {_text(c.old)} → {_text(c.new)}" for c in one.changes],
             )
-            for one in versions_of(tables, entity, key)
+            for one in versions
         ],
+        values=value_intervals(versions),
     )
+
+
+def value_intervals(versions: Sequence[Version]) -> list[ValueInterval]:
+    """Return how long the columns that ever changed had which value, by column and time.
+
+    Of several changes on one day the last one counts.
+
+    Args:
+        versions: Of a key, the first one first.
+    """
+    columns = sorted({change.column for one in versions for change in one.changes})
+    found: list[ValueInterval] = []
+    for column in columns:
+        since: dt.date | None = None
+        text = ""
+        for one in versions:
+            there = one.operation != "D"
+            new = _text(one.values.get(column))
+            if since is not None and one.business_date and (new != text or not there):
+                if one.business_date > since:
+                    found.append(
+                        ValueInterval(
+                            column=column, value=text, since=since, until=one.business_date
+                        )
+                    )
+                since = None
+            if there and since is None:
+                since, text = one.business_date, new
+        if since is not None:
+            found.append(ValueInterval(column=column, value=text, since=since, until=None))
+    return found
 
 
 def _text(value: Any) -> str:

@@ -107,13 +107,13 @@ function drawTable(rows) {
 // --- charts
 
 // `chart` makes the options of a plot for a width; no chart without data.
-function figure(id, title, { wide = false, legend = null, note = null } = {}, chart) {
+function figure(id, title, { wide = false, legend = null, note = null, parent = byId("charts") } = {}, chart) {
   const made = element("figure", { id, className: wide ? "wide" : "" }, element("figcaption", {}, title));
   if (legend) {
     made.append(element("ul", { className: "legend" }, ...legend.map((kind) =>
       element("li", {}, element("i", { className: kind, ariaHidden: "true" }), kind))));
   }
-  byId("charts").append(made);
+  parent.append(made);
   const width = Math.max(280, made.clientWidth - 26);
   const plot = chart === null ? null : Plot.plot({ width, ariaLabel: title, ...chart(width) });
   if (plot !== null) {
@@ -247,6 +247,27 @@ function draw() {
 
 // --- the rest
 
+// How long the columns of a key had which value: a bar each, its text as far as it fits.
+function drawValues(one, place, parent) {
+  const day = (text) => new Date(`${text}T00:00:00Z`);
+  const end = d3.max([day(report.made_at.slice(0, 10)), ...one.values.map((row) => d3.timeDay.offset(day(row.since), 1))]);
+  const rows = one.values.map((row, number) => ({
+    column: row.column, value: row.value, x1: day(row.since), x2: row.until === null ? end : day(row.until), shade: number % 2 }));
+  const columns = [...new Set(rows.map((row) => row.column))];
+  figure(`key-${place}`, `Values of ${one.entity} ${one.key}`, { wide: true, parent }, rows.length ? (width) => {
+    const marginLeft = Math.min(width / 2, 6 * d3.max(columns, (name) => name.length) + 20);
+    const span = d3.max(rows, (row) => row.x2) - d3.min(rows, (row) => row.x1);
+    const fits = (row) => Math.floor(((row.x2 - row.x1) / span) * (width - marginLeft - 20) / 7);
+    return {
+      marginLeft, x: { type: "utc", label: null }, y: { label: null, domain: columns, padding: 0.15 },
+      marks: [
+        Plot.barX(rows, { x1: "x1", x2: "x2", y: "column", fill: (row) => (row.shade ? "var(--none)" : "var(--unchanged)"), insetRight: 1, title: (row) => `${row.column}: ${row.value}` }),
+        Plot.text(rows, { x: "x1", y: "column", dx: 4, textAnchor: "start", fill: "var(--ink)", text: (row) => (row.value.length <= fits(row) ? row.value : `${row.value.slice(0, Math.max(0, fits(row) - 1))}…`) }),
+      ],
+    };
+  } : null);
+}
+
 function drawKeys() {
   byId("keys-section").hidden = !report.keys.length;
   byId("keys").replaceChildren(...report.keys.map((one) => element("div", { className: "scroll", role: "region", ariaLabel: `${one.entity} ${one.key}`, tabIndex: 0 },
@@ -256,6 +277,7 @@ function drawKeys() {
       element("tbody", {}, ...one.versions.map((version) => element("tr", {},
         element("td", {}, version.business_date ?? ""), element("td", {}, { I: "insert", U: "update", D: "delete" }[version.operation]),
         element("td", { className: "number" }, String(version.commit_id)), element("td", {}, version.changes.join("; ")))))))));
+  report.keys.forEach((one, place) => drawValues(one, place, byId("keys")));
 }
 
 function start() {
