@@ -50,7 +50,7 @@ def commit(number: int, date: dt.date | None = None, **more: Any) -> Commit:
 
 
 def judged(*commits: Commit, entity: Entity = CITIES, **seen: Any) -> Any:
-    return status_of(entity, sorted(commits, key=lambda c: -c.commit_id), Seen(**seen))
+    return status_of(entity, sorted(commits, key=lambda c: -c.commit_id), Seen(**seen), NOW)
 
 
 def test_status__of_loads() -> None:
@@ -172,6 +172,19 @@ def test_status__failed_until_a_run_goes_through() -> None:
     ]
     assert judged(failure=failed).state == "failed"
     assert judged(commit(1, day(1)), commit(2, day(2)), failure=failed).state == "loaded"
+
+
+def test_status__stale_when_a_run_was_due() -> None:
+    """By dbt's `freshness: {build_after: …}`; a repetition that found nothing new is a run."""
+    daily = replace(CITIES, fresh_minutes=24 * 60)
+    ended = NOW - dt.timedelta(hours=25)
+    late = [commit(1, day(1), completed_at=ended)]
+    found = judged(*late, entity=daily)
+    assert (found.state, found.fresh_until) == ("stale", NOW - dt.timedelta(hours=1))
+    assert notes(found, NOW) == ["stale: a run was due by 2026-03-05 11:00 UTC"]
+    again = commit(2, day(1), kind="repeat", completed_at=NOW - dt.timedelta(hours=1))
+    assert judged(*late, again, entity=daily).state == "loaded"
+    assert judged(*late).state == "loaded" and judged(*late).fresh_until is None
 
 
 def test_failures__are_remembered_in_a_file_of_the_owner(tmp_path: Path) -> None:
@@ -329,7 +342,7 @@ def test_cli__before_anything_was_loaded(shop: Path) -> None:
 
 
 def test_cli__status(loaded: Path) -> None:
-    (cities, view) = json.loads(call("status", "--json").output)
+    (cities, view) = json.loads(call("status", "--json").stdout)
     assert cities["last_load"] == {"inserted": 1, "updated": 1, "deleted": 1, "unchanged": None}
     assert (cities["rows"], cities["open_rejects"], cities["last_date"]) == (2, 1, "2026-03-02")
     assert (cities["landed_dates"], view["state"]) == (["2026-03-05"], "empty")
@@ -340,31 +353,31 @@ def test_cli__status(loaded: Path) -> None:
 
 
 def test_cli__runs(loaded: Path) -> None:
-    rows = json.loads(call("runs", "--json").output)
+    rows = json.loads(call("runs", "--json").stdout)
     assert [(row["commit_id"], row["state"]) for row in rows] == [
         (2, "completed"),
         (1, "completed"),
     ]
-    assert len(json.loads(call("runs", "cities", "--limit", "1", "--json").output)) == 1
-    assert json.loads(call("runs", "cities_scd2", "--json").output) == []
+    assert len(json.loads(call("runs", "cities", "--limit", "1", "--json").stdout)) == 1
+    assert json.loads(call("runs", "cities_scd2", "--json").stdout) == []
     assert "5.0 s" in call("runs").output
     moment = NOW + dt.timedelta(minutes=1, seconds=30)
     failure = Failure("shop.cities", "cities", moment, "cities: no file", "2026-03-02")
     remember_failure(Home(loaded / ".tidemark"), failure)
-    states = [row["state"] for row in json.loads(call("runs", "--json").output)]
+    states = [row["state"] for row in json.loads(call("runs", "--json").stdout)]
     assert states == ["completed", "failed", "completed"]
     assert "12:01:30  cities: no file" in call("runs", "cities").output
     assert "no file" not in call("status", "cities").output
 
 
 def test_cli__rejects(loaded: Path) -> None:
-    (row,) = json.loads(call("rejects", "cities", "--json").output)
+    (row,) = json.loads(call("rejects", "cities", "--json").stdout)
     assert (row["_raw_payload"], row["_reject_reason"]) == ("x,y", "cast_failed: id")
     assert "2 rejects of cities" in call("rejects", "cities", "--all").output
 
 
 def test_cli__history(loaded: Path) -> None:
-    first, second = json.loads(call("history", "cities", "1", "--json").output)
+    first, second = json.loads(call("history", "cities", "1", "--json").stdout)
     assert (first["operation"], first["values"]) == ("I", {"id": 1, "name": "Aa", "Area km²": 1.5})
     assert second["changes"] == [{"column": "name", "old": "Aa", "new": "A2"}]
     said = call("history", "cities", "1").output
@@ -383,7 +396,7 @@ def test_cli__history(loaded: Path) -> None:
 
 
 def test_cli__changes(loaded: Path) -> None:
-    (found,) = json.loads(call("changes", "--json").output)
+    (found,) = json.loads(call("changes", "--json").stdout)
     assert (found["inserted"], found["updated"], found["deleted"]) == (1, 1, 1)
     assert found["columns"] == [["name", 1]]
     assert [(one["key"]["id"], one["operation"]) for one in found["samples"]] == [
@@ -401,7 +414,7 @@ def test_cli__changes(loaded: Path) -> None:
 
 def test_cli__diff(loaded: Path) -> None:
     def counted(first: str, last: str) -> Any:
-        return json.loads(call("diff", "cities", first, last, "--json").output)
+        return json.loads(call("diff", "cities", first, last, "--json").stdout)
 
     found = counted("2026-03-01", "2026-03-02")
     assert (found["inserted"], found["updated"], found["deleted"]) == (1, 0, 1)
@@ -441,22 +454,22 @@ def test_events__have_the_order_of_the_log(shop: Path) -> None:
 
     rows = [event("c", "U", 8, 4), event("b", "U", 8, 3), event("a", "I", None, 5)]
     write(shop, "cities__log", [*rows, event("c", "D", 9, 1)])
-    found = json.loads(call("history", "cities", "1", "--json").output)
+    found = json.loads(call("history", "cities", "1", "--json").stdout)
     assert [one["values"]["name"] for one in found] == ["a", "b", "c", "c"]
     assert found[3]["event"]["operation"] == "DELETE" and found[3]["event"]["transaction"] == "7:1"
     # and the state at a date is that of the last one
-    differs = json.loads(call("diff", "cities", "2026-02-01", "2026-03-01", "--json").output)
+    differs = json.loads(call("diff", "cities", "2026-02-01", "2026-03-01", "--json").stdout)
     assert (differs["inserted"], differs["deleted"]) == (0, 0)
     write_deltalake(
         str(shop / "warehouse/shop.db/cities__log"), pa.Table.from_pylist(rows), mode="overwrite"
     )
-    differs = json.loads(call("diff", "cities", "2026-02-01", "2026-03-01", "--json").output)
+    differs = json.loads(call("diff", "cities", "2026-02-01", "2026-03-01", "--json").stdout)
     assert differs["samples"][0]["values"]["name"] == "c"
 
 
 def test_cli__report(loaded: Path) -> None:
-    found = json.loads(call("report", "--days", "36500", "--key", "cities:1", "--json").output)
-    assert set(found) == set(json.loads(call("report", "--schema").output)["properties"])
+    found = json.loads(call("report", "--days", "36500", "--key", "cities:1", "--json").stdout)
+    assert set(found) == set(json.loads(call("report", "--schema").stdout)["properties"])
     (cities, view) = found["entities"]
     assert (cities["rows"], cities["open_rejects"], cities["inserted"]) == (2, 1, 1)
     assert (cities["files"], view["state"], view["size_bytes"]) == (2, "empty", None)
@@ -479,7 +492,7 @@ def test_cli__report(loaded: Path) -> None:
     ]
 
     # no load was so late, as the fixture's dates are long ago
-    assert json.loads(call("report", "--days", "1", "--json").output)["loads"] == []
+    assert json.loads(call("report", "--days", "1", "--json").stdout)["loads"] == []
     path = call("report", "--output", "out/report.html").output.strip()
     text = Path(path).read_text()
     assert "https:" not in text.partition("<script id")[0] and len(text) < 700_000
@@ -524,7 +537,7 @@ def test_table__that_only_spark_reads(loaded: Path) -> None:
         if "protocol" in action:
             action["protocol"] = {"minReaderVersion": 3, "minWriterVersion": 7, **features}
     log.write_text("\n".join(map(json.dumps, actions)))
-    (cities, _) = json.loads(call("status", "--json").output)
+    (cities, _) = json.loads(call("status", "--json").stdout)
     assert cities["open_rejects"] is None and "TypeWidening" in cities["problem"]
     assert (cities["last_date"], cities["rows"]) == ("2026-03-02", 2)
     result = call("rejects", "cities", code=1)
@@ -551,6 +564,7 @@ models:
     config:
       materialized: cdc
       unique_key: [id, line]
+      freshness: {build_after: {count: 2, period: hour}}
       meta: {tidemark: {extract: full, location: "in/{business_date}.csv"}}
     columns: [{name: id, data_type: int}, {name: line, data_type: int}]
 """
@@ -573,6 +587,7 @@ def test_project__is_parsed_again_when_a_file_changed(
     first = known_project(options, talk)
     orders = first.entities["orders"]
     assert (orders.key, orders.kind) == (("id", "line"), "cdc")
+    assert orders.fresh_minutes == 120
     assert orders.location == "in/{business_date}.csv"
     assert first.warehouse == str(tmp_path / "home/warehouse")
     assert known_project(options, talk) == first and len(parsed) == 1

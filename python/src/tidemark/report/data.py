@@ -32,7 +32,7 @@ class EntityRow(_Model):
     entity: str
     kind: str = Field(description="Its materialization")
     relation: str = Field(description="schema.table")
-    state: str = Field(description="loaded, behind, in flight, failed or empty")
+    state: str = Field(description="loaded, stale, behind, in flight, failed or empty")
     last_date: dt.date | None = Field(description="The greatest business date in force")
     loaded_at: dt.datetime | None = Field(description="When its last run was completed, in UTC")
     rows: int | None = Field(description="Rows of its table; null where only Spark can tell")

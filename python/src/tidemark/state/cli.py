@@ -203,10 +203,10 @@ def changes(
         raise ConfigError(f"--date is one date, found: {date_text}")
     project, tables = open_project(where)
     chosen = [one for one in chosen_entities(project, names) if names or one.kind == "cdc"]
-    commits = read_commits(tables)
+    commits, now = read_commits(tables), dt.datetime.now(dt.UTC)
     found = []
     for one in chosen:
-        date = dates[0] if dates else status_of(one, commits, Seen()).last_date
+        date = dates[0] if dates else status_of(one, commits, Seen(), now).last_date
         if date is not None:
             found.append(changes_of(tables, one, date, samples))
     if as_json:
@@ -266,6 +266,7 @@ def statuses_of(
         commits: All commits, the newest first.
     """
     undone = {commit.commit_id for commit in commits if commit.undone_by is not None}
+    now = dt.datetime.now(dt.UTC)
     failures: dict[str, Failure] = {}
     for failure in read_failures(tidemark_home()):
         failures.setdefault(failure.relation, failure)
@@ -274,6 +275,7 @@ def statuses_of(
             entity,
             commits,
             replace(_seen(project, tables, entity, undone), failure=failures.get(entity.relation)),
+            now,
         )
         for entity in chosen
     ]

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 KINDS = ("cdc", "scd2", "feed", "atomic", "shred")
 """The materializations whose tables have commits."""
 
+_MINUTES = {"minute": 1, "hour": 60, "day": 24 * 60}
 _READ_BY_DBT = {".yml", ".yaml", ".sql", ".py", ".md", ".csv"}
 _LEFT_OUT = {"target", "logs", "dbt_packages", "dbt_modules", "node_modules", "venv", "seeds"}
 
@@ -40,6 +41,7 @@ class Entity:
         location: Where its extracts or events land, as its YAML says; None if its SQL says it.
         location_root: The folder of its tables, where that is not the warehouse.
         file_format: The format of its tables.
+        fresh_minutes: How long a run keeps it fresh (`freshness: {build_after: …}` of its config).
     """
 
     name: str
@@ -50,6 +52,7 @@ class Entity:
     location: str | None = None
     location_root: str | None = None
     file_format: str = "delta"
+    fresh_minutes: int | None = None
 
     @property
     def relation(self) -> str:
@@ -154,8 +157,24 @@ def entities_of(manifest: Any) -> dict[str, Entity]:
             location=location if isinstance(location, str) else None,
             location_root=str(root) if root else None,
             file_format=str(config.get("file_format") or "delta"),
+            fresh_minutes=_fresh_minutes(config.get("freshness")),
         )
     return dict(sorted(found.items()))
+
+
+def _fresh_minutes(freshness: Any) -> int | None:
+    """Return dbt's `freshness: {build_after: {count: 1, period: day}}` in minutes."""
+    after = getattr(freshness, "build_after", None)
+    if after is None and isinstance(freshness, Mapping):
+        after = freshness.get("build_after")
+    if after is None:
+        return None
+    count, period = (
+        after.get(name) if isinstance(after, Mapping) else getattr(after, name, None)
+        for name in ("count", "period")
+    )
+    minutes = _MINUTES.get(str(getattr(period, "value", period)))
+    return int(count) * minutes if count and minutes else None
 
 
 def edges_of(manifest: Any) -> tuple[tuple[str, str], ...]:

@@ -25,6 +25,7 @@ _STATES = {
     "loaded": "green",
     "failed": "bold red",
     "behind": "yellow",
+    "stale": "yellow",
     "in flight": "yellow",
     "empty": "dim",
 }
@@ -72,6 +73,8 @@ def notes(status: Status, now: dt.datetime) -> list[str]:
         found.append(
             f"{counted(status.open_rejects, 'open reject')}: tidemark rejects {status.entity}"
         )
+    if status.fresh_until is not None and status.fresh_until < now:
+        found.append(f"stale: a run was due by {status.fresh_until:%Y-%m-%d %H:%M} UTC")
     if status.state == "behind":
         found.append("what it reads has loaded more since: run it")
     if status.problem:

@@ -42,9 +42,11 @@ class Status:
         kind: Its materialization.
         relation: schema.table.
         state: loaded, empty (never loaded), failed (the last run did), in flight (a run is at work
-            or died), behind (what it reads has more).
+            or died), behind (what it reads has more), stale (its last run is longer ago than its
+            `freshness` allows).
         last_date: The greatest business date in force.
         loaded_at: When its last run was completed.
+        fresh_until: Until when that keeps it fresh; None if nothing says so.
         rows: Rows of its table; None where only Spark can tell.
         last_load: The rows of its last load.
         open_rejects: Rejected rows that no later load of their date has mended; None where only
@@ -63,6 +65,7 @@ class Status:
     state: str
     last_date: dt.date | None = None
     loaded_at: dt.datetime | None = None
+    fresh_until: dt.datetime | None = None
     rows: int | None = None
     last_load: Counts | None = None
     open_rejects: int | None = None
@@ -100,13 +103,14 @@ class _Loaded:
     dates: set[dt.date] = field(default_factory=set)
 
 
-def status_of(entity: Entity, commits: Sequence[Commit], seen: Seen) -> Status:
+def status_of(entity: Entity, commits: Sequence[Commit], seen: Seen, now: dt.datetime) -> Status:
     """Judge one entity.
 
     Args:
         entity: The model.
         commits: All commits of all entities, the newest first.
         seen: What was found beside them.
+        now: When.
     """
     own = [commit for commit in commits if commit.relation == entity.relation]
     loaded = _loaded(own)
@@ -114,17 +118,22 @@ def status_of(entity: Entity, commits: Sequence[Commit], seen: Seen) -> Status:
     bringing = next((c for c in loaded.completed if c.kind in (*LOADS, entity.kind)), None)
     last_date = max(loaded.dates, default=None)
     failure = seen.failure
+    fresh_until = None
     ended = loaded.completed[0].completed_at if loaded.completed else None
     if failure is not None and ended is not None and ended > failure.failed_at:
         failure = None
+    if ended is not None and entity.fresh_minutes is not None:
+        fresh_until = ended + dt.timedelta(minutes=entity.fresh_minutes)
     if failure is not None:
         state = "failed"
     elif in_flight:
         state = "in flight"
     elif not loaded.completed:
         state = "empty"
+    elif _is_behind(own, commits):
+        state = "behind"
     else:
-        state = "behind" if _is_behind(own, commits) else "loaded"
+        state = "stale" if fresh_until is not None and fresh_until < now else "loaded"
     return Status(
         entity=entity.name,
         kind=entity.kind,
@@ -132,6 +141,7 @@ def status_of(entity: Entity, commits: Sequence[Commit], seen: Seen) -> Status:
         state=state,
         last_date=last_date,
         loaded_at=ended,
+        fresh_until=fresh_until,
         rows=seen.rows,
         last_load=_counts(bringing),
         open_rejects=seen.open_rejects,
