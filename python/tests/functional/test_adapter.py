@@ -425,6 +425,7 @@ def test_append_rows__is_what_an_insert_would_write(module_project: Any) -> None
         append_rows(spark, schema, "parted", [{"id": 1}])
 
 
+@pytest.mark.slow
 def test_append_rows__small_files_are_compacted(module_project: Any) -> None:
     schema, spark = module_project.schema, module_project.session
     spark.sql(

@@ -260,9 +260,8 @@ def test_killed_in_the_snapshot(capturing: Capturing, sql: Sql) -> None:
     capturing.assert_whole()
 
 
-@pytest.mark.parametrize(
-    "purge", ["purge binary logs to '{last}'", pytest.param("reset master", marks=pytest.mark.slow)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("purge", ["purge binary logs to '{last}'", "reset master"])
 def test_lost_positions_and_logs(capturing: Capturing, sql: Sql, purge: str) -> None:
     sql("create table t (id int primary key); insert into t values (1)")
     capturing.once()

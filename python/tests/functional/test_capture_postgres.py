@@ -370,12 +370,13 @@ WRITE_LATER_TABLES = """
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("place", "ends"),
     [
         ("after_rename:3", (signal.SIGKILL,)),
         *(
-            pytest.param(place, (signal.SIGKILL, signal.SIGTERM), marks=pytest.mark.slow)
+            (place, (signal.SIGKILL, signal.SIGTERM))
             for place in ("after_rename:3", "before_join", "after_join")
         ),
     ],
@@ -429,6 +430,7 @@ def test_tables_that_come_later(
     capturing.assert_whole()
 
 
+@pytest.mark.slow
 def test_tables_that_go__and_that_cannot_join(
     capturing: Capturing, sql: Sql, database: str
 ) -> None:

@@ -102,9 +102,7 @@ def whole(module_project: Any, landed: dict[str, int]) -> dict[str, Captured]:
         ),
         Captured(project, "pg_nokey", "postgres_inline_schema", "nokey", None),
         Captured(project, "pg_toast", "postgres_inline_schema", "toast", "id"),
-        Captured(project, "pg_types", "postgres_inline_schema", "types", "id"),
         Captured(project, "my_customers", "mariadb_inline_schema", "customers", "id", ddl={"drop_column": "apply"}),
-        Captured(project, "my_newtab", "mariadb_inline_schema", "newtab", "id"),
     )  # fmt: skip
 
 
@@ -116,6 +114,8 @@ def more(module_project: Any, landed: dict[str, int]) -> dict[str, Captured]:
         Captured(project, "pg_strict", "postgres_inline_schema", "customers", "id", on_reject="quarantine"),
         Captured(project, "pg_orders", "postgres_inline_schema", "orders", ["cust", "ord"]),
         Captured(project, "pg_newtab", "postgres_inline_schema", "newtab", "id"),
+        Captured(project, "pg_types", "postgres_inline_schema", "types", "id"),
+        Captured(project, "my_newtab", "mariadb_inline_schema", "newtab", "id"),
         Captured(project, "my_nokey", "mariadb_schemaless", "nokey", None),
         Captured(project, "my_plain", "mariadb_schemaless", "customers", "id", encodings=PLAIN),
         Captured(project, "my_orders", "mariadb_inline_schema", "orders", ["cust", "ord"]),
@@ -222,9 +222,10 @@ def test_keyless_tables(whole: dict[str, Captured]) -> None:
     check_keyless(whole["pg_nokey"])
 
 
-def test_other_tables(whole: dict[str, Captured]) -> None:
+@pytest.mark.slow
+def test_other_tables(more: dict[str, Captured]) -> None:
     # renamed, then dropped: the entity follows the name, and a drop keeps the target
-    assert whole["my_newtab"].rows("id, v") == [(1, "replaced"), (2, "b"), (3, "c"), (9, "nine")]
+    assert more["my_newtab"].rows("id, v") == [(1, "replaced"), (2, "b"), (3, "c"), (9, "nine")]
 
 
 @pytest.mark.slow
@@ -246,8 +247,9 @@ def test_toast(whole: dict[str, Captured]) -> None:
     assert toast.rows("*", "__log", "big like '%unavailable%'") == []
 
 
-def test_types(whole: dict[str, Captured]) -> None:
-    types = whole["pg_types"]
+@pytest.mark.slow
+def test_types(more: dict[str, Captured]) -> None:
+    types = more["pg_types"]
     assert types.rows("id, t, d, n, bi, si, c, dp, hex(h), i") == [
         (1, "12:34:56.789123", datetime.date(2024, 2, 29), "123456789012345678901234567890.123456789",
          9223372036854775807, 7, "ab   ", 1e308, "15", 37091106789000),

@@ -535,7 +535,11 @@ def decode_all(
 
 
 @pytest.mark.parametrize(
-    ("ansi", "time_zone"), [("false", "UTC"), ("true", "America/New_York")], ids=["plain", "ansi"]
+    ("ansi", "time_zone"),
+    [
+        pytest.param("false", "UTC", id="plain", marks=pytest.mark.slow),
+        pytest.param("true", "America/New_York", id="ansi"),
+    ],
 )
 def test_decode_expr__cases(spark: SparkSession, ansi: str, time_zone: str) -> None:
     spark.conf.set("spark.sql.ansi.enabled", ansi)

@@ -173,6 +173,7 @@ def test_two_entities_as_one_unit(module_project: Any) -> None:
     project.sql("delete from tidemark_commits__log where commit_id = 991231235959999")
 
 
+@pytest.mark.slow
 def test_before_anything_has_landed(module_project: Any) -> None:
     """The first run of a new project: feeds begin empty, and take the first commit with the columns that it brings."""
     project = module_project

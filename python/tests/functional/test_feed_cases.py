@@ -234,6 +234,7 @@ def test_columns_of_net_changes(loaded: Loaded) -> None:
         assert list(net.other) == [name for name in feed.other if name not in of_one]
 
 
+@pytest.mark.slow
 def test_adjacent_ranges(loaded: Loaded) -> None:
     """Every change is in one of them: a boundary is the end of one range and not in the next."""
     templates, wholes = [], []
@@ -279,6 +280,7 @@ def test_images(loaded: Loaded, images: list[str]) -> None:
 # ── ranges by time ────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
+@pytest.mark.slow
 def test_timestamps(loaded: Loaded) -> None:
     """Delta, Hudi: a time between two commits means the earlier, the time of a commit means that commit."""
     ids, completed = loaded.ids["extract_cases"], loaded.completed["extract_cases"]

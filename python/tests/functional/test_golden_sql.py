@@ -313,7 +313,10 @@ def test_identity__of_a_source_that_gains_columns(session: Any) -> None:
     assert known_by(line.format('{"id":1,"badge":null}'), change, lines=True) != first
 
 
-@pytest.mark.parametrize("on_tie", ["later", "reject", "content"])
+@pytest.mark.parametrize(
+    "on_tie",
+    ["later", *(pytest.param(tie, marks=pytest.mark.slow) for tie in ("reject", "content"))],
+)
 def test_ties__random(session: Any, on_tie: str) -> None:
     """Random batches with ties, the later ones late: what is rejected, and what the log has of each event in force."""
     macros = load_sql_macros()

@@ -123,6 +123,7 @@ def test_clean__keeps_savepoints_and_positions(module_project: Any) -> None:
     check(held)
 
 
+@pytest.mark.slow
 def test_clean__everything(module_project: Any) -> None:
     keep = dict.fromkeys(("superseded", "history", "rejects"), "0 days")
     lean = cities(module_project, "lean", **{f"{name}_retention": keep[name] for name in keep})

@@ -289,6 +289,7 @@ def test_rebuild__table_dropped(rebuilt: Any) -> None:
     check_equals_view(rebuilt)
 
 
+@pytest.mark.slow
 def test_rebuild__columns_changed(rebuilt: Any) -> None:
     body = "select *, upper(name) as `loud name` from ({{ tidemark.scd2(ref('cities')) }})"
     rebuilt.write("models/cities_scd2.sql", body)
@@ -313,6 +314,7 @@ def test_rebuild__filter_changed(rebuilt: Any) -> None:
     check_equals_view(rebuilt)
 
 
+@pytest.mark.slow
 def test_rebuild__entity_refreshed(rebuilt: Any) -> None:
     rebuilt.dbt("run", "--select", "cities", "--full-refresh", vars={"business_date": "2026-01-02"})
     assert "the log of cities is not the one" in run_scd2(rebuilt)
@@ -329,6 +331,7 @@ def test_rebuild__log_rows_vanished(rebuilt: Any) -> None:
     rebuilt.sql("delete from cities where id = 'erased'")
 
 
+@pytest.mark.slow
 def test_rebuild__crash_before_the_first_record(rebuilt: Any) -> None:
     run_scd2(rebuilt, "--full-refresh")
     forget_last_commit(rebuilt)

@@ -28,6 +28,7 @@ def operation(project: Project, name: str, expect_pass: bool = True, **arguments
     return result.output if expect_pass else result.error + result.output
 
 
+@pytest.mark.slow
 def test_populate_manifest(project: Project) -> None:
     landing = add_events(project, deduplicate=["natural_in_batch", "synthetic_in_batch"])
     old = "2025-06-01 00:00:00.000"
@@ -88,6 +89,7 @@ def test_populate_manifest__goes_on_where_it_died(project: Project) -> None:
     assert len(project.sql("select * from events__manifest")) == 3
 
 
+@pytest.mark.slow
 def test_export_and_read_again(project: Project) -> None:
     landing = add_events(project)
     product = "iglu:com.acme/product/jsonschema/1-0-1"
@@ -214,6 +216,7 @@ def test_rollback_clean_and_full_refresh(project: Project) -> None:
     assert project.sql("show tables like 'events__manifest_*'") != []
 
 
+@pytest.mark.slow
 def test_clean__rejects(project: Project) -> None:
     """Rejected lines and entities of commits that are older than their settings say go, no others."""
     landing = add_events(project, rejects_retention="1 day")
