@@ -100,9 +100,9 @@ test: setup-dev  ## Style, the examples with their dbt tests, and every ring of 
 
 # of the airports the first date and the last (make test-examples AIRPORT_DATES=… for others), of the events two days
 AIRPORT_DATES := $(firstword $(subst $(comma), ,$(FIRST_DATES)))
-# the models whose first date is not enough; make test-slow adds those of Python models
-AIRPORT_MODELS := airports_feed airports_scd2 +airports
-EVENT_MODELS := +atomic_events
+# the models whose first date is not enough
+AIRPORT_MODELS := airports_feed airports_scd2 +airports +airports_by_rdd
+EVENT_MODELS := +atomic_events +atomic_events_by_rdd
 .PHONY: test-examples
 test-examples: setup-dev
 	@rm -rf .tidemark/test
@@ -121,8 +121,7 @@ test-spark: setup-dev
 
 .PHONY: test-slow
 test-slow: setup-dev  ## The slow ring: more random streams, kills at random moments
-	@$(MAKE) test-examples AIRPORT_DATES=$(FIRST_DATES) \
-		AIRPORT_MODELS="$(AIRPORT_MODELS) +airports_by_rdd" EVENT_MODELS="$(EVENT_MODELS) +atomic_events_by_rdd"
+	@$(MAKE) test-examples AIRPORT_DATES=$(FIRST_DATES)
 	@$(BIN)/python -m pytest -m slow
 
 .PHONY: functional
