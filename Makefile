@@ -45,7 +45,7 @@ $(STAMP): requirements.lock pyproject.toml
 		echo "Python 3.11, 3.12 or 3.13 is required: apt install python3.11 python3.11-venv / brew install python@3.11, or make setup PYTHON=/path/to/python" >&2; \
 		exit 1; fi
 	@PYTHONPATH=python/src $(PYTHON) -m tidemark.java
-	@echo "making $(VENV): dbt and Spark, some 790 MB (one or two minutes, once) …"
+	@echo "making $(VENV): dbt and Spark, some 850 MB (one or two minutes, once) …"
 	@$(PYTHON) -m venv $(VENV)
 	$(call install,--constraint requirements-dev.lock -r requirements.lock setuptools)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .

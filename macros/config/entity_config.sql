@@ -22,12 +22,14 @@
         'max_delete_fraction': settings.get('max_delete_fraction', 0.5),
         'compare': tidemark._chosen(settings.get('compare', true), 'compare', errors),
         'effective_from': settings.get('effective_from'),
+        'engine': settings.get('engine'),
     }) -%}
 
     {%- if not cfg['keys'] -%}
         {%- do errors.append('unique_key is required: name the columns that identify a row') -%}
     {%- endif -%}
     {%- do tidemark._one_of('format', cfg['format'], ['csv', 'json', 'parquet'], errors) -%}
+    {%- if cfg['engine'] is not none -%}{%- do tidemark._one_of('engine', cfg['engine'], tidemark._engines(), errors) -%}{%- endif -%}
     {%- do tidemark._check_entity_config(cfg, settings, errors) -%}
 
     {%- do tidemark._raise_config_errors(cfg['entity'], errors) -%}
@@ -102,7 +104,7 @@
     {{ return([
         'extract', 'location', 'format', 'options', 'compare', 'ignore', 'sensitive', 'hash', 'stored_hashes', 'tag_unchanged',
         'effective_from', 'soft_delete', 'changed_columns', 'null_keys', 'on_reject', 'max_delete_fraction', 'feed_images',
-        'feed_retention', 'superseded_retention', 'history_retention', 'rejects_retention', 'write_mode',
+        'feed_retention', 'superseded_retention', 'history_retention', 'rejects_retention', 'write_mode', 'engine',
     ]) }}
 {%- endmacro -%}
 

@@ -10,6 +10,7 @@
         'commits_format': var('tidemark__commits_format', 'delta'),
         'sample_rows': var('tidemark__sample_rows', 5) | int,
         'merge_keys': var('tidemark__merge_keys', 32) | int,
+        'engine': tidemark._engine(var('tidemark__engine', 'auto')),
     }) }}
 {%- endmacro -%}
 
@@ -32,4 +33,18 @@
     {%- do tidemark.raise_error('usage',
         argument ~ " must be a date such as 2026-03-04, found: '" ~ text ~ "'"
     ) -%}
+{%- endmacro -%}
+
+
+{#- The engine of entities that name none. -#}
+{%- macro _engine(value) -%}
+    {%- set errors = [] -%}
+    {%- do tidemark._one_of('tidemark__engine', value, tidemark._engines(), errors) -%}
+    {%- if errors -%}{%- do tidemark.raise_error('usage', errors[0]) -%}{%- endif -%}
+    {{ return(value) }}
+{%- endmacro -%}
+
+
+{%- macro _engines() -%}
+    {{ return(['auto', 'spark', 'workers']) }}
 {%- endmacro -%}

@@ -29,7 +29,9 @@
     {%- set load = dict(load, version=tidemark.next_commit_id(0)) -%}
     {%- set all_tagged = cfg['tag_unchanged'] and load['business_date'] == load['last_date'] -%}
     {#- Going back to an earlier date changes the tags of rows that no log row tells of. -#}
-    {%- if load['rebuild'] or (all_tagged and load['kind'] == 'rollback') -%}
+    {%- if load.get('written') and not load['rebuild'] and adapter.replace_current(load['written']) is not none -%}
+        {#- The engine in the workers wrote current with the log. -#}
+    {%- elif load['rebuild'] or (all_tagged and load['kind'] == 'rollback') -%}
         {%- do tidemark.overwrite_current(cfg, plan, relations, tidemark.latest_rows_sql(plan, relations), none, load) -%}
     {%- elif all_tagged or (not nothing_logged and (cfg['file_format'] == 'parquet' or tidemark.merge_writes_all(cfg, relations, load, figures))) -%}
         {#- So many keys weigh some 100 MB: to send them to every core costs less than to shuffle and sort current. -#}

@@ -32,7 +32,7 @@
         {%- set touched = tidemark.run_view(cfg['target'], 'touched') -%}
         {%- set version = adapter.commit_rows(derived['uncommitted']) -%}
         {%- do adapter.view_rows(derived['uncommitted'], touched) -%}
-        {{ return({'load': dict(load, touched=touched), 'log_version': version}) }}
+        {{ return({'load': dict(load, touched=touched, written=derived['uncommitted']), 'log_version': version}) }}
     {%- endif -%}
     {%- do tidemark.step(cfg, 'append')(opened, plan, derived) -%}
     {{ return({'load': dict(load, touched=derived['slice']) if load['forward'] and derived.get('slice') else load, 'log_version': none}) }}

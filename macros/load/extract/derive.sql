@@ -2,10 +2,11 @@
 {%- macro extract__derive(opened, staged, commit) -%}
     {%- set cfg, relations, plan, figures = opened['cfg'], opened['relations'], staged['plan'], staged['figures'] -%}
     {%- set load = dict(staged['load'], log_version=tidemark.version_to_append(opened, staged['load'])) -%}
-    {%- if staged['uncommitted'] -%}
+    {%- set written = tidemark.files_of_workers(opened, staged, load) -%}
+    {%- if written -%}
         {{ return({
             'outcome': 'commit', 'load': load, 'figures': figures, 'numbers': tidemark.versions_before(opened, load),
-            'uncommitted': staged['uncommitted'], 'beside': [],
+            'uncommitted': written, 'beside': [],
         }) }}
     {%- endif -%}
     {%- set figures = dict(figures, new_rejects=tidemark.count_new_rejects(relations, load, figures)) -%}

@@ -4,15 +4,28 @@
     {%- if run['business_date'] is none and not run['empty'] -%}
         {%- do tidemark.raise_no_date(cfg) -%}
     {%- endif -%}
+    {{ return(tidemark.source_of_workers(opened, body) or tidemark.source_of_spark(opened, body)) }}
+{%- endmacro -%}
+
+
+{#- The source as Spark reads it. -#}
+{%- macro source_of_spark(opened, body) -%}
+    {%- set cfg, run = opened['cfg'], opened['run'] -%}
     {%- set file_names = tidemark.make_extract_view(cfg, run) if cfg['location'] else [] -%}
     {{ return({
         'parts': ['all'],
         'body': body,
         'columns': tidemark.describe_query(body),
         'file_names': file_names,
-        'origin': ' of business date ' ~ run['business_date']
-            ~ (' (' ~ tidemark.extract_path(cfg['location'], run['business_date']) ~ ')' if cfg['location'] else ''),
+        'origin': tidemark.origin_of_extract(cfg, run),
     }) }}
+{%- endmacro -%}
+
+
+{#- How messages call an extract. -#}
+{%- macro origin_of_extract(cfg, run) -%}
+    {{ return(' of business date ' ~ run['business_date']
+        ~ (' (' ~ tidemark.extract_path(cfg['location'], run['business_date']) ~ ')' if cfg['location'] else '')) }}
 {%- endmacro -%}
 
 

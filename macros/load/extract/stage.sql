@@ -1,5 +1,13 @@
 {#- Type, hash and compare the extract of a date with what stood before it. Nothing of a first load is written yet. -#}
 {%- macro extract__stage(opened, source, part) -%}
+    {%- if not source.get('files') -%}{{ return(tidemark.stage_by_spark(opened, source)) }}{%- endif -%}
+    {{ return(
+        tidemark.stage_in_workers(opened, source) or tidemark.stage_by_spark(opened, tidemark.source_of_spark(opened, source['body']))
+    ) }}
+{%- endmacro -%}
+
+
+{%- macro stage_by_spark(opened, source) -%}
     {%- set cfg, run, state = opened['cfg'], opened['run'], opened['state'] -%}
     {%- set plan = tidemark.plan_extract(opened, source) -%}
     {%- do run_query('create or replace temporary view ' ~ tidemark.run_view(cfg['target'], 'staged') ~ ' as\n'

@@ -12,12 +12,14 @@ from typing import Any
 
 import pytest
 
-# dbt's command line, whose parser takes some seconds more
+# dbt's command line, whose parser takes some seconds more, and leaves a file as it begins
 SLOW = """
-import sys, time
+import os, sys, time
+from pathlib import Path
 from dbt.parser.manifest import ManifestLoader
 load, seconds = ManifestLoader.load, float(sys.argv.pop(1))
-ManifestLoader.load = lambda loader: (time.sleep(seconds), load(loader))[1]
+parsing = Path(os.environ["TIDEMARK_HOME"], "parsing")
+ManifestLoader.load = lambda loader: (parsing.touch(), time.sleep(seconds), load(loader))[2]
 from dbt.cli.main import cli
 cli()
 """
@@ -65,7 +67,8 @@ def test_project_that_cannot_be_parsed(make_project: Any, tmp_path: Path, second
 def test_interrupted(make_project: Any, tmp_path: Path) -> None:
     project = make_project("interrupted")
     process = start_dbt(project, tmp_path, 60)
-    while not starts(tmp_path):
+    # before that it is in the midst of imports, which may swallow the interrupt
+    while not (starts(tmp_path) and (tmp_path / "parsing").exists()):
         assert process.poll() is None
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)

@@ -17,6 +17,8 @@ from pyspark.sql import SparkSession
 from dbt.adapters.tidemark.connections import TidemarkConnectionManager
 from dbt.adapters.tidemark.errors import MacroError, macro_stack
 from dbt.adapters.tidemark.python_submissions import SessionPythonJobHelper, imported
+from tidemark.engine.covers import why_not_columns
+from tidemark.engine.load import load_of
 from tidemark.errors import TidemarkError
 from tidemark.spark.cached import cache_view, forget_cached
 from tidemark.spark.delta import (
@@ -29,6 +31,13 @@ from tidemark.spark.delta import (
     table_state,
     table_version,
     view_small_table,
+)
+from tidemark.spark.delta.worker import (
+    KeptRows,
+    WorkerRows,
+    keep_extract,
+    stage_extract,
+    write_kept_rows,
 )
 from tidemark.spark.files import clear_debris, list_files, remove_other_versions
 from tidemark.spark.known_rows import KnownRows
@@ -324,6 +333,94 @@ class TidemarkAdapter(SparkAdapter):
         """
         with self.connections.exception_handler(f"discard_rows({staged.table})"):
             staged.discard()
+
+    @available.parse(lambda *args, **kwargs: "")
+    def keep_extract(
+        self,
+        cfg: dict[str, Any],
+        plan: dict[str, Any],
+        load: dict[str, Any],
+        source: dict[str, Any],
+    ) -> KeptRows | str:
+        """Have the engine in the workers stage an extract whose tables are not there yet.
+
+        Args:
+            cfg: The entity's configuration.
+            plan: What becomes of each column.
+            load: The date and the commit.
+            source: The files and their columns.
+
+        Returns:
+            What write_kept_rows() takes, with `figures`; or a text: why the engine does not do it.
+        """
+        with self.connections.exception_handler("keep_extract"):
+            why = why_not_columns(plan["columns"], self._time_zone)
+            return why or keep_extract(self._session, load_of(cfg, plan, load, source))
+
+    @available.parse(lambda *args, **kwargs: None)
+    def write_kept_rows(self, kept: KeptRows, log: Any, version: int, current: Any) -> WorkerRows:
+        """Write what keep_extract() kept as files of log and current, without a commit.
+
+        Args:
+            kept: What keep_extract() returned.
+            log: The log, which was made for them.
+            version: The version of the log that the rows go with.
+            current: The current table.
+        """
+        with self.connections.exception_handler(f"write_kept_rows({log})"):
+            tables = (log.schema, log.identifier), version, (current.schema, current.identifier)
+            return write_kept_rows(self._session, kept, *tables)
+
+    @available.parse(lambda *args, **kwargs: "")
+    def stage_extract(
+        self,
+        cfg: dict[str, Any],
+        plan: dict[str, Any],
+        load: dict[str, Any],
+        source: dict[str, Any],
+        log: Any,
+        version: int,
+        current: Any,
+    ) -> WorkerRows | str:
+        """Have the engine in the workers compare an extract with current and write what changed.
+
+        Args:
+            cfg: The entity's configuration.
+            plan: What becomes of each column.
+            load: The date and the commit.
+            source: The files and their columns.
+            log: The log.
+            version: The version of the log that the rows go with.
+            current: The current table.
+
+        Returns:
+            As stage_rows() does; or a text: why the engine does not do it.
+        """
+        with self.connections.exception_handler(f"stage_extract({log})"):
+            why = why_not_columns(plan["columns"], self._time_zone)
+            tables = (log.schema, log.identifier), version, (current.schema, current.identifier)
+            return why or stage_extract(self._session, load_of(cfg, plan, load, source), *tables)
+
+    @property
+    def _time_zone(self) -> str:
+        return str(self._session.conf.get("spark.sql.session.timeZone"))
+
+    @available.parse(lambda *args, **kwargs: None)
+    def replace_current(self, staged: StagedRows) -> int | None:
+        """Put what the engine in the workers wrote for current in the place of what it has.
+
+        Args:
+            staged: What stage_extract() or write_kept_rows() returned, or stage_rows(), which
+                writes nothing for current.
+
+        Returns:
+            The version of current that has it; none, and nothing was done, if there is nothing
+            for it, or another commit came to it.
+        """
+        if not isinstance(staged, WorkerRows):
+            return None
+        with self.connections.exception_handler(f"replace_current({staged.table})"):
+            return staged.replace()
 
     @available
     def raise_error(

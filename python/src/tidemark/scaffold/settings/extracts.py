@@ -195,6 +195,15 @@ class ExtractSettings(LogSettings):
             "begin there where it moved forward, else, and with a delete, at the business date."
         ),
     )
+    engine: Literal["auto", "spark", "workers"] | None = Field(
+        default=None,
+        description=(
+            "What compares an extract with what stood before. spark: Spark SQL, which can do"
+            " everything. workers: DuckDB in Spark's workers, faster, where it does the same; else"
+            " Spark SQL, and why is told. auto: the same, and why is in the log. Left out: the var"
+            " tidemark__engine, or auto."
+        ),
+    )
     max_delete_fraction: float = Field(
         default=0.5,
         ge=0,

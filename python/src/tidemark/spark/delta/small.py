@@ -31,7 +31,7 @@ def view_small_table(session: SparkSession, schema: str, name: str, view: str) -
     """
     log = log_of(session, schema, name)
     snapshot = newest(session._jvm, log)
-    files = _listed_files(snapshot)
+    files = listed_files(snapshot)
     if files is None:
         return False
     view_files(session._jvm, log, snapshot, files, view)
@@ -67,7 +67,7 @@ def replace_rows(
     jvm: Any = session._jvm
     log = log_of(session, schema, name)
     snapshot = newest(jvm, log)
-    files = _listed_files(snapshot)
+    files = listed_files(snapshot)
     columns = session.table(f"`{schema}`.`{name}`").schema
     if files is None or "__CHAR_VARCHAR_TYPE_STRING" in columns.json():
         return None
@@ -93,13 +93,13 @@ def replace_rows(
 
 def listed_bytes(session: SparkSession, schema: str, name: str) -> int | None:
     """Return the bytes of a Delta table of few files; None where view_small_table() has no view."""
-    files = _listed_files(newest(session._jvm, log_of(session, schema, name)))
+    files = listed_files(newest(session._jvm, log_of(session, schema, name)))
     if files is None:
         return None
     return sum(int(files.apply(place).size()) for place in range(files.size()))
 
 
-def _listed_files(snapshot: Any) -> Any:
+def listed_files(snapshot: Any) -> Any:
     """Return the files of a snapshot where Delta keeps a list of them, else None."""
     checksum = snapshot.checksumOpt()
     if checksum.isEmpty() or checksum.get().allFiles().isEmpty():

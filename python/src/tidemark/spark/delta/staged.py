@@ -53,7 +53,7 @@ class StagedRows:
             if not is_conflict(self._jvm, error):
                 raise
             self.discard()
-            raise _written_by_another(self.table) from error
+            raise written_by_another(self.table) from error
 
     def create_view(self, name: str) -> None:
         """Make a temporary view of the rows, which is read without a look at the table's log.
@@ -110,7 +110,7 @@ def stage_rows(
     log, table = log_of(session, schema, name), f"{schema}.{name}"
     snapshot = newest(jvm, log)
     if int(snapshot.version()) != version:
-        raise _written_by_another(table)
+        raise written_by_another(table)
     transaction = begin(session, log, snapshot, schema, name)
     # as if the table had been read: then any commit that comes between is a conflict
     transaction.readWholeTable()
@@ -131,7 +131,7 @@ def stage_rows(
     return StagedRows(table, found, rows, jvm, transaction, files)
 
 
-def _written_by_another(table: str) -> TidemarkError:
+def written_by_another(table: str) -> TidemarkError:
     return TidemarkError(
         f"another run has written to {table} since this one began, or has taken it for dead, so "
         "this one wrote nothing. Run it again"

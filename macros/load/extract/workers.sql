@@ -1,0 +1,80 @@
+{#-
+    The source as the engine in the workers reads it, with `files` and `separator`; none where Spark has to. Of the files
+    nothing but the first line was read so far.
+-#}
+{%- macro source_of_workers(opened, body) -%}
+    {%- set cfg, run = opened['cfg'], opened['run'] -%}
+    {%- if tidemark.engine_of(opened) == 'spark' or adapter.type() != 'tidemark' or run['empty'] or run['full_refresh'] -%}{{ return(none) }}{%- endif -%}
+    {%- set why = 'the model has a SELECT of its own' if body | trim != tidemark.extract_sql(cfg) | trim
+        else adapter.call_function('tidemark.engine.covers.why_not', cfg) -%}
+    {%- if why -%}{{ return(tidemark.leave_to_spark(opened, why)) }}{%- endif -%}
+    {%- set files = adapter.list_files(tidemark.extract_path(cfg['location'], run['business_date'])) -%}
+    {%- if not files -%}{{ return(none) }}{%- endif -%}
+    {%- set separator = adapter.call_function('tidemark.engine.covers.separator_of', cfg['options']) -%}
+    {%- set header = adapter.call_function('tidemark.engine.header.header_of', files, separator) -%}
+    {%- if header.get('why_not') -%}{{ return(tidemark.leave_to_spark(opened, header['why_not'])) }}{%- endif -%}
+    {%- set columns = [] -%}
+    {%- for name in header['names'] + ['_unreadable'] -%}
+        {%- do columns.append({'name': name, 'type': 'string'}) -%}
+    {%- endfor -%}
+    {{ return({
+        'parts': ['all'], 'body': body, 'columns': columns, 'file_names': header['names'],
+        'origin': tidemark.origin_of_extract(cfg, run), 'files': header['paths'], 'separator': separator,
+    }) }}
+{%- endmacro -%}
+
+
+{#- Say why a load goes by Spark SQL: in the log, and on the console where the workers were asked for. -#}
+{%- macro leave_to_spark(opened, why) -%}
+    {%- do log(opened['cfg']['entity'] ~ ': by Spark SQL, as ' ~ why, info=tidemark.engine_of(opened) == 'workers') -%}
+    {{ return(none) }}
+{%- endmacro -%}
+
+
+{#- What an entity asks for, or the run for all that ask for nothing. -#}
+{%- macro engine_of(opened) -%}
+    {{ return(opened['cfg']['engine'] or opened['run']['engine']) }}
+{%- endmacro -%}
+
+
+{#-
+    Compare the extract of a date with what stood before it in the workers, and have them write what changed where no commit
+    names it yet. None where they do not take this load: whatever the reason, nothing is left of it.
+-#}
+{%- macro stage_in_workers(opened, source) -%}
+    {%- set cfg, run, state, relations = opened['cfg'], opened['run'], opened['state'], opened['relations'] -%}
+    {%- set plan = tidemark.plan_extract(opened, source) -%}
+    {%- set load = tidemark.plan_load(cfg, run, state) -%}
+    {%- if load['kind'] != 'load' or not load['forward'] -%}
+        {{ return(tidemark.leave_to_spark(opened, 'the date is not after all others')) }}
+    {%- elif not state['first'] and tidemark.evolve_tables(opened, plan) -%}
+        {{ return(tidemark.leave_to_spark(opened, 'its columns have changed')) }}
+    {%- endif -%}
+    {%- set staged = adapter.keep_extract(cfg, plan, load, source) if state['first']
+        else adapter.stage_extract(cfg, plan, load, source, relations['log'], state['log_version'], relations['current']) -%}
+    {%- if staged is string -%}{{ return(tidemark.leave_to_spark(opened, staged)) }}{%- endif -%}
+    {%- set figures = staged.figures -%}
+    {{ return({
+        'plan': plan, 'rejects': {},
+        'load': dict(load, log_version=state['log_version'], mends_rejects=false, existing=none),
+        'uncommitted': none if state['first'] else staged,
+        'kept': staged if state['first'] else none,
+        'figures': dict(
+            figures, rows_logged=figures['rows_inserted'] + figures['rows_updated'] + figures['rows_deleted'], rows_superseded=0, rows_not_supplied=0
+        ),
+    }) }}
+{%- endmacro -%}
+
+
+{#- The files of a load, once its tables are there; none of what Spark is to write. -#}
+{%- macro files_of_workers(opened, staged, load) -%}
+    {%- set written = staged['uncommitted'] -%}
+    {%- if staged.get('kept') -%}
+        {%- set targets = tidemark.write_relations(opened) -%}
+        {%- set written = adapter.write_kept_rows(staged['kept'], targets['log'], load['log_version'], targets['current']) -%}
+    {%- endif -%}
+    {%- if written -%}
+        {%- do tidemark.check_staged(opened['cfg'], written, staged['figures']['rows_logged']) -%}
+    {%- endif -%}
+    {{ return(written) }}
+{%- endmacro -%}

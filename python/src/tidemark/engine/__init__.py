@@ -1,0 +1,15 @@
+"""The engine in the workers: DuckDB, in a Python worker of Spark, loads an extract.
+
+Spark SQL is the reference and can do everything. This does what it provably does alike, faster: a
+full extract of CSV files that comes after all others, whose rows can all be used. Whatever else it
+meets ends the attempt before a commit, and Spark takes the load from its beginning.
+
+    covers    which loads it can take, by their configuration          (no I/O)
+    header    what the first line of the files says of them            (reads a line of each)
+    load      what one load reads, compares and writes                 (data)
+    types     texts that are read alike, and the text of a value       (DuckDB SQL)
+    sql       the queries of a load                                    (DuckDB SQL)
+    task      one load, in a worker: files that no commit names yet    (I/O)
+
+What names the files in a commit of Delta is tidemark.spark.delta.worker.
+"""

@@ -1,0 +1,92 @@
+"""Which loads the engine can take, as their configuration tells."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tidemark.engine.types import known_type
+
+# options of Spark's reader under which a file is read as without them
+_READ_ALIKE = {
+    "header": ("true",),
+    "quote": ('"',),
+    "escape": ('"',),
+    "multiline": ("true",),
+}
+_SEPARATORS = (",", ";", "|", "\t")
+
+
+def separator_of(options: Mapping[str, Any]) -> str:
+    """Return what stands between the fields of a CSV file, by the options of Spark's reader."""
+    given = {str(name).lower(): str(value) for name, value in options.items()}
+    separator = given.get("sep", given.get("delimiter", ","))
+    return "\t" if separator == "\\t" else separator
+
+
+def why_not(cfg: Mapping[str, Any]) -> str | None:
+    """Return why no load of an entity goes by the engine; None: some can.
+
+    Example:
+        >>> why_not({**cfg, "extract": "delta"})
+        'extract is delta'
+
+    Args:
+        cfg: What entity_config() returns.
+    """
+    asked = {
+        "extract": "full",
+        "format": "csv",
+        "file_format": "delta",
+        "on_reject": "fail",
+        "write_mode": "copy_on_write",
+        "stored_hashes": False,
+    }
+    for name, value in asked.items():
+        if cfg.get(name) != value:
+            return f"{name} is {str(cfg.get(name)).lower()}"
+    for name in ("sensitive", "effective_from", "partition_by", "cluster_by", "table_properties"):
+        if cfg.get(name):
+            return f"it has {_SETTINGS.get(name, name)}"
+    if cfg["hash"] not in ("md5", "sha256"):
+        return f"hash is {cfg['hash']}"
+    if not cfg.get("location"):
+        return "it has no location"
+    return _why_not_options(cfg["options"])
+
+
+_SETTINGS = {"cluster_by": "liquid_clustered_by", "table_properties": "tblproperties"}
+
+
+def _why_not_options(options: Mapping[str, Any]) -> str | None:
+    for name, value in options.items():
+        lower, text = str(name).lower(), str(value).lower()
+        if lower in ("encoding", "charset"):
+            if text not in ("utf-8", "utf8"):
+                return f"options has {name}: {value}"
+        elif lower in ("sep", "delimiter"):
+            if separator_of(options) not in _SEPARATORS:
+                return f"options has {name}: {value}"
+        elif text not in _READ_ALIKE.get(lower, ()):
+            return f"options has {name}: {value}"
+    return None
+
+
+def why_not_columns(columns: Sequence[Mapping[str, Any]], time_zone: str) -> str | None:
+    """Return why the engine does not take the columns of an extract; None: it does.
+
+    Args:
+        columns: Those of column_plan().
+        time_zone: The zone of the session, in which Spark reads times without one.
+    """
+    for column in columns:
+        name, kind = column["name"], str(column["type"])
+        if known_type(kind) is None:
+            return f"column {name} is {kind}"
+        if kind == "timestamp" and time_zone != "UTC":
+            return f"column {name} is timestamp, and the session's time zone {time_zone}"
+        if column["source_name"] is not None and column["source_type"] != "string":
+            return f"column {name} does not come as text"
+        if column.get("compare_as"):
+            return f"column {name} has compare_as"
+    return None

@@ -1,0 +1,84 @@
+"""What the first line of CSV files says of them."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+# a name that any reader takes as it stands
+_NAME = re.compile(
+    r"[^\s\"'\\,;|\x00-\x1f\ufeff](?:[^\"\\,;|\x00-\x1f\ufeff]*[^\s\"\\,;|\x00-\x1f\ufeff])?"
+)
+_LONGEST = 1 << 20
+# what DuckDB takes for a pattern, and what Spark unpacks by its codecs
+_OTHER_PATH = re.compile(r"[*?\[\]{}]|\.(bz2|zst|snappy|lz4|deflate|xz|lzo)$")
+
+
+def header_of(files: Sequence[Mapping[str, Any]], separator: str) -> dict[str, Any]:
+    """Return the columns that CSV files have by their first lines.
+
+    Example:
+        >>> header_of([{"path": "file:/data/airports.csv", "size": 1402}], ",")
+        {'paths': ['/data/airports.csv'], 'names': ['icao', 'name']}
+
+    Args:
+        files: The files, as list_files() gives them.
+        separator: What stands between their fields.
+
+    Returns:
+        `paths` as the workers open them and `names`; or `why_not`: why the engine does not take
+        them.
+    """
+    paths = [local_path(str(file["path"])) for file in files]
+    if not paths or None in paths:
+        return {"why_not": "its files are not on a local file system"}
+    if any(_OTHER_PATH.search(str(path)) for path in paths):
+        return {
+            "why_not": "a file's name has one of *?[]{}, or it is compressed by other than gzip"
+        }
+    lines = set()
+    for path in paths:
+        line = _first_line(str(path))
+        if line is None:
+            return {"why_not": "the first line of a file cannot be read"}
+        lines.add(line)
+    if len(lines) > 1:
+        return {"why_not": "its files have different headers"}
+    try:
+        (names,) = csv.reader([lines.pop()], delimiter=separator, strict=True)
+    except (csv.Error, ValueError):
+        return {"why_not": "its header cannot be read"}
+    if len(names) < 2 or len({name.lower() for name in names}) < len(names):
+        return {"why_not": "its header has one name, or one twice"}
+    if not all(_NAME.fullmatch(name) for name in names):
+        return {"why_not": "its header has names with quotes in them, blanks at an end, or none"}
+    return {"paths": [str(path) for path in paths], "names": names}
+
+
+def local_path(path: str) -> str | None:
+    """Return a file's path on this machine, None of one on another file system.
+
+    Example:
+        >>> local_path("file:/data/a b.csv"), local_path("s3a://lake/a.csv")
+        ('/data/a b.csv', None)
+    """
+    if path.startswith("file:/"):
+        return "/" + path.removeprefix("file:").lstrip("/")
+    return path if path.startswith("/") else None
+
+
+def _first_line(path: str) -> str | None:
+    """Return the first line of a text file without its end; None where there is none."""
+    opened = gzip.open if path.endswith(".gz") else open
+    try:
+        with opened(path, "rb") as file:
+            line = file.readline(_LONGEST)
+        text = line.decode("utf-8")
+    except (OSError, EOFError, UnicodeDecodeError):
+        return None
+    if not text.endswith("\n") and len(line) >= _LONGEST:
+        return None
+    return text.rstrip("\r\n") or None

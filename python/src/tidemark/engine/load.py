@@ -1,0 +1,124 @@
+"""What one load reads, compares and writes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of the extract.
+
+    Args:
+        name: Its name, by which it is hashed.
+        type: Its Spark type.
+        place: Where it stands in the lines of the files, from 0; None: the files lack it.
+        is_required: A row without it is a reject.
+    """
+
+    name: str
+    type: str
+    place: int | None
+    is_required: bool
+
+
+@dataclass(frozen=True)
+class Target:
+    """A Delta table that files are written for.
+
+    Args:
+        folder: Where its files lie.
+        fields: Name to the name and the number that files have it by.
+        files: The paths of the files that it has now; empty where nothing is read of it.
+    """
+
+    folder: str
+    fields: Mapping[str, tuple[str, int]]
+    files: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Load:
+    """A full extract of a date that comes after all others.
+
+    Args:
+        files: Paths of the CSV files.
+        separator: What stands between their fields.
+        width: How many fields a line has.
+        columns: The columns, in the order of the entity's plan.
+        keys: Names of those that identify a row, in the order of the hash.
+        compared: Names of those that are compared, in the order of the hash.
+        ignored: Names of those that are not.
+        hash: md5 or sha256.
+        changed_columns: Whether the log has the names of the columns that an update changed.
+        soft_delete: Whether current keeps deleted keys.
+        tag_unchanged: Whether current tells the operation of each row of the last date.
+        business_date: The date, ISO.
+        commit_id: The commit that the rows go with.
+    """
+
+    files: tuple[str, ...]
+    separator: str
+    width: int
+    columns: tuple[Column, ...]
+    keys: tuple[str, ...]
+    compared: tuple[str, ...]
+    ignored: tuple[str, ...]
+    hash: str
+    changed_columns: bool
+    soft_delete: bool
+    tag_unchanged: bool
+    business_date: str
+    commit_id: int
+
+    def number(self, name: str) -> int:
+        """Return the place of a column in the plan: in DuckDB columns go by numbers, c0, c1, …"""
+        return next(place for place, column in enumerate(self.columns) if column.name == name)
+
+
+def load_of(
+    cfg: Mapping[str, Any],
+    plan: Mapping[str, Any],
+    load: Mapping[str, Any],
+    source: Mapping[str, Any],
+) -> Load:
+    """Return the load that a model's configuration, the plan of its columns and its files make.
+
+    Args:
+        cfg: What entity_config() returns.
+        plan: What column_plan() returns.
+        load: What plan_load() returns.
+        source: What extract__source() returns, with `files`.
+    """
+    places = {str(name).lower(): place for place, name in enumerate(source["file_names"])}
+
+    def names(columns: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+        return tuple(str(column["name"]) for column in columns)
+
+    return Load(
+        files=tuple(source["files"]),
+        separator=str(source["separator"]),
+        width=len(source["file_names"]),
+        columns=tuple(
+            Column(
+                name=str(column["name"]),
+                type=str(column["type"]),
+                place=places[str(column["source_name"]).lower()]
+                if column["source_name"] is not None
+                else None,
+                is_required=bool(column["not_null"]),
+            )
+            for column in plan["columns"]
+        ),
+        keys=names(plan["keys"]),
+        compared=names(plan["compared"]),
+        ignored=names(plan["ignored"]),
+        hash=str(cfg["hash"]),
+        changed_columns=bool(cfg["changed_columns"]),
+        soft_delete=bool(cfg["soft_delete"]),
+        tag_unchanged=bool(cfg["tag_unchanged"]),
+        business_date=str(load["business_date"]),
+        commit_id=int(load["commit_id"]),
+    )

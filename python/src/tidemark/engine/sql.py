@@ -1,0 +1,272 @@
+"""The queries of a load, in DuckDB's SQL: the same arguments give the same text.
+
+    files » arrived_sql » staged » joined_sql(existing) » joined ──► log_sql » files of the log
+                                                                └──► current_sql » files of current
+
+Columns go by numbers (c0, c1, … in the order of the plan, f0, f1, … in that of the file), so that
+no name meets another one, or SQL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from tidemark.engine.load import Column, Load, Target
+from tidemark.engine.types import (
+    cast_sql,
+    is_floating,
+    known_type,
+    negative_zero_sql,
+    text_sql,
+    unproven_sql,
+)
+
+
+def arrived_sql(load: Load, has_quotes: bool) -> str:
+    """Return a query of all rows of the files, typed and hashed.
+
+    Its columns: c0, c1, …, `kh` and `rh` (the hashes of key and row), `unproven`, the number of
+    the first column whose value the engine cannot answer for, from 0, and `within`, how many
+    separators the row has inside its fields, as it can where the files have quotes.
+    """
+    values, doubts = [], []
+    for number, column in enumerate(load.columns):
+        values.append(f"{_value(column)} as c{number}")
+        doubts += _doubts(number, column)
+    doubt = f"case {' '.join(doubts)} end" if doubts else "null"
+    # a value is used by its number in the same select: DuckDB works it out once
+    return (
+        f"select {', '.join(values)},\n"
+        f"    {hash_sql(load, load.keys)} as kh,\n"
+        f"    {hash_sql(load, load.compared)} as rh,\n"
+        f"    {doubt} as unproven,\n"
+        f"    {_separators_within(load) if has_quotes else '0'} as within\n"
+        f"from {files_sql(load)}"
+    )
+
+
+def _value(column: Column) -> str:
+    if column.place is None:
+        return f"cast(null as {_duck(column)})"
+    return cast_sql(f"f{column.place}", column.type)
+
+
+def _doubts(number: int, column: Column) -> list[str]:
+    if column.place is None:
+        return [f"when true then {number}"] if column.is_required else []
+    doubts = [f"when {unproven_sql(f'f{column.place}', f'c{number}', column.type)} then {number}"]
+    if column.is_required:
+        doubts.append(f"when c{number} is null then {number}")
+    return doubts
+
+
+def _separators_within(load: Load) -> str:
+    separator = literal(load.separator)
+    return " + ".join(
+        f"coalesce(strlen(f{place}) - strlen(replace(f{place}, {separator}, '')), 0)"
+        for place in range(load.width)
+    )
+
+
+def files_sql(load: Load) -> str:
+    """Return the files as a relation of texts, f0, f1, …, as RFC 4180 has them.
+
+    An empty field is NULL, an empty one in quotes is not; whatever is no such line is an error.
+    """
+    fields = ", ".join(f"'f{place}': 'VARCHAR'" for place in range(load.width))
+    return (
+        f"read_csv({_list(load.files)}, columns = {{{fields}}}, header = true, "
+        "auto_detect = false, "
+        f"delim = {literal(load.separator)}, quote = '\"', escape = '\"', nullstr = '', "
+        "allow_quoted_nulls = false, strict_mode = true, null_padding = false)"
+    )
+
+
+def hash_sql(load: Load, names: Sequence[str]) -> str:
+    """Return the hash of some columns of a row (docs block `hash_recipe`)."""
+    terms = []
+    for name in names:
+        number = load.number(name)
+        text = text_sql(f"c{number}", load.columns[number].type)
+        label = literal(f"{len(name.encode())}:{name}")
+        terms.append(f"{label} || strlen({text}) || ':' || {text}")
+    # concat leaves out what is NULL
+    text = f"concat({', '.join(terms)})" if terms else "''"
+    return f"{'sha256' if load.hash == 'sha256' else 'md5'}({text})"
+
+
+def one_of_each_sql(load: Load, rows: str) -> str:
+    """Return a query of rows, one of exact copies: that of the greatest ignored values."""
+    numbers = [load.number(name) for name in load.ignored]
+    order = [
+        f"{text_sql(f'c{number}', load.columns[number].type)} desc nulls last" for number in numbers
+    ]
+    chosen = f"partition by kh order by {', '.join(order) or 'kh'}"
+    return f"select * from {rows} qualify row_number() over ({chosen}) = 1"
+
+
+def existing_sql(load: Load, current: Target, written: Iterable[str]) -> str:
+    """Return a query of current as it is: c0, c1, …, `kh`, `rh`, `operation`, `since`.
+
+    Args:
+        load: The load.
+        current: The table, with its files.
+        written: The names of the columns that some of its files have.
+    """
+    known = set(written)
+
+    def stored(name: str, duck: str) -> str:
+        field = current.fields[name][0]
+        return f"cast({identifier(field) if field in known else 'null'} as {duck})"
+
+    columns = [
+        f"{stored(column.name, _duck(column))} as c{number}"
+        for number, column in enumerate(load.columns)
+    ]
+    return (
+        f"select {', '.join(columns)}, {stored('_key_hash', 'VARCHAR')} as kh, "
+        f"{stored('_row_hash', 'VARCHAR')} as rh, {stored('_operation', 'VARCHAR')} as operation, "
+        f"{stored('_eff_start_date', 'DATE')} as since\n"
+        f"from read_parquet({_list(current.files)}, union_by_name = true)"
+    )
+
+
+def joined_sql(load: Load, staged: str, existing: str | None) -> str:
+    """Return a query of every key there was or is, with what became of it.
+
+    Its columns: `op` (I, U, D, N; K of a key that was deleted before and is kept), c0, c1, … (of D,
+    N and K as they were), `kh`, `rh`, `changed`, and of a row that was there `was` and `since`.
+    """
+    numbers = range(len(load.columns))
+    if existing is None:
+        columns = ", ".join(f"c{number}" for number in numbers)
+        return (
+            f"select 'I' as op, {columns}, kh, rh, cast(null as varchar[]) as changed, "
+            f"cast(null as varchar) as was, cast(null as date) as since from {staged}"
+        )
+    columns = ",\n    ".join(
+        f"if(op in ('I', 'U'), after_c{number}, before_c{number}) as c{number}"
+        for number in numbers
+    )
+    sides = ",\n        ".join(
+        f"after.c{number} as after_c{number}, before.c{number} as before_c{number}"
+        for number in numbers
+    )
+    return f"""select
+    op,
+    {columns},
+    coalesce(after_kh, before_kh) as kh,
+    if(op in ('I', 'U'), after_rh, before_rh) as rh,
+    {_changed_sql(load)} as changed,
+    was,
+    since
+from (
+    select
+        {sides},
+        after.kh as after_kh, before.kh as before_kh, after.rh as after_rh, before.rh as before_rh,
+        before.operation as was, before.since as since,
+        case
+            when after.kh is null then if(before.operation = 'D', 'K', 'D')
+            when before.kh is null or before.operation = 'D' then 'I'
+            when after.rh = before.rh then 'N'
+            else 'U'
+        end as op
+    from {staged} as after
+    full outer join {existing} as before on after.kh = before.kh
+)"""
+
+
+def unwritable_sql(load: Load, joined: str) -> str | None:
+    """Return a query that has a row if files would get a value other than it is; None: none can."""
+    terms = [
+        negative_zero_sql(f"c{number}")
+        for number, column in enumerate(load.columns)
+        if is_floating(column.type)
+    ]
+    return f"select 1 from {joined} where {' or '.join(terms)} limit 1" if terms else None
+
+
+def _changed_sql(load: Load) -> str:
+    if not load.changed_columns:
+        return "cast(null as varchar[])"
+    names = []
+    for name in load.compared:
+        number = load.number(name)
+        differs = f"before_c{number} is distinct from after_c{number}"
+        names.append(f"if({differs}, {literal(name)}, null)")
+    changed = f"list_filter([{', '.join(names)}], lambda name: name is not null)" if names else "[]"
+    return f"case when op = 'U' then cast({changed} as varchar[]) end"
+
+
+def log_sql(load: Load, log: Target, joined: str) -> str:
+    """Return a query of the rows that the load adds to the log, as its files have them.
+
+    The business date is their partition, which is not in them.
+    """
+    values = {
+        "_key_hash": "kh",
+        "_row_hash": "rh",
+        "_operation": "op",
+        "_eff_start_date": f"date '{load.business_date}'",
+        "_changed_columns": "changed",
+        "_commit_id": f"cast({load.commit_id} as bigint)",
+    }
+    return f"select {_named(load, log, values)}\nfrom {joined}\nwhere op in ('I', 'U', 'D')"
+
+
+def current_sql(load: Load, current: Target, joined: str) -> str:
+    """Return a query of all rows of current after the load, as its files have them."""
+    unchanged = "if(op = 'N', 'N', was)" if load.tag_unchanged else "was"
+    values = {
+        "_key_hash": "kh",
+        "_row_hash": "rh",
+        "_operation": f"if(op in ('N', 'K'), {unchanged}, op)",
+        "_eff_start_date": f"if(op in ('N', 'K'), since, date '{load.business_date}')",
+    }
+    kept = "" if load.soft_delete else "\nwhere op <> 'D'"
+    return f"select {_named(load, current, values)}\nfrom {joined}{kept}"
+
+
+def _named(load: Load, table: Target, values: Mapping[str, str]) -> str:
+    """Return the columns of a table, by the names that its files have them by."""
+    chosen = {column.name: f"c{number}" for number, column in enumerate(load.columns)}
+    return ", ".join(
+        f"{value} as {identifier(table.fields[name][0])}"
+        for name, value in (chosen | dict(values)).items()
+    )
+
+
+def copy_sql(query: str, file: str, fields: Iterable[tuple[str, int]]) -> str:
+    """Return a statement that writes rows as a Parquet file.
+
+    Args:
+        query: The rows.
+        file: The path of the file.
+        fields: The names and numbers of its columns.
+    """
+    numbers = ", ".join(f"{identifier(name)}: {number}" for name, number in fields)
+    return (
+        f"copy (\n{query}\n) to {literal(file)} "
+        f"(format parquet, compression snappy, field_ids {{{numbers}}})"
+    )
+
+
+def identifier(name: str) -> str:
+    """Return a name as DuckDB reads it."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(text: str) -> str:
+    """Return a text as DuckDB reads it."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _list(texts: Iterable[str]) -> str:
+    return f"[{', '.join(literal(text) for text in texts)}]"
+
+
+def _duck(column: Column) -> str:
+    kind = known_type(column.type)
+    if kind is None:
+        raise ValueError(f"{column.type} is no type that the engine knows")
+    return kind.duck

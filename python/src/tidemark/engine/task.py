@@ -1,0 +1,299 @@
+"""One load in a worker: files are read, compared and written; no commit names what is written.
+
+A worker that dies leaves files that are nobody's: Delta removes them in time as it does those of a
+task of Spark's. A task that is repeated writes others.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from tidemark.engine.lines import lines_of
+from tidemark.engine.load import Load, Target
+from tidemark.engine.sql import (
+    arrived_sql,
+    copy_sql,
+    current_sql,
+    existing_sql,
+    identifier,
+    joined_sql,
+    literal,
+    log_sql,
+    one_of_each_sql,
+    unwritable_sql,
+)
+
+FILE_PREFIX = "workers-"
+"""How the names of files begin that the engine wrote."""
+
+
+@dataclass(frozen=True)
+class Room:
+    """What a task may take of its machine.
+
+    Args:
+        threads: How many cores.
+        folder: Where it puts what memory does not hold, a folder of its own, removed at its end.
+    """
+
+    threads: int
+    folder: str
+
+
+@dataclass(frozen=True)
+class Written:
+    """A file that a task wrote.
+
+    Args:
+        path: Where it lies, from the folder of its table.
+        size: Its bytes.
+        rows: Its rows.
+        statistics: By the columns' names in files: least and greatest, or that all are NULL.
+    """
+
+    path: str
+    size: int
+    rows: int
+    statistics: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a load.
+
+    Args:
+        declined: Why the engine does not do it: nothing was written; None: it did.
+        figures: How many rows were read, inserted, …, by the names of tidemark_commits.
+        log: The files for the log.
+        current: Those for current, in place of all that it has; None: it stays as it is.
+        kept: The file that has the rows until there are tables for them; None: they are written.
+    """
+
+    declined: str | None = None
+    figures: dict[str, int] | None = None
+    log: tuple[Written, ...] = ()
+    current: tuple[Written, ...] | None = None
+    kept: str | None = None
+
+
+def compare(load: Load, log: Target, current: Target, room: Room) -> Outcome:
+    """Compare an extract with current and write what both tables get.
+
+    Args:
+        load: The load.
+        log: The log.
+        current: Current, with the files that it has.
+        room: What may be taken.
+    """
+    import duckdb
+
+    with _connection(room) as db:
+        try:
+            found = _stage(db, load)
+        except duckdb.Error as error:
+            return Outcome(declined=_reading_failed(error))
+        if isinstance(found, str):
+            return Outcome(declined=found)
+        db.execute(f"create temp view existing as {_existing(db, load, current)}")
+        return _write(db, load, log, current, "existing", found)
+
+
+def keep(load: Load, folder: str, room: Room) -> Outcome:
+    """Stage the first extract of an entity, which has no tables yet, in a file of a folder.
+
+    The file is for write_kept(), once the tables are made.
+    """
+    import duckdb
+
+    with _connection(room) as db:
+        try:
+            found = _stage(db, load)
+        except duckdb.Error as error:
+            return Outcome(declined=_reading_failed(error))
+        if isinstance(found, str):
+            return Outcome(declined=found)
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        kept = str(Path(folder) / f"{FILE_PREFIX}{uuid4()}.parquet")
+        db.execute(f"copy staged to {literal(kept)} (format parquet)")
+        return Outcome(figures=_figures({"I": found[1]}, found), kept=kept)
+
+
+def write_kept(load: Load, kept: str, log: Target, current: Target, room: Room) -> Outcome:
+    """Write the rows that keep() kept for the tables that they belong to."""
+    with _connection(room) as db:
+        db.execute(f"create temp view staged as from read_parquet({literal(kept)})")
+        rows = _count(db, "select count(*) from staged")
+        return _write(db, load, log, current, None, (rows, rows))
+
+
+@contextmanager
+def _connection(room: Room) -> Iterator[Any]:
+    import duckdb
+
+    Path(room.folder).mkdir(parents=True, exist_ok=True)
+    db = duckdb.connect(
+        config={
+            "threads": room.threads,
+            "memory_limit": f"{_memory() // 4}B",
+            "temp_directory": room.folder,
+            "preserve_insertion_order": False,
+            "autoinstall_known_extensions": False,
+        }
+    )
+    try:
+        db.execute("set TimeZone = 'UTC'")
+        yield db
+    finally:
+        db.close()
+        shutil.rmtree(room.folder, ignore_errors=True)
+
+
+def _memory() -> int:
+    """Return the bytes of memory that the machine has."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def _stage(db: Any, load: Load) -> tuple[int, int] | str:
+    """Make the table `staged` of the good rows; return how many came and how many are left.
+
+    A text: why the engine does not answer for them.
+    """
+    lines = lines_of(load.files, load.separator)
+    if lines.doubt:
+        return f"a file {lines.doubt}"
+    db.execute(f"create temp table arrived as {arrived_sql(load, lines.has_quotes)}")
+    read, keys, doubt, within = db.execute(
+        "select count(*), count(distinct kh), min(unproven), coalesce(sum(within), 0) from arrived"
+    ).fetchone()
+    if doubt is not None:
+        return (
+            f"column {load.columns[doubt].name} has a value that is a reject, or of a form "
+            "that is read by Spark alone"
+        )
+    if lines.separators != (read + len(load.files)) * (load.width - 1) + within:
+        return "a line has more fields than the header"
+    if keys == read:
+        db.execute("alter table arrived rename to staged")
+        return read, read
+    differing = "select 1 from arrived group by kh having min(rh) <> max(rh) limit 1"
+    if db.execute(differing).fetchone():
+        return "a key came with different values"
+    db.execute(f"create temp table staged as {one_of_each_sql(load, 'arrived')}")
+    return read, keys
+
+
+def _existing(db: Any, load: Load, current: Target) -> str:
+    """Return the query of current as it is; of a table without files one without rows."""
+    if current.files:
+        files = ", ".join(literal(file) for file in current.files)
+        names = db.execute(f"select distinct name from parquet_schema([{files}])").fetchall()
+        return existing_sql(load, current, [name for (name,) in names])
+    nothing = "cast(null as varchar) as operation, cast(null as date) as since"
+    return f"select * exclude (unproven, within), {nothing} from staged where false"
+
+
+def _write(
+    db: Any, load: Load, log: Target, current: Target, existing: str | None, found: tuple[int, int]
+) -> Outcome:
+    """Join, count, and write the files of both tables."""
+    db.execute(f"create temp table joined as {joined_sql(load, 'staged', existing)}")
+    unwritable = unwritable_sql(load, "joined")
+    if unwritable and db.execute(unwritable).fetchone():
+        return Outcome(declined="current has a -0.0")
+    counts = dict(db.execute("select op, count(*) from joined group by op").fetchall())
+    figures = _figures(counts, found)
+    changed = sum(counts.get(operation, 0) for operation in "IUD")
+    logged: tuple[Written, ...] = ()
+    if changed:
+        partition = f"_business_date={load.business_date}"
+        names = [*_columns(load), *_LOGGED]
+        bounds = {"_commit_id": (load.commit_id, load.commit_id), "_superseded_by": None}
+        logged = _copy(db, log_sql(load, log, "joined"), log, partition, names, bounds)
+    kept = None
+    if changed or load.tag_unchanged:
+        names = [*_columns(load), *_SHOWN]
+        kept = _copy(db, current_sql(load, current, "joined"), current, "", names, {})
+    return Outcome(figures=figures, log=logged, current=kept)
+
+
+_LOGGED = (
+    "_key_hash",
+    "_row_hash",
+    "_operation",
+    "_eff_start_date",
+    "_changed_columns",
+    "_commit_id",
+)
+_SHOWN = ("_key_hash", "_row_hash", "_operation", "_eff_start_date")
+
+
+def _columns(load: Load) -> list[str]:
+    return [column.name for column in load.columns]
+
+
+def _copy(
+    db: Any,
+    query: str,
+    table: Target,
+    folder: str,
+    names: Sequence[str],
+    bounds: dict[str, tuple[int, int] | None],
+) -> tuple[Written, ...]:
+    """Write rows as a file of a table; none if there are none."""
+    path = f"{folder}/{FILE_PREFIX}{uuid4()}.parquet".lstrip("/")
+    file = Path(table.folder) / path
+    file.parent.mkdir(exist_ok=True)
+    fields = [table.fields[name] for name in names]
+    db.execute(copy_sql(query, str(file), fields))
+    key = table.fields["_key_hash"][0]
+    rows, least, greatest = db.execute(
+        f"select count(*), min({identifier(key)}), max({identifier(key)}) "
+        f"from read_parquet({literal(str(file))})"
+    ).fetchone()
+    if not rows:
+        file.unlink()
+        return ()
+    statistics: dict[str, Any] = {
+        "numRecords": rows,
+        "minValues": {key: least},
+        "maxValues": {key: greatest},
+        "nullCount": {key: 0},
+    }
+    for name, bound in bounds.items():
+        field = table.fields[name][0]
+        statistics["nullCount"][field] = rows if bound is None else 0
+        if bound is not None:
+            statistics["minValues"][field], statistics["maxValues"][field] = bound
+    return (Written(path, file.stat().st_size, rows, statistics),)
+
+
+def _figures(counts: dict[str, int], found: tuple[int, int]) -> dict[str, int]:
+    """Return the figures of a load, by the names of tidemark_commits."""
+    read, distinct = found
+    return {
+        "rows_read": read,
+        "rows_inserted": counts.get("I", 0),
+        "rows_updated": counts.get("U", 0),
+        "rows_deleted": counts.get("D", 0),
+        "rows_unchanged": counts.get("N", 0),
+        "rows_rejected": 0,
+        "rows_duplicate": read - distinct,
+        "existing": sum(counts.get(operation, 0) for operation in "UDN"),
+    }
+
+
+def _count(db: Any, query: str) -> int:
+    (count,) = db.execute(query).fetchone()
+    return int(count)
+
+
+def _reading_failed(error: Exception) -> str:
+    """Return what kind of error ended the reading: its text has lines of the file."""
+    return f"a file is not read by it ({type(error).__name__})"

@@ -1,0 +1,141 @@
+"""Values by their Spark type: how DuckDB calls it, which texts both read alike, and what is hashed.
+
+A text that is none of these may be read by Spark too, perhaps to the same value: that is not proven
+here, so that such a file goes to Spark.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+_YEAR = "(1[6-9]|[2-9][0-9])[0-9]{2}"  # before 1600 calendars differ
+_DAY = f"{_YEAR}-[0-9]{{2}}-[0-9]{{2}}"
+_TIME = r"([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]{1,6})?"
+_FLOATING = r"-?[0-9]{1,18}(\.[0-9]{1,17})?([eE][+-]?[0-9]{1,2})?"
+_DECIMAL = re.compile(r"decimal\((\d+),(\d+)\)")
+# 2^53: whole numbers below it are hashed as digits, so that 0.0 and -0.0 agree
+_WHOLE = "9007199254740992"
+
+
+@dataclass(frozen=True)
+class Known:
+    """A type that both engines know alike.
+
+    Args:
+        duck: Its name in DuckDB.
+        texts: A pattern of the texts that are read alike; None: all are.
+        exact: Whether a text that comes back as it was, once read, was read alike too; cheaper to
+            find out than the pattern.
+    """
+
+    duck: str
+    texts: str | None
+    exact: bool = False
+
+
+_KNOWN = {
+    "string": Known("VARCHAR", None),
+    "boolean": Known("BOOLEAN", "true|false|TRUE|FALSE|True|False"),
+    "tinyint": Known("TINYINT", "-?[0-9]{1,2}", exact=True),
+    "smallint": Known("SMALLINT", "-?[0-9]{1,4}", exact=True),
+    "int": Known("INTEGER", "-?[0-9]{1,9}", exact=True),
+    "bigint": Known("BIGINT", "-?[0-9]{1,18}", exact=True),
+    "float": Known("FLOAT", _FLOATING),
+    "double": Known("DOUBLE", _FLOATING),
+    "date": Known("DATE", _DAY),
+    "timestamp": Known("TIMESTAMP WITH TIME ZONE", rf"{_DAY}[ T]{_TIME}Z?"),
+}
+
+
+def known_type(name: str) -> Known | None:
+    """Return what is known of a Spark type; None of one that only Spark knows.
+
+    Example:
+        >>> known_type("decimal(12,2)").duck, known_type("map<string,int>")
+        ('DECIMAL(12,2)', None)
+    """
+    digits = _DECIMAL.fullmatch(name)
+    if not digits:
+        return _KNOWN.get(name)
+    precision, scale = int(digits[1]), int(digits[2])
+    if scale > 6 or scale == precision:
+        # small ones are hashed with an exponent; of one without whole digits DuckDB shows no 0
+        return None
+    point = rf"(\.[0-9]{{1,{scale}}})?" if scale else ""
+    return Known(f"DECIMAL({precision},{scale})", f"-?[0-9]{{1,{precision - scale}}}{point}")
+
+
+def cast_sql(text: str, name: str) -> str:
+    """Return the value of an arrived text in a type, NULL where it cannot be read or is blank."""
+    if name == "string":
+        return text
+    kind = _of(name)
+    trimmed = _trimmed(text)
+    if name == "timestamp":
+        return f"try_cast(rtrim({trimmed}, 'Z') as {kind.duck})"
+    if name == "boolean":
+        return f"try_cast(lower({trimmed}) as {kind.duck})"
+    return f"try_cast({trimmed} as {kind.duck})"
+
+
+def unproven_sql(text: str, value: str, name: str) -> str:
+    """Return a condition: it is not proven that Spark reads the text alike."""
+    if name == "string":
+        # a carriage return in quotes, NUL, and what Spark's reader is told to take for NULL
+        return f"contains({text}, chr(13)) or contains({text}, chr(0)) or contains({text}, chr(1))"
+    kind = _of(name)
+    trimmed = _trimmed(text)
+    alike = f"regexp_full_match({trimmed}, '{kind.texts}')"
+    if is_floating(name):
+        alike += f" and isfinite({value}) and not {negative_zero_sql(value)}"
+    if kind.exact:
+        alike = f"(cast({value} as varchar) is not distinct from {trimmed} or {alike})"
+    return f"{trimmed} is not null and not ({value} is not null and {alike})"
+
+
+def is_floating(name: str) -> bool:
+    """Say whether a type has a 0.0 and a -0.0."""
+    return name in ("float", "double")
+
+
+def negative_zero_sql(value: str) -> str:
+    """Return a condition: the value is -0.0, which DuckDB's dictionaries do not tell from 0.0."""
+    return f"({value} = 0 and signbit({value}))"
+
+
+def text_sql(value: str, name: str) -> str:
+    """Return the canonical text of a value, NULL for NULL: what the hash recipe is made of."""
+    if name == "string":
+        return value
+    if name == "timestamp":
+        return f"cast(epoch_us({value}) as varchar)"
+    if is_floating(name):
+        return _floating_text(f"cast({value} as double)")
+    digits = _DECIMAL.fullmatch(name)
+    plain = f"cast({value} as varchar)"
+    if digits and int(digits[2]):
+        return f"rtrim(rtrim({plain}, '0'), '.')"
+    return plain
+
+
+def _floating_text(value: str) -> str:
+    """As Java's %a writes it: a digit after the point, no sign of a positive exponent."""
+    shown = f"replace(format('{{:a}}', {value}), 'p+', 'p')"
+    with_point = f"if(contains({shown}, '.'), {shown}, replace({shown}, 'p', '.0p'))"
+    return (
+        f"case when abs({value}) < {_WHOLE} and {value} = trunc({value}) "
+        f"then cast(try_cast({value} as bigint) as varchar) "
+        f"when {value} is not null then {with_point} end"
+    )
+
+
+def _trimmed(text: str) -> str:
+    return f"nullif(trim({text}, ' '), '')"
+
+
+def _of(name: str) -> Known:
+    kind = known_type(name)
+    if kind is None:
+        raise ValueError(f"{name} is no type that the engine knows")
+    return kind

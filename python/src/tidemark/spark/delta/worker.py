@@ -1,0 +1,327 @@
+"""Loads by the engine in the workers: Spark runs them, and its files get into commits of Delta."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from pyspark.sql import SparkSession
+
+from tidemark.engine.header import local_path
+from tidemark.engine.load import Load, Target
+from tidemark.engine.task import Outcome, Room, Written, compare, keep, write_kept
+from tidemark.errors import TidemarkError
+from tidemark.home import tidemark_home
+from tidemark.spark.delta.log import begin, commit, is_conflict, log_of, newest
+from tidemark.spark.delta.small import listed_files
+from tidemark.spark.delta.staged import StagedRows, written_by_another
+from tidemark.spark.files import java_class
+
+Table = tuple[str, str]
+"""Schema and name."""
+
+# what a table may be set to without an effect on how its files are written
+_HARMLESS = frozenset(
+    f"delta.{name}"
+    for name in (
+        "checkpointInterval",
+        "columnMapping.maxColumnId",
+        "columnMapping.mode",
+        "dataSkippingStatsColumns",
+        "deletedFileRetentionDuration",
+        "enableDeletionVectors",
+        "enableTypeWidening",
+        "logRetentionDuration",
+        "parquet.compression.codec",
+    )
+)
+_FIELD_METADATA = frozenset(
+    ("comment", "delta.columnMapping.id", "delta.columnMapping.physicalName")
+)
+
+
+@dataclass
+class WorkerRows(StagedRows):
+    """Rows for the log, and the files that current gets once the log has them."""
+
+    replaced: Table
+    version: int
+    files: tuple[Written, ...] | None
+    _session: SparkSession
+
+    def replace(self) -> int | None:
+        """Put the files in the place of all that current has.
+
+        Returns:
+            The version of current that has them; None, and nothing was done, where it stays as it
+            is, or is not what the files were made from.
+        """
+        jvm: Any = self._session._jvm
+        log = log_of(self._session, *self.replaced)
+        snapshot = newest(jvm, log)
+        before = listed_files(snapshot)
+        if self.files is None or before is None or int(snapshot.version()) != self.version:
+            return None
+        transaction = begin(self._session, log, snapshot, *self.replaced)
+        transaction.readWholeTable()
+        now = int(time.time() * 1000)
+        actions = [
+            before.apply(place).removeWithTimestamp(now, True) for place in range(before.size())
+        ]
+        actions += _added(jvm, self.files, {})
+        try:
+            return commit(jvm, transaction, actions, "Overwrite")
+        except Exception as error:
+            if not is_conflict(jvm, error):
+                raise
+            return None
+
+    def discard(self) -> None:
+        """Remove the files, those for current too."""
+        super().discard()
+        folder = _folder(log_of(self._session, *self.replaced))
+        for file in self.files or ():
+            Path(str(folder), file.path).unlink(missing_ok=True)
+
+
+@dataclass
+class KeptRows:
+    """The rows of a first load, before there are tables for them."""
+
+    figures: dict[str, int]
+    load: Load
+    path: str
+
+    def discard(self) -> None:
+        """Remove the file that has them."""
+        shutil.rmtree(Path(self.path).parent, ignore_errors=True)
+
+
+def stage_extract(
+    session: SparkSession, load: Load, log: Table, version: int, current: Table
+) -> WorkerRows | str:
+    """Compare an extract with current and write what log and current get, without a commit.
+
+    Args:
+        session: The running session.
+        load: The load.
+        log: The log.
+        version: The version of the log that the rows go with.
+        current: Current.
+
+    Returns:
+        The rows; or a text: why the engine does not do it. Nothing is left of the attempt then.
+
+    Raises:
+        TidemarkError: The log has another version by now.
+    """
+    if not str(session.sparkContext.master).startswith("local"):
+        return _NOT_LOCAL
+    places = _places(session, log, current)
+    if isinstance(places, str):
+        return places
+    if places.log_version != version:
+        raise written_by_another(".".join(log))
+    outcome = _run(session, partial(compare, load, places.log, places.current))
+    return outcome.declined or _rows(session, load, places, outcome, log, current)
+
+
+def keep_extract(session: SparkSession, load: Load) -> KeptRows | str:
+    """Stage the first extract of an entity, which has no tables yet.
+
+    Returns:
+        What write_kept_rows() takes; or a text: why the engine does not do it.
+    """
+    if not str(session.sparkContext.master).startswith("local"):
+        return _NOT_LOCAL
+    folder = _folder_of_task()
+    outcome = _run(session, partial(keep, load, str(folder)))
+    if outcome.declined:
+        shutil.rmtree(folder, ignore_errors=True)
+        return outcome.declined
+    return KeptRows(dict(outcome.figures or {}), load, str(outcome.kept))
+
+
+def write_kept_rows(
+    session: SparkSession, kept: KeptRows, log: Table, version: int, current: Table
+) -> WorkerRows:
+    """Write the rows of a first load for its tables, which have been made meanwhile.
+
+    Raises:
+        TidemarkError: The tables are not as they were made, or the task failed.
+    """
+    try:
+        places = _places(session, log, current)
+        if isinstance(places, str):
+            raise TidemarkError(f"{places}, which this run has made. Run it again")
+        if places.log_version != version:
+            raise written_by_another(".".join(log))
+        task = partial(write_kept, kept.load, kept.path, places.log, places.current)
+        outcome = _run(session, task)
+    finally:
+        kept.discard()
+    if outcome.declined:
+        raise TidemarkError(f"the rows of {'.'.join(log)}: {outcome.declined}. Run it again")
+    return _rows(session, kept.load, places, outcome, log, current)
+
+
+@dataclass(frozen=True)
+class _Places:
+    """The two tables of a load, as the engine sees them."""
+
+    log: Target
+    log_version: int
+    partition: str
+    current: Target
+    current_version: int
+
+
+def _places(session: SparkSession, log: Table, current: Table) -> _Places | str:
+    """Return where the files of a load go; a text: why the engine cannot write them."""
+    jvm: Any = session._jvm
+    targets, versions, partitions = [], [], []
+    for table in (log, current):
+        delta = log_of(session, *table)
+        snapshot = newest(jvm, delta)
+        target = _target(jvm, delta, snapshot, table)
+        if isinstance(target, str):
+            return f"{'.'.join(table)} {target}"
+        targets.append(target)
+        versions.append(int(snapshot.version()))
+        columns = snapshot.metadata().partitionColumns()
+        partitions.append([str(columns.apply(place)) for place in range(columns.size())])
+    if partitions != [["_business_date"], []]:
+        return f"{'.'.join(current)} has partitions"
+    before = listed_files(newest(jvm, log_of(session, *current)))
+    if before is None:
+        return f"{'.'.join(current)} has many files, or deletion vectors"
+    delta = log_of(session, *current)
+    paths = [
+        local_path(str(before.apply(place).absolutePath(delta).toString()))
+        for place in range(before.size())
+    ]
+    there = targets[1]
+    if None in paths or any(set(str(path)) & set("*?[]{}") for path in (*paths, there.folder)):
+        return f"{'.'.join(current)} lies at a path that is not read as it stands"
+    read = Target(there.folder, there.fields, tuple(str(path) for path in paths))
+    partition = targets[0].fields["_business_date"][0]
+    return _Places(targets[0], versions[0], partition, read, versions[1])
+
+
+def _target(jvm: Any, delta: Any, snapshot: Any, table: Table) -> Target | str:
+    folder = _folder(delta)
+    if folder is None:
+        return "is not on a local file system"
+    metadata = snapshot.metadata()
+    converters = java_class(jvm, "scala.jdk.javaapi.CollectionConverters")
+    settings = dict(converters.asJava(metadata.configuration()))
+    for name, value in settings.items():
+        harmful = name.startswith("delta.") and name not in _HARMLESS
+        if harmful or (name, value) in _HARMFUL:
+            return f"has the property {name}"
+    fields = {}
+    for place, field in enumerate(json.loads(metadata.schemaString())["fields"]):
+        known = field["metadata"]
+        if not _FIELD_METADATA.issuperset(known):
+            return f"has more to say of column {field['name']} than its name and type"
+        fields[str(field["name"])] = (
+            str(known.get("delta.columnMapping.physicalName", field["name"])),
+            int(known.get("delta.columnMapping.id", place + 1)),
+        )
+    return Target(folder, fields)
+
+
+_HARMFUL = (("delta.enableDeletionVectors", "true"), ("delta.columnMapping.mode", "id"))
+
+
+def _folder(delta: Any) -> str | None:
+    return local_path(str(delta.dataPath().toString()))
+
+
+def _run(session: SparkSession, task: Callable[[Room], Outcome]) -> Outcome:
+    """Run a load as a task of Spark; what fails there is declined, so that Spark SQL tries it."""
+    context = session.sparkContext
+    room = Room(
+        threads=context.defaultParallelism,
+        folder=str(_folder_of_task()),
+    )
+    try:
+        (outcome,) = context.parallelize([room], 1).map(task).collect()
+    except Exception as error:
+        shutil.rmtree(room.folder, ignore_errors=True)
+        return Outcome(declined=f"it failed ({type(error).__name__})")
+    found: Outcome = outcome
+    return found
+
+
+def _folder_of_task() -> Path:
+    """Return a new folder below TIDEMARK_HOME, and remove those that killed runs have left."""
+    parent = tidemark_home().create().temporary
+    for folder in parent.glob(f"{_FOLDERS}*"):
+        if not Path("/proc", folder.name.split("-")[1]).exists() and Path("/proc").exists():
+            shutil.rmtree(folder, ignore_errors=True)
+    return parent / f"{_FOLDERS}{os.getpid()}-{uuid4()}"
+
+
+_FOLDERS = "engine-"
+_NOT_LOCAL = "the session has a cluster, whose workers may not see these files"
+
+
+def _rows(
+    session: SparkSession, load: Load, places: _Places, outcome: Outcome, log: Table, current: Table
+) -> WorkerRows:
+    """Begin the commit of the log."""
+    jvm: Any = session._jvm
+    delta = log_of(session, *log)
+    snapshot = newest(jvm, delta)
+    transaction = begin(session, delta, snapshot, *log)
+    # as if the table had been read: then any commit that comes between is a conflict
+    transaction.readWholeTable()
+    files = _added(jvm, outcome.log, {places.partition: load.business_date})
+    rows = WorkerRows(
+        table=".".join(log),
+        figures=dict(outcome.figures or {}),
+        rows=sum(file.rows for file in outcome.log),
+        _jvm=jvm,
+        _transaction=transaction,
+        _files=java_class(jvm, "org.apache.spark.api.python.PythonUtils").toSeq(files),
+        replaced=current,
+        version=places.current_version,
+        files=outcome.current,
+        _session=session,
+    )
+    if int(snapshot.version()) != places.log_version:
+        rows.discard()
+        raise written_by_another(".".join(log))
+    return rows
+
+
+def _added(jvm: Any, files: Sequence[Written], partition: Mapping[str, str]) -> list[Any]:
+    """Return what a commit says of files that come."""
+    action = java_class(jvm, "org.apache.spark.sql.delta.actions.Action")
+    now = int(time.time() * 1000)
+    return [
+        action.fromJson(
+            json.dumps(
+                {
+                    "add": {
+                        "path": file.path,
+                        "partitionValues": dict(partition),
+                        "size": file.size,
+                        "modificationTime": now,
+                        "dataChange": True,
+                        "stats": json.dumps(file.statistics),
+                    }
+                }
+            )
+        )
+        for file in files
+    ]

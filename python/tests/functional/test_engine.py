@@ -1,0 +1,218 @@
+"""The engine in the workers beside Spark SQL: the same tables, hashes, figures, whatever it is given."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import deltalake
+import pytest
+
+from .entities import Entity
+
+COLUMNS = {
+    "id": "int", "part": "string", "name": "string", "b": "boolean", "ti": "tinyint", "si": "smallint", "bi": "bigint",
+    "f": "float", "d": "double", "dec": "decimal(12,2)", "big": "decimal(38,0)", "day": "date", "at": "timestamp",
+    "seen": "string",
+}  # fmt: skip
+NAMES = list(COLUMNS)
+TABLES = ("", "__log", "__history", "__rejects")
+FIGURES = "kind, state, rows_read, rows_inserted, rows_updated, rows_deleted, rows_unchanged, rows_rejected, rows_duplicate"
+VALUES: dict[str, list[str]] = {
+    "name": ["", '""', "plain", '"comma, inside"', '"quote "" inside"', '"line\nbreak"', "NULL", " padded ", "Ünïcodé 🙂",
+             "back\\slash", "'single'", "tab\there", "{{ jinja }}", "a \"b\" c", "#", '"x, ""y"""'],
+    "b": ["", "true", "FALSE"],
+    "ti": ["", "0", "-128", "127"],
+    "si": ["", "32767", " 5 "],
+    "bi": ["", "9223372036854775807", "-1", "007"],
+    "f": ["", "0", "1.5", "-3.25e10", "0.1", "16777217"],
+    "d": ["", "0", "0.1", "1e-99", "123456789012345.12345", "9007199254740993", "1e99", "-432.5"],
+    "dec": ["", "0", "-1.5", "9999999999.99", "100"],
+    "big": ["", "99999999999999999999999999999999999999", "-7"],
+    "day": ["", "2026-03-04", "1600-01-01", "9999-12-31"],
+    "at": ["", "2026-03-04 12:30:00", "2026-03-04T12:30:00.5Z", "1999-12-31 23:59:59.123456"],
+    "seen": ["", "a", "b", '""'],
+}  # fmt: skip
+
+
+def random_rows(rng: random.Random, before: dict[int, dict[str, str]]) -> dict[int, dict[str, str]]:
+    """An extract by key: some keys gone, some new, most as they were but for what is ignored."""
+    rows: dict[int, dict[str, str]] = {}
+    for key in range(40):
+        if rng.random() < 0.25:
+            continue
+        if key in before and rng.random() < 0.6:
+            rows[key] = {**before[key], "seen": rng.choice(VALUES["seen"])}
+        elif key in before and rng.random() < 0.5:
+            name = rng.choice(list(VALUES))
+            rows[key] = {**before[key], name: rng.choice(VALUES[name])}
+        else:
+            rows[key] = {name: rng.choice(values) for name, values in VALUES.items()}
+    return rows
+
+
+def csv_of(rng: random.Random, rows: dict[int, dict[str, str]], end: str = "\n") -> str:
+    lines = [
+        ",".join([str(key), rng.choice(["p", '"p"']), *(row[name] for name in NAMES[2:])])
+        for key, row in rows.items()
+    ]
+    lines += rng.sample(lines, len(lines) // 5)  # exact copies
+    rng.shuffle(lines)
+    return end.join([",".join(NAMES), *lines]) + end
+
+
+def tables_of(entity: Entity) -> dict[str, list[str]]:
+    """All tables of an entity without what names its commits, with the types of columns; as texts, which tell 0.0 from -0.0."""
+    found = {}
+    for table in TABLES:
+        frame = entity.project.session.table(f"`{entity.project.schema}`.{entity.name}{table}")
+        names = [name for name in frame.columns if name not in ("_commit_id", "_superseded_by")]
+        found[table] = [
+            tuple((name, dict(frame.dtypes)[name]) for name in names),
+            *entity.rows(", ".join(f"`{name}`" for name in names), table),
+        ]
+    return {table: [repr(row) for row in rows] for table, rows in found.items()}
+
+
+def assert_same(entity: Entity, other: Entity) -> None:
+    found, wanted = tables_of(entity), tables_of(other)
+    for table, rows in wanted.items():
+        only = [row for row in found[table] if row not in rows]
+        missing = [row for row in rows if row not in found[table]]
+        assert (only, missing) == ([], []), table
+        assert len(found[table]) == len(rows), table
+
+
+def by_workers(entity: Entity) -> list[bool]:
+    """Of each file of the log, in the order of their dates, whether the engine wrote it."""
+    folder = Path(entity.project.home) / "warehouse" / f"{entity.project.schema}.db"
+    files = deltalake.DeltaTable(folder / f"{entity.name}__log").file_uris()
+    return [
+        "/workers-" in unquote(file)
+        for file in sorted(files, key=lambda f: f.split("_business_date=")[-1])
+    ]
+
+
+def pair(
+    project: Any, name: str, columns: dict[str, str], key: Any, **settings: Any
+) -> tuple[Entity, Entity]:
+    """Two entities of the same files, one for each engine."""
+    one = Entity(project, f"{name}_spark", columns, key, engine="spark", **settings)
+    location = f"{one.folder}/{{business_date}}.csv"
+    other = Entity(
+        project,
+        f"{name}_workers",
+        columns,
+        key,
+        engine="workers",
+        **{"location": location, **settings},
+    )
+    return one, other
+
+
+def load_both(one: Entity, other: Entity, day: str, text: str | bytes, **options: Any) -> Any:
+    one.extract(day, text)
+    return one.project.dbt(
+        "run",
+        "--select",
+        one.name,
+        other.name,
+        vars={"business_date": day, **options.pop("vars", {})},
+        **options,
+    )
+
+
+@pytest.mark.parametrize(
+    ("seed", "settings"),
+    [
+        (1, {}),
+        (2, {"soft_delete": True, "tag_unchanged": True, "hash": "sha256"}),
+        *(
+            pytest.param(seed, settings, marks=pytest.mark.slow)
+            for seed in range(3, 40)
+            for settings in (
+                [{}, {"tag_unchanged": True}, {"soft_delete": True}, {"changed_columns": False, "hash": "sha256"}][seed % 4],
+            )
+        ),
+    ],
+)  # fmt: skip
+def test_random_dates(module_project: Any, seed: int, settings: dict[str, Any]) -> None:
+    """Current, log, history, rejects and figures of both, and of one that goes by the one and the other in turn."""
+    rng = random.Random(seed)
+    one, other = pair(
+        module_project,
+        f"random_{seed}",
+        COLUMNS,
+        ["id", "part"],
+        ignore=["seen"],
+        max_delete_fraction=1,
+        **settings,
+    )
+    both = Entity(
+        module_project, f"random_{seed}_both", COLUMNS, ["id", "part"], ignore=["seen"], max_delete_fraction=1,
+        location=f"{one.folder}/{{business_date}}.csv", **settings,
+    )  # fmt: skip
+    rows: dict[int, dict[str, str]] = {}
+    days = [f"2026-01-0{number}" for number in range(1, 5)]
+    for number, day in enumerate(days):
+        rows = random_rows(rng, rows)
+        one.extract(
+            day,
+            csv_of(
+                rng,
+                rows,
+                rng.choice(["\n", "\r\n"])
+                if not any("\n" in row["name"] for row in rows.values())
+                else "\n",
+            ),
+        )
+        both.write(engine=("workers", "spark")[number % 2])
+        module_project.dbt(
+            "run", "--select", one.name, other.name, both.name, vars={"business_date": day}
+        )
+    assert len(one.rows("id", "__log")) > 60
+    assert_same(other, one)
+    assert_same(both, one)
+    assert other.commits(FIGURES) == both.commits(FIGURES) == one.commits(FIGURES)
+    assert (set(by_workers(one)), by_workers(other)) == ({False}, [True] * 4)
+    assert set(by_workers(both)) == {True, False}
+    # a late date, and a date again, go by Spark over what the engine wrote
+    rows = random_rows(rng, rows)
+    one.extract(days[1], csv_of(rng, rows))
+    result = module_project.dbt(
+        "run", "--select", one.name, other.name, vars={"business_date": days[1]}
+    )
+    assert f"{other.name}: by Spark SQL, as the date is not after all others" in result.output
+    assert_same(other, one)
+    assert other.check().success
+
+
+def test_what_it_declines(module_project: Any) -> None:
+    """The same rejects, errors and rows as without it, and the reason is told."""
+    columns = {"id": "int", "name": "string", "n": "int"}
+    one, other = pair(module_project, "declined", columns, "id")
+    load_both(one, other, "2026-01-01", "id,name,n\n1,a,1\n2,b,2\n")
+    assert by_workers(other) == [True]
+    for text, why in {
+        "id,name,n\n1,a,1.0\n2,b,3\n": "column n has a value that is a reject, or of a form that is read by Spark alone",
+        "id,name,n\n1, \"a\",1\n2,b,3\n": "a file has blanks around quotes",
+        "id,name,n\n1,\"a\rb\",1\n2,b,3\n": "a file has a carriage return that ends no line",
+        "id,name,n\n": None,  # the guard stops it
+        "id,name,n\n1,a,1\n1,b,2\n": "a key came with different values",
+        "id,name,n\n1,a,1,\n2,b,2\n": "a line has more fields than the header",
+        "id,name,n\n1,a\n2,b,2\n": "a file is not read by it (InvalidInputException)",
+        "id,name,n\nx,a,1\n2,b,2\n": "column id has a value that is a reject, or of a form that is read by Spark alone",
+        "id,name,n,m\n1,a,1,x\n2,b,2,\n": "its columns have changed",
+    }.items():  # fmt: skip
+        day = f"2026-01-{len(one.commits()) + 1:02}"
+        result = load_both(one, other, day, text, expect_pass=None)
+        if why is not None:
+            assert f"{other.name}: by Spark SQL, as {why}" in result.output, text
+        assert_same(other, one)
+        assert other.commits(FIGURES) == one.commits(FIGURES), text
+    one.extract(day, "id,name,n,m\nx,a,1,\n")
+    messages = [one.run(day, expect_pass=False).error, other.run(day, expect_pass=False).error]
+    assert messages[0].replace(one.name, "e") == messages[1].replace(other.name, "e")
+    assert "cast_failed: id: 1 row" in messages[1]
