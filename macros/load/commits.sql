@@ -1,7 +1,8 @@
 {#- Make table and view of commits where they are missing, one thread at a time, as two would meet in an empty folder. -#}
 {%- macro ensure_commits(run) -%}
     {%- set commits = tidemark.commits_relations(run) -%}
-    {%- set present = adapter.get_columns_in_relation(commits['view']) | map(attribute='name') | list -%}
+    {%- set present = adapter.column_names(commits['view']) if adapter.type() == 'tidemark'
+        else adapter.get_columns_in_relation(commits['view']) | map(attribute='name') | list -%}
     {%- if present != tidemark.commit_columns() | map(attribute='name') | list -%}
         {#- A table of small appends: every tenth would write a checkpoint, which takes as long as five appends. -#}
         {%- set properties = {'delta.autoOptimize.autoCompact': 'true', 'delta.checkpointInterval': '100'} if run['commits_format'] == 'delta' else {} -%}
@@ -64,8 +65,9 @@
 {%- macro known_states(commits, relation) -%}
     {%- set most = 500 -%}
     {%- set sql = tidemark.entity_states_sql(commits['states'], relation, most) -%}
-    {%- set states = adapter.known_rows(commits['states'], relation, sql) | sort(attribute='commit_id', reverse=true)
-        if commits['are_known'] else tidemark.query_rows(sql) -%}
+    {%- set states = adapter.known_rows(
+        commits['states'], relation, sql, tidemark.all_states_sql(commits['states'], 4 * most), 4 * most
+    ) | sort(attribute='commit_id', reverse=true) if commits['are_known'] else tidemark.query_rows(sql) -%}
     {{ return(states if states | length < most else none) }}
 {%- endmacro -%}
 

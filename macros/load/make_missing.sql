@@ -76,10 +76,8 @@
         {%- do names.setdefault(relation.identifier | lower, []).append(name) -%}
     {%- endfor -%}
     {%- set present = [] -%}
-    {%- for row in run_query(
-        'show tables in ' ~ relations['current'].include(identifier=false) ~ ' like ' ~ tidemark.string_literal(names | join('|'))
-    ) if not row[2] -%}
-        {%- do present.extend(names.get(row[1] | lower, [])) -%}
+    {%- for name in tidemark.table_names(relations['current'].include(identifier=false), names | join('|')) -%}
+        {%- do present.extend(names.get(name | lower, [])) -%}
     {%- endfor -%}
     {{ return(present) }}
 {%- endmacro -%}

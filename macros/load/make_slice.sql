@@ -25,9 +25,10 @@
     those rows, where after Spark's own statement each reader costs as much as planning all that lies below.
 -#}
 {%- macro make_view(view, sql, is_kept=false) -%}
-    {%- if is_kept and adapter.type() == 'tidemark' -%}
-        {%- do adapter.cache_view(view, sql) -%}
+    {%- if adapter.type() == 'tidemark' -%}
+        {%- do adapter.make_view(view, sql, is_kept) -%}
     {%- else -%}
+        {%- do run_query('drop view if exists ' ~ view) -%}
         {%- do run_query('create or replace temporary view ' ~ view ~ ' as\n' ~ sql) -%}
         {%- if is_kept -%}
             {%- do run_query('cache lazy table ' ~ view) -%}
@@ -39,16 +40,15 @@
 
 {#- Drop the views, caches and slices of this model's run, also those that a failed run left. -#}
 {%- macro forget_run_views(current) -%}
-    {%- set ours = tidemark.run_view(current, '')[1:-1] -%}
-    {%- for row in run_query('show views like ' ~ tidemark.string_literal(ours ~ '*')) -%}
-        {#- Those of a model whose name begins with this one's are its own; a view's own name has no two underscores. -#}
-        {%- if '__' not in row[1][ours | length:] -%}
-            {%- if adapter.type() == 'tidemark' -%}
-                {%- do adapter.forget_cached(tidemark.quote_identifier(row[1])) -%}
-            {%- endif -%}
+    {%- set ours = tidemark.run_view(current, '')[1:-1].replace('``', '`') -%}
+    {#- Those of a model whose name begins with this one's are its own; a view's own name has no two underscores. -#}
+    {%- if adapter.type() == 'tidemark' -%}
+        {%- do adapter.forget_views(ours) -%}
+    {%- else -%}
+        {%- for row in run_query('show views like ' ~ tidemark.string_literal(ours ~ '*')) if '__' not in row[1][ours | length:] -%}
             {%- do run_query('drop view if exists ' ~ tidemark.quote_identifier(row[1])) -%}
-        {%- endif -%}
-    {%- endfor -%}
+        {%- endfor -%}
+    {%- endif -%}
     {%- do tidemark.drop_slices(current) -%}
 {%- endmacro -%}
 
@@ -56,7 +56,7 @@
 {#- Drop the slices of runs, also those that a failed run left. -#}
 {%- macro drop_slices(current) -%}
     {%- set slices = tidemark.side_relation(current, 'slice_*') -%}
-    {%- for row in run_query('show tables in ' ~ slices.include(identifier=false) ~ ' like ' ~ tidemark.string_literal(slices.identifier)) -%}
-        {%- do run_query('drop table if exists ' ~ tidemark.side_relation(current, row[1][current.identifier | length + 2:])) -%}
+    {%- for name in tidemark.table_names(slices.include(identifier=false), slices.identifier) -%}
+        {%- do run_query('drop table if exists ' ~ tidemark.side_relation(current, name[current.identifier | length + 2:])) -%}
     {%- endfor -%}
 {%- endmacro -%}

@@ -86,6 +86,17 @@ limit {{ most }}
 {%- endmacro -%}
 
 
+{#- The same of all entities, or one row more than `most`. -#}
+{%- macro all_states_sql(states, most) -%}
+select
+    relation as key,
+    {{ tidemark.known_commit_columns() | join(',\n    ') }}
+from {{ states }}
+order by commit_id desc, state_at desc nulls last, state = 'inflight' asc nulls last
+limit {{ most + 1 }}
+{%- endmacro -%}
+
+
 {#- The columns of a commit that judged_state() and derived_marks() look at. -#}
 {%- macro known_commit_columns() -%}
     {{ return(['commit_id', 'kind', 'state', 'business_date', 'last_sequence_num', 'source_commit_id', 'rows_read', 'undone_by', 'config']) }}

@@ -161,10 +161,10 @@
 {%- macro kept_tables(current) -%}
     {%- set found = [] -%}
     {%- set wanted = modules.re.escape(current.identifier | lower) ~ '__(log|log_slices|rejects|supplied|sensitive|staging|landed)_([0-9]{15})' -%}
-    {%- for row in run_query('show tables in ' ~ current.include(identifier=false) ~ ' like ' ~ tidemark.string_literal(current.identifier ~ '__*')) -%}
-        {%- set match = modules.re.fullmatch(wanted, row[1] | lower) -%}
+    {%- for name in tidemark.table_names(current.include(identifier=false), current.identifier ~ '__*') -%}
+        {%- set match = modules.re.fullmatch(wanted, name | lower) -%}
         {%- if match -%}
-            {%- do found.append((current.incorporate(path={'identifier': row[1]}), match.group(2) | int)) -%}
+            {%- do found.append((current.incorporate(path={'identifier': name}), match.group(2) | int)) -%}
         {%- endif -%}
     {%- endfor -%}
     {{ return(found) }}

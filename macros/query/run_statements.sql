@@ -20,6 +20,7 @@
 
 {#- Names and types of a query's columns, without running it. -#}
 {%- macro describe_query(sql) -%}
+    {%- if adapter.type() == 'tidemark' -%}{{ return(adapter.query_columns(sql)) }}{%- endif -%}
     {%- set columns = [] -%}
     {%- for row in run_query('describe query ' ~ sql) -%}
         {%- do columns.append({'name': row[0], 'type': row[1]}) -%}
@@ -39,16 +40,22 @@
 
 
 {#-
-    Whether a relation exists, asked of the metastore, as tables made in this run may not be in dbt's cache. Spark lists
-    the session's temporary views too: those are not meant.
+    Whether a relation exists, asked of the metastore, as tables made in this run may not be in dbt's cache. A temporary
+    view is not meant.
 -#}
 {%- macro relation_exists(relation) -%}
-    {%- for row in run_query(
-        'show tables in ' ~ relation.include(identifier=false) ~ ' like ' ~ tidemark.string_literal(relation.identifier)
-    ) if not row[2] -%}
-        {{ return(true) }}
+    {{ return(tidemark.table_names(relation.include(identifier=false), relation.identifier) | length > 0) }}
+{%- endmacro -%}
+
+
+{#- The names of tables and views of a schema; `pattern` as in `show tables … like`. -#}
+{%- macro table_names(schema, pattern) -%}
+    {%- if adapter.type() == 'tidemark' -%}{{ return(adapter.table_names(schema.schema, pattern)) }}{%- endif -%}
+    {%- set names = [] -%}
+    {%- for row in run_query('show tables in ' ~ schema ~ ' like ' ~ tidemark.string_literal(pattern)) if not row[2] -%}
+        {%- do names.append(row[1]) -%}
     {%- endfor -%}
-    {{ return(false) }}
+    {{ return(names) }}
 {%- endmacro -%}
 
 

@@ -2,7 +2,7 @@
 
     ### python/tests/functional/test_cdc.py::test_three_days__full
       0.02    0.03  describe query select * from …
-        0.88    1.02  cache_view(`…__classified`, with numbered_rows as …
+        0.88    1.02  make_view(`…__classified`, with numbered_rows as …
       4.48    3.88  dbt run --select people
 
 CPU is that of Spark's JVM and the processes it starts. What a line did is indented above it. A query counts twice:
@@ -22,8 +22,8 @@ import pytest
 
 OPTION = "--statements"
 ADAPTER = (
-    "append_known append_rows cache_view commit_rows execute_alone known_rows list_files "
-    "replace_rows stage_rows table_version view_small_table"
+    "append_known append_rows column_names commit_rows execute_alone forget_views known_rows list_files make_view "
+    "query_columns replace_rows stage_rows table_names table_version view_small_table"
 ).split()
 """Methods of the adapter that do work in the JVM beside statements."""
 WIDTH = 160

@@ -30,11 +30,11 @@
         {%- set location = tidemark.extract_path(cfg['location'], run['business_date']) -%}
         {%- set files = [] if run['empty'] else tidemark.enriched_files(opened, location, dated) -%}
         {%- if files -%}
-            {%- do run_query('create or replace temporary view ' ~ extract ~ ' as select value, _file, _row from '
+            {%- do tidemark.make_view(extract, 'select value, _file, _row from '
                 ~ tidemark.make_lines_view(cfg, run, location, files)) -%}
         {%- else -%}
-            {%- do run_query('create or replace temporary view ' ~ extract
-                ~ ' as select cast(null as string) as value, cast(null as string) as _file, cast(null as bigint) as _row where false') -%}
+            {%- do tidemark.make_view(extract,
+                'select cast(null as string) as value, cast(null as string) as _file, cast(null as bigint) as _row where false') -%}
         {%- endif -%}
     {%- endif -%}
     {%- set columns = tidemark.describe_query(body) -%}

@@ -3,7 +3,7 @@
     {%- set cfg = dict(opened['cfg'], is_rows=source['is_rows']) -%}
     {%- set commit_id = tidemark.next_commit_id(opened['state']['last_id']) -%}
     {%- set events = tidemark.run_view(cfg['target'], 'events') -%}
-    {%- do run_query('create or replace temporary view ' ~ events ~ ' as\n' ~ (
+    {%- do tidemark.make_view(events, (
         tidemark.enriched_rows_sql(source['arrived'], source['columns']) if source['is_rows'] else tidemark.enriched_events_sql(source['arrived'])
     )) -%}
     {%- set keys = tidemark.make_slice(cfg['target'], commit_id, 'keys', tidemark.event_keys_sql(cfg, events)) -%}

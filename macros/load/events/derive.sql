@@ -33,7 +33,6 @@
 -#}
 {%- macro replay(opened, plan, load) -%}
     {%- set cfg, replayed = opened['cfg'], tidemark.run_view(opened['cfg']['target'], 'replayed') -%}
-    {%- do run_query('drop view if exists ' ~ replayed) -%}
     {%- do tidemark.make_view(replayed, tidemark.replayed_sql(opened, plan, load), plan['sensitive']) -%}
     {%- if tidemark.can_stage_changes(plan, load) -%}
         {%- set uncommitted = tidemark.staged_log_rows(opened, plan, load, replayed, tidemark.figures_of_events()) -%}
@@ -64,13 +63,13 @@
 {%- macro replayed_sql(opened, plan, load) -%}
     {%- set cfg, staged = opened['cfg'], load['staged'] -%}
     {%- set existing, table_events = tidemark.run_view(cfg['target'], 'existing'), tidemark.run_view(cfg['target'], 'table_events') -%}
-    {%- do run_query('create or replace temporary view ' ~ existing ~ ' as\n' ~ (
+    {%- do tidemark.make_view(existing, (
         tidemark.no_existing_events_sql(cfg, plan, load) if opened['state']['first']
         else tidemark.existing_events_sql(cfg, plan, load['now'], staged, load)
     )) -%}
     {%- set rows_sql = [] -%}
     {%- if load['table_events'] -%}
-        {%- do run_query('create or replace temporary view ' ~ table_events ~ ' as\n' ~ tidemark.table_events_sql(cfg, plan, load['now'], staged, load)) -%}
+        {%- do tidemark.make_view(table_events, tidemark.table_events_sql(cfg, plan, load['now'], staged, load)) -%}
         {%- do rows_sql.append(tidemark.logged_statements_sql(cfg, plan, table_events, load)) -%}
     {%- endif -%}
     {%- set sources = {'staged': staged, 'existing': existing, 'table_events': table_events, 'moved': none} -%}

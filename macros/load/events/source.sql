@@ -29,8 +29,8 @@
         {%- if files -%}
             {%- do run_query(tidemark.landed_lines_view_sql(extract, tidemark.make_lines_view(cfg, run, location, files), files)) -%}
         {%- else -%}
-            {%- do run_query('create or replace temporary view ' ~ extract
-                ~ " as select cast(null as string) as value, cast(null as string) as _file, cast(null as bigint) as _landing_num where false") -%}
+            {%- do tidemark.make_view(extract,
+                "select cast(null as string) as value, cast(null as string) as _file, cast(null as bigint) as _landing_num where false") -%}
         {%- endif -%}
     {%- elif location -%}
         {%- if '.' not in location and run_query('show tables like ' ~ tidemark.string_literal(location)) | length == 0 -%}
@@ -38,7 +38,7 @@
                 cfg['entity'] ~ ': there is no folder and no table ' ~ location ~ ' (location in meta.tidemark); of a folder that is still to come, write ./' ~ location
             ) -%}
         {%- endif -%}
-        {%- do run_query('create or replace temporary view ' ~ extract ~ ' as select * from ' ~ location) -%}
+        {%- do tidemark.make_view(extract, 'select * from ' ~ location) -%}
     {%- endif -%}
 
     {%- set names = tidemark.describe_query(body) | map(attribute='name') | map('lower') | list -%}
@@ -139,7 +139,7 @@
     {%- else -%}
         {%- set sql = tidemark.canonical_events_sql(cfg, batch['tables'], landing['arrived'], landing['columns'], batch['by_content'], batch['identifying']) -%}
     {%- endif -%}
-    {%- do run_query('create or replace temporary view ' ~ landing['events'] ~ ' as\n' ~ sql) -%}
+    {%- do tidemark.make_view(landing['events'], sql) -%}
 {%- endmacro -%}
 
 

@@ -139,8 +139,7 @@
 
 {%- macro make_staged_view(cfg, plan, landing, stretch, known) -%}
     {%- set view = tidemark.run_view(cfg['target'], 'staged') -%}
-    {%- do run_query('drop view if exists ' ~ view) -%}
-    {%- do run_query('create or replace temporary view ' ~ view ~ ' as\n' ~ tidemark.staged_events_sql(cfg, plan, landing['events'], known, stretch)) -%}
+    {%- do tidemark.make_view(view, tidemark.staged_events_sql(cfg, plan, landing['events'], known, stretch)) -%}
 {%- endmacro -%}
 
 

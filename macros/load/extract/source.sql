@@ -140,7 +140,5 @@
     {%- for column in cfg['columns'] -%}
         {%- do terms.append('cast(null as ' ~ (column['data_type'] or 'string') ~ ') as ' ~ tidemark.quote_identifier(column['name'])) -%}
     {%- endfor -%}
-    {%- do run_query(
-        'create or replace temporary view ' ~ tidemark.run_view(cfg['target'], 'extract') ~ ' as select ' ~ terms | join(', ') ~ ' where false'
-    ) -%}
+    {%- do tidemark.make_view(tidemark.run_view(cfg['target'], 'extract'), 'select ' ~ terms | join(', ') ~ ' where false') -%}
 {%- endmacro -%}

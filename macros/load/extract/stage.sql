@@ -10,8 +10,7 @@
 {%- macro stage_by_spark(opened, source) -%}
     {%- set cfg, run, state = opened['cfg'], opened['run'], opened['state'] -%}
     {%- set plan = tidemark.plan_extract(opened, source) -%}
-    {%- do run_query('create or replace temporary view ' ~ tidemark.run_view(cfg['target'], 'staged') ~ ' as\n'
-        ~ tidemark.staged_rows_sql(cfg, plan, source['body'])) -%}
+    {%- do tidemark.make_view(tidemark.run_view(cfg['target'], 'staged'), tidemark.staged_rows_sql(cfg, plan, source['body'])) -%}
     {%- if run['empty'] -%}{{ return({'plan': plan, 'figures': {}}) }}{%- endif -%}
     {%- set planned = tidemark.plan_load(cfg, run, state) -%}
     {%- set altered = not state['first'] and tidemark.evolve_tables(opened, plan) -%}
@@ -83,7 +82,7 @@
 {%- macro make_existing_view(opened, plan, load) -%}
     {%- set cfg, relations = opened['cfg'], opened['relations'] -%}
     {%- set existing = tidemark.run_view(cfg['target'], 'existing') -%}
-    {%- do run_query('create or replace temporary view ' ~ existing ~ ' as\n' ~ (
+    {%- do tidemark.make_view(existing, (
         tidemark.existing_rows_sql(cfg, plan, dict(relations, current=tidemark.as_it_is(cfg, relations['current'], 'current'))) if load['forward']
         else tidemark.state_at_sql(plan, relations, load['previous_date'])
     )) -%}

@@ -8,8 +8,8 @@ from tidemark.spark.known_rows import KnownRows
 def test_known__until_another_writes() -> None:
     known = KnownRows()
     assert known.rows("commits", ("a", 3), "orders") is None
-    known.learn("commits", ("a", 3), "orders", [{"id": 1}])
-    known.learn("commits", ("a", 3), "people", [])
+    known.learn("commits", ("a", 3), {"orders": [{"id": 1}]})
+    known.learn("commits", ("a", 3), {"people": []})
     assert known.rows("commits", ("a", 3), "orders") == [{"id": 1}]
     assert known.rows("commits", ("a", 3), "pets") is None
     # our own row is the next version, of every part
@@ -25,7 +25,7 @@ def test_known__until_another_writes() -> None:
 
 def test_known__another_table_of_that_name() -> None:
     known = KnownRows()
-    known.learn("commits", ("a", 3), "orders", [{"id": 1}])
+    known.learn("commits", ("a", 3), {"orders": [{"id": 1}]})
     assert known.rows("commits", ("b", 3), "orders") is None
     known.append("commits", ("b", 4), "orders", {"id": 2})
     assert known.rows("commits", ("b", 4), "orders") is None
@@ -33,8 +33,8 @@ def test_known__another_table_of_that_name() -> None:
 
 def test_known__learned_anew_forgets_what_was() -> None:
     known = KnownRows()
-    known.learn("commits", ("a", 3), "orders", [{"id": 1}])
-    known.learn("commits", ("a", 5), "people", [{"id": 2}])
+    known.learn("commits", ("a", 3), {"orders": [{"id": 1}]})
+    known.learn("commits", ("a", 5), {"people": [{"id": 2}]})
     assert known.rows("commits", ("a", 5), "orders") is None
     assert known.rows("commits", ("a", 5), "people") == [{"id": 2}]
 
@@ -42,9 +42,22 @@ def test_known__learned_anew_forgets_what_was() -> None:
 def test_known__rows_are_copies() -> None:
     known = KnownRows()
     rows = [{"id": 1}]
-    known.learn("commits", ("a", 3), "orders", rows)
+    known.learn("commits", ("a", 3), {"orders": rows})
     rows[0]["id"] = 2
     found = known.rows("commits", ("a", 3), "orders")
     assert found == [{"id": 1}]
     found.append({"id": 3})
     assert known.rows("commits", ("a", 3), "orders") == [{"id": 1}]
+
+
+def test_known__all_there_are() -> None:
+    """What a table without rows of a key has is known too, and a key that comes later."""
+    known = KnownRows()
+    known.learn("commits", ("a", 0), {}, is_all=True)
+    assert known.rows("commits", ("a", 0), "orders") == []
+    known.append("commits", ("a", 1), "orders", {"id": 1})
+    assert known.rows("commits", ("a", 1), "orders") == [{"id": 1}]
+    assert known.rows("commits", ("a", 1), "people") == []
+    # another has written: a part that is asked for anew tells nothing of the others
+    known.learn("commits", ("a", 3), {"orders": [{"id": 2}]})
+    assert known.rows("commits", ("a", 3), "people") is None

@@ -1,4 +1,4 @@
-"""Views that are worked out once, when they are first read."""
+"""Temporary views, also such that are worked out once, when they are first read."""
 
 from __future__ import annotations
 
@@ -39,6 +39,29 @@ def cache_view(session: SparkSession, name: str, sql: str) -> None:
     _cached[name] = (session, rows)
     dataset = java_class(jvm, "org.apache.spark.sql.classic.Dataset")
     dataset.ofRows(session._jsparkSession, rows).createOrReplaceTempView(name)
+
+
+def make_view(session: SparkSession, name: str, sql: str) -> None:
+    """Make a temporary view of a query.
+
+    One of that name goes first: Spark compares the plans of the two to find out what is cached.
+
+    Example:
+        >>> make_view(session, "`lines`", "select * from text.`/data/events`")
+
+    Args:
+        session: The running session.
+        name: The view, quoted as in SQL; one of that name is replaced.
+        sql: Its query.
+    """
+    rows = session.sql(sql)
+    forget_cached(session, name)
+    session._jsparkSession.sessionState().catalog().dropTempView(_unquoted(name))
+    rows.createOrReplaceTempView(name)
+
+
+def _unquoted(name: str) -> str:
+    return name[1:-1].replace("``", "`") if name.startswith("`") else name
 
 
 def forget_cached(session: SparkSession, name: str) -> None:

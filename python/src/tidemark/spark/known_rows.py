@@ -1,7 +1,7 @@
 """Rows of Delta tables that this process has read or appended, good while nobody else writes.
 
 known = KnownRows()
-known.learn("shop.commits", table_state(...), "orders", [{"id": 1}])
+known.learn("shop.commits", table_state(...), {"orders": [{"id": 1}]}, is_all=True)
 known.append("shop.commits", table_state(...), "orders", {"id": 2})
 known.rows("shop.commits", table_state(...), "orders")
 """
@@ -24,6 +24,7 @@ class KnownRows:
         self._lock = threading.Lock()
         self._states: dict[str, TableState] = {}
         self._parts: dict[str, dict[str, list[Row]]] = {}
+        self._whole: set[str] = set()
 
     def rows(self, table: str, state: TableState | None, key: str) -> list[Row] | None:
         """Return the rows of a key, the last appended first; None if they are not known.
@@ -36,24 +37,34 @@ class KnownRows:
         with self._lock:
             if state is None or self._states.get(table) != state:
                 return None
-            part = self._parts[table].get(key)
+            part = self._parts[table].get(key, [] if table in self._whole else None)
             return None if part is None else [dict(row) for row in part]
 
-    def learn(self, table: str, state: TableState | None, key: str, rows: list[Row]) -> None:
-        """Keep the rows of a key.
+    def learn(
+        self,
+        table: str,
+        state: TableState | None,
+        parts: dict[str, list[Row]],
+        is_all: bool = False,
+    ) -> None:
+        """Keep the rows of some keys.
 
         Args:
             table: Its name.
             state: The state that it had before and after the rows were read.
-            key: Which part of it.
-            rows: All rows of that part.
+            parts: All rows of each key.
+            is_all: Whether other keys have no rows.
         """
         with self._lock:
             if state is None:
                 return
             if self._states.get(table) != state:
+                self._forget(table)
                 self._states[table], self._parts[table] = state, {}
-            self._parts[table][key] = [dict(row) for row in rows]
+            for key, rows in parts.items():
+                self._parts[table][key] = [dict(row) for row in rows]
+            if is_all:
+                self._whole.add(table)
 
     def append(self, table: str, state: TableState | None, key: str, row: Row) -> None:
         """Note a row that this process has appended, as a commit of its own.
@@ -71,8 +82,15 @@ class KnownRows:
             if known is None:
                 return
             if state is None or state != (known[0], known[1] + 1):
-                del self._states[table], self._parts[table]
+                self._forget(table)
                 return
             self._states[table] = state
+            if table in self._whole:
+                self._parts[table].setdefault(key, [])
             if key in self._parts[table]:
                 self._parts[table][key].insert(0, dict(row))
+
+    def _forget(self, table: str) -> None:
+        self._states.pop(table, None)
+        self._parts.pop(table, None)
+        self._whole.discard(table)

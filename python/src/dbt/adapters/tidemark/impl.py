@@ -20,7 +20,8 @@ from dbt.adapters.tidemark.python_submissions import SessionPythonJobHelper, imp
 from tidemark.engine.covers import why_not_columns
 from tidemark.engine.load import load_of
 from tidemark.errors import TidemarkError
-from tidemark.spark.cached import cache_view, forget_cached
+from tidemark.spark.cached import cache_view, make_view
+from tidemark.spark.catalog import column_names, forget_views, query_columns, table_names
 from tidemark.spark.delta import (
     StagedRows,
     append_rows,
@@ -183,25 +184,57 @@ class TidemarkAdapter(SparkAdapter):
             return view_small_table(self._session, relation.schema, relation.identifier, name)
 
     @available.parse(lambda *args, **kwargs: None)
-    def cache_view(self, name: str, sql: str) -> None:
-        """Make a temporary view whose rows are kept from its first reading on.
+    def make_view(self, name: str, sql: str, is_kept: bool = False) -> None:
+        """Make a temporary view.
 
         Args:
             name: The view, quoted as in SQL; one of that name is replaced.
             sql: Its query.
+            is_kept: Whether its rows are kept from its first reading on.
         """
         with self.connections.exception_handler(sql):
-            cache_view(self._session, name, sql)
+            (cache_view if is_kept else make_view)(self._session, name, sql)
 
     @available.parse(lambda *args, **kwargs: None)
-    def forget_cached(self, name: str) -> None:
-        """Give back what the rows of a view take; nothing if cache_view() did not make it.
+    def forget_views(self, prefix: str) -> None:
+        """Drop temporary views, and give back what the rows of those of cache_view() take.
 
         Args:
-            name: The view, quoted as in SQL. It is not dropped.
+            prefix: How their names begin; those with two underscores behind it stay.
         """
-        with self.connections.exception_handler(f"forget_cached({name})"):
-            forget_cached(self._session, name)
+        with self.connections.exception_handler(f"forget_views({prefix})"):
+            forget_views(self._session, prefix)
+
+    @available.parse(lambda *args, **kwargs: [])
+    def table_names(self, schema: str, pattern: str) -> list[str]:
+        """Return the names of the tables and views that a schema has.
+
+        Args:
+            schema: The schema.
+            pattern: As in `show tables … like`: `*` for anything, several between `|`.
+        """
+        with self.connections.exception_handler(f"table_names({schema}, {pattern})"):
+            return table_names(self._session, schema, pattern)
+
+    @available.parse(lambda *args, **kwargs: [])
+    def column_names(self, relation: Any) -> list[str]:
+        """Return the names of the columns of a view or table; none if it is not there.
+
+        Args:
+            relation: The relation.
+        """
+        with self.connections.exception_handler(f"column_names({relation})"):
+            return column_names(self._session, relation.schema, relation.identifier)
+
+    @available.parse(lambda *args, **kwargs: [])
+    def query_columns(self, sql: str) -> list[dict[str, str]]:
+        """Return `name` and `type` of a query's columns, without running it.
+
+        Args:
+            sql: The query.
+        """
+        with self.connections.exception_handler(sql):
+            return query_columns(self._session, sql)
 
     @available.parse(lambda *args, **kwargs: None)
     def replace_rows(self, relation: Any, rows_sql: str, name: str) -> int | None:
@@ -220,31 +253,46 @@ class TidemarkAdapter(SparkAdapter):
             return replace_rows(self._session, *table, rows_sql, name)
 
     @available.parse(lambda *args, **kwargs: [])
-    def known_rows(self, relation: Any, key: str, sql: str) -> list[dict[str, Any]]:
+    def known_rows(
+        self, relation: Any, key: str, sql: str, all_sql: str, most: int
+    ) -> list[dict[str, Any]]:
         """Query rows of a Delta table, once for as long as only this process writes to it.
 
         Example:
-            {% set rows = adapter.known_rows(commits, 'shop.orders', 'select … order by id desc') %}
+            {% set rows = adapter.known_rows(
+                commits, 'shop.orders', 'select … order by id desc', 'select key, … limit 21', 20
+            ) %}
 
         Args:
             relation: The table.
             key: Which part of it, as append_known() calls it.
             sql: A query of all rows of that part, the last appended first.
+            all_sql: The same of all parts with the key before the other columns, or more rows than
+                `most`.
+            most: With more rows than that only the part is asked for.
 
         Returns:
             The rows, by column.
         """
-        name = (relation.schema, relation.identifier)
+        name, table = (relation.schema, relation.identifier), str(relation)
         with self.connections.exception_handler(f"known_rows({relation})"):
             state = table_state(self._session, *name)
-            rows = _known.rows(str(relation), state, key)
+            rows = _known.rows(table, state, key)
+            is_empty = rows is None and state is not None and file_count(self._session, *name) == 0
         if rows is not None:
             return rows
-        rows = [dict(row.dict()) for row in self.execute(sql, fetch=True)[1]]
+        found = [] if is_empty else [row.dict() for row in self.execute(all_sql, fetch=True)[1]]
+        parts: dict[str, list[dict[str, Any]]] = {}
+        if is_all := len(found) <= most:
+            for row in found:
+                _, *others = row
+                parts.setdefault(str(row["key"]), []).append({one: row[one] for one in others})
+        else:
+            parts[key] = [dict(row.dict()) for row in self.execute(sql, fetch=True)[1]]
         with self.connections.exception_handler(f"known_rows({relation})"):
             if table_state(self._session, *name) == state:
-                _known.learn(str(relation), state, key, rows)
-        return rows
+                _known.learn(table, state, parts, is_all)
+        return parts.get(key, [])
 
     @available.parse(lambda *args, **kwargs: None)
     def append_rows(self, relation: Any, rows: list[dict[str, Any]]) -> None:

@@ -1,0 +1,69 @@
+"""What the session's catalog has, asked of the JVM: a statement costs more than its answer."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from pyspark.sql import SparkSession
+from pyspark.sql.types import StructType
+
+from tidemark.spark.cached import forget_cached
+from tidemark.spark.files import table_identifier
+
+
+def table_names(session: SparkSession, schema: str, pattern: str) -> list[str]:
+    """Return the names of the tables and views of a schema, as `show tables … like` finds them.
+
+    Example:
+        >>> table_names(session, "shop", "orders|orders__log|orders__slice_*")
+        ['orders', 'orders__log']
+
+    Args:
+        session: The running session.
+        schema: The schema; one that is not there has none.
+        pattern: Names, with `*` for anything, several between `|`. Temporary views are not meant.
+    """
+    catalog = session._jsparkSession.sessionState().catalog()
+    if not catalog.databaseExists(schema):
+        return []
+    found = catalog.listTables(schema, pattern, False)
+    return [str(found.apply(place).table()) for place in range(found.size())]
+
+
+def column_names(session: SparkSession, schema: str, name: str) -> list[str]:
+    """Return the names of the columns of a view, as it was made; none if it is not there."""
+    catalog = session._jsparkSession.sessionState().catalog()
+    table = table_identifier(session._jvm, schema, name)
+    if not catalog.tableExists(table):
+        return []
+    return list(catalog.getTableMetadata(table).schema().fieldNames())
+
+
+def query_columns(session: SparkSession, sql: str) -> list[dict[str, str]]:
+    """Return names and types of a query's columns, without running it.
+
+    Example:
+        >>> query_columns(session, "select 1 as id, 'a' as name")
+        [{'name': 'id', 'type': 'int'}, {'name': 'name', 'type': 'string'}]
+    """
+    schema: Any = session.sql(sql)._jdf.schema()
+    fields = StructType.fromJson(json.loads(schema.json())).fields
+    return [{"name": field.name, "type": field.dataType.simpleString()} for field in fields]
+
+
+def forget_views(session: SparkSession, prefix: str) -> None:
+    """Drop the temporary views whose names begin so, and give back what was cached for them.
+
+    Args:
+        session: The running session.
+        prefix: How their names begin. Those with two underscores behind it are others' own.
+    """
+    catalog = session._jsparkSession.sessionState().catalog()
+    found = catalog.listLocalTempViews("*")
+    for place in range(found.size()):
+        name = str(found.apply(place).table())
+        if name.lower().startswith(prefix.lower()) and "__" not in name[len(prefix) :]:
+            forget_cached(session, "`" + name.replace("`", "``") + "`")
+            # Spark's own way looks for the view in all that is cached, where ours never is
+            catalog.dropTempView(name)
