@@ -31,6 +31,25 @@ def table_names(session: SparkSession, schema: str, pattern: str) -> list[str]:
     return [str(found.apply(place).table()) for place in range(found.size())]
 
 
+def schema_names(session: SparkSession) -> list[str]:
+    """Return the names of all schemas."""
+    found = session._jsparkSession.sessionState().catalog().listDatabases()
+    return [str(found.apply(place)) for place in range(found.size())]
+
+
+def told_tables(session: SparkSession, schema: str) -> list[tuple[str, str]]:
+    """Return the tables and views of a schema, each with all that `show table extended` tells.
+
+    That statement asks the metastore for one table after the other, this for all at once.
+    """
+    catalog = session._jsparkSession.sessionState().catalog()
+    if not catalog.databaseExists(schema):
+        return []
+    found = catalog.getTablesByName(catalog.listTables(schema, "*", False))
+    tables = [found.apply(place) for place in range(found.size())]
+    return [(str(one.identifier().table()), str(one.simpleString())) for one in tables]
+
+
 def column_names(session: SparkSession, schema: str, name: str) -> list[str]:
     """Return the names of the columns of a view, as it was made; none if it is not there."""
     catalog = session._jsparkSession.sessionState().catalog()

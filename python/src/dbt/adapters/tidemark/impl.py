@@ -21,7 +21,14 @@ from tidemark.engine.covers import why_not_columns
 from tidemark.engine.load import load_of
 from tidemark.errors import TidemarkError
 from tidemark.spark.cached import cache_view, make_view
-from tidemark.spark.catalog import column_names, forget_views, query_columns, table_names
+from tidemark.spark.catalog import (
+    column_names,
+    forget_views,
+    query_columns,
+    schema_names,
+    table_names,
+    told_tables,
+)
 from tidemark.spark.delta import (
     StagedRows,
     append_rows,
@@ -74,6 +81,23 @@ class TidemarkAdapter(SparkAdapter):
     def generate_python_submission_response(self, submission_result: Any) -> AdapterResponse:
         """Return dbt's status line of a Python model."""
         return AdapterResponse(_message="OK")
+
+    def list_schemas(self, database: str | None) -> list[str]:
+        """Return the names of all schemas."""
+        with self.connections.exception_handler("list_schemas"):
+            return schema_names(self._session)
+
+    def list_relations_without_caching(self, schema_relation: Any) -> list[Any]:
+        """Return the tables and views of a schema.
+
+        dbt-spark's statement asks the metastore for one table after the other, at each run: with
+        40 tables a second or two.
+        """
+        schema = schema_relation.schema
+        with self.connections.exception_handler(f"list_relations({schema})"):
+            rows = [(schema, name, told) for name, told in told_tables(self._session, schema)]
+        relations: list[Any] = self._build_spark_relation_list(rows, lambda row: row)
+        return relations
 
     @available.parse(lambda *args, **kwargs: [])
     def list_files(self, path: str) -> list[dict[str, Any]]:
