@@ -76,7 +76,7 @@ run: setup  ## Load four dates of the airports and show what changed
 		"  tidemark feed airports --from 2025-08-11 --where \"icao = 'WIPO'\" --images change    # the changes of one airport" \
 		"  tidemark status                  # how every entity stands" \
 		"  tidemark history airports WIPO   # every version of a row" \
-		"  tidemark init --help    # an entity of your own; README: A first entity in five minutes" \
+		"  tidemark init --help    # an entity of your own; README.md: A first entity in five minutes" \
 		"  make examples           # intervals, a feed, change events, enriched events"
 
 .PHONY: examples
