@@ -128,6 +128,10 @@ test-slow: setup-dev  ## The slow ring: more random streams, kills at random mom
 functional: setup-dev  ## The ring with dbt and a local Spark
 	@$(BIN)/python -m pytest python/tests/functional
 
+.PHONY: docs
+docs: setup-dev  ## Make the documentation site, build/docs/site/index.html; a dead link or any other warning fails
+	@PYTHONPATH=python $(BIN)/python -m docsite
+
 .PHONY: bench
 bench: setup-dev  ## Measure speed against peers: make bench WORKLOADS="a b"; all of them take hours
 	@$(BIN)/python python/benchmarks/bench.py $(WORKLOADS)

@@ -1,4 +1,4 @@
-"""The documentation site: pages of python/docs and the reference that is made of the sources → one folder of HTML.
+"""The documentation site: pages of python/docs, and reference that is made of the sources → HTML.
 
-The pages are brought into a plain tree of Markdown first (`tree`), so that the generator is no more than that.
+Pages are brought into a plain tree of Markdown first (`tree`): the generator only makes HTML.
 """

@@ -58,7 +58,7 @@ def build(target: Path, root: Path = ROOT) -> Path:
         PosixPath('build/docs/site/index.html')
     """
     config = write_tree(target, root)
-    command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict", "-f", str(config)]
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "-f", str(config)]
     # the theme's notice that another generator is to come
     env = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
     done = subprocess.run(command, env=env, capture_output=True, text=True)

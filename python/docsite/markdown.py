@@ -49,9 +49,7 @@ def map_links(text: str, change: Callable[[str], str]) -> str:
         if any(part.count("[") != part.count("]") for part in parts[::2]):
             return _LINK.sub(lambda found: f"{found[1]}({change(found[2])})", line)
         return "".join(
-            part
-            if number % 2
-            else _LINK.sub(lambda found: f"{found[1]}({change(found[2])})", part)
+            part if number % 2 else _LINK.sub(lambda found: f"{found[1]}({change(found[2])})", part)
             for number, part in enumerate(parts)
         )
 

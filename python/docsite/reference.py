@@ -1,4 +1,4 @@
-"""Reference that is made of the sources: settings, macros, commands, Spark's settings, docs blocks."""
+"""Reference that is made of the sources: settings, macros, commands, docs blocks."""
 
 from __future__ import annotations
 
@@ -65,12 +65,18 @@ def settings_table(argument: str) -> str:
         1
     """
     name, _, left_out = argument.partition(" without ")
+    if not hasattr(models, name):
+        raise SiteError(f"there is no class of settings `{name}`")
     found: type[BaseModel] = getattr(models, name)
     hidden = getattr(models, left_out).model_fields if left_out else {}
     # what it has of its own comes before what it has in common with others
     own = sorted(found.model_fields, key=lambda key: key not in found.__annotations__)
     rows = [
-        [f"`{key}`", _default(key, found), _coded(field.description or "", _choices(field.annotation))]
+        [
+            f"`{key}`",
+            _default(key, found),
+            _coded(field.description or "", _choices(field.annotation)),
+        ]
         for key in own
         if key not in hidden
         for field in [found.model_fields[key]]

@@ -1,4 +1,4 @@
-"""The tree of Markdown that the generator reads: pages with their reference made, links that hold, the navigation."""
+"""The tree of Markdown that the generator reads: pages made whole, links that hold, navigation."""
 
 from __future__ import annotations
 
@@ -141,9 +141,7 @@ def _expand(page: str, text: str, generators: Mapping[str, Generator]) -> str:
         return made
 
     expanded = map_prose(text, line_of)
-    return "\n".join(
-        line for line in expanded.split("\n") if not _COMMENT.match(line.strip())
-    )
+    return "\n".join(line for line in expanded.split("\n") if not _COMMENT.match(line.strip()))
 
 
 def _from_top(page: str, link: str) -> str:

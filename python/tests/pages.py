@@ -19,7 +19,8 @@ README = PAGES["README.md"]
 ALL = {
     **PAGES,
     **{
-        name: (ROOT / name).read_text(encoding="utf-8") for name in ("CONTRIBUTING.md", "CHANGELOG.md")
+        name: (ROOT / name).read_text(encoding="utf-8")
+        for name in ("CONTRIBUTING.md", "CHANGELOG.md")
     },
 }
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)

@@ -15,8 +15,8 @@ class Scd2Settings(BaseModel):
     entity: Name | None = Field(
         default=None,
         description=(
-            "The cdc model whose history is kept as validity intervals; needed only where the model "
-            "refers to several."
+            "The cdc model whose history is kept as validity intervals; needed only where the "
+            "model refers to several."
         ),
     )
     valid_from: Name | None = Field(

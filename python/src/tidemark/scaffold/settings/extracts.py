@@ -69,8 +69,8 @@ class LogSettings(BaseModel):
         description=(
             "What happens to rows that cannot be taken (NULL or duplicate key, failed cast, "
             "broken not_null). fail: stop before anything is written. quarantine: write them "
-            "to <entity>__rejects and go on; the run says how many for which reason, and where they "
-            "are."
+            "to <entity>__rejects and go on; the run says how many for which reason, and where "
+            "they are."
         ),
     )
     feed_images: list[Literal["change", "pre", "post"]] | Literal["change", "pre", "post"] = Field(
@@ -163,9 +163,9 @@ class ExtractSettings(LogSettings):
         default={},
         description=(
             "Spark reader options for location, such as sep, nullValue, encoding, dateFormat."
-            " CSV starts from a header, UTF-8 and RFC 4180 quotes; an empty field is NULL, a quoted "
-            "empty one is ''. A CSV file in another encoding needs encoding: windows-1252 or the "
-            "like; JSON lines are UTF-8."
+            " CSV starts from a header, UTF-8 and RFC 4180 quotes; an empty field is NULL, a "
+            "quoted empty one is ''. A CSV file in another encoding needs encoding: windows-1252 "
+            "or the like; JSON lines are UTF-8."
         ),
     )
     compare: ColumnsIncluded | ColumnsExcluded | None = Field(
