@@ -76,7 +76,7 @@ run: setup  ## Load four dates of the airports and show what changed
 		"  tidemark feed airports --from 2025-08-11 --where \"icao = 'WIPO'\" --images change    # the changes of one airport" \
 		"  tidemark status                  # how every entity stands" \
 		"  tidemark history airports WIPO   # every version of a row" \
-		"  tidemark init --help    # an entity of your own; README: A first entity in five minutes" \
+		"  tidemark init --help    # an entity of your own; README.md: A first entity in five minutes" \
 		"  make examples           # intervals, a feed, change events, enriched events"
 
 .PHONY: examples
@@ -127,6 +127,10 @@ test-slow: setup-dev  ## The slow ring: more random streams, kills at random mom
 .PHONY: functional
 functional: setup-dev  ## The ring with dbt and a local Spark
 	@$(BIN)/python -m pytest python/tests/functional
+
+.PHONY: docs
+docs: setup-dev  ## Make the documentation site, build/docs/site/index.html; a dead link or any other warning fails
+	@PYTHONPATH=python $(BIN)/python -m docsite
 
 .PHONY: bench
 bench: setup-dev  ## Measure speed against peers: make bench WORKLOADS="a b"; all of them take hours

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ..readme import blocks_of
+from ..pages import blocks_of
 from ..rendering import load_sql_macros
 from .entities import Entity
 

@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from tests.macros import ROOT
-from tests.readme import blocks_of, script_of
+from tests.pages import blocks_of, script_of
 
 FIRST = "A first entity in five minutes"
 OWN = "In your own dbt project"

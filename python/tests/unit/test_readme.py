@@ -1,4 +1,4 @@
-"""What README.md says exists: settings, commands, targets, macros, files, tests, and the airports' values."""
+"""What README.md and the pages say exists: commands, targets, macros, files, tests, messages, and the airports' values."""
 
 from __future__ import annotations
 
@@ -13,31 +13,20 @@ import click
 import jsonschema
 import pytest
 import yaml
-from pydantic import BaseModel
 
+from docsite.markdown import links_of
+from docsite.reference import macros_of
 from tests.macros import ROOT
-from tests.readme import BLOCK, README
+from tests.pages import ALL, PAGES, README, all_blocks, page_of, section
 from tidemark import DISTRIBUTION
 from tidemark.cli import cli
 from tidemark.scaffold.schema import models_schema
-from tidemark.scaffold.settings import (
-    ENCODINGS,
-    AtomicSettings,
-    DdlPolicies,
-    EventSettings,
-    ExtractSettings,
-    LogSettings,
-    ShredSettings,
-)
-from tidemark.spark.defaults import DEFAULTS
+from tidemark.scaffold.settings import ENCODINGS, EventSettings, LogSettings
 
-PAGES = {
-    name: (ROOT / name).read_text(encoding="utf-8")
-    for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")
-}
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
-BLOCKS = BLOCK.findall(README)
-TEXT = "\n".join(PAGES.values())
+TEXT = "\n".join(ALL.values())
+#: In it, that no test runs a block would say nothing
+RUNNABLE = ("bash", "sql", "python")
 MACROS = {
     name: [
         argument.partition("=")[0].strip() for argument in arguments.split(",") if argument.strip()
@@ -51,12 +40,7 @@ GENERIC_TESTS = {path.stem for path in (ROOT / "tests" / "generic").glob("*.sql"
 
 
 def blocks(language: str) -> list[str]:
-    return [text for name, text in BLOCKS if name == language]
-
-
-def section(title: str) -> str:
-    """The text below a heading, up to the next one."""
-    return re.split(r"^#+ ", README.partition(f"# {title}\n")[2], flags=re.MULTILINE)[0]
+    return [block.text for block in all_blocks() if block.language == language]
 
 
 def first_cells(title: str) -> list[str]:
@@ -93,64 +77,16 @@ def test_yaml_blocks__parse_and_fit_the_schema(text: str) -> None:
             assert test.removeprefix("tidemark.") in GENERIC_TESTS
 
 
-def test_settings__all_with_their_defaults() -> None:
-    title = "`meta.tidemark` of a `materialized: cdc` model"
-    assert sorted(first_cells(title)) == sorted(ExtractSettings.model_fields)
-    check_defaults(title, ExtractSettings)
-
-
-def test_event_settings__all_with_their_defaults() -> None:
-    title = "`meta.tidemark` with `extract: events`"
-    names = first_cells(title)
-    assert sorted([*names, *LogSettings.model_fields]) == sorted(EventSettings.model_fields)
-    check_defaults(title, EventSettings)
-    # those that are in the other table are named above this one
-    assert all(f"`{name}`" in section(title).partition("|")[0] for name in LogSettings.model_fields)
-    (encodings,) = (
-        line for line in section(title).splitlines() if line.startswith("| `encodings`")
-    )
-    listed = re.findall(r"`([a-z0-9_]+)(?::<\w+>)?`", encodings.partition("One of")[2])
-    assert sorted(listed) == sorted([*ENCODINGS, "decimal_bytes", "array"])
-
-
-@pytest.mark.parametrize(
-    ("materialized", "settings"), [("atomic", AtomicSettings), ("shred", ShredSettings)]
-)
-def test_settings_of_enriched_events__all_with_their_defaults(
-    materialized: str, settings: type[BaseModel]
-) -> None:
-    title = f"`meta.tidemark` of a `materialized: {materialized}` model"
-    assert sorted(first_cells(title)) == sorted(settings.model_fields)
-    check_defaults(title, settings)
-
-
-def test_ddl__all_kinds_with_their_policy() -> None:
-    policies = {
-        kind: cells[2].strip(" `")
-        for cells in (line.split("|") for line in section("DDL").splitlines())
-        if len(cells) > 1
-        for kind in re.findall(r"`([a-z]+_[a-z]+)`", cells[1])
-    }
-    assert policies == DdlPolicies().model_dump()
-
-
-def check_defaults(title: str, settings: type[BaseModel]) -> None:
-    """The column `default` of a settings table."""
-    for line in section(title).splitlines():
-        if line.startswith("| `"):
-            name, default = (cell.strip().strip("`") for cell in line.split("|")[1:3])
-            field = settings.model_fields[name]
-            if isinstance(field.default, DdlPolicies):
-                assert default == "see DDL"
-                continue
-            if name == "fingerprint_ignore":
-                assert default == "see below"
-                continue
-            wanted: Any = "required" if field.is_required() else field.default
-            shown = "none" if wanted is None else str(wanted)
-            if isinstance(wanted, list):
-                shown = f"[{','.join(wanted)}]"
-            assert default.lower().replace(" ", "") == shown.lower().replace(" ", "")
+def test_settings__are_generated() -> None:
+    """Tables that are made of the classes need no comparison with them; what stands beside them does."""
+    page = PAGES[page_of("Settings")]
+    made = re.findall(r"^<!-- generate: settings (\w+)", page, flags=re.MULTILINE)
+    assert {"ExtractSettings", "EventSettings", "AtomicSettings", "ShredSettings"} <= set(made)
+    # settings that are in the other table are named above this one
+    above = section("`meta.tidemark` with `extract: events`").partition("<!--")[0]
+    assert sorted(re.findall(r"`(\w+)`", above)) == sorted(LogSettings.model_fields)
+    described = EventSettings.model_fields["encodings"].description or ""
+    assert all(name in described for name in ENCODINGS)
 
 
 def test_vars_and_variables__are_read_by_the_code() -> None:
@@ -165,20 +101,7 @@ def test_vars_and_variables__are_read_by_the_code() -> None:
         assert name in code
     profile = (ROOT / "profiles" / "profiles.yml").read_text(encoding="utf-8")
     for name in re.findall(r"env_var\('(TIDEMARK_\w+)'", profile):
-        assert name in README
-
-
-def test_spark_settings__all_with_their_defaults() -> None:
-    rows = [
-        tuple(cell.strip(" `") for cell in line.split("|")[1:4])
-        for line in section("Spark settings").splitlines()
-        if line.startswith("| `")
-    ]
-    shown = [(key, value, why.removesuffix(" (not on a cluster)")) for key, value, why in rows]
-    assert shown == [(default.key, default.value, default.why) for default in DEFAULTS]
-    assert [why.endswith(" (not on a cluster)") for *_, why in rows[1:]] == [
-        default.local for default in DEFAULTS[1:]
-    ]
+        assert name in section("Environment variables")
 
 
 # --- commands
@@ -210,7 +133,7 @@ def test_options_named_alone__are_those_of_run() -> None:
     assert run is not None
     known = {opt for parameter in run.params for opt in parameter.opts}
     for option in ("--available", "--changes", "--build", "--keep-going"):
-        assert f"`{option}" in README and option in known
+        assert f"`{option}" in README and option in known, option
 
 
 def test_run_operations__arguments_are_those_of_the_macro() -> None:
@@ -226,7 +149,7 @@ def test_run_operations__arguments_are_those_of_the_macro() -> None:
 def test_texts__name_the_distribution_and_quote_dates() -> None:
     """Elsewhere `tidemark` is another's distribution; YAML reads an unquoted date before we can check it."""
     paths = [
-        *(ROOT / name for name in (*PAGES, "Makefile", "pyproject.toml")),
+        *(ROOT / name for name in (*ALL, "Makefile", "pyproject.toml")),
         *(ROOT / "profiles").glob("*.yml"),
         *(
             path
@@ -281,23 +204,83 @@ def test_macros__verbs_of_the_diagram_are_there() -> None:
     assert names and all(f"tidemark.{name}(" in code for name in names)
 
 
-def test_macro_reference__every_argument_is_named() -> None:
-    reference = README.partition("## Macro reference")[2].partition("\n## ")[0]
-    for part in reference.split("\n### ")[1:]:
-        heading, _, body = part.partition("\n")
-        for name, path in re.findall(r"\[(\w+)\]\(([^)]+)\)", heading):
-            assert f"macro {name}(" in (ROOT / path).read_text(encoding="utf-8")
-            for argument in MACROS[name]:
-                # `info` is dbt's, see macros/read/log.sql
-                assert argument == "info" or f"`{argument}`" in body, f"{name}: {argument}"
+def test_macro_reference__describes_what_is_there() -> None:
+    """Arguments are made of the YAML, which tells all of them, in their order."""
+    described = macros_of()
+    shown = re.findall(
+        r"^### \[(\w+)\]\(([^)]+)\)\n\n<!-- generate: macro (\w+) -->$",
+        PAGES[page_of("Macros")],
+        flags=re.MULTILINE,
+    )
+    assert len(shown) > 30
+    for name, link, generated in shown:
+        path = (ROOT / "python/docs/reference" / link).resolve()
+        assert name == generated and f"macro {name}(" in path.read_text(encoding="utf-8")
+        told = [argument["name"] for argument in described[name].get("arguments") or []]
+        assert told == MACROS[name], name
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", ALL)
 def test_links__exist(page: str) -> None:
-    links = re.findall(r"\]\(([^)\s]+)\)", PAGES[page])
-    for link in links:
+    """Files, also where a page is read in the repository; the site's own test looks at anchors."""
+    for link in links_of(ALL[page]):
         if not link.startswith(("http://", "https://", "#")):
-            assert (ROOT / link.partition("#")[0]).exists(), link
+            path = (ROOT / page).parent / link.partition("#")[0]
+            assert path.resolve().is_relative_to(ROOT) and path.exists(), link
+
+
+def test_readme__is_short_and_leads_to_every_flow() -> None:
+    assert len(README.splitlines()) < 300
+    links = set(links_of(README))
+    for name in (
+        "extracts",
+        "change-events",
+        "mirror-a-database",
+        "read",
+        "change-feed",
+        "operations",
+    ):
+        assert f"python/docs/how-to/{name}.md" in links
+
+
+@pytest.mark.parametrize(
+    "block",
+    [block for block in all_blocks() if block.language in RUNNABLE],
+    ids=lambda block: f"{block.page}: {block.text.splitlines()[0]}",
+)
+def test_blocks__are_run_or_say_why_not(block: Any) -> None:
+    """`<!-- run: test_file.py::test_name -->` or `<!-- not run: why -->` stands above each block."""
+    assert block.mark, "nothing says which test runs this block, or why none does"
+    kind, told = block.mark
+    if kind == "not run":
+        assert len(told.split()) >= 4, f"no reason: {told}"
+        return
+    file, _, test = told.partition("::")
+    (path,) = (ROOT / "python" / "tests").rglob(file)
+    code = path.read_text(encoding="utf-8")
+    assert f"def {test}(" in code
+    # the test takes the block from the page: by its mark, or by the title that it stands below
+    assert "from tests.pages import" in code or "from ..pages import" in code
+
+
+def test_messages__are_those_of_the_code() -> None:
+    """Each part between two … of a message stands so in a text of the code, or in two that follow each other."""
+    code = "\n".join(
+        path.read_text(encoding="utf-8")
+        for folder in ("macros", "python/src")
+        for path in (ROOT / folder).rglob("*")
+        if path.suffix in (".sql", ".py")
+    )
+    joined = re.sub(r"([\"'])\s*(?:~\s*)?f?\1", "", code)
+    messages = [
+        message
+        for line in PAGES[page_of("Messages")].splitlines()
+        for message in re.findall(r"^\| `([^`]+)` \|", line)
+    ]
+    assert len(messages) > 25
+    for message in messages:
+        for part in message.split("…"):
+            assert part.strip() in joined, part
 
 
 def test_guarantees__name_tests_that_are_there() -> None:
@@ -322,8 +305,8 @@ def extract_of(date: str) -> dict[str, dict[str, str]]:
         return {row["icao"]: row for row in csv.DictReader(file)}
 
 
-def table_below(heading: str) -> list[dict[str, str]]:
-    lines = README.partition(heading)[2].partition("|")[2].partition("\n\n")[0].splitlines()
+def table_below(heading: str, page: str = "README.md") -> list[dict[str, str]]:
+    lines = PAGES[page].partition(heading)[2].partition("|")[2].partition("\n\n")[0].splitlines()
     rows = [
         [cell.strip() for cell in line.strip("|").split("|")]
         for line in ["|" + lines[0], *lines[1:]]
@@ -376,5 +359,5 @@ def test_worked_table_of_events__replays_to_current() -> None:
             }  # fmt: skip
         elif operation == "D":
             assert state.pop(key)["name"] == name
-    rows = table_below("`customers`, one row per key")
+    rows = table_below("`customers`, one row per key", page_of("Change events"))
     assert rows == list(state.values()) and len(rows) == 2

@@ -35,7 +35,7 @@ class Default(NamedTuple):
     Attributes:
         key: Its name.
         value: What it is set to.
-        why: The reason, for README.md.
+        why: The reason, for the reference.
         local: Whether it is set only where Spark runs in dbt's process, not on a cluster.
     """
 

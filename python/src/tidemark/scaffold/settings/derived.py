@@ -13,7 +13,11 @@ class Scd2Settings(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     entity: Name | None = Field(
-        default=None, description="The cdc model whose history is kept as validity intervals."
+        default=None,
+        description=(
+            "The cdc model whose history is kept as validity intervals; needed only where the "
+            "model refers to several."
+        ),
     )
     valid_from: Name | None = Field(
         default=None,
@@ -30,7 +34,10 @@ class FeedSettings(BaseModel):
         default=1,
         ge=1,
         le=1024,
-        description="Over how many buckets of keys the files of a date's commits are spread.",
+        description=(
+            "Into how many parts, by _key_hash, the changes of a day are laid out: more for feeds "
+            "that several runs or large commits write."
+        ),
     )
     feed_retention: Retention | None = Field(
         default=None,

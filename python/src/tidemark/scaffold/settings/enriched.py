@@ -24,7 +24,9 @@ class AtomicSettings(BaseModel):
         default=None,
         description=(
             "Files of enriched events (canonical TSV or self-describing JSON lines): a folder or "
-            "glob, perhaps with {business_date}. Left out: the model's SQL yields lines or rows."
+            "glob, perhaps with {business_date}. Left out: the model's SQL yields lines (value), "
+            "or rows with the canonical columns and perhaps _reject_reason and _raw_payload, all "
+            "of which are one batch."
         ),
     )
     deduplicate: list[DeduplicationStep] | DeduplicationStep = Field(

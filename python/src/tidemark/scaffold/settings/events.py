@@ -35,10 +35,16 @@ class DdlPolicies(BaseModel):
     )
     rename_column: Policy = Field(
         default="apply",
-        description="apply: the column is renamed wherever it is stored; its values stay.",
+        description=(
+            "apply: the column is renamed wherever it is stored, unless the YAML declares the old "
+            "name; its values stay."
+        ),
     )
     widen_column: Policy = Field(
-        default="apply", description="apply: the type becomes the wider one, such as int to bigint."
+        default="apply",
+        description=(
+            "apply: the type becomes the wider one, such as int to bigint; a declared type stays."
+        ),
     )
     change_type: Policy = Field(
         default="fail",
@@ -52,7 +58,12 @@ class DdlPolicies(BaseModel):
     )
     create_table: Policy = Field(
         default="apply",
-        description="The columns are noted; those that are new are a matter of add_column.",
+        description=(
+            "apply: the columns are noted; those that are new are a matter of add_column. Of "
+            "canonical events all are made, also those that no row brings; of Debezium's one comes "
+            "with the first row that has it, as its DDL names columns that a capture leaves out, "
+            "too."
+        ),
     )
     drop_table: Policy = Field(
         default="ignore", description="apply: all rows are deleted. The target's tables stay."
@@ -112,7 +123,7 @@ class EventSettings(LogSettings):
         default=[],
         description=(
             "Columns or SQL expressions that order the events of a key. Left out: the order of "
-            "arrival, or _sequence_num where canonical events have one."
+            "arrival, or _sequence_num where canonical events have one. format: rows needs it."
         ),
     )
     on_tie: Literal["later", "reject", "content"] = Field(
@@ -139,7 +150,8 @@ class EventSettings(LogSettings):
         default=False,
         description=(
             "true, or a choice of columns: NULL in an update says nothing of the column, which "
-            "keeps its value."
+            "keeps its value, and NULL in a field of a struct nothing of that field (_unsupplied "
+            "has it as address.city)."
         ),
     )
     columns: Chosen = Field(
@@ -152,8 +164,10 @@ class EventSettings(LogSettings):
     track_history: Chosen = Field(
         default=True,
         description=(
-            "Which columns begin a new version in scd2 when they change: true (all), a list, "
-            "{include: […]} or {exclude: […]}. Of the others a version has the last value."
+            "Which columns begin a new version in scd2 when they change: true (all that are "
+            "compared), a list, {include: […]} or {exclude: […]}. Of the others a version has the "
+            "last value. The row of a version is compared with that of the one before it, "
+            "sensitive values too, whatever changed_columns says."
         ),
     )
     ddl: DdlPolicies = Field(
@@ -164,7 +178,9 @@ class EventSettings(LogSettings):
         default={},
         description=(
             "How the source writes a column's values, where no schema comes with the events: "
-            "{updated: micros}. Without it, a number for a timestamp may be ambiguous."
+            "{updated: micros}. Without it, a number for a timestamp may be ambiguous. One of "
+            f"{', '.join(ENCODINGS)} (digits, or bytes of a number that is not negative), "
+            "decimal_bytes:<scale>, array:<encoding>."
         ),
     )
     previous_names: dict[Name, Names] = Field(

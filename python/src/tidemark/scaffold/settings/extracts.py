@@ -69,7 +69,8 @@ class LogSettings(BaseModel):
         description=(
             "What happens to rows that cannot be taken (NULL or duplicate key, failed cast, "
             "broken not_null). fail: stop before anything is written. quarantine: write them "
-            "to <entity>__rejects and go on."
+            "to <entity>__rejects and go on; the run says how many for which reason, and where "
+            "they are."
         ),
     )
     feed_images: list[Literal["change", "pre", "post"]] | Literal["change", "pre", "post"] = Field(
@@ -162,15 +163,17 @@ class ExtractSettings(LogSettings):
         default={},
         description=(
             "Spark reader options for location, such as sep, nullValue, encoding, dateFormat."
-            " CSV starts from a header, UTF-8 and RFC 4180 quotes."
+            " CSV starts from a header, UTF-8 and RFC 4180 quotes; an empty field is NULL, a "
+            "quoted empty one is ''. A CSV file in another encoding needs encoding: windows-1252 "
+            "or the like; JSON lines are UTF-8."
         ),
     )
     compare: ColumnsIncluded | ColumnsExcluded | None = Field(
         default=None,
         description=(
             "Which columns are compared: {include: […]} or {exclude: […]}, of which ignore is the "
-            "short form. The others are carried, and make no versions. A column may be named "
-            "before it exists."
+            "short form; left out, all. The others are carried, and make no versions. With include "
+            "a column that appears later makes none. A column may be named before it exists."
         ),
     )
     stored_hashes: bool = Field(
@@ -209,9 +212,9 @@ class ExtractSettings(LogSettings):
         ge=0,
         le=1,
         description=(
-            "Delete-storm guard: a full extract that would delete more than this part of the "
-            "current table stops the run, until --vars 'allow_deletes: true' lets it through "
-            "once."
+            "Delete-storm guard: a full extract that is empty, or would delete more than this part "
+            "of the current table, stops the run, until --vars 'allow_deletes: true' lets it "
+            "through once."
         ),
     )
 

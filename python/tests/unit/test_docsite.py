@@ -1,0 +1,212 @@
+"""The documentation site: it builds without a warning, all pages are in it, and it fetches nothing."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlparse
+
+import pytest
+
+from docsite.__main__ import build
+from docsite.markdown import anchor_of, demote, links_of, map_links, section_of, table
+from docsite.reference import commands_of, docs_blocks, generators, settings_table
+from docsite.sources import show_file
+from docsite.tree import SiteError, navigation, read_pages, site_tree
+from tests.macros import ROOT
+from tidemark.cli import COMMANDS, cli
+
+_FETCHING = {"script": "src", "link": "href", "img": "src", "iframe": "src", "source": "src"}
+
+
+class Page(HTMLParser):
+    """What a page of the site loads, and where it leads."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.loads: list[str] = []
+        self.links: list[str] = []
+        self.feed(path.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        loaded = given.get(_FETCHING.get(tag, ""))
+        if loaded and given.get("rel") not in ("canonical", "prev", "next"):
+            self.loads.append(loaded)
+        if tag == "a" and given.get("href"):
+            self.links.append(str(given["href"]))
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site, made strictly: a dead link or anchor is an error."""
+    return build(tmp_path_factory.mktemp("docs")).parent
+
+
+def test_site__leads_to_every_page_and_fetches_nothing(site: Path) -> None:
+    pages = {path: Page(path) for path in site.rglob("*.html")}
+    first = site / "index.html"
+    reached, todo = {first}, [first]
+    while todo:
+        path = todo.pop()
+        for link in pages[path].links:
+            parts = urlparse(link)
+            target = (path.parent / unquote(parts.path)).resolve()
+            if (
+                not parts.scheme
+                and parts.path
+                and target.suffix == ".html"
+                and target not in reached
+            ):
+                reached.add(target)
+                todo.append(target)
+    for name in read_pages():
+        assert site / name.replace(".md", ".html") in reached, name
+    assert set(pages) - reached <= {site / "404.html"}
+
+    for path, page in pages.items():
+        for loaded in page.loads:
+            parts = urlparse(loaded)
+            assert not parts.netloc, f"{path.name} fetches {loaded}"
+            if not parts.scheme:
+                there = (
+                    site / parts.path.lstrip("/")
+                    if path.name == "404.html"
+                    else path.parent / parts.path
+                )
+                assert there.exists(), f"{path.name}: no {loaded}"
+    for style in site.rglob("*.css"):
+        assert not re.search(r"url\(.?https?:|@import", style.read_text(encoding="utf-8"))
+
+
+def test_site__diagrams_have_their_library(site: Path) -> None:
+    drawn = [path for path in site.rglob("*.html") if 'class="mermaid"' in path.read_text()]
+    assert len(drawn) >= 5
+    for path in site.rglob("*.html"):
+        loads = [loaded for loaded in Page(path).loads if "mermaid" in loaded]
+        assert bool(loads) == (path in drawn), path
+
+
+def test_site__has_generated_tables(site: Path) -> None:
+    def text(page: str) -> str:
+        return (site / "reference" / page).read_text(encoding="utf-8")
+
+    assert "max_delete_fraction</code></td>" in text("settings.html")
+    assert "tidemark replicator start" in text("commands.html")
+    assert "spark.databricks.delta.snapshotPartitions" in text("spark.html")
+    assert "known_at</code></td>" in text("macros.html")
+    assert "generate:" not in text("settings.html") and "run: test_" not in text("macros.html")
+
+
+# --- what stops it
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[a](nowhere.md)", "there is no python/docs/how-to/nowhere.md"),
+        ("[a](../../../../etc/passwd)", "lies outside of the repository"),
+        ("[a](../../../README.md#nothing)", "no page shows README.md#nothing"),
+        ("<!-- generate: poems -->", "nothing generates `poems`"),
+        ("<!-- generate: macro mcaro -->", "no YAML describes a macro `mcaro`"),
+        ("<!-- generate: settings Setings -->", "no class of settings `Setings`"),
+        ("<!-- generate: docs poem -->", "models/ has no docs block `poem`"),
+        ("<!-- generate: readme Nothing -->", "README.md has no section `Nothing`"),
+    ],
+)
+def test_error(text: str, message: str) -> None:
+    with pytest.raises(SiteError, match=re.escape(message)):
+        site_tree({"how-to/a.md": f"# A\n\n{text}\n", "index.md": "# I"}, generators())
+
+
+def test_dead_anchor__stops_the_build(tmp_path: Path) -> None:
+    root = tmp_path / "repository"
+    (root / "python/docs").mkdir(parents=True)
+    (root / "README.md").write_text("# R\n")
+    (root / "python/docs/index.md").write_text("# I\n\n[b](b.md#gone)\n")
+    (root / "python/docs/b.md").write_text("# B\n")
+    for name in ("mermaid.tiny.js", "iframe-worker.js", "site.css"):
+        (root / "python/docs/assets").mkdir(exist_ok=True)
+        (root / "python/docs/assets" / name).write_text("")
+    with pytest.raises(SiteError, match="does not contain an anchor '#gone'"):
+        build(tmp_path / "out", root)
+
+
+# --- the parts
+
+
+def test_navigation__takes_up_what_is_there() -> None:
+    pages = dict.fromkeys(
+        ["index.md", "how-to/zebra.md", "how-to/apple.md", "how-to/extracts.md", "more/a.md"], ""
+    )
+    assert navigation(pages) == [
+        "index.md",
+        {"How to": ["how-to/extracts.md", "how-to/apple.md", "how-to/zebra.md"]},
+        {"More": ["more/a.md"]},
+    ]
+    shown = str(navigation(read_pages()))
+    assert all(f"'{page}'" in shown for page in read_pages())
+
+
+def test_tree__links_to_files_of_the_repository() -> None:
+    text = "# A\n[s](../../../macros/read/scd2.sql), [m](../../../models/hash_cdc), `[c](d)`\n"
+    tree = site_tree({"how-to/a.md": text}, {})
+    assert "[s](../sources/macros/read/scd2.sql.md)" in tree["how-to/a.md"]
+    assert "`[c](d)`" in tree["how-to/a.md"]
+    assert "```sql+jinja\n" in tree["sources/macros/read/scd2.sql.md"]
+    folder = tree["sources/models/hash_cdc.md"]
+    assert "[airports.sql](hash_cdc/airports.sql.md)" in folder
+    assert "sources/models/hash_cdc/airports.sql.md" in tree
+
+
+def test_tree__readme_sections_keep_their_links() -> None:
+    pages = {
+        "start/a.md": "# A\n<!-- generate: readme Two -->\n",
+        "b.md": "# B\n[a](../../README.md#two)\n",
+    }
+    made = {"readme": lambda title: f"{title}: [x](python/docs/b.md), [l](LICENSE)"}
+    tree = site_tree(pages, made)
+    assert tree["start/a.md"] == "# A\nTwo: [x](../b.md), [l](../sources/LICENSE.md)\n"
+    assert tree["b.md"] == "# B\n[a](start/a.md)\n"
+
+
+def test_show_file() -> None:
+    assert "bytes, in the repository" in show_file(ROOT, "python/docs/assets/mermaid.tiny.js")
+    assert show_file(ROOT, "CHANGELOG.md").endswith((ROOT / "CHANGELOG.md").read_text())
+    # dbt's docs blocks are code here
+    assert "````markdown" in show_file(ROOT, "models/overview.md") or "```markdown" in show_file(
+        ROOT, "models/overview.md"
+    )
+
+
+def test_commands__all_of_them() -> None:
+    shown = {path[1] for path, _ in commands_of(cli)}
+    assert shown == set(COMMANDS)
+
+
+def test_settings_table() -> None:
+    lines = settings_table("EventSettings without LogSettings").splitlines()
+    assert lines[2].startswith("| `extract` | required |")
+    assert any(line.startswith("| `on_tie` | `later` |") for line in lines)
+    assert not any("`ignore`" in line.split("|")[1] for line in lines)
+    # what Markdown would read is told as letters or as code
+    assert "`decimal_bytes:<scale>`" in settings_table("EventSettings")
+    assert "(with a / or a \\*)" in settings_table("EventSettings")
+
+
+def test_docs_blocks() -> None:
+    blocks = docs_blocks()
+    assert {"hash_recipe", "canonical_events", "change_feed", "enriched_events"} <= blocks.keys()
+    assert blocks["hash_recipe"].startswith("How `_key_hash`")
+    assert "\n### 1. The text of a row\n" in blocks["hash_recipe"]
+
+
+def test_markdown() -> None:
+    text = "# A\n\n```sh\n# no heading\n[no](link)\n```\n\n## B [x](y)\n\nz\n"
+    assert links_of(text) == ["y"]
+    assert section_of(text, "A", whole=False) == "\n```sh\n# no heading\n[no](link)\n```\n"
+    assert demote(text, 1).startswith("## A\n") and "\n# no heading" in demote(text, 1)
+    assert map_links("[`a[0]`](b)", lambda link: link * 2) == "[`a[0]`](bb)"
+    assert anchor_of("`ref()`: a, b") == "ref-a-b"
+    assert table(["a"], [["x | y\nz"]]).endswith("| x \\| y z |")
