@@ -132,6 +132,8 @@ def test_selects(airports: Project) -> None:
         if statement != "{{ tidemark.extract() }}"
     ]
     assert len(statements) > 20
+    # what `read_optimized` reads
+    airports.dbt("run-operation", "compact", "--args", "{entity: airports}")
     queries = render(airports, [with_commits(statement, airports) for statement in statements])
     answers: dict[str, list[Any]] = {}
     for statement, query in zip(statements, queries, strict=True):
@@ -312,7 +314,8 @@ def test_docs_page(project: Project) -> None:
 
 
 @pytest.mark.slow
-def test_operation_commands(project: Project) -> None:
+def test_operation_commands(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tidemark.operate.cli._can_ask", lambda: True)
     (block,) = blocks_of("test_operation_commands", "bash")
     loaded(project)
     type_in(project, block.text)
@@ -378,7 +381,7 @@ def test_enriched_events(project: Project, make_project: Callable[[str], Project
     (query,) = render(project, [by_name.text.replace("web_events", "atomic_events")])
     assert len(project.sql(query)) == len(project.sql("select * from products"))
     (block,) = [block for block in blocks if block.language == "bash"]
-    ((first,),) = project.sql("select min(commit_id) from atomic_events")
+    ((first,),) = project.sql("select min(_commit_id) from atomic_events")
     script = (
         block.text.replace("lake.events", f"{project.schema}.atomic_events")
         .replace("/lake/shredded", f"{project.root}/shredded")
