@@ -5,12 +5,13 @@ from __future__ import annotations
 import datetime as dt
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, computed_field
+from pydantic import BaseModel, ConfigDict, Field
 
-# a value of a row as text, or NULL
 Values = dict[str, str | None]
+"""Values of a row as texts, by column."""
 State = Literal["open", "applied", "discarded"]
 Outcome = Literal["changes", "nothing", "stops"]
+Kind = Literal["first load", "load", "late load", "correction", "full refresh"]
 
 
 class _Part(BaseModel):
@@ -21,8 +22,8 @@ class Options(_Part):
     """What was asked for, which `apply` runs with."""
 
     business_date: dt.date | None = None
-    vars: dict[str, Any] = Field({}, description="dbt's --vars, without the business date.")
-    select: list[str] = Field([], description="dbt's --select, as it was given.")
+    vars: dict[str, Any] = Field(default={}, description="dbt's --vars.")
+    select: list[str] = Field(default=[], description="dbt's --select, as it was given.")
     exclude: list[str] = []
     project_dir: str
     profiles_dir: str | None = None
@@ -32,42 +33,47 @@ class Options(_Part):
 
 
 class Input(_Part):
-    """What an entity's extract was read from: a file, or a table of Delta."""
+    """What an entity is loaded from.
 
-    kind: Literal["file", "table"]
+    A `location` stands for the list of files that lie there, so that one more is noticed.
+    """
+
+    kind: Literal["file", "location", "table"]
     path: str
-    size: int | None = Field(None, description="In bytes, of a file.")
-    modified_at: dt.datetime | None = Field(None, description="Of a file.")
-    checksum: str | None = Field(None, description="SHA-256 of a file on a local disk.")
-    version: int | None = Field(None, description="Of a table.")
+    size: int | None = Field(default=None, description="In bytes.")
+    modified_at: dt.datetime | None = Field(default=None, description="Of a file.")
+    checksum: str | None = Field(
+        default=None,
+        description="SHA-256 of a file on a local disk, or of the list of files of a location.",
+    )
+    version: int | None = Field(default=None, description="Of a table of Delta.")
 
 
 class Tables(_Part):
-    """How the tables of an entity stood when the plan was made."""
+    """How an entity stood when it was planned."""
 
     last_commit_id: int | None = Field(
-        None, description="The last commit of the entity, whatever became of it; none without one."
+        default=None, description="Its last commit, whatever became of it."
     )
-    log_version: int | None = None
-    current_version: int | None = None
+    log_version: int | None = Field(default=None, description="Of Delta.")
+    current_version: int | None = Field(default=None, description="Of Delta.")
 
 
 class ColumnChange(_Part):
-    """How often updates change a column."""
+    """How many updates change a column."""
 
     name: str
     rows: int
-    sensitive: bool = False
 
 
 class Sample(_Part):
     """A row that changes; sensitive values are masked."""
 
     operation: Literal["I", "U", "D"]
-    business_date: dt.date | None = None
-    key: str = Field(description="The values of the key columns.")
-    old: Values | None = Field(None, description="Of an update only what changes; none of an I.")
-    new: Values | None = Field(None, description="Of an update only what changes; none of a D.")
+    business_date: dt.date
+    key: Values = Field(description="Its key columns; none of a table without key.")
+    old: Values | None = Field(default=None, description="Of an update only what it changes.")
+    new: Values | None = Field(default=None, description="Of an update only what it changes.")
 
 
 class Reject(_Part):
@@ -75,7 +81,7 @@ class Reject(_Part):
 
     reason: str
     rows: int
-    samples: list[str] = Field([], description="Payloads, sensitive values masked.")
+    samples: list[str] = Field(default=[], description="As they came, sensitive values masked.")
 
 
 class Guard(_Part):
@@ -88,21 +94,19 @@ class Guard(_Part):
 
 
 class Files(_Part):
-    """What would be written of the tables."""
+    """What is written of the tables."""
 
-    current: Literal["nothing", "merge", "whole", "new"] = Field(
-        description="By MERGE of what changed, or written again as a whole."
+    current: Literal["nothing", "merge", "whole"] = Field(
+        description="Written by MERGE of the rows that change, or again as a whole."
     )
-    current_files: int | None = Field(None, description="Files of current.")
-    current_files_touched: int | None = Field(
-        None, description="Files of current with rows that change: what MERGE writes again."
+    current_files: int | None = Field(default=None, description="That current has, of Delta.")
+    current_files_changed: int | None = Field(
+        default=None, description="Those of them that have a row which is changed or deleted."
     )
-    log_rows: int = Field(0, description="Rows that the log gets.")
-    log_rows_superseded: int = Field(0, description="Rows of the log that are marked.")
 
 
-class LaterDate(_Part):
-    """A date after the planned one which gets other rows."""
+class OtherDate(_Part):
+    """Another business date that gets other rows in the log."""
 
     business_date: dt.date
     rows_logged: int
@@ -110,20 +114,21 @@ class LaterDate(_Part):
 
 
 class Batch(_Part):
-    """Which change events would be taken."""
+    """Which change events are taken."""
 
     files: int = 0
     first_file: str | None = None
     last_file: str | None = None
     first_sequence_num: int | None = None
     last_sequence_num: int | None = None
-    left: int = Field(
-        0, description="DDL events which cut the batch: what comes after the first is not planned."
+    not_planned: int = Field(
+        default=0,
+        description="DDL events that change columns: what comes after the first is not planned.",
     )
 
 
 class Counts(_Part):
-    """The figures of a load, as tidemark_commits has them."""
+    """The figures of a load, named as in tidemark_commits."""
 
     rows_read: int = 0
     rows_inserted: int = 0
@@ -135,8 +140,8 @@ class Counts(_Part):
     rows_duplicate: int = 0
     rows_tied: int = 0
     rows_ignored: int = 0
-    rows_logged: int = 0
-    rows_superseded: int = 0
+    rows_logged: int = Field(default=0, description="Rows that the log gets.")
+    rows_superseded: int = Field(default=0, description="Rows of the log that they replace.")
 
 
 class EntityPlan(_Part):
@@ -146,39 +151,39 @@ class EntityPlan(_Part):
     relation: str
     extract: Literal["full", "delta", "events"]
     business_date: dt.date | None = None
-    kind: Literal["first load", "load", "late load", "repeat", "full refresh", "nothing"]
-    outcome: Outcome = Field(description="`stops`: the load would stop before it writes anything.")
-    stops: str | None = Field(None, description="Why the load would stop.")
+    kind: Kind
+    outcome: Outcome = Field(description="stops: the load would stop before it writes anything.")
+    stops: str | None = Field(default=None, description="Why it would stop.")
     counts: Counts = Counts()
-    existing: int = Field(0, description="Rows of current before the load.")
-    columns: list[ColumnChange] = []
+    existing: int = Field(default=0, description="Rows that stood before.")
+    share_of_current: float | None = Field(
+        default=None, description="Inserts, updates and deletes, by `existing`."
+    )
+    columns: list[ColumnChange] = Field(
+        default=[], description="What updates change, the most first."
+    )
+    columns_known: bool = Field(
+        default=True, description="false: changed_columns is off, so columns are not counted."
+    )
     samples: list[Sample] = []
     rejects: list[Reject] = []
     on_reject: Literal["fail", "quarantine"]
-    guard: Guard | None = Field(None, description="Of full extracts.")
+    guard: Guard | None = Field(default=None, description="Of full extracts.")
     files: Files
-    later_dates: list[LaterDate] = []
-    batch: Batch | None = Field(None, description="Of change events.")
-    notes: list[str] = Field([], description="What else is to be known, a sentence each.")
+    other_dates: list[OtherDate] = []
+    batch: Batch | None = Field(default=None, description="Of change events.")
+    notes: list[str] = Field(default=[], description="What else there is to know, a sentence each.")
     inputs: list[Input] = []
     tables: Tables = Tables()
-
-    @computed_field(description="Changed rows by rows of current before; none of a first load.")
-    @property
-    def share_of_current(self) -> float | None:
-        """How much of current changes."""
-        if not self.existing:
-            return None
-        changed = self.counts.rows_inserted + self.counts.rows_updated + self.counts.rows_deleted
-        return round(changed / self.existing, 6)
+    model_checksum: str = Field(default="", description="Of the model's SQL and configuration.")
 
 
 class NotPlanned(_Part):
-    """A selected model of which a plan says nothing, or an entity that could not be planned."""
+    """A selected model of which a plan says nothing."""
 
     model: str
     why: str
-    failed: bool = False
+    failed: bool = Field(default=False, description="It should have been planned.")
 
 
 class Plan(_Part):
@@ -187,31 +192,31 @@ class Plan(_Part):
     id: str
     state: State = "open"
     made_at: dt.datetime
-    changed_at: dt.datetime | None = Field(None, description="When it was applied or discarded.")
+    closed_at: dt.datetime | None = Field(
+        default=None, description="When it was applied or discarded."
+    )
     command: str = Field(description="What made it.")
-    tidemark: str = Field(description="The version that made it.")
+    tidemark: str = Field(description="The version of Tidemark that made it.")
+    outcome: Outcome = Field(description="stops: at least one load would stop.")
     options: Options
     entities: list[EntityPlan] = []
     not_planned: list[NotPlanned] = []
 
-    @computed_field(description="What the load as a whole would do.")
-    @property
-    def outcome(self) -> Outcome:
-        """`stops` if one entity would, `changes` if one would change."""
-        found = {one.outcome for one in self.entities}
-        return next((one for one in ("stops", "changes") if one in found), "nothing")
-
     def without_values(self) -> Plan:
         """Return the same without a value of any row."""
-        entities = [
-            one.model_copy(
-                update={
-                    "samples": [],
-                    "rejects": [
-                        reject.model_copy(update={"samples": []}) for reject in one.rejects
-                    ],
-                }
-            )
-            for one in self.entities
-        ]
+        entities = []
+        for one in self.entities:
+            rejects = [reject.model_copy(update={"samples": []}) for reject in one.rejects]
+            entities.append(one.model_copy(update={"samples": [], "rejects": rejects}))
         return self.model_copy(update={"entities": entities})
+
+
+def outcome_of(outcomes: list[Outcome]) -> Outcome:
+    """Return what loads do together.
+
+    Example:
+        >>> outcome_of(["nothing", "changes"])
+        'changes'
+    """
+    worst: tuple[Outcome, ...] = ("stops", "changes")
+    return next((one for one in worst if one in outcomes), "nothing")

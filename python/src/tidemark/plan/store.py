@@ -8,7 +8,6 @@ Example:
 from __future__ import annotations
 
 import datetime as dt
-import json
 import os
 import re
 import secrets
@@ -105,9 +104,8 @@ def held(id: str) -> Iterator[Plan]:
         with lock:
             plan = read_plan(id)
             if plan.state != "open":
-                raise ConfigError(
-                    f"plan {id} was {plan.state} on {plan.changed_at:%Y-%m-%d %H:%M} UTC: plan again"
-                )
+                when = f" on {plan.closed_at:%Y-%m-%d %H:%M} UTC" if plan.closed_at else ""
+                raise ConfigError(f"plan {id} was {plan.state}{when}: plan again")
             yield plan
     except Timeout:
         raise ConfigError(f"plan {id} is being applied by another process") from None
@@ -116,7 +114,7 @@ def held(id: str) -> Iterator[Plan]:
 def close_plan(plan: Plan, state: State) -> Plan:
     """Mark a plan applied or discarded, without the values of rows that it has; the oldest go."""
     closed = plan.without_values().model_copy(
-        update={"state": state, "changed_at": dt.datetime.now(dt.UTC)}
+        update={"state": state, "closed_at": dt.datetime.now(dt.UTC)}
     )
     write_plan(closed)
     for old in [one for one in list_plans() if one.state != "open"][_KEPT:]:
@@ -138,12 +136,8 @@ def _folders() -> list[Path]:
 def _read(folder: Path) -> Plan:
     path = folder / _NAME
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-        content.pop("outcome", None)
-        for entity in content.get("entities", []):
-            entity.pop("share_of_current", None)
-        return Plan.model_validate(content)
-    except (OSError, ValueError, AttributeError) as error:
+        return Plan.model_validate_json(path.read_bytes())
+    except (OSError, ValueError) as error:
         what = f"{error.error_count()} fields" if isinstance(error, ValidationError) else str(error)
         raise ConfigError(
             f"the plan in {path} cannot be read ({what}): it is damaged, or of another version. "
