@@ -40,7 +40,8 @@ class Input(_Part):
 
     kind: Literal["file", "location", "table"]
     path: str
-    size: int | None = Field(default=None, description="In bytes.")
+    files: int | None = Field(default=None, description="How many lie at a location.")
+    size: int | None = Field(default=None, description="In bytes, of a file.")
     modified_at: dt.datetime | None = Field(default=None, description="Of a file.")
     checksum: str | None = Field(
         default=None,

@@ -66,6 +66,17 @@ def discard_plan(id: str) -> None:
         close_plan(plan, "discarded")
 
 
+def discard_plans_of(relation: str) -> None:
+    """Close the open plans that have values of an entity's rows, as rows of it are erased.
+
+    Args:
+        relation: schema.table.
+    """
+    for plan in list_plans():
+        if plan.state == "open" and relation in {one.relation for one in plan.entities}:
+            discard_plan(plan.id)
+
+
 def new_id() -> str:
     """Return an id that no plan has."""
     while True:
@@ -150,6 +161,7 @@ __all__ = [
     "Plan",
     "close_plan",
     "discard_plan",
+    "discard_plans_of",
     "held",
     "list_plans",
     "new_id",
