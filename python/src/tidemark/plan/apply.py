@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -208,9 +207,8 @@ def run_options(plan: Plan, allow_deletes: bool, select: Iterable[str] = ()) -> 
     asked = plan.options
     dates = {one.business_date for one in plan.entities if one.business_date is not None}
     date = asked.business_date or (min(dates) if len(dates) == 1 else None)
-    given: list[dt.date] = [date] if date is not None and "business_date" not in asked.vars else []
     return RunOptions(
-        dates=given,
+        dates=[] if date is None else [date],
         select=list(select),
         vars={**asked.vars, **({"allow_deletes": True} if allow_deletes else {})},
         project_dir=Path(asked.project_dir),

@@ -66,6 +66,10 @@ Examples:
 """
 
 
+class _Mistake(click.UsageError):
+    exit_code = _FAILED
+
+
 class PlanCommand(click.Command):
     """A command whose every mistake exits with 1, as 2 says that there are changes."""
 
@@ -74,8 +78,7 @@ class PlanCommand(click.Command):
         try:
             return super().make_context(*arguments, **named)
         except click.UsageError as error:
-            error.exit_code = _FAILED
-            raise
+            raise _Mistake(error.format_message(), error.ctx) from error
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
@@ -84,8 +87,7 @@ class PlanCommand(click.Command):
         except TidemarkError as error:
             raise click.ClickException(str(error)) from error
         except click.UsageError as error:
-            error.exit_code = _FAILED
-            raise
+            raise _Mistake(error.format_message(), error.ctx) from error
 
 
 @click.command(epilog=_PLAN_END, cls=PlanCommand)
@@ -134,7 +136,7 @@ def plan(
 ) -> None:
     """Say what a load would do, and do nothing.
 
-    Of models with `materialized: cdc`; what follows them (scd2, feed, shred, atomic) is not planned.
+    Of models with `materialized: cdc`; what follows them (scd2, feed, …) is not planned.
     """
     asked = [
         name
@@ -165,11 +167,16 @@ def plan(
         _say(read_plan(shown or discarded or ""), as_json, out)
     else:
         root = find_project(project_dir or Path.cwd())
+        given = _vars(vars_text)
+        if "business_date" in given:
+            if dates:
+                raise ConfigError("business_date is given twice: by --business-date and in --vars")
+            dates = (str(given.pop("business_date")),)
         options = RunOptions(
             dates=parse_business_dates(dates),
             select=list(select),
             exclude=list(exclude),
-            vars=_vars(vars_text, bool(dates)),
+            vars=given,
             project_dir=root,
             profiles_dir=profiles_dir or find_profiles(root),
             target=target,
@@ -269,10 +276,8 @@ def _parsed(options: RunOptions, talk: Console) -> Any:
     return invoker
 
 
-def _vars(text: str | None, has_date: bool) -> dict[str, Any]:
+def _vars(text: str | None) -> dict[str, Any]:
     given = parse_vars(text)
-    if has_date and "business_date" in given:
-        raise ConfigError("business_date is given twice: by --business-date and in --vars")
     if "plan" in given:
         raise ConfigError("--vars has `plan`, which this command sets itself")
     return given
