@@ -110,6 +110,15 @@ def test_plan_and_apply(project: Any, planner: Planner) -> None:
     text = (planner.home / "plans" / second["id"] / "plan.json").read_text()
     assert "29" not in json.dumps(one["samples"]) and '"55"' not in text
 
+    # the same as tables, by dbt alone
+    items.run(D2, plan=True)
+    (row,) = items.rows("kind, outcome, rows_inserted, rows_updated, rows_deleted, rows_rejected, guard", "__plan")
+    assert row == ("load", "changes", 1, 1, 1, 1, "passes")
+    assert items.rows("column_name, row_count", "__plan_columns") == [("n", 1), ("phone", 1), ("town", 1)]
+    assert items.rows("_reject_reason, row_count", "__plan_rejects") == [("cast_failed: id", 1)]
+    assert [json.loads(new)["town"] for (new,) in items.rows("_new", "__plan_samples", "_operation = 'U'")] == ["Rome"]
+    assert len(items.commits()) == 1
+
     # the file is written again: refused, and nothing is loaded
     items.extract(D2, "id,name,n,phone,town\n1,ann,1,11,\n2,bob,8,29,Rome\n3,cid,3,33,\nx,eve,5,55,\n6,fay,6,66,\n")
     refused = planner.call("apply", second["id"])
@@ -155,3 +164,25 @@ def test_plan_and_apply(project: Any, planner: Planner) -> None:
     planner.call("plan", "--discard", nothing["id"], code=0)
     states = [one["state"] for one in json.loads(planner.call("plan", "--list", "--json", code=0).stdout)]
     assert states[0] == "discarded" and "open" in states
+
+
+def test_events(project: Any, planner: Planner) -> None:
+    shop = EventEntity(project, "shop", {"id": "int", "name": "string"}, "id")
+    shop.load([insert({"id": 1, "name": "ann"}), insert({"id": 2, "name": "bob"}), insert({"id": 3, "name": "cid"})])
+    planner.plan(None, code=0, select="shop")  # nothing has landed since
+
+    shop.land([update({"id": 1, "name": "anna"}), delete({"id": 2}), insert({"id": 4, "name": "dee"})])
+    made = planner.plan(None, code=2, select="shop")
+    one = only(made)
+    assert one["batch"]["files"] == 1 and one["batch"]["not_planned"] == 0 and one["share_of_current"] == 1
+    assert [(sample["operation"], sample["key"], sample["old"], sample["new"]) for sample in one["samples"]] == [
+        ("I", {"id": "4"}, None, {"id": "4", "name": "dee"}),
+        ("U", {"id": "1"}, {"name": "ann"}, {"name": "anna"}),
+        ("D", {"id": "2"}, {"id": "2", "name": "bob"}, None),
+    ]
+    shop.land([insert({"id": 5, "name": "eve"})])
+    assert "there are other files: 3 files now, 2 when it was planned" in str(planner.call("apply", made["id"]).exception)
+    made = planner.plan(None, code=2, select="shop")
+    planner.call("apply", made["id"], code=0)
+    assert shop.commits(FIGURES)[-1] == tuple(only(made)["counts"][name] for name in FIGURES.split(", "))
+    assert shop.rows("id, name") == [(1, "anna"), (3, "cid"), (4, "dee"), (5, "eve")]
