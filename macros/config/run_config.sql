@@ -10,6 +10,7 @@
         'commits_format': var('tidemark__commits_format', 'delta'),
         'sample_rows': var('tidemark__sample_rows', 5) | int,
         'merge_keys': var('tidemark__merge_keys', 32) | int,
+        'plan': tidemark._plan(var('plan', false)),
         'engine': tidemark._engine(var('tidemark__engine', 'auto')),
     }) }}
 {%- endmacro -%}
@@ -33,6 +34,16 @@
     {%- do tidemark.raise_error('usage',
         argument ~ " must be a date such as 2026-03-04, found: '" ~ text ~ "'"
     ) -%}
+{%- endmacro -%}
+
+
+{#- How a load is only planned: `tables`, or `kept` for who started this run; none for a load. -#}
+{%- macro _plan(value) -%}
+    {%- set known = {'true': 'tables', 'kept': 'kept', 'false': none} -%}
+    {%- if value | string | lower not in known -%}
+        {%- do tidemark.raise_error('usage', 'plan must be true or false, found: ' ~ value) -%}
+    {%- endif -%}
+    {{ return(known[value | string | lower]) }}
 {%- endmacro -%}
 
 

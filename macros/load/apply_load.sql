@@ -33,7 +33,7 @@
         {#- The engine in the workers wrote current with the log. -#}
     {%- elif load['rebuild'] or (all_tagged and load['kind'] == 'rollback') -%}
         {%- do tidemark.overwrite_current(cfg, plan, relations, tidemark.latest_rows_sql(plan, relations), none, load) -%}
-    {%- elif all_tagged or (not nothing_logged and (cfg['file_format'] == 'parquet' or tidemark.merge_writes_all(cfg, relations, load, figures))) -%}
+    {%- elif tidemark.is_written_whole(cfg, relations, load, figures, nothing_logged) -%}
         {#- So many keys weigh some 100 MB: to send them to every core costs less than to shuffle and sort current. -#}
         {%- set load = dict(load, few_touched=figures is not none and (figures['rows_logged'] or 0) + (figures['rows_superseded'] or 0) <= 1000000) -%}
         {%- set now = dict(relations, log=tidemark.as_it_is(cfg, relations['log'], 'log')) if not load.get('touched') else relations -%}
@@ -49,6 +49,13 @@
         {%- set load = dict(load, key_list=tidemark.keys_to_merge(relations, load, figures)) -%}
         {%- do tidemark.run_statements(tidemark.for_format(cfg['file_format'], 'merge_into_current')(cfg, plan, relations, load)) -%}
     {%- endif -%}
+{%- endmacro -%}
+
+
+{#- Whether current is written as a whole where it is not built again. -#}
+{%- macro is_written_whole(cfg, relations, load, figures, nothing_logged) -%}
+    {%- if cfg['tag_unchanged'] and load['business_date'] == load['last_date'] -%}{{ return(true) }}{%- endif -%}
+    {{ return(not nothing_logged and (cfg['file_format'] == 'parquet' or tidemark.merge_writes_all(cfg, relations, load, figures))) }}
 {%- endmacro -%}
 
 

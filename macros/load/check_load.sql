@@ -37,8 +37,7 @@
 {#- Stop a full extract that is empty or would delete more than it may. -#}
 {%- macro check_deletes(opened, staged) -%}
     {%- set cfg, run, figures = opened['cfg'], opened['run'], staged['figures'] -%}
-    {%- if cfg.get('extract') != 'full' or run['allow_deletes'] or not figures.get('existing') -%}{{ return(none) }}{%- endif -%}
-    {%- if figures['rows_read'] == 0 or figures['rows_deleted'] > cfg['max_delete_fraction'] * figures['existing'] -%}
+    {%- if cfg.get('extract') == 'full' and not run['allow_deletes'] and tidemark.deletes_too_much(cfg, figures) -%}
         {%- if staged['uncommitted'] -%}
             {%- do adapter.discard_rows(staged['uncommitted']) -%}
         {%- endif -%}
@@ -48,9 +47,17 @@
             ~ ' rows and would delete ' ~ figures['rows_deleted'] ~ ' of ' ~ figures['existing']
             ~ ' keys (max_delete_fraction is ' ~ cfg['max_delete_fraction'] ~ '); nothing was written. '
             ~ 'If that is right, let it through once with --vars \'{business_date: ' ~ run['business_date']
-            ~ ', allow_deletes: true}\''
+            ~ ', allow_deletes: true}\', or look at what would be deleted first: tidemark plan --select ' ~ cfg['entity']
+            ~ ' --business-date ' ~ run['business_date']
         ) -%}
     {%- endif -%}
+{%- endmacro -%}
+
+
+{#- Whether a full extract is empty or would delete more than it may. -#}
+{%- macro deletes_too_much(cfg, figures) -%}
+    {{ return((figures.get('existing') or 0) > 0
+        and (figures['rows_read'] == 0 or figures['rows_deleted'] > cfg['max_delete_fraction'] * figures['existing'])) }}
 {%- endmacro -%}
 
 

@@ -88,8 +88,9 @@
 {%- endmacro -%}
 
 
-{#- The versions that a load starts from: of the log the one that rows are staged for, of a new current none. -#}
+{#- The versions that a load starts from: of the log the one that rows are staged for, of a new current none; of a plan none. -#}
 {%- macro versions_before(opened, load) -%}
+    {%- if opened['run'].get('dry_run') -%}{{ return({}) }}{%- endif -%}
     {%- set cfg, targets = opened['cfg'], tidemark.write_relations(opened) -%}
     {{ return({
         'log_version_before': load['log_version'] if load['log_version'] is not none else tidemark.table_version(cfg['file_format'], targets['log']),

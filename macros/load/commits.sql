@@ -1,9 +1,14 @@
-{#- Make table and view of commits where they are missing, one thread at a time, as two would meet in an empty folder. -#}
+{#-
+    Make table and view of commits where they are missing, one thread at a time, as two would meet in an empty folder. A dry
+    run makes none.
+-#}
 {%- macro ensure_commits(run) -%}
     {%- set commits = tidemark.commits_relations(run) -%}
     {%- set present = adapter.column_names(commits['view']) if adapter.type() == 'tidemark'
         else adapter.get_columns_in_relation(commits['view']) | map(attribute='name') | list -%}
-    {%- if present != tidemark.commit_columns() | map(attribute='name') | list -%}
+    {%- if run.get('dry_run') and not present -%}
+        {{ return(dict(commits, are_missing=true)) }}
+    {%- elif present != tidemark.commit_columns() | map(attribute='name') | list -%}
         {#- A table of small appends: every tenth would write a checkpoint, which takes as long as five appends. -#}
         {%- set properties = {'delta.autoOptimize.autoCompact': 'true', 'delta.checkpointInterval': '100'} if run['commits_format'] == 'delta' else {} -%}
         {%- set options = {'properties': properties} -%}
@@ -63,6 +68,7 @@
 
 {#- The states of an entity's commits, the last ones first; none where they are too many to be judged here. -#}
 {%- macro known_states(commits, relation) -%}
+    {%- if commits.get('are_missing') -%}{{ return([]) }}{%- endif -%}
     {%- set most = 500 -%}
     {%- set sql = tidemark.entity_states_sql(commits['states'], relation, most) -%}
     {%- set states = adapter.known_rows(

@@ -6,9 +6,10 @@
 
 {#-
     A table as it is now, to be read from in this run: a view of its files where the adapter can make one, which spares Spark
-    the jobs that plan a scan; else the table.
+    the jobs that plan a scan; else the table. What is a view already stays one.
 -#}
 {%- macro as_it_is(cfg, relation, name) -%}
+    {%- if relation is string -%}{{ return(relation) }}{%- endif -%}
     {%- set view = tidemark.run_view(cfg['target'], name ~ '_now') -%}
     {{ return(view if tidemark.has_delta_files(cfg) and adapter.view_small_table(relation, view) else relation) }}
 {%- endmacro -%}
@@ -62,7 +63,7 @@
 -#}
 {%- macro version_to_append(opened, load) -%}
     {%- set log = tidemark.write_relations(opened)['log'] -%}
-    {%- if not tidemark.has_delta_files(opened['cfg']) -%}
+    {%- if not tidemark.has_delta_files(opened['cfg']) or opened['run'].get('dry_run') -%}
         {{ return(none) }}
     {%- elif not opened['state']['first'] -%}
         {{ return(load['log_version']) }}

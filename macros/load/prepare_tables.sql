@@ -124,6 +124,17 @@
 {%- endmacro -%}
 
 
+{#- The entity once its tables are as its plan has them; of an altered log rows are not staged. A dry run alters none. -#}
+{%- macro evolved(opened, plan) -%}
+    {%- if opened['state']['first'] -%}
+        {{ return(opened) }}
+    {%- elif opened['run'].get('dry_run') -%}
+        {{ return(tidemark.opened_to_come(opened, plan)) }}
+    {%- endif -%}
+    {{ return(dict(opened, state=dict(opened['state'], log_version=none)) if tidemark.evolve_tables(opened, plan) else opened) }}
+{%- endmacro -%}
+
+
 {#-
     Bring the tables of an entity that has a log up to its plan: new columns are added, NULL in every row that is there;
     types widen. A change of tag_unchanged or soft_delete writes current again. Returns whether the log was altered.

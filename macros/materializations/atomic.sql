@@ -8,6 +8,7 @@
 
     {%- set cfg = tidemark.atomic_config() -%}
     {%- set run = tidemark.run_config() -%}
+    {%- if run['plan'] -%}{{ return(tidemark.leave_unplanned(model['name'], 'atomic')) }}{%- endif -%}
 
     {{ run_hooks(pre_hooks) }}
 

@@ -10,6 +10,12 @@
     {%- set cfg = tidemark.entity_config() -%}
     {%- set run = tidemark.run_config() -%}
 
+    {%- if run['plan'] -%}
+        {%- set planned = tidemark.plan_entity(cfg, run, this.incorporate(type='table'), compiled_code) -%}
+        {%- call noop_statement('main', planned) -%}{%- endcall -%}
+        {{ return({'relations': []}) }}
+    {%- endif -%}
+
     {{ run_hooks(pre_hooks) }}
 
     {%- set opened = tidemark.open_load(cfg, run, this.incorporate(type='table')) -%}

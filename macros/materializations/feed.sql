@@ -10,6 +10,7 @@
 
     {%- set cfg = tidemark.feed_config() -%}
     {%- set run = tidemark.run_config() -%}
+    {%- if run['plan'] -%}{{ return(tidemark.leave_unplanned(model['name'], 'feed')) }}{%- endif -%}
     {%- set relation = this.incorporate(type='table') -%}
 
     {{ run_hooks(pre_hooks) }}

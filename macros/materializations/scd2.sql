@@ -9,6 +9,7 @@
 
     {%- set cfg = tidemark.scd2_config() -%}
     {%- set run = tidemark.run_config() -%}
+    {%- if run['plan'] -%}{{ return(tidemark.leave_unplanned(model['name'], 'scd2')) }}{%- endif -%}
     {%- set relation = this.incorporate(type='table') -%}
 
     {{ run_hooks(pre_hooks) }}

@@ -7,6 +7,7 @@
 
     {%- set cfg = tidemark.shred_config() -%}
     {%- set run = tidemark.run_config() -%}
+    {%- if run['plan'] -%}{{ return(tidemark.leave_unplanned(model['name'], 'shred')) }}{%- endif -%}
     {%- set relation = cfg['target'] -%}
 
     {{ run_hooks(pre_hooks) }}

@@ -13,6 +13,7 @@
     {%- set relations = tidemark.side_relations(cfg['target'], cfg['file_format']) -%}
     {%- do tidemark.forget_run_views(cfg['target']) -%}
     {%- do run_query('drop view if exists ' ~ relations['history']) -%}
+    {%- do tidemark.drop_plan(cfg['target']) -%}
     {#- Commits go last: without the log they stop a run, which says what is missing. -#}
     {%- for name in ['current', 'staging', 'landed', 'rejects', 'supplied', 'sensitive', 'log_table'] -%}
         {%- do run_query('drop table if exists ' ~ relations[name]) -%}

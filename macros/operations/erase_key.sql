@@ -33,6 +33,10 @@
     {%- do record.update({'details': tojson({'key_hash': erased['hash']})}) -%}
     {%- do tidemark.begin_operation(opened, record) -%}
     {%- do tidemark.drop_slices(cfg['target']) -%}
+    {%- do tidemark.drop_plan(cfg['target']) -%}
+    {%- if adapter.type() == 'tidemark' -%}
+        {%- do adapter.call_function('tidemark.plan.store.discard_plans_of', cfg['relation']) -%}
+    {%- endif -%}
     {%- for step in steps -%}
         {%- do run_query(step['statement']) -%}
         {%- do details['removed'].update({step['relation'] | string: details['removed'].get(step['relation'] | string, 0) + step['count']}) -%}

@@ -5,21 +5,21 @@
 {%- macro events__stage(opened, source, stretch) -%}
     {%- set landing, batch = source['landing'], tidemark.batch_at(source['batch'], stretch) -%}
     {%- set opened = tidemark.opened_after_statement(opened, batch, stretch) -%}
-    {%- set cfg, state, relations = opened['cfg'], opened['state'], opened['relations'] -%}
+    {%- set cfg, state = opened['cfg'], opened['state'] -%}
     {%- set plan = tidemark.plan_stretch(opened, landing, batch, stretch) -%}
-    {%- set altered = not state['first'] and tidemark.evolve_for_stretch(opened, plan) -%}
+    {%- set opened = tidemark.evolved_for_stretch(opened, plan) -%}
     {%- set now = tidemark.log_as_it_is(opened) -%}
     {%- set known = tidemark.known_events(opened, plan, now) -%}
     {%- do tidemark.make_staged_view(cfg, plan, landing, stretch, known) -%}
     {%- set plan = tidemark.with_sequence_type(opened, plan, landing, stretch, known) -%}
     {%- if plan.get('wider') -%}
-        {%- do tidemark.widen_sequence(plan, relations) -%}
-        {%- set altered, now = true, tidemark.log_as_it_is(opened) -%}
+        {%- set opened = tidemark.opened_after_widening(opened, plan) -%}
+        {%- set now = tidemark.log_as_it_is(opened) -%}
     {%- endif -%}
     {%- if opened['run']['empty'] -%}{{ return({'plan': plan, 'figures': {}}) }}{%- endif -%}
 
     {%- set planned = dict(
-        tidemark.plan_event_load(opened, plan, batch, stretch), log_version=none if altered else state['log_version'],
+        tidemark.plan_event_load(opened, plan, batch, stretch), log_version=opened['state']['log_version'],
         order_type=tidemark.place_type(cfg, plan['sequence_type'])
     ) -%}
     {%- set arrived = tidemark.staged_events(opened, plan, landing, stretch, dict(planned, now=now, known=known)) -%}
@@ -81,13 +81,13 @@
 {%- endmacro -%}
 
 
-{#- Bring the tables up to the plan of a stretch; whether the log was altered. -#}
-{%- macro evolve_for_stretch(opened, plan) -%}
-    {%- set altered = tidemark.evolve_tables(opened, plan) -%}
-    {%- if opened['state']['recorded'].get('views_are_old') -%}
+{#- The entity once its tables are as the plan of a stretch has them. -#}
+{%- macro evolved_for_stretch(opened, plan) -%}
+    {%- set evolved = tidemark.evolved(opened, plan) -%}
+    {%- if not opened['state']['first'] and opened['state']['recorded'].get('views_are_old') -%}
         {%- do tidemark.make_history_view(opened['cfg'], plan, opened['relations']) -%}
     {%- endif -%}
-    {{ return(altered) }}
+    {{ return(evolved) }}
 {%- endmacro -%}
 
 
@@ -126,7 +126,18 @@
 {%- endmacro -%}
 
 
-{#- Let the log and current hold what events are ordered by from now on. -#}
+{#- The entity once its log and current hold what events are ordered by from now on. -#}
+{%- macro opened_after_widening(opened, plan) -%}
+    {%- if opened['run'].get('dry_run') -%}
+        {%- do tidemark.raise_error('data',
+            opened['cfg']['entity'] ~ ': what sequence_by orders by is wider than before, which alters the tables: such a load cannot be planned'
+        ) -%}
+    {%- endif -%}
+    {%- do tidemark.widen_sequence(plan, opened['relations']) -%}
+    {{ return(dict(opened, state=dict(opened['state'], log_version=none))) }}
+{%- endmacro -%}
+
+
 {%- macro widen_sequence(plan, relations) -%}
     {%- for name in ['log_table', 'current'] -%}
         {%- set types = {} -%}
@@ -198,7 +209,7 @@
         everything=planned['reorders'] or seen['truncate_count'] | int > 0 or closes_snapshot or 'fill' in effects or 'close' in effects,
         has_moves=seen['move_count'] | int > 0,
         has_partial_moves=seen['partial_move_count'] | int > 0 or (late and source.get('has_partial_moves', false)),
-        linked=tidemark.linked_keys(now, staged, planned['commit_id']) if late and source.get('has_partial_moves') else none
+        linked=tidemark.linked_keys(opened['cfg']['target'], now, staged, planned['commit_id']) if late and source.get('has_partial_moves') else none
     )) }}
 {%- endmacro -%}
 
@@ -231,7 +242,7 @@
     The keys that late events can change through moves that did not bring every column: those that a row went to from a
     touched key, or came from, step by step.
 -#}
-{%- macro linked_keys(relations, staged, commit_id) -%}
+{%- macro linked_keys(target, relations, staged, commit_id) -%}
     {%- set links = '(select _key_hash, _moved_from from ' ~ relations['log'] ~ " where _source_operation = 'MOVE_IN' and size(_unsupplied) > 0 and "
         ~ tidemark.in_force_expr() ~ ')' -%}
     {%- set step = namespace(count=-1, relation=none) -%}
@@ -244,7 +255,7 @@
                 ~ ' union select links._key_hash from ' ~ links ~ ' as links left semi join ' ~ step.relation ~ ' as keys on links._moved_from = keys._key_hash'
                 ~ ' union select links._moved_from from ' ~ links ~ ' as links left semi join ' ~ step.relation ~ ' as keys on links._key_hash = keys._key_hash' -%}
         {%- endif -%}
-        {%- set next = tidemark.make_slice(relations['current'], commit_id, 'linked_' ~ number, sql) -%}
+        {%- set next = tidemark.make_slice(target, commit_id, 'linked_' ~ number, sql) -%}
         {%- set count = run_query('select count(*) from ' ~ next)[0][0] | int -%}
         {%- set step.relation = next -%}
         {%- if count == step.count -%}{{ return(next) }}{%- endif -%}

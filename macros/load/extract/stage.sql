@@ -13,9 +13,9 @@
     {%- do tidemark.make_view(tidemark.run_view(cfg['target'], 'staged'), tidemark.staged_rows_sql(cfg, plan, source['body'])) -%}
     {%- if run['empty'] -%}{{ return({'plan': plan, 'figures': {}}) }}{%- endif -%}
     {%- set planned = tidemark.plan_load(cfg, run, state) -%}
-    {%- set altered = not state['first'] and tidemark.evolve_tables(opened, plan) -%}
+    {%- set opened = tidemark.evolved(opened, plan) -%}
     {%- set load = dict(
-        planned, log_version=none if altered else state['log_version'], mends_rejects=planned['this_commit_id'] is not none,
+        planned, log_version=opened['state']['log_version'], mends_rejects=planned['this_commit_id'] is not none,
         existing=none if state['first'] else tidemark.make_existing_view(opened, plan, planned)
     ) -%}
     {{ return(tidemark.stage_changes(opened, plan, load) or tidemark.classify(opened, plan, load)) }}

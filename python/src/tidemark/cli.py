@@ -20,6 +20,7 @@ EXIT_INTERRUPTED = 130
 
 # name of the command → module and attribute of its click command or group
 COMMANDS: dict[str, tuple[str, str]] = {
+    "apply": ("tidemark.plan.cli", "apply"),
     "capture": ("tidemark.capture.cli", "capture"),
     "changes": ("tidemark.state.cli", "changes"),
     "check": ("tidemark.check.cli", "check"),
@@ -34,6 +35,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "history": ("tidemark.state.cli", "history"),
     "init": ("tidemark.scaffold.cli", "init"),
     "lineage": ("tidemark.lineage.cli", "lineage"),
+    "plan": ("tidemark.plan.cli", "plan"),
     "rehash": ("tidemark.operate.cli", "rehash"),
     "rejects": ("tidemark.state.cli", "rejects"),
     "replicator": ("tidemark.replicator.cli", "replicator"),

@@ -67,6 +67,11 @@ class Home:
         return self.root / "failures.jsonl"
 
     @property
+    def plans(self) -> Path:
+        """Plans, a folder each."""
+        return self.root / "plans"
+
+    @property
     def temporary(self) -> Path:
         """Spark's shuffle files and other scratch space."""
         return self.root / "tmp"

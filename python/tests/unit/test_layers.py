@@ -23,17 +23,19 @@ CALLS = {
     "extract": "expr config log",
     "events": "expr config log",
     "enriched": "expr config log",
+    "plan": "expr config log",
     "read": "expr query config log events read/feed",
     "read/feed": "expr query config log read",
     "operations/sql": "expr config log log/format extract events enriched read",
-    "load": "expr query config log log/format extract events enriched read read/feed",
+    "load": "expr query config log log/format extract events enriched plan read read/feed",
     "load/extract": "expr query config log extract load",
     "load/events": "expr query config log events load",
     "load/enriched": "expr query config log log/format events enriched load",
-    "materializations": "expr query config log log/format enriched read read/feed load",
+    "load/plan": "expr query config log extract plan load load/extract",
+    "materializations": "expr query config log log/format enriched read read/feed load load/plan",
     "operations": (
         "expr query config log log/format extract events enriched read read/feed load load/extract "
-        "load/events load/enriched operations/sql"
+        "load/events load/enriched load/plan operations/sql"
     ),
 }
 #: What of `read` asks the database: it is called while a model is compiled

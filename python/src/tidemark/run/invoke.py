@@ -134,6 +134,23 @@ class Invoker:
         self._reusable = not parsing_varies(manifest, self._options.project_dir)
         return True
 
+    # --- what is selected
+
+    def selected_models(self) -> list[str]:
+        """Return the unique ids of the models that the options select.
+
+        Raises:
+            ConfigError: dbt cannot list them.
+        """
+        command = ["ls", *selection(self._options), "--resource-type", "model", "--output", "json"]
+        command += ["--output-keys", "unique_id", *common_options(self._options, None)]
+        self._muted = True  # dbt prints what it lists
+        listed = self._invoke(command, manifest=fresh_copy(self._manifest))
+        self._muted = False
+        if not listed.success:
+            raise ConfigError(str(listed.exception or "dbt could not list the selected models"))
+        return re.findall(r'"unique_id": "([^"]+)"', "\n".join(listed.result or []))
+
     # --- dates that have files
 
     def split_available(
@@ -144,17 +161,9 @@ class Invoker:
         from tidemark.spark.files import list_files
         from tidemark.spark.session import current_session
 
-        command = ["ls", *selection(self._options), "--resource-type", "model", "--output", "json"]
-        command += ["--output-keys", "unique_id", *common_options(self._options, None)]
-        self._muted = True  # dbt prints what it lists
-        listed = self._invoke(command, manifest=fresh_copy(self._manifest))
-        self._muted = False
-        if not listed.success:
-            raise ConfigError(str(listed.exception or "dbt could not list the selected models"))
-        chosen = re.findall(r'"unique_id": "([^"]+)"', "\n".join(listed.result or []))
         locations = sorted(
             location
-            for unique_id in chosen
+            for unique_id in self.selected_models()
             if (location := dated_location(self._manifest.nodes[unique_id])) is not None
         )
         if not locations:

@@ -31,7 +31,7 @@ def list_files(session: SparkSession, path: str) -> list[dict[str, Any]]:
     while folders:
         status = folders.pop()
         if not status.isDirectory():
-            files.append(_file(status))
+            files.append(file_of(status))
             continue
         folder = status.getPath()
         for child in folder.getFileSystem(configuration).listStatus(folder):
@@ -130,7 +130,8 @@ def remove_other_versions(session: SparkSession, version: str) -> int:
     return sum(bool(files.delete(folder, True)) for folder in others)
 
 
-def _file(status: Any) -> dict[str, Any]:
+def file_of(status: Any) -> dict[str, Any]:
+    """Return path, size and modification time of what Hadoop calls a file status."""
     return {
         "path": str(status.getPath().toString()),
         "size": int(status.getLen()),

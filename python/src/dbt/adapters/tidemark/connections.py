@@ -157,6 +157,8 @@ def _remember_failure(flags: Any, event: Any) -> None:
     # dbt goes down with what a listener raises, and nothing here is worth that
     with suppress(Exception):
         given = getattr(flags, "VARS", None) or {}
+        if str(given.get("plan", False)).lower() != "false":
+            return  # nothing was to be loaded
         date = given.get("business_date")
         failure = Failure(
             relation=f"{node.node_relation.schema}.{node.node_relation.alias}",

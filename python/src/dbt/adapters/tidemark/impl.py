@@ -48,6 +48,7 @@ from tidemark.spark.delta.worker import (
     write_kept_rows,
 )
 from tidemark.spark.files import clear_debris, list_files, remove_other_versions
+from tidemark.spark.inputs import input_files
 from tidemark.spark.known_rows import KnownRows
 from tidemark.spark.session import get_session
 
@@ -116,6 +117,19 @@ class TidemarkAdapter(SparkAdapter):
         """
         with self.connections.exception_handler(f"list_files({path!r})"):
             return list_files(self._session, path)
+
+    @available.parse(lambda *args, **kwargs: [])
+    def input_files(self, sql: str) -> list[dict[str, Any]]:
+        """List what a query reads, as far as it is in files: these, and tables of Delta.
+
+        Args:
+            sql: The query, which is not run.
+
+        Returns:
+            One dict per file as of list_files(), and per table its folder, `table`, and `version`.
+        """
+        with self.connections.exception_handler(sql):
+            return input_files(self._session, sql)
 
     @available.parse(lambda *args, **kwargs: None)
     def execute_alone(self, statements: list[str], tables: list[Any] | None = None) -> None:

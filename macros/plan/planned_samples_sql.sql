@@ -1,0 +1,43 @@
+{#-
+    Some of the rows that a load would log: `limit` of each operation, with what they are and what they were as JSON texts
+    without sensitive columns, in the order of their keys. `rows` is what the log would be written from, `has_marks` says
+    whether it tells of rows that are superseded too, `before` is SQL of `_key_hash` and the stored columns before it.
+-#}
+{%- macro planned_samples_sql(plan, rows, has_marks, business_date, before, limit) -%}
+{%- set keys = plan['columns'] | selectattr('key') | rejectattr('sensitive') | list -%}
+{%- set order = tidemark.column_list_expr(keys | map(attribute='name') | list + ['_key_hash']) | replace('\n    ', ' ') -%}
+with sampled as (
+    {%- for operation in ['I', 'U', 'D'] %}
+    (
+        select *
+        from {{ rows }}
+        where _operation = '{{ operation }}' and _business_date = date'{{ business_date }}' {{- ' and _supersedes is null' if has_marks }}
+        order by {{ order }}
+        limit {{ limit }}
+    )
+    {{- '\n    union all' if not loop.last }}
+    {%- endfor %}
+)
+
+select
+    sampled._operation,
+    sampled._business_date,
+    to_json(sampled._changed_columns) as _changed_columns,
+    {{ tidemark.masked_json_expr(keys, 'sampled') if keys else "'{}'" }} as _key,
+    {%- if before %}
+    case
+        when sampled._operation = 'U' and before._key_hash is not null then {{ tidemark.masked_json_expr(plan['stored'], 'before') }}
+        when sampled._operation = 'D' then {{ tidemark.masked_json_expr(plan['stored'], 'sampled') }}
+    end as _old,
+    {%- else %}
+    if(sampled._operation = 'D', {{ tidemark.masked_json_expr(plan['stored'], 'sampled') }}, null) as _old,
+    {%- endif %}
+    if(sampled._operation <> 'D', {{ tidemark.masked_json_expr(plan['stored'], 'sampled') }}, null) as _new
+from sampled
+{%- if before %}
+left join (
+    {{ before | indent(4) }}
+) as before on sampled._key_hash = before._key_hash and sampled._operation = 'U'
+{%- endif %}
+order by array_position(array('I', 'U', 'D'), sampled._operation) asc nulls last, {{ tidemark.column_list_expr(keys | map(attribute='name') | list + ['_key_hash'], 'sampled') | replace('\n    ', ' ') }}
+{%- endmacro -%}

@@ -1,0 +1,28 @@
+{#- A table with the columns and types that a load would give it before it writes: new columns are NULL. -#}
+{%- macro table_to_come_sql(relation, added, widened, condition=none) -%}
+select
+    *
+    {%- if widened %} except ({{ tidemark.column_list_expr(widened | map(attribute='name')) | replace('\n    ', ' ') }}){% endif %}
+    {%- for column in widened %},
+    cast({{ tidemark.quote_identifier(column['name']) }} as {{ tidemark.quoted_type(column['type']) }}) as {{ tidemark.quote_identifier(column['name']) }}
+    {%- endfor %}
+    {%- for column in added %},
+    cast(null as {{ tidemark.quoted_type(column['type']) }}) as {{ tidemark.quote_identifier(column['name']) }}
+    {%- endfor %}
+from {{ relation }}
+{%- if condition %}
+where {{ condition }}
+{%- endif %}
+{%- endmacro -%}
+
+
+{#- A table that is still to be made. -#}
+{%- macro no_rows_sql(columns) -%}
+{%- set terms = [] -%}
+{%- for column in columns -%}
+    {%- do terms.append('cast(null as ' ~ tidemark.quoted_type(column['type']) ~ ') as ' ~ tidemark.quote_identifier(column['name'])) -%}
+{%- endfor -%}
+select
+    {{ terms | join(',\n    ') }}
+where false
+{%- endmacro -%}

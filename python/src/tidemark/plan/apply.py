@@ -1,0 +1,223 @@
+"""Applying a plan: it is loaded as it was planned, or refused as something moved since."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tidemark.errors import ConfigError
+from tidemark.plan.inputs import moved_inputs
+from tidemark.plan.model import EntityPlan, Plan, Tables
+from tidemark.plan.project import model_checksum, relation_of, selector
+from tidemark.plan.store import close_plan, held
+from tidemark.run.invoke import Invoker, Outcome
+from tidemark.run.options import RunOptions
+
+# how the run-operation planned_state marks its lines
+_STATE = "tidemark planned "
+_COMPARED = (
+    "rows_read",
+    "rows_inserted",
+    "rows_updated",
+    "rows_deleted",
+    "rows_unchanged",
+    "rows_rejected",
+)
+
+
+@dataclass(frozen=True)
+class Applied:
+    """What applying a plan did.
+
+    Attributes:
+        plan: As it is by now: applied, or still open where a load failed.
+        outcome: Of the run.
+        differences: What the loads did otherwise than planned, a sentence each.
+    """
+
+    plan: Plan
+    outcome: Outcome
+    differences: list[str]
+
+
+def apply_plan(
+    id: str,
+    invoker_of: Callable[[RunOptions], Invoker],
+    *,
+    allow_deletes: bool,
+    progress: Callable[[str], None],
+) -> Applied:
+    """Load what was planned.
+
+    Args:
+        id: Of the plan.
+        invoker_of: Makes an Invoker with the project parsed.
+        allow_deletes: Let the guard of deletes pass what it would stop.
+        progress: Told of each model.
+
+    Raises:
+        ConfigError: The plan is not open, its loads would stop, or something moved since it was
+            made. Nothing was loaded.
+    """
+    with held(id) as plan:
+        check_plan(plan, allow_deletes)
+        invoker = invoker_of(run_options(plan, allow_deletes))
+        nodes = {
+            relation_of(node): node
+            for node in invoker.manifest.nodes.values()
+            if node.resource_type == "model"
+        }
+        check_unmoved(plan, nodes, invoker)
+        chosen = [selector(nodes[one.relation]) for one in plan.entities]
+        options = run_options(plan, allow_deletes, chosen)
+        invoker.options = options
+        outcome = invoker.run_date(
+            options.dates[0] if options.dates else None,
+            full_refresh=options.full_refresh,
+            progress=progress,
+        )
+        if not outcome.success:
+            return Applied(plan, outcome, [])
+        counts = {result.name: result.counts for result in outcome.results}
+        differences = [
+            said for one in plan.entities for said in other_counts(one, counts.get(one.entity, {}))
+        ]
+        return Applied(close_plan(plan, "applied"), outcome, differences)
+
+
+def check_plan(plan: Plan, allow_deletes: bool) -> None:
+    """Refuse a plan that cannot be applied, whatever the tables are like.
+
+    Raises:
+        ConfigError: Why.
+    """
+    problems = [f"{one.model}: {one.why}" for one in plan.not_planned if one.failed]
+    if problems:
+        raise ConfigError(
+            f"plan {plan.id} is not whole, as something failed while it was made; plan again"
+            + _listed(problems)
+        )
+    if not plan.entities:
+        raise ConfigError(f"plan {plan.id} has nothing to apply")
+    for one in plan.entities:
+        if one.batch is not None and one.batch.not_planned:
+            problems.append(
+                f"{one.entity}: a DDL event in the batch changes the columns, and what comes after "
+                "it is not planned: load it with `tidemark run`"
+            )
+        elif one.outcome == "stops" and not (allow_deletes and only_guard_stops(one)):
+            advice = (
+                f": apply {plan.id} --allow-deletes lets it through"
+                if only_guard_stops(one)
+                else ""
+            )
+            problems.append(f"{one.entity}: the load would stop: {one.stops}{advice}")
+    if problems:
+        raise ConfigError(f"plan {plan.id} cannot be applied{_listed(problems)}")
+
+
+def only_guard_stops(one: EntityPlan) -> bool:
+    """Say whether nothing but the guard of deletes would stop a load."""
+    fails = one.on_reject == "fail" and one.counts.rows_rejected > 0
+    return one.guard is not None and one.guard.verdict == "stops" and not fails
+
+
+def check_unmoved(plan: Plan, nodes: dict[str, Any], invoker: Invoker) -> None:
+    """Refuse a plan whose models, tables or inputs are not as they were.
+
+    Raises:
+        ConfigError: What moved.
+    """
+    moved = moved_models(plan.entities, nodes)
+    if not moved:
+        names = [one.entity for one in plan.entities]
+        now = {
+            str(state.pop("entity")): Tables.model_validate(state)
+            for state in invoker.ask("planned_state", {"entities": names}, _STATE)
+        }
+        moved = [said for one in plan.entities for said in moved_tables(one, now[one.entity])]
+    if not moved:
+        from tidemark.spark.session import current_session
+
+        session = current_session()
+        if session is None:
+            raise ConfigError("apply needs a Spark session in this process (method: session)")
+        for one in plan.entities:
+            moved += [f"{one.entity}: {said}" for said in moved_inputs(one.inputs, session)]
+    if moved:
+        raise ConfigError(
+            f"plan {plan.id} does not hold any more, and nothing was loaded: plan again"
+            + _listed(moved)
+        )
+
+
+def moved_models(entities: Iterable[EntityPlan], nodes: dict[str, Any]) -> list[str]:
+    """Return which models are other ones than those that were planned, a sentence each."""
+    moved = []
+    for one in entities:
+        if one.relation not in nodes:
+            moved.append(f"{one.entity}: there is no such model any more")
+        elif model_checksum(nodes[one.relation]) != one.model_checksum:
+            moved.append(f"{one.entity}: its SQL or its configuration is another one")
+    return moved
+
+
+def moved_tables(one: EntityPlan, now: Tables) -> list[str]:
+    """Return which tables of an entity are not as they were, a sentence each."""
+    then = one.tables
+    if now.last_commit_id != then.last_commit_id:
+        return [
+            f"{one.entity}: its last commit is {now.last_commit_id or 'none'}, and was "
+            f"{then.last_commit_id or 'none'}"
+        ]
+    versions = (
+        ("log", now.log_version, then.log_version),
+        ("current", now.current_version, then.current_version),
+    )
+    return [
+        f"{one.entity}: {table} has version {version}, and had {before}"
+        for table, version, before in versions
+        if version != before
+    ]
+
+
+def other_counts(one: EntityPlan, counts: dict[str, int | None]) -> list[str]:
+    """Return what a load counted otherwise than planned, a sentence each.
+
+    Args:
+        one: What was planned.
+        counts: What tidemark_commits has of the load; empty where there was nothing to load.
+    """
+    planned = one.counts.model_dump()
+    return [
+        f"{one.entity}: {name} is {counts.get(name) or 0:,}, planned were {planned[name]:,}"
+        for name in _COMPARED
+        if (counts.get(name) or 0) != planned[name]
+    ]
+
+
+def run_options(plan: Plan, allow_deletes: bool, select: Iterable[str] = ()) -> RunOptions:
+    """Return the options that a plan is loaded with.
+
+    Where none was given, the business date is that of the day on which the plan was made, which is
+    that of change events.
+    """
+    asked = plan.options
+    dates = {one.business_date for one in plan.entities if one.business_date is not None}
+    date = asked.business_date or (min(dates) if len(dates) == 1 else None)
+    return RunOptions(
+        dates=[] if date is None else [date],
+        select=list(select),
+        vars={**asked.vars, **({"allow_deletes": True} if allow_deletes else {})},
+        project_dir=Path(asked.project_dir),
+        profiles_dir=Path(asked.profiles_dir) if asked.profiles_dir else None,
+        target=asked.target,
+        threads=asked.threads,
+        full_refresh=asked.full_refresh,
+    )
+
+
+def _listed(lines: Iterable[str]) -> str:
+    return "".join(f"\n  - {line}" for line in lines)

@@ -1,0 +1,311 @@
+"""`tidemark plan` and `tidemark apply`."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import shlex
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+
+from tidemark.console import stdout_console
+from tidemark.errors import ConfigError, TidemarkError
+from tidemark.options import profiles_dir_option, project_dir_option, target_option
+from tidemark.plan.model import Plan
+from tidemark.plan.show import show_plan, show_plans
+from tidemark.plan.store import discard_plan, list_plans, read_plan, write_plan
+from tidemark.run.dates import parse_business_dates
+from tidemark.run.options import (
+    RunOptions,
+    find_profiles,
+    find_project,
+    parse_vars,
+    prepare_environment,
+)
+
+EXIT_CODES = {"nothing": 0, "stops": 1, "changes": 2}
+_FAILED = 1
+
+_PLAN_END = """
+The plan is kept below TIDEMARK_HOME/plans until it is applied or discarded. It has values of rows,
+sensitive ones masked; only you can read it. The load itself is `tidemark apply ID`.
+
+\b
+Exit codes:
+  0    planned, and no row would change (also of --list, --show, --discard)
+  1    an error, or a load would stop: rejects, the guard of deletes
+  2    planned, and rows would change
+  130  interrupted
+
+\b
+Examples:
+  tidemark plan --business-date 2026-03-04 --select airports
+  tidemark plan --business-date 2026-03-04 --json | jq .outcome
+  tidemark plan --list
+  tidemark plan --show p7k3m2
+  tidemark plan --discard p7k3m2
+"""
+
+_APPLY_END = """
+\b
+Exit codes:
+  0    loaded as planned; the plan is closed
+  1    a load failed, or did other than planned (another run came between)
+  2    refused: the plan is closed, its loads would stop, or a model, a table or an input is not as
+       it was; nothing was loaded
+  130  interrupted
+
+\b
+Examples:
+  tidemark apply p7k3m2
+  tidemark apply p7k3m2 --allow-deletes
+"""
+
+
+class _Mistake(click.UsageError):
+    exit_code = _FAILED
+
+
+class PlanCommand(click.Command):
+    """A command whose every mistake exits with 1, as 2 says that there are changes."""
+
+    def make_context(self, *arguments: Any, **named: Any) -> click.Context:
+        """Read the command line."""
+        try:
+            return super().make_context(*arguments, **named)
+        except click.UsageError as error:
+            raise _Mistake(error.format_message(), error.ctx) from error
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command."""
+        try:
+            return super().invoke(ctx)
+        except TidemarkError as error:
+            raise click.ClickException(str(error)) from error
+        except click.UsageError as error:
+            raise _Mistake(error.format_message(), error.ctx) from error
+
+
+@click.command(epilog=_PLAN_END, cls=PlanCommand)
+@click.option("--business-date", "dates", multiple=True, metavar="DATE", help="The date to plan.")
+@click.option("--select", "-s", multiple=True, help="dbt's --select. May be repeated.")
+@click.option("--exclude", multiple=True, help="dbt's --exclude. May be repeated.")
+@click.option("--full-refresh", is_flag=True, help="Plan to start anew.")
+@click.option("--vars", "vars_text", metavar="YAML", help="dbt's --vars.")
+@project_dir_option
+@profiles_dir_option
+@target_option
+@click.option("--threads", type=click.IntRange(min=1), help="dbt's --threads.")
+@click.option(
+    "--samples",
+    type=click.IntRange(min=0),
+    default=5,
+    show_default=True,
+    metavar="N",
+    help="Rows to show of each operation, and of the rejects.",
+)
+@click.option("--list", "listed", is_flag=True, help="The plans that there are.")
+@click.option("--show", "shown", metavar="ID", help="A plan that was made.")
+@click.option("--discard", "discarded", metavar="ID", help="Close a plan, and forget its rows.")
+@click.option("--schema", is_flag=True, help="The JSON Schema of what --json prints.")
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@click.option("--verbose", "-v", is_flag=True, help="Show dbt's own lines, on stderr.")
+@click.pass_context
+def plan(
+    ctx: click.Context,
+    dates: tuple[str, ...],
+    select: tuple[str, ...],
+    exclude: tuple[str, ...],
+    full_refresh: bool,
+    vars_text: str | None,
+    project_dir: Path | None,
+    profiles_dir: Path | None,
+    target: str | None,
+    threads: int | None,
+    samples: int,
+    listed: bool,
+    shown: str | None,
+    discarded: str | None,
+    schema: bool,
+    as_json: bool,
+    verbose: bool,
+) -> None:
+    """Say what a load would do, and do nothing.
+
+    Of models with `materialized: cdc`; what follows them (scd2, feed, …) is not planned.
+    """
+    asked = [
+        name
+        for name, given in (
+            ("--list", listed),
+            ("--show", shown),
+            ("--discard", discarded),
+            ("--schema", schema),
+        )
+        if given
+    ]
+    if len(asked) > 1 or (asked and (dates or select or exclude or full_refresh or vars_text)):
+        raise click.UsageError(f"{' and '.join(asked)}: give one of them, and nothing else")
+    out = stdout_console()
+    if schema:
+        click.echo(json.dumps(Plan.model_json_schema(mode="serialization"), indent=2))
+    elif listed:
+        plans = list_plans()
+        if as_json:
+            click.echo(json.dumps([one.model_dump(mode="json") for one in plans], indent=2))
+        elif plans:
+            show_plans(plans, dt.datetime.now(dt.UTC), out)
+        else:
+            click.echo("there is no plan", err=True)
+    elif shown is not None or discarded is not None:
+        if discarded is not None:
+            discard_plan(discarded)
+        _say(read_plan(shown or discarded or ""), as_json, out)
+    else:
+        root = find_project(project_dir or Path.cwd())
+        given = _vars(vars_text)
+        if "business_date" in given:
+            if dates:
+                raise ConfigError("business_date is given twice: by --business-date and in --vars")
+            dates = (str(given.pop("business_date")),)
+        options = RunOptions(
+            dates=parse_business_dates(dates),
+            select=list(select),
+            exclude=list(exclude),
+            vars=given,
+            project_dir=root,
+            profiles_dir=profiles_dir or find_profiles(root),
+            target=target,
+            threads=threads,
+            full_refresh=full_refresh,
+            verbose=verbose,
+        )
+        if len(options.dates) > 1:
+            raise ConfigError("a plan is of one date: what a later one does depends on the first")
+        ctx.exit(_plan(options, samples, as_json, out))
+
+
+@click.command(epilog=_APPLY_END)
+@click.argument("id")
+@click.option(
+    "--allow-deletes", is_flag=True, help="Let the guard of deletes pass what it would stop."
+)
+@click.option("--json", "as_json", is_flag=True, help="As JSON: the plan, counts, errors.")
+@click.option("--verbose", "-v", is_flag=True, help="Show dbt's own lines, on stderr.")
+@click.pass_context
+def apply(ctx: click.Context, id: str, allow_deletes: bool, as_json: bool, verbose: bool) -> None:
+    """Load what was planned, if nothing moved since.
+
+    It is refused where a model, one of its tables or what it reads is not as it was.
+    """
+    from tidemark.plan.apply import apply_plan
+    from tidemark.spark.session import session_expected
+
+    talk, out = Console(stderr=True), stdout_console()
+    prepare_environment()
+    with session_expected(), talk.status(f"applying {id} …") as status:
+        applied = apply_plan(
+            id,
+            lambda options: _parsed(replace(options, verbose=verbose), talk),
+            allow_deletes=allow_deletes,
+            progress=lambda name: status.update(f"applying {id}: {name} …"),
+        )
+    outcome = applied.outcome
+    if as_json:
+        results = [
+            {"model": one.name, "status": one.status, "seconds": one.seconds, "counts": one.counts}
+            for one in outcome.results
+        ]
+        said = {
+            "plan": applied.plan.model_dump(mode="json"),
+            "results": results,
+            "errors": outcome.errors,
+            "differences": applied.differences,
+        }
+        click.echo(json.dumps(said, indent=2))
+    elif outcome.results:
+        from tidemark.run.report import render_table
+
+        out.print(render_table(f"plan {id}", outcome.results))
+    for message in (*outcome.errors, *applied.differences):
+        click.echo(message, err=True)
+    if outcome.interrupted:
+        ctx.exit(130)
+    if not outcome.success:
+        click.echo(
+            f"plan {id} is still open: once the cause is mended, apply it or plan again", err=True
+        )
+    elif applied.differences:
+        click.echo("it was loaded, but did other than planned: another run came between", err=True)
+    else:
+        click.echo(f"plan {id} is applied", err=True)
+    ctx.exit(0 if outcome.success and not applied.differences else _FAILED)
+
+
+def _plan(options: RunOptions, samples: int, as_json: bool, out: Console) -> int:
+    from tidemark.plan.make import make_plan
+    from tidemark.spark.session import session_expected
+
+    talk = Console(stderr=True)
+    prepare_environment()
+    with session_expected(), talk.status("planning …") as status:
+        made, errors = make_plan(
+            _parsed(options, talk),
+            _command(),
+            samples,
+            lambda name: status.update(f"planning {name} …"),
+        )
+    write_plan(made)
+    for message in errors:
+        click.echo(message, err=True)
+    _say(made, as_json, out)
+    failed = any(one.failed for one in made.not_planned)
+    return _FAILED if failed else EXIT_CODES[made.outcome]
+
+
+def _parsed(options: RunOptions, talk: Console) -> Any:
+    from tidemark.run.invoke import Invoker
+
+    invoker = Invoker(options, talk)
+    if not invoker.parse():
+        raise ConfigError("the project cannot be parsed")
+    return invoker
+
+
+def _vars(text: str | None) -> dict[str, Any]:
+    given = parse_vars(text)
+    if "plan" in given:
+        raise ConfigError("--vars has `plan`, which this command sets itself")
+    return given
+
+
+def _say(plan: Plan, as_json: bool, out: Console) -> None:
+    if as_json:
+        click.echo(plan.model_dump_json(indent=2))
+    else:
+        show_plan(plan, out)
+
+
+def _command() -> str:
+    """Return what was typed, as a person would type it."""
+    ctx = click.get_current_context()
+    words = ["tidemark", ctx.info_name or "plan"]
+    for parameter in ctx.command.params:
+        value = ctx.params.get(parameter.name or "")
+        name = parameter.opts[0]
+        if name in ("--json", "--verbose") or not value or value == parameter.get_default(ctx):
+            continue
+        if getattr(parameter, "is_flag", False):
+            words.append(name)
+        elif isinstance(value, tuple):
+            words += [part for one in value for part in (name, shlex.quote(str(one)))]
+        else:
+            words += [name, shlex.quote(str(value))]
+    return " ".join(words)
+
+
+__all__ = ["apply", "plan"]
