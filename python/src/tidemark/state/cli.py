@@ -28,8 +28,9 @@ from tidemark.run.options import (
 from tidemark.state import show
 from tidemark.state.commits import Commit, read_commits
 from tidemark.state.project import Entity, KnownProject, known_project
+from tidemark.state.rejects import reject_rows
 from tidemark.state.status import Seen, Status, landed_dates, status_of
-from tidemark.state.tables import TableNotReadable, Tables, quoted
+from tidemark.state.tables import TableNotReadable, Tables
 from tidemark.state.versions import changes_of, difference_of, versions_of
 
 _READ = """
@@ -136,7 +137,7 @@ def rejects(entity: str, is_all: bool, limit: int, as_json: bool, **where: Any) 
     project, tables = open_project(where)
     (one,) = chosen_entities(project, [entity])
     undone = {c.commit_id for c in read_commits(tables, [one.relation]) if c.undone_by is not None}
-    rows, number = _reject_rows(tables, one, undone, is_all, limit)
+    rows, number = reject_rows(tables, one, undone, is_all, limit)
     if as_json:
         _print_json(rows)
         return
@@ -333,34 +334,10 @@ def _seen(project: KnownProject, tables: Tables, entity: Entity, undone: set[int
     rows, number, problem = None, None, None
     try:
         rows = tables.count(path) if tables.exists(path) else None
-        _, number = _reject_rows(tables, entity, undone, False, 0)
+        _, number = reject_rows(tables, entity, undone, False, 0)
     except TableNotReadable as error:
         problem = str(error)
     return Seen(rows=rows, open_rejects=number, landed=landed, problem=problem)
-
-
-def _reject_rows(
-    tables: Tables, entity: Entity, undone: set[int], is_all: bool, limit: int
-) -> tuple[list[dict[str, Any]], int]:
-    """Return rejected rows, the newest first, and how many there are."""
-    path = tables.of(entity, "__rejects")
-    if not tables.exists(path):
-        return [], 0
-    there = tables.columns(path)
-    conditions = []
-    if not is_all:
-        if "_resolved_by" in there:
-            conditions.append("_resolved_by is null")
-        if undone:
-            conditions.append(f"_commit_id not in ({', '.join(map(str, sorted(undone)))})")
-    where = f"where {' and '.join(conditions)}" if conditions else ""
-    (row,) = tables.rows(path, f"select count(*) as n from t {where}")
-    if not limit:
-        return [], row["n"]
-    names = [name for name in there if name != "_key_hash"]
-    selected = ", ".join(map(quoted, names))
-    select = f"select {selected} from t {where} order by _commit_id desc, _reject_reason"
-    return tables.rows(path, f"{select} limit {limit}"), row["n"]
 
 
 def _moment_of(run: Commit | Failure) -> dt.datetime:
