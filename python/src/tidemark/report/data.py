@@ -323,7 +323,17 @@ def _rows(tables: Tables, entity: Entity, side: str, select: str) -> list[dict[s
 
 
 def _key_history(tables: Tables, entity: Entity, key: Sequence[str]) -> KeyHistory:
-    versions = versions_of(tables, entity, key)
+    return history_of(entity, key, versions_of(tables, entity, key))
+
+
+def history_of(entity: Entity, key: Sequence[str], versions: Sequence[Version]) -> KeyHistory:
+    """Return versions of a key as the report shows them.
+
+    Args:
+        entity: Whose they are.
+        key: The values of its key columns.
+        versions: The first one first.
+    """
     return KeyHistory(
         entity=entity.name,
         key=", ".join(key),

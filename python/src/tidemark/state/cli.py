@@ -289,14 +289,7 @@ def open_project(where: dict[str, Any]) -> tuple[KnownProject, Tables]:
         ConfigError: There is none, or it cannot be parsed.
         TableNotReadable: Its commits are read by Spark alone.
     """
-    root = find_project(where["project_dir"] or Path.cwd())
-    options = RunOptions(
-        dates=[],
-        vars=parse_vars(where["vars_text"]),
-        project_dir=root,
-        profiles_dir=where["profiles_dir"] or find_profiles(root),
-        target=where["target"],
-    )
+    options = options_of(where)
     prepare_environment()
     project = known_project(options, Console(stderr=True))
     if project.commits_format != "delta":
@@ -312,6 +305,22 @@ def open_project(where: dict[str, Any]) -> tuple[KnownProject, Tables]:
             err=True,
         )
     return project, tables
+
+
+def options_of(where: dict[str, Any]) -> RunOptions:
+    """Return how the project is parsed that a command with the options of `reading` is about.
+
+    Raises:
+        ConfigError: There is none.
+    """
+    root = find_project(where["project_dir"] or Path.cwd())
+    return RunOptions(
+        dates=[],
+        vars=parse_vars(where["vars_text"]),
+        project_dir=root,
+        profiles_dir=where["profiles_dir"] or find_profiles(root),
+        target=where["target"],
+    )
 
 
 def chosen_entities(project: KnownProject, names: Iterable[str]) -> list[Entity]:

@@ -1,4 +1,4 @@
-"""How an entity stood: its rows at the end of a business date, or as they were known at a commit."""
+"""How an entity stood: its rows at the end of a business date, or as known at a commit."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ def rows_as_of(
 ) -> PastRows:
     """Return rows of an entity as it stood, in the order of their keys.
 
-    What stands apart (sensitive columns) is not part of it. A date counts as it is known today, with
-    later corrections; a commit as it was known when that commit was the last one.
+    What stands apart (sensitive columns) is not part of it. A date counts as it is known today,
+    with later corrections; a commit as it was known when that commit was the last one.
 
     Args:
         tables: Where they are read.
