@@ -77,7 +77,7 @@ class Live:
         """Return what changes whenever the report may: tables, failures, files, the minute."""
         tables = Tables(self._project)
         parts: list[Any] = [self._fingerprint(), int(time.time() / 60), _mtime(self.home.failures)]
-        parts.append(stamp_of(tables.commits()))
+        parts += [self._tables.is_due, stamp_of(tables.commits())]
         for entity in self._project.entities.values():
             for side in ("", "__log", "__rejects"):
                 parts.append(_mtime(Path(tables.of(entity, side)) / "_delta_log"))
@@ -89,6 +89,8 @@ class Live:
         with self._turn:
             if self._report is None or self._report[0] != mark:
                 self._parse()
+                self._tables.due = None
+                # the mark comes first: what is written meanwhile is seen the next time
                 self._report = (self.mark(), self._collected())
             return self._report
 

@@ -23,8 +23,8 @@ _SHOWN = re.compile(
     r"|Found \d+ [\w, ]+$"
     r"|Concurrency: \d+ threads? \(target='[\w.-]+'\)$"
     r"|\d+ of \d+ (START|OK|ERROR|SKIP|PASS|FAIL|WARN|NO-OP|PARTIAL SUCCESS|PARTIALLY|CANCEL)\b"
-    r"[^'\"]*$"
-    r"|Finished running [\w, ]+ in [\w., ]+\.$"
+    r"[^'\"]* \[[A-Z][^\]]*\]$"
+    r"|Finished running [\w, ]+ in [\w., ()]+\.$"
     r"|Completed (successfully|with \d+ [\w, ]+)[\w, :]*$"
     r"|Done\. PASS=\d+[\w =-]*$"
 )
@@ -69,16 +69,15 @@ def log_tail(path: Path, lines: int = 30) -> list[LogLine]:
 def shown_lines(text: str) -> Iterator[LogLine]:
     """Yield what may be shown of a log."""
     for at, level, message in _messages(text):
-        if level == "error":
-            shown = error_line(message)
-            if shown:
-                yield LogLine(at, level, shown)
-        elif message.startswith(_COUNTS):
-            counts = _counts(message)
-            if counts:
-                yield LogLine(at, level, counts)
-        elif _SHOWN.match(message):
-            yield LogLine(at, level, message)
+        first = message.partition("\n")[0].rstrip()
+        if _SHOWN.match(first):
+            shown: str | None = first
+        elif first.startswith(_COUNTS):
+            shown = _counts(first)
+        else:
+            shown = error_line(message) if level == "error" else None
+        if shown is not None:
+            yield LogLine(at, level, shown)
 
 
 def error_line(message: str) -> str | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
 from typing import Any
 
 from tidemark.errors import ConfigError
@@ -43,16 +42,20 @@ def discard(id: str) -> None:
         ConfigError: There is no such plan, or it is at work.
     """
     known_plan(id)
-    importlib.import_module(_STORE).discard_plan(id)
+    _store().discard_plan(id)
 
 
 def _plans() -> list[Any]:
+    store = _store()
+    return [] if store is None else list(store.list_plans())
+
+
+def _store() -> Any:
+    """Return the module that keeps plans; None where there is none."""
     try:
-        if importlib.util.find_spec(_STORE) is None:
-            return []
+        return importlib.import_module(_STORE)
     except ModuleNotFoundError:
-        return []
-    return list(importlib.import_module(_STORE).list_plans())
+        return None
 
 
 def _command(command: Any) -> str:

@@ -14,6 +14,8 @@ from tidemark.state.tables import Tables, is_local
 # a reading that took a second is not done again for twenty, whatever is written meanwhile: watching
 # takes a twentieth of a core at most
 _PATIENCE = 20.0
+# what takes less is always read anew
+_CHEAP_SECONDS = 0.25
 # tables at a distance are not asked more often whether they have changed
 _REMOTE_SECONDS = 10.0
 
@@ -59,6 +61,8 @@ class KeptTables(Tables):
         super().__init__(project)
         self._clock = clock
         self._kept: dict[tuple[str, Hashable], _Kept] = {}
+        self.due: float | None = None
+        """When what had changed and was not read anew is; None if there is no such thing."""
 
     def rows(self, path: str, select: str) -> list[dict[str, Any]]:
         """Return the rows of a query; see Tables."""
@@ -82,6 +86,11 @@ class KeptTables(Tables):
         """Return bytes and files of a table, and of these the small ones where it has several."""
         return self._ask(path, "size", lambda: super(KeptTables, self).size(path))
 
+    @property
+    def is_due(self) -> bool:
+        """Whether something can be read anew that could not be before."""
+        return self.due is not None and self._clock() >= self.due
+
     def forget_unused(self) -> None:
         """Forget what nobody asked for since this was called last."""
         self._kept = {key: one for key, one in self._kept.items() if one.is_used}
@@ -95,8 +104,12 @@ class KeptTables(Tables):
         kept = self._kept.get((path, question))
         if kept is not None:
             kept.is_used = True
-            if kept.stamp == stamp or begun - kept.made < _PATIENCE * kept.cost:
-                known: _Answer = kept.value
+            known: _Answer = kept.value
+            if kept.stamp == stamp:
+                return known
+            until = kept.made + _PATIENCE * kept.cost
+            if kept.cost >= _CHEAP_SECONDS and begun < until:
+                self.due = until if self.due is None else min(self.due, until)
                 return known
         value = read()
         ended = self._clock()
