@@ -50,7 +50,7 @@ class RunProgress:
         invocation_id: dbt's.
         command: dbt's: run, build, test …
         business_date: As it was given.
-        started_at: When its first node began.
+        started_at: When it began.
         total: Of how many nodes.
         nodes: Those that it has begun, in that order.
     """
@@ -69,7 +69,8 @@ class ProgressWriter:
 
     Example:
         >>> writer = ProgressWriter(tidemark_home(), "run", "2026-03-04")
-        >>> writer.begin("model.shop.orders", node, "5a4b…", total=12)
+        >>> writer.open("5a4b…", total=12)
+        >>> writer.begin("model.shop.orders", node)
         >>> writer.end("model.shop.orders", "success")
         >>> writer.close()
 
@@ -84,6 +85,7 @@ class ProgressWriter:
         self._command = command
         self._business_date = business_date
         self._invocation = ""
+        self._started_at: dt.datetime | None = None
         self._total = 0
         self._nodes: dict[str, NodeProgress] = {}
         self._turn = threading.Lock()
@@ -94,27 +96,37 @@ class ProgressWriter:
     def _path(self) -> Path:
         return self._folder / f"{os.getpid()}.json"
 
-    def begin(self, key: str, node: NodeProgress, invocation_id: str, total: int) -> None:
-        """Note that a node has begun.
+    def open(self, invocation_id: str, total: int) -> None:
+        """Note that a run has begun.
 
         Args:
-            key: What it is called by `end`.
-            node: The node.
             invocation_id: dbt's.
             total: How many nodes the run has.
         """
         with self._turn, suppress(OSError, Timeout):
             self._invocation, self._total = invocation_id, total
-            self._nodes[key] = node
+            self._started_at = dt.datetime.now(dt.UTC)
             if not self._lock.is_locked:
                 self._folder.mkdir(parents=True, exist_ok=True)
                 _remove_dead(self._folder)
                 self._lock.acquire(timeout=1)
             self._write()
 
+    def begin(self, key: str, node: NodeProgress) -> None:
+        """Note that a node has begun; nothing, if the run was not noted.
+
+        Args:
+            key: What it is called by `end`.
+            node: The node.
+        """
+        with self._turn, suppress(OSError):
+            if self._lock.is_locked:
+                self._nodes[key] = node
+                self._write()
+
     def end(self, key: str, state: str) -> None:
         """Note that a node has ended; nothing, if it never began."""
-        with self._turn, suppress(OSError, Timeout):
+        with self._turn, suppress(OSError):
             node = self._nodes.get(key)
             if node is not None and self._lock.is_locked:
                 ended = {"state": state, "ended_at": dt.datetime.now(dt.UTC)}
@@ -131,15 +143,14 @@ class ProgressWriter:
             self._nodes.clear()
 
     def _write(self) -> None:
-        nodes = tuple(self._nodes.values())
         progress = RunProgress(
             os.getpid(),
             self._invocation,
             self._command,
             self._business_date,
-            nodes[0].started_at,
+            self._started_at or dt.datetime.now(dt.UTC),
             self._total,
-            nodes,
+            tuple(self._nodes.values()),
         )
         new = self._path.with_suffix(".new")
         new.write_text(json.dumps(asdict(progress), default=dt.datetime.isoformat), "utf-8")

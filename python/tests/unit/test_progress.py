@@ -29,8 +29,14 @@ def test_progress__from_beginning_to_end(tmp_path: Path) -> None:
     writer = ProgressWriter(home, "build", "2026-03-05")
     writer.end("a", "success")
     assert read_progress(home) == []
-    writer.begin("a", node("a"), "5a4b", 2)
-    writer.begin("b", node("b"), "5a4b", 2)
+    writer.begin("a", node("a"))
+    assert read_progress(home) == []
+    before = dt.datetime.now(dt.UTC)
+    writer.open("5a4b", 2)
+    (run,) = read_progress(home)
+    assert run.nodes == () and run.started_at >= before
+    writer.begin("a", node("a"))
+    writer.begin("b", node("b"))
     writer.end("a", "success")
     (run,) = read_progress(home)
     assert (run.pid, run.invocation_id, run.command, run.business_date) == (
@@ -39,14 +45,15 @@ def test_progress__from_beginning_to_end(tmp_path: Path) -> None:
         "build",
         "2026-03-05",
     )
-    assert (run.started_at, run.total) == (NOW, 2)
+    assert run.total == 2
     first, second = run.nodes
     assert (first.state, second) == ("success", node("b"))
     assert first.ended_at is not None and first.ended_at > NOW
     writer.close()
     assert read_progress(home) == [] and list(home.progress.iterdir()) == []
     # the next date of the same process
-    writer.begin("c", node("c"), "6b5c", 1)
+    writer.open("6b5c", 1)
+    writer.begin("c", node("c"))
     (run,) = read_progress(home)
     assert run.nodes == (node("c"),)
     writer.close()
@@ -57,7 +64,7 @@ def test_progress__of_a_process_that_was_killed(tmp_path: Path) -> None:
     home = Home(tmp_path)
     script = (
         "import os, sys\nfrom pathlib import Path\nfrom tests.unit.test_progress import *\n"
-        "writer = ProgressWriter(Home(Path(sys.argv[1])), 'run', None)\nwriter.begin('a', node('a'), 'x', 1)\n"
+        "writer = ProgressWriter(Home(Path(sys.argv[1])), 'run', None)\nwriter.open('x', 1)\n"
         "print(len(read_progress(Home(Path(sys.argv[1])))), flush=True)\nos.kill(os.getpid(), 9)"
     )
     root = Path(__file__).parents[2]
@@ -68,7 +75,7 @@ def test_progress__of_a_process_that_was_killed(tmp_path: Path) -> None:
     assert read_progress(home) == []
     # the next run clears it away
     writer = ProgressWriter(home, "run", None)
-    writer.begin("b", node("b"), "y", 1)
+    writer.open("y", 1)
     assert [path.name for path in home.progress.glob("*.json")] == [f"{os.getpid()}.json"]
     writer.close()
 
@@ -76,7 +83,7 @@ def test_progress__of_a_process_that_was_killed(tmp_path: Path) -> None:
 def test_progress__what_cannot_be_read_or_written(tmp_path: Path) -> None:
     home = Home(tmp_path / "home")
     writer = ProgressWriter(home, "run", None)
-    writer.begin("a", node("a"), "x", 1)
+    writer.open("x", 1)
     path = next(home.progress.glob("*.json"))
     for text in ("", "{", "[]", '{"nodes": 3}', '{"nodes": [], "pid": 1, "more": 2}'):
         path.write_text(text)
@@ -84,7 +91,8 @@ def test_progress__what_cannot_be_read_or_written(tmp_path: Path) -> None:
     writer.close()
     (tmp_path / "file").write_text("")
     nowhere = ProgressWriter(Home(tmp_path / "file"), "run", None)
-    nowhere.begin("a", node("a"), "x", 1)
+    nowhere.open("x", 1)
+    nowhere.begin("a", node("a"))
     nowhere.end("a", "success")
     nowhere.close()
 
@@ -110,8 +118,9 @@ def test_listener__hears_dbt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         SimpleNamespace(VARS={"business_date": dt.date(2026, 3, 5)}, WHICH="build")
     )
     hear(event("MainReportVersion"))
-    hear(event("LogStartLine", total=3))
-    hear(event("LogStartLine", "test.shop.t", "test", total=3))
+    hear(event("ConcurrencyLine", node_count=3))
+    hear(event("LogStartLine"))
+    hear(event("LogStartLine", "test.shop.t", "test"))
     hear(event("NodeFinished", run_result=SimpleNamespace(status="success")))
     (run,) = read_progress(Home(tmp_path))
     assert (run.command, run.business_date, run.total) == ("build", "2026-03-05", 3)

@@ -428,12 +428,8 @@ def test_report__stays_when_the_project_has_a_mistake(
 
 def test_now__has_the_runs_at_work(client: Client) -> None:
     writer = ProgressWriter(tidemark_home(), "run", "2026-03-05")
-    writer.begin(
-        "model.shop.cities",
-        NodeProgress("cities", "cdc", "shop.cities", "running", NOW),
-        "5a4b",
-        12,
-    )
+    writer.open("5a4b", 12)
+    writer.begin("model.a", NodeProgress("cities", "cdc", "shop.cities", "running", NOW))
     (run,) = client.get("now")["runs"]
     assert (run["command"], run["business_date"], run["total"]) == ("run", "2026-03-05", 12)
     assert [(node["name"], node["state"]) for node in run["nodes"]] == [("cities", "running")]

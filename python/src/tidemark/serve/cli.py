@@ -17,6 +17,7 @@ from tidemark.options import profiles_dir_option, project_dir_option, target_opt
 from tidemark.state.cli import open_project, options_of
 
 if TYPE_CHECKING:
+    import uvicorn
     from starlette.types import ASGIApp
 
 _INSTALL = "install it with: pip install 'dbt-tidemark[serve]'"
@@ -92,7 +93,7 @@ def serve(
         from tidemark.serve.live import Live
 
         keys = Keys.made(host, listening.getsockname()[1], allow_actions)
-        log = Path(os.environ["DBT_LOG_PATH"]) / "dbt.log"
+        log = Path(os.environ["DBT_LOG_PATH"]).absolute() / "dbt.log"
         live = Live(project, options_of(where), days, log)
         applying = Applying(project.root, tidemark_home())
         listening.listen(128)
@@ -139,6 +140,20 @@ def run_server(app: ASGIApp, listening: socket.socket) -> None:
         app: What answers.
         listening: Where.
     """
+    server = server_of(app)
+    # the server raises the signal again that ended it
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    for number in before:
+        signal.signal(number, lambda *_: None)
+    try:
+        server.run(sockets=[listening])
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def server_of(app: ASGIApp) -> uvicorn.Server:
+    """Return the server, as it serves a page on the loopback."""
     import uvicorn
 
     config = uvicorn.Config(
@@ -154,15 +169,7 @@ def run_server(app: ASGIApp, listening: socket.socket) -> None:
         limit_concurrency=100,
         timeout_graceful_shutdown=3,
     )
-    # the server raises the signal again that ended it
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    for number in before:
-        signal.signal(number, lambda *_: None)
-    try:
-        uvicorn.Server(config).run(sockets=[listening])
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+    return uvicorn.Server(config)
 
 
 def _check_installed() -> None:

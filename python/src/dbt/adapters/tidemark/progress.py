@@ -34,6 +34,10 @@ def progress_listener(flags: Any) -> Callable[[Any], None]:
     return hear
 
 
+def _open(writer: ProgressWriter, event: Any) -> None:
+    writer.open(event.info.invocation_id, event.data.node_count)
+
+
 def _begin(writer: ProgressWriter, event: Any) -> None:
     node = event.data.node_info
     owner, table = node.node_relation.schema, node.node_relation.alias
@@ -45,7 +49,7 @@ def _begin(writer: ProgressWriter, event: Any) -> None:
         state="running",
         started_at=dt.datetime.now(dt.UTC),
     )
-    writer.begin(node.unique_id, begun, event.info.invocation_id, event.data.total)
+    writer.begin(node.unique_id, begun)
 
 
 def _end(writer: ProgressWriter, event: Any) -> None:
@@ -57,6 +61,7 @@ def _close(writer: ProgressWriter, event: Any) -> None:
 
 
 _HEARD: dict[str, Callable[[ProgressWriter, Any], None]] = {
+    "ConcurrencyLine": _open,
     "LogStartLine": _begin,
     "NodeFinished": _end,
     "CommandCompleted": _close,

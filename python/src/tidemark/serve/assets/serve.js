@@ -243,6 +243,13 @@ function fillQuestions() {
   fillChoice("past-entity", keyed);
   fillChoice("quarantine-entity", report.entities.map((row) => row.entity));
   askForKey();
+  offerCommits();
+}
+
+// The loads of the chosen entity, the newest first; another commit can be typed.
+function offerCommits() {
+  const loads = report.loads.filter((load) => load.entity === byId("past-entity").value).reverse();
+  byId("past-commits").replaceChildren(...loads.map((load) => element("option", { value: String(load.commit_id), label: `${load.kind}${load.business_date ? ` of ${load.business_date}` : ""}` })));
 }
 
 function askForKey() {
@@ -326,6 +333,7 @@ function startLive() {
   state.className = (row) => (working.has(row.entity) ? "state work" : className(row));
   fillQuestions();
   byId("lookup-entity").addEventListener("change", askForKey);
+  byId("past-entity").addEventListener("change", offerCommits);
   byId("lookup-form").addEventListener("submit", () => {
     shownKey.entity = byId("lookup-entity").value;
     shownKey.key = [...byId("lookup-keys").querySelectorAll("input")].map((one) => one.value);
