@@ -5,10 +5,12 @@ from __future__ import annotations
 import datetime as dt
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 import urllib.request
 from collections.abc import Iterator
@@ -117,7 +119,8 @@ def test_gate__nobody_without_the_token(client: Client, path: str) -> None:
 
 def test_gate__the_printed_address_gives_a_cookie(client: Client) -> None:
     answer = client.stranger.get(client.keys.address)
-    assert (answer.status_code, answer.headers["location"]) == (303, "/")
+    assert (answer.status_code, client.keys.entry in answer.text) == (200, False)
+    assert '<meta http-equiv="refresh" content="0; url=/">' in answer.text
     cookie = answer.headers["set-cookie"]
     assert cookie.startswith(f"tidemark-8247={client.keys.session};")
     assert {part.strip().lower() for part in cookie.split(";")[1:]} == {
@@ -126,10 +129,23 @@ def test_gate__the_printed_address_gives_a_cookie(client: Client) -> None:
         "samesite=strict",
     }
     assert "shop" in client.stranger.get("/").text
+    # wherever the address was found: a mail, a page, a terminal
+    assert (
+        client._client()
+        .get(client.keys.address, headers={"Sec-Fetch-Site": "cross-site"})
+        .status_code
+        == 200
+    )
     # only there
     assert client.stranger.get("/api/now", params={"token": "x"}).status_code == 200
     assert client._client().get("/api/now", params={"token": client.keys.entry}).status_code == 401
     assert client._client().post("/", params={"token": client.keys.entry}).status_code == 401
+
+
+def test_gate__what_a_browser_is_started_with_opens_once(client: Client) -> None:
+    answers = [client._client().get(client.keys.opened) for _ in range(3)]
+    assert [answer.status_code for answer in answers] == [200, 401, 401]
+    assert "set-cookie" in answers[0].headers and "set-cookie" not in answers[1].headers
 
 
 @pytest.mark.parametrize(
@@ -721,6 +737,37 @@ def test_cli__a_port_that_is_taken(
         assert f"port {number} is taken" in capsys.readouterr().err
 
 
+def test_cli__prints_the_address_and_opens_it(shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[str] = []
+    served: list[Any] = []
+    asked = threading.Event()
+
+    def open_browser(address: str) -> bool:
+        opened.append(address)
+        asked.set()
+        return False
+
+    def run_server(app: Any, listening: socket.socket) -> None:
+        served.append((app, listening.getsockname()))
+        assert asked.wait(20)
+        time.sleep(0.1)
+
+    monkeypatch.setattr("tidemark.serve.cli.webbrowser", SimpleNamespace(open=open_browser))
+    monkeypatch.setattr("tidemark.serve.cli.run_server", run_server)
+    result = call("--open", "--port", "0")
+    assert result.exception is None, result.output
+    ((app, (host, port)),) = served
+    assert re.fullmatch(rf"http://127\.0\.0\.1:{port}/\?token=[\w-]{{43}}\n", result.stdout)
+    assert "no browser was found" in result.stderr
+    # processes are listed with their arguments: that address is good for once
+    assert (
+        opened[0].startswith(f"http://127.0.0.1:{port}/?token=")
+        and opened[0] != result.stdout.strip()
+    )
+    client = TestClient(app, base_url=f"http://{host}:{port}")
+    assert [client.get(opened[0]).status_code for _ in range(2)] == [200, 401]
+
+
 STARTED = """
 import sys
 from pathlib import Path
@@ -747,6 +794,8 @@ def test_cli__serves_until_it_is_ended(shop: Path, number: int, options: list[st
         address = process.stdout.readline().strip()
         opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
         with opener.open(address, timeout=20) as answer:
+            assert b"To the page" in answer.read()
+        with opener.open(address.partition("?")[0], timeout=20) as answer:
             assert b"state of its entities" in answer.read()
             assert "server" not in {name.lower() for name in answer.headers}
         process.send_signal(number)

@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import threading
 import webbrowser
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from tidemark.errors import ConfigError
+from tidemark.errors import ConfigError, TidemarkError
 from tidemark.home import tidemark_home
 from tidemark.options import profiles_dir_option, project_dir_option, target_option
 from tidemark.state.cli import open_project, options_of
@@ -19,6 +21,8 @@ from tidemark.state.cli import open_project, options_of
 if TYPE_CHECKING:
     import uvicorn
     from starlette.types import ASGIApp
+
+    from tidemark.serve.live import Live
 
 _INSTALL = "install it with: pip install 'dbt-tidemark[serve]'"
 _HOSTS = ("127.0.0.1", "::1")
@@ -98,14 +102,28 @@ def serve(
         applying = Applying(project.root, tidemark_home())
         listening.listen(128)
         click.echo(keys.address)
-        if is_opened and not webbrowser.open(keys.address):
-            click.echo("no browser was found: open the address above", err=True)
+        # of many entities it takes a while: it is begun before somebody asks
+        threading.Thread(target=_read_ahead, args=(live,), daemon=True).start()
+        if is_opened:
+            # a browser of the terminal stays until it is left
+            threading.Thread(target=_open_browser, args=(keys.opened,), daemon=True).start()
         try:
             run_server(application(live, applying, keys), listening)
         finally:
             applying.close()
     finally:
         listening.close()
+
+
+def _read_ahead(live: Live) -> None:
+    # who asks is told what is wrong
+    with suppress(TidemarkError):
+        live.report()
+
+
+def _open_browser(address: str) -> None:
+    if not webbrowser.open(address):
+        click.echo("no browser was found: open the address above", err=True)
 
 
 def bound(host: str, port: int | None) -> socket.socket:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 ACTION_HEADER = "X-Tidemark-Token"
@@ -33,6 +33,10 @@ _HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
 }
+_ENTERED = """<!doctype html>
+<html lang="en"><meta charset="utf-8"><title>Tidemark</title>
+<meta http-equiv="refresh" content="0; url=/"><a href="/">To the page</a></html>
+"""
 _WHERE = "Open the address that `tidemark serve` printed: it has the token."
 
 
@@ -48,13 +52,16 @@ class Keys:
         host: The address, as a URL has it.
         port: The port.
         entry: In the address that is printed.
-        session: In the cookie that it is exchanged for.
+        opening: In the address that a browser is started with, where all who list processes see it:
+            it opens the page once.
+        session: In the cookie that these are exchanged for.
         action: In a header of what changes something; None if nothing may.
     """
 
     host: str
     port: int
     entry: str = field(default_factory=_token)
+    opening: str = field(default_factory=_token)
     session: str = field(default_factory=_token)
     action: str | None = None
 
@@ -85,7 +92,15 @@ class Keys:
     @property
     def address(self) -> str:
         """What is printed."""
-        return f"http://{self.host}:{self.port}/?token={self.entry}"
+        return self._entered_by(self.entry)
+
+    @property
+    def opened(self) -> str:
+        """What a browser is started with."""
+        return self._entered_by(self.opening)
+
+    def _entered_by(self, token: str) -> str:
+        return f"http://{self.host}:{self.port}/?token={token}"
 
 
 class Gate:
@@ -99,6 +114,7 @@ class Gate:
     def __init__(self, app: ASGIApp, keys: Keys) -> None:
         self._app = app
         self._keys = keys
+        self._was_opened = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
@@ -152,9 +168,14 @@ class Gate:
     def _entered(self, request: Request) -> Response:
         """Exchange the token of the printed address for a cookie; the token leaves the address."""
         given = request.query_params.getlist("token")
-        if request.method != "GET" or len(given) != 1 or not _same(given[0], self._keys.entry):
+        if request.method != "GET" or len(given) != 1:
             return _no(401, _WHERE)
-        answer = RedirectResponse("/", status_code=303)
+        if not self._was_opened and _same(given[0], self._keys.opening):
+            self._was_opened = True
+        elif not _same(given[0], self._keys.entry):
+            return _no(401, _WHERE)
+        # not a redirect: whoever follows a link of another page would come back without the cookie
+        answer = HTMLResponse(_ENTERED)
         answer.set_cookie(
             self._keys.cookie, self._keys.session, httponly=True, samesite="strict", path="/"
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ from tidemark.run.options import (
     prepare_environment,
 )
 from tidemark.state import show
-from tidemark.state.commits import Commit, read_commits
+from tidemark.state.commits import Commit, by_relation, read_commits
 from tidemark.state.project import Entity, KnownProject, known_project
 from tidemark.state.rejects import reject_rows
 from tidemark.state.status import Seen, Status, landed_dates, status_of
@@ -271,15 +271,23 @@ def statuses_of(
     failures: dict[str, Failure] = {}
     for failure in read_failures(tidemark_home()):
         failures.setdefault(failure.relation, failure)
+    known = by_relation(commits)
     return [
         status_of(
             entity,
-            commits,
+            _concerning(entity, known),
             replace(_seen(project, tables, entity, undone), failure=failures.get(entity.relation)),
             now,
         )
         for entity in chosen
     ]
+
+
+def _concerning(entity: Entity, known: Mapping[str, Sequence[Commit]]) -> list[Commit]:
+    """Return the commits of an entity, and those of what it was derived from."""
+    own = known.get(entity.relation, [])
+    sources = {commit.source_relation for commit in own} - {None, entity.relation}
+    return [*own, *(commit for source in sources for commit in known.get(str(source), []))]
 
 
 def open_project(where: dict[str, Any]) -> tuple[KnownProject, Tables]:

@@ -2,11 +2,13 @@
 // Added to the page of the report: what goes on, and questions. What comes from outside is text here too.
 let live = JSON.parse(byId("live").textContent);
 const EVERY = 2000;
+const REST = 4; // of many entities the report takes a while: the page is there for who reads it
 const shownKey = { entity: "", key: [] };
 let silent = false; // whether the server did not answer
 let ended = false; // whether it will not
 let body = bodyOf(report);
 let working = new Map(); // node by entity
+let notBefore = 0; // the next time that the report is drawn anew
 
 class Refused extends Error {}
 
@@ -206,7 +208,10 @@ async function look() {
     }
   });
   tellOf(now);
-  if (now.mark !== live.mark) await refresh();
+  const begun = performance.now();
+  if (now.mark === live.mark || begun < notBefore) return;
+  await refresh();
+  notBefore = begun + REST * (performance.now() - begun);
 }
 
 async function keepLooking() {
