@@ -79,7 +79,6 @@ def address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     store = Store()
     monkeypatch.setattr(plans, "_store", lambda: store)
     listening = bound("127.0.0.1", 0)
-    listening.listen(64)
     keys = Keys.made("127.0.0.1", listening.getsockname()[1], allow_actions=True)
     live = Live(project, RunOptions(dates=[], project_dir=tmp_path), 36500, tmp_path / "dbt.log")
     server = server_of(application(live, Applying(tmp_path, tidemark_home()), keys))

@@ -14,6 +14,7 @@ import threading
 import time
 import urllib.request
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -36,7 +37,7 @@ from tidemark.serve.gate import ACTION_HEADER, MOST_BYTES, Keys
 from tidemark.serve.live import Live
 from tidemark.serve.log import error_line, log_tail, shown_lines
 from tidemark.serve.tables import KeptTables, stamp_of
-from tidemark.state.tables import Tables
+from tidemark.state.tables import TableNotReadable, Tables
 
 from ..stored import NOW, day, known_shop, logged, stand_in, state, write, write_loads
 
@@ -625,6 +626,29 @@ def test_tables__are_read_again_when_they_have_changed(
     assert stamp_of(str(shop / "nowhere")) == ()
 
 
+def test_tables__in_object_storage_are_asked_now_and_then(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = Ticking()
+    tables = KeptTables(replace(known_shop(tmp_path), warehouse="s3://lake/warehouse"), clock)
+    versions = iter([7, 8])
+    opened: list[str] = []
+
+    def open_table(self: Tables, path: str) -> Any:
+        opened.append(path)
+        version = next(versions, None)
+        if version is None:
+            raise TableNotReadable("it cannot be asked")
+        return SimpleNamespace(version=lambda: version)
+
+    monkeypatch.setattr(Tables, "_open", open_table)
+    stamps = []
+    for clock.now in (0.0, 9.0, 10.0, 19.0, 20.0):
+        stamps.append([tables.stamp(f"s3://lake/warehouse/shop.db/{name}") for name in ("a", "b")])
+    assert stamps == [[(7,)] * 2, [(7,)] * 2, [(8,)] * 2, [(8,)] * 2, [(None,)] * 2]
+    assert opened == ["s3://lake/warehouse/shop.db/tidemark_commits__log"] * 3
+
+
 def test_cells() -> None:
     assert cell({"a": [1, dt.date(2026, 3, 4)]}) == '{"a": [1, "2026-03-04"]}'
     assert cell(dt.datetime(2026, 3, 4, 1, tzinfo=dt.UTC)) == "2026-03-04 01:00:00+00:00"
@@ -735,6 +759,9 @@ def test_cli__a_port_that_is_taken(
         with bound("127.0.0.1", None) as other:
             assert other.getsockname()[1] not in (0, number)
         assert f"port {number} is taken" in capsys.readouterr().err
+    # what was bound is taken, also before it serves
+    with bound("127.0.0.1", None) as first, bound("127.0.0.1", None) as second:
+        assert first.getsockname()[1] == number != second.getsockname()[1]
 
 
 def test_cli__prints_the_address_and_opens_it(shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:

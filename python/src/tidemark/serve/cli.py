@@ -100,7 +100,6 @@ def serve(
         log = Path(os.environ["DBT_LOG_PATH"]).absolute() / "dbt.log"
         live = Live(project, options_of(where), days, log)
         applying = Applying(project.root, tidemark_home())
-        listening.listen(128)
         click.echo(keys.address)
         # of many entities it takes a while: it is begun before somebody asks
         threading.Thread(target=_read_ahead, args=(live,), daemon=True).start()
@@ -127,7 +126,7 @@ def _open_browser(address: str) -> None:
 
 
 def bound(host: str, port: int | None) -> socket.socket:
-    """Return a socket at a port: that one, or if none is named the usual one or any.
+    """Return a socket that listens at a port: that one, or if none is named the usual one or any.
 
     Raises:
         ConfigError: The port that is named is taken, or the machine has no such address.
@@ -139,6 +138,8 @@ def bound(host: str, port: int | None) -> socket.socket:
             # a port that was used a moment ago may be used again
             found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             found.bind((host, number))
+            # two may be bound to a port, of which only one can listen
+            found.listen(128)
         except OSError as error:
             found.close()
             if port is not None:

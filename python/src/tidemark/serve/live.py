@@ -23,7 +23,7 @@ from tidemark.serve.cells import cell, cells
 from tidemark.serve.log import log_tail
 from tidemark.serve.plans import open_plans
 from tidemark.serve.replicators import Replicators
-from tidemark.serve.tables import KeptTables, stamp_of
+from tidemark.serve.tables import KeptTables
 from tidemark.state.cli import statuses_of
 from tidemark.state.commits import read_commits
 from tidemark.state.past import BESIDE, rows_as_of
@@ -77,7 +77,7 @@ class Live:
         """Return what changes whenever the report may: tables, failures, files, the minute."""
         tables = Tables(self._project)
         parts: list[Any] = [self._fingerprint(), int(time.time() / 60), _mtime(self.home.failures)]
-        parts += [self._tables.is_due, stamp_of(tables.commits())]
+        parts += [self._tables.is_due, self._tables.stamp(tables.commits())]
         for entity in self._project.entities.values():
             for side in ("", "__log", "__rejects"):
                 parts.append(_mtime(Path(tables.of(entity, side)) / "_delta_log"))

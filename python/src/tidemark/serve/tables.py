@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from tidemark.state.project import KnownProject
-from tidemark.state.tables import Tables, is_local
+from tidemark.state.tables import TableNotReadable, Tables, is_local
 
 # a reading that took a second is not done again for twenty, whatever is written meanwhile: watching
 # takes a twentieth of a core at most
 _PATIENCE = 20.0
 # what takes less is always read anew
 _CHEAP_SECONDS = 0.25
-# tables at a distance are not asked more often whether they have changed
+# object storage is not asked more often whether something has changed
 _REMOTE_SECONDS = 10.0
 
 Stamp = tuple[Any, ...]
@@ -24,9 +24,7 @@ _Answer = TypeVar("_Answer")
 
 
 def stamp_of(path: str) -> Stamp:
-    """Return what changes when a table at a path gets a commit."""
-    if not is_local(path):
-        return (int(time.monotonic() / _REMOTE_SECONDS),)
+    """Return what changes when a table on this machine gets a commit."""
     log = Path(path) / "_delta_log"
     try:
         # a clock may stand still between two commits; names do not
@@ -61,6 +59,8 @@ class KeptTables(Tables):
         super().__init__(project)
         self._clock = clock
         self._kept: dict[tuple[str, Hashable], _Kept] = {}
+        self._version: int | None = None
+        self._asked_at: float | None = None
         self.due: float | None = None
         """When what had changed and was not read anew is; None if there is no such thing."""
 
@@ -86,6 +86,22 @@ class KeptTables(Tables):
         """Return bytes and files of a table, and of these the small ones where it has several."""
         return self._ask(path, "size", lambda: super(KeptTables, self).size(path))
 
+    def stamp(self, path: str) -> Stamp:
+        """Return what changes when a table gets a commit.
+
+        Of tables in object storage it is the version of `tidemark_commits`, which has each load.
+        """
+        if is_local(path):
+            return stamp_of(path)
+        now = self._clock()
+        if self._asked_at is None or now - self._asked_at >= _REMOTE_SECONDS:
+            self._asked_at = now
+            try:
+                self._version = int(self._open(self.commits()).version())
+            except TableNotReadable:
+                self._version = None
+        return (self._version,)
+
     @property
     def is_due(self) -> bool:
         """Whether something can be read anew that could not be before."""
@@ -99,7 +115,7 @@ class KeptTables(Tables):
 
     def _ask(self, path: str, question: Hashable, read: Callable[[], _Answer]) -> _Answer:
         # before it is read: what is written meanwhile is read the next time
-        stamp = stamp_of(path)
+        stamp = self.stamp(path)
         begun = self._clock()
         kept = self._kept.get((path, question))
         if kept is not None:

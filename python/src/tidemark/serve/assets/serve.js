@@ -101,8 +101,8 @@ function nodeRow(node, now) {
     element("td", { className: "none" }, running ? lastSeconds(node.name) : ""));
 }
 
-function nodeTable(caption, nodes, now) {
-  return element("div", { className: "scroll" }, element("table", {}, element("caption", { className: "unseen" }, caption),
+function nodeTable(id, caption, nodes, now) {
+  return element("div", { id, className: "scroll", role: "group", ariaLabel: caption, tabIndex: 0 }, element("table", {}, element("caption", { className: "unseen" }, caption),
     element("thead", {}, element("tr", {}, ...["node", "kind", "state", "for", "before"].map((name) => element("th", { scope: "col" }, name)))),
     element("tbody", {}, ...nodes.map((node) => nodeRow(node, now)))));
 }
@@ -111,14 +111,14 @@ function drawRun(run, now) {
   const done = run.nodes.filter((node) => node.ended_at !== null);
   const bad = done.filter((node) => !GOOD.has(node.state));
   const title = `${run.command}${run.business_date ? ` of ${run.business_date}` : ""}`;
-  const said = `${title}: ${count(done.length)} of ${count(run.total)} done${bad.length ? `, ${count(bad.length)} not well` : ""}, for ${lasting(seconds(run.started_at, now))} (process ${run.pid})`;
+  const said = `${title}: ${count(done.length)} of ${count(run.total)} done${bad.length ? `, ${count(bad.length)} with problems` : ""}, for ${lasting(seconds(run.started_at, now))} (process ${run.pid})`;
   const open = run.nodes.filter((node) => node.ended_at === null);
   const id = `done-${run.pid}`;
   const good = done.filter((node) => GOOD.has(node.state));
   return element("div", { className: "run" }, element("p", {}, said),
     element("progress", { max: Math.max(1, run.total), value: done.length, ariaLabel: `Progress of ${title}` }),
-    open.length || bad.length ? nodeTable(`${title}: running or not well`, [...open, ...bad], now) : null,
-    good.length ? element("details", { id }, element("summary", { id: `${id}-summary` }, `${count(good.length)} done`), nodeTable(`${title}: done`, good.reverse(), now)) : null);
+    open.length || bad.length ? nodeTable(`open-${run.pid}`, `${title}: running or with problems`, [...open, ...bad], now) : null,
+    good.length ? element("details", { id }, element("summary", { id: `${id}-summary` }, `${count(good.length)} done`), nodeTable(`${id}-nodes`, `${title}: done`, good.reverse(), now)) : null);
 }
 
 function drawRuns(now) {
@@ -189,7 +189,7 @@ function tellOf(now) {
   for (const [pid, bad] of runs) {
     if (!heard.runs.has(pid)) tell("A run has begun.");
     const more = bad.filter((name) => !(heard.runs.get(pid) ?? []).includes(name));
-    if (more.length) tell(`Not well: ${more.join(", ")}.`);
+    if (more.length) tell(`Problems: ${more.join(", ")}.`);
   }
   for (const pid of heard.runs.keys()) if (!runs.has(pid)) tell("A run has ended.");
   if (heard.applying?.running && now.applying && !now.applying.running) tell(`Plan ${now.applying.plan} ${now.applying.exit_code === 0 ? "was applied" : "failed"}.`);
