@@ -46,6 +46,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "runs": ("tidemark.state.cli", "runs"),
     "savepoint": ("tidemark.operate.cli", "savepoint"),
     "schema": ("tidemark.scaffold.cli", "schema"),
+    "serve": ("tidemark.serve.cli", "serve"),
     "status": ("tidemark.state.cli", "status"),
 }
 

@@ -72,6 +72,11 @@ class Home:
         return self.root / "plans"
 
     @property
+    def progress(self) -> Path:
+        """How far runs are that are at work, a file for each process."""
+        return self.root / "progress"
+
+    @property
     def temporary(self) -> Path:
         """Spark's shuffle files and other scratch space."""
         return self.root / "tmp"

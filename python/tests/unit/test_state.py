@@ -29,14 +29,7 @@ from tidemark.state.tables import TableNotReadable, Tables
 from tidemark.state.versions import Change, Version
 
 from ..foreign_project import ForeignProject
-
-NOW = dt.datetime(2026, 3, 5, 12, tzinfo=dt.UTC)
-CITIES = Entity("cities", "cdc", "shop", "cities", key=("id",))
-VIEWED = Entity("cities_scd2", "scd2", "shop", "cities_scd2")
-
-
-def day(number: int) -> dt.date:
-    return dt.date(2026, 3, number)
+from ..stored import CITIES, LOG, NOW, VIEWED, day, logged, stand_in, write, write_loads
 
 
 def commit(number: int, date: dt.date | None = None, **more: Any) -> Commit:
@@ -242,80 +235,15 @@ def test_ago() -> None:
 # --- tables
 
 
-def write(folder: Path, name: str, rows: list[dict[str, Any]]) -> None:
-    write_deltalake(str(folder / "warehouse/shop.db" / name), pa.Table.from_pylist(rows))
-
-
-def state(number: int, state: str, at: int, **more: Any) -> dict[str, Any]:
-    """A row of tidemark_commits__log as a load of `cities` writes it."""
-    begun = NOW + dt.timedelta(minutes=number)
-    done = begun + dt.timedelta(seconds=5)
-    names = {"relation": "shop.cities", "entity": "cities", "kind": "load"}
-    row = {"commit_id": number, **names, "business_date": day(number), "state": state}
-    row |= {"started_at": begun, "completed_at": done if state == "completed" else None}
-    counts = ("rows_read", "rows_inserted", "rows_updated", "rows_deleted", "rows_unchanged")
-    row |= {name: more.get(name) for name in (*counts, "rows_rejected")}
-    row |= {"source_relation": None, "source_commit_id": None, "undone_by": None}
-    return row | {"is_correction": False, "state_at": NOW + dt.timedelta(minutes=at)} | more
-
-
-def logged(key: int, name: str | None, operation: str, number: int, **more: Any) -> dict[str, Any]:
-    """A row of the log of `cities`."""
-    row = {"id": key, "name": name, "Area km²": key * 1.5, "_key_hash": f"k{key}"}
-    row |= {"_row_hash": "r", "_operation": operation, "_business_date": day(number)}
-    row |= {"_eff_start_date": day(number), "_changed_columns": None, "_commit_id": number}
-    return row | {"_superseded_by": None} | more
-
-
-LOG = [
-    logged(1, "Aa", "I", 1),
-    logged(2, "it's", "I", 1),
-    logged(1, "A wrong one", "U", 2, _changed_columns=["name"], _superseded_by=3),
-    logged(1, "A2", "U", 2, _changed_columns=["name"], _commit_id=3),
-    logged(2, "it's", "D", 2),
-    logged(3, "Cc", "I", 2),
-]
-COMMITS = [
-    state(1, "inflight", 1),
-    state(1, "completed", 1, rows_read=2, rows_inserted=2),
-    state(2, "inflight", 2),
-    state(2, "completed", 2, rows_read=3, rows_inserted=1, rows_updated=1, rows_deleted=1, rows_rejected=1),
-]  # fmt: skip
-
-
 @pytest.fixture
 def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Tables of an entity, and of a view on it that was never built; dbt is not asked."""
-    entity = replace(CITIES, location="in/{business_date}.csv")
-    found = KnownProject(
-        root=tmp_path,
-        warehouse=str(tmp_path / "warehouse"),
-        commits_schema="shop",
-        commits_format="delta",
-        entities={"cities": entity, "cities_scd2": VIEWED},
-        name="shop",
-        edges=(("cities", "cities_scd2"),),
-    )
-    (tmp_path / "dbt_project.yml").write_text("name: shop\n")
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("TIDEMARK_HOME", str(tmp_path / ".tidemark"))
-    for name in ("DBT_LOG_PATH", "DBT_TARGET_PATH"):
-        monkeypatch.setenv(name, str(tmp_path))
-    monkeypatch.setattr("tidemark.state.cli.known_project", lambda *_: found)
+    stand_in(tmp_path, monkeypatch)
     return tmp_path
 
 
 @pytest.fixture
 def loaded(shop: Path) -> Path:
-    write(shop, "tidemark_commits__log", COMMITS)
-    write(shop, "cities", [{"id": 1}, {"id": 3}])
-    write(shop, "cities__log", LOG)
-    rejects = [
-        {"_reject_reason": "cast_failed: id", "_key_hash": None, "_raw_payload": text,
-         "_business_date": day(2), "_commit_id": 2, "_resolved_by": mended}
-        for text, mended in (("x,y", None), ("z", 3))
-    ]  # fmt: skip
-    write(shop, "cities__rejects", rejects)
+    write_loads(shop)
     (shop / "in").mkdir()
     for number in (1, 2, 5):
         (shop / f"in/{day(number)}.csv").write_text("id\n")

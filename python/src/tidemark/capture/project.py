@@ -38,6 +38,16 @@ def replicator_settings(project: Path, source: str) -> Any:
     return settings
 
 
+def replicator_sources(project: Path) -> list[str]:
+    """Return the names of the sources that say how they are captured.
+
+    Raises:
+        ConfigError: A file is no YAML.
+    """
+    found = {name for name, source in _sources(project) if _replicator(source) is not None}
+    return sorted(found)
+
+
 def _sources(project: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     for file in _yaml_files(project):
         try:

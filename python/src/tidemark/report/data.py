@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from tidemark import distribution_version
-from tidemark.state.commits import Commit
+from tidemark.state.commits import Commit, by_relation
 from tidemark.state.project import Entity, KnownProject
 from tidemark.state.show import next_command, notes
 from tidemark.state.status import Status
@@ -166,17 +166,15 @@ def collected(
     versions: list[VersionsRow] = []
     rejects: list[RejectRow] = []
     rows: list[EntityRow] = []
+    known = by_relation(commits)
     for status in statuses:
         entity = project.entities[status.entity]
+        own = known.get(entity.relation, [])
         rows.append(_entity_row(tables, entity, status, now))
-        recent = [
-            commit.commit_id
-            for commit in commits
-            if commit.relation == entity.relation and _ended(commit) >= since
-        ]
+        recent = [commit.commit_id for commit in own if _ended(commit) >= since]
         columns += _columns(tables, entity, min(recent, default=None))
         versions += _versions_per_key(tables, entity)
-        rejects += _rejects(tables, entity, commits)
+        rejects += _rejects(tables, entity, own)
     return Report(
         project=project.name,
         made_at=now,
@@ -287,12 +285,8 @@ def _versions_per_key(tables: Tables, entity: Entity) -> list[VersionsRow]:
     return [VersionsRow(entity=entity.name, versions=r["versions"], keys=r["n"]) for r in found]
 
 
-def _rejects(tables: Tables, entity: Entity, commits: Sequence[Commit]) -> list[RejectRow]:
-    undone = [
-        str(commit.commit_id)
-        for commit in commits
-        if commit.relation == entity.relation and commit.undone_by is not None
-    ]
+def _rejects(tables: Tables, entity: Entity, own: Sequence[Commit]) -> list[RejectRow]:
+    undone = [str(commit.commit_id) for commit in own if commit.undone_by is not None]
     conditions = [f"_commit_id not in ({', '.join(undone)})"] if undone else []
     try:
         path = tables.of(entity, "__rejects")
@@ -323,7 +317,17 @@ def _rows(tables: Tables, entity: Entity, side: str, select: str) -> list[dict[s
 
 
 def _key_history(tables: Tables, entity: Entity, key: Sequence[str]) -> KeyHistory:
-    versions = versions_of(tables, entity, key)
+    return history_of(entity, key, versions_of(tables, entity, key))
+
+
+def history_of(entity: Entity, key: Sequence[str], versions: Sequence[Version]) -> KeyHistory:
+    """Return versions of a key as the report shows them.
+
+    Args:
+        entity: Whose they are.
+        key: The values of its key columns.
+        versions: The first one first.
+    """
     return KeyHistory(
         entity=entity.name,
         key=", ".join(key),

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from string import Template
 
 from tidemark.report.data import Report
 
-_LIBRARIES = ("d3.min.js", "plot.umd.min.js")
+SCRIPTS = ("d3.min.js", "plot.umd.min.js", "report.js")
+"""What the page runs, in this order."""
+
+_ADDED = ("head", "above", "lookup", "below", "made_by")
 
 
 def page(report: Report) -> str:
@@ -18,20 +22,52 @@ def page(report: Report) -> str:
     Its policy lets a browser run the scripts that are in it, known by their hashes, and nothing
     else: what comes with the data cannot become one, nor fetch anything.
     """
-    # within an HTML element no text of the data may end it
-    data = report.model_dump_json().replace("<", "\\u003c")
-    scripts = [*(_asset(name) for name in _LIBRARIES), _asset("report.js")]
+    scripts = [asset("tidemark.report", name) for name in SCRIPTS]
+    return assembled(report, policy(scripts), scripts, asset("tidemark.report", "report.css"))
+
+
+def policy(scripts: Sequence[str]) -> str:
+    """Return the content security policy of a page with these scripts in it."""
     hashes = " ".join(f"'sha256-{_digest(script)}'" for script in scripts)
-    return Template(_asset("report.html")).substitute(
-        policy=f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src {hashes}",
-        style=_asset("report.css"),
-        data=data,
+    return f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src {hashes}"
+
+
+def assembled(
+    report: Report,
+    policy: str,
+    scripts: Sequence[str],
+    style: str,
+    added: Mapping[str, str] | None = None,
+) -> str:
+    """Return a page of the report.
+
+    Args:
+        report: Its data.
+        policy: What a browser may do with it.
+        scripts: What it runs.
+        style: How it looks.
+        added: HTML for places of report.html: `head`, `above` the entities, before the histories of
+            keys (`lookup`), `below` them, and `made_by` in place of the last line.
+    """
+    places = dict.fromkeys(_ADDED, "")
+    places["made_by"] = "Its data: <code>tidemark report --json</code>."
+    return Template(asset("tidemark.report", "report.html")).substitute(
+        {**places, **(added or {})},
+        policy=policy,
+        style=style,
+        data=within_html(report.model_dump_json()),
         scripts="\n".join(f"<script>{script}</script>" for script in scripts),
     )
 
 
-def _asset(name: str) -> str:
-    return (files("tidemark.report") / "assets" / name).read_text(encoding="utf-8")
+def within_html(data: str) -> str:
+    """Return JSON as it may stand in an HTML element, which no text of the data may end."""
+    return data.replace("<", "\\u003c")
+
+
+def asset(package: str, name: str) -> str:
+    """Return a file that comes with a package of ours."""
+    return (files(package) / "assets" / name).read_text(encoding="utf-8")
 
 
 def _digest(script: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -26,10 +26,11 @@ from tidemark.run.options import (
     prepare_environment,
 )
 from tidemark.state import show
-from tidemark.state.commits import Commit, read_commits
+from tidemark.state.commits import Commit, by_relation, read_commits
 from tidemark.state.project import Entity, KnownProject, known_project
+from tidemark.state.rejects import reject_rows
 from tidemark.state.status import Seen, Status, landed_dates, status_of
-from tidemark.state.tables import TableNotReadable, Tables, quoted
+from tidemark.state.tables import TableNotReadable, Tables
 from tidemark.state.versions import changes_of, difference_of, versions_of
 
 _READ = """
@@ -136,7 +137,7 @@ def rejects(entity: str, is_all: bool, limit: int, as_json: bool, **where: Any) 
     project, tables = open_project(where)
     (one,) = chosen_entities(project, [entity])
     undone = {c.commit_id for c in read_commits(tables, [one.relation]) if c.undone_by is not None}
-    rows, number = _reject_rows(tables, one, undone, is_all, limit)
+    rows, number = reject_rows(tables, one, undone, is_all, limit)
     if as_json:
         _print_json(rows)
         return
@@ -270,15 +271,23 @@ def statuses_of(
     failures: dict[str, Failure] = {}
     for failure in read_failures(tidemark_home()):
         failures.setdefault(failure.relation, failure)
+    known = by_relation(commits)
     return [
         status_of(
             entity,
-            commits,
+            _concerning(entity, known),
             replace(_seen(project, tables, entity, undone), failure=failures.get(entity.relation)),
             now,
         )
         for entity in chosen
     ]
+
+
+def _concerning(entity: Entity, known: Mapping[str, Sequence[Commit]]) -> list[Commit]:
+    """Return the commits of an entity, and those of what it was derived from."""
+    own = known.get(entity.relation, [])
+    sources = {commit.source_relation for commit in own} - {None, entity.relation}
+    return [*own, *(commit for source in sources for commit in known.get(str(source), []))]
 
 
 def open_project(where: dict[str, Any]) -> tuple[KnownProject, Tables]:
@@ -288,14 +297,7 @@ def open_project(where: dict[str, Any]) -> tuple[KnownProject, Tables]:
         ConfigError: There is none, or it cannot be parsed.
         TableNotReadable: Its commits are read by Spark alone.
     """
-    root = find_project(where["project_dir"] or Path.cwd())
-    options = RunOptions(
-        dates=[],
-        vars=parse_vars(where["vars_text"]),
-        project_dir=root,
-        profiles_dir=where["profiles_dir"] or find_profiles(root),
-        target=where["target"],
-    )
+    options = options_of(where)
     prepare_environment()
     project = known_project(options, Console(stderr=True))
     if project.commits_format != "delta":
@@ -311,6 +313,22 @@ def open_project(where: dict[str, Any]) -> tuple[KnownProject, Tables]:
             err=True,
         )
     return project, tables
+
+
+def options_of(where: dict[str, Any]) -> RunOptions:
+    """Return how the project is parsed that a command with the options of `reading` is about.
+
+    Raises:
+        ConfigError: There is none.
+    """
+    root = find_project(where["project_dir"] or Path.cwd())
+    return RunOptions(
+        dates=[],
+        vars=parse_vars(where["vars_text"]),
+        project_dir=root,
+        profiles_dir=where["profiles_dir"] or find_profiles(root),
+        target=where["target"],
+    )
 
 
 def chosen_entities(project: KnownProject, names: Iterable[str]) -> list[Entity]:
@@ -333,34 +351,10 @@ def _seen(project: KnownProject, tables: Tables, entity: Entity, undone: set[int
     rows, number, problem = None, None, None
     try:
         rows = tables.count(path) if tables.exists(path) else None
-        _, number = _reject_rows(tables, entity, undone, False, 0)
+        _, number = reject_rows(tables, entity, undone, False, 0)
     except TableNotReadable as error:
         problem = str(error)
     return Seen(rows=rows, open_rejects=number, landed=landed, problem=problem)
-
-
-def _reject_rows(
-    tables: Tables, entity: Entity, undone: set[int], is_all: bool, limit: int
-) -> tuple[list[dict[str, Any]], int]:
-    """Return rejected rows, the newest first, and how many there are."""
-    path = tables.of(entity, "__rejects")
-    if not tables.exists(path):
-        return [], 0
-    there = tables.columns(path)
-    conditions = []
-    if not is_all:
-        if "_resolved_by" in there:
-            conditions.append("_resolved_by is null")
-        if undone:
-            conditions.append(f"_commit_id not in ({', '.join(map(str, sorted(undone)))})")
-    where = f"where {' and '.join(conditions)}" if conditions else ""
-    (row,) = tables.rows(path, f"select count(*) as n from t {where}")
-    if not limit:
-        return [], row["n"]
-    names = [name for name in there if name != "_key_hash"]
-    selected = ", ".join(map(quoted, names))
-    select = f"select {selected} from t {where} order by _commit_id desc, _reject_reason"
-    return tables.rows(path, f"{select} limit {limit}"), row["n"]
 
 
 def _moment_of(run: Commit | Failure) -> dt.datetime:

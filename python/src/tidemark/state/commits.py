@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -107,6 +107,14 @@ def read_commits(
         """,
     )
     return [_commit(row) for row in rows]
+
+
+def by_relation(commits: Iterable[Commit]) -> dict[str, list[Commit]]:
+    """Return commits by the entity that they are of, in the order given."""
+    found: dict[str, list[Commit]] = {}
+    for commit in commits:
+        found.setdefault(commit.relation, []).append(commit)
+    return found
 
 
 def _commit(row: dict[str, Any]) -> Commit:

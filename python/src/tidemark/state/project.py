@@ -93,13 +93,13 @@ def known_project(options: RunOptions, talk: Console) -> KnownProject:
     Raises:
         ConfigError: The project cannot be parsed.
     """
-    fingerprint = _fingerprint(options)
+    asked = fingerprint(options)
     try:
         found = json.loads(_kept().read_text(encoding="utf-8"))
     except (OSError, ValueError):
         found = {}
-    if fingerprint in found:
-        return _from_json(found[fingerprint])
+    if asked in found:
+        return _from_json(found[asked])
     from tidemark.run.invoke import Invoker
 
     invoker = Invoker(options, talk)
@@ -121,7 +121,7 @@ def remember_project(options: RunOptions, invoker: Invoker) -> KnownProject:
     kept = _kept()
     kept.parent.mkdir(parents=True, exist_ok=True)
     new = kept.with_suffix(f".{os.getpid()}")
-    new.write_text(json.dumps({_fingerprint(options): content}), encoding="utf-8")
+    new.write_text(json.dumps({fingerprint(options): content}), encoding="utf-8")
     new.replace(kept)
     return project
 
@@ -229,8 +229,12 @@ def _from_json(content: dict[str, Any]) -> KnownProject:
     return KnownProject(**{**content, "root": root, "entities": entities, "edges": edges})
 
 
-def _fingerprint(options: RunOptions) -> str:
-    """Return what changes whenever parsing could give something else."""
+def fingerprint(options: RunOptions) -> str:
+    """Return what changes whenever parsing could give something else.
+
+    Args:
+        options: What is parsed.
+    """
     root = options.project_dir
     parts: list[Any] = [
         distribution_version(),

@@ -42,7 +42,7 @@ class Tables:
         """
         from deltalake import DeltaTable
 
-        if _is_local(path):
+        if is_local(path):
             return (Path(path) / "_delta_log").is_dir()
         try:
             return bool(DeltaTable.is_deltatable(path))
@@ -101,7 +101,7 @@ class Tables:
     def _path(self, schema: str, name: str, root: str | None) -> str:
         folder = root or f"{self._project.warehouse.rstrip('/')}/{schema}.db"
         path = f"{folder.rstrip('/')}/{name}"
-        if _is_local(path):
+        if is_local(path):
             if path.startswith("file:"):
                 path = "/" + path.removeprefix("file:").lstrip("/")
             return str(self._project.root / path)
@@ -137,7 +137,8 @@ def literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def _is_local(path: str) -> bool:
+def is_local(path: str) -> bool:
+    """Say whether a path is one of this machine's file system."""
     return "://" not in path or path.startswith("file:")
 
 

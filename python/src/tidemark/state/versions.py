@@ -12,8 +12,7 @@ from tidemark.errors import ConfigError
 from tidemark.state.project import Entity
 from tidemark.state.tables import Tables, literal, quoted
 
-# of a log's columns those that are not the source's
-_OWN = {
+OWN = {
     "_key_hash",
     "_row_hash",
     "_operation",
@@ -33,6 +32,8 @@ _OWN = {
     "_unsupplied",
     "_moved_from",
 }
+"""Of a log's columns those that are not the source's."""
+
 # superseded rows are no change any more; of events N changed nothing and T is no row's
 IN_FORCE = """_superseded_by is null and _operation in ('I', 'U', 'D')"""
 # what breaks the tie of events at one place, as the log is ordered
@@ -130,8 +131,8 @@ def versions_of(tables: Tables, entity: Entity, key: Sequence[str]) -> list[Vers
         ConfigError: It has no key, or another number of key columns.
         TableNotReadable: Only Spark reads the log.
     """
-    log, names = _log(tables, entity)
-    keys = _keys(entity, names)
+    log, names = log_of(tables, entity)
+    keys = key_columns(entity, names)
     if not keys:
         raise ConfigError(f"{entity.name} has no unique_key, so its rows have no versions")
     if len(key) != len(keys):
@@ -161,7 +162,7 @@ def changes_of(tables: Tables, entity: Entity, date: dt.date, samples: int) -> D
     """
     if not tables.exists(tables.of(entity, "__log")):
         return DayChanges(entity.name, date)
-    log, names = _log(tables, entity)
+    log, names = log_of(tables, entity)
     day = f"{IN_FORCE} and _business_date = date '{date.isoformat()}'"
     counts = {
         row["_operation"]: row["n"]
@@ -176,7 +177,7 @@ def changes_of(tables: Tables, entity: Entity, date: dt.date, samples: int) -> D
         "group by name order by n desc, name",
     )
     shown: list[Version] = []
-    keys = _keys(entity, names)
+    keys = key_columns(entity, names)
     if samples and keys:
         shown = _samples(tables, log, keys, date, samples)
     return DayChanges(
@@ -206,11 +207,11 @@ def difference_of(
         ConfigError: It has no key.
         TableNotReadable: Only Spark reads the log.
     """
-    log, names = _log(tables, entity)
-    keys = _keys(entity, names)
+    log, names = log_of(tables, entity)
+    keys = key_columns(entity, names)
     if not keys:
         raise ConfigError(f"{entity.name} has no unique_key, so its rows cannot be compared")
-    order = _newest_first(tables, log, names)
+    order = newest_first(tables, log, names)
     states = ", ".join(
         f"""{side} as (
             select _key_hash, _row_hash, _commit_id from (
@@ -288,7 +289,7 @@ def _between(versions: Sequence[Version], kind: str, first: dt.date, last: dt.da
     return replace(shown, operation=kind, changes=tuple(changes))
 
 
-def _newest_first(tables: Tables, log: str, names: Sequence[str]) -> str:
+def newest_first(tables: Tables, log: str, names: Sequence[str]) -> str:
     """Return by what the versions of a key are ordered, in SQL; the same order as _order()."""
     if "_event_id" not in names:
         return "_business_date desc, _commit_id desc"
@@ -331,7 +332,12 @@ def _samples(
     return versions
 
 
-def _log(tables: Tables, entity: Entity) -> tuple[str, list[str]]:
+def log_of(tables: Tables, entity: Entity) -> tuple[str, list[str]]:
+    """Return where the log of an entity lies, and its columns.
+
+    Raises:
+        ConfigError: It has none.
+    """
     if entity.kind != "cdc":
         raise ConfigError(
             f"{entity.name} is materialized {entity.kind}: only cdc models have a log of versions"
@@ -342,7 +348,8 @@ def _log(tables: Tables, entity: Entity) -> tuple[str, list[str]]:
     return log, tables.columns(log)
 
 
-def _keys(entity: Entity, names: Sequence[str]) -> list[str]:
+def key_columns(entity: Entity, names: Sequence[str]) -> list[str]:
+    """Return those columns of a log that are the entity's key, as the log spells them."""
     spelt = {name.lower(): name for name in names}
     return [spelt[key.lower()] for key in entity.key if key.lower() in spelt]
 
@@ -351,7 +358,7 @@ def _versions(rows: Sequence[Mapping[str, Any]], keys: Sequence[str]) -> list[Ve
     versions: list[Version] = []
     before: dict[str, Any] = {}
     for row in rows:
-        values = {name: value for name, value in row.items() if name not in _OWN}
+        values = {name: value for name, value in row.items() if name not in OWN}
         changed = row["_changed_columns"] or []
         versions.append(
             Version(

@@ -23,6 +23,7 @@ from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 
 from dbt.adapters.tidemark.console import colours_on_terminals_only
 from dbt.adapters.tidemark.cursor import SessionConnection
+from dbt.adapters.tidemark.progress import progress_listener
 from tidemark.errors import TidemarkError
 from tidemark.failures import Failure, one_line, remember_failure
 from tidemark.home import HOME_VARIABLE, tidemark_home
@@ -102,7 +103,9 @@ class TidemarkConnectionManager(SparkConnectionManager):
     def __init__(self, profile: AdapterRequiredConfig, mp_context: SpawnContext) -> None:
         super().__init__(profile, mp_context)
         credentials: Any = profile.credentials
-        add_callback_to_manager(partial(_remember_failure, getattr(profile, "args", None)))
+        flags = getattr(profile, "args", None)
+        add_callback_to_manager(partial(_remember_failure, flags))
+        add_callback_to_manager(progress_listener(flags))
         if credentials.method == SparkConnectionMethod.SESSION:
             set_working_directory(str(getattr(profile, "project_root", None) or os.getcwd()))
             reset_settings(credentials.server_side_parameters)

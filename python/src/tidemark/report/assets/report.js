@@ -1,6 +1,6 @@
 "use strict";
 // Everything that comes with the data is put into the page as text, never as HTML.
-const report = JSON.parse(document.getElementById("data").textContent);
+let report = JSON.parse(document.getElementById("data").textContent);
 const KINDS = ["inserted", "updated", "deleted", "rejected"];
 const COLORS = KINDS.map((kind) => `var(--${kind})`);
 const MOST_ROWS = 40; // of a chart with a line per entity
@@ -86,7 +86,7 @@ function filtered() {
 function drawTable(rows) {
   const heads = COLUMNS.map((column) => {
     const sorted = column.name === view.sort;
-    const button = element("button", { type: "button" }, column.name);
+    const button = element("button", { type: "button", id: `by-${column.name.replace(" ", "-")}` }, column.name);
     button.addEventListener("click", () => {
       view.descending = sorted && !view.descending;
       view.sort = column.name;
@@ -122,7 +122,7 @@ function figure(id, title, { wide = false, legend = null, note = null, parent = 
     for (const part of plot.querySelectorAll("[aria-label]")) part.removeAttribute("aria-label");
   }
   made.append(plot === null ? element("p", { className: "none" }, "There is nothing to show.")
-    : element("div", { className: "scroll", role: "group", ariaLabel: `Chart: ${title}`, tabIndex: plot.width.baseVal.value > width ? 0 : -1 }, plot));
+    : element("div", { id: `${id}-scroll`, className: "scroll", role: "group", ariaLabel: `Chart: ${title}`, tabIndex: plot.width.baseVal.value > width ? 0 : -1 }, plot));
   if (note) made.append(element("p", { className: "none" }, note));
 }
 
@@ -270,7 +270,7 @@ function drawValues(one, place, parent) {
 
 function drawKeys() {
   byId("keys-section").hidden = !report.keys.length;
-  byId("keys").replaceChildren(...report.keys.map((one) => element("div", { className: "scroll", role: "region", ariaLabel: `${one.entity} ${one.key}`, tabIndex: 0 },
+  byId("keys").replaceChildren(...report.keys.map((one, place) => element("div", { id: `key-table-${place}`, className: "scroll", role: "region", ariaLabel: `${one.entity} ${one.key}`, tabIndex: 0 },
     element("table", {},
       element("caption", {}, `${one.entity}: ${one.key}`),
       element("thead", {}, element("tr", {}, ...["date", "change", "commit", "what changed"].map((name) => element("th", { scope: "col" }, name)))),
@@ -280,21 +280,36 @@ function drawKeys() {
   report.keys.forEach((one, place) => drawValues(one, place, byId("keys")));
 }
 
-function start() {
+// What comes with the data beside tables and charts; a choice that is made stays.
+function fill() {
   byId("title").textContent = `${report.project}: state of its entities`;
   byId("made").textContent = `As of ${report.made_at.slice(0, 16).replace("T", " ")} UTC.`;
   byId("version").textContent = `Tidemark ${report.version}`;
   const states = d3.rollups(report.entities, (group) => group.length, (row) => row.state);
   byId("tiles").replaceChildren(...[["entities", report.entities.length], ...d3.sort(states, (state) => state[0])].map(([name, many]) =>
     element("div", {}, element("dt", {}, name), element("dd", {}, count(many)))));
-  byId("state").append(...d3.sort(states.map((state) => state[0])).map((state) => element("option", { value: state }, state)));
-  byId("entity").append(...report.entities.map((row) => element("option", { value: row.entity }, row.entity)));
+  fillChoice("state", d3.sort(states.map((state) => state[0])));
+  fillChoice("entity", report.entities.map((row) => row.entity));
+}
+
+// The first option stays: it is none of the names.
+function fillChoice(id, names) {
+  const select = byId(id);
+  const chosen = select.value;
+  const first = select.options[0];
+  select.replaceChildren(first, ...names.map((name) => element("option", { value: name }, name)));
+  if (names.includes(chosen)) select.value = chosen;
+  else if (id in view) view[id] = "";
+}
+
+function start() {
   for (const form of document.querySelectorAll("form")) form.addEventListener("submit", (event) => event.preventDefault());
   byId("filter").addEventListener("input", (event) => { view.text = event.target.value; draw(); });
   byId("state").addEventListener("change", (event) => { view.state = event.target.value; draw(); });
   byId("entity").addEventListener("change", (event) => { view.entity = event.target.value; draw(); });
   let width = window.innerWidth;
   window.addEventListener("resize", () => { if (window.innerWidth !== width) { width = window.innerWidth; draw(); } });
+  fill();
   drawKeys();
   draw();
 }

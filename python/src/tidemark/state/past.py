@@ -1,0 +1,116 @@
+"""How an entity stood: its rows at the end of a business date, or as known at a commit."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tidemark.errors import ConfigError
+from tidemark.state.project import Entity
+from tidemark.state.tables import Tables, literal, quoted
+from tidemark.state.versions import OWN, key_columns, log_of, newest_first
+
+
+@dataclass(frozen=True)
+class PastRows:
+    """Some of the rows of an entity as it stood.
+
+    Attributes:
+        columns: The names of its columns, those of the key first.
+        rows: By column; beside them when and by which commit a row was changed last.
+        total: How many rows there are.
+    """
+
+    columns: tuple[str, ...]
+    rows: tuple[dict[str, Any], ...]
+    total: int
+
+
+# of our own columns those that tell where a row comes from
+BESIDE = ("_business_date", "_commit_id")
+
+
+def rows_as_of(
+    tables: Tables,
+    entity: Entity,
+    moment: dt.date | int | None,
+    key: Mapping[str, str] | None = None,
+    begins: str = "",
+    offset: int = 0,
+    limit: int = 50,
+) -> PastRows:
+    """Return rows of an entity as it stood, in the order of their keys.
+
+    What stands apart (sensitive columns) is not part of it. A date counts as it is known today,
+    with later corrections; a commit as it was known when that commit was the last one.
+
+    Args:
+        tables: Where they are read.
+        entity: A cdc model with a key.
+        moment: A business date, the number of a commit, or None for now.
+        key: Only rows with these values of key columns, as text.
+        begins: Only rows of which a key column's text begins so.
+        offset: How many rows are left out at the beginning.
+        limit: How many are returned at most.
+
+    Raises:
+        ConfigError: It has no key or was never loaded, or the commit lies before its log.
+        TableNotReadable: Only Spark reads the log.
+    """
+    log, names = log_of(tables, entity)
+    keys = key_columns(entity, names)
+    if not keys:
+        raise ConfigError(f"{entity.name} has no unique_key: its rows cannot be told apart")
+    if isinstance(moment, int):
+        _check_commit(tables, log, entity, moment)
+    columns = [*keys, *(name for name in names if name not in OWN and name not in keys)]
+    state = f"""
+        select * from (
+            select *, row_number() over (
+                partition by _key_hash order by {newest_first(tables, log, names)}
+            ) as _tidemark_rank
+            from t where {_counting(moment)}
+        ) where _tidemark_rank = 1 and _operation <> 'D'{_filter(keys, key or {}, begins)}
+    """
+    (counted,) = tables.rows(log, f"select count(*) as n from ({state})")
+    selected = ", ".join(map(quoted, [*columns, *BESIDE]))
+    order = ", ".join(f"{quoted(name)} nulls first" for name in keys)
+    rows = tables.rows(
+        log,
+        f"select {selected} from ({state}) order by {order}, _key_hash "
+        f"limit {int(limit)} offset {int(offset)}",
+    )
+    return PastRows(tuple(columns), tuple(rows), counted["n"])
+
+
+def _counting(moment: dt.date | int | None) -> str:
+    """Return the condition of the log's rows that count."""
+    changed = "_operation in ('I', 'U', 'D')"
+    if isinstance(moment, int):
+        known = f"(_superseded_by is null or _superseded_by > {moment})"
+        return f"{changed} and _commit_id <= {moment} and {known}"
+    until = "" if moment is None else f" and _business_date <= date '{moment.isoformat()}'"
+    return f"{changed} and _superseded_by is null{until}"
+
+
+def _check_commit(tables: Tables, log: str, entity: Entity, commit: int) -> None:
+    (row,) = tables.rows(log, "select min(_commit_id) as first from t")
+    if row["first"] is not None and commit < row["first"]:
+        raise ConfigError(
+            f"the log of {entity.name} begins at commit {row['first']}: "
+            f"nothing is known of commit {commit}"
+        )
+
+
+def _filter(keys: list[str], key: Mapping[str, str], begins: str) -> str:
+    text = {name: f"cast({quoted(name)} as varchar)" for name in keys}
+    unknown = [name for name in key if name not in text]
+    if unknown:
+        raise ConfigError(f"{unknown[0]!r} is no column of the key: {', '.join(keys)}")
+    parts = [f" and {text[name]} = {literal(value)}" for name, value in key.items()]
+    if begins:
+        any_of = " or ".join(f"starts_with({one}, {literal(begins)})" for one in text.values())
+        parts.append(f" and ({any_of})")
+    return "".join(parts)
