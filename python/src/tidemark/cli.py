@@ -28,6 +28,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "compact": ("tidemark.operate.cli", "compact"),
     "connectors": ("tidemark.capture.connectors_cli", "connectors"),
     "datagen": ("tidemark.datagen.cli", "datagen"),
+    "demo": ("tidemark.demo.cli", "demo"),
     "diff": ("tidemark.state.cli", "diff"),
     "docs": ("tidemark.lineage.cli", "docs"),
     "erase": ("tidemark.operate.cli", "erase"),
@@ -47,6 +48,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "savepoint": ("tidemark.operate.cli", "savepoint"),
     "schema": ("tidemark.scaffold.cli", "schema"),
     "serve": ("tidemark.serve.cli", "serve"),
+    "shell": ("tidemark.shell.cli", "shell"),
     "status": ("tidemark.state.cli", "status"),
 }
 
@@ -100,10 +102,27 @@ def main(arguments: Sequence[str] | None = None) -> None:
     Args:
         arguments: What follows `tidemark`; by default that of this process.
     """
+    sys.exit(call(cli, arguments))
+
+
+def call(
+    group: click.Group,
+    arguments: Sequence[str] | None = None,
+    *,
+    obj: Any = None,
+    defaults: dict[str, Any] | None = None,
+) -> int:
+    """Run a command in this process, tell what is wrong with it, return its exit code.
+
+    Args:
+        group: Whose command.
+        arguments: Its name and what follows; by default that of this process.
+        obj: For commands that pass it on.
+        defaults: Values of options that are not given, by command and name of the parameter.
+    """
+    given = list(arguments) if arguments is not None else None
     try:
-        code = cli.main(
-            args=list(arguments) if arguments is not None else None, standalone_mode=False
-        )
+        code = group.main(given, "tidemark", standalone_mode=False, obj=obj, default_map=defaults)
     except click.exceptions.Exit as exit_:
         code = exit_.exit_code
     except click.Abort:
@@ -114,7 +133,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except TidemarkError as error:
         click.echo(f"Error: {error}", err=True)
         code = EXIT_USAGE
-    sys.exit(code if isinstance(code, int) else 0)
+    return code if isinstance(code, int) else 0
 
 
 if __name__ == "__main__":

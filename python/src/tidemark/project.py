@@ -9,6 +9,17 @@ import yaml
 
 from tidemark.errors import ConfigError
 
+SEEDS = "seed-paths"
+_FOLDERS = {
+    "model-paths": "models",
+    "macro-paths": "macros",
+    SEEDS: "seeds",
+    "snapshot-paths": "snapshots",
+    "test-paths": "tests",
+    "analysis-paths": "analyses",
+}
+"""Settings of dbt_project.yml that name folders, and what each is if it is not there."""
+
 
 def parse(text: str, file: str) -> dict[str, Any]:
     """Return what a property file says.
@@ -47,3 +58,22 @@ def model_folders(project: Path) -> list[Path]:
     """Return the folders of a project's models; `models` where every path is Jinja."""
     plain = [path for path in model_paths(project) if not is_jinja(path)]
     return [project / path for path in plain or ["models"]]
+
+
+def dbt_folders(project: Path) -> dict[str, list[Path]] | None:
+    """Return the folders of a project that dbt reads, those that are there, by their setting.
+
+    Returns:
+        None if one of them is Jinja, so that dbt alone knows it.
+
+    Raises:
+        ConfigError: dbt_project.yml cannot be read.
+    """
+    settings = parse((project / "dbt_project.yml").read_text(encoding="utf-8"), "dbt_project.yml")
+    found: dict[str, list[Path]] = {}
+    for name, usual in _FOLDERS.items():
+        paths = [str(path) for path in settings.get(name) or [usual]]
+        if any(map(is_jinja, paths)):
+            return None
+        found[name] = [project / path for path in paths if (project / path).is_dir()]
+    return found

@@ -29,7 +29,14 @@ class Planner:
         self.home = Path(project.home)
 
     def call(self, *arguments: str, code: int | None = None) -> Result:
-        where = ["--project-dir", str(self.project.root), "--profiles-dir", str(self.project.root), "--target", "ci"]
+        where = [
+            "--project-dir",
+            str(self.project.root),
+            "--profiles-dir",
+            str(self.project.root),
+            "--target",
+            "ci",
+        ]
         if arguments[0] == "apply" or {"--list", "--show", "--discard"} & set(arguments):
             where = []
         os.environ["TIDEMARK_SCHEMA"] = self.project.schema
@@ -69,13 +76,25 @@ def only(plan: Any) -> Any:
 
 
 def test_plan_and_apply(project: Any, planner: Planner) -> None:
-    items = Entity(project, "items", COLUMNS, sensitive=["phone"], on_reject="quarantine", max_delete_fraction=0.5)
+    items = Entity(
+        project,
+        "items",
+        COLUMNS,
+        sensitive=["phone"],
+        on_reject="quarantine",
+        max_delete_fraction=0.5,
+    )
 
     # day 1: the first load, planned, then applied
     items.extract(D1, "id,name,n,phone\n1,ann,1,11\n2,bob,2,22\n3,cid,3,33\n4,dee,4,44\n")
     first = planner.plan(D1, code=2)
     one = only(first)
-    assert (one["kind"], one["outcome"], one["counts"]["rows_inserted"], one["existing"]) == ("first load", "changes", 4, 0)
+    assert (one["kind"], one["outcome"], one["counts"]["rows_inserted"], one["existing"]) == (
+        "first load",
+        "changes",
+        4,
+        0,
+    )
     assert one["samples"][0] == {
         "operation": "I", "business_date": D1, "key": {"id": "1"}, "old": None,
         "new": {"id": "1", "name": "ann", "n": "1", "phone": "***"},
@@ -83,7 +102,10 @@ def test_plan_and_apply(project: Any, planner: Planner) -> None:
     assert {kept["kind"] for kept in one["inputs"]} == {"file", "location"}
     assert not items.exists() and not project.sql("show tables like 'tidemark_commits'")
     folder = planner.home / "plans" / first["id"]
-    assert [stat.S_IMODE(path.stat().st_mode) for path in (folder, folder / "plan.json")] == [0o700, 0o600]
+    assert [stat.S_IMODE(path.stat().st_mode) for path in (folder, folder / "plan.json")] == [
+        0o700,
+        0o600,
+    ]
     planner.call("apply", first["id"], code=0)
     assert items.rows("id, name") == [(1, "ann"), (2, "bob"), (3, "cid"), (4, "dee")]
     again = planner.call("apply", first["id"])
@@ -92,7 +114,10 @@ def test_plan_and_apply(project: Any, planner: Planner) -> None:
     assert closed["state"] == "applied" and only(closed)["samples"] == []
 
     # day 2: I, U, D and a reject; a new column comes too
-    items.extract(D2, "id,name,n,phone,town\n1,ann,1,11,\n2,bob,7,29,Rome\n3,cid,3,33,\nx,eve,5,55,\n6,fay,6,66,\n")
+    items.extract(
+        D2,
+        "id,name,n,phone,town\n1,ann,1,11,\n2,bob,7,29,Rome\n3,cid,3,33,\nx,eve,5,55,\n6,fay,6,66,\n",
+    )
     second = planner.plan(D2, code=2)
     one = only(second)
     assert {name: one["counts"][name] for name in ("rows_inserted", "rows_updated", "rows_deleted", "rows_rejected")} == {
@@ -112,15 +137,27 @@ def test_plan_and_apply(project: Any, planner: Planner) -> None:
 
     # the same as tables, by dbt alone
     items.run(D2, plan=True)
-    (row,) = items.rows("kind, outcome, rows_inserted, rows_updated, rows_deleted, rows_rejected, guard", "__plan")
+    (row,) = items.rows(
+        "kind, outcome, rows_inserted, rows_updated, rows_deleted, rows_rejected, guard", "__plan"
+    )
     assert row == ("load", "changes", 1, 1, 1, 1, "passes")
-    assert items.rows("column_name, row_count", "__plan_columns") == [("n", 1), ("phone", 1), ("town", 1)]
+    assert items.rows("column_name, row_count", "__plan_columns") == [
+        ("n", 1),
+        ("phone", 1),
+        ("town", 1),
+    ]
     assert items.rows("_reject_reason, row_count", "__plan_rejects") == [("cast_failed: id", 1)]
-    assert [json.loads(new)["town"] for (new,) in items.rows("_new", "__plan_samples", "_operation = 'U'")] == ["Rome"]
+    assert [
+        json.loads(new)["town"]
+        for (new,) in items.rows("_new", "__plan_samples", "_operation = 'U'")
+    ] == ["Rome"]
     assert len(items.commits()) == 1
 
     # the file is written again: refused, and nothing is loaded
-    items.extract(D2, "id,name,n,phone,town\n1,ann,1,11,\n2,bob,8,29,Rome\n3,cid,3,33,\nx,eve,5,55,\n6,fay,6,66,\n")
+    items.extract(
+        D2,
+        "id,name,n,phone,town\n1,ann,1,11,\n2,bob,8,29,Rome\n3,cid,3,33,\nx,eve,5,55,\n6,fay,6,66,\n",
+    )
     refused = planner.call("apply", second["id"])
     assert f"{D2}.csv has another content" in str(refused.exception)
     assert len(items.commits()) == 1
@@ -134,7 +171,12 @@ def test_plan_and_apply(project: Any, planner: Planner) -> None:
     # day 4: the guard would stop it
     items.extract(D4, "id,name,n,phone,town\n1,ann,1,11,\n")
     fourth = planner.plan(D4, code=1)
-    assert only(fourth)["guard"] == {"verdict": "stops", "rows_deleted": 3, "existing": 4, "max_delete_fraction": 0.5}
+    assert only(fourth)["guard"] == {
+        "verdict": "stops",
+        "rows_deleted": 3,
+        "existing": 4,
+        "max_delete_fraction": 0.5,
+    }
     refused = planner.call("apply", fourth["id"])
     assert f"apply {fourth['id']} --allow-deletes" in str(refused.exception)
     error = items.run(D4, expect_pass=False).error
@@ -143,7 +185,10 @@ def test_plan_and_apply(project: Any, planner: Planner) -> None:
     assert items.rows("id") == [(1,)]
 
     # day 3 comes late: the later date gets other rows
-    items.extract(D3, "id,name,n,phone,town\n1,ann,9,11,\n2,bob,8,29,Rome\n3,cid,3,33,\n6,fay,6,66,\n7,gus,7,77,\n")
+    items.extract(
+        D3,
+        "id,name,n,phone,town\n1,ann,9,11,\n2,bob,8,29,Rome\n3,cid,3,33,\n6,fay,6,66,\n7,gus,7,77,\n",
+    )
     third = planner.plan(D3, code=2)
     one = only(third)
     assert one["kind"] == "late load"
@@ -155,34 +200,57 @@ def test_plan_and_apply(project: Any, planner: Planner) -> None:
     third = planner.plan(D3, code=2)
     planner.call("apply", third["id"], code=0)
     loaded = items.commits(FIGURES + ", rows_superseded")[-1]
-    assert loaded == tuple(only(third)["counts"][name] for name in (FIGURES + ", rows_superseded").split(", "))
+    assert loaded == tuple(
+        only(third)["counts"][name] for name in (FIGURES + ", rows_superseded").split(", ")
+    )
     items.check()
 
     # the same date again: nothing to do
     nothing = planner.plan(D3, code=0)
     assert (nothing["outcome"], only(nothing)["kind"]) == ("nothing", "correction")
     planner.call("plan", "--discard", nothing["id"], code=0)
-    states = [one["state"] for one in json.loads(planner.call("plan", "--list", "--json", code=0).stdout)]
+    states = [
+        one["state"] for one in json.loads(planner.call("plan", "--list", "--json", code=0).stdout)
+    ]
     assert states[0] == "discarded" and "open" in states
 
 
 def test_events(project: Any, planner: Planner) -> None:
     shop = EventEntity(project, "shop", {"id": "int", "name": "string"}, "id")
-    shop.load([insert({"id": 1, "name": "ann"}), insert({"id": 2, "name": "bob"}), insert({"id": 3, "name": "cid"})])
+    shop.load(
+        [
+            insert({"id": 1, "name": "ann"}),
+            insert({"id": 2, "name": "bob"}),
+            insert({"id": 3, "name": "cid"}),
+        ]
+    )
     planner.plan(None, code=0, select="shop")  # nothing has landed since
 
-    shop.land([update({"id": 1, "name": "anna"}), delete({"id": 2}), insert({"id": 4, "name": "dee"})])
+    shop.land(
+        [update({"id": 1, "name": "anna"}), delete({"id": 2}), insert({"id": 4, "name": "dee"})]
+    )
     made = planner.plan(None, code=2, select="shop")
     one = only(made)
-    assert one["batch"]["files"] == 1 and one["batch"]["not_planned"] == 0 and one["share_of_current"] == 1
-    assert [(sample["operation"], sample["key"], sample["old"], sample["new"]) for sample in one["samples"]] == [
+    assert (
+        one["batch"]["files"] == 1
+        and one["batch"]["not_planned"] == 0
+        and one["share_of_current"] == 1
+    )
+    assert [
+        (sample["operation"], sample["key"], sample["old"], sample["new"])
+        for sample in one["samples"]
+    ] == [
         ("I", {"id": "4"}, None, {"id": "4", "name": "dee"}),
         ("U", {"id": "1"}, {"name": "ann"}, {"name": "anna"}),
         ("D", {"id": "2"}, {"id": "2", "name": "bob"}, None),
     ]
     shop.land([insert({"id": 5, "name": "eve"})])
-    assert "there are other files: 3 files now, 2 when it was planned" in str(planner.call("apply", made["id"]).exception)
+    assert "there are other files: 3 files now, 2 when it was planned" in str(
+        planner.call("apply", made["id"]).exception
+    )
     made = planner.plan(None, code=2, select="shop")
     planner.call("apply", made["id"], code=0)
-    assert shop.commits(FIGURES)[-1] == tuple(only(made)["counts"][name] for name in FIGURES.split(", "))
+    assert shop.commits(FIGURES)[-1] == tuple(
+        only(made)["counts"][name] for name in FIGURES.split(", ")
+    )
     assert shop.rows("id, name") == [(1, "anna"), (3, "cid"), (4, "dee"), (5, "eve")]

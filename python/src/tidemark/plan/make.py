@@ -39,7 +39,9 @@ def make_plan(
         KeyboardInterrupt: Ctrl-C.
     """
     options = invoker.options
-    entities, left_out = entities_among(invoker.manifest, invoker.selected_models())
+    entities, left_out = entities_among(
+        invoker.manifest, [node.unique_id for node in invoker.selected()]
+    )
     if not entities:
         raise ConfigError(
             "no selected model is planned: a plan is of models with materialized: cdc"

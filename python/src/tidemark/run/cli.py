@@ -35,7 +35,7 @@ Exit codes:
   1    a date failed; the dates after it were not run (unless --keep-going)
   2    nothing could be run: an option, the project or its configuration is wrong, Java is missing,
        another run holds the metastore
-  130  interrupted
+  130  interrupted; with --watch: in a run (0 while it waited)
 
 \b
 Examples:
@@ -43,6 +43,7 @@ Examples:
   tidemark run --business-date 2026-01-01..2026-01-31 --select airports+
   tidemark run --business-date 2026-03-04 --changes 5
   tidemark run --business-date 2026-01-01..2026-12-31 --available --build
+  tidemark run --business-date 2026-03-04 --select airports --watch
 """
 
 
@@ -79,6 +80,11 @@ Examples:
     help="Show after each date what its updates changed: old and new values of the first N "
     "updated keys of each entity.",
 )
+@click.option(
+    "--watch",
+    is_flag=True,
+    help="Stay, and run again whenever a model, its YAML or a file that it loads changes.",
+)
 @click.option("--verbose", "-v", is_flag=True, help="Show dbt's own lines, on stderr.")
 @click.pass_context
 def run(
@@ -96,6 +102,7 @@ def run(
     available: bool,
     keep_going: bool,
     changes: int,
+    watch: bool,
     verbose: bool,
 ) -> None:
     """Run the models for one or many business dates, in one process with one Spark session.
@@ -128,9 +135,10 @@ def run(
     prepare_environment()
     from tidemark.spark.session import session_expected
 
+    talk, out = Console(stderr=True), stdout_console()
     # Spark starts while dbt parses the project
     with session_expected():
-        code = run_dates(options, Console(stderr=True), stdout_console())
+        code = _watch(options, talk, out) if watch else run_dates(options, talk, out)
     ctx.exit(code)
 
 
@@ -200,6 +208,19 @@ def run_dates(options: RunOptions, talk: Console, out: Console) -> int:
     if len(summary) > 1:
         talk.print(render_summary(summary), highlight=False)
     return 0 if all(success for _, success, _ in summary) else 1
+
+
+def _watch(options: RunOptions, talk: Console, out: Console) -> int:
+    from tidemark.run.again import run_again, selection_of
+    from tidemark.run.kept import projects_kept
+
+    with projects_kept():
+        return run_again(
+            options,
+            talk,
+            run=lambda asked: run_dates(asked, talk, out),
+            select=lambda asked: selection_of(asked, talk),
+        )
 
 
 def _remember(options: RunOptions, invoker: Invoker) -> None:

@@ -16,6 +16,7 @@ from rich.console import Console
 
 from tidemark.errors import ConfigError
 from tidemark.run.dates import extract_path
+from tidemark.run.kept import Parsed, keep, kept, mark_of
 from tidemark.run.options import RunOptions, command_line, common_options, selection
 from tidemark.run.report import COUNTS, ModelResult
 
@@ -63,6 +64,7 @@ class Invoker:
         self._talk = talk
         self._manifest: Any = None
         self._reusable = False
+        self._config: Any = None
         self._said: set[str] = set()
         self._commits: list[str] = []
         self._muted = False
@@ -97,10 +99,7 @@ class Invoker:
     @property
     def config(self) -> Any:
         """dbt's configuration of the parsed project: vars, and the credentials of its target."""
-        from dbt.adapters.factory import FACTORY
-
-        adapters: list[Any] = list(FACTORY.adapters.values())
-        return adapters[0].config
+        return self._config
 
     # --- parsing
 
@@ -109,16 +108,20 @@ class Invoker:
 
         dbt parses anew whenever vars change, and the date changes each time. The parsed project
         is reused for every date, but only if no date can change what parsing gives: else each
-        date parses by itself.
+        date parses by itself. Where projects are kept, what did not change is not parsed again.
         """
+        mark = mark_of(self._options)
+        known = kept(mark)
+        if known is not None:
+            return self._take(known)
         raw = self._invoke(["parse", *common_options(self._options, None)])
         if raw.success:
-            return self._keep(raw.result)
+            return self._keep(raw.result, mark)
         if self._options.dates:
             # Perhaps the project needs the date to be parsed.
             raw = self._invoke(["parse", *common_options(self._options, self._options.dates[0])])
             if raw.success:
-                return self._keep(raw.result)
+                return self._keep(raw.result, mark)
         self._talk.print(
             str(raw.exception or "the project cannot be parsed"),
             highlight=False,
@@ -127,29 +130,63 @@ class Invoker:
         )
         return False
 
-    def _keep(self, manifest: Any) -> bool:
+    def _keep(self, manifest: Any, mark: str | None) -> bool:
+        from dbt.adapters.factory import FACTORY
+
         from tidemark.run.varies import parsing_varies
 
-        self._manifest = manifest
-        self._reusable = not parsing_varies(manifest, self._options.project_dir)
+        adapters: list[Any] = list(FACTORY.adapters.values())
+        config = adapters[0].config if adapters else None
+        reusable = not parsing_varies(manifest, self._options.project_dir)
+        parsed = Parsed(manifest, reusable, config)
+        keep(mark, parsed)
+        return self._take(parsed)
+
+    def _take(self, parsed: Parsed) -> bool:
+        self._manifest, self._reusable = parsed.manifest, parsed.reusable
+        self._config = parsed.config
         return True
 
-    # --- what is selected
+    # --- the selection, the session
 
-    def selected_models(self) -> list[str]:
-        """Return the unique ids of the models that the options select.
+    def selected(self, *resources: str) -> list[Any]:
+        """Return the nodes that the options select.
+
+        Args:
+            *resources: Their types as dbt names them; models if left out.
 
         Raises:
-            ConfigError: dbt cannot list them.
+            ConfigError: dbt does not understand the selection.
         """
-        command = ["ls", *selection(self._options), "--resource-type", "model", "--output", "json"]
+        command = ["ls", *selection(self._options), "--output", "json"]
+        for resource in resources or ("model",):
+            command += ["--resource-type", resource]
         command += ["--output-keys", "unique_id", *common_options(self._options, None)]
-        self._muted = True  # dbt prints what it lists
+        muted, self._muted = self._muted, True  # dbt prints what it lists
         listed = self._invoke(command, manifest=fresh_copy(self._manifest))
-        self._muted = False
+        self._muted = muted
         if not listed.success:
             raise ConfigError(str(listed.exception or "dbt could not list the selected models"))
-        return re.findall(r'"unique_id": "([^"]+)"', "\n".join(listed.result or []))
+        chosen = re.findall(r'"unique_id": "([^"]+)"', "\n".join(listed.result or []))
+        return [self._manifest.nodes[one] for one in chosen if one in self._manifest.nodes]
+
+    def session(self) -> Any:
+        """Return the Spark session of this process, started if need be.
+
+        Raises:
+            SparkStartError: There is none.
+        """
+        from tidemark.errors import SparkStartError
+        from tidemark.spark.session import current_session
+
+        if current_session() is None:
+            connected = self._invoke(
+                ["debug", "--connection", *common_options(self._options, None)]
+            )
+            if current_session() is None:
+                reason = connected.exception or "no session (it needs method: session)"
+                raise SparkStartError(f"Spark did not start: {reason}")
+        return current_session()
 
     # --- dates that have files
 
@@ -157,30 +194,17 @@ class Invoker:
         self, dates: Iterable[dt.date]
     ) -> tuple[list[dt.date | None], list[dt.date]]:
         """Return the dates for which a selected model has a file, and the others."""
-        from tidemark.errors import SparkStartError
         from tidemark.spark.files import list_files
-        from tidemark.spark.session import current_session
 
         locations = sorted(
-            location
-            for unique_id in self.selected_models()
-            if (location := dated_location(self._manifest.nodes[unique_id])) is not None
+            location for node in self.selected() if (location := dated_location(node)) is not None
         )
         if not locations:
             raise ConfigError(
                 "--available: no selected model has a location with {business_date} in it, "
                 "so there is no file to look for"
             )
-        if current_session() is None:
-            connected = self._invoke(
-                ["debug", "--connection", *common_options(self._options, None)]
-            )
-            if current_session() is None:
-                reason = connected.exception or "no session (--available needs method: session)"
-                raise SparkStartError(f"Spark did not start: {reason}")
-        session = current_session()
-        if session is None:
-            raise SparkStartError("Spark did not start")
+        session = self.session()
         found: list[dt.date | None] = []
         missing: list[dt.date] = []
         for date in dates:

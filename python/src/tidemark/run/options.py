@@ -29,6 +29,7 @@ class RunOptions:
     threads: int | None = None
     full_refresh: bool = False
     build: bool = False
+    test: bool = False
     available: bool = False
     keep_going: bool = False
     changes: int = 0
@@ -92,7 +93,7 @@ def command_line(options: RunOptions, date: dt.date | None, *, full_refresh: boo
         >>> command_line(RunOptions(dates=[], select=["airports"]), None, full_refresh=False)[:3]
         ['run', '--select', 'airports']
     """
-    command = ["build" if options.build else "run"]
+    command = ["test" if options.test else "build" if options.build else "run"]
     command += selection(options)
     if full_refresh:
         command.append("--full-refresh")

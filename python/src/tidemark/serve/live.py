@@ -18,6 +18,7 @@ from tidemark.errors import ConfigError
 from tidemark.home import Home, tidemark_home
 from tidemark.progress import read_progress
 from tidemark.report.data import Report, collected, history_of
+from tidemark.run.files import fingerprint
 from tidemark.run.options import RunOptions
 from tidemark.serve.cells import cell, cells
 from tidemark.serve.log import log_tail
@@ -27,7 +28,7 @@ from tidemark.serve.tables import KeptTables
 from tidemark.state.cli import statuses_of
 from tidemark.state.commits import read_commits
 from tidemark.state.past import BESIDE, rows_as_of
-from tidemark.state.project import Entity, KnownProject, fingerprint, known_project
+from tidemark.state.project import Entity, KnownProject, known_project
 from tidemark.state.rejects import reject_rows
 from tidemark.state.tables import Tables
 from tidemark.state.versions import versions_of

@@ -40,7 +40,13 @@ _shared = _Shared()
 
 @contextmanager
 def session_expected() -> Iterator[None]:
-    """Have the session started by the first command of dbt in here, for those that follow it."""
+    """Have the session started by the first command of dbt in here, for those that follow it.
+
+    Within another one it does nothing: the session is the outer one's.
+    """
+    if _shared.expected:
+        yield
+        return
     _shared.expected = True
     try:
         yield

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
-from tidemark import distribution_version
 from tidemark.errors import ConfigError
 from tidemark.home import tidemark_home
+from tidemark.run.files import fingerprint
 from tidemark.run.options import RunOptions
 
 if TYPE_CHECKING:
@@ -24,8 +23,6 @@ KINDS = ("cdc", "scd2", "feed", "atomic", "shred")
 """The materializations whose tables have commits."""
 
 _MINUTES = {"minute": 1, "hour": 60, "day": 24 * 60}
-_READ_BY_DBT = {".yml", ".yaml", ".sql", ".py", ".md", ".csv"}
-_LEFT_OUT = {"target", "logs", "dbt_packages", "dbt_modules", "node_modules", "venv", "seeds"}
 
 
 @dataclass(frozen=True)
@@ -93,13 +90,13 @@ def known_project(options: RunOptions, talk: Console) -> KnownProject:
     Raises:
         ConfigError: The project cannot be parsed.
     """
-    asked = fingerprint(options)
+    mark = fingerprint(options)
     try:
         found = json.loads(_kept().read_text(encoding="utf-8"))
     except (OSError, ValueError):
         found = {}
-    if asked in found:
-        return _from_json(found[asked])
+    if mark in found:
+        return _from_json(found[mark])
     from tidemark.run.invoke import Invoker
 
     invoker = Invoker(options, talk)
@@ -227,50 +224,3 @@ def _from_json(content: dict[str, Any]) -> KnownProject:
     edges = tuple((above, below) for above, below in content["edges"])
     root = Path(content["root"])
     return KnownProject(**{**content, "root": root, "entities": entities, "edges": edges})
-
-
-def fingerprint(options: RunOptions) -> str:
-    """Return what changes whenever parsing could give something else.
-
-    Args:
-        options: What is parsed.
-    """
-    root = options.project_dir
-    parts: list[Any] = [
-        distribution_version(),
-        str(root),
-        options.target,
-        options.vars,
-        str(options.profiles_dir),
-        sorted(
-            (name, value)
-            for name, value in os.environ.items()
-            if name.startswith(("DBT_", "TIDEMARK_")) and "SECRET" not in name
-        ),
-    ]
-    files = [*_files(root), *(folder / "profiles.yml" for folder in _profile_folders(options))]
-    for path in files:
-        try:
-            stat = path.stat()
-        except OSError:
-            continue
-        parts.append((str(path), stat.st_mtime_ns, stat.st_size))
-    return hashlib.sha256(json.dumps(parts, default=str).encode()).hexdigest()
-
-
-def _profile_folders(options: RunOptions) -> list[Path]:
-    if options.profiles_dir is not None:
-        return [options.profiles_dir]
-    named = os.environ.get("DBT_PROFILES_DIR")
-    return [Path(named)] if named else [options.project_dir, Path.home() / ".dbt"]
-
-
-def _files(root: Path) -> Iterator[Path]:
-    for folder, folders, names in os.walk(root):
-        folders[:] = sorted(
-            name for name in folders if not name.startswith(".") and name not in _LEFT_OUT
-        )
-        for name in sorted(names):
-            # dbt keeps .user.yml
-            if os.path.splitext(name)[1] in _READ_BY_DBT and not name.startswith("."):
-                yield Path(folder, name)

@@ -1,0 +1,1 @@
+"""`tidemark demo`: a project and three days of data, played step by step."""

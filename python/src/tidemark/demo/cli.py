@@ -1,0 +1,96 @@
+"""`tidemark demo`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from contextlib import chdir
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+
+from tidemark.cli import call, cli
+from tidemark.demo.project import landings, make_project
+from tidemark.errors import ConfigError
+from tidemark.home import HOME_VARIABLE, tidemark_home
+from tidemark.run.options import prepare_environment
+from tidemark.scaffold.new_project import package
+
+_EPILOG = """
+It needs what a run needs: Java, and at the first time the network for Spark's packages. What it
+writes lies in the folder, or below TIDEMARK_HOME if that is set.
+
+\b
+Exit codes:
+  0    all was played
+  2    the folder is not empty, Java is missing, or a step did not do what it should
+  130  interrupted
+
+\b
+Examples:
+  tidemark demo
+  tidemark demo --folder /tmp/shop
+"""
+
+
+@click.command(epilog=_EPILOG)
+@click.option(
+    "--folder",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("tidemark-demo"),
+    show_default=True,
+    help="Where the project is made; it must not be there, or be empty.",
+)
+@click.option(
+    "--package",
+    "package_text",
+    metavar="PLACE",
+    help="Where dbt finds the macros, a folder or a git URL with @revision. "
+    "Left out: the checkout that this command is from.",
+)
+def demo(folder: Path, package_text: str | None) -> None:
+    """Make a project and play three days of generated data in it, with a word on each step.
+
+    Takes a minute or two. The project stays, to go on with.
+    """
+    from tidemark.demo.play import next_steps, play
+    from tidemark.java import check_java
+    from tidemark.run.kept import projects_kept
+    from tidemark.spark.session import session_expected
+
+    talk = Console(stderr=True)
+    check_java()
+    root = folder.absolute()
+    written = make_project(root, package(package_text))
+    talk.print(f"A new project, {folder}:", highlight=False, markup=False)
+    for path in written:
+        talk.print(f"  {path}", highlight=False, markup=False)
+    with chdir(root):
+        if not os.environ.get(HOME_VARIABLE):
+            # as who goes on in this folder has it
+            os.environ[HOME_VARIABLE] = str(root / ".tidemark")
+        prepare_environment()
+        _install(root, talk)
+        with session_expected(), projects_kept():
+            play(root, landings(), _call, cli, talk)
+    report = tidemark_home().root / "report.html"
+    talk.print(
+        f"\n{next_steps(str(folder), str(report))}", highlight=False, markup=False, soft_wrap=True
+    )
+
+
+def _call(words: Sequence[str]) -> int:
+    return call(cli, words)
+
+
+def _install(root: Path, talk: Console) -> None:
+    """Do what `dbt deps` does."""
+    from dbt.cli.main import dbtRunner
+
+    talk.print("\n$ dbt deps", highlight=False, markup=False)
+    arguments = ["deps", "--project-dir", str(root), "--profiles-dir", str(root)]
+    result: Any = dbtRunner().invoke([*arguments, "--log-level", "none"])
+    if not result.success:
+        raise ConfigError(str(result.exception or "dbt could not install the package"))

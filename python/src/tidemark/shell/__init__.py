@@ -1,0 +1,1 @@
+"""`tidemark shell`: commands in one process that keeps the project parsed and Spark up."""

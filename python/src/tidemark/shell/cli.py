@@ -1,0 +1,132 @@
+"""`tidemark shell`."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Iterable
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+
+from tidemark import distribution_version
+from tidemark.cli import COMMANDS, call
+from tidemark.home import tidemark_home
+from tidemark.options import profiles_dir_option, project_dir_option, target_option
+from tidemark.run.options import (
+    RunOptions,
+    find_profiles,
+    find_project,
+    parse_vars,
+    prepare_environment,
+)
+
+_EPILOG = """
+Commands are typed as after `tidemark`: run, test, changes, history, status, rejects, diff, check, …
+and sql, reload, help, exit. What is typed is kept in shell_history in TIDEMARK_HOME. While the
+shell is open it has the embedded metastore: other runs of that TIDEMARK_HOME wait.
+
+From a pipe each line is a command, and the first that fails ends the shell with its exit code.
+
+\b
+Exit codes:
+  0    ended by Ctrl-D, `exit` or the end of the pipe
+  2    the project is not there, or an option is wrong
+  …    from a pipe: that of the command that failed
+
+\b
+Examples:
+  tidemark shell
+  echo 'run --select airports --business-date 2026-03-04' | tidemark shell
+  tidemark shell < commands.txt
+"""
+
+
+@click.command(epilog=_EPILOG)
+@click.option("--vars", "vars_text", metavar="YAML", help="dbt's --vars, for every command.")
+@project_dir_option
+@profiles_dir_option
+@target_option
+@click.pass_context
+def shell(
+    ctx: click.Context,
+    vars_text: str | None,
+    project_dir: Path | None,
+    profiles_dir: Path | None,
+    target: str | None,
+) -> None:
+    """Run commands one after the other with the project parsed and Spark up.
+
+    Saved files of the project are noticed, and only what changed is parsed again.
+    """
+    root = find_project(project_dir or Path.cwd())
+    options = RunOptions(
+        dates=[],
+        vars=parse_vars(vars_text),
+        project_dir=root,
+        profiles_dir=profiles_dir or find_profiles(root),
+        target=target,
+    )
+    prepare_environment()
+    from tidemark.run.kept import projects_kept
+    from tidemark.spark.session import session_expected
+
+    given = {"vars_text": vars_text, "profiles_dir": options.profiles_dir, "target": target}
+    # Spark starts while dbt parses the project
+    with session_expected(), projects_kept():
+        lines = None if sys.stdin.isatty() else sys.stdin
+        ctx.exit(serve(options, {**given, "project_dir": root}, Console(stderr=True), lines))
+
+
+def serve(
+    options: RunOptions, given: dict[str, Any], talk: Console, lines: Iterable[str] | None
+) -> int:
+    """Do what lines say, with one warm project; return the exit code.
+
+    Args:
+        options: Which project, profile, target and vars.
+        given: The same as parameters of commands, for those that are not told otherwise.
+        talk: Where it says what it does.
+        lines: What a pipe gives; none: a terminal is asked.
+    """
+    from tidemark.run.watch import Watch, project_places
+    from tidemark.shell.commands import ShellGroup
+    from tidemark.shell.lines import words_of
+    from tidemark.shell.loop import execute_line, interact, line_editor, run_lines
+    from tidemark.shell.warm import Warm
+
+    group, warm = ShellGroup(name="tidemark"), Warm(options, talk)
+    default = {name: value for name, value in given.items() if value is not None}
+    # the shell's own commands have the project from `warm`
+    defaults = dict.fromkeys(COMMANDS, default)
+
+    def execute(words: list[str]) -> int:
+        with warm.lock:
+            code = call(group, words, obj=warm, defaults=defaults)
+            warm.names.forget()
+            return code
+
+    do = partial(execute_line, execute=execute, words_of=words_of)
+    if lines is not None:
+        return run_lines(lines, do)
+    from tidemark.shell.commands import told_commands
+    from tidemark.shell.complete import ShellCompleter
+
+    with talk.status("reading the project …"):
+        warm.parse()
+    hint = "help lists the commands, Tab completes, Ctrl-D ends"
+    talk.print(f"tidemark {distribution_version()}: {hint}", highlight=False)
+    completer = ShellCompleter(
+        cache(partial(told_commands, group)),
+        lambda name: group.get_command(click.Context(group), name),
+        lambda: warm.names,
+    )
+    with Watch(lambda: project_places(options)) as changes:
+        threading.Thread(
+            target=warm.follow, args=(changes,), name="tidemark-follow", daemon=True
+        ).start()
+        interact(line_editor(tidemark_home().root / "shell_history", completer), warm.title, do)
+    return 0
