@@ -94,8 +94,11 @@ def test_story(module_project: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     record(module_project, relation, loads)
     since = loads[0].date
     complete = {"tidemark.dates_are_complete": {"arguments": {"since": str(since)}}}
+    declare_sources(module_project, relation)
     check(orders, complete, "tidemark.change_counts_are_usual")
-    check_freshness(module_project, relation)
+    found = module_project.dbt("source", "freshness", expect_pass=None)
+    wanted = {"by_commits": "pass", "orders__log": "error", "orders": "pass", "stale": "warn"}
+    assert found.statuses == wanted, found.output
 
     # a storm, a week after the last load
     late = loads[-1].date + dt.timedelta(days=7)
@@ -119,8 +122,8 @@ def test_story(module_project: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     assert failed.error.count("Got 1 result,") == 1
 
 
-def check_freshness(project: Any, relation: str) -> None:
-    """`dbt source freshness` of an entity, by its commits, its log and a query."""
+def declare_sources(project: Any, relation: str) -> None:
+    """An entity as sources: by its commits, its log and a query."""
     completed = f"relation = '{relation}' and state = 'completed'"
     fresh = {"error_after": {"count": 1, "period": "hour"}}
     old = {"warn_after": {"count": 3650, "period": "day"}, **fresh}
@@ -155,13 +158,6 @@ def check_freshness(project: Any, relation: str) -> None:
         ],
     }
     project.write("models/lake.yml", json.dumps({"sources": [source]}))
-    found = project.dbt("source", "freshness", expect_pass=None)
-    assert found.statuses == {
-        "by_commits": "pass",
-        "orders__log": "error",
-        "orders": "pass",
-        "stale": "warn",
-    }, found.output
 
 
 def record(project: Any, relation: str, loads: list[Load]) -> None:
