@@ -38,6 +38,14 @@ def replicator_settings(project: Path, source: str) -> Any:
     return settings
 
 
+def replicated_sources(project: Path) -> list[str]:
+    """Return the sources that say how they are captured; none where the YAML cannot be read."""
+    try:
+        return sorted({name for name, entry in _sources(project) if _replicator(entry) is not None})
+    except ConfigError:
+        return []
+
+
 def _sources(project: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     for file in _yaml_files(project):
         try:

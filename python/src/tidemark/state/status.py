@@ -22,6 +22,26 @@ _PARTS = {
 
 
 @dataclass(frozen=True)
+class Mirror:
+    """How far a mirrored table is behind its source.
+
+    Attributes:
+        source: Whose replicator.
+        lag_seconds: By how much; None if that is not known.
+        limit_seconds: How much its `freshness` allows.
+    """
+
+    source: str
+    lag_seconds: float | None
+    limit_seconds: float
+
+    @property
+    def is_late(self) -> bool:
+        """Whether it is further behind than it may be."""
+        return self.lag_seconds is not None and self.lag_seconds > self.limit_seconds
+
+
+@dataclass(frozen=True)
 class Counts:
     """Rows of an entity's last load that brought anything."""
 
@@ -55,6 +75,7 @@ class Status:
         in_flight: Commits that are not completed.
         failure: The last run, if it failed.
         problem: What could not be read.
+        mirror: How far it is behind its source, of a table that a replicator mirrors.
     """
 
     entity: str
@@ -72,6 +93,7 @@ class Status:
     in_flight: tuple[int, ...] = ()
     failure: Failure | None = None
     problem: str | None = None
+    mirror: Mirror | None = None
 
 
 @dataclass(frozen=True)
@@ -84,6 +106,7 @@ class Seen:
         landed: The dates that have files.
         failure: The last run that failed.
         problem: What could not be read.
+        mirror: How far it is behind its source.
     """
 
     rows: int | None = None
@@ -91,6 +114,7 @@ class Seen:
     landed: tuple[dt.date, ...] = ()
     failure: Failure | None = None
     problem: str | None = None
+    mirror: Mirror | None = None
 
 
 @dataclass(frozen=True)
@@ -131,7 +155,9 @@ def status_of(entity: Entity, commits: Sequence[Commit], seen: Seen, now: dt.dat
     elif _is_behind(own, commits):
         state = "behind"
     else:
-        state = "stale" if fresh_until is not None and fresh_until < now else "loaded"
+        is_old = fresh_until is not None and fresh_until < now
+        is_late = seen.mirror is not None and seen.mirror.is_late
+        state = "stale" if is_old or is_late else "loaded"
     return Status(
         entity=entity.name,
         kind=entity.kind,
@@ -148,6 +174,7 @@ def status_of(entity: Entity, commits: Sequence[Commit], seen: Seen, now: dt.dat
         in_flight=in_flight,
         failure=failure,
         problem=seen.problem,
+        mirror=seen.mirror,
     )
 
 
