@@ -18,10 +18,13 @@ from tidemark.report.data import (
     EntityRow,
     KeyHistory,
     KeyVersion,
+    LagRow,
     LineageEdge,
     LoadRow,
     RejectRow,
+    ReplicatorRow,
     Report,
+    RunRow,
     ValueInterval,
     VersionsRow,
 )
@@ -39,6 +42,8 @@ CHARTS = {
     "sizes": "rect",
     "lineage": "circle",
     "key-0": "rect",
+    "ages": "path",
+    "lags": "path",
 }
 VIEWS: dict[str, dict[str, Any]] = {
     "light": {"viewport": {"width": 1300, "height": 900}},
@@ -80,6 +85,20 @@ def report(entities: list[EntityRow]) -> Report:
         rejects=[RejectRow(entity=names[0], reason=HOSTILE, rows=4)],
         versions=[VersionsRow(entity=names[0], versions=n, keys=10 * n) for n in (1, 2, 5)],
         lineage=[LineageEdge(reads=a, read_by=b) for a, b in itertools.pairwise(names[:4])],
+        runs=[RunRow(entity=names[0], completed_at=NOW - dt.timedelta(hours=h)) for h in (40, 20)],
+        replicators=[
+            ReplicatorRow(source=HOSTILE, freshness_seconds=300, objective=99, fresh=99.9, tables=3)
+        ],
+        lags=[
+            LagRow(
+                source=HOSTILE,
+                at=NOW - dt.timedelta(minutes=m),
+                lag_seconds=10 * m,
+                table="public.orders",
+                waiting=m,
+            )
+            for m in range(60, 0, -1)
+        ],
         keys=[
             KeyHistory(
                 entity=names[0],
@@ -103,7 +122,7 @@ def report(entities: list[EntityRow]) -> Report:
 
 
 FEW = [
-    entity("orders", state="failed", notes=["failed 5 min ago: no file"], open_rejects=4),
+    entity("orders", state="failed", fresh_minutes=1440, notes=["failed 5 min ago: no file"], open_rejects=4),
     entity("customers"),
     entity("airports", state="behind", rows=28_000),
     entity(HOSTILE, notes=[HOSTILE]),

@@ -363,6 +363,30 @@ CASES: dict[str, tuple[Any, ...]] = {
             "open_end": "timestamp'9999-12-31'",
         },
     ),
+    "dated_loads_sql": ("dated_loads_sql", STATES, "shop.customers"),
+    "missing_dates_sql.told": (
+        "missing_dates_sql",
+        f"select * from {STATES}",
+        {"days": None, "since": None, "except": []},
+    ),
+    "missing_dates_sql.stated": (
+        "missing_dates_sql",
+        f"select * from {STATES}",
+        {"days": [0, 4], "since": "2026-01-01", "except": ["2026-04-03"]},
+    ),
+    "counted_loads_sql.extract": ("counted_loads_sql", STATES, "shop.customers", False),
+    "counted_loads_sql.events": ("counted_loads_sql", STATES, "shop.customers", True),
+    "unusual_counts_sql": (
+        "unusual_counts_sql",
+        f"select * from {STATES}",
+        {
+            "counts": ["inserted", "updated", "deleted", "rejected"],
+            "min_rows": 10,
+            "min_factor": 1.5,
+            "except": ["2026-04-03"],
+            "of_events": False,
+        },
+    ),
     "as_of.date": ("as_of", CUSTOMERS, "2026-03-04"),
     "as_of.known_at": ("as_of", CUSTOMERS, "2026-03-04", str(COMMIT)),
     "with_sensitive.current": ("with_sensitive", CUSTOMERS),
@@ -711,6 +735,12 @@ def test_side_relations__are_beside_the_entity(macros: dict[str, Any]) -> None:
         (("as_of", CUSTOMERS, "2026-02-03' or '1"), "must be a date"),
         (("as_of", CUSTOMERS, None), "as_of needs a date"),
         (("with_sensitive", "customers"), "takes the relation of an entity"),
+        (("load_calendar", "month", None, []), "every is day, weekday or a list of mon, tue"),
+        (("load_calendar", ["mon", "son"], None, []), "found: ['mon', 'son']"),
+        (("load_calendar", None, "soon", []), "dates_are_complete: since must be a date"),
+        (("load_calendar", None, None, "x"), "dates_are_complete: except must be a date"),
+        (("count_options", ["delete"], 10, 1.5, [], False), "counts must be one of inserted, up"),
+        (("count_options", [], "ten", 0.5, [], False), "min_rows must be a number"),
     ],
 )
 def test_wrong_arguments__say_what_is_wrong(

@@ -18,6 +18,7 @@ from tidemark.capture.state import CaptureState
 from tidemark.errors import ConfigError, TidemarkError
 from tidemark.replicator.apply import Applier, ApplyError
 from tidemark.replicator.backlog import Backlog, read_backlog
+from tidemark.replicator.lag import read_lags
 from tidemark.replicator.metrics import (
     SourceCollector,
     SourceStatus,
@@ -393,6 +394,21 @@ def test_a_source_that_is_gone_fails_after_retry_for(
         service.run()
     # not once more after the time that capture has used up
     assert len(capture.starts) == 1 and clock[0] - 1000 < shop.operation.retry_for + 10
+
+
+def test_lag__is_noted_before_it_is_gone(shop: Shop) -> None:
+    capture = CaptureProcess("shop", shop.root, shop.root / "capture.log")
+    service = Service(
+        shop.config, shop.operation, shop.state, capture, shop.applier, threading.Event(), shop.said.append
+    )  # fmt: skip
+    shop.land(1, line("public.orders", "c", {"a": 1}, 42), line("public.people", "c", {"a": 1}, 7))
+    assert service.apply_landed()
+    shop.now += 60
+    service.tick()
+    service.close()
+    first, second = read_lags(shop.state.lags)
+    assert (first.seconds, first.table, first.waiting, first.applied) == (42.0, "public.orders", 2, 0)  # fmt: skip
+    assert (second.waiting, second.applied) == (0, 2)
 
 
 def test_status_tells_what_capture_warns_of(capsys: pytest.CaptureFixture[str]) -> None:

@@ -48,6 +48,14 @@ def replicator_sources(project: Path) -> list[str]:
     return sorted(found)
 
 
+def replicated_sources(project: Path) -> list[str]:
+    """Return the same names; none where the YAML cannot be read."""
+    try:
+        return replicator_sources(project)
+    except ConfigError:
+        return []
+
+
 def _sources(project: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     for file in _yaml_files(project):
         try:

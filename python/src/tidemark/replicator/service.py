@@ -16,6 +16,7 @@ from tidemark.capture.files import event_files
 from tidemark.capture.state import CaptureState
 from tidemark.errors import ConfigError, TidemarkError
 from tidemark.replicator.apply import Applier
+from tidemark.replicator.lag import LagHistory
 from tidemark.replicator.metrics import SourceCollector, lag_seconds, write_metrics
 from tidemark.replicator.settings import Operation
 from tidemark.replicator.state import ReplicatorState
@@ -134,6 +135,7 @@ class Service:
         self._operation = operation
         self._state = state
         self._landing = CaptureState(state.landing)
+        self._lags = LagHistory(state.lags)
         self._capture = capture
         self._applier = applier
         self._stop = stop
@@ -162,6 +164,7 @@ class Service:
                 self._watch_capture()
                 self._state.take_retry()
                 if time.monotonic() >= next_apply:
+                    self._note_lag()
                     self._applier.apply()
                     remove_applied(self._state, self._operation.keep_landed)
                     next_apply = time.monotonic() + self._operation.every
@@ -176,6 +179,7 @@ class Service:
 
     def close(self) -> None:
         """Let another process operate the source."""
+        self._lags.close()
         self._state.close()
 
     def run_once(self) -> bool:
@@ -199,6 +203,7 @@ class Service:
         self._state.take_retry()
         for table in self._state.tables.values():
             table.retry()
+        self._note_lag()
         succeeded = self._applier.apply()
         remove_applied(self._state, self._operation.keep_landed)
         self.tick()
@@ -250,8 +255,24 @@ class Service:
             behind = lag_seconds(self._applier.backlog.get(table), status, self._state.clock())
             if behind is not None and behind <= self._operation.freshness:
                 state.seconds_within += now - since
+        self._note_lag()
         self._state.save()
         write_metrics(self.collector(), self._state.metrics)
+
+    def _note_lag(self) -> None:
+        """Note how far the copies are behind: what has landed is seen before it is applied."""
+        self._applier.look()
+        now, status, backlog = (
+            self._state.clock(),
+            self._landing.read_status(),
+            self._applier.backlog,
+        )
+        self._lags.note(
+            now,
+            {table: lag_seconds(backlog.get(table), status, now) for table in self._state.tables},
+            waiting=sum(one.count for one in backlog.values()),
+            applied=sum(sum(table.events.values()) for table in self._state.tables.values()),
+        )
 
     def collector(self) -> SourceCollector:
         """Return the figures, as they are whenever they are asked for."""

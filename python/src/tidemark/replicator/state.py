@@ -109,6 +109,11 @@ class ReplicatorState:
         """The text file that Prometheus' node exporter reads."""
         return self.folder / "metrics.prom"
 
+    @property
+    def lags(self) -> Path:
+        """How far it was behind, over time."""
+        return self.folder / "lag.jsonl"
+
     def load(self) -> None:
         """Read the file; nothing is known if there is none, or none that can be read."""
         try:

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from tidemark import distribution_version
+from tidemark.replicator.lag import Lag, read_lags, thinned
 from tidemark.state.commits import Commit, by_relation
+from tidemark.state.mirrors import operated_sources
 from tidemark.state.project import Entity, KnownProject
 from tidemark.state.show import next_command, notes
 from tidemark.state.status import Status
 from tidemark.state.tables import TableNotReadable, Tables, literal
 from tidemark.state.versions import IN_FORCE, Version, versions_of
+
+if TYPE_CHECKING:
+    from tidemark.replicator.metrics import SourceStatus
 
 # of an entity's columns those that changed most
 _COLUMNS = 10
@@ -46,6 +51,41 @@ class EntityRow(_Model):
     small_files: int | None = Field(description="Those below 16 MB, where a table has several")
     notes: list[str] = Field(description="What there is to do or to know, a sentence each")
     next_command: str | None = Field(description="What to call after a run that failed")
+    fresh_minutes: int | None = Field(
+        default=None, description="Its objective: how long a run keeps it fresh"
+    )
+    lag_seconds: float | None = Field(
+        default=None, description="How far it is behind its source, if a replicator mirrors it"
+    )
+
+
+class RunRow(_Model):
+    """When a run of an entity with an objective was completed, also one that found nothing new."""
+
+    entity: str
+    completed_at: dt.datetime
+
+
+class ReplicatorRow(_Model):
+    """A source that is replicated."""
+
+    source: str
+    freshness_seconds: float = Field(description="Its objective: how far a copy may be behind")
+    objective: float = Field(description="For what share of the time, in percent")
+    fresh: float | None = Field(
+        description="For what share the least fresh of its tables was, in percent"
+    )
+    tables: int
+
+
+class LagRow(_Model):
+    """How far a replicator was behind at a time."""
+
+    source: str
+    at: dt.datetime
+    lag_seconds: float = Field(description="Of the copy that was most behind")
+    table: str | None
+    waiting: int = Field(description="Events that had landed and were not applied")
 
 
 class LoadRow(_Model):
@@ -135,6 +175,9 @@ class Report(_Model):
     versions: list[VersionsRow]
     lineage: list[LineageEdge]
     keys: list[KeyHistory]
+    runs: list[RunRow] = Field(default_factory=list)
+    replicators: list[ReplicatorRow] = Field(default_factory=list)
+    lags: list[LagRow] = Field(default_factory=list)
 
 
 def collected(
@@ -194,7 +237,55 @@ def collected(
         versions=versions,
         lineage=[LineageEdge(reads=above, read_by=below) for above, below in project.edges],
         keys=[_key_history(tables, project.entities[name], key) for name, key in keys],
+        runs=[
+            RunRow(entity=commit.entity, completed_at=_ended(commit))
+            for commit in reversed(commits)
+            if commit.entity in shown
+            and project.entities[commit.entity].fresh_minutes is not None
+            and commit.state == "completed"
+            and _ended(commit) >= since
+        ],
+        replicators=[_replicator(operated.status()) for operated in operated_sources(project.root)],
+        lags=[
+            row
+            for operated in operated_sources(project.root)
+            for row in lag_rows(operated.source, read_lags(operated.state.lags), since, now)
+        ],
     )
+
+
+def _replicator(status: SourceStatus) -> ReplicatorRow:
+    return ReplicatorRow(
+        source=status.source,
+        freshness_seconds=status.freshness_seconds,
+        objective=status.objective,
+        fresh=min((one.fresh for one in status.tables if one.fresh is not None), default=None),
+        tables=len(status.tables),
+    )
+
+
+def lag_rows(
+    source: str, lags: Sequence[Lag], since: dt.datetime, now: dt.datetime
+) -> list[LagRow]:
+    """Return how far a replicator was behind, as few points as a chart needs.
+
+    Args:
+        source: Its name.
+        lags: What was noted.
+        since: From when on.
+        now: Thinned out by how long ago that was.
+    """
+    return [
+        LagRow(
+            source=source,
+            at=dt.datetime.fromtimestamp(one.at, dt.UTC),
+            lag_seconds=one.seconds,
+            table=one.table,
+            waiting=one.waiting,
+        )
+        for one in thinned(lags, now.timestamp())
+        if one.seconds is not None and one.at >= since.timestamp()
+    ]
 
 
 _NO_LOADS = {"savepoint", "clean", "compact", "rehash", "erase_key", "populate_manifest", "repeat"}
@@ -225,6 +316,8 @@ def _entity_row(tables: Tables, entity: Entity, status: Status, now: dt.datetime
         small_files=size[2] if size else None,
         notes=notes(status, now),
         next_command=next_command(status),
+        fresh_minutes=entity.fresh_minutes,
+        lag_seconds=status.mirror.lag_seconds if status.mirror else None,
     )
 
 

@@ -33,7 +33,8 @@ _PERSONAL = re.compile(r"(?i)e?mail|phone|mobile|ssn|passport|iban|birth|salary"
 
 @click.command()
 @click.option("--events", is_flag=True, help="Print that of canonical change events instead.")
-def schema(events: bool) -> None:
+@click.option("--webhook", is_flag=True, help="Print that of what TIDEMARK_WEBHOOK_URL gets.")
+def schema(events: bool, webhook: bool) -> None:
     """Print the JSON Schema of the settings, for help and checks in an editor.
 
     In VS Code with the YAML extension, write it to a file of your project and name that file in
@@ -43,6 +44,13 @@ def schema(events: bool) -> None:
         tidemark schema > tidemark-models.schema.json
         {"yaml.schemas": {"tidemark-models.schema.json": "models/**/*.yml"}}
     """
+    if events and webhook:
+        raise ConfigError("--events and --webhook are two schemas: ask for one")
+    if webhook:
+        from tidemark.webhook.summary import summary_schema_text
+
+        click.echo(summary_schema_text(), nl=False)
+        return
     click.echo(event_schema_text() if events else schema_text(), nl=False)
 
 

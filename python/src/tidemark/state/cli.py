@@ -27,6 +27,7 @@ from tidemark.run.options import (
 )
 from tidemark.state import show
 from tidemark.state.commits import Commit, by_relation, read_commits
+from tidemark.state.mirrors import mirrors_of
 from tidemark.state.project import Entity, KnownProject, known_project
 from tidemark.state.rejects import reject_rows
 from tidemark.state.status import Seen, Status, landed_dates, status_of
@@ -268,6 +269,7 @@ def statuses_of(
     """
     undone = {commit.commit_id for commit in commits if commit.undone_by is not None}
     now = dt.datetime.now(dt.UTC)
+    mirrors = mirrors_of(project.root)
     failures: dict[str, Failure] = {}
     for failure in read_failures(tidemark_home()):
         failures.setdefault(failure.relation, failure)
@@ -276,7 +278,11 @@ def statuses_of(
         status_of(
             entity,
             _concerning(entity, known),
-            replace(_seen(project, tables, entity, undone), failure=failures.get(entity.relation)),
+            replace(
+                _seen(project, tables, entity, undone),
+                failure=failures.get(entity.relation),
+                mirror=mirrors.get(entity.name),
+            ),
             now,
         )
         for entity in chosen

@@ -75,6 +75,12 @@ def notes(status: Status, now: dt.datetime) -> list[str]:
         )
     if status.fresh_until is not None and status.fresh_until < now:
         found.append(f"stale: a run was due by {status.fresh_until:%Y-%m-%d %H:%M} UTC")
+    if status.mirror is not None and status.mirror.is_late:
+        behind, limit = round(status.mirror.lag_seconds or 0), status.mirror.limit_seconds
+        found.append(
+            f"stale: {behind:,} s behind its source, {limit:g} s are allowed: "
+            f"tidemark replicator status {status.mirror.source}"
+        )
     if status.state == "behind":
         found.append("what it reads has loaded more since: run it")
     if status.problem:

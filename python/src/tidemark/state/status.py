@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import datetime as dt
-import itertools
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from tidemark.failures import Failure
+from tidemark.state.calendar import missing_dates
 from tidemark.state.commits import LOADS, Commit
 from tidemark.state.project import Entity
 
@@ -19,8 +19,26 @@ _PARTS = {
     "{mm}": r"(?P<mm>\d{2})",
     "{dd}": r"(?P<dd>\d{2})",
 }
-# so many dates say how often an entity is loaded
-_ENOUGH_DATES = 5
+
+
+@dataclass(frozen=True)
+class Mirror:
+    """How far a mirrored table is behind its source.
+
+    Attributes:
+        source: Whose replicator.
+        lag_seconds: By how much; None if that is not known.
+        limit_seconds: How much its `freshness` allows.
+    """
+
+    source: str
+    lag_seconds: float | None
+    limit_seconds: float
+
+    @property
+    def is_late(self) -> bool:
+        """Whether it is further behind than it may be."""
+        return self.lag_seconds is not None and self.lag_seconds > self.limit_seconds
 
 
 @dataclass(frozen=True)
@@ -57,6 +75,7 @@ class Status:
         in_flight: Commits that are not completed.
         failure: The last run, if it failed.
         problem: What could not be read.
+        mirror: How far it is behind its source, of a table that a replicator mirrors.
     """
 
     entity: str
@@ -74,6 +93,7 @@ class Status:
     in_flight: tuple[int, ...] = ()
     failure: Failure | None = None
     problem: str | None = None
+    mirror: Mirror | None = None
 
 
 @dataclass(frozen=True)
@@ -86,6 +106,7 @@ class Seen:
         landed: The dates that have files.
         failure: The last run that failed.
         problem: What could not be read.
+        mirror: How far it is behind its source.
     """
 
     rows: int | None = None
@@ -93,6 +114,7 @@ class Seen:
     landed: tuple[dt.date, ...] = ()
     failure: Failure | None = None
     problem: str | None = None
+    mirror: Mirror | None = None
 
 
 @dataclass(frozen=True)
@@ -133,7 +155,9 @@ def status_of(entity: Entity, commits: Sequence[Commit], seen: Seen, now: dt.dat
     elif _is_behind(own, commits):
         state = "behind"
     else:
-        state = "stale" if fresh_until is not None and fresh_until < now else "loaded"
+        is_old = fresh_until is not None and fresh_until < now
+        is_late = seen.mirror is not None and seen.mirror.is_late
+        state = "stale" if is_old or is_late else "loaded"
     return Status(
         entity=entity.name,
         kind=entity.kind,
@@ -150,36 +174,8 @@ def status_of(entity: Entity, commits: Sequence[Commit], seen: Seen, now: dt.dat
         in_flight=in_flight,
         failure=failure,
         problem=seen.problem,
+        mirror=seen.mirror,
     )
-
-
-def missing_dates(dates: Iterable[dt.date]) -> tuple[dt.date, ...]:
-    """Return the days that are missing between the first date and the last.
-
-    Nothing is missing unless the entity is loaded day by day: of at least five dates more than
-    half follow the day before, or the working day before. Where no date is a Saturday or a Sunday,
-    none of those is missing.
-
-    Example:
-        >>> days = [dt.date(2026, 3, day) for day in (2, 3, 4, 6, 9)]
-        >>> [str(day) for day in missing_dates(days)]
-        ['2026-03-05']
-    """
-    known = sorted(set(dates))
-    if len(known) < _ENOUGH_DATES:
-        return ()
-    working_days = all(day.weekday() < 5 for day in known)
-    span = (known[-1] - known[0]).days
-    expected = [
-        day
-        for number in range(span + 1)
-        if (day := known[0] + dt.timedelta(days=number)).weekday() < 5 or not working_days
-    ]
-    place = {day: number for number, day in enumerate(expected)}
-    steps = [place[after] - place[before] for before, after in itertools.pairwise(known)]
-    if 2 * sum(step == 1 for step in steps) <= len(steps):
-        return ()
-    return tuple(sorted(set(expected) - set(known)))
 
 
 def landed_dates(root: Path, location: str | None) -> tuple[dt.date, ...]:

@@ -106,6 +106,7 @@ class TidemarkConnectionManager(SparkConnectionManager):
         flags = getattr(profile, "args", None)
         add_callback_to_manager(partial(_remember_failure, flags))
         add_callback_to_manager(progress_listener(flags))
+        _listen_for_webhook(profile)
         if credentials.method == SparkConnectionMethod.SESSION:
             set_working_directory(str(getattr(profile, "project_root", None) or os.getcwd()))
             reset_settings(credentials.server_side_parameters)
@@ -172,6 +173,43 @@ def _remember_failure(flags: Any, event: Any) -> None:
             invocation_id=event.info.invocation_id,
         )
         remember_failure(tidemark_home(), failure)
+
+
+def _listen_for_webhook(profile: AdapterRequiredConfig) -> None:
+    """Have what this command does told to `TIDEMARK_WEBHOOK_URL`, if it is set."""
+    flags = getattr(profile, "args", None)
+    command = getattr(flags, "WHICH", None)
+    if not os.environ.get("TIDEMARK_WEBHOOK_URL"):
+        return
+    from tidemark.webhook.listen import COMMANDS, Listener
+    from tidemark.webhook.send import webhook_of
+
+    if command not in COMMANDS:
+        return
+    try:
+        webhook = webhook_of()
+    except TidemarkError as error:
+        logger.warning(f"no summary of this run is sent: {error}")
+        return
+    if webhook is not None:
+        listener = Listener(
+            webhook,
+            command,
+            profile.project_name,
+            str(getattr(profile, "target_name", "")),
+            (getattr(flags, "VARS", None) or {}).get("business_date"),
+            HAVE_COMMITS,
+            logger.warning,
+        )
+        add_callback_to_manager(partial(_told, listener))
+
+
+def _told(listener: Any, event: Any) -> None:
+    # dbt goes down with what a listener raises, and nothing here is worth that
+    try:
+        listener(event)
+    except Exception as error:
+        logger.debug(f"the webhook was not told: {type(error).__name__}")
 
 
 def _will_run_sql(flags: Any) -> bool:

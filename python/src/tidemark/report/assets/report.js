@@ -221,6 +221,48 @@ function drawLineage(names) {
   }) : null);
 }
 
+// How old each entity with an objective was: it grows until a run is completed, and should stay below the line.
+function drawAges(names) {
+  const goals = new Map(report.entities.filter((row) => row.fresh_minutes && names.includes(row.entity)).map((row) => [row.entity, row.fresh_minutes / 60]));
+  if (!goals.size) return;
+  const shown = [...goals.keys()].slice(0, MOST_ROWS);
+  const made = new Date(report.made_at);
+  const points = [];
+  for (const name of shown) {
+    const runs = report.runs.filter((run) => run.entity === name).map((run) => new Date(run.completed_at));
+    runs.forEach((run, place) => {
+      points.push({ name, at: run, hours: 0 });
+      const next = runs[place + 1] ?? made;
+      points.push({ name, at: next, hours: (next - run) / 3.6e6 });
+    });
+  }
+  figure("ages", "Age of entities by their last run; the broken line is the objective", {
+    wide: true, note: goals.size > shown.length ? `${shown.length} of ${goals.size} entities: filter for others.` : null,
+  }, points.length ? () => ({
+    marginLeft: 60, height: 60 + 90 * shown.length, x: { type: "utc", label: null }, y: { grid: true, label: "hours" }, fy: { label: null, domain: shown },
+    marks: [
+      Plot.areaY(points, { x: "at", y: "hours", fy: "name", fill: "var(--none)" }),
+      Plot.lineY(points, { x: "at", y: "hours", fy: "name", stroke: "var(--most)" }),
+      Plot.ruleY(shown.map((name) => ({ name, hours: goals.get(name) })), { y: "hours", fy: "name", stroke: "var(--deleted)", strokeDasharray: "4 3" }),
+    ],
+  }) : null);
+}
+
+function drawLags() {
+  const sources = report.replicators.map((row) => row.source);
+  if (!sources.length) return;
+  const late = report.replicators.filter((row) => row.fresh !== null && row.fresh < row.objective).map((row) => row.source);
+  figure("lags", "Lag of replicators, of the copy that was most behind; the broken line is the objective", {
+    wide: true, note: late.length ? `Missed for more of the time than allowed: ${late.join(", ")}.` : null,
+  }, report.lags.length ? () => ({
+    marginLeft: 60, height: 60 + 110 * sources.length, x: { type: "utc", label: null }, y: { grid: true, label: "seconds", tickFormat: "~s" }, fy: { label: null, domain: sources },
+    marks: [
+      Plot.lineY(report.lags, { x: (row) => new Date(row.at), y: "lag_seconds", fy: "source", stroke: "var(--most)" }),
+      Plot.ruleY(report.replicators, { y: "freshness_seconds", fy: "source", stroke: "var(--deleted)", strokeDasharray: "4 3" }),
+    ],
+  }) : null);
+}
+
 function drawCharts(rows) {
   byId("charts").replaceChildren();
   const names = view.entity ? [view.entity] : rows.map((row) => row.entity);
@@ -229,6 +271,8 @@ function drawCharts(rows) {
   const loads = report.loads.filter((load) => chosen.has(load.entity));
   drawCalendar(names, loads);
   drawLoads(loads);
+  drawAges(names);
+  drawLags();
   drawBars("columns", `Most changed columns of ${report.days} days`,
     report.columns.filter((row) => chosen.has(row.entity)).map((row) => ({ name: one ? row.column : `${row.entity}.${row.column}`, value: row.changes })), "updates");
   drawBars("rejects", "Open rejects by reason",
