@@ -67,11 +67,6 @@ class Live:
         """Where runs write."""
         return tidemark_home()
 
-    @property
-    def project(self) -> KnownProject:
-        """The project as it was parsed last."""
-        return self._project
-
     # --- the report
 
     def mark(self) -> str:

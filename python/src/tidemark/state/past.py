@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,7 +35,6 @@ def rows_as_of(
     tables: Tables,
     entity: Entity,
     moment: dt.date | int | None,
-    key: Mapping[str, str] | None = None,
     begins: str = "",
     offset: int = 0,
     limit: int = 50,
@@ -50,7 +48,6 @@ def rows_as_of(
         tables: Where they are read.
         entity: A cdc model with a key.
         moment: A business date, the number of a commit, or None for now.
-        key: Only rows with these values of key columns, as text.
         begins: Only rows of which a key column's text begins so.
         offset: How many rows are left out at the beginning.
         limit: How many are returned at most.
@@ -72,7 +69,7 @@ def rows_as_of(
                 partition by _key_hash order by {newest_first(tables, log, names)}
             ) as _tidemark_rank
             from t where {_counting(moment)}
-        ) where _tidemark_rank = 1 and _operation <> 'D'{_filter(keys, key or {}, begins)}
+        ) where _tidemark_rank = 1 and _operation <> 'D'{_filter(keys, begins)}
     """
     (counted,) = tables.rows(log, f"select count(*) as n from ({state})")
     selected = ", ".join(map(quoted, [*columns, *BESIDE]))
@@ -104,13 +101,9 @@ def _check_commit(tables: Tables, log: str, entity: Entity, commit: int) -> None
         )
 
 
-def _filter(keys: list[str], key: Mapping[str, str], begins: str) -> str:
-    text = {name: f"cast({quoted(name)} as varchar)" for name in keys}
-    unknown = [name for name in key if name not in text]
-    if unknown:
-        raise ConfigError(f"{unknown[0]!r} is no column of the key: {', '.join(keys)}")
-    parts = [f" and {text[name]} = {literal(value)}" for name, value in key.items()]
-    if begins:
-        any_of = " or ".join(f"starts_with({one}, {literal(begins)})" for one in text.values())
-        parts.append(f" and ({any_of})")
-    return "".join(parts)
+def _filter(keys: list[str], begins: str) -> str:
+    if not begins:
+        return ""
+    texts = [f"cast({quoted(name)} as varchar)" for name in keys]
+    any_of = " or ".join(f"starts_with({text}, {literal(begins)})" for text in texts)
+    return f" and ({any_of})"
