@@ -320,7 +320,7 @@ CFG: dict[str, Any] = {
         ("extract", "delta", "extract is delta"),
         ("format", "json", "format is json"),
         ("file_format", "parquet", "file_format is parquet"),
-        ("on_reject", "quarantine", "on_reject is quarantine"),
+        ("on_reject", "quarantine", None),
         ("write_mode", "merge_on_read", "write_mode is merge_on_read"),
         ("stored_hashes", True, "stored_hashes is true"),
         ("sensitive", ["a"], "it has sensitive"),
