@@ -19,7 +19,7 @@
     {%- endfor -%}
     {{ return({
         'parts': ['all'], 'body': body, 'columns': columns, 'file_names': header['names'],
-        'origin': tidemark.origin_of_extract(cfg, run), 'files': header['paths'], 'separator': separator,
+        'origin': tidemark.origin_of_extract(cfg, run), 'files': header['paths'], 'stamps': header['stamps'], 'separator': separator,
     }) }}
 {%- endmacro -%}
 

@@ -81,6 +81,26 @@ def test_check__all_models_at_once(shop: Shop) -> None:
     assert len(models["prices"]["problems"]) >= 4
 
 
+def test_check__an_engine_that_never_loads_it(shop: Shop) -> None:
+    """A remark, which is no mistake."""
+    for name, settings in {"taken": "", "left": ", hash: xxhash64x2"}.items():
+        shop.write(f"models/{name}.sql", "{{ tidemark.extract() }}")
+        shop.write(
+            f"models/{name}.yml",
+            f"models: [{{name: {name}, config: {{materialized: cdc, unique_key: id, meta: {{tidemark: "
+            f"{{extract: full, location: '{{business_date}}.csv', engine: workers{settings}}}}}}}}}]\n",
+        )
+    result = shop.check()
+    assert result.exit_code == 0
+    assert result.stdout.splitlines() == [
+        "left  models/left.yml",
+        "  - engine: workers has no effect: hash is xxhash64x2, so Spark SQL loads it",
+        "checked 3 models: nothing to mend",
+    ]
+    models = {model["name"]: model for model in json.loads(shop.check("--json").stdout)}
+    assert [len(models[name]["remarks"]) for name in ("left", "taken", "orders")] == [1, 0, 0]
+
+
 def test_check__a_project_that_cannot_be_parsed(shop: Shop) -> None:
     shop.write("models/orders.sql", "{{ tidemark.extract( }}")
     result = shop.check()

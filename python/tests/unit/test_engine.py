@@ -17,7 +17,7 @@ import pytest
 
 from tidemark import hashing
 from tidemark.engine.covers import separator_of, why_not, why_not_columns
-from tidemark.engine.header import header_of, local_path
+from tidemark.engine.header import header_of, local_path, stamp_of
 from tidemark.engine.lines import lines_of
 from tidemark.engine.load import Column, Load, Target, load_of
 from tidemark.engine.sql import hash_sql
@@ -218,6 +218,10 @@ def as_text(value: Any) -> Any:
         ('a,b\n1,"x"\t', "has blanks around quotes"),
         ("a,b\n1,x\ry\n", "has a carriage return that ends no line"),
         ("a,b\r1,2\r", "has a carriage return that ends no line"),
+        # the first line tells Spark's reader how lines end: the last field of the others would be "\r"
+        ("a,b\n1,\r\n", "has lines with and without carriage returns at their ends"),
+        ("a,b\n\r\n1,x\n", "has lines with and without carriage returns at their ends"),
+        ("a,b\r\n1,\n", None),
     ],
 )  # fmt: skip
 def test_lines(tmp_path: Path, text: str, doubt: str | None) -> None:
@@ -237,9 +241,11 @@ def test_lines__over_chunks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         monkeypatch.setattr("tidemark.engine.lines._CHUNK", size)
         assert lines_of((str(path),), ",").doubt == "has blanks around quotes", size
     path.write_bytes(text.replace("   ", "").encode())
+    mixed = tmp_path / "mixed.csv"
+    mixed.write_bytes(b"a,b\n1,x\n2,\r\n")
     for size in range(1, len(text) + 1):
         monkeypatch.setattr("tidemark.engine.lines._CHUNK", size)
-        assert lines_of((str(path),), ",") == lines_of((str(path),), ","), size
+        assert "with and without" in str(lines_of((str(mixed),), ",").doubt), size
         assert (lines_of((str(path),), ",").separators, lines_of((str(path),), ",").doubt) == (
             3,
             None,
@@ -260,6 +266,7 @@ def test_header(tmp_path: Path) -> None:
 
     assert of("id,a name\r\n1,2\n") == {
         "paths": [str(tmp_path / "0.csv")],
+        "stamps": [list(stamp_of(str(tmp_path / "0.csv")))],
         "names": ["id", "a name"],
     }
     assert of("id,b\n1,2\n", "id,b\n")["names"] == ["id", "b"]
@@ -274,11 +281,20 @@ def test_header(tmp_path: Path) -> None:
         ("id,\n",): "its header has names with quotes in them, blanks at an end, or none",
         ("id, b\n",): "its header has names with quotes in them, blanks at an end, or none",
         ("\ufeffid,b\n",): "its header has names with quotes in them, blanks at an end, or none",
+        ("id,_Malformed\n",): "its header has a name that is Tidemark's own",
+        ("id,_tidemark_arrived_1\n",): "its header has a name that is Tidemark's own",
     }.items():
         assert of(*texts) == {"why_not": why}
     assert header_of([{"path": "s3a://lake/a.csv"}], ",") == {
         "why_not": "its files are not on a local file system"
     }
+    whole = of("id,b\n")["paths"][0]
+    assert header_of([{"path": whole, "depth": 1}], ",")["names"] == ["id", "b"]
+    assert header_of([{"path": whole, "depth": 2}], ",") == {
+        "why_not": "its files lie in folders of the folder"
+    }
+    for path in ("file:/_a.csv", "file:/b/.a.csv", "file:/b/a.csv._COPYING_"):
+        assert "begins with _" in header_of([{"path": path}], ",")["why_not"]
     assert "why_not" in header_of([{"path": "file:/a*.csv"}], ",")
     assert "why_not" in header_of([{"path": "file:/a.csv.zst"}], ",")
     assert (local_path("file:///a b"), local_path("/c"), local_path("hdfs://x/y")) == (
@@ -304,7 +320,7 @@ CFG: dict[str, Any] = {
         ("extract", "delta", "extract is delta"),
         ("format", "json", "format is json"),
         ("file_format", "parquet", "file_format is parquet"),
-        ("on_reject", "quarantine", "on_reject is quarantine"),
+        ("on_reject", "quarantine", None),
         ("write_mode", "merge_on_read", "write_mode is merge_on_read"),
         ("stored_hashes", True, "stored_hashes is true"),
         ("sensitive", ["a"], "it has sensitive"),
@@ -366,7 +382,7 @@ FIELDS = {
 
 def a_load(**changes: Any) -> Load:
     load = Load(
-        files=(), separator=",", width=5,
+        files=(), stamps=(), separator=",", width=5,
         columns=(
             Column("id", "int", 0, True), Column("part", "string", 1, True), Column("name", "string", 2, False),
             Column("n", "double", 3, False), Column("seen", "string", 4, False),
@@ -375,6 +391,11 @@ def a_load(**changes: Any) -> Load:
         soft_delete=False, tag_unchanged=False, business_date="2026-01-01", commit_id=1,
     )  # fmt: skip
     return replace(load, **changes)
+
+
+def read_now(load: Load) -> Load:
+    """The load of files as they are."""
+    return replace(load, stamps=tuple(stamp_of(file) for file in load.files))
 
 
 class Lake:
@@ -398,7 +419,9 @@ class Lake:
                 ",".join(quoted(row[name]) for name in ("id", "part", "name", "n", "seen"))
             )
         path.write_text("\n".join(lines) + "\n", newline="")
-        return a_load(files=(str(path),), business_date=day, commit_id=int(day[-2:]), **changes)
+        return read_now(
+            a_load(files=(str(path),), business_date=day, commit_id=int(day[-2:]), **changes)
+        )
 
     def first(self, load: Load) -> Outcome:
         kept = keep(load, str(self.folder / "kept"), self.room())
@@ -574,11 +597,31 @@ def test_declined(tmp_path: Path, text: str, why: str) -> None:
     Path(load.files[0]).write_bytes(
         b"id,part,name,n,seen\n" + text.encode("utf-8", "surrogateescape")
     )
+    load = read_now(load)
     assert keep(load, str(tmp_path / "kept"), lake.room()).declined == why
     lake.first(lake.extract("2026-01-01", ROWS))
     before = sorted(tmp_path.rglob("*.parquet"))
     assert lake.next(load).declined == why
     assert sorted(tmp_path.rglob("*.parquet")) == before
+
+
+def test_file_changes_after_its_header_was_read(tmp_path: Path) -> None:
+    """Other columns may stand at the places that the header told."""
+    lake = Lake(tmp_path)
+    load = lake.extract("2026-01-01", ROWS)
+    Path(load.files[0]).write_text("id,name,part,n,seen\n1,x,a,1.5,\n2,x,a,1.5,\n")
+    declined = keep(load, str(tmp_path / "kept"), lake.room()).declined
+    assert declined == "a file was written while it was read"
+
+
+def test_folders_that_look_like_partitions(tmp_path: Path) -> None:
+    """DuckDB would take `c0=9` of a path for a column of that name."""
+    folder = tmp_path / "c0=9" / "kh=z" / "f1=y" / "col-1=8"
+    folder.mkdir(parents=True)
+    lake = Lake(folder)
+    lake.first(lake.extract("2026-01-01", ROWS))
+    lake.next(lake.extract("2026-01-02", [*ROWS, dict(ROWS[0], id=2)]))
+    assert sorted(lake.shown()) == [(1, "a"), (2, "a")]
 
 
 def test_nothing_new__writes_nothing(tmp_path: Path) -> None:
@@ -631,7 +674,7 @@ def test_load_of() -> None:
     plan = {"columns": columns, "keys": columns[:1], "compared": [], "ignored": columns[1:]}
     load = load_of(
         CFG, plan, {"business_date": "2026-01-01", "commit_id": 7},
-        {"files": ["/a.csv"], "separator": ";", "file_names": ["x", "Id"]},
+        {"files": ["/a.csv"], "stamps": [[7, 8]], "separator": ";", "file_names": ["x", "Id"]},
     )  # fmt: skip
     assert load.columns == (Column("ID", "int", 1, True), Column("gone", "string", None, False))
     assert (load.keys, load.compared, load.ignored, load.width, load.commit_id) == (
@@ -641,3 +684,4 @@ def test_load_of() -> None:
         2,
         7,
     )
+    assert load.stamps == ((7, 8),)

@@ -79,9 +79,10 @@ def check(
 
 def _show(models: list[Checked], out: Console) -> None:
     wrong = [model for model in models if model.problems]
-    for model in wrong:
-        out.print(f"[bold]{model.name}[/bold]  {model.path}", highlight=False)
-        for problem in model.problems:
-            out.print(f"  - {problem}", highlight=False, markup=False, soft_wrap=True)
+    for model in models:
+        if model.problems or model.remarks:
+            out.print(f"[bold]{model.name}[/bold]  {model.path}", highlight=False)
+        for sentence in model.problems + model.remarks:
+            out.print(f"  - {sentence}", highlight=False, markup=False, soft_wrap=True)
     verdict = f"{counted(len(wrong), 'model')} to mend" if wrong else "nothing to mend"
     out.print(f"checked {counted(len(models), 'model')}: {verdict}", highlight=False)

@@ -9,6 +9,7 @@ from typing import Any
 
 from dbt.adapters.tidemark.errors import MacroError
 from tidemark.check.macros import callable_macros
+from tidemark.engine.covers import why_not
 
 _READERS: Mapping[str, str] = {
     "cdc": "entity_config",
@@ -29,12 +30,14 @@ class Checked:
         materialized: How it is materialized.
         path: Its property file where it has one, else its own file; from the project's folder.
         problems: Sentences that say what to mend; none if all is right.
+        remarks: Sentences about what is right, but may not do what it says.
     """
 
     name: str
     materialized: str
     path: str
     problems: tuple[str, ...]
+    remarks: tuple[str, ...] = ()
 
 
 def checked_models(manifest: Any) -> list[Checked]:
@@ -61,17 +64,26 @@ def checked_models(manifest: Any) -> list[Checked]:
         if node["resource_type"] != "model" or kind not in _READERS:
             continue
         context.update(model=node, config=node["config"])
-        found.append(Checked(node["name"], kind, _path(node), _problems(macros[_READERS[kind]])))
+        config, problems = _judged(macros[_READERS[kind]])
+        remarks = _remarks(config) if kind == "cdc" and config else ()
+        found.append(Checked(node["name"], kind, _path(node), problems, remarks))
     return sorted(found, key=lambda one: (one.path, one.name))
 
 
-def _problems(reader: Any) -> tuple[str, ...]:
+def _judged(reader: Any) -> tuple[Mapping[str, Any] | None, tuple[str, ...]]:
+    """Return what a model is configured with, and what is wrong with that."""
     try:
-        reader()
+        return reader(), ()
     except MacroError as error:
         head, *rest = error.msg.split("\n  - ")
-        return tuple(rest) or (head,)
-    return ()
+        return None, tuple(rest) or (head,)
+
+
+def _remarks(config: Mapping[str, Any]) -> tuple[str, ...]:
+    if config.get("engine") != "workers":
+        return ()
+    why = why_not(config)
+    return (f"engine: workers has no effect: {why}, so Spark SQL loads it",) if why else ()
 
 
 def _path(node: Mapping[str, Any]) -> str:

@@ -38,7 +38,6 @@ def why_not(cfg: Mapping[str, Any]) -> str | None:
         "extract": "full",
         "format": "csv",
         "file_format": "delta",
-        "on_reject": "fail",
         "write_mode": "copy_on_write",
         "stored_hashes": False,
     }

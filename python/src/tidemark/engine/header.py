@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import os
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,8 +14,12 @@ _NAME = re.compile(
     r"[^\s\"'\\,;|\x00-\x1f\ufeff](?:[^\"\\,;|\x00-\x1f\ufeff]*[^\s\"\\,;|\x00-\x1f\ufeff])?"
 )
 _LONGEST = 1 << 20
-# what DuckDB takes for a pattern, and what Spark unpacks by its codecs
-_OTHER_PATH = re.compile(r"[*?\[\]{}]|\.(bz2|zst|snappy|lz4|deflate|xz|lzo)$")
+# names that Tidemark's SQL gives to what stands beside the columns of an extract
+_OWN = re.compile(
+    r"_(unreadable|malformed|copy|copies|existing|rejected|tidemark.*)", re.IGNORECASE
+)
+# what DuckDB takes for a pattern, what Spark unpacks by its codecs, and what it passes over
+_OTHER_PATH = re.compile(r"[*?\[\]{}]|\.(bz2|zst|snappy|lz4|deflate|xz|lzo|_COPYING_)$|/[_.][^/]*$")
 
 
 def header_of(files: Sequence[Mapping[str, Any]], separator: str) -> dict[str, Any]:
@@ -22,25 +27,30 @@ def header_of(files: Sequence[Mapping[str, Any]], separator: str) -> dict[str, A
 
     Example:
         >>> header_of([{"path": "file:/data/airports.csv", "size": 1402}], ",")
-        {'paths': ['/data/airports.csv'], 'names': ['icao', 'name']}
+        {'paths': ['/data/airports.csv'], 'stamps': [[1402, 17…]], 'names': ['icao', 'name']}
 
     Args:
         files: The files, as list_files() gives them.
         separator: What stands between their fields.
 
     Returns:
-        `paths` as the workers open them and `names`; or `why_not`: why the engine does not take
-        them.
+        `paths` as the workers open them, their `stamps` (see stamp_of()) and `names`; or `why_not`:
+        why the engine does not take them.
     """
     paths = [local_path(str(file["path"])) for file in files]
     if not paths or None in paths:
         return {"why_not": "its files are not on a local file system"}
     if any(_OTHER_PATH.search(str(path)) for path in paths):
         return {
-            "why_not": "a file's name has one of *?[]{}, or it is compressed by other than gzip"
+            "why_not": "a file's name has one of *?[]{} or begins with _ or ., or it is compressed "
+            "by other than gzip"
         }
-    lines = set()
+    if any(file.get("depth", 0) > 1 for file in files):
+        # those named as region=eu are columns to Spark, and it passes over the others
+        return {"why_not": "its files lie in folders of the folder"}
+    stamps, lines = [], set()
     for path in paths:
+        stamps.append(list(stamp_of(str(path))))
         line = _first_line(str(path))
         if line is None:
             return {"why_not": "the first line of a file cannot be read"}
@@ -55,7 +65,9 @@ def header_of(files: Sequence[Mapping[str, Any]], separator: str) -> dict[str, A
         return {"why_not": "its header has one name, or one twice"}
     if not all(_NAME.fullmatch(name) for name in names):
         return {"why_not": "its header has names with quotes in them, blanks at an end, or none"}
-    return {"paths": [str(path) for path in paths], "names": names}
+    if any(_OWN.fullmatch(name) for name in names):
+        return {"why_not": "its header has a name that is Tidemark's own"}
+    return {"paths": [str(path) for path in paths], "stamps": stamps, "names": names}
 
 
 def local_path(path: str) -> str | None:
@@ -68,6 +80,15 @@ def local_path(path: str) -> str | None:
     if path.startswith("file:/"):
         return "/" + path.removeprefix("file:").lstrip("/")
     return path if path.startswith("/") else None
+
+
+def stamp_of(path: str) -> tuple[int, int]:
+    """Return what tells whether a file was written since: its bytes, and when that was last."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return -1, -1
+    return status.st_size, status.st_mtime_ns
 
 
 def _first_line(path: str) -> str | None:

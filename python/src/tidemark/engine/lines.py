@@ -42,19 +42,32 @@ def lines_of(paths: tuple[str, ...], separator: str) -> Lines:
     doubtful = _blanks_around_quotes(between)
     separators, has_quotes = 0, False
     for path in paths:
+        first_end = None
         for block in _blocks(path):
             separators += block.count(between)
             has_quotes = has_quotes or b'"' in block
-            doubt = None
+            returns, doubt = block.count(b"\r"), None
+            first_end = first_end or _end_of_line(block)
             if len(block) > _LONGEST and b"\n" not in block[:-1]:
                 doubt = "has a very long line"
-            elif block.count(b"\r") > block.count(b"\r\n"):
+            elif returns > block.count(b"\r\n"):
                 doubt = "has a carriage return that ends no line"
+            elif returns and first_end == b"\n":
+                # to Spark's reader, which goes by the first line, the others are part of a value
+                doubt = "has lines with and without carriage returns at their ends"
             elif has_quotes and doubtful.search(block):
                 doubt = "has blanks around quotes"
             if doubt:
                 return Lines(separators, has_quotes, doubt)
     return Lines(separators, has_quotes, None)
+
+
+def _end_of_line(block: bytes) -> bytes | None:
+    """Return what ends the first line of a block; None: nothing does."""
+    at = block.find(b"\n")
+    if at < 0:
+        return None
+    return b"\r\n" if block[at - 1 : at] == b"\r" else b"\n"
 
 
 def _blanks_around_quotes(separator: bytes) -> re.Pattern[bytes]:

@@ -45,6 +45,7 @@ class Load:
 
     Args:
         files: Paths of the CSV files.
+        stamps: What stamp_of() said of each as its header was read.
         separator: What stands between their fields.
         width: How many fields a line has.
         columns: The columns, in the order of the entity's plan.
@@ -60,6 +61,7 @@ class Load:
     """
 
     files: tuple[str, ...]
+    stamps: tuple[tuple[int, int], ...]
     separator: str
     width: int
     columns: tuple[Column, ...]
@@ -99,6 +101,7 @@ def load_of(
 
     return Load(
         files=tuple(source["files"]),
+        stamps=tuple((int(size), int(written)) for size, written in source["stamps"]),
         separator=str(source["separator"]),
         width=len(source["file_names"]),
         columns=tuple(

@@ -78,8 +78,17 @@ def files_sql(load: Load) -> str:
         f"read_csv({_list(load.files)}, columns = {{{fields}}}, header = true, "
         "auto_detect = false, "
         f"delim = {literal(load.separator)}, quote = '\"', escape = '\"', nullstr = '', "
-        "allow_quoted_nulls = false, strict_mode = true, null_padding = false)"
+        "allow_quoted_nulls = false, strict_mode = true, null_padding = false, "
+        "hive_partitioning = false)"
     )
+
+
+def parquet_sql(files: Iterable[str]) -> str:
+    """Return Parquet files as a relation of the columns that are in them.
+
+    A folder of their path such as `region=eu` is none, whatever DuckDB takes it for.
+    """
+    return f"read_parquet({_list(files)}, union_by_name = true, hive_partitioning = false)"
 
 
 def hash_sql(load: Load, names: Sequence[str]) -> str:
@@ -127,7 +136,7 @@ def existing_sql(load: Load, current: Target, written: Iterable[str]) -> str:
         f"select {', '.join(columns)}, {stored('_key_hash', 'VARCHAR')} as kh, "
         f"{stored('_row_hash', 'VARCHAR')} as rh, {stored('_operation', 'VARCHAR')} as operation, "
         f"{stored('_eff_start_date', 'DATE')} as since\n"
-        f"from read_parquet({_list(current.files)}, union_by_name = true)"
+        f"from {parquet_sql(current.files)}"
     )
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+from tidemark.engine.header import stamp_of
 from tidemark.engine.lines import lines_of
 from tidemark.engine.load import Load, Target
 from tidemark.engine.sql import (
@@ -27,6 +28,7 @@ from tidemark.engine.sql import (
     literal,
     log_sql,
     one_of_each_sql,
+    parquet_sql,
     unwritable_sql,
 )
 
@@ -128,7 +130,7 @@ def keep(load: Load, folder: str, room: Room) -> Outcome:
 def write_kept(load: Load, kept: str, log: Target, current: Target, room: Room) -> Outcome:
     """Write the rows that keep() kept for the tables that they belong to."""
     with _connection(room) as db:
-        db.execute(f"create temp view staged as from read_parquet({literal(kept)})")
+        db.execute(f"create temp view staged as from {parquet_sql([kept])}")
         rows = _count(db, "select count(*) from staged")
         return _write(db, load, log, current, None, (rows, rows))
 
@@ -172,6 +174,9 @@ def _stage(db: Any, load: Load) -> tuple[int, int] | str:
     read, keys, doubt, within = db.execute(
         "select count(*), count(distinct kh), min(unproven), coalesce(sum(within), 0) from arrived"
     ).fetchone()
+    if tuple(stamp_of(file) for file in load.files) != load.stamps:
+        # by what came in its place a column may be another one
+        return "a file was written while it was read"
     if doubt is not None:
         return (
             f"column {load.columns[doubt].name} has a value that is a reject, or of a form "
@@ -255,7 +260,7 @@ def _copy(
     key = table.fields["_key_hash"][0]
     rows, least, greatest = db.execute(
         f"select count(*), min({identifier(key)}), max({identifier(key)}) "
-        f"from read_parquet({literal(str(file))})"
+        f"from {parquet_sql([str(file)])}"
     ).fetchone()
     if not rows:
         file.unlink()

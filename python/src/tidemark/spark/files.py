@@ -15,28 +15,33 @@ def list_files(session: SparkSession, path: str) -> list[dict[str, Any]]:
 
     Example:
         >>> list_files(session, "data/airports_*.csv.gz")
-        [{'path': 'file:/…/data/airports_2026-03-04.csv.gz', 'size': 1402, 'modified': datetime(…)}]
+        [{'path': 'file:/…/airports_2026-03-04.csv.gz', 'size': 1402, 'depth': 0, 'modified': …}]
 
     Args:
         session: The running session, whose Hadoop configuration names the file systems.
         path: What to look for. A folder stands for its files at any depth, except names that start
-            with `_` or `.` (Spark's own rule for what is data).
+            with `_` or `.` (Spark's own rule for what is data; to it `_day=1` is a partition).
+
+    Returns:
+        Of each file also its `depth`: how many folders it lies below what matches the path, 0 if it
+        does itself.
     """
     jvm: Any = session.sparkContext._jvm
     configuration = session._jsparkSession.sessionState().newHadoopConf()
     location = hadoop_path(jvm, path)
     found = location.getFileSystem(configuration).globStatus(location)
     files: list[dict[str, Any]] = []
-    folders = list(found or [])
-    while folders:
-        status = folders.pop()
+    left = [(status, 0) for status in found or []]
+    while left:
+        status, depth = left.pop()
         if not status.isDirectory():
-            files.append(file_of(status))
+            files.append({**file_of(status), "depth": depth})
             continue
         folder = status.getPath()
         for child in folder.getFileSystem(configuration).listStatus(folder):
-            if not child.getPath().getName().startswith(("_", ".")):
-                folders.append(child)
+            name = str(child.getPath().getName())
+            if not name.startswith(".") and (not name.startswith("_") or "=" in name):
+                left.append((child, depth + 1))
     return sorted(files, key=lambda file: str(file["path"]))
 
 

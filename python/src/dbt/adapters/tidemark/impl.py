@@ -112,8 +112,8 @@ class TidemarkAdapter(SparkAdapter):
                 with `_` or `.`.
 
         Returns:
-            One dict per file in path order: `path`, `size` in bytes, `modified` (UTC). Empty if
-            nothing matches.
+            One dict per file in path order: `path`, `size` in bytes, `modified` (UTC), and how many
+            folders it lies below the path, `depth`. Empty if nothing matches.
         """
         with self.connections.exception_handler(f"list_files({path!r})"):
             return list_files(self._session, path)

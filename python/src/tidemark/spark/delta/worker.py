@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -125,7 +125,7 @@ def stage_extract(
     """
     if not str(session.sparkContext.master).startswith("local"):
         return _NOT_LOCAL
-    places = _places(session, log, current)
+    places = _places(session, load, log, current)
     if isinstance(places, str):
         return places
     if places.log_version != version:
@@ -159,7 +159,7 @@ def write_kept_rows(
         TidemarkError: The tables are not as they were made, or the task failed.
     """
     try:
-        places = _places(session, log, current)
+        places = _places(session, kept.load, log, current)
         if isinstance(places, str):
             raise TidemarkError(f"{places}, which this run has made. Run it again")
         if places.log_version != version:
@@ -184,14 +184,15 @@ class _Places:
     current_version: int
 
 
-def _places(session: SparkSession, log: Table, current: Table) -> _Places | str:
+def _places(session: SparkSession, load: Load, log: Table, current: Table) -> _Places | str:
     """Return where the files of a load go; a text: why the engine cannot write them."""
     jvm: Any = session._jvm
+    required = {column.name for column in load.columns if column.is_required}
     targets, versions, partitions = [], [], []
     for table in (log, current):
         delta = log_of(session, *table)
         snapshot = newest(jvm, delta)
-        target = _target(jvm, delta, snapshot, table)
+        target = _target(jvm, delta, snapshot, required)
         if isinstance(target, str):
             return f"{'.'.join(table)} {target}"
         targets.append(target)
@@ -216,7 +217,15 @@ def _places(session: SparkSession, log: Table, current: Table) -> _Places | str:
     return _Places(targets[0], versions[0], partition, read, versions[1])
 
 
-def _target(jvm: Any, delta: Any, snapshot: Any, table: Table) -> Target | str:
+def _target(jvm: Any, delta: Any, snapshot: Any, required: Collection[str]) -> Target | str:
+    """Return a table as the engine writes it; a text: why it cannot.
+
+    Args:
+        jvm: The session's JVM.
+        delta: The table's log.
+        snapshot: The table as it is.
+        required: The columns of which no row comes without a value.
+    """
     folder = _folder(delta)
     if folder is None:
         return "is not on a local file system"
@@ -232,6 +241,8 @@ def _target(jvm: Any, delta: Any, snapshot: Any, table: Table) -> Target | str:
         known = field["metadata"]
         if not _FIELD_METADATA.issuperset(known):
             return f"has more to say of column {field['name']} than its name and type"
+        if not field["nullable"] and field["name"] not in required:
+            return f"has column {field['name']} as NOT NULL, which the load may have as NULL"
         fields[str(field["name"])] = (
             str(known.get("delta.columnMapping.physicalName", field["name"])),
             int(known.get("delta.columnMapping.id", place + 1)),
