@@ -12,7 +12,17 @@ from tidemark.check.macros import callable_macros
 ROOT = Path(__file__).resolve().parents[2]
 
 #: Folders whose macros read settings, plan and write SQL
-SQL_FOLDERS = ("expr", "config", "log", "extract", "events", "enriched", "plan", "read", "operations/sql")
+SQL_FOLDERS = (
+    "expr",
+    "config",
+    "log",
+    "extract",
+    "events",
+    "enriched",
+    "plan",
+    "read",
+    "operations/sql",
+)
 
 
 def load_macros(*folders: str) -> dict[str, Any]:

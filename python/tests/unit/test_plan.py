@@ -157,7 +157,7 @@ def test_store__newest_first_and_names_the_nearest(home: Path) -> None:
     write_plan(a_plan())
     write_plan(a_plan(id="pzzzzz", made_at=dt.datetime(2026, 3, 5, tzinfo=dt.UTC)))
     assert [plan.id for plan in list_plans()] == ["pzzzzz", "pabcde"]
-    with pytest.raises(ConfigError, match="there is no plan 'pabcdf'. Did you mean 'pabcde'"):
+    with pytest.raises(ConfigError, match=r"there is no plan 'pabcdf'\. Did you mean 'pabcde'"):
         read_plan("pabcdf")
     for nothing in ("../etc", "", "p"):
         with pytest.raises(ConfigError, match="there is no plan"):
