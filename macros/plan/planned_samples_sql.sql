@@ -5,7 +5,7 @@
 -#}
 {%- macro planned_samples_sql(plan, rows, has_marks, business_date, before, limit) -%}
 {%- set keys = plan['columns'] | selectattr('key') | rejectattr('sensitive') | list -%}
-{%- set order = tidemark.column_list_expr(keys | map(attribute='name') | list + ['_key_hash']) | replace('\n    ', ' ') -%}
+{%- set order = tidemark._order_of_keys_expr(keys) -%}
 with sampled as (
     {%- for operation in ['I', 'U', 'D'] %}
     (
@@ -39,5 +39,14 @@ left join (
     {{ before | indent(4) }}
 ) as before on sampled._key_hash = before._key_hash and sampled._operation = 'U'
 {%- endif %}
-order by array_position(array('I', 'U', 'D'), sampled._operation) asc nulls last, {{ tidemark.column_list_expr(keys | map(attribute='name') | list + ['_key_hash'], 'sampled') | replace('\n    ', ' ') }}
+order by array_position(array('I', 'U', 'D'), sampled._operation) asc nulls last, {{ tidemark._order_of_keys_expr(keys, 'sampled.') }}
+{%- endmacro -%}
+
+
+{%- macro _order_of_keys_expr(keys, prefix='') -%}
+    {%- set terms = [] -%}
+    {%- for key in keys -%}
+        {%- do terms.append(prefix ~ tidemark.quote_identifier(key['name']) ~ ' asc nulls last') -%}
+    {%- endfor -%}
+    {{ return((terms + [prefix ~ '_key_hash asc nulls last']) | join(', ')) }}
 {%- endmacro -%}

@@ -222,6 +222,7 @@ def test_delete_guard(module_project: Any) -> None:
     assert guarded.load("2026-01-03", "", expect_pass=False).error
     result = guarded.load("2026-01-03", "id,name,city\n1,a,x\n", expect_pass=False)
     assert "would delete 2 of 3 keys" in result.error
+    assert "tidemark plan --select guarded --business-date 2026-01-03" in result.error
     assert guarded.versions() == before
     # let through, once
     guarded.run("2026-01-03", allow_deletes=True)

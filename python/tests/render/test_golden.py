@@ -260,6 +260,41 @@ CASES: dict[str, tuple[Any, ...]] = {
     "classified_rows_sql.without_changed_columns": classified(
         Entity("people", changed_columns=False, sensitive=[])
     ),
+    "planned_samples_sql.forward": (
+        "planned_samples_sql",
+        FULL.plan,
+        "changed",
+        False,
+        "2026-03-04",
+        "select * from existing",
+        5,
+    ),
+    "planned_samples_sql.late": (
+        "planned_samples_sql",
+        PLAIN.plan,
+        "changes",
+        True,
+        "2026-03-04",
+        None,
+        5,
+    ),
+    "planned_columns_sql": ("planned_columns_sql", "changes", True),
+    "planned_dates_sql": ("planned_dates_sql", "changes", True, "2026-03-04"),
+    "planned_rejects_sql": ("planned_rejects_sql", "customers__rejects_found"),
+    "planned_files_sql": ("planned_files_sql", FULL.relations["current"], "changes", True),
+    "table_to_come_sql": (
+        "table_to_come_sql",
+        FULL.relations["current"],
+        [{"name": "new one", "type": "int"}],
+        [FULL.plan["stored"][1]],
+        "_operation <> 'D'",
+    ),
+    "rows_before_events_sql": (
+        "rows_before_events_sql",
+        KEYED.plan,
+        KEYED.relations["current"],
+        "changes",
+    ),
     "existing_rows_sql.plain": ("existing_rows_sql", PLAIN.cfg, PLAIN.plan, PLAIN.relations),
     "existing_rows_sql.sensitive_soft_delete": (
         "existing_rows_sql",

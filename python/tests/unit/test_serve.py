@@ -355,7 +355,7 @@ def test_plans__are_applied_one_at_a_time(
     monkeypatch.setattr(Applying, "_command", command)
     assert acting.get("now")["applying"] is None
     assert acting.post("apply", "p23456").json() == {"done": True}
-    assert told == ["-m", "tidemark.cli", "apply", "p23456", "--yes"]
+    assert told == ["-m", "tidemark.cli", "apply", "p23456"]
     until = time.monotonic() + 20
     while not (seen := acting.get("now")["applying"])["output"] and time.monotonic() < until:
         time.sleep(0.05)

@@ -69,7 +69,7 @@ class Applying:
             self._plan, self._started_at = plan, datetime.now(UTC)
 
     def _command(self, plan: str) -> list[str]:
-        return [sys.executable, "-m", "tidemark.cli", "apply", plan, "--yes"]
+        return [sys.executable, "-m", "tidemark.cli", "apply", plan]
 
     def seen(self) -> dict[str, Any] | None:
         """Return what became of the last one, None if there was none."""
