@@ -14,7 +14,7 @@ from rich.console import Console
 
 from tidemark.console import counted
 from tidemark.run.dates import date_ranges, extract_path
-from tidemark.run.files import Stamp, changed_files, files_of, stamps, told_changes
+from tidemark.run.files import Stamp, changed_files, files_of, read_folders, stamps, told_changes
 from tidemark.run.invoke import Invoker
 from tidemark.run.options import RunOptions
 from tidemark.run.watch import (
@@ -222,8 +222,13 @@ def _places(options: RunOptions, selection: Selection | None) -> Places:
 
 def _is_for_all(news: News, options: RunOptions) -> bool:
     """Say whether files changed that can change any model."""
-    macros = options.project_dir / "macros"
-    return any(path.name in _FOR_ALL or path.is_relative_to(macros) for path in news.project)
+    folders = read_folders(options.project_dir)
+    # where dbt alone knows its folders, any file may be a macro
+    macros = folders["macro-paths"] if folders is not None else [options.project_dir]
+    return any(
+        path.name in _FOR_ALL or any(path.is_relative_to(folder) for folder in macros)
+        for path in news.project
+    )
 
 
 def _location(node: Any) -> str | None:
