@@ -46,7 +46,7 @@ def test_sides_of__what_a_model_keeps() -> None:
 
 
 def test_add_sides__inherit_columns_but_those_that_are_sensitive() -> None:
-    catalog = {
+    catalog: dict[str, Any] = {
         "nodes": {"model.shop.people": {"columns": {"PHONE": {"name": "PHONE", "type": "string"}}}}
     }
     manifest = described(model("people", sensitive=["phone"]), catalog=catalog)
@@ -57,6 +57,9 @@ def test_add_sides__inherit_columns_but_those_that_are_sensitive() -> None:
     assert "phone" not in log["columns"] and "_event_id" not in log["columns"]
     assert secret["columns"]["phone"]["data_type"] == "string"
     assert "id" not in secret["columns"]
+    # dbt's page takes types from the catalogue
+    shown = catalog["nodes"]["model.shop.people__log"]["columns"]
+    assert (shown["id"]["type"], shown["_superseded_by"]["type"]) == ("bigint", "bigint")
     assert set(nodes["model.shop.people__rejects"]["columns"]) >= {"_reject_reason", "_raw_payload"}
     assert nodes["model.shop.people__history"]["config"]["materialized"] == "view"
     # below the entity, beside it in the tree, and without its SQL

@@ -41,12 +41,12 @@ def make_docs(options: RunOptions, *, offline: bool = False, has_lineage: bool =
         if not parsed.success:
             raise ConfigError(str(parsed.exception or "the project cannot be parsed"))
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-    catalog = (folder / "catalog.json").read_text(encoding="utf-8")
-    add_sides(manifest, json.loads(catalog))
+    catalog = json.loads((folder / "catalog.json").read_text(encoding="utf-8"))
+    add_sides(manifest, catalog)
     if lineage is not None:
         extend_descriptions(manifest, lineage)
     page = target_folder(options.project_dir) / PAGE
-    page.write_text(_static_page(json.dumps(manifest), catalog), encoding="utf-8")
+    page.write_text(_static_page(json.dumps(manifest), json.dumps(catalog)), encoding="utf-8")
     return page
 
 

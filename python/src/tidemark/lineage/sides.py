@@ -84,7 +84,7 @@ def sides_of(node: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def add_sides(manifest: dict[str, Any], catalog: Mapping[str, Any]) -> None:
+def add_sides(manifest: dict[str, Any], catalog: dict[str, Any]) -> None:
     """Add the relations beside entities to a manifest, each below its entity.
 
     The columns that Tidemark adds to an entity are described, too. What has a name of the project's
@@ -99,7 +99,7 @@ def add_sides(manifest: dict[str, Any], catalog: Mapping[str, Any]) -> None:
 
     Args:
         manifest: dbt's.
-        catalog: dbt's, of types.
+        catalog: dbt's, of types; where an entity is in it, what lies beside it is added.
     """
     nodes = manifest["nodes"]
     taken = {str(node.get("name")) for node in nodes.values()}
@@ -114,6 +114,8 @@ def add_sides(manifest: dict[str, Any], catalog: Mapping[str, Any]) -> None:
             if made["name"] in taken:
                 continue
             nodes[made["unique_id"]] = made
+            if types:
+                catalog["nodes"][made["unique_id"]] = _in_catalog(made)
             manifest.setdefault("parent_map", {})[made["unique_id"]] = [key]
             manifest.setdefault("child_map", {}).setdefault(key, []).append(made["unique_id"])
             manifest["child_map"].setdefault(made["unique_id"], [])
@@ -175,6 +177,21 @@ def _side(key: str, node: Mapping[str, Any], side: str, types: Mapping[str, str]
         "language": "sql",
         "raw_code": f"-- kept by Tidemark beside {node['name']}: no SQL of the project's",
         "compiled_code": "",
+    }
+
+
+def _in_catalog(side: Mapping[str, Any]) -> dict[str, Any]:
+    """Return where dbt's page looks for types."""
+    kind = side["config"]["materialized"]
+    place = {"schema": side.get("schema"), "name": side["alias"], "database": None}
+    return {
+        "metadata": {**place, "type": kind, "comment": None, "owner": None},
+        "columns": {
+            name: {"name": name, "type": column["data_type"] or "", "index": at, "comment": None}
+            for at, (name, column) in enumerate(side["columns"].items(), start=1)
+        },
+        "stats": {},
+        "unique_id": side["unique_id"],
     }
 
 
