@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -213,6 +214,21 @@ def test_docs__say_where_columns_come_from_and_leave_the_yaml(shop: Project) -> 
     assert "from: landing/orders_{business_date}.csv: amount (aggregation)" in html
     assert "INLINE DATA" not in html
     assert (shop.root / "models/shop.yml").read_text() == yaml
+
+
+def test_docs__without_the_extra_have_what_lies_beside(
+    shop: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    find = importlib.util.find_spec
+    missing = ("sqlglot", "openlineage")
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name, *more: None if name in missing else find(name, *more)
+    )  # fmt: skip
+    result = call(shop.root, shop.root, "docs", "--offline")
+    assert "does not say where columns come from, which needs sqlglot" in result.stderr
+    html = Path(result.stdout.strip()).read_text(encoding="utf-8")
+    assert "from: landing" not in html and "__log`" in html
+    assert "Rows of `" in html and "Why the row cannot be used" in html
 
 
 def test_lineage__the_examples_by_their_compiled_sql(tmp_path: Path) -> None:

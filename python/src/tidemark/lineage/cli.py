@@ -47,6 +47,8 @@ Exit codes:
   0    the page was written
   2    an option or the project is wrong, or dbt could not make the catalogue
 
+Without the extra `lineage` the page is made, too, but does not say where columns come from.
+
 \b
 Examples:
   tidemark docs
@@ -73,6 +75,8 @@ def _options(
     target: str | None,
     select: tuple[str, ...] = (),
     exclude: tuple[str, ...] = (),
+    *,
+    needs_extra: bool = True,
 ) -> RunOptions:
     root = find_project(project_dir or Path.cwd())
     options = RunOptions(
@@ -85,20 +89,23 @@ def _options(
         target=target,
     )
     prepare_environment()
-    _require_extra()
+    missing = _missing_extra()
+    if needs_extra and missing is not None:
+        raise ConfigError(f"lineage {missing}")
     return options
 
 
-def _require_extra() -> None:
-    """Say what is missing before a module that needs it is imported."""
+def _missing_extra() -> str | None:
+    """Say what is missing before a module that needs it is imported; None if nothing is."""
     from importlib.util import find_spec
 
     missing = [name for name in ("sqlglot", "openlineage") if find_spec(name) is None]
-    if missing:
-        raise ConfigError(
-            f"lineage needs {' and '.join(missing)}: install Tidemark with the extra `lineage`, "
-            "as in pip install 'dbt-tidemark[lineage]'"
-        )
+    if not missing:
+        return None
+    return (
+        f"needs {' and '.join(missing)}: install Tidemark with the extra `lineage`, "
+        "as in pip install 'dbt-tidemark[lineage]'"
+    )
 
 
 @click.command(epilog=_EPILOG)
@@ -197,11 +204,17 @@ def docs(
     profiles_dir: Path | None,
     target: str | None,
 ) -> None:
-    """Make dbt's docs as one HTML page, with where each column comes from; print its path."""
-    options = _options(vars_text, project_dir, profiles_dir, target)
+    """Make dbt's docs as one HTML page, with where each column comes from; print its path.
+
+    What lies beside entities (log, history, rejects, …) is among the models, described.
+    """
+    options = _options(vars_text, project_dir, profiles_dir, target, needs_extra=False)
     from tidemark.lineage.docs import make_docs
 
     talk = Console(stderr=True)
+    missing = _missing_extra()
+    if missing is not None:
+        talk.print(f"the page does not say where columns come from, which {missing}", markup=False)
     with talk.status("making the docs …"):
-        page = make_docs(options, offline=offline)
+        page = make_docs(options, offline=offline, has_lineage=missing is None)
     click.echo(str(page))

@@ -20,19 +20,19 @@ SIDES = (
     "entities",
     "manifest",
 )
-_CURRENT: Columns = {
+CURRENT: Columns = {
     "_key_hash": "string",
     "_row_hash": "string",
     "_operation": "string",
     "_eff_start_date": "date",
 }
-_LOG: Columns = {
+LOG: Columns = {
     "_business_date": "date",
     "_changed_columns": "array<string>",
     "_commit_id": "bigint",
     "_superseded_by": "bigint",
 }
-_EVENT_LOG: Columns = {
+EVENT_LOG: Columns = {
     "_event_time": "timestamp",
     "_batch_id": "bigint",
     "_source_operation": "string",
@@ -61,9 +61,9 @@ _ENTITIES: Columns = {
 }
 _RESERVED = frozenset(
     {
-        *_CURRENT,
-        *_LOG,
-        *_EVENT_LOG,
+        *CURRENT,
+        *LOG,
+        *EVENT_LOG,
         *("_sequence_num", "_sequence_by", "_valid_from", "_valid_to", "_is_current"),
         *("_reject_reason", "_raw_payload", "_unreadable", "_supersedes", "_landing_num"),
         *("_is_snapshot", "_database", "_table", "_schema", "_primary_key", "_prev_table"),
@@ -86,7 +86,7 @@ def added_columns(node: Node) -> Columns:
     if node.kind == "snapshot":
         return _SNAPSHOT
     if node.materialized == "cdc":
-        return _CURRENT | _sequence(node)
+        return CURRENT | _sequence(node)
     if node.materialized in ("atomic", "shred"):
         return {"_commit_id": "bigint"}
     if node.materialized == "feed":
@@ -126,7 +126,7 @@ def side_columns(node: Node, columns: Sequence[Column]) -> dict[str, tuple[Colum
         *open_ones,
         *(
             Column(name, kind, is_added=True)
-            for name, kind in (_LOG | (_EVENT_LOG if _is_events(node) else {})).items()
+            for name, kind in (LOG | (EVENT_LOG if _is_events(node) else {})).items()
             if name not in there
         ),
     )
@@ -135,7 +135,7 @@ def side_columns(node: Node, columns: Sequence[Column]) -> dict[str, tuple[Colum
         keys = [column for column in columns if column.name in ("_key_hash", "_row_hash")]
         secret = [column for column in columns if column.name.lower() in hidden]
         own = ("_business_date", "_commit_id")
-        dates = [Column(name, _LOG[name], is_added=True) for name in own]
+        dates = [Column(name, LOG[name], is_added=True) for name in own]
         sides["sensitive"] = (*secret, *keys, *dates)
     return sides
 

@@ -221,6 +221,8 @@ function drawLineage(names) {
   }) : null);
 }
 
+const facets = (names) => ({ label: null, domain: names, tickFormat: (name) => (name.length > 18 ? `${name.slice(0, 17)}…` : name) });
+
 // How old each entity with an objective was: it grows until a run is completed, and should stay below the line.
 function drawAges(names) {
   const goals = new Map(report.entities.filter((row) => row.fresh_minutes && names.includes(row.entity)).map((row) => [row.entity, row.fresh_minutes / 60]));
@@ -239,9 +241,9 @@ function drawAges(names) {
   figure("ages", "Age of entities by their last run; the broken line is the objective", {
     wide: true, note: goals.size > shown.length ? `${shown.length} of ${goals.size} entities: filter for others.` : null,
   }, points.length ? () => ({
-    marginLeft: 60, height: 60 + 90 * shown.length, x: { type: "utc", label: null }, y: { grid: true, label: "hours" }, fy: { label: null, domain: shown },
+    marginLeft: 60, height: 60 + 90 * shown.length, x: { type: "utc", label: null }, y: { grid: true, label: "hours" }, fy: facets(shown), marginRight: 130,
     marks: [
-      Plot.areaY(points, { x: "at", y: "hours", fy: "name", fill: "var(--none)" }),
+      Plot.areaY(points, { x: "at", y1: 0, y2: "hours", fy: "name", fill: "var(--none)" }),
       Plot.lineY(points, { x: "at", y: "hours", fy: "name", stroke: "var(--most)" }),
       Plot.ruleY(shown.map((name) => ({ name, hours: goals.get(name) })), { y: "hours", fy: "name", stroke: "var(--deleted)", strokeDasharray: "4 3" }),
     ],
@@ -255,7 +257,7 @@ function drawLags() {
   figure("lags", "Lag of replicators, of the copy that was most behind; the broken line is the objective", {
     wide: true, note: late.length ? `Missed for more of the time than allowed: ${late.join(", ")}.` : null,
   }, report.lags.length ? () => ({
-    marginLeft: 60, height: 60 + 110 * sources.length, x: { type: "utc", label: null }, y: { grid: true, label: "seconds", tickFormat: "~s" }, fy: { label: null, domain: sources },
+    marginLeft: 60, height: 60 + 110 * sources.length, x: { type: "utc", label: null }, y: { grid: true, label: "seconds", tickFormat: "~s" }, fy: facets(sources), marginRight: 130,
     marks: [
       Plot.lineY(report.lags, { x: (row) => new Date(row.at), y: "lag_seconds", fy: "source", stroke: "var(--most)" }),
       Plot.ruleY(report.replicators, { y: "freshness_seconds", fy: "source", stroke: "var(--deleted)", strokeDasharray: "4 3" }),
