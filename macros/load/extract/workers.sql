@@ -1,6 +1,6 @@
 {#-
     The source as the engine in the workers reads it, with `files` and `separator`; none where Spark has to. Of the files
-    nothing but the first line was read so far.
+    nothing but the first line, or the footer, was read so far.
 -#}
 {%- macro source_of_workers(opened, body) -%}
     {%- set cfg, run = opened['cfg'], opened['run'] -%}
@@ -11,12 +11,14 @@
     {%- set files = adapter.list_files(tidemark.extract_path(cfg['location'], run['business_date'])) -%}
     {%- if not files -%}{{ return(none) }}{%- endif -%}
     {%- set separator = adapter.call_function('tidemark.engine.covers.separator_of', cfg['options']) -%}
-    {%- set header = adapter.call_function('tidemark.engine.header.header_of', files, separator) -%}
+    {%- set header = adapter.call_function('tidemark.engine.header.header_of', files, separator) if cfg['format'] == 'csv'
+        else adapter.call_function('tidemark.engine.header.footer_of', files) -%}
     {%- if header.get('why_not') -%}{{ return(tidemark.leave_to_spark(opened, header['why_not'])) }}{%- endif -%}
     {%- set columns = [] -%}
-    {%- for name in header['names'] + ['_unreadable'] -%}
-        {%- do columns.append({'name': name, 'type': 'string'}) -%}
+    {%- for name in header['names'] -%}
+        {%- do columns.append({'name': name, 'type': header['types'][loop.index0]}) -%}
     {%- endfor -%}
+    {%- if cfg['format'] == 'csv' -%}{%- do columns.append({'name': '_unreadable', 'type': 'string'}) -%}{%- endif -%}
     {{ return({
         'parts': ['all'], 'body': body, 'columns': columns, 'file_names': header['names'],
         'origin': tidemark.origin_of_extract(cfg, run), 'files': header['paths'], 'stamps': header['stamps'], 'separator': separator,

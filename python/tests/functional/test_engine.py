@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import datetime as dt
+import decimal
 import random
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
 import deltalake
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from .entities import Entity
@@ -99,7 +103,10 @@ def pair(
     project: Any, name: str, columns: dict[str, str], key: Any, **settings: Any
 ) -> tuple[Entity, Entity]:
     """Two entities of the same files, one for each engine."""
-    one = Entity(project, f"{name}_spark", columns, key, engine="spark", **settings)
+    not_null = settings.pop("not_null", ())
+    one = Entity(
+        project, f"{name}_spark", columns, key, engine="spark", not_null=not_null, **settings
+    )
     location = f"{one.folder}/{{business_date}}.csv"
     other = Entity(
         project,
@@ -107,6 +114,7 @@ def pair(
         columns,
         key,
         engine="workers",
+        not_null=not_null,
         **{"location": location, **settings},
     )
     return one, other
@@ -192,7 +200,7 @@ def test_random_dates(module_project: Any, seed: int, settings: dict[str, Any]) 
 def test_what_it_declines(module_project: Any) -> None:
     """The same rejects, errors and rows as without it, and the reason is told."""
     columns = {"id": "int", "name": "string", "n": "int"}
-    one, other = pair(module_project, "declined", columns, "id")
+    one, other = pair(module_project, "declined", columns, "id", not_null=("n",))
     load_both(one, other, "2026-01-01", "id,name,n\n1,a,1\n2,b,2\n")
     assert by_workers(other) == [True]
     for text, why in {
@@ -216,3 +224,66 @@ def test_what_it_declines(module_project: Any) -> None:
     messages = [one.run(day, expect_pass=False).error, other.run(day, expect_pass=False).error]
     assert messages[0].replace(one.name, "e") == messages[1].replace(other.name, "e")
     assert "cast_failed: id: 1 row" in messages[1]
+    # current keeps the NOT NULL that it was made with
+    for entity in (one, other):
+        entity.not_null = ()
+        entity.write()
+    one.extract(day, "id,name,n,m\n1,a,,\n")
+    messages = [one.run(day, expect_pass=False).error, other.run(day, expect_pass=False).error]
+    assert all("NOT NULL constraint violated for column: n" in message for message in messages)
+
+
+def parquet_table(day: int) -> pa.Table:
+    """Rows of which some come as they were, with keys that are NULL, and a column of texts for numbers."""
+    rows = [number for number in range(40) if (number + day) % 7]
+    moment = dt.datetime(1700, 3, 1, tzinfo=dt.UTC)
+    columns: dict[str, tuple[pa.DataType, list[Any]]] = {
+        "id": (pa.int32(), [number or None for number in rows]),
+        "part": (pa.string(), [None if number % 3 else "" for number in rows]),
+        "b": (pa.bool_(), [number % 2 == 0 for number in rows]),
+        "ti": (pa.int8(), [number - 20 for number in rows]),
+        "si": (pa.int16(), [number * -100 for number in rows]),
+        "bi": (pa.int64(), [2**40 + number * day for number in rows]),
+        "f": (pa.float32(), [number / 4 for number in rows]),
+        "d": (pa.float64(), [number / 3 or None for number in rows]),
+        "dec": (pa.decimal128(12, 2), [decimal.Decimal(number) / 4 for number in rows]),
+        "day": (pa.date32(), [dt.date(1600, 1, 1) + dt.timedelta(number) for number in rows]),
+        "at": (pa.timestamp("us", tz="UTC"), [moment + dt.timedelta(microseconds=number) for number in rows]),
+        "typed": (pa.string(), [f" {number}.50 " for number in rows]),
+        "s": (pa.string(), [f"x\r{number % 5}" if number % 4 else None for number in rows]),
+    }  # fmt: skip
+    return pa.table({name: pa.array(values, kind) for name, (kind, values) in columns.items()})
+
+
+def test_parquet_files(module_project: Any) -> None:
+    """Those of Arrow and of Spark, a folder of them; and Spark finds rows in the files by their values."""
+    settings = {
+        "format": "parquet",
+        "null_keys": "allow",
+        "on_reject": "quarantine",
+        "compare": {"exclude": ["bi"]},
+    }
+    one, other = pair(
+        module_project, "parquet", {"typed": "decimal(9,3)"}, ["id", "part"],
+        **settings, location=f"{module_project.root}/extracts/parquet/{{business_date}}",
+    )  # fmt: skip
+    for day in (1, 2):
+        folder = Path(module_project.root) / f"extracts/parquet/2026-01-0{day}"
+        folder.mkdir(parents=True)
+        table = parquet_table(day)
+        for part in (0, 1):
+            pq.write_table(table.slice(part * 20, 20), folder / f"{part}.parquet")
+        if day == 2:
+            folder.rename(folder.with_name("arrow"))
+            rows = module_project.session.read.parquet(str(folder.with_name("arrow")))
+            rows.write.parquet(str(folder))
+        names = ("--select", one.name, other.name)
+        module_project.dbt("run", *names, vars={"business_date": f"2026-01-0{day}"})
+        assert_same(other, one)
+    assert other.commits(FIGURES) == one.commits(FIGURES)
+    assert (set(by_workers(one)), by_workers(other)) == ({False}, [True] * 2)
+    for name in table.column_names:
+        bound = one.rows(name, where=f"{name} is not null")[7][0]
+        text = {True: "true", False: "false"}.get(bound, f"'{bound}'")
+        found = [entity.rows("_key_hash", where=f"{name} = {text}") for entity in (one, other)]
+        assert found[0] == found[1] != [], name

@@ -268,6 +268,7 @@ def test_header(tmp_path: Path) -> None:
         "paths": [str(tmp_path / "0.csv")],
         "stamps": [list(stamp_of(str(tmp_path / "0.csv")))],
         "names": ["id", "a name"],
+        "types": ["string", "string"],
     }
     assert of("id,b\n1,2\n", "id,b\n")["names"] == ["id", "b"]
     assert of('"id","a name"\n1,2\n')["names"] == ["id", "a name"]
@@ -281,6 +282,7 @@ def test_header(tmp_path: Path) -> None:
         ("id,\n",): "its header has names with quotes in them, blanks at an end, or none",
         ("id, b\n",): "its header has names with quotes in them, blanks at an end, or none",
         ("\ufeffid,b\n",): "its header has names with quotes in them, blanks at an end, or none",
+        ("id,_before_id\n",): "its header has a name that is Tidemark's own",
         ("id,_Malformed\n",): "its header has a name that is Tidemark's own",
         ("id,_tidemark_arrived_1\n",): "its header has a name that is Tidemark's own",
     }.items():
@@ -319,6 +321,7 @@ CFG: dict[str, Any] = {
     [
         ("extract", "delta", "extract is delta"),
         ("format", "json", "format is json"),
+        ("format", "parquet", None),
         ("file_format", "parquet", "file_format is parquet"),
         ("on_reject", "quarantine", None),
         ("write_mode", "merge_on_read", "write_mode is merge_on_read"),
@@ -345,6 +348,11 @@ def test_why_not(setting: str, value: Any, why: str | None) -> None:
     assert why_not({**CFG, setting: value}) == why
 
 
+def test_why_not__options_of_parquet() -> None:
+    cfg = {**CFG, "format": "parquet", "options": {"mergeSchema": True}}
+    assert why_not(cfg) == "options has mergeSchema: True"
+
+
 def test_why_not__columns() -> None:
     column = {
         "name": "c",
@@ -357,7 +365,7 @@ def test_why_not__columns() -> None:
     assert why_not_columns([{**column, "type": "timestamp"}], "UTC") is None
     for changed, why in {
         ("type", "binary"): "column c is binary",
-        ("source_type", "int"): "column c does not come as text",
+        ("source_type", "bigint"): "column c is int, and comes as bigint",
         ("compare_as", "lower(c)"): "column c has compare_as",
         ("type", "timestamp"): "column c is timestamp, and the session's time zone Europe/Zurich",
     }.items():
@@ -382,7 +390,7 @@ FIELDS = {
 
 def a_load(**changes: Any) -> Load:
     load = Load(
-        files=(), stamps=(), separator=",", width=5,
+        format="csv", files=(), stamps=(), separator=",", fields=("id", "part", "name", "n", "seen"),
         columns=(
             Column("id", "int", 0, True), Column("part", "string", 1, True), Column("name", "string", 2, False),
             Column("n", "double", 3, False), Column("seen", "string", 4, False),
@@ -668,15 +676,30 @@ def test_statistics(tmp_path: Path) -> None:
 
 def test_load_of() -> None:
     columns: list[Mapping[str, Any]] = [
-        {"name": "ID", "type": "int", "source_name": "id", "not_null": True},
-        {"name": "gone", "type": "string", "source_name": None, "not_null": False},
+        {
+            "name": "ID",
+            "type": "int",
+            "source_name": "id",
+            "source_type": "bigint",
+            "not_null": True,
+        },
+        {
+            "name": "gone",
+            "type": "string",
+            "source_name": None,
+            "source_type": None,
+            "not_null": False,
+        },
     ]
     plan = {"columns": columns, "keys": columns[:1], "compared": [], "ignored": columns[1:]}
     load = load_of(
         CFG, plan, {"business_date": "2026-01-01", "commit_id": 7},
         {"files": ["/a.csv"], "stamps": [[7, 8]], "separator": ";", "file_names": ["x", "Id"]},
     )  # fmt: skip
-    assert load.columns == (Column("ID", "int", 1, True), Column("gone", "string", None, False))
+    assert load.columns == (
+        Column("ID", "int", 1, True, "bigint"),
+        Column("gone", "string", None, False),
+    )
     assert (load.keys, load.compared, load.ignored, load.width, load.commit_id) == (
         ("ID",),
         (),

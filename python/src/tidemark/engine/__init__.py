@@ -1,11 +1,13 @@
 """The engine in the workers: DuckDB, in a Python worker of Spark, loads an extract.
 
 Spark SQL is the reference and can do everything. This does what it provably does alike, faster: a
-full extract of CSV files that comes after all others, whose rows can all be used. Whatever else it
-meets ends the attempt before a commit, and Spark takes the load from its beginning.
+full extract of CSV or Parquet files that comes after all others, whose rows can all be used.
+Whatever else it meets ends the attempt before a commit, and Spark takes the load from its
+beginning.
 
     covers    which loads it can take, by their configuration          (no I/O)
-    header    what the first line of the files says of them            (reads a line of each)
+    header    what the files say of their columns                      (reads a line of each)
+    parquet   the columns of Parquet files                             (reads their footers)
     load      what one load reads, compares and writes                 (data)
     types     texts that are read alike, and the text of a value       (DuckDB SQL)
     sql       the queries of a load                                    (DuckDB SQL)

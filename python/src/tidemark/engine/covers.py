@@ -36,7 +36,6 @@ def why_not(cfg: Mapping[str, Any]) -> str | None:
     """
     asked = {
         "extract": "full",
-        "format": "csv",
         "file_format": "delta",
         "write_mode": "copy_on_write",
         "stored_hashes": False,
@@ -51,6 +50,12 @@ def why_not(cfg: Mapping[str, Any]) -> str | None:
         return f"hash is {cfg['hash']}"
     if not cfg.get("location"):
         return "it has no location"
+    if cfg["format"] not in ("csv", "parquet"):
+        return f"format is {cfg['format']}"
+    if cfg["format"] == "parquet":
+        return next(
+            (f"options has {name}: {value}" for name, value in cfg["options"].items()), None
+        )
     return _why_not_options(cfg["options"])
 
 
@@ -84,8 +89,8 @@ def why_not_columns(columns: Sequence[Mapping[str, Any]], time_zone: str) -> str
             return f"column {name} is {kind}"
         if kind == "timestamp" and time_zone != "UTC":
             return f"column {name} is timestamp, and the session's time zone {time_zone}"
-        if column["source_name"] is not None and column["source_type"] != "string":
-            return f"column {name} does not come as text"
+        if column["source_name"] is not None and column["source_type"] not in ("string", kind):
+            return f"column {name} is {kind}, and comes as {column['source_type']}"
         if column.get("compare_as"):
             return f"column {name} has compare_as"
     return None

@@ -1,4 +1,4 @@
-"""What the first line of CSV files says of them."""
+"""What the first lines of CSV files and the footers of Parquet files say of them."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tidemark.engine.parquet import columns_of
+
 # a name that any reader takes as it stands
 _NAME = re.compile(
     r"[^\s\"'\\,;|\x00-\x1f\ufeff](?:[^\"\\,;|\x00-\x1f\ufeff]*[^\s\"\\,;|\x00-\x1f\ufeff])?"
@@ -16,7 +18,7 @@ _NAME = re.compile(
 _LONGEST = 1 << 20
 # names that Tidemark's SQL gives to what stands beside the columns of an extract
 _OWN = re.compile(
-    r"_(unreadable|malformed|copy|copies|existing|rejected|tidemark.*)", re.IGNORECASE
+    r"_(unreadable|malformed|copy|copies|existing|rejected|before_.*|tidemark.*)", re.IGNORECASE
 )
 # what DuckDB takes for a pattern, what Spark unpacks by its codecs, and what it passes over
 _OTHER_PATH = re.compile(r"[*?\[\]{}]|\.(bz2|zst|snappy|lz4|deflate|xz|lzo|_COPYING_)$|/[_.][^/]*$")
@@ -34,24 +36,16 @@ def header_of(files: Sequence[Mapping[str, Any]], separator: str) -> dict[str, A
         separator: What stands between their fields.
 
     Returns:
-        `paths` as the workers open them, their `stamps` (see stamp_of()) and `names`; or `why_not`:
-        why the engine does not take them.
+        `paths` as the workers open them, their `stamps` (see stamp_of()), `names` and `types`; or
+        `why_not`: why the engine does not take them.
     """
-    paths = [local_path(str(file["path"])) for file in files]
-    if not paths or None in paths:
-        return {"why_not": "its files are not on a local file system"}
-    if any(_OTHER_PATH.search(str(path)) for path in paths):
-        return {
-            "why_not": "a file's name has one of *?[]{} or begins with _ or ., or it is compressed "
-            "by other than gzip"
-        }
-    if any(file.get("depth", 0) > 1 for file in files):
-        # those named as region=eu are columns to Spark, and it passes over the others
-        return {"why_not": "its files lie in folders of the folder"}
+    paths = _paths_of(files)
+    if isinstance(paths, str):
+        return {"why_not": paths}
     stamps, lines = [], set()
     for path in paths:
-        stamps.append(list(stamp_of(str(path))))
-        line = _first_line(str(path))
+        stamps.append(list(stamp_of(path)))
+        line = _first_line(path)
         if line is None:
             return {"why_not": "the first line of a file cannot be read"}
         lines.add(line)
@@ -67,7 +61,45 @@ def header_of(files: Sequence[Mapping[str, Any]], separator: str) -> dict[str, A
         return {"why_not": "its header has names with quotes in them, blanks at an end, or none"}
     if any(_OWN.fullmatch(name) for name in names):
         return {"why_not": "its header has a name that is Tidemark's own"}
-    return {"paths": [str(path) for path in paths], "stamps": stamps, "names": names}
+    return {"paths": paths, "stamps": stamps, "names": names, "types": ["string"] * len(names)}
+
+
+def footer_of(files: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the columns that Parquet files have by their footers.
+
+    Args:
+        files: The files, as list_files() gives them.
+
+    Returns:
+        As header_of().
+    """
+    paths = _paths_of(files)
+    if isinstance(paths, str):
+        return {"why_not": paths}
+    stamps = [list(stamp_of(path)) for path in paths]
+    columns = columns_of(paths)
+    if isinstance(columns, str):
+        return {"why_not": columns}
+    names, types = [[column[part] for column in columns] for part in ("name", "type")]
+    if any(_OWN.fullmatch(name) for name in names):
+        return {"why_not": "its files have a column with a name that is Tidemark's own"}
+    return {"paths": paths, "stamps": stamps, "names": names, "types": types}
+
+
+def _paths_of(files: Sequence[Mapping[str, Any]]) -> list[str] | str:
+    """Return the paths of files as the workers open them; a text: why they do not."""
+    paths = [local_path(str(file["path"])) for file in files]
+    if not paths or None in paths:
+        return "its files are not on a local file system"
+    if any(_OTHER_PATH.search(str(path)) for path in paths):
+        return (
+            "a file's name has one of *?[]{} or begins with _ or ., or it is compressed by other "
+            "than gzip"
+        )
+    if any(file.get("depth", 0) > 1 for file in files):
+        # those named as region=eu are columns to Spark, and it passes over the others
+        return "its files lie in folders of the folder"
+    return [str(path) for path in paths]
 
 
 def local_path(path: str) -> str | None:

@@ -14,14 +14,16 @@ class Column:
     Args:
         name: Its name, by which it is hashed.
         type: Its Spark type.
-        place: Where it stands in the lines of the files, from 0; None: the files lack it.
+        place: Where it stands in the files, from 0; None: they lack it.
         is_required: A row without it is a reject.
+        arrives_as: The Spark type that it has in the files.
     """
 
     name: str
     type: str
     place: int | None
     is_required: bool
+    arrives_as: str = "string"
 
 
 @dataclass(frozen=True)
@@ -44,10 +46,11 @@ class Load:
     """A full extract of a date that comes after all others.
 
     Args:
-        files: Paths of the CSV files.
+        format: csv or parquet.
+        files: Paths of the files.
         stamps: What stamp_of() said of each as its header was read.
-        separator: What stands between their fields.
-        width: How many fields a line has.
+        separator: What stands between the fields of CSV files.
+        fields: The names of the columns that the files have, in their order.
         columns: The columns, in the order of the entity's plan.
         keys: Names of those that identify a row, in the order of the hash.
         compared: Names of those that are compared, in the order of the hash.
@@ -60,10 +63,11 @@ class Load:
         commit_id: The commit that the rows go with.
     """
 
+    format: str
     files: tuple[str, ...]
     stamps: tuple[tuple[int, int], ...]
     separator: str
-    width: int
+    fields: tuple[str, ...]
     columns: tuple[Column, ...]
     keys: tuple[str, ...]
     compared: tuple[str, ...]
@@ -74,6 +78,11 @@ class Load:
     tag_unchanged: bool
     business_date: str
     commit_id: int
+
+    @property
+    def width(self) -> int:
+        """How many fields a line has."""
+        return len(self.fields)
 
     def number(self, name: str) -> int:
         """Return the place of a column in the plan: in DuckDB columns go by numbers, c0, c1, …"""
@@ -100,10 +109,11 @@ def load_of(
         return tuple(str(column["name"]) for column in columns)
 
     return Load(
+        format=str(cfg["format"]),
         files=tuple(source["files"]),
         stamps=tuple((int(size), int(written)) for size, written in source["stamps"]),
         separator=str(source["separator"]),
-        width=len(source["file_names"]),
+        fields=tuple(str(name) for name in source["file_names"]),
         columns=tuple(
             Column(
                 name=str(column["name"]),
@@ -112,6 +122,7 @@ def load_of(
                 if column["source_name"] is not None
                 else None,
                 is_required=bool(column["not_null"]),
+                arrives_as=str(column["source_type"] or "string"),
             )
             for column in plan["columns"]
         ),

@@ -19,6 +19,7 @@ from tidemark.engine.types import (
     negative_zero_sql,
     text_sql,
     unproven_sql,
+    unproven_value_sql,
 )
 
 
@@ -32,7 +33,7 @@ def arrived_sql(load: Load, has_quotes: bool) -> str:
     values, doubts = [], []
     for number, column in enumerate(load.columns):
         values.append(f"{_value(column)} as c{number}")
-        doubts += _doubts(number, column)
+        doubts += _doubts(load, number, column)
     doubt = f"case {' '.join(doubts)} end" if doubts else "null"
     # a value is used by its number in the same select: DuckDB works it out once
     return (
@@ -48,16 +49,20 @@ def arrived_sql(load: Load, has_quotes: bool) -> str:
 def _value(column: Column) -> str:
     if column.place is None:
         return f"cast(null as {_duck(column)})"
+    if column.arrives_as == column.type != "string":
+        return f"cast(f{column.place} as {_duck(column)})"
     return cast_sql(f"f{column.place}", column.type)
 
 
-def _doubts(number: int, column: Column) -> list[str]:
+def _doubts(load: Load, number: int, column: Column) -> list[str]:
     if column.place is None:
         return [f"when true then {number}"] if column.is_required else []
-    doubts = [f"when {unproven_sql(f'f{column.place}', f'c{number}', column.type)} then {number}"]
-    if column.is_required:
-        doubts.append(f"when c{number} is null then {number}")
-    return doubts
+    conditions = [f"c{number} is null"] if column.is_required else []
+    if column.arrives_as != column.type or load.format == "csv":
+        conditions.append(unproven_sql(f"f{column.place}", f"c{number}", column.type))
+    elif doubt := unproven_value_sql(f"c{number}", column.type):
+        conditions.append(doubt)
+    return [f"when {condition} then {number}" for condition in conditions]
 
 
 def _separators_within(load: Load) -> str:
@@ -69,10 +74,13 @@ def _separators_within(load: Load) -> str:
 
 
 def files_sql(load: Load) -> str:
-    """Return the files as a relation of texts, f0, f1, …, as RFC 4180 has them.
+    """Return the files as a relation, f0, f1, …: of CSV files texts, as RFC 4180 has them.
 
     An empty field is NULL, an empty one in quotes is not; whatever is no such line is an error.
     """
+    if load.format == "parquet":
+        named = [f"{identifier(name)} as f{place}" for place, name in enumerate(load.fields)]
+        return f"(select {', '.join(named)} from {parquet_sql(load.files)})"
     fields = ", ".join(f"'f{place}': 'VARCHAR'" for place in range(load.width))
     return (
         f"read_csv({_list(load.files)}, columns = {{{fields}}}, header = true, "

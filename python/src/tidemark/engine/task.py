@@ -167,10 +167,11 @@ def _stage(db: Any, load: Load) -> tuple[int, int] | str:
 
     A text: why the engine does not answer for them.
     """
-    lines = lines_of(load.files, load.separator)
-    if lines.doubt:
+    lines = lines_of(load.files, load.separator) if load.format == "csv" else None
+    if lines and lines.doubt:
         return f"a file {lines.doubt}"
-    db.execute(f"create temp table arrived as {arrived_sql(load, lines.has_quotes)}")
+    has_quotes = lines is not None and lines.has_quotes
+    db.execute(f"create temp table arrived as {arrived_sql(load, has_quotes)}")
     read, keys, doubt, within = db.execute(
         "select count(*), count(distinct kh), min(unproven), coalesce(sum(within), 0) from arrived"
     ).fetchone()
@@ -182,7 +183,7 @@ def _stage(db: Any, load: Load) -> tuple[int, int] | str:
             f"column {load.columns[doubt].name} has a value that is a reject, or of a form "
             "that is read by Spark alone"
         )
-    if lines.separators != (read + len(load.files)) * (load.width - 1) + within:
+    if lines and lines.separators != (read + len(load.files)) * (load.width - 1) + within:
         return "a line has more fields than the header"
     if keys == read:
         db.execute("alter table arrived rename to staged")

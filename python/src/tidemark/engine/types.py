@@ -79,6 +79,21 @@ def cast_sql(text: str, name: str) -> str:
     return f"try_cast({trimmed} as {kind.duck})"
 
 
+def unproven_value_sql(value: str, name: str) -> str | None:
+    """Return a condition on a value that comes in its type: it is not proven that it is kept alike.
+
+    None: any is.
+    """
+    if is_floating(name):
+        # less than that is subnormal: as text it has another form
+        odd = f"{negative_zero_sql(value)} or ({value} <> 0 and abs({value}) < 2.3e-308)"
+        return f"not isfinite({value}) or {odd}"
+    if name in ("date", "timestamp"):
+        kind = _of(name).duck
+        return f"{value} < cast('1600-01-01' as {kind}) or {value} >= cast('10000-01-01' as {kind})"
+    return None
+
+
 def unproven_sql(text: str, value: str, name: str) -> str:
     """Return a condition: it is not proven that Spark reads the text alike."""
     if name == "string":
