@@ -156,7 +156,8 @@ def test_plan_and_apply(project: Any, planner: Planner) -> None:
 
     # a date between comes late: the later one gets other rows; then a commit comes between
     items.extract(
-        D2, "id,name,n,phone\n1,ann,9,11\n2,bob,7,29\n3,cid,3,33\n4,dee,4,44\n7,gus,7,77\n"
+        D2,
+        "id,name,n,phone,town\n1,ann,9,11,\n2,bob,7,29,\n3,cid,3,33,\n4,dee,4,44,\n7,gus,7,77,\n",
     )
     late = planner.plan(D2, code=2)
     assert only(late)["kind"] == "late load"

@@ -427,6 +427,16 @@ def test_make__nothing_to_plan() -> None:
     assert "ages: scd2: intervals follow the log" in str(raised.value)
 
 
+def test_make__what_failed() -> None:
+    dbt = Dbt()
+    failed = Outcome(
+        False, started=True, errors=["items: no extract"], failures={"items": "no extract"}
+    )
+    dbt.run_date = lambda *_, **__: failed  # type: ignore[method-assign]
+    with pytest.raises(ConfigError, match="nothing could be planned\nitems: no extract"):
+        make_plan(dbt, "", 3, lambda name: None)  # type: ignore[arg-type]
+
+
 def test_apply__as_planned(session: None) -> None:
     dbt = Dbt()
     plan = planned(dbt)

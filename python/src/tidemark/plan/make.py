@@ -35,7 +35,8 @@ def make_plan(
         progress: Told of each model.
 
     Raises:
-        ConfigError: Nothing that can be planned is selected, or dbt could not run.
+        ConfigError: Nothing that can be planned is selected, none of it could be planned, or dbt
+            could not run.
         KeyboardInterrupt: Ctrl-C.
     """
     options = invoker.options
@@ -64,6 +65,8 @@ def make_plan(
     if not outcome.started:
         raise ConfigError("\n".join(outcome.errors) or "dbt could not run (see its log)")
     planned, failed = _by_model(invoker.manifest, entities, taken(), outcome.failures)
+    if not planned and any(one.failed for one in failed):
+        raise ConfigError("nothing could be planned\n" + "\n".join(outcome.errors))
     plan = Plan(
         id=new_id(),
         made_at=dt.datetime.now(dt.UTC),
