@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import pty
@@ -10,6 +11,7 @@ import select
 import signal
 import subprocess
 import sys
+import termios
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -118,8 +120,10 @@ class Terminal:
     def __init__(self, command: list[str], **options: Any) -> None:
         self.ours, theirs = pty.openpty()
         self.process = subprocess.Popen(
-            command, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True, **options
-        )
+            command, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True,
+            # Ctrl-C is for whom the terminal controls
+            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0), **options,
+        )  # fmt: skip
         os.close(theirs)
         self.said = ""
 
