@@ -44,12 +44,15 @@ class Block(NamedTuple):
 
 
 def page_of(title: str) -> str:
-    """The page that has a heading: the one whose title it is, else the only one that has it."""
+    """The page that has a heading: the one whose title it is, else the only one that has it.
+
+    A page that only shows a section of README.md is not meant.
+    """
     found = [
         (level, page)
         for page, text in PAGES.items()
         for level, heading in headings_of(text)
-        if heading == title
+        if heading == title and f"<!-- generate: readme {title} -->" not in text
     ]
     titled = [page for level, page in found if level == 1]
     assert len(titled or found) == 1, f"{title}: {found}"

@@ -17,7 +17,7 @@ import yaml
 from docsite.markdown import links_of
 from docsite.reference import macros_of
 from tests.macros import ROOT
-from tests.pages import ALL, PAGES, README, all_blocks, page_of, section
+from tests.pages import ALL, PAGES, README, all_blocks, page_of, script_of, section
 from tidemark import DISTRIBUTION
 from tidemark.cli import cli
 from tidemark.scaffold.schema import models_schema
@@ -262,6 +262,15 @@ def test_blocks__are_run_or_say_why_not(block: Any) -> None:
     assert f"def {test}(" in code
     # the test takes the block from the page: by its mark, or by the title that it stands below
     assert "from tests.pages import" in code or "from ..pages import" in code
+
+
+def test_scripts__are_found_where_they_stand() -> None:
+    for title, line in [
+        ("A first entity in five minutes", "tidemark init 'landing/sales_*.csv' --name sales\n"),
+        ("In your own dbt project", "cat > profiles.yml"),
+        ("Coming from dbt snapshots", "dbt run-operation adopt"),
+    ]:
+        assert line in script_of(title)
 
 
 def test_messages__are_those_of_the_code() -> None:
