@@ -255,6 +255,7 @@ def test_list_files(module_project: Any, tmp_path: Path) -> None:
     everything = ["a é.csv", "b.csv", "deep/c.csv", "z.csv.gz"]
     assert names("in") == everything
     assert names("in/") == everything
+    assert [file["depth"] for file in list_files(session, f"{tmp_path}/in")] == [1, 1, 2, 1]
     assert names("in/*.csv") == ["a é.csv", "b.csv"]
     assert names("in/{b,z}.csv*") == ["b.csv", "z.csv.gz"]
     assert names("in/b.csv") == ["b.csv"]
@@ -262,7 +263,7 @@ def test_list_files(module_project: Any, tmp_path: Path) -> None:
     assert names("in/nothing.csv") == []
     (file,) = list_files(session, f"{tmp_path}/in/b.csv")
     assert file["path"] == f"file:{tmp_path}/in/b.csv"
-    assert file["size"] == 2
+    assert (file["size"], file["depth"]) == (2, 0)
     assert abs(file["modified"].timestamp() - (tmp_path / "in/b.csv").stat().st_mtime) < 1
 
 
