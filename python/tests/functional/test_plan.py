@@ -258,3 +258,33 @@ def test_events(project: Any, planner: Planner) -> None:
         only(made)["counts"][name] for name in FIGURES.split(", ")
     )
     assert shop.rows("id, name") == [(1, "anna"), (3, "cid"), (4, "dee"), (5, "eve")]
+
+
+@pytest.mark.slow
+def test_delta_of_a_table(project: Any, planner: Planner) -> None:
+    project.sql(
+        "create table arrived using delta as select 1 as id, 'ann' as name union all select 2, 'bob'"
+    )
+    body = f"select * from `{project.schema}`.arrived"
+    items = Entity(project, "items", {}, body=body, extract="delta", location=None)
+    items.run(D1)
+    project.sql("delete from arrived where id = 1")
+    project.sql("update arrived set name = 'bert' where id = 2")
+    made = planner.plan(D2, code=2)
+    one = only(made)
+    assert (one["counts"]["rows_updated"], one["counts"]["rows_not_supplied"], one["guard"]) == (
+        1,
+        1,
+        None,
+    )
+    assert [(read["kind"], Path(read["path"]).name, read["version"]) for read in one["inputs"]] == [
+        ("table", "arrived", 2)
+    ]
+    project.sql("insert into arrived values (3, 'cid')")
+    assert "arrived has version 3, and had 2" in str(planner.call("apply", made["id"]).exception)
+    made = planner.plan(D2, code=2)
+    planner.call("apply", made["id"], code=0)
+    assert items.commits(FIGURES)[-1] == tuple(
+        only(made)["counts"][name] for name in FIGURES.split(", ")
+    )
+    assert items.rows("id, name") == [(1, "ann"), (2, "bert"), (3, "cid")]
