@@ -366,8 +366,8 @@ class Dbt:
         self.ran: list[RunOptions] = []
         self.counts, self.error = counts or {}, error
 
-    def selected_models(self) -> list[str]:
-        return list(self.manifest.nodes)
+    def selected(self) -> list[Any]:
+        return list(self.manifest.nodes.values())
 
     def ask(self, operation: str, arguments: dict[str, Any], mark: str) -> list[Any]:
         return [{**FACTS["tables"], "entity": name} for name in arguments["entities"]]
@@ -421,7 +421,8 @@ def test_make__only_entities_and_what_reads_none_of_them() -> None:
 
 def test_make__nothing_to_plan() -> None:
     dbt = Dbt()
-    dbt.selected_models = lambda: ["model.shop.ages"]  # type: ignore[method-assign]
+    ages = dbt.manifest.nodes["model.shop.ages"]
+    dbt.selected = lambda: [ages]  # type: ignore[method-assign]
     with pytest.raises(ConfigError, match="no selected model is planned") as raised:
         make_plan(dbt, "", 3, lambda name: None)  # type: ignore[arg-type]
     assert "ages: scd2: intervals follow the log" in str(raised.value)
