@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import shutil
 import subprocess
@@ -28,7 +29,10 @@ def write_tree(target: Path, root: Path = ROOT) -> Path:
         if path.is_file() and path.suffix != ".md":
             copy = target / "pages" / path.relative_to(root / DOCS)
             copy.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(path, copy)
+            if path.suffix == ".gz":  # a large script, unpacked here
+                copy.with_suffix("").write_bytes(gzip.decompress(path.read_bytes()))
+            else:
+                shutil.copyfile(path, copy)
     for image in _images(tree, root):
         copy = target / "pages" / "sources" / image
         copy.parent.mkdir(parents=True, exist_ok=True)

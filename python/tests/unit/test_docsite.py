@@ -172,7 +172,7 @@ def test_tree__readme_sections_keep_their_links() -> None:
 
 
 def test_show_file() -> None:
-    assert "bytes, in the repository" in show_file(ROOT, "python/docs/assets/mermaid.tiny.js")
+    assert "bytes, in the repository" in show_file(ROOT, "python/docs/assets/mermaid.tiny.js.gz")
     assert show_file(ROOT, "CHANGELOG.md").endswith((ROOT / "CHANGELOG.md").read_text())
     # dbt's docs blocks are code here
     assert "````markdown" in show_file(ROOT, "models/overview.md") or "```markdown" in show_file(
