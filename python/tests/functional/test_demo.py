@@ -36,8 +36,8 @@ def test_demo__loads_what_its_data_promise(
     assert rejects == days[1]["rejected"] == 1
     # what is told: the failure that is meant, the commands as they are typed, the page, what is next
     assert (
-        "would delete" in result.stderr
-        and "$ tidemark run --business-date 2026-03-03" in result.stderr
+        "would delete" in result.output
+        and "$ tidemark plan --business-date 2026-03-03" in result.stderr
     )
     assert (
         Path(result.stdout.split()[-1]).name == "report.html"

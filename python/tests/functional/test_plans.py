@@ -58,7 +58,7 @@ def lines(keys: range, price: int = 1) -> str:
 @pytest.fixture
 def items(module_project: Any) -> Entity:
     columns = {"id": "int", "name": "string", "price": "int"}
-    return Entity(module_project, "items", columns, max_delete_fraction=1)
+    return Entity(module_project, "items", columns, max_delete_fraction=1, engine="spark")
 
 
 def test_full_extract(items: Entity, module_project: Any) -> None:

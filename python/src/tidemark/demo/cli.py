@@ -74,7 +74,7 @@ def demo(folder: Path, package_text: str | None) -> None:
         prepare_environment()
         _install(root, talk)
         with session_expected(), projects_kept():
-            play(root, landings(), _call, cli, talk)
+            play(root, landings(), _call, _newest_plan, talk)
     report = tidemark_home().root / "report.html"
     talk.print(
         f"\n{next_steps(str(folder), str(report))}", highlight=False, markup=False, soft_wrap=True
@@ -83,6 +83,12 @@ def demo(folder: Path, package_text: str | None) -> None:
 
 def _call(words: Sequence[str]) -> int:
     return call(cli, words)
+
+
+def _newest_plan() -> str:
+    from tidemark.plan.store import list_plans
+
+    return list_plans()[0].id
 
 
 def _install(root: Path, talk: Console) -> None:

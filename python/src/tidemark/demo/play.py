@@ -17,10 +17,17 @@ Call = Callable[[Sequence[str]], int]
 """Runs a command and returns its exit code."""
 
 INTERRUPTED = 130
+# exit codes of `tidemark plan` and `tidemark apply`
+CHANGES, STOPS = 2, 1
+LOADED, REFUSED = 0, 2
+
+
+Newest = Callable[[], str]
+"""Returns the id of the plan that was made last."""
 
 
 def play(
-    root: Path, landings: Sequence[Landing], call: Call, group: click.Group, talk: Console
+    root: Path, landings: Sequence[Landing], call: Call, newest: Newest, talk: Console
 ) -> None:
     """Play the days of a project.
 
@@ -28,23 +35,19 @@ def play(
         root: The project, which is the working folder.
         landings: The extracts that come.
         call: Runs a command of ours.
-        group: Has the commands.
+        newest: Says what was planned last.
         talk: Where it is told what happens.
 
     Raises:
         TidemarkError: A command gave another exit code than it should.
     """
     steps = Steps(call, talk)
-    loads = load_commands(group)
     for landing in landings:
         land(root, landing)
-        fails = "error" in landing.day.expected
+        stops = "error" in landing.day.expected
         steps.say(landing.said, f"{landing.path} has landed: {len(landing.day.rows):,} rows.")
-        for command in loads:
-            # a plan of what must not be loaded may say so by its exit code; a load must
-            is_load = command is loads[-1]
-            words = [command[0], *with_date(command[1:], landing.date)]
-            steps.run(words, {1} if fails and is_load else {0} if is_load else {0, 1, 2})
+        steps.run(["plan", "--business-date", landing.date], STOPS if stops else CHANGES)
+        steps.run(["apply", newest()], REFUSED if stops else LOADED)
         if "U" in landing.day.expected:
             steps.say("What did that change?")
             steps.run(["changes", ENTITY, "--samples", "2"])
@@ -81,12 +84,12 @@ class Steps:
         for sentence in sentences:
             self._talk.print(sentence, highlight=False, markup=False)
 
-    def run(self, words: Sequence[str], codes: set[int] | None = None) -> None:
+    def run(self, words: Sequence[str], right: int = 0) -> None:
         """Show a command and run it.
 
         Args:
             words: The command and its arguments.
-            codes: The exit codes that are right; by default 0.
+            right: The exit code that it should give.
 
         Raises:
             TidemarkError: It gave another one.
@@ -97,32 +100,8 @@ class Steps:
         code = self._call(words)
         if code == INTERRUPTED:
             raise click.Abort
-        if code not in (codes or {0}):
+        if code != right:
             raise TidemarkError(f"the demo stops: `{shown}` ended with exit code {code}")
-
-
-def load_commands(group: click.Group) -> list[list[str]]:
-    """Return the commands that load a date, with `{date}` where it goes: plan and apply, or run.
-
-    Args:
-        group: Has the commands.
-    """
-    ctx = click.Context(group)
-    plan, apply = (group.get_command(ctx, name) for name in ("plan", "apply"))
-    if plan is None or apply is None:
-        return [["run", "--business-date", "{date}"]]
-    return [["plan", *_options(plan)], ["apply", *_options(apply)]]
-
-
-def with_date(words: Sequence[str], date: str) -> list[str]:
-    """Return words with a date in the place of `{date}`."""
-    return [word.replace("{date}", date) for word in words]
-
-
-def _options(command: click.Command) -> list[str]:
-    known = {name for one in command.params for name in one.opts}
-    found = ["--business-date", "{date}"] if "--business-date" in known else []
-    return [*found, *(["--yes"] if "--yes" in known else [])]
 
 
 def next_steps(shown: str, report: str) -> str:
