@@ -76,6 +76,8 @@ run: setup  ## Load four dates of the airports and show what changed
 		"  tidemark feed airports --from 2025-08-11 --where \"icao = 'WIPO'\" --images change    # the changes of one airport" \
 		"  tidemark status                  # how every entity stands" \
 		"  tidemark history airports WIPO   # every version of a row" \
+		"  tidemark plan --select airports --business-date 2026-02-05   # what loading a date again would do" \
+		"  tidemark shell                   # all of these in one warm process" \
 		"  tidemark init --help    # an entity of your own; README.md: A first entity in five minutes" \
 		"  make examples           # intervals, a feed, change events, enriched events"
 

@@ -104,15 +104,15 @@ def played(tmp_path: Path, codes: list[int]) -> list[str]:
 
 def test_play__days_in_order_and_what_is_shown_of_them(tmp_path: Path) -> None:
     assert played(tmp_path, RIGHT) == [
-        "plan --business-date 2026-03-01",
+        "plan --business-date 2026-03-01 --samples 2",
         "apply p1",
-        "plan --business-date 2026-03-02",
+        "plan --business-date 2026-03-02 --samples 2",
         "apply p3",
         "changes customers --samples 2",
         "rejects customers",
-        "plan --business-date 2026-03-03",
+        "plan --business-date 2026-03-03 --samples 2",
         "apply p7",
-        "plan --business-date 2026-03-03",
+        "plan --business-date 2026-03-03 --samples 2",
         "apply p9",
         "changes customers --samples 2",
         "history customers C00001",

@@ -46,7 +46,8 @@ def play(
         land(root, landing)
         stops = "error" in landing.day.expected
         steps.say(landing.said, f"{landing.path} has landed: {len(landing.day.rows):,} rows.")
-        steps.run(["plan", "--business-date", landing.date], STOPS if stops else CHANGES)
+        plan = ["plan", "--business-date", landing.date, "--samples", "2"]
+        steps.run(plan, STOPS if stops else CHANGES)
         steps.run(["apply", newest()], REFUSED if stops else LOADED)
         if "U" in landing.day.expected:
             steps.say("What did that change?")
