@@ -32,7 +32,6 @@ the ratios of rows of one table. "ours takes" is the seconds of Tidemark's row a
 Tidemark's seconds are those of dbt's models, unless the row says that a process was timed; floors and peers run in the
 same Spark session with the same settings.
 """
-CLOCK_TICKS = os.sysconf("SC_CLK_TCK")
 
 
 @dataclass
@@ -239,12 +238,12 @@ class Bench:
         return found
 
     def _counts(self) -> tuple[float, int, int, int]:
+        from tests.costs import spent_so_far
+
         from tidemark.spark.session import current_session
 
-        cpu = sum(os.times()[:2])
-        for process in self._jvms():
-            fields = Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()
-            cpu += (int(fields[11]) + int(fields[12])) / CLOCK_TICKS
+        # of this process, Spark's JVM and the Python workers below it
+        cpu = spent_so_far().cpu
         session = current_session()
         if session is None:
             return cpu, self.spilled[2], 0, 0
