@@ -29,7 +29,8 @@ def start_dbt(project: Any, home: Path, seconds: float) -> subprocess.Popen[str]
     where = ["--project-dir", str(project.root), "--profiles-dir", str(project.root)]
     return subprocess.Popen(
         [sys.executable, "-c", SLOW, str(seconds), "run", "--target", "ci", *where],
-        env={**os.environ, "TIDEMARK_HOME": str(home)},
+        # with an archive of classes to write, nothing is started before it is asked for
+        env={**os.environ, "TIDEMARK_HOME": str(home), "TIDEMARK_CLASS_ARCHIVE": "off"},
         cwd=project.root,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
