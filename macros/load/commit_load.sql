@@ -16,12 +16,15 @@
     {%- set cfg, load, figures = opened['cfg'], derived['load'], derived['figures'] -%}
     {%- set targets = tidemark.write_relations(opened) -%}
     {%- set is_logged = figures.get('rows_logged') or figures.get('rows_superseded') or derived.get('log_sql') -%}
-    {%- if derived.get('uncommitted') and (not is_logged or derived['outcome'] != 'commit') -%}
-        {%- do adapter.discard_rows(derived['uncommitted']) -%}
-    {%- endif -%}
     {%- if derived['outcome'] == 'commit' -%}
         {%- do tidemark.record_commit(opened['commits'], commit, 'inflight', tidemark.numbers_of(derived)) -%}
         {%- do tidemark.run_statements(derived['beside']) -%}
+        {%- if derived.get('uncommitted') -%}
+            {%- do adapter.commit_beside(derived['uncommitted']) -%}
+        {%- endif -%}
+    {%- endif -%}
+    {%- if derived.get('uncommitted') and (not is_logged or derived['outcome'] != 'commit') -%}
+        {%- do adapter.discard_rows(derived['uncommitted']) -%}
     {%- endif -%}
     {%- if derived['outcome'] != 'nothing' -%}
         {%- do tidemark.write_landed(cfg, targets, derived.get('files', []), load) -%}

@@ -46,23 +46,23 @@
 {%- macro stage_in_workers(opened, source) -%}
     {%- set cfg, run, state, relations = opened['cfg'], opened['run'], opened['state'], opened['relations'] -%}
     {%- set plan = tidemark.plan_extract(opened, source) -%}
-    {%- set load = tidemark.plan_load(cfg, run, state) -%}
+    {%- set load = dict(tidemark.plan_load(cfg, run, state), log_version=state['log_version']) -%}
     {%- if load['kind'] != 'load' or not load['forward'] -%}
         {{ return(tidemark.leave_to_spark(opened, 'the date is not after all others')) }}
     {%- elif not state['first'] and tidemark.evolve_tables(opened, plan) -%}
         {{ return(tidemark.leave_to_spark(opened, 'its columns have changed')) }}
     {%- endif -%}
     {%- set staged = adapter.keep_extract(cfg, plan, load, source) if state['first']
-        else adapter.stage_extract(cfg, plan, load, source, relations['log'], state['log_version'], relations['current']) -%}
+        else adapter.stage_extract(cfg, plan, load, source, relations) -%}
     {%- if staged is string -%}{{ return(tidemark.leave_to_spark(opened, staged)) }}{%- endif -%}
     {%- set figures = staged.figures -%}
     {{ return({
         'plan': plan, 'rejects': {},
-        'load': dict(load, log_version=state['log_version'], mends_rejects=false, existing=none),
+        'load': dict(load, mends_rejects=false, existing=none),
         'uncommitted': none if state['first'] else staged,
         'kept': staged if state['first'] else none,
         'figures': dict(
-            figures, rows_logged=figures['rows_inserted'] + figures['rows_updated'] + figures['rows_deleted'], rows_superseded=0, rows_not_supplied=0
+            figures, rows_logged=figures['rows_inserted'] + figures['rows_updated'] + figures['rows_deleted'], rows_superseded=0
         ),
     }) }}
 {%- endmacro -%}
@@ -73,7 +73,7 @@
     {%- set written = staged['uncommitted'] -%}
     {%- if staged.get('kept') -%}
         {%- set targets = tidemark.write_relations(opened) -%}
-        {%- set written = adapter.write_kept_rows(staged['kept'], targets['log'], load['log_version'], targets['current']) -%}
+        {%- set written = adapter.write_kept_rows(staged['kept'], targets, load['log_version']) -%}
     {%- endif -%}
     {%- if written -%}
         {%- do tidemark.check_staged(opened['cfg'], written, staged['figures']['rows_logged']) -%}

@@ -21,7 +21,7 @@ from tidemark.engine.header import header_of, local_path, stamp_of
 from tidemark.engine.lines import lines_of
 from tidemark.engine.load import Column, Load, Target, load_of
 from tidemark.engine.sql import hash_sql
-from tidemark.engine.task import Outcome, Room, compare, keep, write_kept
+from tidemark.engine.task import Outcome, Room, Targets, compare, keep, write_kept
 from tidemark.engine.types import cast_sql, known_type, text_sql, unproven_sql
 from tidemark.hashing import types as hash_types
 from tidemark.hashing.casts import readers_of
@@ -319,7 +319,8 @@ CFG: dict[str, Any] = {
 @pytest.mark.parametrize(
     ("setting", "value", "why"),
     [
-        ("extract", "delta", "extract is delta"),
+        ("extract", "events", "extract is events"),
+        ("extract", "delta", None),
         ("format", "json", "format is json"),
         ("format", "parquet", None),
         ("file_format", "parquet", "file_format is parquet"),
@@ -390,7 +391,7 @@ FIELDS = {
 
 def a_load(**changes: Any) -> Load:
     load = Load(
-        format="csv", files=(), stamps=(), separator=",", fields=("id", "part", "name", "n", "seen"),
+        extract="full", format="csv", files=(), stamps=(), separator=",", fields=("id", "part", "name", "n", "seen"),
         columns=(
             Column("id", "int", 0, True), Column("part", "string", 1, True), Column("name", "string", 2, False),
             Column("n", "double", 3, False), Column("seen", "string", 4, False),
@@ -413,11 +414,15 @@ class Lake:
         self.folder = folder
         self.log = Target(str(folder / "log"), FIELDS)
         self.current = Target(str(folder / "current"), FIELDS)
+        self.supplied: Target | None = None
         for target in (self.log, self.current):
             Path(target.folder).mkdir()
 
     def room(self) -> Room:
         return Room(2, str(self.folder / "tmp"))
+
+    def targets(self) -> Targets:
+        return Targets(self.log, self.current, self.supplied)
 
     def extract(self, day: str, rows: list[dict[str, Any]], **changes: Any) -> Load:
         path = self.folder / f"{day}.csv"
@@ -435,7 +440,7 @@ class Lake:
         kept = keep(load, str(self.folder / "kept"), self.room())
         assert kept.declined is None, kept.declined
         assert kept.figures is not None and kept.kept is not None
-        written = write_kept(load, kept.kept, self.log, self.current, self.room())
+        written = write_kept(load, kept.kept, self.targets(), self.room())
         assert written.figures is not None
         # of copies only keep() knows
         assert written.figures | {"rows_read": 0, "rows_duplicate": 0} == kept.figures | {
@@ -445,7 +450,7 @@ class Lake:
         return self.taken(replace(written, figures=kept.figures))
 
     def next(self, load: Load) -> Outcome:
-        outcome = compare(load, self.log, self.current, self.room())
+        outcome = compare(load, self.targets(), self.room())
         return self.taken(outcome)
 
     def taken(self, outcome: Outcome) -> Outcome:
@@ -510,15 +515,20 @@ def random_row(rng: random.Random, key: tuple[int, str]) -> dict[str, Any]:
     }  # fmt: skip
 
 
+@pytest.mark.parametrize("extract", ["full", "delta"])
 @pytest.mark.parametrize("seed", range(6))
-def test_random_dates(tmp_path: Path, seed: int) -> None:
+def test_random_dates(tmp_path: Path, seed: int, extract: str) -> None:
     rng = random.Random(seed)
     settings = {
+        "extract": extract,
         "soft_delete": seed % 2 == 1,
         "tag_unchanged": seed % 3 == 1,
         "changed_columns": seed != 5,
     }
     lake = Lake(tmp_path)
+    if extract == "delta":
+        lake.supplied = Target(str(tmp_path / "supplied"), FIELDS)
+        Path(lake.supplied.folder).mkdir()
     keys = [(number, part) for number in range(12) for part in ("a", "b")]
     state: dict[tuple[int, str], Any] = {}
     for number in range(5):
@@ -554,12 +564,16 @@ def test_random_dates(tmp_path: Path, seed: int) -> None:
                     changed if settings["changed_columns"] else None,
                 )
         for key, before in state.items():
-            if key not in rows and before[3] != "D":
+            if extract == "full" and key not in rows and before[3] != "D":
                 logged[key] = ("D", *before[:3], None)
         assert lake.logged(outcome) == logged
         if settings["tag_unchanged"]:
             state = {
-                key: (*row[:3], row[3] if row[3] == "D" else "N", row[4])
+                key: (
+                    *row[:3],
+                    row[3] if row[3] == "D" else "N" if key in rows or extract == "full" else "X",
+                    row[4],
+                )
                 for key, row in state.items()
             }
         for key, (operation, name, n, seen, _) in logged.items():
@@ -567,7 +581,24 @@ def test_random_dates(tmp_path: Path, seed: int) -> None:
         if not settings["soft_delete"]:
             state = {key: row for key, row in state.items() if row[3] != "D"}
         assert lake.shown() == state
+        if lake.supplied:
+            files = [str(Path(lake.supplied.folder, file.path)) for file in outcome.supplied]
+            found = lake.rows(files)
+            hashes = {
+                row["_key_hash"]: (row["id"], row["part"])
+                for row in lake.rows(list(lake.current.files))
+            }
+            assert {hashes[row["_key_hash"]] for row in found} == set(rows) and len(found) == len(
+                rows
+            )
+            assert {(str(row["_business_date"]), row["_commit_id"]) for row in found} == {
+                (day, number + 1)
+            }
+        else:
+            assert outcome.supplied == ()
         figures = outcome.figures or {}
+        absent = sum(key not in rows and row[3] != "D" for key, row in state.items())
+        assert figures["rows_not_supplied"] == (absent if extract == "delta" else 0)
         by = {operation: sum(row[0] == operation for row in logged.values()) for operation in "IUD"}
         assert (
             figures["rows_inserted"],
@@ -638,8 +669,8 @@ def test_nothing_new__writes_nothing(tmp_path: Path) -> None:
     outcome = lake.next(lake.extract("2026-01-02", ROWS))
     assert (outcome.log, outcome.current) == ((), None)
     assert outcome.figures == {
-        "rows_read": 1, "rows_inserted": 0, "rows_updated": 0, "rows_deleted": 0, "rows_unchanged": 1, "rows_rejected": 0,
-        "rows_duplicate": 0, "existing": 1,
+        "rows_read": 1, "rows_inserted": 0, "rows_updated": 0, "rows_deleted": 0, "rows_unchanged": 1, "rows_not_supplied": 0,
+        "rows_rejected": 0, "rows_duplicate": 0, "existing": 1,
     }  # fmt: skip
 
 

@@ -28,14 +28,15 @@ def why_not(cfg: Mapping[str, Any]) -> str | None:
     """Return why no load of an entity goes by the engine; None: some can.
 
     Example:
-        >>> why_not({**cfg, "extract": "delta"})
-        'extract is delta'
+        >>> why_not({**cfg, "extract": "events"})
+        'extract is events'
 
     Args:
         cfg: What entity_config() returns.
     """
+    if cfg["extract"] not in ("full", "delta"):
+        return f"extract is {cfg['extract']}"
     asked = {
-        "extract": "full",
         "file_format": "delta",
         "write_mode": "copy_on_write",
         "stored_hashes": False,

@@ -43,9 +43,10 @@ class Target:
 
 @dataclass(frozen=True)
 class Load:
-    """A full extract of a date that comes after all others.
+    """An extract of a date that comes after all others.
 
     Args:
+        extract: full, or delta: keys that are not in it stay as they are.
         format: csv or parquet.
         files: Paths of the files.
         stamps: What stamp_of() said of each as its header was read.
@@ -63,6 +64,7 @@ class Load:
         commit_id: The commit that the rows go with.
     """
 
+    extract: str
     format: str
     files: tuple[str, ...]
     stamps: tuple[tuple[int, int], ...]
@@ -109,6 +111,7 @@ def load_of(
         return tuple(str(column["name"]) for column in columns)
 
     return Load(
+        extract=str(cfg["extract"]),
         format=str(cfg["format"]),
         files=tuple(source["files"]),
         stamps=tuple((int(size), int(written)) for size, written in source["stamps"]),

@@ -151,10 +151,12 @@ def existing_sql(load: Load, current: Target, written: Iterable[str]) -> str:
 def joined_sql(load: Load, staged: str, existing: str | None) -> str:
     """Return a query of every key there was or is, with what became of it.
 
-    Its columns: `op` (I, U, D, N; K of a key that was deleted before and is kept), c0, c1, … (of D,
-    N and K as they were), `kh`, `rh`, `changed`, and of a row that was there `was` and `since`.
+    Its columns: `op` (I, U, D, N; X of a key that a delta does not supply, K of one that was
+    deleted before and is kept), c0, c1, … (of D, N, X and K as they were), `kh`, `rh`, `changed`,
+    and of a row that was there `was` and `since`.
     """
     numbers = range(len(load.columns))
+    absent = "X" if load.extract == "delta" else "D"
     if existing is None:
         columns = ", ".join(f"c{number}" for number in numbers)
         return (
@@ -183,7 +185,7 @@ from (
         after.kh as after_kh, before.kh as before_kh, after.rh as after_rh, before.rh as before_rh,
         before.operation as was, before.since as since,
         case
-            when after.kh is null then if(before.operation = 'D', 'K', 'D')
+            when after.kh is null then if(before.operation = 'D', 'K', '{absent}')
             when before.kh is null or before.operation = 'D' then 'I'
             when after.rh = before.rh then 'N'
             else 'U'
@@ -233,15 +235,28 @@ def log_sql(load: Load, log: Target, joined: str) -> str:
 
 def current_sql(load: Load, current: Target, joined: str) -> str:
     """Return a query of all rows of current after the load, as its files have them."""
-    unchanged = "if(op = 'N', 'N', was)" if load.tag_unchanged else "was"
+    unchanged = "if(op = 'K', was, op)" if load.tag_unchanged else "was"
     values = {
         "_key_hash": "kh",
         "_row_hash": "rh",
-        "_operation": f"if(op in ('N', 'K'), {unchanged}, op)",
-        "_eff_start_date": f"if(op in ('N', 'K'), since, date '{load.business_date}')",
+        "_operation": f"if(op in ('N', 'X', 'K'), {unchanged}, op)",
+        "_eff_start_date": f"if(op in ('N', 'X', 'K'), since, date '{load.business_date}')",
     }
     kept = "" if load.soft_delete else "\nwhere op <> 'D'"
     return f"select {_named(load, current, values)}\nfrom {joined}{kept}"
+
+
+def supplied_sql(load: Load, supplied: Target, staged: str) -> str:
+    """Return a query of the keys that a delta supplies, as the files of their table have them."""
+    values = {
+        "_key_hash": "kh",
+        "_business_date": f"date '{load.business_date}'",
+        "_commit_id": f"cast({load.commit_id} as bigint)",
+    }
+    named = ", ".join(
+        f"{value} as {identifier(supplied.fields[name][0])}" for name, value in values.items()
+    )
+    return f"select {named}\nfrom {staged}"
 
 
 def _named(load: Load, table: Target, values: Mapping[str, str]) -> str:

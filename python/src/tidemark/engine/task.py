@@ -29,6 +29,7 @@ from tidemark.engine.sql import (
     log_sql,
     one_of_each_sql,
     parquet_sql,
+    supplied_sql,
     unwritable_sql,
 )
 
@@ -75,6 +76,7 @@ class Outcome:
         figures: How many rows were read, inserted, …, by the names of tidemark_commits.
         log: The files for the log.
         current: Those for current, in place of all that it has; None: it stays as it is.
+        supplied: Those with the keys that a delta supplies.
         kept: The file that has the rows until there are tables for them; None: they are written.
     """
 
@@ -82,16 +84,31 @@ class Outcome:
     figures: dict[str, int] | None = None
     log: tuple[Written, ...] = ()
     current: tuple[Written, ...] | None = None
+    supplied: tuple[Written, ...] = ()
     kept: str | None = None
 
 
-def compare(load: Load, log: Target, current: Target, room: Room) -> Outcome:
-    """Compare an extract with current and write what both tables get.
+@dataclass(frozen=True)
+class Targets:
+    """The tables that a load writes files for.
+
+    Args:
+        log: The log.
+        current: Current, with the files that it has.
+        supplied: What has the keys of each delta; None: the load is none.
+    """
+
+    log: Target
+    current: Target
+    supplied: Target | None = None
+
+
+def compare(load: Load, targets: Targets, room: Room) -> Outcome:
+    """Compare an extract with current and write what its tables get.
 
     Args:
         load: The load.
-        log: The log.
-        current: Current, with the files that it has.
+        targets: The tables.
         room: What may be taken.
     """
     import duckdb
@@ -103,8 +120,8 @@ def compare(load: Load, log: Target, current: Target, room: Room) -> Outcome:
             return Outcome(declined=_reading_failed(error))
         if isinstance(found, str):
             return Outcome(declined=found)
-        db.execute(f"create temp view existing as {_existing(db, load, current)}")
-        return _write(db, load, log, current, "existing", found)
+        db.execute(f"create temp view existing as {_existing(db, load, targets.current)}")
+        return _write(db, load, targets, "existing", found)
 
 
 def keep(load: Load, folder: str, room: Room) -> Outcome:
@@ -127,12 +144,12 @@ def keep(load: Load, folder: str, room: Room) -> Outcome:
         return Outcome(figures=_figures({"I": found[1]}, found), kept=kept)
 
 
-def write_kept(load: Load, kept: str, log: Target, current: Target, room: Room) -> Outcome:
+def write_kept(load: Load, kept: str, targets: Targets, room: Room) -> Outcome:
     """Write the rows that keep() kept for the tables that they belong to."""
     with _connection(room) as db:
         db.execute(f"create temp view staged as from {parquet_sql([kept])}")
         rows = _count(db, "select count(*) from staged")
-        return _write(db, load, log, current, None, (rows, rows))
+        return _write(db, load, targets, None, (rows, rows))
 
 
 @contextmanager
@@ -206,9 +223,10 @@ def _existing(db: Any, load: Load, current: Target) -> str:
 
 
 def _write(
-    db: Any, load: Load, log: Target, current: Target, existing: str | None, found: tuple[int, int]
+    db: Any, load: Load, targets: Targets, existing: str | None, found: tuple[int, int]
 ) -> Outcome:
-    """Join, count, and write the files of both tables."""
+    """Join, count, and write the files of the tables."""
+    log, current, supplied = targets.log, targets.current, targets.supplied
     db.execute(f"create temp table joined as {joined_sql(load, 'staged', existing)}")
     unwritable = unwritable_sql(load, "joined")
     if unwritable and db.execute(unwritable).fetchone():
@@ -222,13 +240,26 @@ def _write(
         names = [*_columns(load), *_LOGGED]
         bounds = {"_commit_id": (load.commit_id, load.commit_id), "_superseded_by": None}
         logged = _copy(db, log_sql(load, log, "joined"), log, partition, names, bounds)
+    keys: tuple[Written, ...] = ()
+    if supplied is not None:
+        query = supplied_sql(load, supplied, "staged")
+        keys = _copy(db, query, supplied, "", _SUPPLIED, {})
     kept = None
-    if changed or load.tag_unchanged:
+    if load.tag_unchanged or (changed and not _is_left_to_merge(load, counts)):
         names = [*_columns(load), *_SHOWN]
         kept = _copy(db, current_sql(load, current, "joined"), current, "", names, {})
-    return Outcome(figures=figures, log=logged, current=kept)
+    return Outcome(figures=figures, log=logged, current=kept, supplied=keys)
 
 
+def _is_left_to_merge(load: Load, counts: dict[str, int]) -> bool:
+    """Return whether a delta changes so little of a large table that Spark merges it."""
+    changed = counts.get("I", 0) + counts.get("U", 0)
+    rows = sum(counts.values())
+    return load.extract == "delta" and rows > _ROWS_TO_MERGE and changed * 4 < rows
+
+
+_ROWS_TO_MERGE = 1_000_000
+_SUPPLIED = ("_key_hash", "_business_date", "_commit_id")
 _LOGGED = (
     "_key_hash",
     "_row_hash",
@@ -289,9 +320,10 @@ def _figures(counts: dict[str, int], found: tuple[int, int]) -> dict[str, int]:
         "rows_updated": counts.get("U", 0),
         "rows_deleted": counts.get("D", 0),
         "rows_unchanged": counts.get("N", 0),
+        "rows_not_supplied": counts.get("X", 0),
         "rows_rejected": 0,
         "rows_duplicate": read - distinct,
-        "existing": sum(counts.get(operation, 0) for operation in "UDN"),
+        "existing": sum(counts.get(operation, 0) for operation in "UDNX"),
     }
 
 

@@ -18,7 +18,7 @@ from dbt.adapters.tidemark.connections import TidemarkConnectionManager
 from dbt.adapters.tidemark.errors import MacroError, macro_stack
 from dbt.adapters.tidemark.python_submissions import SessionPythonJobHelper, imported
 from tidemark.engine.covers import why_not_columns
-from tidemark.engine.load import load_of
+from tidemark.engine.load import Load, load_of
 from tidemark.errors import TidemarkError
 from tidemark.spark.cached import cache_view, make_view
 from tidemark.spark.catalog import (
@@ -42,6 +42,7 @@ from tidemark.spark.delta import (
 )
 from tidemark.spark.delta.worker import (
     KeptRows,
+    Tables,
     WorkerRows,
     keep_extract,
     stage_extract,
@@ -400,6 +401,18 @@ class TidemarkAdapter(SparkAdapter):
             return staged.commit()
 
     @available.parse(lambda *args, **kwargs: None)
+    def commit_beside(self, staged: StagedRows) -> None:
+        """Commit what the engine in the workers wrote beside the log.
+
+        It counts once the log has the rows.
+
+        Args:
+            staged: What stage_extract(), write_kept_rows() or stage_rows() returned.
+        """
+        with self.connections.exception_handler(f"commit_beside({staged.table})"):
+            staged.commit_beside()
+
+    @available.parse(lambda *args, **kwargs: None)
     def view_rows(self, staged: StagedRows, name: str) -> None:
         """Make a temporary view of rows that were staged, before or after their commit.
 
@@ -444,18 +457,19 @@ class TidemarkAdapter(SparkAdapter):
             return why or keep_extract(self._session, load_of(cfg, plan, load, source))
 
     @available.parse(lambda *args, **kwargs: None)
-    def write_kept_rows(self, kept: KeptRows, log: Any, version: int, current: Any) -> WorkerRows:
-        """Write what keep_extract() kept as files of log and current, without a commit.
+    def write_kept_rows(
+        self, kept: KeptRows, relations: dict[str, Any], version: int
+    ) -> WorkerRows:
+        """Write what keep_extract() kept as files of the entity's tables, without a commit.
 
         Args:
             kept: What keep_extract() returned.
-            log: The log, which was made for them.
+            relations: The entity's, which were made for them.
             version: The version of the log that the rows go with.
-            current: The current table.
         """
-        with self.connections.exception_handler(f"write_kept_rows({log})"):
-            tables = (log.schema, log.identifier), version, (current.schema, current.identifier)
-            return write_kept_rows(self._session, kept, *tables)
+        with self.connections.exception_handler(f"write_kept_rows({relations['log']})"):
+            tables = _tables(kept.load, relations)
+            return write_kept_rows(self._session, kept, tables, version)
 
     @available.parse(lambda *args, **kwargs: "")
     def stage_extract(
@@ -464,28 +478,27 @@ class TidemarkAdapter(SparkAdapter):
         plan: dict[str, Any],
         load: dict[str, Any],
         source: dict[str, Any],
-        log: Any,
-        version: int,
-        current: Any,
+        relations: dict[str, Any],
     ) -> WorkerRows | str:
         """Have the engine in the workers compare an extract with current and write what changed.
 
         Args:
             cfg: The entity's configuration.
             plan: What becomes of each column.
-            load: The date and the commit.
+            load: The date and the commit, and the version of the log that the rows go with.
             source: The files and their columns.
-            log: The log.
-            version: The version of the log that the rows go with.
-            current: The current table.
+            relations: The entity's.
 
         Returns:
             As stage_rows() does; or a text: why the engine does not do it.
         """
-        with self.connections.exception_handler(f"stage_extract({log})"):
+        with self.connections.exception_handler(f"stage_extract({relations['log']})"):
             why = why_not_columns(plan["columns"], self._time_zone)
-            tables = (log.schema, log.identifier), version, (current.schema, current.identifier)
-            return why or stage_extract(self._session, load_of(cfg, plan, load, source), *tables)
+            if why:
+                return why
+            extract = load_of(cfg, plan, load, source)
+            tables = _tables(extract, relations)
+            return stage_extract(self._session, extract, tables, load["log_version"])
 
     @property
     def _time_zone(self) -> str:
@@ -553,3 +566,9 @@ class TidemarkAdapter(SparkAdapter):
         """
         with self.connections.exception_handler(f"register_function({name!r})"):
             self._session.udf.register(name, partial(imported(function), *arguments))
+
+
+def _tables(load: Load, relations: dict[str, Any]) -> Tables:
+    """Return the tables that the engine in the workers writes to."""
+    names = ("log", "current", *(["supplied"] if load.extract == "delta" else []))
+    return Tables(*[(relations[name].schema, relations[name].identifier) for name in names])

@@ -55,6 +55,9 @@ class StagedRows:
             self.discard()
             raise written_by_another(self.table) from error
 
+    def commit_beside(self) -> None:
+        """Commit what goes beside the rows before they do: nothing."""
+
     def create_view(self, name: str) -> None:
         """Make a temporary view of the rows, which is read without a look at the table's log.
 

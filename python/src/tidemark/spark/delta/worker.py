@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 
 from tidemark.engine.header import local_path
 from tidemark.engine.load import Load, Target
-from tidemark.engine.task import Outcome, Room, Written, compare, keep, write_kept
+from tidemark.engine.task import Outcome, Room, Targets, Written, compare, keep, write_kept
 from tidemark.errors import TidemarkError
 from tidemark.home import tidemark_home
 from tidemark.spark.delta.log import begin, commit, is_conflict, log_of, newest
@@ -50,12 +50,24 @@ _FIELD_METADATA = frozenset(
 
 @dataclass
 class WorkerRows(StagedRows):
-    """Rows for the log, and the files that current gets once the log has them."""
+    """Rows for the log, what a delta supplies, and what current gets once the log has them."""
 
     replaced: Table
     version: int
     files: tuple[Written, ...] | None
+    supplied: Table | None
+    keys: tuple[Written, ...]
     _session: SparkSession
+
+    def commit_beside(self) -> None:
+        """Append the keys that a delta supplies to their table, before the log has its rows."""
+        if self.supplied is None or not self.keys:
+            return
+        jvm: Any = self._session._jvm
+        log = log_of(self._session, *self.supplied)
+        transaction = begin(self._session, log, newest(jvm, log), *self.supplied)
+        commit(jvm, transaction, _added(jvm, self.keys, {}), "Append")
+        self.keys = ()
 
     def replace(self) -> int | None:
         """Put the files in the place of all that current has.
@@ -85,11 +97,13 @@ class WorkerRows(StagedRows):
             return None
 
     def discard(self) -> None:
-        """Remove the files, those for current too."""
+        """Remove the files, those for the other tables too."""
         super().discard()
-        folder = _folder(log_of(self._session, *self.replaced))
-        for file in self.files or ():
-            Path(str(folder), file.path).unlink(missing_ok=True)
+        for table, files in ((self.replaced, self.files or ()), (self.supplied, self.keys)):
+            if table and files:
+                folder = _folder(log_of(self._session, *table))
+                for file in files:
+                    Path(str(folder), file.path).unlink(missing_ok=True)
 
 
 @dataclass
@@ -105,17 +119,25 @@ class KeptRows:
         shutil.rmtree(Path(self.path).parent, ignore_errors=True)
 
 
+@dataclass(frozen=True)
+class Tables:
+    """The tables of an entity that a load writes to: log, current, and the keys of deltas."""
+
+    log: Table
+    current: Table
+    supplied: Table | None = None
+
+
 def stage_extract(
-    session: SparkSession, load: Load, log: Table, version: int, current: Table
+    session: SparkSession, load: Load, tables: Tables, version: int
 ) -> WorkerRows | str:
-    """Compare an extract with current and write what log and current get, without a commit.
+    """Compare an extract with current and write what its tables get, without a commit.
 
     Args:
         session: The running session.
         load: The load.
-        log: The log.
+        tables: The tables.
         version: The version of the log that the rows go with.
-        current: Current.
 
     Returns:
         The rows; or a text: why the engine does not do it. Nothing is left of the attempt then.
@@ -125,13 +147,13 @@ def stage_extract(
     """
     if not str(session.sparkContext.master).startswith("local"):
         return _NOT_LOCAL
-    places = _places(session, load, log, current)
+    places = _places(session, load, tables)
     if isinstance(places, str):
         return places
     if places.log_version != version:
-        raise written_by_another(".".join(log))
-    outcome = _run(session, partial(compare, load, places.log, places.current))
-    return outcome.declined or _rows(session, load, places, outcome, log, current)
+        raise written_by_another(".".join(tables.log))
+    outcome = _run(session, partial(compare, load, places.targets))
+    return outcome.declined or _rows(session, load, places, outcome, tables)
 
 
 def keep_extract(session: SparkSession, load: Load) -> KeptRows | str:
@@ -151,7 +173,7 @@ def keep_extract(session: SparkSession, load: Load) -> KeptRows | str:
 
 
 def write_kept_rows(
-    session: SparkSession, kept: KeptRows, log: Table, version: int, current: Table
+    session: SparkSession, kept: KeptRows, tables: Tables, version: int
 ) -> WorkerRows:
     """Write the rows of a first load for its tables, which have been made meanwhile.
 
@@ -159,37 +181,37 @@ def write_kept_rows(
         TidemarkError: The tables are not as they were made, or the task failed.
     """
     try:
-        places = _places(session, kept.load, log, current)
+        places = _places(session, kept.load, tables)
         if isinstance(places, str):
             raise TidemarkError(f"{places}, which this run has made. Run it again")
         if places.log_version != version:
-            raise written_by_another(".".join(log))
-        task = partial(write_kept, kept.load, kept.path, places.log, places.current)
+            raise written_by_another(".".join(tables.log))
+        task = partial(write_kept, kept.load, kept.path, places.targets)
         outcome = _run(session, task)
     finally:
         kept.discard()
     if outcome.declined:
-        raise TidemarkError(f"the rows of {'.'.join(log)}: {outcome.declined}. Run it again")
-    return _rows(session, kept.load, places, outcome, log, current)
+        raise TidemarkError(f"the rows of {'.'.join(tables.log)}: {outcome.declined}. Run it again")
+    return _rows(session, kept.load, places, outcome, tables)
 
 
 @dataclass(frozen=True)
 class _Places:
-    """The two tables of a load, as the engine sees them."""
+    """The tables of a load, as the engine sees them."""
 
-    log: Target
+    targets: Targets
     log_version: int
     partition: str
-    current: Target
     current_version: int
 
 
-def _places(session: SparkSession, load: Load, log: Table, current: Table) -> _Places | str:
+def _places(session: SparkSession, load: Load, tables: Tables) -> _Places | str:
     """Return where the files of a load go; a text: why the engine cannot write them."""
     jvm: Any = session._jvm
     required = {column.name for column in load.columns if column.is_required}
     targets, versions, partitions = [], [], []
-    for table in (log, current):
+    chosen = (tables.log, tables.current, *([tables.supplied] if tables.supplied else []))
+    for table in chosen:
         delta = log_of(session, *table)
         snapshot = newest(jvm, delta)
         target = _target(jvm, delta, snapshot, required)
@@ -199,22 +221,30 @@ def _places(session: SparkSession, load: Load, log: Table, current: Table) -> _P
         versions.append(int(snapshot.version()))
         columns = snapshot.metadata().partitionColumns()
         partitions.append([str(columns.apply(place)) for place in range(columns.size())])
-    if partitions != [["_business_date"], []]:
-        return f"{'.'.join(current)} has partitions"
-    before = listed_files(newest(jvm, log_of(session, *current)))
+    for table, found, wanted in zip(chosen, partitions, (["_business_date"], [], []), strict=False):
+        if found != wanted:
+            return f"{'.'.join(table)} has partitions of its own"
+    read = _with_files(session, tables.current, targets[1])
+    if isinstance(read, str):
+        return f"{'.'.join(tables.current)} {read}"
+    log, supplied = targets[0], targets[2] if tables.supplied else None
+    partition = log.fields["_business_date"][0]
+    return _Places(Targets(log, read, supplied), versions[0], partition, versions[1])
+
+
+def _with_files(session: SparkSession, table: Table, target: Target) -> Target | str:
+    """Return a table with the files that it has; a text: why the engine cannot read them."""
+    delta = log_of(session, *table)
+    before = listed_files(newest(session._jvm, delta))
     if before is None:
-        return f"{'.'.join(current)} has many files, or deletion vectors"
-    delta = log_of(session, *current)
+        return "has many files, or deletion vectors"
     paths = [
         local_path(str(before.apply(place).absolutePath(delta).toString()))
         for place in range(before.size())
     ]
-    there = targets[1]
-    if None in paths or any(set(str(path)) & set("*?[]{}") for path in (*paths, there.folder)):
-        return f"{'.'.join(current)} lies at a path that is not read as it stands"
-    read = Target(there.folder, there.fields, tuple(str(path) for path in paths))
-    partition = targets[0].fields["_business_date"][0]
-    return _Places(targets[0], versions[0], partition, read, versions[1])
+    if None in paths or any(set(str(path)) & set("*?[]{}") for path in (*paths, target.folder)):
+        return "lies at a path that is not read as it stands"
+    return Target(target.folder, target.fields, tuple(str(path) for path in paths))
 
 
 def _target(jvm: Any, delta: Any, snapshot: Any, required: Collection[str]) -> Target | str:
@@ -287,10 +317,11 @@ _NOT_LOCAL = "the session has a cluster, whose workers may not see these files"
 
 
 def _rows(
-    session: SparkSession, load: Load, places: _Places, outcome: Outcome, log: Table, current: Table
+    session: SparkSession, load: Load, places: _Places, outcome: Outcome, tables: Tables
 ) -> WorkerRows:
     """Begin the commit of the log."""
     jvm: Any = session._jvm
+    log = tables.log
     delta = log_of(session, *log)
     snapshot = newest(jvm, delta)
     transaction = begin(session, delta, snapshot, *log)
@@ -304,9 +335,11 @@ def _rows(
         _jvm=jvm,
         _transaction=transaction,
         _files=java_class(jvm, "org.apache.spark.api.python.PythonUtils").toSeq(files),
-        replaced=current,
+        replaced=tables.current,
         version=places.current_version,
         files=outcome.current,
+        supplied=tables.supplied,
+        keys=outcome.supplied,
         _session=session,
     )
     if int(snapshot.version()) != places.log_version:
