@@ -73,6 +73,8 @@ class DbtResult:
 class Project:
     """A dbt project of a test's own, run in this process."""
 
+    target = "ci"
+
     def __init__(self, root: Path, schema: str, home: Path) -> None:
         self.root = root
         self.schema = schema
@@ -168,7 +170,13 @@ class Project:
 
         os.environ["TIDEMARK_SCHEMA"] = self.schema
         command = [*arguments, "--project-dir", str(self.root), "--profiles-dir", str(self.root)]
-        command += ["--target", "ci", "--no-use-colors", "--no-version-check", "--no-write-json"]
+        command += [
+            "--target",
+            self.target,
+            "--no-use-colors",
+            "--no-version-check",
+            "--no-write-json",
+        ]
         costs.count_call_of_dbt()
         # dbt writes into the nodes of a manifest
         copy = fresh_copy(manifest) if manifest is not None else None

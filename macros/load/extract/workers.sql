@@ -7,6 +7,9 @@
     {%- if tidemark.engine_of(opened) == 'spark' or adapter.type() != 'tidemark' or run['empty'] or run['full_refresh'] -%}{{ return(none) }}{%- endif -%}
     {%- set why = 'the model has a SELECT of its own' if body | trim != tidemark.extract_sql(cfg) | trim
         else adapter.call_function('tidemark.engine.covers.why_not', cfg) -%}
+    {%- if not why and tidemark.engine_of(opened) == 'auto' and adapter.is_on_cluster() -%}
+        {%- set why = "the session has a cluster, whose nodes may not share files: engine: workers says that they do" -%}
+    {%- endif -%}
     {%- if why -%}{{ return(tidemark.leave_to_spark(opened, why)) }}{%- endif -%}
     {%- set files = adapter.list_files(tidemark.extract_path(cfg['location'], run['business_date'])) -%}
     {%- if not files -%}{{ return(none) }}{%- endif -%}

@@ -81,6 +81,65 @@ def test_clean_message(text: str, wanted: str) -> None:
     assert clean_message(text) == wanted
 
 
+WORKERS_PYTHON = """org.apache.spark.SparkException: Job aborted due to stage failure: Task 0 in stage 3.0 failed 4 times, most recent failure: Lost task 0.3 in stage 3.0 (TID 9) (127.0.0.1 executor 1): org.apache.spark.api.python.PythonException: Traceback (most recent call last):
+  File "/usr/lib/python3/dist-packages/pyspark/worker.py", line 1890, in main
+    raise PySparkRuntimeError(
+{error}
+
+\tat org.apache.spark.api.python.BasePythonRunner$ReaderIterator.handlePythonException(PythonRunner.scala:604)
+"""
+HOW_TO = "by spark.pyspark.python (python/docs/how-to/cluster.md)"
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        (
+            # as the cause has it, without the name of its class
+            WORKERS_PYTHON.replace(
+                "{error}", "ModuleNotFoundError: No module named 'tidemark'"
+            ).partition("PythonException: ")[2],
+            "the Python of Spark's workers has no module tidemark: install it there, or name "
+            f"another Python {HOW_TO}",
+        ),
+        (
+            "Error from python worker:\n  /usr/bin/python3: Error while finding module specification for "
+            "'pyspark.daemon' (ModuleNotFoundError: No module named 'pyspark')\nPYTHONPATH was:\n  /x",
+            "the Python of Spark's workers has no module pyspark: install it there, or name "
+            f"another Python {HOW_TO}",
+        ),
+        (
+            WORKERS_PYTHON.replace(
+                "{error}",
+                "pyspark.errors.exceptions.base.PySparkRuntimeError: [PYTHON_VERSION_MISMATCH] Python in worker has "
+                "different version: 3.9 than that in driver: 3.11, PySpark cannot run with different minor versions.",
+            ),
+            "Spark's workers run Python 3.9, and this process Python 3.11: name the same version "
+            + HOW_TO,
+        ),
+        (
+            'Cannot run program "/opt/env/bin/python": error=2, No such file or directory',
+            "Spark's workers cannot run /opt/env/bin/python: name a Python that every node has "
+            + HOW_TO,
+        ),
+        (
+            "Job aborted due to stage failure: Master removed our application: FAILED\nDriver stacktrace:\n",
+            "the cluster has removed this application, as its executors ended one after the other: "
+            "their logs, in the work folders of Spark's workers, say why",
+        ),
+        (
+            "Cannot call methods on a stopped SparkContext.\nThis stopped SparkContext was created at:\n\n"
+            "org.apache.spark.api.java.JavaSparkContext.<init>(JavaSparkContext.scala:59)",
+            "this application of Spark has ended: its cluster has removed it, does not answer, or "
+            "its JVM was stopped (logs/spark.log says which)",
+        ),
+    ],
+)
+def test_messages_of_a_cluster(text: str, wanted: str) -> None:
+    assert clean_message(text) == wanted
+    assert best_message(["[STAGE_FAILED] a stage failed", text]) == wanted
+
+
 def test_raised_text_comes_out_untouched() -> None:
     text = "3 rows were rejected:\n'Project [x]\n== SQL ==\n  line 4 pos 2;\n" + "\n".join(
         f"row {number}" for number in range(50)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +27,11 @@ from tidemark.spark.defaults import (
     JAVA_OPTIONS,
     MASTER,
     PACKAGES,
+    PYTHON,
     shown_settings,
     with_defaults,
 )
+from tidemark.spark.launch import _set_python
 
 DELTA = "io.delta:delta-spark_4.1_2.13:4.4.0"
 DELTA_EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
@@ -133,6 +137,26 @@ def test_defaults__a_cluster_has_its_own() -> None:
     }
     assert "spark.sql.shuffle.partitions" not in conf
     assert conf[PACKAGES].startswith("io.delta:")
+
+
+def test_defaults__executors_on_this_machine_are_a_cluster() -> None:
+    assert "spark.sql.shuffle.partitions" not in with_defaults({MASTER: "local-cluster[2,1,1024]"})
+
+
+@pytest.mark.parametrize(
+    ("conf", "python"),
+    [
+        ({MASTER: "local[2]"}, sys.executable),
+        ({MASTER: "spark://a:7077"}, None),
+        ({MASTER: "yarn", PYTHON: "./environment/bin/python"}, "./environment/bin/python"),
+    ],
+)
+def test_python_of_the_workers(
+    monkeypatch: pytest.MonkeyPatch, conf: dict[str, str], python: str | None
+) -> None:
+    monkeypatch.setattr("os.environ", {})
+    _set_python(conf)
+    assert os.environ.get("PYSPARK_PYTHON") == python
 
 
 def test_defaults__another_table_format_is_alone() -> None:

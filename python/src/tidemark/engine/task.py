@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -43,11 +44,15 @@ class Room:
 
     Args:
         threads: How many cores.
-        folder: Where it puts what memory does not hold, a folder of its own, removed at its end.
+        folder: Where it puts what memory does not hold; None: where Spark's worker keeps the like.
+            An attempt at the task has a folder of its own, of this name with more behind it,
+            removed at its end.
+        memory: How many bytes of memory; None: a quarter of what the machine has.
     """
 
     threads: int
-    folder: str
+    folder: str | None
+    memory: int | None = None
 
 
 @dataclass(frozen=True)
@@ -128,6 +133,11 @@ def keep(load: Load, folder: str, room: Room) -> Outcome:
     """Stage the first extract of an entity, which has no tables yet, in a file of a folder.
 
     The file is for write_kept(), once the tables are made.
+
+    Args:
+        load: The load.
+        folder: The folder, whose parent is there.
+        room: What may be taken.
     """
     import duckdb
 
@@ -138,7 +148,8 @@ def keep(load: Load, folder: str, room: Room) -> Outcome:
             return Outcome(declined=_reading_failed(error))
         if isinstance(found, str):
             return Outcome(declined=found)
-        Path(folder).mkdir(parents=True, exist_ok=True)
+        # no parents: of a folder that this machine does not share there is none
+        Path(folder).mkdir(exist_ok=True)
         kept = str(Path(folder) / f"{FILE_PREFIX}{uuid4()}.parquet")
         db.execute(f"copy staged to {literal(kept)} (format parquet)")
         return Outcome(figures=_figures({"I": found[1]}, found), kept=kept)
@@ -156,12 +167,14 @@ def write_kept(load: Load, kept: str, targets: Targets, room: Room) -> Outcome:
 def _connection(room: Room) -> Iterator[Any]:
     import duckdb
 
-    Path(room.folder).mkdir(parents=True, exist_ok=True)
+    # Spark repeats a task whose worker died, and may try a slow one twice at a time
+    folder = Path(f"{room.folder or _scratch()}-{uuid4().hex}")
+    folder.mkdir(parents=True)
     db = duckdb.connect(
         config={
             "threads": room.threads,
-            "memory_limit": f"{_memory() // 4}B",
-            "temp_directory": room.folder,
+            "memory_limit": f"{room.memory or _memory() // 4}B",
+            "temp_directory": str(folder),
             "preserve_insertion_order": False,
             "autoinstall_known_extensions": False,
         }
@@ -171,7 +184,13 @@ def _connection(room: Room) -> Iterator[Any]:
         yield db
     finally:
         db.close()
-        shutil.rmtree(room.folder, ignore_errors=True)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _scratch() -> str:
+    """Return how the names of folders begin where Spark's worker puts what memory does not hold."""
+    folders = os.environ.get("SPARK_LOCAL_DIRS") or tempfile.gettempdir()
+    return str(Path(folders.split(",")[0]) / "engine")
 
 
 def _memory() -> int:

@@ -16,6 +16,7 @@ import pyspark
 from tidemark.spark.conf import spark_defaults
 
 MASTER = "spark.master"
+PYTHON = "spark.pyspark.python"
 PACKAGES = "spark.jars.packages"
 EXTENSIONS = "spark.sql.extensions"
 CATALOG = "spark.sql.catalog.spark_catalog"
@@ -132,6 +133,16 @@ def with_defaults(settings: Mapping[str, str]) -> dict[str, str]:
     return conf
 
 
+def is_local(master: str) -> bool:
+    """Say whether Spark does all of its work in the process that started it.
+
+    Example:
+        >>> is_local("local[2]"), is_local("local-cluster[2,1,1024]"), is_local("yarn")
+        (True, False, False)
+    """
+    return master.startswith("local") and not master.startswith("local-cluster")
+
+
 def shown_settings(settings: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """Yield each setting in force, with where it comes from: for `dbt debug`.
 
@@ -153,13 +164,13 @@ def shown_settings(settings: Mapping[str, str]) -> Iterator[tuple[str, str]]:
 
 def _defaults(given: Mapping[str, str]) -> Iterator[Default]:
     """The defaults that fit what is given."""
-    is_local = given.get(MASTER, _value(MASTER)).startswith("local")
+    has_workers = not is_local(given.get(MASTER, _value(MASTER)))
     for default in DEFAULTS:
         if default.key in (EXTENSIONS, CATALOG) and not _wants_delta(given):
             continue
         if default.key == PACKAGES:  # goes with what is given
             continue
-        if is_local or not default.local:
+        if not (has_workers and default.local):
             yield default
 
 

@@ -22,7 +22,7 @@ from tidemark.errors import ConfigError, MetastoreBusyError, SparkStartError
 from tidemark.home import Home
 from tidemark.java import check_java, find_java
 from tidemark.spark.class_archive import ClassArchive, find_archive
-from tidemark.spark.defaults import DRIVER_OPTIONS, MASTER, with_defaults
+from tidemark.spark.defaults import DRIVER_OPTIONS, MASTER, PYTHON, is_local, with_defaults
 from tidemark.spark.files import spare_searches
 from tidemark.spark.messages import readable_error
 from tidemark.spark.packages import note_resolved, use_resolved
@@ -143,9 +143,7 @@ def launch(settings: Mapping[str, str], home: Home, start: Start) -> Launched:
     archive = _archive_of(conf)
     if archive is not None:
         conf[DRIVER_OPTIONS] += f" {archive.options}"
-    if _is_local(conf):
-        # or workers would be the first python3 of PATH, which need not have what models import
-        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    _set_python(conf)
     lock = _lock_metastore(home) if _is_embedded(conf) else None
     try:
         _announce_downloads(conf)
@@ -211,7 +209,16 @@ def spark_settings(settings: Mapping[str, str], home: Home) -> dict[str, str]:
 
 
 def _is_local(conf: Mapping[str, str]) -> bool:
-    return conf[MASTER].startswith("local")
+    return is_local(conf[MASTER])
+
+
+def _set_python(conf: Mapping[str, str]) -> None:
+    """Say which Python Spark's workers run: the setting alone has no effect but in spark-submit."""
+    if conf.get(PYTHON):
+        os.environ["PYSPARK_PYTHON"] = conf[PYTHON]
+    elif _is_local(conf):
+        # or it would be the first python3 of PATH, which need not have what models import
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
 
 
 def _archive_of(conf: Mapping[str, str]) -> ClassArchive | None:

@@ -25,6 +25,41 @@ _CUTS = (
     re.compile(r"\n+== SQL"),
     re.compile(r"\n+== DataFrame"),
 )
+_HOW_TO = "python/docs/how-to/cluster.md"
+_OF_CLUSTERS = (
+    (
+        re.compile(r"(?:python worker|/pyspark[./]).*?No module named '(?P<name>\w+)", re.DOTALL),
+        "the Python of Spark's workers has no module {name}: install it there, or name another "
+        f"Python by spark.pyspark.python ({_HOW_TO})",
+    ),
+    (
+        re.compile(
+            r"Python in worker has different version: (?P<worker>[\d.]+) than .*?(?P<own>\d+\.\d+)"
+        ),
+        "Spark's workers run Python {worker}, and this process Python {own}: name the same version "
+        f"by spark.pyspark.python ({_HOW_TO})",
+    ),
+    (
+        re.compile(r"Cannot run program \"(?P<name>[^\"]*python[^\"]*)\""),
+        "Spark's workers cannot run {name}: name a Python that every node has by "
+        f"spark.pyspark.python ({_HOW_TO})",
+    ),
+    (
+        re.compile(r"Master removed our application"),
+        "the cluster has removed this application, as its executors ended one after the other: "
+        "their logs, in the work folders of Spark's workers, say why",
+    ),
+    (
+        re.compile(r"All masters are unresponsive"),
+        "the cluster's master does not answer: spark.master names it",
+    ),
+    (
+        re.compile(r"stopped SparkContext|SparkContext (?:was|has been) shut ?down"),
+        "this application of Spark has ended: its cluster has removed it, does not answer, or its "
+        "JVM was stopped (logs/spark.log says which)",
+    ),
+)
+"""What Spark says of a cluster that is not as it must be, and what its reader needs to know."""
 _TRACEBACK = "Traceback (most recent call last):"
 _USER_RAISED = "USER_RAISED_EXCEPTION"
 
@@ -37,6 +72,8 @@ def clean_message(text: str) -> str:
         'no extract for 2026-03-05'
     """
     text = text.strip()
+    if said := _of_cluster(text):
+        return said
     lost = _LOST_TASK.search(text)
     if lost is not None:
         text = text[lost.end() :]
@@ -61,6 +98,14 @@ def clean_message(text: str) -> str:
     if pointed:
         text += f"\n{pointed}"
     return _shorten(text)
+
+
+def _of_cluster(text: str) -> str | None:
+    """Return what is wrong with the cluster, if that is what a message tells."""
+    for pattern, told in _OF_CLUSTERS:
+        if found := pattern.search(text):
+            return told.format(**found.groupdict())
+    return None
 
 
 def _own_frames(text: str) -> str:
@@ -110,6 +155,9 @@ def best_message(causes: list[str]) -> str:
     raised = [message for raw, message in cleaned if f"[{_USER_RAISED}]" in raw]
     if raised:
         return raised[-1]
+    for raw, _ in cleaned:
+        if said := _of_cluster(raw):
+            return said
     classed = [number for number, (_, message) in enumerate(cleaned) if _CONDITION.match(message)]
     if not classed:
         return cleaned[-1][1]

@@ -44,6 +44,7 @@ from tidemark.spark.delta.worker import (
     KeptRows,
     Tables,
     WorkerRows,
+    is_on_cluster,
     keep_extract,
     stage_extract,
     write_kept_rows,
@@ -432,6 +433,12 @@ class TidemarkAdapter(SparkAdapter):
         """
         with self.connections.exception_handler(f"discard_rows({staged.table})"):
             staged.discard()
+
+    @available.parse(lambda *args, **kwargs: False)
+    def is_on_cluster(self) -> bool:
+        """Say whether Spark's workers may be on other machines than this process."""
+        with self.connections.exception_handler("is_on_cluster"):
+            return is_on_cluster(self._session)
 
     @available.parse(lambda *args, **kwargs: "")
     def keep_extract(

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 from pyspark.sql import Observation, SparkSession
 from pyspark.sql.functions import expr
 
+from tidemark.engine.header import local_path
 from tidemark.errors import TidemarkError
+from tidemark.spark.defaults import is_local
 from tidemark.spark.delta.log import (
     begin,
     is_conflict,
@@ -129,9 +132,24 @@ def stage_rows(
         session.catalog.dropTempView(view)
     frame = written.to(session.table(f"`{schema}`.`{name}`").schema)
     files = transaction.writeFiles(frame._jdf)
+    if not is_local(str(session.sparkContext.master)):
+        _check_seen(table, log, files)
     rows = sum(int(files.apply(place).numLogicalRecords().get()) for place in range(files.size()))
     found = {figure: int(count or 0) for figure, count in counts.get.items()}
     return StagedRows(table, found, rows, jvm, transaction, files)
+
+
+def _check_seen(table: str, log: Any, files: Any) -> None:
+    """Refuse to commit files that each node of a cluster wrote to a disk of its own."""
+    for place in range(files.size()):
+        path = local_path(str(files.apply(place).absolutePath(log).toString()))
+        if path is not None and not Path(path).exists():
+            raise TidemarkError(
+                f"{table}: Spark's workers wrote {path}, which is not there on this machine. On a "
+                "cluster tables lie on a file system that all nodes share: name it by "
+                "spark.sql.warehouse.dir, or TIDEMARK_HOME (python/docs/how-to/cluster.md). "
+                "Nothing was committed"
+            )
 
 
 def written_by_another(table: str) -> TidemarkError:

@@ -20,6 +20,7 @@ from tidemark.engine.load import Load, Target
 from tidemark.engine.task import Outcome, Room, Targets, Written, compare, keep, write_kept
 from tidemark.errors import TidemarkError
 from tidemark.home import tidemark_home
+from tidemark.spark.defaults import is_local
 from tidemark.spark.delta.log import begin, commit, is_conflict, log_of, newest
 from tidemark.spark.delta.small import listed_files
 from tidemark.spark.delta.staged import StagedRows, written_by_another
@@ -145,15 +146,14 @@ def stage_extract(
     Raises:
         TidemarkError: The log has another version by now.
     """
-    if not str(session.sparkContext.master).startswith("local"):
-        return _NOT_LOCAL
     places = _places(session, load, tables)
     if isinstance(places, str):
         return places
     if places.log_version != version:
         raise written_by_another(".".join(tables.log))
     outcome = _run(session, partial(compare, load, places.targets))
-    return outcome.declined or _rows(session, load, places, outcome, tables)
+    unseen = _unseen(places, outcome)
+    return outcome.declined or unseen or _rows(session, load, places, outcome, tables)
 
 
 def keep_extract(session: SparkSession, load: Load) -> KeptRows | str:
@@ -162,13 +162,11 @@ def keep_extract(session: SparkSession, load: Load) -> KeptRows | str:
     Returns:
         What write_kept_rows() takes; or a text: why the engine does not do it.
     """
-    if not str(session.sparkContext.master).startswith("local"):
-        return _NOT_LOCAL
     folder = _folder_of_task()
     outcome = _run(session, partial(keep, load, str(folder)))
-    if outcome.declined:
+    if outcome.declined or not Path(str(outcome.kept)).exists():
         shutil.rmtree(folder, ignore_errors=True)
-        return outcome.declined
+        return outcome.declined or _UNSEEN
     return KeptRows(dict(outcome.figures or {}), load, str(outcome.kept))
 
 
@@ -190,8 +188,9 @@ def write_kept_rows(
         outcome = _run(session, task)
     finally:
         kept.discard()
-    if outcome.declined:
-        raise TidemarkError(f"the rows of {'.'.join(tables.log)}: {outcome.declined}. Run it again")
+    declined = outcome.declined or _unseen(places, outcome)
+    if declined:
+        raise TidemarkError(f"the rows of {'.'.join(tables.log)}: {declined}. Run it again")
     return _rows(session, kept.load, places, outcome, tables)
 
 
@@ -289,18 +288,54 @@ def _folder(delta: Any) -> str | None:
 
 def _run(session: SparkSession, task: Callable[[Room], Outcome]) -> Outcome:
     """Run a load as a task of Spark; what fails there is declined, so that Spark SQL tries it."""
-    context = session.sparkContext
-    room = Room(
-        threads=context.defaultParallelism,
-        folder=str(_folder_of_task()),
-    )
+    context, scratch = session.sparkContext, None
+    if is_on_cluster(session):
+        cores, memory = _share_of_node(session)
+        room = Room(cores, folder=None, memory=memory)
+    else:
+        scratch = _folder_of_task()
+        room = Room(context.defaultParallelism, folder=str(scratch))
     try:
         (outcome,) = context.parallelize([room], 1).map(task).collect()
     except Exception as error:
-        shutil.rmtree(room.folder, ignore_errors=True)
         return Outcome(declined=f"it failed ({type(error).__name__})")
+    finally:
+        for left in scratch.parent.glob(f"{scratch.name}-*") if scratch else ():
+            shutil.rmtree(left, ignore_errors=True)  # of an attempt that was killed
     found: Outcome = outcome
     return found
+
+
+def is_on_cluster(session: SparkSession) -> bool:
+    """Say whether Spark's workers may be on other machines than this process."""
+    return not is_local(str(session.sparkContext.master))
+
+
+def _share_of_node(session: SparkSession) -> tuple[int, int]:
+    """Return how many cores of a node of the cluster a task has, and how many bytes of memory.
+
+    They are those that Spark gives to Python beside the JVM of an executor.
+    """
+    conf: Any = session.sparkContext._jsc.sc().conf()
+    cores = int(conf.get("spark.task.cpus", "1"))
+    for name in ("spark.executor.pyspark.memory", "spark.executor.memoryOverhead"):
+        if conf.contains(name):
+            return cores, int(conf.getSizeAsMb(name)) << 20
+    return cores, max(384, int(conf.getSizeAsMb("spark.executor.memory", "1g")) // 10) << 20
+
+
+def _unseen(places: _Places, outcome: Outcome) -> str | None:
+    """Return that files which a worker wrote are not to be seen here; None: they are."""
+    tables = places.targets
+    written = [(tables.log, file) for file in outcome.log]
+    written += [(tables.current, file) for file in outcome.current or ()]
+    if tables.supplied is not None:
+        written += [(tables.supplied, file) for file in outcome.supplied]
+    for target, file in written:
+        path = Path(target.folder, file.path)
+        if not path.exists() or path.stat().st_size != file.size:
+            return _UNSEEN
+    return None
 
 
 def _folder_of_task() -> Path:
@@ -313,7 +348,7 @@ def _folder_of_task() -> Path:
 
 
 _FOLDERS = "engine-"
-_NOT_LOCAL = "the session has a cluster, whose workers may not see these files"
+_UNSEEN = "what Spark's workers wrote is not to be seen here: the nodes share no files"
 
 
 def _rows(
