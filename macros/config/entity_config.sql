@@ -180,8 +180,8 @@
     {%- if lower_keys | unique | list | length != lower_keys | length -%}
         {%- do errors.append('unique_key names a column twice: ' ~ cfg['keys'] | join(', ')) -%}
     {%- endif -%}
-    {%- for column in cfg['columns'] if column['name'] | lower in tidemark.reserved_columns() -%}
-        {%- do errors.append('column `' ~ column['name'] ~ '` is reserved: rename it in the model') -%}
+    {%- for column in cfg['columns'] if tidemark.refused_name(column['name'], tidemark.reserved_columns()) -%}
+        {%- do errors.append(tidemark.refused_name(column['name'], tidemark.reserved_columns()) ~ ': rename it in the model') -%}
     {%- endfor -%}
     {%- if cfg['partition_by'] and cfg['cluster_by'] -%}
         {%- do errors.append('partition_by and liquid_clustered_by conflict: choose one') -%}

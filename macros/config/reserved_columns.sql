@@ -8,3 +8,30 @@
         '_schema', '_primary_key', '_prev_table',
     ]) }}
 {%- endmacro -%}
+
+
+{#- Those that loads of change events add beside them, while they work events out. -#}
+{%- macro reserved_event_columns() -%}
+    {{ return(tidemark.reserved_columns() + [
+        '_kind', '_parsed_kind', '_before', '_after', '_image', '_image_before', '_unavailable', '_position', '_supplied_num',
+        '_snapshot_mark', '_group', '_identity', '_content', '_delivery_hash', '_delivery', '_total_order', '_ordinal',
+        '_may_be_move', '_problem', '_is_repeated', '_is_start', '_copy', '_is_duplicate', '_is_usable', '_departed_key_hash',
+        '_schema_text', '_schema_id',
+    ]) }}
+{%- endmacro -%}
+
+
+{#-
+    What is wrong with the name of a column, as the sentence that says it, none of any other name. `own` are the names that
+    are reserved. A line break does not survive in SQL that is indented, and Spark replaces `${…}`, which has no escape in a
+    name, by what an environment variable or a setting holds.
+-#}
+{%- macro refused_name(name, own, whose='') -%}
+    {%- set lower = name | lower -%}
+    {%- set reason = 'is reserved' if lower in own or lower.startswith('_tidemark_')
+        else 'has a line break or a NUL in its name' if '\n' in name or '\r' in name or '\x00' in name
+        else 'has `${` in its name, which Spark takes for a variable' if '${' in name -%}
+    {%- if not reason -%}{{ return(none) }}{%- endif -%}
+    {%- set shown = name | replace('\n', '\\n') | replace('\r', '\\r') | replace('\x00', '\\0') -%}
+    {{ return('column `' ~ shown ~ '`' ~ whose ~ ' ' ~ reason) }}
+{%- endmacro -%}

@@ -29,9 +29,11 @@
         {%- set lower = name | lower -%}
         {%- set is_refused = lower in found['refused'] | map('lower') | list or (recorded and cfg['ddl']['add_column'] == 'ignore') -%}
         {%- set wanted = lower in declared or (lower not in aliases and not is_refused) -%}
-        {%- set is_reserved = lower in tidemark.reserved_columns() -%}
+        {#- an image of before is told by that prefix -#}
+        {%- set refused = tidemark.refused_name(name, tidemark.reserved_event_columns() + ([lower] if lower.startswith('_before_') else []), ' of the events') -%}
+        {%- set is_reserved = refused is not none -%}
         {%- if is_reserved and tidemark.is_chosen(cfg['chosen'], name) -%}
-            {%- do errors.append('the events have a column `' ~ name ~ '`, which is reserved: rename it in the source or in a model between, or leave it out (columns: {exclude: [' ~ name ~ ']})') -%}
+            {%- do errors.append(refused ~ ': rename it in the source or in a model between, or leave it out (columns: {exclude: [' ~ name | tojson ~ ']})') -%}
         {%- endif -%}
         {%- if lower not in seen and wanted and not is_reserved -%}
             {%- do names.append(name) -%}

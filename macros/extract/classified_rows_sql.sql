@@ -5,7 +5,7 @@
     than once and, of a delta, for all, without their values.
 
     A full extract is joined with everything that exists, so that a key that is gone is a D; a delta only with the keys
-    that it supplies. `_copies` counts the rows of a key, `_existing` is 1 in the first row of a key that was there before.
+    that it supplies. `_tidemark_copies` counts the rows of a key, `_tidemark_existing` is 1 in the first row of a key that was there before.
     Without `existing` every key is new. Without `business_date` the rows lack their dates, and every N is among them, to
     be counted: see staged_changes_sql().
 -#}
@@ -15,17 +15,17 @@
 with numbered_rows as (
     select
         staged.*,
-        row_number() over ({{ copies }}) as _copy,
-        count(*) over ({{ whole }}) as _copies,
+        row_number() over ({{ copies }}) as _tidemark_copy,
+        count(*) over ({{ whole }}) as _tidemark_copies,
         staged._key_hash is null
         or max(staged._reject_reason is not null) over ({{ whole }})
-        or max(staged._row_hash) over ({{ whole }}) <> min(staged._row_hash) over ({{ whole }}) as _rejected
+        or max(staged._row_hash) over ({{ whole }}) <> min(staged._row_hash) over ({{ whole }}) as _tidemark_rejected
     from {{ staged }} as staged
 ),
 
 arrived_rows as (
     select * from numbered_rows
-    where _copy = 1 or _rejected
+    where _tidemark_copy = 1 or _tidemark_rejected
 ),
 
 {%- if existing and cfg['extract'] == 'delta' %}
@@ -48,14 +48,14 @@ labelled_rows as (
         {%- endfor %}
         after._reject_reason,
         after._raw_payload,
-        coalesce(after._copies, 0) as _copies,
+        coalesce(after._tidemark_copies, 0) as _tidemark_copies,
         {%- if existing %}
         coalesce(after._key_hash, before._key_hash) as _key_hash,
         after._row_hash as _row_hash,
-        before._row_hash as _tidemark_before_row_hash,
-        if(before._key_hash is not null and coalesce(after._copy, 1) = 1, 1, 0) as _existing,
+        before._row_hash as _tidemark_row_hash_before,
+        if(before._key_hash is not null and coalesce(after._tidemark_copy, 1) = 1, 1, 0) as _tidemark_existing,
         case
-            when after._rejected then 'R'
+            when after._tidemark_rejected then 'R'
             when before._key_hash is null then 'I'
             when after._key_hash is null then 'D'
             when after._row_hash = before._row_hash then 'N'
@@ -72,8 +72,8 @@ labelled_rows as (
         {%- else %}
         after._key_hash,
         after._row_hash,
-        0 as _existing,
-        if(after._rejected, 'R', 'I') as _operation,
+        0 as _tidemark_existing,
+        if(after._tidemark_rejected, 'R', 'I') as _operation,
         cast(null as array<string>) as _changed_columns
         {%- endif %}
     from arrived_rows as after
@@ -94,7 +94,7 @@ select
     {%- endif %}
     {%- endfor %}
     _key_hash,
-    {{ "if(_operation = 'D', _tidemark_before_row_hash, _row_hash)" if existing else '_row_hash' }} as _row_hash,
+    {{ "if(_operation = 'D', _tidemark_row_hash_before, _row_hash)" if existing else '_row_hash' }} as _row_hash,
     _operation,
     {%- if business_date %}
     date'{{ business_date }}' as _business_date,
@@ -105,18 +105,18 @@ select
     case
         when _operation = 'R' then coalesce(_raw_payload, {{ tidemark.masked_json_expr(plan['columns'], 'labelled_rows') }})
     end as _raw_payload,
-    _copies,
-    _existing
+    _tidemark_copies,
+    _tidemark_existing
 from labelled_rows
 {%- if existing and cfg['extract'] == 'full' and business_date %}
-where _operation <> 'N' or _copies > 1
+where _operation <> 'N' or _tidemark_copies > 1
 {%- endif %}
 {%- endmacro -%}
 
 
 {#- What the value that a column had before is called, beside the one that arrived. -#}
 {%- macro before_name(column) -%}
-    {{ return(tidemark.quote_identifier('_before_' ~ column['name'])) }}
+    {{ return(tidemark.quote_identifier('_tidemark_before_' ~ column['name'])) }}
 {%- endmacro -%}
 
 

@@ -15,6 +15,8 @@
         {%- set lower = column['name'] | lower -%}
         {%- if lower in tidemark.reserved_columns() -%}
             {%- do supplied.update({lower: column['type']}) -%}
+        {%- elif tidemark.refused_name(column['name'], []) -%}
+            {%- do errors.append(tidemark.refused_name(column['name'], [], ' of the extract') ~ ': rename it in the source, or in the model') -%}
         {%- elif lower in arrived -%}
             {%- do errors.append('the model yields column `' ~ column['name'] ~ '` twice (names differ at most in case)') -%}
         {%- else -%}

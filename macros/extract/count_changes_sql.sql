@@ -7,8 +7,8 @@ select
     _operation as operation,
     _reject_reason as reason,
     count(*) as row_count,
-    sum(_copies) as copies,
-    sum(_existing) as existing_count
+    sum(_tidemark_copies) as copies,
+    sum(_tidemark_existing) as existing_count
 from {{ classified }}
 group by _operation, _reject_reason
 union all
@@ -25,10 +25,10 @@ select
 {%- macro figures_of_changes() -%}
     {%- set figures = tidemark.figures_of_operations() -%}
     {%- do figures.update({
-        'rows_read': "sum(if(_operation = 'R', 1, _copies))",
+        'rows_read': "sum(if(_operation = 'R', 1, _tidemark_copies))",
         'rows_rejected': "count_if(_operation = 'R')",
-        'rows_duplicate': "sum(if(_operation in ('R', 'D'), 0, _copies - 1))",
-        'existing': 'sum(_existing)',
+        'rows_duplicate': "sum(if(_operation in ('R', 'D'), 0, _tidemark_copies - 1))",
+        'existing': 'sum(_tidemark_existing)',
     }) -%}
     {{ return(figures) }}
 {%- endmacro -%}

@@ -139,13 +139,31 @@ from (
 {%- endmacro -%}
 
 
-{#- Names of a CSV file's columns: a query whose result has them. -#}
-{%- macro csv_header_sql(cfg, path, encoding=none) -%}
+{#- Names of a CSV file's columns: a query whose result has them; with `header` false its first row, as they are written. -#}
+{%- macro csv_header_sql(cfg, path, encoding=none, header=none) -%}
 {%- set options = tidemark.csv_options(cfg['options']) -%}
 {%- if encoding -%}
     {%- do options.update({'encoding': encoding}) -%}
 {%- endif -%}
+{%- if header -%}
+    {%- do options.update({'header': header}) -%}
+{%- endif -%}
 select * from {{ tidemark.file_relation_expr('csv', path, options) }}
+{%- endmacro -%}
+
+
+{#-
+    Whether Spark may have made names of a CSV file's columns: one without a name is called _c and its place, those of one
+    name (in any case) get their places at the end.
+-#}
+{%- macro has_made_names(names) -%}
+    {%- set stems = [] -%}
+    {%- for name in names -%}
+        {%- set place = loop.index0 | string -%}
+        {%- if name == '_c' ~ place -%}{{ return(true) }}{%- endif -%}
+        {%- if name.endswith(place) -%}{%- do stems.append((name | lower)[:-(place | length)]) -%}{%- endif -%}
+    {%- endfor -%}
+    {{ return(stems | unique | list | length < stems | length) }}
 {%- endmacro -%}
 
 

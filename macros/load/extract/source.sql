@@ -55,7 +55,10 @@
         {%- set options = tidemark.csv_options(cfg['options']) -%}
         {%- if options['header'] | default('true') | string | lower == 'true' -%}
             {%- set found = tidemark.describe_query(tidemark.csv_header_sql(cfg, path)) | map(attribute='name') | list -%}
+            {#- what Spark reads of a byte order mark alone -#}
+            {%- set found = [] if found == ['\x00'] else found -%}
             {%- do tidemark.check_separator(cfg, options, found, path) -%}
+            {%- do tidemark.check_header(cfg, found, path) -%}
             {%- set names = found or names -%}
         {%- elif not names -%}
             {%- do tidemark.raise_error('configuration',
@@ -93,10 +96,7 @@
 {%- macro make_readable_csv_view(cfg, view, path, names) -%}
     {%- set declared = tidemark.csv_options(cfg['options'])['encoding'] -%}
     {%- for name in names if '\uFFFD' in name -%}
-        {%- do tidemark.raise_error('configuration',
-            cfg['entity'] ~ ': the header of ' ~ path ~ ' is not ' ~ declared ~ ': `' ~ name
-            ~ '`. Say which encoding the file has: options: {encoding: windows-1252} in meta.tidemark'
-        ) -%}
+        {%- do tidemark.raise_encoding(cfg, path, name) -%}
     {%- endfor -%}
     {%- set encoding = 'ISO-8859-1' if tidemark.is_utf8(declared) else none -%}
     {%- set read_names = names -%}
@@ -119,6 +119,38 @@
             ) -%}
         {%- endfor -%}
     {%- endif -%}
+{%- endmacro -%}
+
+
+{#- A header that no view of the file could have: what Spark makes of a name that is not there, or there twice, tells of it. -#}
+{%- macro check_header(cfg, found, path) -%}
+    {%- set own = ['_unreadable', '_malformed'] -%}
+    {%- set header = 'the header of ' ~ path -%}
+    {%- for name in found -%}
+        {%- if '\x00' in name -%}
+            {%- do tidemark.raise_encoding(cfg, path, name) -%}
+        {%- elif tidemark.refused_name(name, own) -%}
+            {%- do tidemark.raise_error('configuration', cfg['entity'] ~ ': in ' ~ header ~ ', ' ~ tidemark.refused_name(name, own) ~ ': rename it in the source') -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- if not tidemark.has_made_names(found) -%}{{ return(none) }}{%- endif -%}
+    {%- set written = tidemark.query_rows(tidemark.csv_header_sql(cfg, path, none, 'false') ~ ' limit 1') -%}
+    {%- set names = written[0].values() | list if written | length else [] -%}
+    {%- for name in names if name is none or name == '' -%}
+        {%- do tidemark.raise_error('data', cfg['entity'] ~ ': column ' ~ (names.index(name) + 1) ~ ' in ' ~ header ~ ' has no name. Give it one in the source') -%}
+    {%- endfor -%}
+    {%- for name in names if names | map('lower') | select('equalto', name | lower) | list | length > 1 -%}
+        {%- do tidemark.raise_error('data', cfg['entity'] ~ ': ' ~ header ~ ' has column `' ~ name ~ '` twice (names differ at most in case). Rename one in the source') -%}
+    {%- endfor -%}
+{%- endmacro -%}
+
+
+{#- Stop at a name that is not of the encoding that the file is read by. -#}
+{%- macro raise_encoding(cfg, path, name) -%}
+    {%- do tidemark.raise_error('configuration',
+        cfg['entity'] ~ ': the header of ' ~ path ~ ' is not ' ~ tidemark.csv_options(cfg['options'])['encoding'] ~ ': `'
+        ~ name | replace('\x00', '\uFFFD') ~ '`. Say which encoding the file has: options: {encoding: windows-1252} in meta.tidemark'
+    ) -%}
 {%- endmacro -%}
 
 

@@ -73,7 +73,7 @@ class Entity:
         }
         self.project.write(f"models/{self.name}.sql", self.body)
         # JSON is YAML; Jinja must not see the names that tests make up
-        text = json.dumps({"version": 2, "models": [model]}, indent=1)
+        text = json.dumps({"version": 2, "models": [model]}, indent=1, ensure_ascii=False)
         (Path(self.project.root) / f"models/{self.name}.yml").write_text(text, encoding="utf-8")
 
     def extract(self, day: str, text: str | bytes, suffix: str = "csv") -> None:

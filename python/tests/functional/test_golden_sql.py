@@ -102,7 +102,7 @@ def session(module_project: Any) -> Iterator[Any]:
     view("staged", *business, *HASHES, "_reject_reason string", "_raw_payload string")
     view("existing", *business, *HASHES)
     view("stored", *business, *HASHES, "_operation string", "_eff_start_date date")
-    view("classified", "_key_hash string", "_operation string", "_copies bigint", "_exists boolean")
+    view("classified", "_key_hash string", "_operation string", "_tidemark_copies bigint")
     view("changed", *business, *CHANGE)
     view("logged", *business, *CHANGE, "_commit_id bigint", "_superseded_by bigint")
     view("changes", *business, *CHANGE, "_supersedes bigint")

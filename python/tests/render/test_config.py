@@ -307,6 +307,37 @@ def test_sequence_plan() -> None:
     assert ordered == nothing
 
 
+REFUSED_NAMES = {
+    "_tidemark_x": "column `_tidemark_x`{} is reserved",
+    "a\nb": "column `a\\nb`{} has a line break or a NUL in its name",
+    "a\0b": "column `a\\0b`{} has a line break or a NUL in its name",
+    "${env:HOME}": "column `${{env:HOME}}`{} has `${{` in its name, which Spark takes for a variable",
+}
+
+
+@pytest.mark.parametrize("name", REFUSED_NAMES)
+def test_refused_names(name: str) -> None:
+    """In the YAML, in the header of a file, in what a SELECT yields, and in events."""
+    macros, said = load_sql_macros(), REFUSED_NAMES[name]
+    node = {"alias": "shop", "schema": "s", "columns": {}, "config": cdc(**CSV)}
+    cfg = macros["entity_config"](node)
+    for whose, read in {
+        "": lambda: macros["entity_config"]({**node, "columns": {name: {"name": name}}}),
+        " of the extract": lambda: macros["column_plan"](cfg, arrived("id", name), {}, None),
+    }.items():
+        with pytest.raises(MacroError, match=re.escape(said.format(whose))):
+            read()
+
+
+@pytest.mark.parametrize(
+    ("names", "made"),
+    [("k v", False), ("k c1 c2", True), ("k c0 c1", False), ("k _c1", True), ("k _c7 a2", False), ("k v1 V2", True), ("1 0", False)],
+)  # fmt: skip
+def test_names_that_spark_makes(names: str, made: bool) -> None:
+    """`k,v,V` is read as k, v1, V2. A file may have such names of its own: it is looked into then."""
+    assert load_sql_macros()["has_made_names"](names.split()) == made
+
+
 def test_events__columns_of_settings() -> None:
     """What `columns` leaves out may be reserved; names that it or `ignore_null_updates` have must be there."""
     macros = load_sql_macros()
@@ -328,7 +359,7 @@ def test_events__columns_of_settings() -> None:
     # it need not come again
     planned("id name", plan["recorded"], columns={"exclude": ["_commit_id"]})
     for settings, problem in [
-        ({}, "the events have a column `_commit_id`, which is reserved"),
+        ({}, "column `_commit_id` of the events is reserved"),
         ({"columns": {"exclude": ["_commit_id", "nam"]}}, "columns names column `nam`, which no event has; did you mean `name`?"),
         ({"columns": {"exclude": ["_commit_id"]}, "ignore_null_updates": ["nmae"]},
          "ignore_null_updates names column `nmae`, which no event has; did you mean `name`?"),
@@ -336,6 +367,10 @@ def test_events__columns_of_settings() -> None:
         for typed in (False, True):
             with pytest.raises(MacroError, match=re.escape(problem)):
                 planned("id name _commit_id", typed=typed, **settings)  # type: ignore[arg-type]
+    # what a load has beside the columns, and images of before
+    for name in ("_identity", "_before_id", "_tidemark_x", "${x}"):
+        with pytest.raises(MacroError, match=re.escape(f"column `{name}` of the events ")):
+            planned(f"id {name}")
     # a line need not have every column, a table does
     odd = {"columns": {"exclude": ["remark"]}, "format": "rows"}
     planned("id name", **odd)

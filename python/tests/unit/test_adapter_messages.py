@@ -157,16 +157,16 @@ def test_best_message__what_and_why() -> None:
         "[FAILED_READ_FILE.CANNOT_READ_FILE_FOOTER] Encountered error while reading file x. "
         "Could not read footer. SQLSTATE: KD001"
     )
-    assert best_message(
-        [
-            "[FAILED_TO_CREATE_PLAN_FOR_DIRECT_QUERY] Failed to create plan SQLSTATE: 58030",
-            "Exception thrown in awaitResult: ",
-            footer,
-            "x is not a Parquet file. Expected magic number at tail",
-        ]
-    ) == (
-        "[FAILED_READ_FILE.CANNOT_READ_FILE_FOOTER] Encountered error while reading file x. "
-        "Could not read footer\ncaused by: x is not a Parquet file. Expected magic number at tail"
+    assert (
+        best_message(
+            [
+                "[FAILED_TO_CREATE_PLAN_FOR_DIRECT_QUERY] Failed to create plan SQLSTATE: 58030",
+                "Exception thrown in awaitResult: ",
+                footer,
+                "x is not a Parquet file. Expected magic number at tail",
+            ]
+        )
+        == "x cannot be read: it is cut, or no Parquet file"
     )
 
 
@@ -189,3 +189,35 @@ def test_best_message__without_any_text() -> None:
 def test_readable_error__of_a_python_exception() -> None:
     assert readable_error(ValueError("odd")) == "odd"
     assert readable_error(KeyError()) == "KeyError"
+
+
+@pytest.mark.parametrize(
+    ("causes", "said"),
+    [
+        (
+            [
+                "Job aborted due to stage failure",
+                "[FAILED_READ_FILE.NO_HINT] Encountered error while reading file file:/a/b%201.csv.gz. SQLSTATE: KD001",
+                "java.io.EOFException: Unexpected end of input stream",
+            ],
+            "file:/a/b%201.csv.gz cannot be read: Unexpected end of input stream",
+        ),
+        (
+            [
+                "[FAILED_READ_FILE.NO_HINT] Encountered error while reading file file:/a/b.csv.gz. SQLSTATE: KD001",
+                "Unexpected end of input stream",
+            ],
+            "file:/a/b.csv.gz cannot be read: Unexpected end of input stream",
+        ),
+        (
+            [
+                "[FAILED_READ_FILE.CANNOT_READ_FILE_FOOTER] Encountered error while reading file file:/a/b.parquet. "
+                "Could not read footer. Please ensure that the file is in either ORC or Parquet format.\nIf not, …",
+                "file:/a/b.parquet is not a Parquet file. Expected magic number at tail, but found [1, 2, 3, 4]",
+            ],
+            "file:/a/b.parquet cannot be read: it is cut, or no Parquet file",
+        ),
+    ],
+)
+def test_file_that_is_not_read(causes: list[str], said: str) -> None:
+    assert best_message(causes) == said

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import datetime as dt
+import random
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -15,7 +17,9 @@ import pytest
 from tidemark import hashing
 from tidemark.engine.header import footer_of, stamp_of
 from tidemark.engine.load import Column
+from tidemark.engine.pages import broken_file
 from tidemark.engine.parquet import columns_of
+from tidemark.engine.task import Targets, compare, keep
 
 from .test_engine import Lake, a_load, read_now
 
@@ -79,7 +83,7 @@ def test_footers(tmp_path: Path) -> None:
     }.items():
         assert of(one, write(tmp_path / "3.parquet", dict.fromkeys(columns, ids))) == why
     assert "one name twice" in of(write(tmp_path / "4.parquet", {"id": ids, "ID": ids}))
-    assert "Tidemark's own" in of(write(tmp_path / "5.parquet", {"id": ids, "_copy": ids}))
+    assert "Tidemark's own" in of(write(tmp_path / "5.parquet", {"id": ids, "_tidemark_x": ids}))
     assert of(one, depth=2) == "its files lie in folders of the folder"
     (tmp_path / "6.parquet").write_text("id,x\n")
     assert of(str(tmp_path / "6.parquet")).startswith("the footer of a file is not read by it (")
@@ -196,3 +200,67 @@ def test_days(tmp_path: Path) -> None:
     again = load("2026-01-04", [(1, "a", "x", "1", None)])
     write(Path(again.files[0]), {"id": (pa.int32(), [9])})
     assert lake.next(again).declined is not None
+
+
+@pytest.mark.parametrize("compression", ["none", "snappy", "gzip", "zstd"])
+@pytest.mark.parametrize("version", ["1.0", "2.0"])
+def test_broken_file(tmp_path: Path, compression: str, version: str) -> None:
+    """Any bit of a page that flips is found, of files that have checksums; others are taken as they are."""
+    table = pa.table(
+        {"id": list(range(5000)), "name": [f"n{number % 90}" for number in range(5000)]}
+    )
+    path = tmp_path / "rows.parquet"
+    with duckdb.connect() as db:
+        for has_checksums in (True, False):
+            pq.write_table(
+                table, path, compression=compression, data_page_version=version, data_page_size=4096,
+                write_page_checksum=has_checksums,
+            )  # fmt: skip
+            assert broken_file(db, [str(path)]) is None
+        pq.write_table(
+            table, path, compression=compression, data_page_version=version, data_page_size=4096,
+            write_page_checksum=True,
+        )  # fmt: skip
+        whole = path.read_bytes()
+        end = pq.ParquetFile(path).metadata.row_group(0).total_byte_size
+        dice = random.Random(7)
+        for place in [dice.randrange(4, min(end, len(whole) // 2)) for _ in range(40)]:
+            flipped = bytearray(whole)
+            flipped[place] ^= 1 << dice.randrange(8)
+            path.write_bytes(flipped)
+            if broken_file(db, [str(path)]) is None:
+                # a bit of a page's header that says nothing of its values
+                assert pq.read_table(path, page_checksum_verification=True) == table
+
+
+def test_flipped_bit__is_left_to_spark(tmp_path: Path) -> None:
+    """In an extract, and in a file of current."""
+    lake = Lake(tmp_path)
+    lake.first(
+        lake.extract("2026-01-01", [{"id": 1, "part": "p", "name": "a", "n": 1.5, "seen": ""}])
+    )
+    table = pa.table({"id": pa.array([1, 2], pa.int32()), "name": pa.array(["aaaa", "bbbb"])})
+    columns = (Column("id", "int", 0, True, "int"), Column("name", "string", 1, False))
+    path = tmp_path / "x.parquet"
+    pq.write_table(table, path, write_page_checksum=True, compression="none", use_dictionary=False)
+    path.write_bytes(path.read_bytes().replace(b"\4\0\0\0aaaa", b"\4\0\0\0aaab"))
+    changes = {
+        "format": "parquet",
+        "fields": ("id", "name"),
+        "columns": columns,
+        "keys": ("id",),
+        "compared": ("name",),
+        "ignored": (),
+    }
+    load = read_now(a_load(files=(str(path),), **changes))
+    for outcome in (
+        keep(load, str(tmp_path / "kept"), lake.room()),
+        compare(load, Targets(lake.log, lake.current), lake.room()),
+    ):
+        assert outcome.declined == "a page of a file is not as it was written"
+    good = lake.extract("2026-01-02", [{"id": 1, "part": "p", "name": "b", "n": 1.5, "seen": ""}])
+    broken = replace(lake.current, files=(str(path),))
+    assert (
+        compare(good, Targets(lake.log, broken), lake.room()).declined
+        == "a page of a file of current is not as it was written"
+    )

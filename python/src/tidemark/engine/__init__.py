@@ -8,6 +8,7 @@ beginning.
     covers    which loads it can take, by their configuration          (no I/O)
     header    what the files say of their columns                      (reads a line of each)
     parquet   the columns of Parquet files                             (reads their footers)
+    pages     whether Parquet files are as they were written           (reads all of them)
     load      what one load reads, compares and writes                 (data)
     types     texts that are read alike, and the text of a value       (DuckDB SQL)
     sql       the queries of a load                                    (DuckDB SQL)

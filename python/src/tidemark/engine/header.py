@@ -17,9 +17,7 @@ _NAME = re.compile(
 )
 _LONGEST = 1 << 20
 # names that Tidemark's SQL gives to what stands beside the columns of an extract
-_OWN = re.compile(
-    r"_(unreadable|malformed|copy|copies|existing|rejected|before_.*|tidemark.*)", re.IGNORECASE
-)
+_OWN = re.compile(r"_(unreadable|malformed|tidemark_.*)", re.IGNORECASE)
 # what DuckDB takes for a pattern, what Spark unpacks by its codecs, and what it passes over
 _OTHER_PATH = re.compile(r"[*?\[\]{}]|\.(bz2|zst|snappy|lz4|deflate|xz|lzo|_COPYING_)$|/[_.][^/]*$")
 

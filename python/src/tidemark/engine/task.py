@@ -19,6 +19,7 @@ from uuid import uuid4
 from tidemark.engine.header import stamp_of
 from tidemark.engine.lines import lines_of
 from tidemark.engine.load import Load, Target
+from tidemark.engine.pages import broken_file
 from tidemark.engine.sql import (
     arrived_sql,
     copy_sql,
@@ -125,6 +126,8 @@ def compare(load: Load, targets: Targets, room: Room) -> Outcome:
             return Outcome(declined=_reading_failed(error))
         if isinstance(found, str):
             return Outcome(declined=found)
+        if broken_file(db, targets.current.files):
+            return Outcome(declined="a page of a file of current is not as it was written")
         db.execute(f"create temp view existing as {_existing(db, load, targets.current)}")
         return _write(db, load, targets, "existing", found)
 
@@ -151,7 +154,11 @@ def keep(load: Load, folder: str, room: Room) -> Outcome:
         # no parents: of a folder that this machine does not share there is none
         Path(folder).mkdir(exist_ok=True)
         kept = str(Path(folder) / f"{FILE_PREFIX}{uuid4()}.parquet")
-        db.execute(f"copy staged to {literal(kept)} (format parquet)")
+        try:
+            db.execute(f"copy staged to {literal(kept)} (format parquet)")
+        except Exception:
+            Path(kept).unlink(missing_ok=True)
+            raise
         return Outcome(figures=_figures({"I": found[1]}, found), kept=kept)
 
 
@@ -203,6 +210,8 @@ def _stage(db: Any, load: Load) -> tuple[int, int] | str:
 
     A text: why the engine does not answer for them.
     """
+    if load.format == "parquet" and broken_file(db, load.files):
+        return "a page of a file is not as it was written"
     lines = lines_of(load.files, load.separator) if load.format == "csv" else None
     if lines and lines.doubt:
         return f"a file {lines.doubt}"
@@ -262,12 +271,28 @@ def _write(
     keys: tuple[Written, ...] = ()
     if supplied is not None:
         query = supplied_sql(load, supplied, "staged")
-        keys = _copy(db, query, supplied, "", _SUPPLIED, {})
+        try:
+            keys = _copy(db, query, supplied, "", _SUPPLIED, {})
+        except Exception:
+            _discard(log, logged)
+            raise
     kept = None
     if load.tag_unchanged or (changed and not _is_left_to_merge(load, counts)):
         names = [*_columns(load), *_SHOWN]
-        kept = _copy(db, current_sql(load, current, "joined"), current, "", names, {})
+        try:
+            kept = _copy(db, current_sql(load, current, "joined"), current, "", names, {})
+        except Exception:
+            _discard(log, logged)
+            if supplied is not None:
+                _discard(supplied, keys)
+            raise
     return Outcome(figures=figures, log=logged, current=kept, supplied=keys)
+
+
+def _discard(target: Target, files: Sequence[Written]) -> None:
+    """Remove files that no commit will name: on a full disk they would take the room for good."""
+    for file in files:
+        Path(target.folder, file.path).unlink(missing_ok=True)
 
 
 def _is_left_to_merge(load: Load, counts: dict[str, int]) -> bool:
@@ -307,7 +332,11 @@ def _copy(
     file = Path(table.folder) / path
     file.parent.mkdir(exist_ok=True)
     fields = [table.fields[name] for name in names]
-    db.execute(copy_sql(query, str(file), fields))
+    try:
+        db.execute(copy_sql(query, str(file), fields))
+    except Exception:
+        file.unlink(missing_ok=True)
+        raise
     key = table.fields["_key_hash"][0]
     rows, least, greatest = db.execute(
         f"select count(*), min({identifier(key)}), max({identifier(key)}) "

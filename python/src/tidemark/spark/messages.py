@@ -62,6 +62,14 @@ _OF_CLUSTERS = (
 """What Spark says of a cluster that is not as it must be, and what its reader needs to know."""
 _TRACEBACK = "Traceback (most recent call last):"
 _USER_RAISED = "USER_RAISED_EXCEPTION"
+_UNREAD_FILE = re.compile(
+    r"\[FAILED_READ_FILE\.(?P<kind>[A-Z_]+)\] Encountered error while reading file "
+    r"(?P<file>\S+?)\.?(?=\s|$)"
+)
+_WHY_UNREAD = {
+    "CANNOT_READ_FILE_FOOTER": "it is cut, or no Parquet file",
+    "FILE_NOT_EXIST": "it is gone",
+}
 
 
 def clean_message(text: str) -> str:
@@ -163,6 +171,13 @@ def best_message(causes: list[str]) -> str:
         return cleaned[-1][1]
     said = cleaned[classed[-1]][1]
     deepest = cleaned[-1][1]
+    unread = _UNREAD_FILE.match(said)
+    if unread is not None:
+        known = _WHY_UNREAD.get(unread["kind"])
+        why = known or (
+            deepest.partition("\n")[0] if deepest != said else "what is in it is broken"
+        )
+        return f"{unread['file']} cannot be read: {why}"
     if deepest in said or "\n" in deepest:
         return said
     return f"{said}\ncaused by: {deepest}"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import re
 import shutil
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -25,6 +27,7 @@ from tidemark.spark.delta.log import begin, commit, is_conflict, log_of, newest
 from tidemark.spark.delta.small import listed_files
 from tidemark.spark.delta.staged import StagedRows, written_by_another
 from tidemark.spark.files import java_class
+from tidemark.spark.messages import readable_error
 
 Table = tuple[str, str]
 """Schema and name."""
@@ -298,12 +301,22 @@ def _run(session: SparkSession, task: Callable[[Room], Outcome]) -> Outcome:
     try:
         (outcome,) = context.parallelize([room], 1).map(task).collect()
     except Exception as error:
-        return Outcome(declined=f"it failed ({type(error).__name__})")
+        return Outcome(declined=f"it failed ({_why(error)})")
     finally:
         for left in scratch.parent.glob(f"{scratch.name}-*") if scratch else ():
             shutil.rmtree(left, ignore_errors=True)  # of an attempt that was killed
     found: Outcome = outcome
     return found
+
+
+def _why(error: Exception) -> str:
+    """Return what ended a task without a word of its text that may be a value of a row."""
+    text = readable_error(error)
+    for number in (errno.ENOSPC, errno.EROFS, errno.EIO, errno.EACCES):
+        if os.strerror(number) in text:
+            return os.strerror(number)
+    raised = re.findall(r"(?m)^(?:\w+\.)*(\w+(?:Error|Exception))\b", text)
+    return str(raised[-1]) if raised else type(error).__name__
 
 
 def is_on_cluster(session: SparkSession) -> bool:
