@@ -119,7 +119,7 @@ test-fast: setup-dev  ## The rings that need no Spark
 
 .PHONY: test-spark
 test-spark: setup-dev
-	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m 'not slow and not clusters' --costs python/tests/functional
+	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m 'not slow and not clusters and not faults' --costs python/tests/functional
 
 .PHONY: test-slow
 test-slow: setup-dev  ## The slow ring: more random streams, kills at random moments
@@ -130,9 +130,13 @@ test-slow: setup-dev  ## The slow ring: more random streams, kills at random mom
 test-clusters: setup-dev  ## The ring of clusters and servers of Spark, also with executors that die
 	@$(BIN)/python -m pytest -m clusters -n 0 python/tests/functional
 
+.PHONY: test-faults
+test-faults: setup-dev  ## Hostile inputs: names, values and files that would break a load
+	@$(BIN)/python -m pytest -m faults
+
 .PHONY: functional
 functional: setup-dev  ## The ring with dbt and a local Spark
-	@$(BIN)/python -m pytest -m 'not clusters' python/tests/functional
+	@$(BIN)/python -m pytest -m 'not clusters and not faults' python/tests/functional
 
 .PHONY: docs
 docs: setup-dev  ## Make the documentation site, build/docs/site/index.html; a dead link or any other warning fails

@@ -26,8 +26,8 @@ ORDER = {
         "spark",
     ],
     "explanation": [
-        "the-log", "time", "order-and-ties", "crash-safety", "hash-recipe", "engines", "cost",
-        "guarantees", "limits",
+        "the-log", "time", "order-and-ties", "crash-safety", "faults", "hash-recipe", "engines",
+        "cost", "guarantees", "limits",
     ],
     "coming-from": [],
 }  # fmt: skip

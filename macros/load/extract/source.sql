@@ -55,8 +55,6 @@
         {%- set options = tidemark.csv_options(cfg['options']) -%}
         {%- if options['header'] | default('true') | string | lower == 'true' -%}
             {%- set found = tidemark.describe_query(tidemark.csv_header_sql(cfg, path)) | map(attribute='name') | list -%}
-            {#- what Spark reads of a byte order mark alone -#}
-            {%- set found = [] if found == ['\x00'] else found -%}
             {%- do tidemark.check_separator(cfg, options, found, path) -%}
             {%- do tidemark.check_header(cfg, found, path) -%}
             {%- set names = found or names -%}
@@ -126,6 +124,10 @@
 {%- macro check_header(cfg, found, path) -%}
     {%- set own = ['_unreadable', '_malformed'] -%}
     {%- set header = 'the header of ' ~ path -%}
+    {#- what Spark reads of a byte order mark alone -#}
+    {%- if found == ['\x00'] -%}
+        {%- do tidemark.raise_error('data', cfg['entity'] ~ ': ' ~ path ~ ' has nothing in it but a byte order mark. Deliver it again, with its header') -%}
+    {%- endif -%}
     {%- for name in found -%}
         {%- if '\x00' in name -%}
             {%- do tidemark.raise_encoding(cfg, path, name) -%}

@@ -315,6 +315,15 @@ REFUSED_NAMES = {
 }
 
 
+def test_next_commit_id__clock_goes_back() -> None:
+    """Ids rise, whatever the clock says: the order of commits is theirs."""
+    next_id = load_sql_macros()["next_commit_id"]
+    ahead = 991231235959999
+    assert next_id(ahead) == ahead + 1
+    assert next_id(next_id(ahead)) == ahead + 2
+    assert next_id(None) < ahead
+
+
 @pytest.mark.parametrize("name", REFUSED_NAMES)
 def test_refused_names(name: str) -> None:
     """In the YAML, in the header of a file, in what a SELECT yields, and in events."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import re
 from collections.abc import Mapping
@@ -58,7 +59,9 @@ def callable_macros(sources: Mapping[str, str]) -> tuple[dict[str, Any], dict[st
         "return": _return,
         "api": SimpleNamespace(Relation=SparkRelation),
         "execute": True,
-        "modules": SimpleNamespace(re=re),
+        "modules": SimpleNamespace(
+            datetime=datetime, pytz=SimpleNamespace(utc=datetime.UTC), re=re
+        ),
         "tojson": json.dumps,
         "fromjson": json.loads,
     }
