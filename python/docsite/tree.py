@@ -27,7 +27,7 @@ ORDER = {
     ],
     "explanation": [
         "the-log", "time", "order-and-ties", "crash-safety", "hash-recipe", "engines", "cost",
-        "guarantees", "limits",
+        "guarantees", "security", "limits",
     ],
     "coming-from": [],
 }  # fmt: skip

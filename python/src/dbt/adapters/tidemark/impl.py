@@ -50,6 +50,7 @@ from tidemark.spark.delta.worker import (
 from tidemark.spark.files import clear_debris, list_files, remove_other_versions
 from tidemark.spark.inputs import input_files
 from tidemark.spark.known_rows import KnownRows
+from tidemark.spark.links import check_links
 from tidemark.spark.session import get_session
 
 logger = AdapterLogger("Tidemark")
@@ -116,7 +117,9 @@ class TidemarkAdapter(SparkAdapter):
             folders it lies below the path, `depth`. Empty if nothing matches.
         """
         with self.connections.exception_handler(f"list_files({path!r})"):
-            return list_files(self._session, path)
+            files = list_files(self._session, path)
+            check_links(path, files)
+            return files
 
     @available.parse(lambda *args, **kwargs: [])
     def input_files(self, sql: str) -> list[dict[str, Any]]:
