@@ -134,6 +134,15 @@ functional: setup-dev  ## The ring with dbt and a local Spark
 docs: setup-dev  ## Make the documentation site, build/docs/site/index.html; a dead link or any other warning fails
 	@PYTHONPATH=python $(BIN)/python -m docsite
 
+# from the sdist, so that both hold the same; the same bytes for the same commit
+.PHONY: package
+package: setup-dev  ## Build wheel, sdist and bill of materials into build/dist
+	@rm -rf build/dist build/lib build/bdist.*
+	@SOURCE_DATE_EPOCH="$$(git log -1 --format=%ct 2>/dev/null || echo 1767225600)" \
+		$(BIN)/python -m build --no-isolation --outdir build/dist . >/dev/null
+	@PYTHONPATH=python $(BIN)/python -m docsite.bill build/dist/bom.cdx.json
+	@ls -1 build/dist
+
 .PHONY: bench
 bench: setup-dev  ## Measure speed against peers: make bench WORKLOADS="a b"; all of them take hours
 	@$(BIN)/python python/benchmarks/bench.py $(WORKLOADS)

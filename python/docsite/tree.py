@@ -23,7 +23,7 @@ ORDER = {
     ],
     "reference": [
         "settings", "variables", "commands", "macros", "tables", "columns", "tests", "messages",
-        "spark",
+        "spark", "bill-of-materials",
     ],
     "explanation": [
         "the-log", "time", "order-and-ties", "crash-safety", "hash-recipe", "engines", "cost",
