@@ -19,7 +19,7 @@ ORDER = {
     "how-to": [
         "extracts", "change-events", "mirror-a-database", "set-up-databases", "reconcile", "read",
         "change-feed", "timeline", "enriched-events", "python-models", "operations",
-        "house-keeping", "console", "lineage",
+        "house-keeping", "upgrade", "console", "lineage",
     ],
     "reference": [
         "settings", "variables", "commands", "macros", "tables", "columns", "tests", "messages",

@@ -36,6 +36,7 @@ from tidemark.spark.delta import (
     listed_bytes,
     replace_rows,
     stage_rows,
+    table_property,
     table_state,
     table_version,
     view_small_table,
@@ -187,6 +188,19 @@ class TidemarkAdapter(SparkAdapter):
         """
         with self.connections.exception_handler(f"table_version({relation})"):
             return table_version(self._session, relation.schema, relation.identifier)
+
+    @available.parse(lambda *args, **kwargs: None)
+    def table_layout(self, relation: Any) -> int | None:
+        """Return the property `tidemark.layout` of a table, 0 where it has none.
+
+        Args:
+            relation: A table; None is returned if there is no such table.
+        """
+        with self.connections.exception_handler(f"table_layout({relation})"):
+            told = table_property(
+                self._session, relation.schema, relation.identifier, "tidemark.layout"
+            )
+        return None if told is None else int(told) if told.isdecimal() else 0
 
     @available.parse(lambda *args, **kwargs: 1)
     def file_count(self, relation: Any) -> int:
