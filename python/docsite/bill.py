@@ -108,7 +108,7 @@ def licence_of(name: str) -> str:
         >>> licence_of("click")
         'BSD-3-Clause'
     """
-    told = metadata.metadata(name)
+    told: Any = metadata.metadata(name)
     if expression := told.get("License-Expression"):
         return str(expression)
     field = str(told.get("License") or "").strip()

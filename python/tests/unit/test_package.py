@@ -29,6 +29,7 @@ OWN = (
     "python/docs/assets/site.css",
     "python/examples/report.png",
     "python/tests/fixtures/debezium/",
+    "python/tests/fixtures/warehouse_layout_1.tar.gz",
     "seeds/fuel_prices/",
     "seeds/inventory/",
 )
