@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from functools import partial
 from typing import Any
 
@@ -11,7 +12,7 @@ from dbt.adapters.base.meta import available
 from dbt.adapters.contracts.connection import AdapterResponse
 from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.spark.impl import SparkAdapter
-from dbt_common.exceptions import DbtRuntimeError
+from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 from pyspark.sql import SparkSession
 
 from dbt.adapters.tidemark.connections import TidemarkConnectionManager
@@ -52,11 +53,14 @@ from tidemark.spark.files import clear_debris, list_files, remove_other_versions
 from tidemark.spark.inputs import input_files
 from tidemark.spark.known_rows import KnownRows
 from tidemark.spark.links import check_links
+from tidemark.spark.messages import made_at_once
 from tidemark.spark.session import get_session
 
 logger = AdapterLogger("Tidemark")
 
 _one_at_a_time = threading.Lock()
+# of what several processes make in one moment
+_TRIES = 10
 _appending = threading.Lock()
 _known = KnownRows()
 
@@ -148,10 +152,18 @@ class TidemarkAdapter(SparkAdapter):
                 no thread while another one is making them.
         """
         with _one_at_a_time:
-            for table in tables or []:
-                self.clear_debris(table)
-            for statement in statements:
-                self.execute(statement)
+            for left in reversed(range(_TRIES)):
+                try:
+                    for table in tables or []:
+                        self.clear_debris(table)
+                    for statement in statements:
+                        self.execute(statement)
+                    return
+                except DbtDatabaseError as error:
+                    # another process makes them, on a metastore that is shared
+                    if not left or not made_at_once(str(error)):
+                        raise
+                    time.sleep(1)
 
     @available.parse(lambda *args, **kwargs: False)
     def clear_debris(self, relation: Any) -> bool:
