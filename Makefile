@@ -119,12 +119,16 @@ test-fast: setup-dev  ## The rings that need no Spark
 
 .PHONY: test-spark
 test-spark: setup-dev
-	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m 'not slow' --costs python/tests/functional
+	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m 'not slow and not faults' --costs python/tests/functional
 
 .PHONY: test-slow
 test-slow: setup-dev  ## The slow ring: more random streams, kills at random moments
 	@$(MAKE) test-examples AIRPORT_DATES=$(FIRST_DATES)
 	@$(BIN)/python -m pytest -m slow
+
+.PHONY: test-faults
+test-faults: setup-dev  ## Hostile inputs, broken files, full disks, kills (TIDEMARK_TEST_KILLS=10 a flow)
+	@$(BIN)/python -m pytest -m faults
 
 .PHONY: functional
 functional: setup-dev  ## The ring with dbt and a local Spark
@@ -134,7 +138,7 @@ functional: setup-dev  ## The ring with dbt and a local Spark
 docs: setup-dev  ## Make the documentation site, build/docs/site/index.html; a dead link or any other warning fails
 	@PYTHONPATH=python $(BIN)/python -m docsite
 
-# from the sdist, so that both hold the same; the same bytes for the same commit
+# the wheel from the sdist, so that both hold the same
 .PHONY: package
 package: setup-dev  ## Build wheel, sdist and bill of materials into build/dist
 	@rm -rf build/dist build/lib build/bdist.*
