@@ -131,7 +131,7 @@ test-clusters: setup-dev  ## The ring of clusters and servers of Spark, also wit
 	@$(BIN)/python -m pytest -m clusters -n 0 python/tests/functional
 
 .PHONY: test-faults
-test-faults: setup-dev  ## Hostile inputs: names, values and files that would break a load
+test-faults: setup-dev  ## Hostile inputs, broken files, two writers, kills
 	@$(BIN)/python -m pytest -m faults
 
 .PHONY: functional
@@ -141,6 +141,15 @@ functional: setup-dev  ## The ring with dbt and a local Spark
 .PHONY: docs
 docs: setup-dev  ## Make the documentation site, build/docs/site/index.html; a dead link or any other warning fails
 	@PYTHONPATH=python $(BIN)/python -m docsite
+
+# the wheel from the sdist, so that both hold the same
+.PHONY: package
+package: setup-dev  ## Build wheel, sdist and bill of materials into build/dist
+	@rm -rf build/dist build/lib build/bdist.*
+	@SOURCE_DATE_EPOCH="$$(git log -1 --format=%ct 2>/dev/null || echo 1767225600)" \
+		$(BIN)/python -m build --no-isolation --outdir build/dist . >/dev/null
+	@PYTHONPATH=python $(BIN)/python -m docsite.bill build/dist/bom.cdx.json
+	@ls -1 build/dist
 
 .PHONY: bench
 bench: setup-dev  ## Measure speed against peers: make bench WORKLOADS="a b"; all of them take hours

@@ -10,12 +10,12 @@
     {%- set value = '_values[' ~ loop.index0 ~ ']' -%}
     {%- set typed = tidemark.variant_value_expr(value, column['type']) -%}
     {%- do values.append(typed['value'] ~ ' as ' ~ tidemark.quote_identifier(column['name'])) -%}
-    {%- set failed = "'cast_failed: " ~ (column['name'] | replace("\\", "\\\\") | replace("'", "\\'")) ~ "'" -%}
+    {%- set failed = tidemark.string_literal('cast_failed: ' ~ column['name']) -%}
     {%- if typed['failed'] -%}
         {%- do problems.append('if(' ~ typed['failed'] ~ ', ' ~ failed ~ ', null)') -%}
     {%- endif -%}
     {%- if column.get('not_null') -%}
-        {%- do problems.append('if(' ~ tidemark.is_json_null_expr(value) ~ ", 'null_value: " ~ column['name'] ~ "', null)") -%}
+        {%- do problems.append('if(' ~ tidemark.is_json_null_expr(value) ~ ', ' ~ tidemark.string_literal('null_value: ' ~ column['name']) ~ ', null)') -%}
     {%- endif -%}
 {%- endfor -%}
 with entities as (
@@ -66,14 +66,14 @@ from opened
     {%- if column.get('property') -%}
         {%- set path = [] -%}
         {%- for part in ([column['property']] if column.get('is_exact') else column['property'].split('.')) -%}
-            {%- do path.append("['" ~ part | replace("\\", "\\\\") | replace("'", "\\'") ~ "']") -%}
+            {%- do path.append(tidemark._member_path(part)) -%}
         {%- endfor -%}
         {%- do paths.append('$' ~ path | join('')) -%}
     {%- else -%}
         {%- set words = column['name'].split('_') -%}
         {%- set camel = words[0] ~ words[1:] | map('capitalize') | join('') -%}
         {%- for name in [column['name'], camel] | unique -%}
-            {%- do paths.append("$['" ~ name ~ "']") -%}
+            {%- do paths.append('$' ~ tidemark._member_path(name)) -%}
         {%- endfor -%}
     {%- endif -%}
     {%- set found = [] -%}

@@ -36,7 +36,7 @@
         {%- endif -%}
         {%- set fields, failed = [], [shut] -%}
         {%- for field in tidemark._struct_fields(inner) -%}
-            {%- set path = tidemark.string_literal("$['" ~ field['name'] | replace("\\", "\\\\") | replace("'", "\\'") ~ "']") -%}
+            {%- set path = tidemark.string_literal('$' ~ tidemark._member_path(field['name'])) -%}
             {%- set item = tidemark._variant_value('try_variant_get(' ~ v ~ ', ' ~ path ~ ", 'variant')", field['type'], depth) -%}
             {%- do fields.append(tidemark.string_literal(field['name']) ~ ', ' ~ item['value']) -%}
             {%- if item['failed'] -%}{%- do failed.append('coalesce(' ~ item['failed'] ~ ', false)') -%}{%- endif -%}
@@ -54,4 +54,10 @@
 {#- Whether a variant is missing or JSON's null. -#}
 {%- macro is_json_null_expr(variant) -%}
     {{ return('(' ~ variant ~ ' is null or is_variant_null(' ~ variant ~ '))') }}
+{%- endmacro -%}
+
+
+{#- A member in the path of a variant, whatever its name. -#}
+{%- macro _member_path(name) -%}
+    {{ return("['" ~ name | replace("\\", "\\\\") | replace("'", "\\'") ~ "']") }}
 {%- endmacro -%}

@@ -6,15 +6,18 @@
     {%- set commits = tidemark.commits_relations(run) -%}
     {%- set present = adapter.column_names(commits['view']) if adapter.type() == 'tidemark'
         else adapter.get_columns_in_relation(commits['view']) | map(attribute='name') | list -%}
+    {%- set layout = tidemark.checked_layout(commits['states']) -%}
+    {%- set migrations = [] if layout is none or run.get('dry_run') else tidemark.migrate_layout_sql(commits['states'], layout) -%}
     {%- if run.get('dry_run') and not present -%}
         {{ return(dict(commits, are_missing=true)) }}
-    {%- elif present != tidemark.commit_columns() | map(attribute='name') | list -%}
+    {%- elif migrations or present != tidemark.commit_columns() | map(attribute='name') | list -%}
         {#- A table of small appends: every tenth would write a checkpoint, which takes as long as five appends. -#}
         {%- set properties = {'delta.autoOptimize.autoCompact': 'true', 'delta.checkpointInterval': '100'} if run['commits_format'] == 'delta' else {} -%}
         {%- set options = {'properties': properties} -%}
         {%- set statements = ['create schema if not exists ' ~ run['commits_schema']]
             + tidemark.for_format(run['commits_format'], 'create_table')(commits['states'], tidemark.commit_columns(), options)
             + tidemark.missing_commit_columns(commits, present)
+            + migrations
             + [tidemark.commits_view_sql(commits['view'], commits['states'])] -%}
         {%- if adapter.type() == 'tidemark' -%}
             {%- do adapter.execute_alone(statements, [commits['states']]) -%}

@@ -25,11 +25,13 @@
 {#- What tidemark_commits tells of the entity, once no commit is in flight. -#}
 {%- macro settled_state(opened) -%}
     {%- set cfg, run = opened['cfg'], opened['run'] -%}
+    {%- set layout = tidemark.checked_layout(tidemark.laid_out(opened)) -%}
     {#- Asked before the commits are: what is written to the log from now on is noticed, see stage_changes(). -#}
     {%- set log_version = tidemark.log_version(opened) -%}
     {%- set state = tidemark.entity_state(opened['commits'], cfg['relation'], run) -%}
-    {%- if not state['inflight'] -%}{{ return(dict(state, log_version=log_version)) }}{%- endif -%}
-    {%- if run.get('dry_run') -%}
+    {%- if not state['inflight'] and (layout is none or not tidemark.migrate_entity(opened, layout)) -%}
+        {{ return(dict(state, log_version=log_version)) }}
+    {%- elif state['inflight'] and run.get('dry_run') -%}
         {%- do tidemark.raise_error('data',
             cfg['entity'] ~ ': commit ' ~ state['inflight'][0]['commit_id'] ~ ' is in flight: a run is going on, or died. The next run finishes it or rolls it back'
         ) -%}
@@ -37,6 +39,9 @@
     {%- for commit in state['inflight'] | sort(attribute='commit_id') -%}
         {%- do tidemark.mend_commit(opened, state, commit) -%}
     {%- endfor -%}
+    {%- if state['inflight'] -%}
+        {%- do tidemark.migrate_entity(opened, layout) -%}
+    {%- endif -%}
     {{ return(dict(tidemark.entity_state(opened['commits'], cfg['relation'], run), log_version=tidemark.log_version(opened))) }}
 {%- endmacro -%}
 

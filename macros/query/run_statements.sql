@@ -23,6 +23,12 @@
     {%- if adapter.type() == 'tidemark' -%}{{ return(adapter.query_columns(sql)) }}{%- endif -%}
     {%- set columns = [] -%}
     {%- for row in run_query('describe query ' ~ sql) -%}
+        {#- fields are not quoted here, so that one may be called what ends its type -#}
+        {%- if not tidemark.is_type_text(tidemark.quoted_type(row[1])) -%}
+            {%- do tidemark.raise_error('data',
+                'column `' ~ row[0] ~ '` has a field whose name cannot be told from its type: rename it in the SELECT of the model'
+            ) -%}
+        {%- endif -%}
         {%- do columns.append({'name': row[0], 'type': row[1]}) -%}
     {%- endfor -%}
     {{ return(columns) }}

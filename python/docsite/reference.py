@@ -13,6 +13,7 @@ import click
 import yaml
 from pydantic import BaseModel
 
+from docsite.bill import bundled_table, dependencies_table
 from docsite.markdown import demote, table
 from docsite.tree import ROOT, Generator, SiteError, readme_section
 from tidemark.cli import cli
@@ -51,6 +52,8 @@ def generators(root: Path = ROOT) -> dict[str, Generator]:
         "commands": lambda _: commands_text(cli),
         "docs": block,
         "readme": readme_section(root),
+        "bundled": lambda _: bundled_table(),
+        "dependencies": lambda _: dependencies_table(),
     }
 
 

@@ -19,15 +19,15 @@ ORDER = {
     "how-to": [
         "extracts", "change-events", "mirror-a-database", "set-up-databases", "reconcile", "read",
         "change-feed", "timeline", "enriched-events", "python-models", "operations",
-        "house-keeping", "console", "lineage",
+        "house-keeping", "upgrade", "console", "lineage",
     ],
     "reference": [
         "settings", "variables", "commands", "macros", "tables", "columns", "tests", "messages",
-        "spark",
+        "spark", "bill-of-materials",
     ],
     "explanation": [
         "the-log", "time", "order-and-ties", "crash-safety", "faults", "hash-recipe", "engines",
-        "cost", "guarantees", "limits",
+        "cost", "guarantees", "security", "limits",
     ],
     "coming-from": [],
 }  # fmt: skip

@@ -23,7 +23,7 @@ import pytest
 OPTION = "--statements"
 ADAPTER = (
     "append_known append_rows column_names commit_rows execute_alone forget_views known_rows list_files make_view "
-    "query_columns replace_rows stage_rows table_names table_version view_small_table"
+    "query_columns replace_rows stage_rows table_layout table_names table_version view_small_table"
 ).split()
 """Methods of the adapter that do work in the JVM beside statements."""
 WIDTH = 160

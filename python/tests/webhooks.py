@@ -32,8 +32,14 @@ class Received:
 
 
 @contextmanager
-def receiver(answers: Sequence[int] = (), wait: float = 0.0) -> Iterator[Received]:
-    """Take requests; answer with these codes in turn, then with 200, each after a wait in seconds."""
+def receiver(
+    answers: Sequence[int] = (), wait: float = 0.0, endless: bool = False
+) -> Iterator[Received]:
+    """Take requests; answer with these codes in turn, then with 200, each after a wait in seconds.
+
+    Args:
+        endless: The bodies of the answers never end.
+    """
     received = Received()
     left = list(answers)
 
@@ -47,8 +53,10 @@ def receiver(answers: Sequence[int] = (), wait: float = 0.0) -> Iterator[Receive
                 self.send_response(code)
                 if code in (301, 302):
                     self.send_header("Location", received.url + "/elsewhere")
-                self.send_header("Content-Length", "0")
+                self.send_header("Content-Length", str(1 << 60 if endless else 0))
                 self.end_headers()
+                while endless:
+                    self.wfile.write(b"x" * 65536)
             except OSError:
                 pass  # who asked has gone
 

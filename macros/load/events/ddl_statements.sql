@@ -18,6 +18,7 @@
     {%- for row in tidemark.query_rows(tidemark.ddl_events_sql(landing['events'])) -%}
         {%- set said = tidemark.canonical_statement(row, batch) if row['_operation'] else tidemark.debezium_statement(row, batch) -%}
         {%- if said -%}
+            {%- do tidemark.check_told_types(cfg['entity'], said['columns']) -%}
             {%- if row['_is_snapshot'] or row['_event_id'] in known -%}
                 {%- if said['columns'] and row['_event_id'] not in known -%}
                     {%- set now.columns = said['columns'] -%}

@@ -2,6 +2,7 @@
 {%- macro delta__create_table(relation, columns, options) -%}
 {%- set properties = {'delta.columnMapping.mode': 'name'} -%}
 {%- do properties.update(options.get('properties', {})) -%}
+{%- do properties.update(tidemark.layout_properties()) -%}
 {%- set statement -%}
 create table if not exists {{ relation }} (
     {{ tidemark.column_definitions_expr(columns) }}

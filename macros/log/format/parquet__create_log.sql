@@ -13,7 +13,9 @@ create table if not exists {{ relations['log_table'] }} (
 )
 using parquet
 partitioned by (tidemark_date, tidemark_commit)
-tblproperties ({{ tidemark.properties_expr({'tidemark.hash_recipe': tidemark.hash_recipe_version(), 'tidemark.hash': cfg['hash']}) }})
+tblproperties ({{ tidemark.properties_expr(dict(
+    {'tidemark.hash_recipe': tidemark.hash_recipe_version(), 'tidemark.hash': cfg['hash']}, **tidemark.layout_properties()
+)) }})
 {%- endset -%}
 {{ return([statement] + tidemark.parquet__evolve_log(relations, columns)) }}
 {%- endmacro -%}

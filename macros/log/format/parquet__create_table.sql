@@ -24,9 +24,7 @@ location {{ tidemark.string_literal(tidemark.parquet_version_path(options['root'
 {%- if options.get('description') %}
 comment {{ tidemark.string_literal(options['description']) }}
 {%- endif %}
-{%- if options.get('properties') %}
-tblproperties ({{ tidemark.properties_expr(options['properties']) }})
-{%- endif %}
+tblproperties ({{ tidemark.properties_expr(dict(options.get('properties') or {}, **tidemark.layout_properties())) }})
 {%- endset -%}
 {{ return([statement]) }}
 {%- endmacro -%}

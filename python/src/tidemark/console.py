@@ -3,18 +3,33 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
+
+from tidemark.printable import without_orders
 
 # of files and pipes, which have no width: tables are not to be cut
 _WIDTH = 160
 
 
+class _DataConsole(Console):
+    """A console that shows values of rows: what they tell a terminal to do is shown too."""
+
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterator[Segment]:
+        for segment in super().render(renderable, options):
+            yield (
+                segment if segment.control else Segment(without_orders(segment.text), segment.style)
+            )
+
+
 def stdout_console() -> Console:
     """Return a console on stdout, as wide as the terminal if it is one."""
-    console = Console()
-    return console if console.is_terminal else Console(width=_WIDTH)
+    console = _DataConsole()
+    return console if console.is_terminal else _DataConsole(width=_WIDTH)
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

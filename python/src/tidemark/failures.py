@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
-from tidemark.home import Home
+from tidemark.home import Home, write_private
 
 _KEPT = 500
 _MAX_BYTES = 512 * 1024
@@ -72,8 +72,7 @@ def remember_failure(home: Home, failure: Failure) -> None:
         if path.stat().st_size > _MAX_BYTES:
             last = path.read_text(encoding="utf-8").splitlines()[-_KEPT:]
             new = path.with_suffix(f".{os.getpid()}")
-            new.write_text("\n".join(last) + "\n", encoding="utf-8")
-            new.chmod(0o600)
+            write_private(new, "\n".join(last) + "\n")
             new.replace(path)
     except OSError:
         pass  # the run has failed already, and says so itself

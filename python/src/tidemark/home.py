@@ -92,3 +92,10 @@ def tidemark_home() -> Home:
     """Return the home folder, absolute: TIDEMARK_HOME, else `.tidemark/` in this folder."""
     value = os.environ.get(HOME_VARIABLE) or DEFAULT_HOME
     return Home(Path(value).expanduser().absolute())
+
+
+def write_private(path: Path, text: str) -> None:
+    """Write a text with values of rows in it: a new file is its owner's alone."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with open(descriptor, "w", encoding="utf-8") as file:
+        file.write(text)

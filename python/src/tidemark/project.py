@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,8 @@ import yaml
 from tidemark.errors import ConfigError
 
 SEEDS = "seed-paths"
+_JINJA = re.compile(r"\{[{%#]")
+_UNRENDERED = re.compile(r"\{\{ '(\{[{%#])' \}\}")
 _FOLDERS = {
     "model-paths": "models",
     "macro-paths": "macros",
@@ -47,6 +50,26 @@ def model_paths(project: Path) -> list[str]:
     """Return `model-paths` of a project as they are written; one may be Jinja."""
     settings = parse((project / "dbt_project.yml").read_text(encoding="utf-8"), "dbt_project.yml")
     return [str(path) for path in settings.get("model-paths") or ["models"]]
+
+
+def unrendered(text: str) -> str:
+    """Return what dbt renders to a text: names from outside may look like Jinja.
+
+    Example:
+        >>> unrendered("{{ env_var('HOME') }}")
+        "{{ '{{' }} env_var('HOME') }}"
+    """
+    return _JINJA.sub(r"{{ '\g<0>' }}", text)
+
+
+def as_rendered(text: str) -> str:
+    """Return the text of which `unrendered` was made.
+
+    Example:
+        >>> as_rendered("{{ '{%' }} set x")
+        '{% set x'
+    """
+    return _UNRENDERED.sub(r"\g<1>", text)
 
 
 def is_jinja(path: str) -> bool:

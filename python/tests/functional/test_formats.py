@@ -124,7 +124,8 @@ def test_parquet_extract_and_nested(module_project: Any) -> None:
         location=f"{path}/{{business_date}}",
     )
     query = """
-        select id, {maps} as m, {arrays} as a, struct(1.5d as x, cast(null as string) as y) as s, double('NaN') as d
+        select id, {maps} as m, {arrays} as a, struct(1.5d as x, cast(null as string) as y) as s, double('NaN') as d,
+            named_struct('x:decimal(1,1)) as y, (select 1', 1, 'it''s `b', 2) as h
         from range(1, 3)
     """
     # day 2: the entries of a map in another order are the same map, the elements of 2's array are another array
@@ -140,6 +141,9 @@ def test_parquet_extract_and_nested(module_project: Any) -> None:
         (2, "I", None),
         (2, "U", ["a"]),
     ]
+    # names of fields are data, however they look in the type
+    (h,) = {row.h for row in module_project.sql("select h from nested")}
+    assert h.asDict() == {"x:decimal(1,1)) as y, (select 1": 1, "it's `b": 2}
 
 
 def test_hostile_names(module_project: Any) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 import sysconfig
@@ -14,27 +13,18 @@ import pytest
 import yaml
 
 from tests.macros import ROOT
+from tests.packages import build, copy_checkout, copy_sources
 from tests.pages import blocks_of, script_of
 
 FIRST = "A first entity in five minutes"
 OWN = "In your own dbt project"
-# what of a checkout git knows
-CHECKOUT = (
-    "README.md LICENSE pyproject.toml dbt_project.yml profiles.yml profiles macros models seeds tests python/src"
-).split()
 
 
 @pytest.fixture(scope="module")
 def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the checkout, alone in a folder, with the environment that runs these tests."""
     copy = tmp_path_factory.mktemp("readme") / "tidemark"
-    ignored = shutil.ignore_patterns("__pycache__", "*.egg-info", "dbt_packages")
-    for name in CHECKOUT:
-        if (ROOT / name).is_dir():
-            shutil.copytree(ROOT / name, copy / name, ignore=ignored)
-        else:
-            copy.mkdir(exist_ok=True)
-            shutil.copy(ROOT / name, copy / name, follow_symlinks=False)
+    copy_checkout(copy)
     (copy / ".venv").symlink_to(sys.prefix)
     return copy
 
@@ -75,6 +65,35 @@ def test_first_entity(checkout: Path) -> None:
 
 
 def test_own_project(checkout: Path, tmp_path: Path) -> None:
+    own_project(script_of(OWN), checkout.parent, tmp_path)
+
+
+@pytest.mark.slow
+def test_own_project__of_the_wheel_and_a_git_repository(tmp_path: Path) -> None:
+    """What `make package` builds and a repository are enough: there is no checkout anywhere near."""
+    copy_sources(tmp_path / "sources")
+    wheel, _ = build(tmp_path / "sources", tmp_path / "dist")
+    copy_checkout(tmp_path / "tree")
+    git = "git -c user.name=t -c user.email=t@example.com"
+    run_script(
+        f"git init -q -b main tree && cd tree && {git} add -A && {git} commit -qm x && git tag v1 && cd .. &&"
+        " git clone -q --bare tree tidemark.git && rm -r tree sources",
+        tmp_path,
+    )
+    folder = tmp_path / "empty"
+    folder.mkdir()
+    script = script_of(OWN)
+    for written, instead in {
+        "pip install ../tidemark": f"pip install {wheel}",
+        "  - local: ../tidemark": f'  - git: "file://{tmp_path}/tidemark.git"\n    revision: v1',
+    }.items():
+        assert script.count(written) == 1
+        script = script.replace(written, instead)
+    own_project(script, folder, tmp_path)
+    assert (folder / "shop/dbt_packages/tidemark/macros").is_dir()
+
+
+def own_project(script: str, folder: Path, tmp_path: Path) -> None:
     """A new environment, offline: what pip is to install is found where this environment has it."""
     # a whole profile, but with what makes tests cheap
     profiles = yaml.safe_load((ROOT / "profiles" / "profiles.yml").read_text(encoding="utf-8"))
@@ -92,8 +111,8 @@ def test_own_project(checkout: Path, tmp_path: Path) -> None:
         (commands / name).write_text(f"#!/bin/sh\n{line}\n")
         (commands / name).chmod(0o755)
     out, _ = run_script(
-        script_of(OWN),
-        checkout.parent,
+        script,
+        folder,
         SPARK_CONF_DIR=str(tmp_path),
         PATH=f"{commands}:{os.environ['PATH']}",
         # packages, but not what .pth files name: Tidemark is the one that the script installs
@@ -102,7 +121,7 @@ def test_own_project(checkout: Path, tmp_path: Path) -> None:
         PIP_NO_BUILD_ISOLATION="0",  # pip reads it as --no-build-isolation
         PIP_DISABLE_PIP_VERSION_CHECK="1",
     )
-    shop = checkout.parent / "shop"
+    shop = folder / "shop"
     assert list(shop.glob(".venv/lib/python*/site-packages/tidemark/cli.py"))
     assert "PASS=1 WARN=0 ERROR=0" in out
     assert (shop / ".tidemark/warehouse").is_dir()

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import yaml
+from dbt.clients import jinja
 
 from tidemark.capture.config import CaptureConfig
 from tidemark.capture.files import event_file
@@ -131,6 +132,25 @@ def test_settings__all_errors_at_once() -> None:
 )
 def test_model_names(connector: str, table: str, name: str) -> None:
     assert model_name(config(connector), table) == name
+
+
+def test_models__names_in_the_database_are_data(shop: Shop) -> None:
+    name, key = "{{ env_var('HOME') }}\n# ../x", "{# it's #} `k`: [x"
+    table = f"public.{name}"
+    shop.land(1, line(table, "r", {key: 1}))
+    assert shop.applier.apply()
+    folder = model_folder(shop.root, shop.config)
+    (path,) = folder.glob("*.yml")
+    (model,) = yaml.safe_load(path.read_text())["models"]
+    config = model["config"]
+    written = [config["unique_key"][0], config["meta"]["tidemark"]["table"]]
+    assert [jinja.get_rendered(text, {}) for text in written] == [key, table]
+    assert set(config) == {"materialized", "unique_key", "meta"} and path.parent == folder
+    # and the next run knows the model of that table
+    assert known_models(folder).keys() == {table}
+    shop.land(2, line(table, "c", {key: 2}))
+    assert shop.applier.apply()
+    assert len(list(folder.glob("*.yml"))) == 1
 
 
 def test_models_are_written_once(shop: Shop) -> None:

@@ -154,6 +154,20 @@ def test_read__a_file_elsewhere(tmp_path: Path, place: str) -> None:
     assert str(error.value).splitlines()[1].startswith(f"{place}: expected [schemas/]vendor/")
 
 
+def test_read__a_link_that_leaves_the_registry(tmp_path: Path) -> None:
+    registry, outside = tmp_path / "registry", tmp_path / "outside"
+    there = _put(outside, {})
+    inside = _put(registry, {})
+    linked = inside.with_name("1-0-1")
+    linked.symlink_to(there)
+    with pytest.raises(ConfigError, match="1-0-1: a link that leaves the registry"):
+        read_registry(registry)
+    linked.unlink()
+    linked.symlink_to("1-0-0")
+    with pytest.raises(ConfigError, match=r"1-0-1: self\.version is '1-0-0'"):
+        read_registry(registry)
+
+
 def test_read__one_schema_twice(tmp_path: Path) -> None:
     _put(tmp_path, {})
     _put(tmp_path, {}, suffix=".json")

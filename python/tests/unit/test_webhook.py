@@ -134,6 +134,17 @@ def test_send__refused(answers: list[int], tries: int, reason: str) -> None:
     assert (str(raised.value), len(there.bodies)) == (reason, tries)
 
 
+@pytest.mark.parametrize("answers", [[], [500], [404]])
+def test_send__an_answer_that_never_ends(answers: list[int]) -> None:
+    with receiver(answers, endless=True) as there:
+        if answers == [404]:
+            with pytest.raises(NotSentError, match="it answered 404"):
+                send(hook(there.url), SUMMARY)
+        else:
+            assert send(hook(there.url), SUMMARY)
+    assert len(there.bodies) == 1 + (answers == [500])
+
+
 def test_send__no_answer() -> None:
     with receiver(wait=1.0) as there, pytest.raises(NotSentError) as raised:
         send(replace(hook(there.url), timeout=(1.0, 0.1)), SUMMARY)

@@ -21,7 +21,7 @@ from pydantic import ValidationError
 
 from tidemark.console import nearest
 from tidemark.errors import ConfigError
-from tidemark.home import tidemark_home
+from tidemark.home import tidemark_home, write_private
 from tidemark.plan.model import EntityPlan, Plan, State
 
 _NAME = "plan.json"
@@ -94,10 +94,7 @@ def write_plan(plan: Plan) -> Path:
         made.mkdir(exist_ok=True, mode=0o700)
         made.chmod(0o700)
     path, new = folder / _NAME, folder / f".{_NAME}.{os.getpid()}"
-    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with open(descriptor, "w", encoding="utf-8") as file:
-        file.write(plan.model_dump_json(indent=2) + "\n")
-    new.chmod(0o600)
+    write_private(new, plan.model_dump_json(indent=2) + "\n")
     new.replace(path)
     return path
 

@@ -14,7 +14,8 @@ import yaml
 from tidemark.capture.config import CaptureConfig
 from tidemark.capture.files import write_atomically
 from tidemark.home import DEFAULT_HOME, HOME_VARIABLE
-from tidemark.project import model_folders
+from tidemark.printable import one_line
+from tidemark.project import as_rendered, model_folders, unrendered
 from tidemark.replicator.settings import Operation
 
 # schemas that a table's name is the same without
@@ -73,7 +74,7 @@ def known_models(folder: Path) -> dict[str, MirrorModel]:
         for model in (content or {}).get("models") or []:
             settings = ((model.get("config") or {}).get("meta") or {}).get("tidemark") or {}
             if settings.get("extract") == "events" and settings.get("table"):
-                table = str(settings["table"])
+                table = as_rendered(str(settings["table"]))
                 models[table] = MirrorModel(str(model["name"]), table, path)
     return models
 
@@ -117,25 +118,26 @@ def model_yaml(
     config: CaptureConfig, operation: Operation, model: MirrorModel, key: list[str]
 ) -> str:
     """Return the YAML of a model: an ordinary entity, to be edited."""
+    description = unrendered(f"Copy of {model.table} of source {config.source}.")
     settings: dict[str, Any] = {
         "extract": "events",
         "format": "debezium",
         "location": landing_location(config),
-        "table": model.table,
+        "table": unrendered(model.table),
         **({"ddl": operation.ddl} if operation.ddl else {}),
     }
     # JSON values are YAML, and quoted as it needs
     lines = [
-        f"# Written by `tidemark replicator` when {_comment(model.table)} first appeared;",
+        f"# Written by `tidemark replicator` when {one_line(model.table)} first appeared;",
         "# never written again: edit it as you like.",
         "version: 2",
         "",
         "models:",
         f"  - name: {model.name}",
-        f"    description: {_text(f'Copy of {model.table} of source {config.source}.')}",
+        f"    description: {_text(description)}",
         "    config:",
         "      materialized: cdc",
-        *([f"      unique_key: {json.dumps(key, ensure_ascii=False)}"] if key else []),
+        *([f"      unique_key: {_text([unrendered(name) for name in key])}"] if key else []),
         "      meta:",
         "        tidemark:",
         *(f"          {name}: {_text(value)}" for name, value in settings.items()),
@@ -156,12 +158,4 @@ def landing_location(config: CaptureConfig) -> str:
 
 
 def _text(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False)
-    if isinstance(value, str) and "{{ env_var(" not in value:
-        # dbt renders the strings of YAML files
-        return text.replace("{{", "{{ '{{' }}").replace("{%", "{{ '{%' }}")
-    return text
-
-
-def _comment(text: str) -> str:
-    return text.replace("\n", " ").replace("\r", " ")
+    return json.dumps(value, ensure_ascii=False)

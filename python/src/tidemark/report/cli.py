@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from tidemark.errors import ConfigError
-from tidemark.home import tidemark_home
+from tidemark.home import tidemark_home, write_private
 from tidemark.report.data import Report, collected
 from tidemark.state.cli import chosen_entities, open_project, reading, statuses_of
 from tidemark.state.commits import read_commits
@@ -80,7 +80,7 @@ def report(
 
     path = output or tidemark_home().root / "report.html"
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(page(found), encoding="utf-8")
+    write_private(path, page(found))
     click.echo(path)
 
 

@@ -14,6 +14,7 @@ from typing import Any, cast
 import click
 
 from tidemark.errors import ConfigError, TidemarkError
+from tidemark.printable import one_line
 from tidemark.project import is_jinja, model_folders, model_paths, parse
 from tidemark.scaffold.keys import count_key_problems, propose_key
 from tidemark.scaffold.locations import Extract, check_date, find_extract
@@ -173,7 +174,7 @@ def init(
         )
         model = _from_sample(place, found, sample, wanted_keys, extract)
     for line in model.report:
-        click.echo(line, err=True)
+        click.echo(one_line(line), err=True)
     _write(place, model, dry_run)
 
 

@@ -17,7 +17,8 @@ from typing import Any
 import yaml
 
 from tidemark.errors import ConfigError
-from tidemark.project import parse
+from tidemark.printable import one_line
+from tidemark.project import parse, unrendered
 from tidemark.scaffold.inference import Column
 
 _WORDS_OF_YAML = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})
@@ -65,7 +66,7 @@ class ModelEntry:
     def to_yaml(self) -> str:
         """Return the entry as an item of `models:`, without indentation."""
         lines = [f"- name: {scalar(self.name)}"]
-        lines += [f"  # {line}" for line in self.comment]
+        lines += [f"  # {one_line(line)}" for line in self.comment]
         lines += [
             "  config:",
             "    materialized: cdc",
@@ -84,8 +85,8 @@ class ModelEntry:
             lines.append("  columns:")
         lowered = {key.lower() for key in self.keys}
         for column in self.columns:
-            lines.append(f"    - name: {scalar(column.name)}")
-            comment = f"  # {column.reason}" if column.reason else ""
+            lines.append(f"    - name: {scalar(unrendered(column.name))}")
+            comment = f"  # {one_line(column.reason)}" if column.reason else ""
             lines.append(f"      data_type: {_type(column.data_type)}{comment}")
             if column.name.lower() in lowered:
                 lines.append("      constraints: [{type: not_null}]")
@@ -106,7 +107,7 @@ def scalar(text: str) -> str:
 
 def flow_list(names: Sequence[str]) -> str:
     """Return names as a YAML list on one line."""
-    return f"[{', '.join(scalar(name) for name in names)}]"
+    return f"[{', '.join(scalar(unrendered(name)) for name in names)}]"
 
 
 def insert_entry(text: str, section: str, entry: str, file: str) -> str:
@@ -192,7 +193,7 @@ def _value(value: Any) -> str:
         return (
             "{" + ", ".join(f"{scalar(name)}: {_value(item)}" for name, item in value.items()) + "}"
         )
-    return scalar(value) if isinstance(value, str) else json.dumps(value)
+    return scalar(unrendered(value)) if isinstance(value, str) else json.dumps(value)
 
 
 def _type(data_type: str) -> str:
@@ -200,7 +201,7 @@ def _type(data_type: str) -> str:
     return (
         data_type
         if re.fullmatch(r"[a-z][\w<>]*(?:\(\d+, \d+\))?", data_type)
-        else scalar(data_type)
+        else scalar(unrendered(data_type))
     )
 
 

@@ -100,6 +100,9 @@ def line_editor(history: Path, completer: Completer) -> PromptSession[str]:
         completer: What Tab asks.
     """
     history.parent.mkdir(parents=True, exist_ok=True)
+    # a condition has values of rows in it
+    history.touch(mode=0o600)
+    history.chmod(0o600)
     return PromptSession(
         history=FileHistory(str(history)),
         auto_suggest=AutoSuggestFromHistory(),

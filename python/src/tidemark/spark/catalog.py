@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 from pyspark.sql import SparkSession
-from pyspark.sql.types import StructType
+from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
 from tidemark.spark.cached import forget_cached
 from tidemark.spark.files import table_identifier
+
+_PLAIN_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 
 def table_names(session: SparkSession, schema: str, pattern: str) -> list[str]:
@@ -68,7 +71,23 @@ def query_columns(session: SparkSession, sql: str) -> list[dict[str, str]]:
     """
     schema: Any = session.sql(sql)._jdf.schema()
     fields = StructType.fromJson(json.loads(schema.json())).fields
-    return [{"name": field.name, "type": field.dataType.simpleString()} for field in fields]
+    return [{"name": field.name, "type": _type_text(field.dataType)} for field in fields]
+
+
+def _type_text(kind: DataType) -> str:
+    """Return a type as Spark reads it; `simpleString` does not quote what fields are called."""
+    if isinstance(kind, ArrayType):
+        return f"array<{_type_text(kind.elementType)}>"
+    if isinstance(kind, MapType):
+        return f"map<{_type_text(kind.keyType)},{_type_text(kind.valueType)}>"
+    if isinstance(kind, StructType):
+        fields = [f"{_field_text(field.name)}:{_type_text(field.dataType)}" for field in kind]
+        return f"struct<{','.join(fields)}>"
+    return str(kind.simpleString())
+
+
+def _field_text(name: str) -> str:
+    return name if _PLAIN_NAME.fullmatch(name) else "`" + name.replace("`", "``") + "`"
 
 
 def forget_views(session: SparkSession, prefix: str) -> None:

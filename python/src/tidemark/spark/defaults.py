@@ -196,5 +196,15 @@ def _value(key: str) -> str:
     return next(default.value for default in DEFAULTS if default.key == key)
 
 
+def has_secret(key: str, value: str) -> bool:
+    """Say whether others must not see a setting.
+
+    Example:
+        >>> has_secret("spark.hadoop.fs.s3a.secret.key", "k"), has_secret("spark.master", "local")
+        (True, False)
+    """
+    return _redacted(key, value) != value
+
+
 def _redacted(key: str, value: str) -> str:
     return "*****" if _SECRET.search(key) else _SECRET_IN_ADDRESS.sub("://*****@", value)

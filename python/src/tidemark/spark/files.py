@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import time
 from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any
 
 from py4j.java_gateway import JavaClass
 from pyspark.sql import SparkSession
+
+_EMBEDDED = "jdbc:derby:;"
+# seconds after which a folder that is no table yet is one that was left
+_PATIENCE = 60
 
 
 def list_files(session: SparkSession, path: str) -> list[dict[str, Any]]:
@@ -49,7 +54,9 @@ def clear_debris(session: SparkSession, schema: str, name: str) -> bool:
     """Remove what a killed `create table` left where a managed table is about to be made.
 
     Such a folder belongs to no table of the catalog, and either its Delta log has no commit, or
-    nothing but a Delta log is in it. Anything else is left for Spark to complain about.
+    nothing but a Delta log is in it. Anything else is left for Spark to complain about. Where other
+    processes share the metastore one of them may be making the table: then it is waited for, until
+    nothing has come into the folder for a minute.
 
     Args:
         session: The running session.
@@ -63,20 +70,44 @@ def clear_debris(session: SparkSession, schema: str, name: str) -> bool:
     state = session._jsparkSession.sessionState()
     table = table_identifier(jvm, schema, name)
     catalog = state.catalog()
-    if not catalog.databaseExists(schema) or catalog.tableExists(table):
+    if not catalog.databaseExists(schema):
         return False
-    folder = hadoop_path(jvm, catalog.defaultTablePath(table))
-    files = folder.getFileSystem(state.newHadoopConf())
-    if not files.exists(folder):
-        return False
+    configuration = state.newHadoopConf()
+    shared = _is_shared(configuration)
+    while not catalog.tableExists(table):
+        folder = hadoop_path(jvm, catalog.defaultTablePath(table))
+        files = folder.getFileSystem(configuration)
+        if not files.exists(folder) or not _is_debris(jvm, files, folder):
+            return False
+        if not shared or _idle_seconds(jvm, files, folder) >= _PATIENCE:
+            return bool(files.delete(folder, True))
+        time.sleep(1)
+    return False
+
+
+def _is_shared(configuration: Any) -> bool:
+    """Say whether other processes may be making tables: the embedded metastore serves one."""
+    url = configuration.get("javax.jdo.option.ConnectionURL") or _EMBEDDED
+    return bool(configuration.get("hive.metastore.uris")) or not str(url).startswith(_EMBEDDED)
+
+
+def _is_debris(jvm: Any, files: Any, folder: Any) -> bool:
+    """Say whether a folder has no data, or a Delta log without a commit."""
     log = hadoop_path(jvm, folder, "_delta_log")
     names = [status.getPath().getName() for status in files.listStatus(folder)]
     has_data = any(entry != "_delta_log" for entry in names)
     commits = files.globStatus(hadoop_path(jvm, log, "*.json")) or []
     uncommitted = files.exists(log) and not [c for c in commits if c.getPath().getName()[0] != "."]
-    if has_data and not uncommitted:
-        return False
-    return bool(files.delete(folder, True))
+    return not has_data or uncommitted
+
+
+def _idle_seconds(jvm: Any, files: Any, folder: Any) -> float:
+    """Return for how long nothing came into a folder, nor into the Delta log in it."""
+    found = [files.getFileStatus(folder), *files.listStatus(folder)]
+    log = hadoop_path(jvm, folder, "_delta_log")
+    if files.exists(log):
+        found += files.listStatus(log)
+    return time.time() - max(int(status.getModificationTime()) for status in found) / 1000
 
 
 def table_identifier(jvm: Any, schema: str, name: str) -> Any:

@@ -22,7 +22,14 @@ from tidemark.errors import ConfigError, MetastoreBusyError, SparkStartError
 from tidemark.home import Home
 from tidemark.java import check_java, find_java
 from tidemark.spark.class_archive import ClassArchive, find_archive
-from tidemark.spark.defaults import DRIVER_OPTIONS, MASTER, PYTHON, is_local, with_defaults
+from tidemark.spark.defaults import (
+    DRIVER_OPTIONS,
+    MASTER,
+    PYTHON,
+    has_secret,
+    is_local,
+    with_defaults,
+)
 from tidemark.spark.files import spare_searches
 from tidemark.spark.messages import readable_error
 from tidemark.spark.packages import note_resolved, use_resolved
@@ -304,7 +311,10 @@ def _start_jvm(conf: Mapping[str, str], home: Home, lock: BaseFileLock | None, s
     _rotate(home.spark_log)
     spark_conf = SparkConf()
     for key, value in conf.items():
-        spark_conf.set(key, value)
+        # whoever lists processes sees these: secrets are set once the JVM is there, but for those
+        # that it starts with
+        if key.startswith("spark.jars.") or not has_secret(key, value):
+            spark_conf.set(key, value)
     inherited = _duplicate(lock)
     try:
         with home.spark_log.open("ab") as log:

@@ -70,6 +70,13 @@ _WHY_UNREAD = {
     "CANNOT_READ_FILE_FOOTER": "it is cut, or no Parquet file",
     "FILE_NOT_EXIST": "it is gone",
 }
+_MADE_AT_ONCE = re.compile(
+    r"DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION|DELTA_STATE_RECOVER_ERROR"
+    r"|DELTA_PROTOCOL_CHANGED|TABLE_OR_VIEW_ALREADY_EXISTS"
+    r"|SCHEMA_ALREADY_EXISTS|^\s*(?:Table|Database) \S+ already exists",
+    re.MULTILINE,
+)
+_AT_ONCE = "Another run may have made it at the same moment: if so, run it again"
 
 
 def clean_message(text: str) -> str:
@@ -183,12 +190,23 @@ def best_message(causes: list[str]) -> str:
     return f"{said}\ncaused by: {deepest}"
 
 
+def made_at_once(message: str) -> bool:
+    """Say whether a table or view could not be made because another run makes it at this moment.
+
+    Example:
+        >>> made_at_once("Table tidemark_commits already exists")
+        True
+    """
+    return _MADE_AT_ONCE.search(message) is not None
+
+
 def readable_error(error: BaseException) -> str:
     """Return the one message that says what is wrong, whatever was raised."""
     throwable = java_throwable(error)
     if throwable is not None:
         try:
-            return best_message(list(_java_messages(throwable)))
+            message = best_message(list(_java_messages(throwable)))
+            return f"{message}\n{_AT_ONCE}" if made_at_once(message) else message
         except Exception as gone:  # the JVM has ended: what Python knows must do
             _ = gone
     description = getattr(error, "_desc", None) or str(error)

@@ -12,6 +12,10 @@ from tidemark.state.project import Entity, KnownProject
 _SMALL = 16 * 1024 * 1024
 
 
+LAYOUT = 1
+"""The newest layout of tables that this release knows: layout_version() of the macros."""
+
+
 class TableNotReadable(TidemarkError):
     """A table that only Spark reads."""
 
@@ -112,9 +116,16 @@ class Tables:
         from deltalake import DeltaTable
 
         try:
-            return DeltaTable(path)
+            table = DeltaTable(path)
         except Exception as error:
             raise TableNotReadable(f"{path} cannot be read: {_line(error)}") from error
+        layout = table.metadata().configuration.get("tidemark.layout", "0")
+        if layout.isdecimal() and int(layout) > LAYOUT:
+            raise TableNotReadable(
+                f"{path} was written by a newer release of Tidemark: its layout is {layout}, and "
+                f"this release knows those up to {LAYOUT}. Take a newer release"
+            )
+        return table
 
 
 def quoted(name: str) -> str:

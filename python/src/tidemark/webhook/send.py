@@ -6,6 +6,7 @@ import hashlib
 import hmac
 import logging
 import os
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -108,24 +109,29 @@ def send(webhook: Webhook, summary: RunSummary) -> bool:
         total=_RETRIES,
         backoff_factor=webhook.pause,
         backoff_max=10,
-        status_forcelist=_AGAIN,
         allowed_methods=None,
         respect_retry_after_header=False,
-        raise_on_status=False,
     )
     try:
         with _quiet(), requests.Session() as session:
             for scheme in ("https://", "http://"):
                 session.mount(scheme, HTTPAdapter(max_retries=retries))
-            answer = session.post(
-                webhook.url,
-                data=body,
-                headers=_headers(webhook, summary, body),
-                timeout=webhook.timeout,
-                # what is signed is for this place
-                allow_redirects=False,
-                auth=_as_it_is,
-            )
+            for number in range(_RETRIES + 1):
+                time.sleep(webhook.pause * 2 ** (number - 1) if number > 1 else 0)
+                answer = session.post(
+                    webhook.url,
+                    data=body,
+                    headers=_headers(webhook, summary, body),
+                    timeout=webhook.timeout,
+                    # what is signed is for this place
+                    allow_redirects=False,
+                    auth=_as_it_is,
+                    # beside its code nothing of it is read, however long it is
+                    stream=True,
+                )
+                answer.close()
+                if answer.status_code not in _AGAIN:
+                    break
     except requests.exceptions.SSLError:
         raise NotSentError("its certificate is not trusted") from None
     except requests.exceptions.ProxyError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from functools import partial
 from typing import Any
 
@@ -11,7 +12,7 @@ from dbt.adapters.base.meta import available
 from dbt.adapters.contracts.connection import AdapterResponse
 from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.spark.impl import SparkAdapter
-from dbt_common.exceptions import DbtRuntimeError
+from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 from pyspark.sql import SparkSession
 
 from dbt.adapters.tidemark.connections import TidemarkConnectionManager
@@ -36,6 +37,7 @@ from tidemark.spark.delta import (
     listed_bytes,
     replace_rows,
     stage_rows,
+    table_property,
     table_state,
     table_version,
     view_small_table,
@@ -52,11 +54,15 @@ from tidemark.spark.delta.worker import (
 from tidemark.spark.files import clear_debris, list_files, remove_other_versions
 from tidemark.spark.inputs import input_files
 from tidemark.spark.known_rows import KnownRows
+from tidemark.spark.links import check_links
+from tidemark.spark.messages import made_at_once
 from tidemark.spark.session import get_session
 
 logger = AdapterLogger("Tidemark")
 
 _one_at_a_time = threading.Lock()
+# of what several processes make in one moment
+_TRIES = 10
 _appending = threading.Lock()
 _known = KnownRows()
 
@@ -118,7 +124,9 @@ class TidemarkAdapter(SparkAdapter):
             folders it lies below the path, `depth`. Empty if nothing matches.
         """
         with self.connections.exception_handler(f"list_files({path!r})"):
-            return list_files(self._session, path)
+            files = list_files(self._session, path)
+            check_links(path, files)
+            return files
 
     @available.parse(lambda *args, **kwargs: [])
     def input_files(self, sql: str) -> list[dict[str, Any]]:
@@ -146,10 +154,18 @@ class TidemarkAdapter(SparkAdapter):
                 no thread while another one is making them.
         """
         with _one_at_a_time:
-            for table in tables or []:
-                self.clear_debris(table)
-            for statement in statements:
-                self.execute(statement)
+            for left in reversed(range(_TRIES)):
+                try:
+                    for table in tables or []:
+                        self.clear_debris(table)
+                    for statement in statements:
+                        self.execute(statement)
+                    return
+                except DbtDatabaseError as error:
+                    # another process makes them, on a metastore that is shared
+                    if not left or not made_at_once(str(error)):
+                        raise
+                    time.sleep(1)
 
     @available.parse(lambda *args, **kwargs: False)
     def clear_debris(self, relation: Any) -> bool:
@@ -186,6 +202,19 @@ class TidemarkAdapter(SparkAdapter):
         """
         with self.connections.exception_handler(f"table_version({relation})"):
             return table_version(self._session, relation.schema, relation.identifier)
+
+    @available.parse(lambda *args, **kwargs: None)
+    def table_layout(self, relation: Any) -> int | None:
+        """Return the property `tidemark.layout` of a table, 0 where it has none.
+
+        Args:
+            relation: A table; None is returned if there is no such table.
+        """
+        with self.connections.exception_handler(f"table_layout({relation})"):
+            told = table_property(
+                self._session, relation.schema, relation.identifier, "tidemark.layout"
+            )
+        return None if told is None else int(told) if told.isdecimal() else 0
 
     @available.parse(lambda *args, **kwargs: 1)
     def file_count(self, relation: Any) -> int:

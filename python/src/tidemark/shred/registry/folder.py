@@ -186,8 +186,9 @@ def read_registry(folder: str | Path) -> Registry:
 
     Raises:
         ConfigError: There is no such folder, no schema in it, or something that is none: not JSON,
-            no object, with another `self` than the path says, with a reference that is not local,
-            or refused by the validator. The message has a line for each.
+            no object, with another `self` than the path says, a link out of the folder, with a
+            reference that is not local, or refused by the validator. The message has a line for
+            each.
     """
     registry, places, problems = _read(Path(folder))
     for uri in registry.schemas:
@@ -257,6 +258,7 @@ def _read(folder: Path) -> tuple[Registry, dict[SchemaUri, str], dict[str, str]]
     found: dict[SchemaUri, Schema] = {}
     places: dict[SchemaUri, str] = {}
     problems: dict[str, str] = {}
+    root = folder.resolve()
     for path in sorted(folder.rglob("*")):
         place = path.relative_to(folder)
         if path.is_dir() or any(part.startswith(".") for part in place.parts):
@@ -267,6 +269,8 @@ def _read(folder: Path) -> tuple[Registry, dict[SchemaUri, str], dict[str, str]]
                 continue
             if uri in places:
                 raise RefusedError(f"is {uri} as {places[uri]} is: keep one of them")
+            if not path.resolve().is_relative_to(root):
+                raise RefusedError("a link that leaves the registry: put the file itself here")
             places[uri] = place.as_posix()
             found[uri] = _schema(path, uri)
         except RefusedError as error:

@@ -6,7 +6,12 @@ part of a table until a commit names them.
 """
 
 from tidemark.spark.delta.append import append_rows
-from tidemark.spark.delta.log import file_count, table_state, table_version
+from tidemark.spark.delta.log import (
+    file_count,
+    table_property,
+    table_state,
+    table_version,
+)
 from tidemark.spark.delta.small import listed_bytes, replace_rows, view_small_table
 from tidemark.spark.delta.staged import StagedRows, stage_rows
 
@@ -17,6 +22,7 @@ __all__ = [
     "listed_bytes",
     "replace_rows",
     "stage_rows",
+    "table_property",
     "table_state",
     "table_version",
     "view_small_table",

@@ -26,6 +26,23 @@ def table_state(session: SparkSession, schema: str, name: str) -> tuple[str, int
     return str(snapshot.metadata().id()), int(snapshot.version())
 
 
+def table_property(session: SparkSession, schema: str, name: str, key: str) -> str | None:
+    """Return a property of a table, "" where it has none, or None if there is no table."""
+    catalog = session._jsparkSession.sessionState().catalog()
+    table = table_identifier(session._jvm, schema, name)
+    if not catalog.tableExists(table):
+        return None
+    metadata = catalog.getTableMetadata(table)
+    provider = metadata.provider()
+    if provider.isDefined() and str(provider.get()).lower() == "delta":
+        # the catalog is not told of what is set later
+        snapshot = newest(session._jvm, log_of(session, schema, name))
+        found = snapshot.metadata().configuration().get(key)
+    else:
+        found = metadata.properties().get(key)
+    return str(found.get()) if found.isDefined() else ""
+
+
 def file_count(session: SparkSession, schema: str, name: str) -> int:
     """Return how many files a Delta table has now."""
     return int(newest(session._jvm, log_of(session, schema, name)).numOfFiles())

@@ -1,0 +1,27 @@
+"""Texts from outside (names of files and columns, values of rows) where people read them."""
+
+from __future__ import annotations
+
+import re
+
+_ORDERS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+def one_line(text: str) -> str:
+    r"""Return a text that does not leave its line, such as a comment of YAML.
+
+    Example:
+        >>> one_line("a.csv\nconfig: {}")
+        'a.csv?config: {}'
+    """
+    return "".join(character if character.isprintable() else "?" for character in text)
+
+
+def without_orders(text: str) -> str:
+    r"""Return a text in which a terminal finds nothing to obey; lines and tabs stay.
+
+    Example:
+        >>> without_orders("\x1b]0;title\x07a\tb")
+        '?]0;title?a\tb'
+    """
+    return _ORDERS.sub("?", text)

@@ -1,0 +1,55 @@
+"""The layout of tables: what each table is made with, and that macros and Python know the same."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from deltalake import DeltaTable
+
+from tests.rendering import load_sql_macros, relation
+from tidemark.state.tables import LAYOUT, TableNotReadable, Tables
+
+MACROS = load_sql_macros()
+COLUMNS = [{"name": "a", "type": "int"}]
+
+
+def test_layout__macros_and_python_know_the_same() -> None:
+    assert MACROS["layout_version"]() == LAYOUT
+
+
+@pytest.mark.parametrize("name", ["delta__create_table", "parquet__create_table"])
+def test_layout__every_table_is_made_with_it(name: str) -> None:
+    for options in ({}, {"properties": {"x": "y", "tidemark.layout": "99"}}):
+        (sql,) = MACROS[name](relation("shop", "t"), COLUMNS, options)
+        assert sql.count(f"'tidemark.layout' = '{LAYOUT}'") == 1 and "99" not in sql
+
+
+def test_layout__a_log_is_made_with_it() -> None:
+    relations = {"log": relation("shop", "t__log"), "log_table": relation("shop", "t__log_slices")}
+    columns = [{"name": name, "type": "bigint"} for name in ("a", "_key_hash", "_commit_id")]
+    for file_format in ("delta", "parquet"):
+        statements = MACROS[f"{file_format}__create_log"]({"hash": "md5"}, relations, columns)
+        assert f"'tidemark.layout' = '{LAYOUT}'" in statements[0]
+
+
+def test_layout__only_an_older_one_is_migrated() -> None:
+    migrate = MACROS["migrate_layout_sql"]
+    assert migrate(relation("shop", "t"), LAYOUT) == []
+    *_, last = migrate(relation("shop", "t"), 0)
+    assert last.endswith(f"set tblproperties ('tidemark.layout' = '{LAYOUT}')")
+
+
+def test_layout__a_newer_one_is_not_read(tmp_path: Path) -> None:
+    import pyarrow as pa
+    from deltalake import write_deltalake
+
+    path = str(tmp_path / "t")
+    write_deltalake(path, pa.table({"a": [1]}))
+    tables = Tables(None)  # type: ignore[arg-type]
+    assert tables.rows(path, "select a from t") == [{"a": 1}]
+    DeltaTable(path).alter.set_table_properties(
+        {"tidemark.layout": str(LAYOUT + 1)}, raise_if_not_exists=False
+    )
+    with pytest.raises(TableNotReadable, match="written by a newer release of Tidemark"):
+        tables.rows(path, "select a from t")
