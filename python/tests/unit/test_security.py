@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import stat
 from pathlib import Path
 from typing import Any
 
@@ -180,7 +182,9 @@ def test_init__a_file_name_is_data(
 # --- paths
 
 
-def test_links__may_not_leave_the_folder(tmp_path: Path) -> None:
+def test_links__of_others_may_not_leave_the_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     landing, outside = tmp_path / "landing", tmp_path / "outside"
     landing.mkdir()
     outside.mkdir()
@@ -194,18 +198,36 @@ def test_links__may_not_leave_the_folder(tmp_path: Path) -> None:
     check_links(str(landing), [])
     (landing / "c.jsonl").symlink_to(outside / "secret")
     found = [{"path": f"file:{landing}/c.jsonl"}]
+    check_links(str(landing), found)  # our own
+    own, others = os.stat, os.lstat
+    monkeypatch.setattr(
+        os,
+        "lstat",
+        lambda path, **named: _of(others(path, **named), str(path).startswith(str(landing))),
+    )
     for location in (str(landing), f"{landing}/*.jsonl", f"{landing}/c.jsonl"):
         with pytest.raises(
-            TidemarkError, match=r"c\.jsonl is a symbolic link that leaves"
+            TidemarkError, match=r"c\.jsonl is a symbolic link of another user"
         ) as error:
             check_links(location, found)
         assert "s3cr3t" not in str(error.value)
     (landing / "d").symlink_to(outside)
     with pytest.raises(TidemarkError, match="landing/d is a symbolic link"):
         check_links(str(landing), [{"path": f"file:{landing}/d/secret"}])
+    # who made the link may read the file himself
+    monkeypatch.setattr(os, "stat", lambda path, **named: _of(own(path, **named), True))
+    check_links(str(landing), found)
+    monkeypatch.undo()
     # a folder that is a link itself is what somebody chose
     (tmp_path / "linked").symlink_to(landing)
     check_links(f"{tmp_path}/linked/*.jsonl", [{"path": f"file:{tmp_path}/linked/a.jsonl"}])
+
+
+def _of(found: os.stat_result, of_another: bool) -> os.stat_result:
+    """What is known of a file, as if it were of another user."""
+    fields = list(found)
+    fields[stat.ST_UID] += 1 if of_another else 0
+    return os.stat_result(fields)
 
 
 @pytest.mark.parametrize("name", ["a*.csv", "a?.csv", "[ab].csv", "{a,b}.csv"])
