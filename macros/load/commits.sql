@@ -4,7 +4,7 @@
 -#}
 {%- macro ensure_commits(run) -%}
     {%- set commits = tidemark.commits_relations(run) -%}
-    {%- set present = adapter.column_names(commits['view']) if adapter.type() == 'tidemark'
+    {%- set present = adapter.column_names(commits['view']) if tidemark.can('ask_catalog')
         else adapter.get_columns_in_relation(commits['view']) | map(attribute='name') | list -%}
     {%- if run.get('dry_run') and not present -%}
         {{ return(dict(commits, are_missing=true)) }}
@@ -16,7 +16,7 @@
             + tidemark.for_format(run['commits_format'], 'create_table')(commits['states'], tidemark.commit_columns(), options)
             + tidemark.missing_commit_columns(commits, present)
             + [tidemark.commits_view_sql(commits['view'], commits['states'])] -%}
-        {%- if adapter.type() == 'tidemark' -%}
+        {%- if tidemark.can('run_alone') -%}
             {%- do adapter.execute_alone(statements, [commits['states']]) -%}
         {%- else -%}
             {%- do tidemark.run_statements(statements) -%}

@@ -37,7 +37,7 @@
     {%- for commit in timeline if commit['commit_id'] in live and commit['kind'] in ['load', 'full_refresh'] and commit['business_date'] >= from -%}
         {%- if commit['business_date'] not in dates -%}{%- do dates.append(commit['business_date']) -%}{%- endif -%}
     {%- endfor -%}
-    {%- for date in dates | sort if adapter.type() == 'tidemark' -%}
+    {%- for date in dates | sort if tidemark.can('list_files') -%}
         {%- set path = tidemark.extract_path(cfg['location'], date) -%}
         {%- if not adapter.list_files(path) -%}{%- do missing.append(date ~ ' (' ~ path ~ ')') -%}{%- endif -%}
     {%- endfor -%}

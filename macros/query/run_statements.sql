@@ -20,7 +20,7 @@
 
 {#- Names and types of a query's columns, without running it. -#}
 {%- macro describe_query(sql) -%}
-    {%- if adapter.type() == 'tidemark' -%}{{ return(adapter.query_columns(sql)) }}{%- endif -%}
+    {%- if tidemark.can('ask_catalog') -%}{{ return(adapter.query_columns(sql)) }}{%- endif -%}
     {%- set columns = [] -%}
     {%- for row in run_query('describe query ' ~ sql) -%}
         {%- do columns.append({'name': row[0], 'type': row[1]}) -%}
@@ -29,9 +29,9 @@
 {%- endmacro -%}
 
 
-{#- Make way for a table that is to be made: a killed run may have left its folder behind (adapter `tidemark` only). -#}
+{#- Make way for a table that is to be made: a killed run may have left its folder behind. -#}
 {%- macro clear_debris(relations) -%}
-    {%- if adapter.type() == 'tidemark' -%}
+    {%- if tidemark.can('remove_files') -%}
         {%- for relation in relations -%}
             {%- do adapter.clear_debris(relation) -%}
         {%- endfor -%}
@@ -50,7 +50,7 @@
 
 {#- The names of tables and views of a schema; `pattern` as in `show tables … like`. -#}
 {%- macro table_names(schema, pattern) -%}
-    {%- if adapter.type() == 'tidemark' -%}{{ return(adapter.table_names(schema.schema, pattern)) }}{%- endif -%}
+    {%- if tidemark.can('ask_catalog') -%}{{ return(adapter.table_names(schema.schema, pattern)) }}{%- endif -%}
     {%- set names = [] -%}
     {%- for row in run_query('show tables in ' ~ schema ~ ' like ' ~ tidemark.string_literal(pattern)) if not row[2] -%}
         {%- do names.append(row[1]) -%}
@@ -62,14 +62,14 @@
 {#- The version of a table, or none where the format has none. -#}
 {%- macro table_version(file_format, relation) -%}
     {%- if file_format != 'delta' -%}{{ return(none) }}{%- endif -%}
-    {%- if adapter.type() == 'tidemark' -%}{{ return(adapter.table_version(relation)) }}{%- endif -%}
+    {%- if tidemark.can('ask_catalog') -%}{{ return(adapter.table_version(relation)) }}{%- endif -%}
     {{ return(run_query('describe history ' ~ relation ~ ' limit 1')[0][0]) }}
 {%- endmacro -%}
 
 
 {#- How many files a Delta table has. -#}
 {%- macro file_count(relation) -%}
-    {%- if adapter.type() == 'tidemark' -%}{{ return(adapter.file_count(relation)) }}{%- endif -%}
+    {%- if tidemark.can('ask_catalog') -%}{{ return(adapter.file_count(relation)) }}{%- endif -%}
     {{ return(tidemark.query_rows('describe detail ' ~ relation)[0]['numFiles'] | int) }}
 {%- endmacro -%}
 

@@ -39,7 +39,7 @@
         ) -%}
     {%- endif -%}
     {%- set files = [] -%}
-    {%- if adapter.type() == 'tidemark' -%}
+    {%- if tidemark.can('list_files') -%}
         {%- set files = adapter.list_files(path) -%}
         {%- if not files and run['empty'] -%}
             {%- do tidemark.make_empty_extract_view(cfg) -%}
