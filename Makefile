@@ -119,16 +119,20 @@ test-fast: setup-dev  ## The rings that need no Spark
 
 .PHONY: test-spark
 test-spark: setup-dev
-	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m 'not slow' --costs python/tests/functional
+	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m 'not slow and not clusters' --costs python/tests/functional
 
 .PHONY: test-slow
 test-slow: setup-dev  ## The slow ring: more random streams, kills at random moments
 	@$(MAKE) test-examples AIRPORT_DATES=$(FIRST_DATES)
-	@$(BIN)/python -m pytest -m slow
+	@$(BIN)/python -m pytest -m 'slow and not clusters'
+
+.PHONY: test-clusters
+test-clusters: setup-dev  ## The ring of servers and clusters of Spark: a Thrift server
+	@$(BIN)/python -m pytest -m clusters -n 0 python/tests/functional
 
 .PHONY: functional
 functional: setup-dev  ## The ring with dbt and a local Spark
-	@$(BIN)/python -m pytest python/tests/functional
+	@$(BIN)/python -m pytest -m 'not clusters' python/tests/functional
 
 .PHONY: docs
 docs: setup-dev  ## Make the documentation site, build/docs/site/index.html; a dead link or any other warning fails

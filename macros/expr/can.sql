@@ -13,7 +13,7 @@
 {#- Every capability, with what there is in its place where the adapter lacks it. -#}
 {%- macro capabilities() -%}
     {{ return({
-        'list_files': "Spark's own error for a file that is not there; a folder is told from a table by a `/` in its name",
+        'list_files': 'a script, which takes a job of Spark',
         'remove_files': 'what a killed run left in a folder, and former versions of a Parquet table, stay until somebody removes them',
         'write_delta_files': 'INSERT and MERGE, which plan what a small load needs no plan for',
         'know_commits': 'the commits of an entity are read anew by each run',
@@ -22,7 +22,7 @@
         'keep_plan': 'a plan as tables, `plan: true`; `tidemark plan` is refused',
         'cache_views': 'cached views, worked out again by each reader that plans',
         'ask_catalog': 'describe and show statements',
-        'run_alone': 'statements, which may meet those of another thread in an empty folder',
+        'run_alone': 'statements that are tried again',
         'tell_errors': "dbt's own words for an error, with the macros that were at work",
     }) }}
 {%- endmacro -%}

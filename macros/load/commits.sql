@@ -16,11 +16,7 @@
             + tidemark.for_format(run['commits_format'], 'create_table')(commits['states'], tidemark.commit_columns(), options)
             + tidemark.missing_commit_columns(commits, present)
             + [tidemark.commits_view_sql(commits['view'], commits['states'])] -%}
-        {%- if tidemark.can('run_alone') -%}
-            {%- do adapter.execute_alone(statements, [commits['states']]) -%}
-        {%- else -%}
-            {%- do tidemark.run_statements(statements) -%}
-        {%- endif -%}
+        {%- do tidemark.run_alone(statements, [commits['states']]) -%}
     {%- endif -%}
     {{ return(commits) }}
 {%- endmacro -%}

@@ -8,6 +8,22 @@
 {%- endmacro -%}
 
 
+{#-
+    Run statements that make `tables`, which others may be making at the same time: to make a table is not atomic where two
+    meet in an empty folder. By plain Spark who comes second tries again until the first is done; what else stands in the way
+    the last try tells.
+-#}
+{%- macro run_alone(statements, tables) -%}
+    {%- if tidemark.can('run_alone') -%}{{ return(adapter.execute_alone(statements, tables)) }}{%- endif -%}
+    {%- set sql = "begin\ndeclare exit handler for sqlexception begin select false as is_done; end;\n"
+        ~ statements | join(';\n') ~ ';\nselect true as is_done;\nend' -%}
+    {%- for attempt in range(50) -%}
+        {%- if tidemark.query_rows(sql)[0]['is_done'] -%}{{ return(none) }}{%- endif -%}
+    {%- endfor -%}
+    {%- do tidemark.run_statements(statements) -%}
+{%- endmacro -%}
+
+
 {#- The rows of a query as dicts, names in lower case. -#}
 {%- macro query_rows(sql) -%}
     {%- set rows = [] -%}
