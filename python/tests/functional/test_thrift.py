@@ -49,7 +49,6 @@ test_debezium__what_has_landed_is_read_once = test_debezium.test_what_has_landed
 test_feed__json = test_feed.test_json
 test_feed__late_date = test_feed.test_late_date_is_one_correction
 test_feed__kept = test_feed.test_kept_feed_equals_the_derived_one
-test_atomic_and_shred = test_shred.test_batches_as_the_oracle_has_them
 test_rollback__of_events = test_rollback.test_events
 test_restate = test_rollback.test_restate
 test_rehash = test_cdc.test_rehash
@@ -70,6 +69,10 @@ def project(
     request: pytest.FixtureRequest, make_thrift_project: Callable[[str], ThriftProject]
 ) -> ThriftProject:
     return make_thrift_project(request.node.name)
+
+
+def test_atomic_and_shred(project: ThriftProject, tmp_path: Path) -> None:
+    test_shred.tell_batches(project, tmp_path)
 
 
 # --- operations that are told of elsewhere by commands of ours, or with a database
