@@ -117,7 +117,7 @@ def test_operations(module_project: ThriftProject) -> None:
     # what `tidemark replicator` asks for and records
     answer = json.loads(do(goods, "reconcile").partition("tidemark reconcile ")[2].splitlines()[0])
     assert [column["name"] for column in answer["columns"]] == list(COLUMNS)
-    columns = [{**column, "form": None} for column in answer["columns"]]
+    columns = [{**column, "form": "text"} for column in answer["columns"]]
     scope = {"buckets": 1, "modulus": 1, "residues": None}
     output = do(goods, "reconcile", ask="figures", columns=columns, keys=1, scope=scope)
     ((_, count, _),) = json.loads(output.partition("tidemark reconcile ")[2].splitlines()[0])
