@@ -48,7 +48,7 @@ files as (
 select
     _file,
     _file_size,
-    _file_time,
+    unix_micros(_file_time) as _file_micros,
     _file_number,
     _last_number
 from files
@@ -59,7 +59,9 @@ order by _file asc nulls last
 {%- else %}
 
 select
-    *,
+    _file,
+    _file_size,
+    unix_micros(_file_time) as _file_micros,
     cast(null as bigint) as _file_number,
     cast(-1 as bigint) as _last_number
 from present

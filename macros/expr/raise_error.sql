@@ -4,7 +4,7 @@
     Adapter `tidemark` tells dbt's log alone which macros were at work; another adapter prints them below the message.
 -#}
 {%- macro raise_error(kind, message) -%}
-    {%- if adapter.type() == 'tidemark' -%}
+    {%- if tidemark.can('tell_errors') -%}
         {%- do adapter.raise_error(kind, message, context_macro_stack.call_stack[:-1], model if model is defined else none) -%}
     {%- endif -%}
     {%- do exceptions.raise_compiler_error(message) -%}

@@ -13,7 +13,7 @@
 
 {#- What a table says of its layout. -#}
 {%- macro found_layout(relation) -%}
-    {%- if adapter.type() == 'tidemark' -%}{{ return(adapter.table_layout(relation)) }}{%- endif -%}
+    {%- if tidemark.can('ask_catalog') -%}{{ return(adapter.table_layout(relation)) }}{%- endif -%}
     {%- if not tidemark.relation_exists(relation) -%}{{ return(none) }}{%- endif -%}
     {%- set told = run_query('show tblproperties ' ~ relation ~ " ('tidemark.layout')")[0][1] -%}
     {{ return(told | int if modules.re.fullmatch('[0-9]+', told) else 0) }}

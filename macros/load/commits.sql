@@ -4,7 +4,7 @@
 -#}
 {%- macro ensure_commits(run) -%}
     {%- set commits = tidemark.commits_relations(run) -%}
-    {%- set present = adapter.column_names(commits['view']) if adapter.type() == 'tidemark'
+    {%- set present = adapter.column_names(commits['view']) if tidemark.can('ask_catalog')
         else adapter.get_columns_in_relation(commits['view']) | map(attribute='name') | list -%}
     {%- set layout = tidemark.checked_layout(commits['states']) -%}
     {%- set migrations = [] if layout is none or run.get('dry_run') else tidemark.migrate_layout_sql(commits['states'], layout) -%}
@@ -19,11 +19,7 @@
             + tidemark.missing_commit_columns(commits, present)
             + migrations
             + [tidemark.commits_view_sql(commits['view'], commits['states'])] -%}
-        {%- if adapter.type() == 'tidemark' -%}
-            {%- do adapter.execute_alone(statements, [commits['states']]) -%}
-        {%- else -%}
-            {%- do tidemark.run_statements(statements) -%}
-        {%- endif -%}
+        {%- do tidemark.run_alone(statements, [commits['states']]) -%}
     {%- endif -%}
     {{ return(commits) }}
 {%- endmacro -%}

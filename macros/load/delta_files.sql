@@ -1,6 +1,6 @@
 {#- Whether the adapter can work with the files of an entity's tables: read them by Delta's list, write them before a commit names them. -#}
 {%- macro has_delta_files(cfg) -%}
-    {{ return(adapter.type() == 'tidemark' and cfg['file_format'] == 'delta') }}
+    {{ return(tidemark.can('write_delta_files') and cfg['file_format'] == 'delta') }}
 {%- endmacro -%}
 
 

@@ -7,16 +7,16 @@
 {%- endmacro -%}
 
 
-{#- Whether a name without `/` is a folder rather than a table (adapter `tidemark` only; elsewhere write `./name`). -#}
+{#- Whether a name without `/` is a folder rather than a table. -#}
 {%- macro is_folder(location) -%}
-    {{ return(adapter.type() == 'tidemark' and location and '.' not in location and adapter.list_files(location) | length > 0) }}
+    {{ return(location and '.' not in location and tidemark.files_at(location) | length > 0) }}
 {%- endmacro -%}
 
 
 {#- Files at a location that no commit has read to the end, each with the number that orders its lines. -#}
 {%- macro files_to_read(opened, location) -%}
     {%- set relations, state = opened['relations'], opened['state'] -%}
-    {%- if adapter.type() == 'tidemark' and not adapter.list_files(location) -%}{{ return([]) }}{%- endif -%}
+    {%- if not tidemark.files_at(location) -%}{{ return([]) }}{%- endif -%}
     {%- set landed = tidemark.as_it_is(opened['cfg'], relations['landed'], 'landed') if not state['first'] and tidemark.relation_exists(relations['landed']) else none -%}
     {%- set files = tidemark.query_rows(tidemark.event_files_sql(location, landed, state['undone'])) -%}
     {%- set last = namespace(number=files | map(attribute='_last_number') | first | default(-1) | int) -%}
@@ -47,7 +47,7 @@
     {%- for file in files -%}
         {%- do rows.append({
             '_file': file['_file'], '_file_number': file['_file_number'], '_file_size': file['_file_size'],
-            '_file_time': tidemark.utc_text(file['_file_time']), '_is_whole': load['is_last'], '_commit_id': load['commit_id'],
+            '_file_time': tidemark.utc_text_of_micros(file['_file_micros']), '_is_whole': load['is_last'], '_commit_id': load['commit_id'],
         }) -%}
     {%- endfor -%}
     {%- if rows and tidemark.has_delta_files(cfg) -%}

@@ -25,7 +25,7 @@
     those rows, where after Spark's own statement each reader costs as much as planning all that lies below.
 -#}
 {%- macro make_view(view, sql, is_kept=false) -%}
-    {%- if adapter.type() == 'tidemark' -%}
+    {%- if tidemark.can('cache_views') -%}
         {%- do adapter.make_view(view, sql, is_kept) -%}
     {%- else -%}
         {%- do run_query('drop view if exists ' ~ view) -%}
@@ -42,7 +42,7 @@
 {%- macro forget_run_views(current) -%}
     {%- set ours = tidemark.run_view(current, '')[1:-1].replace('``', '`') -%}
     {#- Those of a model whose name begins with this one's are its own; a view's own name has no two underscores. -#}
-    {%- if adapter.type() == 'tidemark' -%}
+    {%- if tidemark.can('cache_views') -%}
         {%- do adapter.forget_views(ours) -%}
     {%- else -%}
         {%- for row in run_query('show views like ' ~ tidemark.string_literal(ours ~ '*')) if '__' not in row[1][ours | length:] -%}

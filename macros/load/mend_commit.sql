@@ -6,19 +6,19 @@
 {%- macro mend_commit(opened, state, left) -%}
     {%- set cfg, run, relations, commits = opened['cfg'], opened['run'], opened['relations'], opened['commits'] -%}
     {%- set row = tidemark.query_rows(
-        'select * from ' ~ commits['states'] ~ ' where relation = ' ~ tidemark.string_literal(cfg['relation'])
+        'select *, unix_micros(started_at) as started_micros, unix_micros(etl_tstamp) as etl_micros from ' ~ commits['states'] ~ ' where relation = ' ~ tidemark.string_literal(cfg['relation'])
         ~ ' and commit_id = ' ~ left['commit_id'] ~ " and state = 'inflight' order by state_at desc nulls last limit 1"
     )[0] -%}
     {%- set commit = dict(
-        left, relation=cfg['relation'], entity=cfg['entity'], invocation_id=run['invocation_id'], started_at=tidemark.utc_text(row['started_at']),
+        left, relation=cfg['relation'], entity=cfg['entity'], invocation_id=run['invocation_id'], started_at=tidemark.utc_text_of_micros(row['started_micros']),
         config=fromjson(left['config'] or 'null'), is_correction=row['is_correction'], source_commit_id=row['source_commit_id']
     ) -%}
     {%- set numbers = {} -%}
     {%- for name, value in row.items() if name.startswith('rows_') or name.endswith(('_before', '_sequence_num')) or name in ['batch_id', 'last_file'] -%}
         {%- do numbers.update({name: value}) -%}
     {%- endfor -%}
-    {%- if row['etl_tstamp'] is not none -%}
-        {%- do numbers.update({'etl_tstamp': tidemark.utc_text(row['etl_tstamp'])}) -%}
+    {%- if row['etl_micros'] is not none -%}
+        {%- do numbers.update({'etl_tstamp': tidemark.utc_text_of_micros(row['etl_micros'])}) -%}
     {%- endif -%}
 
     {%- set landed = tidemark.step(cfg, 'has_landed')(opened, commit, numbers) -%}

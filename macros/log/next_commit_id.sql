@@ -11,13 +11,13 @@
 {%- endmacro -%}
 
 
-{#- A moment as text (UTC), for record_commit(); without a time zone it is one of this process, as query_rows() gives it. -#}
+{#- A moment that has a time zone as text (UTC), for record_commit(). -#}
 {%- macro utc_text(moment) -%}
     {{ return(moment.astimezone(modules.pytz.utc).strftime('%Y-%m-%d %H:%M:%S.%f') if moment else none) }}
 {%- endmacro -%}
 
 
-{#- The same of microseconds since 1970. -#}
+{#- The same of microseconds since 1970: the timestamps of query_rows() are local times, by some adapters this process's, by others the session's. -#}
 {%- macro utc_text_of_micros(micros) -%}
     {%- set epoch = modules.datetime.datetime(1970, 1, 1, tzinfo=modules.pytz.utc) -%}
     {{ return(tidemark.utc_text(epoch + modules.datetime.timedelta(microseconds=micros | int))) }}

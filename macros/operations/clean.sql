@@ -276,7 +276,7 @@
     {%- set cfg, relations = opened['cfg'], opened['relations'] -%}
     {%- if cfg['file_format'] == 'delta' -%}
         {%- do tidemark.vacuum_tables(tidemark.entity_tables(relations)) -%}
-    {%- elif adapter.type() == 'tidemark' -%}
+    {%- elif tidemark.can('remove_files') -%}
         {%- set present = namespace(location=none) -%}
         {%- for row in run_query('describe table extended ' ~ relations['current']) if row[0] == 'Location' -%}
             {%- set present.location = row[1] -%}

@@ -34,7 +34,7 @@
     {%- do tidemark.begin_operation(opened, record) -%}
     {%- do tidemark.drop_slices(cfg['target']) -%}
     {%- do tidemark.drop_plan(cfg['target']) -%}
-    {%- if adapter.type() == 'tidemark' -%}
+    {%- if tidemark.can('keep_plan') -%}
         {%- do adapter.call_function('tidemark.plan.store.discard_plans_of', cfg['relation']) -%}
     {%- endif -%}
     {%- for step in steps -%}

@@ -37,9 +37,9 @@
     {%- for commit in timeline if commit['commit_id'] in live and commit['kind'] in ['load', 'full_refresh'] and commit['business_date'] >= from -%}
         {%- if commit['business_date'] not in dates -%}{%- do dates.append(commit['business_date']) -%}{%- endif -%}
     {%- endfor -%}
-    {%- for date in dates | sort if adapter.type() == 'tidemark' -%}
+    {%- for date in dates | sort -%}
         {%- set path = tidemark.extract_path(cfg['location'], date) -%}
-        {%- if not adapter.list_files(path) -%}{%- do missing.append(date ~ ' (' ~ path ~ ')') -%}{%- endif -%}
+        {%- if not tidemark.files_at(path) -%}{%- do missing.append(date ~ ' (' ~ path ~ ')') -%}{%- endif -%}
     {%- endfor -%}
     {%- if not dates -%}
         {%- do tidemark.raise_error('usage', cfg['entity'] ~ ': no business date from ' ~ from ~ ' on was loaded') -%}

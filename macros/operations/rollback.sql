@@ -83,7 +83,7 @@
     {%- set ids = steps['undone'] | map(attribute='commit_id') | list -%}
     {%- set files = run_query('select count(distinct _file), min(_file), max(_file) from ' ~ relations['landed'] ~ ' where _commit_id in (' ~ ids | join(', ') ~ ')')[0] -%}
     {%- if files[0] -%}
-        {%- set is_empty = adapter.type() == 'tidemark' and not adapter.list_files(cfg['location']) -%}
+        {%- set is_empty = not tidemark.files_at(cfg['location']) -%}
         {%- set gone = files[0] if is_empty else run_query(tidemark.files_gone_sql(relations['landed'], cfg['location'], ids)) | length -%}
         {%- do tidemark.say(cfg['entity'], '  files that the next run reads again, unless they are moved away first: ' ~ files[0]
             ~ ' (' ~ files[1] ~ (' … ' ~ files[2] if files[0] > 1 else '') ~ ')' ~ ('; gone by now: ' ~ gone if gone else '')) -%}

@@ -141,7 +141,7 @@
         {%- set left = {} -%}
         {%- do left.update(record) -%}
         {%- do left.update({
-            'commit_id': row['commit_id'] | int, 'started_at': tidemark.utc_text(row['started_at']), 'details': row['details'],
+            'commit_id': row['commit_id'] | int, 'started_at': tidemark.utc_text_of_micros(row['started_micros']), 'details': row['details'],
             'source_commit_id': row['source_commit_id'],
         }) -%}
         {%- do tidemark.record_commit(opened['commits'], left, 'rolled_back', {}) -%}

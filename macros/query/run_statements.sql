@@ -8,6 +8,22 @@
 {%- endmacro -%}
 
 
+{#-
+    Run statements that make `tables`, which others may be making at the same time: to make a table is not atomic where two
+    meet in an empty folder. By plain Spark who comes second tries again until the first is done; what else stands in the way
+    the last try tells.
+-#}
+{%- macro run_alone(statements, tables) -%}
+    {%- if tidemark.can('run_alone') -%}{{ return(adapter.execute_alone(statements, tables)) }}{%- endif -%}
+    {%- set sql = "begin\ndeclare exit handler for sqlexception begin select false as is_done; end;\n"
+        ~ statements | join(';\n') ~ ';\nselect true as is_done;\nend' -%}
+    {%- for attempt in range(50) -%}
+        {%- if tidemark.query_rows(sql)[0]['is_done'] -%}{{ return(none) }}{%- endif -%}
+    {%- endfor -%}
+    {%- do tidemark.run_statements(statements) -%}
+{%- endmacro -%}
+
+
 {#- The rows of a query as dicts, names in lower case. -#}
 {%- macro query_rows(sql) -%}
     {%- set rows = [] -%}
@@ -20,7 +36,7 @@
 
 {#- Names and types of a query's columns, without running it. -#}
 {%- macro describe_query(sql) -%}
-    {%- if adapter.type() == 'tidemark' -%}{{ return(adapter.query_columns(sql)) }}{%- endif -%}
+    {%- if tidemark.can('ask_catalog') -%}{{ return(adapter.query_columns(sql)) }}{%- endif -%}
     {%- set columns = [] -%}
     {%- for row in run_query('describe query ' ~ sql) -%}
         {#- fields are not quoted here, so that one may be called what ends its type -#}
@@ -35,9 +51,9 @@
 {%- endmacro -%}
 
 
-{#- Make way for a table that is to be made: a killed run may have left its folder behind (adapter `tidemark` only). -#}
+{#- Make way for a table that is to be made: a killed run may have left its folder behind. -#}
 {%- macro clear_debris(relations) -%}
-    {%- if adapter.type() == 'tidemark' -%}
+    {%- if tidemark.can('remove_files') -%}
         {%- for relation in relations -%}
             {%- do adapter.clear_debris(relation) -%}
         {%- endfor -%}
@@ -56,7 +72,7 @@
 
 {#- The names of tables and views of a schema; `pattern` as in `show tables … like`. -#}
 {%- macro table_names(schema, pattern) -%}
-    {%- if adapter.type() == 'tidemark' -%}{{ return(adapter.table_names(schema.schema, pattern)) }}{%- endif -%}
+    {%- if tidemark.can('ask_catalog') -%}{{ return(adapter.table_names(schema.schema, pattern)) }}{%- endif -%}
     {%- set names = [] -%}
     {%- for row in run_query('show tables in ' ~ schema ~ ' like ' ~ tidemark.string_literal(pattern)) if not row[2] -%}
         {%- do names.append(row[1]) -%}
@@ -68,14 +84,14 @@
 {#- The version of a table, or none where the format has none. -#}
 {%- macro table_version(file_format, relation) -%}
     {%- if file_format != 'delta' -%}{{ return(none) }}{%- endif -%}
-    {%- if adapter.type() == 'tidemark' -%}{{ return(adapter.table_version(relation)) }}{%- endif -%}
+    {%- if tidemark.can('ask_catalog') -%}{{ return(adapter.table_version(relation)) }}{%- endif -%}
     {{ return(run_query('describe history ' ~ relation ~ ' limit 1')[0][0]) }}
 {%- endmacro -%}
 
 
 {#- How many files a Delta table has. -#}
 {%- macro file_count(relation) -%}
-    {%- if adapter.type() == 'tidemark' -%}{{ return(adapter.file_count(relation)) }}{%- endif -%}
+    {%- if tidemark.can('ask_catalog') -%}{{ return(adapter.file_count(relation)) }}{%- endif -%}
     {{ return(tidemark.query_rows('describe detail ' ~ relation)[0]['numFiles'] | int) }}
 {%- endmacro -%}
 

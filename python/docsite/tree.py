@@ -18,7 +18,7 @@ ORDER = {
     "start": ["install", "five-minutes", "own-project"],
     "how-to": [
         "extracts", "change-events", "mirror-a-database", "set-up-databases", "reconcile", "read",
-        "change-feed", "timeline", "enriched-events", "python-models", "operations",
+        "change-feed", "timeline", "enriched-events", "python-models", "thrift", "operations",
         "house-keeping", "upgrade", "console", "lineage",
     ],
     "reference": [

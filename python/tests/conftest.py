@@ -31,6 +31,7 @@ import pytest
 
 from tests import costs, statements
 from tests.hash_vectors import PEPPER
+from tests.thrift_server import ThriftServer, thrift_server
 
 REPO = Path(__file__).resolve().parents[2]
 
@@ -215,6 +216,21 @@ class Project:
         return current_session()
 
 
+class ThriftProject(Project):
+    """A project by plain `type: spark`: dbt and `sql()` are clients of a Thrift server."""
+
+    target = "thrift"
+
+    def __init__(self, root: Path, schema: str, server: ThriftServer) -> None:
+        super().__init__(root, schema, root)
+        self.server = server
+
+    def sql(self, query: str) -> list[Any]:
+        schema = f"`{self.schema}`"
+        use = (f"create database if not exists {schema}", f"use {schema}")
+        return self.server.sql(*use, textwrap.dedent(query))
+
+
 def _result(raw: Any, output: str) -> DbtResult:
     nodes = getattr(raw.result, "results", None) or []
     statuses, messages = {}, {}
@@ -230,8 +246,12 @@ def _result(raw: Any, output: str) -> DbtResult:
 
 
 @pytest.fixture(scope="session")
-def parsed_package(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+def parsed_package(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Callable[[str], None]]:
     """Have the package parsed once: dbt goes on from there with the files of each project, in a tenth of the time.
+
+    Returns the function that does it, for a target by another adapter.
 
     What is parsed here has the package's macros and none of its models: the schema, the target and the vars that
     dbt would parse anew for make no difference to it.
@@ -240,22 +260,28 @@ def parsed_package(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     from dbt.parser import manifest as parser
 
     read = parser.ManifestLoader.read_manifest_for_partial_parse
-    parsed: list[bytes] = []
+    parsed: dict[str, bytes] = {}
 
     def read_or_begin(loader: Any) -> Any:
         saved = read(loader)
-        if saved is not None or not parsed:
+        adapter = loader.root_project.credentials.type
+        if saved is not None or adapter not in parsed:
             return saved
-        begun = Manifest.from_msgpack(parsed[0], decoder=parser.extended_mashumuro_decoder)
+        begun = Manifest.from_msgpack(parsed[adapter], decoder=parser.extended_mashumuro_decoder)
         known, begun.state_check = begun.state_check, loader.manifest.state_check
         return begun if known.project_hashes == begun.state_check.project_hashes else None
 
-    template = Project(tmp_path_factory.mktemp("template"), "template", Path())
-    template.dbt("parse")
-    parsed.append(next(template.root.rglob("partial_parse.msgpack")).read_bytes())
+    def parse(target: str) -> None:
+        template = Project(tmp_path_factory.mktemp("template"), "template", Path())
+        template.target = target
+        manifest = template.dbt("parse").raw.result
+        file = next(template.root.rglob("partial_parse.msgpack"))
+        parsed[manifest.metadata.adapter_type] = file.read_bytes()
+
+    parse(Project.target)
     patch = pytest.MonkeyPatch()
     patch.setattr(parser.ManifestLoader, "read_manifest_for_partial_parse", read_or_begin)
-    yield
+    yield parse
     patch.undo()
 
 
@@ -282,19 +308,46 @@ def tidemark_test_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pat
 _numbers = itertools.count(1)
 
 
+def _slug(name: str) -> str:
+    return re.sub(r"\W+", "_", name).strip("_").lower()[:40]
+
+
 @pytest.fixture(scope="session")
 def make_project(
-    tidemark_test_home: Path, parsed_package: None, tmp_path_factory: pytest.TempPathFactory
+    tidemark_test_home: Path,
+    parsed_package: Callable[[str], None],
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Callable[[str], Project]:
     """Return a function that makes a project: name → Project."""
 
     def make(name: str) -> Project:
-        slug = re.sub(r"\W+", "_", name).strip("_").lower()[:40]
+        slug = _slug(name)
         return Project(
             tmp_path_factory.mktemp(slug), f"{slug}_{next(_numbers)}", tidemark_test_home
         )
 
     return make
+
+
+@pytest.fixture(scope="session")
+def make_thrift_project(
+    tidemark_test_home: Path,
+    parsed_package: Callable[[str], None],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Callable[[str], ThriftProject]]:
+    """The same at a Thrift server with Delta, which is there for all tests of the process that want one."""
+    with thrift_server(tmp_path_factory.mktemp("thrift")) as server:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("TIDEMARK_THRIFT_PORT", str(server.port))
+            parsed_package(ThriftProject.target)
+
+            def make(name: str) -> ThriftProject:
+                slug = _slug(name)
+                return ThriftProject(
+                    tmp_path_factory.mktemp(slug), f"{slug}_{next(_numbers)}", server
+                )
+
+            yield make
 
 
 @pytest.fixture

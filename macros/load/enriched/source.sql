@@ -62,7 +62,7 @@
 {#- The files to read; of a business date there must be one, unless all of it was read before. -#}
 {%- macro enriched_files(opened, location, dated) -%}
     {%- set files = tidemark.files_to_read(opened, location) -%}
-    {%- if not files and dated and adapter.type() == 'tidemark' and not adapter.list_files(location) -%}
+    {%- if not files and dated and not tidemark.files_at(location) -%}
         {%- do tidemark.raise_error('data', opened['cfg']['entity'] ~ ': there is no file at ' ~ location) -%}
     {%- endif -%}
     {{ return(files) }}

@@ -38,18 +38,15 @@
             cfg['entity'] ~ ': format json needs the columns in the YAML, by the names they have in the file'
         ) -%}
     {%- endif -%}
-    {%- set files = [] -%}
-    {%- if adapter.type() == 'tidemark' -%}
-        {%- set files = adapter.list_files(path) -%}
-        {%- if not files and run['empty'] -%}
-            {%- do tidemark.make_empty_extract_view(cfg) -%}
-            {{ return([]) }}
-        {%- elif not files -%}
-            {%- do tidemark.raise_error('data',
-                cfg['entity'] ~ ': no extract for business date ' ~ run['business_date'] ~ ': there is nothing at '
-                ~ path ~ ' (location in meta.tidemark). Put the file there, or give another business_date'
-            ) -%}
-        {%- endif -%}
+    {%- set files = tidemark.files_at(path) -%}
+    {%- if not files and run['empty'] -%}
+        {%- do tidemark.make_empty_extract_view(cfg) -%}
+        {{ return([]) }}
+    {%- elif not files -%}
+        {%- do tidemark.raise_error('data',
+            cfg['entity'] ~ ': no extract for business date ' ~ run['business_date'] ~ ': there is nothing at '
+            ~ path ~ ' (location in meta.tidemark). Put the file there, or give another business_date'
+        ) -%}
     {%- endif -%}
     {%- if cfg['format'] == 'csv' -%}
         {%- set options = tidemark.csv_options(cfg['options']) -%}
@@ -71,7 +68,7 @@
     {%- elif told -%}
         {%- do run_query(tidemark.readable_json_sql(cfg, view, path)) -%}
     {%- else -%}
-        {%- set by_line = cfg['format'] == 'csv' and files and tidemark.is_read_by_line(cfg, path, files) -%}
+        {%- set by_line = cfg['format'] == 'csv' and tidemark.is_read_by_line(cfg, path, files) -%}
         {%- do run_query(tidemark.extract_view_sql(cfg, view, path, names, by_line)) -%}
     {%- endif -%}
     {%- if cfg['format'] == 'csv' -%}{{ return(names + told) }}{%- endif -%}

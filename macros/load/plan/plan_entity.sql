@@ -13,6 +13,11 @@
     {%- if run['empty'] -%}
         {%- do tidemark.raise_error('usage', cfg['entity'] ~ ': a plan needs the rows that --empty leaves out') -%}
     {%- endif -%}
+    {%- if run['plan'] == 'kept' and not tidemark.can('keep_plan') -%}
+        {%- do tidemark.raise_error('usage',
+            cfg['entity'] ~ ": `tidemark plan` needs `type: tidemark` in the profile. By plain Spark dbt gives a plan as tables: dbt run --vars 'plan: true'"
+        ) -%}
+    {%- endif -%}
     {%- set opened = tidemark.open_load(dict(cfg, asked_engine=cfg['engine'], engine='spark'), dict(run, dry_run=true), current) -%}
     {%- set opened = dict(opened, state=dict(opened['state'], log_version=none)) -%}
     {%- do tidemark.forget_run_views(cfg['target']) -%}

@@ -2,7 +2,7 @@
 {%- macro inflight_operations_sql(states, relation, kind) -%}
 select
     commit_id,
-    started_at,
+    unix_micros(started_at) as started_micros,
     source_commit_id,
     details
 from (

@@ -87,7 +87,7 @@ class Story:
     commits: dict[str, int] = field(default_factory=dict)
 
     def step(self, name: str, day: str, rows: dict[str, str]) -> None:
-        load(self.project, day, rows)
+        load(self.project, day, rows, "cities+")
         self.kept[name] = intervals(self.project)
         self.viewed[name] = intervals(self.project, "cities_intervals")
         self.versions[name] = version(self.project)

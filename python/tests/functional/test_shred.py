@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from decimal import Decimal
+from pathlib import Path
+from typing import Any
 
 from tests.conftest import REPO, Project
 from tests.functional.enriched_events import (
@@ -21,14 +23,27 @@ from tests.functional.event_dedup_oracle import Batch, Loads
 from tidemark.datagen.events import EventsSpec, write_events
 
 
-def test_batches_as_the_oracle_has_them(project: Project, tmp_path) -> None:
+def test_batches_as_the_oracle_has_them(project: Project, tmp_path: Path) -> None:
+    add_steps(project)
+    wanted = tell_batches(project, tmp_path)
+    steps = [data for schema, data in wanted if "/checkoutStep/" in schema]
+    found = project.sql("select step, total, items, note from steps")
+    assert sorted((row["step"], float(row["total"])) for row in found) == sorted(
+        (data["step"], data["total"]) for data in steps
+    )
+    assert sum(len(row["items"]) for row in found) == sum(len(data["items"]) for data in steps)
+    assert project.sql("select * from steps__rejects") == []
+
+
+def tell_batches(project: Project, tmp_path: Path) -> list[tuple[str, Any]]:
+    """Two batches become events, entities and a table of products; returns schema and data of each entity."""
     spec = EventsSpec(
         240, 2, natural_in_batch=5, natural_cross_batch=8, synthetic_in_batch=5,
         synthetic_cross_batch=5, late=5, bad=6, no_fingerprint=20, hot_ids=1, hot_copies=30, seed=3,
     )  # fmt: skip
     written = write_events(spec, str(tmp_path / "{batch}.tsv"))
     landing = add_events(project)
-    add_typed_tables(project)
+    add_products(project)
     loads = Loads()
     for path in written.files:
         lines = path.read_text(encoding="utf-8").rstrip("\n").split("\n")
@@ -53,13 +68,7 @@ def test_batches_as_the_oracle_has_them(project: Project, tmp_path) -> None:
     assert sorted(map(repr, map(tuple, found))) == sorted(
         repr((data["sku"], Decimal(str(data["price"])), data.get("stock"))) for data in products
     )
-    steps = [data for schema, data in wanted if "/checkoutStep/" in schema]
-    found = project.sql("select step, total, items, note from steps")
-    assert sorted((row["step"], float(row["total"])) for row in found) == sorted(
-        (data["step"], data["total"]) for data in steps
-    )
-    assert sum(len(row["items"]) for row in found) == sum(len(data["items"]) for data in steps)
-    assert project.sql("select * from steps__rejects") == []
+    return wanted
 
 
 def _entities(event) -> list:
@@ -72,27 +81,38 @@ def _entities(event) -> list:
     return found
 
 
-def add_typed_tables(project: Project) -> None:
-    """A table of an entity by its columns, and one by its schema."""
+def add_products(project: Project) -> None:
+    """A table of an entity by its columns."""
     project.write(
         "models/products.sql",
         "{{ tidemark.shred('iglu:com.acme/product/jsonschema/1-*-*', events='events') }}",
     )
     project.write(
+        "models/_products.yml",
+        """
+        version: 2
+        models:
+          - name: products
+            config: {materialized: shred}
+            columns:
+              - {name: sku, data_type: string, constraints: [{type: not_null}]}
+              - {name: price, data_type: "decimal(10,2)"}
+              - {name: in_stock, data_type: bigint, config: {meta: {tidemark: {property: stock}}}}
+        """,
+    )
+
+
+def add_steps(project: Project) -> None:
+    """A table of an entity by its schema, which our own adapter alone can read."""
+    project.write(
         "models/steps.sql",
         "{{ tidemark.shred('iglu:com.acme/checkoutStep/jsonschema/1-*-*', events='events') }}",
     )
     project.write(
-        "models/_entities.yml",
+        "models/_steps.yml",
         f"""
         version: 2
         models:
-          - name: products
-            config: {{materialized: shred}}
-            columns:
-              - {{name: sku, data_type: string, constraints: [{{type: not_null}}]}}
-              - {{name: price, data_type: "decimal(10,2)"}}
-              - {{name: in_stock, data_type: bigint, config: {{meta: {{tidemark: {{property: stock}}}}}}}}
           - name: steps
             config: {{materialized: shred, meta: {{tidemark: {{registry: {REPO}/models/events/registry}}}}}}
         """,

@@ -14,7 +14,6 @@ from filelock import FileLock
 
 from dbt.adapters.tidemark.connections import TidemarkCredentials
 from dbt.adapters.tidemark.cursor import _literal
-from dbt.adapters.tidemark.python_submissions import SessionPythonJobHelper
 from tidemark.errors import ConfigError, MetastoreBusyError
 from tidemark.home import Home, tidemark_home
 from tidemark.spark import launch
@@ -64,11 +63,9 @@ def test_credentials__empty_settings_are_left_out() -> None:
     assert "spark.a" not in chosen.server_side_parameters
 
 
-def test_python_models_need_a_session() -> None:
-    chosen = credentials()
-    chosen.method = SparkConnectionMethod.THRIFT
-    with pytest.raises(DbtRuntimeError, match="`method: session` is needed"):
-        SessionPythonJobHelper({"alias": "a", "original_file_path": "a.py"}, chosen)
+def test_credentials__of_a_server_are_refused() -> None:
+    with pytest.raises(DbtRuntimeError, match="For method: thrift write type: spark"):
+        credentials(method="thrift", host="localhost")
 
 
 def test_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ from tidemark.run.invoke import (
     fresh_copy,
     is_entity,
     operation_error,
-    without_macro_stack,
+    without_stacks,
 )
 from tidemark.run.options import (
     RunOptions,
@@ -272,11 +272,20 @@ def test_dated_location() -> None:
     assert dated_location(SimpleNamespace(config=SimpleNamespace(meta={}))) is None
 
 
-def test_without_macro_stack() -> None:
+def test_without_stacks() -> None:
     message = (
         "Compilation Error in model a\n  no extract\n  \n  > in macro x (y.sql)\n  > called by z"
     )
-    assert without_macro_stack(message) == "Compilation Error in model a\n  no extract"
+    assert without_stacks(message) == "Compilation Error in model a\n  no extract"
+    message = (
+        "Runtime Error in model a\n  Database Error\n    org.apache.hive.service.cli.HiveSQLException: Error running "
+        "query: [PATH_NOT_FOUND] org.apache.spark.sql.AnalysisException: [PATH_NOT_FOUND] Path does not exist: "
+        "file:/a.csv. SQLSTATE: 42K03\n        at org.apache.spark.A$.b(A.scala:43)\n    Caused by: "
+        "org.apache.spark.sql.AnalysisException: …\n        at … run in separate thread\n"
+    )
+    assert without_stacks(message) == (
+        "Runtime Error in model a\n  Database Error\n    [PATH_NOT_FOUND] Path does not exist: file:/a.csv"
+    )
 
 
 def rendered(results: list[ModelResult]) -> str:
@@ -362,6 +371,33 @@ class Scripted(Invoker):
             if listener is not None:
                 listener(event)
         return SimpleNamespace(success=self.success, exception=None)
+
+
+@pytest.mark.parametrize(
+    ("kind", "method", "languages", "refused"),
+    [
+        ("spark", "thrift", ["sql", "python"], True),
+        ("spark", "thrift", ["sql", "sql"], False),
+        ("spark", "http", ["sql", "python"], False),
+        ("tidemark", "session", ["sql", "python"], False),
+    ],
+)
+def test_python_models__are_refused_before_anything_runs(
+    kind: str, method: str, languages: list[str], refused: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nodes = [
+        SimpleNamespace(name=f"model_{number}", language=language)
+        for number, language in enumerate(languages)
+    ]
+    monkeypatch.setattr(Invoker, "selected", lambda self: nodes)
+    invoker = Invoker(RunOptions(dates=[]), Console())
+    invoker._manifest = SimpleNamespace(nodes=dict(enumerate(nodes)))
+    invoker._config = SimpleNamespace(credentials=SimpleNamespace(type=kind, method=method))
+    if not refused:
+        invoker.check_python_models()
+        return
+    with pytest.raises(ConfigError, match=r"need `type: tidemark` .* --exclude model_1$"):
+        invoker.check_python_models()
 
 
 def test_changed_values__asks_the_operation_quietly() -> None:

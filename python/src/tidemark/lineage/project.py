@@ -346,7 +346,7 @@ def _compile(manifest: Any, common: list[str]) -> tuple[dict[str, str], dict[str
     """Compile every SQL model without a connection; return the SQL, and why there is none."""
     from dbt.cli.exceptions import DbtUsageException
 
-    from tidemark.run.invoke import fresh_copy, without_macro_stack
+    from tidemark.run.invoke import fresh_copy, without_stacks
 
     left = {
         node.unique_id: f"{node.package_name}.{'.'.join(node.fqn[1:])}"
@@ -369,7 +369,7 @@ def _compile(manifest: Any, common: list[str]) -> tuple[dict[str, str], dict[str
             if status == "success" and result.node.compiled_code:
                 compiled[key] = result.node.compiled_code
             elif status == "error" and _NO_SPARK not in str(result.message):
-                lines = without_macro_stack(str(result.message)).splitlines()
+                lines = without_stacks(str(result.message)).splitlines()
                 problems[key] = f"its SQL does not compile: {(lines[1:] or lines)[0].strip()}"
             if status in ("success", "error"):
                 left.pop(key, None)

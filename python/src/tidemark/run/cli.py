@@ -151,6 +151,7 @@ def run_dates(options: RunOptions, talk: Console, out: Console) -> int:
     if not invoker.parse():
         return 2
     _remember(options, invoker)
+    invoker.check_python_models()
     if options.available:
         dates, missing = invoker.split_available(options.dates)
         if missing:

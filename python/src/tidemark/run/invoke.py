@@ -19,6 +19,7 @@ from tidemark.run.dates import extract_path
 from tidemark.run.kept import Parsed, keep, kept, mark_of
 from tidemark.run.options import RunOptions, command_line, common_options, selection
 from tidemark.run.report import COUNTS, ModelResult
+from tidemark.spark.messages import clean_message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,8 +30,14 @@ _MESSAGES = {"JinjaLogInfo", "PrintEvent"}
 _CHANGES = "tidemark changes "
 # and record_commit() the line with the counts of a commit
 _COMMIT = "tidemark commit "
+# the methods of dbt-spark's own adapter that have nowhere to run Python
+_NO_PYTHON = ("thrift", "session")
 # how dbt begins the message of an operation that failed
 _FAILED = "Encountered an error while running operation: "
+# and a Thrift server what Spark says
+_OF_THRIFT = re.compile(
+    r"org\.apache\.hive\.service\.cli\.HiveSQLException: Error running query: (?:\[[\w.]+\] )?"
+)
 
 
 @dataclass
@@ -175,6 +182,7 @@ class Invoker:
 
         Raises:
             SparkStartError: There is none.
+            ConfigError: There can be none: the profile's Spark is elsewhere.
         """
         from tidemark.errors import SparkStartError
         from tidemark.spark.session import current_session
@@ -184,9 +192,28 @@ class Invoker:
                 ["debug", "--connection", *common_options(self._options, None)]
             )
             if current_session() is None:
-                reason = connected.exception or "no session (it needs method: session)"
-                raise SparkStartError(f"Spark did not start: {reason}")
+                if connected.exception is None:
+                    raise ConfigError("this needs Spark here: `type: tidemark` in the profile")
+                raise SparkStartError(f"Spark did not start: {connected.exception}")
         return current_session()
+
+    def check_python_models(self) -> None:
+        """Refuse Python models before anything runs, where Spark is at the end of a wire.
+
+        Raises:
+            ConfigError: One is selected, and the profile's adapter is dbt-spark's own.
+        """
+        credentials: Any = getattr(self._config, "credentials", None)
+        if getattr(credentials, "type", None) != "spark" or credentials.method not in _NO_PYTHON:
+            return
+        if not any(_is_python(node) for node in self._manifest.nodes.values()):
+            return
+        names = [node.name for node in self.selected() if _is_python(node)]
+        if names:
+            raise ConfigError(
+                f"nothing was run: Python models need `type: tidemark` in the profile, by `type: "
+                f"spark` leave them out: --exclude {' '.join(sorted(names))}"
+            )
 
     # --- dates that have files
 
@@ -245,7 +272,7 @@ class Invoker:
             status = str(getattr(node.status, "value", node.status))
             if status in ("error", "fail", "runtime error"):
                 message = str(node.message or "").strip() or f"{node.node.name}: {status}"
-                outcome.errors.append(without_macro_stack(message))
+                outcome.errors.append(without_stacks(message))
                 outcome.failures[node.node.name] = outcome.errors[-1]
             elif status == "skipped":
                 outcome.failures[node.node.name] = str(node.message or "skipped")
@@ -376,11 +403,18 @@ def _working_directory_kept() -> Iterator[None]:
         os.chdir(before)
 
 
-def without_macro_stack(message: str) -> str:
-    """Take dbt's list of macros that called each other off a message (it is in the log)."""
+def without_stacks(message: str) -> str:
+    """Take off a message what is in dbt's log: macros that called each other, a server's Java."""
+    found = _OF_THRIFT.search(message)
+    if found is not None:
+        message = message[: found.start()] + clean_message(message[found.end() :])
     lines = message.splitlines()
     kept = [line for line in lines if not re.match(r"\s*> (in macro|called by) ", line)]
     return "\n".join(kept).strip()
+
+
+def _is_python(node: Any) -> bool:
+    return str(getattr(node, "language", "")) == "python"
 
 
 def is_entity(node: Any) -> bool:
@@ -397,7 +431,7 @@ def operation_error(raw: Any, messages: Iterable[str]) -> str:
     """
     said = [str(raw.exception)] if raw.exception is not None else []
     said += [message for message in messages if message.startswith(_FAILED)]
-    text = without_macro_stack(said[0].removeprefix(_FAILED)) if said else ""
+    text = without_stacks(said[0].removeprefix(_FAILED)) if said else ""
     head, _, rest = text.partition("\n")
     if re.match(r"\w+ Error(\s+in \w+ |$)", head) and rest:
         text = rest

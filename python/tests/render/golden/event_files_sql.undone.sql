@@ -40,7 +40,7 @@ files as (
 select
     _file,
     _file_size,
-    _file_time,
+    unix_micros(_file_time) as _file_micros,
     _file_number,
     _last_number
 from files

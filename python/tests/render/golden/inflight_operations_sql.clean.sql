@@ -1,6 +1,6 @@
 select
     commit_id,
-    started_at,
+    unix_micros(started_at) as started_micros,
     source_commit_id,
     details
 from (

@@ -60,15 +60,19 @@ RUN_SQL = {
 
 @dataclass
 class TidemarkCredentials(SparkCredentials):
-    """A dbt-spark profile whose method is `session` unless it says otherwise."""
+    """A dbt-spark profile whose method is `session`: our adapter works on Spark in its process."""
 
     method: SparkConnectionMethod = SparkConnectionMethod.SESSION
 
     def __post_init__(self) -> None:
         # the first thing of ours that each command of dbt makes
         colours_on_terminals_only()
-        if self.method == SparkConnectionMethod.SESSION and self.host is None:
-            self.host = "localhost"
+        if self.method != SparkConnectionMethod.SESSION:
+            raise DbtRuntimeError(
+                "type: tidemark has Spark in dbt's own process (method: session). For method: "
+                f"{self.method} write type: spark, which runs SQL models (how-to/thrift.md)"
+            )
+        self.host = self.host or "localhost"
         # An empty value is an environment variable that is not set: as if the line were not there.
         self.server_side_parameters = {
             key: value
@@ -83,14 +87,12 @@ class TidemarkCredentials(SparkCredentials):
         return "tidemark"
 
     def _connection_keys(self) -> tuple[str, ...]:
-        if self.method == SparkConnectionMethod.SESSION:
-            return ("method", "schema")
-        return ("method", *super()._connection_keys())
+        return ("method", "schema")
 
     def connection_info(self, *, with_aliases: bool = False) -> Iterable[tuple[str, Any]]:
         """Yield what `dbt debug` shows; `target` (with_aliases) has no use for Spark's settings."""
         yield from super().connection_info(with_aliases=with_aliases)
-        if self.method == SparkConnectionMethod.SESSION and not with_aliases:
+        if not with_aliases:
             yield HOME_VARIABLE, str(tidemark_home().root)
             yield from shown_settings(self.server_side_parameters)
 
@@ -107,11 +109,10 @@ class TidemarkConnectionManager(SparkConnectionManager):
         add_callback_to_manager(partial(_remember_failure, flags))
         add_callback_to_manager(progress_listener(flags))
         _listen_for_webhook(profile)
-        if credentials.method == SparkConnectionMethod.SESSION:
-            set_working_directory(str(getattr(profile, "project_root", None) or os.getcwd()))
-            reset_settings(credentials.server_side_parameters)
-            if is_session_expected() or _will_run_sql(getattr(profile, "args", None)):
-                start_session(credentials.server_side_parameters)
+        set_working_directory(str(getattr(profile, "project_root", None) or os.getcwd()))
+        reset_settings(credentials.server_side_parameters)
+        if is_session_expected() or _will_run_sql(getattr(profile, "args", None)):
+            start_session(credentials.server_side_parameters)
 
     def cleanup_all(self) -> None:
         """Close what dbt leaves open when a command ends; a session that nobody needs goes."""
@@ -135,13 +136,10 @@ class TidemarkConnectionManager(SparkConnectionManager):
 
     @classmethod
     def open(cls, connection: Connection) -> Connection:
-        """Open a connection; with `method: session` it starts Spark, once per process."""
+        """Open a connection; the first one starts Spark, once per process."""
         if connection.state == ConnectionState.OPEN:
             return connection
         credentials: Any = connection.credentials
-        if credentials.method != SparkConnectionMethod.SESSION:
-            opened: Connection = super().open(connection)
-            return opened
         try:
             connection.handle = SessionConnection(credentials.server_side_parameters)
         except TidemarkError as error:

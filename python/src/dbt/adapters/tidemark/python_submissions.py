@@ -10,7 +10,6 @@ from typing import Any
 
 from dbt.adapters.base.impl import PythonJobHelper
 from dbt.adapters.events.logging import AdapterLogger
-from dbt.adapters.spark.connections import SparkConnectionMethod
 from dbt_common.exceptions import DbtRuntimeError
 from pyspark.sql import DataFrame, SparkSession
 
@@ -29,11 +28,6 @@ class SessionPythonJobHelper(PythonJobHelper):
     """`submission_method: session`."""
 
     def __init__(self, parsed_model: dict[str, Any], credential: TidemarkCredentials) -> None:
-        if credential.method != SparkConnectionMethod.SESSION:
-            raise DbtRuntimeError(
-                f"Python models run in a Spark session: `method: session` is needed, the profile "
-                f"has `method: {credential.method}`"
-            )
         self._submitter = SessionSubmitter(
             name=str(parsed_model["alias"]),
             path=str(parsed_model["original_file_path"]),

@@ -1,0 +1,28 @@
+{#-
+    Whether the adapter can do what no statement of SQL does. `type: tidemark` can all of it, as Spark runs in dbt's own
+    process; plain `type: spark`, at the other end of a wire, none. Nothing else asks which adapter it is.
+-#}
+{%- macro can(capability) -%}
+    {%- if capability not in tidemark.capabilities() -%}
+        {%- do exceptions.raise_compiler_error('tidemark.can: there is no capability `' ~ capability ~ '`') -%}
+    {%- endif -%}
+    {{ return(adapter.type() == 'tidemark') }}
+{%- endmacro -%}
+
+
+{#- Every capability, with what there is in its place where the adapter lacks it. -#}
+{%- macro capabilities() -%}
+    {{ return({
+        'list_files': 'a script, which takes a job of Spark',
+        'remove_files': 'what a killed run left in a folder, and former versions of a Parquet table, stay until somebody removes them',
+        'write_delta_files': 'INSERT and MERGE, which plan what a small load needs no plan for',
+        'know_commits': 'the commits of an entity are read anew by each run',
+        'run_workers': 'extracts are compared by Spark SQL',
+        'call_python': 'nothing: a registry of schemas is refused',
+        'keep_plan': 'a plan as tables, `plan: true`; `tidemark plan` is refused',
+        'cache_views': 'cached views, worked out again by each reader that plans',
+        'ask_catalog': 'describe and show statements',
+        'run_alone': 'statements that are tried again',
+        'tell_errors': "dbt's own words for an error, with the macros that were at work",
+    }) }}
+{%- endmacro -%}
