@@ -11,6 +11,8 @@ import pytest
 
 from ..rendering import load_sql_macros, relation
 
+pytestmark = pytest.mark.iceberg
+
 Rows = set[tuple[Any, ...]]
 
 YAML = """
