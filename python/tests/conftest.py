@@ -63,6 +63,8 @@ def _formats_of(item: pytest.Item) -> tuple[str, ...]:
     mark = item.get_closest_marker("iceberg")
     if mark is None:
         return ("delta",)
+    if mark.kwargs.get("never"):
+        return ("delta",)
     return ("iceberg",) if mark.kwargs.get("only") else ("delta", "iceberg")
 
 
@@ -218,6 +220,13 @@ class Project:
         if self.file_format == "iceberg":
             return len(self.sql(f"select 1 from spark_catalog.{self.schema}.{table}.snapshots"))
         return int(self.sql(f"describe history {table} limit 1")[0].version)
+
+    def folder_of(self, table: str) -> Path:
+        """Where the files of a table are."""
+        for row in self.sql(f"describe table extended {table}"):
+            if row.col_name == "Location":
+                return Path(urlparse(row.data_type).path)
+        raise LookupError(table)
 
     def undo(self, table: str) -> None:
         """Take the last commit of a table away, as if who made it had died before."""

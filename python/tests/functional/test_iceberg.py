@@ -98,14 +98,14 @@ def test_two_dates_and_a_correction(project: Any) -> None:
 
 APPEND = """
 {% macro append_slice(commit_id, last_commit_id, business_date, forward) %}
-  {% set log = api.Relation.create(schema=target.schema, identifier='raced__log') %}
+  {% set log_table = api.Relation.create(schema=target.schema, identifier='raced__log') %}
   {% set load = {
       'forward': forward, 'commit_id': commit_id, 'last_commit_id': last_commit_id, 'business_date': business_date,
       'states': target.schema ~ '.tidemark_commits__log', 'relation': target.schema ~ '.raced',
   } %}
   {% set names = ['id', '_key_hash', '_operation', '_business_date'] %}
-  {{ log('STATEMENT' ~ tojson(tidemark.iceberg__append_to_log({'log': log}, names, 'raced_slice', load)[0]), info=true) }}
-  {{ log('STATEMENT' ~ tojson(tidemark.iceberg__fence_log(log, commit_id)), info=true) }}
+  {{ log('STATEMENT' ~ tojson(tidemark.iceberg__append_to_log({'log': log_table}, names, 'raced_slice', load)[0]), info=true) }}
+  {{ log('STATEMENT' ~ tojson(tidemark.iceberg__fence_log(log_table, commit_id)), info=true) }}
 {% endmacro %}
 """
 
@@ -175,3 +175,48 @@ def test_commit__fails_after_another_one(project: Any, forward: bool) -> None:
     session.udf.register("waiting", lambda number: number, "int")
     session.sql(slow)
     assert (3, last + 1) in raced.rows("id, _commit_id", "__log")
+
+
+@only_iceberg
+def test_house_keeping(project: Any) -> None:
+    """Files of a good size, snapshots that nobody needs any more, and what compact left as it was."""
+    busy = Entity(
+        project, "busy", PEOPLE, superseded_retention="0 days", config={"partition_by": "city"}
+    )
+    project.write(
+        "models/busy_optimized.sql",
+        "{{ config(materialized='view') }}\nselect id, name from ({{ tidemark.read_optimized(ref('busy')) }})",
+    )
+    for day, names in {"01": ["ann"], "02": ["ann", "bob"], "03": ["ann", "bob", "cy"]}.items():
+        rows = "".join(f"{number},{name},Rome\n" for number, name in enumerate(names))
+        busy.load(f"2026-01-{day}", f"id,name,city\n{rows}")
+    busy.load("2026-01-02", "id,name,city\n0,ann,Rome\n1,bert,Rome\n")
+    before, log = busy.rows("*"), busy.rows("id, name, _commit_id, _superseded_by", "__log")
+
+    def files(table: str) -> int:
+        return len(project.sql(f"select 1 from spark_catalog.{project.schema}.{table}.files"))
+
+    assert "would compact busy" in busy.operate("compact", dry_run="true").output
+    number = files("busy__log")
+    busy.operate("compact")
+    assert files("busy__log") < number
+    assert busy.rows("*") == before
+    assert busy.rows("id, name, _commit_id, _superseded_by", "__log") == log
+    project.dbt("run", "--select", "busy_optimized")
+    busy.extract("2026-01-04", "id,name,city\n0,anna,Rome\n1,bob,Rome\n2,cy,Rome\n")
+    busy.run("2026-01-04", plan=True)
+    assert busy.rows("outcome", "__plan") == [("changes",)] and busy.rows("*") == before
+    busy.run("2026-01-04")
+    assert busy.rows("id, name", "_optimized") == [(0, "ann"), (1, "bob"), (2, "cy")]
+    assert busy.rows("id, name") == [(0, "anna"), (1, "bob"), (2, "cy")]
+    output = busy.operate("clean", vacuum="true").output
+    assert "removed" in output
+    assert busy.rows("1", "__log", "_superseded_by is not null") == []
+    assert busy.rows("id, name") == [(0, "anna"), (1, "bob"), (2, "cy")]
+    commit = str(busy.commits("commit_id")[0][0])
+    assert (
+        "load"
+        in project.dbt("run-operation", "show_commit", "--args", f"{{commit: {commit}}}").output
+    )
+    busy.operate("drop_entity")
+    assert not busy.exists() and busy.commits() == []
