@@ -134,6 +134,10 @@ test-clusters: setup-dev  ## The ring of clusters and servers of Spark, also wit
 test-faults: setup-dev  ## Hostile inputs, broken files, two writers, kills
 	@$(BIN)/python -m pytest -m faults
 
+.PHONY: test-iceberg
+test-iceberg: setup-dev  ## The core stories once more, with tables of Iceberg (20 minutes)
+	@$(BIN)/python -m pytest -n 2 --dist loadfile --iceberg -m 'not slow' python/tests/functional
+
 .PHONY: functional
 functional: setup-dev  ## The ring with dbt and a local Spark
 	@$(BIN)/python -m pytest -m 'not clusters and not faults' python/tests/functional

@@ -169,7 +169,7 @@
 {#- Rules about retention that look at more than one setting. -#}
 {%- macro _check_retentions(cfg, retentions, errors) -%}
     {%- for name in ['superseded', 'history'] if retentions.get(name) and cfg['file_format'] == 'parquet' -%}
-        {%- do errors.append(name ~ '_retention needs file_format: delta: the slices of a Parquet log never change') -%}
+        {%- do errors.append(name ~ '_retention needs file_format: delta or iceberg: the slices of a Parquet log never change') -%}
     {%- endfor -%}
     {%- if retentions.get('history') and not cfg['keys'] -%}
         {%- do errors.append('history_retention needs unique_key: the rows of a table without key are counted from its first event') -%}
@@ -191,6 +191,17 @@
             {%- do errors.append('location has {' ~ name ~ '}; did you mean {' ~ (tidemark._nearest(name, known) or 'business_date')
                 ~ '}? There are {business_date}, {yyyy}, {mm} and {dd}') -%}
         {%- endfor -%}
+    {%- endif -%}
+{%- endmacro -%}
+
+
+{#- A format that there is, and that the project's session reads: of Delta and Iceberg it has one. -#}
+{%- macro _check_format(file_format, errors) -%}
+    {%- do tidemark._one_of('file_format', file_format, ['delta', 'iceberg', 'parquet'], errors) -%}
+    {%- if file_format == 'iceberg' and tidemark.lake_format() != 'iceberg' -%}
+        {%- do errors.append('file_format: iceberg needs the whole project in Iceberg: set vars: {tidemark__commits_format: iceberg} in dbt_project.yml') -%}
+    {%- elif file_format in ['delta', 'parquet'] and tidemark.lake_format() == 'iceberg' -%}
+        {%- do errors.append('file_format: ' ~ file_format ~ ' in a project of Iceberg tables (tidemark__commits_format: iceberg): leave file_format out') -%}
     {%- endif -%}
 {%- endmacro -%}
 

@@ -64,10 +64,13 @@
     {%- do tidemark._one_of('hash', cfg['hash'], ['md5', 'sha256', 'xxhash64x2'], errors) -%}
     {%- do tidemark._one_of('null_keys', cfg['null_keys'], ['reject', 'allow'], errors) -%}
     {%- do tidemark._one_of('on_reject', cfg['on_reject'], ['fail', 'quarantine'], errors) -%}
-    {%- do tidemark._one_of('file_format', cfg['file_format'], ['delta', 'parquet'], errors) -%}
+    {%- do tidemark._check_format(cfg['file_format'], errors) -%}
     {%- do tidemark._one_of('write_mode', cfg['write_mode'], ['copy_on_write', 'merge_on_read'], errors) -%}
-    {%- if cfg['write_mode'] == 'merge_on_read' and cfg['file_format'] == 'parquet' -%}
-        {%- do errors.append('write_mode: merge_on_read needs file_format: delta, found: parquet') -%}
+    {%- if cfg['write_mode'] == 'merge_on_read' and cfg['file_format'] != 'delta' -%}
+        {%- do errors.append('write_mode: merge_on_read needs file_format: delta, found: ' ~ cfg['file_format']) -%}
+    {%- endif -%}
+    {%- if cfg['file_format'] == 'iceberg' and cfg['cluster_by'] -%}
+        {%- do errors.append('liquid_clustered_by needs file_format: delta, found: iceberg. Use partition_by') -%}
     {%- endif -%}
     {%- do tidemark._check_retentions(cfg, cfg['retention'], errors) -%}
     {%- for image in cfg['feed_images'] -%}
@@ -85,7 +88,7 @@
         'entity': node['alias'],
         'relation': node['schema'] ~ '.' ~ node['alias'],
         'target': api.Relation.create(database=node.get('database'), schema=node['schema'], identifier=node['alias'], type='table'),
-        'file_format': config.get('file_format') or 'delta',
+        'file_format': config.get('file_format') or tidemark.lake_format(),
         'partition_by': tidemark._as_list(config.get('partition_by'), 'partition_by', errors),
         'cluster_by': tidemark._as_list(config.get('liquid_clustered_by'), 'liquid_clustered_by', errors),
         'location_root': config.get('location_root'),

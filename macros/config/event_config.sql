@@ -104,8 +104,8 @@
     {%- do tidemark._one_of('on_tie', cfg['on_tie'], ['later', 'reject', 'content'], errors) -%}
     {%- do tidemark._check_location(cfg['location'], errors, dated=false) -%}
     {%- do tidemark._check_column_settings(cfg, errors) -%}
-    {%- if cfg['file_format'] != 'delta' -%}
-        {%- do errors.append('extract: events needs file_format: delta, found: ' ~ cfg['file_format']) -%}
+    {%- if cfg['file_format'] == 'parquet' -%}
+        {%- do errors.append('extract: events needs file_format: delta or iceberg, found: parquet') -%}
     {%- endif -%}
     {%- if cfg['format'] == 'rows' and not cfg['sequence_by'] -%}
         {%- do errors.append('format: rows needs sequence_by: the columns or expressions that order the rows of a key') -%}

@@ -6,15 +6,16 @@
     {%- set cfg = {
         'model': model['alias'],
         'relation': model['schema'] ~ '.' ~ model['alias'],
-        'file_format': config.get('file_format') or 'delta',
+        'file_format': config.get('file_format') or tidemark.lake_format(),
         'buckets': settings.get('feed_buckets', 1),
         'retention': tidemark._retention(settings.get('feed_retention'), 'feed_retention', errors),
         'location_root': config.get('location_root'),
         'table_properties': config.get('tblproperties') or {},
         'description': model['description'] if (config.get('persist_docs') or {}).get('relation') else '',
     } -%}
-    {%- if cfg['file_format'] != 'delta' -%}
-        {%- do errors.append('materialized: feed needs file_format: delta, found: ' ~ cfg['file_format']) -%}
+    {%- do tidemark._check_format(cfg['file_format'], errors) -%}
+    {%- if cfg['file_format'] == 'parquet' -%}
+        {%- do errors.append('materialized: feed needs file_format: delta or iceberg, found: parquet') -%}
     {%- endif -%}
     {%- if cfg['buckets'] is not integer or cfg['buckets'] is boolean or not 1 <= cfg['buckets'] <= 1024 -%}
         {%- do errors.append('feed_buckets must be a whole number from 1 to 1024, found: ' ~ cfg['buckets']) -%}

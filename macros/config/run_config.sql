@@ -16,6 +16,12 @@
 {%- endmacro -%}
 
 
+{#- The table format of a project whose rows can change, delta or iceberg: a session has one of the two. -#}
+{%- macro lake_format() -%}
+    {{ return('iceberg' if var('tidemark__commits_format', 'delta') == 'iceberg' else 'delta') }}
+{%- endmacro -%}
+
+
 {#- An ISO date string from a var that may have arrived as a date, a datetime or a string; none stays none. -#}
 {%- macro _business_date(value, argument='business_date') -%}
     {%- if value is none or value == '' -%}{{ return(none) }}{%- endif -%}

@@ -6,7 +6,7 @@
     {%- set cfg = {
         'model': model['alias'],
         'relation': model['schema'] ~ '.' ~ model['alias'],
-        'file_format': config.get('file_format') or 'delta',
+        'file_format': config.get('file_format') or tidemark.lake_format(),
         'valid_from': settings.get('valid_from') or '_valid_from',
         'partition_by': tidemark._as_list(config.get('partition_by'), 'partition_by', errors),
         'cluster_by': tidemark._as_list(config.get('liquid_clustered_by'), 'liquid_clustered_by', errors),
@@ -16,11 +16,14 @@
     } -%}
     {%- do cfg.update({'entity': tidemark._scd2_entity(settings.get('entity'), errors)}) -%}
 
-    {%- if cfg['file_format'] != 'delta' -%}
+    {%- do tidemark._check_format(cfg['file_format'], errors) -%}
+    {%- if cfg['file_format'] == 'parquet' -%}
         {%- do errors.append(
-            'materialized: scd2 keeps intervals by MERGE, which needs file_format: delta (found: ' ~ cfg['file_format']
-            ~ '); materialized: table or view serve every format'
+            'materialized: scd2 keeps intervals by MERGE, which needs file_format: delta or iceberg (found: parquet); '
+            ~ 'materialized: table or view serve every format'
         ) -%}
+    {%- elif cfg['file_format'] == 'iceberg' and cfg['cluster_by'] -%}
+        {%- do errors.append('liquid_clustered_by needs file_format: delta, found: iceberg. Use partition_by') -%}
     {%- endif -%}
     {%- if cfg['partition_by'] and cfg['cluster_by'] -%}
         {%- do errors.append('partition_by and liquid_clustered_by conflict: choose one') -%}

@@ -23,7 +23,7 @@ present_and_landed as (
     from present
     union all
     select
-        _file,
+        {{ tidemark.landed_file() }},
         cast(null as bigint),
         cast(null as timestamp),
         _file_number,
@@ -72,13 +72,13 @@ order by _file asc nulls last
 
 {#- Files that these commits read and that are not in the folder any more. -#}
 {%- macro files_gone_sql(landed, location, commit_ids) -%}
-select distinct landed._file
+select distinct landed.{{ tidemark.landed_file() }}
 from {{ landed }} as landed
 left anti join (
     {{ tidemark.event_files_sql(location, none) | indent(4) }}
-) as present on landed._file = present._file
+) as present on landed.{{ tidemark.landed_file() }} = present._file
 where landed._commit_id in ({{ commit_ids | join(', ') }})
-order by landed._file asc nulls last
+order by landed.{{ tidemark.landed_file() }} asc nulls last
 {%- endmacro -%}
 
 

@@ -77,7 +77,7 @@
     {%- if figures['rows_logged'] * 4 >= figures['existing'] -%}{{ return(true) }}{%- endif -%}
     {{ return(
         cfg['write_mode'] == 'copy_on_write' and not cfg['partition_by'] and not cfg['cluster_by']
-        and figures['rows_logged'] >= tidemark.file_count(relations['current'])
+        and figures['rows_logged'] >= tidemark.file_count(cfg['file_format'], relations['current'])
     ) }}
 {%- endmacro -%}
 

@@ -49,9 +49,10 @@
     {%- set result = tidemark.run_statements(tidemark.for_format(cfg['file_format'], 'append_to_log')(
         targets, tidemark.slice_columns(plan), derived['slice'], load
     )) -%}
-    {%- if cfg['file_format'] == 'delta' -%}
-        {%- if load['forward'] -%}
-            {%- set result = run_query('select count(*) from ' ~ targets['log'] ~ ' where _commit_id = ' ~ load['commit_id']) -%}
+    {%- if cfg['file_format'] != 'parquet' -%}
+        {%- if load['forward'] or cfg['file_format'] == 'iceberg' -%}
+            {%- set result = run_query('select count(*) from ' ~ targets['log'] ~ ' where _commit_id = ' ~ load['commit_id']
+                ~ ('' if load['forward'] else ' or _superseded_by = ' ~ load['commit_id'])) -%}
         {%- endif -%}
         {%- do tidemark.check_written(cfg, targets['log'], derived['figures']['rows_logged'] + derived['figures']['rows_superseded'], result[0][0] | int,
             'Run the date again: that corrects the log') -%}

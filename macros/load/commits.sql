@@ -12,8 +12,10 @@
         {{ return(dict(commits, are_missing=true)) }}
     {%- elif migrations or present != tidemark.commit_columns() | map(attribute='name') | list -%}
         {#- A table of small appends: every tenth would write a checkpoint, which takes as long as five appends. -#}
-        {%- set properties = {'delta.autoOptimize.autoCompact': 'true', 'delta.checkpointInterval': '100'} if run['commits_format'] == 'delta' else {} -%}
-        {%- set options = {'properties': properties} -%}
+        {%- set properties = {
+            'delta': {'delta.autoOptimize.autoCompact': 'true', 'delta.checkpointInterval': '100'}, 'iceberg': {'commit.retry.num-retries': '20'},
+        } -%}
+        {%- set options = {'properties': properties.get(run['commits_format'], {})} -%}
         {%- set statements = ['create schema if not exists ' ~ run['commits_schema']]
             + tidemark.for_format(run['commits_format'], 'create_table')(commits['states'], tidemark.commit_columns(), options)
             + tidemark.missing_commit_columns(commits, present)

@@ -65,7 +65,7 @@
         {%- set type, wanted = stored.get(column['name'] | lower), types[loop.index0] -%}
         {%- if type is none -%}
             {%- do missing.append({'name': column['name'], 'type': column['type'], 'description': column.get('description', '')}) -%}
-        {%- elif tidemark.is_widening(type, wanted, 'delta') -%}
+        {%- elif tidemark.is_widening(type, wanted, tidemark.lake_format()) -%}
             {%- do tidemark.widen_columns(relation, {tidemark.quote_identifier(column['name']): column['type']}) -%}
         {%- elif type != wanted and not (open_structs and wanted.startswith('struct<')) -%}
             {%- do tidemark.raise_error('data',
@@ -107,7 +107,7 @@
             'source_commit_id': pull['to'],
         }, 'completed', {
             'rows_inserted': rows[0][0] | int if rows and loop.first else none,
-            'current_version_after': tidemark.table_version('delta', this) if loop.first else none,
+            'current_version_after': tidemark.table_version(cfg['file_format'], this) if loop.first else none,
         }) -%}
     {%- endfor -%}
 {%- endmacro -%}

@@ -46,7 +46,7 @@
     {%- set rows = [] -%}
     {%- for file in files -%}
         {%- do rows.append({
-            '_file': file['_file'], '_file_number': file['_file_number'], '_file_size': file['_file_size'],
+            tidemark.landed_file(): file['_file'], '_file_number': file['_file_number'], '_file_size': file['_file_size'],
             '_file_time': tidemark.utc_text_of_micros(file['_file_micros']), '_is_whole': load['is_last'], '_commit_id': load['commit_id'],
         }) -%}
     {%- endfor -%}

@@ -100,7 +100,7 @@
 {%- macro prepare_shred(cfg, state, relation, rejects) -%}
     {%- set columns = tidemark.shred_table_columns(state) -%}
     {%- if state['build'] -%}
-        {%- do tidemark.drop_what_is_no_delta_table(relation) -%}
+        {%- do tidemark.drop_other_format(relation, 'delta') -%}
         {%- do run_query('create schema if not exists ' ~ relation.include(identifier=false)) -%}
         {%- for name in [relation, rejects] -%}
             {%- do run_query('drop table if exists ' ~ name) -%}

@@ -60,3 +60,8 @@
         {%- do run_query('drop table if exists ' ~ tidemark.side_relation(current, name[current.identifier | length + 2:])) -%}
     {%- endfor -%}
 {%- endmacro -%}
+
+
+{%- macro drop_table(relation) -%}
+    {%- do run_query(tidemark.drop_table_sql(relation)) -%}
+{%- endmacro -%}

@@ -105,7 +105,7 @@
     {%- set relations = opened['relations'] -%}
     {%- if commit['kind'] in ['full_refresh', 'rehash'] -%}
         {%- for name in tidemark.swapped_relations() -%}
-            {%- do run_query('drop table if exists ' ~ tidemark.new_relation(relations[name])) -%}
+            {%- do tidemark.drop_table(tidemark.new_relation(relations[name])) -%}
         {%- endfor -%}
     {%- endif -%}
     {%- for name in ['rejects', 'sensitive', 'supplied', 'staging', 'landed'] if tidemark.relation_exists(relations[name]) -%}

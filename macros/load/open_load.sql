@@ -63,7 +63,7 @@
         it tells whose the others are. -#}
     {%- if has_log and not state['recorded'] and run_query('select 1 from ' ~ relations['log_table'] ~ ' limit 1') | length == 0 -%}
         {%- for name in ['current', 'staging', 'landed', 'log_table'] if not run.get('dry_run') and (name != 'current' or not (existing is not none and existing.is_view)) -%}
-            {%- do run_query('drop table if exists ' ~ relations[name]) -%}
+            {%- do tidemark.drop_table(relations[name]) -%}
         {%- endfor -%}
         {%- set has_log, has_current = false, false -%}
     {%- endif -%}

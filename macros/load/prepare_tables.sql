@@ -7,7 +7,7 @@
     {%- set make = tidemark.for_format(cfg['file_format'], 'create_table') -%}
     {%- if state['first'] and state['has_log'] -%}
         {%- for name in tidemark.replaced_relations(cfg['extract']) -%}
-            {%- do run_query('drop table if exists ' ~ tidemark.new_relation(relations[name])) -%}
+            {%- do tidemark.drop_table(tidemark.new_relation(relations[name])) -%}
         {%- endfor -%}
     {%- endif -%}
     {%- set targets = tidemark.write_relations(opened) -%}
@@ -67,7 +67,7 @@
 {%- macro make_current(cfg, plan, relations) -%}
     {%- set existing = load_cached_relation(relations['current']) -%}
     {%- if existing is not none and tidemark.relation_exists(relations['current']) -%}
-        {%- do run_query('drop ' ~ ('view' if existing.is_view else 'table') ~ ' if exists ' ~ relations['current']) -%}
+        {%- do run_query(('drop view if exists ' ~ relations['current']) if existing.is_view else tidemark.drop_table_sql(relations['current'])) -%}
     {%- endif -%}
     {%- do tidemark.clear_debris([relations['current']]) -%}
     {%- do tidemark.run_statements(tidemark.for_format(cfg['file_format'], 'create_table')(
@@ -205,7 +205,7 @@
 {%- endmacro -%}
 
 
-{#- Let columns (quoted names to types) take wider values; of the formats only Delta can, see is_widening(). -#}
+{#- Let columns (quoted names to types) take wider values; no format but Delta and Iceberg can, see is_widening(). -#}
 {%- macro widen_columns(relation, types) -%}
-    {%- do tidemark.run_statements(tidemark.for_format('delta', 'widen_columns')(relation, types)) -%}
+    {%- do tidemark.run_statements(tidemark.for_format(tidemark.lake_format(), 'widen_columns')(relation, types)) -%}
 {%- endmacro -%}

@@ -2,7 +2,7 @@
 {%- macro resolve_rejects(cfg, relations, business_date, commit_id) -%}
     {%- set rejects = relations['rejects'] -%}
     {%- set open = tidemark._loads_of_rejects(rejects, tidemark._open_rejects_expr(business_date, commit_id)) -%}
-    {%- if open and cfg['file_format'] == 'delta' -%}
+    {%- if open and cfg['file_format'] != 'parquet' -%}
         {%- do run_query(tidemark.resolve_rejects_sql(rejects, business_date, commit_id)) -%}
     {%- elif open -%}
         {%- set mended = tidemark.make_slice(cfg['target'], commit_id, 'mended', tidemark.resolved_rejects_sql(rejects, business_date, commit_id)) -%}
@@ -20,7 +20,7 @@
     {%- if cfg['extract'] == 'events' or not tidemark.has_resolved_by(relations['rejects']) -%}{{ return(none) }}{%- endif -%}
     {%- set undone = steps['undone'] | map(attribute='commit_id') | list -%}
     {%- set condition = '_resolved_by in (' ~ undone | join(', ') ~ ')' -%}
-    {%- if undone and cfg['file_format'] == 'delta' -%}
+    {%- if undone and cfg['file_format'] != 'parquet' -%}
         {%- do run_query('update ' ~ relations['rejects'] ~ ' set _resolved_by = null where ' ~ condition) -%}
     {%- elif undone -%}
         {%- set loads = tidemark._loads_of_rejects(relations['rejects'], condition) -%}

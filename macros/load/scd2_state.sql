@@ -78,7 +78,9 @@
 {#- Why the table that is there cannot be carried on, or none. -#}
 {%- macro rebuild_reason(cfg, run, state, relation, last, log_now) -%}
     {%- if run['full_refresh'] -%}{{ return('--full-refresh asks for it') }}{%- endif -%}
-    {%- if state['existing'] is none or not state['existing'].is_delta -%}{{ return('it is no Delta table') }}{%- endif -%}
+    {%- if state['existing'] is none or not tidemark.is_of_format(state['existing'], cfg['file_format']) -%}
+        {{ return('it is no ' ~ cfg['file_format'] | title ~ ' table') }}
+    {%- endif -%}
     {%- set built_by = tidemark.scd2_built_by(relation) -%}
     {%- if not built_by or built_by > last['commit_id'] -%}
         {{ return('no completed run of it is known') }}
@@ -100,16 +102,13 @@
 
 {#- The commit that built the table, kept as its property; 0 for a table that --empty or somebody else made. -#}
 {%- macro scd2_built_by(relation) -%}
-    {%- for row in run_query('show tblproperties ' ~ relation) if row[0] == 'tidemark.scd2_commit' -%}
-        {{ return(row[1] | int) }}
-    {%- endfor -%}
-    {{ return(0) }}
+    {{ return((tidemark.table_property(relation, 'tidemark.scd2_commit') or 0) | int) }}
 {%- endmacro -%}
 
 
 {#- What the table is made with. -#}
 {%- macro scd2_options(cfg, run, state) -%}
-    {%- set properties = {'delta.columnMapping.mode': 'name'} -%}
+    {%- set properties = {'delta.columnMapping.mode': 'name'} if cfg['file_format'] == 'delta' else {} -%}
     {%- if not run['empty'] -%}
         {%- do properties.update({'tidemark.scd2_commit': state['commit']['commit_id']}) -%}
     {%- endif -%}
@@ -122,23 +121,30 @@
 
 
 {#- A view or a table of another format gives way. -#}
-{%- macro drop_what_is_no_delta_table(relation) -%}
+{%- macro drop_other_format(relation, file_format) -%}
     {%- set existing = load_cached_relation(relation) -%}
-    {%- if existing is not none and not existing.is_delta -%}
+    {%- if existing is not none and not tidemark.is_of_format(existing, file_format) -%}
         {%- do adapter.drop_relation(existing) -%}
     {%- endif -%}
     {%- do tidemark.clear_debris([relation]) -%}
 {%- endmacro -%}
 
 
-{#- The numbers of a run, for tidemark_commits. -#}
-{%- macro scd2_figures(state, relation) -%}
+{#- Whether a relation of dbt's cache is a table of this format. Of an Iceberg table the metastore tells that in its properties. -#}
+{%- macro is_of_format(existing, file_format) -%}
+    {%- if file_format == 'delta' -%}{{ return(existing.is_delta) }}{%- endif -%}
+    {{ return('table_type=ICEBERG,' in (existing.information or '')) }}
+{%- endmacro -%}
+
+
+{#- The numbers of a run, for tidemark_commits; of what a MERGE did Iceberg tells nothing. -#}
+{%- macro scd2_figures(cfg, state, relation) -%}
     {%- set figures = {
         'source_commit_id': state['last_commit_id'],
         'rows_read': state['rows_read'],
-        'current_version_after': tidemark.table_version('delta', relation),
+        'current_version_after': tidemark.table_version(cfg['file_format'], relation),
     } -%}
-    {%- if state['step'] == 'merge' -%}
+    {%- if state['step'] == 'merge' and cfg['file_format'] == 'delta' -%}
         {%- set merged = load_result('main')['table'].rows[0] -%}
         {%- do figures.update({
             'rows_updated': merged[1] | int, 'rows_deleted': merged[2] | int, 'rows_inserted': merged[3] | int,

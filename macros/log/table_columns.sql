@@ -136,10 +136,16 @@
 {%- endmacro -%}
 
 
+{#- The column of the register that names a file: Iceberg has a `_file` of its own, which is hidden. -#}
+{%- macro landed_file() -%}
+    {{ return('_path' if tidemark.lake_format() == 'iceberg' else '_file') }}
+{%- endmacro -%}
+
+
 {#- Columns of the register of files that were read. -#}
 {%- macro landed_columns() -%}
     {{ return([
-        {'name': '_file', 'type': 'string'},
+        {'name': tidemark.landed_file(), 'type': 'string'},
         {'name': '_file_number', 'type': 'bigint', 'description': 'Upper half of the sequence numbers of its lines'},
         {'name': '_file_size', 'type': 'bigint', 'description': 'Bytes when it was read'},
         {'name': '_file_time', 'type': 'timestamp', 'description': 'When it had been written'},

@@ -19,12 +19,14 @@
     {%- set state = tidemark.feed_state(cfg, run, relation, commits, compiled_code) -%}
 
     {%- if state['build'] -%}
-        {%- do tidemark.drop_what_is_no_delta_table(relation) -%}
+        {%- do tidemark.drop_other_format(relation, cfg['file_format']) -%}
         {%- if state['exists'] -%}
-            {%- do run_query('drop table if exists ' ~ relation) -%}
+            {%- do tidemark.drop_table(relation) -%}
         {%- endif -%}
         {%- do run_query('create schema if not exists ' ~ relation.include(identifier=false)) -%}
-        {%- do tidemark.run_statements(tidemark.delta__create_table(relation, tidemark.feed_columns(cfg, state['columns']), tidemark.feed_options(cfg))) -%}
+        {%- do tidemark.run_statements(
+            tidemark.for_format(cfg['file_format'], 'create_table')(relation, tidemark.feed_columns(cfg, state['columns']), tidemark.feed_options(cfg))
+        ) -%}
         {%- do persist_docs(relation, model, for_relation=false) -%}
     {%- else -%}
         {%- do tidemark.add_feed_columns(cfg, relation, state) -%}

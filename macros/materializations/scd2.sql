@@ -18,7 +18,7 @@
     {%- set state = tidemark.scd2_state(cfg, run, relation, commits, compiled_code) -%}
 
     {%- if state['step'] == 'build' -%}
-        {%- do tidemark.drop_what_is_no_delta_table(relation) -%}
+        {%- do tidemark.drop_other_format(relation, cfg['file_format']) -%}
         {%- call statement('main') -%}
             {{ tidemark.build_intervals_sql(relation, tidemark.scd2_options(cfg, run, state), compiled_code) }}
         {%- endcall -%}
@@ -32,7 +32,7 @@
     {%- endif -%}
 
     {%- if state['step'] != 'nothing' and not run['empty'] -%}
-        {%- do tidemark.record_commit(commits, state['commit'], 'completed', tidemark.scd2_figures(state, relation)) -%}
+        {%- do tidemark.record_commit(commits, state['commit'], 'completed', tidemark.scd2_figures(cfg, state, relation)) -%}
     {%- endif -%}
     {%- do apply_grants(relation, config.get('grants'), should_revoke(state['existing'], full_refresh_mode=state['step'] == 'build')) -%}
 

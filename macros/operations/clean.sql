@@ -59,7 +59,7 @@
         {%- do tidemark.say(entity, 'removed ' ~ removed ~ ' rows of ' ~ opened['relations']['sensitive'].identifier) -%}
     {%- endif -%}
     {%- for relation in horizons['old_tables'] -%}
-        {%- do run_query('drop table if exists ' ~ relation) -%}
+        {%- do tidemark.drop_table(relation) -%}
         {%- do tidemark.say(entity, 'dropped ' ~ relation) -%}
     {%- endfor -%}
     {%- do tidemark.drop_slices(opened['cfg']['target']) -%}
@@ -250,7 +250,7 @@
 {%- macro remove_orphaned_sensitive(opened, floor) -%}
     {%- set relations = opened['relations'] -%}
     {%- set plan = tidemark.recorded_plan(opened['state']['recorded']) -%}
-    {%- if not plan['sensitive'] or opened['cfg']['file_format'] != 'delta' -%}{{ return(0) }}{%- endif -%}
+    {%- if not plan['sensitive'] or opened['cfg']['file_format'] == 'parquet' -%}{{ return(0) }}{%- endif -%}
     {%- set rows = tidemark.orphaned_sensitive_sql(plan, relations, floor) -%}
     {%- set count = run_query('select count(*) from (\n' ~ rows ~ '\n)')[0][0] | int -%}
     {%- if count -%}
@@ -274,7 +274,7 @@
 {#- Remove files that no version of the tables needs which the format still keeps; of a Parquet current its former folders. -#}
 {%- macro vacuum_entity(opened) -%}
     {%- set cfg, relations = opened['cfg'], opened['relations'] -%}
-    {%- if cfg['file_format'] == 'delta' -%}
+    {%- if cfg['file_format'] != 'parquet' -%}
         {%- do tidemark.vacuum_tables(tidemark.entity_tables(relations)) -%}
     {%- elif tidemark.can('remove_files') -%}
         {%- set present = namespace(location=none) -%}
@@ -287,11 +287,11 @@
 {%- endmacro -%}
 
 
-{#- VACUUM of these tables. It lists folders with as many tasks as Spark may discover partitions with: ten thousand, unless told otherwise. -#}
-{%- macro vacuum_tables(relations, retain='') -%}
+{#- VACUUM of these tables. Delta lists folders with as many tasks as Spark may discover partitions with: ten thousand, unless told otherwise. -#}
+{%- macro vacuum_tables(relations, at_once=false) -%}
     {%- do run_query('set spark.sql.sources.parallelPartitionDiscovery.parallelism = 32') -%}
     {%- for relation in relations -%}
-        {%- do run_query('vacuum ' ~ relation ~ retain) -%}
+        {%- do tidemark.run_statements(tidemark.for_format(tidemark.lake_format(), 'vacuum')(relation, at_once)) -%}
     {%- endfor -%}
     {%- do run_query('reset spark.sql.sources.parallelPartitionDiscovery.parallelism') -%}
 {%- endmacro -%}

@@ -28,7 +28,7 @@
         } -%}
         {%- do tidemark.record_commit(commits, commit, 'inflight', {}) -%}
         {%- do run_query('delete from ' ~ relation ~ ' where ' ~ condition) -%}
-        {%- if vacuum -%}{%- do run_query('vacuum ' ~ relation) -%}{%- endif -%}
+        {%- if vacuum -%}{%- do tidemark.vacuum_tables([relation]) -%}{%- endif -%}
         {%- do tidemark.record_commit(commits, commit, 'completed', {}) -%}
     {%- endif -%}
 {%- endmacro -%}

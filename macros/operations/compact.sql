@@ -1,5 +1,5 @@
 {#-
-    Bring the files of an entity's Delta tables to a good size, and write out the rows that deletion vectors only marked:
+    Bring the files of an entity's tables to a good size, and write out the rows that deletion vectors only marked:
 
         dbt run-operation compact --args '{entity: airports, dry_run: true}'
         dbt run-operation compact --args '{entity: airports, target_file_size: 256 MB, max_partitions: 10}'
@@ -28,10 +28,11 @@
     {%- set record = tidemark.operation_commit(opened, 'compact') -%}
     {%- do tidemark.begin_operation(opened, record) -%}
     {%- set done = {} -%}
-    {%- do run_query('set spark.databricks.delta.optimize.maxFileSize = ' ~ asked['bytes']) -%}
-    {%- do run_query('set spark.databricks.delta.optimize.minFileSize = ' ~ (asked['bytes'] * 3 // 4)) -%}
     {#- A key hash behind the columns that Delta keeps statistics of can be clustered by all the same. -#}
-    {%- do run_query('set spark.databricks.delta.optimize.zorder.checkStatsCollection.enabled = false') -%}
+    {%- set settings = {'maxFileSize': asked['bytes'], 'minFileSize': asked['bytes'] * 3 // 4, 'zorder.checkStatsCollection.enabled': 'false'} -%}
+    {%- for name, value in settings.items() if cfg['file_format'] == 'delta' -%}
+        {%- do run_query('set spark.databricks.delta.optimize.' ~ name ~ ' = ' ~ value) -%}
+    {%- endfor -%}
     {%- for step in steps -%}
         {%- if step['is_shared'] and tidemark.is_being_loaded(opened) -%}
             {%- do tidemark.say(entity, 'is being loaded: ' ~ step['what'] ~ ' is left for the next compact') -%}
@@ -42,15 +43,15 @@
             {%- do tidemark.say(entity, step['verb'] ~ ' ' ~ step['what'] ~ ': ' ~ tidemark.shown_files(step['before']) ~ ' → ' ~ tidemark.shown_files(after)) -%}
         {%- endif -%}
     {%- endfor -%}
-    {%- for name in ['maxFileSize', 'minFileSize', 'zorder.checkStatsCollection.enabled'] -%}
+    {%- for name in settings if cfg['file_format'] == 'delta' -%}
         {%- do run_query('reset spark.databricks.delta.optimize.' ~ name) -%}
     {%- endfor -%}
     {#- A version that a load has left half done is no version to read. -#}
     {%- set readable = not tidemark.is_being_loaded(opened) -%}
     {%- do record.update({'details': tojson({'target_bytes': asked['bytes'], 'files': done, 'table_id': tidemark.table_id(relations['current'])})}) -%}
     {%- do tidemark.record_commit(commits, record, 'completed', {
-        'current_version_after': tidemark.table_version('delta', relations['current']) if readable else none,
-        'log_version_after': tidemark.table_version('delta', relations['log']) if readable else none,
+        'current_version_after': tidemark.table_version(cfg['file_format'], relations['current']) if readable else none,
+        'log_version_after': tidemark.table_version(cfg['file_format'], relations['log']) if readable else none,
     }) -%}
 {%- endmacro -%}
 
@@ -58,8 +59,8 @@
 {#- An entity as it is, without finishing or rolling back what is in flight: that may be a load at work. -#}
 {%- macro look_at_entity(entity, operation) -%}
     {%- set cfg = tidemark.entity_config(tidemark.entity_node(entity)) -%}
-    {%- if cfg['file_format'] != 'delta' -%}
-        {%- do tidemark.raise_error('configuration', entity ~ ': ' ~ operation ~ ' needs file_format: delta, found: ' ~ cfg['file_format']) -%}
+    {%- if cfg['file_format'] == 'parquet' -%}
+        {%- do tidemark.raise_error('configuration', entity ~ ': ' ~ operation ~ ' needs file_format: delta or iceberg, found: parquet') -%}
     {%- endif -%}
     {%- set run = tidemark.run_config() -%}
     {%- set commits = tidemark.ensure_commits(run) -%}
@@ -118,7 +119,8 @@
             {%- set one = {
                 'verb': 'compact', 'what': relation.identifier ~ (' of ' ~ row['partition_value'] if partition_by else ''),
                 'partition_value': row['partition_value'], 'before': tidemark._files(row),
-                'statement': tidemark.optimize_sql(relation, partition_by, row['partition_value'], zorder_by),
+                'statement': tidemark.optimize_sql(relation, partition_by, row['partition_value'], zorder_by) if cfg['file_format'] == 'delta'
+                    else tidemark.rewrite_files_sql(relation, partition_by, row['partition_value'], zorder_by, asked['bytes']),
             } -%}
             {%- set whole = {} -%}
             {%- do whole.update(step) -%}

@@ -7,8 +7,8 @@
     {%- set cfg = tidemark.entity_config(tidemark.entity_node(entity)) -%}
     {%- set run = tidemark.run_config() -%}
     {%- set commits = tidemark.ensure_commits(run) -%}
-    {%- if run['commits_format'] != 'delta' or cfg['file_format'] != 'delta' -%}
-        {%- do tidemark.raise_error('configuration', 'drop_entity needs Delta tables: commits of another format cannot be deleted') -%}
+    {%- if 'parquet' in [run['commits_format'], cfg['file_format']] -%}
+        {%- do tidemark.raise_error('configuration', 'drop_entity needs tables of Delta or Iceberg: commits in plain Parquet cannot be deleted') -%}
     {%- endif -%}
     {%- set relations = tidemark.side_relations(cfg['target'], cfg['file_format']) -%}
     {%- do tidemark.forget_run_views(cfg['target']) -%}
@@ -16,7 +16,7 @@
     {%- do tidemark.drop_plan(cfg['target']) -%}
     {#- Commits go last: without the log they stop a run, which says what is missing. -#}
     {%- for name in ['current', 'staging', 'landed', 'rejects', 'supplied', 'sensitive', 'log_table'] -%}
-        {%- do run_query('drop table if exists ' ~ relations[name]) -%}
+        {%- do tidemark.drop_table(relations[name]) -%}
     {%- endfor -%}
     {%- do run_query('delete from ' ~ commits['states'] ~ ' where relation = ' ~ tidemark.string_literal(cfg['relation'])) -%}
     {%- do tidemark.say(entity, 'dropped') -%}

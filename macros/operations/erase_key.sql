@@ -60,9 +60,9 @@
 {#- What erase_key() cannot do, and what must be confirmed. -#}
 {%- macro check_erase(opened, is_unconfirmed) -%}
     {%- set cfg = opened['cfg'] -%}
-    {%- if cfg['file_format'] != 'delta' -%}
+    {%- if cfg['file_format'] == 'parquet' -%}
         {%- do tidemark.raise_error('configuration',
-            cfg['entity'] ~ ': erase_key needs file_format: delta, as rows of a Parquet log cannot be taken out. Take the key out of the '
+            cfg['entity'] ~ ': erase_key needs file_format: delta or iceberg, as rows of a Parquet log cannot be taken out. Take the key out of the '
             ~ 'extracts, start a new log with --full-refresh and drop the old one'
         ) -%}
     {%- elif not cfg['keys'] -%}
@@ -223,12 +223,13 @@
             {%- do run_query('reorg table ' ~ table['relation'] ~ ' apply (purge)') -%}
         {%- endif -%}
     {%- endfor -%}
-    {%- do tidemark.vacuum_tables(tables | map(attribute='relation') | list, ' retain 0 hours') -%}
+    {%- do tidemark.vacuum_tables(tables | map(attribute='relation') | list, at_once=true) -%}
     {%- do run_query('reset spark.databricks.delta.retentionDurationCheck.enabled') -%}
 {%- endmacro -%}
 
 
 {#- Whether rows of a Delta table can be marked as deleted instead of being written out of their file. -#}
 {%- macro has_deletion_vectors(relation) -%}
+    {%- if tidemark.lake_format() != 'delta' -%}{{ return(false) }}{%- endif -%}
     {{ return('deletionVectors' in tidemark.query_rows('describe detail ' ~ relation)[0]['tableFeatures'] | string) }}
 {%- endmacro -%}

@@ -61,8 +61,8 @@
     {%- if inflight -%}
         {%- do errors.append('a commit is in flight: run the entity once, which finishes it') -%}
     {%- endif -%}
-    {%- if cfg['file_format'] != 'delta' -%}
-        {%- do errors.append('rehash needs file_format: delta; start a new log with --full-refresh') -%}
+    {%- if cfg['file_format'] == 'parquet' -%}
+        {%- do errors.append('rehash needs file_format: delta or iceberg; start a new log with --full-refresh') -%}
     {%- endif -%}
     {%- for name, label in [('keys', 'unique_key'), ('extract', 'extract'), ('stored_hashes', 'stored_hashes'), ('file_format', 'file_format')] -%}
         {%- if cfg[name] | string | lower != recorded[name] | string | lower -%}

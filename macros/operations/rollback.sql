@@ -81,7 +81,8 @@
         {{ return(none) }}
     {%- endif -%}
     {%- set ids = steps['undone'] | map(attribute='commit_id') | list -%}
-    {%- set files = run_query('select count(distinct _file), min(_file), max(_file) from ' ~ relations['landed'] ~ ' where _commit_id in (' ~ ids | join(', ') ~ ')')[0] -%}
+    {%- set file = tidemark.landed_file() -%}
+    {%- set files = run_query('select count(distinct ' ~ file ~ '), min(' ~ file ~ '), max(' ~ file ~ ') from ' ~ relations['landed'] ~ ' where _commit_id in (' ~ ids | join(', ') ~ ')')[0] -%}
     {%- if files[0] -%}
         {%- set is_empty = not tidemark.files_at(cfg['location']) -%}
         {%- set gone = files[0] if is_empty else run_query(tidemark.files_gone_sql(relations['landed'], cfg['location'], ids)) | length -%}

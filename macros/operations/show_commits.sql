@@ -195,6 +195,7 @@
 
 {#- Files and bytes that the versions (before, after] of a Delta table added and removed; nothing if its history has them no more. -#}
 {%- macro files_of_versions(relation, before, after) -%}
+    {%- if tidemark.lake_format() != 'delta' -%}{{ return({}) }}{%- endif -%}
     {%- set first = (before if before is not none else -1) | int + 1 -%}
     {%- set at = namespace(seen=0) -%}
     {%- set sums = {'files_added': 0, 'bytes_added': 0, 'files_removed': 0, 'bytes_removed': 0} -%}

@@ -83,14 +83,37 @@
 
 {#- The version of a table, or none where the format has none. -#}
 {%- macro table_version(file_format, relation) -%}
-    {%- if file_format != 'delta' -%}{{ return(none) }}{%- endif -%}
+    {%- if file_format == 'iceberg' -%}
+        {#- A table without rows has no snapshot yet. -#}
+        {{ return((tidemark.table_property(relation, 'current-snapshot-id') or '').replace('none', '0') | int) }}
+    {%- elif file_format != 'delta' -%}
+        {{ return(none) }}
+    {%- endif -%}
     {%- if tidemark.can('ask_catalog') -%}{{ return(adapter.table_version(relation)) }}{%- endif -%}
     {{ return(run_query('describe history ' ~ relation ~ ' limit 1')[0][0]) }}
 {%- endmacro -%}
 
 
-{#- How many files a Delta table has. -#}
-{%- macro file_count(relation) -%}
+{#- A property of a table, none if it has no such property. -#}
+{%- macro table_property(relation, name) -%}
+    {%- for row in run_query('show tblproperties ' ~ relation) if row[0] == name -%}
+        {{ return(row[1]) }}
+    {%- endfor -%}
+    {{ return(none) }}
+{%- endmacro -%}
+
+
+{#- What Iceberg itself tells of a table, such as its `files`. -#}
+{%- macro iceberg_metadata(relation, name) -%}
+    {{ return('spark_catalog.' ~ relation ~ '.' ~ name) }}
+{%- endmacro -%}
+
+
+{#- How many files a table has. -#}
+{%- macro file_count(file_format, relation) -%}
+    {%- if file_format == 'iceberg' -%}
+        {{ return(run_query('select count(*) from ' ~ tidemark.iceberg_metadata(relation, 'files'))[0][0] | int) }}
+    {%- endif -%}
     {%- if tidemark.can('ask_catalog') -%}{{ return(adapter.file_count(relation)) }}{%- endif -%}
     {{ return(tidemark.query_rows('describe detail ' ~ relation)[0]['numFiles'] | int) }}
 {%- endmacro -%}

@@ -1,7 +1,7 @@
 {#- The whole table of intervals in one statement; readers see the old table until it is done. -#}
 {%- macro build_intervals_sql(relation, options, body) -%}
 create or replace table {{ relation }}
-using delta
+using {{ options['file_format'] }}
 {%- if options['partition_by'] %}
 partitioned by ({{ tidemark.column_list_expr(options['partition_by']) }})
 {%- endif %}

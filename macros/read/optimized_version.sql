@@ -13,8 +13,11 @@
 {%- endmacro -%}
 
 
-{#- The id of a Delta table: another one stands for a table that was made anew, whose versions begin again. -#}
+{#- The id of a table: another one stands for a table that was made anew, whose versions begin again. Each Iceberg table has its own folder. -#}
 {%- macro table_id(relation) -%}
+    {%- if tidemark.lake_format() == 'iceberg' -%}
+        {%- for row in run_query('describe table extended ' ~ relation) if row[0] == 'Location' -%}{{ return(row[1]) }}{%- endfor -%}
+    {%- endif -%}
     {{ return(tidemark.query_rows('describe detail ' ~ relation)[0]['id']) }}
 {%- endmacro -%}
 

@@ -17,9 +17,9 @@ DOCS = "python/docs"
 ORDER = {
     "start": ["install", "five-minutes", "own-project"],
     "how-to": [
-        "extracts", "change-events", "mirror-a-database", "set-up-databases", "reconcile", "read",
-        "change-feed", "timeline", "enriched-events", "python-models", "thrift", "operations",
-        "house-keeping", "upgrade", "console", "lineage",
+        "extracts", "change-events", "formats", "mirror-a-database", "set-up-databases",
+        "reconcile", "read", "change-feed", "timeline", "enriched-events", "python-models",
+        "thrift", "operations", "house-keeping", "upgrade", "console", "lineage",
     ],
     "reference": [
         "settings", "variables", "commands", "macros", "tables", "columns", "tests", "messages",

@@ -39,15 +39,34 @@ REPO = Path(__file__).resolve().parents[2]
 def pytest_addoption(parser: pytest.Parser) -> None:
     costs.options(parser)
     statements.options(parser)
+    parser.addoption(
+        "--iceberg", action="store_true", help="The stories that say so, with tables of Iceberg."
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
     costs.configure(config)
     statements.configure(config)
+    if config.getoption("--iceberg"):
+        Project.file_format = "iceberg"
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     costs.long_files_first(items)
+    # a process has a session of Delta or of Iceberg: stories are for both, for Delta, or for Iceberg
+    wanted = "iceberg" if Project.file_format == "iceberg" else "delta"
+    left_out = [item for item in items if wanted not in _formats_of(item)]
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = [item for item in items if item not in left_out]
+
+
+def _formats_of(item: pytest.Item) -> tuple[str, ...]:
+    mark = item.get_closest_marker("iceberg")
+    if mark is None:
+        return ("delta",)
+    if mark.kwargs.get("never"):
+        return ("delta",)
+    return ("iceberg",) if mark.kwargs.get("only") else ("delta", "iceberg")
 
 
 @dataclass(frozen=True)
@@ -75,6 +94,7 @@ class Project:
     """A dbt project of a test's own, run in this process."""
 
     target = "ci"
+    file_format = "delta"
 
     def __init__(self, root: Path, schema: str, home: Path) -> None:
         self.root = root
@@ -94,10 +114,11 @@ class Project:
             config-version: 2
             profile: tests
             flags: {send_anonymous_usage_stats: false, validate_macro_args: true}
-            models: {tests: {+file_format: delta}, tidemark: {+enabled: false}}
-            seeds: {tests: {+file_format: delta}, tidemark: {+enabled: false}}
+            models: {tests: {+file_format: FORMAT}, tidemark: {+enabled: false}}
+            seeds: {tests: {+file_format: FORMAT}, tidemark: {+enabled: false}}
             data_tests: {tidemark: {+enabled: false}}
-            """,
+            vars: {tidemark__commits_format: FORMAT}
+            """.replace("FORMAT", self.file_format),
         )
         # What `dbt deps` does for `packages: [{local: …}]`, without its seconds.
         (root / "dbt_packages").mkdir()
@@ -195,8 +216,29 @@ class Project:
         finally:
             session.catalog.setCurrentDatabase("default")
 
+    def version(self, table: str) -> int:
+        """How many commits a table has had."""
+        if self.file_format == "iceberg":
+            return len(self.sql(f"select 1 from spark_catalog.{self.schema}.{table}.snapshots"))
+        return int(self.sql(f"describe history {table} limit 1")[0].version)
+
+    def folder_of(self, table: str) -> Path:
+        """Where the files of a table are."""
+        for row in self.sql(f"describe table extended {table}"):
+            if row.col_name == "Location":
+                return Path(urlparse(row.data_type).path)
+        raise LookupError(table)
+
     def undo(self, table: str) -> None:
-        """Take the last commit of a Delta table away, as if who made it had died before."""
+        """Take the last commit of a table away, as if who made it had died before."""
+        if self.file_format == "iceberg":
+            name = f"{self.schema}.{table}"
+            (row,) = self.sql(
+                f"select parent_id from spark_catalog.{name}.history where is_current_ancestor "
+                "order by made_current_at desc limit 1"
+            )
+            self.sql(f"call spark_catalog.system.set_current_snapshot('{name}', {row.parent_id})")
+            return
         (detail,) = self.sql(f"describe detail {table}")
         log = Path(urlparse(detail.location).path) / "_delta_log"
         last = max(log.glob("[0-9]*.json")).stem

@@ -144,7 +144,7 @@
         {%- for field, type in plan['wider'].items() -%}{%- do types.update({'_sequence_by.' ~ field: type}) -%}{%- endfor -%}
         {%- do tidemark.widen_columns(relations[name], types) -%}
     {%- endfor -%}
-    {%- do tidemark.make_history_view({'file_format': 'delta'}, plan, relations) -%}
+    {%- do tidemark.make_history_view({'file_format': tidemark.lake_format()}, plan, relations) -%}
 {%- endmacro -%}
 
 

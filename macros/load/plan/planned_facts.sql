@@ -96,7 +96,7 @@
     {%- set changes = has_rows and is_delta and derived['slice'] -%}
     {{ return({
         'current': written,
-        'current_files': tidemark.file_count(relations['current']) if is_delta else none,
+        'current_files': tidemark.file_count('delta', relations['current']) if is_delta else none,
         'current_files_changed': (tidemark.query_rows(tidemark.planned_files_sql(relations['current'], derived['slice'], tidemark.has_marks(opened, load)))[0]['file_count']
             if changes else 0) if is_delta else none,
     }) }}

@@ -20,10 +20,24 @@ where
     and (select count(*) from {{ relations['log'] }} where _commit_id > {{ load['last_commit_id'] }}) = 0
 {%- endset -%}
 {%- else -%}
-{%- set statement -%}
+{%- set statement = tidemark.merge_into_log_sql(relations, names, rows, load) -%}
+{%- endif -%}
+{{ return([statement]) }}
+{%- endmacro -%}
+
+
+{#- Append the rows of a slice and mark those that it supersedes. `conflicts` are conditions on rows of other runs: see iceberg__append_to_log(). -#}
+{%- macro merge_into_log_sql(relations, names, rows, load, conflicts=[]) -%}
+{%- set by_date = ["log._business_date >= date'" ~ load['business_date'] ~ "'"] if '_event_id' not in names and not load['forward'] else [] -%}
 merge into {{ relations['log'] }} as log
 using (
+    {%- if load['forward'] %}
+    select
+        {{ tidemark.column_list_expr(names, 'rows') | indent(8) }},
+        cast(null as bigint) as _supersedes
+    {%- else %}
     select rows.*
+    {%- endif %}
     from {{ rows }} as rows
     inner join (
         select count(*) as commits
@@ -39,8 +53,11 @@ using (
         {%- if '_event_id' in names %}
         and log._event_id <=> slice._event_id
         and log._source_operation <=> slice._source_operation
-        {%- else %}
-        and log._business_date >= date'{{ load['business_date'] }}'
+        {%- endif %}
+        {%- if conflicts and (by_date or load['forward']) %}
+        and ({{ (by_date + conflicts) | join(' or ') }})
+        {%- elif by_date %}
+        and {{ by_date[0] }}
         {%- endif %}
 when matched then update set
     _superseded_by = {{ load['commit_id'] }}
@@ -51,9 +68,6 @@ when not matched and slice._supersedes is null then insert (
     {{ tidemark.column_list_expr(names, 'slice') }},
     {{ load['commit_id'] }}
 )
-{%- endset -%}
-{%- endif -%}
-{{ return([statement]) }}
 {%- endmacro -%}
 
 

@@ -1,13 +1,17 @@
 {#- An empty Delta table whose columns can later be added, renamed and dropped, under any name. -#}
 {%- macro delta__create_table(relation, columns, options) -%}
-{%- set properties = {'delta.columnMapping.mode': 'name'} -%}
-{%- do properties.update(options.get('properties', {})) -%}
-{%- do properties.update(tidemark.layout_properties()) -%}
-{%- set statement -%}
+{{ return([tidemark.create_table_sql('delta', relation, columns, dict(
+    options, properties=dict({'delta.columnMapping.mode': 'name'}, **dict(options.get('properties', {}), **tidemark.layout_properties()))
+))]) }}
+{%- endmacro -%}
+
+
+{#- A table of a format that keeps versions; properties are put to it as they are. -#}
+{%- macro create_table_sql(file_format, relation, columns, options) -%}
 create table if not exists {{ relation }} (
     {{ tidemark.column_definitions_expr(columns) }}
 )
-using delta
+using {{ file_format }}
 {%- if options.get('partition_by') %}
 partitioned by ({{ tidemark.column_list_expr(options['partition_by']) }})
 {%- endif %}
@@ -20,7 +24,5 @@ location {{ tidemark.string_literal(options['location_root'] ~ '/' ~ relation.id
 {%- if options.get('description') %}
 comment {{ tidemark.string_literal(options['description']) }}
 {%- endif %}
-tblproperties ({{ tidemark.properties_expr(properties) }})
-{%- endset -%}
-{{ return([statement]) }}
+tblproperties ({{ tidemark.properties_expr(options['properties']) }})
 {%- endmacro -%}

@@ -10,6 +10,15 @@ select
     count_if({{ is_small }}) as small_count,
     coalesce(sum(file_size), 0) as byte_count
 from (
+    {%- if tidemark.lake_format() == 'iceberg' %}
+    select
+        {%- if partition_by %}
+        cast(partition.{{ tidemark.quote_identifier(partition_by) }} as string) as partition_value,
+        {%- endif %}
+        file_size_in_bytes as file_size
+    from spark_catalog.{{ relation }}.files
+    where content = 0
+    {%- else %}
     select
         {%- if partition_by %}
         cast({{ tidemark.quote_identifier(partition_by) }} as string) as partition_value,
@@ -18,6 +27,7 @@ from (
         max(_metadata.file_size) as file_size
     from {{ relation }}
     group by {{ 'partition_value, ' if partition_by }}file_path
+    {%- endif %}
 )
 {%- if partition_by %}
 group by partition_value
@@ -37,4 +47,21 @@ where {{ tidemark.quote_identifier(partition_by) }} = {{ tidemark.string_literal
 {%- if zorder_by %}
 zorder by ({{ zorder_by }})
 {%- endif %}
+{%- endmacro -%}
+
+
+{#- The same of an Iceberg table. -#}
+{%- macro rewrite_files_sql(relation, partition_by, partition_value, zorder_by, target_bytes) -%}
+{%- set arguments = [
+    'table => ' ~ tidemark.string_literal(relation | string),
+    "options => map('target-file-size-bytes', '" ~ target_bytes ~ "', 'min-input-files', '2')",
+] -%}
+{%- if zorder_by -%}
+    {%- do arguments.append("strategy => 'sort', sort_order => " ~ tidemark.string_literal(zorder_by)) -%}
+{%- endif -%}
+{%- if partition_by -%}
+    {%- set term = ' is null' if partition_value is none else " = date'" ~ partition_value ~ "'" -%}
+    {%- do arguments.append('where => ' ~ tidemark.string_literal(partition_by ~ term)) -%}
+{%- endif -%}
+call spark_catalog.system.rewrite_data_files({{ arguments | join(', ') }})
 {%- endmacro -%}

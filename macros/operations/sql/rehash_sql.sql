@@ -32,13 +32,13 @@ from (
                 ~ 'left join (\n    select distinct _old_key_hash, _key_hash from (' ~ rehashed ~ ')\n) as keys '
                 ~ 'on side._key_hash = keys._old_key_hash' -%}
         {%- endif -%}
-        {%- do statements.append('drop table if exists ' ~ new) -%}
+        {%- do statements.append(tidemark.drop_table_sql(new)) -%}
         {%- do statements.extend(make(new, columns, {'side': true})) -%}
         {%- do statements.append(tidemark.insert_sql(new, columns, query)) -%}
     {%- endfor -%}
 
     {%- set new_log = tidemark.new_relation(relations['log_table']) -%}
-    {%- do statements.append('drop table if exists ' ~ new_log) -%}
+    {%- do statements.append(tidemark.drop_table_sql(new_log)) -%}
     {%- do statements.extend(tidemark.for_format(cfg['file_format'], 'create_log')(
         cfg, {'log': new_log, 'log_table': new_log}, tidemark.log_columns(plan)
     )) -%}

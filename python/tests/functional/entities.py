@@ -58,7 +58,7 @@ class Entity:
             "config": {
                 "materialized": "cdc",
                 "unique_key": self.key,
-                "file_format": "delta",
+                "file_format": self.project.file_format,
                 **self.config,
                 "meta": {"tidemark": meta},
             },
@@ -139,8 +139,6 @@ class Entity:
         return len(self.project.sql(f"show tables like '{self.name}{relation}'")) == 1
 
     def versions(self) -> dict[str, int]:
-        """Version of every Delta table of the entity."""
-        return {
-            table: self.project.sql(f"describe history {self.name}{table} limit 1")[0].version
-            for table in ("", "__log", "__rejects")
-        }
+        """Version of every table of the entity."""
+        tables = ("", "__log", "__rejects")
+        return {table: self.project.version(self.name + table) for table in tables}

@@ -107,7 +107,7 @@ class EventEntity(Entity):
             "config": {
                 "materialized": "cdc",
                 **({"unique_key": self.event_key} if self.event_key is not None else {}),
-                "file_format": "delta",
+                "file_format": self.project.file_format,
                 **self.config,
                 "meta": {"tidemark": {k: v for k, v in meta.items() if v is not None}},
             },

@@ -16,6 +16,8 @@ import pytest
 
 from .cdc_oracle import Extract, replay
 
+pytestmark = pytest.mark.iceberg
+
 COLUMNS = ("a", "b", "n")
 ENTITIES = {
     "full_plain": {"delta": False, "settings": "extract: full"},

@@ -14,6 +14,8 @@ import pytest
 
 from .entities import Entity
 
+pytestmark = pytest.mark.iceberg
+
 COLUMNS = {"id": "int", "name": "string", "phone": "string"}
 DAYS = {
     "2026-01-01": "id,name,phone\n1,ann,11\n2,bob,22\n3,cy,33\n",
@@ -251,7 +253,8 @@ def test_second_writer(module_project: Any) -> None:
             "{% macro stale() %}"
             f"{{% set load = {load!r} %}}"
             "{% set log = api.Relation.create(schema=target.schema, identifier='shared__log') %}"
-            f"{{% do run_query(tidemark.delta__append_to_log({{'log': log}}, {names!r}, 'stale_slice', load)[0]) %}}"
+            "{% set append = tidemark.for_format(tidemark.lake_format(), 'append_to_log') %}"
+            f"{{% do run_query(append({{'log': log}}, {names!r}, 'stale_slice', load)[0]) %}}"
             "{% endmacro %}",
         )
         module_project.dbt("run-operation", "stale")

@@ -9,6 +9,8 @@ import pytest
 
 from .event_entities import EventEntity, ddl, delete, insert, update
 
+pytestmark = pytest.mark.iceberg
+
 EXAMPLE = [
     ddl("CREATE_TABLE", [{"name": "id", "type": "int"}, {"name": "name", "type": "string"}]),
     insert({"id": 0, "name": "alice"}),

@@ -11,6 +11,8 @@ from .entities import Entity
 from .event_entities import EventEntity, delete, insert, update
 from .feed_reading import call, query_all
 
+pytestmark = pytest.mark.iceberg
+
 COLUMNS = {"id": "int", "name": "string", "size": "decimal(12,3)", "at": "timestamp", "it's \"odd\"": "string"}  # fmt: skip
 HEADER = 'id,name,size,at,"it\'s ""odd"""\n'
 DAYS = {

@@ -6,12 +6,13 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlparse
 
 import pytest
 
 from .entities import Entity
 from .event_entities import EventEntity, delete, insert, update
+
+pytestmark = pytest.mark.iceberg
 
 CITIES = {"id": "int", "name": "string", "phone": "string"}
 ALL = {"superseded": "0 days", "history": "0 days", "feed": "0 days", "rejects": "0 days"}
@@ -177,6 +178,7 @@ def test_clean__replaced_logs(module_project: Any) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.iceberg(never=True)
 def test_compact__between_loads(module_project: Any) -> None:
     busy = cities(module_project, "busy")
     module_project.write(
@@ -239,8 +241,7 @@ def holders(project: Any, prefix: str, word: str) -> list[str]:
 
 
 def files_with(project: Any, table: str, word: bytes) -> list[Path]:
-    location = project.sql(f"describe detail {table}")[0].location
-    folder = Path(urlparse(location).path)
+    folder = project.folder_of(table)
     return [path for path in folder.rglob("*.parquet") if word in path.read_bytes()]
 
 
@@ -342,6 +343,7 @@ def test_erase_key__events(module_project: Any) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.iceberg(never=True)
 def test_merge_keys__same_rows(module_project: Any) -> None:
     told, untold = (
         Entity(module_project, name, {"id": "int", "name": "string"}, null_keys="allow")
@@ -360,6 +362,7 @@ def test_merge_keys__same_rows(module_project: Any) -> None:
     assert told.rows("id, name") == [(None, "none"), (1, "anna"), (3, "cy"), (4, "di")]
 
 
+@pytest.mark.iceberg(never=True)
 def test_settings__are_checked(module_project: Any) -> None:
     wrong = Entity(
         module_project,
@@ -378,6 +381,7 @@ def test_settings__are_checked(module_project: Any) -> None:
     assert "write_mode: merge_on_read needs file_format: delta" in error
 
 
+@pytest.mark.iceberg(never=True)
 @pytest.mark.slow
 def test_clean__parquet_versions(module_project: Any) -> None:
     flat = Entity(

@@ -11,6 +11,8 @@ from .entities import Entity
 from .event_entities import EventEntity, delete, insert, update
 from .feed_reading import call, feed_rows, query_all
 
+pytestmark = pytest.mark.iceberg
+
 COLUMNS = {"id": "int", "name": "string", "phone": "string", "note": "string"}
 HEADER = "id,name,phone,note\n"
 DAYS = {

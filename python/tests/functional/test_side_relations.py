@@ -12,6 +12,8 @@ from tests.functional.enriched_events import land as land_lines
 from .entities import Entity
 from .event_entities import EventEntity, delete, insert, update
 
+pytestmark = pytest.mark.iceberg
+
 COLUMNS = {"id": "int", "name": "string", "at": "int"}
 PRODUCT = "iglu:com.acme/product/jsonschema/1-0-0"
 

@@ -13,6 +13,8 @@ from tidemark.feed import reader as reading
 
 from .entities import Entity
 
+pytestmark = pytest.mark.iceberg
+
 COLUMNS = {"id": "int", "name": "string", "price": "decimal(20,18)", "seen": "timestamp"}
 DAYS = {
     "2026-01-01": "id,name,price,seen\n1,ann,0.100000000000000001,2026-01-01 09:00:00.123456\n2,bob,,\n",

@@ -43,6 +43,69 @@ def problems(
     return []
 
 
+@pytest.mark.parametrize(
+    ("lake", "reader", "file_format", "said"),
+    [
+        ("delta", "entity_config", "iceberg", ["set vars: {tidemark__commits_format: iceberg}"]),
+        ("iceberg", "entity_config", "delta", ["leave file_format out"]),
+        ("iceberg", "entity_config", "parquet", ["leave file_format out"]),
+        ("iceberg", "entity_config", None, []),
+        ("iceberg", "feed_config", "delta", ["leave file_format out"]),
+        ("iceberg", "feed_config", None, []),
+        ("iceberg", "atomic_config", None, ["needs file_format: delta, found: iceberg"]),
+        ("iceberg", "shred_config", None, ["needs file_format: delta, found: iceberg"]),
+    ],
+)
+def test_iceberg__is_a_project_s_or_is_not(
+    monkeypatch: pytest.MonkeyPatch,
+    lake: str,
+    reader: str,
+    file_format: str | None,
+    said: list[str],
+) -> None:
+    context = load_sql_macros()[reader].context
+    monkeypatch.setitem(context, "var", {"tidemark__commits_format": lake}.get)
+    settings = {"entity_config": CSV, "atomic_config": {"location": "landing"}}.get(reader, {})
+    found = problems(reader, {**cdc(**settings), "file_format": file_format})
+    found = [problem for problem in found if "file_format" in problem]
+    assert len(found) == len(said)
+    assert all(part in problem for part, problem in zip(said, found, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("config", "problem"),
+    [
+        ({"liquid_clustered_by": "id"}, "liquid_clustered_by needs file_format: delta"),
+        ({"write_mode": "merge_on_read"}, "write_mode: merge_on_read needs file_format: delta"),
+    ],
+)
+def test_iceberg__what_it_does_not_have(
+    monkeypatch: pytest.MonkeyPatch, config: dict[str, Any], problem: str
+) -> None:
+    context = load_sql_macros()["entity_config"].context
+    monkeypatch.setitem(context, "var", {"tidemark__commits_format": "iceberg"}.get)
+    settings = {**CSV, **{name: config[name] for name in config if name == "write_mode"}}
+    others = {name: config[name] for name in config if name != "write_mode"}
+    (found,) = problems("entity_config", {**cdc(**settings), **others})
+    assert found.startswith(problem)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "wider"),
+    [
+        ("int", "bigint", True),
+        ("float", "double", True),
+        ("decimal(8,2)", "decimal(10,2)", True),
+        ("decimal(8,2)", "decimal(10,3)", False),
+        ("int", "decimal(12,0)", False),
+        ("int", "double", False),
+        ("bigint", "int", False),
+    ],
+)
+def test_iceberg__types_that_widen(old: str, new: str, wider: bool) -> None:
+    assert load_sql_macros()["is_widening"](old, new, "iceberg") is wider
+
+
 def cdc(**settings: Any) -> dict[str, Any]:
     return {"unique_key": "id", "meta": {"tidemark": settings}}
 

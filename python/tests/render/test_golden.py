@@ -687,6 +687,7 @@ CASES: dict[str, tuple[Any, ...]] = {
         {
             "partition_by": [],
             "cluster_by": ["id"],
+            "file_format": "delta",
             "location_root": "/lake",
             "description": "The customers' past",
             "properties": {"delta.columnMapping.mode": "name", "tidemark.scd2_commit": COMMIT},

@@ -55,6 +55,12 @@ ValueError: odd name Oslo
         ),
         (TASK, "bad row"),
         (
+            "org.apache.iceberg.exceptions.ValidationException: Found conflicting files that can contain "
+            'records matching ref(name="_commit_id") > 12: [file:/lake/log/00000-29.parquet]',
+            "another run has written to the same rows of this table since this one began, so this one "
+            "wrote nothing there. Run it again",
+        ),
+        (
             WORKER,
             'Traceback (most recent call last):\n  File "models/cities.py", line 5, in check\n'
             '    raise ValueError(f"odd name {name}")\nValueError: odd name Oslo',

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from dbt.adapters.spark.connections import SparkConnectionMethod
 from dbt_common.exceptions import DbtRuntimeError
 from filelock import FileLock
 
-from dbt.adapters.tidemark.connections import TidemarkCredentials
+from dbt.adapters.tidemark.connections import TidemarkCredentials, project_variable
 from dbt.adapters.tidemark.cursor import _literal
 from tidemark.errors import ConfigError, MetastoreBusyError
 from tidemark.home import Home, tidemark_home
@@ -29,6 +30,7 @@ from tidemark.spark.defaults import (
     PYTHON,
     shown_settings,
     with_defaults,
+    with_iceberg,
 )
 from tidemark.spark.launch import _set_python
 
@@ -165,6 +167,47 @@ def test_defaults__another_table_format_is_alone() -> None:
     for given in (iceberg, {EXTENSIONS: iceberg[EXTENSIONS]}, {CATALOG: iceberg[CATALOG]}):
         conf = with_defaults(given)
         assert {key: conf[key] for key in iceberg if key in conf} == given
+
+
+def test_iceberg__in_the_place_of_delta() -> None:
+    conf = with_defaults(with_iceberg({"spark.driver.memory": "8g"}))
+    assert conf["spark.driver.memory"] == "8g"
+    assert conf[PACKAGES].startswith("org.apache.iceberg:") and "delta" not in conf[PACKAGES]
+    assert (conf[CATALOG], conf[f"{CATALOG}.type"]) == (
+        "org.apache.iceberg.spark.SparkSessionCatalog",
+        "hive",
+    )
+    # what the profile says wins, and a package of its own comes too
+    own = with_iceberg({f"{CATALOG}.type": "rest", PACKAGES: "a.b:c:1"})
+    assert own[f"{CATALOG}.type"] == "rest" and own[PACKAGES].startswith("a.b:c:1,org.apache")
+    jar = {"spark.jars": "/jars/iceberg-spark-runtime-4.1_2.13-1.11.0.jar"}
+    assert PACKAGES not in with_iceberg(jar)
+
+
+@pytest.mark.parametrize("uris", [{}, {"spark.hadoop.hive.metastore.uris": "thrift://m:9083"}])
+def test_iceberg__locks_of_a_shared_metastore_only(tmp_path: Path, uris: dict[str, str]) -> None:
+    lock = "spark.hadoop.iceberg.engine.hive.lock-enabled"
+    assert lock not in launch.spark_settings(uris, Home(tmp_path))
+    found = launch.spark_settings(with_iceberg(uris), Home(tmp_path))
+    assert found.get(lock) == (None if uris else "false")
+    # what other processes commit is seen at once where there are any
+    assert found.get(f"{CATALOG}.cache-enabled") == ("false" if uris else None)
+
+
+@pytest.mark.parametrize(
+    ("file", "command", "expected"),
+    [
+        ({}, {}, None),
+        ({"n": "a"}, {}, "a"),
+        ({"n": "a", "shop": {"n": "b"}}, {}, "b"),
+        ({"n": "a", "shop": {"n": "b"}}, {"n": "c"}, "c"),
+    ],
+)
+def test_project_variable(file: dict[str, Any], command: dict[str, Any], expected: str) -> None:
+    provider = SimpleNamespace(to_dict=lambda: file)
+    profile = SimpleNamespace(vars=provider, project_name="shop", cli_vars=command)
+    assert project_variable(profile, "n") == expected
+    assert project_variable(SimpleNamespace(), "n") is None
 
 
 def test_defaults__a_catalog_beside_deltas() -> None:

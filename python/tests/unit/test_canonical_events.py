@@ -60,7 +60,7 @@ def test_schema__has_the_operations_that_the_macros_read() -> None:
 
 def test_schema__events_of_the_tests(tmp_path: Path) -> None:
     (tmp_path / "models").mkdir()
-    project = SimpleNamespace(root=tmp_path, write=lambda *_: None)
+    project = SimpleNamespace(root=tmp_path, file_format="delta", write=lambda *_: None)
     entity = EventEntity(project, "customers", {"id": "int", "mail": "string"})
     file = entity.land(
         [

@@ -323,6 +323,7 @@ CFG: dict[str, Any] = {
         ("format", "json", "format is json"),
         ("format", "parquet", None),
         ("file_format", "parquet", "file_format is parquet"),
+        ("file_format", "iceberg", "file_format is iceberg"),
         ("on_reject", "quarantine", None),
         ("write_mode", "merge_on_read", "write_mode is merge_on_read"),
         ("stored_hashes", True, "stored_hashes is true"),

@@ -185,7 +185,7 @@ def test_schema__valid(content: dict[str, Any]) -> None:
         (events(format="rows", sequence_by=None), "'sequence_by' is a required property"),
         (events(_unique_key=None, format="rows"), "'unique_key' is a required property"),
         (events(_unique_key=None), "'unique_key' is a required property"),
-        (events(_file_format="parquet"), "'delta' was expected"),
+        (events(_file_format="parquet"), "is not one of ['delta', 'iceberg']"),
         (events(ddl={"add_colum": "apply"}), "'add_colum' was unexpected"),
         (events(ddl={"add_column": "yes"}), "'yes' is not one of ['apply', 'ignore', 'fail']"),
         (events(encodings={"updated": "milis"}), "'milis' does not match"),

@@ -59,6 +59,7 @@ def callable_macros(sources: Mapping[str, str]) -> tuple[dict[str, Any], dict[st
         "return": _return,
         "api": SimpleNamespace(Relation=SparkRelation),
         "execute": True,
+        "var": lambda name, default=None: default,
         "modules": SimpleNamespace(
             datetime=datetime, pytz=SimpleNamespace(utc=datetime.UTC), re=re
         ),

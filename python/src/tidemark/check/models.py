@@ -40,11 +40,12 @@ class Checked:
     remarks: tuple[str, ...] = ()
 
 
-def checked_models(manifest: Any) -> list[Checked]:
+def checked_models(manifest: Any, variables: Mapping[str, Any] | None = None) -> list[Checked]:
     """Judge every model of ours, as a run would before it asks Spark.
 
     Args:
         manifest: dbt's, of the parsed project.
+        variables: The project's, of its file and of the command.
 
     Returns:
         The models by path and name.
@@ -57,7 +58,8 @@ def checked_models(manifest: Any) -> list[Checked]:
     macros, context = callable_macros(sources)
     manifest.build_flat_graph()
     adapter = SimpleNamespace(type=lambda: manifest.metadata.adapter_type)
-    context.update(graph=manifest.flat_graph, adapter=adapter)
+    given = variables or {}
+    context.update(graph=manifest.flat_graph, adapter=adapter, var=given.get)
     found = []
     for node in manifest.flat_graph["nodes"].values():
         kind = str(node["config"].get("materialized"))

@@ -106,6 +106,27 @@ DEFAULTS = (
     Default(EXECUTOR_OPTIONS, JAVA_OPTIONS, "the same on a cluster's nodes"),
 )
 
+ICEBERG = (
+    Default(
+        PACKAGES,
+        "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0",
+        "Iceberg, fetched once from Maven Central into your Ivy cache",
+    ),
+    Default(
+        EXTENSIONS,
+        "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
+        "Iceberg's statements",
+    ),
+    Default(CATALOG, "org.apache.iceberg.spark.SparkSessionCatalog", "Iceberg's tables"),
+    Default(f"{CATALOG}.type", "hive", "tables stand in the metastore, beside views"),
+    Default(
+        f"{CATALOG}.unique-table-location",
+        "true",
+        "a table that takes the name of another one does not share its folder",
+    ),
+)
+"""What stands in the place of Delta where `tidemark_commits` is an Iceberg table."""
+
 _SECRET = re.compile(r"secret|password|passwd|token|access[._-]?key|credential", re.IGNORECASE)
 _SECRET_IN_ADDRESS = re.compile(r"://[^/\s,@]+@")
 
@@ -141,6 +162,25 @@ def is_local(master: str) -> bool:
         (True, False, False)
     """
     return master.startswith("local") and not master.startswith("local-cluster")
+
+
+def with_iceberg(settings: Mapping[str, str]) -> dict[str, str]:
+    """Return a profile's settings with Iceberg's catalogue in the place of Delta's.
+
+    Example:
+        >>> with_iceberg({})["spark.sql.catalog.spark_catalog"]
+        'org.apache.iceberg.spark.SparkSessionCatalog'
+
+    Args:
+        settings: `server_side_parameters` of the profile. What they give wins.
+    """
+    given = {**spark_defaults(), **settings}
+    packages = given.get(PACKAGES, "")
+    others = [one for one in ICEBERG if one.key != PACKAGES and one.key not in given]
+    added = {default.key: default.value for default in others}
+    if "iceberg-spark-runtime" not in packages + given.get("spark.jars", ""):
+        added[PACKAGES] = _joined(packages, ICEBERG[0].value)
+    return {**settings, **added}
 
 
 def shown_settings(settings: Mapping[str, str]) -> Iterator[tuple[str, str]]:

@@ -23,6 +23,7 @@ from tidemark.home import Home
 from tidemark.java import check_java, find_java
 from tidemark.spark.class_archive import ClassArchive, find_archive
 from tidemark.spark.defaults import (
+    CATALOG,
     DRIVER_OPTIONS,
     MASTER,
     PYTHON,
@@ -201,6 +202,13 @@ def spark_settings(settings: Mapping[str, str], home: Home) -> dict[str, str]:
     if _is_local(conf) and _is_embedded(conf):
         for key, value in ONE_PROCESS.items():
             conf.setdefault(key, value)
+    if "iceberg" in conf.get(CATALOG, ""):
+        if _is_embedded(conf):
+            # the metastore compares and swaps; its tables of locks are not made
+            conf.setdefault("spark.hadoop.iceberg.engine.hive.lock-enabled", "false")
+        else:
+            # what another process has committed is seen by the next statement
+            conf.setdefault(f"{CATALOG}.cache-enabled", "false")
     if conf[MASTER] == "local[*]" and (os.cpu_count() or 1) < 2:
         conf[MASTER] = "local[2]"  # one task may wait for another
     log4j = Path(__file__).with_name("log4j2.properties")

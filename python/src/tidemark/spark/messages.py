@@ -60,6 +60,9 @@ _OF_CLUSTERS = (
     ),
 )
 """What Spark says of a cluster that is not as it must be, and what its reader needs to know."""
+_ICEBERG_CONFLICT = re.compile(
+    r"Found (new )?conflicting (delete )?files|Missing required files to delete"
+)
 _TRACEBACK = "Traceback (most recent call last):"
 _USER_RAISED = "USER_RAISED_EXCEPTION"
 _UNREAD_FILE = re.compile(
@@ -94,6 +97,11 @@ def clean_message(text: str) -> str:
         text = text[lost.end() :]
     while (stripped := _CLASS_NAME.sub("", text)) != text:
         text = stripped
+    if _ICEBERG_CONFLICT.match(text):
+        return (
+            "another run has written to the same rows of this table since this one began, so this "
+            "one wrote nothing there. Run it again"
+        )
     condition = _CONDITION.match(text)
     if condition is not None and condition["name"] == _USER_RAISED:
         return text[condition.end() :].partition(" SQLSTATE: P0001")[0].strip()

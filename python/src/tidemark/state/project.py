@@ -127,12 +127,14 @@ def _kept() -> Path:
     return tidemark_home().target / "tidemark_entities.json"
 
 
-def entities_of(manifest: Any) -> dict[str, Entity]:
+def entities_of(manifest: Any, commits_format: str = "delta") -> dict[str, Entity]:
     """Return the entities of a parsed project by name.
 
     Args:
         manifest: dbt's.
+        commits_format: The format of `tidemark_commits`; with iceberg all tables are Iceberg's.
     """
+    usual_format = "iceberg" if commits_format == "iceberg" else "delta"
     found = {}
     for node in manifest.nodes.values():
         config = node.config
@@ -153,7 +155,7 @@ def entities_of(manifest: Any) -> dict[str, Entity]:
             key=(key,) if isinstance(key, str) else tuple(map(str, key)),
             location=location if isinstance(location, str) else None,
             location_root=str(root) if root else None,
-            file_format=str(config.get("file_format") or "delta"),
+            file_format=str(config.get("file_format") or usual_format),
             fresh_minutes=_fresh_minutes(config.get("freshness")),
         )
     return dict(sorted(found.items()))
@@ -204,13 +206,14 @@ def _described(options: RunOptions, invoker: Invoker) -> KnownProject:
 
     config = invoker.config
     variables = {**config.vars.to_dict(), **options.vars}
+    commits_format = str(variables.get("tidemark__commits_format") or "delta")
     warehouse = warehouse_of(config.credentials, options.project_dir, tidemark_home().warehouse)
     return KnownProject(
         root=options.project_dir,
         warehouse=warehouse.folder,
         commits_schema=str(variables.get("tidemark__schema") or config.credentials.schema),
-        commits_format=str(variables.get("tidemark__commits_format") or "delta"),
-        entities=entities_of(invoker.manifest),
+        commits_format=commits_format,
+        entities=entities_of(invoker.manifest, commits_format),
         name=str(config.project_name),
         edges=edges_of(invoker.manifest),
     )

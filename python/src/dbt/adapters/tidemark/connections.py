@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import os
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -27,7 +27,7 @@ from dbt.adapters.tidemark.progress import progress_listener
 from tidemark.errors import TidemarkError
 from tidemark.failures import Failure, one_line, remember_failure
 from tidemark.home import HOME_VARIABLE, tidemark_home
-from tidemark.spark.defaults import shown_settings
+from tidemark.spark.defaults import shown_settings, with_iceberg
 from tidemark.spark.messages import error_details, readable_error
 from tidemark.spark.session import (
     abandon_start,
@@ -109,6 +109,9 @@ class TidemarkConnectionManager(SparkConnectionManager):
         add_callback_to_manager(partial(_remember_failure, flags))
         add_callback_to_manager(progress_listener(flags))
         _listen_for_webhook(profile)
+        if project_variable(profile, "tidemark__commits_format") == "iceberg":
+            settings = with_iceberg(credentials.server_side_parameters)
+            credentials.server_side_parameters = settings
         set_working_directory(str(getattr(profile, "project_root", None) or os.getcwd()))
         reset_settings(credentials.server_side_parameters)
         if is_session_expected() or _will_run_sql(getattr(profile, "args", None)):
@@ -147,6 +150,23 @@ class TidemarkConnectionManager(SparkConnectionManager):
             raise DbtRuntimeError(str(error)) from error
         connection.state = ConnectionState.OPEN
         return connection
+
+
+def project_variable(profile: Any, name: str) -> Any:
+    """Return a variable as macros of the project see it: of the command, else of dbt_project.yml.
+
+    Args:
+        profile: What dbt makes an adapter with.
+        name: The variable.
+    """
+    provider = getattr(profile, "vars", None)
+    variables = provider.to_dict() if provider is not None else {}
+    own = variables.get(str(getattr(profile, "project_name", "")))
+    given = getattr(profile, "cli_vars", None) or {}
+    for scope in (given, own, variables):
+        if isinstance(scope, Mapping) and name in scope:
+            return scope[name]
+    return None
 
 
 def _remember_failure(flags: Any, event: Any) -> None:

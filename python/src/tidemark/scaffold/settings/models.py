@@ -26,8 +26,12 @@ class TidemarkModelConfig(BaseModel):
 
     model_config = ConfigDict(extra="allow")
 
-    file_format: Literal["delta", "parquet"] = Field(
-        default="delta", description="Table format of the model and its side relations."
+    file_format: Literal["delta", "iceberg", "parquet"] = Field(
+        default="delta",
+        description=(
+            "Table format of the model and its side relations; iceberg where the variable "
+            "tidemark__commits_format says so, and then for all models."
+        ),
     )
     partition_by: Names = Field(
         default=[],

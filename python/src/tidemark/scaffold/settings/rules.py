@@ -59,9 +59,10 @@ _HAS_A_SEQUENCE: dict[str, Any] = {
 }
 ROWS_NEED_A_SEQUENCE: dict[str, Any] = {"if": _IS_ROWS, "then": _HAS_A_SEQUENCE}
 ONLY_DELTA: dict[str, Any] = {"properties": {"file_format": {"const": "delta"}}}
+ROWS_CHANGE: dict[str, Any] = {"enum": ["delta", "iceberg"]}
 FEED_HAS_ITS_LAYOUT: dict[str, Any] = {
     "properties": {
-        "file_format": {"const": "delta"},
+        "file_format": ROWS_CHANGE,
         "partition_by": False,
         "liquid_clustered_by": False,
     }
@@ -71,7 +72,7 @@ KEY_AND_FORMAT_BY_EXTRACT: dict[str, Any] = {
     "then": {
         "if": _where_settings({"anyOf": [_IS_ROWS, _HAS_SEQUENCE_OF_ITS_OWN]}),
         "then": _NEEDS_A_KEY,
-        "properties": {"file_format": {"const": "delta"}},
+        "properties": {"file_format": ROWS_CHANGE},
     },
     "else": _NEEDS_A_KEY,
 }

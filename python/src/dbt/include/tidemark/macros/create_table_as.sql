@@ -28,7 +28,7 @@ write_table(
     spark,
     model(dbtObj(spark.table), spark),
     table={{ relation | string | tojson }},
-    file_format={{ config.get('file_format', 'delta') | tojson }},
+    file_format={{ config.get('file_format', 'iceberg' if var('tidemark__commits_format', 'delta') == 'iceberg' else 'delta') | tojson }},
     partition_by={{ (partition_by or []) | tojson if not temporary else '[]' }},
     location={{ (location_root ~ '/' ~ model['alias']) | tojson if location_root and not temporary else 'None' }},
     options={**{{ (config.get('options') or {}) | tojson }}, **{{ (config.get('tblproperties') or {}) | tojson }}},

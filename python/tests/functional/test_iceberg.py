@@ -1,0 +1,222 @@
+"""What is Iceberg's own: a session reads Delta or Iceberg, so without --iceberg one story is told in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from .entities import Entity
+
+only_iceberg = pytest.mark.iceberg(only=True)
+PEOPLE = {"id": "int", "name": "string", "city": "string"}
+
+
+def metadata_of(project: Any, table: str) -> str:
+    """The file that describes a table as it is now, by which others find it."""
+    (row,) = project.sql(
+        f"select file from spark_catalog.{project.schema}.{table}.metadata_log_entries "
+        "order by timestamp desc limit 1"
+    )
+    return str(row.file)
+
+
+def read_elsewhere(metadata: str) -> list[dict[str, Any]]:
+    """The rows that another reader finds, without Spark and without a catalogue."""
+    from pyiceberg.table import StaticTable
+
+    rows: list[dict[str, Any]] = StaticTable.from_metadata(metadata).scan().to_arrow().to_pylist()
+    return rows
+
+
+def test_one_story_in_a_session_of_its_own(project: Any, tmp_path: Path) -> None:
+    file = project.root / "dbt_project.yml"
+    file.write_text(file.read_text(encoding="utf-8").replace("delta", "iceberg"), encoding="utf-8")
+    people = Entity(project, "people", PEOPLE, config={"file_format": None})
+    people.extract("2026-01-01", "id,name,city\n1,ann,Oslo\n2,bob,Rome\n")
+    people.extract("2026-01-02", "id,name,city\n1,ann,Bonn\n3,cy,Rome\n")
+    command = [Path(sys.executable).with_name("tidemark"), "run", "--business-date"]
+    command += ["2026-01-01,2026-01-02", "--target", "ci", "--project-dir", project.root]
+    home = tmp_path / "home"
+    result = subprocess.run(
+        command,
+        cwd=project.root,
+        env={**os.environ, "TIDEMARK_HOME": str(home), "TIDEMARK_SCHEMA": "shop"},
+        capture_output=True,
+        text=True,
+        timeout=900,
+        check=False,
+    )
+    assert result.returncode == 0, result.stdout[-2000:] + result.stderr[-2000:]
+    # others find the files without a catalogue
+    found = {}
+    for table in ("people", "people__log", "tidemark_commits__log"):
+        files = sorted((home / "warehouse" / "shop.db").glob(f"{table}-*/metadata/*.metadata.json"))
+        found[table] = read_elsewhere(files[-1].as_uri())
+    current = sorted((row["id"], row["city"], row["_operation"]) for row in found["people"])
+    assert current == [(1, "Bonn", "U"), (3, "Rome", "I")]
+    log = sorted((str(row["_business_date"]), row["id"]) for row in found["people__log"])
+    assert log == [("2026-01-01", 1), ("2026-01-01", 2), *(("2026-01-02", n) for n in (1, 2, 3))]
+    states = [row["state"] for row in found["tidemark_commits__log"]]
+    assert sorted(states) == ["completed"] * 2 + ["inflight"] * 2
+
+
+@only_iceberg
+def test_two_dates_and_a_correction(project: Any) -> None:
+    # no model says its format: the project's variable does
+    people = Entity(project, "people", PEOPLE, config={"file_format": None})
+    people.load("2026-01-01", "id,name,city\n1,ann,Oslo\n2,bob,Rome\n")
+    people.load("2026-01-02", "id,name,city\n1,ann,Bonn\n3,cy,Rome\n")
+    assert people.rows("id, city, _operation") == [(1, "Bonn", "U"), (3, "Rome", "I")]
+    people.load("2026-01-01", "id,name,city\n1,ann,Bonn\n2,bob,Rome\n")
+    assert people.rows("id, city, _operation") == [(1, "Bonn", "I"), (3, "Rome", "I")]
+    assert people.commits() == [("load", "completed")] * 3
+
+    # others read the same
+    current = read_elsewhere(metadata_of(project, "people"))
+    assert sorted((row["id"], row["city"]) for row in current) == [(1, "Bonn"), (3, "Rome")]
+    log = read_elsewhere(metadata_of(project, "people__log"))
+    history = sorted(
+        (str(row["_business_date"]), row["id"], row["_operation"])
+        for row in log
+        if row["_superseded_by"] is None
+    )
+    assert history == [
+        ("2026-01-01", 1, "I"),
+        ("2026-01-01", 2, "I"),
+        ("2026-01-02", 2, "D"),
+        ("2026-01-02", 3, "I"),
+    ]
+
+
+APPEND = """
+{% macro append_slice(commit_id, last_commit_id, business_date, forward) %}
+  {% set log_table = api.Relation.create(schema=target.schema, identifier='raced__log') %}
+  {% set load = {
+      'forward': forward, 'commit_id': commit_id, 'last_commit_id': last_commit_id, 'business_date': business_date,
+      'states': target.schema ~ '.tidemark_commits__log', 'relation': target.schema ~ '.raced',
+  } %}
+  {% set names = ['id', '_key_hash', '_operation', '_business_date'] %}
+  {{ log('STATEMENT' ~ tojson(tidemark.iceberg__append_to_log({'log': log_table}, names, 'raced_slice', load)[0]), info=true) }}
+  {{ log('STATEMENT' ~ tojson(tidemark.iceberg__fence_log(log_table, commit_id)), info=true) }}
+{% endmacro %}
+"""
+
+
+@only_iceberg
+@pytest.mark.parametrize("forward", [True, False])
+def test_commit__fails_after_another_one(project: Any, forward: bool) -> None:
+    """One that is planned before another one or a fence, and commits after it."""
+    raced = Entity(project, "raced", {"id": "int"})
+    raced.load("2026-01-01", "id\n1\n")
+    project.write("macros/append_slice.sql", APPEND)
+    last = int(raced.commits("commit_id")[-1][0])
+    arguments = {
+        "commit_id": last + 1,
+        "last_commit_id": last,
+        "business_date": "2026-01-03",
+        "forward": forward,
+    }
+    output = project.dbt("run-operation", "append_slice", "--args", json.dumps(arguments)).output
+    slow, fence = (
+        json.loads(line.split("STATEMENT")[1])
+        for line in output.splitlines()
+        if "STATEMENT" in line
+    )
+    marks = "cast(null as bigint) as _supersedes"
+    others = [
+        f"insert into raced__log (id, _commit_id) values (7, {last + 2})",
+        f"update raced__log set _superseded_by = {last + 3} where id = 1",
+        fence,
+    ]
+    session = project.session
+    for other in others:
+        before = raced.rows("id, _commit_id", "__log")
+        began, go_on = project.root / "began", project.root / "go_on"
+        for file in (began, go_on):
+            file.unlink(missing_ok=True)
+
+        def wait(number: int, began: str = str(began), go_on: str = str(go_on)) -> int:
+            import time
+
+            Path(began).touch()
+            for _ in range(600):
+                if Path(go_on).exists():
+                    break
+                time.sleep(0.1)
+            return number
+
+        session.udf.register("waiting", wait, "int")
+        session.sql(
+            "create or replace temporary view raced_slice as select waiting(3) as id, 'k' as _key_hash, 'I' as _operation, "
+            f"date'2026-01-03' as _business_date, {marks}"
+        )
+        with ThreadPoolExecutor(max_workers=1) as pool:
+            running = pool.submit(session.sql, slow)
+            while not began.exists() and not running.done():
+                time.sleep(0.1)
+            for statement in [other] if isinstance(other, str) else other:
+                project.sql(statement)
+            go_on.touch()
+            with pytest.raises(Exception, match="conflicting files"):
+                running.result()
+        assert [row for row in raced.rows("id, _commit_id", "__log") if row[0] == 3] == []
+        assert len(before) <= len(raced.rows("id", "__log")) <= len(before) + 1
+        session.sql(f"delete from {project.schema}.raced__log where id = 7")
+        session.sql(f"update {project.schema}.raced__log set _superseded_by = null where id = 1")
+    # and alone it is written
+    session.udf.register("waiting", lambda number: number, "int")
+    session.sql(slow)
+    assert (3, last + 1) in raced.rows("id, _commit_id", "__log")
+
+
+@only_iceberg
+def test_house_keeping(project: Any) -> None:
+    """Files of a good size, snapshots that nobody needs any more, and what compact left as it was."""
+    busy = Entity(
+        project, "busy", PEOPLE, superseded_retention="0 days", config={"partition_by": "city"}
+    )
+    project.write(
+        "models/busy_optimized.sql",
+        "{{ config(materialized='view') }}\nselect id, name from ({{ tidemark.read_optimized(ref('busy')) }})",
+    )
+    for day, names in {"01": ["ann"], "02": ["ann", "bob"], "03": ["ann", "bob", "cy"]}.items():
+        rows = "".join(f"{number},{name},Rome\n" for number, name in enumerate(names))
+        busy.load(f"2026-01-{day}", f"id,name,city\n{rows}")
+    busy.load("2026-01-02", "id,name,city\n0,ann,Rome\n1,bert,Rome\n")
+    before, log = busy.rows("*"), busy.rows("id, name, _commit_id, _superseded_by", "__log")
+
+    def files(table: str) -> int:
+        return len(project.sql(f"select 1 from spark_catalog.{project.schema}.{table}.files"))
+
+    assert "would compact busy" in busy.operate("compact", dry_run="true").output
+    number = files("busy__log")
+    busy.operate("compact")
+    assert files("busy__log") < number
+    assert busy.rows("*") == before
+    assert busy.rows("id, name, _commit_id, _superseded_by", "__log") == log
+    project.dbt("run", "--select", "busy_optimized")
+    busy.extract("2026-01-04", "id,name,city\n0,anna,Rome\n1,bob,Rome\n2,cy,Rome\n")
+    busy.run("2026-01-04", plan=True)
+    assert busy.rows("outcome", "__plan") == [("changes",)] and busy.rows("*") == before
+    busy.run("2026-01-04")
+    assert busy.rows("id, name", "_optimized") == [(0, "ann"), (1, "bob"), (2, "cy")]
+    assert busy.rows("id, name") == [(0, "anna"), (1, "bob"), (2, "cy")]
+    output = busy.operate("clean", vacuum="true").output
+    assert "removed" in output
+    assert busy.rows("1", "__log", "_superseded_by is not null") == []
+    assert busy.rows("id, name") == [(0, "anna"), (1, "bob"), (2, "cy")]
+    commit = str(busy.commits("commit_id")[0][0])
+    assert (
+        "load"
+        in project.dbt("run-operation", "show_commit", "--args", f"{{commit: {commit}}}").output
+    )
+    busy.operate("drop_entity")
+    assert not busy.exists() and busy.commits() == []
