@@ -67,7 +67,9 @@ def test_compare(module_project: Any) -> None:
         cfg, plan, "compared_after", "compared_existing", "2026-01-02"
     )
     found = session.sql(classified).orderBy("id").collect()
-    assert [(row.id, row._operation, row._changed_columns, row._copies) for row in found] == [
+    assert [
+        (row.id, row._operation, row._changed_columns, row._tidemark_copies) for row in found
+    ] == [
         (2, "U", ["lat"], 1),
         (3, "U", ["name"], 1),
         (5, "I", None, 2),

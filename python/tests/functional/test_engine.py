@@ -136,7 +136,7 @@ def load_both(one: Entity, other: Entity, day: str, text: str | bytes, **options
 @pytest.mark.parametrize(
     ("seed", "settings"),
     [
-        (1, {}),
+        pytest.param(1, {}, marks=pytest.mark.slow),
         (2, {"soft_delete": True, "tag_unchanged": True, "hash": "sha256"}),
         (3, {"extract": "delta", "tag_unchanged": True}),
         *(

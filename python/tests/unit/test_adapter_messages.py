@@ -61,6 +61,10 @@ ValueError: odd name Oslo
             "wrote nothing there. Run it again",
         ),
         (
+            "java.io.IOException: Mkdirs failed to create file:/lake/log/x (exists=false, cwd=file:/shop)",
+            "the folder file:/lake/log/x cannot be made: the disk is full or read-only, or not this user's",
+        ),
+        (
             WORKER,
             'Traceback (most recent call last):\n  File "models/cities.py", line 5, in check\n'
             '    raise ValueError(f"odd name {name}")\nValueError: odd name Oslo',
@@ -227,3 +231,11 @@ def test_readable_error__of_a_python_exception() -> None:
 )
 def test_file_that_is_not_read(causes: list[str], said: str) -> None:
     assert best_message(causes) == said
+
+
+def test_best_message__a_table_that_cannot_be_written() -> None:
+    causes = [
+        "[TASK_WRITE_FAILED] Task failed while writing rows to file:/lake/shop__log. SQLSTATE: 58030",
+        "java.io.IOException: No space left on device",
+    ]
+    assert best_message(causes) == "file:/lake/shop__log cannot be written: No space left on device"

@@ -63,11 +63,15 @@ _OF_CLUSTERS = (
 _ICEBERG_CONFLICT = re.compile(
     r"Found (new )?conflicting (delete )?files|Missing required files to delete"
 )
+_NO_FOLDER = re.compile(r"Mkdirs failed to create (?P<folder>\S+) \(exists=false.*?\)")
 _TRACEBACK = "Traceback (most recent call last):"
 _USER_RAISED = "USER_RAISED_EXCEPTION"
 _UNREAD_FILE = re.compile(
     r"\[FAILED_READ_FILE\.(?P<kind>[A-Z_]+)\] Encountered error while reading file "
     r"(?P<file>\S+?)\.?(?=\s|$)"
+)
+_UNWRITTEN = re.compile(
+    r"\[TASK_WRITE_FAILED\] Task failed while writing rows to (?P<folder>\S+?)\.?$"
 )
 _WHY_UNREAD = {
     "CANNOT_READ_FILE_FOOTER": "it is cut, or no Parquet file",
@@ -116,6 +120,10 @@ def clean_message(text: str) -> str:
     if placed is not None:
         text = text[: placed.start()]
     text = _SQLSTATE.sub("", text).rstrip("; \n")
+    text = _NO_FOLDER.sub(
+        r"the folder \g<folder> cannot be made: the disk is full or read-only, or not this user's",
+        text,
+    )
     if placed is not None:
         text += f" (line {placed[1]}, pos {placed[2]})"
     if pointed:
@@ -195,6 +203,9 @@ def best_message(causes: list[str]) -> str:
         return f"{unread['file']} cannot be read: {why}"
     if deepest in said or "\n" in deepest:
         return said
+    unwritten = _UNWRITTEN.match(said)
+    if unwritten is not None:
+        return f"{unwritten['folder']} cannot be written: {deepest}"
     return f"{said}\ncaused by: {deepest}"
 
 
