@@ -31,6 +31,7 @@ LOADS = int(os.environ.get("TIDEMARK_TEST_LOADS", "4"))  # of the slow ring
 
 def make_entities(project: Any, file_format: str) -> Any:
     models = []
+    form = f"file_format: {file_format}" if file_format != "delta" else "enabled: true"
     for name, entity in ENTITIES.items():
         project.write(f"models/{name}.sql", "{{ tidemark.extract() }}")
         models.append(
@@ -39,7 +40,7 @@ def make_entities(project: Any, file_format: str) -> Any:
     config:
       materialized: cdc
       unique_key: k
-      file_format: {file_format}
+      {form}
       meta: {{tidemark: {{{entity["settings"]}, location: "{project.root}/{name}/{{business_date}}.csv",
         on_reject: quarantine, ignore: [loaded_at], max_delete_fraction: 1}}}}
     columns:
@@ -127,9 +128,13 @@ def run_random_loads(project: Any, seed: int, loads: int, keys: int = 300) -> da
 def check_again__writes_nothing(project: Any, day: date) -> None:
     """The date that was loaded last, as it was: no table has one version more."""
 
+    version = "describe history {schema}.{table} limit 1"
+    if project.file_format == "iceberg":
+        version = "select count(*) from spark_catalog.{schema}.{table}.snapshots"
+
     def versions() -> dict[str, int]:
         return {
-            table: project.sql(f"describe history {table} limit 1")[0].version
+            table: project.sql(version.format(schema=project.schema, table=table))[0][0]
             for entity in ENTITIES
             for table in (entity, f"{entity}__log", f"{entity}__rejects")
         }

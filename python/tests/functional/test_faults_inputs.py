@@ -32,7 +32,7 @@ REFUSED = {
     "reserved_key": ("_key_hash", "is reserved"),
     "reserved_commit": ("_Commit_Id", "is reserved"),
     "own_prefix": ("_tidemark_x", "is reserved"),
-    "own_arrived": ("_tidemark_arrived_1", "is reserved"),
+    "own_arrived": ("_TideMark_staged_1", "is reserved"),
     "unreadable": ("_unreadable", "is reserved"),
     "malformed": ("_MALFORMED", "is reserved"),
     "line_break": ("a\nb", "column `a\\nb` has a line break"),

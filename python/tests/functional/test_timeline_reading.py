@@ -82,6 +82,7 @@ def test_show_commits(people: Entity) -> None:
     ]
 
 
+@pytest.mark.iceberg(never=True)
 def test_show_commit(people: Entity) -> None:
     commit = people.commits("commit_id")[0][0]
     shown = answer(

@@ -210,8 +210,9 @@ class FeedReader:
         from tidemark.spark.session import holds_metastore
 
         if holds_metastore():
+            told = session.sql(f"describe table extended {states}").collect()
             self._folder = local_folder(
-                session.sql(f"describe detail {states}").collect()[0].location
+                next(row.data_type for row in told if row.col_name == "Location")
             )
             self._seen = _listing(self._folder) if self._folder is not None else []
 
@@ -240,7 +241,7 @@ class FeedReader:
 
 
 def local_folder(location: str) -> Path | None:
-    """Return a table's folder, or that of its Delta log, if it lies on this machine.
+    """Return the folder of a table's log or metadata, else its own, if it is on this machine.
 
     Example:
         >>> local_folder("s3://bucket/table") is None
@@ -250,7 +251,8 @@ def local_folder(location: str) -> Path | None:
     if parts.scheme not in ("", "file"):
         return None
     folder = Path(unquote(parts.path))
-    return folder / "_delta_log" if (folder / "_delta_log").is_dir() else folder
+    logs = (folder / name for name in ("_delta_log", "metadata"))
+    return next((log for log in logs if log.is_dir()), folder)
 
 
 def _listing(folder: Path) -> list[str]:
