@@ -13,10 +13,11 @@
     {%- set supplied = {} -%}
     {%- for column in source_columns -%}
         {%- set lower = column['name'] | lower -%}
+        {%- set refused = tidemark.refused_name(column['name'], [], ' of the extract') -%}
         {%- if lower in tidemark.reserved_columns() -%}
             {%- do supplied.update({lower: column['type']}) -%}
-        {%- elif tidemark.refused_name(column['name'], []) -%}
-            {%- do errors.append(tidemark.refused_name(column['name'], [], ' of the extract') ~ ': rename it in the source, or in the model') -%}
+        {%- elif refused -%}
+            {%- do errors.append(refused ~ ': rename it in the source, or in the model') -%}
         {%- elif lower in arrived -%}
             {%- do errors.append('the model yields column `' ~ column['name'] ~ '` twice (names differ at most in case)') -%}
         {%- else -%}

@@ -61,6 +61,15 @@ def write(entity: Entity, day: str) -> Path:
     return path
 
 
+def loaded(project: Any, name: str, engine: str) -> Entity:
+    """An entity with its first date, and the file of the second."""
+    entity = new(project, name, engine)
+    write(entity, FIRST)
+    entity.run(FIRST)
+    write(entity, SECOND)
+    return entity
+
+
 def fails(entity: Entity, day: str, *says: str) -> None:
     """A load that is refused in a few lines, and whose tables are as before."""
     before = state(entity)
@@ -197,10 +206,7 @@ TABLE_FAULTS: dict[str, tuple[Callable[[Entity], Path], Callable[[bytes], bytes 
 @pytest.mark.parametrize("fault", TABLE_FAULTS)
 def test_table(module_project: Any, fault: str, engine: str) -> None:
     """A file of current that was damaged stops the load; put back, the load gives what it should."""
-    entity = new(module_project, fault, engine)
-    write(entity, FIRST)
-    entity.run(FIRST)
-    write(entity, SECOND)
+    entity = loaded(module_project, fault, engine)
     find, spoil = TABLE_FAULTS[fault]
     path = find(entity)
     whole, spoilt = path.read_bytes(), spoil(path.read_bytes())
@@ -236,10 +242,7 @@ def small_disk(make_project: Any) -> Iterator[tuple[Any, Path]]:
 @pytest.mark.parametrize("engine", ENGINES)
 def test_full_disk(small_disk: tuple[Any, Path], engine: str) -> None:
     project, folder = small_disk
-    entity = new(project, "full", engine)
-    write(entity, FIRST)
-    entity.run(FIRST)
-    write(entity, SECOND)
+    entity = loaded(project, "full", engine)
     ballast = folder / "_ballast"
     with ballast.open("wb", buffering=0) as file:
         for size in (1 << 20, 1 << 12):
@@ -269,10 +272,7 @@ def test_full_disk(small_disk: tuple[Any, Path], engine: str) -> None:
 @pytest.mark.parametrize("engine", ENGINES)
 def test_read_only(small_disk: tuple[Any, Path], engine: str) -> None:
     project, folder = small_disk
-    entity = new(project, "read_only", engine)
-    write(entity, FIRST)
-    entity.run(FIRST)
-    write(entity, SECOND)
+    entity = loaded(project, "read_only", engine)
     subprocess.run(["mount", "-o", "remount,ro", str(folder)], check=True)
     message = entity.run(SECOND, expect_pass=False).messages[entity.name]
     assert "cannot be made: the disk is full or read-only" in message
