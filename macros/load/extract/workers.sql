@@ -1,5 +1,5 @@
 {#-
-    The source as the engine in the workers reads it, with `files` and `separator`; none where Spark has to. Of the files
+    The source as the engine in the workers reads it, with `files`, `fields` and `separator`; none where Spark has to. Of the files
     nothing but the first line, or the footer, was read so far.
 -#}
 {%- macro source_of_workers(opened, body) -%}
@@ -15,15 +15,16 @@
     {%- if not files -%}{{ return(none) }}{%- endif -%}
     {%- set separator = adapter.call_function('tidemark.engine.covers.separator_of', cfg['options']) -%}
     {%- set header = adapter.call_function('tidemark.engine.header.header_of', files, separator) if cfg['format'] == 'csv'
-        else adapter.call_function('tidemark.engine.header.footer_of', files) -%}
+        else adapter.call_function('tidemark.engine.header.footer_of', files) if cfg['format'] == 'parquet'
+        else adapter.call_function('tidemark.engine.header.members_of', files, cfg['columns'] | map(attribute='name') | list) -%}
     {%- if header.get('why_not') -%}{{ return(tidemark.leave_to_spark(opened, header['why_not'])) }}{%- endif -%}
     {%- set columns = [] -%}
     {%- for name in header['names'] -%}
         {%- do columns.append({'name': name, 'type': header['types'][loop.index0]}) -%}
     {%- endfor -%}
-    {%- if cfg['format'] == 'csv' -%}{%- do columns.append({'name': '_unreadable', 'type': 'string'}) -%}{%- endif -%}
+    {%- if cfg['format'] != 'parquet' -%}{%- do columns.append({'name': '_unreadable', 'type': 'string'}) -%}{%- endif -%}
     {{ return({
-        'parts': ['all'], 'body': body, 'columns': columns, 'file_names': header['names'],
+        'parts': ['all'], 'body': body, 'columns': columns, 'fields': header['names'], 'file_names': header.get('found', header['names']),
         'origin': tidemark.origin_of_extract(cfg, run), 'files': header['paths'], 'stamps': header['stamps'], 'separator': separator,
     }) }}
 {%- endmacro -%}

@@ -236,6 +236,44 @@ def test_what_it_declines(module_project: Any) -> None:
     assert all("NOT NULL constraint violated for column: n" in message for message in messages)
 
 
+MEMBERS = {
+    "id": ["1", "2", '"3"', "4", "5"],
+    "text": ['"a"', '""', "null", "5", "true", '"\\u0041\\n\\r\\ud83d\\ude00"', '"Hello, it\'s"', '" x "'],
+    "d": ["0.30000000000000004", "1.10", "1e5", "5", "null", '"-2.5"', "1.1000000000000000888"],
+    "dec": ["1.10", "99999.5", "7", '"0.25"', "null"],
+    "day": ['"2026-03-04"', "null", '""'],
+    "a/b~c": ["12345678901234567", "-1", "null"],
+    "x 'y'": ['"\\u0000"', '"🙂"', "null"],
+    "not read": ["NaN", '{"id": 7}', "[1.50]", "-Infinity"],
+}  # fmt: skip
+"""What members of JSON lines may be."""
+
+
+def test_json_lines(module_project: Any) -> None:
+    """Texts, numbers and their digits, escapes, names, copies, members that are not read."""
+    rng = random.Random(5)
+    columns = {
+        "id": "int", "text": "string", "d": "double", "dec": "decimal(12,2)", "day": "date", "a/b~c": "bigint", "x 'y'": "string",
+    }  # fmt: skip
+    one, other = pair(module_project, "lines", columns, "id", format="json", max_delete_fraction=1)
+    for number in range(1, 5):
+        lines = []
+        for key in rng.sample(MEMBERS["id"], 4):
+            values = {name: rng.choice(texts) for name, texts in MEMBERS.items()} | {"id": key}
+            if number < 4:
+                values["not read"] = rng.choice(MEMBERS["not read"][1:3])
+            members = [f'"{name}": {value}' for name, value in values.items() if value != "null" or rng.random() < 0.5]  # fmt: skip
+            lines += [f"{{{','.join(members)}}}"] * rng.randrange(1, 3)
+        result = load_both(one, other, f"2026-01-0{number}", "\n\n".join(lines))
+        assert_same(other, one)
+    assert len(one.rows("id", "__log")) > 8
+    # to DuckDB's reader -Infinity is a number in any case of its letters
+    assert "by Spark SQL, as a line has a member twice" in result.output
+    assert other.commits(FIGURES) == one.commits(FIGURES)
+    assert set(by_workers(one)) == {False}
+    assert sorted(by_workers(other)) == [False, True, True, True]
+
+
 def parquet_table(day: int) -> pa.Table:
     """Rows of which some come as they were, with keys that are NULL, and a column of texts for numbers."""
     rows = [number for number in range(40) if (number + day) % 7]

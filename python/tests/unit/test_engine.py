@@ -320,7 +320,8 @@ CFG: dict[str, Any] = {
     [
         ("extract", "events", "extract is events"),
         ("extract", "delta", None),
-        ("format", "json", "format is json"),
+        ("format", "json", None),
+        ("format", "avro", "format is avro"),
         ("format", "parquet", None),
         ("file_format", "parquet", "file_format is parquet"),
         ("file_format", "iceberg", "file_format is iceberg"),
@@ -741,7 +742,7 @@ def test_load_of() -> None:
     plan = {"columns": columns, "keys": columns[:1], "compared": [], "ignored": columns[1:]}
     load = load_of(
         CFG, plan, {"business_date": "2026-01-01", "commit_id": 7},
-        {"files": ["/a.csv"], "stamps": [[7, 8]], "separator": ";", "file_names": ["x", "Id"]},
+        {"files": ["/a.csv"], "stamps": [[7, 8]], "separator": ";", "fields": ["x", "Id"]},
     )  # fmt: skip
     assert load.columns == (
         Column("ID", "int", 1, True, "bigint"),

@@ -51,9 +51,9 @@ def why_not(cfg: Mapping[str, Any]) -> str | None:
         return f"hash is {cfg['hash']}"
     if not cfg.get("location"):
         return "it has no location"
-    if cfg["format"] not in ("csv", "parquet"):
+    if cfg["format"] not in ("csv", "json", "parquet"):
         return f"format is {cfg['format']}"
-    if cfg["format"] == "parquet":
+    if cfg["format"] != "csv":
         return next(
             (f"options has {name}: {value}" for name, value in cfg["options"].items()), None
         )

@@ -1,12 +1,14 @@
-"""What the first lines of CSV files and the footers of Parquet files say of them."""
+"""What the first lines of CSV and JSON files and the footers of Parquet files say of them."""
 
 from __future__ import annotations
 
 import csv
 import gzip
+import json
 import os
 import re
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from tidemark.engine.parquet import columns_of
@@ -16,6 +18,8 @@ _NAME = re.compile(
     r"[^\s\"'\\,;|\x00-\x1f\ufeff](?:[^\"\\,;|\x00-\x1f\ufeff]*[^\s\"\\,;|\x00-\x1f\ufeff])?"
 )
 _LONGEST = 1 << 20
+# how many JSON lines are asked for the names of their members
+_LINES = 1000
 # names that Tidemark's SQL gives to what stands beside the columns of an extract
 _OWN = re.compile(r"_(unreadable|malformed|tidemark_.*)", re.IGNORECASE)
 # what DuckDB takes for a pattern, what Spark unpacks by its codecs, and what it passes over
@@ -82,6 +86,43 @@ def footer_of(files: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     if any(_OWN.fullmatch(name) for name in names):
         return {"why_not": "its files have a column with a name that is Tidemark's own"}
     return {"paths": paths, "stamps": stamps, "names": names, "types": types}
+
+
+def members_of(files: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> dict[str, Any]:
+    """Return the columns that JSON lines are read for, and the names in the first of them.
+
+    Args:
+        files: The files, as list_files() gives them.
+        columns: The names that the YAML has, which are those in the files.
+
+    Returns:
+        As header_of(); `found` are the names of members in the first thousand lines.
+    """
+    paths = _paths_of(files)
+    if isinstance(paths, str):
+        return {"why_not": paths}
+    stamps = [list(stamp_of(path)) for path in paths]
+    found: set[str] = set()
+    lines = 0
+    for path in paths:
+        try:
+            with (gzip.open if path.endswith(".gz") else open)(path, "rb") as file:
+                for line in islice(file, _LINES - lines):
+                    lines += 1
+                    if line.strip():
+                        found.update(json.loads(line))
+        except (OSError, EOFError, ValueError, TypeError, RecursionError):
+            return {"why_not": "one of its first lines cannot be read"}
+    if any(_OWN.fullmatch(name) for name in found):
+        return {"why_not": "its files have a member with a name that is Tidemark's own"}
+    names = list(columns)
+    return {
+        "paths": paths,
+        "stamps": stamps,
+        "names": names,
+        "types": ["string"] * len(names),
+        "found": sorted(found),
+    }
 
 
 def _paths_of(files: Sequence[Mapping[str, Any]]) -> list[str] | str:

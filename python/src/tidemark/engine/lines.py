@@ -43,7 +43,7 @@ def lines_of(paths: tuple[str, ...], separator: str) -> Lines:
     separators, has_quotes = 0, False
     for path in paths:
         first_end = None
-        for block in _blocks(path):
+        for block in blocks_of(path):
             separators += block.count(between)
             has_quotes = has_quotes or b'"' in block
             returns, doubt = block.count(b"\r"), None
@@ -83,7 +83,7 @@ def _blanks_around_quotes(separator: bytes) -> re.Pattern[bytes]:
     )
 
 
-def _blocks(path: str) -> Iterator[bytes]:
+def blocks_of(path: str) -> Iterator[bytes]:
     """Yield a file in parts that end where a line ends, but for what has no end."""
     rest = b""
     for chunk in _chunks(path):

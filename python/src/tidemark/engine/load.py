@@ -47,11 +47,12 @@ class Load:
 
     Args:
         extract: full, or delta: keys that are not in it stay as they are.
-        format: csv or parquet.
+        format: csv, json or parquet.
         files: Paths of the files.
         stamps: What stamp_of() said of each as its header was read.
         separator: What stands between the fields of CSV files.
-        fields: The names of the columns that the files have, in their order.
+        fields: The names of the columns that the files have, in their order; of JSON those that are
+            read.
         columns: The columns, in the order of the entity's plan.
         keys: Names of those that identify a row, in the order of the hash.
         compared: Names of those that are compared, in the order of the hash.
@@ -103,9 +104,9 @@ def load_of(
         cfg: What entity_config() returns.
         plan: What column_plan() returns.
         load: What plan_load() returns.
-        source: What extract__source() returns, with `files`.
+        source: What extract__source() returns, with `files` and `fields`.
     """
-    places = {str(name).lower(): place for place, name in enumerate(source["file_names"])}
+    places = {str(name).lower(): place for place, name in enumerate(source["fields"])}
 
     def names(columns: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
         return tuple(str(column["name"]) for column in columns)
@@ -116,7 +117,7 @@ def load_of(
         files=tuple(source["files"]),
         stamps=tuple((int(size), int(written)) for size, written in source["stamps"]),
         separator=str(source["separator"]),
-        fields=tuple(str(name) for name in source["file_names"]),
+        fields=tuple(str(name) for name in source["fields"]),
         columns=tuple(
             Column(
                 name=str(column["name"]),

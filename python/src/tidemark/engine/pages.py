@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Sequence
 from typing import Any
 
-from tidemark.engine.sql import literal
+from tidemark.engine.quoted import literal
 
 _BINARY, _LIST, _SET, _STRUCT = 8, 9, 10, 12
 _DOUBLE, _BYTE, _TRUE, _FALSE = 7, 3, 1, 2

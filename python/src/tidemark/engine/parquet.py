@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from tidemark.engine.sql import literal
+from tidemark.engine.quoted import literal
 
 _PLAIN = {
     ("BOOLEAN", None): "boolean",

@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from tidemark.engine.load import Column, Load, Target
+from tidemark.engine.members import line_doubt_sql, lines_sql, member_doubt_sql
+from tidemark.engine.quoted import identifier, list_sql, literal
 from tidemark.engine.types import (
     cast_sql,
     is_floating,
@@ -27,10 +29,12 @@ def arrived_sql(load: Load, has_quotes: bool) -> str:
     """Return a query of all rows of the files, typed and hashed.
 
     Its columns: c0, c1, …, `kh` and `rh` (the hashes of key and row), `unproven`, the number of
-    the first column whose value the engine cannot answer for, from 0, and `within`, how many
-    separators the row has inside its fields, as it can where the files have quotes.
+    the first column whose value the engine cannot answer for, from 0, -1 for a whole line, and
+    `within`, how many separators the row has inside its fields, as it can where the files have
+    quotes.
     """
-    values, doubts = [], []
+    values = []
+    doubts = [f"when {line_doubt_sql()} then -1"] if load.format == "json" else []
     for number, column in enumerate(load.columns):
         values.append(f"{_value(column)} as c{number}")
         doubts += _doubts(load, number, column)
@@ -58,6 +62,8 @@ def _doubts(load: Load, number: int, column: Column) -> list[str]:
     if column.place is None:
         return [f"when true then {number}"] if column.is_required else []
     conditions = [f"c{number} is null"] if column.is_required else []
+    if load.format == "json":
+        conditions.append(member_doubt_sql(load.fields[column.place], column.place, column.type))
     if column.arrives_as != column.type or load.format == "csv":
         conditions.append(unproven_sql(f"f{column.place}", f"c{number}", column.type))
     elif doubt := unproven_value_sql(f"c{number}", column.type):
@@ -79,14 +85,17 @@ def _separators_within(load: Load) -> str:
 def files_sql(load: Load) -> str:
     """Return the files as a relation, f0, f1, …: of CSV files texts, as RFC 4180 has them.
 
-    An empty field is NULL, an empty one in quotes is not; whatever is no such line is an error.
+    An empty field is NULL, an empty one in quotes is not; whatever is no such line is an error. Of
+    JSON lines see lines_sql().
     """
     if load.format == "parquet":
         named = [f"{identifier(name)} as f{place}" for place, name in enumerate(load.fields)]
         return f"(select {', '.join(named)} from {parquet_sql(load.files)})"
+    if load.format == "json":
+        return f"({lines_sql(list_sql(load.files), load.fields)})"
     fields = ", ".join(f"'f{place}': 'VARCHAR'" for place in range(load.width))
     return (
-        f"read_csv({_list(load.files)}, columns = {{{fields}}}, header = true, "
+        f"read_csv({list_sql(load.files)}, columns = {{{fields}}}, header = true, "
         "auto_detect = false, "
         f"delim = {literal(load.separator)}, quote = '\"', escape = '\"', nullstr = '', "
         "allow_quoted_nulls = false, strict_mode = true, null_padding = false, "
@@ -99,7 +108,7 @@ def parquet_sql(files: Iterable[str]) -> str:
 
     A folder of their path such as `region=eu` is none, whatever DuckDB takes it for.
     """
-    return f"read_parquet({_list(files)}, union_by_name = true, hive_partitioning = false)"
+    return f"read_parquet({list_sql(files)}, union_by_name = true, hive_partitioning = false)"
 
 
 def hash_sql(load: Load, names: Sequence[str]) -> str:
@@ -284,20 +293,6 @@ def copy_sql(query: str, file: str, fields: Iterable[tuple[str, int]]) -> str:
         f"copy (\n{query}\n) to {literal(file)} "
         f"(format parquet, compression snappy, field_ids {{{numbers}}})"
     )
-
-
-def identifier(name: str) -> str:
-    """Return a name as DuckDB reads it."""
-    return '"' + name.replace('"', '""') + '"'
-
-
-def literal(text: str) -> str:
-    """Return a text as DuckDB reads it."""
-    return "'" + text.replace("'", "''") + "'"
-
-
-def _list(texts: Iterable[str]) -> str:
-    return f"[{', '.join(literal(text) for text in texts)}]"
 
 
 def _duck(column: Column) -> str:

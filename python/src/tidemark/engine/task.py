@@ -19,15 +19,15 @@ from uuid import uuid4
 from tidemark.engine.header import stamp_of
 from tidemark.engine.lines import lines_of
 from tidemark.engine.load import Load, Target
+from tidemark.engine.members import doubt_of
 from tidemark.engine.pages import broken_file
+from tidemark.engine.quoted import identifier, literal
 from tidemark.engine.sql import (
     arrived_sql,
     copy_sql,
     current_sql,
     existing_sql,
-    identifier,
     joined_sql,
-    literal,
     log_sql,
     one_of_each_sql,
     parquet_sql,
@@ -213,19 +213,22 @@ def _stage(db: Any, load: Load) -> tuple[int, int] | str:
     if load.format == "parquet" and broken_file(db, load.files):
         return "a page of a file is not as it was written"
     lines = lines_of(load.files, load.separator) if load.format == "csv" else None
-    if lines and lines.doubt:
-        return f"a file {lines.doubt}"
+    doubt = lines.doubt if lines else doubt_of(load.files) if load.format == "json" else None
+    if doubt:
+        return f"a file {doubt}"
     has_quotes = lines is not None and lines.has_quotes
     db.execute(f"create temp table arrived as {arrived_sql(load, has_quotes)}")
-    read, keys, doubt, within = db.execute(
+    read, keys, unproven, within = db.execute(
         "select count(*), count(distinct kh), min(unproven), coalesce(sum(within), 0) from arrived"
     ).fetchone()
     if tuple(stamp_of(file) for file in load.files) != load.stamps:
         # by what came in its place a column may be another one
         return "a file was written while it was read"
-    if doubt is not None:
+    if unproven == -1:
+        return "a line has a member twice, or is of a form that is read by Spark alone"
+    if unproven is not None:
         return (
-            f"column {load.columns[doubt].name} has a value that is a reject, or of a form "
+            f"column {load.columns[unproven].name} has a value that is a reject, or of a form "
             "that is read by Spark alone"
         )
     if lines and lines.separators != (read + len(load.files)) * (load.width - 1) + within:
