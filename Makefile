@@ -53,6 +53,8 @@ $(STAMP): requirements.lock pyproject.toml
 	@# of this environment
 	@printf '%s\n' 'import os; home = os.environ.get("TIDEMARK_HOME") or ".tidemark"; os.isatty(1) or os.environ.setdefault("DBT_USE_COLORS", "false"); os.environ.setdefault("DBT_LOG_PATH", os.path.join(home, "logs")); os.environ.setdefault("DBT_TARGET_PATH", os.path.join(home, "target"))' \
 		> "$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/tidemark_home.pth"
+	@# what editors check model YAML by (.vscode/settings.json)
+	@$(BIN)/tidemark schema > $(VENV)/tidemark-models.schema.json
 	@touch $@
 
 .PHONY: setup-dev

@@ -22,7 +22,6 @@ OWN = (
     "python/src/tidemark/report/assets/report.html",
     "python/src/tidemark/report/assets/report.js",
     "python/src/tidemark/scaffold/canonical-event.schema.json",
-    "python/src/tidemark/scaffold/tidemark-models.schema.json",
     "python/src/tidemark/serve/assets/",
     "python/src/tidemark/spark/log4j2.properties",
     "python/docs/assets/LICENSES.txt",

@@ -26,9 +26,6 @@ from tidemark.scaffold.settings import (
     ShredSettings,
 )
 
-SCHEMA_FILE = "tidemark-models.schema.json"
-"""The committed schema, beside this module."""
-
 EVENT_SCHEMA_FILE = "canonical-event.schema.json"
 """The contract of canonical events, written by hand, beside this module."""
 
@@ -95,7 +92,7 @@ def models_schema() -> dict[str, Any]:
 
 
 def schema_text() -> str:
-    """Return the JSON Schema as the committed file has it."""
+    """Return the JSON Schema as a file has it."""
     return json.dumps(models_schema(), indent=2, ensure_ascii=False) + "\n"
 
 
