@@ -1,12 +1,12 @@
 {#-
     Canonical events (docs block `canonical_events`), or plain rows that are upserts. With `columns` none, `arrived` has
     JSON lines in `value`, and the images are text by column name (`_after`, `_before`); else it has these columns, the
-    business columns typed, and they are passed on under their own names. `by_content`: with a sequence an event that comes again is known by its
-    content, whatever file it comes in. `identifying`: see identifying_names().
+    business columns typed, and they are passed on under their own names. Of `batch` are read `tables`; `by_content`: with a
+    sequence an event that comes again is known by its content, whatever file it comes in; `identifying`: see
+    identifying_names().
 -#}
-{%- macro canonical_events_sql(cfg, tables, arrived, columns=none, by_content=false, identifying=[]) -%}
-{%- set meta = tidemark.event_columns() -%}
-{%- set ddl = tidemark.ddl_operations() -%}
+{%- macro canonical_events_sql(cfg, batch, arrived, columns=none) -%}
+{%- set tables, identifying = batch['tables'], batch.get('identifying', []) -%}
 with messages as (
     {{ tidemark._canonical_text_messages_sql(cfg, arrived, identifying) if columns is none else tidemark._canonical_typed_messages_sql(cfg, arrived, columns, identifying) }}
 ),
@@ -17,7 +17,7 @@ identified as (
         case
             when _supplied_num is not null then concat_ws('|', 'num', _database, _table, _supplied_num, _operation)
             when _offset is not null then concat_ws('|', 'offset', _database, _table, _offset, _operation)
-            {%- if by_content %}
+            {%- if batch.get('by_content') %}
             else 'content'
             {%- else %}
             when _event_time is not null or _transaction_id is not null or _landing_num is null then 'content'
@@ -41,7 +41,7 @@ select
         when _time_is_broken then 'unreadable'
         when _operation in ('INSERT', 'UPDATE', 'UPSERT', 'READ', 'DELETE') then 'row'
         when _operation in ('TRUNCATE', 'TRUNCATE_TABLE') then 'truncate'
-        when _operation in ({{ ddl | join(', ') }}) then 'ddl'
+        when _operation in ({{ tidemark.ddl_operations() | join(', ') }}) then 'ddl'
         else 'unreadable'
     end as _kind,
     case

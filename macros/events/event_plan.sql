@@ -11,36 +11,8 @@
     {%- set typed = found['arrived'] is not none -%}
     {%- set aliases = tidemark._aliases(cfg, found) -%}
     {%- set declared = {} -%}
-    {%- for column in cfg['columns'] -%}
-        {%- do declared.update({column['name'] | lower: column}) -%}
-    {%- endfor -%}
-
-    {%- set names = known_columns | map(attribute='name') | list -%}
-    {%- set seen = names | map('lower') | list -%}
-    {#- A column that images bring under its former name stands where that name does. -#}
-    {%- set arrived_names = [] -%}
-    {%- for name in found['names'] -%}
-        {%- do arrived_names.append(tidemark._present_name(name, cfg, aliases)) -%}
-    {%- endfor -%}
-    {#- Canonical rows need not bring every column of their table. An envelope does, save for those that its capture leaves
-        out, which Debezium's DDL names all the same. -#}
-    {%- set ddl_names = (found['ddl'] or []) | map(attribute='name') | list if cfg['format'] == 'canonical' else [] -%}
-    {%- for name in cfg['columns'] | map(attribute='name') | list + cfg['keys'] + arrived_names + ddl_names -%}
-        {%- set lower = name | lower -%}
-        {%- set is_refused = lower in found['refused'] | map('lower') | list or (recorded and cfg['ddl']['add_column'] == 'ignore') -%}
-        {%- set wanted = lower in declared or (lower not in aliases and not is_refused) -%}
-        {#- an image of before is told by that prefix -#}
-        {%- set refused = tidemark.refused_name(name, tidemark.reserved_event_columns() + ([lower] if lower.startswith('_before_') else []), ' of the events') -%}
-        {%- set is_reserved = refused is not none -%}
-        {%- if is_reserved and tidemark.is_chosen(cfg['chosen'], name) -%}
-            {%- do errors.append(refused ~ ': rename it in the source or in a model between, or leave it out (columns: {exclude: [' ~ name | tojson ~ ']})') -%}
-        {%- endif -%}
-        {%- if lower not in seen and wanted and not is_reserved -%}
-            {%- do names.append(name) -%}
-            {%- do seen.append(lower) -%}
-        {%- endif -%}
-    {%- endfor -%}
-
+    {%- for column in cfg['columns'] -%}{%- do declared.update({column['name'] | lower: column}) -%}{%- endfor -%}
+    {%- set names = tidemark._event_names(cfg, found, recorded, aliases, errors) -%}
     {%- set keys = tidemark.keys_in_order(cfg, recorded) | map('lower') | list -%}
     {%- set ignored = cfg['ignore'] | map('lower') | list -%}
     {%- set sensitive = cfg['sensitive'] | map('lower') | list -%}
@@ -98,26 +70,61 @@
     {%- do errors.extend(tidemark._misspelt_names(cfg, found, recorded, present + excluded)) -%}
     {%- do tidemark._raise_config_errors(cfg['entity'], errors) -%}
 
+    {{ return(tidemark._plan_of_events(cfg, found, recorded, columns, excluded)) }}
+{%- endmacro -%}
+
+
+{#- The columns by name: those that are recorded, then those that are declared, are part of the key, or arrived. -#}
+{%- macro _event_names(cfg, found, recorded, aliases, errors) -%}
+    {%- set declared = cfg['columns'] | map(attribute='name') | map('lower') | list -%}
+    {%- set names = (recorded['columns'] if recorded else []) | map(attribute='name') | list -%}
+    {%- set seen = names | map('lower') | list -%}
+    {#- A column that images bring under its former name stands where that name does. -#}
+    {%- set arrived_names = [] -%}
+    {%- for name in found['names'] -%}
+        {%- do arrived_names.append(tidemark._present_name(name, cfg, aliases)) -%}
+    {%- endfor -%}
+    {#- Canonical rows need not bring every column of their table. An envelope does, save for those that its capture leaves
+        out, which Debezium's DDL names all the same. -#}
+    {%- set ddl_names = (found['ddl'] or []) | map(attribute='name') | list if cfg['format'] == 'canonical' else [] -%}
+    {%- for name in cfg['columns'] | map(attribute='name') | list + cfg['keys'] + arrived_names + ddl_names -%}
+        {%- set lower = name | lower -%}
+        {%- set is_refused = lower in found['refused'] | map('lower') | list or (recorded and cfg['ddl']['add_column'] == 'ignore') -%}
+        {%- set wanted = lower in declared or (lower not in aliases and not is_refused) -%}
+        {#- an image of before is told by that prefix -#}
+        {%- set refused = tidemark.refused_name(name, tidemark.reserved_event_columns() + ([lower] if lower.startswith('_before_') else []), ' of the events') -%}
+        {%- set is_reserved = refused is not none -%}
+        {%- if is_reserved and tidemark.is_chosen(cfg['chosen'], name) -%}
+            {%- do errors.append(refused ~ ': rename it in the source or in a model between, or leave it out (columns: {exclude: [' ~ name | tojson ~ ']})') -%}
+        {%- endif -%}
+        {%- if lower not in seen and wanted and not is_reserved -%}
+            {%- do names.append(name) -%}
+            {%- do seen.append(lower) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return(names) }}
+{%- endmacro -%}
+
+
+{#- The plan of these columns. -#}
+{%- macro _plan_of_events(cfg, found, recorded, columns, excluded) -%}
     {%- set kept = [] -%}
     {%- for column in columns if column['chosen'] and not column['gone'] -%}
         {%- do column.update({'compared': not column['key'] and not column['ignored']}) -%}
         {%- do kept.append(column) -%}
     {%- endfor -%}
-    {%- set key_columns = [] -%}
-    {%- for key in keys -%}
-        {%- do key_columns.extend(tidemark._named(kept, key)) -%}
-    {%- endfor -%}
+    {%- set key_columns = tidemark.named_columns(kept, tidemark.keys_in_order(cfg, recorded) | map('lower') | list) -%}
     {%- set recorded_columns = [] -%}
     {%- for column in columns if column['chosen'] -%}
         {%- do recorded_columns.append({
             'name': column['name'], 'type': column['type'], 'hash_name': column['hash_name'], 'gone': column['gone'],
-            'role': 'key' if column['key'] else 'ignored' if column['ignored'] else 'compared',
+            'role': tidemark.column_role(column),
             'sensitive': column['sensitive'], 'dropped': false,
         }) -%}
     {%- endfor -%}
     {{ return({
         'flow': 'events',
-        'typed': typed,
+        'typed': found['arrived'] is not none,
         'keyed': cfg['keys'] | length > 0,
         'unavailable_value': cfg['unavailable_value'],
         'source_columns': columns | rejectattr('gone') | list,
@@ -281,13 +288,4 @@
         {%- set found.value = {'text': field['default'], 'encoding': field.get('default_encoding', field['encoding'])} -%}
     {%- endfor -%}
     {{ return(found.value) }}
-{%- endmacro -%}
-
-
-{%- macro _named(columns, lower_name) -%}
-    {%- set named = [] -%}
-    {%- for column in columns if column['name'] | lower == lower_name -%}
-        {%- do named.append(column) -%}
-    {%- endfor -%}
-    {{ return(named) }}
 {%- endmacro -%}

@@ -44,118 +44,10 @@ decoded as (
     from images
 ),
 {%- else -%}
-texts as (
-    select
-        *
-        {%- for column in plan['source_columns'] %},
-        {{ tidemark._image_text_expr('_image', column) }} as {{ tidemark.quote_identifier('_tidemark_text_' ~ column['name']) }}
-        {%- endfor %}
-        {%- for column in before %},
-        {{ tidemark._image_text_expr('_before', column) }} as {{ tidemark.quote_identifier('_tidemark_before_' ~ column['name']) }}
-        {%- endfor %}
-    from images
-),
-
-{# A placeholder for an unavailable value is no value; `_tidemark_text_` still tells it from nothing. -#}
-given as (
-    select
-        *
-        {%- for column in plan['source_columns'] if not column['key'] %}
-        {%- set text = tidemark.quote_identifier('_tidemark_text_' ~ column['name']) %},
-        if({{ tidemark.unavailable_expr(text, plan['unavailable_value']) }}, null, {{ text }}) as {{ tidemark.quote_identifier('_tidemark_given_' ~ column['name']) }}
-        {%- endfor %}
-        {%- for column in before if not column['key'] %}
-        {%- set text = tidemark.quote_identifier('_tidemark_before_' ~ column['name']) %},
-        if({{ tidemark.unavailable_expr(text, plan['unavailable_value']) }}, null, {{ text }}) as {{ tidemark.quote_identifier('_tidemark_was_' ~ column['name']) }}
-        {%- endfor %}
-    from texts
-),
-
-decoded as (
-    select
-        *
-        {%- for column in plan['source_columns'] %},
-        {{ tidemark._decoded_expr(plan, column, '_tidemark_text_' if column['key'] else '_tidemark_given_') }} as {{ tidemark.quote_identifier(column['name']) }}
-        {%- endfor %}
-        {%- for column in before %},
-        {{ tidemark._decoded_expr(plan, column, '_tidemark_before_' if column['key'] else '_tidemark_was_') }} as {{ tidemark.quote_identifier('_before_' ~ column['name']) }}
-        {%- endfor %}
-    from given
-),
+{{ tidemark._decoded_texts_sql(plan, before) }}
 {%- endif %}
 
-judged as (
-    select
-        {%- for column in plan['columns'] %}
-        {%- set value = tidemark._typed_value_expr(plan, column) %}
-        {%- if not plan['keyed'] %}
-        {{ 'if(' ~ tidemark._unsupplied_expr(cfg, plan, column) ~ ' and _operation = \'UPDATE\', ' ~ tidemark.quote_identifier('_before_' ~ column['name']) ~ ', ' ~ value ~ ')' if not plan['typed'] else value }} as {{ tidemark.quote_identifier(column['name']) }},
-        {%- else %}
-        {{ value }} as {{ tidemark.quote_identifier(column['name']) }},
-        {%- endif %}
-        {%- endfor %}
-        {{ 'if(_before is null, null, ' if not plan['typed'] }}named_struct(
-            {%- for column in before %}
-            {{ tidemark.string_literal(column['name']) }}, {{ tidemark._before_value_expr(plan, column) }} {{- ',' if not loop.last }}
-            {%- endfor %}
-        ){{ ')' if not plan['typed'] }} as _image_before,
-        {#- unlike array_compact(), which is a filter, Spark makes code of it #}
-        array_except(array(
-            {%- for column in plan['columns'] if not column['key'] %}
-            if({{ tidemark._unsupplied_expr(cfg, plan, column) }}, {{ tidemark.string_literal(column['name']) }}, null),
-            {%- for path in tidemark.partial_paths(cfg, plan, column) %}
-            if({{ tidemark._missing_field_expr(tidemark._typed_value_expr(plan, column), path) }}, {{ tidemark.string_literal(path | join('.')) }}, null),
-            {%- endfor %}
-            {%- endfor %}
-            cast(null as string)
-        ), array(cast(null as string))) as _unsupplied,
-        {%- if tidemark._pairs_moves(cfg) %}
-        {{ tidemark._unavailable_column_expr(plan) | indent(8) }} as _unavailable,
-        {%- endif %}
-        case
-            when coalesce(({{ cfg['apply_as_truncates'] }}), false)
-                then '{{ 'none' if cfg['ddl']['truncate_table'] == 'ignore' else 'truncate' }}'
-            when _kind = 'truncate' then 'none'
-            when coalesce(({{ cfg['apply_as_deletes'] }}), false) then 'delete'
-            else 'upsert'
-        end as _tidemark_effect,
-        {%- if cfg['sequence_by'] %}
-        named_struct(
-            {%- for expression in cfg['sequence_by'] %}
-            'sequence_{{ loop.index }}', {{ 'cast(' ~ expression ~ ' as ' ~ plan['sequence_casts'][loop.index0] ~ ')' if loop.index0 in plan['sequence_casts'] else expression }},
-            {%- endfor %}
-            'is_stream', not _is_snapshot, 'position', _position, 'supplied_num', _supplied_num
-        ) as _sequence_by,
-        {%- endif %}
-        _sequence_num,
-        _landing_num,
-        _event_time,
-        _transaction_id,
-        _operation as _source_operation,
-        _is_snapshot,
-        _snapshot_mark,
-        _database,
-        _table,
-        _offset,
-        _kind,
-        _group,
-        _identity,
-        _content,
-        _delivery_hash,
-        _total_order,
-        _may_be_move,
-        _raw_payload,
-        case
-            when _kind = 'unreadable' then _problem
-            {%- if cfg['ddl']['truncate_table'] == 'fail' %}
-            when coalesce(({{ cfg['apply_as_truncates'] }}), false) then 'truncate_table (ddl.truncate_table is fail)'
-            {%- endif %}
-            {%- for reason in reasons %}
-            when {{ reason['condition'] }} then {{ reason['text'] }}
-            {%- endfor %}
-        end as _reject_reason
-    from decoded
-),
+{{ tidemark._judged_events_sql(cfg, plan, before, reasons) }}
 
 {# What tells events apart needs them sorted: they have little more than their values by then. A tie is found after that. -#}
 narrowed as (
@@ -500,4 +392,124 @@ select
     {{ 'count_if(_is_usable and ' ~ sequence ~ ' <= (select max(' ~ sequence ~ ') from ' ~ log ~ '))' if log else '0' }} as late_count,
     to_json(array_distinct(flatten(collect_set(_unsupplied)))) as unsupplied
 from {{ staged }}
+{%- endmacro -%}
+
+
+{#- The images as values: texts by column, those that are given, and their types. -#}
+{%- macro _decoded_texts_sql(plan, before) -%}
+texts as (
+    select
+        *
+        {%- for column in plan['source_columns'] %},
+        {{ tidemark._image_text_expr('_image', column) }} as {{ tidemark.quote_identifier('_tidemark_text_' ~ column['name']) }}
+        {%- endfor %}
+        {%- for column in before %},
+        {{ tidemark._image_text_expr('_before', column) }} as {{ tidemark.quote_identifier('_tidemark_before_' ~ column['name']) }}
+        {%- endfor %}
+    from images
+),
+
+{# A placeholder for an unavailable value is no value; `_tidemark_text_` still tells it from nothing. -#}
+given as (
+    select
+        *
+        {%- for column in plan['source_columns'] if not column['key'] %}
+        {%- set text = tidemark.quote_identifier('_tidemark_text_' ~ column['name']) %},
+        if({{ tidemark.unavailable_expr(text, plan['unavailable_value']) }}, null, {{ text }}) as {{ tidemark.quote_identifier('_tidemark_given_' ~ column['name']) }}
+        {%- endfor %}
+        {%- for column in before if not column['key'] %}
+        {%- set text = tidemark.quote_identifier('_tidemark_before_' ~ column['name']) %},
+        if({{ tidemark.unavailable_expr(text, plan['unavailable_value']) }}, null, {{ text }}) as {{ tidemark.quote_identifier('_tidemark_was_' ~ column['name']) }}
+        {%- endfor %}
+    from texts
+),
+
+decoded as (
+    select
+        *
+        {%- for column in plan['source_columns'] %},
+        {{ tidemark._decoded_expr(plan, column, '_tidemark_text_' if column['key'] else '_tidemark_given_') }} as {{ tidemark.quote_identifier(column['name']) }}
+        {%- endfor %}
+        {%- for column in before %},
+        {{ tidemark._decoded_expr(plan, column, '_tidemark_before_' if column['key'] else '_tidemark_was_') }} as {{ tidemark.quote_identifier('_before_' ~ column['name']) }}
+        {%- endfor %}
+    from given
+),
+{%- endmacro -%}
+
+
+{#- Typed events with what they do to the table, what orders them, and why one cannot be used. -#}
+{%- macro _judged_events_sql(cfg, plan, before, reasons) -%}
+judged as (
+    select
+        {%- for column in plan['columns'] %}
+        {%- set value = tidemark._typed_value_expr(plan, column) %}
+        {%- if not plan['keyed'] %}
+        {{ 'if(' ~ tidemark._unsupplied_expr(cfg, plan, column) ~ ' and _operation = \'UPDATE\', ' ~ tidemark.quote_identifier('_before_' ~ column['name']) ~ ', ' ~ value ~ ')' if not plan['typed'] else value }} as {{ tidemark.quote_identifier(column['name']) }},
+        {%- else %}
+        {{ value }} as {{ tidemark.quote_identifier(column['name']) }},
+        {%- endif %}
+        {%- endfor %}
+        {{ 'if(_before is null, null, ' if not plan['typed'] }}named_struct(
+            {%- for column in before %}
+            {{ tidemark.string_literal(column['name']) }}, {{ tidemark._before_value_expr(plan, column) }} {{- ',' if not loop.last }}
+            {%- endfor %}
+        ){{ ')' if not plan['typed'] }} as _image_before,
+        {#- unlike array_compact(), which is a filter, Spark makes code of it #}
+        array_except(array(
+            {%- for column in plan['columns'] if not column['key'] %}
+            if({{ tidemark._unsupplied_expr(cfg, plan, column) }}, {{ tidemark.string_literal(column['name']) }}, null),
+            {%- for path in tidemark.partial_paths(cfg, plan, column) %}
+            if({{ tidemark._missing_field_expr(tidemark._typed_value_expr(plan, column), path) }}, {{ tidemark.string_literal(path | join('.')) }}, null),
+            {%- endfor %}
+            {%- endfor %}
+            cast(null as string)
+        ), array(cast(null as string))) as _unsupplied,
+        {%- if tidemark._pairs_moves(cfg) %}
+        {{ tidemark._unavailable_column_expr(plan) | indent(8) }} as _unavailable,
+        {%- endif %}
+        case
+            when coalesce(({{ cfg['apply_as_truncates'] }}), false)
+                then '{{ 'none' if cfg['ddl']['truncate_table'] == 'ignore' else 'truncate' }}'
+            when _kind = 'truncate' then 'none'
+            when coalesce(({{ cfg['apply_as_deletes'] }}), false) then 'delete'
+            else 'upsert'
+        end as _tidemark_effect,
+        {%- if cfg['sequence_by'] %}
+        named_struct(
+            {%- for expression in cfg['sequence_by'] %}
+            'sequence_{{ loop.index }}', {{ 'cast(' ~ expression ~ ' as ' ~ plan['sequence_casts'][loop.index0] ~ ')' if loop.index0 in plan['sequence_casts'] else expression }},
+            {%- endfor %}
+            'is_stream', not _is_snapshot, 'position', _position, 'supplied_num', _supplied_num
+        ) as _sequence_by,
+        {%- endif %}
+        _sequence_num,
+        _landing_num,
+        _event_time,
+        _transaction_id,
+        _operation as _source_operation,
+        _is_snapshot,
+        _snapshot_mark,
+        _database,
+        _table,
+        _offset,
+        _kind,
+        _group,
+        _identity,
+        _content,
+        _delivery_hash,
+        _total_order,
+        _may_be_move,
+        _raw_payload,
+        case
+            when _kind = 'unreadable' then _problem
+            {%- if cfg['ddl']['truncate_table'] == 'fail' %}
+            when coalesce(({{ cfg['apply_as_truncates'] }}), false) then 'truncate_table (ddl.truncate_table is fail)'
+            {%- endif %}
+            {%- for reason in reasons %}
+            when {{ reason['condition'] }} then {{ reason['text'] }}
+            {%- endfor %}
+        end as _reject_reason
+    from decoded
+),
 {%- endmacro -%}

@@ -29,7 +29,7 @@
 
 
 {%- macro _truncates_sql(cfg, plan, staged, load) -%}
-{%- set place = tidemark.place_expr(cfg, tidemark.sequence_expr(cfg), '0', '_event_id', load['batch_id'], '_sequence_num') -%}
+{%- set place = tidemark.place_expr(cfg, tidemark.sequence_expr(cfg), '0', '_event_id', [load['batch_id'], '_sequence_num']) -%}
 select
     {{ tidemark._no_values_list(plan) }},
     'close' as _tidemark_effect,
@@ -50,7 +50,7 @@ select
     {{ tidemark._no_values_list(plan) }},
     'close' as _tidemark_effect,
     cast(null as array<string>) as _unsupplied,
-    {{ tidemark.place_expr(cfg, 'ends.last_read', '3', 'ends._event_id', load['batch_id'], 'ends._sequence_num') }} as _tidemark_order,
+    {{ tidemark.place_expr(cfg, 'ends.last_read', '3', 'ends._event_id', [load['batch_id'], 'ends._sequence_num']) }} as _tidemark_order,
     {{ tidemark.place_expr(cfg, 'least(ends.first_read, coalesce(earlier.first_read, ends.first_read))' if load['log'] else 'ends.first_read', '0', "''") }} as _tidemark_bound,
     'SNAPSHOT' as _source_operation,
     ends._event_id,
@@ -102,7 +102,7 @@ left join (
 {%- set at = 'cast(' ~ (statement['sequence_num'] if statement['sequence_num'] is not none else 'null') ~ ' as bigint)' -%}
 {%- set place = tidemark.place_expr(
     cfg, '(select max(_sequence_by) from ' ~ load['log'] ~ ')' if cfg['sequence_by'] and load['log'] else at,
-    '0', tidemark.string_literal(statement['event_id']), load['batch_id'], at
+    '0', tidemark.string_literal(statement['event_id']), [load['batch_id'], at]
 ) -%}
 select
     {{ tidemark._no_values_list(plan, {statement['column']: statement['value']} if statement.get('column') else none) }},

@@ -49,33 +49,7 @@ labelled_rows as (
         after._reject_reason,
         after._raw_payload,
         coalesce(after._tidemark_copies, 0) as _tidemark_copies,
-        {%- if existing %}
-        coalesce(after._key_hash, before._key_hash) as _key_hash,
-        after._row_hash as _row_hash,
-        before._row_hash as _tidemark_row_hash_before,
-        if(before._key_hash is not null and coalesce(after._tidemark_copy, 1) = 1, 1, 0) as _tidemark_existing,
-        case
-            when after._tidemark_rejected then 'R'
-            when before._key_hash is null then 'I'
-            when after._key_hash is null then 'D'
-            when after._row_hash = before._row_hash then 'N'
-            else 'U'
-        end as _operation,
-        {%- if cfg['changed_columns'] %}
-        case
-            when after._row_hash <> before._row_hash
-                then {{ tidemark.changed_columns_expr(plan['compared'], 'before', 'after') | indent(12) }}
-        end as _changed_columns
-        {%- else %}
-        cast(null as array<string>) as _changed_columns
-        {%- endif %}
-        {%- else %}
-        after._key_hash,
-        after._row_hash,
-        0 as _tidemark_existing,
-        if(after._tidemark_rejected, 'R', 'I') as _operation,
-        cast(null as array<string>) as _changed_columns
-        {%- endif %}
+        {{ tidemark._labels_expr(cfg, plan, existing) | indent(8) }}
     from arrived_rows as after
     {%- if existing and cfg['extract'] == 'delta' %}
     left outer join existing_rows as before on after._key_hash = before._key_hash
@@ -111,6 +85,38 @@ from labelled_rows
 {%- if existing and cfg['extract'] == 'full' and business_date %}
 where _operation <> 'N' or _tidemark_copies > 1
 {%- endif %}
+{%- endmacro -%}
+
+
+{#- What a row is labelled with: its hashes, its operation, and what an update changed. -#}
+{%- macro _labels_expr(cfg, plan, existing) -%}
+{%- if existing -%}
+coalesce(after._key_hash, before._key_hash) as _key_hash,
+after._row_hash as _row_hash,
+before._row_hash as _tidemark_row_hash_before,
+if(before._key_hash is not null and coalesce(after._tidemark_copy, 1) = 1, 1, 0) as _tidemark_existing,
+case
+    when after._tidemark_rejected then 'R'
+    when before._key_hash is null then 'I'
+    when after._key_hash is null then 'D'
+    when after._row_hash = before._row_hash then 'N'
+    else 'U'
+end as _operation,
+{%- if cfg['changed_columns'] %}
+case
+    when after._row_hash <> before._row_hash
+        then {{ tidemark.changed_columns_expr(plan['compared'], 'before', 'after') | indent(4) }}
+end as _changed_columns
+{%- else %}
+cast(null as array<string>) as _changed_columns
+{%- endif %}
+{%- else -%}
+after._key_hash,
+after._row_hash,
+0 as _tidemark_existing,
+if(after._tidemark_rejected, 'R', 'I') as _operation,
+cast(null as array<string>) as _changed_columns
+{%- endif -%}
 {%- endmacro -%}
 
 

@@ -1,17 +1,13 @@
 {#-
     The view that extract() reads. CSV and JSON values arrive as text and are typed in staging, where a value that
-    cannot be read is noticed; `header` is the list of names in a CSV file, in its order. `by_line`: each line is a row,
-    see row_over_lines_sql(). Of files with malformed bytes readable_csv_sql() and readable_json_sql() tell them.
+    cannot be read is noticed; `header` is the list of names in a CSV file, in its order; `read_as`
+    has reader options that hold for this load alone. Of files with malformed bytes readable_csv_sql() and
+    readable_json_sql() tell them.
 -#}
-{%- macro extract_view_sql(cfg, view, path, header, by_line=false, encoding=none) -%}
+{%- macro extract_view_sql(cfg, view, path, header, read_as={}) -%}
 {%- if cfg['format'] == 'csv' -%}
 {%- set options = tidemark.csv_options(cfg['options']) -%}
-{%- if encoding -%}
-    {%- do options.update({'encoding': encoding}) -%}
-{%- endif -%}
-{%- if by_line -%}
-    {%- do options.update({'multiLine': 'false'}) -%}
-{%- endif -%}
+{%- do options.update(read_as) -%}
 {%- do options.update({
     'path': path, 'mode': 'PERMISSIVE', 'columnNameOfCorruptRecord': '_unreadable',
     'columnPruning': 'false', 'enforceSchema': 'false',
@@ -140,15 +136,8 @@ from (
 
 
 {#- Names of a CSV file's columns: a query whose result has them; with `header` false its first row, as they are written. -#}
-{%- macro csv_header_sql(cfg, path, encoding=none, header=none) -%}
-{%- set options = tidemark.csv_options(cfg['options']) -%}
-{%- if encoding -%}
-    {%- do options.update({'encoding': encoding}) -%}
-{%- endif -%}
-{%- if header -%}
-    {%- do options.update({'header': header}) -%}
-{%- endif -%}
-select * from {{ tidemark.file_relation_expr('csv', path, options) }}
+{%- macro csv_header_sql(cfg, path, read_as={}) -%}
+select * from {{ tidemark.file_relation_expr('csv', path, dict(tidemark.csv_options(cfg['options']), **read_as)) }}
 {%- endmacro -%}
 
 

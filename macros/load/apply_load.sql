@@ -32,7 +32,7 @@
     {%- if load.get('written') and not load['rebuild'] and adapter.replace_current(load['written']) is not none -%}
         {#- The engine in the workers wrote current with the log. -#}
     {%- elif load['rebuild'] or (all_tagged and load['kind'] == 'rollback') -%}
-        {%- do tidemark.overwrite_current(cfg, plan, relations, tidemark.latest_rows_sql(plan, relations), none, load) -%}
+        {%- do tidemark.overwrite_current(cfg, plan, relations, {'touched': tidemark.latest_rows_sql(plan, relations), 'stored': none}, load) -%}
     {%- elif tidemark.is_written_whole(cfg, relations, load, figures, nothing_logged) -%}
         {#- So many keys weigh some 100 MB: to send them to every core costs less than to shuffle and sort current. -#}
         {%- set load = dict(load, few_touched=figures is not none and (figures['rows_logged'] or 0) + (figures['rows_superseded'] or 0) <= 1000000) -%}
@@ -40,10 +40,10 @@
         {%- set touched = tidemark.touched_rows_sql(plan, now, load) -%}
         {%- set stored = tidemark.run_view(cfg['target'], 'stored') -%}
         {%- set is_written = tidemark.has_delta_files(cfg) and adapter.replace_rows(
-            relations['current'], tidemark.current_rows_sql(cfg, plan, relations, touched, stored, load), stored
+            relations['current'], tidemark.current_rows_sql(cfg, plan, relations, {'touched': touched, 'stored': stored}, load), stored
         ) is not none -%}
         {%- if not is_written -%}
-            {%- do tidemark.overwrite_current(cfg, plan, relations, touched, relations['current'], load) -%}
+            {%- do tidemark.overwrite_current(cfg, plan, relations, {'touched': touched, 'stored': relations['current']}, load) -%}
         {%- endif -%}
     {%- elif not nothing_logged -%}
         {%- set load = dict(load, key_list=tidemark.keys_to_merge(relations, load, figures)) -%}
@@ -59,10 +59,10 @@
 {%- endmacro -%}
 
 
-{#- Write all rows of current: those touched, and of `stored` the others. -#}
-{%- macro overwrite_current(cfg, plan, relations, touched, stored, load) -%}
-    {%- set rows = tidemark.current_rows_sql(cfg, plan, relations, touched, stored, load) -%}
-    {%- do tidemark.run_statements(tidemark.for_format(cfg['file_format'], 'overwrite_current')(plan, relations, rows, load)) -%}
+{#- Write all rows of current: those touched, and of those stored the others. -#}
+{%- macro overwrite_current(cfg, plan, relations, rows, load) -%}
+    {%- set sql = tidemark.current_rows_sql(cfg, plan, relations, rows, load) -%}
+    {%- do tidemark.run_statements(tidemark.for_format(cfg['file_format'], 'overwrite_current')(plan, relations, sql, load)) -%}
 {%- endmacro -%}
 
 

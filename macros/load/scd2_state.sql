@@ -40,7 +40,7 @@
     {%- endfor -%}
 
     {%- set exists = tidemark.relation_exists(relation) -%}
-    {%- set reason = tidemark.rebuild_reason(cfg, run, state, relation, last, log_now) if exists -%}
+    {%- set reason = tidemark.rebuild_reason(cfg, run, state, relation, {'last': last, 'log': log_now}) if exists -%}
     {%- if run['empty'] -%}
         {%- do state.update({'step': 'nothing' if exists else 'build', 'message': 'EMPTY'}) -%}
     {%- elif not exists or reason -%}
@@ -76,7 +76,8 @@
 
 
 {#- Why the table that is there cannot be carried on, or none. -#}
-{%- macro rebuild_reason(cfg, run, state, relation, last, log_now) -%}
+{%- macro rebuild_reason(cfg, run, state, relation, marks) -%}
+    {%- set last, log_now = marks['last'], marks['log'] -%}
     {%- if run['full_refresh'] -%}{{ return('--full-refresh asks for it') }}{%- endif -%}
     {%- if state['existing'] is none or not tidemark.is_of_format(state['existing'], cfg['file_format']) -%}
         {{ return('it is no ' ~ cfg['file_format'] | title ~ ' table') }}
@@ -90,9 +91,8 @@
         {{ return('the log of ' ~ cfg['entity'].identifier ~ ' is not the one that it was made from') }}
     {%- endif -%}
     {%- set wanted, stored = {}, {} -%}
-    {%- for column in state['columns'] -%}{%- do wanted.update({column['name']: column['type']}) -%}{%- endfor -%}
-    {%- for column in tidemark.describe_query('select * from ' ~ relation) -%}
-        {%- do stored.update({column['name']: column['type']}) -%}
+    {%- for columns, types in [(state['columns'], wanted), (tidemark.describe_query('select * from ' ~ relation), stored)] -%}
+        {%- for column in columns -%}{%- do types.update({column['name']: column['type']}) -%}{%- endfor -%}
     {%- endfor -%}
     {%- if wanted != stored -%}{{ return('its columns changed') }}{%- endif -%}
     {%- if recorded != state['commit']['config'] -%}{{ return('its SQL or its layout changed') }}{%- endif -%}
@@ -113,10 +113,7 @@
         {%- do properties.update({'tidemark.scd2_commit': state['commit']['commit_id']}) -%}
     {%- endif -%}
     {%- do properties.update(cfg['table_properties']) -%}
-    {%- set options = {} -%}
-    {%- do options.update(cfg) -%}
-    {%- do options.update({'properties': properties}) -%}
-    {{ return(options) }}
+    {{ return(dict(cfg, properties=properties)) }}
 {%- endmacro -%}
 
 

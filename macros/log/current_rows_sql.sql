@@ -1,24 +1,24 @@
 {#-
-    All rows of current after a commit: `touched` in place of what was there. With tag_unchanged every row carries its
+    All rows of current after a commit: `rows.touched` in place of what was there. With tag_unchanged every row carries its
     operation for the last business date: that of its change, else N, or X if that date's extract did not supply it.
-    `stored_rows` is what was there, or none to build current from the log alone (then `touched` holds every key).
+    `rows.stored` is what was there, or none to build current from the log alone (then `rows.touched` holds every key).
 -#}
-{%- macro current_rows_sql(cfg, plan, relations, touched, stored_rows, load) -%}
+{%- macro current_rows_sql(cfg, plan, relations, rows, load) -%}
 {%- set stored = plan['stored'] | map(attribute='name') | list -%}
 {%- set names = tidemark.current_names(plan) -%}
 with touched as (
-    {{ touched | indent(4) }}
+    {{ rows['touched'] | indent(4) }}
 ),
 
 latest as (
     select
         {{ tidemark.column_list_expr(names) | indent(4) }}
     from touched
-    {%- if stored_rows is not none %}
+    {%- if rows['stored'] is not none %}
     union all
     select {{- ' /*+ broadcast(touched) */' if load.get('few_touched') }}
         {{ tidemark.column_list_expr(names, 'stored_rows') | indent(4) }}
-    from {{ stored_rows }} as stored_rows
+    from {{ rows['stored'] }} as stored_rows
     left anti join touched on stored_rows._key_hash = touched._key_hash
     {%- endif %}
 )

@@ -41,3 +41,13 @@
     {%- endfor -%}
     {{ return(recorded_cfg) }}
 {%- endmacro -%}
+
+
+{#- The columns of these lower-case names, in their order. -#}
+{%- macro named_columns(columns, names) -%}
+    {%- set named = [] -%}
+    {%- for name in names -%}
+        {%- for column in columns if column['name'] | lower == name -%}{%- do named.append(column) -%}{%- endfor -%}
+    {%- endfor -%}
+    {{ return(named) }}
+{%- endmacro -%}

@@ -105,7 +105,7 @@
 {#- The commit that `to` stands for, and which commits going back to it undoes or makes hold again. -#}
 {%- macro rollback_steps(opened, to) -%}
     {%- set cfg, commits = opened['cfg'], opened['commits'] -%}
-    {%- set target = tidemark.span_of(cfg, commits, to, none, 'rollback', argument='to')['from'] | int -%}
+    {%- set target = tidemark.span_of(cfg, commits, {'from': to, 'argument': 'to'}, 'rollback')['from'] | int -%}
     {%- if target == 0 -%}
         {%- do tidemark.raise_error('usage',
             'rollback: ' ~ cfg['entity'] ~ ' has no commit at or before ' ~ to ~ '. To begin again from nothing, load with --full-refresh'

@@ -35,45 +35,7 @@ counts as (
     from days
 ),
 
-peers as (
-    select
-        *,
-        log1p(number) as magnitude,
-        sort_array(collect_list(if(ends_month, null, log1p(number))) over (
-            partition by relation, what, kind_of_day order by business_date asc nulls last
-            rows between 8 preceding and 1 preceding
-        )) as peers
-    from counts
-),
-
-distances as (
-    select
-        *,
-        if(size(peers) >= 4, {{ tidemark.sorted_median_expr('peers') }}, null) as usual,
-        magnitude - if(size(peers) >= 4, {{ tidemark.sorted_median_expr('peers') }}, null) as distance
-    from peers
-),
-
-surroundings as (
-    select
-        *,
-        sort_array(collect_list(if(ends_month, null, distance)) over (
-            partition by relation, what order by business_date asc nulls last
-            rows between 60 preceding and 1 preceding
-        )) as others,
-        collect_list(distance) over (
-            partition by relation, what, ends_month order by business_date asc nulls last
-            rows between 8 preceding and 1 preceding
-        ) as month_ends
-    from distances
-),
-
-drifts as (
-    select
-        *,
-        {{ tidemark.sorted_median_expr('others') }} as drift
-    from surroundings
-),
+{{ tidemark._drifts_sql() }}
 
 beyond as (
     select
@@ -168,4 +130,48 @@ group by relation, business_date
         'except': tidemark.date_list(except_dates, 'change_counts_are_usual: except'),
         'of_events': of_events,
     }) }}
+{%- endmacro -%}
+
+
+{#- How far each count is from its weekday's median, beside how far the counts before it were. -#}
+{%- macro _drifts_sql() -%}
+peers as (
+    select
+        *,
+        log1p(number) as magnitude,
+        sort_array(collect_list(if(ends_month, null, log1p(number))) over (
+            partition by relation, what, kind_of_day order by business_date asc nulls last
+            rows between 8 preceding and 1 preceding
+        )) as peers
+    from counts
+),
+
+distances as (
+    select
+        *,
+        if(size(peers) >= 4, {{ tidemark.sorted_median_expr('peers') }}, null) as usual,
+        magnitude - if(size(peers) >= 4, {{ tidemark.sorted_median_expr('peers') }}, null) as distance
+    from peers
+),
+
+surroundings as (
+    select
+        *,
+        sort_array(collect_list(if(ends_month, null, distance)) over (
+            partition by relation, what order by business_date asc nulls last
+            rows between 60 preceding and 1 preceding
+        )) as others,
+        collect_list(distance) over (
+            partition by relation, what, ends_month order by business_date asc nulls last
+            rows between 8 preceding and 1 preceding
+        ) as month_ends
+    from distances
+),
+
+drifts as (
+    select
+        *,
+        {{ tidemark.sorted_median_expr('others') }} as drift
+    from surroundings
+),
 {%- endmacro -%}

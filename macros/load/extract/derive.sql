@@ -57,7 +57,7 @@
         {%- set rows = tidemark.run_view(cfg['target'], 'revised') -%}
         {%- set logged = tidemark.run_view(cfg['target'], 'logged') -%}
         {%- do tidemark.make_view(logged, tidemark.logged_rows_sql(plan, targets, changed, load['business_date']), true) -%}
-        {%- do tidemark.make_view(rows, tidemark.revised_rows_sql(cfg, plan, targets, changed, logged, load), plan['sensitive']) -%}
+        {%- do tidemark.make_view(rows, tidemark.revised_rows_sql(cfg, plan, targets, {'changed': changed, 'logged': logged}, load), plan['sensitive']) -%}
     {%- endif -%}
     {%- set names = tidemark.slice_columns(plan) + ([] if load['forward'] else ['_supersedes']) -%}
     {%- set slice = tidemark.make_slice(cfg['target'], load['commit_id'], 'log', 'select\n    ' ~ tidemark.column_list_expr(names) ~ '\nfrom ' ~ rows) -%}

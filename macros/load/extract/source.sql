@@ -68,8 +68,9 @@
     {%- elif told -%}
         {%- do run_query(tidemark.readable_json_sql(cfg, view, path)) -%}
     {%- else -%}
-        {%- set by_line = cfg['format'] == 'csv' and tidemark.is_read_by_line(cfg, path, files) -%}
-        {%- do run_query(tidemark.extract_view_sql(cfg, view, path, names, by_line)) -%}
+        {#- a row on one line: see row_over_lines_sql() -#}
+        {%- set read_as = {'multiLine': 'false'} if cfg['format'] == 'csv' and tidemark.is_read_by_line(cfg, path, files) else {} -%}
+        {%- do run_query(tidemark.extract_view_sql(cfg, view, path, names, read_as)) -%}
     {%- endif -%}
     {%- if cfg['format'] == 'csv' -%}{{ return(names + told) }}{%- endif -%}
     {{ return(told + (
@@ -93,13 +94,13 @@
     {%- for name in names if '\uFFFD' in name -%}
         {%- do tidemark.raise_encoding(cfg, path, name) -%}
     {%- endfor -%}
-    {%- set encoding = 'ISO-8859-1' if tidemark.is_utf8(declared) else none -%}
+    {%- set read_as = {'encoding': 'ISO-8859-1'} if tidemark.is_utf8(declared) else {} -%}
     {%- set read_names = names -%}
-    {%- if encoding and tidemark.csv_options(cfg['options'])['header'] | default('true') | string | lower == 'true' -%}
-        {%- set read_names = tidemark.describe_query(tidemark.csv_header_sql(cfg, path, encoding)) | map(attribute='name') | list -%}
+    {%- if read_as and tidemark.csv_options(cfg['options'])['header'] | default('true') | string | lower == 'true' -%}
+        {%- set read_names = tidemark.describe_query(tidemark.csv_header_sql(cfg, path, read_as)) | map(attribute='name') | list -%}
     {%- endif -%}
     {%- set lines = tidemark.run_view(cfg['target'], 'lines') -%}
-    {%- do run_query(tidemark.extract_view_sql(cfg, lines, path, read_names, encoding=encoding)) -%}
+    {%- do run_query(tidemark.extract_view_sql(cfg, lines, path, read_names, read_as)) -%}
     {%- do run_query(tidemark.readable_csv_sql(cfg, view, lines, names, read_names)) -%}
 {%- endmacro -%}
 
@@ -133,7 +134,7 @@
         {%- endif -%}
     {%- endfor -%}
     {%- if not tidemark.has_made_names(found) -%}{{ return(none) }}{%- endif -%}
-    {%- set written = tidemark.query_rows(tidemark.csv_header_sql(cfg, path, none, 'false') ~ ' limit 1') -%}
+    {%- set written = tidemark.query_rows(tidemark.csv_header_sql(cfg, path, {'header': 'false'}) ~ ' limit 1') -%}
     {%- set names = written[0].values() | list if written | length else [] -%}
     {%- for name in names if name is none or name == '' -%}
         {%- do tidemark.raise_error('data', cfg['entity'] ~ ': column ' ~ (names.index(name) + 1) ~ ' in ' ~ header ~ ' has no name. Give it one in the source') -%}

@@ -161,9 +161,10 @@
         {%- elif cfg['extract'] == 'events' and plan['keyed'] and load['forward'] and not opened['state']['first'] -%}
             {%- set before = tidemark.rows_before_events_sql(plan, tidemark.evolved(opened, plan)['relations']['current'], slice) -%}
         {%- endif -%}
+        {%- set condition = "_business_date = date'" ~ load['business_date'] ~ "'" ~ (' and _supersedes is null' if marks else '') -%}
         {%- do queries.update({
             'columns': tidemark.planned_columns_sql(slice, marks),
-            'samples': tidemark.planned_samples_sql(plan, slice, marks, load['business_date'], before, opened['run']['sample_rows']),
+            'samples': tidemark.planned_samples_sql(plan, slice, condition, before, opened['run']['sample_rows']),
             'dates': tidemark.planned_dates_sql(slice, marks, load['business_date']),
         }) -%}
     {%- endif -%}

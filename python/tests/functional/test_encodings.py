@@ -51,12 +51,12 @@ def read(module_project: Any, tmp_path: Path) -> Read:
                 found = session.sql("select id, name, null as line from extract").collect()
                 return [tuple(row) for row in found]
         if suffix == "csv":
-            encoding = "ISO-8859-1" if is_utf8 else None
+            read_as = {"encoding": "ISO-8859-1"} if is_utf8 else {}
             names = [
-                session.sql(macros["csv_header_sql"](cfg, str(file), read_as)).columns
-                for read_as in (None, encoding)
+                session.sql(macros["csv_header_sql"](cfg, str(file), options)).columns
+                for options in ({}, read_as)
             ]
-            lines = macros["extract_view_sql"](cfg, "lines", str(file), names[1], encoding=encoding)
+            lines = macros["extract_view_sql"](cfg, "lines", str(file), names[1], read_as)
             session.sql(lines)
             session.sql(macros["readable_csv_sql"](cfg, "extract", "lines", *names))
         else:

@@ -40,6 +40,8 @@ CALLS = {
 }
 #: What of `read` asks the database: it is called while a model is compiled
 ASKING = {"tracked_flow", "optimized_version", "feed_range"}
+#: Whoever uses Tidemark names these arguments, in a model or in `--args`: no dict may take their place
+WORDY = {"adopt", "change_feed", "compact", "feed_query", "net_changes", "scd2"}
 
 _DEFINED = re.compile(r"{%-? *macro (\w+)")
 _CALLED = re.compile(r"\btidemark\.(\w+)\((?!ref\()")
@@ -101,6 +103,18 @@ def test_settings__are_read_in_one_folder() -> None:
         if _folder(path) not in ("config", "materializations") and _READS_SETTINGS.search(text)
     ]
     assert wrong == []
+
+
+def test_macros__are_short_and_take_few_arguments() -> None:
+    found = re.findall(
+        r"{%-? *macro (\w+)\((.*?)\) *-?%}(.*?){%-? *endmacro", "\n".join(FILES.values()), re.DOTALL
+    )
+    assert {name for name, _, body in found if body.count("\n") > 100} == set()
+    assert {
+        name
+        for name, arguments, _ in found
+        if len([one for one in re.sub(r"\[.*?\]", "", arguments).split(",") if one.strip()]) > 5
+    } == WORDY
 
 
 def test_files__are_named_as_a_macro_of_theirs() -> None:
