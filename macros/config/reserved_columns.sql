@@ -28,10 +28,12 @@
 -#}
 {%- macro refused_name(name, own, whose='') -%}
     {%- set lower = name | lower -%}
-    {%- set reason = 'is reserved' if lower in own or lower.startswith('_tidemark_')
-        else 'has a line break or a NUL in its name' if '\n' in name or '\r' in name or '\x00' in name
-        else 'has `${` in its name, which Spark takes for a variable' if '${' in name -%}
-    {%- if not reason -%}{{ return(none) }}{%- endif -%}
     {%- set shown = name | replace('\n', '\\n') | replace('\r', '\\r') | replace('\x00', '\\0') -%}
-    {{ return('column `' ~ shown ~ '`' ~ whose ~ ' ' ~ reason) }}
+    {%- for is_so, reason in [
+        (lower in own or lower.startswith('_tidemark_'), 'is reserved'), (shown != name, 'has a line break or a NUL in its name'),
+        ('${' in name, 'has `${` in its name, which Spark takes for a variable'),
+    ] if is_so -%}
+        {{ return('column `' ~ shown ~ '`' ~ whose ~ ' ' ~ reason) }}
+    {%- endfor -%}
+    {{ return(none) }}
 {%- endmacro -%}

@@ -136,16 +136,14 @@
         {%- if scale > 0 or digits > 18 -%}
             {{ return(('auto', tidemark._decimal_type(length, scale))) }}
         {%- endif -%}
-        {{ return((
-            'number', 'tinyint' if digits < 3 else 'smallint' if digits < 5 else 'int' if digits < 10 else 'bigint'
-        )) }}
+        {%- for type, most in [('tinyint', 2), ('smallint', 4), ('int', 9), ('bigint', 18)] if digits <= most -%}{{ return(('number', type)) }}{%- endfor -%}
     {%- elif word == 'TIMESTAMP' and 'ZONE' in name -%}
         {{ return(('iso', 'timestamp')) }}
     {%- elif word == 'TIMESTAMP' -%}
         {%- set named = modules.re.match('^TIMESTAMP[(]([0-9])[)]', name) -%}
-        {{ return(tidemark._timestamp_type(
-            named.group(1) | int if named else scale if scale is not none else length if length <= 9 else 6
-        )) }}
+        {%- if named -%}{{ return(tidemark._timestamp_type(named.group(1) | int)) }}{%- endif -%}
+        {%- if scale is not none -%}{{ return(tidemark._timestamp_type(scale)) }}{%- endif -%}
+        {{ return(tidemark._timestamp_type(length if length <= 9 else 6)) }}
     {%- elif word == 'INTERVAL' -%}
         {{ return(('text', 'string')) }}
     {%- elif word in tidemark._binary_types() -%}

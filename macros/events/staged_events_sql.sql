@@ -208,12 +208,11 @@ from tied
 
 {%- macro _before_value_expr(plan, column) -%}
     {%- set name = tidemark.quote_identifier('_before_' ~ column['name']) -%}
-    {%- if not plan['typed'] or column['before_arrived'] -%}
-        {%- set nested = plan['typed'] and tidemark._nested_kind(column['type']) -%}
-        {{ return(tidemark.cast_by_name_expr(name, column['before_type'], column['type'])['value'] if nested
-            else 'cast(' ~ name ~ ' as ' ~ column['type'] ~ ')' if plan['typed'] else name) }}
+    {%- if not plan['typed'] -%}{{ return(name) }}{%- endif -%}
+    {%- if column['before_arrived'] and tidemark._nested_kind(column['type']) -%}
+        {{ return(tidemark.cast_by_name_expr(name, column['before_type'], column['type'])['value']) }}
     {%- endif -%}
-    {{ return('cast(null as ' ~ column['type'] ~ ')') }}
+    {{ return('cast(' ~ (name if column['before_arrived'] else 'null') ~ ' as ' ~ column['type'] ~ ')') }}
 {%- endmacro -%}
 
 

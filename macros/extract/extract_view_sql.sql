@@ -41,9 +41,7 @@ select * from {{ tidemark.file_relation_expr('parquet', path, cfg['options']) }}
 {%- for column in cfg['columns'] -%}
     {%- do fields.append(tidemark.quote_identifier(column['name']) ~ ' ' ~ (column['data_type'] if tidemark._is_nested(column) else 'string')) -%}
 {%- endfor -%}
-{%- set options = {} -%}
-{%- do options.update(cfg['options']) -%}
-{%- do options.update({'mode': 'PERMISSIVE', 'columnNameOfCorruptRecord': '_unreadable'}) -%}
+{%- set options = dict(cfg['options'], mode='PERMISSIVE', columnNameOfCorruptRecord='_unreadable') -%}
 from_json(
         {{ value }},
         {{ tidemark.string_literal((fields + ['_unreadable string']) | join(', ')) }},

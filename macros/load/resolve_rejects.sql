@@ -51,11 +51,7 @@
 
 
 {%- macro _loads_of_rejects(rejects, condition) -%}
-    {%- set loads = [] -%}
-    {%- for row in run_query('select distinct _commit_id from ' ~ rejects ~ ' as rejects where ' ~ condition) -%}
-        {%- do loads.append(row[0]) -%}
-    {%- endfor -%}
-    {{ return(loads) }}
+    {{ return(tidemark.first_column('select distinct _commit_id from ' ~ rejects ~ ' as rejects where ' ~ condition)) }}
 {%- endmacro -%}
 
 

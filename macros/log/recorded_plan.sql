@@ -34,12 +34,9 @@
 
 {#- The configuration with what a commit was made with in place of what the YAML says now. -#}
 {%- macro recorded_cfg(cfg, recorded) -%}
-    {%- set recorded_cfg = {} -%}
-    {%- do recorded_cfg.update(cfg) -%}
-    {%- for name in ['extract', 'tag_unchanged', 'soft_delete', 'file_format'] -%}
-        {%- do recorded_cfg.update({name: recorded[name]}) -%}
-    {%- endfor -%}
-    {{ return(recorded_cfg) }}
+    {{ return(dict(cfg,
+        extract=recorded['extract'], tag_unchanged=recorded['tag_unchanged'], soft_delete=recorded['soft_delete'], file_format=recorded['file_format']
+    )) }}
 {%- endmacro -%}
 
 

@@ -218,11 +218,8 @@
     {%- set count = run_query('select count(*) from ' ~ relation ~ ' where ' ~ condition)[0][0] | int -%}
     {%- set statements = ['delete from ' ~ relation ~ ' where ' ~ condition] -%}
     {%- if cfg['file_format'] == 'parquet' and count -%}
-        {%- set partitions = [] -%}
-        {%- for row in run_query('select distinct _commit_id from ' ~ relation ~ ' where ' ~ condition) -%}
-            {%- do partitions.append('partition (tidemark_commit = ' ~ row[0] ~ ')') -%}
-        {%- endfor -%}
-        {%- set statements = ['alter table ' ~ relation ~ ' drop if exists ' ~ partitions | join(', ')] -%}
+        {%- set commits = tidemark.first_column('select distinct _commit_id from ' ~ relation ~ ' where ' ~ condition) -%}
+        {%- set statements = ['alter table ' ~ relation ~ ' drop if exists partition (tidemark_commit = ' ~ commits | join('), partition (tidemark_commit = ') ~ ')'] -%}
     {%- endif -%}
     {%- do steps.append({'relation': relation, 'what': what, 'count': count, 'statements': statements}) -%}
 {%- endmacro -%}
@@ -230,10 +227,7 @@
 
 {#- Rows of loads up to a commit whose date was loaded again by then. What the last load of a date observed is needed for late dates. -#}
 {%- macro replaced_loads_expr(opened, horizon) -%}
-    {%- set live = [] -%}
-    {%- for row in run_query(tidemark.live_loads_sql(opened['commits']['states'], opened['cfg']['relation'], horizon)) -%}
-        {%- do live.append(row[0]) -%}
-    {%- endfor -%}
+    {%- set live = tidemark.first_column(tidemark.live_loads_sql(opened['commits']['states'], opened['cfg']['relation'], horizon)) -%}
     {{ return('_commit_id <= ' ~ horizon ~ (' and _commit_id not in (' ~ live | join(', ') ~ ')' if live else '')) }}
 {%- endmacro -%}
 

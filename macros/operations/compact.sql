@@ -110,29 +110,21 @@
         {%- set partition_by = '_business_date' if name == 'log' else none -%}
         {%- set zorder_by = '_key_hash' if name == 'current' and not cfg['cluster_by'] and '_key_hash' not in cfg['partition_by'] else none -%}
         {%- set step = {'relation': relation, 'partition_by': partition_by, 'partition_value': none, 'is_shared': name in ['current', 'log']} -%}
-        {%- set worth = [] -%}
-        {%- for row in tidemark.query_rows(tidemark.file_sizes_sql(relation, asked['bytes'], partition_by)) if row['small_count'] | int > 1 -%}
-            {%- do worth.append(row) -%}
-        {%- endfor -%}
+        {%- set worth = tidemark.query_rows(tidemark.file_sizes_sql(relation, asked['bytes'], partition_by)) | selectattr('small_count', 'gt', 1) | list -%}
         {%- set most = asked['max_partitions'] | int if asked['max_partitions'] is not none else worth | length -%}
         {%- for row in worth[:most] -%}
-            {%- set one = {
-                'verb': 'compact', 'what': relation.identifier ~ (' of ' ~ row['partition_value'] if partition_by else ''),
-                'partition_value': row['partition_value'], 'before': tidemark._files(row),
-                'statement': tidemark.optimize_sql(relation, partition_by, row['partition_value'], zorder_by) if cfg['file_format'] == 'delta'
-                    else tidemark.rewrite_files_sql(relation, partition_by, row['partition_value'], zorder_by, asked['bytes']),
-            } -%}
-            {%- set whole = {} -%}
-            {%- do whole.update(step) -%}
-            {%- do whole.update(one) -%}
-            {%- do steps.append(whole) -%}
+            {%- do steps.append(dict(step,
+                verb='compact', what=relation.identifier ~ (' of ' ~ row['partition_value'] if partition_by else ''),
+                partition_value=row['partition_value'], before=tidemark._files(row),
+                statement=tidemark.optimize_sql(relation, partition_by, row['partition_value'], zorder_by) if cfg['file_format'] == 'delta'
+                    else tidemark.rewrite_files_sql(relation, partition_by, row['partition_value'], zorder_by, asked['bytes'])
+            )) -%}
         {%- endfor -%}
         {%- if asked['purge'] and tidemark.has_deletion_vectors(relation) -%}
-            {%- do step.update({
-                'verb': 'purge', 'what': relation.identifier, 'before': tidemark.files_of(relation, asked['bytes'], none, none),
-                'statement': 'reorg table ' ~ relation ~ ' apply (purge)', 'partition_by': none,
-            }) -%}
-            {%- do steps.append(step) -%}
+            {%- do steps.append(dict(step,
+                verb='purge', what=relation.identifier, before=tidemark.files_of(relation, asked['bytes'], none, none),
+                statement='reorg table ' ~ relation ~ ' apply (purge)', partition_by=none
+            )) -%}
         {%- endif -%}
     {%- endfor -%}
     {{ return(steps) }}

@@ -37,9 +37,7 @@
         } -%}
         {%- do tidemark.record_commit(commits, commit, 'inflight', {'rows_logged': rows}) -%}
         {%- do tidemark.evolve_rejects(relations['rejects']) -%}
-        {%- for statement in tidemark.rehash_sql(cfg, plan, wanted['hash'], relations) -%}
-            {%- do run_query(statement) -%}
-        {%- endfor -%}
+        {%- do tidemark.run_statements(tidemark.rehash_sql(cfg, plan, wanted['hash'], relations)) -%}
         {%- set load = {
             'kind': 'rehash', 'forward': false, 'commit_id': commit['commit_id'], 'business_date': state['last_date'],
             'last_date': state['last_date'], 'last_date_commit_id': state['last_date_commit_id'],
@@ -82,18 +80,15 @@
     {%- set dropped = drop | map('lower') | list -%}
     {%- set columns = [] -%}
     {%- for column in recorded['columns'] -%}
-        {%- set ignored = column['name'] | lower in dropped or not tidemark.is_compared(cfg, column['name']) -%}
-        {%- set role = tidemark.column_role({'key': column['role'] == 'key', 'ignored': ignored}) -%}
+        {%- set is_dropped = column['name'] | lower in dropped -%}
         {%- do columns.append({
-            'name': column['name'], 'type': column['type'], 'role': role, 'sensitive': column['sensitive'],
-            'dropped': column['name'] | lower in dropped or column.get('dropped', false),
+            'name': column['name'], 'type': column['type'], 'sensitive': column['sensitive'],
+            'role': tidemark.column_role({'key': column['role'] == 'key', 'ignored': is_dropped or not tidemark.is_compared(cfg, column['name'])}),
+            'dropped': is_dropped or column.get('dropped', false),
         }) -%}
         {%- for declared in cfg['columns'] if declared['name'] | lower == column['name'] | lower and declared['settings'].get('compare_as') -%}
             {%- do columns[-1].update({'compare_as': declared['settings']['compare_as']}) -%}
         {%- endfor -%}
     {%- endfor -%}
-    {%- set wanted = {} -%}
-    {%- do wanted.update(recorded) -%}
-    {%- do wanted.update({'hash': cfg['hash'], 'recipe': tidemark.hash_recipe_version(), 'columns': columns}) -%}
-    {{ return(wanted) }}
+    {{ return(dict(recorded, hash=cfg['hash'], recipe=tidemark.hash_recipe_version(), columns=columns)) }}
 {%- endmacro -%}

@@ -77,10 +77,7 @@
     {%- endif -%}
     {%- set steps = tidemark.steps_to(timeline, at.before if at.first is not none else timeline[-1]['commit_id']) -%}
     {%- set retaken = (steps['undone'] | map(attribute='commit_id') | list + state['undone']) or [0] -%}
-    {%- set gone = [] -%}
-    {%- for row in run_query(tidemark.files_gone_sql(relations['landed'], cfg['location'], retaken)) -%}
-        {%- do gone.append(row[0]) -%}
-    {%- endfor -%}
+    {%- set gone = tidemark.first_column(tidemark.files_gone_sql(relations['landed'], cfg['location'], retaken)) -%}
     {%- if gone -%}
         {%- do tidemark.raise_error('data',
             cfg['entity'] ~ ': these files landed since and are gone, so nothing was restated: ' ~ gone | join(', ') ~ '. Put them back, or restate from a later date'

@@ -142,8 +142,5 @@
 
 {#- A plan whose stored columns include those that are gone from current: the log still has their values. -#}
 {%- macro with_gone_columns(plan) -%}
-    {%- set whole = {} -%}
-    {%- do whole.update(plan) -%}
-    {%- do whole.update({'stored': plan['stored'] + plan['gone'], 'gone': []}) -%}
-    {{ return(whole) }}
+    {{ return(dict(plan, stored=plan['stored'] + plan['gone'], gone=[])) }}
 {%- endmacro -%}

@@ -99,9 +99,9 @@
         {%- if commit is not none and commit | string == row['commit_id'] | string -%}{{ return(none) }}{%- endif -%}
         {%- do shown.append(row['commit_id'] ~ (' (' ~ row['name'] ~ ')' if row['name'] else '')) -%}
     {%- endfor -%}
+    {%- set meant = 'named ' ~ name if name is not none else 'without a commit or a name: say which one to remove' -%}
     {%- do tidemark.raise_error('usage',
-        cfg['entity'] ~ ': there is no savepoint ' ~ ('on commit ' ~ commit if commit is not none else 'named ' ~ name if name is not none
-            else 'without a commit or a name: say which one to remove')
+        cfg['entity'] ~ ': there is no savepoint ' ~ ('on commit ' ~ commit if commit is not none else meant)
         ~ '; those that there are: ' ~ (shown | sort | join(', ') or 'none')
     ) -%}
 {%- endmacro -%}
@@ -138,12 +138,9 @@
     {%- do tidemark.record_commit(opened['commits'], record, 'inflight', numbers) -%}
     {%- for row in tidemark.query_rows(tidemark.inflight_operations_sql(opened['commits']['states'], record['relation'], record['kind']))
         if row['commit_id'] | int != record['commit_id'] -%}
-        {%- set left = {} -%}
-        {%- do left.update(record) -%}
-        {%- do left.update({
-            'commit_id': row['commit_id'] | int, 'started_at': tidemark.utc_text_of_micros(row['started_micros']), 'details': row['details'],
-            'source_commit_id': row['source_commit_id'],
-        }) -%}
-        {%- do tidemark.record_commit(opened['commits'], left, 'rolled_back', {}) -%}
+        {%- do tidemark.record_commit(opened['commits'], dict(record,
+            commit_id=row['commit_id'] | int, started_at=tidemark.utc_text_of_micros(row['started_micros']), details=row['details'],
+            source_commit_id=row['source_commit_id']
+        ), 'rolled_back', {}) -%}
     {%- endfor -%}
 {%- endmacro -%}

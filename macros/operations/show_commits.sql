@@ -9,7 +9,7 @@
     {%- do tidemark.check_shown_format(format) -%}
     {%- set commits = tidemark.ensure_commits(tidemark.run_config()) -%}
     {%- set relation = none if entity is none else tidemark.committed_relation(entity, commits) -%}
-    {%- set rows = tidemark.listed_commits(commits, relation, none, limit | int) -%}
+    {%- set rows = tidemark.json_rows(tidemark.listed_commits_sql(commits['states'], relation, none, limit | int)) -%}
     {%- if format == 'json' -%}
         {%- do log('tidemark commits ' ~ tojson({'entity': entity, 'rows': rows}), info=true) -%}
     {%- elif not rows -%}
@@ -45,10 +45,10 @@
     {%- if not modules.re.fullmatch('[0-9]{1,18}', id) -%}
         {%- do tidemark.raise_error('usage', "commit must be a commit id such as 260304093000123, found: '" ~ commit ~ "'") -%}
     {%- endif -%}
-    {%- set rows = tidemark.listed_commits(commits, relation, id, 100) -%}
+    {%- set rows = tidemark.json_rows(tidemark.listed_commits_sql(commits['states'], relation, id, 100)) -%}
     {%- if not rows -%}
         {%- set last = [] -%}
-        {%- for row in tidemark.listed_commits(commits, relation, none, 5) -%}
+        {%- for row in tidemark.json_rows(tidemark.listed_commits_sql(commits['states'], relation, none, 5)) -%}
             {%- do last.append(row['commit_id'] ~ ' (' ~ ('' if entity else row['entity'] ~ ' ') ~ (row['business_date'] or row['kind']) ~ ')') -%}
         {%- endfor -%}
         {%- do tidemark.raise_error('usage',
@@ -96,40 +96,19 @@
 {%- endmacro -%}
 
 
-{%- macro listed_commits(commits, relation, commit_id, limit) -%}
-    {%- set rows = [] -%}
-    {%- for row in run_query(tidemark.listed_commits_sql(commits['states'], relation, commit_id, limit)) -%}
-        {%- do rows.append(fromjson(row[0])) -%}
-    {%- endfor -%}
-    {{ return(rows) }}
-{%- endmacro -%}
-
-
 {#- What a commit has beside its numbers: what it went to or read, what became of it. -#}
 {%- macro commit_note(row) -%}
-    {%- set notes = [] -%}
-    {%- if row.get('rows_tied') -%}
-        {%- do notes.append(row['rows_tied'] ~ ' tied') -%}
-    {%- endif -%}
-    {%- if row['savepoint'] is not none -%}
-        {%- do notes.append(('savepoint ' ~ row['savepoint']) | trim) -%}
-    {%- endif -%}
-    {%- if row['undone_by'] is not none -%}
-        {%- do notes.append('undone by ' ~ row['undone_by']) -%}
-    {%- endif -%}
-    {%- if row['source_commit_id'] is not none -%}
-        {%- if row['kind'] == 'rollback' -%}
-            {%- do notes.append('to ' ~ row['source_commit_id']) -%}
-        {%- elif row['kind'] == 'savepoint' -%}
-            {%- set taken = '"removed": true' in (row['details'] | string) or (row['details'] is mapping and row['details'].get('removed')) -%}
-            {%- do notes.append(('off ' if taken else 'on ') ~ row['source_commit_id']) -%}
-        {%- elif row['kind'] == 'clean' -%}
-            {%- do notes.append('changes kept from ' ~ row['source_commit_id']) -%}
-        {%- elif row['source_relation'] -%}
-            {%- do notes.append('read ' ~ row['source_relation'].split('.')[-1] ~ ' up to ' ~ row['source_commit_id']) -%}
-        {%- endif -%}
-    {%- endif -%}
-    {{ return(notes | join('; ')) }}
+    {%- set taken = '"removed": true' in (row['details'] | string) or (row['details'] is mapping and row['details'].get('removed')) -%}
+    {%- set source = {
+        'rollback': 'to ', 'savepoint': 'off ' if taken else 'on ', 'clean': 'changes kept from ',
+    }.get(row['kind'], 'read ' ~ (row['source_relation'] or '').split('.')[-1] ~ ' up to ' if row['source_relation'] else '') -%}
+    {%- set notes = [
+        row['rows_tied'] ~ ' tied' if row.get('rows_tied') else none,
+        ('savepoint ' ~ row['savepoint']) | trim if row['savepoint'] is not none else none,
+        'undone by ' ~ row['undone_by'] if row['undone_by'] is not none else none,
+        source ~ row['source_commit_id'] if source and row['source_commit_id'] is not none else none,
+    ] -%}
+    {{ return(notes | select | join('; ')) }}
 {%- endmacro -%}
 
 
@@ -160,9 +139,7 @@
     {%- do lines.append(['config', row['config_fingerprint']]) -%}
     {%- do lines.append(['invocation', row['invocation_id']]) -%}
     {%- do lines.append(['details', tojson(row['details']) if row['details'] else none]) -%}
-    {%- set told = [] -%}
-    {%- for line in lines if line[1] -%}{%- do told.append(line) -%}{%- endfor -%}
-    {{ return(told) }}
+    {{ return(lines | selectattr(1) | list) }}
 {%- endmacro -%}
 
 

@@ -34,6 +34,18 @@
 {%- endmacro -%}
 
 
+{#- What the first column of a query has. -#}
+{%- macro first_column(sql) -%}
+    {{ return(run_query(sql).columns[0].values() | list) }}
+{%- endmacro -%}
+
+
+{#- The same of one that has JSON in it. -#}
+{%- macro json_rows(sql) -%}
+    {{ return(fromjson('[' ~ tidemark.first_column(sql) | join(',') ~ ']')) }}
+{%- endmacro -%}
+
+
 {#- Names and types of a query's columns, without running it. -#}
 {%- macro describe_query(sql) -%}
     {%- if tidemark.can('ask_catalog') -%}{{ return(adapter.query_columns(sql)) }}{%- endif -%}

@@ -29,8 +29,8 @@
 {#- What stands for an open end: a date, a timestamp, or of a sequence a number or a timestamp. -#}
 {%- macro _open_end_expr(value, unit) -%}
     {%- set text = value | string | trim -%}
-    {%- set kind = 'number' if modules.re.fullmatch('[0-9]+', text) else
-        (tidemark.moment_of(text, 'tidemark.scd2: open_end')['kind'] if modules.re.match('[0-9]{4}-', text) else 'text') -%}
+    {%- set kind = 'number' if modules.re.fullmatch('[0-9]+', text) else 'text' -%}
+    {%- if modules.re.match('[0-9]{4}-', text) -%}{%- set kind = tidemark.moment_of(text, 'tidemark.scd2: open_end')['kind'] -%}{%- endif -%}
     {%- if kind == 'date' and unit == 'date' -%}
         {{ return("date'" ~ text ~ "'") }}
     {%- elif kind in ['date', 'timestamp'] and unit in ['timestamp', 'sequence'] -%}

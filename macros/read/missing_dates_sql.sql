@@ -103,7 +103,8 @@ where kind in ('load', 'full_refresh') and business_date is not null and commit_
 {#- Dates as texts, of an argument that is a date or a list of dates. -#}
 {%- macro date_list(dates, argument) -%}
     {%- set found = [] -%}
-    {%- for date in ([] if dates is none else dates if dates is sequence and dates is not string else [dates]) -%}
+    {%- set several = dates if dates is sequence and dates is not string else [dates] -%}
+    {%- for date in several if date is not none -%}
         {%- do found.append(tidemark._business_date(date, argument)) -%}
     {%- endfor -%}
     {{ return(found) }}

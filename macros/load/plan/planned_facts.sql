@@ -8,20 +8,22 @@
         {%- do counts.update({name: (value or 0) | int}) -%}
     {%- endfor -%}
     {%- set has_rows = counts['rows_logged'] > 0 or counts['rows_superseded'] > 0 -%}
-    {%- set existing = figures.get('existing') if not is_events
-        else (0 if state['first'] else run_query('select count(*) from ' ~ relations['current'] ~ (" where _operation <> 'D'" if cfg['soft_delete'] else ''))[0][0]) -%}
+    {%- set existing = figures.get('existing') -%}
+    {%- if is_events and not state['first'] -%}
+        {%- set existing = run_query('select count(*) from ' ~ relations['current'] ~ (" where _operation <> 'D'" if cfg['soft_delete'] else ''))[0][0] -%}
+    {%- endif -%}
     {%- set guard = tidemark.verdict_on_deletes(opened, figures) -%}
     {%- set stops = tidemark.why_it_stops(opened, staged, guard) -%}
     {%- set is_new = has_rows or state['first'] or figures.get('new_rejects') or (is_events and counts['rows_rejected'] > 0)
         or (counts['rows_rejected'] > 0 and load.get('this_commit_id') is none) -%}
-    {%- set kind = 'load' -%}
+    {%- set kind, outcome = 'load', 'changes' if is_new else 'nothing' -%}
     {%- if load['kind'] == 'full_refresh' -%}{%- set kind = 'full refresh' -%}
     {%- elif state['first'] -%}{%- set kind = 'first load' -%}
     {%- elif load.get('this_commit_id') -%}{%- set kind = 'correction' -%}
     {%- elif not load['forward'] -%}{%- set kind = 'late load' -%}
     {%- endif -%}
     {{ return(dict(tidemark.no_planned_facts(opened),
-        business_date=load['business_date'], kind=kind, outcome='stops' if stops else ('changes' if is_new else 'nothing'), stops=stops,
+        business_date=load['business_date'], kind=kind, outcome='stops' if stops else outcome, stops=stops,
         counts=counts, existing=(existing or 0) | int, columns_known=cfg['changed_columns'] is not false,
         guard=guard, files=tidemark.planned_files(opened, body, staged, derived, has_rows),
         batch=tidemark.planned_batch(opened, source, staged, derived) if is_events else none,
@@ -53,9 +55,9 @@
 {%- macro verdict_on_deletes(opened, figures) -%}
     {%- set cfg = opened['cfg'] -%}
     {%- if cfg['extract'] != 'full' -%}{{ return(none) }}{%- endif -%}
-    {%- set stops = tidemark.deletes_too_much(cfg, figures) -%}
+    {%- set stopped = 'let through' if opened['run']['allow_deletes'] else 'stops' -%}
     {{ return({
-        'verdict': 'passes' if not stops else ('let through' if opened['run']['allow_deletes'] else 'stops'),
+        'verdict': stopped if tidemark.deletes_too_much(cfg, figures) else 'passes',
         'rows_deleted': figures['rows_deleted'], 'existing': figures['existing'] or 0, 'max_delete_fraction': cfg['max_delete_fraction'],
     }) }}
 {%- endmacro -%}
@@ -93,12 +95,15 @@
         {%- set written = 'whole' if by_workers else 'merge' -%}
     {%- endif -%}
     {%- set is_delta = cfg['file_format'] == 'delta' -%}
-    {%- set changes = has_rows and is_delta and derived['slice'] -%}
+    {%- set changed_files = 0 if is_delta else none -%}
+    {%- if has_rows and is_delta and derived['slice'] -%}
+        {%- set sql = tidemark.planned_files_sql(relations['current'], derived['slice'], tidemark.has_marks(opened, load)) -%}
+        {%- set changed_files = tidemark.query_rows(sql)[0]['file_count'] -%}
+    {%- endif -%}
     {{ return({
         'current': written,
         'current_files': tidemark.file_count('delta', relations['current']) if is_delta else none,
-        'current_files_changed': (tidemark.query_rows(tidemark.planned_files_sql(relations['current'], derived['slice'], tidemark.has_marks(opened, load)))[0]['file_count']
-            if changes else 0) if is_delta else none,
+        'current_files_changed': changed_files,
     }) }}
 {%- endmacro -%}
 

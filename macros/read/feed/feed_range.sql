@@ -50,11 +50,8 @@
     {%- set keys, ignored = cfg['keys'] | map('lower') | list, cfg['ignore'] | map('lower') | list -%}
     {%- set columns = [] -%}
     {%- for column in tidemark.describe_query('select * from ' ~ log_relation) if column['name'] | lower not in others -%}
-        {%- set lower = column['name'] | lower -%}
-        {%- do columns.append({
-            'name': column['name'], 'type': column['type'], 'sensitive': false,
-            'role': 'key' if lower in keys else 'ignored' if lower in ignored else 'compared',
-        }) -%}
+        {%- set role = tidemark.column_role({'key': column['name'] | lower in keys, 'ignored': column['name'] | lower in ignored}) -%}
+        {%- do columns.append(dict(column, sensitive=false, role=role)) -%}
     {%- endfor -%}
     {%- set recorded = {'extract': cfg['extract'], 'sequence_by': cfg['sequence_by'], 'on_tie': cfg['on_tie'], 'columns': columns} -%}
     {{ return({'config': recorded, 'from': 0, 'to': 0, 'correction_count': 0}) }}

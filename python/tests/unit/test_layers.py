@@ -8,6 +8,8 @@ from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
+from dbt_common.clients import jinja
+from jinja2 import nodes
 
 from ..macros import ROOT, SQL_FOLDERS
 
@@ -115,6 +117,19 @@ def test_macros__are_short_and_take_few_arguments() -> None:
         for name, arguments, _ in found
         if len([one for one in re.sub(r"\[.*?\]", "", arguments).split(",") if one.strip()]) > 5
     } == WORDY
+
+
+def test_macros__choose_between_two_at_a_time() -> None:
+    environment = jinja.get_environment()
+    choices = {
+        (path.stem, choice.lineno)
+        for path, text in FILES.items()
+        for choice in environment.parse(text).find_all(nodes.CondExpr)
+        if any(
+            isinstance(part, nodes.CondExpr) for part in (choice.test, choice.expr1, choice.expr2)
+        )
+    }
+    assert choices == set()
 
 
 def test_files__are_named_as_a_macro_of_theirs() -> None:
