@@ -9,7 +9,6 @@
     ] + (['_file', '_pos', '_deleted', '_spec_id', '_partition'] if tidemark.lake_format() == 'iceberg' else [])) }}
 {%- endmacro -%}
 
-
 {#- Those that loads of change events add beside them, while they work events out. -#}
 {%- macro reserved_event_columns() -%}
     {{ return(tidemark.reserved_columns() + [
@@ -20,12 +19,9 @@
     ]) }}
 {%- endmacro -%}
 
-
-{#-
-    What is wrong with the name of a column, as the sentence that says it, none of any other name. `own` are the names that
-    are reserved. A line break does not survive in SQL that is indented, and Spark replaces `${…}`, which has no escape in a
-    name, by what an environment variable or a setting holds.
--#}
+{#- What is wrong with the name of a column, as the sentence that says it, none of any other name. `own` are the names that are
+    reserved. A line break does not survive in SQL that is indented, and Spark replaces `${…}`, which has no escape in a name, by what
+    an environment variable or a setting holds. -#}
 {%- macro refused_name(name, own, whose='') -%}
     {%- set lower = name | lower -%}
     {%- set shown = name | replace('\n', '\\n') | replace('\r', '\\r') | replace('\x00', '\\0') -%}

@@ -33,15 +33,12 @@
     {{ return(cfg) }}
 {%- endmacro -%}
 
-
 {#- The relation of the one cdc model that this model refers to, or of the one named. -#}
 {%- macro _scd2_entity(wanted, errors) -%}
     {%- set referred = {} -%}
     {%- for id in model['depends_on']['nodes'] if id in graph.nodes -%}
         {%- set node = graph.nodes[id] -%}
-        {%- if node['config']['materialized'] == 'cdc' -%}
-            {%- do referred.update({node['name']: node}) -%}
-        {%- endif -%}
+        {%- if node['config']['materialized'] == 'cdc' -%}{%- do referred.update({node['name']: node}) -%}{%- endif -%}
     {%- endfor -%}
     {%- if wanted is none and referred | length == 1 -%}
         {%- set node = referred.values() | first -%}
@@ -59,9 +56,7 @@
                 ~ '): say with meta.tidemark.entity whose intervals it keeps'
             ) -%}
         {%- else -%}
-            {%- do errors.append(
-                "the model refers to no cdc model: its body is a SELECT from tidemark.scd2(ref('…')) of one"
-            ) -%}
+            {%- do errors.append("the model refers to no cdc model: its body is a SELECT from tidemark.scd2(ref('…')) of one") -%}
         {%- endif -%}
         {{ return(none) }}
     {%- endif -%}

@@ -10,8 +10,7 @@
     {%- set known_columns = recorded['columns'] if recorded else [] -%}
     {%- set typed = found['arrived'] is not none -%}
     {%- set aliases = tidemark._aliases(cfg, found) -%}
-    {%- set declared = {} -%}
-    {%- for column in cfg['columns'] -%}{%- do declared.update({column['name'] | lower: column}) -%}{%- endfor -%}
+    {%- set declared = tidemark.by_name(cfg['columns']) -%}
     {%- set names = tidemark._event_names(cfg, found, recorded, aliases, errors) -%}
     {%- set keys = tidemark.keys_in_order(cfg, recorded) | map('lower') | list -%}
     {%- set ignored = cfg['ignore'] | map('lower') | list -%}

@@ -1,12 +1,9 @@
-{#-
-    A value of one Spark type as another, {value, failed}: `failed` is true where some of it cannot be, at any depth, and none
-    where that cannot happen. Fields of structs are matched by name: one that the value lacks is NULL, one that the type lacks is
-    left out. Spark's own cast goes by position, and refuses another number of fields.
--#}
+{#- A value of one Spark type as another, {value, failed}: `failed` is true where some of it cannot be, at any depth, and none where
+    that cannot happen. Fields of structs are matched by name: one that the value lacks is NULL, one that the type lacks is left out.
+    Spark's own cast goes by position, and refuses another number of fields. -#}
 {%- macro cast_by_name_expr(value, from_type, to_type) -%}
     {{ return(tidemark._cast_by_name(value, from_type | trim, to_type | trim, 1)) }}
 {%- endmacro -%}
-
 
 {%- macro _cast_by_name(v, from_type, to_type, depth) -%}
     {%- if from_type == to_type -%}{{ return({'value': v, 'failed': none}) }}{%- endif -%}
@@ -63,7 +60,6 @@
     }) }}
 {%- endmacro -%}
 
-
 {#- Of casts between kinds that Spark refuses, the one by way of text: what it cannot read is NULL, and a reject. -#}
 {%- macro _cast_plain(v, from_type, to_type) -%}
     {%- set number = 'tinyint|smallint|int|bigint|float|double|decimal.*' -%}
@@ -77,13 +73,11 @@
     {{ return('try_cast(cast(' ~ v ~ ' as string) as ' ~ to_type ~ ')') }}
 {%- endmacro -%}
 
-
 {#- array, map or struct; none of a type that holds no other. -#}
 {%- macro _nested_kind(type) -%}
     {%- set kind = type.split('<')[0] | trim | lower -%}
     {{ return(kind if kind in ['array', 'map', 'struct'] and type.endswith('>') and not type.endswith('more fields>') else none) }}
 {%- endmacro -%}
-
 
 {#- The field of a name, in other case if there is none in this. -#}
 {%- macro _field_named(fields, name) -%}
@@ -91,7 +85,6 @@
     {%- for field in fields if field['name'] | lower == name | lower -%}{{ return(field) }}{%- endfor -%}
     {{ return(none) }}
 {%- endmacro -%}
-
 
 {#- Whether two types differ in nothing but the order of fields and the case of their names. -#}
 {%- macro is_same_by_name(one, other) -%}
@@ -114,7 +107,6 @@
     {%- endfor -%}
     {{ return(true) }}
 {%- endmacro -%}
-
 
 {#- A type as Spark shows it, with its fields quoted, as Spark reads it. -#}
 {%- macro quoted_type(type) -%}

@@ -1,11 +1,8 @@
-{#-
-    A variant as a value of a Spark type, {value, failed}: `failed` is true where the JSON has something that is not of
-    the type, at any depth, or none where that cannot be. Spark's own cast gives NULL for it, and cuts 1.5 to an int of 1.
--#}
+{#- A variant as a value of a Spark type, {value, failed}: `failed` is true where the JSON has something that is not of the type, at any
+    depth, or none where that cannot be. Spark's own cast gives NULL for it, and cuts 1.5 to an int of 1. -#}
 {%- macro variant_value_expr(variant, data_type) -%}
     {{ return(tidemark._variant_value(variant, data_type, 1)) }}
 {%- endmacro -%}
-
 
 {%- macro _variant_value(v, data_type, depth) -%}
     {%- set type = data_type | trim -%}
@@ -50,12 +47,10 @@
     {{ return({'value': value, 'failed': text ~ ' is not null and ' ~ value ~ ' is null'}) }}
 {%- endmacro -%}
 
-
 {#- Whether a variant is missing or JSON's null. -#}
 {%- macro is_json_null_expr(variant) -%}
     {{ return('(' ~ variant ~ ' is null or is_variant_null(' ~ variant ~ '))') }}
 {%- endmacro -%}
-
 
 {#- A member in the path of a variant, whatever its name. -#}
 {%- macro _member_path(name) -%}

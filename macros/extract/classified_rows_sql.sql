@@ -87,7 +87,6 @@ where _operation <> 'N' or _tidemark_copies > 1
 {%- endif %}
 {%- endmacro -%}
 
-
 {#- What a row is labelled with: its hashes, its operation, and what an update changed. -#}
 {%- macro _labels_expr(cfg, plan, existing) -%}
 {%- if existing -%}
@@ -119,12 +118,10 @@ cast(null as array<string>) as _changed_columns
 {%- endif -%}
 {%- endmacro -%}
 
-
 {#- What the value that a column had before is called, beside the one that arrived. -#}
 {%- macro before_name(column) -%}
     {{ return(tidemark.quote_identifier('_tidemark_before_' ~ column['name'])) }}
 {%- endmacro -%}
-
 
 {%- macro _tie_break(ignored) -%}
     {%- set terms = [] -%}
@@ -135,17 +132,13 @@ cast(null as array<string>) as _changed_columns
     {{ return(terms | join(', ') if terms else 'staged._key_hash desc nulls last') }}
 {%- endmacro -%}
 
-
 {#- The rows that a business date adds to the log, without their commit. -#}
 {%- macro changed_rows_sql(classified) -%}
 select * from {{ classified }} where _operation in ('I', 'U', 'D')
 {%- endmacro -%}
 
-
-{#-
-    The rows of the log that a run writes as it finds them, from all that it labelled. What is other on each date is put
-    to them here, apart from the labelling: of a query without literals that change, Spark uses its code again.
--#}
+{#- The rows of the log that a run writes as it finds them, from all that it labelled. What is other on each date is put to them here,
+    apart from the labelling: of a query without literals that change, Spark uses its code again. -#}
 {%- macro staged_changes_sql(plan, labelled, load) -%}
 select
     {{ tidemark.column_list_expr(plan['stored'] | map(attribute='name') | list + ['_key_hash', '_row_hash', '_operation', '_changed_columns']) }},
@@ -156,12 +149,10 @@ from {{ labelled }}
 where _operation in ('I', 'U', 'D')
 {%- endmacro -%}
 
-
 {#- The rows that a run cannot use, with reason and raw payload: those marked in staging and all rows of a key that came with different payloads. -#}
 {%- macro rejected_rows_sql(classified) -%}
 select _reject_reason, _key_hash, _raw_payload from {{ classified }} where _operation = 'R'
 {%- endmacro -%}
-
 
 {#- The keys that a delta supplied and that could be used. -#}
 {%- macro supplied_keys_sql(classified) -%}

@@ -12,8 +12,7 @@
     {%- set arrived, supplied = tidemark._arrived_columns(source_columns, errors) -%}
     {%- do tidemark._check_supplied_columns(cfg, supplied, errors) -%}
     {%- do tidemark._check_named_columns(cfg, arrived, recorded_columns, origin, errors) -%}
-    {%- set declared = {} -%}
-    {%- for column in cfg['columns'] -%}{%- do declared.update({column['name'] | lower: column}) -%}{%- endfor -%}
+    {%- set declared = tidemark.by_name(cfg['columns']) -%}
     {%- set keys = tidemark.keys_in_order(cfg, recorded) | map('lower') | list -%}
     {%- set sensitive = cfg['sensitive'] | map('lower') | list -%}
 
@@ -33,9 +32,7 @@
         {%- set declaration = declared.get(lower, {}) -%}
         {%- set source_type = source['type'] if source else none -%}
         {%- set wanted = types.get(lower) or (known['type'] if known and not declaration.get('data_type') and not source else source_type) -%}
-        {%- if known and tidemark.is_same_by_name(wanted, known['type']) -%}
-            {%- set wanted = known['type'] -%}
-        {%- endif -%}
+        {%- if known and tidemark.is_same_by_name(wanted, known['type']) -%}{%- set wanted = known['type'] -%}{%- endif -%}
         {%- do columns.append({
             'name': name,
             'source_name': source['name'] if source else none,
@@ -87,7 +84,6 @@
     }) }}
 {%- endmacro -%}
 
-
 {#- What the model's SQL yields, by lower-case name: business columns, and reserved ones with their types. -#}
 {%- macro _arrived_columns(source_columns, errors) -%}
     {%- set arrived, supplied = {}, {} -%}
@@ -107,7 +103,6 @@
     {{ return((arrived, supplied)) }}
 {%- endmacro -%}
 
-
 {#- What the YAML names must be there, but for an ignored column that an earlier extract had. -#}
 {%- macro _check_named_columns(cfg, arrived, recorded_columns, origin, errors) -%}
     {%- set declared = cfg['columns'] | map(attribute='name') | map('lower') | list -%}
@@ -124,7 +119,6 @@
     {%- endfor -%}
 {%- endmacro -%}
 
-
 {#- The part of a column that later runs are held to. -#}
 {%- macro _recorded_columns(columns) -%}
     {%- set recorded = [] -%}
@@ -136,7 +130,6 @@
     {%- endfor -%}
     {{ return(recorded) }}
 {%- endmacro -%}
-
 
 {#- A reserved column may only come from a model that is set to supply it. -#}
 {%- macro _check_supplied_columns(cfg, supplied, errors) -%}

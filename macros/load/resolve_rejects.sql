@@ -15,7 +15,6 @@
     {%- endif -%}
 {%- endmacro -%}
 
-
 {#- After a rollback: what the loads that it undid had mended is open again, and what those that hold again had is not. -#}
 {%- macro reopen_rejects(cfg, relations, commit, steps) -%}
     {%- if cfg['extract'] == 'events' or not tidemark.has_resolved_by(relations['rejects']) -%}{{ return(none) }}{%- endif -%}
@@ -34,7 +33,6 @@
     {%- endfor -%}
 {%- endmacro -%}
 
-
 {#- Parquet: the rejects of these loads, each a partition, with other marks. -#}
 {%- macro rewrite_rejects(cfg, rejects, commit_id, loads, marked) -%}
     {%- set names = tidemark.rejects_columns() | map(attribute='name') | list -%}
@@ -49,16 +47,13 @@
     {%- do tidemark.drop_slices(cfg['target']) -%}
 {%- endmacro -%}
 
-
 {%- macro _loads_of_rejects(rejects, condition) -%}
     {{ return(tidemark.first_column('select distinct _commit_id from ' ~ rejects ~ ' as rejects where ' ~ condition)) }}
 {%- endmacro -%}
 
-
 {%- macro has_resolved_by(rejects) -%}
-    {{ return(tidemark.relation_exists(rejects) and '_resolved_by' in tidemark.describe_query('select * from ' ~ rejects) | map(attribute='name') | list) }}
+    {{ return(tidemark.relation_exists(rejects) and '_resolved_by' in tidemark.names_in(rejects)) }}
 {%- endmacro -%}
-
 
 {#- A table of rejects that an earlier version made has no `_resolved_by`. -#}
 {%- macro evolve_rejects(rejects) -%}

@@ -44,9 +44,7 @@
     {%- if run['empty'] -%}
         {%- do state.update({'step': 'nothing' if exists else 'build', 'message': 'EMPTY'}) -%}
     {%- elif not exists or reason -%}
-        {%- if exists -%}
-            {%- do log(cfg['model'] ~ ': built again as a whole, as ' ~ reason, info=true) -%}
-        {%- endif -%}
+        {%- if exists -%}{%- do log(cfg['model'] ~ ': built again as a whole, as ' ~ reason, info=true) -%}{%- endif -%}
         {%- do state.update({'step': 'build'}) -%}
     {%- elif log_now['last_commit_id'] > last['source_commit_id'] -%}
         {%- do state.update({'step': 'merge'}) -%}
@@ -56,13 +54,10 @@
     {{ return(state) }}
 {%- endmacro -%}
 
-
 {#- What is known of a kept scd2 table: see scd2_state_sql(). -#}
 {%- macro scd2_marks(commits, relation, entity) -%}
     {%- set marks = tidemark.derived_marks(commits, relation, 'scd2', entity) -%}
-    {%- if marks is none -%}
-        {{ return(tidemark.query_rows(tidemark.scd2_state_sql(commits['view'], relation, entity))[0]) }}
-    {%- endif -%}
+    {%- if marks is none -%}{{ return(tidemark.query_rows(tidemark.scd2_state_sql(commits['view'], relation, entity))[0]) }}{%- endif -%}
     {%- set done = marks['done'] or {} -%}
     {{ return({
         'last_id': marks['last_id'],
@@ -74,7 +69,6 @@
     }) }}
 {%- endmacro -%}
 
-
 {#- Why the table that is there cannot be carried on, or none. -#}
 {%- macro rebuild_reason(cfg, run, state, relation, marks) -%}
     {%- set last, log_now = marks['last'], marks['log'] -%}
@@ -83,9 +77,7 @@
         {{ return('it is no ' ~ cfg['file_format'] | title ~ ' table') }}
     {%- endif -%}
     {%- set built_by = tidemark.scd2_built_by(relation) -%}
-    {%- if not built_by or built_by > last['commit_id'] -%}
-        {{ return('no completed run of it is known') }}
-    {%- endif -%}
+    {%- if not built_by or built_by > last['commit_id'] -%}{{ return('no completed run of it is known') }}{%- endif -%}
     {%- set recorded = fromjson(last['config']) -%}
     {%- if log_now['watermark_count'] != last['rows_read'] or recorded['log_commit_id'] != last['log_commit_id'] -%}
         {{ return('the log of ' ~ cfg['entity'].identifier ~ ' is not the one that it was made from') }}
@@ -99,23 +91,18 @@
     {{ return(none) }}
 {%- endmacro -%}
 
-
 {#- The commit that built the table, kept as its property; 0 for a table that --empty or somebody else made. -#}
 {%- macro scd2_built_by(relation) -%}
     {{ return((tidemark.table_property(relation, 'tidemark.scd2_commit') or 0) | int) }}
 {%- endmacro -%}
 
-
 {#- What the table is made with. -#}
 {%- macro scd2_options(cfg, run, state) -%}
     {%- set properties = {'delta.columnMapping.mode': 'name'} if cfg['file_format'] == 'delta' else {} -%}
-    {%- if not run['empty'] -%}
-        {%- do properties.update({'tidemark.scd2_commit': state['commit']['commit_id']}) -%}
-    {%- endif -%}
+    {%- if not run['empty'] -%}{%- do properties.update({'tidemark.scd2_commit': state['commit']['commit_id']}) -%}{%- endif -%}
     {%- do properties.update(cfg['table_properties']) -%}
     {{ return(dict(cfg, properties=properties)) }}
 {%- endmacro -%}
-
 
 {#- A view or a table of another format gives way. -#}
 {%- macro drop_other_format(relation, file_format) -%}
@@ -126,13 +113,11 @@
     {%- do tidemark.clear_debris([relation]) -%}
 {%- endmacro -%}
 
-
 {#- Whether a relation of dbt's cache is a table of this format. Of an Iceberg table the metastore tells that in its properties. -#}
 {%- macro is_of_format(existing, file_format) -%}
     {%- if file_format == 'delta' -%}{{ return(existing.is_delta) }}{%- endif -%}
     {{ return('table_type=ICEBERG,' in (existing.information or '')) }}
 {%- endmacro -%}
-
 
 {#- The numbers of a run, for tidemark_commits; of what a MERGE did Iceberg tells nothing. -#}
 {%- macro scd2_figures(cfg, state, relation) -%}
@@ -143,9 +128,7 @@
     } -%}
     {%- if state['step'] == 'merge' and cfg['file_format'] == 'delta' -%}
         {%- set merged = load_result('main')['table'].rows[0] -%}
-        {%- do figures.update({
-            'rows_updated': merged[1] | int, 'rows_deleted': merged[2] | int, 'rows_inserted': merged[3] | int,
-        }) -%}
+        {%- do figures.update({'rows_updated': merged[1] | int, 'rows_deleted': merged[2] | int, 'rows_inserted': merged[3] | int}) -%}
     {%- endif -%}
     {{ return(figures) }}
 {%- endmacro -%}

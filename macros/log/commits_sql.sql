@@ -46,12 +46,10 @@
     ]) }}
 {%- endmacro -%}
 
-
 {#- Kinds of commits that write the log: one of these in flight is finished or rolled back by the entity's next run. -#}
 {%- macro log_kinds() -%}
     {{ return("'load', 'full_refresh', 'rehash', 'rollback'") }}
 {%- endmacro -%}
-
 
 {#- One row per commit, its last state, over the append-only table of states. -#}
 {%- macro commits_view_sql(view, states) -%}
@@ -61,7 +59,6 @@ select
 from ({{ tidemark.last_states_sql(states) }})
 where _tidemark_rank = 1
 {%- endmacro -%}
-
 
 {#- States of commits with `_tidemark_rank` 1 for the last of each commit. -#}
 {%- macro last_states_sql(states) -%}
@@ -74,7 +71,6 @@ where _tidemark_rank = 1
     from {{ states }}
 {%- endmacro -%}
 
-
 {#- The newest states of an entity's commits, the last state of each commit first. -#}
 {%- macro entity_states_sql(states, relation, most) -%}
 select
@@ -84,7 +80,6 @@ where relation = {{ tidemark.string_literal(relation) }}
 order by commit_id desc, state_at desc nulls last, state = 'inflight' asc nulls last
 limit {{ most }}
 {%- endmacro -%}
-
 
 {#- The same of all entities, or one row more than `most`. -#}
 {%- macro all_states_sql(states, most) -%}
@@ -96,18 +91,13 @@ order by commit_id desc, state_at desc nulls last, state = 'inflight' asc nulls 
 limit {{ most + 1 }}
 {%- endmacro -%}
 
-
 {#- The columns of a commit that judged_state() and derived_marks() look at. -#}
 {%- macro known_commit_columns() -%}
     {{ return(['commit_id', 'kind', 'state', 'business_date', 'last_sequence_num', 'source_commit_id', 'rows_read', 'undone_by', 'config']) }}
 {%- endmacro -%}
 
-
-{#-
-    All that a run needs to know of an entity's commits, as one row from one pass over them: the last ids, the
-    configuration they were made with, what is in flight, and the loaded dates around `business_date`. Of `later_loads`
-    the last of a date counts.
--#}
+{#- All that a run needs to know of an entity's commits, as one row from one pass over them: the last ids, the configuration they were
+    made with, what is in flight, and the loaded dates around `business_date`. Of `later_loads` the last of a date counts. -#}
 {%- macro entity_state_sql(states, relation, business_date) -%}
 {%- set this_date = "date'" ~ business_date ~ "'" if business_date else 'cast(null as date)' -%}
 {%- set is_load = "state = 'completed' and kind in ('load', 'full_refresh') and commit_id >= log_start_id" -%}

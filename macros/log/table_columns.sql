@@ -13,7 +13,6 @@
     ]) }}
 {%- endmacro -%}
 
-
 {#- What the log keeps of a change event; nothing for extracts. -#}
 {%- macro event_log_columns(plan) -%}
     {%- if plan.get('flow') != 'events' -%}{{ return([]) }}{%- endif -%}
@@ -32,7 +31,6 @@
     ]) }}
 {%- endmacro -%}
 
-
 {#- Names of the log's columns that a slice of it brings; the commit's columns are put to it when it is written. -#}
 {%- macro slice_columns(plan) -%}
     {{ return(
@@ -41,7 +39,6 @@
         + tidemark.event_log_columns(plan) | map(attribute='name') | list
     ) }}
 {%- endmacro -%}
-
 
 {#- Columns of current. Its constraints are set when it is made, as open-source Delta cannot add them later. -#}
 {%- macro current_columns(cfg, plan) -%}
@@ -62,7 +59,6 @@
     ] + (tidemark.event_log_columns(plan) | selectattr('name', 'in', ['_sequence_num', '_sequence_by']) | list)) }}
 {%- endmacro -%}
 
-
 {#- Names of the columns of current, in its order. -#}
 {%- macro current_names(plan) -%}
     {{ return(
@@ -70,7 +66,6 @@
         + tidemark.event_log_columns(plan) | map(attribute='name') | select('in', ['_sequence_num', '_sequence_by']) | list
     ) }}
 {%- endmacro -%}
-
 
 {#- Columns of the sensitive values: one row per log row that has them. -#}
 {%- macro sensitive_columns(plan) -%}
@@ -82,7 +77,6 @@
     ] + ([{'name': '_event_id', 'type': 'string'}] if plan.get('flow') == 'events' else [])) }}
 {%- endmacro -%}
 
-
 {#- Columns of what each load of a delta supplied: keys only, changed or not. -#}
 {%- macro supplied_columns() -%}
     {{ return([
@@ -91,7 +85,6 @@
         {'name': '_commit_id', 'type': 'bigint'},
     ]) }}
 {%- endmacro -%}
-
 
 {#- Columns of quarantined rows. -#}
 {%- macro rejects_columns() -%}
@@ -104,7 +97,6 @@
         {'name': '_resolved_by', 'type': 'bigint', 'description': 'Commit of the later load of the date that mended it; NULL while it is open'},
     ]) }}
 {%- endmacro -%}
-
 
 {#- Columns of staging: every event of the batches taken, typed, with the before image of the key (of all columns without key). Sensitive values are withheld. -#}
 {%- macro staging_columns(cfg, plan) -%}
@@ -135,12 +127,10 @@
     ]) }}
 {%- endmacro -%}
 
-
 {#- The column of the register that names a file: Iceberg has a `_file` of its own, which is hidden. -#}
 {%- macro landed_file() -%}
     {{ return('_path' if tidemark.lake_format() == 'iceberg' else '_file') }}
 {%- endmacro -%}
-
 
 {#- Columns of the register of files that were read. -#}
 {%- macro landed_columns() -%}
@@ -154,15 +144,11 @@
     ]) }}
 {%- endmacro -%}
 
-
 {%- macro _nullable(columns) -%}
     {%- set nullable = [] -%}
-    {%- for column in columns -%}
-        {%- do nullable.append({'name': column['name'], 'type': column['type']}) -%}
-    {%- endfor -%}
+    {%- for column in columns -%}{%- do nullable.append({'name': column['name'], 'type': column['type']}) -%}{%- endfor -%}
     {{ return(nullable) }}
 {%- endmacro -%}
-
 
 {#- What tells equal rows of a table without key apart, kept in staging. -#}
 {%- macro counting_columns(cfg) -%}

@@ -20,9 +20,7 @@
     {%- for step in steps if tidemark.is_true(dry_run) -%}
         {%- do tidemark.say(entity, 'would ' ~ step['verb'] ~ ' ' ~ step['what'] ~ ': ' ~ tidemark.shown_files(step['before'])) -%}
     {%- endfor -%}
-    {%- if not steps -%}
-        {%- do tidemark.say(entity, 'its files are of a good size, nothing to compact') -%}
-    {%- endif -%}
+    {%- if not steps -%}{%- do tidemark.say(entity, 'its files are of a good size, nothing to compact') -%}{%- endif -%}
     {%- if tidemark.is_true(dry_run) -%}{{ return(none) }}{%- endif -%}
 
     {%- set record = tidemark.operation_commit(opened, 'compact') -%}
@@ -55,7 +53,6 @@
     }) -%}
 {%- endmacro -%}
 
-
 {#- An entity as it is, without finishing or rolling back what is in flight: that may be a load at work. -#}
 {%- macro look_at_entity(entity, operation) -%}
     {%- set cfg = tidemark.entity_config(tidemark.entity_node(entity)) -%}
@@ -72,12 +69,10 @@
     {{ return({'cfg': cfg, 'run': run, 'relations': relations, 'commits': commits, 'state': state}) }}
 {%- endmacro -%}
 
-
 {#- Whether a commit of the entity's log is in flight. -#}
 {%- macro is_being_loaded(opened) -%}
     {{ return(tidemark.entity_state(opened['commits'], opened['cfg']['relation'], opened['run'])['inflight'] | length > 0) }}
 {%- endmacro -%}
-
 
 {#- Bytes of a size such as '128 MB'. -#}
 {%- macro byte_size(cfg, text) -%}
@@ -89,7 +84,6 @@
     {{ return(bytes) }}
 {%- endmacro -%}
 
-
 {%- macro tables_to_compact(cfg, tables) -%}
     {%- set known = ['current', 'log', 'rejects', 'sensitive', 'supplied', 'staging', 'landed'] -%}
     {%- set named = [tables] if tables is string else tables -%}
@@ -99,7 +93,6 @@
     {%- endfor -%}
     {{ return(wanted) }}
 {%- endmacro -%}
-
 
 {#- What is to be done. `is_shared` says that a load writes the files, too, and does not only append to them. -#}
 {%- macro compact_steps(opened, asked) -%}
@@ -130,7 +123,6 @@
     {{ return(steps) }}
 {%- endmacro -%}
 
-
 {#- Files and bytes of a table, or of one partition of it. -#}
 {%- macro files_of(relation, bytes, partition_by, partition_value) -%}
     {%- for row in tidemark.query_rows(tidemark.file_sizes_sql(relation, bytes, partition_by)) if not partition_by or row['partition_value'] == partition_value -%}
@@ -139,11 +131,9 @@
     {{ return({'files': 0, 'bytes': 0}) }}
 {%- endmacro -%}
 
-
 {%- macro _files(row) -%}
     {{ return({'files': row['file_count'] | int, 'bytes': row['byte_count'] | int}) }}
 {%- endmacro -%}
-
 
 {%- macro shown_files(files) -%}
     {{ return(files['files'] ~ (' file' if files['files'] == 1 else ' files') ~ ', ' ~ files['bytes'] ~ ' bytes') }}

@@ -46,7 +46,6 @@
     {%- do tidemark.say(entity, 'claimed ' ~ claimed.count ~ ' events of ' ~ source ~ ' in ' ~ relations['manifest']) -%}
 {%- endmacro -%}
 
-
 {#- A call with the same arguments that died, as a commit that goes on, with the last day that it finished. -#}
 {%- macro unfinished_population(opened, details) -%}
     {%- for row in tidemark.query_rows(tidemark.inflight_operations_sql(opened['commits']['states'], opened['cfg']['relation'], 'populate_manifest')) -%}
@@ -59,7 +58,6 @@
     {%- endfor -%}
     {{ return(none) }}
 {%- endmacro -%}
-
 
 {#- A table of events has at least what a claim is made of. -#}
 {%- macro check_canonical(entity, source, columns) -%}

@@ -1,7 +1,5 @@
-{#-
-    What `tidemark replicator reconcile` asks of a mirrored table; the answer is a line of JSON. Without `ask` the columns
-    of the current table are described; else see reconcile_sql().
--#}
+{#- What `tidemark replicator reconcile` asks of a mirrored table; the answer is a line of JSON. Without `ask` the columns of the
+    current table are described; else see reconcile_sql(). -#}
 {%- macro reconcile(entity, ask=none, columns=none, keys=0, scope=none) -%}
     {%- set cfg = tidemark.entity_config(tidemark.entity_node(entity)) -%}
     {%- set relation = cfg['target'] -%}

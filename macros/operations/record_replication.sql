@@ -8,16 +8,13 @@
         {%- do tidemark.run_statements(tidemark.for_format(run['commits_format'], 'create_table')(relation, columns, {})) -%}
     {%- endif -%}
     {%- set fields = [] -%}
-    {%- for column in columns -%}
-        {%- do fields.append(column['name'] ~ ': ' ~ column['type']) -%}
-    {%- endfor -%}
+    {%- for column in columns -%}{%- do fields.append(column['name'] ~ ': ' ~ column['type']) -%}{%- endfor -%}
     {%- set names = tidemark.column_list_expr(columns | map(attribute='name') | list) -%}
     {%- do run_query(
         'insert into ' ~ relation ~ ' (' ~ names ~ ')\nselect ' ~ names ~ '\nfrom (select inline(from_json('
         ~ tidemark.string_literal(tojson(rows)) ~ ', ' ~ tidemark.string_literal('array<struct<' ~ fields | join(', ') ~ '>>') ~ ')))'
     ) -%}
 {%- endmacro -%}
-
 
 {#- Columns of tidemark_replication. -#}
 {%- macro replication_columns() -%}

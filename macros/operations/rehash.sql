@@ -20,9 +20,7 @@
     {%- set wanted = tidemark.rehashed_config(cfg, recorded, drop, state['inflight']) -%}
     {%- set plan = tidemark.recorded_plan(wanted) -%}
     {%- do tidemark.type_compared_values(plan) -%}
-    {%- if plan['sensitive'] -%}
-        {%- do wanted.update({'pepper': tidemark.pepper_check(cfg)}) -%}
-    {%- endif -%}
+    {%- if plan['sensitive'] -%}{%- do wanted.update({'pepper': tidemark.pepper_check(cfg)}) -%}{%- endif -%}
 
     {%- set rows = run_query('select count(*) from ' ~ relations['log'])[0][0] -%}
     {%- do log(
@@ -48,7 +46,6 @@
     {%- endif -%}
 {%- endmacro -%}
 
-
 {#- What the entity will be held to after a rehash; an error for what a rehash cannot change. -#}
 {%- macro rehashed_config(cfg, recorded, drop, inflight) -%}
     {%- set errors = [] -%}
@@ -56,9 +53,7 @@
         {%- do errors.append('it has no log yet: there is nothing to rehash') -%}
         {%- do tidemark._raise_config_errors(cfg['entity'], errors) -%}
     {%- endif -%}
-    {%- if inflight -%}
-        {%- do errors.append('a commit is in flight: run the entity once, which finishes it') -%}
-    {%- endif -%}
+    {%- if inflight -%}{%- do errors.append('a commit is in flight: run the entity once, which finishes it') -%}{%- endif -%}
     {%- if cfg['file_format'] == 'parquet' -%}
         {%- do errors.append('rehash needs file_format: delta or iceberg; start a new log with --full-refresh') -%}
     {%- endif -%}

@@ -27,7 +27,6 @@
     {%- do again(opened, date, dry) -%}
 {%- endmacro -%}
 
-
 {#- Load dates again, each as a run of it does. -#}
 {%- macro restate_extracts(opened, from, dry_run) -%}
     {%- set cfg, commits = opened['cfg'], opened['commits'] -%}
@@ -55,7 +54,6 @@
             ~ (tidemark.summary(figures) if figures.get('rows_logged') or figures.get('rows_superseded') else 'nothing differs')) -%}
     {%- endfor -%}
 {%- endmacro -%}
-
 
 {#- Go back to before the date, then take the files that landed since anew, as the next run would. -#}
 {%- macro restate_events(opened, from, dry_run) -%}

@@ -10,9 +10,7 @@
 -#}
 {%- macro rollback(entity, to=none, together=false, dry_run=false) -%}
     {%- set dry = tidemark.is_true(dry_run) -%}
-    {%- if tidemark.node_if(entity, 'atomic') -%}
-        {{ return(tidemark.rollback_batches(entity, to, dry)) }}
-    {%- endif -%}
+    {%- if tidemark.node_if(entity, 'atomic') -%}{{ return(tidemark.rollback_batches(entity, to, dry)) }}{%- endif -%}
     {%- set opened = tidemark.open_entity(entity, 'roll back', dry) -%}
     {%- if to is none -%}
         {%- do tidemark.raise_error('usage', entity ~ ': to where? Give `to`, a commit id, a business date or a timestamp; `dbt run-operation show_commits` lists the commits') -%}
@@ -26,7 +24,6 @@
     {%- endif -%}
     {%- do tidemark.roll_back(opened, steps, dry) -%}
 {%- endmacro -%}
-
 
 {#- Go back, or say what that would do. -#}
 {%- macro roll_back(opened, steps, dry_run) -%}
@@ -50,9 +47,7 @@
                 ~ (commit['rows_updated'] or 0) ~ ', D ' ~ (commit['rows_deleted'] or 0)) -%}
         {%- endfor -%}
     {%- endfor -%}
-    {%- if cfg['extract'] == 'events' and steps['undone'] -%}
-        {%- do tidemark.tell_retaken(cfg, relations, steps) -%}
-    {%- endif -%}
+    {%- if cfg['extract'] == 'events' and steps['undone'] -%}{%- do tidemark.tell_retaken(cfg, relations, steps) -%}{%- endif -%}
     {%- if dry_run -%}{{ return(none) }}{%- endif -%}
 
     {%- set load = dict(tidemark.rollback_load(state, steps), business_date=seen['first_date'] or steps['last_date']) -%}
@@ -73,7 +68,6 @@
     {%- do tidemark.say(cfg['entity'], 'is back at commit ' ~ steps['target'] ~ ', by commit ' ~ load['commit_id']) -%}
 {%- endmacro -%}
 
-
 {#- Say what the next run will take again, as it was read by commits that are undone. -#}
 {%- macro tell_retaken(cfg, relations, steps) -%}
     {%- if not tidemark.lands_in_files(cfg) -%}
@@ -91,7 +85,6 @@
     {%- endif -%}
 {%- endmacro -%}
 
-
 {#- The load that applies a rollback. -#}
 {%- macro rollback_load(state, steps) -%}
     {{ return({
@@ -100,7 +93,6 @@
         'last_date': steps['last_date'], 'last_date_commit_id': steps['last_date_commit_id'],
     }) }}
 {%- endmacro -%}
-
 
 {#- The commit that `to` stands for, and which commits going back to it undoes or makes hold again. -#}
 {%- macro rollback_steps(opened, to) -%}
@@ -113,7 +105,6 @@
     {%- endif -%}
     {{ return(tidemark.steps_to(tidemark.timeline(commits, cfg['relation']), target)) }}
 {%- endmacro -%}
-
 
 {#- The other entities that were written by the runs whose commits are undone, each with the commit before them. -#}
 {%- macro entities_of_runs(entity, steps, commits) -%}
@@ -138,7 +129,6 @@
     {%- endfor -%}
     {{ return(others) }}
 {%- endmacro -%}
-
 
 {#- A plan whose stored columns include those that are gone from current: the log still has their values. -#}
 {%- macro with_gone_columns(plan) -%}

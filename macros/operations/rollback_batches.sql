@@ -1,7 +1,5 @@
-{#-
-    rollback() of a `materialized: atomic` model: the batches after a commit are taken back. Their events, entities, claims
-    and rejects go, and their files count as not read: the next run takes them again, unless they are moved away first.
--#}
+{#- rollback() of a `materialized: atomic` model: the batches after a commit are taken back. Their events, entities, claims and rejects
+    go, and their files count as not read: the next run takes them again, unless they are moved away first. -#}
 {%- macro rollback_batches(entity, to, dry_run) -%}
     {%- set opened = tidemark.open_atomic(entity) -%}
     {%- set cfg, commits, state = opened['cfg'], opened['commits'], opened['state'] -%}

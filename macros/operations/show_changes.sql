@@ -1,7 +1,5 @@
-{#-
-    Print what the updates of a business date changed, for a few keys of an entity, with old and new values:
-    dbt run-operation show_changes --args '{entity: airports, business_date: "2026-03-04"}'
--#}
+{#- Print what the updates of a business date changed, for a few keys of an entity, with old and new values: dbt run-operation
+    show_changes --args '{entity: airports, business_date: "2026-03-04"}' -#}
 {%- macro show_changes(entity, business_date, limit=5, format='text') -%}
     {%- set cfg = tidemark.entity_config(tidemark.entity_node(entity)) -%}
     {%- do tidemark.refuse_events(cfg, 'show_changes') -%}

@@ -1,8 +1,6 @@
-{#-
-    Write the intervals of the keys that `state.log` touched after `state.watermark`, and of those only the rows that
-    differ: a change closes one row and opens another. Running it twice writes nothing the second time. `state.columns`
-    are those that `body` yields, each with name and type; `valid_from` is the one where an interval begins.
--#}
+{#- Write the intervals of the keys that `state.log` touched after `state.watermark`, and of those only the rows that differ: a change
+    closes one row and opens another. Running it twice writes nothing the second time. `state.columns` are those that `body` yields,
+    each with name and type; `valid_from` is the one where an interval begins. -#}
 {%- macro merge_intervals_sql(relation, state, body, valid_from='_valid_from') -%}
 {%- set start = valid_from if valid_from == '_valid_from' else tidemark.quote_identifier(valid_from) -%}
 {%- set names = state['columns'] | map(attribute='name') | list -%}

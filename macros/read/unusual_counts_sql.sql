@@ -1,8 +1,6 @@
-{#-
-    What is not usual in `loads`, each load of a relation judged by those before it. The rule is told, and proved, in
-    tidemark.state.usual: a count is compared with the median of its weekday, and how far it is from there with how far
-    the loads before it were. `options`: see the test change_counts_are_usual.
--#}
+{#- What is not usual in `loads`, each load of a relation judged by those before it. The rule is told, and proved, in
+    tidemark.state.usual: a count is compared with the median of its weekday, and how far it is from there with how far the loads before
+    it were. `options`: see the test change_counts_are_usual. -#}
 {%- macro unusual_counts_sql(loads, options) -%}
 with days as (
     select
@@ -83,11 +81,8 @@ where
     and (problem = 'too many' or what not in ({{ "'inserted', 'updated', 'deleted', 'rejected'" if options['of_events'] else "'rejected'" }}))
 {%- endmacro -%}
 
-
-{#-
-    What each business date of a relation changed: of extracts as its last load counted it, of change events the sum of
-    all. A full refresh is no load as others are.
--#}
+{#- What each business date of a relation changed: of extracts as its last load counted it, of change events the sum of all. A full
+    refresh is no load as others are. -#}
 {%- macro counted_loads_sql(commits, relation, of_events) -%}
 select
     relation,
@@ -103,12 +98,10 @@ where
 group by relation, business_date
 {%- endmacro -%}
 
-
 {#- The median of an array that is sorted and has something in it. -#}
 {%- macro sorted_median_expr(name) -%}
     {{ return('(get(' ~ name ~ ', int((size(' ~ name ~ ') - 1) / 2)) + get(' ~ name ~ ', int(size(' ~ name ~ ') / 2))) / 2') }}
 {%- endmacro -%}
-
 
 {#- What unusual_counts_sql() takes, of the arguments of the test change_counts_are_usual. -#}
 {%- macro count_options(counts, min_rows, min_factor, except_dates, of_events) -%}
@@ -120,9 +113,7 @@ group by relation, business_date
     {%- if not chosen -%}{%- do errors.append('counts must name what is judged') -%}{%- endif -%}
     {%- if min_rows is not number or min_rows < 0 -%}{%- do errors.append('min_rows must be a number from 0 on, found: ' ~ min_rows) -%}{%- endif -%}
     {%- if min_factor is not number or min_factor < 1 -%}{%- do errors.append('min_factor must be a number from 1 on, found: ' ~ min_factor) -%}{%- endif -%}
-    {%- if errors -%}
-        {%- do tidemark.raise_error('configuration', 'change_counts_are_usual: ' ~ errors | join('; ')) -%}
-    {%- endif -%}
+    {%- if errors -%}{%- do tidemark.raise_error('configuration', 'change_counts_are_usual: ' ~ errors | join('; ')) -%}{%- endif -%}
     {{ return({
         'counts': chosen,
         'min_rows': min_rows,
@@ -131,7 +122,6 @@ group by relation, business_date
         'of_events': of_events,
     }) }}
 {%- endmacro -%}
-
 
 {#- How far each count is from its weekday's median, beside how far the counts before it were. -#}
 {%- macro _drifts_sql() -%}

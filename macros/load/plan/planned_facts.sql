@@ -4,9 +4,7 @@
     {%- set plan, load, figures = staged['plan'], derived['load'], derived['figures'] -%}
     {%- set is_events = cfg['extract'] == 'events' -%}
     {%- set counts = {} -%}
-    {%- for name, value in figures.items() if name.startswith('rows_') -%}
-        {%- do counts.update({name: (value or 0) | int}) -%}
-    {%- endfor -%}
+    {%- for name, value in figures.items() if name.startswith('rows_') -%}{%- do counts.update({name: (value or 0) | int}) -%}{%- endfor -%}
     {%- set has_rows = counts['rows_logged'] > 0 or counts['rows_superseded'] > 0 -%}
     {%- set existing = figures.get('existing') -%}
     {%- if is_events and not state['first'] -%}
@@ -33,7 +31,6 @@
     )) }}
 {%- endmacro -%}
 
-
 {#- The same of a load that has nothing to read, as no event has landed since the last one. -#}
 {%- macro no_planned_facts(opened) -%}
     {%- set cfg, run, state, relations = opened['cfg'], opened['run'], opened['state'], opened['relations'] -%}
@@ -50,7 +47,6 @@
     }) }}
 {%- endmacro -%}
 
-
 {#- What the guard of deletes would say, or none where it does not look. -#}
 {%- macro verdict_on_deletes(opened, figures) -%}
     {%- set cfg = opened['cfg'] -%}
@@ -61,7 +57,6 @@
         'rows_deleted': figures['rows_deleted'], 'existing': figures['existing'] or 0, 'max_delete_fraction': cfg['max_delete_fraction'],
     }) }}
 {%- endmacro -%}
-
 
 {#- Why a load would stop before it writes anything, or none. -#}
 {%- macro why_it_stops(opened, staged, guard) -%}
@@ -77,14 +72,11 @@
     {{ return(reasons | join('; ') if reasons else none) }}
 {%- endmacro -%}
 
-
 {#- How current would be written, and how much of it. The engine in the workers writes all of what it takes. -#}
 {%- macro planned_files(opened, body, staged, derived, has_rows) -%}
     {%- set cfg, relations, recorded = opened['cfg'], opened['relations'], opened['state']['recorded'] -%}
     {%- set load, figures = derived['load'], derived['figures'] -%}
-    {%- if opened['state']['first'] -%}
-        {{ return({'current': 'whole', 'current_files': none, 'current_files_changed': none}) }}
-    {%- endif -%}
+    {%- if opened['state']['first'] -%}{{ return({'current': 'whole', 'current_files': none, 'current_files_changed': none}) }}{%- endif -%}
     {%- set retags = cfg['tag_unchanged'] != recorded['tag_unchanged'] or cfg['soft_delete'] != recorded['soft_delete'] -%}
     {%- set written = 'nothing' -%}
     {%- if retags or (derived['outcome'] == 'commit' and tidemark.is_written_whole(cfg, relations, load, figures, not has_rows)) -%}
@@ -107,7 +99,6 @@
     }) }}
 {%- endmacro -%}
 
-
 {#- Which change events would be taken. -#}
 {%- macro planned_batch(opened, source, staged, derived) -%}
     {%- set files = (staged.get('files') or []) | map(attribute='_file') | list -%}
@@ -118,7 +109,6 @@
         'not_planned': source['parts'] | length - 1,
     }) }}
 {%- endmacro -%}
-
 
 {#- What else there is to know, a sentence each. -#}
 {%- macro planned_notes(opened, source, staged, derived, has_rows) -%}
@@ -141,12 +131,10 @@
     {{ return(notes) }}
 {%- endmacro -%}
 
-
 {#- Whether what the log would be written from tells of rows that are superseded too. -#}
 {%- macro has_marks(opened, load) -%}
     {{ return(opened['cfg']['extract'] == 'events' or not load['forward']) }}
 {%- endmacro -%}
-
 
 {#- The queries of the rows that a plan shows, by what they give. -#}
 {%- macro planned_queries(opened, staged, derived) -%}

@@ -16,7 +16,6 @@ group by _day
 order by _day asc nulls last
 {%- endmacro -%}
 
-
 {#- Claim a day's events of `source` (its `relation` and the `names` of its columns), under the ids that they came with; what is claimed for as long is not claimed again. -#}
 {%- macro populate_manifest_sql(cfg, manifest, source, day, commit_id) -%}
 merge into {{ manifest }} as claims

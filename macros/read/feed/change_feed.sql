@@ -11,15 +11,11 @@
     {{ return(tidemark.feed_of(relation, {'from': from, 'to': to, 'images': images, 'format': format}, ordered, 'change_feed')) }}
 {%- endmacro -%}
 
-
-{#-
-    The same with one row per key: the difference between the start and the end of the range. An insert that was deleted
-    again is nothing; an insert that was updated is an insert; two updates are one, from the first row to the last.
--#}
+{#- The same with one row per key: the difference between the start and the end of the range. An insert that was deleted again is
+    nothing; an insert that was updated is an insert; two updates are one, from the first row to the last. -#}
 {%- macro net_changes(relation, from=none, to=none, images=none, format='json', ordered=true) -%}
     {{ return(tidemark.feed_of(relation, {'from': from, 'to': to, 'images': images, 'format': format}, ordered, 'net_changes')) }}
 {%- endmacro -%}
-
 
 {#-
     The incremental pull: the changes of an entity, or of several as one unit, in columns that are the same for all, with
@@ -45,7 +41,6 @@
     {{ return(tidemark.union_feeds_sql(parts) ~ order) }}
 {%- endmacro -%}
 
-
 {%- macro feed_of(relation, asked, ordered, macro_name) -%}
     {%- do tidemark._check_entity_relation(relation, macro_name) -%}
     {%- if not execute -%}{{ return('select 1 as _commit_id') }}{%- endif -%}
@@ -57,12 +52,10 @@
     {{ return(tidemark.pull_mark(feed) ~ generate(feed)) }}
 {%- endmacro -%}
 
-
 {#- What tells the `feed` materialization, which sees the SQL alone, what it reads and how far. -#}
 {%- macro pull_mark(feed) -%}
     {{ return('/* tidemark pull ' ~ feed['source'] ~ ' (' ~ feed['from'] ~ ', ' ~ feed['to'] ~ '] */\n' if feed['to'] is not none else '') }}
 {%- endmacro -%}
-
 
 {#- Whether the model that is being compiled keeps a feed. -#}
 {%- macro is_feed_model() -%}

@@ -1,8 +1,6 @@
-{#-
-    What a reading of changes needs: the entity's columns, what is to be shown, and the range as commit ids, checked
-    against what is kept and what is in flight. `asked` has from, to, images and, unless it is json, format. `to` stays none where the text will be run later, as in a view: then it
-    reads up to the last completed commit whenever it is asked.
--#}
+{#- What a reading of changes needs: the entity's columns, what is to be shown, and the range as commit ids, checked against what is
+    kept and what is in flight. `asked` has from, to, images and, unless it is json, format. `to` stays none where the text will be run
+    later, as in a view: then it reads up to the last completed commit whenever it is asked. -#}
 {%- macro feed_range(relation, asked, macro_name) -%}
     {%- set from, to, format = asked['from'], asked['to'], asked.get('format', 'json') -%}
     {%- if format not in ['json', 'struct'] -%}
@@ -11,9 +9,7 @@
     {%- set commits = tidemark.commits_relations(tidemark.run_config()) -%}
     {%- set pulls = tidemark.is_feed_model() and from is none -%}
     {%- set kept = tidemark.node_of(relation, ['feed']) -%}
-    {%- if kept -%}
-        {{ return(tidemark.kept_feed_range(relation, commits, asked, pulls, macro_name)) }}
-    {%- endif -%}
+    {%- if kept -%}{{ return(tidemark.kept_feed_range(relation, commits, asked, pulls, macro_name)) }}{%- endif -%}
     {%- set node = tidemark.node_of(relation) -%}
     {%- if node is none -%}
         {%- do tidemark.raise_error('usage', 'tidemark.' ~ macro_name ~ ': ' ~ relation ~ ' is neither a cdc nor a feed model of this project') -%}
@@ -37,11 +33,8 @@
     }) }}
 {%- endmacro -%}
 
-
-{#-
-    The range that a model reads of an entity that has its tables and no commit yet: no rows, in the columns of its log.
-    None where an end is asked for that it cannot have.
--#}
+{#- The range that a model reads of an entity that has its tables and no commit yet: no rows, in the columns of its log. None where an
+    end is asked for that it cannot have. -#}
 {%- macro span_before_commits(cfg, from, to) -%}
     {%- set is_model = model is defined and model.get('resource_type') == 'model' -%}
     {%- set log_relation = tidemark.side_relation(cfg['target'], 'log') -%}
@@ -56,7 +49,6 @@
     {%- set recorded = {'extract': cfg['extract'], 'sequence_by': cfg['sequence_by'], 'on_tie': cfg['on_tie'], 'columns': columns} -%}
     {{ return({'config': recorded, 'from': 0, 'to': 0, 'correction_count': 0}) }}
 {%- endmacro -%}
-
 
 {#- The range of a kept feed, whose rows are taken as they are. -#}
 {%- macro kept_feed_range(relation, commits, asked, pulls, macro_name) -%}
@@ -77,7 +69,7 @@
             ~ ' lies before it. The first available from is ' ~ floor
         ) -%}
     {%- endif -%}
-    {%- set names = tidemark.describe_query('select * from ' ~ relation) | map(attribute='name') | reject('in', ['_commit_date', '_bucket']) | list -%}
+    {%- set names = tidemark.names_in(relation) | reject('in', ['_commit_date', '_bucket']) | list -%}
     {{ return({
         'kept': true,
         'source': source,
@@ -88,7 +80,6 @@
     }) }}
 {%- endmacro -%}
 
-
 {#- How far the model that is compiled has read a source; from the beginning where it is built anew. -#}
 {%- macro watermark_of(commits, source) -%}
     {%- set me = this.schema ~ '.' ~ this.identifier if this is defined else '' -%}
@@ -96,7 +87,6 @@
     {%- set anew = tidemark.is_feed_model() and (should_full_refresh() or not tidemark.relation_exists(this)) -%}
     {{ return({'from': none if anew or not marks['watermark'] else marks['watermark'], 'to': marks['source_watermark']}) }}
 {%- endmacro -%}
-
 
 {#- How far several entities can be read as one unit, by relation. -#}
 {%- macro unit_ends(relations) -%}
@@ -113,12 +103,8 @@
     {{ return(ends) }}
 {%- endmacro -%}
 
-
-{#-
-    The range as commit ids. Errors name what there is. A feed that is kept (`pulls`) begins where changes are kept from,
-    and waits where an end lies before what it has read. `ends` has from, to and, where the caller's user has another name
-    for from, `argument`.
--#}
+{#- The range as commit ids. Errors name what there is. A feed that is kept (`pulls`) begins where changes are kept from, and waits
+    where an end lies before what it has read. `ends` has from, to and, where the caller's user has another name for from, `argument`. -#}
 {%- macro span_of(cfg, commits, ends, what, pulls=false) -%}
     {%- set argument = ends.get('argument', 'from') -%}
     {%- set moments = {'from': tidemark.moment_of(ends['from'], what ~ ': ' ~ argument), 'to': tidemark.moment_of(ends.get('to'), what ~ ': to')} -%}
@@ -151,7 +137,6 @@
     {{ return(span) }}
 {%- endmacro -%}
 
-
 {#- Whether a moment, which is an end of a range, is one of the entity's, and lies behind. -#}
 {%- macro check_moment(cfg, commits, span, moment, what) -%}
     {%- set end, shown = moment['end'], what ~ ': ' ~ moment['argument'] -%}
@@ -175,7 +160,6 @@
     {%- endif -%}
 {%- endmacro -%}
 
-
 {#- The images to show: those asked for, else those of the YAML. -#}
 {%- macro checked_images(cfg, images, what) -%}
     {%- set named = [images] if images is string else images -%}
@@ -186,7 +170,6 @@
     {{ return(wanted) }}
 {%- endmacro -%}
 
-
 {#- The node of the model that a relation is of, or none. -#}
 {%- macro node_of(relation, kinds=['cdc']) -%}
     {%- for node in graph.nodes.values() if node['resource_type'] == 'model' and node['config']['materialized'] in kinds
@@ -195,7 +178,6 @@
     {%- endfor -%}
     {{ return(none) }}
 {%- endmacro -%}
-
 
 {#- The commit of an entity that a moment stands for, which is the argument `argument` of `what`. -#}
 {%- macro commit_at(relation, moment, what, argument) -%}

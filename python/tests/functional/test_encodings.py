@@ -143,7 +143,9 @@ def test_events(module_project: Any, macro: str, cfg: Any, line: str) -> None:
         session.sql(
             f"select cast(unhex('{data}') as string) as value, cast(1 as bigint) as _landing_num"
         ).createOrReplaceTempView("arrived_bytes")
-        sql = load_sql_macros()[macro](cfg, ["shop.customers", "customers"], "arrived_bytes")
+        tables = ["shop.customers", "customers"]
+        batch = {"tables": tables} if macro == "canonical_events_sql" else tables
+        sql = load_sql_macros()[macro](cfg, batch, "arrived_bytes")
         [row] = session.sql(sql).collect()
         assert (row._kind, row._raw_payload) == (kind, LATIN + text)
     assert row._problem == "unreadable"

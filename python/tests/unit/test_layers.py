@@ -48,7 +48,7 @@ WORDY = {"adopt", "change_feed", "compact", "feed_query", "net_changes", "scd2"}
 _DEFINED = re.compile(r"{%-? *macro (\w+)")
 _CALLED = re.compile(r"\btidemark\.(\w+)\((?!ref\()")
 _ASKS = re.compile(
-    r"\b(run_query|query_rows|describe_query|run_statements)\(|call (noop_)?statement|"
+    r"\b(run_query|query_rows|first_column|json_rows|row_count|has_rows|names_in|describe_query|run_statements)\(|call (noop_)?statement|"
     r"adapter\.(?!type\(|quote\(|raise_|dispatch)"
 )
 _READS_SETTINGS = re.compile(r"\bconfig\.(get|meta_\w+)\(|(?<![.\w])var\(")
