@@ -67,10 +67,6 @@ from identified
 
 
 {%- macro _canonical_text_messages_sql(cfg, arrived, identifying) -%}
-{%- set literals = [] -%}
-{%- for column in tidemark.event_columns() -%}
-    {%- do literals.append(tidemark.string_literal(column['name'])) -%}
-{%- endfor -%}
 {%- set time = tidemark.decode_expr('_time_text', 'auto', 'timestamp') -%}
 select
     * except (_message, _fields, _time_text, _number_text),
@@ -82,7 +78,7 @@ select
     if(
         _operation = 'DELETE' and exists(map_keys(_fields), name -> startswith(name, '_before_')),
         cast(null as map<string,string>),
-        map_filter(_fields, (name, text) -> not startswith(name, '_before_') and name not in ({{ literals | join(', ') }}))
+        map_filter(_fields, (name, text) -> not startswith(name, '_before_') and name not in ({{ tidemark.string_literals(tidemark.event_columns() | map(attribute='name')) }}))
     ) as _after,
     if(
         exists(map_keys(_fields), name -> startswith(name, '_before_')),

@@ -128,11 +128,7 @@ from positions
 {#- Whether an event is of one of these tables, each named with or without database and schema. -#}
 {%- macro _is_table_expr(tables, database, schema, name) -%}
     {%- if not tables -%}{{ return('true') }}{%- endif -%}
-    {%- set literals = [] -%}
-    {%- for table in tables -%}
-        {%- do literals.append(tidemark.string_literal(table | lower)) -%}
-    {%- endfor -%}
-    {%- set wanted = literals | join(', ') -%}
+    {%- set wanted = tidemark.string_literals(tables | map('lower')) -%}
     {%- set terms = [] -%}
     {%- for parts in [[name], [schema, name], [database, name], [database, schema, name]] -%}
         {%- do terms.append("lower(concat_ws('.', " ~ parts | join(', ') ~ ')) in (' ~ wanted ~ ')') -%}

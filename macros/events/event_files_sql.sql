@@ -84,17 +84,13 @@ order by landed.{{ tidemark.landed_file() }} asc nulls last
 
 {#- The rows of these files as Spark reads them: to be cached, because `_row` numbers them within this one read. -#}
 {%- macro event_lines_sql(location, files, format) -%}
-{%- set paths = [] -%}
-{%- for file in files -%}
-    {%- do paths.append(tidemark.string_literal(file['_file'])) -%}
-{%- endfor -%}
 select
     *,
     _metadata.file_path as _file,
     _metadata.file_block_start as _block,
     monotonically_increasing_id() as _row
 from {{ format }}.{{ tidemark.quote_identifier(location) }}
-where _metadata.file_path in ({{ paths | join(', ') }})
+where _metadata.file_path in ({{ tidemark.string_literals(files | map(attribute='_file')) }})
 {%- endmacro -%}
 
 

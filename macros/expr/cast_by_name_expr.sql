@@ -1,18 +1,15 @@
 {#- A value of one Spark type as another, {value, failed}: `failed` is true where some of it cannot be, at any depth, and none where
     that cannot happen. Fields of structs are matched by name: one that the value lacks is NULL, one that the type lacks is left out.
     Spark's own cast goes by position, and refuses another number of fields. -#}
-{%- macro cast_by_name_expr(value, from_type, to_type) -%}
-    {{ return(tidemark._cast_by_name(value, from_type | trim, to_type | trim, 1)) }}
-{%- endmacro -%}
-
-{%- macro _cast_by_name(v, from_type, to_type, depth) -%}
+{%- macro cast_by_name_expr(v, from_type, to_type, depth=1) -%}
+    {%- set from_type, to_type = from_type | trim, to_type | trim -%}
     {%- if from_type == to_type -%}{{ return({'value': v, 'failed': none}) }}{%- endif -%}
     {%- set from_kind, to_kind = tidemark._nested_kind(from_type), tidemark._nested_kind(to_type) -%}
     {%- if not to_kind -%}
         {%- set value = tidemark._cast_plain(v, from_type, to_type) -%}
         {{ return({'value': value, 'failed': v ~ ' is not null and ' ~ value ~ ' is null'}) }}
     {%- elif from_type == 'variant' -%}
-        {{ return(tidemark._variant_value(v, to_type, depth)) }}
+        {{ return(tidemark.variant_value_expr(v, to_type, depth)) }}
     {%- elif from_type == 'string' -%}
         {%- set value = tidemark._decode(v, 'auto', to_type, depth) -%}
         {{ return({'value': value, 'failed': v ~ ' is not null and ' ~ value ~ ' is null'}) }}
@@ -22,15 +19,15 @@
     {%- set from_inner, to_inner = from_type[from_type.index('<') + 1:-1], to_type[to_type.index('<') + 1:-1] -%}
     {%- set x = 'x' ~ depth -%}
     {%- if to_kind == 'array' -%}
-        {%- set item = tidemark._cast_by_name(x, from_inner, to_inner, depth + 1) -%}
+        {%- set item = tidemark.cast_by_name_expr(x, from_inner, to_inner, depth + 1) -%}
         {{ return({
             'value': 'transform(' ~ v ~ ', ' ~ x ~ ' -> ' ~ item['value'] ~ ')',
             'failed': 'coalesce(exists(' ~ v ~ ', ' ~ x ~ ' -> coalesce(' ~ item['failed'] ~ ', false)), false)' if item['failed'] else none,
         }) }}
     {%- elif to_kind == 'map' -%}
         {%- set from_parts, to_parts = tidemark._type_parts(from_inner), tidemark._type_parts(to_inner) -%}
-        {%- set key = tidemark._cast_by_name(x ~ '.key', from_parts[0] | trim, to_parts[0] | trim, depth + 1) -%}
-        {%- set item = tidemark._cast_by_name(x ~ '.value', from_parts[1] | trim, to_parts[1] | trim, depth + 1) -%}
+        {%- set key = tidemark.cast_by_name_expr(x ~ '.key', from_parts[0] | trim, to_parts[0] | trim, depth + 1) -%}
+        {%- set item = tidemark.cast_by_name_expr(x ~ '.value', from_parts[1] | trim, to_parts[1] | trim, depth + 1) -%}
         {%- set failed = [] -%}
         {%- for one in [key, item] if one['failed'] -%}
             {%- do failed.append('coalesce(exists(map_entries(' ~ v ~ '), ' ~ x ~ ' -> coalesce(' ~ one['failed'] ~ ', false)), false)') -%}
@@ -47,7 +44,7 @@
     {%- for field in tidemark._struct_fields(to_inner) -%}
         {%- set source = tidemark._field_named(tidemark._struct_fields(from_inner), field['name']) -%}
         {%- if source -%}
-            {%- set item = tidemark._cast_by_name(v ~ '.' ~ tidemark.quote_identifier(source['name']), source['type'], field['type'], depth) -%}
+            {%- set item = tidemark.cast_by_name_expr(v ~ '.' ~ tidemark.quote_identifier(source['name']), source['type'], field['type'], depth) -%}
         {%- else -%}
             {%- set item = {'value': 'cast(null as ' ~ tidemark.quoted_type(field['type']) ~ ')', 'failed': none} -%}
         {%- endif -%}

@@ -46,16 +46,13 @@
 {#- Bring a table that only grows up to these columns: new ones are added, types widened, another change is an error, but for structs if
     Delta may add fields to them when it writes. -#}
 {%- macro add_missing_columns(model, relation, columns, open_structs=false) -%}
-    {%- set stored = {} -%}
-    {%- for column in tidemark.describe_query('select * from ' ~ relation) -%}
-        {%- do stored.update({column['name'] | lower: column['type']}) -%}
-    {%- endfor -%}
+    {%- set stored = tidemark.by_name(tidemark.describe_query('select * from ' ~ relation)) -%}
     {%- set missing, nulls = [], [] -%}
     {%- for column in columns -%}{%- do nulls.append('cast(null as ' ~ column['type'] ~ ')') -%}{%- endfor -%}
     {#- as Spark writes the types -#}
     {%- set types = tidemark.describe_query('select ' ~ nulls | join(', ')) | map(attribute='type') | list -%}
     {%- for column in columns -%}
-        {%- set type, wanted = stored.get(column['name'] | lower), types[loop.index0] -%}
+        {%- set type, wanted = stored.get(column['name'] | lower, {}).get('type'), types[loop.index0] -%}
         {%- if type is none -%}
             {%- do missing.append({'name': column['name'], 'type': column['type'], 'description': column.get('description', '')}) -%}
         {%- elif tidemark.is_widening(type, wanted, tidemark.lake_format()) -%}
@@ -105,11 +102,6 @@
 
 {#- What a feed's table is made with. -#}
 {%- macro feed_options(cfg) -%}
-    {%- set options = {} -%}
-    {%- do options.update(cfg) -%}
-    {%- do options.update({
-        'partition_by': ['_commit_date'] + (['_bucket'] if cfg['buckets'] > 1 else []),
-        'properties': cfg['table_properties'],
-    }) -%}
-    {{ return(options) }}
+    {%- set partitions = ['_commit_date'] + (['_bucket'] if cfg['buckets'] > 1 else []) -%}
+    {{ return(dict(cfg, partition_by=partitions, properties=cfg['table_properties'])) }}
 {%- endmacro -%}

@@ -4,7 +4,7 @@
     {%- set cfg, relations, state, plan = opened['cfg'], opened['relations'], opened['state'], staged['plan'] -%}
     {%- set make = tidemark.for_format(cfg['file_format'], 'create_table') -%}
     {%- if state['first'] and state['has_log'] -%}
-        {%- for name in tidemark.replaced_relations(cfg['extract']) -%}
+        {%- for name in ['log_table', 'sensitive'] + (['staging', 'landed'] if cfg['extract'] == 'events' else []) -%}
             {%- do tidemark.drop_table(tidemark.new_relation(relations[name])) -%}
         {%- endfor -%}
     {%- endif -%}
@@ -162,11 +162,6 @@
     {%- set retagged = cfg['tag_unchanged'] != state['recorded']['tag_unchanged'] or cfg['soft_delete'] != state['recorded']['soft_delete'] -%}
     {%- if retagged -%}{%- do tidemark.rebuild_current(cfg, plan, state, relations) -%}{%- endif -%}
     {{ return(added or widened or has_other_mode) }}
-{%- endmacro -%}
-
-{#- What a full refresh makes anew. -#}
-{%- macro replaced_relations(extract) -%}
-    {{ return(['log_table', 'sensitive'] + (['staging', 'landed'] if extract == 'events' else [])) }}
 {%- endmacro -%}
 
 {#- What may be written beside the old one to take its name: see swap_logs(). -#}

@@ -76,7 +76,8 @@
     {%- if state['existing'] is none or not tidemark.is_of_format(state['existing'], cfg['file_format']) -%}
         {{ return('it is no ' ~ cfg['file_format'] | title ~ ' table') }}
     {%- endif -%}
-    {%- set built_by = tidemark.scd2_built_by(relation) -%}
+    {#- a table that --empty or somebody else made has no such property -#}
+    {%- set built_by = (tidemark.table_property(relation, 'tidemark.scd2_commit') or 0) | int -%}
     {%- if not built_by or built_by > last['commit_id'] -%}{{ return('no completed run of it is known') }}{%- endif -%}
     {%- set recorded = fromjson(last['config']) -%}
     {%- if log_now['watermark_count'] != last['rows_read'] or recorded['log_commit_id'] != last['log_commit_id'] -%}
@@ -89,11 +90,6 @@
     {%- if wanted != stored -%}{{ return('its columns changed') }}{%- endif -%}
     {%- if recorded != state['commit']['config'] -%}{{ return('its SQL or its layout changed') }}{%- endif -%}
     {{ return(none) }}
-{%- endmacro -%}
-
-{#- The commit that built the table, kept as its property; 0 for a table that --empty or somebody else made. -#}
-{%- macro scd2_built_by(relation) -%}
-    {{ return((tidemark.table_property(relation, 'tidemark.scd2_commit') or 0) | int) }}
 {%- endmacro -%}
 
 {#- What the table is made with. -#}

@@ -35,7 +35,8 @@
     {%- set recorded = state['recorded'] -%}
     {%- set recorded_cfg = tidemark.recorded_cfg(cfg, recorded) -%}
     {%- set plan = tidemark.recorded_plan(recorded) -%}
-    {%- set whole = tidemark.with_gone_columns(plan) -%}
+    {#- the log still has the values of columns that are gone from current -#}
+    {%- set whole = dict(plan, stored=plan['stored'] + plan['gone'], gone=[]) -%}
     {%- set slice_sql = tidemark.rollback_slice_sql(whole, relations, steps['target']) -%}
     {%- set seen = tidemark.query_rows(tidemark.rollback_figures_sql(slice_sql))[0] -%}
     {%- do tidemark.say(cfg['entity'], ('would go' if dry_run else 'going') ~ ' back to commit ' ~ steps['target'] ~ ': ' ~ seen['mark_count']
@@ -128,9 +129,4 @@
         {%- endif -%}
     {%- endfor -%}
     {{ return(others) }}
-{%- endmacro -%}
-
-{#- A plan whose stored columns include those that are gone from current: the log still has their values. -#}
-{%- macro with_gone_columns(plan) -%}
-    {{ return(dict(plan, stored=plan['stored'] + plan['gone'], gone=[])) }}
 {%- endmacro -%}

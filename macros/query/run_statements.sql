@@ -106,15 +106,10 @@
     {{ return(none) }}
 {%- endmacro -%}
 
-{#- What Iceberg itself tells of a table, such as its `files`. -#}
-{%- macro iceberg_metadata(relation, name) -%}
-    {{ return('spark_catalog.' ~ relation ~ '.' ~ name) }}
-{%- endmacro -%}
-
 {#- How many files a table has. -#}
 {%- macro file_count(file_format, relation) -%}
     {%- if file_format == 'iceberg' -%}
-        {{ return(run_query('select count(*) from ' ~ tidemark.iceberg_metadata(relation, 'files'))[0][0] | int) }}
+        {{ return(tidemark.row_count('spark_catalog.' ~ relation ~ '.files')) }}
     {%- endif -%}
     {%- if tidemark.can('ask_catalog') -%}{{ return(adapter.file_count(relation)) }}{%- endif -%}
     {{ return(tidemark.query_rows('describe detail ' ~ relation)[0]['numFiles'] | int) }}

@@ -19,15 +19,13 @@ from (
 
 {#- What the log has of keys before a business date, every column a text. -#}
 {%- macro rows_before_sql(log, columns, key_hashes, business_date) -%}
-{%- set hashes = [] -%}
-{%- for key_hash in key_hashes -%}{%- do hashes.append(tidemark.string_literal(key_hash)) -%}{%- endfor -%}
 select
     _key_hash,
     _business_date,
     {{ tidemark._texts_expr(columns) }}
 from {{ log }}
 where
-    _key_hash in ({{ hashes | join(', ') }})
+    _key_hash in ({{ tidemark.string_literals(key_hashes) }})
     and _business_date < date'{{ business_date }}'
     and {{ tidemark.in_force_expr() }}
 {%- endmacro -%}

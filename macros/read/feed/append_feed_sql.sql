@@ -106,13 +106,6 @@ where
 group by relation
 {%- endmacro -%}
 
-{#- Texts as a list of literals. -#}
-{%- macro string_literals(texts) -%}
-    {%- set literals = [] -%}
-    {%- for text in texts -%}{%- do literals.append(tidemark.string_literal(text)) -%}{%- endfor -%}
-    {{ return(literals | join(', ')) }}
-{%- endmacro -%}
-
 {#- The commit up to which a feed may be cleaned: the last that it had read so long ago, and no further than every feed that reads it
     has come. -#}
 {%- macro feed_horizon_sql(states, relation, length) -%}
