@@ -15,14 +15,10 @@
     {{ return(relations) }}
 {%- endmacro -%}
 
-
 {#- Columns of atomic events. -#}
 {%- macro atomic_columns() -%}
-    {{ return(tidemark.canonical_columns() + [
-        {'name': '_commit_id', 'type': 'bigint', 'description': 'Commit that wrote the row'},
-    ]) }}
+    {{return(tidemark.canonical_columns() + [{'name': '_commit_id', 'type': 'bigint', 'description': 'Commit that wrote the row'}]) }}
 {%- endmacro -%}
-
 
 {#- Columns of the table of all contexts and self-describing events. -#}
 {%- macro entity_columns() -%}
@@ -40,7 +36,6 @@
     ]) }}
 {%- endmacro -%}
 
-
 {#- Columns of the manifest, which events were taken: a claim holds until `expires_at`. -#}
 {%- macro manifest_columns() -%}
     {{ return([
@@ -51,7 +46,6 @@
         {'name': '_commit_id', 'type': 'bigint', 'description': 'Commit that took the event; NULL where another tool did'},
     ]) }}
 {%- endmacro -%}
-
 
 {#- Columns of the lines that could not be used. -#}
 {%- macro rejected_line_columns() -%}

@@ -97,7 +97,6 @@ from {{ keys }}
 where _reject_reason is not null
 {%- endmacro -%}
 
-
 {#- What the claims of this batch may have as its etl time where another tool wrote them. -#}
 {%- macro _own_etl_tstamps_expr(load) -%}
     {%- set times = [] -%}
@@ -106,7 +105,6 @@ where _reject_reason is not null
     {%- endfor -%}
     {{ return(times | unique | join(', ')) }}
 {%- endmacro -%}
-
 
 {#- The claims of other batches on the ids of this one: by id, and by id and fingerprint. -#}
 {%- macro _claimed_sql(manifest, load) -%}

@@ -1,10 +1,7 @@
-{#-
-    Canonical events (docs block `canonical_events`), or plain rows that are upserts. With `columns` none, `arrived` has
-    JSON lines in `value`, and the images are text by column name (`_after`, `_before`); else it has these columns, the
-    business columns typed, and they are passed on under their own names. Of `batch` are read `tables`; `by_content`: with a
-    sequence an event that comes again is known by its content, whatever file it comes in; `identifying`: see
-    identifying_names().
--#}
+{#- Canonical events (docs block `canonical_events`), or plain rows that are upserts. With `columns` none, `arrived` has JSON lines in
+    `value`, and the images are text by column name (`_after`, `_before`); else it has these columns, the business columns typed, and
+    they are passed on under their own names. Of `batch` are read `tables`; `by_content`: with a sequence an event that comes again is
+    known by its content, whatever file it comes in; `identifying`: see identifying_names(). -#}
 {%- macro canonical_events_sql(cfg, batch, arrived, columns=none) -%}
 {%- set tables, identifying = batch['tables'], batch.get('identifying', []) -%}
 with messages as (
@@ -65,7 +62,6 @@ select
 from identified
 {%- endmacro -%}
 
-
 {%- macro _canonical_text_messages_sql(cfg, arrived, identifying) -%}
 {%- set time = tidemark.decode_expr('_time_text', 'auto', 'timestamp') -%}
 select
@@ -109,18 +105,13 @@ from (
 )
 {%- endmacro -%}
 
-
 {%- macro _canonical_typed_messages_sql(cfg, arrived, columns, identifying) -%}
 {%- set supplied = {} -%}
-{%- for column in columns -%}
-    {%- do supplied.update({column['name'] | lower: tidemark.quote_identifier(column['name'])}) -%}
-{%- endfor -%}
+{%- for column in columns -%}{%- do supplied.update({column['name'] | lower: tidemark.quote_identifier(column['name'])}) -%}{%- endfor -%}
 {%- set meta = tidemark.event_columns() -%}
 {%- set ours = meta | map(attribute='name') | list + ['_landing_num', '_file'] -%}
 {%- set others = [] -%}
-{%- for column in columns if column['name'] | lower not in ours + ['_raw_payload'] -%}
-    {%- do others.append(column['name']) -%}
-{%- endfor -%}
+{%- for column in columns if column['name'] | lower not in ours + ['_raw_payload'] -%}{%- do others.append(column['name']) -%}{%- endfor -%}
 select
     {%- if others %}
     {{ tidemark.column_list_expr(others) }},
@@ -143,12 +134,9 @@ select
 from {{ arrived }}
 {%- endmacro -%}
 
-
-{#-
-    Names of the columns that are part of what an event is known by even where they are NULL; of all others only a value
-    is, so that a source can gain columns without that old events look new. Logs that were begun otherwise keep those
-    that they had then: `recorded` is what their last commit tells, or none in a new log.
--#}
+{#- Names of the columns that are part of what an event is known by even where they are NULL; of all others only a value is, so that a
+    source can gain columns without that old events look new. Logs that were begun otherwise keep those that they had then: `recorded`
+    is what their last commit tells, or none in a new log. -#}
 {%- macro identifying_names(cfg, columns, recorded) -%}
     {%- if recorded is none -%}{{ return([]) }}{%- endif -%}
     {%- set source = recorded.get('source') or {} -%}
@@ -168,7 +156,6 @@ from {{ arrived }}
     {{ return(names + ours) }}
 {%- endmacro -%}
 
-
 {#- What a row is known by: JSON of the identifying columns in their order, then of the others that have a value, by name. -#}
 {%- macro _row_identity_expr(columns, identifying) -%}
     {%- set present = {} -%}
@@ -182,30 +169,22 @@ from {{ arrived }}
     {%- for name in present | sort if name not in identifying | map('lower') | list -%}
         {%- do later.append(present[name] ~ ' as ' ~ tidemark.quote_identifier(name)) -%}
     {%- endfor -%}
-    {%- if begun -%}
-        {%- do texts.append('to_json(struct(' ~ begun | join(', ') ~ "), map('ignoreNullFields', 'false'))") -%}
-    {%- endif -%}
-    {%- if later -%}
-        {%- do texts.append('to_json(struct(' ~ later | join(', ') ~ "), map('ignoreNullFields', 'true'))") -%}
-    {%- endif -%}
+    {%- if begun -%}{%- do texts.append('to_json(struct(' ~ begun | join(', ') ~ "), map('ignoreNullFields', 'false'))") -%}{%- endif -%}
+    {%- if later -%}{%- do texts.append('to_json(struct(' ~ later | join(', ') ~ "), map('ignoreNullFields', 'true'))") -%}{%- endif -%}
     {{ return('md5(' ~ texts[0] ~ ')' if texts | length == 1 else "md5(concat(" ~ texts[0] ~ ', if(' ~ texts[1] ~ " = '{}', '', " ~ texts[1] ~ ')))') }}
 {%- endmacro -%}
-
 
 {#- What a line is known by: its JSON; of a row without the others that are NULL, which are values of a change. -#}
 {%- macro _line_identity_expr(cfg, identifying) -%}
     {%- if cfg['format'] != 'rows' -%}{{ return('md5(cast(_message as string))') }}{%- endif -%}
     {%- set names = [] -%}
-    {%- for name in identifying -%}
-        {%- do names.append(tidemark.string_literal(name | lower)) -%}
-    {%- endfor -%}
+    {%- for name in identifying -%}{%- do names.append(tidemark.string_literal(name | lower)) -%}{%- endfor -%}
     {%- set left = (' and lower(name) not in (' ~ names | join(', ') ~ ')') if names else '' -%}
     {{ return(
         'md5(cast(if(exists(map_keys(_fields), name -> _fields[name] is null' ~ left ~ '), parse_json(to_json(map_filter('
         ~ "try_variant_get(_message, '$', 'map<string,variant>'), (name, value) -> not (is_variant_null(value)" ~ left ~ ')))), _message) as string))'
     ) }}
 {%- endmacro -%}
-
 
 {#- The columns of the contract of canonical events, beside the business columns. -#}
 {%- macro event_columns() -%}
@@ -223,7 +202,6 @@ from {{ arrived }}
         {'name': '_prev_table', 'type': 'string'},
     ]) }}
 {%- endmacro -%}
-
 
 {#- Operations that change a table or a database, as literals. -#}
 {%- macro ddl_operations() -%}

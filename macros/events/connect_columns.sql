@@ -1,8 +1,6 @@
-{#-
-    The columns of a Kafka Connect struct schema (`fields` of an event's `before` or `after`): how their values are
-    written and the Spark type that holds them, as {name, encoding, type, optional} and, if the schema has one, `default`
-    as the text of a value in that encoding.
--#}
+{#- The columns of a Kafka Connect struct schema (`fields` of an event's `before` or `after`): how their values are written and the
+    Spark type that holds them, as {name, encoding, type, optional} and, if the schema has one, `default` as the text of a value in that
+    encoding. -#}
 {%- macro connect_columns(fields) -%}
     {%- set columns = [] -%}
     {%- for field in fields -%}
@@ -17,7 +15,6 @@
     {{ return(columns) }}
 {%- endmacro -%}
 
-
 {#- {default}, and whether it is the epoch or the nil UUID, which Debezium sends in place of an expression. -#}
 {%- macro _default_value(text, column) -%}
     {%- set zero = column['encoding'] in ['days', 'millis', 'micros', 'nanos'] and text == '0'
@@ -25,7 +22,6 @@
         or text == '00000000-0000-0000-0000-000000000000' -%}
     {{ return({'default': text, 'default_is_stand_in': true} if zero else {'default': text}) }}
 {%- endmacro -%}
-
 
 {#- {encoding, type} of a schema: by its semantic name, then by the source column's type, then by its own type. -#}
 {%- macro _connect_type(schema) -%}
@@ -65,7 +61,6 @@
     {{ return({'encoding': plain[0], 'type': plain[1]}) }}
 {%- endmacro -%}
 
-
 {#- Encoding and type by the name of a Kafka Connect schema. -#}
 {%- macro _semantic_types() -%}
     {{ return({
@@ -99,14 +94,10 @@
     }) }}
 {%- endmacro -%}
 
-
 {#- Source types whose strings are bytes in hexadecimal (`binary.handling.mode=hex`). -#}
 {%- macro _binary_types() -%}
-    {{ return([
-        'BYTEA', 'BLOB', 'TINYBLOB', 'MEDIUMBLOB', 'LONGBLOB', 'BINARY', 'VARBINARY', 'RAW', 'LONG RAW', 'IMAGE',
-    ]) }}
+    {{return(['BYTEA', 'BLOB', 'TINYBLOB', 'MEDIUMBLOB', 'LONGBLOB', 'BINARY', 'VARBINARY', 'RAW', 'LONG RAW', 'IMAGE']) }}
 {%- endmacro -%}
-
 
 {#- The decimal that holds every value of a source's, string where there is none or the source sets no limit. -#}
 {%- macro _decimal_type(precision, scale) -%}
@@ -116,15 +107,10 @@
     {{ return('decimal(' ~ digits ~ ',' ~ places ~ ')' if precision > 0 and digits <= 38 else 'string') }}
 {%- endmacro -%}
 
-
 {#- A parsed JSON value as the text that from_json() gives for it. -#}
 {%- macro _json_text(value) -%}
-    {%- if value is none or value is string -%}
-        {{ return(value) }}
-    {%- elif value is boolean -%}
-        {{ return('true' if value else 'false') }}
-    {%- elif value is number -%}
-        {{ return(value | string) }}
-    {%- endif -%}
+    {%- if value is none or value is string -%}{{ return(value) }}{%- endif -%}
+    {%- if value is boolean -%}{{ return('true' if value else 'false') }}{%- endif -%}
+    {%- if value is number -%}{{ return(value | string) }}{%- endif -%}
     {{ return(value | tojson) }}
 {%- endmacro -%}

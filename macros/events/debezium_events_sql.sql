@@ -1,8 +1,6 @@
-{#-
-    Debezium envelopes as canonical events, images still as text by column name (`_image`, `_before`). `arrived` has the
-    JSON text in `value`: an envelope, one within {topic, key, value}, with inline schema or without. What concerns
-    other tables or is no change is `ignored`; what cannot be understood is `unreadable`, with a reason.
--#}
+{#- Debezium envelopes as canonical events, images still as text by column name (`_image`, `_before`). `arrived` has the JSON text in
+    `value`: an envelope, one within {topic, key, value}, with inline schema or without. What concerns other tables or is no change is
+    `ignored`; what cannot be understood is `unreadable`, with a reason. -#}
 {%- macro debezium_events_sql(cfg, tables, arrived) -%}
 with {{ tidemark._envelopes_sql(arrived) }}
 
@@ -85,11 +83,8 @@ select
 from positions
 {%- endmacro -%}
 
-
-{#-
-    The type of a line: an envelope, one with a schema around it, or either of them within {topic, key, value}. Images
-    are variants, which keep numbers digit for digit; what a tool could have made a text of is a text.
--#}
+{#- The type of a line: an envelope, one with a schema around it, or either of them within {topic, key, value}. Images are variants,
+    which keep numbers digit for digit; what a tool could have made a text of is a text. -#}
 {%- macro _message_type() -%}
     {%- set source = 'struct<connector: string, name: string, ts_ms: string, ts_us: string, snapshot: string, db: string, schema: string, '
         ~ 'table: string, txId: string, lsn: string, gtid: string, file: string, pos: string, row: string, change_lsn: string, '
@@ -99,7 +94,6 @@ from positions
     {%- set enveloped = envelope ~ ', schema: string, payload: struct<' ~ envelope ~ '>' -%}
     {{ return('struct<' ~ enveloped ~ ', key: variant, value: struct<' ~ enveloped ~ '>, _id: string, _corrupt: string>') }}
 {%- endmacro -%}
-
 
 {#- The message's key as an image: an object, its JSON as a text, or for one column of the key its value alone. -#}
 {%- macro _key_texts_expr(cfg) -%}
@@ -114,16 +108,12 @@ from positions
     {{ return('coalesce(\n    ' ~ terms | join(',\n    ') ~ '\n)') }}
 {%- endmacro -%}
 
-
 {#- These fields of a struct as one. -#}
 {%- macro _fields_expr(struct, names) -%}
     {%- set fields = [] -%}
-    {%- for name in names -%}
-        {%- do fields.append(struct ~ '.`' ~ name ~ '`') -%}
-    {%- endfor -%}
+    {%- for name in names -%}{%- do fields.append(struct ~ '.`' ~ name ~ '`') -%}{%- endfor -%}
     {{ return('struct(' ~ fields | join(', ') ~ ')') }}
 {%- endmacro -%}
-
 
 {#- Whether an event is of one of these tables, each named with or without database and schema. -#}
 {%- macro _is_table_expr(tables, database, schema, name) -%}
@@ -136,7 +126,6 @@ from positions
     {{ return('(' ~ terms | join('\nor ') ~ ')') }}
 {%- endmacro -%}
 
-
 {#- LSNs of SQL Server, three hexadecimal numbers each, as one array of numbers. -#}
 {%- macro _lsn_numbers_expr(columns) -%}
     {%- set terms = [] -%}
@@ -145,7 +134,6 @@ from positions
     {%- endfor -%}
     {{ return(terms | join(' || ')) }}
 {%- endmacro -%}
-
 
 {#- The envelope of each line, wherever in the line it stands. -#}
 {%- macro _envelopes_sql(arrived) -%}
@@ -199,7 +187,6 @@ envelopes as (
     from unwrapped
 ),
 {%- endmacro -%}
-
 
 {#- Where in its source an event stands: as numbers to order by, and as a text to know it by. -#}
 {%- macro _positions_sql() -%}

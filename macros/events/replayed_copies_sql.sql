@@ -101,7 +101,6 @@ derived as (
 {{ tidemark._log_difference_sql(cfg, plan, sources, load) }}
 {%- endmacro -%}
 
-
 {#- Events as steps of the count of a row: +1, -1, or 0 for an update that changes nothing. -#}
 {%- macro _copy_steps_sql(cfg, plan, staged, load) -%}
 {%- set names = plan['columns'] | map(attribute='name') | list -%}
@@ -128,7 +127,6 @@ select
 from {{ staged }}
 where _is_usable and _before_row_hash <> _row_hash
 {%- endmacro -%}
-
 
 {#- How many copies of a row there are after each step, and were before it. -#}
 {%- macro _copy_counts_sql(values) -%}

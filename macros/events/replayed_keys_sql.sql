@@ -95,11 +95,8 @@ compared as (
 {%- endif -%}
 {%- endmacro -%}
 
-
-{#-
-    A value of which updates may leave out fields: a struct of the last values that each of its fields was given since the row
-    is there. A struct is there if the last that gave it, or a part of it, was.
--#}
+{#- A value of which updates may leave out fields: a struct of the last values that each of its fields was given since the row is there.
+    A struct is there if the last that gave it, or a part of it, was. -#}
 {%- macro _filled_field_expr(load, path, type, so_far) -%}
     {%- set names, held_by = [], [] -%}
     {%- for field in path -%}
@@ -121,7 +118,6 @@ compared as (
     {%- endfor -%}
     {{ return('if(' ~ last ~ ', named_struct(\n    ' ~ fields | join(',\n    ') ~ '\n), null)') }}
 {%- endmacro -%}
-
 
 {#- Events by key: the arrival at a key, and for a change of the key also the departure from the old one. -#}
 {%- macro _effects_sql(cfg, plan, staged, load) -%}
@@ -154,7 +150,6 @@ where _is_usable and {{ moved }} and not _tidemark_is_pair
 {%- endif %}
 {%- endmacro -%}
 
-
 {#- What the log keeps of an event, beside its effect. -#}
 {%- macro event_meta_columns(cfg) -%}
     {{ return(
@@ -162,7 +157,6 @@ where _is_usable and {{ moved }} and not _tidemark_is_pair
         + ['_event_time', '_transaction_id', '_offset', '_moved_from']
     ) }}
 {%- endmacro -%}
-
 
 {%- macro _meta_list(cfg, operation, moved_from='cast(null as string)') -%}
     {%- set terms = [] -%}
@@ -173,17 +167,13 @@ where _is_usable and {{ moved }} and not _tidemark_is_pair
     {{ return(terms | join(',\n    ')) }}
 {%- endmacro -%}
 
-
 {#- The type of place_expr(). -#}
 {%- macro place_type(cfg, sequence_type) -%}
     {{ return('struct<sequence:' ~ (sequence_type or 'bigint') ~ ('' if cfg['on_tie'] == 'content' else ',batch:bigint,line:bigint') ~ ',tie:int,event:string>') }}
 {%- endmacro -%}
 
-
-{#-
-    The derived rows as what is to be written: all of them, or, for late events, those that differ from the log's, with
-    a mark (`_supersedes`) on each stored row that does not hold any more.
--#}
+{#- The derived rows as what is to be written: all of them, or, for late events, those that differ from the log's, with a mark
+    (`_supersedes`) on each stored row that does not hold any more. -#}
 {%- macro _log_difference_sql(cfg, plan, sources, load) -%}
 {%- set names = plan['columns'] | map(attribute='name') | list -%}
 {%- set meta = tidemark.event_meta_columns(cfg) -%}
@@ -233,7 +223,6 @@ from differences
 {%- endif -%}
 {%- endmacro -%}
 
-
 {#- All that happened to the touched keys: their events, what stood before, and what concerned the whole table. -#}
 {%- macro _timeline_of_keys_sql(cfg, plan, sources, load) -%}
 {%- set meta = tidemark.event_meta_columns(cfg) -%}
@@ -278,7 +267,6 @@ timeline as (
     {%- endif %}
 ),
 {%- endmacro -%}
-
 
 {#- Which departures are of a row that was pushed aside. -#}
 {%- macro _settled_sql(load) -%}
@@ -330,7 +318,6 @@ settled as (
 {%- endif %}
 {%- endmacro -%}
 
-
 {#- Rows with the values that their events did not bring: the last that were given since the row is there. -#}
 {%- macro _filled_sql(cfg, plan, load) -%}
 {%- set names = plan['columns'] | map(attribute='name') | list -%}
@@ -371,7 +358,6 @@ filled as (
 ),
 {%- endmacro -%}
 
-
 {#- The rows that moved keys had where they left, for arrivals that do not bring every column. -#}
 {%- macro _departed_rows_sql() -%}
 {%- set whole = tidemark._of_key() -%}
@@ -397,12 +383,10 @@ where
 group by arrivals._event_id, arrivals._moved_from
 {%- endmacro -%}
 
-
 {#- The events of a key in their order, or the window up to one of them: `end`. -#}
 {%- macro _of_key(end=none) -%}
     {{ return('partition by _key_hash order by _tidemark_order asc nulls first' ~ (' rows between unbounded preceding and ' ~ end if end else '')) }}
 {%- endmacro -%}
-
 
 {#- Events as rows of the log, with their effect; what has none, such as a fill of a row that is not there, is left out. -#}
 {%- macro _derived_rows_sql(cfg, plan, load) -%}

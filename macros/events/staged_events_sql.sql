@@ -1,8 +1,6 @@
-{#-
-    Every event of the entity's table, typed and hashed, with the reason why it cannot be used (NULL for a good one).
-    The columns hold the image that counts: after an INSERT or UPDATE, before a DELETE. `_unsupplied` names the columns
-    that an update did not bring (left out, an unavailable TOAST value, a NULL that is to be ignored).
--#}
+{#- Every event of the entity's table, typed and hashed, with the reason why it cannot be used (NULL for a good one). The columns hold
+    the image that counts: after an INSERT or UPDATE, before a DELETE. `_unsupplied` names the columns that an update did not bring
+    (left out, an unavailable TOAST value, a NULL that is to be ignored). -#}
 {%- macro staged_events_sql(cfg, plan, events, known, stretch) -%}
 {%- set before = plan['keys'] if plan['keyed'] else plan['columns'] -%}
 {%- set reasons = tidemark._event_reject_reasons(cfg, plan, before) -%}
@@ -93,11 +91,8 @@ from told_apart
 {%- endif %}
 {%- endmacro -%}
 
-
-{#-
-    With `on_tie: reject`: of events at one key and sequence the first counts, and those of the same content; so does what
-    the log has there. Rows of a snapshot are what the source holds, and decided by arrival.
--#}
+{#- With `on_tie: reject`: of events at one key and sequence the first counts, and those of the same content; so does what the log has
+    there. Rows of a snapshot are what the source holds, and decided by arrival. -#}
 {%- macro _without_ties_sql(cfg, plan, known) -%}
 {%- set sequence = tidemark.sequence_expr(cfg) -%}
 ,
@@ -158,16 +153,12 @@ select
 from tied
 {%- endmacro -%}
 
-
 {#- The text of a column in an image, by its name or, where that is not there, by a name that it had before. -#}
 {%- macro _image_text_expr(image, column) -%}
     {%- set terms = [] -%}
-    {%- for source in column['sources'] -%}
-        {%- do terms.append(image ~ '[' ~ tidemark.string_literal(source) ~ ']') -%}
-    {%- endfor -%}
+    {%- for source in column['sources'] -%}{%- do terms.append(image ~ '[' ~ tidemark.string_literal(source) ~ ']') -%}{%- endfor -%}
     {{ return('coalesce(' ~ terms | join(', ') ~ ')' if terms | length > 1 else terms[0]) }}
 {%- endmacro -%}
-
 
 {#- The typed value of a text; where schemas of the batch encode a column differently, by the event's schema. -#}
 {%- macro _decoded_expr(plan, column, prefix) -%}
@@ -184,18 +175,15 @@ from tied
     {{ return('case ' ~ branches | join('\n') ~ ' end') }}
 {%- endmacro -%}
 
-
 {#- Whether schemas of the batch encode a column differently. -#}
 {%- macro _is_read_by_schema(column) -%}
     {{ return(column['encodings'].values() | unique | list | length > 1) }}
 {%- endmacro -%}
 
-
 {%- macro _reads_by_schema(plan) -%}
     {%- for column in plan['source_columns'] if not plan['typed'] and tidemark._is_read_by_schema(column) -%}{{ return(true) }}{%- endfor -%}
     {{ return(false) }}
 {%- endmacro -%}
-
 
 {%- macro _typed_value_expr(plan, column) -%}
     {%- if not plan['typed'] -%}{{ return(tidemark.quote_identifier(column['name'])) }}{%- endif -%}
@@ -205,7 +193,6 @@ from tied
     )) }}
 {%- endmacro -%}
 
-
 {%- macro _before_value_expr(plan, column) -%}
     {%- set name = tidemark.quote_identifier('_before_' ~ column['name']) -%}
     {%- if not plan['typed'] -%}{{ return(name) }}{%- endif -%}
@@ -214,7 +201,6 @@ from tied
     {%- endif -%}
     {{ return('cast(' ~ (name if column['before_arrived'] else 'null') ~ ' as ' ~ column['type'] ~ ')') }}
 {%- endmacro -%}
-
 
 {#- True where an upsert says nothing about a column. -#}
 {%- macro _unsupplied_expr(cfg, plan, column) -%}
@@ -235,13 +221,11 @@ from tied
     {{ return(terms | join(' or ') if terms else 'false') }}
 {%- endmacro -%}
 
-
 {#- The fields, as lists of names, whose NULL in an update leaves them as they are: of structs that `ignore_null_updates` chooses. -#}
 {%- macro partial_paths(cfg, plan, column) -%}
     {%- if not plan['keyed'] or column['key'] or not tidemark.is_chosen(cfg['ignore_null_updates'], column['name']) -%}{{ return([]) }}{%- endif -%}
     {{ return(tidemark._field_paths([column['name']], column['type'])) }}
 {%- endmacro -%}
-
 
 {%- macro _field_paths(path, type) -%}
     {%- set paths = [] -%}
@@ -255,14 +239,12 @@ from tied
     {{ return(paths) }}
 {%- endmacro -%}
 
-
 {#- A field that is NULL in a struct that is not. -#}
 {%- macro _missing_field_expr(column, path) -%}
     {%- set names = path[1:] | map('replace', '`', '``') | list -%}
     {%- set holder = column ~ ('.`' ~ names[:-1] | join('`.`') ~ '`' if names | length > 1 else '') -%}
     {{ return(holder ~ ' is not null and ' ~ holder ~ '.`' ~ names[-1] ~ '` is null') }}
 {%- endmacro -%}
-
 
 {#- Of an insert that may be half of a change of the key, the first column whose value the database did not log. -#}
 {%- macro _unavailable_column_expr(plan) -%}
@@ -273,14 +255,12 @@ from tied
     {{ return('case\n    ' ~ branches | join('\n    ') ~ '\nend' if branches else 'cast(null as string)') }}
 {%- endmacro -%}
 
-
 {%- macro _is_unavailable_expr(column) -%}
     {{ return(
         tidemark.quote_identifier('_tidemark_text_' ~ column['name']) ~ ' is not null and '
         ~ tidemark.quote_identifier('_tidemark_given_' ~ column['name']) ~ ' is null'
     ) }}
 {%- endmacro -%}
-
 
 {#- True where the before image names another row than the after image. -#}
 {%- macro _has_before_key_expr(plan) -%}
@@ -290,7 +270,6 @@ from tied
     {%- endfor -%}
     {{ return("_reject_reason is null and _tidemark_effect = 'upsert' and (" ~ terms | join(' or ') ~ ')') }}
 {%- endmacro -%}
-
 
 {#- Why an event is rejected, first match wins. Values of a before image count only where they find a row. -#}
 {%- macro _event_reject_reasons(cfg, plan, before) -%}
@@ -369,7 +348,6 @@ from tied
     {{ return(reasons) }}
 {%- endmacro -%}
 
-
 {#- One row about a stretch of staged events; with `log`, how many belong before one that it has by the expression `sequence`. -#}
 {%- macro staged_figures_sql(plan, staged, log=none, sequence=none) -%}
 {%- set moved = '_before_key_hash <> _key_hash' if plan['keyed'] else 'false' -%}
@@ -392,7 +370,6 @@ select
     to_json(array_distinct(flatten(collect_set(_unsupplied)))) as unsupplied
 from {{ staged }}
 {%- endmacro -%}
-
 
 {#- The images as values: texts by column, those that are given, and their types. -#}
 {%- macro _decoded_texts_sql(plan, before) -%}
@@ -435,7 +412,6 @@ decoded as (
     from given
 ),
 {%- endmacro -%}
-
 
 {#- Typed events with what they do to the table, what orders them, and why one cannot be used. -#}
 {%- macro _judged_events_sql(cfg, plan, before, reasons) -%}

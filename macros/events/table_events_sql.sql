@@ -1,22 +1,13 @@
-{#-
-    What concerns every row of a table, in the batch and, with `load.late`, in the log: a TRUNCATE and the end of a
-    snapshot close what stood before `_tidemark_bound`; an added column with a default fills the rows that are there;
-    other DDL has no effect on rows (`none`) and is only logged. `_tidemark_is_new` parts the batch from the log.
--#}
+{#- What concerns every row of a table, in the batch and, with `load.late`, in the log: a TRUNCATE and the end of a snapshot close what
+    stood before `_tidemark_bound`; an added column with a default fills the rows that are there; other DDL has no effect on rows
+    (`none`) and is only logged. `_tidemark_is_new` parts the batch from the log. -#}
 {%- macro table_events_sql(cfg, plan, relations, staged, load) -%}
 {%- set parts = [tidemark._truncates_sql(cfg, plan, staged, load)] -%}
-{%- if load['closes_snapshot'] -%}
-    {%- do parts.append(tidemark._snapshot_ends_sql(cfg, plan, relations, staged, load)) -%}
-{%- endif -%}
-{%- for statement in load['statements'] -%}
-    {%- do parts.append(tidemark._statement_sql(cfg, plan, statement, load)) -%}
-{%- endfor -%}
-{%- if load['late'] -%}
-    {%- do parts.append(tidemark._logged_table_events_sql(cfg, plan, relations, load)) -%}
-{%- endif -%}
+{%- if load['closes_snapshot'] -%}{%- do parts.append(tidemark._snapshot_ends_sql(cfg, plan, relations, staged, load)) -%}{%- endif -%}
+{%- for statement in load['statements'] -%}{%- do parts.append(tidemark._statement_sql(cfg, plan, statement, load)) -%}{%- endfor -%}
+{%- if load['late'] -%}{%- do parts.append(tidemark._logged_table_events_sql(cfg, plan, relations, load)) -%}{%- endif -%}
 {{ parts | join('\nunion all\n') }}
 {%- endmacro -%}
-
 
 {%- macro _no_values_list(plan, value=none) -%}
     {%- set terms = [] -%}
@@ -26,7 +17,6 @@
     {%- endfor -%}
     {{ return(terms | join(',\n    ')) }}
 {%- endmacro -%}
-
 
 {%- macro _truncates_sql(cfg, plan, staged, load) -%}
 {%- set place = tidemark.place_expr(cfg, tidemark.sequence_expr(cfg), '0', '_event_id', [load['batch_id'], '_sequence_num']) -%}
@@ -41,7 +31,6 @@ select
 from {{ staged }}
 where _is_usable and _tidemark_effect = 'truncate'
 {%- endmacro -%}
-
 
 {#- The end of each snapshot that the batch ends: what it did not read is gone. -#}
 {%- macro _snapshot_ends_sql(cfg, plan, relations, staged, load) -%}
@@ -92,7 +81,6 @@ left join (
 {%- endif %}
 {%- endmacro -%}
 
-
 {#- A DDL event: `statement` has its identity and, for an added column with a default, `column` and `value`. -#}
 {%- macro _statement_sql(cfg, plan, statement, load) -%}
 {%- set others = [] -%}
@@ -123,7 +111,6 @@ select
     true as _tidemark_is_new
 {%- endmacro -%}
 
-
 {%- macro _logged_table_events_sql(cfg, plan, relations, load) -%}
 {%- set sequence = tidemark.sequence_expr(cfg) -%}
 select
@@ -150,7 +137,6 @@ left join (
 ) as reads on logged._offset <=> reads._offset and logged._source_operation = 'SNAPSHOT'
 where {{ tidemark.in_force_expr(alias='logged') }} and logged._operation = 'T'
 {%- endmacro -%}
-
 
 {#- The rows of the log for what concerns the whole table: no key, `_operation` T. -#}
 {%- macro logged_statements_sql(cfg, plan, table_events, load) -%}

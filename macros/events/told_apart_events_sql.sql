@@ -80,12 +80,10 @@ left join (
 {%- endif %}
 {%- endmacro -%}
 
-
 {#- Whether a change of the key may come as a delete and an insert. -#}
 {%- macro _pairs_moves(cfg) -%}
     {{ return(cfg['keys'] | length > 0 and cfg['format'] == 'debezium') }}
 {%- endmacro -%}
-
 
 {#- Events without key, with an identity that their ordinal among equals is part of. -#}
 {%- macro _counted_events_sql(events, known) -%}

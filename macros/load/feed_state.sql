@@ -18,8 +18,7 @@
     {%- set is_news = [] -%}
     {%- for pull in pulls if pull['to'] > pull['from'] -%}{%- do is_news.append(pull) -%}{%- endfor -%}
     {#- A table made before anything was loaded has columns as far as they were known: it gives way to one with those that came. -#}
-    {%- set unread = exists and is_news and pulls | map(attribute='from') | max == 0
-        and not tidemark.has_rows(relation) -%}
+    {%- set unread = exists and is_news and pulls | map(attribute='from') | max == 0 and not tidemark.has_rows(relation) -%}
     {{ return({
         'pulls': pulls,
         'columns': columns,

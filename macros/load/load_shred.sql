@@ -112,9 +112,7 @@
     {%- do tidemark.add_missing_columns(cfg['entity'], relation, columns) -%}
     {%- for name in [relation, rejects] if tidemark.relation_exists(name) -%}
         {%- set condition = '_commit_id > ' ~ state['from'] ~ (' or _commit_id in (' ~ state['undone'] | join(', ') ~ ')' if state['undone'] else '') -%}
-        {%- if tidemark.has_rows(name, condition) -%}
-            {%- do run_query('delete from ' ~ name ~ ' where ' ~ condition) -%}
-        {%- endif -%}
+        {%- if tidemark.has_rows(name, condition) -%}{%- do run_query('delete from ' ~ name ~ ' where ' ~ condition) -%}{%- endif -%}
     {%- endfor -%}
 {%- endmacro -%}
 

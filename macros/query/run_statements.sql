@@ -108,9 +108,7 @@
 
 {#- How many files a table has. -#}
 {%- macro file_count(file_format, relation) -%}
-    {%- if file_format == 'iceberg' -%}
-        {{ return(tidemark.row_count('spark_catalog.' ~ relation ~ '.files')) }}
-    {%- endif -%}
+    {%- if file_format == 'iceberg' -%}{{ return(tidemark.row_count('spark_catalog.' ~ relation ~ '.files')) }}{%- endif -%}
     {%- if tidemark.can('ask_catalog') -%}{{ return(adapter.file_count(relation)) }}{%- endif -%}
     {{ return(tidemark.query_rows('describe detail ' ~ relation)[0]['numFiles'] | int) }}
 {%- endmacro -%}

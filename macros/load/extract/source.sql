@@ -1,12 +1,9 @@
 {#- The files of a business date, or what the model's own SELECT yields: {parts, body, columns, file_names, origin}. -#}
 {%- macro extract__source(opened, body) -%}
     {%- set cfg, run = opened['cfg'], opened['run'] -%}
-    {%- if run['business_date'] is none and not run['empty'] -%}
-        {%- do tidemark.raise_no_date(cfg) -%}
-    {%- endif -%}
+    {%- if run['business_date'] is none and not run['empty'] -%}{%- do tidemark.raise_no_date(cfg) -%}{%- endif -%}
     {{ return(tidemark.source_of_workers(opened, body) or tidemark.source_of_spark(opened, body)) }}
 {%- endmacro -%}
-
 
 {#- The source as Spark reads it. -#}
 {%- macro source_of_spark(opened, body) -%}
@@ -21,13 +18,11 @@
     }) }}
 {%- endmacro -%}
 
-
 {#- How messages call an extract. -#}
 {%- macro origin_of_extract(cfg, run) -%}
     {{ return(' of business date ' ~ run['business_date']
         ~ (' (' ~ tidemark.extract_path(cfg['location'], run['business_date']) ~ ')' if cfg['location'] else '')) }}
 {%- endmacro -%}
-
 
 {#- The view behind extract(), over the files of the run's business date. Returns the names of the columns that the files have. -#}
 {%- macro make_extract_view(cfg, run) -%}
@@ -79,7 +74,6 @@
     )) }}
 {%- endmacro -%}
 
-
 {#- Whether some bytes of the files may not be of the encoding that they are read by. Parquet has its own. -#}
 {%- macro may_be_malformed(cfg, path) -%}
     {%- if cfg['format'] == 'parquet' -%}{{ return(false) }}{%- endif -%}
@@ -87,13 +81,10 @@
     {{ return(run_query(tidemark.has_malformed_lines_sql(cfg, path))[0][0]) }}
 {%- endmacro -%}
 
-
 {#- The view over CSV files with such bytes. A name in the header that has them is no name. -#}
 {%- macro make_readable_csv_view(cfg, view, path, names) -%}
     {%- set declared = tidemark.csv_options(cfg['options'])['encoding'] -%}
-    {%- for name in names if '\uFFFD' in name -%}
-        {%- do tidemark.raise_encoding(cfg, path, name) -%}
-    {%- endfor -%}
+    {%- for name in names if '\uFFFD' in name -%}{%- do tidemark.raise_encoding(cfg, path, name) -%}{%- endfor -%}
     {%- set read_as = {'encoding': 'ISO-8859-1'} if tidemark.is_utf8(declared) else {} -%}
     {%- set read_names = names -%}
     {%- if read_as and tidemark.csv_options(cfg['options'])['header'] | default('true') | string | lower == 'true' -%}
@@ -103,7 +94,6 @@
     {%- do run_query(tidemark.extract_view_sql(cfg, lines, path, read_names, read_as)) -%}
     {%- do run_query(tidemark.readable_csv_sql(cfg, view, lines, names, read_names)) -%}
 {%- endmacro -%}
-
 
 {#- A header of one name with semicolons in it is not that of a file with commas. -#}
 {%- macro check_separator(cfg, options, found, path) -%}
@@ -116,7 +106,6 @@
         {%- endfor -%}
     {%- endif -%}
 {%- endmacro -%}
-
 
 {#- A header that no view of the file could have: what Spark makes of a name that is not there, or there twice, tells of it. -#}
 {%- macro check_header(cfg, found, path) -%}
@@ -144,7 +133,6 @@
     {%- endfor -%}
 {%- endmacro -%}
 
-
 {#- Stop at a name that is not of the encoding that the file is read by. -#}
 {%- macro raise_encoding(cfg, path, name) -%}
     {%- do tidemark.raise_error('configuration',
@@ -152,7 +140,6 @@
         ~ name | replace('\x00', '\uFFFD') ~ '`. Say which encoding the file has: options: {encoding: windows-1252} in meta.tidemark'
     ) -%}
 {%- endmacro -%}
-
 
 {#- Whether each line of large CSV files is a row, so that Spark can share out the lines of a file. -#}
 {%- macro is_read_by_line(cfg, path, files) -%}
@@ -164,7 +151,6 @@
     {%- endfor -%}
     {{ return(run_query(tidemark.row_over_lines_sql(cfg, path)) | length == 0) }}
 {%- endmacro -%}
-
 
 {#- For --empty without a file: no rows, with the columns of the YAML. -#}
 {%- macro make_empty_extract_view(cfg) -%}
