@@ -188,19 +188,10 @@ from {{ arrived }}
 
 {#- The columns of the contract of canonical events, beside the business columns. -#}
 {%- macro event_columns() -%}
-    {{ return([
-        {'name': '_database', 'type': 'string'},
-        {'name': '_table', 'type': 'string'},
-        {'name': '_offset', 'type': 'string'},
-        {'name': '_sequence_num', 'type': 'bigint'},
-        {'name': '_transaction_id', 'type': 'string'},
-        {'name': '_is_snapshot', 'type': 'boolean'},
-        {'name': '_event_time', 'type': 'timestamp'},
-        {'name': '_operation', 'type': 'string'},
-        {'name': '_schema', 'type': 'string'},
-        {'name': '_primary_key', 'type': 'string'},
-        {'name': '_prev_table', 'type': 'string'},
-    ]) }}
+    {{ return(tidemark.columns_of(
+        '_database string, _table string, _offset string, _sequence_num bigint, _transaction_id string, '
+        ~ '_is_snapshot boolean, _event_time timestamp, _operation string, _schema string, _primary_key string, _prev_table string'
+    )) }}
 {%- endmacro -%}
 
 {#- Operations that change a table or a database, as literals. -#}

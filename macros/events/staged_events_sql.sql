@@ -282,7 +282,7 @@ from tied
                 {%- set failed = tidemark.cast_failed_expr(column, source) if tidemark._nested_kind(column['type'])
                     else source ~ ' is not null and ' ~ tidemark._typed_value_expr(plan, column) ~ ' is null' -%}
                 {%- if failed -%}
-                    {%- do reasons.append({'condition': failed, 'text': tidemark.string_literal('cast_failed: ' ~ column['name'])}) -%}
+                    {%- do reasons.append(tidemark._reason(failed, 'cast_failed', column['name'])) -%}
                 {%- endif -%}
             {%- endif -%}
         {%- else -%}
@@ -292,49 +292,33 @@ from tied
                 else tidemark.quote_identifier('_tidemark_given_' ~ column['name']) ~ ' is not null' -%}
             {%- set failed = counts ~ ' and ' ~ given ~ ' and ' ~ name ~ ' is null' -%}
             {%- if column['type'].startswith('timestamp') and 'auto' in column['encodings'].values() -%}
-                {%- do reasons.append({
-                    'condition': failed ~ " and " ~ text ~ " rlike '^-?[0-9]+$'",
-                    'text': tidemark.string_literal('ambiguous_unit: ' ~ column['name']),
-                }) -%}
+                {%- do reasons.append(tidemark._reason(failed ~ " and " ~ text ~ " rlike '^-?[0-9]+$'", 'ambiguous_unit', column['name'])) -%}
             {%- endif -%}
             {%- if column['type'] == 'binary' and 'auto' in column['encodings'].values() -%}
-                {%- do reasons.append({
-                    'condition': failed ~ ' and ' ~ tidemark._is_hex_expr(text),
-                    'text': tidemark.string_literal('ambiguous_encoding: ' ~ column['name']),
-                }) -%}
+                {%- do reasons.append(tidemark._reason(failed ~ ' and ' ~ tidemark._is_hex_expr(text), 'ambiguous_encoding', column['name'])) -%}
             {%- endif -%}
-            {%- do reasons.append({'condition': failed, 'text': tidemark.string_literal('cast_failed: ' ~ column['name'])}) -%}
+            {%- do reasons.append(tidemark._reason(failed, 'cast_failed', column['name'])) -%}
         {%- endif -%}
     {%- endfor -%}
     {%- if not plan['typed'] -%}
         {%- for column in before -%}
             {%- set text = tidemark.quote_identifier(('_tidemark_before_' if column['key'] else '_tidemark_was_') ~ column['name']) -%}
-            {%- do reasons.append({
-                'condition': text ~ ' is not null and ' ~ tidemark.quote_identifier('_before_' ~ column['name']) ~ ' is null',
-                'text': tidemark.string_literal('cast_failed: _before_' ~ column['name']),
-            }) -%}
+            {%- set was = '_before_' ~ column['name'] -%}
+            {%- do reasons.append(tidemark._reason(text ~ ' is not null and ' ~ tidemark.quote_identifier(was) ~ ' is null', 'cast_failed', was)) -%}
         {%- endfor -%}
     {%- endif -%}
+    {%- set kept = ' and not coalesce((' ~ cfg['apply_as_truncates'] ~ '), false)' -%}
     {%- for column in plan['keys'] if column['not_null'] -%}
-        {%- do reasons.append({
-            'condition': "_kind = 'row' and " ~ tidemark._typed_value_expr(plan, column) ~ ' is null'
-                ~ " and not coalesce((" ~ cfg['apply_as_truncates'] ~ '), false)',
-            'text': tidemark.string_literal('null_key: ' ~ column['name']),
-        }) -%}
+        {%- do reasons.append(tidemark._reason("_kind = 'row' and " ~ tidemark._typed_value_expr(plan, column) ~ ' is null' ~ kept, 'null_key', column['name'])) -%}
     {%- endfor -%}
     {%- for column in plan['columns'] if column['not_null'] and not column['key'] -%}
-        {%- do reasons.append({
-            'condition': "_kind = 'row' and _operation <> 'DELETE' and " ~ tidemark._typed_value_expr(plan, column) ~ ' is null and not ('
-                ~ tidemark._unsupplied_expr(cfg, plan, column) ~ ') and not coalesce((' ~ cfg['apply_as_deletes'] ~ '), false)'
-                ~ ' and not coalesce((' ~ cfg['apply_as_truncates'] ~ '), false)',
-            'text': tidemark.string_literal('null_value: ' ~ column['name']),
-        }) -%}
+        {%- do reasons.append(tidemark._reason(
+            "_kind = 'row' and _operation <> 'DELETE' and " ~ tidemark._typed_value_expr(plan, column) ~ ' is null and not ('
+            ~ tidemark._unsupplied_expr(cfg, plan, column) ~ ') and not coalesce((' ~ cfg['apply_as_deletes'] ~ '), false)' ~ kept, 'null_value', column['name']
+        )) -%}
     {%- endfor -%}
     {%- for expression in cfg['sequence_by'] -%}
-        {%- do reasons.append({
-            'condition': "not _is_snapshot and (" ~ expression ~ ') is null',
-            'text': tidemark.string_literal('null_sequence: ' ~ expression),
-        }) -%}
+        {%- do reasons.append(tidemark._reason("not _is_snapshot and (" ~ expression ~ ') is null', 'null_sequence', expression)) -%}
     {%- endfor -%}
     {%- if not cfg['sequence_by'] -%}
         {%- do reasons.append({'condition': '_sequence_num is null', 'text': "'null_sequence: _sequence_num'"}) -%}
@@ -346,6 +330,11 @@ from tied
         }) -%}
     {%- endif -%}
     {{ return(reasons) }}
+{%- endmacro -%}
+
+{#- A reason, which tells the column (or the expression) that it is about. -#}
+{%- macro _reason(condition, kind, name) -%}
+    {{ return({'condition': condition, 'text': tidemark.string_literal(kind ~ ': ' ~ name)}) }}
 {%- endmacro -%}
 
 {#- One row about a stretch of staged events; with `log`, how many belong before one that it has by the expression `sequence`. -#}

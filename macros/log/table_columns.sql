@@ -51,12 +51,8 @@
             'description': column['description'] if cfg['persist_docs'].get('columns') else '',
         }) -%}
     {%- endfor -%}
-    {{ return(columns + [
-        {'name': '_key_hash', 'type': 'string'},
-        {'name': '_row_hash', 'type': 'string'},
-        {'name': '_operation', 'type': 'string'},
-        {'name': '_eff_start_date', 'type': 'date'},
-    ] + (tidemark.event_log_columns(plan) | selectattr('name', 'in', ['_sequence_num', '_sequence_by']) | list)) }}
+    {{ return(columns + tidemark.columns_of('_key_hash string, _row_hash string, _operation string, _eff_start_date date')
+        + (tidemark.event_log_columns(plan) | selectattr('name', 'in', ['_sequence_num', '_sequence_by']) | list)) }}
 {%- endmacro -%}
 
 {#- Names of the columns of current, in its order. -#}
@@ -69,21 +65,13 @@
 
 {#- Columns of the sensitive values: one row per log row that has them. -#}
 {%- macro sensitive_columns(plan) -%}
-    {{ return(tidemark._nullable(plan['sensitive']) + [
-        {'name': '_key_hash', 'type': 'string'},
-        {'name': '_row_hash', 'type': 'string'},
-        {'name': '_business_date', 'type': 'date'},
-        {'name': '_commit_id', 'type': 'bigint'},
-    ] + ([{'name': '_event_id', 'type': 'string'}] if plan.get('flow') == 'events' else [])) }}
+    {{ return(tidemark._nullable(plan['sensitive']) + tidemark.columns_of('_key_hash string, _row_hash string, _business_date date, _commit_id bigint')
+        + (tidemark.columns_of('_event_id string') if plan.get('flow') == 'events' else [])) }}
 {%- endmacro -%}
 
 {#- Columns of what each load of a delta supplied: keys only, changed or not. -#}
 {%- macro supplied_columns() -%}
-    {{ return([
-        {'name': '_key_hash', 'type': 'string'},
-        {'name': '_business_date', 'type': 'date'},
-        {'name': '_commit_id', 'type': 'bigint'},
-    ]) }}
+    {{ return(tidemark.columns_of('_key_hash string, _business_date date, _commit_id bigint')) }}
 {%- endmacro -%}
 
 {#- Columns of quarantined rows. -#}
@@ -153,4 +141,14 @@
 {#- What tells equal rows of a table without key apart, kept in staging. -#}
 {%- macro counting_columns(cfg) -%}
     {{ return(['_identity', '_content', '_delivery_hash', '_total_order', '_ordinal'] if not cfg['keys'] and cfg['format'] == 'debezium' else []) }}
+{%- endmacro -%}
+
+{#- Columns of a text such as `_key_hash string, _commit_id bigint`. -#}
+{%- macro columns_of(text) -%}
+    {%- set columns = [] -%}
+    {%- for pair in text.split(', ') -%}
+        {%- set name, type = pair.split(' ') -%}
+        {%- do columns.append({'name': name, 'type': type}) -%}
+    {%- endfor -%}
+    {{ return(columns) }}
 {%- endmacro -%}
