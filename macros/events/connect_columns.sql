@@ -25,7 +25,8 @@
 
 {#- {encoding, type} of a schema: by its semantic name, then by the source column's type, then by its own type. -#}
 {%- macro _connect_type(schema) -%}
-    {%- set named = tidemark._semantic_types().get(schema.get('name')) -%}
+    {%- set short = (schema.get('name') or '') | replace('io.debezium.', 'D.') | replace('org.apache.kafka.connect.data.', 'K.') -%}
+    {%- set named = tidemark._type_of(short, tidemark._semantic_types(), none) -%}
     {%- set parameters = schema.get('parameters') or {} -%}
     {%- set source = parameters.get('__debezium.source.column.type', '') | upper -%}
     {%- if named -%}
@@ -61,37 +62,26 @@
     {{ return({'encoding': plain[0], 'type': plain[1]}) }}
 {%- endmacro -%}
 
-{#- Encoding and type by the name of a Kafka Connect schema. -#}
+{#- Encodings and types by the names of Kafka Connect schemas; D. stands for io.debezium., K. for org.apache.kafka.connect.data. -#}
 {%- macro _semantic_types() -%}
-    {{ return({
-        'io.debezium.time.Date': ('days', 'date'),
-        'io.debezium.time.Timestamp': ('millis', 'timestamp_ntz'),
-        'io.debezium.time.MicroTimestamp': ('micros', 'timestamp_ntz'),
-        'io.debezium.time.NanoTimestamp': ('nanos', 'timestamp_ntz'),
-        'io.debezium.time.ZonedTimestamp': ('iso', 'timestamp'),
-        'io.debezium.time.IsoDate': ('iso', 'date'),
-        'io.debezium.time.IsoTimestamp': ('iso', 'timestamp_ntz'),
-        'io.debezium.time.IsoTime': ('iso', 'string'),
-        'io.debezium.time.ZonedTime': ('iso', 'string'),
-        'io.debezium.time.Time': ('time_millis', 'string'),
-        'io.debezium.time.MicroTime': ('time_micros', 'string'),
-        'io.debezium.time.NanoTime': ('time_nanos', 'string'),
-        'io.debezium.time.Year': ('number', 'int'),
-        'io.debezium.time.MicroDuration': ('number', 'bigint'),
-        'io.debezium.time.NanoDuration': ('number', 'bigint'),
-        'io.debezium.time.Interval': ('text', 'string'),
-        'org.apache.kafka.connect.data.Date': ('days', 'date'),
-        'org.apache.kafka.connect.data.Time': ('time_millis', 'string'),
-        'org.apache.kafka.connect.data.Timestamp': ('millis', 'timestamp_ntz'),
-        'io.debezium.data.VariableScaleDecimal': ('decimal_struct', 'string'),
-        'io.debezium.data.Bits': ('base64', 'binary'),
-        'io.debezium.data.Json': ('text', 'string'),
-        'io.debezium.data.Xml': ('text', 'string'),
-        'io.debezium.data.Uuid': ('text', 'string'),
-        'io.debezium.data.Enum': ('text', 'string'),
-        'io.debezium.data.EnumSet': ('text', 'string'),
-        'io.debezium.data.Ltree': ('text', 'string'),
-    }) }}
+    {{ return([
+        ('days', 'date', 'D.time.Date K.Date'),
+        ('millis', 'timestamp_ntz', 'D.time.Timestamp K.Timestamp'),
+        ('micros', 'timestamp_ntz', 'D.time.MicroTimestamp'),
+        ('nanos', 'timestamp_ntz', 'D.time.NanoTimestamp'),
+        ('iso', 'timestamp', 'D.time.ZonedTimestamp'),
+        ('iso', 'date', 'D.time.IsoDate'),
+        ('iso', 'timestamp_ntz', 'D.time.IsoTimestamp'),
+        ('iso', 'string', 'D.time.IsoTime D.time.ZonedTime'),
+        ('time_millis', 'string', 'D.time.Time K.Time'),
+        ('time_micros', 'string', 'D.time.MicroTime'),
+        ('time_nanos', 'string', 'D.time.NanoTime'),
+        ('number', 'int', 'D.time.Year'),
+        ('number', 'bigint', 'D.time.MicroDuration D.time.NanoDuration'),
+        ('text', 'string', 'D.time.Interval D.data.Json D.data.Xml D.data.Uuid D.data.Enum D.data.EnumSet D.data.Ltree'),
+        ('decimal_struct', 'string', 'D.data.VariableScaleDecimal'),
+        ('base64', 'binary', 'D.data.Bits'),
+    ]) }}
 {%- endmacro -%}
 
 {#- Source types whose strings are bytes in hexadecimal (`binary.handling.mode=hex`). -#}

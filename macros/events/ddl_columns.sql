@@ -75,41 +75,14 @@
     {%- elif word in tidemark._binary_types() -%}
         {{ return(('hex', 'binary')) }}
     {%- endif -%}
-    {{ return({
-        'TINYINT': ('number', 'smallint'),
-        'INT1': ('number', 'smallint'),
-        'SMALLINT': ('number', 'int' if unsigned else 'smallint'),
-        'INT2': ('number', 'int' if unsigned else 'smallint'),
-        'MEDIUMINT': ('number', 'int'),
-        'INT3': ('number', 'int'),
-        'MIDDLEINT': ('number', 'int'),
-        'INT': ('number', 'bigint' if unsigned else 'int'),
-        'INTEGER': ('number', 'bigint' if unsigned else 'int'),
-        'INT4': ('number', 'bigint' if unsigned else 'int'),
-        'BIGINT': ('number', 'bigint'),
-        'INT8': ('number', 'bigint'),
-        'BOOL': ('boolean', 'boolean'),
-        'BOOLEAN': ('boolean', 'boolean'),
-        'FLOAT': ('number', 'double'),
-        'FLOAT4': ('number', 'float'),
-        'FLOAT8': ('number', 'double'),
-        'DOUBLE': ('number', 'double'),
-        'REAL': ('number', 'double'),
-        'YEAR': ('number', 'int'),
-        'DATE': ('days', 'date'),
-        'TIME': ('time_micros', 'string'),
-        'TIMESTAMP': ('iso', 'timestamp'),
-        'VECTOR': ('array:number', 'array<float>'),
-        'GEOMETRY': ('json', 'string'),
-        'POINT': ('json', 'string'),
-        'LINESTRING': ('json', 'string'),
-        'POLYGON': ('json', 'string'),
-        'MULTIPOINT': ('json', 'string'),
-        'MULTILINESTRING': ('json', 'string'),
-        'MULTIPOLYGON': ('json', 'string'),
-        'GEOMETRYCOLLECTION': ('json', 'string'),
-        'GEOMCOLLECTION': ('json', 'string'),
-    }.get(word, ('auto', 'string'))) }}
+    {{ return(tidemark._type_of(word, [
+        ('number', 'smallint', 'TINYINT INT1'), ('number', 'int' if unsigned else 'smallint', 'SMALLINT INT2'),
+        ('number', 'int', 'MEDIUMINT INT3 MIDDLEINT YEAR'), ('number', 'bigint' if unsigned else 'int', 'INT INTEGER INT4'),
+        ('number', 'bigint', 'BIGINT INT8'), ('number', 'float', 'FLOAT4'), ('number', 'double', 'FLOAT FLOAT8 DOUBLE REAL'),
+        ('boolean', 'boolean', 'BOOL BOOLEAN'), ('days', 'date', 'DATE'), ('time_micros', 'string', 'TIME'), ('iso', 'timestamp', 'TIMESTAMP'),
+        ('array:number', 'array<float>', 'VECTOR'),
+        ('json', 'string', 'GEOMETRY POINT LINESTRING POLYGON MULTIPOINT MULTILINESTRING MULTIPOLYGON GEOMETRYCOLLECTION GEOMCOLLECTION'),
+    ])) }}
 {%- endmacro -%}
 
 {#- Oracle. A NUMBER without a scale and a FLOAT have no bound that a decimal could hold. The places of a timestamp stand in its name
@@ -134,14 +107,10 @@
     {%- elif word in tidemark._binary_types() -%}
         {{ return(('hex', 'binary')) }}
     {%- endif -%}
-    {{ return({
-        'DATE': ('millis', 'timestamp_ntz'),
-        'BINARY_FLOAT': ('number', 'float'),
-        'BINARY_DOUBLE': ('number', 'double'),
-        'BOOLEAN': ('boolean', 'boolean'),
-        'SDO_GEOMETRY': ('json', 'string'),
-        'MDSYS.SDO_GEOMETRY': ('json', 'string'),
-    }.get(word, ('auto', 'string'))) }}
+    {{ return(tidemark._type_of(word, [
+        ('millis', 'timestamp_ntz', 'DATE'), ('number', 'float', 'BINARY_FLOAT'), ('number', 'double', 'BINARY_DOUBLE'),
+        ('boolean', 'boolean', 'BOOLEAN'), ('json', 'string', 'SDO_GEOMETRY MDSYS.SDO_GEOMETRY'),
+    ])) }}
 {%- endmacro -%}
 
 {#- SQL Server, whose `timestamp` is a row version and whose tinyint goes to 255. -#}
@@ -152,28 +121,18 @@
     {%- if word in ['decimal', 'numeric'] -%}{{ return(('auto', tidemark._decimal_type(length or 18, scale or 0))) }}{%- endif -%}
     {%- if word == 'datetime2' -%}{{ return(tidemark._timestamp_type(places)) }}{%- endif -%}
     {%- if word == 'time' -%}{{ return(('time_' ~ tidemark._fraction_unit(places), 'string')) }}{%- endif -%}
-    {{ return({
-        'bit': ('boolean', 'boolean'),
-        'tinyint': ('number', 'smallint'),
-        'smallint': ('number', 'smallint'),
-        'int': ('number', 'int'),
-        'bigint': ('number', 'bigint'),
-        'real': ('number', 'float'),
-        'float': ('number', 'double'),
-        'money': ('auto', 'decimal(19,4)'),
-        'smallmoney': ('auto', 'decimal(10,4)'),
-        'date': ('days', 'date'),
-        'datetime': ('millis', 'timestamp_ntz'),
-        'smalldatetime': ('millis', 'timestamp_ntz'),
-        'datetimeoffset': ('iso', 'timestamp'),
-        'binary': ('hex', 'binary'),
-        'varbinary': ('hex', 'binary'),
-        'image': ('hex', 'binary'),
-        'timestamp': ('hex', 'binary'),
-        'rowversion': ('hex', 'binary'),
-        'geometry': ('json', 'string'),
-        'geography': ('json', 'string'),
-    }.get(word, ('auto', 'string'))) }}
+    {{ return(tidemark._type_of(word, [
+        ('boolean', 'boolean', 'bit'), ('number', 'smallint', 'tinyint smallint'), ('number', 'int', 'int'), ('number', 'bigint', 'bigint'),
+        ('number', 'float', 'real'), ('number', 'double', 'float'), ('auto', 'decimal(19,4)', 'money'), ('auto', 'decimal(10,4)', 'smallmoney'),
+        ('days', 'date', 'date'), ('millis', 'timestamp_ntz', 'datetime smalldatetime'), ('iso', 'timestamp', 'datetimeoffset'),
+        ('hex', 'binary', 'binary varbinary image timestamp rowversion'), ('json', 'string', 'geometry geography'),
+    ])) }}
+{%- endmacro -%}
+
+{#- (encoding, type) of a name, of a table that has them by names; what it does not have is told by each value, as a text. -#}
+{%- macro _type_of(name, table, other=('auto', 'string')) -%}
+    {%- for encoding, type, names in table if name in names.split(' ') -%}{{ return((encoding, type)) }}{%- endfor -%}
+    {{ return(other) }}
 {%- endmacro -%}
 
 {#- {default} of a column as the text of a value in its encoding, {} where there is none or it is an expression. MySQL's defaults come
