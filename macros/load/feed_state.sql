@@ -15,16 +15,16 @@
         {%- do tidemark.raise_error('configuration', cfg['model'] ~ ': `' ~ name ~ '` is a column that the feed adds itself: leave it out of the body') -%}
     {%- endfor -%}
     {%- set exists = tidemark.relation_exists(relation) -%}
-    {%- set is_news = [] -%}
-    {%- for pull in pulls if pull['to'] > pull['from'] -%}{%- do is_news.append(pull) -%}{%- endfor -%}
+    {%- set news = [] -%}
+    {%- for pull in pulls if pull['to'] > pull['from'] -%}{%- do news.append(pull) -%}{%- endfor -%}
     {#- A table made before anything was loaded has columns as far as they were known: it gives way to one with those that came. -#}
-    {%- set unread = exists and is_news and pulls | map(attribute='from') | max == 0 and not tidemark.has_rows(relation) -%}
+    {%- set unread = exists and news and pulls | map(attribute='from') | max == 0 and not tidemark.has_rows(relation) -%}
     {{ return({
         'pulls': pulls,
         'columns': columns,
         'exists': exists,
         'build': not exists or run['full_refresh'] or unread,
-        'is_news': is_news | length > 0,
+        'is_news': news | length > 0,
     }) }}
 {%- endmacro -%}
 

@@ -122,14 +122,9 @@
 {%- macro evolve_tables(opened, plan) -%}
     {%- set cfg, relations, state = opened['cfg'], opened['relations'], opened['state'] -%}
     {%- if not state['recorded'].get('marks_rejects') -%}{%- do tidemark.evolve_rejects(relations['rejects']) -%}{%- endif -%}
-    {%- set added = plan['added'] -%}
-    {%- set widened = [] -%}
-    {%- for column in plan['columns'] if column['recorded_type'] and column['recorded_type'] != column['type'] -%}
-        {%- do widened.append(column) -%}
-    {%- endfor -%}
+    {%- set added, widened = plan['added'], tidemark.widened_columns(plan) -%}
     {%- if added or widened -%}
-        {%- for name in ['log_table', 'current', 'sensitive', 'staging']
-            if (name != 'sensitive' or plan['sensitive']) and (name != 'staging' or cfg['extract'] == 'events') -%}
+        {%- for name in tidemark.tables_of_columns(cfg, plan, 'log_table') -%}
             {%- set relation = relations[name] -%}
             {%- if name == 'sensitive' and not tidemark.relation_exists(relation) -%}
                 {%- set table = tidemark.side_tables(cfg, plan)[name] -%}
@@ -162,6 +157,18 @@
     {%- set retagged = cfg['tag_unchanged'] != state['recorded']['tag_unchanged'] or cfg['soft_delete'] != state['recorded']['soft_delete'] -%}
     {%- if retagged -%}{%- do tidemark.rebuild_current(cfg, plan, state, relations) -%}{%- endif -%}
     {{ return(added or widened or has_other_mode) }}
+{%- endmacro -%}
+
+{#- The columns whose type is wider than the one that is stored. -#}
+{%- macro widened_columns(plan) -%}
+    {%- set widened = [] -%}
+    {%- for column in plan['columns'] if column['recorded_type'] and column['recorded_type'] != column['type'] -%}{%- do widened.append(column) -%}{%- endfor -%}
+    {{ return(widened) }}
+{%- endmacro -%}
+
+{#- The tables that have the columns of a plan, by what they hold. -#}
+{%- macro tables_of_columns(cfg, plan, log) -%}
+    {{ return([log, 'current'] + (['sensitive'] if plan['sensitive'] else []) + (['staging'] if cfg['extract'] == 'events' else [])) }}
 {%- endmacro -%}
 
 {#- What may be written beside the old one to take its name: see swap_logs(). -#}

@@ -129,11 +129,11 @@
 {%- macro old_tables(opened, replaced_logs, savepoints) -%}
     {%- set current = opened['relations']['current'] -%}
     {%- set found = [] -%}
+    {%- set first_kept = savepoints | map(attribute='commit_id') | min -%}
     {%- for relation, commit_id in tidemark.kept_tables(current) -%}
-        {%- for commit in replaced_logs if commit['commit_id'] == commit_id and commit['is_old'] -%}
-            {%- if commit['kind'] == 'rehash' or not savepoints | map(attribute='commit_id') | select('lt', commit_id) | list -%}
-                {%- do found.append(relation) -%}
-            {%- endif -%}
+        {%- for commit in replaced_logs if commit['commit_id'] == commit_id and commit['is_old']
+            and (commit['kind'] == 'rehash' or not savepoints or first_kept >= commit_id) -%}
+            {%- do found.append(relation) -%}
         {%- endfor -%}
     {%- endfor -%}
     {{ return(found) }}
