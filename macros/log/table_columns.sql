@@ -152,3 +152,13 @@
     {%- endfor -%}
     {{ return(columns) }}
 {%- endmacro -%}
+
+{#- The same of a text with a column a line: name, type, and what it means. -#}
+{%- macro described_columns(text) -%}
+    {%- set columns = [] -%}
+    {%- for line in text.splitlines() -%}
+        {%- set name, type, description = line.split(' ', 2) -%}
+        {%- do columns.append({'name': name, 'type': type, 'description': description}) -%}
+    {%- endfor -%}
+    {{ return(columns) }}
+{%- endmacro -%}
