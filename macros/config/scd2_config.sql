@@ -17,18 +17,13 @@
     {%- do cfg.update({'entity': tidemark._scd2_entity(settings.get('entity'), errors)}) -%}
 
     {%- do tidemark._check_format(cfg['file_format'], errors) -%}
-    {%- if cfg['file_format'] == 'parquet' -%}
-        {%- do errors.append(
+    {%- do tidemark._add_broken([
+        (cfg['file_format'] == 'parquet',
             'materialized: scd2 keeps intervals by MERGE, which needs file_format: delta or iceberg (found: parquet); '
-            ~ 'materialized: table or view serve every format'
-        ) -%}
-    {%- elif cfg['file_format'] == 'iceberg' and cfg['cluster_by'] -%}
-        {%- do errors.append('liquid_clustered_by needs file_format: delta, found: iceberg. Use partition_by') -%}
-    {%- endif -%}
-    {%- if cfg['partition_by'] and cfg['cluster_by'] -%}
-        {%- do errors.append('partition_by and liquid_clustered_by conflict: choose one') -%}
-    {%- endif -%}
-
+            ~ 'materialized: table or view serve every format'),
+        (cfg['file_format'] == 'iceberg' and cfg['cluster_by'], 'liquid_clustered_by needs file_format: delta, found: iceberg. Use partition_by'),
+        (cfg['partition_by'] and cfg['cluster_by'], 'partition_by and liquid_clustered_by conflict: choose one'),
+    ], errors) -%}
     {%- do tidemark._raise_config_errors(cfg['model'], errors) -%}
     {{ return(cfg) }}
 {%- endmacro -%}
