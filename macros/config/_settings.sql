@@ -1,16 +1,12 @@
 {#- Helpers of the configuration readers. Only files of this folder read `config` and `var`. -#}
 
-{#-
-    The dict under `meta.tidemark`; every name it does not know becomes an error, as does a setting that stands elsewhere.
-    What such a setting was meant for is taken from it, so that one mistake is one problem.
--#}
+{#- The dict under `meta.tidemark`; every name it does not know becomes an error, as does a setting that stands elsewhere. What such a
+    setting was meant for is taken from it, so that one mistake is one problem. -#}
 {%- macro _settings(config, known, errors) -%}
     {%- set meta = config.get('meta') or {} -%}
     {%- set settings = {} -%}
     {%- for key, value in meta.items() if key == 'tidemark' or (value is mapping and tidemark._nearest(key, ['tidemark'], 0.6)) -%}
-        {%- if key != 'tidemark' -%}
-            {%- do errors.append('meta.' ~ key ~ ' is not read; did you mean `tidemark`?') -%}
-        {%- endif -%}
+        {%- if key != 'tidemark' -%}{%- do errors.append('meta.' ~ key ~ ' is not read; did you mean `tidemark`?') -%}{%- endif -%}
         {%- if value is mapping -%}
             {%- do tidemark._take_settings(value, settings, known, errors) -%}
         {%- elif value is not none -%}
@@ -20,9 +16,7 @@
     {%- set strays = {'config': [], 'meta': []} -%}
     {%- for name, value in config.items() if value is not none -%}
         {%- set meant = tidemark._misplaced(name, known) -%}
-        {%- if meant -%}
-            {%- do settings.update({meant: settings.get(meant, value)}) -%}
-        {%- endif -%}
+        {%- if meant -%}{%- do settings.update({meant: settings.get(meant, value)}) -%}{%- endif -%}
         {%- if meant == name -%}
             {%- do strays['config'].append(name) -%}
         {%- elif meant -%}
@@ -41,7 +35,6 @@
     {{ return(settings) }}
 {%- endmacro -%}
 
-
 {#- Take what is known of a mapping of settings, also under the name that a misspelt one was meant to have. -#}
 {%- macro _take_settings(given, settings, known, errors) -%}
     {%- for name, value in given.items() -%}
@@ -53,13 +46,10 @@
         {%- else -%}
             {%- do errors.append('meta.tidemark.' ~ name ~ ' is not a setting' ~ tidemark._did_you_mean(name, known)) -%}
             {%- set meant = tidemark._nearest(name, known) -%}
-            {%- if meant and meant not in given -%}
-                {%- do settings.update({meant: value}) -%}
-            {%- endif -%}
+            {%- if meant and meant not in given -%}{%- do settings.update({meant: value}) -%}{%- endif -%}
         {%- endif -%}
     {%- endfor -%}
 {%- endmacro -%}
-
 
 {#- The setting, or the key of dbt's, that a name directly under config stands for by mistake; none of a name that may be there. -#}
 {%- macro _misplaced(name, known) -%}
@@ -67,7 +57,6 @@
     {%- if name in tidemark._dbt_keys() -%}{{ return(none) }}{%- endif -%}
     {{ return(tidemark._nearest(name, known + ['unique_key', 'file_format', 'partition_by', 'liquid_clustered_by', 'location_root', 'tblproperties'], 0.75)) }}
 {%- endmacro -%}
-
 
 {#- What dbt and dbt-spark themselves read of a model's config. -#}
 {%- macro _dbt_keys() -%}
@@ -80,13 +69,11 @@
     ]) }}
 {%- endmacro -%}
 
-
 {#- "; did you mean `extract`?" for the nearest known name, else the list of names. -#}
 {%- macro _did_you_mean(name, known) -%}
     {%- set nearest = tidemark._nearest(name, known) -%}
     {{ return("; did you mean `" ~ nearest ~ "`?" if nearest else "; there are " ~ known | sort | join(', ')) }}
 {%- endmacro -%}
-
 
 {#- The known name that shares most letter pairs with this one; none where the best shares less than `least` of them. -#}
 {%- macro _nearest(name, known, least=0.4) -%}
@@ -104,20 +91,16 @@
     {{ return(best.name if best.score >= least else none) }}
 {%- endmacro -%}
 
-
 {#- Each letter with the next and with the one after that, so that letters which changed places still count. -#}
 {%- macro _letter_pairs(word) -%}
     {%- set framed = ' ' ~ word ~ ' ' -%}
     {%- set pairs = [] -%}
     {%- for i in range(framed | length - 1) -%}
         {%- do pairs.append(framed[i:i + 2]) -%}
-        {%- if i + 2 < framed | length -%}
-            {%- do pairs.append(framed[i] ~ framed[i + 2]) -%}
-        {%- endif -%}
+        {%- if i + 2 < framed | length -%}{%- do pairs.append(framed[i] ~ framed[i + 2]) -%}{%- endif -%}
     {%- endfor -%}
     {{ return(pairs | unique(case_sensitive=true) | list) }}
 {%- endmacro -%}
-
 
 {#- A string becomes a list of one, none becomes an empty list. -#}
 {%- macro _as_list(value, name, errors) -%}
@@ -132,17 +115,12 @@
     {{ return(value | list) }}
 {%- endmacro -%}
 
-
 {%- macro _as_bool(value, name, errors) -%}
-    {%- if value is boolean -%}
-        {{ return(value) }}
-    {%- elif value is string and value | lower in ['true', 'false'] -%}
-        {{ return(value | lower == 'true') }}
-    {%- endif -%}
+    {%- if value is boolean -%}{{ return(value) }}{%- endif -%}
+    {%- if value is string and value | lower in ['true', 'false'] -%}{{ return(value | lower == 'true') }}{%- endif -%}
     {%- do errors.append(name ~ " must be true or false, found: " ~ value) -%}
     {{ return(false) }}
 {%- endmacro -%}
-
 
 {#- A length of time such as `30 days`; none keeps everything. -#}
 {%- macro _retention(value, name, errors) -%}
@@ -155,7 +133,6 @@
     {{ return(text) }}
 {%- endmacro -%}
 
-
 {#- How long each kind of what an entity wrote is kept; only change events have a staging. -#}
 {%- macro _retentions(settings, errors) -%}
     {%- set retentions = {} -%}
@@ -164,7 +141,6 @@
     {%- endfor -%}
     {{ return(retentions) }}
 {%- endmacro -%}
-
 
 {#- Rules about retention that look at more than one setting. -#}
 {%- macro _check_retentions(cfg, retentions, errors) -%}
@@ -175,7 +151,6 @@
         {%- do errors.append('history_retention needs unique_key: the rows of a table without key are counted from its first event') -%}
     {%- endif -%}
 {%- endmacro -%}
-
 
 {#- Where files are: text, whose placeholders are those of a business date (`{a,b}` is a glob), if its files have one. -#}
 {%- macro _check_location(location, errors, dated=true) -%}
@@ -194,7 +169,6 @@
     {%- endif -%}
 {%- endmacro -%}
 
-
 {#- A format that there is, and that the project's session reads: of Delta and Iceberg it has one. -#}
 {%- macro _check_format(file_format, errors) -%}
     {%- do tidemark._one_of('file_format', file_format, ['delta', 'iceberg', 'parquet'], errors) -%}
@@ -204,7 +178,6 @@
         {%- do errors.append('file_format: ' ~ file_format ~ ' in a project of Iceberg tables (tidemark__commits_format: iceberg): leave file_format out') -%}
     {%- endif -%}
 {%- endmacro -%}
-
 
 {%- macro _one_of(name, value, allowed, errors) -%}
     {%- if value not in allowed -%}
@@ -217,6 +190,15 @@
     {%- endif -%}
 {%- endmacro -%}
 
+{#- Each rule that is broken, {is it, the sentence that says it}, is a problem. -#}
+{%- macro _add_broken(rules, errors) -%}
+    {%- for is_broken, problem in rules if is_broken -%}{%- do errors.append(problem) -%}{%- endfor -%}
+{%- endmacro -%}
+
+{#- Settings that have one of several values: {setting: values}. -#}
+{%- macro _check_choices(cfg, choices, errors) -%}
+    {%- for name, allowed in choices.items() -%}{%- do tidemark._one_of(name, cfg[name], allowed, errors) -%}{%- endfor -%}
+{%- endmacro -%}
 
 {#- Raise every problem that was found, at once; `holder` has them. -#}
 {%- macro _raise_config_errors(entity, errors, holder='the configuration has') -%}

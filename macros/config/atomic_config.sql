@@ -24,17 +24,13 @@
     {{ return(cfg) }}
 {%- endmacro -%}
 
-
 {#- The steps of de-duplication, in the order in which they are taken. -#}
 {%- macro deduplication_steps() -%}
     {{ return(['natural_in_batch', 'natural_cross_batch', 'synthetic_in_batch', 'synthetic_cross_batch']) }}
 {%- endmacro -%}
 
-
-{#-
-    Columns that a computed fingerprint leaves out by default: the event's id, what tells of its delivery (collector,
-    enrichment, network) and what was looked up then. The same list is tidemark.shred.canonical.LEFT_OUT, with its reasons.
--#}
+{#- Columns that a computed fingerprint leaves out by default: the event's id, what tells of its delivery (collector, enrichment,
+    network) and what was looked up then. The same list is tidemark.shred.canonical.LEFT_OUT, with its reasons. -#}
 {%- macro fingerprint_ignore() -%}
     {{ return([
         'event_id', 'event_fingerprint', 'etl_tstamp', 'etl_tags', 'v_etl', 'collector_tstamp', 'v_collector', 'dvce_sent_tstamp',
@@ -43,7 +39,6 @@
         'tr_total_base', 'tr_tax_base', 'tr_shipping_base', 'ti_price_base',
     ]) }}
 {%- endmacro -%}
-
 
 {%- macro _check_atomic_config(cfg, settings, errors) -%}
     {%- set names = tidemark.canonical_columns() | map(attribute='name') | list -%}
@@ -60,14 +55,11 @@
     {%- for name in cfg['partition_by'] + cfg['cluster_by'] if name not in names + ['_commit_id'] -%}
         {%- do errors.append('partition_by or liquid_clustered_by: `' ~ name ~ '` is no column of atomic events' ~ tidemark._did_you_mean(name, names)) -%}
     {%- endfor -%}
-    {%- if cfg['manifest_ttl'] is none -%}
-        {%- do errors.append("manifest_ttl must be a length of time such as '180 days'") -%}
-    {%- endif -%}
+    {%- if cfg['manifest_ttl'] is none -%}{%- do errors.append("manifest_ttl must be a length of time such as '180 days'") -%}{%- endif -%}
     {%- if cfg['manifest'] is not none and not modules.re.fullmatch('[A-Za-z_][A-Za-z0-9_]*([.][A-Za-z_][A-Za-z0-9_]*)?', cfg['manifest'] | string) -%}
         {%- do errors.append('manifest must be the name of a table, or schema.table, found: ' ~ cfg['manifest']) -%}
     {%- endif -%}
 {%- endmacro -%}
-
 
 {#- What a table of enriched events or of their entities is made with, and where it is. -#}
 {%- macro _table_config(node, settings, errors) -%}

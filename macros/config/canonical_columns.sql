@@ -43,9 +43,7 @@
         ('string', 'event_vendor event_name event_format event_version event_fingerprint'),
         ('timestamp', 'true_tstamp'),
     ] -%}
-        {%- for name in names.split(' ') -%}
-            {%- do columns.append({'name': name, 'type': type}) -%}
-        {%- endfor -%}
+        {%- for name in names.split(' ') -%}{%- do columns.append({'name': name, 'type': type}) -%}{%- endfor -%}
     {%- endfor -%}
     {{ return(columns) }}
 {%- endmacro -%}

@@ -1,7 +1,5 @@
-{#-
-    Refuse declared types that Spark does not have, before it is asked: by column, with the type that was meant. What
-    cannot be judged by its letters is left to Spark.
--#}
+{#- Refuse declared types that Spark does not have, before it is asked: by column, with the type that was meant. What cannot be judged
+    by its letters is left to Spark. -#}
 {%- macro _check_data_types(columns, errors) -%}
     {%- for column in columns if column['data_type'] -%}
         {%- set unknown = tidemark._unknown_type(column['data_type']) -%}
@@ -14,7 +12,6 @@
         {%- endif -%}
     {%- endfor -%}
 {%- endmacro -%}
-
 
 {#- The part of a type that is none, the innermost; none if all of it may be one. -#}
 {%- macro _unknown_type(type) -%}
@@ -46,7 +43,6 @@
     {{ return(none if word in tidemark._type_words() and allowed is not none and modules.re.fullmatch(allowed, rest) else text) }}
 {%- endmacro -%}
 
-
 {#- "; did you mean `string`?" for a type of another system, a misspelt one, or one whose brackets are wrong. -#}
 {%- macro _meant_type(text) -%}
     {%- set word = modules.re.match('[^\\s(<]*', text | lower).group(0) -%}
@@ -69,7 +65,6 @@
     {%- set meant = nearest ~ rest if nearest and tidemark._unknown_type(nearest ~ rest) is none else forms.get(nearest, nearest) -%}
     {{ return('; did you mean `' ~ meant ~ '`?' if nearest else '; there are string, int, bigint, double, decimal(18,2), boolean, date, timestamp and others') }}
 {%- endmacro -%}
-
 
 {%- macro is_utf8(encoding) -%}
     {{ return((encoding or 'UTF-8') | string | lower | replace('_', '-') in ['utf-8', 'utf8']) }}

@@ -1,7 +1,5 @@
-{#-
-    The one reader of a `materialized: cdc` model's configuration; every macro below it takes the dict this returns.
-    It reads a node, so that operations can read any entity's configuration from the graph.
--#}
+{#- The one reader of a `materialized: cdc` model's configuration; every macro below it takes the dict this returns. It reads a node, so
+    that operations can read any entity's configuration from the graph. -#}
 {%- macro entity_config(node=none) -%}
     {%- if not execute -%}{{ return({}) }}{%- endif -%}
     {%- set node = node or model -%}
@@ -25,9 +23,7 @@
         'engine': settings.get('engine'),
     }) -%}
 
-    {%- if not cfg['keys'] -%}
-        {%- do errors.append('unique_key is required: name the columns that identify a row') -%}
-    {%- endif -%}
+    {%- if not cfg['keys'] -%}{%- do errors.append('unique_key is required: name the columns that identify a row') -%}{%- endif -%}
     {%- do tidemark._one_of('format', cfg['format'], ['csv', 'json', 'parquet'], errors) -%}
     {%- if cfg['engine'] is not none -%}{%- do tidemark._one_of('engine', cfg['engine'], tidemark._engines(), errors) -%}{%- endif -%}
     {%- do tidemark._check_entity_config(cfg, settings, errors) -%}
@@ -35,7 +31,6 @@
     {%- do tidemark._raise_config_errors(cfg['entity'], errors) -%}
     {{ return(cfg) }}
 {%- endmacro -%}
-
 
 {#- What every entity that has a log is configured with, wherever its changes come from. -#}
 {%- macro _log_config(node, settings, errors) -%}
@@ -60,18 +55,16 @@
         'persist_docs': config.get('persist_docs') or {},
         'description': node.get('description', ''),
     }) -%}
-    {%- do tidemark._one_of('extract', cfg['extract'], tidemark._extracts(), errors) -%}
-    {%- do tidemark._one_of('hash', cfg['hash'], ['md5', 'sha256', 'xxhash64x2'], errors) -%}
-    {%- do tidemark._one_of('null_keys', cfg['null_keys'], ['reject', 'allow'], errors) -%}
-    {%- do tidemark._one_of('on_reject', cfg['on_reject'], ['fail', 'quarantine'], errors) -%}
+    {%- do tidemark._check_choices(cfg, {
+        'extract': tidemark._extracts(), 'hash': ['md5', 'sha256', 'xxhash64x2'], 'null_keys': ['reject', 'allow'],
+        'on_reject': ['fail', 'quarantine'], 'write_mode': ['copy_on_write', 'merge_on_read'],
+    }, errors) -%}
     {%- do tidemark._check_format(cfg['file_format'], errors) -%}
-    {%- do tidemark._one_of('write_mode', cfg['write_mode'], ['copy_on_write', 'merge_on_read'], errors) -%}
-    {%- if cfg['write_mode'] == 'merge_on_read' and cfg['file_format'] != 'delta' -%}
-        {%- do errors.append('write_mode: merge_on_read needs file_format: delta, found: ' ~ cfg['file_format']) -%}
-    {%- endif -%}
-    {%- if cfg['file_format'] == 'iceberg' and cfg['cluster_by'] -%}
-        {%- do errors.append('liquid_clustered_by needs file_format: delta, found: iceberg. Use partition_by') -%}
-    {%- endif -%}
+    {%- do tidemark._add_broken([
+        (cfg['write_mode'] == 'merge_on_read' and cfg['file_format'] != 'delta',
+            'write_mode: merge_on_read needs file_format: delta, found: ' ~ cfg['file_format']),
+        (cfg['file_format'] == 'iceberg' and cfg['cluster_by'], 'liquid_clustered_by needs file_format: delta, found: iceberg. Use partition_by'),
+    ], errors) -%}
     {%- do tidemark._check_retentions(cfg, cfg['retention'], errors) -%}
     {%- for image in cfg['feed_images'] -%}
         {%- do tidemark._one_of('feed_images', image, ['change', 'pre', 'post'], errors) -%}
@@ -79,7 +72,6 @@
     {%- do tidemark._check_columns_config(cfg, errors) -%}
     {{ return(cfg) }}
 {%- endmacro -%}
-
 
 {#- Where a model's table is and how it is laid out, by dbt's own keys. -#}
 {%- macro _place_config(node, errors) -%}
@@ -96,11 +88,9 @@
     }) }}
 {%- endmacro -%}
 
-
 {%- macro _extracts() -%}
     {{ return(['full', 'delta', 'events']) }}
 {%- endmacro -%}
-
 
 {#- Every setting that may stand under meta.tidemark of a cdc model. -#}
 {%- macro _entity_settings() -%}
@@ -111,15 +101,12 @@
     ]) }}
 {%- endmacro -%}
 
-
 {#- The columns of the model's YAML, in its order: name, declared type (or none), not_null, description. -#}
 {%- macro _declared_columns(node) -%}
     {%- set declared = [] -%}
     {%- for column in node['columns'].values() -%}
         {%- set kinds = [] -%}
-        {%- for constraint in column.get('constraints', []) -%}
-            {%- do kinds.append(constraint['type'] | string) -%}
-        {%- endfor -%}
+        {%- for constraint in column.get('constraints', []) -%}{%- do kinds.append(constraint['type'] | string) -%}{%- endfor -%}
         {%- do declared.append({
             'name': column['name'],
             'data_type': column.get('data_type'),
@@ -131,7 +118,6 @@
     {{ return(declared) }}
 {%- endmacro -%}
 
-
 {#- What stands under `meta.tidemark` of a column, directly or under its `config`. -#}
 {%- macro _column_settings(column) -%}
     {%- set settings = {} -%}
@@ -140,7 +126,6 @@
     {%- endfor -%}
     {{ return(settings) }}
 {%- endmacro -%}
-
 
 {#- Rules about settings of single columns. -#}
 {%- macro _check_column_settings(cfg, errors) -%}
@@ -162,38 +147,32 @@
     {%- endfor -%}
 {%- endmacro -%}
 
-
 {#- Whether a column of an extract is compared, whether it is there or not. -#}
 {%- macro is_compared(cfg, name) -%}
     {%- set others = (cfg['keys'] + cfg['ignore']) | map('lower') | list -%}
     {{ return(name | lower not in others and tidemark.is_chosen(cfg['compare'], name)) }}
 {%- endmacro -%}
 
-
 {#- Rules about names and types of columns, for every flow. -#}
 {%- macro _check_columns_config(cfg, errors) -%}
     {%- do tidemark._check_data_types(cfg['columns'], errors) -%}
     {%- do tidemark._check_keys_are_columns(cfg, errors) -%}
-    {%- set lower_keys = cfg['keys'] | map('lower') | list -%}
-    {%- for name in cfg['ignore'] -%}
-        {%- if name | lower in lower_keys -%}
-            {%- do errors.append('ignore names `' ~ name ~ '`, which is part of unique_key: a key is never ignored') -%}
-        {%- endif -%}
+    {%- set lower_keys, sensitive = cfg['keys'] | map('lower') | list, cfg['sensitive'] | map('lower') | list -%}
+    {%- for name in cfg['ignore'] if name | lower in lower_keys -%}
+        {%- do errors.append('ignore names `' ~ name ~ '`, which is part of unique_key: a key is never ignored') -%}
     {%- endfor -%}
-    {%- if lower_keys | unique | list | length != lower_keys | length -%}
-        {%- do errors.append('unique_key names a column twice: ' ~ cfg['keys'] | join(', ')) -%}
-    {%- endif -%}
-    {%- for column in cfg['columns'] if tidemark.refused_name(column['name'], tidemark.reserved_columns()) -%}
-        {%- do errors.append(tidemark.refused_name(column['name'], tidemark.reserved_columns()) ~ ': rename it in the model') -%}
+    {%- for column in cfg['columns'] -%}
+        {%- set refused = tidemark.refused_name(column['name'], tidemark.reserved_columns()) -%}
+        {%- if refused -%}{%- do errors.append(refused ~ ': rename it in the model') -%}{%- endif -%}
     {%- endfor -%}
-    {%- if cfg['partition_by'] and cfg['cluster_by'] -%}
-        {%- do errors.append('partition_by and liquid_clustered_by conflict: choose one') -%}
-    {%- endif -%}
-    {%- for name in cfg['partition_by'] + cfg['cluster_by'] if name | lower in cfg['sensitive'] | map('lower') | list -%}
+    {%- for name in cfg['partition_by'] + cfg['cluster_by'] if name | lower in sensitive -%}
         {%- do errors.append('`' ~ name ~ '` is sensitive and cannot lay out the current table') -%}
     {%- endfor -%}
+    {%- do tidemark._add_broken([
+        (lower_keys | unique | list | length != lower_keys | length, 'unique_key names a column twice: ' ~ cfg['keys'] | join(', ')),
+        (cfg['partition_by'] and cfg['cluster_by'], 'partition_by and liquid_clustered_by conflict: choose one'),
+    ], errors) -%}
 {%- endmacro -%}
-
 
 {#- A key is the name of a column; where it is an expression, say where that belongs. A declared column may have any name. -#}
 {%- macro _check_keys_are_columns(cfg, errors) -%}
@@ -210,7 +189,6 @@
         {%- endif -%}
     {%- endfor -%}
 {%- endmacro -%}
-
 
 {#- Spark passes over an option that it does not have, so one that is nearly the name of another is refused here. -#}
 {%- macro _check_csv_options(options, errors) -%}
@@ -229,46 +207,33 @@
     {%- endfor -%}
 {%- endmacro -%}
 
-
 {#- Rules that look at more than one setting. -#}
 {%- macro _check_entity_config(cfg, settings, errors) -%}
-    {%- if cfg['max_delete_fraction'] is not number or not 0 <= cfg['max_delete_fraction'] <= 1 -%}
-        {%- do errors.append('max_delete_fraction must be a number from 0 to 1, found: ' ~ cfg['max_delete_fraction']) -%}
-    {%- endif -%}
+    {%- set share, starts, options = cfg['max_delete_fraction'], cfg['effective_from'], cfg['options'] -%}
     {%- do tidemark._check_column_settings(cfg, errors) -%}
-    {%- if 'effective_from' in settings and (cfg['effective_from'] is not string or not cfg['effective_from'] | trim) -%}
-        {%- do errors.append('effective_from must be the name of a column of dates or timestamps, found: ' ~ cfg['effective_from']) -%}
-    {%- elif cfg['effective_from'] and cfg['effective_from'] | lower in cfg['sensitive'] | map('lower') | list -%}
-        {%- do errors.append('effective_from names `' ~ cfg['effective_from'] ~ '`, which is sensitive: intervals would show it') -%}
-    {%- endif -%}
-    {%- if 'compare' in settings and settings.get('ignore') -%}
-        {%- do errors.append('compare and ignore conflict: ignore is the short form of compare: {exclude: […]}') -%}
-    {%- endif -%}
+    {%- do tidemark._check_location(cfg['location'], errors) -%}
+    {%- do tidemark._add_broken([
+        (share is not number or not 0 <= share <= 1, 'max_delete_fraction must be a number from 0 to 1, found: ' ~ share),
+        ('effective_from' in settings and (starts is not string or not starts | trim),
+            'effective_from must be the name of a column of dates or timestamps, found: ' ~ starts),
+        (starts is string and starts | lower in cfg['sensitive'] | map('lower') | list,
+            'effective_from names `' ~ starts ~ '`, which is sensitive: intervals would show it'),
+        ('compare' in settings and settings.get('ignore'), 'compare and ignore conflict: ignore is the short form of compare: {exclude: […]}'),
+        (options is not mapping, 'options must be a mapping of Spark reader options, found: ' ~ options),
+        (cfg['stored_hashes'] and cfg['sensitive'], 'stored_hashes and sensitive conflict: hashes that come with the rows cannot be peppered'),
+        (cfg['file_format'] == 'parquet' and (cfg['partition_by'] or cfg['cluster_by']),
+            'partition_by and liquid_clustered_by need file_format: delta. A Parquet table is swapped as a whole, '
+            ~ 'which the metastore cannot do atomically for a table with partitions'),
+    ], errors) -%}
     {%- for name in cfg['compare']['exclude'] if name in cfg['keys'] | map('lower') | list -%}
         {%- do errors.append('compare.exclude names `' ~ name ~ '`, which is part of unique_key: a key is always compared') -%}
     {%- endfor -%}
-    {%- do tidemark._check_location(cfg['location'], errors) -%}
-    {%- if cfg['options'] is not mapping -%}
-        {%- do errors.append('options must be a mapping of Spark reader options, found: ' ~ cfg['options']) -%}
-    {%- elif cfg['format'] == 'csv' -%}
-        {%- do tidemark._check_csv_options(cfg['options'], errors) -%}
-    {%- elif cfg['format'] == 'json' -%}
-        {%- for name, value in cfg['options'].items() if name | lower in ['encoding', 'charset'] and not tidemark.is_utf8(value) -%}
-            {%- do errors.append('options.' ~ name ~ ': JSON lines are UTF-8, found: ' ~ value ~ '. Have the files written so') -%}
-        {%- endfor -%}
-    {%- endif -%}
-    {%- if cfg['location'] is none -%}
-        {%- for name in ['format', 'options'] if name in settings -%}
-            {%- do errors.append(name ~ ' says how location is read, but there is no location') -%}
-        {%- endfor -%}
-    {%- endif -%}
-    {%- if cfg['stored_hashes'] and cfg['sensitive'] -%}
-        {%- do errors.append('stored_hashes and sensitive conflict: hashes that come with the rows cannot be peppered') -%}
-    {%- endif -%}
-    {%- if cfg['file_format'] == 'parquet' and (cfg['partition_by'] or cfg['cluster_by']) -%}
-        {%- do errors.append(
-            'partition_by and liquid_clustered_by need file_format: delta. A Parquet table is swapped as a whole, '
-            ~ 'which the metastore cannot do atomically for a table with partitions'
-        ) -%}
-    {%- endif -%}
+    {%- if options is mapping and cfg['format'] == 'csv' -%}{%- do tidemark._check_csv_options(options, errors) -%}{%- endif -%}
+    {%- for name, value in (options.items() if options is mapping and cfg['format'] == 'json' else [])
+        if name | lower in ['encoding', 'charset'] and not tidemark.is_utf8(value) -%}
+        {%- do errors.append('options.' ~ name ~ ': JSON lines are UTF-8, found: ' ~ value ~ '. Have the files written so') -%}
+    {%- endfor -%}
+    {%- for name in ['format', 'options'] if cfg['location'] is none and name in settings -%}
+        {%- do errors.append(name ~ ' says how location is read, but there is no location') -%}
+    {%- endfor -%}
 {%- endmacro -%}

@@ -14,12 +14,11 @@
         'description': model['description'] if (config.get('persist_docs') or {}).get('relation') else '',
     } -%}
     {%- do tidemark._check_format(cfg['file_format'], errors) -%}
-    {%- if cfg['file_format'] == 'parquet' -%}
-        {%- do errors.append('materialized: feed needs file_format: delta or iceberg, found: parquet') -%}
-    {%- endif -%}
-    {%- if cfg['buckets'] is not integer or cfg['buckets'] is boolean or not 1 <= cfg['buckets'] <= 1024 -%}
-        {%- do errors.append('feed_buckets must be a whole number from 1 to 1024, found: ' ~ cfg['buckets']) -%}
-    {%- endif -%}
+    {%- do tidemark._add_broken([
+        (cfg['file_format'] == 'parquet', 'materialized: feed needs file_format: delta or iceberg, found: parquet'),
+        (cfg['buckets'] is not integer or cfg['buckets'] is boolean or not 1 <= cfg['buckets'] <= 1024,
+            'feed_buckets must be a whole number from 1 to 1024, found: ' ~ cfg['buckets']),
+    ], errors) -%}
     {%- for name in ['partition_by', 'liquid_clustered_by'] if config.get(name) -%}
         {%- do errors.append(name ~ ' cannot be set: a feed is laid out by the date of the commit and by feed_buckets') -%}
     {%- endfor -%}

@@ -9,7 +9,6 @@
     ] + (['_file', '_pos', '_deleted', '_spec_id', '_partition'] if tidemark.lake_format() == 'iceberg' else [])) }}
 {%- endmacro -%}
 
-
 {#- Those that loads of change events add beside them, while they work events out. -#}
 {%- macro reserved_event_columns() -%}
     {{ return(tidemark.reserved_columns() + [
@@ -20,18 +19,17 @@
     ]) }}
 {%- endmacro -%}
 
-
-{#-
-    What is wrong with the name of a column, as the sentence that says it, none of any other name. `own` are the names that
-    are reserved. A line break does not survive in SQL that is indented, and Spark replaces `${…}`, which has no escape in a
-    name, by what an environment variable or a setting holds.
--#}
+{#- What is wrong with the name of a column, as the sentence that says it, none of any other name. `own` are the names that are
+    reserved. A line break does not survive in SQL that is indented, and Spark replaces `${…}`, which has no escape in a name, by what
+    an environment variable or a setting holds. -#}
 {%- macro refused_name(name, own, whose='') -%}
     {%- set lower = name | lower -%}
-    {%- set reason = 'is reserved' if lower in own or lower.startswith('_tidemark_')
-        else 'has a line break or a NUL in its name' if '\n' in name or '\r' in name or '\x00' in name
-        else 'has `${` in its name, which Spark takes for a variable' if '${' in name -%}
-    {%- if not reason -%}{{ return(none) }}{%- endif -%}
     {%- set shown = name | replace('\n', '\\n') | replace('\r', '\\r') | replace('\x00', '\\0') -%}
-    {{ return('column `' ~ shown ~ '`' ~ whose ~ ' ' ~ reason) }}
+    {%- for is_so, reason in [
+        (lower in own or lower.startswith('_tidemark_'), 'is reserved'), (shown != name, 'has a line break or a NUL in its name'),
+        ('${' in name, 'has `${` in its name, which Spark takes for a variable'),
+    ] if is_so -%}
+        {{ return('column `' ~ shown ~ '`' ~ whose ~ ' ' ~ reason) }}
+    {%- endfor -%}
+    {{ return(none) }}
 {%- endmacro -%}

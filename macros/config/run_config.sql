@@ -15,12 +15,10 @@
     }) }}
 {%- endmacro -%}
 
-
 {#- The table format of a project whose rows can change, delta or iceberg: a session has one of the two. -#}
 {%- macro lake_format() -%}
     {{ return('iceberg' if var('tidemark__commits_format', 'delta') == 'iceberg' else 'delta') }}
 {%- endmacro -%}
-
 
 {#- An ISO date string from a var that may have arrived as a date, a datetime or a string; none stays none. -#}
 {%- macro _business_date(value, argument='business_date') -%}
@@ -33,15 +31,10 @@
         {%- set year, month, day = parts[0] | int, parts[1] | int, parts[2] | int -%}
         {%- set leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0) -%}
         {%- set days = [31, 29 if leap else 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] -%}
-        {%- if year >= 1 and 1 <= month <= 12 and 1 <= day <= days[month - 1] -%}
-            {{ return(text) }}
-        {%- endif -%}
+        {%- if year >= 1 and 1 <= month <= 12 and 1 <= day <= days[month - 1] -%}{{ return(text) }}{%- endif -%}
     {%- endif -%}
-    {%- do tidemark.raise_error('usage',
-        argument ~ " must be a date such as 2026-03-04, found: '" ~ text ~ "'"
-    ) -%}
+    {%- do tidemark.raise_error('usage', argument ~ " must be a date such as 2026-03-04, found: '" ~ text ~ "'") -%}
 {%- endmacro -%}
-
 
 {#- How a load is only planned: `tables`, or `kept` for who started this run; none for a load. -#}
 {%- macro _plan(value) -%}
@@ -52,7 +45,6 @@
     {{ return(known[value | string | lower]) }}
 {%- endmacro -%}
 
-
 {#- The engine of entities that name none. -#}
 {%- macro _engine(value) -%}
     {%- set errors = [] -%}
@@ -60,7 +52,6 @@
     {%- if errors -%}{%- do tidemark.raise_error('usage', errors[0]) -%}{%- endif -%}
     {{ return(value) }}
 {%- endmacro -%}
-
 
 {%- macro _engines() -%}
     {{ return(['auto', 'spark', 'workers']) }}

@@ -17,31 +17,23 @@
     {%- do cfg.update({'entity': tidemark._scd2_entity(settings.get('entity'), errors)}) -%}
 
     {%- do tidemark._check_format(cfg['file_format'], errors) -%}
-    {%- if cfg['file_format'] == 'parquet' -%}
-        {%- do errors.append(
+    {%- do tidemark._add_broken([
+        (cfg['file_format'] == 'parquet',
             'materialized: scd2 keeps intervals by MERGE, which needs file_format: delta or iceberg (found: parquet); '
-            ~ 'materialized: table or view serve every format'
-        ) -%}
-    {%- elif cfg['file_format'] == 'iceberg' and cfg['cluster_by'] -%}
-        {%- do errors.append('liquid_clustered_by needs file_format: delta, found: iceberg. Use partition_by') -%}
-    {%- endif -%}
-    {%- if cfg['partition_by'] and cfg['cluster_by'] -%}
-        {%- do errors.append('partition_by and liquid_clustered_by conflict: choose one') -%}
-    {%- endif -%}
-
+            ~ 'materialized: table or view serve every format'),
+        (cfg['file_format'] == 'iceberg' and cfg['cluster_by'], 'liquid_clustered_by needs file_format: delta, found: iceberg. Use partition_by'),
+        (cfg['partition_by'] and cfg['cluster_by'], 'partition_by and liquid_clustered_by conflict: choose one'),
+    ], errors) -%}
     {%- do tidemark._raise_config_errors(cfg['model'], errors) -%}
     {{ return(cfg) }}
 {%- endmacro -%}
-
 
 {#- The relation of the one cdc model that this model refers to, or of the one named. -#}
 {%- macro _scd2_entity(wanted, errors) -%}
     {%- set referred = {} -%}
     {%- for id in model['depends_on']['nodes'] if id in graph.nodes -%}
         {%- set node = graph.nodes[id] -%}
-        {%- if node['config']['materialized'] == 'cdc' -%}
-            {%- do referred.update({node['name']: node}) -%}
-        {%- endif -%}
+        {%- if node['config']['materialized'] == 'cdc' -%}{%- do referred.update({node['name']: node}) -%}{%- endif -%}
     {%- endfor -%}
     {%- if wanted is none and referred | length == 1 -%}
         {%- set node = referred.values() | first -%}
@@ -59,9 +51,7 @@
                 ~ '): say with meta.tidemark.entity whose intervals it keeps'
             ) -%}
         {%- else -%}
-            {%- do errors.append(
-                "the model refers to no cdc model: its body is a SELECT from tidemark.scd2(ref('…')) of one"
-            ) -%}
+            {%- do errors.append("the model refers to no cdc model: its body is a SELECT from tidemark.scd2(ref('…')) of one") -%}
         {%- endif -%}
         {{ return(none) }}
     {%- endif -%}

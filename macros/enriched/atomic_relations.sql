@@ -15,14 +15,10 @@
     {{ return(relations) }}
 {%- endmacro -%}
 
-
 {#- Columns of atomic events. -#}
 {%- macro atomic_columns() -%}
-    {{ return(tidemark.canonical_columns() + [
-        {'name': '_commit_id', 'type': 'bigint', 'description': 'Commit that wrote the row'},
-    ]) }}
+    {{return(tidemark.canonical_columns() + [{'name': '_commit_id', 'type': 'bigint', 'description': 'Commit that wrote the row'}]) }}
 {%- endmacro -%}
-
 
 {#- Columns of the table of all contexts and self-describing events. -#}
 {%- macro entity_columns() -%}
@@ -40,18 +36,17 @@
     ]) }}
 {%- endmacro -%}
 
-
 {#- Columns of the manifest, which events were taken: a claim holds until `expires_at`. -#}
 {%- macro manifest_columns() -%}
-    {{ return([
-        {'name': 'event_id', 'type': 'string', 'description': 'Id that the event came with, in lower case'},
-        {'name': 'fingerprint', 'type': 'string', 'description': 'Its fingerprint, found or computed'},
-        {'name': 'etl_tstamp', 'type': 'timestamp', 'description': 'Etl time of its batch'},
-        {'name': 'expires_at', 'type': 'timestamp', 'description': 'Etl time up to which batches find the claim'},
-        {'name': '_commit_id', 'type': 'bigint', 'description': 'Commit that took the event; NULL where another tool did'},
-    ]) }}
+    {%- set columns -%}
+event_id string Id that the event came with, in lower case
+fingerprint string Its fingerprint, found or computed
+etl_tstamp timestamp Etl time of its batch
+expires_at timestamp Etl time up to which batches find the claim
+_commit_id bigint Commit that took the event; NULL where another tool did
+    {%- endset -%}
+    {{ return(tidemark.described_columns(columns)) }}
 {%- endmacro -%}
-
 
 {#- Columns of the lines that could not be used. -#}
 {%- macro rejected_line_columns() -%}

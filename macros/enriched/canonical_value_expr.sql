@@ -1,21 +1,14 @@
 {#- The value of a canonical column from its text in the TSV, NULL where it cannot be read; timestamps are UTC. -#}
 {%- macro canonical_value_expr(column) -%}
     {%- set text = tidemark.quote_identifier(column['name']) -%}
-    {%- if column['type'] == 'string' -%}
-        {{ return(text) }}
-    {%- elif column['type'] == 'boolean' -%}
-        {{ return('case ' ~ text ~ " when '1' then true when '0' then false end") }}
-    {%- elif column['type'] == 'timestamp' -%}
-        {{ return("try_cast(concat(rtrim('Z', " ~ text ~ "), 'Z') as timestamp)") }}
-    {%- endif -%}
+    {%- if column['type'] == 'string' -%}{{ return(text) }}{%- endif -%}
+    {%- if column['type'] == 'boolean' -%}{{ return('case ' ~ text ~ " when '1' then true when '0' then false end") }}{%- endif -%}
+    {%- if column['type'] == 'timestamp' -%}{{ return("try_cast(concat(rtrim('Z', " ~ text ~ "), 'Z') as timestamp)") }}{%- endif -%}
     {{ return('try_cast(' ~ text ~ ' as ' ~ column['type'] ~ ')') }}
 {%- endmacro -%}
 
-
-{#-
-    Why the text of a canonical column cannot be used, NULL if it can: stricter than Spark's casts, which read ' 1 ',
-    1d or 2026-3-4 too. `envelope` is the column that has the parsed JSON of contexts and self-describing events.
--#}
+{#- Why the text of a canonical column cannot be used, NULL if it can: stricter than Spark's casts, which read ' 1 ', 1d or 2026-3-4
+    too. `envelope` is the column that has the parsed JSON of contexts and self-describing events. -#}
 {%- macro canonical_problem_expr(column, envelope=none) -%}
     {%- set text = tidemark.quote_identifier(column['name']) -%}
     {%- set failed = "'cast_failed: " ~ column['name'] ~ "'" -%}
@@ -56,7 +49,6 @@
     {{ return(none) }}
 {%- endmacro -%}
 
-
 {#- Whether a part of an envelope is an entity: the URI of a schema, and data. -#}
 {%- macro _is_entity_expr(entity) -%}
     {{ return(entity ~ '.schema rlike ' ~ tidemark.string_literal(
@@ -64,11 +56,8 @@
     ) ~ ' and ' ~ entity ~ '.data is not null') }}
 {%- endmacro -%}
 
-
-{#-
-    The parsed JSON of `contexts`, `derived_contexts` or `unstruct_event`: an array of it and its text's hash, which is
-    last and second only if the text is one JSON object: Spark's parser passes over what follows a value.
--#}
+{#- The parsed JSON of `contexts`, `derived_contexts` or `unstruct_event`: an array of it and its text's hash, which is last and second
+    only if the text is one JSON object: Spark's parser passes over what follows a value. -#}
 {%- macro envelope_expr(name, text=none) -%}
     {%- set text = text or name -%}
     {%- set entity = 'struct<schema: string, data: variant>' -%}

@@ -1,7 +1,5 @@
-{#-
-    Claim the events of a batch in the manifest, those that nobody has claimed: check and set, in one atomic statement.
-    Of two batches at once Delta lets one through; the other one fails, and finds the claims when it is run again.
--#}
+{#- Claim the events of a batch in the manifest, those that nobody has claimed: check and set, in one atomic statement. Of two batches
+    at once Delta lets one through; the other one fails, and finds the claims when it is run again. -#}
 {%- macro claim_events_sql(cfg, manifest, keys, load) -%}
 merge into {{ manifest }} as claims
 using (
@@ -26,7 +24,6 @@ when not matched then insert (
     {{ load['commit_id'] }}
 )
 {%- endmacro -%}
-
 
 {#- The etl time of a batch as a literal. -#}
 {%- macro etl_tstamp_expr(load) -%}

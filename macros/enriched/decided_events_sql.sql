@@ -14,35 +14,7 @@ with usable as (
 ),
 {%- if manifest %}
 
-others as (
-    select
-        claims.event_id,
-        claims.fingerprint
-    from {{ manifest }} as claims
-    left semi join usable on claims.event_id = usable._event_id
-    where
-        claims.expires_at >= {{ tidemark.etl_tstamp_expr(load) }}
-        and not claims._commit_id <=> {{ load['commit_id'] }}
-        -- a claim of another tool tells its batch by etl time alone: of its earliest event or of its latest, perhaps in seconds
-        and not (claims._commit_id is null and claims.etl_tstamp in ({{ tidemark._own_etl_tstamps_expr(load) }}))
-),
-
-claimed_ids as (
-    select
-        event_id,
-        min(fingerprint) as _least,
-        max(fingerprint) as _greatest
-    from others
-    group by event_id
-),
-
-claimed as (
-    select
-        event_id,
-        fingerprint
-    from others
-    group by event_id, fingerprint
-),
+{{ tidemark._claimed_sql(manifest, load) }}
 {%- endif %}
 
 copies as (
@@ -125,7 +97,6 @@ from {{ keys }}
 where _reject_reason is not null
 {%- endmacro -%}
 
-
 {#- What the claims of this batch may have as its etl time where another tool wrote them. -#}
 {%- macro _own_etl_tstamps_expr(load) -%}
     {%- set times = [] -%}
@@ -133,4 +104,37 @@ where _reject_reason is not null
         {%- do times.extend(['timestamp_micros(' ~ micros ~ ')', 'timestamp_seconds(' ~ micros // 1000000 ~ ')']) -%}
     {%- endfor -%}
     {{ return(times | unique | join(', ')) }}
+{%- endmacro -%}
+
+{#- The claims of other batches on the ids of this one: by id, and by id and fingerprint. -#}
+{%- macro _claimed_sql(manifest, load) -%}
+others as (
+    select
+        claims.event_id,
+        claims.fingerprint
+    from {{ manifest }} as claims
+    left semi join usable on claims.event_id = usable._event_id
+    where
+        claims.expires_at >= {{ tidemark.etl_tstamp_expr(load) }}
+        and not claims._commit_id <=> {{ load['commit_id'] }}
+        -- a claim of another tool tells its batch by etl time alone: of its earliest event or of its latest, perhaps in seconds
+        and not (claims._commit_id is null and claims.etl_tstamp in ({{ tidemark._own_etl_tstamps_expr(load) }}))
+),
+
+claimed_ids as (
+    select
+        event_id,
+        min(fingerprint) as _least,
+        max(fingerprint) as _greatest
+    from others
+    group by event_id
+),
+
+claimed as (
+    select
+        event_id,
+        fingerprint
+    from others
+    group by event_id, fingerprint
+),
 {%- endmacro -%}

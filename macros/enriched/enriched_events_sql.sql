@@ -1,7 +1,5 @@
-{#-
-    Lines of enriched events as texts of the canonical columns, a row per line: TSV or JSON, which of the two the line
-    says. `_line` is the line, `_unreadable` what is wrong with it as a whole; an empty field is NULL.
--#}
+{#- Lines of enriched events as texts of the canonical columns, a row per line: TSV or JSON, which of the two the line says. `_line` is
+    the line, `_unreadable` what is wrong with it as a whole; an empty field is NULL. -#}
 {%- macro enriched_events_sql(arrived) -%}
 with read_lines as (
     select
@@ -74,7 +72,6 @@ select
 from split_lines
 {%- endmacro -%}
 
-
 {#- The texts of a JSON document's members as they would stand in the canonical TSV. -#}
 {%- macro json_fields() -%}
     {%- set fields = [] -%}
@@ -98,11 +95,8 @@ from split_lines
     {{ return(fields) }}
 {%- endmacro -%}
 
-
-{#-
-    Enriched events that come as rows with the canonical columns, such as a Python model reads them: the same columns as
-    enriched_events_sql(), each as it came. What has `_original_id` was renamed before.
--#}
+{#- Enriched events that come as rows with the canonical columns, such as a Python model reads them: the same columns as
+    enriched_events_sql(), each as it came. What has `_original_id` was renamed before. -#}
 {%- macro enriched_rows_sql(arrived, columns) -%}
 {%- set names = columns | map(attribute='name') | list -%}
 select
@@ -117,7 +111,6 @@ select
     {%- endfor %}
 from {{ arrived }} as arrived
 {%- endmacro -%}
-
 
 {#- What of an arrived row is kept should it be rejected: the line, or the row as JSON. -#}
 {%- macro raw_payload_expr(columns) -%}

@@ -19,7 +19,6 @@ with stored as (
 {{ tidemark._exploded_entities_sql() }}
 {%- endmacro -%}
 
-
 {#- The same of all events that are stored, which have their new ids and `duplicate` contexts by now. -#}
 {%- macro stored_entities_sql(atomic_events) -%}
 with stored as (
@@ -36,7 +35,6 @@ with stored as (
 
 {{ tidemark._exploded_entities_sql() }}
 {%- endmacro -%}
-
 
 {%- macro _exploded_entities_sql() -%}
 {%- set entity = "named_struct('field', {field}, 'position', {position}, 'uri', {x}.schema, 'data', to_json({x}.data))" -%}

@@ -1,7 +1,5 @@
-{#-
-    What de-duplication needs of each event, and why a line is rejected: narrow, so that what follows moves a few dozen
-    bytes per event. `_line_hash` breaks ties, so that the same one of several copies stays in every run.
--#}
+{#- What de-duplication needs of each event, and why a line is rejected: narrow, so that what follows moves a few dozen bytes per event.
+    `_line_hash` breaks ties, so that the same one of several copies stays in every run. -#}
 {%- macro event_keys_sql(cfg, events) -%}
 {%- set typed = {} -%}
 {%- for column in tidemark.canonical_columns() -%}
@@ -39,7 +37,6 @@ select
 from opened
 {%- endmacro -%}
 
-
 {#- One row of figures about a batch; the etl time of the batch is the greatest of its events, in microseconds; beside it the least. -#}
 {%- macro batch_figures_sql(keys) -%}
 select
@@ -55,7 +52,6 @@ select
     )) as first_etl_micros
 from {{ keys }}
 {%- endmacro -%}
-
 
 {#- Rejected lines of a batch with their reasons, from what arrived: to find them no line is parsed again. -#}
 {%- macro rejected_lines_sql(arrived, keys, payload) -%}

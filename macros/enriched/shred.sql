@@ -11,7 +11,6 @@
     {{ return(tidemark.shred_sql(tidemark.schema_pattern(schema), source)) }}
 {%- endmacro -%}
 
-
 {#- A query of the entities that fit a pattern, with a mark that tells the materialization what it reads. -#}
 {%- macro shred_sql(pattern, source) -%}
 {%- set version = pattern['version'].split('-') -%}
@@ -34,7 +33,6 @@ where
     {%- endfor %}
 {%- endmacro -%}
 
-
 {#- The parts of `iglu:vendor/name/format/model-revision-addition`, the last two numbers perhaps `*`. -#}
 {%- macro schema_pattern(schema) -%}
     {%- set found = modules.re.fullmatch('iglu:([a-zA-Z0-9_.-]+)/([a-zA-Z0-9_-]+)/([a-zA-Z0-9_-]+)/([1-9][0-9]*-(?:[*]|0|[1-9][0-9]*)-(?:[*]|0|[1-9][0-9]*))', schema | string) -%}
@@ -43,11 +41,8 @@ where
             "shred('" ~ schema ~ "'): expected one schema and its model, such as 'iglu:com.acme/product/jsonschema/1-*-*', vendor/name/format/model-revision-addition"
         ) -%}
     {%- endif -%}
-    {{ return({
-        'uri': schema, 'vendor': found.group(1), 'name': found.group(2), 'format': found.group(3), 'version': found.group(4),
-    }) }}
+    {{return({'uri': schema, 'vendor': found.group(1), 'name': found.group(2), 'format': found.group(3), 'version': found.group(4)}) }}
 {%- endmacro -%}
-
 
 {#- What a compiled body reads: {source, uri}, or none without the mark of shred(). -#}
 {%- macro shred_of(body) -%}

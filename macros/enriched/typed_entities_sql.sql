@@ -1,19 +1,14 @@
-{#-
-    Entities with their data as typed columns and `_reject_reason`. A column is filled from the property of its name, in
-    camel case too (`target_url` from targetUrl), or from the one that it names.
--#}
+{#- Entities with their data as typed columns and `_reject_reason`. A column is filled from the property of its name, in camel case too
+    (`target_url` from targetUrl), or from the one that it names. -#}
 {%- macro typed_entities_sql(columns, body, from_id, to_id, validate=none) -%}
 {%- set uri = "concat('iglu:', `schema`.vendor, '/', `schema`.name, '/', `schema`.format, '/', `schema`.version)" -%}
-{%- set problems = [] -%}
-{%- set values = [] -%}
+{%- set problems, values = [], [] -%}
 {%- for column in columns -%}
     {%- set value = '_values[' ~ loop.index0 ~ ']' -%}
     {%- set typed = tidemark.variant_value_expr(value, column['type']) -%}
     {%- do values.append(typed['value'] ~ ' as ' ~ tidemark.quote_identifier(column['name'])) -%}
     {%- set failed = tidemark.string_literal('cast_failed: ' ~ column['name']) -%}
-    {%- if typed['failed'] -%}
-        {%- do problems.append('if(' ~ typed['failed'] ~ ', ' ~ failed ~ ', null)') -%}
-    {%- endif -%}
+    {%- if typed['failed'] -%}{%- do problems.append('if(' ~ typed['failed'] ~ ', ' ~ failed ~ ', null)') -%}{%- endif -%}
     {%- if column.get('not_null') -%}
         {%- do problems.append('if(' ~ tidemark.is_json_null_expr(value) ~ ', ' ~ tidemark.string_literal('null_value: ' ~ column['name']) ~ ', null)') -%}
     {%- endif -%}
@@ -59,7 +54,6 @@ select
 from opened
 {%- endmacro -%}
 
-
 {#- The property of a document that fills a column, as a variant; NULL where it is missing. -#}
 {%- macro property_expr(column, document) -%}
     {%- set paths = [] -%}
@@ -72,9 +66,7 @@ from opened
     {%- else -%}
         {%- set words = column['name'].split('_') -%}
         {%- set camel = words[0] ~ words[1:] | map('capitalize') | join('') -%}
-        {%- for name in [column['name'], camel] | unique -%}
-            {%- do paths.append('$' ~ tidemark._member_path(name)) -%}
-        {%- endfor -%}
+        {%- for name in [column['name'], camel] | unique -%}{%- do paths.append('$' ~ tidemark._member_path(name)) -%}{%- endfor -%}
     {%- endif -%}
     {%- set found = [] -%}
     {%- for path in paths -%}

@@ -1,12 +1,9 @@
-{#-
-    Canonical events (docs block `canonical_events`), or plain rows that are upserts. With `columns` none, `arrived` has
-    JSON lines in `value`, and the images are text by column name (`_after`, `_before`); else it has these columns, the
-    business columns typed, and they are passed on under their own names. `by_content`: with a sequence an event that comes again is known by its
-    content, whatever file it comes in. `identifying`: see identifying_names().
--#}
-{%- macro canonical_events_sql(cfg, tables, arrived, columns=none, by_content=false, identifying=[]) -%}
-{%- set meta = tidemark.event_columns() -%}
-{%- set ddl = tidemark.ddl_operations() -%}
+{#- Canonical events (docs block `canonical_events`), or plain rows that are upserts. With `columns` none, `arrived` has JSON lines in
+    `value`, and the images are text by column name (`_after`, `_before`); else it has these columns, the business columns typed, and
+    they are passed on under their own names. Of `batch` are read `tables`; `by_content`: with a sequence an event that comes again is
+    known by its content, whatever file it comes in; `identifying`: see identifying_names(). -#}
+{%- macro canonical_events_sql(cfg, batch, arrived, columns=none) -%}
+{%- set tables, identifying = batch['tables'], batch.get('identifying', []) -%}
 with messages as (
     {{ tidemark._canonical_text_messages_sql(cfg, arrived, identifying) if columns is none else tidemark._canonical_typed_messages_sql(cfg, arrived, columns, identifying) }}
 ),
@@ -17,7 +14,7 @@ identified as (
         case
             when _supplied_num is not null then concat_ws('|', 'num', _database, _table, _supplied_num, _operation)
             when _offset is not null then concat_ws('|', 'offset', _database, _table, _offset, _operation)
-            {%- if by_content %}
+            {%- if batch.get('by_content') %}
             else 'content'
             {%- else %}
             when _event_time is not null or _transaction_id is not null or _landing_num is null then 'content'
@@ -41,7 +38,7 @@ select
         when _time_is_broken then 'unreadable'
         when _operation in ('INSERT', 'UPDATE', 'UPSERT', 'READ', 'DELETE') then 'row'
         when _operation in ('TRUNCATE', 'TRUNCATE_TABLE') then 'truncate'
-        when _operation in ({{ ddl | join(', ') }}) then 'ddl'
+        when _operation in ({{ tidemark.ddl_operations() | join(', ') }}) then 'ddl'
         else 'unreadable'
     end as _kind,
     case
@@ -65,12 +62,7 @@ select
 from identified
 {%- endmacro -%}
 
-
 {%- macro _canonical_text_messages_sql(cfg, arrived, identifying) -%}
-{%- set literals = [] -%}
-{%- for column in tidemark.event_columns() -%}
-    {%- do literals.append(tidemark.string_literal(column['name'])) -%}
-{%- endfor -%}
 {%- set time = tidemark.decode_expr('_time_text', 'auto', 'timestamp') -%}
 select
     * except (_message, _fields, _time_text, _number_text),
@@ -82,7 +74,7 @@ select
     if(
         _operation = 'DELETE' and exists(map_keys(_fields), name -> startswith(name, '_before_')),
         cast(null as map<string,string>),
-        map_filter(_fields, (name, text) -> not startswith(name, '_before_') and name not in ({{ literals | join(', ') }}))
+        map_filter(_fields, (name, text) -> not startswith(name, '_before_') and name not in ({{ tidemark.string_literals(tidemark.event_columns() | map(attribute='name')) }}))
     ) as _after,
     if(
         exists(map_keys(_fields), name -> startswith(name, '_before_')),
@@ -113,18 +105,13 @@ from (
 )
 {%- endmacro -%}
 
-
 {%- macro _canonical_typed_messages_sql(cfg, arrived, columns, identifying) -%}
 {%- set supplied = {} -%}
-{%- for column in columns -%}
-    {%- do supplied.update({column['name'] | lower: tidemark.quote_identifier(column['name'])}) -%}
-{%- endfor -%}
+{%- for column in columns -%}{%- do supplied.update({column['name'] | lower: tidemark.quote_identifier(column['name'])}) -%}{%- endfor -%}
 {%- set meta = tidemark.event_columns() -%}
 {%- set ours = meta | map(attribute='name') | list + ['_landing_num', '_file'] -%}
 {%- set others = [] -%}
-{%- for column in columns if column['name'] | lower not in ours + ['_raw_payload'] -%}
-    {%- do others.append(column['name']) -%}
-{%- endfor -%}
+{%- for column in columns if column['name'] | lower not in ours + ['_raw_payload'] -%}{%- do others.append(column['name']) -%}{%- endfor -%}
 select
     {%- if others %}
     {{ tidemark.column_list_expr(others) }},
@@ -147,12 +134,9 @@ select
 from {{ arrived }}
 {%- endmacro -%}
 
-
-{#-
-    Names of the columns that are part of what an event is known by even where they are NULL; of all others only a value
-    is, so that a source can gain columns without that old events look new. Logs that were begun otherwise keep those
-    that they had then: `recorded` is what their last commit tells, or none in a new log.
--#}
+{#- Names of the columns that are part of what an event is known by even where they are NULL; of all others only a value is, so that a
+    source can gain columns without that old events look new. Logs that were begun otherwise keep those that they had then: `recorded`
+    is what their last commit tells, or none in a new log. -#}
 {%- macro identifying_names(cfg, columns, recorded) -%}
     {%- if recorded is none -%}{{ return([]) }}{%- endif -%}
     {%- set source = recorded.get('source') or {} -%}
@@ -172,7 +156,6 @@ from {{ arrived }}
     {{ return(names + ours) }}
 {%- endmacro -%}
 
-
 {#- What a row is known by: JSON of the identifying columns in their order, then of the others that have a value, by name. -#}
 {%- macro _row_identity_expr(columns, identifying) -%}
     {%- set present = {} -%}
@@ -186,23 +169,16 @@ from {{ arrived }}
     {%- for name in present | sort if name not in identifying | map('lower') | list -%}
         {%- do later.append(present[name] ~ ' as ' ~ tidemark.quote_identifier(name)) -%}
     {%- endfor -%}
-    {%- if begun -%}
-        {%- do texts.append('to_json(struct(' ~ begun | join(', ') ~ "), map('ignoreNullFields', 'false'))") -%}
-    {%- endif -%}
-    {%- if later -%}
-        {%- do texts.append('to_json(struct(' ~ later | join(', ') ~ "), map('ignoreNullFields', 'true'))") -%}
-    {%- endif -%}
+    {%- if begun -%}{%- do texts.append('to_json(struct(' ~ begun | join(', ') ~ "), map('ignoreNullFields', 'false'))") -%}{%- endif -%}
+    {%- if later -%}{%- do texts.append('to_json(struct(' ~ later | join(', ') ~ "), map('ignoreNullFields', 'true'))") -%}{%- endif -%}
     {{ return('md5(' ~ texts[0] ~ ')' if texts | length == 1 else "md5(concat(" ~ texts[0] ~ ', if(' ~ texts[1] ~ " = '{}', '', " ~ texts[1] ~ ')))') }}
 {%- endmacro -%}
-
 
 {#- What a line is known by: its JSON; of a row without the others that are NULL, which are values of a change. -#}
 {%- macro _line_identity_expr(cfg, identifying) -%}
     {%- if cfg['format'] != 'rows' -%}{{ return('md5(cast(_message as string))') }}{%- endif -%}
     {%- set names = [] -%}
-    {%- for name in identifying -%}
-        {%- do names.append(tidemark.string_literal(name | lower)) -%}
-    {%- endfor -%}
+    {%- for name in identifying -%}{%- do names.append(tidemark.string_literal(name | lower)) -%}{%- endfor -%}
     {%- set left = (' and lower(name) not in (' ~ names | join(', ') ~ ')') if names else '' -%}
     {{ return(
         'md5(cast(if(exists(map_keys(_fields), name -> _fields[name] is null' ~ left ~ '), parse_json(to_json(map_filter('
@@ -210,24 +186,13 @@ from {{ arrived }}
     ) }}
 {%- endmacro -%}
 
-
 {#- The columns of the contract of canonical events, beside the business columns. -#}
 {%- macro event_columns() -%}
-    {{ return([
-        {'name': '_database', 'type': 'string'},
-        {'name': '_table', 'type': 'string'},
-        {'name': '_offset', 'type': 'string'},
-        {'name': '_sequence_num', 'type': 'bigint'},
-        {'name': '_transaction_id', 'type': 'string'},
-        {'name': '_is_snapshot', 'type': 'boolean'},
-        {'name': '_event_time', 'type': 'timestamp'},
-        {'name': '_operation', 'type': 'string'},
-        {'name': '_schema', 'type': 'string'},
-        {'name': '_primary_key', 'type': 'string'},
-        {'name': '_prev_table', 'type': 'string'},
-    ]) }}
+    {{ return(tidemark.columns_of(
+        '_database string, _table string, _offset string, _sequence_num bigint, _transaction_id string, '
+        ~ '_is_snapshot boolean, _event_time timestamp, _operation string, _schema string, _primary_key string, _prev_table string'
+    )) }}
 {%- endmacro -%}
-
 
 {#- Operations that change a table or a database, as literals. -#}
 {%- macro ddl_operations() -%}

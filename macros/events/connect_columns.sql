@@ -1,8 +1,6 @@
-{#-
-    The columns of a Kafka Connect struct schema (`fields` of an event's `before` or `after`): how their values are
-    written and the Spark type that holds them, as {name, encoding, type, optional} and, if the schema has one, `default`
-    as the text of a value in that encoding.
--#}
+{#- The columns of a Kafka Connect struct schema (`fields` of an event's `before` or `after`): how their values are written and the
+    Spark type that holds them, as {name, encoding, type, optional} and, if the schema has one, `default` as the text of a value in that
+    encoding. -#}
 {%- macro connect_columns(fields) -%}
     {%- set columns = [] -%}
     {%- for field in fields -%}
@@ -17,7 +15,6 @@
     {{ return(columns) }}
 {%- endmacro -%}
 
-
 {#- {default}, and whether it is the epoch or the nil UUID, which Debezium sends in place of an expression. -#}
 {%- macro _default_value(text, column) -%}
     {%- set zero = column['encoding'] in ['days', 'millis', 'micros', 'nanos'] and text == '0'
@@ -26,10 +23,10 @@
     {{ return({'default': text, 'default_is_stand_in': true} if zero else {'default': text}) }}
 {%- endmacro -%}
 
-
 {#- {encoding, type} of a schema: by its semantic name, then by the source column's type, then by its own type. -#}
 {%- macro _connect_type(schema) -%}
-    {%- set named = tidemark._semantic_types().get(schema.get('name')) -%}
+    {%- set short = (schema.get('name') or '') | replace('io.debezium.', 'D.') | replace('org.apache.kafka.connect.data.', 'K.') -%}
+    {%- set named = tidemark._type_of(short, tidemark._semantic_types(), none) -%}
     {%- set parameters = schema.get('parameters') or {} -%}
     {%- set source = parameters.get('__debezium.source.column.type', '') | upper -%}
     {%- if named -%}
@@ -65,48 +62,32 @@
     {{ return({'encoding': plain[0], 'type': plain[1]}) }}
 {%- endmacro -%}
 
-
-{#- Encoding and type by the name of a Kafka Connect schema. -#}
+{#- Encodings and types by the names of Kafka Connect schemas; D. stands for io.debezium., K. for org.apache.kafka.connect.data. -#}
 {%- macro _semantic_types() -%}
-    {{ return({
-        'io.debezium.time.Date': ('days', 'date'),
-        'io.debezium.time.Timestamp': ('millis', 'timestamp_ntz'),
-        'io.debezium.time.MicroTimestamp': ('micros', 'timestamp_ntz'),
-        'io.debezium.time.NanoTimestamp': ('nanos', 'timestamp_ntz'),
-        'io.debezium.time.ZonedTimestamp': ('iso', 'timestamp'),
-        'io.debezium.time.IsoDate': ('iso', 'date'),
-        'io.debezium.time.IsoTimestamp': ('iso', 'timestamp_ntz'),
-        'io.debezium.time.IsoTime': ('iso', 'string'),
-        'io.debezium.time.ZonedTime': ('iso', 'string'),
-        'io.debezium.time.Time': ('time_millis', 'string'),
-        'io.debezium.time.MicroTime': ('time_micros', 'string'),
-        'io.debezium.time.NanoTime': ('time_nanos', 'string'),
-        'io.debezium.time.Year': ('number', 'int'),
-        'io.debezium.time.MicroDuration': ('number', 'bigint'),
-        'io.debezium.time.NanoDuration': ('number', 'bigint'),
-        'io.debezium.time.Interval': ('text', 'string'),
-        'org.apache.kafka.connect.data.Date': ('days', 'date'),
-        'org.apache.kafka.connect.data.Time': ('time_millis', 'string'),
-        'org.apache.kafka.connect.data.Timestamp': ('millis', 'timestamp_ntz'),
-        'io.debezium.data.VariableScaleDecimal': ('decimal_struct', 'string'),
-        'io.debezium.data.Bits': ('base64', 'binary'),
-        'io.debezium.data.Json': ('text', 'string'),
-        'io.debezium.data.Xml': ('text', 'string'),
-        'io.debezium.data.Uuid': ('text', 'string'),
-        'io.debezium.data.Enum': ('text', 'string'),
-        'io.debezium.data.EnumSet': ('text', 'string'),
-        'io.debezium.data.Ltree': ('text', 'string'),
-    }) }}
-{%- endmacro -%}
-
-
-{#- Source types whose strings are bytes in hexadecimal (`binary.handling.mode=hex`). -#}
-{%- macro _binary_types() -%}
     {{ return([
-        'BYTEA', 'BLOB', 'TINYBLOB', 'MEDIUMBLOB', 'LONGBLOB', 'BINARY', 'VARBINARY', 'RAW', 'LONG RAW', 'IMAGE',
+        ('days', 'date', 'D.time.Date K.Date'),
+        ('millis', 'timestamp_ntz', 'D.time.Timestamp K.Timestamp'),
+        ('micros', 'timestamp_ntz', 'D.time.MicroTimestamp'),
+        ('nanos', 'timestamp_ntz', 'D.time.NanoTimestamp'),
+        ('iso', 'timestamp', 'D.time.ZonedTimestamp'),
+        ('iso', 'date', 'D.time.IsoDate'),
+        ('iso', 'timestamp_ntz', 'D.time.IsoTimestamp'),
+        ('iso', 'string', 'D.time.IsoTime D.time.ZonedTime'),
+        ('time_millis', 'string', 'D.time.Time K.Time'),
+        ('time_micros', 'string', 'D.time.MicroTime'),
+        ('time_nanos', 'string', 'D.time.NanoTime'),
+        ('number', 'int', 'D.time.Year'),
+        ('number', 'bigint', 'D.time.MicroDuration D.time.NanoDuration'),
+        ('text', 'string', 'D.time.Interval D.data.Json D.data.Xml D.data.Uuid D.data.Enum D.data.EnumSet D.data.Ltree'),
+        ('decimal_struct', 'string', 'D.data.VariableScaleDecimal'),
+        ('base64', 'binary', 'D.data.Bits'),
     ]) }}
 {%- endmacro -%}
 
+{#- Source types whose strings are bytes in hexadecimal (`binary.handling.mode=hex`). -#}
+{%- macro _binary_types() -%}
+    {{return(['BYTEA', 'BLOB', 'TINYBLOB', 'MEDIUMBLOB', 'LONGBLOB', 'BINARY', 'VARBINARY', 'RAW', 'LONG RAW', 'IMAGE']) }}
+{%- endmacro -%}
 
 {#- The decimal that holds every value of a source's, string where there is none or the source sets no limit. -#}
 {%- macro _decimal_type(precision, scale) -%}
@@ -116,15 +97,10 @@
     {{ return('decimal(' ~ digits ~ ',' ~ places ~ ')' if precision > 0 and digits <= 38 else 'string') }}
 {%- endmacro -%}
 
-
 {#- A parsed JSON value as the text that from_json() gives for it. -#}
 {%- macro _json_text(value) -%}
-    {%- if value is none or value is string -%}
-        {{ return(value) }}
-    {%- elif value is boolean -%}
-        {{ return('true' if value else 'false') }}
-    {%- elif value is number -%}
-        {{ return(value | string) }}
-    {%- endif -%}
+    {%- if value is none or value is string -%}{{ return(value) }}{%- endif -%}
+    {%- if value is boolean -%}{{ return('true' if value else 'false') }}{%- endif -%}
+    {%- if value is number -%}{{ return(value | string) }}{%- endif -%}
     {{ return(value | tojson) }}
 {%- endmacro -%}

@@ -1,11 +1,9 @@
-{#-
-    The columns of a table in one of Debezium's schema-change messages (`tableChanges[].table.columns`), in the shape of
-    connect_columns(): how the values of its events will be written, and the Spark type that holds them. `connector` is
-    the message's `source.connector`; without it the type names tell. The settings are those of Tidemark's capture:
-    decimals as strings, binary as hex, unsigned bigint precise, time precision adaptive, intervals as strings. Of another
-    capture (`captured` false) nothing tells how it writes bytes; unsigned bigint tells itself.
-    https://debezium.io/documentation/reference/3.5/connectors/mysql.html#mysql-data-types, likewise oracle and sqlserver
--#}
+{#- The columns of a table in one of Debezium's schema-change messages (`tableChanges[].table.columns`), in the shape of
+    connect_columns(): how the values of its events will be written, and the Spark type that holds them. `connector` is the message's
+    `source.connector`; without it the type names tell. The settings are those of Tidemark's capture: decimals as strings, binary as
+    hex, unsigned bigint precise, time precision adaptive, intervals as strings. Of another capture (`captured` false) nothing tells how
+    it writes bytes; unsigned bigint tells itself.
+    https://debezium.io/documentation/reference/3.5/connectors/mysql.html#mysql-data-types, likewise oracle and sqlserver -#}
 {%- macro ddl_columns(columns, connector=none, captured=true) -%}
     {%- set family = tidemark._ddl_family(columns, connector) -%}
     {%- set found = [] -%}
@@ -17,9 +15,7 @@
         {%- else -%}
             {%- set type = tidemark._mysql_type(column) -%}
         {%- endif -%}
-        {%- set described = {
-            'name': column['name'], 'encoding': type[0], 'type': type[1], 'optional': column.get('optional', true),
-        } -%}
+        {%- set described = {'name': column['name'], 'encoding': type[0], 'type': type[1], 'optional': column.get('optional', true)} -%}
         {%- do described.update(tidemark._ddl_default(column, described, family)) -%}
         {%- if not captured and described['encoding'] in ['hex', 'decimal_bytes:0'] -%}
             {%- do described.update({
@@ -32,12 +28,9 @@
     {{ return(found) }}
 {%- endmacro -%}
 
-
 {#- Whose type names these are. Oracle's DATE and TIMESTAMP have the JDBC type of a timestamp; SQL Server's names are lower case. -#}
 {%- macro _ddl_family(columns, connector) -%}
-    {%- if connector -%}
-        {{ return(connector) }}
-    {%- endif -%}
+    {%- if connector -%}{{ return(connector) }}{%- endif -%}
     {%- set state = namespace(family='mysql') -%}
     {%- for column in columns -%}
         {%- set name = column.get('typeName') or '' -%}
@@ -52,19 +45,16 @@
     {{ return(state.family) }}
 {%- endmacro -%}
 
-
 {#- (encoding, type) of a count since the epoch by the digits behind the second. -#}
 {%- macro _timestamp_type(digits) -%}
     {{ return((tidemark._fraction_unit(digits), 'timestamp_ntz')) }}
 {%- endmacro -%}
-
 
 {#- What is counted where so many digits stand behind the second. -#}
 {%- macro _fraction_unit(digits) -%}
     {%- if digits <= 3 -%}{{ return('millis') }}{%- endif -%}
     {{ return('micros' if digits <= 6 else 'nanos') }}
 {%- endmacro -%}
-
 
 {#- MySQL and MariaDB. -#}
 {%- macro _mysql_type(column) -%}
@@ -85,129 +75,71 @@
     {%- elif word in tidemark._binary_types() -%}
         {{ return(('hex', 'binary')) }}
     {%- endif -%}
-    {{ return({
-        'TINYINT': ('number', 'smallint'),
-        'INT1': ('number', 'smallint'),
-        'SMALLINT': ('number', 'int' if unsigned else 'smallint'),
-        'INT2': ('number', 'int' if unsigned else 'smallint'),
-        'MEDIUMINT': ('number', 'int'),
-        'INT3': ('number', 'int'),
-        'MIDDLEINT': ('number', 'int'),
-        'INT': ('number', 'bigint' if unsigned else 'int'),
-        'INTEGER': ('number', 'bigint' if unsigned else 'int'),
-        'INT4': ('number', 'bigint' if unsigned else 'int'),
-        'BIGINT': ('number', 'bigint'),
-        'INT8': ('number', 'bigint'),
-        'BOOL': ('boolean', 'boolean'),
-        'BOOLEAN': ('boolean', 'boolean'),
-        'FLOAT': ('number', 'double'),
-        'FLOAT4': ('number', 'float'),
-        'FLOAT8': ('number', 'double'),
-        'DOUBLE': ('number', 'double'),
-        'REAL': ('number', 'double'),
-        'YEAR': ('number', 'int'),
-        'DATE': ('days', 'date'),
-        'TIME': ('time_micros', 'string'),
-        'TIMESTAMP': ('iso', 'timestamp'),
-        'VECTOR': ('array:number', 'array<float>'),
-        'GEOMETRY': ('json', 'string'),
-        'POINT': ('json', 'string'),
-        'LINESTRING': ('json', 'string'),
-        'POLYGON': ('json', 'string'),
-        'MULTIPOINT': ('json', 'string'),
-        'MULTILINESTRING': ('json', 'string'),
-        'MULTIPOLYGON': ('json', 'string'),
-        'GEOMETRYCOLLECTION': ('json', 'string'),
-        'GEOMCOLLECTION': ('json', 'string'),
-    }.get(word, ('auto', 'string'))) }}
+    {{ return(tidemark._type_of(word, [
+        ('number', 'smallint', 'TINYINT INT1'), ('number', 'int' if unsigned else 'smallint', 'SMALLINT INT2'),
+        ('number', 'int', 'MEDIUMINT INT3 MIDDLEINT YEAR'), ('number', 'bigint' if unsigned else 'int', 'INT INTEGER INT4'),
+        ('number', 'bigint', 'BIGINT INT8'), ('number', 'float', 'FLOAT4'), ('number', 'double', 'FLOAT FLOAT8 DOUBLE REAL'),
+        ('boolean', 'boolean', 'BOOL BOOLEAN'), ('days', 'date', 'DATE'), ('time_micros', 'string', 'TIME'), ('iso', 'timestamp', 'TIMESTAMP'),
+        ('array:number', 'array<float>', 'VECTOR'),
+        ('json', 'string', 'GEOMETRY POINT LINESTRING POLYGON MULTIPOINT MULTILINESTRING MULTIPOLYGON GEOMETRYCOLLECTION GEOMCOLLECTION'),
+    ])) }}
 {%- endmacro -%}
 
-
-{#-
-    Oracle. A NUMBER without a scale and a FLOAT have no bound that a decimal could hold. The places of a timestamp stand
-    in its name (`TIMESTAMP(9)`, from the catalogue) or are its length (from parsed DDL).
--#}
+{#- Oracle. A NUMBER without a scale and a FLOAT have no bound that a decimal could hold. The places of a timestamp stand in its name
+    (`TIMESTAMP(9)`, from the catalogue) or are its length (from parsed DDL). -#}
 {%- macro _oracle_type(column) -%}
     {%- set name = (column.get('typeName') or '') | upper -%}
     {%- set word = name.split('(')[0].split(' ')[0] -%}
     {%- set length, scale = column.get('length') or 0, column.get('scale') -%}
     {%- if word == 'NUMBER' and scale is not none and length -%}
         {%- set digits = length - scale -%}
-        {%- if scale > 0 or digits > 18 -%}
-            {{ return(('auto', tidemark._decimal_type(length, scale))) }}
-        {%- endif -%}
-        {{ return((
-            'number', 'tinyint' if digits < 3 else 'smallint' if digits < 5 else 'int' if digits < 10 else 'bigint'
-        )) }}
+        {%- if scale > 0 or digits > 18 -%}{{ return(('auto', tidemark._decimal_type(length, scale))) }}{%- endif -%}
+        {%- for type, most in [('tinyint', 2), ('smallint', 4), ('int', 9), ('bigint', 18)] if digits <= most -%}{{ return(('number', type)) }}{%- endfor -%}
     {%- elif word == 'TIMESTAMP' and 'ZONE' in name -%}
         {{ return(('iso', 'timestamp')) }}
     {%- elif word == 'TIMESTAMP' -%}
         {%- set named = modules.re.match('^TIMESTAMP[(]([0-9])[)]', name) -%}
-        {{ return(tidemark._timestamp_type(
-            named.group(1) | int if named else scale if scale is not none else length if length <= 9 else 6
-        )) }}
+        {%- if named -%}{{ return(tidemark._timestamp_type(named.group(1) | int)) }}{%- endif -%}
+        {%- if scale is not none -%}{{ return(tidemark._timestamp_type(scale)) }}{%- endif -%}
+        {{ return(tidemark._timestamp_type(length if length <= 9 else 6)) }}
     {%- elif word == 'INTERVAL' -%}
         {{ return(('text', 'string')) }}
     {%- elif word in tidemark._binary_types() -%}
         {{ return(('hex', 'binary')) }}
     {%- endif -%}
-    {{ return({
-        'DATE': ('millis', 'timestamp_ntz'),
-        'BINARY_FLOAT': ('number', 'float'),
-        'BINARY_DOUBLE': ('number', 'double'),
-        'BOOLEAN': ('boolean', 'boolean'),
-        'SDO_GEOMETRY': ('json', 'string'),
-        'MDSYS.SDO_GEOMETRY': ('json', 'string'),
-    }.get(word, ('auto', 'string'))) }}
+    {{ return(tidemark._type_of(word, [
+        ('millis', 'timestamp_ntz', 'DATE'), ('number', 'float', 'BINARY_FLOAT'), ('number', 'double', 'BINARY_DOUBLE'),
+        ('boolean', 'boolean', 'BOOLEAN'), ('json', 'string', 'SDO_GEOMETRY MDSYS.SDO_GEOMETRY'),
+    ])) }}
 {%- endmacro -%}
-
 
 {#- SQL Server, whose `timestamp` is a row version and whose tinyint goes to 255. -#}
 {%- macro _sqlserver_type(column) -%}
     {%- set word = ((column.get('typeName') or '') | lower).split('(')[0].split(' ')[0] -%}
     {%- set length, scale = column.get('length') or 0, column.get('scale') -%}
     {%- set places = 7 if scale is none else scale -%}
-    {%- if word in ['decimal', 'numeric'] -%}
-        {{ return(('auto', tidemark._decimal_type(length or 18, scale or 0))) }}
-    {%- elif word == 'datetime2' -%}
-        {{ return(tidemark._timestamp_type(places)) }}
-    {%- elif word == 'time' -%}
-        {{ return(('time_' ~ tidemark._fraction_unit(places), 'string')) }}
-    {%- endif -%}
-    {{ return({
-        'bit': ('boolean', 'boolean'),
-        'tinyint': ('number', 'smallint'),
-        'smallint': ('number', 'smallint'),
-        'int': ('number', 'int'),
-        'bigint': ('number', 'bigint'),
-        'real': ('number', 'float'),
-        'float': ('number', 'double'),
-        'money': ('auto', 'decimal(19,4)'),
-        'smallmoney': ('auto', 'decimal(10,4)'),
-        'date': ('days', 'date'),
-        'datetime': ('millis', 'timestamp_ntz'),
-        'smalldatetime': ('millis', 'timestamp_ntz'),
-        'datetimeoffset': ('iso', 'timestamp'),
-        'binary': ('hex', 'binary'),
-        'varbinary': ('hex', 'binary'),
-        'image': ('hex', 'binary'),
-        'timestamp': ('hex', 'binary'),
-        'rowversion': ('hex', 'binary'),
-        'geometry': ('json', 'string'),
-        'geography': ('json', 'string'),
-    }.get(word, ('auto', 'string'))) }}
+    {%- if word in ['decimal', 'numeric'] -%}{{ return(('auto', tidemark._decimal_type(length or 18, scale or 0))) }}{%- endif -%}
+    {%- if word == 'datetime2' -%}{{ return(tidemark._timestamp_type(places)) }}{%- endif -%}
+    {%- if word == 'time' -%}{{ return(('time_' ~ tidemark._fraction_unit(places), 'string')) }}{%- endif -%}
+    {{ return(tidemark._type_of(word, [
+        ('boolean', 'boolean', 'bit'), ('number', 'smallint', 'tinyint smallint'), ('number', 'int', 'int'), ('number', 'bigint', 'bigint'),
+        ('number', 'float', 'real'), ('number', 'double', 'float'), ('auto', 'decimal(19,4)', 'money'), ('auto', 'decimal(10,4)', 'smallmoney'),
+        ('days', 'date', 'date'), ('millis', 'timestamp_ntz', 'datetime smalldatetime'), ('iso', 'timestamp', 'datetimeoffset'),
+        ('hex', 'binary', 'binary varbinary image timestamp rowversion'), ('json', 'string', 'geometry geography'),
+    ])) }}
 {%- endmacro -%}
 
+{#- (encoding, type) of a name, of a table that has them by names; what it does not have is told by each value, as a text. -#}
+{%- macro _type_of(name, table, other=('auto', 'string')) -%}
+    {%- for encoding, type, names in table if name in names.split(' ') -%}{{ return((encoding, type)) }}{%- endfor -%}
+    {{ return(other) }}
+{%- endmacro -%}
 
-{#-
-    {default} of a column as the text of a value in its encoding, {} where there is none or it is an expression. MySQL's
-    defaults come without quotes, Oracle's and SQL Server's as they stand in the DDL: `'std'`, `((0))`, `sysdate`.
--#}
+{#- {default} of a column as the text of a value in its encoding, {} where there is none or it is an expression. MySQL's defaults come
+    without quotes, Oracle's and SQL Server's as they stand in the DDL: `'std'`, `((0))`, `sysdate`. -#}
 {%- macro _ddl_default(column, described, family) -%}
     {%- set given = column.get('defaultValueExpression') -%}
-    {%- if given is none -%}
-        {{ return({'default': none} if column.get('hasDefaultValue') else {}) }}
-    {%- endif -%}
+    {%- if given is none -%}{{ return({'default': none} if column.get('hasDefaultValue') else {}) }}{%- endif -%}
     {%- set state = namespace(text=given | string) -%}
     {%- if family in ['oracle', 'sqlserver'] -%}
         {%- set bare = modules.re.match('^[( ]*(.*?)[) ]*$', state.text, 16).group(1) -%}
@@ -226,7 +158,6 @@
     {{ return({} if text is none else tidemark._default_value(text, described)) }}
 {%- endmacro -%}
 
-
 {#- The text of a SQL literal as that of an event's value; none where it is not one of the encoding. -#}
 {%- macro _encoded_literal(text, encoding) -%}
     {%- set per_second = {
@@ -243,9 +174,7 @@
         {%- endif -%}
         {%- set days = tidemark._days_since_epoch(parts.group(1) | int, parts.group(2) | int, parts.group(3) | int)
             if parts.group(1) else 0 -%}
-        {%- if encoding == 'days' -%}
-            {{ return(days | string) }}
-        {%- endif -%}
+        {%- if encoding == 'days' -%}{{ return(days | string) }}{%- endif -%}
         {%- set seconds = (parts.group(5) or 0) | int * 3600 + (parts.group(6) or 0) | int * 60 + (parts.group(7) or 0) | int -%}
         {%- set nanos = (((parts.group(8) or '') ~ '000000000')[:9]) | int -%}
         {%- set count = days * 86400 * per_second + seconds * per_second + nanos * per_second // 1000000000 -%}
@@ -255,14 +184,10 @@
     {%- elif encoding == 'base64' -%}
         {#- bits, the lowest byte first -#}
         {%- set bits = modules.re.match("^(?:[bB]')?([01]{1,64})'?$", text) -%}
-        {%- if not bits -%}
-            {{ return(none) }}
-        {%- endif -%}
+        {%- if not bits -%}{{ return(none) }}{%- endif -%}
         {%- set number = bits.group(1) | int(base=2) -%}
         {%- set bytes = [] -%}
-        {%- for _ in range((bits.group(1) | length + 7) // 8) -%}
-            {%- do bytes.append(number // 256 ** loop.index0 % 256) -%}
-        {%- endfor -%}
+        {%- for _ in range((bits.group(1) | length + 7) // 8) -%}{%- do bytes.append(number // 256 ** loop.index0 % 256) -%}{%- endfor -%}
         {{ return(tidemark._base64_text(bytes)) }}
     {%- elif encoding == 'hex' -%}
         {%- set digits = modules.re.match("^(?:0x|[xX]')([0-9a-fA-F]*)'?$", text) -%}
@@ -273,7 +198,6 @@
     {{ return(text) }}
 {%- endmacro -%}
 
-
 {#- Days from 1970-01-01 to a date of the proleptic Gregorian calendar; the year is taken to begin in March. -#}
 {%- macro _days_since_epoch(year, month, day) -%}
     {%- set y = year - 1 if month <= 2 else year -%}
@@ -281,14 +205,11 @@
     {{ return(365 * y + y // 4 - y // 100 + y // 400 + day_of_year - 719468) }}
 {%- endmacro -%}
 
-
 {#- Base64 of a whole number that is not negative, big-endian with room for the sign. -#}
 {%- macro _number_base64(number) -%}
     {%- set bytes = [] -%}
     {%- for index in range(17) -%}
-        {%- if index == 0 or number * 2 >= 256 ** index -%}
-            {%- do bytes.insert(0, number // 256 ** index % 256) -%}
-        {%- endif -%}
+        {%- if index == 0 or number * 2 >= 256 ** index -%}{%- do bytes.insert(0, number // 256 ** index % 256) -%}{%- endif -%}
     {%- endfor -%}
     {{ return(tidemark._base64_text(bytes)) }}
 {%- endmacro -%}

@@ -1,58 +1,8 @@
-{#-
-    Debezium envelopes as canonical events, images still as text by column name (`_image`, `_before`). `arrived` has the
-    JSON text in `value`: an envelope, one within {topic, key, value}, with inline schema or without. What concerns
-    other tables or is no change is `ignored`; what cannot be understood is `unreadable`, with a reason.
--#}
+{#- Debezium envelopes as canonical events, images still as text by column name (`_image`, `_before`). `arrived` has the JSON text in
+    `value`: an envelope, one within {topic, key, value}, with inline schema or without. What concerns other tables or is no change is
+    `ignored`; what cannot be understood is `unreadable`, with a reason. -#}
 {%- macro debezium_events_sql(cfg, tables, arrived) -%}
-{%- set names = ['before', 'after', 'source', 'op', 'ts_ms', 'ts_us', 'transaction', 'ddl', 'databaseName', 'tableChanges', 'status'] -%}
-with messages as (
-    select
-        value as _raw_payload,
-        not is_valid_utf8(value) as _is_malformed,
-        _landing_num,
-        from_json(
-            value,
-            '{{ tidemark._message_type() }}',
-            map('allowSingleQuotes', 'false', 'allowNonNumericNumbers', 'false', 'columnNameOfCorruptRecord', '_corrupt')
-        ) as _message
-    from {{ arrived }}
-    where trim(value) <> ''
-),
-
-unwrapped as (
-    select
-        _raw_payload,
-        _is_malformed,
-        _landing_num,
-        _message.key as _key,
-        _message._id as _landed_id,
-        coalesce(_message.value.schema, _message.schema) as _schema_text,
-        {#- a field of another type is no reason to refuse a line that is JSON #}
-        not _raw_payload rlike '^\\s*[{]' or (_message._corrupt is not null and try_parse_json(_raw_payload) is null) as _is_broken,
-        {#- a column of an image is not at this level, so an envelope is told by its own fields #}
-        case
-            when _message.value.payload is not null then _message.value.payload
-            when _message.value is not null then {{ tidemark._fields_expr('_message.value', names) }}
-            when _message.payload is not null then _message.payload
-            else {{ tidemark._fields_expr('_message', names) }}
-        end as _envelope
-    from messages
-),
-
-envelopes as (
-    select
-        _raw_payload,
-        _is_malformed,
-        _landing_num,
-        _is_broken,
-        _key,
-        _schema_text,
-        _landed_id,
-        _envelope.*,
-        {#- what has no envelope is looked at as a whole, as a NULL is not told from what is not there #}
-        if(_envelope.op is null, try_parse_json(_raw_payload), null) as _message
-    from unwrapped
-),
+with {{ tidemark._envelopes_sql(arrived) }}
 
 sources as (
     select
@@ -68,26 +18,7 @@ sources as (
     from envelopes
 ),
 
-positions as (
-    select
-        *,
-        case
-            when _connector = 'postgresql' then array(cast(source.lsn as bigint))
-            when _connector in ('mysql', 'mariadb')
-                then array(cast(regexp_extract(source.file, '([0-9]+)$', 1) as bigint), cast(source.pos as bigint), cast(source.row as bigint))
-            when _connector = 'sqlserver'
-                then {{ tidemark._lsn_numbers_expr(['source.commit_lsn', 'source.change_lsn']) }} || array(cast(source.event_serial_no as bigint))
-            when _connector = 'oracle' then array(cast(source.scn as bigint), cast(source.ssn as bigint))
-        end as _position,
-        case
-            when _connector = 'postgresql' then concat_ws(':', source.`txId`, source.lsn)
-            when _connector in ('mysql', 'mariadb') then concat_ws(':', source.file, source.pos, source.row)
-            when _connector = 'sqlserver' then concat_ws(' ', source.commit_lsn, source.change_lsn)
-            when _connector = 'oracle' then concat_ws(':', source.scn, source.`txId`, source.rs_id, source.ssn)
-        end as _offset,
-        md5(concat_ws('|', coalesce(to_json(_before_texts), ''), coalesce(to_json(_after_texts), ''))) as _content
-    from sources
-)
+{{ tidemark._positions_sql() }}
 
 select
     case
@@ -152,11 +83,8 @@ select
 from positions
 {%- endmacro -%}
 
-
-{#-
-    The type of a line: an envelope, one with a schema around it, or either of them within {topic, key, value}. Images
-    are variants, which keep numbers digit for digit; what a tool could have made a text of is a text.
--#}
+{#- The type of a line: an envelope, one with a schema around it, or either of them within {topic, key, value}. Images are variants,
+    which keep numbers digit for digit; what a tool could have made a text of is a text. -#}
 {%- macro _message_type() -%}
     {%- set source = 'struct<connector: string, name: string, ts_ms: string, ts_us: string, snapshot: string, db: string, schema: string, '
         ~ 'table: string, txId: string, lsn: string, gtid: string, file: string, pos: string, row: string, change_lsn: string, '
@@ -166,7 +94,6 @@ from positions
     {%- set enveloped = envelope ~ ', schema: string, payload: struct<' ~ envelope ~ '>' -%}
     {{ return('struct<' ~ enveloped ~ ', key: variant, value: struct<' ~ enveloped ~ '>, _id: string, _corrupt: string>') }}
 {%- endmacro -%}
-
 
 {#- The message's key as an image: an object, its JSON as a text, or for one column of the key its value alone. -#}
 {%- macro _key_texts_expr(cfg) -%}
@@ -181,32 +108,23 @@ from positions
     {{ return('coalesce(\n    ' ~ terms | join(',\n    ') ~ '\n)') }}
 {%- endmacro -%}
 
-
 {#- These fields of a struct as one. -#}
 {%- macro _fields_expr(struct, names) -%}
     {%- set fields = [] -%}
-    {%- for name in names -%}
-        {%- do fields.append(struct ~ '.`' ~ name ~ '`') -%}
-    {%- endfor -%}
+    {%- for name in names -%}{%- do fields.append(struct ~ '.`' ~ name ~ '`') -%}{%- endfor -%}
     {{ return('struct(' ~ fields | join(', ') ~ ')') }}
 {%- endmacro -%}
-
 
 {#- Whether an event is of one of these tables, each named with or without database and schema. -#}
 {%- macro _is_table_expr(tables, database, schema, name) -%}
     {%- if not tables -%}{{ return('true') }}{%- endif -%}
-    {%- set literals = [] -%}
-    {%- for table in tables -%}
-        {%- do literals.append(tidemark.string_literal(table | lower)) -%}
-    {%- endfor -%}
-    {%- set wanted = literals | join(', ') -%}
+    {%- set wanted = tidemark.string_literals(tables | map('lower')) -%}
     {%- set terms = [] -%}
     {%- for parts in [[name], [schema, name], [database, name], [database, schema, name]] -%}
         {%- do terms.append("lower(concat_ws('.', " ~ parts | join(', ') ~ ')) in (' ~ wanted ~ ')') -%}
     {%- endfor -%}
     {{ return('(' ~ terms | join('\nor ') ~ ')') }}
 {%- endmacro -%}
-
 
 {#- LSNs of SQL Server, three hexadecimal numbers each, as one array of numbers. -#}
 {%- macro _lsn_numbers_expr(columns) -%}
@@ -215,4 +133,81 @@ from positions
         {%- do terms.append("transform(split(coalesce(" ~ column ~ ", '0:0:0'), ':'), part -> cast(conv(part, 16, 10) as bigint))") -%}
     {%- endfor -%}
     {{ return(terms | join(' || ')) }}
+{%- endmacro -%}
+
+{#- The envelope of each line, wherever in the line it stands. -#}
+{%- macro _envelopes_sql(arrived) -%}
+{%- set names = ['before', 'after', 'source', 'op', 'ts_ms', 'ts_us', 'transaction', 'ddl', 'databaseName', 'tableChanges', 'status'] -%}
+messages as (
+    select
+        value as _raw_payload,
+        not is_valid_utf8(value) as _is_malformed,
+        _landing_num,
+        from_json(
+            value,
+            '{{ tidemark._message_type() }}',
+            map('allowSingleQuotes', 'false', 'allowNonNumericNumbers', 'false', 'columnNameOfCorruptRecord', '_corrupt')
+        ) as _message
+    from {{ arrived }}
+    where trim(value) <> ''
+),
+
+unwrapped as (
+    select
+        _raw_payload,
+        _is_malformed,
+        _landing_num,
+        _message.key as _key,
+        _message._id as _landed_id,
+        coalesce(_message.value.schema, _message.schema) as _schema_text,
+        {#- a field of another type is no reason to refuse a line that is JSON #}
+        not _raw_payload rlike '^\\s*[{]' or (_message._corrupt is not null and try_parse_json(_raw_payload) is null) as _is_broken,
+        {#- a column of an image is not at this level, so an envelope is told by its own fields #}
+        case
+            when _message.value.payload is not null then _message.value.payload
+            when _message.value is not null then {{ tidemark._fields_expr('_message.value', names) }}
+            when _message.payload is not null then _message.payload
+            else {{ tidemark._fields_expr('_message', names) }}
+        end as _envelope
+    from messages
+),
+
+envelopes as (
+    select
+        _raw_payload,
+        _is_malformed,
+        _landing_num,
+        _is_broken,
+        _key,
+        _schema_text,
+        _landed_id,
+        _envelope.*,
+        {#- what has no envelope is looked at as a whole, as a NULL is not told from what is not there #}
+        if(_envelope.op is null, try_parse_json(_raw_payload), null) as _message
+    from unwrapped
+),
+{%- endmacro -%}
+
+{#- Where in its source an event stands: as numbers to order by, and as a text to know it by. -#}
+{%- macro _positions_sql() -%}
+positions as (
+    select
+        *,
+        case
+            when _connector = 'postgresql' then array(cast(source.lsn as bigint))
+            when _connector in ('mysql', 'mariadb')
+                then array(cast(regexp_extract(source.file, '([0-9]+)$', 1) as bigint), cast(source.pos as bigint), cast(source.row as bigint))
+            when _connector = 'sqlserver'
+                then {{ tidemark._lsn_numbers_expr(['source.commit_lsn', 'source.change_lsn']) }} || array(cast(source.event_serial_no as bigint))
+            when _connector = 'oracle' then array(cast(source.scn as bigint), cast(source.ssn as bigint))
+        end as _position,
+        case
+            when _connector = 'postgresql' then concat_ws(':', source.`txId`, source.lsn)
+            when _connector in ('mysql', 'mariadb') then concat_ws(':', source.file, source.pos, source.row)
+            when _connector = 'sqlserver' then concat_ws(' ', source.commit_lsn, source.change_lsn)
+            when _connector = 'oracle' then concat_ws(':', source.scn, source.`txId`, source.rs_id, source.ssn)
+        end as _offset,
+        md5(concat_ws('|', coalesce(to_json(_before_texts), ''), coalesce(to_json(_after_texts), ''))) as _content
+    from sources
+)
 {%- endmacro -%}

@@ -15,7 +15,6 @@ from {{ events }}
 group by all
 {%- endmacro -%}
 
-
 {#- The DDL events of a batch, in landing order. -#}
 {%- macro ddl_events_sql(events) -%}
 select
@@ -39,14 +38,12 @@ where _kind = 'ddl'
 order by _landing_num asc nulls last, _sequence_num asc nulls last
 {%- endmacro -%}
 
-
 {#- The type of the after images, as Spark sees their JSON: `OBJECT<id: BIGINT, name: STRING>`. -#}
 {%- macro inferred_schema_sql(events) -%}
 select schema_of_variant_agg(try_parse_json(_after_json))
 from {{ events }}
 where _kind = 'row' and _after_json is not null
 {%- endmacro -%}
-
 
 {#- The figures of a stretch of events as aggregates over the rows that it adds to the log. -#}
 {%- macro figures_of_events() -%}

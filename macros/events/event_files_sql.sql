@@ -1,8 +1,6 @@
-{#-
-    The files of a landing folder that are to be read, in name order: those that no commit has read to the end and
-    those that changed since. A file keeps the number that it was first read under (`_file_number`, NULL for a new one);
-    `_last_number` is the greatest that was given, or -1. What the commits `undone` had read counts as not read.
--#}
+{#- The files of a landing folder that are to be read, in name order: those that no commit has read to the end and those that changed
+    since. A file keeps the number that it was first read under (`_file_number`, NULL for a new one); `_last_number` is the greatest
+    that was given, or -1. What the commits `undone` had read counts as not read. -#}
 {%- macro event_files_sql(location, landed, undone=[]) -%}
 with present as (
     select
@@ -69,7 +67,6 @@ order by _file asc nulls last
 {%- endif %}
 {%- endmacro -%}
 
-
 {#- Files that these commits read and that are not in the folder any more. -#}
 {%- macro files_gone_sql(landed, location, commit_ids) -%}
 select distinct landed.{{ tidemark.landed_file() }}
@@ -81,27 +78,19 @@ where landed._commit_id in ({{ commit_ids | join(', ') }})
 order by landed.{{ tidemark.landed_file() }} asc nulls last
 {%- endmacro -%}
 
-
 {#- The rows of these files as Spark reads them: to be cached, because `_row` numbers them within this one read. -#}
 {%- macro event_lines_sql(location, files, format) -%}
-{%- set paths = [] -%}
-{%- for file in files -%}
-    {%- do paths.append(tidemark.string_literal(file['_file'])) -%}
-{%- endfor -%}
 select
     *,
     _metadata.file_path as _file,
     _metadata.file_block_start as _block,
     monotonically_increasing_id() as _row
 from {{ format }}.{{ tidemark.quote_identifier(location) }}
-where _metadata.file_path in ({{ paths | join(', ') }})
+where _metadata.file_path in ({{ tidemark.string_literals(files | map(attribute='_file')) }})
 {%- endmacro -%}
 
-
-{#-
-    The same rows in landing order: `_sequence_num` is the file's number (32 bits) and the line's, so that it rises with
-    files in name order and lines in file order, and stays the same when a file is read again.
--#}
+{#- The same rows in landing order: `_sequence_num` is the file's number (32 bits) and the line's, so that it rises with files in name
+    order and lines in file order, and stays the same when a file is read again. -#}
 {%- macro landed_lines_view_sql(view, lines, files) -%}
 {%- set numbers = [] -%}
 {%- for file in files -%}

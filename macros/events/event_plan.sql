@@ -10,37 +10,8 @@
     {%- set known_columns = recorded['columns'] if recorded else [] -%}
     {%- set typed = found['arrived'] is not none -%}
     {%- set aliases = tidemark._aliases(cfg, found) -%}
-    {%- set declared = {} -%}
-    {%- for column in cfg['columns'] -%}
-        {%- do declared.update({column['name'] | lower: column}) -%}
-    {%- endfor -%}
-
-    {%- set names = known_columns | map(attribute='name') | list -%}
-    {%- set seen = names | map('lower') | list -%}
-    {#- A column that images bring under its former name stands where that name does. -#}
-    {%- set arrived_names = [] -%}
-    {%- for name in found['names'] -%}
-        {%- do arrived_names.append(tidemark._present_name(name, cfg, aliases)) -%}
-    {%- endfor -%}
-    {#- Canonical rows need not bring every column of their table. An envelope does, save for those that its capture leaves
-        out, which Debezium's DDL names all the same. -#}
-    {%- set ddl_names = (found['ddl'] or []) | map(attribute='name') | list if cfg['format'] == 'canonical' else [] -%}
-    {%- for name in cfg['columns'] | map(attribute='name') | list + cfg['keys'] + arrived_names + ddl_names -%}
-        {%- set lower = name | lower -%}
-        {%- set is_refused = lower in found['refused'] | map('lower') | list or (recorded and cfg['ddl']['add_column'] == 'ignore') -%}
-        {%- set wanted = lower in declared or (lower not in aliases and not is_refused) -%}
-        {#- an image of before is told by that prefix -#}
-        {%- set refused = tidemark.refused_name(name, tidemark.reserved_event_columns() + ([lower] if lower.startswith('_before_') else []), ' of the events') -%}
-        {%- set is_reserved = refused is not none -%}
-        {%- if is_reserved and tidemark.is_chosen(cfg['chosen'], name) -%}
-            {%- do errors.append(refused ~ ': rename it in the source or in a model between, or leave it out (columns: {exclude: [' ~ name | tojson ~ ']})') -%}
-        {%- endif -%}
-        {%- if lower not in seen and wanted and not is_reserved -%}
-            {%- do names.append(name) -%}
-            {%- do seen.append(lower) -%}
-        {%- endif -%}
-    {%- endfor -%}
-
+    {%- set declared = tidemark.by_name(cfg['columns']) -%}
+    {%- set names = tidemark._event_names(cfg, found, recorded, aliases, errors) -%}
     {%- set keys = tidemark.keys_in_order(cfg, recorded) | map('lower') | list -%}
     {%- set ignored = cfg['ignore'] | map('lower') | list -%}
     {%- set sensitive = cfg['sensitive'] | map('lower') | list -%}
@@ -90,34 +61,64 @@
     {%- set tracked = cfg['tracked']['include'] + cfg['tracked']['exclude'] -%}
     {%- for setting, chosen in [('ignore', cfg['ignore']), ('sensitive', cfg['sensitive']), ('track_history', tracked)] -%}
         {%- for name in chosen if name | lower not in present -%}
-            {%- do errors.append(setting ~ ' names column `' ~ name ~ '`, which no event has'
-                ~ tidemark._did_you_mean(name, present)) -%}
+            {%- do errors.append(setting ~ ' names column `' ~ name ~ '`, which no event has' ~ tidemark._did_you_mean(name, present)) -%}
         {%- endfor -%}
     {%- endfor -%}
     {%- set excluded = tidemark._excluded_names(cfg, found, recorded) -%}
     {%- do errors.extend(tidemark._misspelt_names(cfg, found, recorded, present + excluded)) -%}
     {%- do tidemark._raise_config_errors(cfg['entity'], errors) -%}
 
+    {{ return(tidemark._plan_of_events(cfg, found, recorded, columns, excluded)) }}
+{%- endmacro -%}
+
+{#- The columns by name: those that are recorded, then those that are declared, are part of the key, or arrived. -#}
+{%- macro _event_names(cfg, found, recorded, aliases, errors) -%}
+    {%- set declared = cfg['columns'] | map(attribute='name') | map('lower') | list -%}
+    {%- set names = (recorded['columns'] if recorded else []) | map(attribute='name') | list -%}
+    {%- set seen = names | map('lower') | list -%}
+    {#- A column that images bring under its former name stands where that name does. -#}
+    {%- set arrived_names = [] -%}
+    {%- for name in found['names'] -%}{%- do arrived_names.append(tidemark._present_name(name, cfg, aliases)) -%}{%- endfor -%}
+    {#- Canonical rows need not bring every column of their table. An envelope does, save for those that its capture leaves
+        out, which Debezium's DDL names all the same. -#}
+    {%- set ddl_names = (found['ddl'] or []) | map(attribute='name') | list if cfg['format'] == 'canonical' else [] -%}
+    {%- for name in cfg['columns'] | map(attribute='name') | list + cfg['keys'] + arrived_names + ddl_names -%}
+        {%- set lower = name | lower -%}
+        {%- set is_refused = lower in found['refused'] | map('lower') | list or (recorded and cfg['ddl']['add_column'] == 'ignore') -%}
+        {%- set wanted = lower in declared or (lower not in aliases and not is_refused) -%}
+        {#- an image of before is told by that prefix -#}
+        {%- set refused = tidemark.refused_name(name, tidemark.reserved_event_columns() + ([lower] if lower.startswith('_before_') else []), ' of the events') -%}
+        {%- set is_reserved = refused is not none -%}
+        {%- if is_reserved and tidemark.is_chosen(cfg['chosen'], name) -%}
+            {%- do errors.append(refused ~ ': rename it in the source or in a model between, or leave it out (columns: {exclude: [' ~ name | tojson ~ ']})') -%}
+        {%- endif -%}
+        {%- if lower not in seen and wanted and not is_reserved -%}
+            {%- do names.append(name) -%}
+            {%- do seen.append(lower) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return(names) }}
+{%- endmacro -%}
+
+{#- The plan of these columns. -#}
+{%- macro _plan_of_events(cfg, found, recorded, columns, excluded) -%}
     {%- set kept = [] -%}
     {%- for column in columns if column['chosen'] and not column['gone'] -%}
         {%- do column.update({'compared': not column['key'] and not column['ignored']}) -%}
         {%- do kept.append(column) -%}
     {%- endfor -%}
-    {%- set key_columns = [] -%}
-    {%- for key in keys -%}
-        {%- do key_columns.extend(tidemark._named(kept, key)) -%}
-    {%- endfor -%}
+    {%- set key_columns = tidemark.named_columns(kept, tidemark.keys_in_order(cfg, recorded) | map('lower') | list) -%}
     {%- set recorded_columns = [] -%}
     {%- for column in columns if column['chosen'] -%}
         {%- do recorded_columns.append({
             'name': column['name'], 'type': column['type'], 'hash_name': column['hash_name'], 'gone': column['gone'],
-            'role': 'key' if column['key'] else 'ignored' if column['ignored'] else 'compared',
+            'role': tidemark.column_role(column),
             'sensitive': column['sensitive'], 'dropped': false,
         }) -%}
     {%- endfor -%}
     {{ return({
         'flow': 'events',
-        'typed': typed,
+        'typed': found['arrived'] is not none,
         'keyed': cfg['keys'] | length > 0,
         'unavailable_value': cfg['unavailable_value'],
         'source_columns': columns | rejectattr('gone') | list,
@@ -153,7 +154,6 @@
     }) }}
 {%- endmacro -%}
 
-
 {#- Names of the columns that events have brought and the setting `columns` leaves out, lower case; events need not bring them again. -#}
 {%- macro _excluded_names(cfg, found, recorded) -%}
     {%- set names = (recorded or {}).get('excluded') or [] -%}
@@ -164,11 +164,8 @@
     {{ return(excluded | unique | list) }}
 {%- endmacro -%}
 
-
-{#-
-    Names in `columns` and `ignore_null_updates` that are no column's. Where lines need not have every column, only those
-    that look like another one; none where nothing arrived, or an earlier version did not record what is left out.
--#}
+{#- Names in `columns` and `ignore_null_updates` that are no column's. Where lines need not have every column, only those that look like
+    another one; none where nothing arrived, or an earlier version did not record what is left out. -#}
 {%- macro _misspelt_names(cfg, found, recorded, present) -%}
     {%- set errors = [] -%}
     {%- set is_whole = found['arrived'] is not none or cfg['format'] == 'debezium' -%}
@@ -187,14 +184,11 @@
     {{ return(errors) }}
 {%- endmacro -%}
 
-
 {#- Former names, lower case, to the present name: of previous_names, and of renames in the batch whose new name is declared. -#}
 {%- macro _aliases(cfg, found) -%}
     {%- set aliases = {} -%}
     {%- for name, old in cfg['previous_names'].items() -%}
-        {%- for former in ([old] if old is string else old) -%}
-            {%- do aliases.update({former | lower: name | lower}) -%}
-        {%- endfor -%}
+        {%- for former in ([old] if old is string else old) -%}{%- do aliases.update({former | lower: name | lower}) -%}{%- endfor -%}
     {%- endfor -%}
     {%- set declared = cfg['columns'] | map(attribute='name') | map('lower') | list + cfg['keys'] | map('lower') | list -%}
     {%- for old, new in found['renames'].items() if new | lower in declared and old | lower not in declared -%}
@@ -203,22 +197,16 @@
     {{ return(aliases) }}
 {%- endmacro -%}
 
-
 {#- What a column of an image is called today. -#}
 {%- macro _present_name(name, cfg, aliases) -%}
-    {%- for present in cfg['previous_names'] if aliases.get(name | lower) == present | lower -%}
-        {{ return(present) }}
-    {%- endfor -%}
+    {%- for present in cfg['previous_names'] if aliases.get(name | lower) == present | lower -%}{{ return(present) }}{%- endfor -%}
     {{ return(name) }}
 {%- endmacro -%}
-
 
 {#- The names under which images may bring a column. -#}
 {%- macro _source_names(name, aliases, found) -%}
     {%- set sources = [] -%}
-    {%- for candidate in found['names'] if candidate | lower == name | lower -%}
-        {%- do sources.append(candidate) -%}
-    {%- endfor -%}
+    {%- for candidate in found['names'] if candidate | lower == name | lower -%}{%- do sources.append(candidate) -%}{%- endfor -%}
     {%- if not sources -%}{%- do sources.append(name) -%}{%- endif -%}
     {%- for candidate in found['names'] if aliases.get(candidate | lower) == name | lower and candidate not in sources -%}
         {%- do sources.append(candidate) -%}
@@ -226,28 +214,20 @@
     {{ return(sources) }}
 {%- endmacro -%}
 
-
 {#- What the schemas of the batch say of a column: schema id (none: the DDL) → field. -#}
 {%- macro _fields_of(sources, found) -%}
     {%- set fields = {} -%}
     {%- set wanted = sources | map('lower') | list -%}
     {%- for schema_id, columns in found['schemas'].items() -%}
-        {%- for column in columns if column['name'] | lower in wanted -%}
-            {%- do fields.update({schema_id: column}) -%}
-        {%- endfor -%}
+        {%- for column in columns if column['name'] | lower in wanted -%}{%- do fields.update({schema_id: column}) -%}{%- endfor -%}
     {%- endfor -%}
-    {%- for column in found['ddl'] or [] if column['name'] | lower in wanted -%}
-        {%- do fields.update({'ddl': column}) -%}
-    {%- endfor -%}
+    {%- for column in found['ddl'] or [] if column['name'] | lower in wanted -%}{%- do fields.update({'ddl': column}) -%}{%- endfor -%}
     {{ return(fields) }}
 {%- endmacro -%}
 
-
 {%- macro _field_type(sources, fields, found) -%}
     {%- set found_type = namespace(value=none) -%}
-    {%- for field in fields.values() if field['type'] -%}
-        {%- set found_type.value = field['type'] -%}
-    {%- endfor -%}
+    {%- for field in fields.values() if field['type'] -%}{%- set found_type.value = field['type'] -%}{%- endfor -%}
     {%- for source in sources if not found_type.value -%}
         {%- set arrived = (found['arrived'] or {}).get(source | lower) -%}
         {%- set found_type.value = arrived['type'] if arrived else found['inferred'].get(source) -%}
@@ -255,24 +235,18 @@
     {{ return(found_type.value) }}
 {%- endmacro -%}
 
-
 {#- Encoding by schema id; the key none stands for events without inline schema. -#}
 {%- macro _encodings_of(cfg, name, fields, found) -%}
-    {%- for column, encoding in cfg['encodings'].items() if column | lower == name | lower -%}
-        {{ return({none: encoding}) }}
-    {%- endfor -%}
+    {%- for column, encoding in cfg['encodings'].items() if column | lower == name | lower -%}{{ return({none: encoding}) }}{%- endfor -%}
     {%- set encodings = {} -%}
     {%- for schema_id in found['schemas'] -%}
-        {%- if schema_id in fields -%}
-            {%- do encodings.update({schema_id: fields[schema_id]['encoding']}) -%}
-        {%- endif -%}
+        {%- if schema_id in fields -%}{%- do encodings.update({schema_id: fields[schema_id]['encoding']}) -%}{%- endif -%}
     {%- endfor -%}
     {%- if found['has_schemaless'] or not encodings -%}
         {%- do encodings.update({none: fields['ddl']['encoding'] if 'ddl' in fields else 'auto'}) -%}
     {%- endif -%}
     {{ return(encodings) }}
 {%- endmacro -%}
-
 
 {#- The default of a column as {text, encoding}, or none. -#}
 {%- macro _default_of(fields) -%}
@@ -281,13 +255,4 @@
         {%- set found.value = {'text': field['default'], 'encoding': field.get('default_encoding', field['encoding'])} -%}
     {%- endfor -%}
     {{ return(found.value) }}
-{%- endmacro -%}
-
-
-{%- macro _named(columns, lower_name) -%}
-    {%- set named = [] -%}
-    {%- for column in columns if column['name'] | lower == lower_name -%}
-        {%- do named.append(column) -%}
-    {%- endfor -%}
-    {{ return(named) }}
 {%- endmacro -%}

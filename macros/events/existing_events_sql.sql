@@ -1,8 +1,6 @@
-{#-
-    What a batch of events meets, for replayed_keys_sql() and replayed_copies_sql(): the rows that stand, each the start
-    of a timeline, or with `load.late` the log in force of all keys that the batch touches. `load.everything`: of all
-    keys, because something concerns the whole table.
--#}
+{#- What a batch of events meets, for replayed_keys_sql() and replayed_copies_sql(): the rows that stand, each the start of a timeline,
+    or with `load.late` the log in force of all keys that the batch touches. `load.everything`: of all keys, because something concerns
+    the whole table. -#}
 {%- macro existing_events_sql(cfg, plan, relations, staged, load) -%}
 {%- set names = plan['columns'] | map(attribute='name') | list -%}
 {%- set by = '_key_hash' if plan['keyed'] else '_row_hash' -%}
@@ -79,19 +77,15 @@ group by existing._row_hash
 {%- endif %}
 {%- endmacro -%}
 
-
 {%- macro _null_meta_list(cfg, plan) -%}
     {%- set types = {} -%}
-    {%- for column in tidemark.event_log_columns(plan) -%}
-        {%- do types.update({column['name']: column['type']}) -%}
-    {%- endfor -%}
+    {%- for column in tidemark.event_log_columns(plan) -%}{%- do types.update({column['name']: column['type']}) -%}{%- endfor -%}
     {%- set terms = [] -%}
     {%- for name in tidemark.event_meta_columns(cfg) -%}
         {%- do terms.append('cast(null as ' ~ types[name] ~ ') as ' ~ name) -%}
     {%- endfor -%}
     {{ return(terms | join(',\n    ')) }}
 {%- endmacro -%}
-
 
 {#- Nothing existed: the same columns without rows. -#}
 {%- macro no_existing_events_sql(cfg, plan, load) -%}

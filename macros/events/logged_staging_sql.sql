@@ -1,8 +1,6 @@
-{#-
-    Staging as the log tells it, for one that was dropped: a row for each event in force. Where it came from
-    (`_landing_num`, `_database`, `_table`) and the images that are no change (`_before_<column>` of an update) the log
-    does not have, nor what tells equal rows of a table without key apart.
--#}
+{#- Staging as the log tells it, for one that was dropped: a row for each event in force. Where it came from (`_landing_num`,
+    `_database`, `_table`) and the images that are no change (`_before_<column>` of an update) the log does not have, nor what tells
+    equal rows of a table without key apart. -#}
 {%- macro logged_staging_sql(cfg, plan, relations) -%}
 {%- set deletes = "log._source_operation = 'DELETE'" -%}
 {%- set told = {

@@ -10,7 +10,6 @@
 {%- set names = plan['columns'] | map(attribute='name') | list -%}
 {%- set values = tidemark.column_list_expr(names) -%}
 {%- set meta = tidemark.column_list_expr(tidemark.event_meta_columns(cfg)) -%}
-{%- set so_far = 'order by _tidemark_order asc nulls first rows between unbounded preceding and current row' -%}
 {%- set hash = {'md5': "md5(%s)", 'sha256': "sha2(%s, 256)", 'xxhash64x2': "md5(%s)"}[cfg['hash']] -%}
 with steps as (
     {{ tidemark._copy_steps_sql(cfg, plan, sources['staged'], load) | indent(4) }}
@@ -55,6 +54,83 @@ timeline as (
     {%- endif %}
 ),
 
+{{ tidemark._copy_counts_sql(values) }}
+
+{# One row per event, but for the end of many copies one per copy. -#}
+copies as (
+    select
+        *,
+        explode(case
+            when _tidemark_step is null then if(
+                _tidemark_count_before > greatest(_tidemark_count, 0),
+                sequence(greatest(_tidemark_count, 0) + 1, _tidemark_count_before), array()
+            )
+            else array(greatest(
+                case when _source_operation = 'READ' then _tidemark_read when _tidemark_step > 0 then _tidemark_count else _tidemark_count_before end, 1
+            ))
+        end) as _tidemark_copy
+    from counts
+    where _event_id is not null
+),
+
+derived as (
+    select
+        {%- for name in names %}
+        {%- set quoted = tidemark.quote_identifier(name) %}
+        if(_tidemark_step is null, _tidemark_image.{{ quoted }}, {{ quoted }}) as {{ quoted }},
+        {%- endfor %}
+        {{ hash | replace('%s', "concat(_tidemark_group, ':', _tidemark_copy)") }} as _key_hash,
+        _tidemark_group,
+        _tidemark_group as _row_hash,
+        case
+            when _tidemark_step is null then 'D'
+            when _source_operation = 'READ' then if(_tidemark_count > _tidemark_count_before, 'I', 'N')
+            when _tidemark_step > 0 and _tidemark_count >= 1 then 'I'
+            when _tidemark_step < 0 and _tidemark_count_before >= 1 then 'D'
+            else 'N'
+        end as _operation,
+        cast(null as array<string>) as _changed_columns,
+        cast(null as array<string>) as _unsupplied,
+        {%- if load['late'] %}
+        _tidemark_order,
+        {%- endif %}
+        {{ meta | indent(8) }}
+    from copies
+)
+
+{{ tidemark._log_difference_sql(cfg, plan, sources, load) }}
+{%- endmacro -%}
+
+{#- Events as steps of the count of a row: +1, -1, or 0 for an update that changes nothing. -#}
+{%- macro _copy_steps_sql(cfg, plan, staged, load) -%}
+{%- set names = plan['columns'] | map(attribute='name') | list -%}
+{%- set sequence = tidemark.sequence_expr(cfg) -%}
+select
+    {{ tidemark.column_list_expr(names) }},
+    _row_hash as _tidemark_group,
+    case when _source_operation = 'DELETE' then -1 when _row_hash = _before_row_hash then 0 else 1 end as _tidemark_step,
+    {{ 'cast(_ordinal as bigint)' if '_ordinal' in tidemark.counting_columns(cfg) else 'cast(null as bigint)' }} as _tidemark_nth,
+    {{ tidemark.place_expr(cfg, sequence, "if(_source_operation = 'DELETE', 2, 1)", '_event_id', [load['batch_id'], '_sequence_num']) }} as _tidemark_order,
+    {{ tidemark._meta_list(cfg, "if(_before_row_hash <> _row_hash, 'MOVE_IN', _source_operation)") }}
+from {{ staged }}
+where _is_usable and _tidemark_effect in ('upsert', 'delete')
+union all
+select
+    {%- for column in plan['columns'] %}
+    {{ tidemark.quote_identifier('_before_' ~ column['name']) }},
+    {%- endfor %}
+    _before_row_hash,
+    -1,
+    cast(null as bigint),
+    {{ tidemark.place_expr(cfg, sequence, '2', '_event_id', [load['batch_id'], '_sequence_num']) }},
+    {{ tidemark._meta_list(cfg, "'MOVE_OUT'") }}
+from {{ staged }}
+where _is_usable and _before_row_hash <> _row_hash
+{%- endmacro -%}
+
+{#- How many copies of a row there are after each step, and were before it. -#}
+{%- macro _copy_counts_sql(values) -%}
+{%- set so_far = 'order by _tidemark_order asc nulls first rows between unbounded preceding and current row' -%}
 segments as (
     select
         *,
@@ -118,76 +194,4 @@ counts as (
         from leveled
     )
 ),
-
-{# One row per event, but for the end of many copies one per copy. -#}
-copies as (
-    select
-        *,
-        explode(case
-            when _tidemark_step is null then if(
-                _tidemark_count_before > greatest(_tidemark_count, 0),
-                sequence(greatest(_tidemark_count, 0) + 1, _tidemark_count_before), array()
-            )
-            else array(greatest(
-                case when _source_operation = 'READ' then _tidemark_read when _tidemark_step > 0 then _tidemark_count else _tidemark_count_before end, 1
-            ))
-        end) as _tidemark_copy
-    from counts
-    where _event_id is not null
-),
-
-derived as (
-    select
-        {%- for name in names %}
-        {%- set quoted = tidemark.quote_identifier(name) %}
-        if(_tidemark_step is null, _tidemark_image.{{ quoted }}, {{ quoted }}) as {{ quoted }},
-        {%- endfor %}
-        {{ hash | replace('%s', "concat(_tidemark_group, ':', _tidemark_copy)") }} as _key_hash,
-        _tidemark_group,
-        _tidemark_group as _row_hash,
-        case
-            when _tidemark_step is null then 'D'
-            when _source_operation = 'READ' then if(_tidemark_count > _tidemark_count_before, 'I', 'N')
-            when _tidemark_step > 0 and _tidemark_count >= 1 then 'I'
-            when _tidemark_step < 0 and _tidemark_count_before >= 1 then 'D'
-            else 'N'
-        end as _operation,
-        cast(null as array<string>) as _changed_columns,
-        cast(null as array<string>) as _unsupplied,
-        {%- if load['late'] %}
-        _tidemark_order,
-        {%- endif %}
-        {{ meta | indent(8) }}
-    from copies
-)
-
-{{ tidemark._log_difference_sql(cfg, plan, sources, load) }}
-{%- endmacro -%}
-
-
-{#- Events as steps of the count of a row: +1, -1, or 0 for an update that changes nothing. -#}
-{%- macro _copy_steps_sql(cfg, plan, staged, load) -%}
-{%- set names = plan['columns'] | map(attribute='name') | list -%}
-{%- set sequence = tidemark.sequence_expr(cfg) -%}
-select
-    {{ tidemark.column_list_expr(names) }},
-    _row_hash as _tidemark_group,
-    case when _source_operation = 'DELETE' then -1 when _row_hash = _before_row_hash then 0 else 1 end as _tidemark_step,
-    {{ 'cast(_ordinal as bigint)' if '_ordinal' in tidemark.counting_columns(cfg) else 'cast(null as bigint)' }} as _tidemark_nth,
-    {{ tidemark.place_expr(cfg, sequence, "if(_source_operation = 'DELETE', 2, 1)", '_event_id', load['batch_id'], '_sequence_num') }} as _tidemark_order,
-    {{ tidemark._meta_list(cfg, "if(_before_row_hash <> _row_hash, 'MOVE_IN', _source_operation)") }}
-from {{ staged }}
-where _is_usable and _tidemark_effect in ('upsert', 'delete')
-union all
-select
-    {%- for column in plan['columns'] %}
-    {{ tidemark.quote_identifier('_before_' ~ column['name']) }},
-    {%- endfor %}
-    _before_row_hash,
-    -1,
-    cast(null as bigint),
-    {{ tidemark.place_expr(cfg, sequence, '2', '_event_id', load['batch_id'], '_sequence_num') }},
-    {{ tidemark._meta_list(cfg, "'MOVE_OUT'") }}
-from {{ staged }}
-where _is_usable and _before_row_hash <> _row_hash
 {%- endmacro -%}

@@ -1,8 +1,6 @@
-{#-
-    What becomes of a sequence whose type is not the recorded one, each a struct of which `sequence_1`, … are what
-    sequence_by names: `wider`, the fields that the log has to widen; `casts`, those that are read as the wider type that
-    it has (by their place in sequence_by); `drift` and `errors` for all else.
--#}
+{#- What becomes of a sequence whose type is not the recorded one, each a struct of which `sequence_1`, … are what sequence_by names:
+    `wider`, the fields that the log has to widen; `casts`, those that are read as the wider type that it has (by their place in
+    sequence_by); `drift` and `errors` for all else. -#}
 {%- macro sequence_plan(cfg, type, recorded) -%}
     {%- set plan = {'wider': {}, 'casts': {}, 'drift': [], 'errors': []} -%}
     {%- set fields = tidemark._struct_fields(type[7:-1]) -%}

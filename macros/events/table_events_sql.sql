@@ -1,22 +1,13 @@
-{#-
-    What concerns every row of a table, in the batch and, with `load.late`, in the log: a TRUNCATE and the end of a
-    snapshot close what stood before `_tidemark_bound`; an added column with a default fills the rows that are there;
-    other DDL has no effect on rows (`none`) and is only logged. `_tidemark_is_new` parts the batch from the log.
--#}
+{#- What concerns every row of a table, in the batch and, with `load.late`, in the log: a TRUNCATE and the end of a snapshot close what
+    stood before `_tidemark_bound`; an added column with a default fills the rows that are there; other DDL has no effect on rows
+    (`none`) and is only logged. `_tidemark_is_new` parts the batch from the log. -#}
 {%- macro table_events_sql(cfg, plan, relations, staged, load) -%}
 {%- set parts = [tidemark._truncates_sql(cfg, plan, staged, load)] -%}
-{%- if load['closes_snapshot'] -%}
-    {%- do parts.append(tidemark._snapshot_ends_sql(cfg, plan, relations, staged, load)) -%}
-{%- endif -%}
-{%- for statement in load['statements'] -%}
-    {%- do parts.append(tidemark._statement_sql(cfg, plan, statement, load)) -%}
-{%- endfor -%}
-{%- if load['late'] -%}
-    {%- do parts.append(tidemark._logged_table_events_sql(cfg, plan, relations, load)) -%}
-{%- endif -%}
+{%- if load['closes_snapshot'] -%}{%- do parts.append(tidemark._snapshot_ends_sql(cfg, plan, relations, staged, load)) -%}{%- endif -%}
+{%- for statement in load['statements'] -%}{%- do parts.append(tidemark._statement_sql(cfg, plan, statement, load)) -%}{%- endfor -%}
+{%- if load['late'] -%}{%- do parts.append(tidemark._logged_table_events_sql(cfg, plan, relations, load)) -%}{%- endif -%}
 {{ parts | join('\nunion all\n') }}
 {%- endmacro -%}
-
 
 {%- macro _no_values_list(plan, value=none) -%}
     {%- set terms = [] -%}
@@ -27,9 +18,8 @@
     {{ return(terms | join(',\n    ')) }}
 {%- endmacro -%}
 
-
 {%- macro _truncates_sql(cfg, plan, staged, load) -%}
-{%- set place = tidemark.place_expr(cfg, tidemark.sequence_expr(cfg), '0', '_event_id', load['batch_id'], '_sequence_num') -%}
+{%- set place = tidemark.place_expr(cfg, tidemark.sequence_expr(cfg), '0', '_event_id', [load['batch_id'], '_sequence_num']) -%}
 select
     {{ tidemark._no_values_list(plan) }},
     'close' as _tidemark_effect,
@@ -42,7 +32,6 @@ from {{ staged }}
 where _is_usable and _tidemark_effect = 'truncate'
 {%- endmacro -%}
 
-
 {#- The end of each snapshot that the batch ends: what it did not read is gone. -#}
 {%- macro _snapshot_ends_sql(cfg, plan, relations, staged, load) -%}
 {%- set sequence = tidemark.sequence_expr(cfg) -%}
@@ -50,7 +39,7 @@ select
     {{ tidemark._no_values_list(plan) }},
     'close' as _tidemark_effect,
     cast(null as array<string>) as _unsupplied,
-    {{ tidemark.place_expr(cfg, 'ends.last_read', '3', 'ends._event_id', load['batch_id'], 'ends._sequence_num') }} as _tidemark_order,
+    {{ tidemark.place_expr(cfg, 'ends.last_read', '3', 'ends._event_id', [load['batch_id'], 'ends._sequence_num']) }} as _tidemark_order,
     {{ tidemark.place_expr(cfg, 'least(ends.first_read, coalesce(earlier.first_read, ends.first_read))' if load['log'] else 'ends.first_read', '0', "''") }} as _tidemark_bound,
     'SNAPSHOT' as _source_operation,
     ends._event_id,
@@ -92,7 +81,6 @@ left join (
 {%- endif %}
 {%- endmacro -%}
 
-
 {#- A DDL event: `statement` has its identity and, for an added column with a default, `column` and `value`. -#}
 {%- macro _statement_sql(cfg, plan, statement, load) -%}
 {%- set others = [] -%}
@@ -102,7 +90,7 @@ left join (
 {%- set at = 'cast(' ~ (statement['sequence_num'] if statement['sequence_num'] is not none else 'null') ~ ' as bigint)' -%}
 {%- set place = tidemark.place_expr(
     cfg, '(select max(_sequence_by) from ' ~ load['log'] ~ ')' if cfg['sequence_by'] and load['log'] else at,
-    '0', tidemark.string_literal(statement['event_id']), load['batch_id'], at
+    '0', tidemark.string_literal(statement['event_id']), [load['batch_id'], at]
 ) -%}
 select
     {{ tidemark._no_values_list(plan, {statement['column']: statement['value']} if statement.get('column') else none) }},
@@ -122,7 +110,6 @@ select
     cast(null as string) as _moved_from,
     true as _tidemark_is_new
 {%- endmacro -%}
-
 
 {%- macro _logged_table_events_sql(cfg, plan, relations, load) -%}
 {%- set sequence = tidemark.sequence_expr(cfg) -%}
@@ -150,7 +137,6 @@ left join (
 ) as reads on logged._offset <=> reads._offset and logged._source_operation = 'SNAPSHOT'
 where {{ tidemark.in_force_expr(alias='logged') }} and logged._operation = 'T'
 {%- endmacro -%}
-
 
 {#- The rows of the log for what concerns the whole table: no key, `_operation` T. -#}
 {%- macro logged_statements_sql(cfg, plan, table_events, load) -%}

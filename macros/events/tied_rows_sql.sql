@@ -1,7 +1,5 @@
-{#-
-    How often the order at one key and sequence was not the source's to say: events of the batch beyond the first that
-    bring another content to a place that an event of the batch or, with `load.late`, of the log has already.
--#}
+{#- How often the order at one key and sequence was not the source's to say: events of the batch beyond the first that bring another
+    content to a place that an event of the batch or, with `load.late`, of the log has already. -#}
 {%- macro tied_rows_sql(cfg, plan, relations, staged, load) -%}
 {%- set sequence = tidemark.sequence_expr(cfg) -%}
 select coalesce(sum(_contents - greatest(_known_contents, 1)), 0) as row_count
@@ -37,12 +35,10 @@ from (
 )
 {%- endmacro -%}
 
-
 {#- Whether events of a key can come to one place at all: the order of arrival has none twice. -#}
 {%- macro can_tie(cfg) -%}
     {{ return(cfg['sequence_by'] | length > 0 or cfg['format'] == 'canonical') }}
 {%- endmacro -%}
-
 
 {#- A row where the log has a place with more than one event, or one of the whole table, which has its place at every key. -#}
 {%- macro any_tie_sql(cfg, plan, relations) -%}

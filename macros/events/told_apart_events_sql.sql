@@ -16,70 +16,8 @@
 {%- set is_pair = 'copies._moved_from is not null' ~ (' or departures._departed_key_hash is not null' if departures else '') -%}
 {%- set is_duplicate = "copies._kind <> 'unreadable' and (copies._is_repeated or copies._copy > 1"
     ~ (' or known_events._event_id is not null' if known.get('log') else '') ~ ')' -%}
-{%- set base = 'partition by _group, _identity, _content' -%}
 with {% if counted -%}
-deliveries as (
-    select
-        ours.*,
-        {{ 'known_lines._delivery_hash is not null or' if known.get('staging') }} (ours._delivery_hash is not null and row_number() over (
-            {{ base }}, ours._delivery_hash order by ours._landing_num asc nulls last
-        ) > 1) as _is_repeated,
-        ours._kind = 'row' and (
-            coalesce(ours._snapshot_mark in ('first', 'first_in_data_collection'), false)
-            or coalesce(ours._total_order <= lag(ours._total_order) over (
-                partition by ours._group, ours._transaction_id order by ours._landing_num asc nulls last
-            ), false)
-        ) as _is_start
-    from {{ events }} as ours
-    {%- if known.get('staging') %}
-    left join (select distinct _delivery_hash from {{ known['staging'] }}) as known_lines
-        on ours._delivery_hash = known_lines._delivery_hash
-    {%- endif %}
-),
-
-delivered as (
-    select
-        *,
-        sum(if(_is_start and not _is_repeated, 1, 0)) over (
-            partition by _offset, _transaction_id, _is_snapshot
-            order by _landing_num asc nulls last
-            rows between unbounded preceding and current row
-        ) as _delivery
-    from deliveries
-),
-
-counted as (
-    select
-        delivered.* except (_delivery),
-        row_number() over (
-            {{ base }}, _is_repeated, _delivery order by _landing_num asc nulls last
-        ) {%- if known.get('staging') %} + if(
-            delivered._delivery = 0
-            and (delivered._total_order is null or delivered._total_order > coalesce(counted_before._known_order, 0)),
-            coalesce(counted_before._known_copies, 0),
-            0
-        ) {%- endif %} as _ordinal
-    from delivered
-    {%- if known.get('staging') %}
-    left join (
-        select
-            _identity as _known_identity,
-            _content as _known_content,
-            count(distinct _event_id) as _known_copies,
-            max(_total_order) as _known_order
-        from {{ known['staging'] }}
-        group by _identity, _content
-    ) as counted_before
-        on delivered._identity = counted_before._known_identity and delivered._content = counted_before._known_content
-    {%- endif %}
-),
-
-identified as (
-    select
-        *,
-        md5(concat_ws('|', _identity, _content, if(_kind = 'row', _ordinal, null))) as _event_id
-    from counted
-),
+{{ tidemark._counted_events_sql(events, known) }}
 {%- else -%}
 identified as (
     select
@@ -142,8 +80,74 @@ left join (
 {%- endif %}
 {%- endmacro -%}
 
-
 {#- Whether a change of the key may come as a delete and an insert. -#}
 {%- macro _pairs_moves(cfg) -%}
     {{ return(cfg['keys'] | length > 0 and cfg['format'] == 'debezium') }}
+{%- endmacro -%}
+
+{#- Events without key, with an identity that their ordinal among equals is part of. -#}
+{%- macro _counted_events_sql(events, known) -%}
+{%- set base = 'partition by _group, _identity, _content' -%}
+deliveries as (
+    select
+        ours.*,
+        {{ 'known_lines._delivery_hash is not null or' if known.get('staging') }} (ours._delivery_hash is not null and row_number() over (
+            {{ base }}, ours._delivery_hash order by ours._landing_num asc nulls last
+        ) > 1) as _is_repeated,
+        ours._kind = 'row' and (
+            coalesce(ours._snapshot_mark in ('first', 'first_in_data_collection'), false)
+            or coalesce(ours._total_order <= lag(ours._total_order) over (
+                partition by ours._group, ours._transaction_id order by ours._landing_num asc nulls last
+            ), false)
+        ) as _is_start
+    from {{ events }} as ours
+    {%- if known.get('staging') %}
+    left join (select distinct _delivery_hash from {{ known['staging'] }}) as known_lines
+        on ours._delivery_hash = known_lines._delivery_hash
+    {%- endif %}
+),
+
+delivered as (
+    select
+        *,
+        sum(if(_is_start and not _is_repeated, 1, 0)) over (
+            partition by _offset, _transaction_id, _is_snapshot
+            order by _landing_num asc nulls last
+            rows between unbounded preceding and current row
+        ) as _delivery
+    from deliveries
+),
+
+counted as (
+    select
+        delivered.* except (_delivery),
+        row_number() over (
+            {{ base }}, _is_repeated, _delivery order by _landing_num asc nulls last
+        ) {%- if known.get('staging') %} + if(
+            delivered._delivery = 0
+            and (delivered._total_order is null or delivered._total_order > coalesce(counted_before._known_order, 0)),
+            coalesce(counted_before._known_copies, 0),
+            0
+        ) {%- endif %} as _ordinal
+    from delivered
+    {%- if known.get('staging') %}
+    left join (
+        select
+            _identity as _known_identity,
+            _content as _known_content,
+            count(distinct _event_id) as _known_copies,
+            max(_total_order) as _known_order
+        from {{ known['staging'] }}
+        group by _identity, _content
+    ) as counted_before
+        on delivered._identity = counted_before._known_identity and delivered._content = counted_before._known_content
+    {%- endif %}
+),
+
+identified as (
+    select
+        *,
+        md5(concat_ws('|', _identity, _content, if(_kind = 'row', _ordinal, null))) as _event_id
+    from counted
+),
 {%- endmacro -%}

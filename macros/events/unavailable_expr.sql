@@ -1,8 +1,6 @@
-{#-
-    True where the text is what Debezium sends for a value that the database did not log (an unchanged TOAST value), in
-    any form that its column type gives it: the text, its bytes in base64 or hexadecimal, an array with it, an array of
-    its bytes, a map of it to itself. A text with `hex:` before it is the bytes in hexadecimal. False for NULL.
--#}
+{#- True where the text is what Debezium sends for a value that the database did not log (an unchanged TOAST value), in any form that
+    its column type gives it: the text, its bytes in base64 or hexadecimal, an array with it, an array of its bytes, a map of it to
+    itself. A text with `hex:` before it is the bytes in hexadecimal. False for NULL. -#}
 {%- macro unavailable_expr(text, placeholder='__debezium_unavailable_value') -%}
     {%- if placeholder.startswith('hex:') -%}
         {%- set bytes = ''.encode().fromhex(placeholder[4:]) -%}
@@ -30,13 +28,10 @@
         '{' ~ quoted ~ ':' ~ quoted ~ '}',
         '{' ~ quoted ~ ': ' ~ quoted ~ '}',
     ] -%}
-        {%- if tidemark.string_literal(form) not in forms -%}
-            {%- do forms.append(tidemark.string_literal(form)) -%}
-        {%- endif -%}
+        {%- if tidemark.string_literal(form) not in forms -%}{%- do forms.append(tidemark.string_literal(form)) -%}{%- endif -%}
     {%- endfor -%}
     {{ return('coalesce(' ~ text ~ ' in (' ~ forms | join(', ') ~ '), false)') }}
 {%- endmacro -%}
-
 
 {#- Base64 of bytes or of a list of their values. -#}
 {%- macro _base64_text(bytes) -%}

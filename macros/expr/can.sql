@@ -1,14 +1,11 @@
-{#-
-    Whether the adapter can do what no statement of SQL does. `type: tidemark` can all of it, as Spark runs in dbt's own
-    process; plain `type: spark`, at the other end of a wire, none. Nothing else asks which adapter it is.
--#}
+{#- Whether the adapter can do what no statement of SQL does. `type: tidemark` can all of it, as Spark runs in dbt's own process; plain
+    `type: spark`, at the other end of a wire, none. Nothing else asks which adapter it is. -#}
 {%- macro can(capability) -%}
     {%- if capability not in tidemark.capabilities() -%}
         {%- do exceptions.raise_compiler_error('tidemark.can: there is no capability `' ~ capability ~ '`') -%}
     {%- endif -%}
     {{ return(adapter.type() == 'tidemark') }}
 {%- endmacro -%}
-
 
 {#- Every capability, with what there is in its place where the adapter lacks it. -#}
 {%- macro capabilities() -%}

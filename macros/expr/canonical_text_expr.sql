@@ -1,11 +1,8 @@
-{#-
-    The canonical text of a value by its Spark type, NULL for NULL: what is hashed (docs block `hash_recipe`). It does
-    not depend on ANSI mode, the session time zone, the order of a map or the width of a number's type.
--#}
+{#- The canonical text of a value by its Spark type, NULL for NULL: what is hashed (docs block `hash_recipe`). It does not depend on
+    ANSI mode, the session time zone, the order of a map or the width of a number's type. -#}
 {%- macro canonical_text_expr(expression, data_type) -%}
     {{ return(tidemark._canonical_text(expression, data_type, 1, expression)) }}
 {%- endmacro -%}
-
 
 {#- `depth` numbers the lambda variables, `column` is what an error names. -#}
 {%- macro _canonical_text(expression, data_type, depth, column) -%}
@@ -49,17 +46,14 @@
                 ~ tidemark._items_text(entry, depth + 1) ~ '))' -%}
             {{ return("concat('<', concat_ws('', array_sort(" ~ entries ~ ")), if(" ~ x ~ " is null, null, '>'))") }}
         {%- elif base == 'struct' and not type.endswith('more fields>') -%}
-            {%- set names = [] -%}
-            {%- set texts = [] -%}
+            {%- set names, texts = [], [] -%}
             {%- for field in tidemark._struct_fields(inner) -%}
                 {%- do names.append(tidemark._name_literal(field['name'])) -%}
                 {%- do texts.append(tidemark._canonical_text(
                     x ~ '.' ~ tidemark.quote_identifier(field['name']), field['type'], depth, column
                 )) -%}
             {%- endfor -%}
-            {%- if not texts -%}
-                {{ return("if(" ~ x ~ " is null, null, '{}')") }}
-            {%- endif -%}
+            {%- if not texts -%}{{ return("if(" ~ x ~ " is null, null, '{}')") }}{%- endif -%}
             {%- set t, i = 't' ~ depth, 'i' ~ depth -%}
             {{ return(
                 "concat('{', concat_ws('', transform(array(" ~ texts | join(', ') ~ '), (' ~ t ~ ', ' ~ i ~ ') -> concat(array('
@@ -75,28 +69,21 @@
     ) -%}
 {%- endmacro -%}
 
-
-{#-
-    Digits without an exponent from 0.000001 on, trailing zeros dropped; below it `1.5E-7`. Casting a decimal to string
-    gives an exponent only outside ANSI mode, format_string in both. 0.0 and not 0, as decimal(38,38) has no digit before
-    the point: compared with 0 it would be rounded.
--#}
+{#- Digits without an exponent from 0.000001 on, trailing zeros dropped; below it `1.5E-7`. Casting a decimal to string gives an
+    exponent only outside ANSI mode, format_string in both. 0.0 and not 0, as decimal(38,38) has no digit before the point: compared
+    with 0 it would be rounded. -#}
 {%- macro _decimal_text(x, type) -%}
     {%- set digits = type[type.index('(') + 1:-1].split(',') if '(' in type else ['10', '0'] -%}
     {%- set scale = digits[1] | trim | int if digits | length > 1 else 0 -%}
     {%- set plain = 'cast(' ~ x ~ ' as string)' -%}
     {%- set trimmed = "trim(trailing '.' from trim(trailing '0' from " ~ plain ~ '))' -%}
-    {%- if scale == 0 -%}
-        {{ return(plain) }}
-    {%- elif scale <= 6 -%}
-        {{ return(trimmed) }}
-    {%- endif -%}
+    {%- if scale == 0 -%}{{ return(plain) }}{%- endif -%}
+    {%- if scale <= 6 -%}{{ return(trimmed) }}{%- endif -%}
     {{ return(
         'case when ' ~ x ~ " = 0.0 then '0' when abs(" ~ x ~ ') >= 0.000001 then ' ~ trimmed
         ~ ' when ' ~ x ~ " is not null then regexp_replace(format_string('%s', " ~ x ~ "), '[.]?0*E', 'E') end"
     ) }}
 {%- endmacro -%}
-
 
 {#- Whole numbers below 2^53 as digits (so 0.0 and -0.0 agree), all others exactly, in hexadecimal; NaN and Infinity by name. -#}
 {%- macro _double_text(x, widened) -%}
@@ -106,24 +93,19 @@
     ) }}
 {%- endmacro -%}
 
-
 {#- Each text of an array as `<bytes>:<text>;`, NULL as `N;`. -#}
 {%- macro _items_text(texts, depth) -%}
     {%- set t = 't' ~ depth -%}
     {{ return('transform(' ~ texts ~ ', ' ~ t ~ " -> coalesce(concat(octet_length(" ~ t ~ "), ':', " ~ t ~ ", ';'), 'N;'))") }}
 {%- endmacro -%}
 
-
 {#- `<bytes>:<name>` as a literal. -#}
 {%- macro _name_literal(name) -%}
     {{ return(tidemark.string_literal(name.encode('utf-8') | length ~ ':' ~ name)) }}
 {%- endmacro -%}
 
-
-{#-
-    The parts between the commas of a type's brackets, not those within inner brackets or back-ticks. `describe` does
-    not quote field names, so a part without a colon is the first half of a name with a comma in it.
--#}
+{#- The parts between the commas of a type's brackets, not those within inner brackets or back-ticks. `describe` does not quote field
+    names, so a part without a colon is the first half of a name with a comma in it. -#}
 {%- macro _type_parts(text) -%}
     {%- set state = namespace(depth=0, quoted=false, part='') -%}
     {%- set parts = [] -%}
@@ -142,12 +124,9 @@
             {%- set state.part = state.part ~ character -%}
         {%- endif -%}
     {%- endfor -%}
-    {%- if state.part | trim -%}
-        {%- do parts.append(state.part) -%}
-    {%- endif -%}
+    {%- if state.part | trim -%}{%- do parts.append(state.part) -%}{%- endif -%}
     {{ return(parts) }}
 {%- endmacro -%}
-
 
 {#- The fields of a struct type as a list of {name, type}. -#}
 {%- macro _struct_fields(text) -%}
@@ -165,11 +144,8 @@
     {{ return(fields) }}
 {%- endmacro -%}
 
-
-{#-
-    `name:type` as {name, type}, the name perhaps in back-ticks. A bare name may hold colons: it ends at the first
-    colon that a type follows.
--#}
+{#- `name:type` as {name, type}, the name perhaps in back-ticks. A bare name may hold colons: it ends at the first colon that a type
+    follows. -#}
 {%- macro _struct_field(part) -%}
     {%- set text = part | trim -%}
     {%- if text.startswith('`') -%}
@@ -190,7 +166,6 @@
     {%- endfor -%}
     {{ return({'name': found.name, 'type': found.type}) }}
 {%- endmacro -%}
-
 
 {%- macro _type_words() -%}
     {{ return([

@@ -1,21 +1,15 @@
-{#-
-    A value of one Spark type as another, {value, failed}: `failed` is true where some of it cannot be, at any depth, and none
-    where that cannot happen. Fields of structs are matched by name: one that the value lacks is NULL, one that the type lacks is
-    left out. Spark's own cast goes by position, and refuses another number of fields.
--#}
-{%- macro cast_by_name_expr(value, from_type, to_type) -%}
-    {{ return(tidemark._cast_by_name(value, from_type | trim, to_type | trim, 1)) }}
-{%- endmacro -%}
-
-
-{%- macro _cast_by_name(v, from_type, to_type, depth) -%}
+{#- A value of one Spark type as another, {value, failed}: `failed` is true where some of it cannot be, at any depth, and none where
+    that cannot happen. Fields of structs are matched by name: one that the value lacks is NULL, one that the type lacks is left out.
+    Spark's own cast goes by position, and refuses another number of fields. -#}
+{%- macro cast_by_name_expr(v, from_type, to_type, depth=1) -%}
+    {%- set from_type, to_type = from_type | trim, to_type | trim -%}
     {%- if from_type == to_type -%}{{ return({'value': v, 'failed': none}) }}{%- endif -%}
     {%- set from_kind, to_kind = tidemark._nested_kind(from_type), tidemark._nested_kind(to_type) -%}
     {%- if not to_kind -%}
         {%- set value = tidemark._cast_plain(v, from_type, to_type) -%}
         {{ return({'value': value, 'failed': v ~ ' is not null and ' ~ value ~ ' is null'}) }}
     {%- elif from_type == 'variant' -%}
-        {{ return(tidemark._variant_value(v, to_type, depth)) }}
+        {{ return(tidemark.variant_value_expr(v, to_type, depth)) }}
     {%- elif from_type == 'string' -%}
         {%- set value = tidemark._decode(v, 'auto', to_type, depth) -%}
         {{ return({'value': value, 'failed': v ~ ' is not null and ' ~ value ~ ' is null'}) }}
@@ -25,15 +19,15 @@
     {%- set from_inner, to_inner = from_type[from_type.index('<') + 1:-1], to_type[to_type.index('<') + 1:-1] -%}
     {%- set x = 'x' ~ depth -%}
     {%- if to_kind == 'array' -%}
-        {%- set item = tidemark._cast_by_name(x, from_inner, to_inner, depth + 1) -%}
+        {%- set item = tidemark.cast_by_name_expr(x, from_inner, to_inner, depth + 1) -%}
         {{ return({
             'value': 'transform(' ~ v ~ ', ' ~ x ~ ' -> ' ~ item['value'] ~ ')',
             'failed': 'coalesce(exists(' ~ v ~ ', ' ~ x ~ ' -> coalesce(' ~ item['failed'] ~ ', false)), false)' if item['failed'] else none,
         }) }}
     {%- elif to_kind == 'map' -%}
         {%- set from_parts, to_parts = tidemark._type_parts(from_inner), tidemark._type_parts(to_inner) -%}
-        {%- set key = tidemark._cast_by_name(x ~ '.key', from_parts[0] | trim, to_parts[0] | trim, depth + 1) -%}
-        {%- set item = tidemark._cast_by_name(x ~ '.value', from_parts[1] | trim, to_parts[1] | trim, depth + 1) -%}
+        {%- set key = tidemark.cast_by_name_expr(x ~ '.key', from_parts[0] | trim, to_parts[0] | trim, depth + 1) -%}
+        {%- set item = tidemark.cast_by_name_expr(x ~ '.value', from_parts[1] | trim, to_parts[1] | trim, depth + 1) -%}
         {%- set failed = [] -%}
         {%- for one in [key, item] if one['failed'] -%}
             {%- do failed.append('coalesce(exists(map_entries(' ~ v ~ '), ' ~ x ~ ' -> coalesce(' ~ one['failed'] ~ ', false)), false)') -%}
@@ -50,7 +44,7 @@
     {%- for field in tidemark._struct_fields(to_inner) -%}
         {%- set source = tidemark._field_named(tidemark._struct_fields(from_inner), field['name']) -%}
         {%- if source -%}
-            {%- set item = tidemark._cast_by_name(v ~ '.' ~ tidemark.quote_identifier(source['name']), source['type'], field['type'], depth) -%}
+            {%- set item = tidemark.cast_by_name_expr(v ~ '.' ~ tidemark.quote_identifier(source['name']), source['type'], field['type'], depth) -%}
         {%- else -%}
             {%- set item = {'value': 'cast(null as ' ~ tidemark.quoted_type(field['type']) ~ ')', 'failed': none} -%}
         {%- endif -%}
@@ -62,7 +56,6 @@
         'failed': failed | join(' or ') or none,
     }) }}
 {%- endmacro -%}
-
 
 {#- Of casts between kinds that Spark refuses, the one by way of text: what it cannot read is NULL, and a reject. -#}
 {%- macro _cast_plain(v, from_type, to_type) -%}
@@ -77,13 +70,11 @@
     {{ return('try_cast(cast(' ~ v ~ ' as string) as ' ~ to_type ~ ')') }}
 {%- endmacro -%}
 
-
 {#- array, map or struct; none of a type that holds no other. -#}
 {%- macro _nested_kind(type) -%}
     {%- set kind = type.split('<')[0] | trim | lower -%}
     {{ return(kind if kind in ['array', 'map', 'struct'] and type.endswith('>') and not type.endswith('more fields>') else none) }}
 {%- endmacro -%}
-
 
 {#- The field of a name, in other case if there is none in this. -#}
 {%- macro _field_named(fields, name) -%}
@@ -91,7 +82,6 @@
     {%- for field in fields if field['name'] | lower == name | lower -%}{{ return(field) }}{%- endfor -%}
     {{ return(none) }}
 {%- endmacro -%}
-
 
 {#- Whether two types differ in nothing but the order of fields and the case of their names. -#}
 {%- macro is_same_by_name(one, other) -%}
@@ -114,7 +104,6 @@
     {%- endfor -%}
     {{ return(true) }}
 {%- endmacro -%}
-
 
 {#- A type as Spark shows it, with its fields quoted, as Spark reads it. -#}
 {%- macro quoted_type(type) -%}

@@ -14,24 +14,19 @@
     {{ return('named_struct(\n    ' ~ fields | join(',\n    ') ~ '\n)') }}
 {%- endmacro -%}
 
-
 {#- The same as JSON text. NULLs are written; `change` has only the columns that changed, all of an insert, none of a delete. -#}
 {%- macro change_json_expr(plan, images) -%}
     {%- set parts = ["'{\"event_type\":\"'", tidemark._event_type_expr(), "'\"'"] -%}
-    {%- if 'change' in images -%}
-        {%- do parts.extend(["',\"change\":'", tidemark._change_text_expr(plan)]) -%}
-    {%- endif -%}
+    {%- if 'change' in images -%}{%- do parts.extend(["',\"change\":'", tidemark._change_text_expr(plan)]) -%}{%- endif -%}
     {%- for name in ['pre_image', 'post_image'] if name.split('_')[0] in images -%}
         {%- do parts.extend(["',\"" ~ name ~ "\":'", "coalesce(" ~ tidemark._json_expr('_' ~ name) ~ ", 'null')"]) -%}
     {%- endfor -%}
     {{ return('concat(\n    ' ~ (parts + ["'}'"]) | join(',\n    ') ~ '\n)') }}
 {%- endmacro -%}
 
-
 {%- macro _event_type_expr() -%}
     {{ return("case _operation when 'I' then 'insert' when 'D' then 'delete' else 'update' end") }}
 {%- endmacro -%}
-
 
 {#- JSON with every digit of a time. -#}
 {%- macro _json_expr(struct, nulls='true') -%}
@@ -39,13 +34,11 @@
         ~ "', 'timestampFormat', 'yyyy-MM-dd\\'T\\'HH:mm:ss.SSSSSSXXX', 'timestampNTZFormat', 'yyyy-MM-dd\\'T\\'HH:mm:ss.SSSSSS'))") }}
 {%- endmacro -%}
 
-
 {#- A column's new value where it changed: NULL elsewhere, and of a delete. -#}
 {%- macro _changed_value_expr(column) -%}
     {%- set after = '_post_image.' ~ tidemark.quote_identifier(column['name']) -%}
     {{ return("if(_operation = 'I' or array_contains(_changed_fields, " ~ tidemark.string_literal(column['name']) ~ '), ' ~ after ~ ', null)') }}
 {%- endmacro -%}
-
 
 {%- macro _change_text_expr(plan) -%}
     {%- set values, nulls = [], [] -%}

@@ -11,7 +11,6 @@
     {{ return(definitions | join(',\n    ')) }}
 {%- endmacro -%}
 
-
 {#- Table properties as 'name' = 'value' pairs. -#}
 {%- macro properties_expr(properties) -%}
     {%- set pairs = [] -%}

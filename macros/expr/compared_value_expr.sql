@@ -1,7 +1,5 @@
-{#-
-    What is compared of a column's value: the value of `compare_as`, an expression of the column, or the value itself. The
-    expression sees the column by its name alone, as the argument of a function.
--#}
+{#- What is compared of a column's value: the value of `compare_as`, an expression of the column, or the value itself. The expression
+    sees the column by its name alone, as the argument of a function. -#}
 {%- macro compared_value_expr(column, value) -%}
     {%- if not column.get('compare_as') -%}{{ return(value) }}{%- endif -%}
     {{ return('transform(array(' ~ value ~ '), ' ~ tidemark.quote_identifier(column['name']) ~ ' -> (' ~ column['compare_as'] ~ '))[0]') }}

@@ -1,8 +1,5 @@
-{#-
-    A value of a change event in the given type, NULL where the text cannot be read as one: never a rounded, cut or
-    wrapped value. The text is what from_json() gives for a map<string,string>: strings unescaped, numbers digit for digit,
-    nested values as their JSON.
--#}
+{#- A value of a change event in the given type, NULL where the text cannot be read as one: never a rounded, cut or wrapped value. The
+    text is what from_json() gives for a map<string,string>: strings unescaped, numbers digit for digit, nested values as their JSON. -#}
 {%- macro decode_expr(text, encoding, data_type) -%}
     {%- set value = tidemark._decode(text, encoding, data_type | trim, 1) -%}
     {%- if text | length > 100 and value | length > 2000 -%}
@@ -12,11 +9,8 @@
     {{ return(value) }}
 {%- endmacro -%}
 
-
-{#-
-    The names of the encodings that a user may give a column; `decimal_bytes` takes a scale (`decimal_bytes:2`) and `array`
-    the encoding of its items (`array:iso`).
--#}
+{#- The names of the encodings that a user may give a column; `decimal_bytes` takes a scale (`decimal_bytes:2`) and `array` the encoding
+    of its items (`array:iso`). -#}
 {%- macro encodings() -%}
     {{ return([
         'auto', 'text', 'number', 'boolean', 'json',
@@ -25,7 +19,6 @@
         'iso', 'base64', 'hex', 'decimal_bytes', 'decimal_struct', 'unsigned', 'array',
     ]) }}
 {%- endmacro -%}
-
 
 {#- `depth` numbers the lambda variables. -#}
 {%- macro _decode(text, encoding, type, depth) -%}
@@ -58,7 +51,6 @@
     ) -%}
 {%- endmacro -%}
 
-
 {#- The word of a type that stands before its parameters, one for all spellings. -#}
 {%- macro _base_type(type) -%}
     {%- set base = type.split('<')[0].split('(')[0].split(' ')[0] | lower -%}
@@ -69,12 +61,10 @@
     }.get(base, base)) }}
 {%- endmacro -%}
 
-
 {#- The body for a value that is worked out once, in the body a variable. -#}
 {%- macro _let(variable, value, body) -%}
     {{ return('transform(array(' ~ value ~ '), ' ~ variable ~ ' -> ' ~ body ~ ')[0]') }}
 {%- endmacro -%}
-
 
 {#- Scalars by what their text looks like, nested values from JSON. -#}
 {%- macro _decode_auto(text, type, depth) -%}
@@ -118,11 +108,8 @@
     {{ return('try_cast(' ~ text ~ ' as ' ~ type ~ ')') }}
 {%- endmacro -%}
 
-
-{#-
-    An exact decimal: digits beyond the scale may only be zeros. With an exponent (BigDecimal.toString() has them) the
-    places that count are the fraction's, less the mantissa's trailing zeros, less the exponent.
--#}
+{#- An exact decimal: digits beyond the scale may only be zeros. With an exponent (BigDecimal.toString() has them) the places that count
+    are the fraction's, less the mantissa's trailing zeros, less the exponent. -#}
 {%- macro _text_to_decimal(text, type) -%}
     {%- set digits = type[type.index('(') + 1:-1].split(',') if '(' in type else ['10', '0'] -%}
     {%- set scale = digits[1] | trim | int if digits | length > 1 else 0 -%}
@@ -135,7 +122,6 @@
     ) }}
 {%- endmacro -%}
 
-
 {#- A number, NaN or an infinity by its name; a number that is too large for the type is not an infinity but NULL. -#}
 {%- macro _text_to_double(text, base) -%}
     {%- set value = 'try_cast(' ~ text ~ ' as ' ~ base ~ ')' -%}
@@ -146,18 +132,13 @@
     ) }}
 {%- endmacro -%}
 
-
-{#-
-    A count of units since 1970-01-01, NULL beyond the years 0001 to 9999 (PostgreSQL's infinity is such a number). As a
-    date only if it is midnight; as a number as it is. As a string in ISO form, also beyond those years (`+10000-01-01`,
-    `-0043-03-15`), `infinity` or `-infinity`, or the digits of what no calendar of Spark's reaches.
--#}
+{#- A count of units since 1970-01-01, NULL beyond the years 0001 to 9999 (PostgreSQL's infinity is such a number). As a date only if it
+    is midnight; as a number as it is. As a string in ISO form, also beyond those years (`+10000-01-01`, `-0043-03-15`), `infinity` or
+    `-infinity`, or the digits of what no calendar of Spark's reaches. -#}
 {%- macro _decode_epoch(text, unit, type) -%}
     {%- set base = tidemark._base_type(type) -%}
     {%- set n = 'try_cast(' ~ text ~ ' as bigint)' -%}
-    {%- set per_day = {
-        'days': 1, 'seconds': 86400, 'millis': 86400000, 'micros': 86400000000, 'nanos': 86400000000000,
-    }[unit] -%}
+    {%- set per_day = {'days': 1, 'seconds': 86400, 'millis': 86400000, 'micros': 86400000000, 'nanos': 86400000000000}[unit] -%}
     {%- if unit == 'nanos' -%}
         {%- set in_range = n ~ ' is not null' -%}
         {%- set micros = 'bigint(floor(' ~ n ~ ' / 1000bd))' -%}
@@ -185,11 +166,8 @@
     {{ return('cast(null as ' ~ type ~ ')') }}
 {%- endmacro -%}
 
-
-{#-
-    A count as ISO text. PostgreSQL's infinities are these counts, those of its dates in a snapshot and in the log; the
-    greatest of all is what Debezium makes of a later time.
--#}
+{#- A count as ISO text. PostgreSQL's infinities are these counts, those of its dates in a snapshot and in the log; the greatest of all
+    is what Debezium makes of a later time. -#}
 {%- macro _epoch_text(text, unit, n, micros) -%}
     {%- set infinities = {
         'days': [[-622191234, -2147472692], [-625821272, -2147472691]],
@@ -209,21 +187,16 @@
     ) }}
 {%- endmacro -%}
 
-
 {#- Microseconds since 1970-01-01 as a wall time, whatever the session's time zone. -#}
 {%- macro _micros_to_ntz(micros) -%}
     {{ return('timestampadd(microsecond, ' ~ micros ~ ", timestamp_ntz'1970-01-01 00:00:00')") }}
 {%- endmacro -%}
 
-
 {#- A time or a duration below 1000 hours as `[-]HH:MM:SS[.ffffff]`, or as the number it is. -#}
 {%- macro _decode_time(text, encoding, type) -%}
     {%- set base = tidemark._base_type(type) -%}
-    {%- if base in ['bigint', 'int', 'smallint', 'tinyint', 'decimal'] -%}
-        {{ return(tidemark._decode_auto(text, type, 1)) }}
-    {%- elif base != 'string' -%}
-        {{ return('cast(null as ' ~ type ~ ')') }}
-    {%- endif -%}
+    {%- if base in ['bigint', 'int', 'smallint', 'tinyint', 'decimal'] -%}{{ return(tidemark._decode_auto(text, type, 1)) }}{%- endif -%}
+    {%- if base != 'string' -%}{{ return('cast(null as ' ~ type ~ ')') }}{%- endif -%}
     {%- set n = 'try_cast(' ~ text ~ ' as bigint)' -%}
     {%- set second = {'time_millis': 1000, 'time_micros': 1000000, 'time_nanos': 1000000000}[encoding] -%}
     {%- set micros = {
@@ -239,11 +212,8 @@
     ) }}
 {%- endmacro -%}
 
-
-{#-
-    ISO text: a date (as one also midnight in UTC, or with a Z behind it), or a date and time with up to nine places, which
-    are cut to six. Without an offset it is UTC. NULL beyond the years 0001 to 9999.
--#}
+{#- ISO text: a date (as one also midnight in UTC, or with a Z behind it), or a date and time with up to nine places, which are cut to
+    six. Without an offset it is UTC. NULL beyond the years 0001 to 9999. -#}
 {%- macro _decode_iso(text, type) -%}
     {%- set base = tidemark._base_type(type) -%}
     {%- set date = '^(?!0000)[0-9]{4}-[0-9]{2}-[0-9]{2}' -%}
@@ -264,55 +234,40 @@
     {%- set value = 'try_cast(' ~ full ~ ' as timestamp)' -%}
     {%- set in_range = text ~ " rlike '" ~ date ~ time ~ "' and " ~ value
         ~ " between timestamp'0001-01-01T00:00:00Z' and timestamp'9999-12-31T23:59:59.999999Z'" -%}
-    {%- if base == 'timestamp_ntz' -%}
-        {%- set value = tidemark._micros_to_ntz('unix_micros(' ~ value ~ ')') -%}
-    {%- endif -%}
+    {%- if base == 'timestamp_ntz' -%}{%- set value = tidemark._micros_to_ntz('unix_micros(' ~ value ~ ')') -%}{%- endif -%}
     {{ return('case when ' ~ in_range ~ ' then ' ~ value ~ ' end') }}
 {%- endmacro -%}
-
 
 {#- Base64 in the common or the URL-safe alphabet, with or without padding; the empty text is no bytes. -#}
 {%- macro _decode_base64(text, type) -%}
     {%- set base = tidemark._base_type(type) -%}
-    {%- if base == 'string' -%}
-        {{ return(text) }}
-    {%- elif base != 'binary' -%}
-        {{ return('cast(null as ' ~ type ~ ')') }}
-    {%- endif -%}
+    {%- if base == 'string' -%}{{ return(text) }}{%- endif -%}
+    {%- if base != 'binary' -%}{{ return('cast(null as ' ~ type ~ ')') }}{%- endif -%}
     {{ return('try_to_binary(translate(' ~ text ~ ", '-_', '+/'), 'base64')") }}
 {%- endmacro -%}
-
 
 {#- True for bytes in hexadecimal, of which nothing tells that they are not Base64. -#}
 {%- macro _is_hex_expr(text) -%}
     {{ return(text ~ " rlike '^([0-9A-Fa-f]{2})+$'") }}
 {%- endmacro -%}
 
-
 {#- Pairs of hexadecimal digits, also behind PostgreSQL's `\x`; the empty text is no bytes. -#}
 {%- macro _decode_hex(text, type) -%}
     {%- set base = tidemark._base_type(type) -%}
-    {%- if base == 'string' -%}
-        {{ return(text) }}
-    {%- elif base != 'binary' -%}
-        {{ return('cast(null as ' ~ type ~ ')') }}
-    {%- endif -%}
+    {%- if base == 'string' -%}{{ return(text) }}{%- endif -%}
+    {%- if base != 'binary' -%}{{ return('cast(null as ' ~ type ~ ')') }}{%- endif -%}
     {#- unhex() is NULL for other characters, but takes an odd digit -#}
     {%- set digits = 'if(startswith(' ~ text ~ ', ' ~ tidemark.string_literal('\\x') ~ '), substring(' ~ text ~ ', 3), ' ~ text ~ ')' -%}
     {{ return('case when length(' ~ text ~ ') % 2 = 0 then unhex(' ~ digits ~ ') end') }}
 {%- endmacro -%}
-
 
 {#- A decimal whose unscaled value is base64 of big-endian two's complement, by its plain digits. -#}
 {%- macro _decode_decimal_bytes(text, scale, type, depth) -%}
     {{ return(tidemark._decode_auto_once(tidemark._plain_decimal(text, scale, depth), type, depth)) }}
 {%- endmacro -%}
 
-
-{#-
-    A whole number that is never negative, in digits or as decimal_bytes:0. No text is both: Base64 of such a
-    number begins with one of A to f, as its first bit is not set. Negative digits are a number too large for its writer.
--#}
+{#- A whole number that is never negative, in digits or as decimal_bytes:0. No text is both: Base64 of such a number begins with one of
+    A to f, as its first bit is not set. Negative digits are a number too large for its writer. -#}
 {%- macro _decode_unsigned(text, type, depth) -%}
     {{ return(
         'case when ' ~ text ~ " rlike '^[0-9]+$' then " ~ tidemark._decode_auto(text, type, depth)
@@ -320,14 +275,12 @@
     ) }}
 {%- endmacro -%}
 
-
 {#- The same where the scale comes with each value: io.debezium.data.VariableScaleDecimal. -#}
 {%- macro _decode_decimal_struct(text, type, depth) -%}
     {%- set value = 'get_json_object(' ~ text ~ ", '$.value')" -%}
     {%- set scale = "try_cast(get_json_object(" ~ text ~ ", '$.scale') as int)" -%}
     {{ return(tidemark._decode_auto_once(tidemark._plain_decimal(value, scale, depth), type, depth)) }}
 {%- endmacro -%}
-
 
 {#- A number's digits in the type; the digits take some working out, so they are worked out once. -#}
 {%- macro _decode_auto_once(digits, type, depth) -%}
@@ -344,17 +297,13 @@
     {{ return(tidemark._let('n' ~ depth, digits, tidemark._decode_auto('n' ~ depth, type, depth + 1))) }}
 {%- endmacro -%}
 
-
-{#-
-    Up to 16 bytes of two's complement as digits, NULL where there are more than 38 of them: conv() reads 64 bits without
-    a sign, so a negative number is turned into its complement, which is put together from two halves. Spark's minus sign
-    before a decimal cuts it to 34 digits, its subtraction does not.
--#}
+{#- Up to 16 bytes of two's complement as digits, NULL where there are more than 38 of them: conv() reads 64 bits without a sign, so a
+    negative number is turned into its complement, which is put together from two halves. Spark's minus sign before a decimal cuts it to
+    34 digits, its subtraction does not. -#}
 {%- macro _plain_decimal(text, scale, depth) -%}
     {%- set h, f, u, k = 'h' ~ depth, 'f' ~ depth, 'u' ~ depth, 'k' ~ depth -%}
     {%- set bytes = 'hex(' ~ tidemark._decode_base64(text, 'binary') ~ ')' -%}
-    {%- set flipped = "lpad(if(" ~ h ~ " >= '8', translate(" ~ h ~ ", '0123456789ABCDEF', 'FEDCBA9876543210'), " ~ h
-        ~ "), 32, '0')" -%}
+    {%- set flipped = "lpad(if(" ~ h ~ " >= '8', translate(" ~ h ~ ", '0123456789ABCDEF', 'FEDCBA9876543210'), " ~ h ~ "), 32, '0')" -%}
     {%- set magnitude = 'cast(conv(left(' ~ f ~ ', 16), 16, 10) as decimal(20,0)) * 18446744073709551616bd'
         ~ ' + cast(conv(right(' ~ f ~ ', 16), 16, 10) as decimal(20,0))' -%}
     {#- 10^38, and one less, in hexadecimal: nothing that is worked out may have more than 38 digits -#}
@@ -362,9 +311,7 @@
     {%- set unscaled = tidemark._let(h, bytes, 'case when length(' ~ h ~ ') between 2 and 32 then ' ~ tidemark._let(
         f, flipped, 'case when ' ~ in_range ~ ' then string(if(' ~ h ~ " >= '8', -1bd - (" ~ magnitude ~ '), ' ~ magnitude ~ ')) end'
     ) ~ ' end') -%}
-    {%- if scale is number and scale == 0 -%}
-        {{ return(unscaled) }}
-    {%- endif -%}
+    {%- if scale is number and scale == 0 -%}{{ return(unscaled) }}{%- endif -%}
     {%- set digits = "ltrim('-', " ~ u ~ ')' -%}
     {%- set padded = 'lpad(' ~ digits ~ ', greatest(length(' ~ digits ~ '), ' ~ k ~ " + 1), '0')" -%}
     {%- set plain = 'case when ' ~ k ~ ' = 0 or ' ~ k ~ " < 0 and " ~ u ~ " = '0' then " ~ u
@@ -374,28 +321,21 @@
     {{ return(tidemark._let(u, unscaled, tidemark._let(k, scale, plain))) }}
 {%- endmacro -%}
 
-
 {#- A JSON array by the encoding of its items, NULL as a whole where an item cannot be read. -#}
 {%- macro _decode_array(text, encoding, type, depth) -%}
     {%- set base = tidemark._base_type(type) -%}
-    {%- if base == 'string' -%}
-        {{ return(text) }}
-    {%- elif base != 'array' -%}
-        {{ return('cast(null as ' ~ type ~ ')') }}
-    {%- endif -%}
+    {%- if base == 'string' -%}{{ return(text) }}{%- endif -%}
+    {%- if base != 'array' -%}{{ return('cast(null as ' ~ type ~ ')') }}{%- endif -%}
     {%- set item_type = type[type.index('<') + 1:-1] | trim -%}
     {%- set a, x = 'a' ~ depth, 'x' ~ depth -%}
     {%- set items = 'case when ' ~ text ~ " like '[%]' then from_json(" ~ text ~ ", 'array<string>') end" -%}
     {%- set item = tidemark._decode(x, encoding, item_type, depth + 1) -%}
-    {%- if item == x -%}
-        {{ return(items) }}
-    {%- endif -%}
+    {%- if item == x -%}{{ return(items) }}{%- endif -%}
     {{ return(tidemark._let(
         a, items, 'case when forall(' ~ a ~ ', ' ~ x ~ ' -> ' ~ x ~ ' is null or ' ~ item ~ ' is not null) then transform('
         ~ a ~ ', ' ~ x ~ ' -> ' ~ item ~ ') end'
     )) }}
 {%- endmacro -%}
-
 
 {#- A JSON object as a map, NULL as a whole where a key or value cannot be read. -#}
 {%- macro _decode_map(text, type, depth) -%}
@@ -404,16 +344,13 @@
     {%- set map = tidemark._json_object(text) -%}
     {%- set key = tidemark._decode(x, 'auto', parts[0] | trim, depth + 1) -%}
     {%- set value = tidemark._decode(y, 'auto', parts[1] | trim, depth + 1) -%}
-    {%- if key == x and value == y -%}
-        {{ return(map) }}
-    {%- endif -%}
+    {%- if key == x and value == y -%}{{ return(map) }}{%- endif -%}
     {{ return(tidemark._let(
         m, map, 'case when forall(map_keys(' ~ m ~ '), ' ~ x ~ ' -> ' ~ key ~ ' is not null) and forall(map_values(' ~ m
         ~ '), ' ~ y ~ ' -> ' ~ y ~ ' is null or ' ~ value ~ ' is not null) then map_from_arrays(transform(map_keys(' ~ m
         ~ '), ' ~ x ~ ' -> ' ~ key ~ '), transform(map_values(' ~ m ~ '), ' ~ y ~ ' -> ' ~ value ~ ')) end'
     )) }}
 {%- endmacro -%}
-
 
 {#- A JSON object as a struct, NULL as a whole where a field cannot be read; a field that is not there is NULL. -#}
 {%- macro _decode_struct(text, type, depth) -%}
@@ -424,16 +361,13 @@
         {%- set raw = m ~ '[' ~ name ~ ']' -%}
         {%- set value = tidemark._decode(raw, 'auto', field['type'], depth + 1) -%}
         {%- do fields.append(name ~ ', ' ~ value) -%}
-        {%- if value != raw -%}
-            {%- do readable.append('(' ~ raw ~ ' is null or ' ~ value ~ ' is not null)') -%}
-        {%- endif -%}
+        {%- if value != raw -%}{%- do readable.append('(' ~ raw ~ ' is null or ' ~ value ~ ' is not null)') -%}{%- endif -%}
     {%- endfor -%}
     {{ return(tidemark._let(
         m, tidemark._json_object(text),
         'case when ' ~ readable | join(' and ') ~ ' then named_struct(' ~ fields | join(', ') ~ ') end'
     )) }}
 {%- endmacro -%}
-
 
 {#- The members of a JSON object as text. -#}
 {%- macro _json_object(text) -%}

@@ -1,27 +1,21 @@
-{#-
-    The place of a log row in the order of its key: its sequence, then what breaks ties: see place_expr(). What concerns
-    the whole table comes before rows, then deletes, then the end of a snapshot.
--#}
+{#- The place of a log row in the order of its key: its sequence, then what breaks ties: see place_expr(). What concerns the whole table
+    comes before rows, then deletes, then the end of a snapshot. -#}
 {%- macro event_order_expr(cfg, alias=none) -%}
     {%- set at = alias ~ '.' if alias else '' -%}
     {%- set tie = 'case when ' ~ at ~ "_source_operation in ('TRUNCATE', 'ADD_COLUMN') then 0 when "
         ~ at ~ "_source_operation in ('DELETE', 'MOVE_OUT') then 2 when " ~ at ~ "_source_operation = 'SNAPSHOT' then 3 else 1 end" -%}
-    {{ return(tidemark.place_expr(cfg, tidemark.sequence_expr(cfg, alias), tie, at ~ '_event_id', at ~ '_batch_id', at ~ '_sequence_num')) }}
+    {{ return(tidemark.place_expr(cfg, tidemark.sequence_expr(cfg, alias), tie, at ~ '_event_id', [at ~ '_batch_id', at ~ '_sequence_num'])) }}
 {%- endmacro -%}
-
 
 {#- What events are ordered by, before ties are broken. -#}
 {%- macro sequence_expr(cfg, alias=none) -%}
     {{ return((alias ~ '.' if alias else '') ~ ('_sequence_by' if cfg['sequence_by'] else '_sequence_num')) }}
 {%- endmacro -%}
 
-
-{#-
-    A place in the order of a key. At an equal sequence the arrival decides: the batch that an event first came with, and
-    its line; then the kind (`tie`) and the identity. With `on_tie: content` these two alone, whatever arrived first.
-    Without batch and line the place is before all that arrived.
--#}
-{%- macro place_expr(cfg, sequence, tie, event, batch='null', line='null') -%}
-    {%- set arrival = '' if cfg['on_tie'] == 'content' else ', cast(' ~ batch ~ ' as bigint) as batch, cast(' ~ line ~ ' as bigint) as line' -%}
-    {{ return('struct(' ~ sequence ~ ' as sequence' ~ arrival ~ ', ' ~ tie ~ ' as tie, ' ~ event ~ ' as event)') }}
+{#- A place in the order of a key. At an equal sequence the arrival decides: the batch that an event first came with, and its line
+    (`arrival`); then the kind (`tie`) and the identity. With `on_tie: content` these two alone, whatever arrived first. Without
+    `arrival` the place is before all that arrived. -#}
+{%- macro place_expr(cfg, sequence, tie, event, arrival=['null', 'null']) -%}
+    {%- set arrived = '' if cfg['on_tie'] == 'content' else ', cast(' ~ arrival[0] ~ ' as bigint) as batch, cast(' ~ arrival[1] ~ ' as bigint) as line' -%}
+    {{ return('struct(' ~ sequence ~ ' as sequence' ~ arrived ~ ', ' ~ tie ~ ' as tie, ' ~ event ~ ' as event)') }}
 {%- endmacro -%}

@@ -14,9 +14,7 @@
     {%- elif algorithm == 'xxhash64x2' -%}
         {%- set hash = "lower(concat(lpad(hex(xxhash64(" ~ text ~ ")), 16, '0'), lpad(hex(xxhash64('tidemark', " ~ text ~ ")), 16, '0')))" -%}
     {%- else -%}
-        {%- do tidemark.raise_error('configuration',
-            'unknown hash algorithm ' ~ algorithm ~ ': use md5, sha256 or xxhash64x2'
-        ) -%}
+        {%- do tidemark.raise_error('configuration', 'unknown hash algorithm ' ~ algorithm ~ ': use md5, sha256 or xxhash64x2') -%}
     {%- endif -%}
     {{ return('concat(' ~ hash ~ ', case when ' ~ only_if ~ " then '' end)" if only_if else hash) }}
 {%- endmacro -%}

@@ -1,7 +1,5 @@
-{#-
-    Any text as a Spark SQL string literal on one line. `${` is escaped too, or Spark's variable substitution would
-    replace it. Needs `spark.sql.parser.escapedStringLiterals` at its default, false.
--#}
+{#- Any text as a Spark SQL string literal on one line. `${` is escaped too, or Spark's variable substitution would replace it. Needs
+    `spark.sql.parser.escapedStringLiterals` at its default, false. -#}
 {%- macro string_literal(text) -%}
     {%- set escaped = text | string
         | replace('\\', '\\\\')
@@ -11,4 +9,11 @@
         | replace('\x00', '\\u0000')
         | replace('${', '\\u0024{') -%}
     {{ return("'" ~ escaped ~ "'") }}
+{%- endmacro -%}
+
+{#- Texts as a list of literals. -#}
+{%- macro string_literals(texts) -%}
+    {%- set literals = [] -%}
+    {%- for text in texts -%}{%- do literals.append(tidemark.string_literal(text)) -%}{%- endfor -%}
+    {{ return(literals | join(', ')) }}
 {%- endmacro -%}

@@ -3,7 +3,6 @@
     {{ return('if(' ~ is_malformed ~ ', ' ~ tidemark.malformed_text_expr(text) ~ ', ' ~ text ~ ')') }}
 {%- endmacro -%}
 
-
 {#- Text that is not UTF-8, told rather than replaced: its first malformed byte, and each byte as the character of ISO-8859-1. -#}
 {%- macro malformed_text_expr(text) -%}
     {{ return(

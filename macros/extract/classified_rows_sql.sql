@@ -49,33 +49,7 @@ labelled_rows as (
         after._reject_reason,
         after._raw_payload,
         coalesce(after._tidemark_copies, 0) as _tidemark_copies,
-        {%- if existing %}
-        coalesce(after._key_hash, before._key_hash) as _key_hash,
-        after._row_hash as _row_hash,
-        before._row_hash as _tidemark_row_hash_before,
-        if(before._key_hash is not null and coalesce(after._tidemark_copy, 1) = 1, 1, 0) as _tidemark_existing,
-        case
-            when after._tidemark_rejected then 'R'
-            when before._key_hash is null then 'I'
-            when after._key_hash is null then 'D'
-            when after._row_hash = before._row_hash then 'N'
-            else 'U'
-        end as _operation,
-        {%- if cfg['changed_columns'] %}
-        case
-            when after._row_hash <> before._row_hash
-                then {{ tidemark.changed_columns_expr(plan['compared'], 'before', 'after') | indent(12) }}
-        end as _changed_columns
-        {%- else %}
-        cast(null as array<string>) as _changed_columns
-        {%- endif %}
-        {%- else %}
-        after._key_hash,
-        after._row_hash,
-        0 as _tidemark_existing,
-        if(after._tidemark_rejected, 'R', 'I') as _operation,
-        cast(null as array<string>) as _changed_columns
-        {%- endif %}
+        {{ tidemark._labels_expr(cfg, plan, existing) | indent(8) }}
     from arrived_rows as after
     {%- if existing and cfg['extract'] == 'delta' %}
     left outer join existing_rows as before on after._key_hash = before._key_hash
@@ -113,12 +87,41 @@ where _operation <> 'N' or _tidemark_copies > 1
 {%- endif %}
 {%- endmacro -%}
 
+{#- What a row is labelled with: its hashes, its operation, and what an update changed. -#}
+{%- macro _labels_expr(cfg, plan, existing) -%}
+{%- if existing -%}
+coalesce(after._key_hash, before._key_hash) as _key_hash,
+after._row_hash as _row_hash,
+before._row_hash as _tidemark_row_hash_before,
+if(before._key_hash is not null and coalesce(after._tidemark_copy, 1) = 1, 1, 0) as _tidemark_existing,
+case
+    when after._tidemark_rejected then 'R'
+    when before._key_hash is null then 'I'
+    when after._key_hash is null then 'D'
+    when after._row_hash = before._row_hash then 'N'
+    else 'U'
+end as _operation,
+{%- if cfg['changed_columns'] %}
+case
+    when after._row_hash <> before._row_hash
+        then {{ tidemark.changed_columns_expr(plan['compared'], 'before', 'after') | indent(4) }}
+end as _changed_columns
+{%- else %}
+cast(null as array<string>) as _changed_columns
+{%- endif %}
+{%- else -%}
+after._key_hash,
+after._row_hash,
+0 as _tidemark_existing,
+if(after._tidemark_rejected, 'R', 'I') as _operation,
+cast(null as array<string>) as _changed_columns
+{%- endif -%}
+{%- endmacro -%}
 
 {#- What the value that a column had before is called, beside the one that arrived. -#}
 {%- macro before_name(column) -%}
     {{ return(tidemark.quote_identifier('_tidemark_before_' ~ column['name'])) }}
 {%- endmacro -%}
-
 
 {%- macro _tie_break(ignored) -%}
     {%- set terms = [] -%}
@@ -129,17 +132,13 @@ where _operation <> 'N' or _tidemark_copies > 1
     {{ return(terms | join(', ') if terms else 'staged._key_hash desc nulls last') }}
 {%- endmacro -%}
 
-
 {#- The rows that a business date adds to the log, without their commit. -#}
 {%- macro changed_rows_sql(classified) -%}
 select * from {{ classified }} where _operation in ('I', 'U', 'D')
 {%- endmacro -%}
 
-
-{#-
-    The rows of the log that a run writes as it finds them, from all that it labelled. What is other on each date is put
-    to them here, apart from the labelling: of a query without literals that change, Spark uses its code again.
--#}
+{#- The rows of the log that a run writes as it finds them, from all that it labelled. What is other on each date is put to them here,
+    apart from the labelling: of a query without literals that change, Spark uses its code again. -#}
 {%- macro staged_changes_sql(plan, labelled, load) -%}
 select
     {{ tidemark.column_list_expr(plan['stored'] | map(attribute='name') | list + ['_key_hash', '_row_hash', '_operation', '_changed_columns']) }},
@@ -150,12 +149,10 @@ from {{ labelled }}
 where _operation in ('I', 'U', 'D')
 {%- endmacro -%}
 
-
 {#- The rows that a run cannot use, with reason and raw payload: those marked in staging and all rows of a key that came with different payloads. -#}
 {%- macro rejected_rows_sql(classified) -%}
 select _reject_reason, _key_hash, _raw_payload from {{ classified }} where _operation = 'R'
 {%- endmacro -%}
-
 
 {#- The keys that a delta supplied and that could be used. -#}
 {%- macro supplied_keys_sql(classified) -%}

@@ -9,55 +9,18 @@
 {%- macro column_plan(cfg, source_columns, types, recorded, origin='') -%}
     {%- set errors = [] -%}
     {%- set recorded_columns = recorded['columns'] if recorded else [] -%}
-    {%- set arrived = {} -%}
-    {%- set supplied = {} -%}
-    {%- for column in source_columns -%}
-        {%- set lower = column['name'] | lower -%}
-        {%- set refused = tidemark.refused_name(column['name'], [], ' of the extract') -%}
-        {%- if lower in tidemark.reserved_columns() -%}
-            {%- do supplied.update({lower: column['type']}) -%}
-        {%- elif refused -%}
-            {%- do errors.append(refused ~ ': rename it in the source, or in the model') -%}
-        {%- elif lower in arrived -%}
-            {%- do errors.append('the model yields column `' ~ column['name'] ~ '` twice (names differ at most in case)') -%}
-        {%- else -%}
-            {%- do arrived.update({lower: column}) -%}
-        {%- endif -%}
-    {%- endfor -%}
+    {%- set arrived, supplied = tidemark._arrived_columns(source_columns, errors) -%}
     {%- do tidemark._check_supplied_columns(cfg, supplied, errors) -%}
-
-    {%- set declared = {} -%}
-    {%- for column in cfg['columns'] -%}
-        {%- do declared.update({column['name'] | lower: column}) -%}
-        {%- if column['name'] | lower not in arrived -%}
-            {%- do errors.append(
-                'column `' ~ column['name'] ~ '` of the YAML is not in the extract' ~ origin
-                ~ tidemark._did_you_mean(column['name'], arrived.keys() | list)
-            ) -%}
-        {%- endif -%}
-    {%- endfor -%}
-    {%- for setting in ['keys', 'ignore', 'sensitive', 'effective_from'] -%}
-        {%- for name in ([cfg[setting]] if cfg[setting] is string else cfg[setting] or []) if name | lower not in arrived and name | lower not in declared -%}
-            {%- if not (setting == 'ignore' and name | lower in recorded_columns | map(attribute='name') | map('lower') | list) -%}
-                {%- do errors.append(
-                    ('unique_key' if setting == 'keys' else setting) ~ ' names column `' ~ name ~ '`, which is not in the extract' ~ origin
-                    ~ tidemark._did_you_mean(name, arrived.keys() | list)
-                ) -%}
-            {%- endif -%}
-        {%- endfor -%}
-    {%- endfor -%}
-
+    {%- do tidemark._check_named_columns(cfg, arrived, recorded_columns, origin, errors) -%}
+    {%- set declared = tidemark.by_name(cfg['columns']) -%}
     {%- set keys = tidemark.keys_in_order(cfg, recorded) | map('lower') | list -%}
     {%- set sensitive = cfg['sensitive'] | map('lower') | list -%}
 
     {#- Recorded columns in their order, then new ones: of the YAML first, then as the extract has them. -#}
-    {%- set names = recorded_columns | map(attribute='name') | list -%}
-    {%- set seen = names | map('lower') | list -%}
-    {%- for name in cfg['columns'] | map(attribute='name') | list + arrived.values() | map(attribute='name') | list -%}
-        {%- if name | lower not in seen and name | lower in arrived -%}
-            {%- do names.append(name) -%}
-            {%- do seen.append(name | lower) -%}
-        {%- endif -%}
+    {%- set come = cfg['columns'] | map(attribute='name') | list + arrived.values() | map(attribute='name') | list -%}
+    {%- set names = [] -%}
+    {%- for name in recorded_columns | map(attribute='name') | list + come -%}
+        {%- if loop.index <= recorded_columns | length or (name | lower in arrived and name | lower not in names | map('lower') | list) -%}{%- do names.append(name) -%}{%- endif -%}
     {%- endfor -%}
 
     {%- set columns = [] -%}
@@ -69,9 +32,7 @@
         {%- set declaration = declared.get(lower, {}) -%}
         {%- set source_type = source['type'] if source else none -%}
         {%- set wanted = types.get(lower) or (known['type'] if known and not declaration.get('data_type') and not source else source_type) -%}
-        {%- if known and tidemark.is_same_by_name(wanted, known['type']) -%}
-            {%- set wanted = known['type'] -%}
-        {%- endif -%}
+        {%- if known and tidemark.is_same_by_name(wanted, known['type']) -%}{%- set wanted = known['type'] -%}{%- endif -%}
         {%- do columns.append({
             'name': name,
             'source_name': source['name'] if source else none,
@@ -97,12 +58,7 @@
     {%- endfor -%}
     {%- do tidemark._raise_config_errors(cfg['entity'], errors, 'configuration and extract have') -%}
 
-    {%- set key_columns = [] -%}
-    {%- for key in keys -%}
-        {%- for column in columns if column['name'] | lower == key -%}
-            {%- do key_columns.append(column) -%}
-        {%- endfor -%}
-    {%- endfor -%}
+    {%- set key_columns = tidemark.named_columns(columns, keys) -%}
     {{ return({
         'columns': columns,
         'keys': key_columns,
@@ -128,24 +84,52 @@
     }) }}
 {%- endmacro -%}
 
+{#- What the model's SQL yields, by lower-case name: business columns, and reserved ones with their types. -#}
+{%- macro _arrived_columns(source_columns, errors) -%}
+    {%- set arrived, supplied = {}, {} -%}
+    {%- for column in source_columns -%}
+        {%- set lower = column['name'] | lower -%}
+        {%- set refused = tidemark.refused_name(column['name'], [], ' of the extract') -%}
+        {%- if lower in tidemark.reserved_columns() -%}
+            {%- do supplied.update({lower: column['type']}) -%}
+        {%- elif refused -%}
+            {%- do errors.append(refused ~ ': rename it in the source, or in the model') -%}
+        {%- elif lower in arrived -%}
+            {%- do errors.append('the model yields column `' ~ column['name'] ~ '` twice (names differ at most in case)') -%}
+        {%- else -%}
+            {%- do arrived.update({lower: column}) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return((arrived, supplied)) }}
+{%- endmacro -%}
+
+{#- What the YAML names must be there, but for an ignored column that an earlier extract had. -#}
+{%- macro _check_named_columns(cfg, arrived, recorded_columns, origin, errors) -%}
+    {%- set declared = cfg['columns'] | map(attribute='name') | map('lower') | list -%}
+    {%- set known = recorded_columns | map(attribute='name') | map('lower') | list -%}
+    {%- for column in cfg['columns'] if column['name'] | lower not in arrived -%}
+        {%- do errors.append('column `' ~ column['name'] ~ '` of the YAML is not in the extract' ~ origin ~ tidemark._did_you_mean(column['name'], arrived.keys() | list)) -%}
+    {%- endfor -%}
+    {%- for setting, names in [
+        ('unique_key', cfg['keys']), ('ignore', cfg['ignore']), ('sensitive', cfg['sensitive']), ('effective_from', [cfg['effective_from']] if cfg['effective_from'] else []),
+    ] -%}
+        {%- for name in names if name | lower not in arrived and name | lower not in declared and not (setting == 'ignore' and name | lower in known) -%}
+            {%- do errors.append(setting ~ ' names column `' ~ name ~ '`, which is not in the extract' ~ origin ~ tidemark._did_you_mean(name, arrived.keys() | list)) -%}
+        {%- endfor -%}
+    {%- endfor -%}
+{%- endmacro -%}
 
 {#- The part of a column that later runs are held to. -#}
 {%- macro _recorded_columns(columns) -%}
     {%- set recorded = [] -%}
     {%- for column in columns -%}
-        {%- set role = tidemark.column_role(column) -%}
-        {%- set kept = {
-            'name': column['name'], 'type': column['type'], 'role': role, 'sensitive': column['sensitive'],
+        {%- do recorded.append(dict({
+            'name': column['name'], 'type': column['type'], 'role': tidemark.column_role(column), 'sensitive': column['sensitive'],
             'dropped': column['dropped'],
-        } -%}
-        {%- if column.get('compare_as') -%}
-            {%- do kept.update({'compare_as': column['compare_as']}) -%}
-        {%- endif -%}
-        {%- do recorded.append(kept) -%}
+        }, **({'compare_as': column['compare_as']} if column.get('compare_as') else {}))) -%}
     {%- endfor -%}
     {{ return(recorded) }}
 {%- endmacro -%}
-
 
 {#- A reserved column may only come from a model that is set to supply it. -#}
 {%- macro _check_supplied_columns(cfg, supplied, errors) -%}

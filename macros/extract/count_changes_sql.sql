@@ -1,7 +1,5 @@
-{#-
-    The figures of a run: what was classified by operation and reason, and how many rows stood before. Of a full extract
-    the keys that came once and unchanged are not among them: they are what is left of those that stood before.
--#}
+{#- The figures of a run: what was classified by operation and reason, and how many rows stood before. Of a full extract the keys that
+    came once and unchanged are not among them: they are what is left of those that stood before. -#}
 {%- macro count_changes_sql(classified, existing) -%}
 select
     _operation as operation,
@@ -19,7 +17,6 @@ select
     0 as copies,
     {{ '(select count(*) from ' ~ existing ~ ')' if existing else '0' }} as existing_count
 {%- endmacro -%}
-
 
 {#- The figures of a run as aggregates over all of classified_rows_sql(), every N among them. -#}
 {%- macro figures_of_changes() -%}

@@ -1,17 +1,10 @@
-{#-
-    The view that extract() reads. CSV and JSON values arrive as text and are typed in staging, where a value that
-    cannot be read is noticed; `header` is the list of names in a CSV file, in its order. `by_line`: each line is a row,
-    see row_over_lines_sql(). Of files with malformed bytes readable_csv_sql() and readable_json_sql() tell them.
--#}
-{%- macro extract_view_sql(cfg, view, path, header, by_line=false, encoding=none) -%}
+{#- The view that extract() reads. CSV and JSON values arrive as text and are typed in staging, where a value that cannot be read is
+    noticed; `header` is the list of names in a CSV file, in its order; `read_as` has reader options that hold for this load alone. Of
+    files with malformed bytes readable_csv_sql() and readable_json_sql() tell them. -#}
+{%- macro extract_view_sql(cfg, view, path, header, read_as={}) -%}
 {%- if cfg['format'] == 'csv' -%}
 {%- set options = tidemark.csv_options(cfg['options']) -%}
-{%- if encoding -%}
-    {%- do options.update({'encoding': encoding}) -%}
-{%- endif -%}
-{%- if by_line -%}
-    {%- do options.update({'multiLine': 'false'}) -%}
-{%- endif -%}
+{%- do options.update(read_as) -%}
 {%- do options.update({
     'path': path, 'mode': 'PERMISSIVE', 'columnNameOfCorruptRecord': '_unreadable',
     'columnPruning': 'false', 'enforceSchema': 'false',
@@ -38,16 +31,13 @@ select * from {{ tidemark.file_relation_expr('parquet', path, cfg['options']) }}
 {%- endif -%}
 {%- endmacro -%}
 
-
 {#- The members of a JSON line by the columns of the YAML, and the line where it cannot be parsed. -#}
 {%- macro _json_fields_expr(cfg, value) -%}
 {%- set fields = [] -%}
 {%- for column in cfg['columns'] -%}
     {%- do fields.append(tidemark.quote_identifier(column['name']) ~ ' ' ~ (column['data_type'] if tidemark._is_nested(column) else 'string')) -%}
 {%- endfor -%}
-{%- set options = {} -%}
-{%- do options.update(cfg['options']) -%}
-{%- do options.update({'mode': 'PERMISSIVE', 'columnNameOfCorruptRecord': '_unreadable'}) -%}
+{%- set options = dict(cfg['options'], mode='PERMISSIVE', columnNameOfCorruptRecord='_unreadable') -%}
 from_json(
         {{ value }},
         {{ tidemark.string_literal((fields + ['_unreadable string']) | join(', ')) }},
@@ -55,11 +45,9 @@ from_json(
     )
 {%- endmacro -%}
 
-
 {%- macro _is_nested(column) -%}
     {{ return(column['data_type'] and '<' in column['data_type']) }}
 {%- endmacro -%}
-
 
 {#- Whether text files have a line that is not UTF-8: Spark puts U+FFFD for such bytes, which a file may also have of its own. -#}
 {%- macro has_malformed_lines_sql(cfg, path) -%}
@@ -70,12 +58,9 @@ from_json(
 select coalesce(bool_or(not is_valid_utf8(value)), false) from {{ tidemark.file_relation_expr('text', path, options) }}
 {%- endmacro -%}
 
-
-{#-
-    The rows of a view over CSV files that are not all of the encoding which they are read by: `_malformed` is the line of a row
-    that is not, whose values are NULL where they have such bytes. `lines` has the columns `read_names` and `_unreadable`; what is
-    declared as UTF-8 was read byte by byte, as ISO-8859-1, because that alone keeps what is malformed.
--#}
+{#- The rows of a view over CSV files that are not all of the encoding which they are read by: `_malformed` is the line of a row that is
+    not, whose values are NULL where they have such bytes. `lines` has the columns `read_names` and `_unreadable`; what is declared as
+    UTF-8 was read byte by byte, as ISO-8859-1, because that alone keeps what is malformed. -#}
 {%- macro readable_csv_sql(cfg, view, lines, names, read_names) -%}
 {%- set options = tidemark.csv_options(cfg['options']) -%}
 {%- set is_utf8 = tidemark.is_utf8(options['encoding']) -%}
@@ -105,7 +90,6 @@ from (
 )
 {%- endmacro -%}
 
-
 {#- The same of JSON lines: of one that is not UTF-8 the ASCII values are left, so that its key may be known. -#}
 {%- macro readable_json_sql(cfg, view, path) -%}
 create or replace temporary view {{ view }} as
@@ -126,36 +110,23 @@ from (
 )
 {%- endmacro -%}
 
-
 {#- What was read as ISO-8859-1 as the bytes that it is, whatever they are. -#}
 {%- macro _raw_text_expr(text) -%}
     {{ return('cast(encode(' ~ text ~ ", 'ISO-8859-1') as string)") }}
 {%- endmacro -%}
-
 
 {#- No other encoding has U+FFFD, but for UTF-16 and UTF-32, where what is one is not told from what became one. -#}
 {%- macro _is_readable_expr(text, is_utf8) -%}
     {{ return('coalesce(is_valid_utf8(' ~ text ~ '), true)' if is_utf8 else "not coalesce(contains(" ~ text ~ ", '\\uFFFD'), false)") }}
 {%- endmacro -%}
 
-
 {#- Names of a CSV file's columns: a query whose result has them; with `header` false its first row, as they are written. -#}
-{%- macro csv_header_sql(cfg, path, encoding=none, header=none) -%}
-{%- set options = tidemark.csv_options(cfg['options']) -%}
-{%- if encoding -%}
-    {%- do options.update({'encoding': encoding}) -%}
-{%- endif -%}
-{%- if header -%}
-    {%- do options.update({'header': header}) -%}
-{%- endif -%}
-select * from {{ tidemark.file_relation_expr('csv', path, options) }}
+{%- macro csv_header_sql(cfg, path, read_as={}) -%}
+select * from {{ tidemark.file_relation_expr('csv', path, dict(tidemark.csv_options(cfg['options']), **read_as)) }}
 {%- endmacro -%}
 
-
-{#-
-    Whether Spark may have made names of a CSV file's columns: one without a name is called _c and its place, those of one
-    name (in any case) get their places at the end.
--#}
+{#- Whether Spark may have made names of a CSV file's columns: one without a name is called _c and its place, those of one name (in any
+    case) get their places at the end. -#}
 {%- macro has_made_names(names) -%}
     {%- set stems = [] -%}
     {%- for name in names -%}
@@ -166,7 +137,6 @@ select * from {{ tidemark.file_relation_expr('csv', path, options) }}
     {{ return(stems | unique | list | length < stems | length) }}
 {%- endmacro -%}
 
-
 {#- The names of the first JSON lines, which the YAML need not have. -#}
 {%- macro json_names_sql(path) -%}
 select distinct explode(json_object_keys(value)) as name
@@ -174,12 +144,8 @@ from (select value from text.{{ tidemark.quote_identifier(path) }} limit 1000)
 order by name asc nulls last
 {%- endmacro -%}
 
-
-{#-
-    A line of a CSV file that keeps it from being read line by line, which several cores can do at once: with a quote a
-    row may go on in the next line, and a blank line or a carriage return inside a line is read in another way. One that
-    ends a line is as good as none.
--#}
+{#- A line of a CSV file that keeps it from being read line by line, which several cores can do at once: with a quote a row may go on in
+    the next line, and a blank line or a carriage return inside a line is read in another way. One that ends a line is as good as none. -#}
 {%- macro row_over_lines_sql(cfg, path) -%}
 select 1
 from {{ tidemark.file_relation_expr('text', path, {'lineSep': '\n'}) }}
@@ -190,25 +156,19 @@ where
 limit 1
 {%- endmacro -%}
 
-
-{#-
-    Reader options of a CSV file, RFC 4180 by default: quotes doubled inside quotes, line breaks allowed inside them.
-    An empty field is NULL and a quoted empty field is ''; Spark tells them apart only if nullValue is another text.
--#}
+{#- Reader options of a CSV file, RFC 4180 by default: quotes doubled inside quotes, line breaks allowed inside them. An empty field is
+    NULL and a quoted empty field is ''; Spark tells them apart only if nullValue is another text. -#}
 {%- macro csv_options(options) -%}
     {%- set merged = {
         'header': 'true', 'quote': '"', 'escape': '"', 'multiLine': 'true', 'encoding': 'UTF-8', 'nullValue': '\x01NULL\x01',
     } -%}
     {%- for name, value in options.items() -%}
-        {%- for default in merged.keys() | list if default | lower == name | lower -%}
-            {%- do merged.pop(default) -%}
-        {%- endfor -%}
+        {%- for default in merged.keys() | list if default | lower == name | lower -%}{%- do merged.pop(default) -%}{%- endfor -%}
         {#- the default would win over its other name -#}
         {%- do merged.update({'encoding' if name | lower in ['encoding', 'charset'] else name: value}) -%}
     {%- endfor -%}
     {{ return(merged) }}
 {%- endmacro -%}
-
 
 {#- Reader options as `'name' '…'` pairs, or with another joint as arguments. Booleans become true and false. -#}
 {%- macro options_expr(options, joint=' ') -%}
@@ -219,7 +179,6 @@ limit 1
     {%- endfor -%}
     {{ return(pairs | join(', ')) }}
 {%- endmacro -%}
-
 
 {#- A file, folder or glob as a relation with reader options. -#}
 {%- macro file_relation_expr(format, path, options) -%}

@@ -1,7 +1,5 @@
-{#-
-    Where a run's date lies among those loaded. `forward`: after all of them, so that it only appends. `observation` is
-    what side relations of the last date are looked up by.
--#}
+{#- Where a run's date lies among those loaded. `forward`: after all of them, so that it only appends. `observation` is what side
+    relations of the last date are looked up by. -#}
 {%- macro plan_load(cfg, run, state) -%}
     {%- set first = state['first'] -%}
     {%- set latest = first or not state['last_date'] or run['business_date'] >= state['last_date'] -%}

@@ -1,7 +1,5 @@
-{#-
-    The rejects of a business date that a later load of it mended, `commit_id`: what its rejects do not have, by key where the
-    key could be read, else by reason and payload.
--#}
+{#- The rejects of a business date that a later load of it mended, `commit_id`: what its rejects do not have, by key where the key could
+    be read, else by reason and payload. -#}
 {%- macro resolved_rejects_sql(relation, business_date, commit_id) -%}
 select distinct
     rejects._reject_reason,
@@ -18,13 +16,11 @@ left anti join (select * from {{ relation }} where _commit_id = {{ commit_id }})
 where {{ tidemark._open_rejects_expr(business_date, commit_id) }}
 {%- endmacro -%}
 
-
 {%- macro _open_rejects_expr(business_date, commit_id, alias='rejects') -%}
     {{ return(
         alias ~ "._business_date = date'" ~ business_date ~ "' and " ~ alias ~ '._commit_id < ' ~ commit_id ~ ' and ' ~ alias ~ '._resolved_by is null'
     ) }}
 {%- endmacro -%}
-
 
 {#- Mark them with the load. -#}
 {%- macro resolve_rejects_sql(relation, business_date, commit_id) -%}
@@ -40,7 +36,6 @@ using (
 when matched then update set
     _resolved_by = {{ commit_id }}
 {%- endmacro -%}
-
 
 {#- How many of the rows that a load rejects the load of the date before, `last_commit_id`, did not. -#}
 {%- macro new_rejects_sql(rejected, relation, last_commit_id) -%}

@@ -1,6 +1,7 @@
 {#-
     What a date that is loaded late or again does to the log: rows to append, and rows to mark as superseded (those with
-    `_supersedes`, the commit that wrote them). `changed` holds the rows that the date should have; what it saw is
+    `_supersedes`, the commit that wrote them). `found.changed` holds the rows that the date should have, `found.logged`
+    those that the log has of their keys; what it saw is
     taken away from the next date on which the key was observed, whose row is derived again, so that the log reads as
     if all dates had come in order.
 
@@ -8,38 +9,12 @@
         ──────── a ─────────────── b ────────────────────────── c ─────────────
                      diff(a, b) is `changed`      diff(b, c) takes the place of diff(a, c)
 -#}
-{%- macro revised_rows_sql(cfg, plan, relations, changed, logged, load) -%}
+{%- macro revised_rows_sql(cfg, plan, relations, found, load) -%}
 {%- set names = plan['columns'] | map(attribute='name') | list -%}
 {%- set fields = tidemark.column_list_expr(names + ['_row_hash']) | replace('\n    ', ' ') -%}
 {%- set this_date = "date'" ~ load['business_date'] ~ "'" -%}
 with entries as (
-    select
-        'wanted' as _kind,
-        _key_hash,
-        _business_date,
-        named_struct(
-            'commit', cast(null as bigint), 'operation', _operation, 'changed', _changed_columns, 'image', struct({{ fields }})
-        ) as _entry
-    from {{ changed }}
-    union all
-    select
-        'logged' as _kind,
-        _key_hash,
-        _business_date,
-        named_struct(
-            'commit', _commit_id, 'operation', _operation, 'changed', _changed_columns, 'image', struct({{ fields }})
-        ) as _entry
-    from {{ logged }}
-    {%- if load['later_loads'] %}
-    union all
-    select
-        'observed' as _kind,
-        _key_hash,
-        _business_date,
-        null as _entry
-    from {{ relations['supplied' if cfg['extract'] == 'delta' else 'rejects'] }}
-    where _key_hash is not null and {{ tidemark._loads_expr(load['later_loads']) }}
-    {%- endif %}
+    {{ tidemark._entries_sql(cfg, relations, found, fields, load) | indent(4) }}
 ),
 
 dated_entries as (
@@ -123,6 +98,29 @@ from revised
 where _entry is not null or _supersedes is not null
 {%- endmacro -%}
 
+{#- What the date should have, what the log has, and where a key was observed later without a row of it. -#}
+{%- macro _entries_sql(cfg, relations, found, fields, load) -%}
+{%- for kind, rows, commit in [('wanted', found['changed'], 'cast(null as bigint)'), ('logged', found['logged'], '_commit_id')] -%}
+select
+    '{{ kind }}' as _kind,
+    _key_hash,
+    _business_date,
+    named_struct(
+        'commit', {{ commit }}, 'operation', _operation, 'changed', _changed_columns, 'image', struct({{ fields }})
+    ) as _entry
+from {{ rows }} {{- '\nunion all\n' if not loop.last }}
+{%- endfor -%}
+{%- if load['later_loads'] %}
+union all
+select
+    'observed' as _kind,
+    _key_hash,
+    _business_date,
+    null as _entry
+from {{ relations['supplied' if cfg['extract'] == 'delta' else 'rejects'] }}
+where _key_hash is not null and {{ tidemark._loads_expr(load['later_loads']) }}
+{%- endif -%}
+{%- endmacro -%}
 
 {#- The state after the first of these entries that is there: its row, NULL after a D. -#}
 {%- macro _image_expr(entries) -%}
@@ -133,7 +131,6 @@ where _entry is not null or _supersedes is not null
     {{ return('case ' ~ branches | join(' ') ~ ' end') }}
 {%- endmacro -%}
 
-
 {%- macro _same_entry_expr(left, right) -%}
     {%- set terms = [] -%}
     {%- for field in ['operation', 'image._row_hash', 'changed'] -%}
@@ -142,28 +139,16 @@ where _entry is not null or _supersedes is not null
     {{ return(terms | join(' and ')) }}
 {%- endmacro -%}
 
-
-{#-
-    The first date after this one on which a key was observed. A full extract observes every key but those it had to
-    reject; a delta observes the keys that it supplied.
--#}
+{#- The first date after this one on which a key was observed. A full extract observes every key but those it had to reject; a delta
+    observes the keys that it supplied. -#}
 {%- macro _next_observation_expr(cfg, load) -%}
-    {%- if not load['later_loads'] -%}
-        {{ return('cast(null as date)') }}
-    {%- endif -%}
+    {%- if not load['later_loads'] -%}{{ return('cast(null as date)') }}{%- endif -%}
     {%- set observed = "if(_kind = 'observed', _business_date, null)" -%}
-    {%- if cfg['extract'] == 'delta' -%}
-        {{ return('min(' ~ observed ~ ') over (partition by _key_hash)') }}
-    {%- endif -%}
+    {%- if cfg['extract'] == 'delta' -%}{{ return('min(' ~ observed ~ ') over (partition by _key_hash)') }}{%- endif -%}
     {%- set dates = [] -%}
-    {%- for later in load['later_loads'] -%}
-        {%- do dates.append("date'" ~ later['business_date'] ~ "'") -%}
-    {%- endfor -%}
-    {{ return(
-        'array_min(array_except(array(' ~ dates | join(', ') ~ '), collect_set(' ~ observed ~ ') over (partition by _key_hash)))'
-    ) }}
+    {%- for later in load['later_loads'] -%}{%- do dates.append("date'" ~ later['business_date'] ~ "'") -%}{%- endfor -%}
+    {{return('array_min(array_except(array(' ~ dates | join(', ') ~ '), collect_set(' ~ observed ~ ') over (partition by _key_hash)))') }}
 {%- endmacro -%}
-
 
 {#- The log rows in force of every key that a correction of `business_date` touches, with sensitive columns. -#}
 {%- macro logged_rows_sql(plan, relations, changed, business_date) -%}
@@ -182,12 +167,9 @@ left semi join affected_keys on log._key_hash = affected_keys._key_hash
 where {{ tidemark.in_force_expr(alias='log') }}
 {%- endmacro -%}
 
-
 {#- Rows that the last load of each of these dates wrote. -#}
 {%- macro _loads_expr(loads) -%}
     {%- set pairs = [] -%}
-    {%- for load in loads -%}
-        {%- do pairs.append("(date'" ~ load['business_date'] ~ "', " ~ load['commit_id'] ~ ')') -%}
-    {%- endfor -%}
+    {%- for load in loads -%}{%- do pairs.append("(date'" ~ load['business_date'] ~ "', " ~ load['commit_id'] ~ ')') -%}{%- endfor -%}
     {{ return('(_business_date, _commit_id) in (' ~ pairs | join(', ') ~ ')' if pairs else 'false') }}
 {%- endmacro -%}

@@ -1,7 +1,5 @@
-{#-
-    Every row of the extract, typed and hashed, with the reason why it cannot be used (NULL for a good row). A row
-    whose key cannot be read has no `_key_hash`. `compiled_sql` is the model's own SELECT.
--#}
+{#- Every row of the extract, typed and hashed, with the reason why it cannot be used (NULL for a good row). A row whose key cannot be
+    read has no `_key_hash`. `compiled_sql` is the model's own SELECT. -#}
 {%- macro staged_rows_sql(cfg, plan, compiled_sql) -%}
 {%- set typed, arrived = [], [] -%}
 {%- for column in plan['columns'] -%}
@@ -49,12 +47,10 @@ select
 from judged_rows
 {%- endmacro -%}
 
-
 {#- What a value is called as it arrived, beside the one of its type. -#}
 {%- macro _arrived_name(place) -%}
     {{ return('_tidemark_arrived_' ~ place) }}
 {%- endmacro -%}
-
 
 {#- Why a row is rejected, first match wins: what hides the key comes first. -#}
 {%- macro _reject_reasons(cfg, plan) -%}
@@ -85,30 +81,22 @@ from judged_rows
             }) -%}
         {%- endif -%}
     {%- endfor -%}
-    {%- if not reasons -%}
-        {%- do reasons.append({'condition': 'false', 'text': "''", 'key_known': true}) -%}
-    {%- endif -%}
+    {%- if not reasons -%}{%- do reasons.append({'condition': 'false', 'text': "''", 'key_known': true}) -%}{%- endif -%}
     {{ return(reasons) }}
 {%- endmacro -%}
-
 
 {#- True for a row whose key could be read; of one with malformed bytes that is where they are in other columns. -#}
 {%- macro _key_known_expr(plan, reasons) -%}
     {%- set known = reasons | selectattr('key_known') | map(attribute='text') | list -%}
     {%- set terms = ['_reject_reason is null'] -%}
-    {%- if known -%}
-        {%- do terms.append('_reject_reason in (' ~ known | join(', ') ~ ')') -%}
-    {%- endif -%}
+    {%- if known -%}{%- do terms.append('_reject_reason in (' ~ known | join(', ') ~ ')') -%}{%- endif -%}
     {%- if '_malformed' in plan['supplied'] -%}
         {%- set read = ['_tidemark_malformed is not null'] + (['_tidemark_unreadable is null'] if '_unreadable' in plan['supplied'] else []) -%}
-        {%- for key in plan['keys'] -%}
-            {%- do read.append(tidemark.quote_identifier(key['name']) ~ ' is not null') -%}
-        {%- endfor -%}
+        {%- for key in plan['keys'] -%}{%- do read.append(tidemark.quote_identifier(key['name']) ~ ' is not null') -%}{%- endfor -%}
         {%- do terms.append('(' ~ read | join(' and ') ~ ')') -%}
     {%- endif -%}
     {{ return(terms | join(' or ')) }}
 {%- endmacro -%}
-
 
 {#- The row as it arrived, as JSON with sensitive values masked, or the line that could not be parsed. -#}
 {%- macro _raw_payload_expr(cfg, plan) -%}
@@ -119,9 +107,7 @@ from judged_rows
     {%- endfor -%}
     {%- set row = tidemark.masked_json_expr(arrived, 'judged_rows', 'arrived') -%}
     {%- set lines = [] -%}
-    {%- for name in ['_unreadable', '_malformed'] if name in plan['supplied'] -%}
-        {%- do lines.append('_tidemark' ~ name) -%}
-    {%- endfor -%}
+    {%- for name in ['_unreadable', '_malformed'] if name in plan['supplied'] -%}{%- do lines.append('_tidemark' ~ name) -%}{%- endfor -%}
     {%- if not lines -%}{{ return(row) }}{%- endif -%}
     {%- set line = 'coalesce(' ~ lines | join(', ') ~ ')' if lines | length > 1 else lines[0] -%}
     {%- set shown = "'*** (the line is withheld: the entity has sensitive columns)'" if plan['sensitive'] else line -%}

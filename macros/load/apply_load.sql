@@ -1,7 +1,5 @@
-{#-
-    Once the log has a commit: a new log takes the place of the old one, and current follows. Doing it twice does nothing
-    the second time, so the next run finishes a load that died on the way by the same.
--#}
+{#- Once the log has a commit: a new log takes the place of the old one, and current follows. Doing it twice does nothing the second
+    time, so the next run finishes a load that died on the way by the same. -#}
 {%- macro apply_load(opened, plan, load, commit, figures=none) -%}
     {%- if opened['cfg']['family'] == 'enriched' -%}{{ return(none) }}{%- endif -%}
     {%- set cfg, relations, commits = opened['cfg'], opened['relations'], opened['commits'] -%}
@@ -19,11 +17,8 @@
     {%- endif -%}
 {%- endmacro -%}
 
-
-{#-
-    Current follows the log: by MERGE of the rows that changed, or as a whole where every row gets a new tag, where the
-    format cannot merge, where MERGE would write it all but for little, and where current is built again.
--#}
+{#- Current follows the log: by MERGE of the rows that changed, or as a whole where every row gets a new tag, where the format cannot
+    merge, where MERGE would write it all but for little, and where current is built again. -#}
 {%- macro apply_to_current(cfg, plan, relations, load, figures=none) -%}
     {%- set nothing_logged = figures is not none and not figures['rows_logged'] and not figures['rows_superseded'] -%}
     {%- set load = dict(load, version=tidemark.next_commit_id(0)) -%}
@@ -32,7 +27,7 @@
     {%- if load.get('written') and not load['rebuild'] and adapter.replace_current(load['written']) is not none -%}
         {#- The engine in the workers wrote current with the log. -#}
     {%- elif load['rebuild'] or (all_tagged and load['kind'] == 'rollback') -%}
-        {%- do tidemark.overwrite_current(cfg, plan, relations, tidemark.latest_rows_sql(plan, relations), none, load) -%}
+        {%- do tidemark.overwrite_current(cfg, plan, relations, {'touched': tidemark.latest_rows_sql(plan, relations), 'stored': none}, load) -%}
     {%- elif tidemark.is_written_whole(cfg, relations, load, figures, nothing_logged) -%}
         {#- So many keys weigh some 100 MB: to send them to every core costs less than to shuffle and sort current. -#}
         {%- set load = dict(load, few_touched=figures is not none and (figures['rows_logged'] or 0) + (figures['rows_superseded'] or 0) <= 1000000) -%}
@@ -40,10 +35,10 @@
         {%- set touched = tidemark.touched_rows_sql(plan, now, load) -%}
         {%- set stored = tidemark.run_view(cfg['target'], 'stored') -%}
         {%- set is_written = tidemark.has_delta_files(cfg) and adapter.replace_rows(
-            relations['current'], tidemark.current_rows_sql(cfg, plan, relations, touched, stored, load), stored
+            relations['current'], tidemark.current_rows_sql(cfg, plan, relations, {'touched': touched, 'stored': stored}, load), stored
         ) is not none -%}
         {%- if not is_written -%}
-            {%- do tidemark.overwrite_current(cfg, plan, relations, touched, relations['current'], load) -%}
+            {%- do tidemark.overwrite_current(cfg, plan, relations, {'touched': touched, 'stored': relations['current']}, load) -%}
         {%- endif -%}
     {%- elif not nothing_logged -%}
         {%- set load = dict(load, key_list=tidemark.keys_to_merge(relations, load, figures)) -%}
@@ -51,26 +46,21 @@
     {%- endif -%}
 {%- endmacro -%}
 
-
 {#- Whether current is written as a whole where it is not built again. -#}
 {%- macro is_written_whole(cfg, relations, load, figures, nothing_logged) -%}
     {%- if cfg['tag_unchanged'] and load['business_date'] == load['last_date'] -%}{{ return(true) }}{%- endif -%}
     {{ return(not nothing_logged and (cfg['file_format'] == 'parquet' or tidemark.merge_writes_all(cfg, relations, load, figures))) }}
 {%- endmacro -%}
 
-
-{#- Write all rows of current: those touched, and of `stored` the others. -#}
-{%- macro overwrite_current(cfg, plan, relations, touched, stored, load) -%}
-    {%- set rows = tidemark.current_rows_sql(cfg, plan, relations, touched, stored, load) -%}
-    {%- do tidemark.run_statements(tidemark.for_format(cfg['file_format'], 'overwrite_current')(plan, relations, rows, load)) -%}
+{#- Write all rows of current: those touched, and of those stored the others. -#}
+{%- macro overwrite_current(cfg, plan, relations, rows, load) -%}
+    {%- set sql = tidemark.current_rows_sql(cfg, plan, relations, rows, load) -%}
+    {%- do tidemark.run_statements(tidemark.for_format(cfg['file_format'], 'overwrite_current')(plan, relations, sql, load)) -%}
 {%- endmacro -%}
 
-
-{#-
-    Whether a MERGE of what a run logged would write most of current again, which costs more than to write it all: it
-    reads it twice. By copy_on_write every file with one such row is written, and hashes lie in all files alike, unless
-    the table is laid out by other columns; with deletion vectors only what changed.
--#}
+{#- Whether a MERGE of what a run logged would write most of current again, which costs more than to write it all: it reads it twice. By
+    copy_on_write every file with one such row is written, and hashes lie in all files alike, unless the table is laid out by other
+    columns; with deletion vectors only what changed. -#}
 {%- macro merge_writes_all(cfg, relations, load, figures) -%}
     {%- if tidemark.is_written_at_once(cfg, relations['current']) -%}{{ return(true) }}{%- endif -%}
     {%- if not load['forward'] or not figures or 'existing' not in figures -%}{{ return(false) }}{%- endif -%}
@@ -81,12 +71,9 @@
     ) }}
 {%- endmacro -%}
 
-
-{#-
-    The keys of a small commit as literals, which let MERGE leave out files of current by their statistics: a condition
-    that stands in the slice alone does not. None where the commit touched more than `tidemark__merge_keys`: with a
-    hundred, the code that Spark makes of the condition is too large to be compiled (python/benchmarks/pruning.py).
--#}
+{#- The keys of a small commit as literals, which let MERGE leave out files of current by their statistics: a condition that stands in
+    the slice alone does not. None where the commit touched more than `tidemark__merge_keys`: with a hundred, the code that Spark makes
+    of the condition is too large to be compiled (python/benchmarks/pruning.py). -#}
 {%- macro keys_to_merge(relations, load, figures) -%}
     {%- set most = tidemark.run_config()['merge_keys'] -%}
     {#- Every touched key has a row or a mark in the commit, so that nothing is asked for a large one. -#}
@@ -99,11 +86,8 @@
     {{ return(keys if keys | length <= most else none) }}
 {%- endmacro -%}
 
-
-{#-
-    Put the new log of a full refresh or a rehash in the place of the old one, which is kept as `<log>_<commit>`; the
-    same for what was written beside it. Each step is skipped when done, so that an interrupted swap is finished by calling it again.
--#}
+{#- Put the new log of a full refresh or a rehash in the place of the old one, which is kept as `<log>_<commit>`; the same for what was
+    written beside it. Each step is skipped when done, so that an interrupted swap is finished by calling it again. -#}
 {%- macro swap_logs(relations, commit_id) -%}
     {%- for name in tidemark.swapped_relations() -%}
         {%- set new = tidemark.new_relation(relations[name]) -%}

@@ -4,12 +4,9 @@
     {%- do tidemark.check_deletes(opened, staged) -%}
 {%- endmacro -%}
 
-
-{#-
-    `on_reject: fail`. `rejects` says what they are: `units` names one of them and several, `rows` is SQL or a relation with
-    `_reject_reason`, `samples` such rows with `_raw_payload` (none: samples would show what people sent), `of` is said of the
-    rows, `advice` how to mend them.
--#}
+{#- `on_reject: fail`. `rejects` says what they are: `units` names one of them and several, `rows` is SQL or a relation with
+    `_reject_reason`, `samples` such rows with `_raw_payload` (none: samples would show what people sent), `of` is said of the rows,
+    `advice` how to mend them. -#}
 {%- macro check_rejects(cfg, run, figures, rejects) -%}
     {%- if not figures.get('rows_rejected') or cfg['on_reject'] != 'fail' -%}{{ return(none) }}{%- endif -%}
     {%- set units = rejects['units'] -%}
@@ -33,14 +30,11 @@
     ) -%}
 {%- endmacro -%}
 
-
 {#- Stop a full extract that is empty or would delete more than it may. -#}
 {%- macro check_deletes(opened, staged) -%}
     {%- set cfg, run, figures = opened['cfg'], opened['run'], staged['figures'] -%}
     {%- if cfg.get('extract') == 'full' and not run['allow_deletes'] and tidemark.deletes_too_much(cfg, figures) -%}
-        {%- if staged['uncommitted'] -%}
-            {%- do adapter.discard_rows(staged['uncommitted']) -%}
-        {%- endif -%}
+        {%- if staged['uncommitted'] -%}{%- do adapter.discard_rows(staged['uncommitted']) -%}{%- endif -%}
         {%- do tidemark.forget_run_views(cfg['target']) -%}
         {%- do tidemark.raise_error('data',
             cfg['entity'] ~ ': the extract of business date ' ~ run['business_date'] ~ ' has ' ~ figures['rows_read']
@@ -53,13 +47,11 @@
     {%- endif -%}
 {%- endmacro -%}
 
-
 {#- Whether a full extract is empty or would delete more than it may. -#}
 {%- macro deletes_too_much(cfg, figures) -%}
     {{ return((figures.get('existing') or 0) > 0
         and (figures['rows_read'] == 0 or figures['rows_deleted'] > cfg['max_delete_fraction'] * figures['existing'])) }}
 {%- endmacro -%}
-
 
 {#- The configuration is not the one that the entity's log was made with. `mending` says what else can be done. -#}
 {%- macro check_drift(cfg, drift, mending) -%}
@@ -70,7 +62,6 @@
         ) -%}
     {%- endif -%}
 {%- endmacro -%}
-
 
 {#- As many rows were written as were counted; none, if another run came between or has taken this one for dead. -#}
 {%- macro check_written(cfg, relation, counted, written, mending) -%}
@@ -87,12 +78,10 @@
     {%- endif -%}
 {%- endmacro -%}
 
-
 {#- A warning on the console. None of dbt's, which --warn-error makes an error: what it tells of was written already. -#}
 {%- macro warn(entity, text) -%}
     {%- do log('[WARNING]: ' ~ entity ~ ': ' ~ text, info=true) -%}
 {%- endmacro -%}
-
 
 {#- Say what went to quarantine, by reason, and where it is; of a date that was loaded before how much of it is new. -#}
 {%- macro tell_rejects(cfg, figures, rejects, relation, condition) -%}

@@ -10,7 +10,6 @@
     {{ return(found) }}
 {%- endmacro -%}
 
-
 {#- What a table says of its layout. -#}
 {%- macro found_layout(relation) -%}
     {%- if tidemark.can('ask_catalog') -%}{{ return(adapter.table_layout(relation)) }}{%- endif -%}
@@ -19,18 +18,14 @@
     {{ return(told | int if modules.re.fullmatch('[0-9]+', told) else 0) }}
 {%- endmacro -%}
 
-
-{#-
-    Bring the table of an entity from which all others can be made to the layout of this release: its log, or the table of
-    events. Those beside it have the layout that it has. Returns whether it was altered.
--#}
+{#- Bring the table of an entity from which all others can be made to the layout of this release: its log, or the table of events. Those
+    beside it have the layout that it has. Returns whether it was altered. -#}
 {%- macro migrate_entity(opened, found) -%}
     {%- if found is none or opened['run'].get('dry_run') -%}{{ return(false) }}{%- endif -%}
     {%- set statements = tidemark.migrate_layout_sql(tidemark.laid_out(opened), found) -%}
     {%- do tidemark.run_statements(statements) -%}
     {{ return(statements | length > 0) }}
 {%- endmacro -%}
-
 
 {#- The table that tells the layout of an entity. -#}
 {%- macro laid_out(opened) -%}

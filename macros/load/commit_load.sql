@@ -19,16 +19,12 @@
     {%- if derived['outcome'] == 'commit' -%}
         {%- do tidemark.record_commit(opened['commits'], commit, 'inflight', tidemark.numbers_of(derived)) -%}
         {%- do tidemark.run_statements(derived['beside']) -%}
-        {%- if derived.get('uncommitted') -%}
-            {%- do adapter.commit_beside(derived['uncommitted']) -%}
-        {%- endif -%}
+        {%- if derived.get('uncommitted') -%}{%- do adapter.commit_beside(derived['uncommitted']) -%}{%- endif -%}
     {%- endif -%}
     {%- if derived.get('uncommitted') and (not is_logged or derived['outcome'] != 'commit') -%}
         {%- do adapter.discard_rows(derived['uncommitted']) -%}
     {%- endif -%}
-    {%- if derived['outcome'] != 'nothing' -%}
-        {%- do tidemark.write_landed(cfg, targets, derived.get('files', []), load) -%}
-    {%- endif -%}
+    {%- if derived['outcome'] != 'nothing' -%}{%- do tidemark.write_landed(cfg, targets, derived.get('files', []), load) -%}{%- endif -%}
     {%- if derived['outcome'] != 'commit' or not is_logged -%}
         {{ return({'load': load, 'log_version': load.get('log_version')}) }}
     {%- elif derived.get('uncommitted') -%}
@@ -40,7 +36,6 @@
     {%- do tidemark.step(cfg, 'append')(opened, plan, derived) -%}
     {{ return({'load': dict(load, touched=derived['slice']) if load['forward'] and derived.get('slice') else load, 'log_version': none}) }}
 {%- endmacro -%}
-
 
 {#- Rows of a slice into the log by a statement, which is counted afterwards. -#}
 {%- macro log__append(opened, plan, derived) -%}
@@ -59,16 +54,12 @@
     {%- endif -%}
 {%- endmacro -%}
 
-
 {#- The numbers that tidemark_commits has of a commit. -#}
 {%- macro numbers_of(derived) -%}
     {%- set numbers = dict(derived.get('numbers', {})) -%}
-    {%- for name, value in derived['figures'].items() if name.startswith('rows_') -%}
-        {%- do numbers.update({name: value}) -%}
-    {%- endfor -%}
+    {%- for name, value in derived['figures'].items() if name.startswith('rows_') -%}{%- do numbers.update({name: value}) -%}{%- endfor -%}
     {{ return(numbers) }}
 {%- endmacro -%}
-
 
 {#- Record what became of a load. -#}
 {%- macro record_load(opened, derived, commit) -%}
@@ -81,7 +72,6 @@
     {%- endif -%}
 {%- endmacro -%}
 
-
 {#- The versions of log and current before or after a commit, for tidemark_commits. -#}
 {%- macro table_versions(cfg, relations, moment) -%}
     {%- set versions = {} -%}
@@ -90,7 +80,6 @@
     {%- endfor -%}
     {{ return(versions) }}
 {%- endmacro -%}
-
 
 {#- The versions that a load starts from: of the log the one that rows are staged for, of a new current none; of a plan none. -#}
 {%- macro versions_before(opened, load) -%}

@@ -1,7 +1,5 @@
-{#-
-    Make table and view of commits where they are missing, one thread at a time, as two would meet in an empty folder. A dry
-    run makes none.
--#}
+{#- Make table and view of commits where they are missing, one thread at a time, as two would meet in an empty folder. A dry run makes
+    none. -#}
 {%- macro ensure_commits(run) -%}
     {%- set commits = tidemark.commits_relations(run) -%}
     {%- set present = adapter.column_names(commits['view']) if tidemark.can('ask_catalog')
@@ -26,7 +24,6 @@
     {{ return(commits) }}
 {%- endmacro -%}
 
-
 {#- Columns that a table of commits lacks which an earlier version made. -#}
 {%- macro missing_commit_columns(commits, present) -%}
     {%- set missing = [] -%}
@@ -36,21 +33,14 @@
     {{ return(['alter table ' ~ commits['states'] ~ ' add columns (' ~ tidemark.column_definitions_expr(missing) ~ ')'] if missing else []) }}
 {%- endmacro -%}
 
-
-{#-
-    What is known of an entity. Where its commits are few they are asked for as they are, which spares Spark three shuffles,
-    and judged here; else Spark does: see entity_state_sql().
--#}
+{#- What is known of an entity. Where its commits are few they are asked for as they are, which spares Spark three shuffles, and judged
+    here; else Spark does: see entity_state_sql(). -#}
 {%- macro entity_state(commits, cfg_relation, run) -%}
     {%- set states = tidemark.known_states(commits, cfg_relation) -%}
     {%- if states is not none -%}{{ return(tidemark.judged_state(states, run['business_date'])) }}{%- endif -%}
-    {%- set row = tidemark.query_rows(
-        tidemark.entity_state_sql(commits['states'], cfg_relation, run['business_date'])
-    )[0] -%}
+    {%- set row = tidemark.query_rows(tidemark.entity_state_sql(commits['states'], cfg_relation, run['business_date']))[0] -%}
     {%- set later_loads = {} -%}
-    {%- for load in fromjson(row['later_loads'] or '[]') -%}
-        {%- do later_loads.update({load['business_date']: load}) -%}
-    {%- endfor -%}
+    {%- for load in fromjson(row['later_loads'] or '[]') -%}{%- do later_loads.update({load['business_date']: load}) -%}{%- endfor -%}
     {{ return({
         'last_id': row['last_id'],
         'last_commit_id': row['last_commit_id'] or 0,
@@ -66,7 +56,6 @@
     }) }}
 {%- endmacro -%}
 
-
 {#- The states of an entity's commits, the last ones first; none where they are too many to be judged here. -#}
 {%- macro known_states(commits, relation) -%}
     {%- if commits.get('are_missing') -%}{{ return([]) }}{%- endif -%}
@@ -78,14 +67,12 @@
     {{ return(states if states | length < most else none) }}
 {%- endmacro -%}
 
-
 {#- What a run of something derived from an entity needs to know of both: see judged_marks(). None where that takes Spark. -#}
 {%- macro derived_marks(commits, relation, kind, source) -%}
     {%- if not commits['are_known'] -%}{{ return(none) }}{%- endif -%}
     {%- set own, others = tidemark.known_states(commits, relation), tidemark.known_states(commits, source) -%}
     {{ return(none if own is none or others is none else tidemark.judged_marks(own, others, kind)) }}
 {%- endmacro -%}
-
 
 {#- A commit of an entity as it is recorded, but for its state and numbers; `recorded` is what later loads are held to. -#}
 {%- macro new_commit(opened, load, recorded) -%}
@@ -102,7 +89,6 @@
     }) }}
 {%- endmacro -%}
 
-
 {#- Append a commit's state. `figures` are its numbers and texts, by column name. -#}
 {%- macro record_commit(commits, commit, state, figures) -%}
     {%- set config_text = tojson(commit['config']) if commit.get('config') else none -%}
@@ -116,9 +102,7 @@
         'config_fingerprint': local_md5(config_text) if config_text else none,
     }) -%}
     {%- set row = {} -%}
-    {%- for name in tidemark.commit_columns() | map(attribute='name') -%}
-        {%- do row.update({name: values.get(name)}) -%}
-    {%- endfor -%}
+    {%- for name in tidemark.commit_columns() | map(attribute='name') -%}{%- do row.update({name: values.get(name)}) -%}{%- endfor -%}
     {%- if commits['are_known'] -%}
         {%- do adapter.append_known(commits['states'], commit['relation'], row, tidemark.known_commit_columns()) -%}
     {%- else -%}

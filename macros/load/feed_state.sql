@@ -15,20 +15,18 @@
         {%- do tidemark.raise_error('configuration', cfg['model'] ~ ': `' ~ name ~ '` is a column that the feed adds itself: leave it out of the body') -%}
     {%- endfor -%}
     {%- set exists = tidemark.relation_exists(relation) -%}
-    {%- set is_news = [] -%}
-    {%- for pull in pulls if pull['to'] > pull['from'] -%}{%- do is_news.append(pull) -%}{%- endfor -%}
+    {%- set news = [] -%}
+    {%- for pull in pulls if pull['to'] > pull['from'] -%}{%- do news.append(pull) -%}{%- endfor -%}
     {#- A table made before anything was loaded has columns as far as they were known: it gives way to one with those that came. -#}
-    {%- set unread = exists and is_news and pulls | map(attribute='from') | max == 0
-        and run_query('select 1 from ' ~ relation ~ ' limit 1') | length == 0 -%}
+    {%- set unread = exists and news and pulls | map(attribute='from') | max == 0 and not tidemark.has_rows(relation) -%}
     {{ return({
         'pulls': pulls,
         'columns': columns,
         'exists': exists,
         'build': not exists or run['full_refresh'] or unread,
-        'is_news': is_news | length > 0,
+        'is_news': news | length > 0,
     }) }}
 {%- endmacro -%}
-
 
 {#- What a compiled body reads, from the marks that the feed macros leave in it: {source, entity, from, to}. -#}
 {%- macro pulls_of(body) -%}
@@ -39,30 +37,21 @@
     {{ return(pulls) }}
 {%- endmacro -%}
 
-
 {#- Add the columns that the body has got since; a type that changed is an error. -#}
 {%- macro add_feed_columns(cfg, relation, state) -%}
     {%- do tidemark.add_missing_columns(cfg['model'], relation, tidemark.feed_columns(cfg, state['columns']), open_structs=true) -%}
 {%- endmacro -%}
 
-
-{#-
-    Bring a table that only grows up to these columns: new ones are added, types widened, another change is an error,
-    but for structs if Delta may add fields to them when it writes.
--#}
+{#- Bring a table that only grows up to these columns: new ones are added, types widened, another change is an error, but for structs if
+    Delta may add fields to them when it writes. -#}
 {%- macro add_missing_columns(model, relation, columns, open_structs=false) -%}
-    {%- set stored = {} -%}
-    {%- for column in tidemark.describe_query('select * from ' ~ relation) -%}
-        {%- do stored.update({column['name'] | lower: column['type']}) -%}
-    {%- endfor -%}
+    {%- set stored = tidemark.by_name(tidemark.describe_query('select * from ' ~ relation)) -%}
     {%- set missing, nulls = [], [] -%}
-    {%- for column in columns -%}
-        {%- do nulls.append('cast(null as ' ~ column['type'] ~ ')') -%}
-    {%- endfor -%}
+    {%- for column in columns -%}{%- do nulls.append('cast(null as ' ~ column['type'] ~ ')') -%}{%- endfor -%}
     {#- as Spark writes the types -#}
     {%- set types = tidemark.describe_query('select ' ~ nulls | join(', ')) | map(attribute='type') | list -%}
     {%- for column in columns -%}
-        {%- set type, wanted = stored.get(column['name'] | lower), types[loop.index0] -%}
+        {%- set type, wanted = stored.get(column['name'] | lower, {}).get('type'), types[loop.index0] -%}
         {%- if type is none -%}
             {%- do missing.append({'name': column['name'], 'type': column['type'], 'description': column.get('description', '')}) -%}
         {%- elif tidemark.is_widening(type, wanted, tidemark.lake_format()) -%}
@@ -78,18 +67,16 @@
     {%- endif -%}
 {%- endmacro -%}
 
-
 {#- Take away what a run appended that died before it recorded how far it had read. -#}
 {%- macro discard_unrecorded(relation, state) -%}
     {%- set several = state['pulls'] | length > 1 -%}
     {%- for pull in state['pulls'] -%}
         {%- set condition = '_commit_id > ' ~ pull['from'] ~ (' and _entity = ' ~ tidemark.string_literal(pull['source'].split('.')[-1]) if several else '') -%}
-        {%- if run_query('select 1 from ' ~ relation ~ ' where ' ~ condition ~ ' limit 1') | length > 0 -%}
+        {%- if tidemark.has_rows(relation, condition) -%}
             {%- do run_query('delete from ' ~ relation ~ ' where ' ~ condition) -%}
         {%- endif -%}
     {%- endfor -%}
 {%- endmacro -%}
-
 
 {#- Record how far the feed has read each of its sources. -#}
 {%- macro record_pulls(cfg, run, commits, state) -%}
@@ -112,14 +99,8 @@
     {%- endfor -%}
 {%- endmacro -%}
 
-
 {#- What a feed's table is made with. -#}
 {%- macro feed_options(cfg) -%}
-    {%- set options = {} -%}
-    {%- do options.update(cfg) -%}
-    {%- do options.update({
-        'partition_by': ['_commit_date'] + (['_bucket'] if cfg['buckets'] > 1 else []),
-        'properties': cfg['table_properties'],
-    }) -%}
-    {{ return(options) }}
+    {%- set partitions = ['_commit_date'] + (['_bucket'] if cfg['buckets'] > 1 else []) -%}
+    {{ return(dict(cfg, partition_by=partitions, properties=cfg['table_properties'])) }}
 {%- endmacro -%}

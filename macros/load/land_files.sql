@@ -6,12 +6,10 @@
     {{ return('/' in location or '*' in location or tidemark.is_folder(location)) }}
 {%- endmacro -%}
 
-
 {#- Whether a name without `/` is a folder rather than a table. -#}
 {%- macro is_folder(location) -%}
     {{ return(location and '.' not in location and tidemark.files_at(location) | length > 0) }}
 {%- endmacro -%}
-
 
 {#- Files at a location that no commit has read to the end, each with the number that orders its lines. -#}
 {%- macro files_to_read(opened, location) -%}
@@ -27,7 +25,6 @@
     {{ return(files) }}
 {%- endmacro -%}
 
-
 {#- The view over the lines of files, cached, as events are told apart by several looks at them. -#}
 {%- macro make_lines_view(cfg, run, location, files) -%}
     {%- set lines = tidemark.run_view(cfg['target'], 'lines') -%}
@@ -35,11 +32,9 @@
     {{ return(tidemark.make_view(lines, sql, not run['empty'])) }}
 {%- endmacro -%}
 
-
 {%- macro warn_of_no_file(cfg) -%}
     {%- do tidemark.warn(cfg['entity'], 'there is no file at ' ~ cfg['location'] ~ ' yet (location in meta.tidemark)') -%}
 {%- endmacro -%}
-
 
 {#- Remember the files that were read: as a whole with the last part of a source. -#}
 {%- macro write_landed(cfg, targets, files, load) -%}

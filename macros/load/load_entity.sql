@@ -45,12 +45,10 @@
     {{ return(dict(at.figures, notes=tidemark.tell_new_columns(cfg, at.plan, none if opened['state']['first'] else opened['state']['recorded']))) }}
 {%- endmacro -%}
 
-
 {#- The macro that does a step for an entity's family; extracts and change events, which both have a log, share those named log__. -#}
 {%- macro step(cfg, name) -%}
     {{ return(tidemark[cfg['family'] ~ '__' ~ name] or tidemark['log__' ~ name]) }}
 {%- endmacro -%}
-
 
 {#- The figures of several commits. -#}
 {%- macro sum_of_figures(sums, figures) -%}
@@ -60,7 +58,6 @@
     {%- endfor -%}
     {{ return(total) }}
 {%- endmacro -%}
-
 
 {#- What the next part of a source is loaded onto. -#}
 {%- macro opened_after(opened, plan, committed) -%}
@@ -72,16 +69,12 @@
     ))) }}
 {%- endmacro -%}
 
-
 {#- Say what is new about the columns; what the run's line says of it. -#}
 {%- macro tell_new_columns(cfg, plan, recorded) -%}
     {%- set told = tidemark.new_columns(cfg, plan, recorded) -%}
-    {%- for sentence in told['long'] -%}
-        {%- do log(cfg['entity'] ~ ': ' ~ sentence, info=true) -%}
-    {%- endfor -%}
+    {%- for sentence in told['long'] -%}{%- do log(cfg['entity'] ~ ': ' ~ sentence, info=true) -%}{%- endfor -%}
     {{ return(told['short']) }}
 {%- endmacro -%}
-
 
 {#- One line on what a load did. -#}
 {%- macro summary(figures) -%}

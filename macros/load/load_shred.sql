@@ -27,7 +27,6 @@
     }) }}
 {%- endmacro -%}
 
-
 {#- How far a table of entities has read, and where the commits of its events begin and end: see shred_marks_sql(). -#}
 {%- macro shred_marks(commits, relation, source) -%}
     {%- set marks = tidemark.derived_marks(commits, relation, 'shred', source) -%}
@@ -44,7 +43,6 @@
     }) }}
 {%- endmacro -%}
 
-
 {#- The data's columns: those of the YAML, else those of the schemas in the registry. -#}
 {%- macro shred_columns(cfg, uri) -%}
     {%- if cfg['columns'] -%}{{ return(cfg['columns']) }}{%- endif -%}
@@ -55,7 +53,6 @@
     {%- endfor -%}
     {{ return(columns) }}
 {%- endmacro -%}
-
 
 {#- Bring the table up to the last complete commit of its events; the figures, none if there is nothing new. -#}
 {%- macro load_shred(cfg, run, state, commits, body) -%}
@@ -95,16 +92,13 @@
     {{ return(figures) }}
 {%- endmacro -%}
 
-
 {#- Make the table, or add the columns it lacks and take away what no commit counts. -#}
 {%- macro prepare_shred(cfg, state, relation, rejects) -%}
     {%- set columns = tidemark.shred_table_columns(state) -%}
     {%- if state['build'] -%}
         {%- do tidemark.drop_other_format(relation, 'delta') -%}
         {%- do run_query('create schema if not exists ' ~ relation.include(identifier=false)) -%}
-        {%- for name in [relation, rejects] -%}
-            {%- do run_query('drop table if exists ' ~ name) -%}
-        {%- endfor -%}
+        {%- for name in [relation, rejects] -%}{%- do run_query('drop table if exists ' ~ name) -%}{%- endfor -%}
         {%- do tidemark.clear_debris([relation, rejects]) -%}
         {%- do tidemark.run_statements(
             tidemark.delta__create_table(rejects, tidemark.rejected_entity_columns(), {})
@@ -118,12 +112,9 @@
     {%- do tidemark.add_missing_columns(cfg['entity'], relation, columns) -%}
     {%- for name in [relation, rejects] if tidemark.relation_exists(name) -%}
         {%- set condition = '_commit_id > ' ~ state['from'] ~ (' or _commit_id in (' ~ state['undone'] | join(', ') ~ ')' if state['undone'] else '') -%}
-        {%- if run_query('select 1 from ' ~ name ~ ' where ' ~ condition ~ ' limit 1') | length > 0 -%}
-            {%- do run_query('delete from ' ~ name ~ ' where ' ~ condition) -%}
-        {%- endif -%}
+        {%- if tidemark.has_rows(name, condition) -%}{%- do run_query('delete from ' ~ name ~ ' where ' ~ condition) -%}{%- endif -%}
     {%- endfor -%}
 {%- endmacro -%}
-
 
 {#- The rejects of what was read so far, made anew from the entities: under another name until they are whole. -#}
 {%- macro make_missing_rejects(cfg, state, rejects, rows) -%}
@@ -138,7 +129,6 @@
     {%- do log(cfg['entity'] ~ ': ' ~ rejects ~ ' was gone and is made anew from ' ~ state['source'], info=true) -%}
 {%- endmacro -%}
 
-
 {#- Columns of the table: where each row came from, then its data. -#}
 {%- macro shred_table_columns(state) -%}
     {%- set columns = [] -%}
@@ -150,7 +140,6 @@
         + [{'name': '_commit_id', 'type': 'bigint', 'description': 'Commit of the event'}]
     ) }}
 {%- endmacro -%}
-
 
 {#- Columns of the entities whose data does not match. -#}
 {%- macro rejected_entity_columns() -%}

@@ -1,8 +1,6 @@
-{#-
-    Make anew what of an entity was dropped by hand: current and the views from the log, as the last commit left them, the
-    tables beside the log without the rows that the log does not have, which is said. What cannot be done without stops the
-    run: sensitive values, and the register of files, without which all that lies there would be taken again.
--#}
+{#- Make anew what of an entity was dropped by hand: current and the views from the log, as the last commit left them, the tables beside
+    the log without the rows that the log does not have, which is said. What cannot be done without stops the run: sensitive values, and
+    the register of files, without which all that lies there would be taken again. -#}
 {%- macro make_missing(opened, present) -%}
     {%- set cfg, relations, state = opened['cfg'], opened['relations'], opened['state'] -%}
     {%- set recorded = state['recorded'] -%}
@@ -11,7 +9,7 @@
     {%- set existing = load_cached_relation(relations['current']) -%}
     {%- if 'current' not in missing and not (existing is not none and existing.is_view)
         and tidemark.table_version(recorded['file_format'], relations['current']) == 0
-        and run_query('select 1 from ' ~ relations['log'] ~ ' limit 1') | length > 0 -%}
+        and tidemark.has_rows(relations['log']) -%}
         {%- do missing.append('current') -%}
     {%- endif -%}
     {%- if not missing -%}{{ return(none) }}{%- endif -%}
@@ -31,9 +29,7 @@
     {%- set recorded_cfg = tidemark.recorded_cfg(cfg, recorded) -%}
     {%- set plan = tidemark.recorded_plan(recorded, cfg) -%}
     {%- set plan = dict(plan, keyed=cfg['keys'] | length > 0, keys=plan['columns'] | selectattr('key') | list) -%}
-    {%- if 'log' in missing or 'history' in missing -%}
-        {%- do tidemark.make_history_view(recorded_cfg, plan, relations) -%}
-    {%- endif -%}
+    {%- if 'log' in missing or 'history' in missing -%}{%- do tidemark.make_history_view(recorded_cfg, plan, relations) -%}{%- endif -%}
     {%- for name, table in tidemark.side_tables(cfg, plan).items() if name in missing -%}
         {%- do tidemark.clear_debris([relations[name]]) -%}
         {%- do tidemark.run_statements(tidemark.for_format(recorded['file_format'], 'create_table')(relations[name], table['columns'], table['options'])) -%}
@@ -42,9 +38,7 @@
         {%- endif -%}
     {%- endfor -%}
     {%- if 'current' in missing -%}
-        {%- if 'current' not in present -%}
-            {%- do tidemark.make_current(recorded_cfg, plan, relations) -%}
-        {%- endif -%}
+        {%- if 'current' not in present -%}{%- do tidemark.make_current(recorded_cfg, plan, relations) -%}{%- endif -%}
         {%- do tidemark.rebuild_current(recorded_cfg, plan, state, relations) -%}
     {%- endif -%}
 
@@ -58,7 +52,6 @@
     {%- endfor -%}
 {%- endmacro -%}
 
-
 {#- The relations that an entity has, by what they hold. -#}
 {%- macro needed_relations(recorded) -%}
     {%- set apart = recorded['columns'] | selectattr('sensitive') | list -%}
@@ -67,7 +60,6 @@
         + (['sensitive'] if apart else [])
     ) }}
 {%- endmacro -%}
-
 
 {#- Which of these relations are there, by what they hold: one question to the metastore. -#}
 {%- macro present_relations(relations) -%}

@@ -1,42 +1,31 @@
-{#-
-    Rows of this run as a table, `name` of its own in the run. It has the commit's number, because a killed run may have
-    left the folder of its slice behind. A table rather than a cached view: it is read many times, and Spark would plan the
-    view again each time. drop_slices() takes it away.
--#}
+{#- Rows of this run as a table, `name` of its own in the run. It has the commit's number, because a killed run may have left the folder
+    of its slice behind. A table rather than a cached view: it is read many times, and Spark would plan the view again each time.
+    drop_slices() takes it away. -#}
 {%- macro make_slice(current, commit_id, name, sql) -%}
     {%- set slice = tidemark.side_relation(current, 'slice_' ~ commit_id ~ '_' ~ name) -%}
     {%- do run_query('create table ' ~ slice ~ ' using parquet as\n' ~ sql) -%}
     {{ return(slice) }}
 {%- endmacro -%}
 
-
-{#-
-    Rows that are read several times, worked out once: as a slice, or where they have sensitive values, which are written
-    nowhere but to their own table, as a cached view.
--#}
+{#- Rows that are read several times, worked out once: as a slice, or where they have sensitive values, which are written nowhere but to
+    their own table, as a cached view. -#}
 {%- macro kept_rows(cfg, plan, load, name, sql) -%}
     {%- if not plan['sensitive'] -%}{{ return(tidemark.make_slice(cfg['target'], load['commit_id'], name, sql)) }}{%- endif -%}
     {{ return(tidemark.make_view(tidemark.run_view(cfg['target'], name), sql, true)) }}
 {%- endmacro -%}
 
-
-{#-
-    A temporary view; where it `is_kept`, its rows are kept from its first reading on. The adapter plans what reads it with
-    those rows, where after Spark's own statement each reader costs as much as planning all that lies below.
--#}
+{#- A temporary view; where it `is_kept`, its rows are kept from its first reading on. The adapter plans what reads it with those rows,
+    where after Spark's own statement each reader costs as much as planning all that lies below. -#}
 {%- macro make_view(view, sql, is_kept=false) -%}
     {%- if tidemark.can('cache_views') -%}
         {%- do adapter.make_view(view, sql, is_kept) -%}
     {%- else -%}
         {%- do run_query('drop view if exists ' ~ view) -%}
         {%- do run_query('create or replace temporary view ' ~ view ~ ' as\n' ~ sql) -%}
-        {%- if is_kept -%}
-            {%- do run_query('cache lazy table ' ~ view) -%}
-        {%- endif -%}
+        {%- if is_kept -%}{%- do run_query('cache lazy table ' ~ view) -%}{%- endif -%}
     {%- endif -%}
     {{ return(view) }}
 {%- endmacro -%}
-
 
 {#- Drop the views, caches and slices of this model's run, also those that a failed run left. -#}
 {%- macro forget_run_views(current) -%}
@@ -52,7 +41,6 @@
     {%- do tidemark.drop_slices(current) -%}
 {%- endmacro -%}
 
-
 {#- Drop the slices of runs, also those that a failed run left. -#}
 {%- macro drop_slices(current) -%}
     {%- set slices = tidemark.side_relation(current, 'slice_*') -%}
@@ -60,7 +48,6 @@
         {%- do run_query('drop table if exists ' ~ tidemark.side_relation(current, name[current.identifier | length + 2:])) -%}
     {%- endfor -%}
 {%- endmacro -%}
-
 
 {%- macro drop_table(relation) -%}
     {%- do run_query(tidemark.drop_table_sql(relation)) -%}

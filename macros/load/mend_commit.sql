@@ -1,8 +1,6 @@
-{#-
-    Finish or roll back a commit that a run left in flight. The log decides: if it has the commit, current follows; if not,
-    what was written beside it is taken away. The run that began it may be alive after all, slow, on another machine: so it
-    is first recorded as taken over and shut out of the log, which then is asked again.
--#}
+{#- Finish or roll back a commit that a run left in flight. The log decides: if it has the commit, current follows; if not, what was
+    written beside it is taken away. The run that began it may be alive after all, slow, on another machine: so it is first recorded as
+    taken over and shut out of the log, which then is asked again. -#}
 {%- macro mend_commit(opened, state, left) -%}
     {%- set cfg, run, relations, commits = opened['cfg'], opened['run'], opened['relations'], opened['commits'] -%}
     {%- set row = tidemark.query_rows(
@@ -39,12 +37,10 @@
         ~ commit.get('business_date', commit['kind']) ~ '), which an earlier run had left ' ~ ('after' if landed else 'before') ~ ' writing its log', info=true) -%}
 {%- endmacro -%}
 
-
 {#- The table that the run which left a commit may still write to; none where it wrote a new one, which nobody reads. -#}
 {%- macro log__shared_log(relations, commit) -%}
     {{ return(none if commit['kind'] in ['full_refresh', 'rehash'] else relations['log_table']) }}
 {%- endmacro -%}
-
 
 {%- macro log__has_landed(opened, commit, numbers) -%}
     {%- set log = opened['relations']['log_table'] -%}
@@ -52,7 +48,7 @@
     {%- if commit['kind'] == 'rehash' -%}
         {{ return(
             not tidemark.relation_exists(log) or tidemark.relation_exists(tidemark.old_relation(log, commit['commit_id']))
-            or (tidemark.relation_exists(new_log) and run_query('select count(*) from ' ~ new_log)[0][0] | int == numbers['rows_logged'] | int)
+            or (tidemark.relation_exists(new_log) and tidemark.row_count(new_log) == numbers['rows_logged'] | int)
         ) }}
     {%- endif -%}
     {{ return(
@@ -61,16 +57,14 @@
     ) }}
 {%- endmacro -%}
 
-
 {#- Whether a log has rows or marks of a commit. Both kinds are rows of the slices where the format cannot update. -#}
 {%- macro has_commit(log_table, commit_id) -%}
     {%- if not tidemark.relation_exists(log_table) -%}{{ return(false) }}{%- endif -%}
     {%- set slices = log_table.identifier.endswith(('log_slices', 'log_slices__new')) -%}
     {%- set condition = 'tidemark_commit = ' ~ commit_id if slices
         else '_commit_id = ' ~ commit_id ~ ' or _superseded_by = ' ~ commit_id -%}
-    {{ return(run_query('select 1 from ' ~ log_table ~ ' where ' ~ condition ~ ' limit 1') | length > 0) }}
+    {{ return(tidemark.has_rows(log_table, condition)) }}
 {%- endmacro -%}
-
 
 {#- What is left to do once the log has the commit. -#}
 {%- macro log__finish(opened, state, commit) -%}
@@ -87,9 +81,7 @@
         'mends_rejects': commit['kind'] == 'load' and recorded['extract'] != 'events' and recorded.get('marks_rejects'),
     } -%}
     {%- if commit['kind'] not in ['full_refresh', 'rehash'] -%}
-        {%- if load['rebuild'] -%}
-            {%- do tidemark.make_current(recorded_cfg, plan, relations) -%}
-        {%- endif -%}
+        {%- if load['rebuild'] -%}{%- do tidemark.make_current(recorded_cfg, plan, relations) -%}{%- endif -%}
         {%- do tidemark.make_history_view(recorded_cfg, plan, relations) -%}
     {%- endif -%}
     {%- if commit['kind'] == 'rollback' -%}
@@ -99,14 +91,11 @@
     {%- do tidemark.apply_load(dict(opened, cfg=recorded_cfg), plan, load, commit) -%}
 {%- endmacro -%}
 
-
 {#- Take away what a commit wrote beside the log before it failed. -#}
 {%- macro log__discard(opened, commit) -%}
     {%- set relations = opened['relations'] -%}
     {%- if commit['kind'] in ['full_refresh', 'rehash'] -%}
-        {%- for name in tidemark.swapped_relations() -%}
-            {%- do tidemark.drop_table(tidemark.new_relation(relations[name])) -%}
-        {%- endfor -%}
+        {%- for name in tidemark.swapped_relations() -%}{%- do tidemark.drop_table(tidemark.new_relation(relations[name])) -%}{%- endfor -%}
     {%- endif -%}
     {%- for name in ['rejects', 'sensitive', 'supplied', 'staging', 'landed'] if tidemark.relation_exists(relations[name]) -%}
         {%- do tidemark.run_statements(tidemark.for_format(commit['config']['file_format'], 'discard_commit')(relations[name], commit['commit_id'])) -%}

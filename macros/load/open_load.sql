@@ -1,7 +1,5 @@
-{#-
-    What every step of a load, and every operation, works with: {cfg, run, relations, commits, state}. No commit is in flight
-    afterwards: what a dead run left is finished or rolled back first.
--#}
+{#- What every step of a load, and every operation, works with: {cfg, run, relations, commits, state}. No commit is in flight
+    afterwards: what a dead run left is finished or rolled back first. -#}
 {%- macro open_load(cfg, run, current=none) -%}
     {%- set enriched = cfg['family'] == 'enriched' -%}
     {%- set current = current or cfg['target'] -%}
@@ -13,14 +11,12 @@
     {{ return(tidemark.opened_anew({'cfg': cfg, 'run': run, 'relations': relations, 'commits': commits})) }}
 {%- endmacro -%}
 
-
 {#- The same with the state as it is by now, for another date or after another commit. -#}
 {%- macro opened_anew(opened, run=none) -%}
     {%- set known = dict(opened, run=run or opened['run']) -%}
     {%- set state = tidemark.settled_state(known) -%}
     {{ return(dict(known, state=tidemark.step(opened['cfg'], 'state')(known, state))) }}
 {%- endmacro -%}
-
 
 {#- What tidemark_commits tells of the entity, once no commit is in flight. -#}
 {%- macro settled_state(opened) -%}
@@ -39,19 +35,15 @@
     {%- for commit in state['inflight'] | sort(attribute='commit_id') -%}
         {%- do tidemark.mend_commit(opened, state, commit) -%}
     {%- endfor -%}
-    {%- if state['inflight'] -%}
-        {%- do tidemark.migrate_entity(opened, layout) -%}
-    {%- endif -%}
+    {%- if state['inflight'] -%}{%- do tidemark.migrate_entity(opened, layout) -%}{%- endif -%}
     {{ return(dict(tidemark.entity_state(opened['commits'], cfg['relation'], run), log_version=tidemark.log_version(opened))) }}
 {%- endmacro -%}
-
 
 {#- The version of the log, or none where rows cannot be staged into it. -#}
 {%- macro log_version(opened) -%}
     {%- set has_version = opened['cfg']['family'] != 'enriched' and tidemark.has_delta_files(opened['cfg']) -%}
     {{ return(adapter.table_version(opened['relations']['log']) if has_version else none) }}
 {%- endmacro -%}
-
 
 {#- The state of an entity with a log: what lies where its tables belong is checked, what is missing beside the log made anew. -#}
 {%- macro log__state(opened, state) -%}
@@ -61,7 +53,7 @@
     {%- set has_log, has_current = 'log_table' in present, 'current' in present -%}
     {#- A first run that died before its commit leaves tables without rows: this run is the first. The log goes last, as
         it tells whose the others are. -#}
-    {%- if has_log and not state['recorded'] and run_query('select 1 from ' ~ relations['log_table'] ~ ' limit 1') | length == 0 -%}
+    {%- if has_log and not state['recorded'] and not tidemark.has_rows(relations['log_table']) -%}
         {%- for name in ['current', 'staging', 'landed', 'log_table'] if not run.get('dry_run') and (name != 'current' or not (existing is not none and existing.is_view)) -%}
             {%- do tidemark.drop_table(relations[name]) -%}
         {%- endfor -%}
@@ -73,12 +65,9 @@
     {%- endif -%}
     {%- set first = not state['recorded'] or run['full_refresh'] -%}
     {%- set state = dict(state, has_log=has_log, first=first, log_version=none if first else state['log_version']) -%}
-    {%- if not first -%}
-        {%- do tidemark.make_missing(dict(opened, state=state), present) -%}
-    {%- endif -%}
+    {%- if not first -%}{%- do tidemark.make_missing(dict(opened, state=state), present) -%}{%- endif -%}
     {{ return(state) }}
 {%- endmacro -%}
-
 
 {#- Log and commits belong together, and current belongs to a log. `current` says what there is in its place, if anything. -#}
 {%- macro check_whose_tables(opened, state, has_log, current) -%}
@@ -101,9 +90,6 @@
     {%- endif -%}
 {%- endmacro -%}
 
-
 {%- macro raise_no_date(cfg) -%}
-    {%- do tidemark.raise_error('usage',
-        cfg['entity'] ~ ': which business date? Give it with --vars \'{business_date: "2026-03-04"}\''
-    ) -%}
+    {%- do tidemark.raise_error('usage', cfg['entity'] ~ ': which business date? Give it with --vars \'{business_date: "2026-03-04"}\'') -%}
 {%- endmacro -%}

@@ -13,7 +13,6 @@
     {{ return(row['digest']) }}
 {%- endmacro -%}
 
-
 {#- What a commit records of the pepper, where there are sensitive columns. -#}
 {%- macro pepper_of(cfg, plan) -%}
     {{ return({'pepper': tidemark.pepper_check(cfg)} if plan['sensitive'] else {}) }}

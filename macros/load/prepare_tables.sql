@@ -1,12 +1,10 @@
-{#-
-    Make the entity's tables and views where they are missing. A full refresh writes a new log beside the old one, so
-    that the old one stays until the new one is whole: see swap_logs().
--#}
+{#- Make the entity's tables and views where they are missing. A full refresh writes a new log beside the old one, so that the old one
+    stays until the new one is whole: see swap_logs(). -#}
 {%- macro log__prepare(opened, staged) -%}
     {%- set cfg, relations, state, plan = opened['cfg'], opened['relations'], opened['state'], staged['plan'] -%}
     {%- set make = tidemark.for_format(cfg['file_format'], 'create_table') -%}
     {%- if state['first'] and state['has_log'] -%}
-        {%- for name in tidemark.replaced_relations(cfg['extract']) -%}
+        {%- for name in ['log_table', 'sensitive'] + (['staging', 'landed'] if cfg['extract'] == 'events' else []) -%}
             {%- do tidemark.drop_table(tidemark.new_relation(relations[name])) -%}
         {%- endfor -%}
     {%- endif -%}
@@ -16,9 +14,7 @@
         {%- do tidemark.clear_debris([
             targets['log_table'], targets['sensitive'], targets['supplied'], targets['rejects'], targets['staging'], targets['landed'],
         ]) -%}
-        {%- do tidemark.run_statements(
-            tidemark.for_format(cfg['file_format'], 'create_log')(cfg, targets, tidemark.log_columns(plan))
-        ) -%}
+        {%- do tidemark.run_statements(tidemark.for_format(cfg['file_format'], 'create_log')(cfg, targets, tidemark.log_columns(plan))) -%}
         {%- for name, table in tidemark.side_tables(cfg, plan).items() -%}
             {%- do tidemark.run_statements(make(targets[name], table['columns'], table['options'])) -%}
         {%- endfor -%}
@@ -30,7 +26,6 @@
         {%- endif -%}
     {%- endif -%}
 {%- endmacro -%}
-
 
 {#- The tables beside log and current that an entity has, by what they hold: their columns and how they are made. -#}
 {%- macro side_tables(cfg, plan) -%}
@@ -50,7 +45,6 @@
     {{ return(tables) }}
 {%- endmacro -%}
 
-
 {#- Where a run writes: the entity's relations, with log and sensitive of a full refresh beside the old ones. -#}
 {%- macro write_relations(opened) -%}
     {%- set targets = dict(opened['relations']) -%}
@@ -61,7 +55,6 @@
     {%- endif -%}
     {{ return(targets) }}
 {%- endmacro -%}
-
 
 {#- The current table; a view or a table of somebody else's gives way only to a full refresh. -#}
 {%- macro make_current(cfg, plan, relations) -%}
@@ -84,11 +77,8 @@
     )) -%}
 {%- endmacro -%}
 
-
-{#-
-    Properties of the current table: those of the model, which win, the write mode, and statistics of the columns by
-    which a table of hashed keys is looked up; of those by which it is clustered Delta keeps them anyway.
--#}
+{#- Properties of the current table: those of the model, which win, the write mode, and statistics of the columns by which a table of
+    hashed keys is looked up; of those by which it is clustered Delta keeps them anyway. -#}
 {%- macro current_properties(cfg) -%}
     {%- set properties = tidemark.write_mode_properties(cfg) -%}
     {%- if cfg['file_format'] == 'delta' and not cfg['cluster_by'] -%}
@@ -98,7 +88,6 @@
     {{ return(properties) }}
 {%- endmacro -%}
 
-
 {#- Bring current and log to another write mode. Rows that are marked stay so until `compact` writes their files. -#}
 {%- macro change_write_mode(cfg, relations) -%}
     {%- set wanted = 'true' if cfg['write_mode'] == 'merge_on_read' else 'false' -%}
@@ -106,7 +95,6 @@
         {%- do run_query('alter table ' ~ relations[name] ~ " set tblproperties ('delta.enableDeletionVectors' = '" ~ wanted ~ "')") -%}
     {%- endfor -%}
 {%- endmacro -%}
-
 
 {#- Write current anew from the log: one commit of its own table, so that it is as it was until the new rows are whole. -#}
 {%- macro rebuild_current(cfg, plan, state, relations) -%}
@@ -116,42 +104,27 @@
     }) -%}
 {%- endmacro -%}
 
-
 {#- The view of the log's rows in force, that is, of what changed on each business date. -#}
 {%- macro make_history_view(cfg, plan, relations) -%}
     {%- do tidemark.run_statements(tidemark.for_format(cfg['file_format'], 'evolve_log')(relations, tidemark.log_columns(plan))) -%}
     {%- do run_query(tidemark.history_view_sql(plan, relations)) -%}
 {%- endmacro -%}
 
-
 {#- The entity once its tables are as its plan has them; of an altered log rows are not staged. A dry run alters none. -#}
 {%- macro evolved(opened, plan) -%}
-    {%- if opened['state']['first'] -%}
-        {{ return(opened) }}
-    {%- elif opened['run'].get('dry_run') -%}
-        {{ return(tidemark.opened_to_come(opened, plan)) }}
-    {%- endif -%}
+    {%- if opened['state']['first'] -%}{{ return(opened) }}{%- endif -%}
+    {%- if opened['run'].get('dry_run') -%}{{ return(tidemark.opened_to_come(opened, plan)) }}{%- endif -%}
     {{ return(dict(opened, state=dict(opened['state'], log_version=none)) if tidemark.evolve_tables(opened, plan) else opened) }}
 {%- endmacro -%}
 
-
-{#-
-    Bring the tables of an entity that has a log up to its plan: new columns are added, NULL in every row that is there;
-    types widen. A change of tag_unchanged or soft_delete writes current again. Returns whether the log was altered.
--#}
+{#- Bring the tables of an entity that has a log up to its plan: new columns are added, NULL in every row that is there; types widen. A
+    change of tag_unchanged or soft_delete writes current again. Returns whether the log was altered. -#}
 {%- macro evolve_tables(opened, plan) -%}
     {%- set cfg, relations, state = opened['cfg'], opened['relations'], opened['state'] -%}
-    {%- if not state['recorded'].get('marks_rejects') -%}
-        {%- do tidemark.evolve_rejects(relations['rejects']) -%}
-    {%- endif -%}
-    {%- set added = plan['added'] -%}
-    {%- set widened = [] -%}
-    {%- for column in plan['columns'] if column['recorded_type'] and column['recorded_type'] != column['type'] -%}
-        {%- do widened.append(column) -%}
-    {%- endfor -%}
+    {%- if not state['recorded'].get('marks_rejects') -%}{%- do tidemark.evolve_rejects(relations['rejects']) -%}{%- endif -%}
+    {%- set added, widened = plan['added'], tidemark.widened_columns(plan) -%}
     {%- if added or widened -%}
-        {%- for name in ['log_table', 'current', 'sensitive', 'staging']
-            if (name != 'sensitive' or plan['sensitive']) and (name != 'staging' or cfg['extract'] == 'events') -%}
+        {%- for name in tidemark.tables_of_columns(cfg, plan, 'log_table') -%}
             {%- set relation = relations[name] -%}
             {%- if name == 'sensitive' and not tidemark.relation_exists(relation) -%}
                 {%- set table = tidemark.side_tables(cfg, plan)[name] -%}
@@ -175,35 +148,33 @@
                     {%- do types.update({tidemark.quote_identifier(stored): column['type']}) -%}
                 {%- endfor -%}
             {%- endfor -%}
-            {%- if types -%}
-                {%- do tidemark.widen_columns(relation, types) -%}
-            {%- endif -%}
+            {%- if types -%}{%- do tidemark.widen_columns(relation, types) -%}{%- endif -%}
         {%- endfor -%}
         {%- do tidemark.make_history_view(cfg, plan, relations) -%}
     {%- endif -%}
     {%- set has_other_mode = cfg['write_mode'] != state['recorded'].get('write_mode', 'copy_on_write') -%}
-    {%- if has_other_mode -%}
-        {%- do tidemark.change_write_mode(cfg, relations) -%}
-    {%- endif -%}
+    {%- if has_other_mode -%}{%- do tidemark.change_write_mode(cfg, relations) -%}{%- endif -%}
     {%- set retagged = cfg['tag_unchanged'] != state['recorded']['tag_unchanged'] or cfg['soft_delete'] != state['recorded']['soft_delete'] -%}
-    {%- if retagged -%}
-        {%- do tidemark.rebuild_current(cfg, plan, state, relations) -%}
-    {%- endif -%}
+    {%- if retagged -%}{%- do tidemark.rebuild_current(cfg, plan, state, relations) -%}{%- endif -%}
     {{ return(added or widened or has_other_mode) }}
 {%- endmacro -%}
 
-
-{#- What a full refresh makes anew. -#}
-{%- macro replaced_relations(extract) -%}
-    {{ return(['log_table', 'sensitive'] + (['staging', 'landed'] if extract == 'events' else [])) }}
+{#- The columns whose type is wider than the one that is stored. -#}
+{%- macro widened_columns(plan) -%}
+    {%- set widened = [] -%}
+    {%- for column in plan['columns'] if column['recorded_type'] and column['recorded_type'] != column['type'] -%}{%- do widened.append(column) -%}{%- endfor -%}
+    {{ return(widened) }}
 {%- endmacro -%}
 
+{#- The tables that have the columns of a plan, by what they hold. -#}
+{%- macro tables_of_columns(cfg, plan, log) -%}
+    {{ return([log, 'current'] + (['sensitive'] if plan['sensitive'] else []) + (['staging'] if cfg['extract'] == 'events' else [])) }}
+{%- endmacro -%}
 
 {#- What may be written beside the old one to take its name: see swap_logs(). -#}
 {%- macro swapped_relations() -%}
     {{ return(['rejects', 'supplied', 'sensitive', 'staging', 'landed', 'log_table']) }}
 {%- endmacro -%}
-
 
 {#- Let columns (quoted names to types) take wider values; no format but Delta and Iceberg can, see is_widening(). -#}
 {%- macro widen_columns(relation, types) -%}

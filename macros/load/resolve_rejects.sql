@@ -6,14 +6,14 @@
         {%- do run_query(tidemark.resolve_rejects_sql(rejects, business_date, commit_id)) -%}
     {%- elif open -%}
         {%- set mended = tidemark.make_slice(cfg['target'], commit_id, 'mended', tidemark.resolved_rejects_sql(rejects, business_date, commit_id)) -%}
-        {%- do tidemark.rewrite_rejects(cfg, rejects, commit_id, open,
-            'if(mended._found, ' ~ commit_id ~ ', rejects._resolved_by)', ' left join (select *, true as _found from ' ~ mended ~ ') as mended on '
-            ~ tidemark._open_rejects_expr(business_date, commit_id) ~ ' and rejects._reject_reason <=> mended._reject_reason'
-            ~ ' and rejects._key_hash <=> mended._key_hash and rejects._raw_payload <=> mended._raw_payload'
-        ) -%}
+        {%- do tidemark.rewrite_rejects(cfg, rejects, commit_id, open, {
+            'mark': 'if(mended._found, ' ~ commit_id ~ ', rejects._resolved_by)',
+            'join': ' left join (select *, true as _found from ' ~ mended ~ ') as mended on ' ~ tidemark._open_rejects_expr(business_date, commit_id)
+                ~ ' and rejects._reject_reason <=> mended._reject_reason'
+                ~ ' and rejects._key_hash <=> mended._key_hash and rejects._raw_payload <=> mended._raw_payload',
+        }) -%}
     {%- endif -%}
 {%- endmacro -%}
-
 
 {#- After a rollback: what the loads that it undid had mended is open again, and what those that hold again had is not. -#}
 {%- macro reopen_rejects(cfg, relations, commit, steps) -%}
@@ -24,20 +24,21 @@
         {%- do run_query('update ' ~ relations['rejects'] ~ ' set _resolved_by = null where ' ~ condition) -%}
     {%- elif undone -%}
         {%- set loads = tidemark._loads_of_rejects(relations['rejects'], condition) -%}
-        {%- do tidemark.rewrite_rejects(cfg, relations['rejects'], commit['commit_id'], loads, 'if(rejects.' ~ condition ~ ', null, rejects._resolved_by)', '') -%}
+        {%- do tidemark.rewrite_rejects(cfg, relations['rejects'], commit['commit_id'], loads, {
+            'mark': 'if(rejects.' ~ condition ~ ', null, rejects._resolved_by)', 'join': '',
+        }) -%}
     {%- endif -%}
     {%- for load in steps['redone'] if load['kind'] == 'load' and load['business_date'] -%}
         {%- do tidemark.resolve_rejects(cfg, relations, load['business_date'], load['commit_id']) -%}
     {%- endfor -%}
 {%- endmacro -%}
 
-
 {#- Parquet: the rejects of these loads, each a partition, with other marks. -#}
-{%- macro rewrite_rejects(cfg, rejects, commit_id, loads, mark, join) -%}
+{%- macro rewrite_rejects(cfg, rejects, commit_id, loads, marked) -%}
     {%- set names = tidemark.rejects_columns() | map(attribute='name') | list -%}
     {%- for load in loads -%}
         {%- set rows = tidemark.make_slice(cfg['target'], commit_id, 'marked_' ~ load,
-            'select rejects.* except (_resolved_by), cast(' ~ mark ~ ' as bigint) as _resolved_by from ' ~ rejects ~ ' as rejects' ~ join
+            'select rejects.* except (_resolved_by), cast(' ~ marked['mark'] ~ ' as bigint) as _resolved_by from ' ~ rejects ~ ' as rejects' ~ marked['join']
             ~ ' where rejects.tidemark_commit = ' ~ load
         ) -%}
         {%- do run_query('insert overwrite table ' ~ rejects ~ ' partition (tidemark_commit = ' ~ load ~ ') ('
@@ -46,20 +47,13 @@
     {%- do tidemark.drop_slices(cfg['target']) -%}
 {%- endmacro -%}
 
-
 {%- macro _loads_of_rejects(rejects, condition) -%}
-    {%- set loads = [] -%}
-    {%- for row in run_query('select distinct _commit_id from ' ~ rejects ~ ' as rejects where ' ~ condition) -%}
-        {%- do loads.append(row[0]) -%}
-    {%- endfor -%}
-    {{ return(loads) }}
+    {{ return(tidemark.first_column('select distinct _commit_id from ' ~ rejects ~ ' as rejects where ' ~ condition)) }}
 {%- endmacro -%}
-
 
 {%- macro has_resolved_by(rejects) -%}
-    {{ return(tidemark.relation_exists(rejects) and '_resolved_by' in tidemark.describe_query('select * from ' ~ rejects) | map(attribute='name') | list) }}
+    {{ return(tidemark.relation_exists(rejects) and '_resolved_by' in tidemark.names_in(rejects)) }}
 {%- endmacro -%}
-
 
 {#- A table of rejects that an earlier version made has no `_resolved_by`. -#}
 {%- macro evolve_rejects(rejects) -%}

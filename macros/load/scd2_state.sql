@@ -40,13 +40,11 @@
     {%- endfor -%}
 
     {%- set exists = tidemark.relation_exists(relation) -%}
-    {%- set reason = tidemark.rebuild_reason(cfg, run, state, relation, last, log_now) if exists -%}
+    {%- set reason = tidemark.rebuild_reason(cfg, run, state, relation, {'last': last, 'log': log_now}) if exists -%}
     {%- if run['empty'] -%}
         {%- do state.update({'step': 'nothing' if exists else 'build', 'message': 'EMPTY'}) -%}
     {%- elif not exists or reason -%}
-        {%- if exists -%}
-            {%- do log(cfg['model'] ~ ': built again as a whole, as ' ~ reason, info=true) -%}
-        {%- endif -%}
+        {%- if exists -%}{%- do log(cfg['model'] ~ ': built again as a whole, as ' ~ reason, info=true) -%}{%- endif -%}
         {%- do state.update({'step': 'build'}) -%}
     {%- elif log_now['last_commit_id'] > last['source_commit_id'] -%}
         {%- do state.update({'step': 'merge'}) -%}
@@ -56,13 +54,10 @@
     {{ return(state) }}
 {%- endmacro -%}
 
-
 {#- What is known of a kept scd2 table: see scd2_state_sql(). -#}
 {%- macro scd2_marks(commits, relation, entity) -%}
     {%- set marks = tidemark.derived_marks(commits, relation, 'scd2', entity) -%}
-    {%- if marks is none -%}
-        {{ return(tidemark.query_rows(tidemark.scd2_state_sql(commits['view'], relation, entity))[0]) }}
-    {%- endif -%}
+    {%- if marks is none -%}{{ return(tidemark.query_rows(tidemark.scd2_state_sql(commits['view'], relation, entity))[0]) }}{%- endif -%}
     {%- set done = marks['done'] or {} -%}
     {{ return({
         'last_id': marks['last_id'],
@@ -74,51 +69,36 @@
     }) }}
 {%- endmacro -%}
 
-
 {#- Why the table that is there cannot be carried on, or none. -#}
-{%- macro rebuild_reason(cfg, run, state, relation, last, log_now) -%}
+{%- macro rebuild_reason(cfg, run, state, relation, marks) -%}
+    {%- set last, log_now = marks['last'], marks['log'] -%}
     {%- if run['full_refresh'] -%}{{ return('--full-refresh asks for it') }}{%- endif -%}
     {%- if state['existing'] is none or not tidemark.is_of_format(state['existing'], cfg['file_format']) -%}
         {{ return('it is no ' ~ cfg['file_format'] | title ~ ' table') }}
     {%- endif -%}
-    {%- set built_by = tidemark.scd2_built_by(relation) -%}
-    {%- if not built_by or built_by > last['commit_id'] -%}
-        {{ return('no completed run of it is known') }}
-    {%- endif -%}
+    {#- a table that --empty or somebody else made has no such property -#}
+    {%- set built_by = (tidemark.table_property(relation, 'tidemark.scd2_commit') or 0) | int -%}
+    {%- if not built_by or built_by > last['commit_id'] -%}{{ return('no completed run of it is known') }}{%- endif -%}
     {%- set recorded = fromjson(last['config']) -%}
     {%- if log_now['watermark_count'] != last['rows_read'] or recorded['log_commit_id'] != last['log_commit_id'] -%}
         {{ return('the log of ' ~ cfg['entity'].identifier ~ ' is not the one that it was made from') }}
     {%- endif -%}
     {%- set wanted, stored = {}, {} -%}
-    {%- for column in state['columns'] -%}{%- do wanted.update({column['name']: column['type']}) -%}{%- endfor -%}
-    {%- for column in tidemark.describe_query('select * from ' ~ relation) -%}
-        {%- do stored.update({column['name']: column['type']}) -%}
+    {%- for columns, types in [(state['columns'], wanted), (tidemark.describe_query('select * from ' ~ relation), stored)] -%}
+        {%- for column in columns -%}{%- do types.update({column['name']: column['type']}) -%}{%- endfor -%}
     {%- endfor -%}
     {%- if wanted != stored -%}{{ return('its columns changed') }}{%- endif -%}
     {%- if recorded != state['commit']['config'] -%}{{ return('its SQL or its layout changed') }}{%- endif -%}
     {{ return(none) }}
 {%- endmacro -%}
 
-
-{#- The commit that built the table, kept as its property; 0 for a table that --empty or somebody else made. -#}
-{%- macro scd2_built_by(relation) -%}
-    {{ return((tidemark.table_property(relation, 'tidemark.scd2_commit') or 0) | int) }}
-{%- endmacro -%}
-
-
 {#- What the table is made with. -#}
 {%- macro scd2_options(cfg, run, state) -%}
     {%- set properties = {'delta.columnMapping.mode': 'name'} if cfg['file_format'] == 'delta' else {} -%}
-    {%- if not run['empty'] -%}
-        {%- do properties.update({'tidemark.scd2_commit': state['commit']['commit_id']}) -%}
-    {%- endif -%}
+    {%- if not run['empty'] -%}{%- do properties.update({'tidemark.scd2_commit': state['commit']['commit_id']}) -%}{%- endif -%}
     {%- do properties.update(cfg['table_properties']) -%}
-    {%- set options = {} -%}
-    {%- do options.update(cfg) -%}
-    {%- do options.update({'properties': properties}) -%}
-    {{ return(options) }}
+    {{ return(dict(cfg, properties=properties)) }}
 {%- endmacro -%}
-
 
 {#- A view or a table of another format gives way. -#}
 {%- macro drop_other_format(relation, file_format) -%}
@@ -129,13 +109,11 @@
     {%- do tidemark.clear_debris([relation]) -%}
 {%- endmacro -%}
 
-
 {#- Whether a relation of dbt's cache is a table of this format. Of an Iceberg table the metastore tells that in its properties. -#}
 {%- macro is_of_format(existing, file_format) -%}
     {%- if file_format == 'delta' -%}{{ return(existing.is_delta) }}{%- endif -%}
     {{ return('table_type=ICEBERG,' in (existing.information or '')) }}
 {%- endmacro -%}
-
 
 {#- The numbers of a run, for tidemark_commits; of what a MERGE did Iceberg tells nothing. -#}
 {%- macro scd2_figures(cfg, state, relation) -%}
@@ -146,9 +124,7 @@
     } -%}
     {%- if state['step'] == 'merge' and cfg['file_format'] == 'delta' -%}
         {%- set merged = load_result('main')['table'].rows[0] -%}
-        {%- do figures.update({
-            'rows_updated': merged[1] | int, 'rows_deleted': merged[2] | int, 'rows_inserted': merged[3] | int,
-        }) -%}
+        {%- do figures.update({'rows_updated': merged[1] | int, 'rows_deleted': merged[2] | int, 'rows_inserted': merged[3] | int}) -%}
     {%- endif -%}
     {{ return(figures) }}
 {%- endmacro -%}

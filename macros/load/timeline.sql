@@ -7,18 +7,15 @@
     {{ return(steps) }}
 {%- endmacro -%}
 
-
 {#- What a rollback that is recorded undoes and makes hold again. -#}
 {%- macro steps_of_rollback(commits, commit) -%}
     {{ return(tidemark.steps_to(tidemark.timeline(commits, commit['relation'], before=commit['commit_id']), commit['source_commit_id'])) }}
 {%- endmacro -%}
 
-
 {#- The commits of an entity that took effect, in order; at most one row per commit. -#}
 {%- macro timeline(commits, relation, before=none) -%}
     {{ return(tidemark.query_rows(tidemark.timeline_sql(commits['states'], relation, before))) }}
 {%- endmacro -%}
-
 
 {#- What going from the last commit of a timeline to `target` undoes and makes hold again, and what is loaded then. -#}
 {%- macro steps_to(timeline, target) -%}
@@ -42,7 +39,6 @@
         'last_date_commit_id': last.get('commit_id'),
     }) }}
 {%- endmacro -%}
-
 
 {#-
     The commits whose work holds when `head` is the last one: going back from it, each commit follows the one before it,

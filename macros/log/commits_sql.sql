@@ -1,57 +1,56 @@
 {#- The columns of `tidemark_commits`, in order. -#}
 {%- macro commit_columns() -%}
-    {{ return([
-        {'name': 'commit_id', 'type': 'bigint', 'description': 'Rises with the commits of an entity; the UTC moment it began as yyMMddHHmmssSSS'},
-        {'name': 'relation', 'type': 'string', 'description': 'schema.name of the entity'},
-        {'name': 'entity', 'type': 'string', 'description': 'Name of the entity'},
-        {'name': 'kind', 'type': 'string', 'description': 'load, repeat (a date loaded again with nothing new), full_refresh, rehash, rollback, erase_key; of derived tables scd2, feed, shred; savepoint, clean, compact, populate_manifest'},
-        {'name': 'business_date', 'type': 'date', 'description': 'The business date loaded'},
-        {'name': 'state', 'type': 'string', 'description': 'inflight, completed, rolled_back'},
-        {'name': 'started_at', 'type': 'timestamp', 'description': 'When the run of this entity began'},
-        {'name': 'completed_at', 'type': 'timestamp', 'description': 'When it was completed or rolled back'},
-        {'name': 'rows_read', 'type': 'bigint', 'description': 'Rows of the extract = applied keys + rejected + exact duplicates'},
-        {'name': 'rows_inserted', 'type': 'bigint', 'description': 'Keys that are new; enriched events and entities that were stored'},
-        {'name': 'rows_updated', 'type': 'bigint', 'description': 'Keys whose compared columns changed'},
-        {'name': 'rows_deleted', 'type': 'bigint', 'description': 'Keys gone from a full extract'},
-        {'name': 'rows_unchanged', 'type': 'bigint', 'description': 'Keys that came unchanged'},
-        {'name': 'rows_not_supplied', 'type': 'bigint', 'description': 'Keys that a delta did not supply'},
-        {'name': 'rows_rejected', 'type': 'bigint', 'description': 'Rows of the extract that were rejected'},
-        {'name': 'rows_duplicate', 'type': 'bigint', 'description': 'Exact duplicates left out; of enriched events natural duplicates'},
-        {'name': 'rows_natural_in_batch', 'type': 'bigint', 'description': 'Enriched events left out as copies of one in the same batch'},
-        {'name': 'rows_natural_cross_batch', 'type': 'bigint', 'description': 'Enriched events left out as copies of one in another batch'},
-        {'name': 'rows_synthetic_in_batch', 'type': 'bigint', 'description': 'Enriched events that got a new id, as another one of the batch had theirs'},
-        {'name': 'rows_synthetic_cross_batch', 'type': 'bigint', 'description': 'Enriched events that got a new id, as one of another batch had theirs'},
-        {'name': 'etl_tstamp', 'type': 'timestamp', 'description': 'Etl time of a batch of enriched events, the greatest of its events'},
-        {'name': 'rows_ignored', 'type': 'bigint', 'description': 'Messages that are no change of the table: of other tables, markers, tombstones, heartbeats, DDL'},
-        {'name': 'rows_tied', 'type': 'bigint', 'description': 'Ties of change events: another content at a key and sequence that an event had already'},
-        {'name': 'rows_logged', 'type': 'bigint', 'description': 'Rows appended to the log'},
-        {'name': 'rows_superseded', 'type': 'bigint', 'description': 'Log rows that this commit superseded'},
-        {'name': 'batch_id', 'type': 'bigint', 'description': 'Batch of events: the first commit that took a part of it'},
-        {'name': 'first_sequence_num', 'type': 'bigint', 'description': 'Least sequence number of the events applied'},
-        {'name': 'last_sequence_num', 'type': 'bigint', 'description': 'Greatest sequence number applied so far: the high-water mark'},
-        {'name': 'last_file', 'type': 'string', 'description': 'Last file of the batch, in name order'},
-        {'name': 'log_version_before', 'type': 'bigint', 'description': 'Version of the log table before, where the format has versions'},
-        {'name': 'log_version_after', 'type': 'bigint', 'description': 'Version of the log table after'},
-        {'name': 'current_version_before', 'type': 'bigint', 'description': 'Version of the current table before'},
-        {'name': 'current_version_after', 'type': 'bigint', 'description': 'Version of the current table after'},
-        {'name': 'source_relation', 'type': 'string', 'description': 'schema.name of what a derived table reads (scd2, feed)'},
-        {'name': 'source_commit_id', 'type': 'bigint', 'description': 'The commit meant: how far a derived table has read (scd2, feed), where a rollback went to, what a savepoint keeps, from where on clean left the changes'},
-        {'name': 'is_correction', 'type': 'boolean', 'description': 'Whether more was done to the log than to append what comes after everything in it'},
-        {'name': 'undone_by', 'type': 'bigint', 'description': 'The rollback that undid the commit, which then is rolled_back'},
-        {'name': 'config_fingerprint', 'type': 'string', 'description': 'md5 of config'},
-        {'name': 'config', 'type': 'string', 'description': 'What later runs are held to, as JSON'},
-        {'name': 'invocation_id', 'type': 'string', 'description': 'dbt invocation'},
-        {'name': 'details', 'type': 'string', 'description': 'What an operation did, as JSON'},
-        {'name': 'state_at', 'type': 'timestamp', 'description': 'When this state was recorded'},
-    ]) }}
+    {%- set columns -%}
+commit_id bigint Rises with the commits of an entity; the UTC moment it began as yyMMddHHmmssSSS
+relation string schema.name of the entity
+entity string Name of the entity
+kind string load, repeat (a date loaded again with nothing new), full_refresh, rehash, rollback, erase_key; of derived tables scd2, feed, shred; savepoint, clean, compact, populate_manifest
+business_date date The business date loaded
+state string inflight, completed, rolled_back
+started_at timestamp When the run of this entity began
+completed_at timestamp When it was completed or rolled back
+rows_read bigint Rows of the extract = applied keys + rejected + exact duplicates
+rows_inserted bigint Keys that are new; enriched events and entities that were stored
+rows_updated bigint Keys whose compared columns changed
+rows_deleted bigint Keys gone from a full extract
+rows_unchanged bigint Keys that came unchanged
+rows_not_supplied bigint Keys that a delta did not supply
+rows_rejected bigint Rows of the extract that were rejected
+rows_duplicate bigint Exact duplicates left out; of enriched events natural duplicates
+rows_natural_in_batch bigint Enriched events left out as copies of one in the same batch
+rows_natural_cross_batch bigint Enriched events left out as copies of one in another batch
+rows_synthetic_in_batch bigint Enriched events that got a new id, as another one of the batch had theirs
+rows_synthetic_cross_batch bigint Enriched events that got a new id, as one of another batch had theirs
+etl_tstamp timestamp Etl time of a batch of enriched events, the greatest of its events
+rows_ignored bigint Messages that are no change of the table: of other tables, markers, tombstones, heartbeats, DDL
+rows_tied bigint Ties of change events: another content at a key and sequence that an event had already
+rows_logged bigint Rows appended to the log
+rows_superseded bigint Log rows that this commit superseded
+batch_id bigint Batch of events: the first commit that took a part of it
+first_sequence_num bigint Least sequence number of the events applied
+last_sequence_num bigint Greatest sequence number applied so far: the high-water mark
+last_file string Last file of the batch, in name order
+log_version_before bigint Version of the log table before, where the format has versions
+log_version_after bigint Version of the log table after
+current_version_before bigint Version of the current table before
+current_version_after bigint Version of the current table after
+source_relation string schema.name of what a derived table reads (scd2, feed)
+source_commit_id bigint The commit meant: how far a derived table has read (scd2, feed), where a rollback went to, what a savepoint keeps, from where on clean left the changes
+is_correction boolean Whether more was done to the log than to append what comes after everything in it
+undone_by bigint The rollback that undid the commit, which then is rolled_back
+config_fingerprint string md5 of config
+config string What later runs are held to, as JSON
+invocation_id string dbt invocation
+details string What an operation did, as JSON
+state_at timestamp When this state was recorded
+    {%- endset -%}
+    {{ return(tidemark.described_columns(columns)) }}
 {%- endmacro -%}
-
 
 {#- Kinds of commits that write the log: one of these in flight is finished or rolled back by the entity's next run. -#}
 {%- macro log_kinds() -%}
     {{ return("'load', 'full_refresh', 'rehash', 'rollback'") }}
 {%- endmacro -%}
-
 
 {#- One row per commit, its last state, over the append-only table of states. -#}
 {%- macro commits_view_sql(view, states) -%}
@@ -61,7 +60,6 @@ select
 from ({{ tidemark.last_states_sql(states) }})
 where _tidemark_rank = 1
 {%- endmacro -%}
-
 
 {#- States of commits with `_tidemark_rank` 1 for the last of each commit. -#}
 {%- macro last_states_sql(states) -%}
@@ -74,7 +72,6 @@ where _tidemark_rank = 1
     from {{ states }}
 {%- endmacro -%}
 
-
 {#- The newest states of an entity's commits, the last state of each commit first. -#}
 {%- macro entity_states_sql(states, relation, most) -%}
 select
@@ -84,7 +81,6 @@ where relation = {{ tidemark.string_literal(relation) }}
 order by commit_id desc, state_at desc nulls last, state = 'inflight' asc nulls last
 limit {{ most }}
 {%- endmacro -%}
-
 
 {#- The same of all entities, or one row more than `most`. -#}
 {%- macro all_states_sql(states, most) -%}
@@ -96,18 +92,13 @@ order by commit_id desc, state_at desc nulls last, state = 'inflight' asc nulls 
 limit {{ most + 1 }}
 {%- endmacro -%}
 
-
 {#- The columns of a commit that judged_state() and derived_marks() look at. -#}
 {%- macro known_commit_columns() -%}
     {{ return(['commit_id', 'kind', 'state', 'business_date', 'last_sequence_num', 'source_commit_id', 'rows_read', 'undone_by', 'config']) }}
 {%- endmacro -%}
 
-
-{#-
-    All that a run needs to know of an entity's commits, as one row from one pass over them: the last ids, the
-    configuration they were made with, what is in flight, and the loaded dates around `business_date`. Of `later_loads`
-    the last of a date counts.
--#}
+{#- All that a run needs to know of an entity's commits, as one row from one pass over them: the last ids, the configuration they were
+    made with, what is in flight, and the loaded dates around `business_date`. Of `later_loads` the last of a date counts. -#}
 {%- macro entity_state_sql(states, relation, business_date) -%}
 {%- set this_date = "date'" ~ business_date ~ "'" if business_date else 'cast(null as date)' -%}
 {%- set is_load = "state = 'completed' and kind in ('load', 'full_refresh') and commit_id >= log_start_id" -%}

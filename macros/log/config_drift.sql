@@ -1,7 +1,5 @@
-{#-
-    What cannot change on an entity that has a log, compared with what its last commit recorded: a list of sentences,
-    each saying what changed and what to do. Nothing is written when the list is not empty.
--#}
+{#- What cannot change on an entity that has a log, compared with what its last commit recorded: a list of sentences, each saying what
+    changed and what to do. Nothing is written when the list is not empty. -#}
 {%- macro config_drift(cfg, plan, recorded, origin='') -%}
     {%- set drift = [] -%}
     {%- set now = plan['recorded'] -%}
@@ -48,19 +46,13 @@
     {{ return(drift) }}
 {%- endmacro -%}
 
-
-{#-
-    Keys in the order of the hashes that are stored, where the YAML has the same ones in another. Not those that the model
-    hashes itself: its order is not known.
--#}
+{#- Keys in the order of the hashes that are stored, where the YAML has the same ones in another. Not those that the model hashes
+    itself: its order is not known. -#}
 {%- macro keys_in_order(cfg, recorded) -%}
     {%- set known = (recorded or {}).get('keys') or [] -%}
-    {%- if not cfg['stored_hashes'] and known | map('lower') | sort == cfg['keys'] | map('lower') | sort -%}
-        {{ return(known) }}
-    {%- endif -%}
+    {%- if not cfg['stored_hashes'] and known | map('lower') | sort == cfg['keys'] | map('lower') | sort -%}{{ return(known) }}{%- endif -%}
     {{ return(cfg['keys']) }}
 {%- endmacro -%}
-
 
 {#- Columns and expressions as they are compared: without regard to case where Spark has none, that is, without literals, fields and paths. -#}
 {%- macro _spelt_alike(expressions) -%}
@@ -73,11 +65,9 @@
     {{ return(spelt) }}
 {%- endmacro -%}
 
-
 {%- macro _shown(value) -%}
     {{ return(value | join(', ') if value is sequence and value is not string else value | string) }}
 {%- endmacro -%}
-
 
 {#- What a column is to the comparison of rows. -#}
 {%- macro column_role(column) -%}

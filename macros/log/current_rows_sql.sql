@@ -1,24 +1,22 @@
-{#-
-    All rows of current after a commit: `touched` in place of what was there. With tag_unchanged every row carries its
-    operation for the last business date: that of its change, else N, or X if that date's extract did not supply it.
-    `stored_rows` is what was there, or none to build current from the log alone (then `touched` holds every key).
--#}
-{%- macro current_rows_sql(cfg, plan, relations, touched, stored_rows, load) -%}
+{#- All rows of current after a commit: `rows.touched` in place of what was there. With tag_unchanged every row carries its operation
+    for the last business date: that of its change, else N, or X if that date's extract did not supply it. `rows.stored` is what was
+    there, or none to build current from the log alone (then `rows.touched` holds every key). -#}
+{%- macro current_rows_sql(cfg, plan, relations, rows, load) -%}
 {%- set stored = plan['stored'] | map(attribute='name') | list -%}
 {%- set names = tidemark.current_names(plan) -%}
 with touched as (
-    {{ touched | indent(4) }}
+    {{ rows['touched'] | indent(4) }}
 ),
 
 latest as (
     select
         {{ tidemark.column_list_expr(names) | indent(4) }}
     from touched
-    {%- if stored_rows is not none %}
+    {%- if rows['stored'] is not none %}
     union all
     select {{- ' /*+ broadcast(touched) */' if load.get('few_touched') }}
         {{ tidemark.column_list_expr(names, 'stored_rows') | indent(4) }}
-    from {{ stored_rows }} as stored_rows
+    from {{ rows['stored'] }} as stored_rows
     left anti join touched on stored_rows._key_hash = touched._key_hash
     {%- endif %}
 )
@@ -41,7 +39,6 @@ left join (
 where latest._operation is not null {{- '' if cfg['soft_delete'] else " and latest._operation <> 'D'" }}
 {%- endmacro -%}
 
-
 {#- The keys whose unchanged rows do not get the usual tag: those a delta supplied (N, others X), those a full extract had to reject (X, others N). -#}
 {%- macro tagged_keys_sql(cfg, relations, load) -%}
 select distinct _key_hash
@@ -51,7 +48,6 @@ where
     and _business_date = date'{{ load['last_date'] }}'
     and _commit_id = {{ load['last_date_commit_id'] }}
 {%- endmacro -%}
-
 
 {#- `_operation` as current shows it. -#}
 {%- macro tag_expr(cfg, load) -%}

@@ -11,12 +11,10 @@ from (
 )
 {%- endmacro -%}
 
-
 {#- Drop a table with its files, which Iceberg keeps unless it is told to. -#}
 {%- macro drop_table_sql(relation) -%}
     {{ return('drop table if exists ' ~ relation ~ (' purge' if tidemark.lake_format() == 'iceberg' else '')) }}
 {%- endmacro -%}
-
 
 {#- A row if two queries differ in their rows, copies counted; none if they agree. -#}
 {%- macro differs_sql(left, right) -%}

@@ -1,7 +1,5 @@
-{#-
-    Whether a stored column can change from one type to the other in place: no value is lost, no hash changes (the
-    canonical text of a number does not depend on its type), and the table format can do it.
--#}
+{#- Whether a stored column can change from one type to the other in place: no value is lost, no hash changes (the canonical text of a
+    number does not depend on its type), and the table format can do it. -#}
 {%- macro is_widening(from_type, to_type, file_format) -%}
     {%- if file_format == 'parquet' -%}{{ return(false) }}{%- endif -%}
     {%- if file_format == 'iceberg' -%}{{ return(tidemark._is_promotion(from_type, to_type)) }}{%- endif -%}
@@ -23,7 +21,6 @@
     {{ return(false) }}
 {%- endmacro -%}
 
-
 {#- What Iceberg widens: numbers within their family, decimals by digits before the point. It stores small whole numbers as int. -#}
 {%- macro _is_promotion(from_type, to_type) -%}
     {%- if from_type.startswith('decimal(') and to_type.startswith('decimal(') -%}
@@ -35,7 +32,6 @@
         from_type in steps and to_type in steps and steps.index(from_type) < steps.index(to_type)
     )) }}
 {%- endmacro -%}
-
 
 {%- macro _precision_and_scale(decimal_type) -%}
     {%- set parts = decimal_type[8:-1].split(',') -%}

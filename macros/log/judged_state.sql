@@ -1,7 +1,5 @@
-{#-
-    What a run needs to know of an entity's commits, from all their states: see entity_states_sql(), whose order counts. The
-    same as entity_state_sql() works out where they are many.
--#}
+{#- What a run needs to know of an entity's commits, from all their states: see entity_states_sql(), whose order counts. The same as
+    entity_state_sql() works out where they are many. -#}
 {%- macro judged_state(states, business_date) -%}
     {%- set commits = tidemark.last_states(states) -%}
     {%- set completed = commits | selectattr('state', 'equalto', 'completed') | list -%}
@@ -14,8 +12,7 @@
         {%- do loads.append({'business_date': row['business_date'] | string if row['business_date'] else '', 'commit_id': row['commit_id']}) -%}
     {%- endfor -%}
     {%- set dates = loads | map(attribute='business_date') | select | list -%}
-    {%- set later_loads = {} -%}
-    {%- set this_loads, earlier = [], [] -%}
+    {%- set later_loads, this_loads, earlier = {}, [], [] -%}
     {%- for load in loads | sort(attribute='business_date,commit_id') if business_date and load['business_date'] -%}
         {%- if load['business_date'] > business_date -%}
             {%- do later_loads.update({load['business_date']: load}) -%}
@@ -45,31 +42,23 @@
     }) }}
 {%- endmacro -%}
 
-
 {#- The last state of each commit, the last commit first: `states` come in the order of entity_states_sql(). -#}
 {%- macro last_states(states) -%}
     {%- set commits = {} -%}
-    {%- for row in states if row['commit_id'] not in commits -%}
-        {%- do commits.update({row['commit_id']: row}) -%}
-    {%- endfor -%}
+    {%- for row in states if row['commit_id'] not in commits -%}{%- do commits.update({row['commit_id']: row}) -%}{%- endfor -%}
     {{ return(commits.values() | list) }}
 {%- endmacro -%}
 
-
-{#-
-    How far what is derived from an entity has read it, from the states of `own` commits and of the entity's `others`, and
-    what those are by now. The same as scd2_state_sql() and shred_marks_sql() work out: `done` is the last completed run of
-    that kind, none without one; `replaced` are commits with which the entity's log began anew, the last first; `ended` is the
-    last load before what is in flight, `undone` are those that were rolled back.
--#}
+{#- How far what is derived from an entity has read it, from the states of `own` commits and of the entity's `others`, and what those
+    are by now. The same as scd2_state_sql() and shred_marks_sql() work out: `done` is the last completed run of that kind, none without
+    one; `replaced` are commits with which the entity's log began anew, the last first; `ended` is the last load before what is in
+    flight, `undone` are those that were rolled back. -#}
 {%- macro judged_marks(own, others, kind) -%}
     {%- set own, others = tidemark.last_states(own), tidemark.last_states(others) -%}
     {%- set loads = others | selectattr('kind', 'in', ['load', 'full_refresh']) | list -%}
     {%- set ended = loads | selectattr('state', 'equalto', 'completed') | map(attribute='commit_id') | list -%}
     {%- set inflight = loads | selectattr('state', 'equalto', 'inflight') | map(attribute='commit_id') | list -%}
-    {%- if inflight -%}
-        {%- set ended = ended | select('lt', inflight | min) | list -%}
-    {%- endif -%}
+    {%- if inflight -%}{%- set ended = ended | select('lt', inflight | min) | list -%}{%- endif -%}
     {{ return({
         'last_id': own | map(attribute='commit_id') | first | default(none),
         'done': own | selectattr('kind', 'equalto', kind) | selectattr('state', 'equalto', 'completed') | first | default(none),

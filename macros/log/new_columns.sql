@@ -5,11 +5,8 @@
     {{ return((((recorded or {}).get('left_out') or []) + names) | unique | reject('in', yielded) | list) }}
 {%- endmacro -%}
 
-
-{#-
-    What a run tells of columns that it met for the first time: `short` for its line, `long` where there is more to say.
-    On a first run only what JSON has beside the YAML is told, as nothing else chose to leave it out.
--#}
+{#- What a run tells of columns that it met for the first time: `short` for its line, `long` where there is more to say. On a first run
+    only what JSON has beside the YAML is told, as nothing else chose to leave it out. -#}
 {%- macro new_columns(cfg, plan, recorded) -%}
     {%- set short, long, undeclared = [], [], [] -%}
     {%- set declared = cfg['columns'] | map(attribute='name') | map('lower') | list -%}

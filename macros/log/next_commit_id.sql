@@ -4,18 +4,15 @@
     {{ return([now, (last_id or 0) + 1] | max) }}
 {%- endmacro -%}
 
-
 {#- This moment as text (UTC). -#}
 {%- macro utc_now() -%}
     {{ return(tidemark.utc_text(modules.datetime.datetime.now(modules.pytz.utc))) }}
 {%- endmacro -%}
 
-
 {#- A moment that has a time zone as text (UTC), for record_commit(). -#}
 {%- macro utc_text(moment) -%}
     {{ return(moment.astimezone(modules.pytz.utc).strftime('%Y-%m-%d %H:%M:%S.%f') if moment else none) }}
 {%- endmacro -%}
-
 
 {#- The same of microseconds since 1970: the timestamps of query_rows() are local times, by some adapters this process's, by others the session's. -#}
 {%- macro utc_text_of_micros(micros) -%}

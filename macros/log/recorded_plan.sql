@@ -1,12 +1,7 @@
-{#-
-    The part of a plan that applying a commit needs, from what the commit recorded. Where current may be made of it, with
-    the constraints and descriptions that `cfg` declares.
--#}
+{#- The part of a plan that applying a commit needs, from what the commit recorded. Where current may be made of it, with the
+    constraints and descriptions that `cfg` declares. -#}
 {%- macro recorded_plan(recorded, cfg=none) -%}
-    {%- set declared = {} -%}
-    {%- for column in (cfg['columns'] if cfg else []) -%}
-        {%- do declared.update({column['name'] | lower: column}) -%}
-    {%- endfor -%}
+    {%- set declared = tidemark.by_name(cfg['columns'] if cfg else []) -%}
     {%- set columns = [] -%}
     {%- for column in recorded['columns'] if not column.get('gone') -%}
         {%- set said = declared.get(column['name'] | lower, {}) -%}
@@ -31,13 +26,25 @@
     }) }}
 {%- endmacro -%}
 
-
 {#- The configuration with what a commit was made with in place of what the YAML says now. -#}
 {%- macro recorded_cfg(cfg, recorded) -%}
-    {%- set recorded_cfg = {} -%}
-    {%- do recorded_cfg.update(cfg) -%}
-    {%- for name in ['extract', 'tag_unchanged', 'soft_delete', 'file_format'] -%}
-        {%- do recorded_cfg.update({name: recorded[name]}) -%}
+    {{ return(dict(cfg,
+        extract=recorded['extract'], tag_unchanged=recorded['tag_unchanged'], soft_delete=recorded['soft_delete'], file_format=recorded['file_format']
+    )) }}
+{%- endmacro -%}
+
+{#- Columns by their names in lower case. -#}
+{%- macro by_name(columns) -%}
+    {%- set named = {} -%}
+    {%- for column in columns -%}{%- do named.update({column['name'] | lower: column}) -%}{%- endfor -%}
+    {{ return(named) }}
+{%- endmacro -%}
+
+{#- The columns of these lower-case names, in their order. -#}
+{%- macro named_columns(columns, names) -%}
+    {%- set named = [] -%}
+    {%- for name in names -%}
+        {%- for column in columns if column['name'] | lower == name -%}{%- do named.append(column) -%}{%- endfor -%}
     {%- endfor -%}
-    {{ return(recorded_cfg) }}
+    {{ return(named) }}
 {%- endmacro -%}

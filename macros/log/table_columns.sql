@@ -13,7 +13,6 @@
     ]) }}
 {%- endmacro -%}
 
-
 {#- What the log keeps of a change event; nothing for extracts. -#}
 {%- macro event_log_columns(plan) -%}
     {%- if plan.get('flow') != 'events' -%}{{ return([]) }}{%- endif -%}
@@ -32,7 +31,6 @@
     ]) }}
 {%- endmacro -%}
 
-
 {#- Names of the log's columns that a slice of it brings; the commit's columns are put to it when it is written. -#}
 {%- macro slice_columns(plan) -%}
     {{ return(
@@ -41,7 +39,6 @@
         + tidemark.event_log_columns(plan) | map(attribute='name') | list
     ) }}
 {%- endmacro -%}
-
 
 {#- Columns of current. Its constraints are set when it is made, as open-source Delta cannot add them later. -#}
 {%- macro current_columns(cfg, plan) -%}
@@ -54,14 +51,9 @@
             'description': column['description'] if cfg['persist_docs'].get('columns') else '',
         }) -%}
     {%- endfor -%}
-    {{ return(columns + [
-        {'name': '_key_hash', 'type': 'string'},
-        {'name': '_row_hash', 'type': 'string'},
-        {'name': '_operation', 'type': 'string'},
-        {'name': '_eff_start_date', 'type': 'date'},
-    ] + (tidemark.event_log_columns(plan) | selectattr('name', 'in', ['_sequence_num', '_sequence_by']) | list)) }}
+    {{ return(columns + tidemark.columns_of('_key_hash string, _row_hash string, _operation string, _eff_start_date date')
+        + (tidemark.event_log_columns(plan) | selectattr('name', 'in', ['_sequence_num', '_sequence_by']) | list)) }}
 {%- endmacro -%}
-
 
 {#- Names of the columns of current, in its order. -#}
 {%- macro current_names(plan) -%}
@@ -71,27 +63,16 @@
     ) }}
 {%- endmacro -%}
 
-
 {#- Columns of the sensitive values: one row per log row that has them. -#}
 {%- macro sensitive_columns(plan) -%}
-    {{ return(tidemark._nullable(plan['sensitive']) + [
-        {'name': '_key_hash', 'type': 'string'},
-        {'name': '_row_hash', 'type': 'string'},
-        {'name': '_business_date', 'type': 'date'},
-        {'name': '_commit_id', 'type': 'bigint'},
-    ] + ([{'name': '_event_id', 'type': 'string'}] if plan.get('flow') == 'events' else [])) }}
+    {{ return(tidemark._nullable(plan['sensitive']) + tidemark.columns_of('_key_hash string, _row_hash string, _business_date date, _commit_id bigint')
+        + (tidemark.columns_of('_event_id string') if plan.get('flow') == 'events' else [])) }}
 {%- endmacro -%}
-
 
 {#- Columns of what each load of a delta supplied: keys only, changed or not. -#}
 {%- macro supplied_columns() -%}
-    {{ return([
-        {'name': '_key_hash', 'type': 'string'},
-        {'name': '_business_date', 'type': 'date'},
-        {'name': '_commit_id', 'type': 'bigint'},
-    ]) }}
+    {{ return(tidemark.columns_of('_key_hash string, _business_date date, _commit_id bigint')) }}
 {%- endmacro -%}
-
 
 {#- Columns of quarantined rows. -#}
 {%- macro rejects_columns() -%}
@@ -104,7 +85,6 @@
         {'name': '_resolved_by', 'type': 'bigint', 'description': 'Commit of the later load of the date that mended it; NULL while it is open'},
     ]) }}
 {%- endmacro -%}
-
 
 {#- Columns of staging: every event of the batches taken, typed, with the before image of the key (of all columns without key). Sensitive values are withheld. -#}
 {%- macro staging_columns(cfg, plan) -%}
@@ -135,12 +115,10 @@
     ]) }}
 {%- endmacro -%}
 
-
 {#- The column of the register that names a file: Iceberg has a `_file` of its own, which is hidden. -#}
 {%- macro landed_file() -%}
     {{ return('_path' if tidemark.lake_format() == 'iceberg' else '_file') }}
 {%- endmacro -%}
-
 
 {#- Columns of the register of files that were read. -#}
 {%- macro landed_columns() -%}
@@ -154,17 +132,33 @@
     ]) }}
 {%- endmacro -%}
 
-
 {%- macro _nullable(columns) -%}
     {%- set nullable = [] -%}
-    {%- for column in columns -%}
-        {%- do nullable.append({'name': column['name'], 'type': column['type']}) -%}
-    {%- endfor -%}
+    {%- for column in columns -%}{%- do nullable.append({'name': column['name'], 'type': column['type']}) -%}{%- endfor -%}
     {{ return(nullable) }}
 {%- endmacro -%}
-
 
 {#- What tells equal rows of a table without key apart, kept in staging. -#}
 {%- macro counting_columns(cfg) -%}
     {{ return(['_identity', '_content', '_delivery_hash', '_total_order', '_ordinal'] if not cfg['keys'] and cfg['format'] == 'debezium' else []) }}
+{%- endmacro -%}
+
+{#- Columns of a text such as `_key_hash string, _commit_id bigint`. -#}
+{%- macro columns_of(text) -%}
+    {%- set columns = [] -%}
+    {%- for pair in text.split(', ') -%}
+        {%- set name, type = pair.split(' ') -%}
+        {%- do columns.append({'name': name, 'type': type}) -%}
+    {%- endfor -%}
+    {{ return(columns) }}
+{%- endmacro -%}
+
+{#- The same of a text with a column a line: name, type, and what it means. -#}
+{%- macro described_columns(text) -%}
+    {%- set columns = [] -%}
+    {%- for line in text.splitlines() -%}
+        {%- set name, type, description = line.split(' ', 2) -%}
+        {%- do columns.append({'name': name, 'type': type, 'description': description}) -%}
+    {%- endfor -%}
+    {{ return(columns) }}
 {%- endmacro -%}

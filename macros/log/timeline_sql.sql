@@ -23,7 +23,6 @@ where
 order by commit_id asc nulls last
 {%- endmacro -%}
 
-
 {#- Append the new state of commits that a rollback undid, or that hold again. -#}
 {%- macro undo_states_sql(states, commit, undone, redone) -%}
 {%- set ids = undone + redone -%}
@@ -33,9 +32,7 @@ order by commit_id asc nulls last
     'state_at': 'current_timestamp()',
 } -%}
 {%- set names, expressions = tidemark.commit_columns() | map(attribute='name') | list, [] -%}
-{%- for name in names -%}
-    {%- do expressions.append(changed.get(name, name)) -%}
-{%- endfor -%}
+{%- for name in names -%}{%- do expressions.append(changed.get(name, name)) -%}{%- endfor -%}
 insert into {{ states }} (
     {{ tidemark.column_list_expr(names) }}
 )

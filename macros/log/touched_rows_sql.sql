@@ -1,8 +1,6 @@
-{#-
-    The latest state of every key that a commit touched, as current should have it; `_operation` is D for a key that is
-    gone and NULL for one that, after a correction, never was. A load forward only appended the latest rows, which are in
-    `load.touched` too while its run goes on; anything else asks the log. The same statement finishes an interrupted commit.
--#}
+{#- The latest state of every key that a commit touched, as current should have it; `_operation` is D for a key that is gone and NULL
+    for one that, after a correction, never was. A load forward only appended the latest rows, which are in `load.touched` too while its
+    run goes on; anything else asks the log. The same statement finishes an interrupted commit. -#}
 {%- macro touched_rows_sql(plan, relations, load) -%}
 {%- set names = tidemark.current_names(plan) -%}
 {%- if load['forward'] and plan.get('flow') == 'events' -%}
@@ -51,7 +49,6 @@ from touched_keys
 left join ranked on touched_keys._key_hash = ranked._key_hash and ranked._tidemark_rank = 1
 {%- endif -%}
 {%- endmacro -%}
-
 
 {#- The keys that a commit touched, at most one more than `limit`. -#}
 {%- macro touched_keys_sql(relations, load, limit) -%}

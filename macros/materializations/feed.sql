@@ -20,9 +20,7 @@
 
     {%- if state['build'] -%}
         {%- do tidemark.drop_other_format(relation, cfg['file_format']) -%}
-        {%- if state['exists'] -%}
-            {%- do tidemark.drop_table(relation) -%}
-        {%- endif -%}
+        {%- if state['exists'] -%}{%- do tidemark.drop_table(relation) -%}{%- endif -%}
         {%- do run_query('create schema if not exists ' ~ relation.include(identifier=false)) -%}
         {%- do tidemark.run_statements(
             tidemark.for_format(cfg['file_format'], 'create_table')(relation, tidemark.feed_columns(cfg, state['columns']), tidemark.feed_options(cfg))

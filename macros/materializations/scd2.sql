@@ -25,7 +25,7 @@
         {%- do persist_docs(relation, model, for_relation=false) -%}
     {%- elif state['step'] == 'merge' -%}
         {%- call statement('main', fetch_result=true) -%}
-            {{ tidemark.merge_intervals_sql(relation, state['log'], state['columns'], compiled_code, state['watermark'], cfg['valid_from']) }}
+            {{ tidemark.merge_intervals_sql(relation, state, compiled_code, cfg['valid_from']) }}
         {%- endcall -%}
     {%- else -%}
         {%- call noop_statement('main', state['message']) -%}{%- endcall -%}

@@ -40,7 +40,6 @@
     {%- endif -%}
 {%- endmacro -%}
 
-
 {#- What is to know of a table with intervals: its columns as the model has them, and what dbt put to them; an error for what is missing. -#}
 {%- macro adopted_versions(cfg, table, valid_from, valid_to, inclusive) -%}
     {%- set parts = table.split('.') -%}
@@ -48,7 +47,7 @@
     {%- if relation is none -%}
         {%- do tidemark.raise_error('usage', cfg['entity'] ~ ': there is no table ' ~ table ~ ' to adopt; name it as <schema>.<table>') -%}
     {%- endif -%}
-    {%- set found = tidemark.describe_query('select * from ' ~ relation) | map(attribute='name') | list -%}
+    {%- set found = tidemark.names_in(relation) -%}
     {%- set lower = found | map('lower') | list -%}
     {%- set errors = [] -%}
     {%- for argument, name in [('valid_from', valid_from), ('valid_to', valid_to)] if name | lower not in lower -%}
@@ -60,9 +59,7 @@
     {%- do tidemark._raise_config_errors(cfg['entity'], errors) -%}
     {%- set meta = ['dbt_scd_id', 'dbt_updated_at', 'dbt_valid_from', 'dbt_valid_to', 'dbt_is_deleted', valid_from | lower, valid_to | lower] -%}
     {%- set columns = [] -%}
-    {%- for name in found if name | lower not in meta -%}
-        {%- do columns.append(tidemark.quote_identifier(name)) -%}
-    {%- endfor -%}
+    {%- for name in found if name | lower not in meta -%}{%- do columns.append(tidemark.quote_identifier(name)) -%}{%- endfor -%}
     {%- for column in cfg['columns'] if column['name'] | lower not in lower -%}
         {%- do columns.append('cast(null as ' ~ (column['data_type'] or 'string') ~ ') as ' ~ tidemark.quote_identifier(column['name'])) -%}
     {%- endfor -%}
@@ -73,7 +70,6 @@
     {%- do versions.update({'figures': tidemark.query_rows(tidemark.adopted_figures_sql(versions, cfg['keys']))[0]}) -%}
     {{ return(versions) }}
 {%- endmacro -%}
-
 
 {#- The dates to load; an error for intervals that are none. -#}
 {%- macro adopted_dates(cfg, versions) -%}
@@ -99,7 +95,6 @@
     {{ return(dates) }}
 {%- endmacro -%}
 
-
 {#- The dates that an adoption before this one has loaded; an error if the entity has others. -#}
 {%- macro adopted_so_far(opened, dates) -%}
     {%- set cfg, commits, state = opened['cfg'], opened['commits'], opened['state'] -%}
@@ -118,7 +113,6 @@
     {%- endif -%}
     {{ return(loaded) }}
 {%- endmacro -%}
-
 
 {#- Compare the log replayed, and current, with the table. -#}
 {%- macro check_adopted(opened, versions, dates, table, rejected) -%}

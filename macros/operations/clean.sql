@@ -13,13 +13,9 @@
 {%- macro clean(entity, dry_run=false, vacuum=false, retention={}) -%}
     {%- set dry_run, vacuum = tidemark.is_true(dry_run), tidemark.is_true(vacuum) -%}
     {%- set enriched = tidemark.node_if(entity, 'atomic') or tidemark.node_if(entity, 'shred') -%}
-    {%- if enriched -%}
-        {{ return(tidemark.clean_enriched(enriched, dry_run, vacuum, retention)) }}
-    {%- endif -%}
+    {%- if enriched -%}{{ return(tidemark.clean_enriched(enriched, dry_run, vacuum, retention)) }}{%- endif -%}
     {%- set feed = tidemark.node_if(entity, 'feed') -%}
-    {%- if feed -%}
-        {{ return(tidemark.clean_feed(feed, dry_run, vacuum, retention)) }}
-    {%- endif -%}
+    {%- if feed -%}{{ return(tidemark.clean_feed(feed, dry_run, vacuum, retention)) }}{%- endif -%}
     {%- set opened = tidemark.open_entity(entity, 'clean', dry_run) -%}
     {%- set lengths = tidemark.retention_lengths(opened['cfg'], retention) -%}
     {%- set horizons = tidemark.clean_horizons(opened, lengths) -%}
@@ -36,9 +32,7 @@
         {%- for step in steps -%}
             {%- do tidemark.say(entity, 'would remove ' ~ step['count'] ~ ' ' ~ step['what'] ~ ' of ' ~ step['relation'].identifier) -%}
         {%- endfor -%}
-        {%- for relation in horizons['old_tables'] -%}
-            {%- do tidemark.say(entity, 'would drop ' ~ relation) -%}
-        {%- endfor -%}
+        {%- for relation in horizons['old_tables'] -%}{%- do tidemark.say(entity, 'would drop ' ~ relation) -%}{%- endfor -%}
         {%- do tidemark.say(entity, 'changes could be asked from commit ' ~ horizons['floor'] ~ ' on') -%}
         {{ return(none) }}
     {%- endif -%}
@@ -63,20 +57,16 @@
         {%- do tidemark.say(entity, 'dropped ' ~ relation) -%}
     {%- endfor -%}
     {%- do tidemark.drop_slices(opened['cfg']['target']) -%}
-    {%- if vacuum -%}
-        {%- do tidemark.vacuum_entity(opened) -%}
-    {%- endif -%}
+    {%- if vacuum -%}{%- do tidemark.vacuum_entity(opened) -%}{%- endif -%}
     {%- do record.update({'details': tojson(details)}) -%}
     {%- do tidemark.record_commit(opened['commits'], record, 'completed', {}) -%}
     {%- do tidemark.say(entity, ('nothing was to be removed' if not details['removed'] and not details['dropped'] else 'cleaned in commit ' ~ record['commit_id'])
         ~ '; changes can be asked from commit ' ~ horizons['floor'] ~ ' on') -%}
 {%- endmacro -%}
 
-
 {#- The lengths that hold for this call, without those that keep all: {superseded: '30 days'}. -#}
 {%- macro retention_lengths(cfg, given) -%}
-    {%- set errors = [] -%}
-    {%- set lengths = {} -%}
+    {%- set errors, lengths = [], {} -%}
     {%- if given is not mapping -%}
         {%- do errors.append('retention must be a mapping such as {superseded: 30 days}, found: ' ~ given) -%}
         {%- set given = {} -%}
@@ -86,20 +76,15 @@
     {%- endfor -%}
     {%- for name, length in cfg['retention'].items() -%}
         {%- set wanted = tidemark._retention(given[name], 'retention.' ~ name, errors) if name in given else length -%}
-        {%- if wanted is not none -%}
-            {%- do lengths.update({name: wanted}) -%}
-        {%- endif -%}
+        {%- if wanted is not none -%}{%- do lengths.update({name: wanted}) -%}{%- endif -%}
     {%- endfor -%}
     {%- do tidemark._check_retentions(cfg, lengths, errors) -%}
     {%- do tidemark._raise_config_errors(cfg['entity'], errors) -%}
     {{ return(lengths) }}
 {%- endmacro -%}
 
-
-{#-
-    Up to which commit each kind of rows may go, and the floor. What must stay readable holds all of it back: after a
-    savepoint, or after what a derived table has read, nothing is taken away.
--#}
+{#- Up to which commit each kind of rows may go, and the floor. What must stay readable holds all of it back: after a savepoint, or
+    after what a derived table has read, nothing is taken away. -#}
 {%- macro clean_horizons(opened, lengths) -%}
     {%- set cfg = opened['cfg'] -%}
     {%- set row = tidemark.query_rows(tidemark.clean_state_sql(opened['commits']['states'], cfg['relation'], lengths))[0] -%}
@@ -134,28 +119,25 @@
     {{ return(horizons) }}
 {%- endmacro -%}
 
-
 {#- The relation of a name such as `shop.airports_scd2`. -#}
 {%- macro relation_named(name) -%}
     {%- set schema, _, identifier = name.partition('.') -%}
     {{ return(api.Relation.create(schema=schema, identifier=identifier)) }}
 {%- endmacro -%}
 
-
 {#- What a full refresh or a rehash left long enough ago; of a log that a savepoint lies in nothing. -#}
 {%- macro old_tables(opened, replaced_logs, savepoints) -%}
     {%- set current = opened['relations']['current'] -%}
     {%- set found = [] -%}
+    {%- set first_kept = savepoints | map(attribute='commit_id') | min -%}
     {%- for relation, commit_id in tidemark.kept_tables(current) -%}
-        {%- for commit in replaced_logs if commit['commit_id'] == commit_id and commit['is_old'] -%}
-            {%- if commit['kind'] == 'rehash' or not savepoints | map(attribute='commit_id') | select('lt', commit_id) | list -%}
-                {%- do found.append(relation) -%}
-            {%- endif -%}
+        {%- for commit in replaced_logs if commit['commit_id'] == commit_id and commit['is_old']
+            and (commit['kind'] == 'rehash' or not savepoints or first_kept >= commit_id) -%}
+            {%- do found.append(relation) -%}
         {%- endfor -%}
     {%- endfor -%}
     {{ return(found) }}
 {%- endmacro -%}
-
 
 {#- The tables `<entity>__log_<commit>` and the like that are there, each with its commit. -#}
 {%- macro kept_tables(current) -%}
@@ -163,13 +145,10 @@
     {%- set wanted = modules.re.escape(current.identifier | lower) ~ '__(log|log_slices|rejects|supplied|sensitive|staging|landed)_([0-9]{15})' -%}
     {%- for name in tidemark.table_names(current.include(identifier=false), current.identifier ~ '__*') -%}
         {%- set match = modules.re.fullmatch(wanted, name | lower) -%}
-        {%- if match -%}
-            {%- do found.append((current.incorporate(path={'identifier': name}), match.group(2) | int)) -%}
-        {%- endif -%}
+        {%- if match -%}{%- do found.append((current.incorporate(path={'identifier': name}), match.group(2) | int)) -%}{%- endif -%}
     {%- endfor -%}
     {{ return(found) }}
 {%- endmacro -%}
-
 
 {#- What is to be removed, table by table: those steps that have something to do, each with its count and statements. -#}
 {%- macro clean_steps(opened, lengths, horizons) -%}
@@ -187,7 +166,7 @@
         {%- set rows = tidemark.cleaned_rows_sql(cfg, plan, relations['log'], horizons['history']) -%}
         {%- do steps.append({
             'relation': relations['log'], 'what': 'rows of the history',
-            'count': run_query('select count(*) from (\n' ~ rows ~ '\n)')[0][0] | int,
+            'count': tidemark.row_count('(\n' ~ rows ~ '\n)'),
             'statements': [tidemark.delete_rows_sql(relations['log'], rows, tidemark.log_row_names(plan))],
         }) -%}
     {%- endif -%}
@@ -202,7 +181,6 @@
     {{ return(steps | selectattr('count') | list) }}
 {%- endmacro -%}
 
-
 {#- How many rows of the history stay, old as they are, because events that did not bring every column need them. -#}
 {%- macro rows_kept_for_events(opened, horizons) -%}
     {%- set cfg = opened['cfg'] -%}
@@ -210,33 +188,24 @@
     {%- set rows = tidemark.cleaned_rows_sql(
         cfg, tidemark.recorded_plan(opened['state']['recorded']), opened['relations']['log'], horizons['history'], kept=true
     ) -%}
-    {{ return(run_query('select count(*) from (\n' ~ rows ~ '\n)')[0][0] | int) }}
+    {{ return(tidemark.row_count('(\n' ~ rows ~ '\n)')) }}
 {%- endmacro -%}
 
-
 {%- macro add_clean_step(cfg, steps, relation, what, condition) -%}
-    {%- set count = run_query('select count(*) from ' ~ relation ~ ' where ' ~ condition)[0][0] | int -%}
+    {%- set count = tidemark.row_count(relation, condition) -%}
     {%- set statements = ['delete from ' ~ relation ~ ' where ' ~ condition] -%}
     {%- if cfg['file_format'] == 'parquet' and count -%}
-        {%- set partitions = [] -%}
-        {%- for row in run_query('select distinct _commit_id from ' ~ relation ~ ' where ' ~ condition) -%}
-            {%- do partitions.append('partition (tidemark_commit = ' ~ row[0] ~ ')') -%}
-        {%- endfor -%}
-        {%- set statements = ['alter table ' ~ relation ~ ' drop if exists ' ~ partitions | join(', ')] -%}
+        {%- set commits = tidemark.first_column('select distinct _commit_id from ' ~ relation ~ ' where ' ~ condition) -%}
+        {%- set statements = ['alter table ' ~ relation ~ ' drop if exists partition (tidemark_commit = ' ~ commits | join('), partition (tidemark_commit = ') ~ ')'] -%}
     {%- endif -%}
     {%- do steps.append({'relation': relation, 'what': what, 'count': count, 'statements': statements}) -%}
 {%- endmacro -%}
 
-
 {#- Rows of loads up to a commit whose date was loaded again by then. What the last load of a date observed is needed for late dates. -#}
 {%- macro replaced_loads_expr(opened, horizon) -%}
-    {%- set live = [] -%}
-    {%- for row in run_query(tidemark.live_loads_sql(opened['commits']['states'], opened['cfg']['relation'], horizon)) -%}
-        {%- do live.append(row[0]) -%}
-    {%- endfor -%}
+    {%- set live = tidemark.first_column(tidemark.live_loads_sql(opened['commits']['states'], opened['cfg']['relation'], horizon)) -%}
     {{ return('_commit_id <= ' ~ horizon ~ (' and _commit_id not in (' ~ live | join(', ') ~ ')' if live else '')) }}
 {%- endmacro -%}
-
 
 {#- Events of a table without key that come again are counted against those of the last batches: two of them stay. -#}
 {%- macro batch_to_keep(staging) -%}
@@ -245,21 +214,19 @@
     )[0][0]) }}
 {%- endmacro -%}
 
-
 {#- The sensitive values of log rows that are gone; their number. -#}
 {%- macro remove_orphaned_sensitive(opened, floor) -%}
     {%- set relations = opened['relations'] -%}
     {%- set plan = tidemark.recorded_plan(opened['state']['recorded']) -%}
     {%- if not plan['sensitive'] or opened['cfg']['file_format'] == 'parquet' -%}{{ return(0) }}{%- endif -%}
     {%- set rows = tidemark.orphaned_sensitive_sql(plan, relations, floor) -%}
-    {%- set count = run_query('select count(*) from (\n' ~ rows ~ '\n)')[0][0] | int -%}
+    {%- set count = tidemark.row_count('(\n' ~ rows ~ '\n)') -%}
     {%- if count -%}
         {%- set names = ['_key_hash', '_business_date', '_commit_id'] + (['_event_id'] if plan['flow'] == 'events' else []) -%}
         {%- do run_query(tidemark.delete_rows_sql(relations['sensitive'], rows, names)) -%}
     {%- endif -%}
     {{ return(count) }}
 {%- endmacro -%}
-
 
 {#- The entity's own tables that are there. -#}
 {%- macro entity_tables(relations) -%}
@@ -269,7 +236,6 @@
     {%- endfor -%}
     {{ return(found) }}
 {%- endmacro -%}
-
 
 {#- Remove files that no version of the tables needs which the format still keeps; of a Parquet current its former folders. -#}
 {%- macro vacuum_entity(opened) -%}
@@ -286,7 +252,6 @@
     {%- endif -%}
 {%- endmacro -%}
 
-
 {#- VACUUM of these tables. Delta lists folders with as many tasks as Spark may discover partitions with: ten thousand, unless told otherwise. -#}
 {%- macro vacuum_tables(relations, at_once=false) -%}
     {%- do run_query('set spark.sql.sources.parallelPartitionDiscovery.parallelism = 32') -%}
@@ -295,7 +260,6 @@
     {%- endfor -%}
     {%- do run_query('reset spark.sql.sources.parallelPartitionDiscovery.parallelism') -%}
 {%- endmacro -%}
-
 
 {#- Up to which commit an entity's history was cleaned, 0 for one that never was. -#}
 {%- macro cleaned_until(relation) -%}

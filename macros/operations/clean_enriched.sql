@@ -1,7 +1,5 @@
-{#-
-    clean() of enriched events and their entities: claims that no batch finds any more go, and rejects that
-    `rejects_retention` does not keep.
--#}
+{#- clean() of enriched events and their entities: claims that no batch finds any more go, and rejects that `rejects_retention` does not
+    keep. -#}
 {%- macro clean_enriched(node, dry_run, vacuum, retention) -%}
     {%- set is_atomic = node['config']['materialized'] == 'atomic' -%}
     {%- set opened = tidemark.open_atomic(node['name']) if is_atomic else tidemark.open_shred(node) -%}
@@ -21,7 +19,7 @@
     {%- endif -%}
     {%- set removed = {} -%}
     {%- for step in steps -%}
-        {%- set count = run_query('select count(*) from ' ~ step['relation'] ~ ' where ' ~ step['condition'])[0][0] | int -%}
+        {%- set count = tidemark.row_count(step['relation'], step['condition']) -%}
         {%- do tidemark.say(cfg['entity'], ('would remove ' if dry_run else 'removing ') ~ count ~ ' ' ~ step['what'] ~ ' of ' ~ step['relation'].identifier) -%}
         {%- if count and not dry_run -%}
             {%- do run_query('delete from ' ~ step['relation'] ~ ' where ' ~ step['condition']) -%}
@@ -37,7 +35,6 @@
         {%- do tidemark.record_commit(commits, record, 'completed', {}) -%}
     {%- endif -%}
 {%- endmacro -%}
-
 
 {#- What clean_enriched() needs of a `materialized: shred` model; its rows have the commits of the events that it read last. -#}
 {%- macro open_shred(node) -%}

@@ -1,7 +1,5 @@
-{#-
-    clean() of a `materialized: feed` model: changes of commits that its `feed_retention` does not keep any more go, but
-    none that a feed which reads this one has not read yet.
--#}
+{#- clean() of a `materialized: feed` model: changes of commits that its `feed_retention` does not keep any more go, but none that a
+    feed which reads this one has not read yet. -#}
 {%- macro clean_feed(node, dry_run, vacuum, retention) -%}
     {%- set settings = (node['config'].get('meta') or {}).get('tidemark', {}) -%}
     {%- set errors = [] -%}

@@ -20,9 +20,7 @@
     {%- for step in steps if tidemark.is_true(dry_run) -%}
         {%- do tidemark.say(entity, 'would ' ~ step['verb'] ~ ' ' ~ step['what'] ~ ': ' ~ tidemark.shown_files(step['before'])) -%}
     {%- endfor -%}
-    {%- if not steps -%}
-        {%- do tidemark.say(entity, 'its files are of a good size, nothing to compact') -%}
-    {%- endif -%}
+    {%- if not steps -%}{%- do tidemark.say(entity, 'its files are of a good size, nothing to compact') -%}{%- endif -%}
     {%- if tidemark.is_true(dry_run) -%}{{ return(none) }}{%- endif -%}
 
     {%- set record = tidemark.operation_commit(opened, 'compact') -%}
@@ -55,7 +53,6 @@
     }) -%}
 {%- endmacro -%}
 
-
 {#- An entity as it is, without finishing or rolling back what is in flight: that may be a load at work. -#}
 {%- macro look_at_entity(entity, operation) -%}
     {%- set cfg = tidemark.entity_config(tidemark.entity_node(entity)) -%}
@@ -72,12 +69,10 @@
     {{ return({'cfg': cfg, 'run': run, 'relations': relations, 'commits': commits, 'state': state}) }}
 {%- endmacro -%}
 
-
 {#- Whether a commit of the entity's log is in flight. -#}
 {%- macro is_being_loaded(opened) -%}
     {{ return(tidemark.entity_state(opened['commits'], opened['cfg']['relation'], opened['run'])['inflight'] | length > 0) }}
 {%- endmacro -%}
-
 
 {#- Bytes of a size such as '128 MB'. -#}
 {%- macro byte_size(cfg, text) -%}
@@ -89,7 +84,6 @@
     {{ return(bytes) }}
 {%- endmacro -%}
 
-
 {%- macro tables_to_compact(cfg, tables) -%}
     {%- set known = ['current', 'log', 'rejects', 'sensitive', 'supplied', 'staging', 'landed'] -%}
     {%- set named = [tables] if tables is string else tables -%}
@@ -100,7 +94,6 @@
     {{ return(wanted) }}
 {%- endmacro -%}
 
-
 {#- What is to be done. `is_shared` says that a load writes the files, too, and does not only append to them. -#}
 {%- macro compact_steps(opened, asked) -%}
     {%- set cfg = opened['cfg'] -%}
@@ -110,34 +103,25 @@
         {%- set partition_by = '_business_date' if name == 'log' else none -%}
         {%- set zorder_by = '_key_hash' if name == 'current' and not cfg['cluster_by'] and '_key_hash' not in cfg['partition_by'] else none -%}
         {%- set step = {'relation': relation, 'partition_by': partition_by, 'partition_value': none, 'is_shared': name in ['current', 'log']} -%}
-        {%- set worth = [] -%}
-        {%- for row in tidemark.query_rows(tidemark.file_sizes_sql(relation, asked['bytes'], partition_by)) if row['small_count'] | int > 1 -%}
-            {%- do worth.append(row) -%}
-        {%- endfor -%}
+        {%- set worth = tidemark.query_rows(tidemark.file_sizes_sql(relation, asked['bytes'], partition_by)) | selectattr('small_count', 'gt', 1) | list -%}
         {%- set most = asked['max_partitions'] | int if asked['max_partitions'] is not none else worth | length -%}
         {%- for row in worth[:most] -%}
-            {%- set one = {
-                'verb': 'compact', 'what': relation.identifier ~ (' of ' ~ row['partition_value'] if partition_by else ''),
-                'partition_value': row['partition_value'], 'before': tidemark._files(row),
-                'statement': tidemark.optimize_sql(relation, partition_by, row['partition_value'], zorder_by) if cfg['file_format'] == 'delta'
-                    else tidemark.rewrite_files_sql(relation, partition_by, row['partition_value'], zorder_by, asked['bytes']),
-            } -%}
-            {%- set whole = {} -%}
-            {%- do whole.update(step) -%}
-            {%- do whole.update(one) -%}
-            {%- do steps.append(whole) -%}
+            {%- do steps.append(dict(step,
+                verb='compact', what=relation.identifier ~ (' of ' ~ row['partition_value'] if partition_by else ''),
+                partition_value=row['partition_value'], before=tidemark._files(row),
+                statement=tidemark.optimize_sql(relation, partition_by, row['partition_value'], zorder_by) if cfg['file_format'] == 'delta'
+                    else tidemark.rewrite_files_sql(relation, partition_by, row['partition_value'], zorder_by, asked['bytes'])
+            )) -%}
         {%- endfor -%}
         {%- if asked['purge'] and tidemark.has_deletion_vectors(relation) -%}
-            {%- do step.update({
-                'verb': 'purge', 'what': relation.identifier, 'before': tidemark.files_of(relation, asked['bytes'], none, none),
-                'statement': 'reorg table ' ~ relation ~ ' apply (purge)', 'partition_by': none,
-            }) -%}
-            {%- do steps.append(step) -%}
+            {%- do steps.append(dict(step,
+                verb='purge', what=relation.identifier, before=tidemark.files_of(relation, asked['bytes'], none, none),
+                statement='reorg table ' ~ relation ~ ' apply (purge)', partition_by=none
+            )) -%}
         {%- endif -%}
     {%- endfor -%}
     {{ return(steps) }}
 {%- endmacro -%}
-
 
 {#- Files and bytes of a table, or of one partition of it. -#}
 {%- macro files_of(relation, bytes, partition_by, partition_value) -%}
@@ -147,11 +131,9 @@
     {{ return({'files': 0, 'bytes': 0}) }}
 {%- endmacro -%}
 
-
 {%- macro _files(row) -%}
     {{ return({'files': row['file_count'] | int, 'bytes': row['byte_count'] | int}) }}
 {%- endmacro -%}
-
 
 {%- macro shown_files(files) -%}
     {{ return(files['files'] ~ (' file' if files['files'] == 1 else ' files') ~ ', ' ~ files['bytes'] ~ ' bytes') }}

@@ -42,9 +42,7 @@
         {%- do details['removed'].update({step['relation'] | string: details['removed'].get(step['relation'] | string, 0) + step['count']}) -%}
         {%- do tidemark.say(entity, step['verb'] ~ 'd ' ~ step['count'] ~ ' rows of ' ~ step['relation']) -%}
     {%- endfor -%}
-    {%- if vacuum -%}
-        {%- do tidemark.vacuum_at_once(tidemark.erasable_tables(opened)) -%}
-    {%- endif -%}
+    {%- if vacuum -%}{%- do tidemark.vacuum_at_once(tidemark.erasable_tables(opened)) -%}{%- endif -%}
     {%- do record.update({'details': tojson(details)}) -%}
     {%- do tidemark.record_commit(opened['commits'], record, 'completed', {
         'current_version_after': tidemark.table_version(cfg['file_format'], relations['current']),
@@ -55,7 +53,6 @@
         else 'files of former versions have it until they are vacuumed: clean with vacuum: true after the retention of the format, or here vacuum: true with confirm: true'
     )) -%}
 {%- endmacro -%}
-
 
 {#- What erase_key() cannot do, and what must be confirmed. -#}
 {%- macro check_erase(opened, is_unconfirmed) -%}
@@ -74,7 +71,6 @@
         ) -%}
     {%- endif -%}
 {%- endmacro -%}
-
 
 {#- The key as it is looked for: its hashes as SQL, its values as SQL by column, its words as SQL. -#}
 {%- macro erased_key(opened, key) -%}
@@ -117,17 +113,11 @@
         {%- endif -%}
     {%- endfor -%}
     {%- do tidemark._raise_key_errors(cfg, errors) -%}
-    {%- if plan['sensitive'] | selectattr('key') | list -%}
-        {%- do tidemark.pepper_check(cfg) -%}
-    {%- endif -%}
-    {%- for text in fromjson(row['texts']) -%}
-        {%- do texts.append(tidemark.string_literal(text)) -%}
-    {%- endfor -%}
+    {%- if plan['sensitive'] | selectattr('key') | list -%}{%- do tidemark.pepper_check(cfg) -%}{%- endif -%}
+    {%- for text in fromjson(row['texts']) -%}{%- do texts.append(tidemark.string_literal(text)) -%}{%- endfor -%}
     {%- set erased = {'names': names, 'values': typed if typed | length == columns | length else {}, 'texts': texts} -%}
     {%- set hashes = [] -%}
-    {%- for algorithm in ['md5', 'sha256', 'xxhash64x2'] -%}
-        {%- do hashes.append(tidemark.string_literal(row[algorithm])) -%}
-    {%- endfor -%}
+    {%- for algorithm in ['md5', 'sha256', 'xxhash64x2'] -%}{%- do hashes.append(tidemark.string_literal(row[algorithm])) -%}{%- endfor -%}
     {%- set own = row[recorded['hash']] -%}
     {#- Hashes that came with the rows, or from an older recipe, stand in the log beside the values. -#}
     {%- for row in run_query('select distinct _key_hash from ' ~ opened['relations']['log'] ~ ' where '
@@ -141,20 +131,17 @@
     {{ return(erased) }}
 {%- endmacro -%}
 
-
 {%- macro _raise_key_errors(cfg, errors) -%}
     {%- if errors -%}
         {%- do tidemark.raise_error('usage', cfg['entity'] ~ ': the key cannot be looked for\n  - ' ~ errors | join('\n  - ')) -%}
     {%- endif -%}
 {%- endmacro -%}
 
-
 {#- A value of YAML as a literal that can be cast. -#}
 {%- macro _key_literal(value) -%}
     {%- if value is none -%}{{ return('null') }}{%- endif -%}
     {{ return(tidemark.string_literal(value | lower if value is boolean else value)) }}
 {%- endmacro -%}
-
 
 {#- The tables that may hold a key: the entity's own, those that a full refresh or a rehash left, and derived ones. -#}
 {%- macro erasable_tables(opened) -%}
@@ -179,13 +166,12 @@
     {{ return(tables) }}
 {%- endmacro -%}
 
-
 {#- What is to be done, table by table, current first: those steps that have something to do. -#}
 {%- macro erase_steps(opened, erased) -%}
     {%- set steps = [] -%}
     {%- for table in tidemark.erasable_tables(opened) -%}
         {%- set relation = table['relation'] -%}
-        {%- set names = tidemark.describe_query('select * from ' ~ relation) | map(attribute='name') | list -%}
+        {%- set names = tidemark.names_in(relation) -%}
         {%- set condition = tidemark.erased_rows_expr(names, erased) -%}
         {#- A feed of several entities: another one may have the same key. -#}
         {%- if table['entity'] and '_entity' in names -%}
@@ -196,7 +182,7 @@
         {%- elif condition != 'false' -%}
             {%- do steps.append({
                 'relation': relation, 'verb': 'remove',
-                'count': run_query('select count(*) from ' ~ relation ~ ' where ' ~ condition)[0][0] | int,
+                'count': tidemark.row_count(relation, condition),
                 'statement': 'delete from ' ~ relation ~ ' where ' ~ condition,
             }) -%}
         {%- endif -%}
@@ -211,11 +197,8 @@
     {{ return(steps | selectattr('count') | list) }}
 {%- endmacro -%}
 
-
-{#-
-    Remove every file that the present version of these tables does not need. Rows that deletion vectors only marked are
-    written out of their files first.
--#}
+{#- Remove every file that the present version of these tables does not need. Rows that deletion vectors only marked are written out of
+    their files first. -#}
 {%- macro vacuum_at_once(tables) -%}
     {%- do run_query('set spark.databricks.delta.retentionDurationCheck.enabled = false') -%}
     {%- for table in tables -%}
@@ -226,7 +209,6 @@
     {%- do tidemark.vacuum_tables(tables | map(attribute='relation') | list, at_once=true) -%}
     {%- do run_query('reset spark.databricks.delta.retentionDurationCheck.enabled') -%}
 {%- endmacro -%}
-
 
 {#- Whether rows of a Delta table can be marked as deleted instead of being written out of their file. -#}
 {%- macro has_deletion_vectors(relation) -%}

@@ -12,7 +12,7 @@
 {%- macro export(entity, path, from=none, to=none, json_columns=true) -%}
     {%- set opened = tidemark.open_atomic(entity) -%}
     {%- set cfg, commits, relations = opened['cfg'], opened['commits'], opened['relations'] -%}
-    {%- set span = tidemark.span_of(cfg, commits, from, to, 'export') -%}
+    {%- set span = tidemark.span_of(cfg, commits, {'from': from, 'to': to}, 'export') -%}
     {%- set condition = ' where _commit_id > ' ~ span['from'] ~ ' and _commit_id <= ' ~ span['to'] -%}
     {%- set counts = [
         run_query('select count(*) from ' ~ relations['current'] ~ condition)[0][0] | int,

@@ -12,8 +12,7 @@
     {%- set news_sql = 'select cast(max(state_at) as string) from ' ~ states ~ ' where relation = '
         ~ tidemark.string_literal(node['schema'] ~ '.' ~ node['alias']) -%}
     {%- set news = run_query(news_sql)[0][0] -%}
-    {%- set feed = tidemark.feed_range(relation, from, to, images, 'json', macro_name) -%}
-    {%- do feed.update({'ordered': true}) -%}
+    {%- set feed = dict(tidemark.feed_range(relation, {'from': from, 'to': to, 'images': images}, macro_name), ordered=true) -%}
     {%- set has_change = true -%}
     {%- if feed.get('kept') -%}
         {%- set query = tidemark.kept_feed_sql(relation, feed['names'], feed, true) -%}

@@ -6,7 +6,6 @@
     {{ return(dict(known, state=tidemark.settled_state(known))) }}
 {%- endmacro -%}
 
-
 {#- The node of a model by its name, if it has this materialization, or none. -#}
 {%- macro node_if(name, materialized) -%}
     {%- for node in graph.nodes.values() if node['resource_type'] == 'model' and node['config']['materialized'] == materialized and node['name'] == name -%}

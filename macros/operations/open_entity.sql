@@ -1,7 +1,5 @@
-{#-
-    What an operation needs of an entity: its node, configuration, relations and state, once nothing is in flight: as a
-    run does, it first finishes or rolls back what a dead one left.
--#}
+{#- What an operation needs of an entity: its node, configuration, relations and state, once nothing is in flight: as a run does, it
+    first finishes or rolls back what a dead one left. -#}
 {%- macro open_entity(entity, operation, dry_run=false) -%}
     {%- set cfg = tidemark.entity_config(tidemark.entity_node(entity)) -%}
     {%- set opened = tidemark.open_load(cfg, dict(tidemark.run_config(), dry_run=dry_run)) -%}
@@ -10,7 +8,6 @@
     {%- endif -%}
     {{ return(opened) }}
 {%- endmacro -%}
-
 
 {#- The node of a model by its name, of these materializations; an error that names the nearest one if there is none. -#}
 {%- macro entity_node(entity, kinds=['cdc']) -%}
@@ -24,7 +21,6 @@
     ) -%}
 {%- endmacro -%}
 
-
 {#- Some operations are of extracts alone. -#}
 {%- macro refuse_events(cfg, operation) -%}
     {%- if cfg['extract'] == 'events' -%}
@@ -34,12 +30,10 @@
     {%- endif -%}
 {%- endmacro -%}
 
-
 {#- A line about an operation, on the console. -#}
 {%- macro say(entity, text) -%}
     {%- do log(entity ~ ': ' ~ text, info=true) -%}
 {%- endmacro -%}
-
 
 {#- A flag of an operation, which may come as text. -#}
 {%- macro is_true(value) -%}

@@ -1,7 +1,5 @@
-{#-
-    Say how entities stand, a line of JSON each, for `tidemark apply`, which compares it with what a plan was made from. As in
-    a plan nothing is mended, and what a dead run left is an error.
--#}
+{#- Say how entities stand, a line of JSON each, for `tidemark apply`, which compares it with what a plan was made from. As in a plan
+    nothing is mended, and what a dead run left is an error. -#}
 {%- macro planned_state(entities) -%}
     {%- for entity in entities -%}
         {%- set cfg = tidemark.entity_config(tidemark.entity_node(entity)) -%}

@@ -32,8 +32,9 @@
         {%- do tidemark.record_commit(commits, record, 'inflight', {}) -%}
     {%- endif -%}
     {%- set claimed = namespace(count=0) -%}
+    {%- set stored = {'relation': source, 'names': columns | map(attribute='name') | list} -%}
     {%- for row in run_query(tidemark.population_days_sql(source, done_to, first_day)) -%}
-        {%- set counts = run_query(tidemark.populate_manifest_sql(cfg, relations['manifest'], source, columns, row[0] | string, record['commit_id'])) -%}
+        {%- set counts = run_query(tidemark.populate_manifest_sql(cfg, relations['manifest'], stored, row[0] | string, record['commit_id'])) -%}
         {%- set number = counts[0][0] | int if counts | length else 0 -%}
         {%- set claimed.count = claimed.count + number -%}
         {%- do tidemark.say(entity, row[0] ~ ': ' ~ number ~ ' of ' ~ row[1] ~ ' events claimed') -%}
@@ -44,7 +45,6 @@
     {%- do tidemark.record_commit(commits, record, 'completed', {'rows_inserted': claimed.count}) -%}
     {%- do tidemark.say(entity, 'claimed ' ~ claimed.count ~ ' events of ' ~ source ~ ' in ' ~ relations['manifest']) -%}
 {%- endmacro -%}
-
 
 {#- A call with the same arguments that died, as a commit that goes on, with the last day that it finished. -#}
 {%- macro unfinished_population(opened, details) -%}
@@ -58,7 +58,6 @@
     {%- endfor -%}
     {{ return(none) }}
 {%- endmacro -%}
-
 
 {#- A table of events has at least what a claim is made of. -#}
 {%- macro check_canonical(entity, source, columns) -%}

@@ -8,9 +8,7 @@
         {%- do tidemark.run_statements(tidemark.for_format(run['commits_format'], 'create_table')(relation, columns, {})) -%}
     {%- endif -%}
     {%- set fields = [] -%}
-    {%- for column in columns -%}
-        {%- do fields.append(column['name'] ~ ': ' ~ column['type']) -%}
-    {%- endfor -%}
+    {%- for column in columns -%}{%- do fields.append(column['name'] ~ ': ' ~ column['type']) -%}{%- endfor -%}
     {%- set names = tidemark.column_list_expr(columns | map(attribute='name') | list) -%}
     {%- do run_query(
         'insert into ' ~ relation ~ ' (' ~ names ~ ')\nselect ' ~ names ~ '\nfrom (select inline(from_json('
@@ -18,29 +16,29 @@
     ) -%}
 {%- endmacro -%}
 
-
 {#- Columns of tidemark_replication. -#}
 {%- macro replication_columns() -%}
-    {{ return([
-        {'name': 'source', 'type': 'string', 'description': 'The dbt source'},
-        {'name': 'table_name', 'type': 'string', 'description': 'schema.table of the database'},
-        {'name': 'model', 'type': 'string', 'description': 'The model that mirrors it'},
-        {'name': 'applied_at', 'type': 'timestamp', 'description': 'When it was applied, or failed'},
-        {'name': 'state', 'type': 'string', 'description': 'REPLICATING, or FAILING'},
-        {'name': 'first_file', 'type': 'bigint', 'description': 'Number of the landing file before the first that was applied'},
-        {'name': 'last_file', 'type': 'bigint', 'description': 'Number of the last one'},
-        {'name': 'inserts', 'type': 'bigint', 'description': 'Events of inserts'},
-        {'name': 'updates', 'type': 'bigint', 'description': 'Events of updates'},
-        {'name': 'deletes', 'type': 'bigint', 'description': 'Events of deletes'},
-        {'name': 'reads', 'type': 'bigint', 'description': 'Rows of a snapshot'},
-        {'name': 'truncates', 'type': 'bigint', 'description': 'Events of truncates'},
-        {'name': 'ddl', 'type': 'bigint', 'description': 'Events of DDL'},
-        {'name': 'bytes', 'type': 'bigint', 'description': 'Size of the events as they landed'},
-        {'name': 'seconds', 'type': 'double', 'description': 'How long it took to apply them'},
-        {'name': 'latency_p50', 'type': 'double', 'description': 'Seconds from commit in the source to commit here, of half of the changes at most'},
-        {'name': 'latency_p95', 'type': 'double', 'description': 'The same of 95 %'},
-        {'name': 'latency_p99', 'type': 'double', 'description': 'The same of 99 %'},
-        {'name': 'failures', 'type': 'bigint', 'description': 'Failures so far'},
-        {'name': 'error', 'type': 'string', 'description': 'What the failure said'},
-    ]) }}
+    {%- set columns -%}
+source string The dbt source
+table_name string schema.table of the database
+model string The model that mirrors it
+applied_at timestamp When it was applied, or failed
+state string REPLICATING, or FAILING
+first_file bigint Number of the landing file before the first that was applied
+last_file bigint Number of the last one
+inserts bigint Events of inserts
+updates bigint Events of updates
+deletes bigint Events of deletes
+reads bigint Rows of a snapshot
+truncates bigint Events of truncates
+ddl bigint Events of DDL
+bytes bigint Size of the events as they landed
+seconds double How long it took to apply them
+latency_p50 double Seconds from commit in the source to commit here, of half of the changes at most
+latency_p95 double The same of 95 %
+latency_p99 double The same of 99 %
+failures bigint Failures so far
+error string What the failure said
+    {%- endset -%}
+    {{ return(tidemark.described_columns(columns)) }}
 {%- endmacro -%}

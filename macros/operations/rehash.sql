@@ -20,9 +20,7 @@
     {%- set wanted = tidemark.rehashed_config(cfg, recorded, drop, state['inflight']) -%}
     {%- set plan = tidemark.recorded_plan(wanted) -%}
     {%- do tidemark.type_compared_values(plan) -%}
-    {%- if plan['sensitive'] -%}
-        {%- do wanted.update({'pepper': tidemark.pepper_check(cfg)}) -%}
-    {%- endif -%}
+    {%- if plan['sensitive'] -%}{%- do wanted.update({'pepper': tidemark.pepper_check(cfg)}) -%}{%- endif -%}
 
     {%- set rows = run_query('select count(*) from ' ~ relations['log'])[0][0] -%}
     {%- do log(
@@ -37,9 +35,7 @@
         } -%}
         {%- do tidemark.record_commit(commits, commit, 'inflight', {'rows_logged': rows}) -%}
         {%- do tidemark.evolve_rejects(relations['rejects']) -%}
-        {%- for statement in tidemark.rehash_sql(cfg, plan, wanted['hash'], relations) -%}
-            {%- do run_query(statement) -%}
-        {%- endfor -%}
+        {%- do tidemark.run_statements(tidemark.rehash_sql(cfg, plan, wanted['hash'], relations)) -%}
         {%- set load = {
             'kind': 'rehash', 'forward': false, 'commit_id': commit['commit_id'], 'business_date': state['last_date'],
             'last_date': state['last_date'], 'last_date_commit_id': state['last_date_commit_id'],
@@ -50,7 +46,6 @@
     {%- endif -%}
 {%- endmacro -%}
 
-
 {#- What the entity will be held to after a rehash; an error for what a rehash cannot change. -#}
 {%- macro rehashed_config(cfg, recorded, drop, inflight) -%}
     {%- set errors = [] -%}
@@ -58,9 +53,7 @@
         {%- do errors.append('it has no log yet: there is nothing to rehash') -%}
         {%- do tidemark._raise_config_errors(cfg['entity'], errors) -%}
     {%- endif -%}
-    {%- if inflight -%}
-        {%- do errors.append('a commit is in flight: run the entity once, which finishes it') -%}
-    {%- endif -%}
+    {%- if inflight -%}{%- do errors.append('a commit is in flight: run the entity once, which finishes it') -%}{%- endif -%}
     {%- if cfg['file_format'] == 'parquet' -%}
         {%- do errors.append('rehash needs file_format: delta or iceberg; start a new log with --full-refresh') -%}
     {%- endif -%}
@@ -82,18 +75,15 @@
     {%- set dropped = drop | map('lower') | list -%}
     {%- set columns = [] -%}
     {%- for column in recorded['columns'] -%}
-        {%- set ignored = column['name'] | lower in dropped or not tidemark.is_compared(cfg, column['name']) -%}
-        {%- set role = tidemark.column_role({'key': column['role'] == 'key', 'ignored': ignored}) -%}
+        {%- set is_dropped = column['name'] | lower in dropped -%}
         {%- do columns.append({
-            'name': column['name'], 'type': column['type'], 'role': role, 'sensitive': column['sensitive'],
-            'dropped': column['name'] | lower in dropped or column.get('dropped', false),
+            'name': column['name'], 'type': column['type'], 'sensitive': column['sensitive'],
+            'role': tidemark.column_role({'key': column['role'] == 'key', 'ignored': is_dropped or not tidemark.is_compared(cfg, column['name'])}),
+            'dropped': is_dropped or column.get('dropped', false),
         }) -%}
         {%- for declared in cfg['columns'] if declared['name'] | lower == column['name'] | lower and declared['settings'].get('compare_as') -%}
             {%- do columns[-1].update({'compare_as': declared['settings']['compare_as']}) -%}
         {%- endfor -%}
     {%- endfor -%}
-    {%- set wanted = {} -%}
-    {%- do wanted.update(recorded) -%}
-    {%- do wanted.update({'hash': cfg['hash'], 'recipe': tidemark.hash_recipe_version(), 'columns': columns}) -%}
-    {{ return(wanted) }}
+    {{ return(dict(recorded, hash=cfg['hash'], recipe=tidemark.hash_recipe_version(), columns=columns)) }}
 {%- endmacro -%}

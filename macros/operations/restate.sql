@@ -27,7 +27,6 @@
     {%- do again(opened, date, dry) -%}
 {%- endmacro -%}
 
-
 {#- Load dates again, each as a run of it does. -#}
 {%- macro restate_extracts(opened, from, dry_run) -%}
     {%- set cfg, commits = opened['cfg'], opened['commits'] -%}
@@ -56,7 +55,6 @@
     {%- endfor -%}
 {%- endmacro -%}
 
-
 {#- Go back to before the date, then take the files that landed since anew, as the next run would. -#}
 {%- macro restate_events(opened, from, dry_run) -%}
     {%- set cfg, relations, commits, state = opened['cfg'], opened['relations'], opened['commits'], opened['state'] -%}
@@ -77,10 +75,7 @@
     {%- endif -%}
     {%- set steps = tidemark.steps_to(timeline, at.before if at.first is not none else timeline[-1]['commit_id']) -%}
     {%- set retaken = (steps['undone'] | map(attribute='commit_id') | list + state['undone']) or [0] -%}
-    {%- set gone = [] -%}
-    {%- for row in run_query(tidemark.files_gone_sql(relations['landed'], cfg['location'], retaken)) -%}
-        {%- do gone.append(row[0]) -%}
-    {%- endfor -%}
+    {%- set gone = tidemark.first_column(tidemark.files_gone_sql(relations['landed'], cfg['location'], retaken)) -%}
     {%- if gone -%}
         {%- do tidemark.raise_error('data',
             cfg['entity'] ~ ': these files landed since and are gone, so nothing was restated: ' ~ gone | join(', ') ~ '. Put them back, or restate from a later date'

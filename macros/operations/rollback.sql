@@ -10,9 +10,7 @@
 -#}
 {%- macro rollback(entity, to=none, together=false, dry_run=false) -%}
     {%- set dry = tidemark.is_true(dry_run) -%}
-    {%- if tidemark.node_if(entity, 'atomic') -%}
-        {{ return(tidemark.rollback_batches(entity, to, dry)) }}
-    {%- endif -%}
+    {%- if tidemark.node_if(entity, 'atomic') -%}{{ return(tidemark.rollback_batches(entity, to, dry)) }}{%- endif -%}
     {%- set opened = tidemark.open_entity(entity, 'roll back', dry) -%}
     {%- if to is none -%}
         {%- do tidemark.raise_error('usage', entity ~ ': to where? Give `to`, a commit id, a business date or a timestamp; `dbt run-operation show_commits` lists the commits') -%}
@@ -27,7 +25,6 @@
     {%- do tidemark.roll_back(opened, steps, dry) -%}
 {%- endmacro -%}
 
-
 {#- Go back, or say what that would do. -#}
 {%- macro roll_back(opened, steps, dry_run) -%}
     {%- set cfg, relations, state = opened['cfg'], opened['relations'], opened['state'] -%}
@@ -38,7 +35,8 @@
     {%- set recorded = state['recorded'] -%}
     {%- set recorded_cfg = tidemark.recorded_cfg(cfg, recorded) -%}
     {%- set plan = tidemark.recorded_plan(recorded) -%}
-    {%- set whole = tidemark.with_gone_columns(plan) -%}
+    {#- the log still has the values of columns that are gone from current -#}
+    {%- set whole = dict(plan, stored=plan['stored'] + plan['gone'], gone=[]) -%}
     {%- set slice_sql = tidemark.rollback_slice_sql(whole, relations, steps['target']) -%}
     {%- set seen = tidemark.query_rows(tidemark.rollback_figures_sql(slice_sql))[0] -%}
     {%- do tidemark.say(cfg['entity'], ('would go' if dry_run else 'going') ~ ' back to commit ' ~ steps['target'] ~ ': ' ~ seen['mark_count']
@@ -50,9 +48,7 @@
                 ~ (commit['rows_updated'] or 0) ~ ', D ' ~ (commit['rows_deleted'] or 0)) -%}
         {%- endfor -%}
     {%- endfor -%}
-    {%- if cfg['extract'] == 'events' and steps['undone'] -%}
-        {%- do tidemark.tell_retaken(cfg, relations, steps) -%}
-    {%- endif -%}
+    {%- if cfg['extract'] == 'events' and steps['undone'] -%}{%- do tidemark.tell_retaken(cfg, relations, steps) -%}{%- endif -%}
     {%- if dry_run -%}{{ return(none) }}{%- endif -%}
 
     {%- set load = dict(tidemark.rollback_load(state, steps), business_date=seen['first_date'] or steps['last_date']) -%}
@@ -73,7 +69,6 @@
     {%- do tidemark.say(cfg['entity'], 'is back at commit ' ~ steps['target'] ~ ', by commit ' ~ load['commit_id']) -%}
 {%- endmacro -%}
 
-
 {#- Say what the next run will take again, as it was read by commits that are undone. -#}
 {%- macro tell_retaken(cfg, relations, steps) -%}
     {%- if not tidemark.lands_in_files(cfg) -%}
@@ -91,7 +86,6 @@
     {%- endif -%}
 {%- endmacro -%}
 
-
 {#- The load that applies a rollback. -#}
 {%- macro rollback_load(state, steps) -%}
     {{ return({
@@ -101,11 +95,10 @@
     }) }}
 {%- endmacro -%}
 
-
 {#- The commit that `to` stands for, and which commits going back to it undoes or makes hold again. -#}
 {%- macro rollback_steps(opened, to) -%}
     {%- set cfg, commits = opened['cfg'], opened['commits'] -%}
-    {%- set target = tidemark.span_of(cfg, commits, to, none, 'rollback', argument='to')['from'] | int -%}
+    {%- set target = tidemark.span_of(cfg, commits, {'from': to, 'argument': 'to'}, 'rollback')['from'] | int -%}
     {%- if target == 0 -%}
         {%- do tidemark.raise_error('usage',
             'rollback: ' ~ cfg['entity'] ~ ' has no commit at or before ' ~ to ~ '. To begin again from nothing, load with --full-refresh'
@@ -113,7 +106,6 @@
     {%- endif -%}
     {{ return(tidemark.steps_to(tidemark.timeline(commits, cfg['relation']), target)) }}
 {%- endmacro -%}
-
 
 {#- The other entities that were written by the runs whose commits are undone, each with the commit before them. -#}
 {%- macro entities_of_runs(entity, steps, commits) -%}
@@ -137,13 +129,4 @@
         {%- endif -%}
     {%- endfor -%}
     {{ return(others) }}
-{%- endmacro -%}
-
-
-{#- A plan whose stored columns include those that are gone from current: the log still has their values. -#}
-{%- macro with_gone_columns(plan) -%}
-    {%- set whole = {} -%}
-    {%- do whole.update(plan) -%}
-    {%- do whole.update({'stored': plan['stored'] + plan['gone'], 'gone': []}) -%}
-    {{ return(whole) }}
 {%- endmacro -%}

@@ -1,14 +1,12 @@
-{#-
-    rollback() of a `materialized: atomic` model: the batches after a commit are taken back. Their events, entities, claims
-    and rejects go, and their files count as not read: the next run takes them again, unless they are moved away first.
--#}
+{#- rollback() of a `materialized: atomic` model: the batches after a commit are taken back. Their events, entities, claims and rejects
+    go, and their files count as not read: the next run takes them again, unless they are moved away first. -#}
 {%- macro rollback_batches(entity, to, dry_run) -%}
     {%- set opened = tidemark.open_atomic(entity) -%}
     {%- set cfg, commits, state = opened['cfg'], opened['commits'], opened['state'] -%}
     {%- if to is none -%}
         {%- do tidemark.raise_error('usage', entity ~ ': to where? Give `to`, a commit id, a business date or a timestamp; `dbt run-operation show_commits` lists the commits') -%}
     {%- endif -%}
-    {%- set target = tidemark.span_of(cfg, commits, to, none, 'rollback', argument='to')['from'] | int -%}
+    {%- set target = tidemark.span_of(cfg, commits, {'from': to, 'argument': 'to'}, 'rollback')['from'] | int -%}
     {%- set batches = tidemark.query_rows(tidemark.batches_after_sql(commits['states'], cfg['relation'], target)) -%}
     {%- if not batches -%}
         {%- do tidemark.say(entity, 'is at commit ' ~ target ~ ' already, nothing to roll back') -%}

@@ -34,7 +34,6 @@
     {%- do tidemark.say(entity, ('removed the savepoint on commit ' if remove else 'clean keeps commit ') ~ shown) -%}
 {%- endmacro -%}
 
-
 {#-
     Print the savepoints of an entity, or of all:
 
@@ -59,12 +58,9 @@
                 'business date': row['business_date'], 'completed': row['completed_at'], 'kept since': row['made_at'],
             }) -%}
         {%- endfor -%}
-        {%- for line in tidemark.table_lines(table, []) -%}
-            {%- do log(line, info=true) -%}
-        {%- endfor -%}
+        {%- for line in tidemark.table_lines(table, []) -%}{%- do log(line, info=true) -%}{%- endfor -%}
     {%- endif -%}
 {%- endmacro -%}
-
 
 {#- The commit that a savepoint is to keep, the last one if none is given; an error for one that is not there (any more). -#}
 {%- macro commit_to_keep(cfg, states, commit) -%}
@@ -92,30 +88,25 @@
     {{ return(source) }}
 {%- endmacro -%}
 
-
 {%- macro check_savepoint_is_there(cfg, commit, name, kept) -%}
     {%- set shown = [] -%}
     {%- for row in kept -%}
         {%- if commit is not none and commit | string == row['commit_id'] | string -%}{{ return(none) }}{%- endif -%}
         {%- do shown.append(row['commit_id'] ~ (' (' ~ row['name'] ~ ')' if row['name'] else '')) -%}
     {%- endfor -%}
+    {%- set meant = 'named ' ~ name if name is not none else 'without a commit or a name: say which one to remove' -%}
     {%- do tidemark.raise_error('usage',
-        cfg['entity'] ~ ': there is no savepoint ' ~ ('on commit ' ~ commit if commit is not none else 'named ' ~ name if name is not none
-            else 'without a commit or a name: say which one to remove')
+        cfg['entity'] ~ ': there is no savepoint ' ~ ('on commit ' ~ commit if commit is not none else meant)
         ~ '; those that there are: ' ~ (shown | sort | join(', ') or 'none')
     ) -%}
 {%- endmacro -%}
 
-
 {#- Commits for a message: id and what it loaded. -#}
 {%- macro shown_commits(rows) -%}
     {%- set shown = [] -%}
-    {%- for row in rows -%}
-        {%- do shown.append(row['commit_id'] ~ ' (' ~ (row['business_date'] or row['kind']) ~ ')') -%}
-    {%- endfor -%}
+    {%- for row in rows -%}{%- do shown.append(row['commit_id'] ~ ' (' ~ (row['business_date'] or row['kind']) ~ ')') -%}{%- endfor -%}
     {{ return(shown | join(', ')) }}
 {%- endmacro -%}
-
 
 {#- A commit of an operation as it is recorded. It has no configuration: later runs are held to what the last load recorded. -#}
 {%- macro operation_commit(opened, kind) -%}
@@ -129,21 +120,15 @@
     }) }}
 {%- endmacro -%}
 
-
-{#-
-    Begin an operation: its commit in flight, and those of its kind that a dead call left in flight rolled back, in this
-    order, so that readers always find one that holds.
--#}
+{#- Begin an operation: its commit in flight, and those of its kind that a dead call left in flight rolled back, in this order, so that
+    readers always find one that holds. -#}
 {%- macro begin_operation(opened, record, numbers={}) -%}
     {%- do tidemark.record_commit(opened['commits'], record, 'inflight', numbers) -%}
     {%- for row in tidemark.query_rows(tidemark.inflight_operations_sql(opened['commits']['states'], record['relation'], record['kind']))
         if row['commit_id'] | int != record['commit_id'] -%}
-        {%- set left = {} -%}
-        {%- do left.update(record) -%}
-        {%- do left.update({
-            'commit_id': row['commit_id'] | int, 'started_at': tidemark.utc_text_of_micros(row['started_micros']), 'details': row['details'],
-            'source_commit_id': row['source_commit_id'],
-        }) -%}
-        {%- do tidemark.record_commit(opened['commits'], left, 'rolled_back', {}) -%}
+        {%- do tidemark.record_commit(opened['commits'], dict(record,
+            commit_id=row['commit_id'] | int, started_at=tidemark.utc_text_of_micros(row['started_micros']), details=row['details'],
+            source_commit_id=row['source_commit_id']
+        ), 'rolled_back', {}) -%}
     {%- endfor -%}
 {%- endmacro -%}

@@ -9,7 +9,7 @@
     {%- do tidemark.check_shown_format(format) -%}
     {%- set commits = tidemark.ensure_commits(tidemark.run_config()) -%}
     {%- set relation = none if entity is none else tidemark.committed_relation(entity, commits) -%}
-    {%- set rows = tidemark.listed_commits(commits, relation, none, limit | int) -%}
+    {%- set rows = tidemark.json_rows(tidemark.listed_commits_sql(commits['states'], relation, none, limit | int)) -%}
     {%- if format == 'json' -%}
         {%- do log('tidemark commits ' ~ tojson({'entity': entity, 'rows': rows}), info=true) -%}
     {%- elif not rows -%}
@@ -29,7 +29,6 @@
     {%- endif -%}
 {%- endmacro -%}
 
-
 {#-
     Print all that is recorded of a commit, and of Delta tables the files and bytes that it added and removed:
 
@@ -45,10 +44,10 @@
     {%- if not modules.re.fullmatch('[0-9]{1,18}', id) -%}
         {%- do tidemark.raise_error('usage', "commit must be a commit id such as 260304093000123, found: '" ~ commit ~ "'") -%}
     {%- endif -%}
-    {%- set rows = tidemark.listed_commits(commits, relation, id, 100) -%}
+    {%- set rows = tidemark.json_rows(tidemark.listed_commits_sql(commits['states'], relation, id, 100)) -%}
     {%- if not rows -%}
         {%- set last = [] -%}
-        {%- for row in tidemark.listed_commits(commits, relation, none, 5) -%}
+        {%- for row in tidemark.json_rows(tidemark.listed_commits_sql(commits['states'], relation, none, 5)) -%}
             {%- do last.append(row['commit_id'] ~ ' (' ~ ('' if entity else row['entity'] ~ ' ') ~ (row['business_date'] or row['kind']) ~ ')') -%}
         {%- endfor -%}
         {%- do tidemark.raise_error('usage',
@@ -65,19 +64,15 @@
         {%- do log('tidemark commit ' ~ tojson(row), info=true) -%}
     {%- else -%}
         {%- do log('commit ' ~ row['commit_id'] ~ ' of ' ~ row['relation'], info=true) -%}
-        {%- for name, text in tidemark.commit_lines(row) -%}
-            {%- do log('  ' ~ name.ljust(14) ~ text, info=true) -%}
-        {%- endfor -%}
+        {%- for name, text in tidemark.commit_lines(row) -%}{%- do log('  ' ~ name.ljust(14) ~ text, info=true) -%}{%- endfor -%}
     {%- endif -%}
 {%- endmacro -%}
-
 
 {%- macro check_shown_format(format) -%}
     {%- if format not in ['text', 'json'] -%}
         {%- do tidemark.raise_error('usage', "format must be text or json, found: '" ~ format ~ "'") -%}
     {%- endif -%}
 {%- endmacro -%}
-
 
 {#- schema.name of a model that has commits, also of one that the project has no more; else an error with the nearest. -#}
 {%- macro committed_relation(entity, commits) -%}
@@ -95,43 +90,20 @@
     ) -%}
 {%- endmacro -%}
 
-
-{%- macro listed_commits(commits, relation, commit_id, limit) -%}
-    {%- set rows = [] -%}
-    {%- for row in run_query(tidemark.listed_commits_sql(commits['states'], relation, commit_id, limit)) -%}
-        {%- do rows.append(fromjson(row[0])) -%}
-    {%- endfor -%}
-    {{ return(rows) }}
-{%- endmacro -%}
-
-
 {#- What a commit has beside its numbers: what it went to or read, what became of it. -#}
 {%- macro commit_note(row) -%}
-    {%- set notes = [] -%}
-    {%- if row.get('rows_tied') -%}
-        {%- do notes.append(row['rows_tied'] ~ ' tied') -%}
-    {%- endif -%}
-    {%- if row['savepoint'] is not none -%}
-        {%- do notes.append(('savepoint ' ~ row['savepoint']) | trim) -%}
-    {%- endif -%}
-    {%- if row['undone_by'] is not none -%}
-        {%- do notes.append('undone by ' ~ row['undone_by']) -%}
-    {%- endif -%}
-    {%- if row['source_commit_id'] is not none -%}
-        {%- if row['kind'] == 'rollback' -%}
-            {%- do notes.append('to ' ~ row['source_commit_id']) -%}
-        {%- elif row['kind'] == 'savepoint' -%}
-            {%- set taken = '"removed": true' in (row['details'] | string) or (row['details'] is mapping and row['details'].get('removed')) -%}
-            {%- do notes.append(('off ' if taken else 'on ') ~ row['source_commit_id']) -%}
-        {%- elif row['kind'] == 'clean' -%}
-            {%- do notes.append('changes kept from ' ~ row['source_commit_id']) -%}
-        {%- elif row['source_relation'] -%}
-            {%- do notes.append('read ' ~ row['source_relation'].split('.')[-1] ~ ' up to ' ~ row['source_commit_id']) -%}
-        {%- endif -%}
-    {%- endif -%}
-    {{ return(notes | join('; ')) }}
+    {%- set taken = '"removed": true' in (row['details'] | string) or (row['details'] is mapping and row['details'].get('removed')) -%}
+    {%- set source = {
+        'rollback': 'to ', 'savepoint': 'off ' if taken else 'on ', 'clean': 'changes kept from ',
+    }.get(row['kind'], 'read ' ~ (row['source_relation'] or '').split('.')[-1] ~ ' up to ' if row['source_relation'] else '') -%}
+    {%- set notes = [
+        row['rows_tied'] ~ ' tied' if row.get('rows_tied') else none,
+        ('savepoint ' ~ row['savepoint']) | trim if row['savepoint'] is not none else none,
+        'undone by ' ~ row['undone_by'] if row['undone_by'] is not none else none,
+        source ~ row['source_commit_id'] if source and row['source_commit_id'] is not none else none,
+    ] -%}
+    {{ return(notes | select | join('; ')) }}
 {%- endmacro -%}
-
 
 {#- A commit as pairs of a label and a text, without what it has not. -#}
 {%- macro commit_lines(row) -%}
@@ -160,23 +132,16 @@
     {%- do lines.append(['config', row['config_fingerprint']]) -%}
     {%- do lines.append(['invocation', row['invocation_id']]) -%}
     {%- do lines.append(['details', tojson(row['details']) if row['details'] else none]) -%}
-    {%- set told = [] -%}
-    {%- for line in lines if line[1] -%}{%- do told.append(line) -%}{%- endfor -%}
-    {{ return(told) }}
+    {{ return(lines | selectattr(1) | list) }}
 {%- endmacro -%}
 
-
-{#-
-    The Delta tables whose versions a commit recorded, with what its versions added and removed. After a full refresh or a
-    rehash the log that a commit wrote has another name.
--#}
+{#- The Delta tables whose versions a commit recorded, with what its versions added and removed. After a full refresh or a rehash the
+    log that a commit wrote has another name. -#}
 {%- macro tables_of_commit(row) -%}
     {%- set schema, name = row['relation'].rsplit('.', 1) -%}
     {%- set current = api.Relation.create(schema=schema, identifier=name) -%}
     {%- set log_table = tidemark.side_relation(current, 'log') -%}
-    {%- if row['next_log_id'] is not none -%}
-        {%- set log_table = tidemark.old_relation(log_table, row['next_log_id']) -%}
-    {%- endif -%}
+    {%- if row['next_log_id'] is not none -%}{%- set log_table = tidemark.old_relation(log_table, row['next_log_id']) -%}{%- endif -%}
     {%- set tables = [] -%}
     {%- for name, relation in [('log', log_table), ('current', current)] if row[name ~ '_version_after'] is not none -%}
         {%- set before = row['previous_version'] if row['source_relation'] else row[name ~ '_version_before'] -%}
@@ -192,7 +157,6 @@
     {{ return(tables) }}
 {%- endmacro -%}
 
-
 {#- Files and bytes that the versions (before, after] of a Delta table added and removed; nothing if its history has them no more. -#}
 {%- macro files_of_versions(relation, before, after) -%}
     {%- if tidemark.lake_format() != 'delta' -%}{{ return({}) }}{%- endif -%}
@@ -207,21 +171,17 @@
         {%- set at.seen = at.seen + 1 -%}
         {%- set metrics = fromyaml(row['operationMetrics'] | string) or {} -%}
         {%- for sum, known in names.items() -%}
-            {%- for name in known if name in metrics -%}
-                {%- do sums.update({sum: sums[sum] + metrics[name] | int}) -%}
-            {%- endfor -%}
+            {%- for name in known if name in metrics -%}{%- do sums.update({sum: sums[sum] + metrics[name] | int}) -%}{%- endfor -%}
         {%- endfor -%}
     {%- endfor -%}
     {{ return(sums if at.seen == after | int - first + 1 else {}) }}
 {%- endmacro -%}
-
 
 {%- macro files_text(table, what) -%}
     {%- set count = table['files_' ~ what] -%}
     {%- set text = '{:,} {} {}'.format(count, 'file' if count == 1 else 'files', what) -%}
     {{ return(text ~ ' (' ~ tidemark.bytes_text(table['bytes_' ~ what]) ~ ')' if count else text) }}
 {%- endmacro -%}
-
 
 {#- A number of bytes for a person. -#}
 {%- macro bytes_text(number) -%}
@@ -231,7 +191,6 @@
     {%- endfor -%}
     {{ return(('{:.0f} {}' if left.unit == 'B' else '{:.1f} {}').format(left.number, left.unit)) }}
 {%- endmacro -%}
-
 
 {#- Rows of the same names as lines of a table; a column that is empty in all of them is left out. -#}
 {%- macro table_lines(rows, numbers) -%}
@@ -246,9 +205,7 @@
         {%- set width = cells | map('length') | max -%}
         {%- if cells[1:] | join('') != '' -%}
             {%- set padded = [] -%}
-            {%- for cell in cells -%}
-                {%- do padded.append(cell.rjust(width) if name in numbers else cell.ljust(width)) -%}
-            {%- endfor -%}
+            {%- for cell in cells -%}{%- do padded.append(cell.rjust(width) if name in numbers else cell.ljust(width)) -%}{%- endfor -%}
             {%- do columns.append(padded) -%}
         {%- endif -%}
     {%- endfor -%}

@@ -14,7 +14,6 @@
     }) }}
 {%- endmacro -%}
 
-
 {#- The figures of a plan as one row: the counts as tidemark_commits has them, and what would become of the load. -#}
 {%- macro plan_row_sql(facts) -%}
 {%- set terms = [

@@ -12,7 +12,6 @@ group by column_name
 order by row_count desc nulls last, column_name asc nulls last
 {%- endmacro -%}
 
-
 {#- How many rows of other business dates a load would log, and mark as superseded. -#}
 {%- macro planned_dates_sql(rows, has_marks, business_date) -%}
 select
@@ -25,7 +24,6 @@ group by _business_date
 order by _business_date asc nulls last
 {%- endmacro -%}
 
-
 {#- How many rows cannot be used, by reason. -#}
 {%- macro planned_rejects_sql(rejects) -%}
 select
@@ -36,7 +34,6 @@ where _reject_reason is not null
 group by _reject_reason
 order by row_count desc nulls last, _reject_reason asc nulls last
 {%- endmacro -%}
-
 
 {#- In how many files of current there is a row that a load would change or take away. -#}
 {%- macro planned_files_sql(current, rows, has_marks) -%}

@@ -15,7 +15,6 @@ where {{ condition }}
 {%- endif %}
 {%- endmacro -%}
 
-
 {#- A table that is still to be made. -#}
 {%- macro no_rows_sql(columns) -%}
 {%- set terms = [] -%}

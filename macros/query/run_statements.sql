@@ -1,18 +1,12 @@
 {#- Run statements in order; the last one's rows, if any. -#}
 {%- macro run_statements(statements, name='tidemark') -%}
     {%- set result = namespace(rows=none) -%}
-    {%- for sql in statements -%}
-        {%- set result.rows = run_query(sql) -%}
-    {%- endfor -%}
+    {%- for sql in statements -%}{%- set result.rows = run_query(sql) -%}{%- endfor -%}
     {{ return(result.rows) }}
 {%- endmacro -%}
 
-
-{#-
-    Run statements that make `tables`, which others may be making at the same time: to make a table is not atomic where two
-    meet in an empty folder. By plain Spark who comes second tries again until the first is done; what else stands in the way
-    the last try tells.
--#}
+{#- Run statements that make `tables`, which others may be making at the same time: to make a table is not atomic where two meet in an
+    empty folder. By plain Spark who comes second tries again until the first is done; what else stands in the way the last try tells. -#}
 {%- macro run_alone(statements, tables) -%}
     {%- if tidemark.can('run_alone') -%}{{ return(adapter.execute_alone(statements, tables)) }}{%- endif -%}
     {%- set sql = "begin\ndeclare exit handler for sqlexception begin select false as is_done; end;\n"
@@ -23,16 +17,37 @@
     {%- do tidemark.run_statements(statements) -%}
 {%- endmacro -%}
 
-
 {#- The rows of a query as dicts, names in lower case. -#}
 {%- macro query_rows(sql) -%}
     {%- set rows = [] -%}
-    {%- for row in run_query(sql) -%}
-        {%- do rows.append(row.dict()) -%}
-    {%- endfor -%}
+    {%- for row in run_query(sql) -%}{%- do rows.append(row.dict()) -%}{%- endfor -%}
     {{ return(rows) }}
 {%- endmacro -%}
 
+{#- What the first column of a query has. -#}
+{%- macro first_column(sql) -%}
+    {{ return(run_query(sql).columns[0].values() | list) }}
+{%- endmacro -%}
+
+{#- The same of one that has JSON in it. -#}
+{%- macro json_rows(sql) -%}
+    {{ return(fromjson('[' ~ tidemark.first_column(sql) | join(',') ~ ']')) }}
+{%- endmacro -%}
+
+{#- How many rows a relation, or a query in brackets, has that meet a condition. -#}
+{%- macro row_count(rows, condition=none) -%}
+    {{ return(run_query('select count(*) from ' ~ rows ~ (' where ' ~ condition if condition else ''))[0][0] | int) }}
+{%- endmacro -%}
+
+{#- Whether there is one, which need not be looked for in all files. -#}
+{%- macro has_rows(relation, condition=none) -%}
+    {{ return(run_query('select 1 from ' ~ relation ~ (' where ' ~ condition if condition else '') ~ ' limit 1') | length > 0) }}
+{%- endmacro -%}
+
+{#- Names of a relation's columns. -#}
+{%- macro names_in(relation) -%}
+    {{ return(tidemark.describe_query('select * from ' ~ relation) | map(attribute='name') | list) }}
+{%- endmacro -%}
 
 {#- Names and types of a query's columns, without running it. -#}
 {%- macro describe_query(sql) -%}
@@ -50,25 +65,18 @@
     {{ return(columns) }}
 {%- endmacro -%}
 
-
 {#- Make way for a table that is to be made: a killed run may have left its folder behind. -#}
 {%- macro clear_debris(relations) -%}
     {%- if tidemark.can('remove_files') -%}
-        {%- for relation in relations -%}
-            {%- do adapter.clear_debris(relation) -%}
-        {%- endfor -%}
+        {%- for relation in relations -%}{%- do adapter.clear_debris(relation) -%}{%- endfor -%}
     {%- endif -%}
 {%- endmacro -%}
 
-
-{#-
-    Whether a relation exists, asked of the metastore, as tables made in this run may not be in dbt's cache. A temporary
-    view is not meant.
--#}
+{#- Whether a relation exists, asked of the metastore, as tables made in this run may not be in dbt's cache. A temporary view is not
+    meant. -#}
 {%- macro relation_exists(relation) -%}
     {{ return(tidemark.table_names(relation.include(identifier=false), relation.identifier) | length > 0) }}
 {%- endmacro -%}
-
 
 {#- The names of tables and views of a schema; `pattern` as in `show tables … like`. -#}
 {%- macro table_names(schema, pattern) -%}
@@ -79,7 +87,6 @@
     {%- endfor -%}
     {{ return(names) }}
 {%- endmacro -%}
-
 
 {#- The version of a table, or none where the format has none. -#}
 {%- macro table_version(file_format, relation) -%}
@@ -93,31 +100,18 @@
     {{ return(run_query('describe history ' ~ relation ~ ' limit 1')[0][0]) }}
 {%- endmacro -%}
 
-
 {#- A property of a table, none if it has no such property. -#}
 {%- macro table_property(relation, name) -%}
-    {%- for row in run_query('show tblproperties ' ~ relation) if row[0] == name -%}
-        {{ return(row[1]) }}
-    {%- endfor -%}
+    {%- for row in run_query('show tblproperties ' ~ relation) if row[0] == name -%}{{ return(row[1]) }}{%- endfor -%}
     {{ return(none) }}
 {%- endmacro -%}
 
-
-{#- What Iceberg itself tells of a table, such as its `files`. -#}
-{%- macro iceberg_metadata(relation, name) -%}
-    {{ return('spark_catalog.' ~ relation ~ '.' ~ name) }}
-{%- endmacro -%}
-
-
 {#- How many files a table has. -#}
 {%- macro file_count(file_format, relation) -%}
-    {%- if file_format == 'iceberg' -%}
-        {{ return(run_query('select count(*) from ' ~ tidemark.iceberg_metadata(relation, 'files'))[0][0] | int) }}
-    {%- endif -%}
+    {%- if file_format == 'iceberg' -%}{{ return(tidemark.row_count('spark_catalog.' ~ relation ~ '.files')) }}{%- endif -%}
     {%- if tidemark.can('ask_catalog') -%}{{ return(adapter.file_count(relation)) }}{%- endif -%}
     {{ return(tidemark.query_rows('describe detail ' ~ relation)[0]['numFiles'] | int) }}
 {%- endmacro -%}
-
 
 {#- The folder under which a Parquet entity keeps the versions of its current table. -#}
 {%- macro parquet_root(cfg, run, current) -%}

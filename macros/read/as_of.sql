@@ -32,7 +32,6 @@ from (
 where _tidemark_rank = 1 and _operation <> 'D'
 {%- endmacro -%}
 
-
 {#- The changes up to a moment, which is included. -#}
 {%- macro _until_expr(date, flow, by) -%}
     {%- if by == 'event_time' -%}

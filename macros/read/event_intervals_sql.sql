@@ -1,9 +1,6 @@
-{#-
-    The intervals of an events entity. In the order of `by`, a change that an earlier one has overtaken in the sequence
-    is left out, of several at one moment the last counts, and rows next to each other that agree in the tracked columns
-    are one version. What agrees is told by the values of the rows that are left, compared as rows are hashed. `options`
-    are those of interval_options().
--#}
+{#- The intervals of an events entity. In the order of `by`, a change that an earlier one has overtaken in the sequence is left out, of
+    several at one moment the last counts, and rows next to each other that agree in the tracked columns are one version. What agrees is
+    told by the values of the rows that are left, compared as rows are hashed. `options` are those of interval_options(). -#}
 {%- macro event_intervals_sql(flow, log_relation, in_force, by, options=none) -%}
 {%- set options = options or tidemark.interval_options() -%}
 {%- set order = tidemark.event_order_expr(flow) -%}
@@ -77,22 +74,18 @@ where _operation <> 'D'
 {%- endif %}
 {%- endmacro -%}
 
-
 {#- The moment of a change: what `_valid_from` and `_valid_to` are. -#}
 {%- macro event_moment_expr(flow, by) -%}
     {%- if by == 'sequence' -%}
         {%- if flow['sequence_by'] | length > 1 -%}
             {%- set fields = [] -%}
-            {%- for expression in flow['sequence_by'] -%}
-                {%- do fields.append('_sequence_by.sequence_' ~ loop.index) -%}
-            {%- endfor -%}
+            {%- for expression in flow['sequence_by'] -%}{%- do fields.append('_sequence_by.sequence_' ~ loop.index) -%}{%- endfor -%}
             {{ return('struct(' ~ fields | join(', ') ~ ')') }}
         {%- endif -%}
         {{ return('_sequence_by.sequence_1' if flow['sequence_by'] else '_sequence_num') }}
     {%- endif -%}
     {{ return({'event_time': '_event_time', 'business_date': '_business_date'}[by]) }}
 {%- endmacro -%}
-
 
 {#- The log with the tracked columns that are kept apart. Each log row has at most one row there, written by the same commit. -#}
 {%- macro _tracked_log_sql(flow, log_relation, apart) -%}

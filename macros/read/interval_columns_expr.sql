@@ -1,7 +1,5 @@
-{#-
-    How intervals are shown: the names of their columns, what stands for an open end, and whether the time in which a key
-    was deleted is a row too.
--#}
+{#- How intervals are shown: the names of their columns, what stands for an open end, and whether the time in which a key was deleted is
+    a row too. -#}
 {%- macro interval_options(deletes=false, open_end=none, columns=none, unit='date') -%}
     {%- set names = {'valid_from': '_valid_from', 'valid_to': '_valid_to', 'is_current': '_is_current', 'is_deleted': '_is_deleted'} -%}
     {%- set given = columns or {} -%}
@@ -25,19 +23,14 @@
     {{ return({'names': names, 'deletes': deletes, 'open_end': none if open_end is none or not execute else tidemark._open_end_expr(open_end, unit)}) }}
 {%- endmacro -%}
 
-
 {#- What stands for an open end: a date, a timestamp, or of a sequence a number or a timestamp. -#}
 {%- macro _open_end_expr(value, unit) -%}
     {%- set text = value | string | trim -%}
-    {%- set kind = 'number' if modules.re.fullmatch('[0-9]+', text) else
-        (tidemark.moment_of(text, 'tidemark.scd2: open_end')['kind'] if modules.re.match('[0-9]{4}-', text) else 'text') -%}
-    {%- if kind == 'date' and unit == 'date' -%}
-        {{ return("date'" ~ text ~ "'") }}
-    {%- elif kind in ['date', 'timestamp'] and unit in ['timestamp', 'sequence'] -%}
-        {{ return("timestamp'" ~ text ~ "'") }}
-    {%- elif kind == 'number' and unit == 'sequence' -%}
-        {{ return('cast(' ~ text ~ ' as bigint)') }}
-    {%- endif -%}
+    {%- set kind = 'number' if modules.re.fullmatch('[0-9]+', text) else 'text' -%}
+    {%- if modules.re.match('[0-9]{4}-', text) -%}{%- set kind = tidemark.moment_of(text, 'tidemark.scd2: open_end')['kind'] -%}{%- endif -%}
+    {%- if kind == 'date' and unit == 'date' -%}{{ return("date'" ~ text ~ "'") }}{%- endif -%}
+    {%- if kind in ['date', 'timestamp'] and unit in ['timestamp', 'sequence'] -%}{{ return("timestamp'" ~ text ~ "'") }}{%- endif -%}
+    {%- if kind == 'number' and unit == 'sequence' -%}{{ return('cast(' ~ text ~ ' as bigint)') }}{%- endif -%}
     {%- do tidemark.raise_error('usage', 'tidemark.scd2: open_end must be ' ~ {
         'date': "a date such as '9999-12-31' for intervals of business dates",
         'timestamp': "a timestamp such as '9999-12-31 00:00:00' for intervals of event times",
@@ -45,7 +38,6 @@
         'none': "left out for intervals of several columns of sequence_by",
     }[unit] ~ ", found: '" ~ text ~ "'") -%}
 {%- endmacro -%}
-
 
 {#- The columns of an interval, of rows that have `_valid_to` (NULL: open) and `_operation`; `start` is where it begins. -#}
 {%- macro interval_columns_expr(options, start='_valid_from') -%}
@@ -60,7 +52,6 @@
     {%- endfor -%}
     {{ return(terms | join(',\n    ')) }}
 {%- endmacro -%}
-
 
 {#- The end of an interval as it is told, NULL where it is what stands for an open end. -#}
 {%- macro closed_end_expr(column, open_end) -%}

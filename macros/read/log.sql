@@ -14,13 +14,11 @@
     {{ return(tidemark._beside(relation, 'log')) }}
 {%- endmacro -%}
 
-
 {#- A side relation that, as `ref()` does, yields no rows under --empty. -#}
 {%- macro _beside(relation, name) -%}
     {%- do tidemark._check_entity_relation(relation, name) -%}
     {{ return(tidemark.side_relation(relation, name).incorporate(limit=relation.limit)) }}
 {%- endmacro -%}
-
 
 {#- Only the entity itself has side relations. While dbt parses, ref() is the model's own relation: nothing to check. -#}
 {%- macro _check_entity_relation(relation, macro_name) -%}

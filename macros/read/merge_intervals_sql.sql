@@ -1,18 +1,16 @@
-{#-
-    Write the intervals of the keys that the log touched after `watermark`, and of those only the rows that differ: a
-    change closes one row and opens another. Running it twice writes nothing the second time. `columns` are those that
-    `body` yields, each with name and type; `valid_from` is the one where an interval begins.
--#}
-{%- macro merge_intervals_sql(relation, log_relation, columns, body, watermark, valid_from='_valid_from') -%}
+{#- Write the intervals of the keys that `state.log` touched after `state.watermark`, and of those only the rows that differ: a change
+    closes one row and opens another. Running it twice writes nothing the second time. `state.columns` are those that `body` yields,
+    each with name and type; `valid_from` is the one where an interval begins. -#}
+{%- macro merge_intervals_sql(relation, state, body, valid_from='_valid_from') -%}
 {%- set start = valid_from if valid_from == '_valid_from' else tidemark.quote_identifier(valid_from) -%}
-{%- set names = columns | map(attribute='name') | list -%}
-{%- set compared = columns | rejectattr('name', 'in', ['_key_hash', valid_from]) | list -%}
+{%- set names = state['columns'] | map(attribute='name') | list -%}
+{%- set compared = state['columns'] | rejectattr('name', 'in', ['_key_hash', valid_from]) | list -%}
 merge into {{ relation }} as stored
 using (
     with touched_keys as (
         select distinct _key_hash
-        from {{ log_relation }}
-        where _commit_id > {{ watermark }} or _superseded_by > {{ watermark }}
+        from {{ state['log'] }}
+        where _commit_id > {{ state['watermark'] }} or _superseded_by > {{ state['watermark'] }}
     ),
 
     wanted as (

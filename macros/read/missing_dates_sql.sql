@@ -1,7 +1,5 @@
-{#-
-    The business dates that are missing between the first and the last of each relation's `loads`, by the rule of
-    `tidemark status` (tidemark.state.calendar) or by a calendar that is given, see load_calendar().
--#}
+{#- The business dates that are missing between the first and the last of each relation's `loads`, by the rule of `tidemark status`
+    (tidemark.state.calendar) or by a calendar that is given, see load_calendar(). -#}
 {%- macro missing_dates_sql(loads, calendar) -%}
 with loaded as (
     select distinct
@@ -61,7 +59,6 @@ where
     {%- endif %}
 {%- endmacro -%}
 
-
 {#- The business dates that a relation has since its log began anew: its loads that hold. -#}
 {%- macro dated_loads_sql(commits, relation) -%}
 select
@@ -77,7 +74,6 @@ from (
 )
 where kind in ('load', 'full_refresh') and business_date is not null and commit_id >= log_start_id
 {%- endmacro -%}
-
 
 {#- A calendar as the arguments of a test say it: `days` by number, Monday being 0, none if it is to be told from what was loaded. -#}
 {%- macro load_calendar(every, since, except_dates) -%}
@@ -99,16 +95,13 @@ where kind in ('load', 'full_refresh') and business_date is not null and commit_
     }) }}
 {%- endmacro -%}
 
-
 {#- Dates as texts, of an argument that is a date or a list of dates. -#}
 {%- macro date_list(dates, argument) -%}
     {%- set found = [] -%}
-    {%- for date in ([] if dates is none else dates if dates is sequence and dates is not string else [dates]) -%}
-        {%- do found.append(tidemark._business_date(date, argument)) -%}
-    {%- endfor -%}
+    {%- set several = dates if dates is sequence and dates is not string else [dates] -%}
+    {%- for date in several if date is not none -%}{%- do found.append(tidemark._business_date(date, argument)) -%}{%- endfor -%}
     {{ return(found) }}
 {%- endmacro -%}
-
 
 {%- macro date_list_expr(dates) -%}
     {%- set literals = [] -%}

@@ -12,7 +12,6 @@
     {{ return(row['version']) }}
 {%- endmacro -%}
 
-
 {#- The id of a table: another one stands for a table that was made anew, whose versions begin again. Each Iceberg table has its own folder. -#}
 {%- macro table_id(relation) -%}
     {%- if tidemark.lake_format() == 'iceberg' -%}
@@ -21,11 +20,8 @@
     {{ return(tidemark.query_rows('describe detail ' ~ relation)[0]['id']) }}
 {%- endmacro -%}
 
-
-{#-
-    The version of current that its last compact() or erase_key() left, and the table's id: read_optimized() reads it. A
-    version from before an erasure would still show the key.
--#}
+{#- The version of current that its last compact() or erase_key() left, and the table's id: read_optimized() reads it. A version from
+    before an erasure would still show the key. -#}
 {%- macro optimized_version_sql(states, relation) -%}
 select
     max_by(current_version_after, commit_id) as version,

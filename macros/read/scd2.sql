@@ -38,14 +38,12 @@ where _operation <> 'D'
 {%- endif -%}
 {%- endmacro -%}
 
-
 {#- What intervals are of: date, timestamp, sequence, or none for a sequence of several columns. -#}
 {%- macro _interval_unit(flow, by) -%}
     {%- if by == 'business_date' or not (flow['flow'] == 'events' or flow['effective_from']) -%}{{ return('date') }}{%- endif -%}
     {%- if by == 'event_time' or flow['effective_from'] -%}{{ return('timestamp') }}{%- endif -%}
     {{ return('sequence' if flow['sequence_by'] | length < 2 else 'none') }}
 {%- endmacro -%}
-
 
 {#- The commit that `known_at` means, as digits: a commit id as it is, a business date or a timestamp looked up. -#}
 {%- macro _known_at(relation, value, macro_name) -%}
@@ -54,7 +52,6 @@ where _operation <> 'D'
     {%- if moment['kind'] == 'commit' -%}{{ return(moment['value']) }}{%- endif -%}
     {{ return(tidemark.commit_at(relation, value, macro_name, 'known_at')) }}
 {%- endmacro -%}
-
 
 {#- What an entity's log is ordered by, from the model's configuration in the graph. -#}
 {%- macro flow_of(relation) -%}
@@ -72,7 +69,6 @@ where _operation <> 'D'
     {%- endif -%}
     {{ return({'flow': 'extract', 'sequence_by': [], 'effective_from': none}) }}
 {%- endmacro -%}
-
 
 {%- macro _check_by(relation, flow, by, macro_name) -%}
     {%- set allowed = ['sequence', 'event_time', 'business_date'] if flow['flow'] == 'events'

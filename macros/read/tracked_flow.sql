@@ -1,7 +1,5 @@
-{#-
-    What event_intervals_sql() has to know of an events entity: `tracked`, the columns whose change begins a version with
-    name, type and whether they are kept apart (none: all that are compared), `sensitive`, where those are, and `hash`.
--#}
+{#- What event_intervals_sql() has to know of an events entity: `tracked`, the columns whose change begins a version with name, type and
+    whether they are kept apart (none: all that are compared), `sensitive`, where those are, and `hash`. -#}
 {%- macro tracked_flow(relation, flow) -%}
     {%- set cfg = flow['cfg'] -%}
     {%- set known = {

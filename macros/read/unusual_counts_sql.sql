@@ -1,8 +1,6 @@
-{#-
-    What is not usual in `loads`, each load of a relation judged by those before it. The rule is told, and proved, in
-    tidemark.state.usual: a count is compared with the median of its weekday, and how far it is from there with how far
-    the loads before it were. `options`: see the test change_counts_are_usual.
--#}
+{#- What is not usual in `loads`, each load of a relation judged by those before it. The rule is told, and proved, in
+    tidemark.state.usual: a count is compared with the median of its weekday, and how far it is from there with how far the loads before
+    it were. `options`: see the test change_counts_are_usual. -#}
 {%- macro unusual_counts_sql(loads, options) -%}
 with days as (
     select
@@ -35,45 +33,7 @@ counts as (
     from days
 ),
 
-peers as (
-    select
-        *,
-        log1p(number) as magnitude,
-        sort_array(collect_list(if(ends_month, null, log1p(number))) over (
-            partition by relation, what, kind_of_day order by business_date asc nulls last
-            rows between 8 preceding and 1 preceding
-        )) as peers
-    from counts
-),
-
-distances as (
-    select
-        *,
-        if(size(peers) >= 4, {{ tidemark.sorted_median_expr('peers') }}, null) as usual,
-        magnitude - if(size(peers) >= 4, {{ tidemark.sorted_median_expr('peers') }}, null) as distance
-    from peers
-),
-
-surroundings as (
-    select
-        *,
-        sort_array(collect_list(if(ends_month, null, distance)) over (
-            partition by relation, what order by business_date asc nulls last
-            rows between 60 preceding and 1 preceding
-        )) as others,
-        collect_list(distance) over (
-            partition by relation, what, ends_month order by business_date asc nulls last
-            rows between 8 preceding and 1 preceding
-        ) as month_ends
-    from distances
-),
-
-drifts as (
-    select
-        *,
-        {{ tidemark.sorted_median_expr('others') }} as drift
-    from surroundings
-),
+{{ tidemark._drifts_sql() }}
 
 beyond as (
     select
@@ -121,11 +81,8 @@ where
     and (problem = 'too many' or what not in ({{ "'inserted', 'updated', 'deleted', 'rejected'" if options['of_events'] else "'rejected'" }}))
 {%- endmacro -%}
 
-
-{#-
-    What each business date of a relation changed: of extracts as its last load counted it, of change events the sum of
-    all. A full refresh is no load as others are.
--#}
+{#- What each business date of a relation changed: of extracts as its last load counted it, of change events the sum of all. A full
+    refresh is no load as others are. -#}
 {%- macro counted_loads_sql(commits, relation, of_events) -%}
 select
     relation,
@@ -141,12 +98,10 @@ where
 group by relation, business_date
 {%- endmacro -%}
 
-
 {#- The median of an array that is sorted and has something in it. -#}
 {%- macro sorted_median_expr(name) -%}
     {{ return('(get(' ~ name ~ ', int((size(' ~ name ~ ') - 1) / 2)) + get(' ~ name ~ ', int(size(' ~ name ~ ') / 2))) / 2') }}
 {%- endmacro -%}
-
 
 {#- What unusual_counts_sql() takes, of the arguments of the test change_counts_are_usual. -#}
 {%- macro count_options(counts, min_rows, min_factor, except_dates, of_events) -%}
@@ -158,9 +113,7 @@ group by relation, business_date
     {%- if not chosen -%}{%- do errors.append('counts must name what is judged') -%}{%- endif -%}
     {%- if min_rows is not number or min_rows < 0 -%}{%- do errors.append('min_rows must be a number from 0 on, found: ' ~ min_rows) -%}{%- endif -%}
     {%- if min_factor is not number or min_factor < 1 -%}{%- do errors.append('min_factor must be a number from 1 on, found: ' ~ min_factor) -%}{%- endif -%}
-    {%- if errors -%}
-        {%- do tidemark.raise_error('configuration', 'change_counts_are_usual: ' ~ errors | join('; ')) -%}
-    {%- endif -%}
+    {%- if errors -%}{%- do tidemark.raise_error('configuration', 'change_counts_are_usual: ' ~ errors | join('; ')) -%}{%- endif -%}
     {{ return({
         'counts': chosen,
         'min_rows': min_rows,
@@ -168,4 +121,47 @@ group by relation, business_date
         'except': tidemark.date_list(except_dates, 'change_counts_are_usual: except'),
         'of_events': of_events,
     }) }}
+{%- endmacro -%}
+
+{#- How far each count is from its weekday's median, beside how far the counts before it were. -#}
+{%- macro _drifts_sql() -%}
+peers as (
+    select
+        *,
+        log1p(number) as magnitude,
+        sort_array(collect_list(if(ends_month, null, log1p(number))) over (
+            partition by relation, what, kind_of_day order by business_date asc nulls last
+            rows between 8 preceding and 1 preceding
+        )) as peers
+    from counts
+),
+
+distances as (
+    select
+        *,
+        if(size(peers) >= 4, {{ tidemark.sorted_median_expr('peers') }}, null) as usual,
+        magnitude - if(size(peers) >= 4, {{ tidemark.sorted_median_expr('peers') }}, null) as distance
+    from peers
+),
+
+surroundings as (
+    select
+        *,
+        sort_array(collect_list(if(ends_month, null, distance)) over (
+            partition by relation, what order by business_date asc nulls last
+            rows between 60 preceding and 1 preceding
+        )) as others,
+        collect_list(distance) over (
+            partition by relation, what, ends_month order by business_date asc nulls last
+            rows between 8 preceding and 1 preceding
+        ) as month_ends
+    from distances
+),
+
+drifts as (
+    select
+        *,
+        {{ tidemark.sorted_median_expr('others') }} as drift
+    from surroundings
+),
 {%- endmacro -%}

@@ -8,9 +8,7 @@
     row its present hash.
 -#}
 {%- macro with_sensitive(relation) -%}
-{%- if relation is string or relation is none -%}
-    {%- do tidemark._check_entity_relation(relation, 'with_sensitive') -%}
-{%- endif -%}
+{%- if relation is string or relation is none -%}{%- do tidemark._check_entity_relation(relation, 'with_sensitive') -%}{%- endif -%}
 {%- set base, _, side = relation.identifier.rpartition('__') -%}
 {%- set is_current = not (base and side in ['log', 'history']) -%}
 {%- set entity = relation if is_current else relation.incorporate(path={'identifier': base}) -%}

@@ -137,7 +137,7 @@
     {%- if cfg['format'] == 'debezium' -%}
         {%- set sql = tidemark.debezium_events_sql(cfg, batch['tables'], landing['arrived']) -%}
     {%- else -%}
-        {%- set sql = tidemark.canonical_events_sql(cfg, batch['tables'], landing['arrived'], landing['columns'], batch['by_content'], batch['identifying']) -%}
+        {%- set sql = tidemark.canonical_events_sql(cfg, batch, landing['arrived'], landing['columns']) -%}
     {%- endif -%}
     {%- do tidemark.make_view(landing['events'], sql) -%}
 {%- endmacro -%}

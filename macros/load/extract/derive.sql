@@ -27,7 +27,6 @@
     }) }}
 {%- endmacro -%}
 
-
 {#- How many rejects of a date that was loaded before are new; none of another date. -#}
 {%- macro count_new_rejects(relations, load, figures) -%}
     {%- if not figures['rows_rejected'] or load['this_commit_id'] is none -%}{{ return(none) }}{%- endif -%}
@@ -36,12 +35,9 @@
     ))[0]['new_count'] | int) }}
 {%- endmacro -%}
 
-
-{#-
-    What the commit puts into the log: `rows` a view with all columns, `slice` what the log is written from, `counts` of it. A
-    date after all others only appends, straight from the view. Anything else is worked out once and put into a table of its
-    own (without sensitive columns), because it is read several times, between writes that would make Spark forget a cache.
--#}
+{#- What the commit puts into the log: `rows` a view with all columns, `slice` what the log is written from, `counts` of it. A date
+    after all others only appends, straight from the view. Anything else is worked out once and put into a table of its own (without
+    sensitive columns), because it is read several times, between writes that would make Spark forget a cache. -#}
 {%- macro rows_to_log(opened, plan, load, figures) -%}
     {%- set cfg, targets = opened['cfg'], tidemark.write_relations(opened) -%}
     {%- set changed = tidemark.run_view(cfg['target'], 'changed') -%}
@@ -57,7 +53,7 @@
         {%- set rows = tidemark.run_view(cfg['target'], 'revised') -%}
         {%- set logged = tidemark.run_view(cfg['target'], 'logged') -%}
         {%- do tidemark.make_view(logged, tidemark.logged_rows_sql(plan, targets, changed, load['business_date']), true) -%}
-        {%- do tidemark.make_view(rows, tidemark.revised_rows_sql(cfg, plan, targets, changed, logged, load), plan['sensitive']) -%}
+        {%- do tidemark.make_view(rows, tidemark.revised_rows_sql(cfg, plan, targets, {'changed': changed, 'logged': logged}, load), plan['sensitive']) -%}
     {%- endif -%}
     {%- set names = tidemark.slice_columns(plan) + ([] if load['forward'] else ['_supersedes']) -%}
     {%- set slice = tidemark.make_slice(cfg['target'], load['commit_id'], 'log', 'select\n    ' ~ tidemark.column_list_expr(names) ~ '\nfrom ' ~ rows) -%}
@@ -65,7 +61,6 @@
     {%- set counts = run_query('select count_if(not ' ~ marks ~ '), count_if(' ~ marks ~ ') from ' ~ slice)[0] -%}
     {{ return({'rows': rows, 'slice': slice, 'counts': {'rows_logged': counts[0] | int, 'rows_superseded': counts[1] | int}}) }}
 {%- endmacro -%}
-
 
 {#- Whether a date that was loaded before came again with nothing new, also not in what it supplied or rejected. -#}
 {%- macro observed_the_same(cfg, relations, load) -%}
@@ -84,7 +79,6 @@
     {%- endfor -%}
     {{ return(true) }}
 {%- endmacro -%}
-
 
 {#- Rejects, supplied keys and sensitive values: they count once the log has the commit. -#}
 {%- macro beside_extract(opened, plan, load, figures, rows) -%}

@@ -1,12 +1,9 @@
 {#- The files of a business date, or what the model's own SELECT yields: {parts, body, columns, file_names, origin}. -#}
 {%- macro extract__source(opened, body) -%}
     {%- set cfg, run = opened['cfg'], opened['run'] -%}
-    {%- if run['business_date'] is none and not run['empty'] -%}
-        {%- do tidemark.raise_no_date(cfg) -%}
-    {%- endif -%}
+    {%- if run['business_date'] is none and not run['empty'] -%}{%- do tidemark.raise_no_date(cfg) -%}{%- endif -%}
     {{ return(tidemark.source_of_workers(opened, body) or tidemark.source_of_spark(opened, body)) }}
 {%- endmacro -%}
-
 
 {#- The source as Spark reads it. -#}
 {%- macro source_of_spark(opened, body) -%}
@@ -21,13 +18,11 @@
     }) }}
 {%- endmacro -%}
 
-
 {#- How messages call an extract. -#}
 {%- macro origin_of_extract(cfg, run) -%}
     {{ return(' of business date ' ~ run['business_date']
         ~ (' (' ~ tidemark.extract_path(cfg['location'], run['business_date']) ~ ')' if cfg['location'] else '')) }}
 {%- endmacro -%}
-
 
 {#- The view behind extract(), over the files of the run's business date. Returns the names of the columns that the files have. -#}
 {%- macro make_extract_view(cfg, run) -%}
@@ -68,8 +63,9 @@
     {%- elif told -%}
         {%- do run_query(tidemark.readable_json_sql(cfg, view, path)) -%}
     {%- else -%}
-        {%- set by_line = cfg['format'] == 'csv' and tidemark.is_read_by_line(cfg, path, files) -%}
-        {%- do run_query(tidemark.extract_view_sql(cfg, view, path, names, by_line)) -%}
+        {#- a row on one line: see row_over_lines_sql() -#}
+        {%- set read_as = {'multiLine': 'false'} if cfg['format'] == 'csv' and tidemark.is_read_by_line(cfg, path, files) else {} -%}
+        {%- do run_query(tidemark.extract_view_sql(cfg, view, path, names, read_as)) -%}
     {%- endif -%}
     {%- if cfg['format'] == 'csv' -%}{{ return(names + told) }}{%- endif -%}
     {{ return(told + (
@@ -78,7 +74,6 @@
     )) }}
 {%- endmacro -%}
 
-
 {#- Whether some bytes of the files may not be of the encoding that they are read by. Parquet has its own. -#}
 {%- macro may_be_malformed(cfg, path) -%}
     {%- if cfg['format'] == 'parquet' -%}{{ return(false) }}{%- endif -%}
@@ -86,23 +81,19 @@
     {{ return(run_query(tidemark.has_malformed_lines_sql(cfg, path))[0][0]) }}
 {%- endmacro -%}
 
-
 {#- The view over CSV files with such bytes. A name in the header that has them is no name. -#}
 {%- macro make_readable_csv_view(cfg, view, path, names) -%}
     {%- set declared = tidemark.csv_options(cfg['options'])['encoding'] -%}
-    {%- for name in names if '\uFFFD' in name -%}
-        {%- do tidemark.raise_encoding(cfg, path, name) -%}
-    {%- endfor -%}
-    {%- set encoding = 'ISO-8859-1' if tidemark.is_utf8(declared) else none -%}
+    {%- for name in names if '\uFFFD' in name -%}{%- do tidemark.raise_encoding(cfg, path, name) -%}{%- endfor -%}
+    {%- set read_as = {'encoding': 'ISO-8859-1'} if tidemark.is_utf8(declared) else {} -%}
     {%- set read_names = names -%}
-    {%- if encoding and tidemark.csv_options(cfg['options'])['header'] | default('true') | string | lower == 'true' -%}
-        {%- set read_names = tidemark.describe_query(tidemark.csv_header_sql(cfg, path, encoding)) | map(attribute='name') | list -%}
+    {%- if read_as and tidemark.csv_options(cfg['options'])['header'] | default('true') | string | lower == 'true' -%}
+        {%- set read_names = tidemark.describe_query(tidemark.csv_header_sql(cfg, path, read_as)) | map(attribute='name') | list -%}
     {%- endif -%}
     {%- set lines = tidemark.run_view(cfg['target'], 'lines') -%}
-    {%- do run_query(tidemark.extract_view_sql(cfg, lines, path, read_names, encoding=encoding)) -%}
+    {%- do run_query(tidemark.extract_view_sql(cfg, lines, path, read_names, read_as)) -%}
     {%- do run_query(tidemark.readable_csv_sql(cfg, view, lines, names, read_names)) -%}
 {%- endmacro -%}
-
 
 {#- A header of one name with semicolons in it is not that of a file with commas. -#}
 {%- macro check_separator(cfg, options, found, path) -%}
@@ -115,7 +106,6 @@
         {%- endfor -%}
     {%- endif -%}
 {%- endmacro -%}
-
 
 {#- A header that no view of the file could have: what Spark makes of a name that is not there, or there twice, tells of it. -#}
 {%- macro check_header(cfg, found, path) -%}
@@ -133,7 +123,7 @@
         {%- endif -%}
     {%- endfor -%}
     {%- if not tidemark.has_made_names(found) -%}{{ return(none) }}{%- endif -%}
-    {%- set written = tidemark.query_rows(tidemark.csv_header_sql(cfg, path, none, 'false') ~ ' limit 1') -%}
+    {%- set written = tidemark.query_rows(tidemark.csv_header_sql(cfg, path, {'header': 'false'}) ~ ' limit 1') -%}
     {%- set names = written[0].values() | list if written | length else [] -%}
     {%- for name in names if name is none or name == '' -%}
         {%- do tidemark.raise_error('data', cfg['entity'] ~ ': column ' ~ (names.index(name) + 1) ~ ' in ' ~ header ~ ' has no name. Give it one in the source') -%}
@@ -143,7 +133,6 @@
     {%- endfor -%}
 {%- endmacro -%}
 
-
 {#- Stop at a name that is not of the encoding that the file is read by. -#}
 {%- macro raise_encoding(cfg, path, name) -%}
     {%- do tidemark.raise_error('configuration',
@@ -151,7 +140,6 @@
         ~ name | replace('\x00', '\uFFFD') ~ '`. Say which encoding the file has: options: {encoding: windows-1252} in meta.tidemark'
     ) -%}
 {%- endmacro -%}
-
 
 {#- Whether each line of large CSV files is a row, so that Spark can share out the lines of a file. -#}
 {%- macro is_read_by_line(cfg, path, files) -%}
@@ -163,7 +151,6 @@
     {%- endfor -%}
     {{ return(run_query(tidemark.row_over_lines_sql(cfg, path)) | length == 0) }}
 {%- endmacro -%}
-
 
 {#- For --empty without a file: no rows, with the columns of the YAML. -#}
 {%- macro make_empty_extract_view(cfg) -%}

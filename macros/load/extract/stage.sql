@@ -6,7 +6,6 @@
     ) }}
 {%- endmacro -%}
 
-
 {%- macro stage_by_spark(opened, source) -%}
     {%- set cfg, run, state = opened['cfg'], opened['run'], opened['state'] -%}
     {%- set plan = tidemark.plan_extract(opened, source) -%}
@@ -21,11 +20,8 @@
     {{ return(tidemark.stage_changes(opened, plan, load) or tidemark.classify(opened, plan, load)) }}
 {%- endmacro -%}
 
-
-{#-
-    What becomes of each column; an error for what a user can mend: a column that is not there, a configuration that is not
-    the log's, bytes that cannot be read.
--#}
+{#- What becomes of each column; an error for what a user can mend: a column that is not there, a configuration that is not the log's,
+    bytes that cannot be read. -#}
 {%- macro plan_extract(opened, source) -%}
     {%- set cfg, run = opened['cfg'], opened['run'] -%}
     {%- set recorded = none if run['full_refresh'] else opened['state']['recorded'] -%}
@@ -45,7 +41,6 @@
     {{ return(plan) }}
 {%- endmacro -%}
 
-
 {#- Find out the types of what is compared in place of a column's value. -#}
 {%- macro type_compared_values(plan) -%}
     {%- set terms = [] -%}
@@ -60,7 +55,6 @@
         {%- endfor -%}
     {%- endif -%}
 {%- endmacro -%}
-
 
 {#- A body that leaves out `_malformed` would take what could not be read for NULL. -#}
 {%- macro check_malformed(cfg, plan, source) -%}
@@ -77,7 +71,6 @@
     {%- endif -%}
 {%- endmacro -%}
 
-
 {#- The view of what stood before the date. -#}
 {%- macro make_existing_view(opened, plan, load) -%}
     {%- set cfg, relations = opened['cfg'], opened['relations'] -%}
@@ -89,12 +82,8 @@
     {{ return(existing) }}
 {%- endmacro -%}
 
-
-{#-
-    Compare what is staged with what stood before the date and write what changed straight into the log, where no commit
-    names it yet. None where what changed has to be read again before the log has it: to correct dates, to show rejects,
-    for what goes beside the log.
--#}
+{#- Compare what is staged with what stood before the date and write what changed straight into the log, where no commit names it yet.
+    None where what changed has to be read again before the log has it: to correct dates, to show rejects, for what goes beside the log. -#}
 {%- macro stage_changes(opened, plan, load) -%}
     {%- set cfg = opened['cfg'] -%}
     {%- if cfg['extract'] != 'full' or cfg['on_reject'] != 'fail' or not tidemark.can_stage_changes(plan, load) -%}
@@ -116,11 +105,8 @@
     }) }}
 {%- endmacro -%}
 
-
-{#-
-    Compare what is staged with what stood before the date, and count. The extract is read once: what changed is kept
-    as a table of the run, `load['classified']`.
--#}
+{#- Compare what is staged with what stood before the date, and count. The extract is read once: what changed is kept as a table of the
+    run, `load['classified']`. -#}
 {%- macro classify(opened, plan, load) -%}
     {%- set cfg, existing = opened['cfg'], load['existing'] -%}
     {%- set staged = tidemark.run_view(cfg['target'], 'staged') -%}
@@ -143,7 +129,6 @@
     }) }}
 {%- endmacro -%}
 
-
 {#- The figures of a load from the counts of what was classified. -#}
 {%- macro figures_of_classified(cfg, rows) -%}
     {%- set keys = {'I': 0, 'U': 0, 'D': 0, 'N': 0} -%}
@@ -160,9 +145,7 @@
         {%- else -%}
             {%- do keys.update({row['operation']: row_count}) -%}
             {%- set totals.read, totals.matched = totals.read + copies, totals.matched + row['existing_count'] | int -%}
-            {%- if row['operation'] != 'D' -%}
-                {%- set totals.duplicate = totals.duplicate + copies - row_count -%}
-            {%- endif -%}
+            {%- if row['operation'] != 'D' -%}{%- set totals.duplicate = totals.duplicate + copies - row_count -%}{%- endif -%}
         {%- endif -%}
     {%- endfor -%}
     {#- Rows that stood before and were not met: of a full extract they came as they were, once each. -#}
@@ -181,7 +164,6 @@
         'reasons': reasons,
     }) }}
 {%- endmacro -%}
-
 
 {#- How to mend rows that were rejected: where some are in another encoding, that can be declared. -#}
 {%- macro _mending(cfg, plan, reasons) -%}

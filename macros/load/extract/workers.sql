@@ -14,9 +14,10 @@
     {%- set files = adapter.list_files(tidemark.extract_path(cfg['location'], run['business_date'])) -%}
     {%- if not files -%}{{ return(none) }}{%- endif -%}
     {%- set separator = adapter.call_function('tidemark.engine.covers.separator_of', cfg['options']) -%}
-    {%- set header = adapter.call_function('tidemark.engine.header.header_of', files, separator) if cfg['format'] == 'csv'
-        else adapter.call_function('tidemark.engine.header.footer_of', files) if cfg['format'] == 'parquet'
-        else adapter.call_function('tidemark.engine.header.members_of', files, cfg['columns'] | map(attribute='name') | list) -%}
+    {%- set reader, given = {
+        'csv': ('header_of', [separator]), 'parquet': ('footer_of', []), 'json': ('members_of', [cfg['columns'] | map(attribute='name') | list]),
+    }[cfg['format']] -%}
+    {%- set header = adapter.call_function('tidemark.engine.header.' ~ reader, files, *given) -%}
     {%- if header.get('why_not') -%}{{ return(tidemark.leave_to_spark(opened, header['why_not'])) }}{%- endif -%}
     {%- set columns = [] -%}
     {%- for name in header['names'] -%}

@@ -2,15 +2,12 @@
 {%- macro keep_plan(opened, facts, queries, inputs) -%}
     {%- if opened['run']['plan'] == 'kept' -%}
         {%- set rows = {} -%}
-        {%- for name, sql in queries.items() -%}
-            {%- do rows.update({name: tidemark.query_rows(sql)}) -%}
-        {%- endfor -%}
+        {%- for name, sql in queries.items() -%}{%- do rows.update({name: tidemark.query_rows(sql)}) -%}{%- endfor -%}
         {%- do adapter.call_function('tidemark.plan.collect.take', facts, rows, inputs) -%}
     {%- else -%}
         {%- do tidemark.write_plan(opened, facts, queries) -%}
     {%- endif -%}
 {%- endmacro -%}
-
 
 {#- The tables of a plan, in place of those of the plan before. Each is of Parquet, whatever the format of the entity. -#}
 {%- macro write_plan(opened, facts, queries) -%}
@@ -24,7 +21,6 @@
     {%- endfor -%}
 {%- endmacro -%}
 
-
 {#- The tables of a plan, by what they hold: `airports__plan`, `airports__plan_columns`, … -#}
 {%- macro plan_relations(current) -%}
     {%- set relations = {'plan': tidemark.side_relation(current, 'plan')} -%}
@@ -34,10 +30,7 @@
     {{ return(relations) }}
 {%- endmacro -%}
 
-
 {#- Take away the plan of an entity, which may have values of its rows. -#}
 {%- macro drop_plan(current) -%}
-    {%- for relation in tidemark.plan_relations(current).values() -%}
-        {%- do run_query('drop table if exists ' ~ relation) -%}
-    {%- endfor -%}
+    {%- for relation in tidemark.plan_relations(current).values() -%}{%- do run_query('drop table if exists ' ~ relation) -%}{%- endfor -%}
 {%- endmacro -%}

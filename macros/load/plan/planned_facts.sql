@@ -4,24 +4,24 @@
     {%- set plan, load, figures = staged['plan'], derived['load'], derived['figures'] -%}
     {%- set is_events = cfg['extract'] == 'events' -%}
     {%- set counts = {} -%}
-    {%- for name, value in figures.items() if name.startswith('rows_') -%}
-        {%- do counts.update({name: (value or 0) | int}) -%}
-    {%- endfor -%}
+    {%- for name, value in figures.items() if name.startswith('rows_') -%}{%- do counts.update({name: (value or 0) | int}) -%}{%- endfor -%}
     {%- set has_rows = counts['rows_logged'] > 0 or counts['rows_superseded'] > 0 -%}
-    {%- set existing = figures.get('existing') if not is_events
-        else (0 if state['first'] else run_query('select count(*) from ' ~ relations['current'] ~ (" where _operation <> 'D'" if cfg['soft_delete'] else ''))[0][0]) -%}
+    {%- set existing = figures.get('existing') -%}
+    {%- if is_events and not state['first'] -%}
+        {%- set existing = run_query('select count(*) from ' ~ relations['current'] ~ (" where _operation <> 'D'" if cfg['soft_delete'] else ''))[0][0] -%}
+    {%- endif -%}
     {%- set guard = tidemark.verdict_on_deletes(opened, figures) -%}
     {%- set stops = tidemark.why_it_stops(opened, staged, guard) -%}
     {%- set is_new = has_rows or state['first'] or figures.get('new_rejects') or (is_events and counts['rows_rejected'] > 0)
         or (counts['rows_rejected'] > 0 and load.get('this_commit_id') is none) -%}
-    {%- set kind = 'load' -%}
+    {%- set kind, outcome = 'load', 'changes' if is_new else 'nothing' -%}
     {%- if load['kind'] == 'full_refresh' -%}{%- set kind = 'full refresh' -%}
     {%- elif state['first'] -%}{%- set kind = 'first load' -%}
     {%- elif load.get('this_commit_id') -%}{%- set kind = 'correction' -%}
     {%- elif not load['forward'] -%}{%- set kind = 'late load' -%}
     {%- endif -%}
     {{ return(dict(tidemark.no_planned_facts(opened),
-        business_date=load['business_date'], kind=kind, outcome='stops' if stops else ('changes' if is_new else 'nothing'), stops=stops,
+        business_date=load['business_date'], kind=kind, outcome='stops' if stops else outcome, stops=stops,
         counts=counts, existing=(existing or 0) | int, columns_known=cfg['changed_columns'] is not false,
         guard=guard, files=tidemark.planned_files(opened, body, staged, derived, has_rows),
         batch=tidemark.planned_batch(opened, source, staged, derived) if is_events else none,
@@ -30,7 +30,6 @@
         notes=tidemark.planned_notes(opened, source, staged, derived, has_rows)
     )) }}
 {%- endmacro -%}
-
 
 {#- The same of a load that has nothing to read, as no event has landed since the last one. -#}
 {%- macro no_planned_facts(opened) -%}
@@ -48,18 +47,16 @@
     }) }}
 {%- endmacro -%}
 
-
 {#- What the guard of deletes would say, or none where it does not look. -#}
 {%- macro verdict_on_deletes(opened, figures) -%}
     {%- set cfg = opened['cfg'] -%}
     {%- if cfg['extract'] != 'full' -%}{{ return(none) }}{%- endif -%}
-    {%- set stops = tidemark.deletes_too_much(cfg, figures) -%}
+    {%- set stopped = 'let through' if opened['run']['allow_deletes'] else 'stops' -%}
     {{ return({
-        'verdict': 'passes' if not stops else ('let through' if opened['run']['allow_deletes'] else 'stops'),
+        'verdict': stopped if tidemark.deletes_too_much(cfg, figures) else 'passes',
         'rows_deleted': figures['rows_deleted'], 'existing': figures['existing'] or 0, 'max_delete_fraction': cfg['max_delete_fraction'],
     }) }}
 {%- endmacro -%}
-
 
 {#- Why a load would stop before it writes anything, or none. -#}
 {%- macro why_it_stops(opened, staged, guard) -%}
@@ -75,14 +72,11 @@
     {{ return(reasons | join('; ') if reasons else none) }}
 {%- endmacro -%}
 
-
 {#- How current would be written, and how much of it. The engine in the workers writes all of what it takes. -#}
 {%- macro planned_files(opened, body, staged, derived, has_rows) -%}
     {%- set cfg, relations, recorded = opened['cfg'], opened['relations'], opened['state']['recorded'] -%}
     {%- set load, figures = derived['load'], derived['figures'] -%}
-    {%- if opened['state']['first'] -%}
-        {{ return({'current': 'whole', 'current_files': none, 'current_files_changed': none}) }}
-    {%- endif -%}
+    {%- if opened['state']['first'] -%}{{ return({'current': 'whole', 'current_files': none, 'current_files_changed': none}) }}{%- endif -%}
     {%- set retags = cfg['tag_unchanged'] != recorded['tag_unchanged'] or cfg['soft_delete'] != recorded['soft_delete'] -%}
     {%- set written = 'nothing' -%}
     {%- if retags or (derived['outcome'] == 'commit' and tidemark.is_written_whole(cfg, relations, load, figures, not has_rows)) -%}
@@ -93,15 +87,17 @@
         {%- set written = 'whole' if by_workers else 'merge' -%}
     {%- endif -%}
     {%- set is_delta = cfg['file_format'] == 'delta' -%}
-    {%- set changes = has_rows and is_delta and derived['slice'] -%}
+    {%- set changed_files = 0 if is_delta else none -%}
+    {%- if has_rows and is_delta and derived['slice'] -%}
+        {%- set sql = tidemark.planned_files_sql(relations['current'], derived['slice'], tidemark.has_marks(opened, load)) -%}
+        {%- set changed_files = tidemark.query_rows(sql)[0]['file_count'] -%}
+    {%- endif -%}
     {{ return({
         'current': written,
         'current_files': tidemark.file_count('delta', relations['current']) if is_delta else none,
-        'current_files_changed': (tidemark.query_rows(tidemark.planned_files_sql(relations['current'], derived['slice'], tidemark.has_marks(opened, load)))[0]['file_count']
-            if changes else 0) if is_delta else none,
+        'current_files_changed': changed_files,
     }) }}
 {%- endmacro -%}
-
 
 {#- Which change events would be taken. -#}
 {%- macro planned_batch(opened, source, staged, derived) -%}
@@ -113,7 +109,6 @@
         'not_planned': source['parts'] | length - 1,
     }) }}
 {%- endmacro -%}
-
 
 {#- What else there is to know, a sentence each. -#}
 {%- macro planned_notes(opened, source, staged, derived, has_rows) -%}
@@ -136,12 +131,10 @@
     {{ return(notes) }}
 {%- endmacro -%}
 
-
 {#- Whether what the log would be written from tells of rows that are superseded too. -#}
 {%- macro has_marks(opened, load) -%}
     {{ return(opened['cfg']['extract'] == 'events' or not load['forward']) }}
 {%- endmacro -%}
-
 
 {#- The queries of the rows that a plan shows, by what they give. -#}
 {%- macro planned_queries(opened, staged, derived) -%}
@@ -161,9 +154,10 @@
         {%- elif cfg['extract'] == 'events' and plan['keyed'] and load['forward'] and not opened['state']['first'] -%}
             {%- set before = tidemark.rows_before_events_sql(plan, tidemark.evolved(opened, plan)['relations']['current'], slice) -%}
         {%- endif -%}
+        {%- set condition = "_business_date = date'" ~ load['business_date'] ~ "'" ~ (' and _supersedes is null' if marks else '') -%}
         {%- do queries.update({
             'columns': tidemark.planned_columns_sql(slice, marks),
-            'samples': tidemark.planned_samples_sql(plan, slice, marks, load['business_date'], before, opened['run']['sample_rows']),
+            'samples': tidemark.planned_samples_sql(plan, slice, condition, before, opened['run']['sample_rows']),
             'dates': tidemark.planned_dates_sql(slice, marks, load['business_date']),
         }) -%}
     {%- endif -%}

@@ -1,7 +1,5 @@
-{#-
-    Where the files of a load are looked for and all that lie there, for who wants to know later whether they are the same;
-    asked before they are read.
--#}
+{#- Where the files of a load are looked for and all that lie there, for who wants to know later whether they are the same; asked before
+    they are read. -#}
 {%- macro files_at_location(opened) -%}
     {%- set cfg, date = opened['cfg'], opened['run']['business_date'] -%}
     {%- set location = none -%}
@@ -14,7 +12,6 @@
     {%- endif -%}
     {{ return({'location': location, 'there': adapter.list_files(location) if location else []}) }}
 {%- endmacro -%}
-
 
 {#- The same with what the load reads of it, `landed`, and what the model's SELECT reads, `read`: files and tables of Delta. -#}
 {%- macro planned_inputs(opened, body, source, at) -%}

@@ -11,12 +11,10 @@
     })) }}
 {%- endmacro -%}
 
-
 {#- Nothing beside the table depends on the log's columns. -#}
 {%- macro delta__evolve_log(relations, columns) -%}
     {{ return([]) }}
 {%- endmacro -%}
-
 
 {#- Deletion vectors mark rows where copy_on_write, which is Delta's default, writes their files again. -#}
 {%- macro write_mode_properties(cfg) -%}

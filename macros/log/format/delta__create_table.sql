@@ -5,7 +5,6 @@
 ))]) }}
 {%- endmacro -%}
 
-
 {#- A table of a format that keeps versions; properties are put to it as they are. -#}
 {%- macro create_table_sql(file_format, relation, columns, options) -%}
 create table if not exists {{ relation }} (

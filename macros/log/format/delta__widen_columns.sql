@@ -1,7 +1,5 @@
-{#-
-    Let columns (quoted names to types) of a Delta table take wider values. The table gets the feature for that now:
-    a reader that lacks it, such as delta-rs, can read every table in which nothing was ever widened.
--#}
+{#- Let columns (quoted names to types) of a Delta table take wider values. The table gets the feature for that now: a reader that lacks
+    it, such as delta-rs, can read every table in which nothing was ever widened. -#}
 {%- macro delta__widen_columns(relation, types) -%}
     {%- set statements = ["alter table " ~ relation ~ " set tblproperties ('delta.enableTypeWidening' = 'true')"] -%}
     {%- for name, type in types.items() -%}

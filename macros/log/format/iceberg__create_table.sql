@@ -6,7 +6,6 @@
     {{ return([tidemark.create_table_sql('iceberg', relation, columns, dict(options, properties=properties))]) }}
 {%- endmacro -%}
 
-
 {#- The log, partitioned by business date. Ranges of commits are found by their statistics, and so is another run's commit. -#}
 {%- macro iceberg__create_log(cfg, relations, columns) -%}
     {%- set properties = {'tidemark.hash_recipe': tidemark.hash_recipe_version(), 'tidemark.hash': cfg['hash'], 'write.metadata.metrics.default': 'none'} -%}
@@ -17,7 +16,6 @@
         'partition_by': ['_business_date'], 'location_root': cfg['location_root'], 'properties': properties,
     })) }}
 {%- endmacro -%}
-
 
 {#- Let columns (quoted names to types) of an Iceberg table take wider values. -#}
 {%- macro iceberg__widen_columns(relation, types) -%}

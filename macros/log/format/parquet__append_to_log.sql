@@ -18,7 +18,6 @@ from {{ rows }}
 {{ return([statement]) }}
 {%- endmacro -%}
 
-
 {#- A log of files has one writer, as the metastore tells of no other. -#}
 {%- macro parquet__fence_log(log_table, commit_id) -%}
     {{ return([]) }}

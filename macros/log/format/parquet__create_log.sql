@@ -1,8 +1,6 @@
-{#-
-    A Parquet log: immutable slices, one partition per business date and commit, which the metastore shows all at once,
-    and the view `<entity>__log` over them. A slice holds rows and, with `_supersedes`, marks on rows of earlier slices.
-    Names of partition columns begin with a letter, because Hive's metastore cannot filter by others.
--#}
+{#- A Parquet log: immutable slices, one partition per business date and commit, which the metastore shows all at once, and the view
+    `<entity>__log` over them. A slice holds rows and, with `_supersedes`, marks on rows of earlier slices. Names of partition columns
+    begin with a letter, because Hive's metastore cannot filter by others. -#}
 {%- macro parquet__create_log(cfg, relations, columns) -%}
 {%- set statement -%}
 create table if not exists {{ relations['log_table'] }} (
@@ -19,7 +17,6 @@ tblproperties ({{ tidemark.properties_expr(dict(
 {%- endset -%}
 {{ return([statement] + tidemark.parquet__evolve_log(relations, columns)) }}
 {%- endmacro -%}
-
 
 {#- The view that shows slices as a log. -#}
 {%- macro parquet__evolve_log(relations, columns) -%}

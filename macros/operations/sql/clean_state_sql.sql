@@ -1,8 +1,6 @@
-{#-
-    What clean() decides by, as one row: for each length of `retentions` (such as {superseded: '30 days'}) the horizon,
-    the last commit that was completed that long ago; what was cleaned before; what must stay readable; the logs that a
-    full refresh or a rehash replaced.
--#}
+{#- What clean() decides by, as one row: for each length of `retentions` (such as {superseded: '30 days'}) the horizon, the last commit
+    that was completed that long ago; what was cleaned before; what must stay readable; the logs that a full refresh or a rehash
+    replaced. -#}
 {%- macro clean_state_sql(states, relation, retentions) -%}
 with last_states as (
     select *
@@ -61,11 +59,8 @@ select
     ) as replaced_logs
 {%- endmacro -%}
 
-
-{#-
-    The loads that say what was observed, for late dates and for tags: the last one of each date, as known at `floor`
-    and now. What an earlier load of a date rejected or supplied is not looked at again.
--#}
+{#- The loads that say what was observed, for late dates and for tags: the last one of each date, as known at `floor` and now. What an
+    earlier load of a date rejected or supplied is not looked at again. -#}
 {%- macro live_loads_sql(states, relation, floor) -%}
 select commit_id
 from (

@@ -90,13 +90,10 @@ where
     {%- endif %}
 {%- endmacro -%}
 
-
 {#- Take these rows away in one commit. Delta's DELETE takes no subquery, a MERGE does. -#}
 {%- macro delete_rows_sql(relation, rows, names) -%}
 {%- set terms = [] -%}
-{%- for name in names -%}
-    {%- do terms.append('stored.' ~ name ~ ' <=> removed.' ~ name) -%}
-{%- endfor -%}
+{%- for name in names -%}{%- do terms.append('stored.' ~ name ~ ' <=> removed.' ~ name) -%}{%- endfor -%}
 merge into {{ relation }} as stored
 using (
     {{ rows | indent(4) }}
@@ -105,20 +102,16 @@ using (
 when matched then delete
 {%- endmacro -%}
 
-
 {#- What a log row is found by. -#}
 {%- macro log_row_names(plan) -%}
     {{ return(['_key_hash', '_business_date', '_commit_id'] + (['_event_id', '_source_operation'] if plan.get('flow') == 'events' else [])) }}
 {%- endmacro -%}
 
-
 {#- Sensitive values of commits up to `floor` whose log row is gone. Later ones may belong to a commit that is being written. -#}
 {%- macro orphaned_sensitive_sql(plan, relations, floor) -%}
 {%- set names = ['_key_hash', '_business_date', '_commit_id'] + (['_event_id'] if plan.get('flow') == 'events' else []) -%}
 {%- set terms = [] -%}
-{%- for name in names -%}
-    {%- do terms.append('sensitive.' ~ name ~ ' <=> log.' ~ name) -%}
-{%- endfor -%}
+{%- for name in names -%}{%- do terms.append('sensitive.' ~ name ~ ' <=> log.' ~ name) -%}{%- endfor -%}
 select
     {{ tidemark.column_list_expr(names, 'sensitive') }}
 from {{ relations['sensitive'] }} as sensitive

@@ -1,8 +1,6 @@
-{#-
-    Whether a row of one of an entity's tables is of the key that is erased: by its hash, by the values of the key where
-    the table has all its columns (a log that a rehash or a full refresh left may have other hashes), in a staging also by
-    the key that the row had before. `names` are the table's columns, `erased` the key: `hashes` and `values`, SQL by column.
--#}
+{#- Whether a row of one of an entity's tables is of the key that is erased: by its hash, by the values of the key where the table has
+    all its columns (a log that a rehash or a full refresh left may have other hashes), in a staging also by the key that the row had
+    before. `names` are the table's columns, `erased` the key: `hashes` and `values`, SQL by column. -#}
 {%- macro erased_rows_expr(names, erased) -%}
     {%- set hashes = '(' ~ erased['hashes'] | join(', ') ~ ')' -%}
     {%- set lower = names | map('lower') | list -%}
@@ -30,11 +28,8 @@
     {{ return('coalesce(' ~ terms | join(' or ') ~ ', false)' if terms else 'false') }}
 {%- endmacro -%}
 
-
-{#-
-    The hashes that a key may have in the tables of an entity, one for each algorithm that a rehash can have come from,
-    and what its values look like as text, as one row. NULL is a value of a key, but no word to look for.
--#}
+{#- The hashes that a key may have in the tables of an entity, one for each algorithm that a rehash can have come from, and what its
+    values look like as text, as one row. NULL is a value of a key, but no word to look for. -#}
 {%- macro erased_key_sql(columns, values) -%}
 select
     {%- for algorithm in ['md5', 'sha256', 'xxhash64x2'] %}
@@ -56,18 +51,14 @@ from (
 ) as key_values
 {%- endmacro -%}
 
-
-{#-
-    Log rows of other keys lose what they say of the erased one: that they had it before. Values that they took from it
-    are theirs, so that a late event does not look for them there.
--#}
+{#- Log rows of other keys lose what they say of the erased one: that they had it before. Values that they took from it are theirs, so
+    that a late event does not look for them there. -#}
 {%- macro forget_moves_sql(log_relation, erased) -%}
 update {{ log_relation }} set
     _moved_from = null,
     _unsupplied = null
 where _moved_from in ({{ erased['hashes'] | join(', ') }})
 {%- endmacro -%}
-
 
 {#- Every derived table with what it was made from. -#}
 {%- macro derived_tables_sql(states) -%}

@@ -1,14 +1,10 @@
 {#- A canonical column of atomic events as the text that stands in the TSV; NULL is an empty field. -#}
 {%- macro canonical_text_of_expr(column) -%}
     {%- set name = tidemark.quote_identifier(column['name']) -%}
-    {%- if column['type'] == 'timestamp' -%}
-        {{ return("date_format(" ~ name ~ ", 'yyyy-MM-dd HH:mm:ss.SSS')") }}
-    {%- elif column['type'] == 'boolean' -%}
-        {{ return('cast(cast(' ~ name ~ ' as int) as string)') }}
-    {%- endif -%}
+    {%- if column['type'] == 'timestamp' -%}{{ return("date_format(" ~ name ~ ", 'yyyy-MM-dd HH:mm:ss.SSS')") }}{%- endif -%}
+    {%- if column['type'] == 'boolean' -%}{{ return('cast(cast(' ~ name ~ ' as int) as string)') }}{%- endif -%}
     {{ return('cast(' ~ name ~ ' as string)') }}
 {%- endmacro -%}
-
 
 {#- Atomic events of the commits in (from, to] as lines of the canonical TSV; `json_columns` false leaves out the three that hold JSON. -#}
 {%- macro exported_events_sql(events, from_id, to_id, json_columns=true) -%}
@@ -24,7 +20,6 @@ select
 from {{ events }}
 where _commit_id > {{ from_id }} and _commit_id <= {{ to_id }}
 {%- endmacro -%}
-
 
 {#- Entities of the commits in (from, to] as JSON lines, with the parts of the schema that make the folders. -#}
 {%- macro exported_entities_sql(entities, from_id, to_id) -%}

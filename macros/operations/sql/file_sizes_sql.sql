@@ -1,7 +1,5 @@
-{#-
-    How the files of a table are, by partition where `partition_by` names its column: how many, how many of them are
-    smaller than three quarters of the size they should have, and bytes. Partitions with most small files come first.
--#}
+{#- How the files of a table are, by partition where `partition_by` names its column: how many, how many of them are smaller than three
+    quarters of the size they should have, and bytes. Partitions with most small files come first. -#}
 {%- macro file_sizes_sql(relation, target_bytes, partition_by=none) -%}
 {%- set is_small = 'file_size < 0.75 * ' ~ target_bytes -%}
 select
@@ -35,7 +33,6 @@ group by partition_value
 order by small_count desc nulls last, partition_value desc nulls last
 {%- endmacro -%}
 
-
 {#- OPTIMIZE of a table or of one partition; `zorder_by` puts rows with near values into the same files. -#}
 {%- macro optimize_sql(relation, partition_by=none, partition_value=none, zorder_by=none) -%}
 optimize {{ relation }}
@@ -49,16 +46,13 @@ zorder by ({{ zorder_by }})
 {%- endif %}
 {%- endmacro -%}
 
-
 {#- The same of an Iceberg table. -#}
 {%- macro rewrite_files_sql(relation, partition_by, partition_value, zorder_by, target_bytes) -%}
 {%- set arguments = [
     'table => ' ~ tidemark.string_literal(relation | string),
     "options => map('target-file-size-bytes', '" ~ target_bytes ~ "', 'min-input-files', '2')",
 ] -%}
-{%- if zorder_by -%}
-    {%- do arguments.append("strategy => 'sort', sort_order => " ~ tidemark.string_literal(zorder_by)) -%}
-{%- endif -%}
+{%- if zorder_by -%}{%- do arguments.append("strategy => 'sort', sort_order => " ~ tidemark.string_literal(zorder_by)) -%}{%- endif -%}
 {%- if partition_by -%}
     {%- set term = ' is null' if partition_value is none else " = date'" ~ partition_value ~ "'" -%}
     {%- do arguments.append('where => ' ~ tidemark.string_literal(partition_by ~ term)) -%}

@@ -16,19 +16,17 @@ group by _day
 order by _day asc nulls last
 {%- endmacro -%}
 
-
-{#- Claim a day's stored events, under the ids that they came with; what is claimed for as long is not claimed again. -#}
-{%- macro populate_manifest_sql(cfg, manifest, source, columns, day, commit_id) -%}
-{%- set names = columns | map(attribute='name') | list -%}
+{#- Claim a day's events of `source` (its `relation` and the `names` of its columns), under the ids that they came with; what is claimed for as long is not claimed again. -#}
+{%- macro populate_manifest_sql(cfg, manifest, source, day, commit_id) -%}
 merge into {{ manifest }} as claims
 using (
     with texts as (
         select
             {%- for column in tidemark.canonical_columns() %}
-            {{ tidemark.canonical_text_of_expr(column) if column['name'] in names else 'cast(null as string)' }} as {{ tidemark.quote_identifier(column['name']) }},
+            {{ tidemark.canonical_text_of_expr(column) if column['name'] in source['names'] else 'cast(null as string)' }} as {{ tidemark.quote_identifier(column['name']) }},
             {%- endfor %}
-            {{ 'coalesce(etl_tstamp, collector_tstamp)' if 'etl_tstamp' in names else 'collector_tstamp' }} as _etl_tstamp
-        from {{ source }}
+            {{ 'coalesce(etl_tstamp, collector_tstamp)' if 'etl_tstamp' in source['names'] else 'collector_tstamp' }} as _etl_tstamp
+        from {{ source['relation'] }}
         where cast(coalesce(etl_tstamp, collector_tstamp) as date) = date'{{ day }}'
     ),
 

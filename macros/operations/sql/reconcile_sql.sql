@@ -1,12 +1,9 @@
-{#-
-    The rows of a current table as `tidemark replicator reconcile` compares them, one JSON array of texts per row. The
-    same texts, digests and buckets are made at the source by the Python module tidemark.replicator.reconcile.dialects.
-    `ask` says what: `figures` of buckets (number, rows, sum of the rows' digests), `digests` of rows (key, row, copies),
-    or whole `rows`. `columns` are {name, type, form}, those of the key first; `keys` is how many these are.
--#}
+{#- The rows of a current table as `tidemark replicator reconcile` compares them, one JSON array of texts per row. The same texts,
+    digests and buckets are made at the source by the Python module tidemark.replicator.reconcile.dialects. `ask` says what: `figures`
+    of buckets (number, rows, sum of the rows' digests), `digests` of rows (key, row, copies), or whole `rows`. `columns` are {name,
+    type, form}, those of the key first; `keys` is how many these are. -#}
 {%- macro reconcile_sql(relation, columns, keys, ask, scope) -%}
-{%- set names = [] -%}
-{%- set items = [] -%}
+{%- set names, items = [], [] -%}
 {%- for column in columns -%}
     {%- do names.append('c' ~ loop.index) -%}
     {%- do items.append('coalesce(concat(char_length(c' ~ loop.index ~ "), ':', c" ~ loop.index ~ ", ';'), 'N;')") -%}
@@ -52,16 +49,12 @@ where key_digest in ('{{ scope['digests'] | join("', '") }}')
 {%- endif %}
 {%- endmacro -%}
 
-
 {%- macro _reconcile_where(number, scope) -%}
     {{ return('where ' ~ number ~ ' % ' ~ scope['modulus'] ~ ' in (' ~ scope['residues'] | join(', ') ~ ')\n' if scope['residues'] is not none else '') }}
 {%- endmacro -%}
 
-
-{#-
-    The text of a value in a canonical form that the database of the source has too; see tidemark.replicator.reconcile.forms.
-    Mostly that which is hashed, but decimals never have an exponent and wall times count from 1970 as well.
--#}
+{#- The text of a value in a canonical form that the database of the source has too; see tidemark.replicator.reconcile.forms. Mostly
+    that which is hashed, but decimals never have an exponent and wall times count from 1970 as well. -#}
 {%- macro reconcile_text_expr(value, data_type, form, depth=1) -%}
     {%- set type = data_type | trim -%}
     {%- if form.startswith('array:') -%}

@@ -1,7 +1,5 @@
-{#-
-    Statements that fill new tables with the rows of the old ones and their new hashes: first those beside the log, the
-    log last, so that a log that is whole says that all are.
--#}
+{#- Statements that fill new tables with the rows of the old ones and their new hashes: first those beside the log, the log last, so
+    that a log that is whole says that all are. -#}
 {%- macro rehash_sql(cfg, plan, algorithm, relations) -%}
     {%- set make = tidemark.for_format(cfg['file_format'], 'create_table') -%}
     {%- set keys = [] -%}

@@ -1,7 +1,5 @@
-{#-
-    What going back to a commit does to the log: a mark on each row that came since and is in force (`_supersedes`), and
-    again each row that was in force then and is not now (`_copy_of`, the commit that wrote it first).
--#}
+{#- What going back to a commit does to the log: a mark on each row that came since and is in force (`_supersedes`), and again each row
+    that was in force then and is not now (`_copy_of`, the commit that wrote it first). -#}
 {%- macro rollback_slice_sql(plan, relations, target) -%}
 {%- set names = tidemark.slice_columns(plan) -%}
 select
@@ -14,7 +12,6 @@ where
     or (_commit_id <= {{ target }} and _superseded_by > {{ target }})
 {%- endmacro -%}
 
-
 {#- How many rows a rollback marks and copies, and the first date among them. -#}
 {%- macro rollback_figures_sql(slice_sql) -%}
 select
@@ -25,7 +22,6 @@ from (
     {{ slice_sql | indent(4) }}
 )
 {%- endmacro -%}
-
 
 {#- The sensitive values of the rows that a rollback appends anew. -#}
 {%- macro restored_sensitive_sql(plan, relations, slice, commit_id) -%}

@@ -12,7 +12,6 @@ from (
 )
 {%- endmacro -%}
 
-
 {#- The savepoints of an entity, or of all, for a person: which commit each keeps, what that loaded, and since when. -#}
 {%- macro listed_savepoints_sql(states, relation=none) -%}
 with commits as (
@@ -34,7 +33,6 @@ inner join commits as kept on savepoints.relation = kept.relation and savepoints
 order by kept.entity asc nulls last, kept.commit_id desc nulls last
 {%- endmacro -%}
 
-
 {#- The commits of a relation, or of all, each in its last state. -#}
 {%- macro _last_of_each_sql(states, relation) -%}
 select *
@@ -46,7 +44,6 @@ from (
 )
 where _tidemark_rank = 1
 {%- endmacro -%}
-
 
 {#- What the last savepoint commit on each commit says, unless it takes the savepoint away. -#}
 {%- macro _standing_savepoints_sql(commits) -%}
@@ -61,11 +58,7 @@ group by relation, source_commit_id
 having not max_by(coalesce(get_json_object(details, '$.removed'), 'false') = 'true', commit_id)
 {%- endmacro -%}
 
-
-{#-
-    The last completed commits that wrote an entity's log, each with its date, or one of them: what a savepoint or an
-    error can name.
--#}
+{#- The last completed commits that wrote an entity's log, each with its date, or one of them: what a savepoint or an error can name. -#}
 {%- macro log_commits_sql(states, relation, commit_id=none, limit=5) -%}
 select
     commit_id,

@@ -3,11 +3,8 @@
     {{ return(columns + [{'name': '_commit_date', 'type': 'date'}] + ([{'name': '_bucket', 'type': 'int'}] if cfg['buckets'] > 1 else [])) }}
 {%- endmacro -%}
 
-
-{#-
-    Append the changes of a feed: by the date of the commit, which its id tells, and by buckets of keys, so that writes
-    and the files of a commit spread over `feed_buckets` tasks, and a range reads its own dates only.
--#}
+{#- Append the changes of a feed: by the date of the commit, which its id tells, and by buckets of keys, so that writes and the files of
+    a commit spread over `feed_buckets` tasks, and a range reads its own dates only. -#}
 {%- macro append_feed_sql(relation, cfg, columns, body) -%}
 {%- set names = columns | map(attribute='name') | list -%}
 insert into {{ relation }} (
@@ -27,18 +24,15 @@ distribute by _bucket
 {%- endif %}
 {%- endmacro -%}
 
-
 {#- The UTC date on which a commit began, from its id. -#}
 {%- macro commit_date_expr(commit_id) -%}
     {{ return("to_date(substr(cast(" ~ commit_id ~ " as string), 1, 6), 'yyMMdd')") }}
 {%- endmacro -%}
 
-
 {#- The greatest commit id of a relation, whatever came of it. -#}
 {%- macro last_commit_id_sql(states, relation) -%}
 select coalesce(max(commit_id), 0) from {{ states }} where relation = {{ tidemark.string_literal(relation) }}
 {%- endmacro -%}
-
 
 {#- How far a feed has read a source (0: not at all), and how far the source itself goes if it is a feed. -#}
 {%- macro feed_watermark_sql(states, relation, source) -%}
@@ -49,7 +43,6 @@ select
 from {{ states }}
 where kind = 'feed' and state = 'completed'
 {%- endmacro -%}
-
 
 {#- Rows of a kept feed in a range of commits. -#}
 {%- macro kept_feed_sql(relation, names, span, ordered) -%}
@@ -68,11 +61,7 @@ order by _commit_id asc nulls last
 {%- endif %}
 {%- endmacro -%}
 
-
-{#-
-    The changes of several sources as one: their own columns give way to `_entity`. Each part is a feed with `_change`
-    as JSON.
--#}
+{#- The changes of several sources as one: their own columns give way to `_entity`. Each part is a feed with `_change` as JSON. -#}
 {%- macro union_feeds_sql(parts) -%}
 {%- for part in parts %}
 select
@@ -94,11 +83,8 @@ from (
 {%- endfor %}
 {%- endmacro -%}
 
-
-{#-
-    How far several entities can be read as one: for each the last commit completed before the first of those in flight
-    began, so that what one run writes to them is seen together or not yet.
--#}
+{#- How far several entities can be read as one: for each the last commit completed before the first of those in flight began, so that
+    what one run writes to them is seen together or not yet. -#}
 {%- macro unit_ends_sql(states, relations) -%}
 with commits as (
     select *
@@ -120,19 +106,8 @@ where
 group by relation
 {%- endmacro -%}
 
-
-{#- Texts as a list of literals. -#}
-{%- macro string_literals(texts) -%}
-    {%- set literals = [] -%}
-    {%- for text in texts -%}{%- do literals.append(tidemark.string_literal(text)) -%}{%- endfor -%}
-    {{ return(literals | join(', ')) }}
-{%- endmacro -%}
-
-
-{#-
-    The commit up to which a feed may be cleaned: the last that it had read so long ago, and no further than every feed
-    that reads it has come.
--#}
+{#- The commit up to which a feed may be cleaned: the last that it had read so long ago, and no further than every feed that reads it
+    has come. -#}
 {%- macro feed_horizon_sql(states, relation, length) -%}
 with pulls as (
     select

@@ -8,18 +8,14 @@
     `materialized: feed`, from where its last run ended. The relation may also be such a model.
 -#}
 {%- macro change_feed(relation, from=none, to=none, images=none, format='json', ordered=true) -%}
-    {{ return(tidemark.feed_of(relation, from, to, images, format, ordered, 'change_feed')) }}
+    {{ return(tidemark.feed_of(relation, {'from': from, 'to': to, 'images': images, 'format': format}, ordered, 'change_feed')) }}
 {%- endmacro -%}
 
-
-{#-
-    The same with one row per key: the difference between the start and the end of the range. An insert that was deleted
-    again is nothing; an insert that was updated is an insert; two updates are one, from the first row to the last.
--#}
+{#- The same with one row per key: the difference between the start and the end of the range. An insert that was deleted again is
+    nothing; an insert that was updated is an insert; two updates are one, from the first row to the last. -#}
 {%- macro net_changes(relation, from=none, to=none, images=none, format='json', ordered=true) -%}
-    {{ return(tidemark.feed_of(relation, from, to, images, format, ordered, 'net_changes')) }}
+    {{ return(tidemark.feed_of(relation, {'from': from, 'to': to, 'images': images, 'format': format}, ordered, 'net_changes')) }}
 {%- endmacro -%}
-
 
 {#-
     The incremental pull: the changes of an entity, or of several as one unit, in columns that are the same for all, with
@@ -34,22 +30,21 @@
     {%- set parts = [] -%}
     {%- for relation in wanted -%}
         {%- set end = ends.get(relation.schema ~ '.' ~ relation.identifier, 0) if to is none else to -%}
-        {%- set feed = tidemark.feed_range(relation, from, end, images, 'json', 'changes_between') -%}
-        {%- do feed.update({'ordered': false}) -%}
+        {%- set feed = dict(tidemark.feed_range(relation, {'from': from, 'to': end, 'images': images}, 'changes_between'), ordered=false) -%}
         {%- do parts.append({
             'entity': relation.identifier, 'has_sequence': feed['plan']['flow'] == 'events',
             'sql': tidemark.pull_mark(feed) ~ tidemark.change_feed_sql(feed),
         }) -%}
     {%- endfor -%}
-    {{ return(tidemark.union_feeds_sql(parts) ~ ('\norder by _commit_time asc nulls last, _commit_id asc nulls last, _sequence_num asc nulls first, _key_hash asc nulls last, _position asc nulls last' if ordered and not tidemark.is_feed_model() else '')) }}
+    {%- set order = '\norder by _commit_time asc nulls last, _commit_id asc nulls last, _sequence_num asc nulls first, _key_hash asc nulls last, '
+        ~ '_position asc nulls last' if ordered and not tidemark.is_feed_model() else '' -%}
+    {{ return(tidemark.union_feeds_sql(parts) ~ order) }}
 {%- endmacro -%}
 
-
-{%- macro feed_of(relation, from, to, images, format, ordered, macro_name) -%}
+{%- macro feed_of(relation, asked, ordered, macro_name) -%}
     {%- do tidemark._check_entity_relation(relation, macro_name) -%}
     {%- if not execute -%}{{ return('select 1 as _commit_id') }}{%- endif -%}
-    {%- set feed = tidemark.feed_range(relation, from, to, images, format, macro_name) -%}
-    {%- do feed.update({'ordered': ordered and not tidemark.is_feed_model()}) -%}
+    {%- set feed = dict(tidemark.feed_range(relation, asked, macro_name), ordered=ordered and not tidemark.is_feed_model()) -%}
     {%- if feed.get('kept') -%}
         {{ return(tidemark.pull_mark(feed) ~ tidemark.kept_feed_sql(relation, feed['names'], feed, feed['ordered'])) }}
     {%- endif -%}
@@ -57,12 +52,10 @@
     {{ return(tidemark.pull_mark(feed) ~ generate(feed)) }}
 {%- endmacro -%}
 
-
 {#- What tells the `feed` materialization, which sees the SQL alone, what it reads and how far. -#}
 {%- macro pull_mark(feed) -%}
     {{ return('/* tidemark pull ' ~ feed['source'] ~ ' (' ~ feed['from'] ~ ', ' ~ feed['to'] ~ '] */\n' if feed['to'] is not none else '') }}
 {%- endmacro -%}
-
 
 {#- Whether the model that is being compiled keeps a feed. -#}
 {%- macro is_feed_model() -%}

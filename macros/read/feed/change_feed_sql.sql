@@ -22,11 +22,8 @@ order by _commit_id asc nulls last, _order asc nulls last, _key_hash asc nulls l
 {%- endif %}
 {%- endmacro -%}
 
-
-{#-
-    One row per key whose row at the end of a range is not that of its start: its changes in the range, folded from the
-    first row before to the last row after. The commit is that of the last of them.
--#}
+{#- One row per key whose row at the end of a range is not that of its start: its changes in the range, folded from the first row before
+    to the last row after. The commit is that of the last of them. -#}
 {%- macro net_changes_sql(feed) -%}
 {%- set place = 'struct(_commit_id, _position)' -%}
 {{ tidemark.changes_sql(feed) }}
@@ -52,7 +49,6 @@ judged as (
 order by _commit_id asc nulls last, _key_hash asc nulls last
 {%- endif %}
 {%- endmacro -%}
-
 
 {#- What both begin with: the changes of a range as rows before and after, those among them that are none included. -#}
 {%- macro changes_sql(feed) -%}
@@ -153,7 +149,6 @@ changes as (
 {%- endif %}
 {%- endmacro -%}
 
-
 {#- The commits of a range that are whole: completed, also where a rollback undid them later. -#}
 {%- macro feed_commits_sql(feed) -%}
 select
@@ -169,12 +164,10 @@ where
     and {{ tidemark.range_expr('commit_id', feed) }}
 {%- endmacro -%}
 
-
 {#- Commits after `from`, up to and with `to`. -#}
 {%- macro range_expr(name, feed) -%}
     {{ return(name ~ ' > ' ~ feed['from'] ~ (' and ' ~ name ~ ' <= ' ~ feed['to'] if feed['to'] is not none else '')) }}
 {%- endmacro -%}
-
 
 {#- Keys and the commits of the range that did something to them. -#}
 {%- macro touched_steps_sql(feed) -%}
@@ -191,7 +184,6 @@ select
 from {{ log_relation }}
 where {{ tidemark.range_expr('_superseded_by', feed) }} and _operation in ('I', 'U', 'D')
 {%- endmacro -%}
-
 
 {#- The rows of those keys that were in force at the start, or came since. -#}
 {%- macro known_rows_sql(feed) -%}
@@ -222,11 +214,9 @@ where
     and (log._superseded_by is null or log._superseded_by > {{ feed['from'] }})
 {%- endmacro -%}
 
-
 {%- macro _within_commit() -%}
     {{ return('(partition by transitions._key_hash, transitions._commit_id order by known_rows._row._order asc nulls last)') }}
 {%- endmacro -%}
-
 
 {#- Changes with their kind and the columns that differ; what is no change is left out. -#}
 {%- macro judged_changes_sql(plan, changes='changes') -%}
@@ -244,14 +234,12 @@ from {{ changes }}
 where {{ tidemark.is_change_expr(plan) | indent(4) }}
 {%- endmacro -%}
 
-
 {#- Two rows differ where their hashes do (a sensitive value may be all that changed) or their ignored columns. -#}
 {%- macro is_change_expr(plan) -%}
     {%- set ignored = plan['ignored'] | rejectattr('sensitive') | list -%}
     {{ return('not (_pre_row._row_hash <=> _post_row._row_hash)'
         ~ ('\nor ' ~ tidemark.rows_differ_expr(ignored, '_pre_row._image', '_post_row._image') if ignored else '')) }}
 {%- endmacro -%}
-
 
 {#- The columns of a feed, with the images that are wanted, as JSON or typed; `is_single`: not folded to one row per key. -#}
 {%- macro shown_changes_sql(feed, is_single) -%}

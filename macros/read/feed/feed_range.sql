@@ -1,18 +1,15 @@
-{#-
-    What a reading of changes needs: the entity's columns, what is to be shown, and the range as commit ids, checked
-    against what is kept and what is in flight. `to` stays none where the text will be run later, as in a view: then it
-    reads up to the last completed commit whenever it is asked.
--#}
-{%- macro feed_range(relation, from, to, images, format, macro_name) -%}
+{#- What a reading of changes needs: the entity's columns, what is to be shown, and the range as commit ids, checked against what is
+    kept and what is in flight. `asked` has from, to, images and, unless it is json, format. `to` stays none where the text will be run
+    later, as in a view: then it reads up to the last completed commit whenever it is asked. -#}
+{%- macro feed_range(relation, asked, macro_name) -%}
+    {%- set from, to, format = asked['from'], asked['to'], asked.get('format', 'json') -%}
     {%- if format not in ['json', 'struct'] -%}
         {%- do tidemark.raise_error('usage', 'tidemark.' ~ macro_name ~ ": format must be json or struct, found: '" ~ format ~ "'") -%}
     {%- endif -%}
     {%- set commits = tidemark.commits_relations(tidemark.run_config()) -%}
     {%- set pulls = tidemark.is_feed_model() and from is none -%}
     {%- set kept = tidemark.node_of(relation, ['feed']) -%}
-    {%- if kept -%}
-        {{ return(tidemark.kept_feed_range(relation, commits, from, to, pulls, macro_name)) }}
-    {%- endif -%}
+    {%- if kept -%}{{ return(tidemark.kept_feed_range(relation, commits, asked, pulls, macro_name)) }}{%- endif -%}
     {%- set node = tidemark.node_of(relation) -%}
     {%- if node is none -%}
         {%- do tidemark.raise_error('usage', 'tidemark.' ~ macro_name ~ ': ' ~ relation ~ ' is neither a cdc nor a feed model of this project') -%}
@@ -20,7 +17,7 @@
     {%- set cfg = tidemark.entity_config(node) -%}
     {%- set start = tidemark.watermark_of(commits, cfg['relation'])['from'] if pulls else from -%}
     {%- set is_later = to is none and model is defined and (model.get('config') or {}).get('materialized') in ['view', 'ephemeral'] -%}
-    {%- set span = tidemark.span_of(cfg, commits, start, to, macro_name, pulls) -%}
+    {%- set span = tidemark.span_of(cfg, commits, {'from': start, 'to': to}, macro_name, pulls) -%}
     {{ return({
         'cfg': cfg,
         'source': cfg['relation'],
@@ -30,17 +27,14 @@
         'from': span['from'],
         'to': none if is_later else span['to'],
         'has_corrections': is_later or span['correction_count'] | int > 0,
-        'images': tidemark.checked_images(cfg, images, macro_name),
+        'images': tidemark.checked_images(cfg, asked['images'], macro_name),
         'format': format,
         'ordered': true,
     }) }}
 {%- endmacro -%}
 
-
-{#-
-    The range that a model reads of an entity that has its tables and no commit yet: no rows, in the columns of its log.
-    None where an end is asked for that it cannot have.
--#}
+{#- The range that a model reads of an entity that has its tables and no commit yet: no rows, in the columns of its log. None where an
+    end is asked for that it cannot have. -#}
 {%- macro span_before_commits(cfg, from, to) -%}
     {%- set is_model = model is defined and model.get('resource_type') == 'model' -%}
     {%- set log_relation = tidemark.side_relation(cfg['target'], 'log') -%}
@@ -49,25 +43,22 @@
     {%- set keys, ignored = cfg['keys'] | map('lower') | list, cfg['ignore'] | map('lower') | list -%}
     {%- set columns = [] -%}
     {%- for column in tidemark.describe_query('select * from ' ~ log_relation) if column['name'] | lower not in others -%}
-        {%- set lower = column['name'] | lower -%}
-        {%- do columns.append({
-            'name': column['name'], 'type': column['type'], 'sensitive': false,
-            'role': 'key' if lower in keys else 'ignored' if lower in ignored else 'compared',
-        }) -%}
+        {%- set role = tidemark.column_role({'key': column['name'] | lower in keys, 'ignored': column['name'] | lower in ignored}) -%}
+        {%- do columns.append(dict(column, sensitive=false, role=role)) -%}
     {%- endfor -%}
     {%- set recorded = {'extract': cfg['extract'], 'sequence_by': cfg['sequence_by'], 'on_tie': cfg['on_tie'], 'columns': columns} -%}
     {{ return({'config': recorded, 'from': 0, 'to': 0, 'correction_count': 0}) }}
 {%- endmacro -%}
 
-
 {#- The range of a kept feed, whose rows are taken as they are. -#}
-{%- macro kept_feed_range(relation, commits, from, to, pulls, macro_name) -%}
+{%- macro kept_feed_range(relation, commits, asked, pulls, macro_name) -%}
+    {%- set from, to = asked['from'], asked['to'] -%}
     {%- if macro_name != 'change_feed' -%}
         {%- do tidemark.raise_error('usage', 'tidemark.' ~ macro_name ~ ' reads entities; ' ~ relation.identifier ~ ' is a feed: use tidemark.change_feed') -%}
     {%- endif -%}
     {%- set source = relation.schema ~ '.' ~ relation.identifier -%}
     {%- set marks = tidemark.watermark_of(commits, source) -%}
-    {%- for name, value in {'from': from, 'to': to}.items() if value is not none and not modules.re.fullmatch('[0-9]{1,18}', value | string) -%}
+    {%- for name, value in [('from', from), ('to', to)] if value is not none and not modules.re.fullmatch('[0-9]{1,18}', value | string) -%}
         {%- do tidemark.raise_error('usage', 'tidemark.change_feed: ' ~ name ~ ' of a feed must be a commit id, found: ' ~ value) -%}
     {%- endfor -%}
     {%- set floor = run_query(tidemark.feed_floor_sql(commits['states'], source))[0][0] | int -%}
@@ -78,7 +69,7 @@
             ~ ' lies before it. The first available from is ' ~ floor
         ) -%}
     {%- endif -%}
-    {%- set names = tidemark.describe_query('select * from ' ~ relation) | map(attribute='name') | reject('in', ['_commit_date', '_bucket']) | list -%}
+    {%- set names = tidemark.names_in(relation) | reject('in', ['_commit_date', '_bucket']) | list -%}
     {{ return({
         'kept': true,
         'source': source,
@@ -89,7 +80,6 @@
     }) }}
 {%- endmacro -%}
 
-
 {#- How far the model that is compiled has read a source; from the beginning where it is built anew. -#}
 {%- macro watermark_of(commits, source) -%}
     {%- set me = this.schema ~ '.' ~ this.identifier if this is defined else '' -%}
@@ -97,7 +87,6 @@
     {%- set anew = tidemark.is_feed_model() and (should_full_refresh() or not tidemark.relation_exists(this)) -%}
     {{ return({'from': none if anew or not marks['watermark'] else marks['watermark'], 'to': marks['source_watermark']}) }}
 {%- endmacro -%}
-
 
 {#- How far several entities can be read as one unit, by relation. -#}
 {%- macro unit_ends(relations) -%}
@@ -114,59 +103,52 @@
     {{ return(ends) }}
 {%- endmacro -%}
 
-
-{#-
-    The range as commit ids. Errors name what there is. A feed that is kept (`pulls`) begins where changes are kept from,
-    and waits where an end lies before what it has read. `argument` is what the caller's user calls `from`.
--#}
-{%- macro span_of(cfg, commits, from, to, what, pulls=false, argument='from') -%}
-    {%- set moments = {'from': tidemark.moment_of(from, what ~ ': ' ~ argument), 'to': tidemark.moment_of(to, what ~ ': to')} -%}
+{#- The range as commit ids. Errors name what there is. A feed that is kept (`pulls`) begins where changes are kept from, and waits
+    where an end lies before what it has read. `ends` has from, to and, where the caller's user has another name for from, `argument`. -#}
+{%- macro span_of(cfg, commits, ends, what, pulls=false) -%}
+    {%- set argument = ends.get('argument', 'from') -%}
+    {%- set moments = {'from': tidemark.moment_of(ends['from'], what ~ ': ' ~ argument), 'to': tidemark.moment_of(ends.get('to'), what ~ ': to')} -%}
     {%- set span = tidemark.query_rows(tidemark.span_sql(commits['states'], cfg['relation'], moments))[0] -%}
     {%- if not span['config'] -%}
-        {%- set nothing = tidemark.span_before_commits(cfg, from, to) -%}
+        {%- set nothing = tidemark.span_before_commits(cfg, ends['from'], ends.get('to')) -%}
         {%- if nothing -%}{{ return(nothing) }}{%- endif -%}
         {%- do tidemark.raise_error('data', what ~ ': ' ~ cfg['entity'] ~ ' has no commits yet: run it first') -%}
     {%- endif -%}
-    {%- for name, moment in moments.items() -%}
-        {%- do tidemark.check_moment(cfg, commits, span, name, moment, what, argument if name == 'from' else name) -%}
+    {%- for name, moment in moments.items() if moment -%}
+        {%- do tidemark.check_moment(cfg, commits, span, dict(moment, end=name, argument=argument if name == 'from' else name), what) -%}
     {%- endfor -%}
-    {%- do span.update({
-        'from': span['from_id'] if moments['from'] else span['floor_id'] if pulls and span['floor_id'] > span['log_start_id'] else 0,
-        'to': span['to_id'] if moments['to'] else span['last_id'],
-    }) -%}
+    {#- Without `from` a log that was begun anew is read from its beginning; but not one that was cleaned. -#}
+    {%- set cleaned_to = span['floor_id'] if span['floor_id'] > span['log_start_id'] else 0 -%}
+    {%- set first = cleaned_to if pulls else 0 -%}
+    {%- do span.update({'from': span['from_id'] if moments['from'] else first, 'to': span['to_id'] if moments['to'] else span['last_id']}) -%}
     {%- if pulls -%}{%- do span.update({'to': [span['from'], span['to']] | max}) -%}{%- endif -%}
     {%- if span['from'] > span['to'] -%}
         {%- do tidemark.raise_error('usage',
             what ~ ': from (commit ' ~ span['from'] ~ ') lies after to (commit ' ~ span['to'] ~ ') in the commits of ' ~ cfg['entity']
         ) -%}
     {%- endif -%}
-    {#- Without `from` a log that was begun anew is read from its beginning; but not one that was cleaned. -#}
-    {%- set floor = span['floor_id'] if moments['from'] or span['floor_id'] > span['log_start_id'] else 0 -%}
-    {%- if span['from'] < floor -%}
+    {%- if span['from'] < (span['floor_id'] if moments['from'] else cleaned_to) -%}
         {%- do tidemark.raise_error('usage',
             what ~ ': changes of ' ~ cfg['entity'] ~ ' are kept from commit ' ~ span['floor_id'] ~ ' (completed ' ~ span['floor_at']
-            ~ '), and ' ~ argument ~ '=' ~ (from or 'the beginning') ~ ' lies before it. The first available ' ~ argument ~ ' is ' ~ span['floor_id']
+            ~ '), and ' ~ argument ~ '=' ~ (ends['from'] or 'the beginning') ~ ' lies before it. The first available ' ~ argument ~ ' is ' ~ span['floor_id']
         ) -%}
     {%- endif -%}
     {%- do span.update({'correction_count': run_query(tidemark.count_corrections_sql(commits['states'], cfg['relation'], span))[0][0]}) -%}
     {{ return(span) }}
 {%- endmacro -%}
 
-
-{#- Whether a moment is one of the entity's, and lies behind. -#}
-{%- macro check_moment(cfg, commits, span, name, moment, what, argument) -%}
-    {%- if moment and moment['kind'] == 'timestamp' -%}
-        {%- set late = span[name ~ '_is_future'] or (span['inflight_at'] is not none and span[name ~ '_is_open']) -%}
-        {%- if span[name ~ '_is_future'] is none -%}
-            {%- do tidemark.raise_error('usage', what ~ ': ' ~ argument ~ ' is no timestamp: ' ~ moment['value']) -%}
-        {%- elif late -%}
-            {%- do tidemark.raise_error('usage',
-                what ~ ': ' ~ argument ~ '=' ~ moment['value'] ~ (' lies in the future' if span[name ~ '_is_future'] else
-                    ' is not closed yet: commit ' ~ span['inflight_id'] ~ ' of ' ~ cfg['entity'] ~ ', begun ' ~ span['inflight_at'] ~ ', is in flight')
-                ~ '. The last completed commit is ' ~ span['last_id'] ~ (', where a range without `to` ends' if name == 'to' else '')
-            ) -%}
-        {%- endif -%}
-    {%- elif moment and span[name ~ '_id'] is none -%}
+{#- Whether a moment, which is an end of a range, is one of the entity's, and lies behind. -#}
+{%- macro check_moment(cfg, commits, span, moment, what) -%}
+    {%- set end, shown = moment['end'], what ~ ': ' ~ moment['argument'] -%}
+    {%- if moment['kind'] == 'timestamp' and span[end ~ '_is_future'] is none -%}
+        {%- do tidemark.raise_error('usage', shown ~ ' is no timestamp: ' ~ moment['value']) -%}
+    {%- elif moment['kind'] == 'timestamp' and (span[end ~ '_is_future'] or (span['inflight_at'] is not none and span[end ~ '_is_open'])) -%}
+        {%- do tidemark.raise_error('usage',
+            shown ~ '=' ~ moment['value'] ~ (' lies in the future' if span[end ~ '_is_future'] else
+                ' is not closed yet: commit ' ~ span['inflight_id'] ~ ' of ' ~ cfg['entity'] ~ ', begun ' ~ span['inflight_at'] ~ ', is in flight')
+            ~ '. The last completed commit is ' ~ span['last_id'] ~ (', where a range without `to` ends' if end == 'to' else '')
+        ) -%}
+    {%- elif moment['kind'] != 'timestamp' and span[end ~ '_id'] is none -%}
         {%- set known = [] -%}
         {%- for row in run_query(tidemark.nearby_commits_sql(commits['states'], cfg['relation'], moment)) -%}
             {%- do known.append((row[0] | string) ~ (' (' ~ row[1] ~ ')' if row[1] else '')) -%}
@@ -178,7 +160,6 @@
     {%- endif -%}
 {%- endmacro -%}
 
-
 {#- The images to show: those asked for, else those of the YAML. -#}
 {%- macro checked_images(cfg, images, what) -%}
     {%- set named = [images] if images is string else images -%}
@@ -189,7 +170,6 @@
     {{ return(wanted) }}
 {%- endmacro -%}
 
-
 {#- The node of the model that a relation is of, or none. -#}
 {%- macro node_of(relation, kinds=['cdc']) -%}
     {%- for node in graph.nodes.values() if node['resource_type'] == 'model' and node['config']['materialized'] in kinds
@@ -199,7 +179,6 @@
     {{ return(none) }}
 {%- endmacro -%}
 
-
 {#- The commit of an entity that a moment stands for, which is the argument `argument` of `what`. -#}
 {%- macro commit_at(relation, moment, what, argument) -%}
     {%- set node = tidemark.node_of(relation) -%}
@@ -207,5 +186,5 @@
         {%- do tidemark.raise_error('usage', what ~ ': ' ~ relation ~ ' is not a cdc model of this project') -%}
     {%- endif -%}
     {%- set commits = tidemark.commits_relations(tidemark.run_config()) -%}
-    {{ return(tidemark.span_of(tidemark.entity_config(node), commits, moment, none, what, argument=argument)['from']) }}
+    {{ return(tidemark.span_of(tidemark.entity_config(node), commits, {'from': moment, 'argument': argument}, what)['from']) }}
 {%- endmacro -%}

@@ -1,7 +1,5 @@
-{#-
-    One row about the commits of an entity and a range: the last completed commit, the configuration, what is in flight,
-    from where on changes are kept, and the commits that `moments` (from, to; each {kind, value} or none) stand for.
--#}
+{#- One row about the commits of an entity and a range: the last completed commit, the configuration, what is in flight, from where on
+    changes are kept, and the commits that `moments` (from, to; each {kind, value} or none) stand for. -#}
 {%- macro span_sql(states, relation, moments) -%}
 with commits as (
     select *
@@ -47,7 +45,6 @@ cross join (
 ) as asked
 {%- endmacro -%}
 
-
 {#- The commit that a moment stands for; a commit of another entity stands for the time at which it was completed. -#}
 {%- macro _moment_expr(name, moment) -%}
     {%- set until = 'max(commit_id) filter (where is_whole and completed_at <= ' ~ name ~ '_at)' -%}
@@ -62,7 +59,6 @@ cross join (
     {{ return('coalesce(max(commit_id) filter (where is_whole and commit_id = ' ~ moment['value'] ~ '), ' ~ until ~ ')') }}
 {%- endmacro -%}
 
-
 {%- macro _moment_time_expr(states, moment) -%}
     {%- if moment['kind'] == 'timestamp' -%}
         {{ return('try_cast(' ~ tidemark.string_literal(moment['value']) ~ ' as timestamp)') }}
@@ -71,7 +67,6 @@ cross join (
     {%- endif -%}
     {{ return('cast(null as timestamp)') }}
 {%- endmacro -%}
-
 
 {#- How many commits of a range did more to the log than append to its end. -#}
 {%- macro count_corrections_sql(states, relation, span) -%}
@@ -84,7 +79,6 @@ where
     and commit_id > {{ span['from'] }}
     and commit_id <= {{ span['to'] }}
 {%- endmacro -%}
-
 
 {#- Completed commits of an entity around a moment that is none of them, for a message. -#}
 {%- macro nearby_commits_sql(states, relation, moment) -%}

@@ -131,7 +131,9 @@ def test_events(module_project: Any) -> None:
     types = {"id": "bigint", "full name": "struct<lat:int,lon:int>"}
     cfg = {**entity.cfg, "columns": []}
     plan = macros["event_plan"](cfg, found, types, None)
-    events = macros["canonical_events_sql"](cfg, [], "arrived_places", columns, True)
+    events = macros["canonical_events_sql"](
+        cfg, {"tables": [], "by_content": True}, "arrived_places", columns
+    )
     session.sql(events).createOrReplaceTempView("events_of_places")
     staged = macros["staged_events_sql"](cfg, plan, "events_of_places", {}, {})
     found_rows = session.sql(staged).orderBy("id").collect()

@@ -51,12 +51,12 @@ def read(module_project: Any, tmp_path: Path) -> Read:
                 found = session.sql("select id, name, null as line from extract").collect()
                 return [tuple(row) for row in found]
         if suffix == "csv":
-            encoding = "ISO-8859-1" if is_utf8 else None
+            read_as = {"encoding": "ISO-8859-1"} if is_utf8 else {}
             names = [
-                session.sql(macros["csv_header_sql"](cfg, str(file), read_as)).columns
-                for read_as in (None, encoding)
+                session.sql(macros["csv_header_sql"](cfg, str(file), options)).columns
+                for options in ({}, read_as)
             ]
-            lines = macros["extract_view_sql"](cfg, "lines", str(file), names[1], encoding=encoding)
+            lines = macros["extract_view_sql"](cfg, "lines", str(file), names[1], read_as)
             session.sql(lines)
             session.sql(macros["readable_csv_sql"](cfg, "extract", "lines", *names))
         else:
@@ -143,7 +143,9 @@ def test_events(module_project: Any, macro: str, cfg: Any, line: str) -> None:
         session.sql(
             f"select cast(unhex('{data}') as string) as value, cast(1 as bigint) as _landing_num"
         ).createOrReplaceTempView("arrived_bytes")
-        sql = load_sql_macros()[macro](cfg, ["shop.customers", "customers"], "arrived_bytes")
+        tables = ["shop.customers", "customers"]
+        batch = {"tables": tables} if macro == "canonical_events_sql" else tables
+        sql = load_sql_macros()[macro](cfg, batch, "arrived_bytes")
         [row] = session.sql(sql).collect()
         assert (row._kind, row._raw_payload) == (kind, LATIN + text)
     assert row._problem == "unreadable"

@@ -281,7 +281,9 @@ def test_identity__of_a_source_that_gains_columns(session: Any) -> None:
         columns = None if lines else columns
         chosen = {"all": True, "include": [], "exclude": ["operation"]}
         names = macros["identifying_names"]({**cfg, "chosen": chosen}, columns, recorded)
-        sql = macros["canonical_events_sql"](cfg, [], "growing", columns, True, names)
+        sql = macros["canonical_events_sql"](
+            cfg, {"tables": [], "by_content": True, "identifying": names}, "growing", columns
+        )
         return [row[0] for row in session.sql(f"select _content from ({sql})").collect()]
 
     old = (
@@ -330,7 +332,9 @@ def test_ties__random(session: Any, on_tie: str) -> None:
         session.createDataFrame(
             [(line, number) for number, line in lines.items()], "value string, _landing_num bigint"
         ).createOrReplaceTempView("tied_lines")
-        events = macros["canonical_events_sql"](cfg, [], "tied_lines", None, True)
+        events = macros["canonical_events_sql"](
+            cfg, {"tables": [], "by_content": True}, "tied_lines"
+        )
         session.sql(f"create or replace temporary view tied_events as {events}")
         known = {"log": log} if stored else {}
         staged = macros["staged_events_sql"](cfg, plan, "tied_events", known, {})

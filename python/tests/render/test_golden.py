@@ -165,7 +165,14 @@ def classified(
 
 
 def revised(e: Entity) -> Any:
-    return ("revised_rows_sql", e.cfg, e.plan, e.relations, "changed", "logged", LATE)
+    return (
+        "revised_rows_sql",
+        e.cfg,
+        e.plan,
+        e.relations,
+        {"changed": "changed", "logged": "logged"},
+        LATE,
+    )
 
 
 def current(e: Entity, stored_rows: Any, few_touched: bool = False) -> Any:
@@ -174,8 +181,7 @@ def current(e: Entity, stored_rows: Any, few_touched: bool = False) -> Any:
         e.cfg,
         e.plan,
         e.relations,
-        "select * from changes",
-        stored_rows,
+        {"touched": "select * from changes", "stored": stored_rows},
         {**FORWARD, "few_touched": few_touched},
     )
 
@@ -216,6 +222,7 @@ INTERVAL_COLUMNS = [
     {"name": "_valid_to", "type": "date"},
 ]
 BODY = "select * from intervals"
+INTERVALS = {"log": LOG, "columns": INTERVAL_COLUMNS, "watermark": COMMIT}
 
 ERASED = {"hashes": ["'a1'", "'b2'"], "values": {"id": "cast('7' as bigint)"}, "texts": ["'7'"]}
 
@@ -264,8 +271,7 @@ CASES: dict[str, tuple[Any, ...]] = {
         "planned_samples_sql",
         FULL.plan,
         "changed",
-        False,
-        "2026-03-04",
+        "_business_date = date'2026-03-04'",
         "select * from existing",
         5,
     ),
@@ -273,8 +279,7 @@ CASES: dict[str, tuple[Any, ...]] = {
         "planned_samples_sql",
         PLAIN.plan,
         "changes",
-        True,
-        "2026-03-04",
+        "_business_date = date'2026-03-04' and _supersedes is null",
         None,
         5,
     ),
@@ -446,7 +451,7 @@ CASES: dict[str, tuple[Any, ...]] = {
     "canonical_events_sql.lines": (
         "canonical_events_sql",
         SEQUENCED.cfg,
-        ["shop.customers"],
+        {"tables": ["shop.customers"]},
         "arrived_lines",
     ),
     "told_apart_events_sql.keyless": (
@@ -561,7 +566,7 @@ CASES: dict[str, tuple[Any, ...]] = {
         KEYED.relations,
         {**FORWARD, "touched": "customers__slice"},
     ),
-    "merge_intervals_sql.map": ("merge_intervals_sql", SCD2, LOG, INTERVAL_COLUMNS, BODY, COMMIT),
+    "merge_intervals_sql.map": ("merge_intervals_sql", SCD2, INTERVALS, BODY),
     "feed_floor_sql.any": ("feed_floor_sql", STATES, "shop.customers"),
     "savepoints_sql.any": ("savepoints_sql", STATES, "shop.customers"),
     "listed_savepoints_sql.one": ("listed_savepoints_sql", STATES, "shop.customers"),

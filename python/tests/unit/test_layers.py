@@ -8,6 +8,8 @@ from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
+from dbt_common.clients import jinja
+from jinja2 import nodes
 
 from ..macros import ROOT, SQL_FOLDERS
 
@@ -40,11 +42,13 @@ CALLS = {
 }
 #: What of `read` asks the database: it is called while a model is compiled
 ASKING = {"tracked_flow", "optimized_version", "feed_range"}
+#: Whoever uses Tidemark names these arguments, in a model or in `--args`: no dict may take their place
+WORDY = {"adopt", "change_feed", "compact", "feed_query", "net_changes", "scd2"}
 
 _DEFINED = re.compile(r"{%-? *macro (\w+)")
 _CALLED = re.compile(r"\btidemark\.(\w+)\((?!ref\()")
 _ASKS = re.compile(
-    r"\b(run_query|query_rows|describe_query|run_statements)\(|call (noop_)?statement|"
+    r"\b(run_query|query_rows|first_column|json_rows|row_count|has_rows|names_in|describe_query|run_statements)\(|call (noop_)?statement|"
     r"adapter\.(?!type\(|quote\(|raise_|dispatch)"
 )
 _READS_SETTINGS = re.compile(r"\bconfig\.(get|meta_\w+)\(|(?<![.\w])var\(")
@@ -101,6 +105,31 @@ def test_settings__are_read_in_one_folder() -> None:
         if _folder(path) not in ("config", "materializations") and _READS_SETTINGS.search(text)
     ]
     assert wrong == []
+
+
+def test_macros__are_short_and_take_few_arguments() -> None:
+    found = re.findall(
+        r"{%-? *macro (\w+)\((.*?)\) *-?%}(.*?){%-? *endmacro", "\n".join(FILES.values()), re.DOTALL
+    )
+    assert {name for name, _, body in found if body.count("\n") > 100} == set()
+    assert {
+        name
+        for name, arguments, _ in found
+        if len([one for one in re.sub(r"\[.*?\]", "", arguments).split(",") if one.strip()]) > 5
+    } == WORDY
+
+
+def test_macros__choose_between_two_at_a_time() -> None:
+    environment = jinja.get_environment()
+    choices = {
+        (path.stem, choice.lineno)
+        for path, text in FILES.items()
+        for choice in environment.parse(text).find_all(nodes.CondExpr)
+        if any(
+            isinstance(part, nodes.CondExpr) for part in (choice.test, choice.expr1, choice.expr2)
+        )
+    }
+    assert choices == set()
 
 
 def test_files__are_named_as_a_macro_of_theirs() -> None:
