@@ -67,7 +67,7 @@ from identified
 select
     * except (_message, _fields, _time_text, _number_text),
     {{ time }} as _event_time,
-    _fields is null or (_number_text is not null and _supplied_num is null) as _is_broken,
+    _fields is null or not {{ tidemark.is_one_json_expr('_raw_payload') }} or (_number_text is not null and _supplied_num is null) as _is_broken,
     is_variant_null(_message) as _is_tombstone,
     _time_text is not null and {{ time }} is null as _time_is_broken,
     {{ tidemark._line_identity_expr(cfg, identifying) }} as _content,

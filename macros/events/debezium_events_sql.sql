@@ -22,7 +22,7 @@ sources as (
 
 select
     case
-        when _is_tombstone or op = 'm' or status is not null then 'ignored'
+        when (_is_tombstone or op = 'm' or status is not null) and not (_is_broken and startswith(ltrim(_raw_payload), '{')) then 'ignored'
         when _is_broken then 'unreadable'
         when op is not null and source.table is null then 'unreadable'
         when op is not null and not _is_ours then 'ignored'
@@ -161,7 +161,8 @@ unwrapped as (
         _message._id as _landed_id,
         coalesce(_message.value.schema, _message.schema) as _schema_text,
         {#- a field of another type is no reason to refuse a line that is JSON #}
-        not _raw_payload rlike '^\\s*[{]' or (_message._corrupt is not null and try_parse_json(_raw_payload) is null) as _is_broken,
+        not _raw_payload rlike '^\\s*[{]' or not {{ tidemark.is_one_json_expr('_raw_payload') }}
+            or (_message._corrupt is not null and try_parse_json(_raw_payload) is null) as _is_broken,
         {#- a column of an image is not at this level, so an envelope is told by its own fields #}
         case
             when _message.value.payload is not null then _message.value.payload

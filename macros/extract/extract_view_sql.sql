@@ -19,9 +19,13 @@ using csv
 options ({{ tidemark.options_expr(options) }})
 {%- elif cfg['format'] == 'json' -%}
 create or replace temporary view {{ view }} as
-select parsed.*
+select
+    parsed.* except (_unreadable),
+    {{ tidemark._unreadable_json_expr(cfg) }} as _unreadable
 from (
-    select {{ tidemark._json_fields_expr(cfg, 'value') | indent(4) }} as parsed
+    select
+        value,
+        {{ tidemark._json_fields_expr(cfg, 'value') | indent(4) }} as parsed
     from text.{{ tidemark.quote_identifier(path) }}
     where trim(value) <> ''
 )
@@ -43,6 +47,14 @@ from_json(
         {{ tidemark.string_literal((fields + ['_unreadable string']) | join(', ')) }},
         map({{ tidemark.options_expr(options, ', ') }})
     )
+{%- endmacro -%}
+
+{#- A line that cannot be parsed, or that has more than one object; where nothing follows the first brace that closes it has none. -#}
+{%- macro _unreadable_json_expr(cfg) -%}
+    {%- set options = ', map(' ~ tidemark.options_expr(cfg['options'], ', ') ~ ')' if cfg['options'] else '' -%}
+    {{ return(
+        "if(position('}' in value) = length(rtrim(value)) or " ~ tidemark.is_one_json_expr('value', options) ~ ', parsed._unreadable, value)'
+    ) }}
 {%- endmacro -%}
 
 {%- macro _is_nested(column) -%}
@@ -98,7 +110,7 @@ select
     {%- set name = tidemark.quote_identifier(column['name']) %}
     if({{ '_is_readable' if tidemark._is_nested(column) else '_is_readable or parsed.' ~ name ~ " rlike '^[ -~]*$'" }}, parsed.{{ name }}, null) as {{ name }},
     {%- endfor %}
-    if(_is_readable, parsed._unreadable, null) as _unreadable,
+    if(_is_readable, {{ tidemark._unreadable_json_expr(cfg) }}, null) as _unreadable,
     if(_is_readable, null, {{ tidemark.malformed_text_expr('value') }}) as _malformed
 from (
     select

@@ -77,11 +77,12 @@ def check(case: Case, entity: Entity, result: Any) -> None:
     assert result.statuses[entity.name] == "success", message
     shown = case.shown or columns_of(list(case.columns))
     found = entity.rows(shown)
-    assert found == sorted(
+    wanted = sorted(
         map(tuple, case.rows), key=lambda row: tuple((v is not None, str(v)) for v in row)
     )
+    assert found == wanted, f"{found} is not {wanted}"[:1000]
     reasons = [row[0] for row in entity.rows("_reject_reason", "__rejects")]
-    assert reasons == sorted(case.rejects)
+    assert reasons == sorted(case.rejects), reasons
 
 
 def columns_of(names: Sequence[str]) -> str:

@@ -56,7 +56,36 @@ def csv(*lines: list[str | None], end: str = "\n") -> bytes:
     return "".join(",".join(map(quoted, line)) + end for line in lines).encode()
 
 
-NUMBERS = ["-2147483648", "2147483647", "2147483648", "nan"]
+NUMBERS = {
+    "ti": ("tinyint", ["-128", "127", "0"], ["128", "-129", "1e2", "0x1", "1_0", "\u0967", "\uff11"]),
+    "si": ("smallint", ["-32768", "32767"], ["32768"]),
+    "i": ("int", ["-2147483648", "2147483647"], ["2147483648", "nan", ""]),
+    "bi": ("bigint", ["-9223372036854775808", "9223372036854775807"], ["9223372036854775808", "99999999999999999999"]),
+    "dec": ("decimal(38,0)", ["9" * 38, "-" + "9" * 38], ["9" * 39]),
+    "d": ("double", ["1.7976931348623157E308", "-4.9E-324"], ["1.2.3", "abc"]),
+    "day": ("date", ["0001-01-01", "9999-12-31"], ["2026-02-30", "2026-13-01", "today"]),
+}  # fmt: skip
+
+
+def numbers() -> list[Case]:
+    """Each type's limits come through as they are; beyond them is a reject, never another value."""
+    cases = []
+    for name, (kind, good, bad) in NUMBERS.items():
+        lines: list[list[str | None]] = [["k", "n"]]
+        lines += [[f"g{place}", value] for place, value in enumerate(good)]
+        lines += [[f"b{place}", value] for place, value in enumerate(bad) if value]
+        rows = [(f"g{place}", value) for place, value in enumerate(good)]
+        cases.append(
+            Case(
+                f"number_{name}", {f"{DAY}.csv": csv(*lines)}, rows, columns={"k": "string", "n": kind}, shown="k, cast(n as string)",
+                rejects=["cast_failed: n"] * len([value for value in bad if value]), settings={"max_delete_fraction": 1},
+            )
+        )  # fmt: skip
+    return cases
+
+
+# Spark takes minutes to plan a query of some thousand
+WIDE = [f"c{number}" for number in range(300)]
 CSV = [
     Case("names", {f"{DAY}.csv": csv(["k", *NAMES], ["1", *NAMES])}, [("1", *NAMES)],
          shown=columns_of(["k", *NAMES])),
@@ -65,18 +94,32 @@ CSV = [
     *(Case(f"name_{case}", {f"{DAY}.csv": csv(["k", name], ["1", "x"])}, says=says) for case, (name, says) in REFUSED.items()),
     Case("values", {f"{DAY}.csv": csv(["k", "v"], *[[str(n), v] for n, v in enumerate(VALUES)])},
          [(str(n), v) for n, v in enumerate(VALUES)], columns=KV),
-    Case("numbers", {f"{DAY}.csv": csv(["k", "n"], *[[n, n] for n in NUMBERS])}, [(n, n) for n in NUMBERS[:2]],
-         columns={"k": "string", "n": "int"}, shown="k, cast(n as string)", rejects=["cast_failed: n"] * 2),
+    Case("value_keys", {f"{DAY}.csv": csv(["k", "v"], *[[v, str(n)] for n, v in enumerate(VALUES) if v is not None])},
+         [(v, str(n)) for n, v in enumerate(VALUES) if v is not None], columns=KV),
+    *numbers(),
+    Case("wide", {f"{DAY}.csv": csv(["k", *WIDE], ["1", *WIDE])}, [("1", "c0", "c299")], shown="k, c0, c299"),
     Case("no_line", {f"{DAY}.csv": b""}, [], columns=KV),
     Case("only_bom", {f"{DAY}.csv": b"\xef\xbb\xbf"}, says="nothing in it but a byte order mark", columns=KV),
+    Case("only_header", {f"{DAY}.csv": b"k,v"}, [], columns=KV),
+    Case("only_breaks", {f"{DAY}.csv": b"\n\n\n"}, [], columns=KV),
     Case("bom", {f"{DAY}.csv": b"\xef\xbb\xbfk,v\n1,a"}, [("1", "a")], columns=KV),
     Case("utf16", {f"{DAY}.csv": "k,v\n1,a\n".encode("utf-16")}, says="encoding", columns=KV),
     Case("latin_header", {f"{DAY}.csv": "k,gr\u00f6\u00dfe\n1,a\n".encode("latin-1")}, says="encoding", columns={"k": "string"}),
+    Case("latin_key", {f"{DAY}.csv": "k,v\n1\u00fc,a\n2,b\n".encode("latin-1")}, [("2", "b")], rejects=["unreadable"],
+         columns=KV),
     Case("twice", {f"{DAY}.csv": b"k,v,v\n1,a,b\n"}, says="twice", columns={"k": "string"}),
     Case("twice_in_case", {f"{DAY}.csv": b"k,v,V\n1,a,b\n"}, says="twice", columns={"k": "string"}),
     Case("unnamed", {f"{DAY}.csv": b"k,,v\n1,a,b\n"}, says="column 2 in the header", columns={"k": "string"}),
+    Case("ragged", {f"{DAY}.csv": b"k,v\n1\n2,a,b\n3,c\n,d\n"}, [("3", "c")], rejects=["null_key: k", "unreadable", "unreadable"],
+         columns=KV),
+    Case("cr_only", {f"{DAY}.csv": b"k,v\r1,a\r2,b\r"}, [("1", "a"), ("2", "b")], columns=KV),
+    Case("binary", {f"{DAY}.csv": bytes(range(256)) * 40}, says="is one column", columns=KV),
+    Case("long_line", {f"{DAY}.csv": csv(["k", "v"], ["1", "x" * 5_000_000], ["2", "y"])}, [("1", 5_000_000), ("2", 1)],
+         columns=KV, shown="k, length(v)"),
     Case("bomb", {f"{DAY}.csv.gz": gzip.compress(b"k,v\n1," + b"x" * 20_000_000 + b"\n")}, [("1", 20_000_000)],
          columns=KV, shown="k, length(v)", settings={"location": "{business_date}.csv.gz"}),
+    Case("members", {f"{DAY}.csv.gz": gzip.compress(b"k,v\n1,a\n") + gzip.compress(b"2,b\n")}, [("1", "a"), ("2", "b")],
+         columns=KV, settings={"location": "{business_date}.csv.gz"}),
 ]  # fmt: skip
 
 
@@ -85,6 +128,40 @@ def lines(*rows: Any) -> bytes:
     return b"".join(
         row if isinstance(row, bytes) else json.dumps(row).encode() + b"\n" for row in rows
     )
+
+
+def nested(depth: int) -> str:
+    return '{"a":' * depth + "1" + "}" * depth
+
+
+def with_nested(depth: int, row: dict[str, Any]) -> bytes:
+    """A line whose "@" is a value of that many levels."""
+    return json.dumps(row).replace('"@"', nested(depth)).encode() + b"\n"
+
+
+def as_json(name: str, data: bytes, rows: Any = None, **other: Any) -> Case:
+    given = {"format": "json", "location": "{business_date}.jsonl", **other.pop("settings", {})}
+    return Case(name, {f"{DAY}.jsonl": data}, rows, **{"columns": KV, "settings": given, **other})
+
+
+JSON_NAMES = [name for name in NAMES if "{" not in name]
+JSON = [
+    as_json("json_names", lines({"k": "1", **{name: name for name in JSON_NAMES}}), [("1", *JSON_NAMES)],
+            columns=dict.fromkeys(["k", *JSON_NAMES], "string")),
+    as_json("json_values", lines(*({"k": str(n), "v": v} for n, v in enumerate(VALUES))), [(str(n), v) for n, v in enumerate(VALUES)]),
+    as_json("json_deep", with_nested(100, {"k": "1", "v": "@"}), [("1", nested(100))]),
+    as_json("json_too_deep", with_nested(5000, {"k": "1", "v": "@"}) + lines({"k": "2", "v": "x"}), [("2", "x")], rejects=["unreadable"]),
+    as_json("json_broken", b'{"k": "1", "v"\n{"k": "2"}\n[1]\nnull\n"x"\n{"k": "3", "v": "a"} more\n{}\n', [("2", None)],
+            rejects=["null_key: k", "unreadable", "unreadable", "unreadable", "unreadable", "unreadable"]),
+    as_json("json_joined", b'{"k": "1", "v": "a"}{"k": "2"}\n{"k": "3", "v": "b"}\n', [("3", "b")], rejects=["unreadable"]),
+    as_json("json_bom", b"\xef\xbb\xbf" + lines({"k": "1", "v": "a"}), [("1", "a")]),
+    as_json("json_twice", b'{"k": "1", "v": "a", "v": "b"}\n', [("1", "b")]),
+    as_json("json_surrogate", b'{"k": "1", "v": "\\ud800"}\n{"k": "2", "v": "b"}\n', [("1", "?"), ("2", "b")]),
+    as_json("json_invalid", b'{"k": "1", "v": "\xff"}\n{"k": "2", "v": "b"}\n', [("2", "b")], rejects=["unreadable"]),
+    as_json("json_numbers", b'{"k": "1", "v": 1e400}\n{"k": "2", "v": 9223372036854775808}\n{"k": "3", "v": NaN}\n', [("2", "9223372036854775808")],
+            columns={"k": "string", "v": "decimal(20,0)"}, shown="k, cast(v as string)", rejects=["cast_failed: v", "cast_failed: v"]),
+    as_json("json_empty", b"", []),
+]  # fmt: skip
 
 
 def as_parquet(name: str, table: pa.Table | bytes, rows: Any = None, **other: Any) -> Case:
@@ -100,6 +177,7 @@ def texts(*names: str) -> pa.Table:
     return pa.table({name: pa.array(["1" if name == "k" else name]) for name in names})
 
 
+WHOLE = as_parquet("", texts("k", "v")).files[f"{DAY}.parquet"]
 PARQUET_NAMES = [name for name in NAMES if name != "_metadata"]
 PARQUET = [
     as_parquet("parquet_names", texts("k", *PARQUET_NAMES), [("1", *PARQUET_NAMES)],
@@ -107,6 +185,11 @@ PARQUET = [
     as_parquet("parquet_own", texts("k", "_tidemark_x"), says="is reserved"),
     as_parquet("parquet_break", texts("k", "a\nb"), says="has a line break"),
     as_parquet("parquet_variable", texts("k", "${env:HOME}"), says="has `${` in its name"),
+    as_parquet("parquet_wide", texts("k", *WIDE), [("1", "c0", "c299")], shown="k, c0, c299"),
+    as_parquet("parquet_no_rows", texts("k", "v").slice(0, 0), [], columns=KV),
+    as_parquet("parquet_no_bytes", b"", says="cannot be read", columns=KV),
+    as_parquet("parquet_cut", WHOLE[:-20], says="cannot be read", columns=KV),
+    as_parquet("parquet_not", b"k,v\n1,a\n" * 20, says="cannot be read", columns=KV),
 ]  # fmt: skip
 
 
@@ -131,6 +214,11 @@ def of_events(name: str, data: bytes, rows: Any = None, **other: Any) -> Case:
     return Case(name, {"000001.jsonl": data}, rows, **{"columns": {}, "settings": given, **other})
 
 
+EVENT_NAMES = [
+    name
+    for name in JSON_NAMES
+    if name.lower() not in ("_copy", "_row_id") and not name.startswith("_before")
+]
 OWN = [
     "_kind",
     "_identity",
@@ -144,16 +232,37 @@ OWN = [
     "${env:HOME}",
 ]
 EVENTS = [
+    of_events("events_names", lines(debezium({"k": "1", **{name: name for name in EVENT_NAMES}})), [("1", *EVENT_NAMES)],
+              shown=columns_of(["k", *EVENT_NAMES])),
     *(of_events(f"events_own_{n}", lines(debezium({"k": "1", name: "x"})), says=f"column `{name}` of the events is reserved")
       for n, name in enumerate(OWN[:-2])),
     of_events("events_break", lines(debezium({"k": "1", "a\nb": "x"})), says="has a line break"),
     of_events("events_variable", lines(debezium({"k": "1", "${env:HOME}": "x"})), says="has `${` in its name"),
+    of_events("events_values", lines(*(debezium({"k": str(n), "v": v}) for n, v in enumerate(VALUES))),
+              [(str(n), v) for n, v in enumerate(VALUES)], shown="k, v"),
+    of_events("events_keys", lines(*(debezium({"k": v, "v": str(n)}) for n, v in enumerate(VALUES) if v is not None)),
+              [(v, str(n)) for n, v in enumerate(VALUES) if v is not None], shown="k, v"),
+    of_events("events_wide", lines(debezium({"k": "1", **{name: name for name in WIDE}})), [("1", "c0", "c299")], shown="k, c0, c299"),
+    of_events("events_deep", with_nested(100, debezium({"k": "1", "v": "@"})), [("1", nested(100))], shown="k, v"),
+    of_events("events_broken", b'{"op": "c", "after"\n\n' + lines(debezium({"k": "1", "v": "a"}), [1], 7, debezium({"k": "2", "v": "b"}, op="?")),
+              [("1", "a")], shown="k, v", rejects=["unknown_operation: ?", *["unreadable"] * 3]),
+    of_events("events_joined", lines(debezium({"k": "1", "v": "a"}))[:-1] + lines(debezium({"k": "2", "v": "b"}), debezium({"k": "3", "v": "c"})),
+              [("3", "c")], shown="k, v", rejects=["unreadable"]),
+    of_events("events_bom", b"\xef\xbb\xbf" + lines(debezium({"k": "1", "v": "a"})), [("1", "a")], shown="k, v"),
+    of_events("events_invalid", lines(debezium({"k": "1", "v": "a"})) + lines(debezium({"k": "2", "v": "@"})).replace(b"@", b"\xff"),
+              [("1", "a")], shown="k, v", rejects=["unreadable"]),
+    of_events("events_table", lines(debezium({"k": "1"}, table="a`b'{{ 1/0 }}\u2028${env:HOME}")), [("1",)], shown="k",
+              settings={"table": None}),
     *(of_events(f"canonical_own_{n}", lines({"_database": "shop", "_table": "t", "_operation": "INSERT", "k": "1", name: "x"}),
                 says=f"column `{name}` of the events is reserved", settings={"format": "canonical"}) for n, name in enumerate(["_kind", "_Content", "_tidemark_x"])),
+    of_events("canonical_names", lines({"_database": "shop", "_table": "t", "_operation": "INSERT", "k": "1", **{name: name for name in EVENT_NAMES}}),
+              [("1", *EVENT_NAMES)], shown=columns_of(["k", *EVENT_NAMES]), settings={"format": "canonical"}),
+    of_events("keyless_names", lines(debezium({name: name for name in EVENT_NAMES})), [tuple(EVENT_NAMES)], key=None,
+              shown=columns_of(EVENT_NAMES)),
 ]  # fmt: skip
 
 BY_SPARK = EVENTS
-BY_BOTH = [*CSV, *PARQUET]
+BY_BOTH = [*CSV, *JSON, *PARQUET]
 
 
 @pytest.fixture(scope="module")

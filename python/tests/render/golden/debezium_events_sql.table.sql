@@ -20,7 +20,8 @@ unwrapped as (
         _message.key as _key,
         _message._id as _landed_id,
         coalesce(_message.value.schema, _message.schema) as _schema_text,
-        not _raw_payload rlike '^\\s*[{]' or (_message._corrupt is not null and try_parse_json(_raw_payload) is null) as _is_broken,
+        not _raw_payload rlike '^\\s*[{]' or not json_array_length(concat('[', _raw_payload, ',0]')) <=> 2
+            or (_message._corrupt is not null and try_parse_json(_raw_payload) is null) as _is_broken,
         case
             when _message.value.payload is not null then _message.value.payload
             when _message.value is not null then struct(_message.value.`before`, _message.value.`after`, _message.value.`source`, _message.value.`op`, _message.value.`ts_ms`, _message.value.`ts_us`, _message.value.`transaction`, _message.value.`ddl`, _message.value.`databaseName`, _message.value.`tableChanges`, _message.value.`status`)
@@ -84,7 +85,7 @@ positions as (
 
 select
     case
-        when _is_tombstone or op = 'm' or status is not null then 'ignored'
+        when (_is_tombstone or op = 'm' or status is not null) and not (_is_broken and startswith(ltrim(_raw_payload), '{')) then 'ignored'
         when _is_broken then 'unreadable'
         when op is not null and source.table is null then 'unreadable'
         when op is not null and not _is_ours then 'ignored'
