@@ -13,6 +13,7 @@ from click.testing import CliRunner
 from tidemark import cli
 
 from ..object_store import BUCKET, ObjectStore, object_store
+from . import test_shred
 from .entities import Entity
 from .event_entities import EventEntity, delete, insert, update
 from .on_cluster import SETTINGS as QUICK
@@ -90,7 +91,7 @@ def see(project: Any, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
 
 
 def test_extracts(project: Any, store: ObjectStore, see: Callable[..., Any]) -> None:
-    """Full and delta extracts that lie in the store, and back."""
+    """Full and delta extracts that lie in the store, intervals and feed that are kept of one; back."""
     people, goods = (
         Entity(
             project, name, COLUMNS, extract=kind, sensitive=["phone"], max_delete_fraction=1,
@@ -98,6 +99,14 @@ def test_extracts(project: Any, store: ObjectStore, see: Callable[..., Any]) -> 
         )
         for name, kind, more in (("people", "full", {}), ("goods", "delta", {"tag_unchanged": True}))
     )  # fmt: skip
+    project.write(
+        "models/kept_scd2.sql",
+        "{{ config(materialized='scd2') }} {{ tidemark.scd2(ref('people')) }}",
+    )
+    project.write(
+        "models/kept_feed.sql",
+        "{{ config(materialized='feed') }} select * from ({{ tidemark.change_feed(ref('people')) }})",
+    )
     days = {
         "2026-01-01": "1,ann,11\n2,bob,22\n",
         "2026-01-02": "1,anna,11\n3,cy,33\n",
@@ -118,6 +127,14 @@ def test_extracts(project: Any, store: ObjectStore, see: Callable[..., Any]) -> 
         ("2026-01-02", 3, "I"),
         ("2026-01-03", 3, "D"),
     ]
+    intervals = project.sql("select name, day(_valid_from), day(_valid_to) from kept_scd2")
+    assert {tuple(row) for row in intervals} == {
+        ("ann", 1, 2),
+        ("anna", 2, None),
+        ("bob", 1, 2),
+        ("cy", 2, 3),
+    }
+    assert len(project.sql("select * from kept_feed")) == len(history)
     files = store.names(f"warehouse/{project.schema}.db/")
     assert any("/people__log/_delta_log/" in name for name in files)
 
@@ -148,8 +165,7 @@ def test_extracts(project: Any, store: ObjectStore, see: Callable[..., Any]) -> 
     do(people, "clean", retention={"superseded": "0 days"}, vacuum=True)
     people.check()
     do(people, "drop_entity")
-    left = store.names(f"warehouse/{project.schema}.db/people")
-    assert left == []
+    assert store.names(f"warehouse/{project.schema}.db/people") == []
 
 
 def test_change_events(project: Any, store: ObjectStore, see: Callable[..., Any]) -> None:
@@ -175,6 +191,12 @@ def test_change_events(project: Any, store: ObjectStore, see: Callable[..., Any]
     assert orders.rows("id, total") == [(1, 10), (2, 20)]
     orders.check()
     assert [one["entity"] for one in see("status")] == ["orders"]
+
+
+def test_enriched_events(project: Any, store: ObjectStore, tmp_path: Path) -> None:
+    """Events and entities in tables that lie there."""
+    test_shred.tell_batches(project, tmp_path)
+    assert store.names(f"warehouse/{project.schema}.db/events/_delta_log/")
 
 
 def test_extracts_of_this_machine(project: Any, store: ObjectStore) -> None:
