@@ -44,7 +44,6 @@ test_kept_intervals__known_at = test_scd2.test_scd2__known_at
 test_delta_extracts__tagged = test_cdc.test_delta_and_tags
 test_extracts__missing_date_and_file = test_cdc.test_missing_date_and_file
 test_extracts__sensitive = test_cdc.test_sensitive
-test_extracts__parquet = test_parquet.test_days__parquet
 test_extracts__rejects = test_cdc.test_rejects__quarantine
 test_events__moves_and_deletes = test_events.test_worked_example
 test_events__files_are_read_once = test_events.test_files__are_read_once_wherever_the_clock_is
@@ -77,6 +76,10 @@ def project(
     request: pytest.FixtureRequest, make_thrift_project: Callable[[str], ThriftProject]
 ) -> ThriftProject:
     return make_thrift_project(request.node.name)
+
+
+def test_extracts__parquet(project: ThriftProject) -> None:
+    test_parquet.test_days__parquet(project)
 
 
 def test_atomic_and_shred(project: ThriftProject, tmp_path: Path) -> None:
