@@ -129,7 +129,7 @@ test-slow: setup-dev  ## The slow ring: more random streams, kills at random mom
 	@$(BIN)/python -m pytest -m 'slow and not clusters'
 
 .PHONY: test-clusters
-test-clusters: setup-dev  ## The ring of clusters and servers of Spark, also with executors that die
+test-clusters: setup-dev  ## The ring of clusters, servers of Spark and object stores, also with executors that die
 	@$(BIN)/python -m pytest -m clusters -n 0 python/tests/functional
 
 .PHONY: test-faults

@@ -10,12 +10,14 @@
     {{ return(found) }}
 {%- endmacro -%}
 
-{#- What a table says of its layout. -#}
+{#- What a table says of its layout; nothing does a view, as is the log of a Parquet entity. -#}
 {%- macro found_layout(relation) -%}
     {%- if tidemark.can('ask_catalog') -%}{{ return(adapter.table_layout(relation)) }}{%- endif -%}
     {%- if not tidemark.relation_exists(relation) -%}{{ return(none) }}{%- endif -%}
     {%- set told = run_query('show tblproperties ' ~ relation ~ " ('tidemark.layout')")[0][1] -%}
-    {{ return(told | int if modules.re.fullmatch('[0-9]+', told) else 0) }}
+    {%- if modules.re.fullmatch('[0-9]+', told) -%}{{ return(told | int) }}{%- endif -%}
+    {%- set schema, pattern = relation.include(identifier=false), tidemark.string_literal(relation.identifier) -%}
+    {{ return(none if run_query('show views in ' ~ schema ~ ' like ' ~ pattern) | length > 0 else 0) }}
 {%- endmacro -%}
 
 {#- Bring the table of an entity from which all others can be made to the layout of this release: its log, or the table of events. Those

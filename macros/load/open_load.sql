@@ -23,7 +23,7 @@
     {%- set cfg, run = opened['cfg'], opened['run'] -%}
     {%- set layout = tidemark.checked_layout(tidemark.laid_out(opened)) -%}
     {#- Asked before the commits are: what is written to the log from now on is noticed, see stage_changes(). -#}
-    {%- set log_version = tidemark.log_version(opened) -%}
+    {%- set log_version = none if layout is none else tidemark.log_version(opened) -%}
     {%- set state = tidemark.entity_state(opened['commits'], cfg['relation'], run) -%}
     {%- if not state['inflight'] and (layout is none or not tidemark.migrate_entity(opened, layout)) -%}
         {{ return(dict(state, log_version=log_version)) }}

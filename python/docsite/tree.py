@@ -19,7 +19,8 @@ ORDER = {
     "how-to": [
         "extracts", "change-events", "formats", "mirror-a-database", "set-up-databases",
         "reconcile", "read", "change-feed", "timeline", "enriched-events", "python-models",
-        "thrift", "operations", "house-keeping", "upgrade", "console", "lineage",
+        "thrift", "cluster", "object-stores", "operations", "house-keeping", "upgrade", "console",
+        "lineage",
     ],
     "reference": [
         "settings", "variables", "commands", "macros", "tables", "columns", "tests", "messages",

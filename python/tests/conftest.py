@@ -216,6 +216,16 @@ class Project:
         finally:
             session.catalog.setCurrentDatabase("default")
 
+    def query(self, query: str) -> list[Any]:
+        """Run a query that names its schema, in any thread, and return its rows."""
+        return list(self.session.sql(query).collect())
+
+    def columns(self, table: str) -> list[str]:
+        """The names of a table's columns, in order."""
+        names = (row.col_name for row in self.sql(f"describe table {table}"))
+        # what follows are its partitions
+        return list(itertools.takewhile(lambda name: name and not name.startswith("#"), names))
+
     def version(self, table: str) -> int:
         """How many commits a table has had."""
         if self.file_format == "iceberg":
@@ -271,6 +281,13 @@ class ThriftProject(Project):
         schema = f"`{self.schema}`"
         use = (f"create database if not exists {schema}", f"use {schema}")
         return self.server.sql(*use, textwrap.dedent(query))
+
+    def query(self, query: str) -> list[Any]:
+        return self.server.sql(query)
+
+    @property
+    def session(self) -> Any:
+        raise LookupError("Spark is at the other end of a wire")
 
 
 def _result(raw: Any, output: str) -> DbtResult:

@@ -57,7 +57,7 @@
     {%- elif not state['first'] and tidemark.evolve_tables(opened, plan) -%}
         {{ return(tidemark.leave_to_spark(opened, 'its columns have changed')) }}
     {%- endif -%}
-    {%- set staged = adapter.keep_extract(cfg, plan, load, source) if state['first']
+    {%- set staged = adapter.keep_extract(cfg, plan, load, source, relations) if state['first']
         else adapter.stage_extract(cfg, plan, load, source, relations) -%}
     {%- if staged is string -%}{{ return(tidemark.leave_to_spark(opened, staged)) }}{%- endif -%}
     {%- set figures = staged.figures -%}

@@ -61,10 +61,9 @@ def render(project: Any, templates: Sequence[str]) -> list[str]:
 
 def query_all(project: Any, templates: Sequence[str]) -> list[list[Any]]:
     """The rows of every template's query."""
-    session = project.session
     queries = render(project, templates)
     with ThreadPoolExecutor(max_workers=3) as pool:
-        return list(pool.map(lambda query: list(session.sql(query).collect()), queries))
+        return list(pool.map(project.query, queries))
 
 
 def feed_rows(rows: Iterable[Any], key: Sequence[str]) -> list[FeedRow]:

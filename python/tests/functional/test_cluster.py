@@ -53,12 +53,13 @@ def make_project(make_project: Callable[[str], Any], cluster: Cluster) -> Callab
     return projects_on_cluster(make_project)
 
 
-def test_engine_in_the_workers(project: Any, cluster: Cluster) -> None:
+@pytest.mark.parametrize("kind", ["full", "delta"])
+def test_engine_in_the_workers(project: Any, cluster: Cluster, kind: str) -> None:
     """On executors that share the files, for who says so: the same tables as by Spark SQL, which `auto` stays with."""
     columns = {"id": "int", "name": "string", "n": "decimal(12,2)"}
-    one, other = pair(project, "engine", columns, "id")
+    one, other = pair(project, "engine", columns, "id", extract=kind)
     location = f"{one.folder}/{{business_date}}.csv"
-    unasked = Entity(project, "unasked", columns, location=location, engine="auto")
+    unasked = Entity(project, "unasked", columns, location=location, engine="auto", extract=kind)
     rng = random.Random(3)
     for day in ("2026-01-01", "2026-01-02"):
         keys = [key for key in range(2000) if rng.random() < 0.9]

@@ -213,6 +213,7 @@ def test_python(project: Any, cluster: Cluster) -> None:
     )
     by_engine = Entity(project, "by_engine", columns, engine="workers", max_delete_fraction=1)
     location = f"{by_engine.folder}/{{business_date}}.csv"
+    deltas = Entity(project, "deltas", columns, engine="workers", extract="delta", location=location)  # fmt: skip
     project.write(
         "models/hashed.yml",
         f"version: 2\nmodels: [{{name: hashed, config: {{path: '{location}'}}}}]\n",
@@ -232,8 +233,8 @@ def test_python(project: Any, cluster: Cluster) -> None:
             str(day), "id,n\n" + "".join(f"{key},{row[0]}\n" for key, row in known[day].items())
         )
         story.load(business_date=str(day))
-    wanted = dates.replay(known, ("n",), delta=False)
-    for entity in (by_engine, by_python):
+    for entity in (by_engine, by_python, deltas):
+        wanted = dates.replay(known, ("n",), delta=entity is deltas)
         history = project.sql(
             f"select _business_date, id, _operation, n from {entity.name}__history"
         )
@@ -244,5 +245,5 @@ def test_python(project: Any, cluster: Cluster) -> None:
         current = {row[0]: (str(row[1]),) for row in entity.rows("id, n")}
         assert current == {key: row for key, (_, row, _) in wanted.current.items()}
         check_figures(project, entity.name)
-    assert any(by_workers(by_engine))
+    assert any(by_workers(by_engine)) and any(by_workers(deltas))
     story.end()

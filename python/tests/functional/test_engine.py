@@ -234,6 +234,13 @@ def test_what_it_declines(module_project: Any) -> None:
     one.extract(day, "id,name,n,m\n1,a,,\n")
     messages = [one.run(day, expect_pass=False).error, other.run(day, expect_pass=False).error]
     assert all("NOT NULL constraint violated for column: n" in message for message in messages)
+    # tables elsewhere, told before the first of them is made: here by a protocol that nobody speaks
+    root = "nowhere://lake/tables"
+    other = Entity(module_project, "elsewhere", columns, engine="workers", config={"location_root": root})  # fmt: skip
+    other.extract(day, "id,name,n\n1,a,1\n")
+    result = other.run(day, expect_pass=False)
+    assert "elsewhere__log is not to lie on a local file system" in result.output
+    assert 'No FileSystem for scheme "nowhere"' in result.error
 
 
 MEMBERS = {

@@ -114,7 +114,7 @@ def test_replay_and_crash(entities: dict[str, EventEntity]) -> None:
 
 def _reopen(project: Any, relation: str) -> None:
     """Make the last commit look as if its run had died after writing the log."""
-    columns = project.session.table(f"`{project.schema}`.tidemark_commits__log").columns
+    columns = project.columns("tidemark_commits__log")
     values = {"state": "'inflight'", "completed_at": "null", "state_at": "current_timestamp()"}
     chosen = ", ".join(f"{values.get(name, name)} as {name}" for name in columns)
     project.sql(
@@ -125,7 +125,7 @@ def _reopen(project: Any, relation: str) -> None:
 
 def _begin(project: Any, relation: str, file: Any) -> None:
     """Make it look as if a run had died after writing staging and the register of files, before the log."""
-    columns = project.session.table(f"`{project.schema}`.tidemark_commits__log").columns
+    columns = project.columns("tidemark_commits__log")
     values = {
         "state": "'inflight'",
         "completed_at": "null",
@@ -137,7 +137,7 @@ def _begin(project: Any, relation: str, file: Any) -> None:
         f"insert into tidemark_commits__log select {chosen} from tidemark_commits__log "
         f"where relation = '{relation}' and state = 'completed' order by commit_id desc limit 1"
     )
-    names = project.session.table(f"`{project.schema}`.accounts__staging").columns
+    names = project.columns("accounts__staging")
     stamp = {"_commit_id": "991231235959999", "_batch_id": "991231235959999"}
     chosen = ", ".join(f"{stamp.get(name, name)} as {name}" for name in names)
     project.sql(f"insert into accounts__staging select {chosen} from accounts__staging limit 1")

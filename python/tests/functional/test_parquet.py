@@ -100,6 +100,11 @@ def test_days__parquet(module_project: Any) -> None:
     ) == [(1, "x", ["note"])]
     people.run("2026-01-03", "--full-refresh")
     assert people.rows("id, _operation", "__history") == [(1, "I"), (2, "I"), (4, "I")]
+    # another format, while the tables are those of this one
+    people.config = {"file_format": "delta"}
+    people.write()
+    refused = people.run("2026-01-03", expect_pass=False)
+    assert "file_format was parquet and is now delta" in refused.error
 
 
 @pytest.mark.slow

@@ -53,7 +53,8 @@ def tell_batches(project: Project, tmp_path: Path) -> list[tuple[str, Any]]:
         assert tuple(commits_of(project)[-1]) == counts_of(loads, path.stem)
     assert_same_events(stored_events(project), expected_events(loads.atomic))
 
-    entities = project.sql("select schema.name as name, data, hierarchy from events__entities")
+    # a field: what Hive's protocol makes of a struct with a timestamp is no JSON
+    entities = project.sql("select hierarchy.root_id as root_id from events__entities")
     wanted = [
         (entity["schema"], entity["data"])
         for kept in loads.atomic
@@ -61,7 +62,7 @@ def tell_batches(project: Project, tmp_path: Path) -> list[tuple[str, Any]]:
     ]
     assert len(entities) == len(wanted)
     ids = {row["event_id"] for row in stored_events(project)}
-    assert {row["hierarchy"]["root_id"] for row in entities} <= ids
+    assert {row["root_id"] for row in entities} <= ids
 
     products = [data for schema, data in wanted if "com.acme/product/" in schema]
     found = project.sql("select sku, price, in_stock from products")

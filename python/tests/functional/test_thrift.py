@@ -20,6 +20,7 @@ from . import (
     test_events,
     test_feed,
     test_house,
+    test_parquet,
     test_rollback,
     test_scd2,
     test_shred,
@@ -33,17 +34,21 @@ pytestmark = pytest.mark.clusters
 # --- the same stories: each flow, and most of the operations
 
 story = test_scd2.story
-entities = test_events.entities
+entities, rows_entities = test_events.entities, test_events.rows_entities
 landed, whole = test_debezium.landed, test_debezium.whole
 people = test_feed.people
 
 test_full_extracts__first_next_again_late_corrected = test_scd2.test_scd2__intervals
+test_kept_intervals__row_by_row = test_scd2.test_scd2__kept_row_by_row
+test_kept_intervals__known_at = test_scd2.test_scd2__known_at
 test_delta_extracts__tagged = test_cdc.test_delta_and_tags
 test_extracts__missing_date_and_file = test_cdc.test_missing_date_and_file
 test_extracts__sensitive = test_cdc.test_sensitive
 test_extracts__rejects = test_cdc.test_rejects__quarantine
 test_events__moves_and_deletes = test_events.test_worked_example
 test_events__files_are_read_once = test_events.test_files__are_read_once_wherever_the_clock_is
+test_events__replay_and_crash = test_events.test_replay_and_crash
+test_events__rows = test_events.test_rows__auto_cdc
 test_debezium__customers = test_debezium.test_postgres_customers
 test_debezium__what_has_landed_is_read_once = test_debezium.test_what_has_landed_is_read_once
 test_feed__json = test_feed.test_json
@@ -53,6 +58,8 @@ test_rollback__of_events = test_rollback.test_events
 test_restate = test_rollback.test_restate
 test_rehash = test_cdc.test_rehash
 test_erase_key = test_house.test_erase_key__nothing_left
+test_erase_key__of_events = test_house.test_erase_key__events
+test_clean = test_house.test_clean__keeps_savepoints_and_positions
 test_compact = test_house.test_compact__between_loads
 test_adopt__dbt_snapshots = test_adopt.test_coming_from_dbt_snapshots
 test_export = test_shred_operations.test_export_and_read_again
@@ -69,6 +76,10 @@ def project(
     request: pytest.FixtureRequest, make_thrift_project: Callable[[str], ThriftProject]
 ) -> ThriftProject:
     return make_thrift_project(request.node.name)
+
+
+def test_extracts__parquet(project: ThriftProject) -> None:
+    test_parquet.test_days__parquet(project)
 
 
 def test_atomic_and_shred(project: ThriftProject, tmp_path: Path) -> None:

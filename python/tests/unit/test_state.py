@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import io
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -522,3 +523,23 @@ def test_project__is_parsed_again_when_a_file_changed(
     made.write("models/models.yml", YAML.replace("[id, line]", "id"))
     assert known_project(options, talk).entities["orders"].key == ("id",)
     assert len(parsed) == 2
+
+
+def test_tables__an_object_store_that_the_environment_does_not_reach(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in [name for name in os.environ if name.startswith("AWS_")]:
+        monkeypatch.delenv(name)
+    # an address at which nothing listens, and no services of a cloud are asked for keys
+    for name, value in {
+        "AWS_ENDPOINT_URL": "http://127.0.0.1:9", "AWS_ALLOW_HTTP": "true", "AWS_REGION": "us-east-1",
+        "AWS_EC2_METADATA_DISABLED": "true", "AWS_CONFIG_FILE": "/dev/null", "AWS_SHARED_CREDENTIALS_FILE": "/dev/null",
+    }.items():  # fmt: skip
+        monkeypatch.setenv(name, value)
+    project = KnownProject(tmp_path, "s3a://lake/warehouse", "shop", "delta", {}, "p", ())
+    tables = Tables(project)
+    with pytest.raises(TableNotReadable) as raised:
+        tables.exists(tables.commits())
+    said = str(raised.value)
+    assert said.startswith("s3://lake/warehouse/shop.db/tidemark_commits__log cannot be asked for:")
+    assert "AWS_ENDPOINT_URL" in said and "\n" not in said

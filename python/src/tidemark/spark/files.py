@@ -110,6 +110,24 @@ def _idle_seconds(jvm: Any, files: Any, folder: Any) -> float:
     return time.time() - max(int(status.getModificationTime()) for status in found) / 1000
 
 
+def is_made_here(session: SparkSession, schema: str, name: str, root: str | None) -> bool:
+    """Say whether a table that is to be made gets a folder of this machine.
+
+    Args:
+        session: The running session.
+        schema: The schema of the table, which is there.
+        name: Its name.
+        root: The folder of its folder, where that is not the schema's.
+    """
+    jvm: Any = session.sparkContext._jvm
+    state = session._jsparkSession.sessionState()
+    folder = root or state.catalog().defaultTablePath(table_identifier(jvm, schema, name))
+    system = java_class(jvm, "org.apache.hadoop.fs.FileSystem")
+    default = system.getDefaultUri(state.newHadoopConf())
+    scheme = hadoop_path(jvm, folder).toUri().getScheme() or default.getScheme()
+    return str(scheme) == "file"
+
+
 def table_identifier(jvm: Any, schema: str, name: str) -> Any:
     """Return what Spark's catalog calls a table."""
     identifier = java_class(jvm, "org.apache.spark.sql.catalyst.TableIdentifier")

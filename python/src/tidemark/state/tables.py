@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,11 @@ _SMALL = 16 * 1024 * 1024
 
 LAYOUT = 1
 """The newest layout of tables that this release knows: layout_version() of the macros."""
+
+_HOW_TO_REACH = (
+    "Without Spark an object store is reached by what the environment says, such as "
+    "AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION and AWS_ENDPOINT_URL, not by the profile"
+)
 
 
 class TableNotReadable(TidemarkError):
@@ -44,14 +50,17 @@ class Tables:
         Raises:
             TableNotReadable: The storage cannot be asked.
         """
-        from deltalake import DeltaTable
-
         if is_local(path):
             return (Path(path) / "_delta_log").is_dir()
+        # what delta-rs tried is no help beside the line that is raised
+        os.environ.setdefault("RUST_LOG", "off")
+        from deltalake import DeltaTable
+
         try:
             return bool(DeltaTable.is_deltatable(path))
         except Exception as error:
-            raise TableNotReadable(f"{path} cannot be asked for: {_line(error)}") from error
+            why = f"{path} cannot be asked for: {_line(error)}. {_HOW_TO_REACH}"
+            raise TableNotReadable(why) from error
 
     def rows(self, path: str, select: str) -> list[dict[str, Any]]:
         """Return the rows of a query.

@@ -51,7 +51,7 @@ from tidemark.spark.delta.worker import (
     stage_extract,
     write_kept_rows,
 )
-from tidemark.spark.files import clear_debris, list_files, remove_other_versions
+from tidemark.spark.files import clear_debris, is_made_here, list_files, remove_other_versions
 from tidemark.spark.inputs import input_files
 from tidemark.spark.known_rows import KnownRows
 from tidemark.spark.links import check_links
@@ -476,6 +476,7 @@ class TidemarkAdapter(SparkAdapter):
         plan: dict[str, Any],
         load: dict[str, Any],
         source: dict[str, Any],
+        relations: dict[str, Any],
     ) -> KeptRows | str:
         """Have the engine in the workers stage an extract whose tables are not there yet.
 
@@ -484,12 +485,16 @@ class TidemarkAdapter(SparkAdapter):
             plan: What becomes of each column.
             load: The date and the commit.
             source: The files and their columns.
+            relations: The entity's, which are to be made.
 
         Returns:
             What write_kept_rows() takes, with `figures`; or a text: why the engine does not do it.
         """
         with self.connections.exception_handler("keep_extract"):
+            log = relations["log"]
             why = why_not_columns(plan["columns"], self._time_zone)
+            if not is_made_here(self._session, log.schema, log.identifier, cfg["location_root"]):
+                why = why or f"{log.schema}.{log.identifier} is not to lie on a local file system"
             return why or keep_extract(self._session, load_of(cfg, plan, load, source))
 
     @available.parse(lambda *args, **kwargs: None)

@@ -27,12 +27,14 @@ def table_state(session: SparkSession, schema: str, name: str) -> tuple[str, int
 
 
 def table_property(session: SparkSession, schema: str, name: str, key: str) -> str | None:
-    """Return a property of a table, "" where it has none, or None if there is no table."""
+    """Return a property of a table, "" where it has none, or None if there is none, or a view."""
     catalog = session._jsparkSession.sessionState().catalog()
     table = table_identifier(session._jvm, schema, name)
     if not catalog.tableExists(table):
         return None
     metadata = catalog.getTableMetadata(table)
+    if str(metadata.tableType().name()) == "VIEW":
+        return None
     provider = metadata.provider()
     if provider.isDefined() and str(provider.get()).lower() == "delta":
         # the catalog is not told of what is set later
