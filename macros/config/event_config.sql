@@ -25,7 +25,9 @@
         'stored_hashes': false,
         'family': 'events',
         'max_delete_fraction': 1,
+        'engine': settings.get('engine'),
     }) -%}
+    {%- if cfg['engine'] is not none -%}{%- do tidemark._one_of('engine', cfg['engine'], tidemark._engines(), errors) -%}{%- endif -%}
     {#- `_sequence_num` alone is what the order is without this setting. -#}
     {%- if cfg['sequence_by'] == ['_sequence_num'] and cfg['format'] != 'rows' -%}
         {%- do cfg.update({'sequence_by': []}) -%}
@@ -42,7 +44,7 @@
         'extract', 'location', 'format', 'table', 'sequence_by', 'on_tie', 'apply_as_deletes',
         'apply_as_truncates', 'ignore_null_updates', 'columns', 'track_history', 'ddl', 'encodings', 'previous_names', 'unavailable_value',
         'ignore', 'sensitive', 'hash', 'soft_delete', 'changed_columns', 'null_keys', 'on_reject', 'feed_images',
-        'feed_retention', 'superseded_retention', 'history_retention', 'staging_retention', 'rejects_retention', 'write_mode',
+        'feed_retention', 'superseded_retention', 'history_retention', 'staging_retention', 'rejects_retention', 'write_mode', 'engine',
     ]) }}
 {%- endmacro -%}
 

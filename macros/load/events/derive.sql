@@ -9,7 +9,8 @@
     {%- set before = opened['state']['last_sequence_num'] -%}
     {%- set load = dict(load, last_sequence_num=figures['last_sequence_num'] if is_first or before is none
         else [figures['last_sequence_num'] or 0, before] | max) -%}
-    {%- set rows = tidemark.replay(opened, plan, load) -%}
+    {%- set in_workers = staged.get('uncommitted') or staged.get('kept') -%}
+    {%- set rows = tidemark.replayed_by_workers(opened, staged, load) if in_workers else tidemark.replay(opened, plan, load) -%}
     {%- set figures = dict(figures, **rows['counts']) -%}
     {%- set numbers = dict(
         tidemark.versions_before(opened, load), batch_id=load['batch_id'], first_sequence_num=figures['first_sequence_num'],
@@ -21,7 +22,7 @@
     {%- set outcome = 'commit' if is_new else outcome -%}
     {{ return({
         'outcome': outcome, 'load': load, 'figures': figures, 'numbers': numbers, 'files': files,
-        'uncommitted': rows['uncommitted'], 'slice': rows['slice'], 'beside': tidemark.beside_events(opened, plan, load, figures, rows),
+        'uncommitted': rows['uncommitted'], 'slice': rows['slice'], 'beside': [] if in_workers else tidemark.beside_events(opened, plan, load, figures, rows),
     }) }}
 {%- endmacro -%}
 

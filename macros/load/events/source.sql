@@ -1,10 +1,13 @@
 {#-
     What has landed since the last run, cut at the DDL events of the table, so that every row is read with the columns that
-    held when it was written: {parts, landing, batch}.
+    held when it was written: {parts, landing, batch}. Or what the engine in the workers made of it: {parts, staged}.
 -#}
 {%- macro events__source(opened, body) -%}
     {%- set cfg, run, state = opened['cfg'], opened['run'], opened['state'] -%}
-    {%- set landing = tidemark.land_events(opened, body) -%}
+    {%- set files = tidemark.files_to_read(opened, cfg['location']) if tidemark.lands_in_files(cfg) else [] -%}
+    {%- set by_workers = tidemark.events_of_workers(opened, body, files) -%}
+    {%- if by_workers -%}{{ return(by_workers) }}{%- endif -%}
+    {%- set landing = tidemark.land_events(opened, body, files) -%}
     {%- set reorders = tidemark.reorders_ties(opened) -%}
     {%- set is_idle = landing['in_files'] and not landing['files'] and not run['empty'] -%}
     {%- if is_idle and state['first'] -%}
@@ -18,14 +21,12 @@
 
 
 {#- Where events come from: views over the landed files, a table or the model's own SELECT, read once and cached. -#}
-{%- macro land_events(opened, body) -%}
+{%- macro land_events(opened, body, files) -%}
     {%- set cfg, run = opened['cfg'], opened['run'] -%}
     {%- set arrived, extract = tidemark.run_view(cfg['target'], 'arrived'), tidemark.run_view(cfg['target'], 'extract') -%}
-    {%- set files = [] -%}
     {%- set location = cfg['location'] or '' -%}
     {%- set in_files = tidemark.lands_in_files(cfg) -%}
     {%- if in_files -%}
-        {%- set files = tidemark.files_to_read(opened, location) -%}
         {%- if files -%}
             {%- do run_query(tidemark.landed_lines_view_sql(extract, tidemark.make_lines_view(cfg, run, location, files), files)) -%}
         {%- else -%}

@@ -3,6 +3,7 @@
     what deriving the log from them needs to be known.
 -#}
 {%- macro events__stage(opened, source, stretch) -%}
+    {%- if source.get('staged') -%}{{ return(source['staged']) }}{%- endif -%}
     {%- set landing, batch = source['landing'], tidemark.batch_at(source['batch'], stretch) -%}
     {%- set opened = tidemark.opened_after_statement(opened, batch, stretch) -%}
     {%- set cfg, state = opened['cfg'], opened['state'] -%}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -28,14 +29,12 @@ def why_not(cfg: Mapping[str, Any]) -> str | None:
     """Return why no load of an entity goes by the engine; None: some can.
 
     Example:
-        >>> why_not({**cfg, "extract": "events"})
-        'extract is events'
+        >>> why_not({**cfg, "hash": "xxhash64x2"})
+        'hash is xxhash64x2'
 
     Args:
         cfg: What entity_config() returns.
     """
-    if cfg["extract"] not in ("full", "delta"):
-        return f"extract is {cfg['extract']}"
     asked = {
         "file_format": "delta",
         "write_mode": "copy_on_write",
@@ -51,6 +50,8 @@ def why_not(cfg: Mapping[str, Any]) -> str | None:
         return f"hash is {cfg['hash']}"
     if not cfg.get("location"):
         return "it has no location"
+    if cfg["extract"] == "events":
+        return _why_not_events(cfg)
     if cfg["format"] not in ("csv", "json", "parquet"):
         return f"format is {cfg['format']}"
     if cfg["format"] != "csv":
@@ -60,6 +61,31 @@ def why_not(cfg: Mapping[str, Any]) -> str | None:
     return _why_not_options(cfg["options"])
 
 
+def _why_not_events(cfg: Mapping[str, Any]) -> str | None:
+    if cfg["format"] != "debezium":
+        return f"format is {cfg['format']}"
+    if not cfg["keys"]:
+        return "it has no unique_key"
+    if "/" not in str(cfg["location"]):
+        return "its location is no folder with a / in it"
+    for name in ("sequence_by", "encodings", "previous_names"):
+        if cfg[name]:
+            return f"it has {name}"
+    if cfg["ignore_null_updates"]["all"] or cfg["ignore_null_updates"]["include"]:
+        return "it has ignore_null_updates"
+    for name, setting in (("chosen", "columns"), ("tracked", "track_history")):
+        if not cfg[name]["all"] or cfg[name]["exclude"]:
+            return f"it has {setting}"
+    for name, usual in _PREDICATES.items():
+        if cfg[name] != usual:
+            return f"it has {name}"
+    return None
+
+
+_PREDICATES = {
+    "apply_as_deletes": "_operation = 'DELETE'",
+    "apply_as_truncates": "_operation in ('TRUNCATE', 'TRUNCATE_TABLE')",
+}
 _SETTINGS = {"cluster_by": "liquid_clustered_by", "table_properties": "tblproperties"}
 
 
@@ -95,3 +121,29 @@ def why_not_columns(columns: Sequence[Mapping[str, Any]], time_zone: str) -> str
         if column.get("compare_as"):
             return f"column {name} has compare_as"
     return None
+
+
+def why_not_images(columns: Sequence[Mapping[str, Any]], time_zone: str) -> str | None:
+    """Return why the engine does not take the columns of change events; None: it does.
+
+    Args:
+        columns: Those of event_plan().
+        time_zone: The zone of the session.
+    """
+    for column in columns:
+        name, kind = str(column["name"]), str(column["type"])
+        if known_type(kind) is None:
+            return f"column {name} is {kind}"
+        if kind == "timestamp" and time_zone != "UTC":
+            return f"column {name} is timestamp, and the session's time zone {time_zone}"
+        if not NAME.fullmatch(name):
+            return f"column {name} has a name with other than letters, digits and _ in it"
+        if column["hash_name"] != name or column["sources"] != [name]:
+            return f"column {name} has had another name"
+        if set(column["encodings"].values()) != {"auto"}:
+            return f"column {name} has an encoding"
+    return None
+
+
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+"""Names of columns that stand in a path of JSON, and in the order of bytes, as they are."""

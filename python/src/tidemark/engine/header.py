@@ -41,7 +41,7 @@ def header_of(files: Sequence[Mapping[str, Any]], separator: str) -> dict[str, A
         `paths` as the workers open them, their `stamps` (see stamp_of()), `names` and `types`; or
         `why_not`: why the engine does not take them.
     """
-    paths = _paths_of(files)
+    paths = paths_of(files)
     if isinstance(paths, str):
         return {"why_not": paths}
     stamps, lines = [], set()
@@ -75,7 +75,7 @@ def footer_of(files: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     Returns:
         As header_of().
     """
-    paths = _paths_of(files)
+    paths = paths_of(files)
     if isinstance(paths, str):
         return {"why_not": paths}
     stamps = [list(stamp_of(path)) for path in paths]
@@ -98,7 +98,7 @@ def members_of(files: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> di
     Returns:
         As header_of(); `found` are the names of members in the first thousand lines.
     """
-    paths = _paths_of(files)
+    paths = paths_of(files)
     if isinstance(paths, str):
         return {"why_not": paths}
     stamps = [list(stamp_of(path)) for path in paths]
@@ -125,7 +125,7 @@ def members_of(files: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> di
     }
 
 
-def _paths_of(files: Sequence[Mapping[str, Any]]) -> list[str] | str:
+def paths_of(files: Sequence[Mapping[str, Any]]) -> list[str] | str:
     """Return the paths of files as the workers open them; a text: why they do not."""
     paths = [local_path(str(file["path"])) for file in files]
     if not paths or None in paths:

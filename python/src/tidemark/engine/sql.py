@@ -111,12 +111,18 @@ def parquet_sql(files: Iterable[str]) -> str:
     return f"read_parquet({list_sql(files)}, union_by_name = true, hive_partitioning = false)"
 
 
-def hash_sql(load: Load, names: Sequence[str]) -> str:
-    """Return the hash of some columns of a row (docs block `hash_recipe`)."""
+def hash_sql(load: Load, names: Sequence[str], of: str = "c") -> str:
+    """Return the hash of some columns of a row (docs block `hash_recipe`).
+
+    Args:
+        load: The load.
+        names: The columns, in the order of the hash.
+        of: What the names of the values begin with, before their numbers.
+    """
     terms = []
     for name in names:
         number = load.number(name)
-        text = text_sql(f"c{number}", load.columns[number].type)
+        text = text_sql(f"{of}{number}", load.columns[number].type)
         label = literal(f"{len(name.encode())}:{name}")
         terms.append(f"{label} || strlen({text}) || ':' || {text}")
     # concat leaves out what is NULL
@@ -134,13 +140,16 @@ def one_of_each_sql(load: Load, rows: str) -> str:
     return f"select * from {rows} qualify row_number() over ({chosen}) = 1"
 
 
-def existing_sql(load: Load, current: Target, written: Iterable[str]) -> str:
+def existing_sql(
+    load: Load, current: Target, written: Iterable[str], more: Sequence[tuple[str, str, str]] = ()
+) -> str:
     """Return a query of current as it is: c0, c1, …, `kh`, `rh`, `operation`, `since`.
 
     Args:
         load: The load.
         current: The table, with its files.
         written: The names of the columns that some of its files have.
+        more: Columns beside these: what they are called here, in the table, and their type.
     """
     known = set(written)
 
@@ -152,10 +161,11 @@ def existing_sql(load: Load, current: Target, written: Iterable[str]) -> str:
         f"{stored(column.name, _duck(column))} as c{number}"
         for number, column in enumerate(load.columns)
     ]
+    others = "".join(f", {stored(name, duck)} as {alias}" for alias, name, duck in more)
     return (
         f"select {', '.join(columns)}, {stored('_key_hash', 'VARCHAR')} as kh, "
         f"{stored('_row_hash', 'VARCHAR')} as rh, {stored('_operation', 'VARCHAR')} as operation, "
-        f"{stored('_eff_start_date', 'DATE')} as since\n"
+        f"{stored('_eff_start_date', 'DATE')} as since{others}\n"
         f"from {parquet_sql(current.files)}"
     )
 
@@ -188,7 +198,7 @@ def joined_sql(load: Load, staged: str, existing: str | None) -> str:
     {columns},
     coalesce(after_kh, before_kh) as kh,
     if(op in ('I', 'U'), after_rh, before_rh) as rh,
-    {_changed_sql(load)} as changed,
+    {changed_sql(load)} as changed,
     was,
     since
 from (
@@ -217,7 +227,8 @@ def unwritable_sql(load: Load, joined: str) -> str | None:
     return f"select 1 from {joined} where {' or '.join(terms)} limit 1" if terms else None
 
 
-def _changed_sql(load: Load) -> str:
+def changed_sql(load: Load) -> str:
+    """Return the names of the compared columns that an update changed: before_c0 to after_c0, …"""
     if not load.changed_columns:
         return "cast(null as varchar[])"
     names = []
@@ -242,7 +253,7 @@ def log_sql(load: Load, log: Target, joined: str) -> str:
         "_changed_columns": "changed",
         "_commit_id": f"cast({load.commit_id} as bigint)",
     }
-    return f"select {_named(load, log, values)}\nfrom {joined}\nwhere op in ('I', 'U', 'D')"
+    return f"select {named_sql(load, log, values)}\nfrom {joined}\nwhere op in ('I', 'U', 'D')"
 
 
 def current_sql(load: Load, current: Target, joined: str) -> str:
@@ -255,7 +266,7 @@ def current_sql(load: Load, current: Target, joined: str) -> str:
         "_eff_start_date": f"if(op in ('N', 'X', 'K'), since, date '{load.business_date}')",
     }
     kept = "" if load.soft_delete else "\nwhere op <> 'D'"
-    return f"select {_named(load, current, values)}\nfrom {joined}{kept}"
+    return f"select {named_sql(load, current, values)}\nfrom {joined}{kept}"
 
 
 def supplied_sql(load: Load, supplied: Target, staged: str) -> str:
@@ -271,7 +282,7 @@ def supplied_sql(load: Load, supplied: Target, staged: str) -> str:
     return f"select {named}\nfrom {staged}"
 
 
-def _named(load: Load, table: Target, values: Mapping[str, str]) -> str:
+def named_sql(load: Load, table: Target, values: Mapping[str, str]) -> str:
     """Return the columns of a table, by the names that its files have them by."""
     chosen = {column.name: f"c{number}" for number, column in enumerate(load.columns)}
     return ", ".join(

@@ -119,11 +119,11 @@ def compare(load: Load, targets: Targets, room: Room) -> Outcome:
     """
     import duckdb
 
-    with _connection(room) as db:
+    with connection(room) as db:
         try:
             found = _stage(db, load)
         except duckdb.Error as error:
-            return Outcome(declined=_reading_failed(error))
+            return Outcome(declined=reading_failed(error))
         if isinstance(found, str):
             return Outcome(declined=found)
         if broken_file(db, targets.current.files):
@@ -144,11 +144,11 @@ def keep(load: Load, folder: str, room: Room) -> Outcome:
     """
     import duckdb
 
-    with _connection(room) as db:
+    with connection(room) as db:
         try:
             found = _stage(db, load)
         except duckdb.Error as error:
-            return Outcome(declined=_reading_failed(error))
+            return Outcome(declined=reading_failed(error))
         if isinstance(found, str):
             return Outcome(declined=found)
         # no parents: of a folder that this machine does not share there is none
@@ -164,14 +164,14 @@ def keep(load: Load, folder: str, room: Room) -> Outcome:
 
 def write_kept(load: Load, kept: str, targets: Targets, room: Room) -> Outcome:
     """Write the rows that keep() kept for the tables that they belong to."""
-    with _connection(room) as db:
+    with connection(room) as db:
         db.execute(f"create temp view staged as from {parquet_sql([kept])}")
         rows = _count(db, "select count(*) from staged")
         return _write(db, load, targets, None, (rows, rows))
 
 
 @contextmanager
-def _connection(room: Room) -> Iterator[Any]:
+def connection(room: Room) -> Iterator[Any]:
     import duckdb
 
     # Spark repeats a task whose worker died, and may try a slow one twice at a time
@@ -270,29 +270,29 @@ def _write(
         partition = f"_business_date={load.business_date}"
         names = [*_columns(load), *_LOGGED]
         bounds = {"_commit_id": (load.commit_id, load.commit_id), "_superseded_by": None}
-        logged = _copy(db, log_sql(load, log, "joined"), log, partition, names, bounds)
+        logged = copy(db, log_sql(load, log, "joined"), log, partition, names, bounds)
     keys: tuple[Written, ...] = ()
     if supplied is not None:
         query = supplied_sql(load, supplied, "staged")
         try:
-            keys = _copy(db, query, supplied, "", _SUPPLIED, {})
+            keys = copy(db, query, supplied, "", _SUPPLIED, {})
         except Exception:
-            _discard(log, logged)
+            discard(log, logged)
             raise
     kept = None
     if load.tag_unchanged or (changed and not _is_left_to_merge(load, counts)):
         names = [*_columns(load), *_SHOWN]
         try:
-            kept = _copy(db, current_sql(load, current, "joined"), current, "", names, {})
+            kept = copy(db, current_sql(load, current, "joined"), current, "", names, {})
         except Exception:
-            _discard(log, logged)
+            discard(log, logged)
             if supplied is not None:
-                _discard(supplied, keys)
+                discard(supplied, keys)
             raise
     return Outcome(figures=figures, log=logged, current=kept, supplied=keys)
 
 
-def _discard(target: Target, files: Sequence[Written]) -> None:
+def discard(target: Target, files: Sequence[Written]) -> None:
     """Remove files that no commit will name: on a full disk they would take the room for good."""
     for file in files:
         Path(target.folder, file.path).unlink(missing_ok=True)
@@ -302,10 +302,11 @@ def _is_left_to_merge(load: Load, counts: dict[str, int]) -> bool:
     """Return whether a delta changes so little of a large table that Spark merges it."""
     changed = counts.get("I", 0) + counts.get("U", 0)
     rows = sum(counts.values())
-    return load.extract == "delta" and rows > _ROWS_TO_MERGE and changed * 4 < rows
+    return load.extract == "delta" and rows > ROWS_TO_MERGE and changed * 4 < rows
 
 
-_ROWS_TO_MERGE = 1_000_000
+ROWS_TO_MERGE = 1_000_000
+"""Of a larger current Spark merges what little a load changed."""
 _SUPPLIED = ("_key_hash", "_business_date", "_commit_id")
 _LOGGED = (
     "_key_hash",
@@ -322,7 +323,7 @@ def _columns(load: Load) -> list[str]:
     return [column.name for column in load.columns]
 
 
-def _copy(
+def copy(
     db: Any,
     query: str,
     table: Target,
@@ -383,6 +384,6 @@ def _count(db: Any, query: str) -> int:
     return int(count)
 
 
-def _reading_failed(error: Exception) -> str:
+def reading_failed(error: Exception) -> str:
     """Return what kind of error ended the reading: its text has lines of the file."""
     return f"a file is not read by it ({type(error).__name__})"

@@ -10,8 +10,8 @@ import re
 from dataclasses import dataclass
 
 _YEAR = "(1[6-9]|[2-9][0-9])[0-9]{2}"  # before 1600 calendars differ
-_DAY = f"{_YEAR}-[0-9]{{2}}-[0-9]{{2}}"
-_TIME = r"([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]{1,6})?"
+DAY = f"{_YEAR}-[0-9]{{2}}-[0-9]{{2}}"
+TIME = r"([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]{1,6})?"
 _FLOATING = r"-?[0-9]{1,18}(\.[0-9]{1,17})?([eE][+-]?[0-9]{1,2})?"
 _DECIMAL = re.compile(r"decimal\((\d+),(\d+)\)")
 # 2^53: whole numbers below it are hashed as digits, so that 0.0 and -0.0 agree
@@ -43,8 +43,8 @@ _KNOWN = {
     "bigint": Known("BIGINT", "-?[0-9]{1,18}", exact=True),
     "float": Known("FLOAT", _FLOATING),
     "double": Known("DOUBLE", _FLOATING),
-    "date": Known("DATE", _DAY),
-    "timestamp": Known("TIMESTAMP WITH TIME ZONE", rf"{_DAY}[ T]{_TIME}Z?"),
+    "date": Known("DATE", DAY),
+    "timestamp": Known("TIMESTAMP WITH TIME ZONE", rf"{DAY}[ T]{TIME}Z?"),
 }
 
 

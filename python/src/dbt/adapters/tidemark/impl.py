@@ -18,7 +18,8 @@ from pyspark.sql import SparkSession
 from dbt.adapters.tidemark.connections import TidemarkConnectionManager
 from dbt.adapters.tidemark.errors import MacroError, macro_stack
 from dbt.adapters.tidemark.python_submissions import SessionPythonJobHelper, imported
-from tidemark.engine.covers import why_not_columns
+from tidemark.engine.covers import why_not_columns, why_not_images
+from tidemark.engine.events.load import batch_of
 from tidemark.engine.load import Load, load_of
 from tidemark.errors import TidemarkError
 from tidemark.spark.cached import cache_view, make_view
@@ -50,6 +51,12 @@ from tidemark.spark.delta.worker import (
     keep_extract,
     stage_extract,
     write_kept_rows,
+)
+from tidemark.spark.delta.worker_events import (
+    KeptEvents,
+    keep_events,
+    stage_events,
+    write_kept_events,
 )
 from tidemark.spark.files import clear_debris, is_made_here, list_files, remove_other_versions
 from tidemark.spark.inputs import input_files
@@ -501,15 +508,17 @@ class TidemarkAdapter(SparkAdapter):
     def write_kept_rows(
         self, kept: KeptRows, relations: dict[str, Any], version: int
     ) -> WorkerRows:
-        """Write what keep_extract() kept as files of the entity's tables, without a commit.
+        """Write what was kept as files of the entity's tables, without a commit.
 
         Args:
-            kept: What keep_extract() returned.
+            kept: What keep_extract() or keep_events() returned.
             relations: The entity's, which were made for them.
             version: The version of the log that the rows go with.
         """
         with self.connections.exception_handler(f"write_kept_rows({relations['log']})"):
             tables = _tables(kept.load, relations)
+            if isinstance(kept, KeptEvents):
+                return write_kept_events(self._session, kept, tables, version)
             return write_kept_rows(self._session, kept, tables, version)
 
     @available.parse(lambda *args, **kwargs: "")
@@ -540,6 +549,58 @@ class TidemarkAdapter(SparkAdapter):
             extract = load_of(cfg, plan, load, source)
             tables = _tables(extract, relations)
             return stage_extract(self._session, extract, tables, load["log_version"])
+
+    @available.parse(lambda *args, **kwargs: "")
+    def keep_events(
+        self,
+        cfg: dict[str, Any],
+        plan: dict[str, Any],
+        load: dict[str, Any],
+        source: dict[str, Any],
+    ) -> KeptEvents | str:
+        """Have the engine in the workers read the first change events of an entity.
+
+        Args:
+            cfg: The entity's configuration.
+            plan: What becomes of each column.
+            load: The commit, and the batch that it takes.
+            source: The files (`landed`), the `tables` whose events count, and `first`.
+
+        Returns:
+            What write_kept_rows() takes, with `figures`; or a text: why the engine does not do it.
+        """
+        with self.connections.exception_handler("keep_events"):
+            why = why_not_images(plan["columns"], self._time_zone)
+            return why or keep_events(self._session, batch_of(cfg, plan, load, source))
+
+    @available.parse(lambda *args, **kwargs: "")
+    def stage_events(
+        self,
+        cfg: dict[str, Any],
+        plan: dict[str, Any],
+        load: dict[str, Any],
+        source: dict[str, Any],
+        relations: dict[str, Any],
+    ) -> WorkerRows | str:
+        """Have the engine in the workers replay change events and write what the tables get.
+
+        Args:
+            cfg: The entity's configuration.
+            plan: What becomes of each column.
+            load: The commit, the batch that it takes, and the version of the log that it goes with.
+            source: The files (`landed`), the `tables` whose events count, and `first`.
+            relations: The entity's.
+
+        Returns:
+            As stage_rows() does; or a text: why the engine does not do it.
+        """
+        with self.connections.exception_handler(f"stage_events({relations['log']})"):
+            why = why_not_images(plan["columns"], self._time_zone)
+            if why:
+                return why
+            batch = batch_of(cfg, plan, load, source)
+            tables = _tables(batch.load, relations)
+            return stage_events(self._session, batch, tables, load["log_version"])
 
     @property
     def _time_zone(self) -> str:
@@ -611,5 +672,6 @@ class TidemarkAdapter(SparkAdapter):
 
 def _tables(load: Load, relations: dict[str, Any]) -> Tables:
     """Return the tables that the engine in the workers writes to."""
-    names = ("log", "current", *(["supplied"] if load.extract == "delta" else []))
+    beside = {"delta": ["supplied"], "events": ["staging"]}.get(load.extract, [])
+    names = ("log", "current", *beside)
     return Tables(*[(relations[name].schema, relations[name].identifier) for name in names])

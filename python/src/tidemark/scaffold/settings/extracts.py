@@ -115,6 +115,15 @@ class LogSettings(BaseModel):
             "marks rows in them (deletion vectors) until `compact` writes them. file_format: delta."
         ),
     )
+    engine: Literal["auto", "spark", "workers"] | None = Field(
+        default=None,
+        description=(
+            "What compares an extract, or change events, with what stood before. spark: Spark SQL,"
+            " which can do everything. workers: DuckDB in Spark's workers, faster, where it does"
+            " the same; else Spark SQL, and why is told. auto: the same, and why is in the log."
+            " Left out: the var tidemark__engine, or auto."
+        ),
+    )
 
 
 class ColumnsIncluded(BaseModel):
@@ -196,15 +205,6 @@ class ExtractSettings(LogSettings):
         description=(
             "The column of dates or timestamps that says since when a row holds. Intervals of scd2 "
             "begin there where it moved forward, else, and with a delete, at the business date."
-        ),
-    )
-    engine: Literal["auto", "spark", "workers"] | None = Field(
-        default=None,
-        description=(
-            "What compares an extract with what stood before. spark: Spark SQL, which can do"
-            " everything. workers: DuckDB in Spark's workers, faster, where it does the same; else"
-            " Spark SQL, and why is told. auto: the same, and why is in the log. Left out: the var"
-            " tidemark__engine, or auto."
         ),
     )
     max_delete_fraction: float = Field(

@@ -54,23 +54,27 @@ _FIELD_METADATA = frozenset(
 
 @dataclass
 class WorkerRows(StagedRows):
-    """Rows for the log, what a delta supplies, and what current gets once the log has them."""
+    """Rows for the log, what goes beside it, and what current gets once the log has them.
+
+    Beside it go the keys that a delta supplies, or change events as they came.
+    """
 
     replaced: Table
     version: int
     files: tuple[Written, ...] | None
     supplied: Table | None
     keys: tuple[Written, ...]
+    keys_partition: Mapping[str, str]
     _session: SparkSession
 
     def commit_beside(self) -> None:
-        """Append the keys that a delta supplies to their table, before the log has its rows."""
+        """Append what goes beside the log to its table, before the log has its rows."""
         if self.supplied is None or not self.keys:
             return
         jvm: Any = self._session._jvm
         log = log_of(self._session, *self.supplied)
         transaction = begin(self._session, log, newest(jvm, log), *self.supplied)
-        commit(jvm, transaction, _added(jvm, self.keys, {}), "Append")
+        commit(jvm, transaction, _added(jvm, self.keys, self.keys_partition), "Append")
         self.keys = ()
 
     def replace(self) -> int | None:
@@ -125,7 +129,10 @@ class KeptRows:
 
 @dataclass(frozen=True)
 class Tables:
-    """The tables of an entity that a load writes to: log, current, and the keys of deltas."""
+    """The tables of an entity that a load writes to: log, current, and what goes beside them.
+
+    That is the table of the keys of deltas, or the staging of change events.
+    """
 
     log: Table
     current: Table
@@ -149,14 +156,14 @@ def stage_extract(
     Raises:
         TidemarkError: The log has another version by now.
     """
-    places = _places(session, load, tables)
+    places = places_of(session, load, tables)
     if isinstance(places, str):
         return places
     if places.log_version != version:
         raise written_by_another(".".join(tables.log))
-    outcome = _run(session, partial(compare, load, places.targets))
-    unseen = _unseen(places, outcome)
-    return outcome.declined or unseen or _rows(session, load, places, outcome, tables)
+    outcome = run_task(session, partial(compare, load, places.targets))
+    declined = outcome.declined or unseen(places, outcome)
+    return declined or rows_of(session, load, places, outcome, tables)
 
 
 def keep_extract(session: SparkSession, load: Load) -> KeptRows | str:
@@ -165,11 +172,11 @@ def keep_extract(session: SparkSession, load: Load) -> KeptRows | str:
     Returns:
         What write_kept_rows() takes; or a text: why the engine does not do it.
     """
-    folder = _folder_of_task()
-    outcome = _run(session, partial(keep, load, str(folder)))
+    folder = folder_of_task()
+    outcome = run_task(session, partial(keep, load, str(folder)))
     if outcome.declined or not Path(str(outcome.kept)).exists():
         shutil.rmtree(folder, ignore_errors=True)
-        return outcome.declined or _UNSEEN
+        return outcome.declined or UNSEEN
     return KeptRows(dict(outcome.figures or {}), load, str(outcome.kept))
 
 
@@ -182,23 +189,23 @@ def write_kept_rows(
         TidemarkError: The tables are not as they were made, or the task failed.
     """
     try:
-        places = _places(session, kept.load, tables)
+        places = places_of(session, kept.load, tables)
         if isinstance(places, str):
             raise TidemarkError(f"{places}, which this run has made. Run it again")
         if places.log_version != version:
             raise written_by_another(".".join(tables.log))
         task = partial(write_kept, kept.load, kept.path, places.targets)
-        outcome = _run(session, task)
+        outcome = run_task(session, task)
     finally:
         kept.discard()
-    declined = outcome.declined or _unseen(places, outcome)
+    declined = outcome.declined or unseen(places, outcome)
     if declined:
         raise TidemarkError(f"the rows of {'.'.join(tables.log)}: {declined}. Run it again")
-    return _rows(session, kept.load, places, outcome, tables)
+    return rows_of(session, kept.load, places, outcome, tables)
 
 
 @dataclass(frozen=True)
-class _Places:
+class Places:
     """The tables of a load, as the engine sees them."""
 
     targets: Targets
@@ -207,7 +214,7 @@ class _Places:
     current_version: int
 
 
-def _places(session: SparkSession, load: Load, tables: Tables) -> _Places | str:
+def places_of(session: SparkSession, load: Load, tables: Tables) -> Places | str:
     """Return where the files of a load go; a text: why the engine cannot write them."""
     jvm: Any = session._jvm
     required = {column.name for column in load.columns if column.is_required}
@@ -223,7 +230,10 @@ def _places(session: SparkSession, load: Load, tables: Tables) -> _Places | str:
         versions.append(int(snapshot.version()))
         columns = snapshot.metadata().partitionColumns()
         partitions.append([str(columns.apply(place)) for place in range(columns.size())])
-    for table, found, wanted in zip(chosen, partitions, (["_business_date"], [], []), strict=False):
+    beside = ["_batch_id"] if load.extract == "events" else []
+    for table, found, wanted in zip(
+        chosen, partitions, (["_business_date"], [], beside), strict=False
+    ):
         if found != wanted:
             return f"{'.'.join(table)} has partitions of its own"
     read = _with_files(session, tables.current, targets[1])
@@ -231,7 +241,7 @@ def _places(session: SparkSession, load: Load, tables: Tables) -> _Places | str:
         return f"{'.'.join(tables.current)} {read}"
     log, supplied = targets[0], targets[2] if tables.supplied else None
     partition = log.fields["_business_date"][0]
-    return _Places(Targets(log, read, supplied), versions[0], partition, versions[1])
+    return Places(Targets(log, read, supplied), versions[0], partition, versions[1])
 
 
 def _with_files(session: SparkSession, table: Table, target: Target) -> Target | str:
@@ -289,14 +299,14 @@ def _folder(delta: Any) -> str | None:
     return local_path(str(delta.dataPath().toString()))
 
 
-def _run(session: SparkSession, task: Callable[[Room], Outcome]) -> Outcome:
+def run_task(session: SparkSession, task: Callable[[Room], Outcome]) -> Outcome:
     """Run a load as a task of Spark; what fails there is declined, so that Spark SQL tries it."""
     context, scratch = session.sparkContext, None
     if is_on_cluster(session):
         cores, memory = _share_of_node(session)
         room = Room(cores, folder=None, memory=memory)
     else:
-        scratch = _folder_of_task()
+        scratch = folder_of_task()
         room = Room(context.defaultParallelism, folder=str(scratch))
     try:
         (outcome,) = context.parallelize([room], 1).map(task).collect()
@@ -337,7 +347,7 @@ def _share_of_node(session: SparkSession) -> tuple[int, int]:
     return cores, max(384, int(conf.getSizeAsMb("spark.executor.memory", "1g")) // 10) << 20
 
 
-def _unseen(places: _Places, outcome: Outcome) -> str | None:
+def unseen(places: Places, outcome: Outcome) -> str | None:
     """Return that files which a worker wrote are not to be seen here; None: they are."""
     tables = places.targets
     written = [(tables.log, file) for file in outcome.log]
@@ -347,11 +357,11 @@ def _unseen(places: _Places, outcome: Outcome) -> str | None:
     for target, file in written:
         path = Path(target.folder, file.path)
         if not path.exists() or path.stat().st_size != file.size:
-            return _UNSEEN
+            return UNSEEN
     return None
 
 
-def _folder_of_task() -> Path:
+def folder_of_task() -> Path:
     """Return a new folder below TIDEMARK_HOME, and remove those that killed runs have left."""
     parent = tidemark_home().create().temporary
     for folder in parent.glob(f"{_FOLDERS}*"):
@@ -361,13 +371,18 @@ def _folder_of_task() -> Path:
 
 
 _FOLDERS = "engine-"
-_UNSEEN = "what Spark's workers wrote is not to be seen here: the nodes share no files"
+UNSEEN = "what Spark's workers wrote is not to be seen here: the nodes share no files"
 
 
-def _rows(
-    session: SparkSession, load: Load, places: _Places, outcome: Outcome, tables: Tables
+def rows_of(
+    session: SparkSession,
+    load: Load,
+    places: Places,
+    outcome: Outcome,
+    tables: Tables,
+    keys_partition: Mapping[str, str] | None = None,
 ) -> WorkerRows:
-    """Begin the commit of the log."""
+    """Begin the commit of the log; `keys_partition` is where the files beside it belong."""
     jvm: Any = session._jvm
     log = tables.log
     delta = log_of(session, *log)
@@ -388,6 +403,7 @@ def _rows(
         files=outcome.current,
         supplied=tables.supplied,
         keys=outcome.supplied,
+        keys_partition=dict(keys_partition or {}),
         _session=session,
     )
     if int(snapshot.version()) != places.log_version:

@@ -1,0 +1,27 @@
+{#- The engine in the workers, whatever it loads. -#}
+
+{#- What an entity asks for, or the run for all that ask for nothing. -#}
+{%- macro engine_of(opened) -%}
+    {{ return(opened['cfg']['engine'] or opened['run']['engine']) }}
+{%- endmacro -%}
+
+
+{#- Say why a load goes by Spark SQL: in the log, and on the console where the workers were asked for. -#}
+{%- macro leave_to_spark(opened, why) -%}
+    {%- do log(opened['cfg']['entity'] ~ ': by Spark SQL, as ' ~ why, info=tidemark.engine_of(opened) == 'workers') -%}
+    {{ return(none) }}
+{%- endmacro -%}
+
+
+{#- The files of a load, once its tables are there; none of what Spark is to write. -#}
+{%- macro files_of_workers(opened, staged, load) -%}
+    {%- set written = staged['uncommitted'] -%}
+    {%- if staged.get('kept') -%}
+        {%- set targets = tidemark.write_relations(opened) -%}
+        {%- set written = adapter.write_kept_rows(staged['kept'], targets, load['log_version']) -%}
+    {%- endif -%}
+    {%- if written -%}
+        {%- do tidemark.check_staged(opened['cfg'], written, written.figures.get('rows_logged', staged['figures'].get('rows_logged'))) -%}
+    {%- endif -%}
+    {{ return(written) }}
+{%- endmacro -%}

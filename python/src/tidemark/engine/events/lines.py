@@ -1,0 +1,58 @@
+"""The lines of event files, numbered as Spark's reader numbers them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tidemark.engine.events.load import Landed
+from tidemark.engine.quoted import literal
+
+_CHUNK = 1 << 23
+_MARK = b"\xef\xbb\xbf"
+# what stands in no line of JSON: it ends no field there, and is no NULL
+_NO_DELIMITER, _NO_NULL = "\x01", "\x02"
+LONGEST = 1 << 20
+"""The bytes of a line beyond which it is left to Spark."""
+_FIRST = 1 << 32
+
+
+def read_lines(db: Any, landed: tuple[Landed, ...]) -> str | None:
+    """Make the table `lines` of `num` and `line`; return why the files are not read alike.
+
+    The number of a line is that of its file, and below it that of the line, from 1.
+    """
+    db.execute("create temp table lines (num bigint, line varchar)")
+    db.execute("set preserve_insertion_order = true")
+    for file in landed:
+        counted = _line_count(file.path)
+        if isinstance(counted, str):
+            return counted
+        read = (
+            f"read_csv({literal(file.path)}, columns = {{'line': 'VARCHAR'}}, header = false, "
+            f"auto_detect = false, delim = '{_NO_DELIMITER}', quote = '', escape = '', "
+            f"nullstr = '{_NO_NULL}', comment = '', new_line = '\\n', "
+            f"max_line_size = {2 * LONGEST}, hive_partitioning = false)"
+        )
+        (found,) = db.execute(
+            f"insert into lines select {file.number * _FIRST} + row_number() over (), line "
+            f"from {read}"
+        ).fetchone()
+        if found != counted:
+            return "a file has empty lines"
+    db.execute("set preserve_insertion_order = false")
+    return None
+
+
+def _line_count(path: str) -> int | str:
+    """Return how many lines a file has; a text: why readers may see others."""
+    count, last = 0, b"\n"
+    with open(path, "rb") as file:
+        is_first = True
+        while chunk := file.read(_CHUNK):
+            if is_first and chunk.startswith(_MARK):
+                return "a file begins with a byte order mark"
+            if b"\r" in chunk:
+                return "a file has carriage returns"
+            count += chunk.count(b"\n")
+            last, is_first = chunk[-1:], False
+    return count + (last != b"\n")

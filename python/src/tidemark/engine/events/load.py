@@ -1,0 +1,171 @@
+"""What one batch of change events is read from and written with."""
+
+from __future__ import annotations
+
+import base64
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import unquote
+
+from tidemark.engine.header import paths_of, stamp_of
+from tidemark.engine.load import Column, Load, Target
+
+
+@dataclass(frozen=True)
+class Landed:
+    """A file of events.
+
+    Args:
+        path: Where it lies.
+        number: Its number, the upper half of those of its lines.
+        stamp: What stamp_of() said of it as it was listed.
+    """
+
+    path: str
+    number: int
+    stamp: tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Change events that come after all others.
+
+    Args:
+        load: Columns, hashes, date and commit, as of an extract.
+        landed: The files, in the order of their events.
+        tables: The names of the table, lower case; empty: all events are of it.
+        placeholders: The texts that stand for a value that the source did not log.
+        batch_id: The commit that takes the events.
+        is_first: Whether there are no events before them.
+        has_moves: Whether a row has changed its key in an earlier batch.
+    """
+
+    load: Load
+    landed: tuple[Landed, ...]
+    tables: tuple[str, ...]
+    placeholders: tuple[str, ...]
+    batch_id: int
+    is_first: bool
+    has_moves: bool = False
+
+
+@dataclass(frozen=True)
+class EventTargets:
+    """The tables that a batch writes files for.
+
+    Args:
+        log: The log, with the files that may have an event of the batch already.
+        current: Current, with the files that it has.
+        staging: Where the events go as they came.
+    """
+
+    log: Target
+    current: Target
+    staging: Target
+
+
+@dataclass(frozen=True)
+class LogFile:
+    """A file of the log, and which positions in the source it may have events of.
+
+    Args:
+        path: Where it lies.
+        least: The least position, as text; None: nothing is known.
+        greatest: The greatest, or what is greater than it.
+    """
+
+    path: str
+    least: str | None
+    greatest: str | None
+
+
+def landed_of(files: Sequence[Mapping[str, Any]]) -> tuple[Landed, ...] | str:
+    """Return files of events as the workers open them; a text: why they do not.
+
+    Args:
+        files: The files as files_to_read() gives them.
+    """
+    if any(int(file["_file_number"]) <= int(file["_last_number"]) for file in files):
+        return "a file was read before"
+    paths = paths_of([{"path": unquote(str(file["_file"]))} for file in files])
+    if isinstance(paths, str):
+        return paths
+    folders = {os.path.dirname(path) for path in paths}
+    if len(folders) > 1 or any("=" in os.path.basename(folder) for folder in folders):
+        return "its files lie in several folders"
+    found = []
+    for path, file in zip(paths, files, strict=True):
+        stamp = stamp_of(path)
+        if path.endswith((".parquet", ".gz")):
+            return "its files are no plain text"
+        if stamp[0] != int(file["_file_size"]):
+            return "a file was written while it was read"
+        found.append(Landed(path, int(file["_file_number"]), stamp))
+    return tuple(found)
+
+
+def batch_of(
+    cfg: Mapping[str, Any],
+    plan: Mapping[str, Any],
+    load: Mapping[str, Any],
+    source: Mapping[str, Any],
+) -> Batch:
+    """Return the batch that a model's configuration, the plan of its columns and its files make.
+
+    Args:
+        cfg: What entity_config() returns.
+        plan: What event_plan() returns.
+        load: What plan_event_load() returns.
+        source: `landed` and `tables`, and whether the batch is the `first`.
+    """
+
+    def names(columns: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+        return tuple(str(column["name"]) for column in columns)
+
+    return Batch(
+        load=Load(
+            extract="events",
+            format="debezium",
+            files=tuple(file.path for file in source["landed"]),
+            stamps=tuple(file.stamp for file in source["landed"]),
+            separator="",
+            fields=(),
+            columns=tuple(
+                Column(
+                    name=str(column["name"]),
+                    type=str(column["type"]),
+                    place=place,
+                    is_required=bool(column["not_null"]),
+                )
+                for place, column in enumerate(plan["columns"])
+            ),
+            keys=names(plan["keys"]),
+            compared=names(plan["compared"]),
+            ignored=names(plan["ignored"]),
+            hash=str(cfg["hash"]),
+            changed_columns=bool(cfg["changed_columns"]),
+            soft_delete=bool(cfg["soft_delete"]),
+            tag_unchanged=False,
+            business_date=str(load["business_date"]),
+            commit_id=int(load["commit_id"]),
+        ),
+        landed=tuple(source["landed"]),
+        tables=tuple(str(name).lower() for name in source["tables"]),
+        placeholders=placeholders_of(str(cfg["unavailable_value"])),
+        batch_id=int(load["batch_id"]),
+        is_first=bool(source["first"]),
+        has_moves=bool(source["has_moves"]),
+    )
+
+
+def placeholders_of(text: str) -> tuple[str, ...]:
+    """Return the texts by which a line tells a value that the source did not log.
+
+    Those within lists and maps have one of them too, or are no value of a column that the engine
+    knows.
+    """
+    given = bytes.fromhex(text[4:]) if text.startswith("hex:") else text.encode()
+    plain = given.decode(errors="replace")
+    return (plain, base64.b64encode(given).decode(), given.hex())

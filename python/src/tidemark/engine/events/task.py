@@ -1,0 +1,303 @@
+"""One batch of change events in a worker: read, replayed, written; no commit names the files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from tidemark.engine.events.lines import read_lines
+from tidemark.engine.events.load import Batch, EventTargets, LogFile
+from tidemark.engine.events.sql import (
+    LOGGED,
+    MOVED,
+    SHOWN,
+    again_sql,
+    continued_sql,
+    current_sql,
+    has_pairs_sql,
+    known_sql,
+    latest_sql,
+    log_sql,
+    paired_sql,
+    parsed_sql,
+    replayed_sql,
+    staged_names,
+    staged_sql,
+    staging_sql,
+    tables_sql,
+)
+from tidemark.engine.header import stamp_of
+from tidemark.engine.load import Target
+from tidemark.engine.pages import broken_file
+from tidemark.engine.quoted import literal
+from tidemark.engine.sql import existing_sql, parquet_sql, unwritable_sql
+from tidemark.engine.task import (
+    FILE_PREFIX,
+    ROWS_TO_MERGE,
+    Outcome,
+    Room,
+    Written,
+    connection,
+    copy,
+    discard,
+    reading_failed,
+)
+
+
+def replay(batch: Batch, targets: EventTargets, known: tuple[LogFile, ...], room: Room) -> Outcome:
+    """Replay a batch onto current and write what its tables get.
+
+    Args:
+        batch: The batch.
+        targets: The tables.
+        known: The files of the log.
+        room: What may be taken.
+    """
+    import duckdb
+
+    with connection(room) as db:
+        try:
+            declined = _stage(db, batch)
+        except duckdb.Error as error:
+            declined = reading_failed(error)
+        if declined:
+            return Outcome(declined=declined)
+        old = _possible(db, known)
+        if broken_file(db, (*targets.current.files, *old)):
+            return Outcome(declined="a page of a file of log or current is not as it was written")
+        figures = _use(db, batch, targets.log, old)
+        declined = _why_not(db, batch, targets.log, known)
+        if declined:
+            return Outcome(declined=declined)
+        return _write(db, batch, targets, figures)
+
+
+def keep(batch: Batch, folder: str, room: Room) -> Outcome:
+    """Stage the first batch of an entity, which has no tables yet, in a file of a folder."""
+    import duckdb
+
+    with connection(room) as db:
+        try:
+            declined = _stage(db, batch)
+        except duckdb.Error as error:
+            declined = reading_failed(error)
+        if declined:
+            return Outcome(declined=declined)
+        figures = _use(db, batch, None, [])
+        declined = _why_not(db, batch, None, ())
+        if declined:
+            return Outcome(declined=declined)
+        Path(folder).mkdir(exist_ok=True)
+        kept = str(Path(folder) / f"{FILE_PREFIX}{uuid4()}.parquet")
+        try:
+            db.execute(f"copy usable to {literal(kept)} (format parquet)")
+        except Exception:
+            Path(kept).unlink(missing_ok=True)
+            raise
+        return Outcome(figures=figures, kept=kept)
+
+
+def write_kept(batch: Batch, kept: str, targets: EventTargets, room: Room) -> Outcome:
+    """Replay the events that keep() kept, and write the files of the tables."""
+    with connection(room) as db:
+        db.execute(f"create temp view usable as from {parquet_sql([kept])}")
+        return _write(db, batch, targets, {})
+
+
+def _stage(db: Any, batch: Batch) -> str | None:
+    """Make the table `staged` of the events; return why the engine does not answer for them."""
+    declined = read_lines(db, batch.landed)
+    if declined:
+        return declined
+    db.execute(f"create temp table parsed as {parsed_sql(batch)}")
+    if tuple(stamp_of(file.path) for file in batch.landed) != batch.load.stamps:
+        return "a file was written while it was read"
+    db.execute("drop table lines")
+    (doubt,) = db.execute("select min(doubt) from parsed").fetchone()
+    if doubt is not None:
+        return str(doubt)
+    db.execute(f"create temp table staged as {staged_sql(batch)}")
+    (column,) = db.execute("select min(unproven) from staged").fetchone()
+    if column is not None:
+        return (
+            f"column {batch.load.columns[column].name} has a value that is a reject, or of a form "
+            "that is read by Spark alone"
+        )
+    if _one(db, tables_sql()) > 1:
+        return "its events are of several tables"
+    if db.execute(has_pairs_sql()).fetchone():
+        db.execute(f"create temp table paired as {paired_sql(batch)}")
+        db.execute("drop table staged")
+        db.execute("alter table paired rename to staged")
+    return None
+
+
+def _one(db: Any, query: str) -> Any:
+    """Return what a query of one value gives."""
+    return db.execute(query).fetchone()[0]
+
+
+def _why_not(db: Any, batch: Batch, log: Target | None, known: Sequence[LogFile]) -> str | None:
+    """Return why the usable events need more than the rows that stand; None: they do not."""
+    if _one(db, again_sql(batch)):
+        return "a snapshot was read again"
+    if log is None or not batch.has_moves:
+        return None
+    files = [file.path for file in known]
+    if files and _one(db, f"select coalesce(bool_or(op = 'd' or {MOVED}), false) from usable"):
+        written = _columns_of(db, files)
+        if broken_file(db, files):
+            return "a page of a file of the log is not as it was written"
+        if db.execute(continued_sql(parquet_sql(files), written, log)).fetchone():
+            return "a transaction goes on in which a row has changed its key"
+    return None
+
+
+def _columns_of(db: Any, files: Sequence[str]) -> list[str]:
+    """Return the names of the columns that some of the files have."""
+    listed = ", ".join(literal(file) for file in files)
+    found = db.execute(f"select distinct name from parquet_schema([{listed}])").fetchall()
+    return [str(name) for (name,) in found]
+
+
+def _possible(db: Any, known: Sequence[LogFile]) -> list[str]:
+    """Return the files of the log that may have an event of the batch, by its positions."""
+    found = [file.path for file in known if file.least is None or file.greatest is None]
+    bounded = [file for file in known if file.least is not None and file.greatest is not None]
+    if bounded:
+        db.execute("create temp table bounded (path varchar, least varchar, greatest varchar)")
+        rows = ", ".join(
+            f"({literal(file.path)}, {literal(str(file.least))}, {literal(str(file.greatest))})"
+            for file in bounded
+        )
+        db.execute(f"insert into bounded values {rows}")
+        found += [
+            str(path)
+            for (path,) in db.execute(
+                "select path from bounded where exists (select 1 from staged "
+                "where place >= least and place <= greatest)"
+            ).fetchall()
+        ]
+    return found
+
+
+def _use(db: Any, batch: Batch, log: Target | None, old: Sequence[str]) -> dict[str, int]:
+    """Make the view `usable` of the events that are not known yet; return the batch's figures."""
+    if log is not None and old:
+        query = known_sql(parquet_sql(old), _columns_of(db, old), log)
+        db.execute(f"create temp table known as {query}")
+        unknown = "from staged anti join known using (event_id)"
+    else:
+        unknown = "from staged"
+    (count, distinct) = db.execute(
+        "select count(*), count(distinct (grp, event_id)) from staged"
+    ).fetchone()
+    once = "" if count == distinct else "qualify row_number() over (partition by grp, event_id order by num) = 1"  # fmt: skip  # noqa: E501
+    db.execute(f"create temp table usable as select * {unknown} {once}")
+    usable, first, last = db.execute("select count(*), min(num), max(num) from usable").fetchone()
+    (ignored,) = db.execute(
+        "select count(*) from parsed where not is_ours or op is null"
+    ).fetchone()
+    return {
+        "rows_read": count + ignored,
+        "rows_ignored": ignored,
+        "rows_duplicate": count - usable,
+        "has_moves": int(_has_moves(db)),
+        **({} if first is None else {"first_sequence_num": first, "last_sequence_num": last}),
+    }
+
+
+def _has_moves(db: Any) -> bool:
+    return bool(_one(db, f"select coalesce(bool_or({MOVED}), false) from usable"))
+
+
+def _write(db: Any, batch: Batch, targets: EventTargets, figures: dict[str, int]) -> Outcome:
+    """Replay, count, and write the files of the tables."""
+    load, current = batch.load, targets.current
+    db.execute(f"create temp view existing as {_existing(db, batch, current)}")
+    columns = ", ".join(f"c{number}" for number in range(len(load.columns)))
+    there = " where operation <> 'D'" if load.soft_delete else ""
+    moves = _has_moves(db)
+    touched = "select kh from usable"
+    if moves:
+        touched += f" union select before_kh from usable where {MOVED}"
+    db.execute(
+        "create temp table base as select cast(-1 as bigint) as num, 'base' as source_op, "
+        f"false as is_gone, kh, rh, {columns} from (from existing{there}) "
+        f"semi join ({touched}) using (kh)"
+    )
+    db.execute(f"create temp table replayed as {replayed_sql(batch, moves)}")
+    unwritable = unwritable_sql(load, "replayed")
+    if unwritable and db.execute(unwritable).fetchone():
+        return Outcome(declined="current has a -0.0")
+    counts = dict(db.execute("select op, count(*) from replayed group by op").fetchall())
+    figures = {
+        **figures,
+        "rows_inserted": counts.get("I", 0),
+        "rows_updated": counts.get("U", 0),
+        "rows_deleted": counts.get("D", 0),
+        "rows_unchanged": counts.get("N", 0),
+        "rows_logged": sum(counts.values()),
+    }
+    names = [column.name for column in load.columns]
+    written: list[tuple[Target, tuple[Written, ...]]] = []
+    try:
+        staging = copy(
+            db, staging_sql(batch, targets.staging), targets.staging, f"_batch_id={batch.batch_id}",
+            [*names, *staged_names(batch)], {},
+        )  # fmt: skip
+        written.append((targets.staging, staging))
+        bounds = {"_commit_id": (load.commit_id, load.commit_id), "_superseded_by": None}
+        folder = f"_business_date={load.business_date}"
+        log = copy(db, log_sql(batch, targets.log), targets.log, folder, [*names, *LOGGED], bounds)
+        written.append((targets.log, log))
+        kept = None
+        if _is_written_whole(db, counts):
+            query = current_sql(batch, current)
+            db.execute(f"create temp table latest as {latest_sql()}")
+            kept = copy(db, query, current, "", [*names, *SHOWN], {})
+    except Exception:
+        for target, files in written:
+            discard(target, files)
+        raise
+    log = tuple(_with_positions(db, file, targets.log) for file in log)
+    return Outcome(figures=figures, log=log, current=kept, supplied=staging)
+
+
+def _is_written_whole(db: Any, counts: dict[str, int]) -> bool:
+    """Return whether current is written anew: not where Spark merges what little changed."""
+    changed = sum(counts.get(operation, 0) for operation in "IUD")
+    if not changed:
+        return False
+    (rows,) = db.execute("select count(*) from existing").fetchone()
+    return bool(rows <= ROWS_TO_MERGE or changed * 4 >= rows)
+
+
+def _with_positions(db: Any, file: Written, log: Target) -> Written:
+    """Return a file of the log with what tells which positions it has."""
+    least, greatest = db.execute("select min(place), max(place) from replayed").fetchone()
+    name = log.fields["_offset"][0]
+    return replace(
+        file,
+        statistics={
+            **file.statistics,
+            "minValues": {**file.statistics["minValues"], name: least},
+            "maxValues": {**file.statistics["maxValues"], name: greatest},
+        },
+    )
+
+
+def _existing(db: Any, batch: Batch, current: Target) -> str:
+    """Return the query of current as it is; of a table without files one without rows."""
+    number = ("num", "_sequence_num", "BIGINT")
+    if current.files:
+        names = _columns_of(db, current.files)
+        return existing_sql(batch.load, current, names, [number])
+    columns = ", ".join(f"c{number}" for number in range(len(batch.load.columns)))
+    return (
+        f"select {columns}, kh, rh, cast(null as varchar) as operation, "
+        "cast(null as date) as since, num from usable where false"
+    )

@@ -1,0 +1,145 @@
+"""Batches of change events by the engine in the workers: what they read, and their commits."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from tidemark.engine.events.load import Batch, EventTargets, LogFile
+from tidemark.engine.events.task import keep, replay, write_kept
+from tidemark.errors import TidemarkError
+from tidemark.spark.delta.staged import written_by_another
+from tidemark.spark.delta.worker import (
+    UNSEEN,
+    KeptRows,
+    Places,
+    Tables,
+    WorkerRows,
+    folder_of_task,
+    places_of,
+    rows_of,
+    run_task,
+    unseen,
+)
+
+
+@dataclass
+class KeptEvents(KeptRows):
+    """The events of a first batch, before there are tables for them."""
+
+    batch: Batch
+
+
+def stage_events(
+    session: SparkSession, batch: Batch, tables: Tables, version: int
+) -> WorkerRows | str:
+    """Replay a batch onto current and write what its tables get, without a commit.
+
+    Args:
+        session: The running session.
+        batch: The batch.
+        tables: The tables; `supplied` is staging.
+        version: The version of the log that the rows go with.
+
+    Returns:
+        The rows; or a text: why the engine does not do it. Nothing is left of the attempt then.
+
+    Raises:
+        TidemarkError: The log has another version by now.
+    """
+    places = places_of(session, batch.load, tables)
+    if isinstance(places, str):
+        return places
+    if places.log_version != version:
+        raise written_by_another(".".join(tables.log))
+    known = _log_files(places)
+    if isinstance(known, str):
+        return f"{'.'.join(tables.log)} {known}"
+    outcome = run_task(session, partial(replay, batch, _targets(places), known))
+    declined = outcome.declined or unseen(places, outcome)
+    return declined or rows_of(
+        session, batch.load, places, outcome, tables, _staging(batch, places)
+    )
+
+
+def keep_events(session: SparkSession, batch: Batch) -> KeptEvents | str:
+    """Read the first batch of an entity, which has no tables yet.
+
+    Returns:
+        What write_kept_events() takes; or a text: why the engine does not do it.
+    """
+    folder = folder_of_task()
+    outcome = run_task(session, partial(keep, batch, str(folder)))
+    if outcome.declined or not Path(str(outcome.kept)).exists():
+        shutil.rmtree(folder, ignore_errors=True)
+        return outcome.declined or UNSEEN
+    return KeptEvents(dict(outcome.figures or {}), batch.load, str(outcome.kept), batch)
+
+
+def write_kept_events(
+    session: SparkSession, kept: KeptEvents, tables: Tables, version: int
+) -> WorkerRows:
+    """Replay the events of a first batch for its tables, which have been made meanwhile.
+
+    Raises:
+        TidemarkError: The tables are not as they were made, or the task failed.
+    """
+    try:
+        places = places_of(session, kept.load, tables)
+        if isinstance(places, str):
+            raise TidemarkError(f"{places}, which this run has made. Run it again")
+        if places.log_version != version:
+            raise written_by_another(".".join(tables.log))
+        task = partial(write_kept, kept.batch, kept.path, _targets(places))
+        outcome = run_task(session, task)
+    finally:
+        kept.discard()
+    declined = outcome.declined or unseen(places, outcome)
+    if declined:
+        raise TidemarkError(f"the rows of {'.'.join(tables.log)}: {declined}. Run it again")
+    staging = _staging(kept.batch, places)
+    return rows_of(session, kept.load, places, outcome, tables, staging)
+
+
+def _targets(places: Places) -> EventTargets:
+    staging = places.targets.supplied
+    if staging is None:
+        raise ValueError("a batch of events has a table of staging")
+    return EventTargets(places.targets.log, places.targets.current, staging)
+
+
+def _staging(batch: Batch, places: Places) -> dict[str, str]:
+    """Return the partition of staging that the batch is."""
+    return {_targets(places).staging.fields["_batch_id"][0]: str(batch.batch_id)}
+
+
+def _log_files(places: Places) -> tuple[LogFile, ...] | str:
+    """Return the files of the log with the positions that they may have; a text: why not."""
+    from deltalake import DeltaTable
+
+    log = places.targets.log
+    try:
+        table = DeltaTable(log.folder)
+        features = table.protocol().reader_features or ()
+        actions: Any = table.get_add_actions(flatten=True)
+        rows = actions.to_struct_array().to_pylist()
+    except Exception as error:
+        return f"cannot be listed by it ({type(error).__name__})"
+    if table.version() != places.log_version or "deletionVectors" in features:
+        return "has deletion vectors, or a commit that this run does not know of"
+    name = log.fields["_offset"][0]
+    found = []
+    for row in rows:
+        path = Path(log.folder, row["path"])
+        if not path.exists() or set(str(path)) & set("*?[]{}"):
+            return "lies at a path that is not read as it stands"
+        least, greatest = (
+            row.get(f"{bound}.{name}", row.get(f"{bound}._offset")) for bound in ("min", "max")
+        )
+        found.append(LogFile(str(path), least, greatest))
+    return tuple(found)

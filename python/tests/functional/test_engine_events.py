@@ -1,0 +1,273 @@
+"""Change events by the engine in the workers beside Spark SQL: the same tables and figures, whatever it is given."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import deltalake
+import pytest
+
+from .event_entities import EventEntity
+
+COLUMNS = {
+    "id": "int", "part": "string", "name": "string", "b": "boolean", "ti": "tinyint", "si": "smallint", "bi": "bigint",
+    "f": "float", "d": "double", "dec": "decimal(12,2)", "big": "decimal(38,0)", "day": "date", "at": "timestamp",
+    "seen": "string",
+}  # fmt: skip
+TABLES = ("", "__log", "__history", "__rejects", "__staging", "__landed")
+FIGURES = (
+    "kind, state, rows_read, rows_inserted, rows_updated, rows_deleted, rows_unchanged, rows_rejected, rows_duplicate, "
+    "rows_ignored, rows_tied, first_sequence_num, last_sequence_num, business_date"
+)
+# as they stand in a line
+VALUES: dict[str, list[str]] = {
+    "name": ["null", '""', '"plain"', '"quote \\" inside"', '"line\\nbreak"', '"Ünïcodé 🙂"', '"back\\\\slash"', '"tab\\there"',
+             '"a/b"', '"\\u0001\\u001F"', '"\u007f\u2028"', '" padded "', '"{x}"', '"[1]"', '"info: nan"', "12", "-7", "1.5", "12.0", "true",
+             "123456789012345678901234567890", "10000000000000000000000", "0.1", "0.0"],
+    "b": ["null", "true", "false", "1", '"0"'],
+    "ti": ["null", "0", "-128", '"127"'],
+    "si": ["null", "32767", '"-5"'],
+    "bi": ["null", "9223372036854775807", "-1"],
+    "f": ["null", "0", "1.5", '"-3.25e10"', "0.1", "16777217"],
+    "d": ["null", "0", "0.1", '"1e-99"', "12345678901.12345", "9007199254740993", "-432.5", "12.0"],
+    "dec": ["null", '"0"', "-1.5", '"9999999999.99"', "100", '"1.50"', "7.25", "3.0"],
+    "big": ["null", "99999999999999999999999999999999999999", "-7"],
+    "day": ["null", '"2026-03-04"', '"1600-01-01"', "20516", "-1", "0"],
+    "at": ["null", '"2026-03-04T12:30:00Z"', '"2026-03-04T12:30:00.5Z"', "1772611200123456", '"1999-12-31 23:59:59.123456"'],
+    "seen": ["null", '"a"', '"b"'],
+}  # fmt: skip
+
+
+class Source:
+    """A table of a database, whose changes are captured as Debezium does."""
+
+    def __init__(
+        self, rng: random.Random, connector: str = "postgresql", moves: bool = False
+    ) -> None:
+        self.rng = rng
+        self.moves = moves
+        self.connector = connector
+        self.rows: dict[int, dict[str, str]] = {}
+        self.number = 90
+        self.transaction = 30
+
+    def row(self, key: int) -> dict[str, str]:
+        values = {name: self.rng.choice(values) for name, values in VALUES.items()}
+        return {"id": str(key), "part": '"p"', **values}
+
+    def snapshot(self, count: int) -> list[str]:
+        """Rows of a first read, all at one position."""
+        self.rows = {key: self.row(key) for key in range(count)}
+        marks = ["true"] * (count - 1) + ["last"]
+        return [
+            self.line("r", None, row, mark)
+            for row, mark in zip(self.rows.values(), marks, strict=True)
+        ]
+
+    def changes(self, count: int) -> list[str]:
+        lines = []
+        self.transaction += 1
+        for _ in range(count):
+            self.number += 1
+            self.transaction += self.rng.random() < 0.3
+            key, other = self.rng.randrange(40), self.rng.randrange(40)
+            if self.moves and key in self.rows and key != other and self.rng.random() < 0.15:
+                lines += self.move(key, other)
+            elif key not in self.rows:
+                self.rows[key] = self.row(key)
+                lines.append(self.line("c", None, self.rows[key]))
+            elif self.rng.random() < 0.2:
+                before = self.rows.pop(key)
+                short = {name: before[name] for name in ("id", "part")}
+                lines.append(self.line("d", self.rng.choice([before, short]), None))
+                if self.rng.random() < 0.3:
+                    lines.append("null")
+            else:
+                before = self.rows[key]
+                name = self.rng.choice(list(VALUES))
+                self.rows[key] = {**before, name: self.rng.choice(VALUES[name])}
+                lines.append(self.line("u", self.rng.choice([None, None, before]), self.rows[key]))
+        return lines
+
+    def move(self, key: int, other: int) -> list[str]:
+        """A row goes to another key, as one change or as two; one that is there goes to the key of the first."""
+        before, pushed = self.rows.pop(key), self.rows.pop(other, None)
+        self.rows[other] = {**before, "id": str(other)}
+        short = {name: before[name] for name in ("id", "part")}
+        if pushed is None and self.rng.random() < 0.5:
+            return [self.line("d", before, None), self.line("c", None, self.rows[other])]
+        lines = [self.line("u", self.rng.choice([before, short]), self.rows[other])]
+        if pushed is not None:
+            self.number += 1
+            self.rows[key] = {**pushed, "id": str(key)}
+            lines.append(self.line("u", pushed, self.rows[key]))
+        return lines
+
+    def line(
+        self,
+        op: str,
+        before: dict[str, str] | None,
+        after: dict[str, str] | None,
+        mark: str = "false",
+    ) -> str:
+        source: dict[str, Any] = {"version": "3.0.0.Final", "connector": self.connector, "name": "shop", "ts_ms": 1772611200000 + self.number,
+                  "snapshot": mark, "db": "shop", "schema": "public", "table": "orders"}  # fmt: skip
+        if self.connector == "mysql":
+            source |= {"schema": None, "file": "mysql-bin.000003", "pos": self.number, "row": 0, "gtid": f"g:{self.transaction}"}  # fmt: skip
+        else:
+            source |= {"txId": self.transaction, "lsn": self.number * 8, "sequence": '["1","2"]'}
+        if self.rng.random() < 0.3:
+            source["ts_us"] = source["ts_ms"] * 1000 + 7
+        names = list(COLUMNS)
+        self.rng.shuffle(names)
+
+        def image(row: dict[str, str] | None) -> str:
+            if row is None:
+                return "null"
+            return "{" + ",".join(f'"{name}":{row[name]}' for name in names if name in row) + "}"
+
+        return (
+            f'{{"before":{image(before)},"after":{image(after)},"source":{json.dumps(source)},"transaction":null,'
+            f'"op":"{op}","ts_ms":{1772611201000 + self.number}}}'
+        )
+
+    def other_table(self) -> str:
+        return self.line("c", None, self.row(7)).replace('"table": "orders"', '"table": "items"')
+
+
+def tables_of(entity: EventEntity) -> dict[str, list[str]]:
+    """All tables of an entity without what names its commits, with the types of columns; as texts."""
+    found = {}
+    for table in TABLES:
+        frame = entity.project.session.table(f"`{entity.project.schema}`.{entity.name}{table}")
+        commits = ("_commit_id", "_superseded_by", "_batch_id")
+        names = [name for name in frame.columns if name not in commits]
+        found[table] = [
+            tuple((name, dict(frame.dtypes)[name]) for name in names),
+            *entity.rows(", ".join(f"`{name}`" for name in names), table),
+        ]
+    return {table: [repr(row) for row in rows] for table, rows in found.items()}
+
+
+def assert_same(entity: EventEntity, other: EventEntity) -> None:
+    found, wanted = tables_of(entity), tables_of(other)
+    for table, rows in wanted.items():
+        only = [row for row in found[table] if row not in rows]
+        missing = [row for row in rows if row not in found[table]]
+        assert (only[:3], missing[:3]) == ([], []), table
+        assert len(found[table]) == len(rows), table
+
+
+def by_workers(entity: EventEntity, table: str = "__log") -> list[bool]:
+    """Of each file of the log, in the order of their writing, whether the engine wrote it."""
+    folder = Path(entity.project.home) / "warehouse" / f"{entity.project.schema}.db"
+    actions: Any = deltalake.DeltaTable(folder / f"{entity.name}{table}").get_add_actions()
+    rows = sorted(actions.to_struct_array().to_pylist(), key=lambda row: row["modification_time"])
+    return ["workers-" in unquote(row["path"]) for row in rows]
+
+
+def entities(project: Any, name: str, columns: dict[str, str] = COLUMNS, key: Any = ("id", "part"), **settings: Any) -> tuple[EventEntity, EventEntity, EventEntity]:  # fmt: skip
+    """Entities of the same files: by Spark SQL, by the workers, and by each in turn."""
+    made: list[EventEntity] = []
+    for engine in ("spark", "workers", "auto"):
+        location = str(made[0].folder) if made else None
+        one = EventEntity(
+            project, f"{name}_{engine}", columns, list(key), format="debezium", table="orders",
+            engine=engine, **{**settings, **({"location": location} if location else {})},
+        )  # fmt: skip
+        made.append(one)
+    return made[0], made[1], made[2]
+
+
+def run(*all_of_them: EventEntity, **options: Any) -> Any:
+    names = [entity.name for entity in all_of_them]
+    return all_of_them[0].project.dbt("run", "--select", *names, **options)
+
+
+@pytest.mark.parametrize(
+    ("seed", "settings"),
+    [
+        (1, {"ignore": ["seen"]}),
+        *(
+            pytest.param(seed, settings, marks=pytest.mark.slow)
+            for seed in range(2, 12)
+            for settings in (
+                [{}, {"soft_delete": True, "hash": "sha256"}, {"changed_columns": False}, {"connector": "mysql", "null_keys": "allow"}][seed % 4],
+            )
+        ),
+    ],
+)  # fmt: skip
+def test_random_batches(module_project: Any, seed: int, settings: dict[str, Any]) -> None:
+    """Current, log, history, staging, register and figures of both, and of one that goes by the one and the other in turn."""
+    rng = random.Random(seed)
+    settings = dict(settings)
+    source = Source(rng, settings.pop("connector", "postgresql"), moves=True)
+    one, other, both = entities(module_project, f"random_{seed}", **settings)
+    lines = source.snapshot(30)
+    earlier: list[str] = []
+    batches = 2 if seed == 1 else 4
+    for number in range(batches):
+        both.write(engine=("workers", "spark")[number % 2])
+        lines += source.changes(40)
+        again = rng.sample(lines, 5) + rng.sample(earlier, min(5, len(earlier)))
+        batch = [*lines, *again, source.other_table()]
+        one.land(batch[:37])
+        one.land(batch[37:])
+        run(one, other, both)
+        assert_same(other, one)
+        assert_same(both, one)
+        earlier += lines
+        lines = []
+    one.land(rng.sample(earlier, 20))  # nothing new
+    run(one, other, both)
+    assert_same(other, one)
+    assert other.commits(FIGURES) == both.commits(FIGURES) == one.commits(FIGURES)
+    assert len(one.rows("id", "__log")) > 40 * batches
+    assert by_workers(other) == by_workers(other, "__staging") == [True] * batches
+    assert set(by_workers(both)) == {True, False}
+    assert not any(by_workers(one))
+    assert other.check().success
+
+
+@pytest.mark.slow
+def test_what_it_declines(module_project: Any) -> None:
+    """The same tables as without it, and the reason is told; what comes after goes by it again."""
+    columns = {"id": "int", "name": "string", "si": "int"}
+    source = Source(random.Random(7))
+    one, other, _ = entities(module_project, "declined", columns, ("id",), on_reject="quarantine")
+
+    def event(op: str, before: Any, after: Any) -> str:
+        source.number += 1
+        texts = [
+            row and {name: json.dumps(value) for name, value in zip(columns, row, strict=False)}
+            for row in (before, after)
+        ]
+        return source.line(op, texts[0], texts[1])
+
+    truncated = event("c", None, (1, "a", 1)).replace('"op":"c"', '"op":"t"')
+    steps: list[tuple[list[str], str | None]] = [
+        ([event("c", None, (1, "a", 1)), event("c", None, (2, "b", 2))], None),
+        ([event("u", None, (1, "a", "x"))], "column si has a value that is a reject, or of a form that is read by Spark alone"),
+        ([event("u", None, (1, "aa", 3)), event("d", (2,), None)], None),
+        ([event("u", None, (1, "a"))], "an image has other columns than are declared"),
+        (["{"], "a file is not read by it (InvalidInputException)"),
+        ([event("c", None, (4, "d", 4))], None),
+        ([truncated, event("c", None, (3, "c", 3))], "a line is no plain envelope of a change of a row"),
+        ([event("u", (3,), (5, "e", 5))], None),
+        ([event("u", (4,), (6, "f", 6)), source.line("d", {"id": "5"}, None)], "a transaction goes on in which a row has changed its key"),
+        ([event("c", None, (7, "g", 7))], None),
+        ([source.line("r", None, {"id": "8", "name": "null", "si": "1"}, "true")], "a snapshot was read again"),
+    ]  # fmt: skip
+    steps_by_workers = sum(why is None for _, why in steps)
+    for lines, why in steps:
+        one.land(lines)
+        result = run(one, other)
+        if why is not None:
+            assert f"{other.name}: by Spark SQL, as {why}" in result.output, why
+        assert_same(other, one)
+        assert other.commits(FIGURES) == one.commits(FIGURES), why
+    assert by_workers(other).count(True) == steps_by_workers
