@@ -5,7 +5,7 @@
 {%- macro source_of_workers(opened, body) -%}
     {%- set cfg, run = opened['cfg'], opened['run'] -%}
     {%- if tidemark.engine_of(opened) == 'spark' or not tidemark.can('run_workers') or run['empty'] or run['full_refresh'] -%}{{ return(none) }}{%- endif -%}
-    {%- set why = 'the model has a SELECT of its own' if body | trim != tidemark.extract_sql(cfg) | trim
+    {%- set why = 'the model has a SELECT of its own' if tidemark.has_own_select(cfg, body)
         else adapter.call_function('tidemark.engine.covers.why_not', cfg) -%}
     {%- if not why and tidemark.engine_of(opened) == 'auto' and adapter.is_on_cluster() -%}
         {%- set why = "the session has a cluster, whose nodes may not share files: engine: workers says that they do" -%}
@@ -28,19 +28,6 @@
         'parts': ['all'], 'body': body, 'columns': columns, 'fields': header['names'], 'file_names': header.get('found', header['names']),
         'origin': tidemark.origin_of_extract(cfg, run), 'files': header['paths'], 'stamps': header['stamps'], 'separator': separator,
     }) }}
-{%- endmacro -%}
-
-
-{#- Say why a load goes by Spark SQL: in the log, and on the console where the workers were asked for. -#}
-{%- macro leave_to_spark(opened, why) -%}
-    {%- do log(opened['cfg']['entity'] ~ ': by Spark SQL, as ' ~ why, info=tidemark.engine_of(opened) == 'workers') -%}
-    {{ return(none) }}
-{%- endmacro -%}
-
-
-{#- What an entity asks for, or the run for all that ask for nothing. -#}
-{%- macro engine_of(opened) -%}
-    {{ return(opened['cfg']['engine'] or opened['run']['engine']) }}
 {%- endmacro -%}
 
 

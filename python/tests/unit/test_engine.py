@@ -21,7 +21,7 @@ from tidemark.engine.header import header_of, local_path, stamp_of
 from tidemark.engine.lines import lines_of
 from tidemark.engine.load import Column, Load, Target, load_of
 from tidemark.engine.sql import _separators_within, hash_sql
-from tidemark.engine.task import Outcome, Room, Targets, _connection, compare, keep, write_kept
+from tidemark.engine.task import Outcome, Room, Targets, compare, connection, keep, write_kept
 from tidemark.engine.types import cast_sql, known_type, text_sql, unproven_sql
 from tidemark.hashing import types as hash_types
 from tidemark.hashing.casts import readers_of
@@ -414,7 +414,7 @@ def test_attempts_at_a_task__have_folders_of_their_own(
     monkeypatch.setenv("SPARK_LOCAL_DIRS", f"{tmp_path}/a,{tmp_path}/b")
     (tmp_path / "a").mkdir()
     for room in (Room(1, str(tmp_path / "engine-1")), Room(1, None, 64 << 20)):
-        with _connection(room) as one, _connection(room) as other:
+        with connection(room) as one, connection(room) as other:
             asked = "select current_setting('temp_directory')"
             folders = [Path(db.execute(asked).fetchone()[0]) for db in (one, other)]
             assert len({*folders}) == 2 and all(folder.is_dir() for folder in folders)

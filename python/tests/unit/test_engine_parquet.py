@@ -130,9 +130,9 @@ def test_values(tmp_path: Path, name: str) -> None:
                 columns=(Column("id", "int", 0, True, "int"), Column("v", name, 1, False, name)),
             )
         )  # fmt: skip
-        from tidemark.engine.task import _connection, _stage
+        from tidemark.engine.task import _stage, connection
 
-        with _connection(lake.room()) as db:
+        with connection(lake.room()) as db:
             assert _stage(db, load) == (1, 1), value
             (found,) = db.execute("select rh from staged").fetchone()
         text = None if value is None else hashing.canonical_text(value, name)

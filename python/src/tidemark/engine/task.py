@@ -119,7 +119,7 @@ def compare(load: Load, targets: Targets, room: Room) -> Outcome:
     """
     import duckdb
 
-    with _connection(room) as db:
+    with connection(room) as db:
         try:
             found = _stage(db, load)
         except duckdb.Error as error:
@@ -144,7 +144,7 @@ def keep(load: Load, folder: str, room: Room) -> Outcome:
     """
     import duckdb
 
-    with _connection(room) as db:
+    with connection(room) as db:
         try:
             found = _stage(db, load)
         except duckdb.Error as error:
@@ -164,14 +164,15 @@ def keep(load: Load, folder: str, room: Room) -> Outcome:
 
 def write_kept(load: Load, kept: str, targets: Targets, room: Room) -> Outcome:
     """Write the rows that keep() kept for the tables that they belong to."""
-    with _connection(room) as db:
+    with connection(room) as db:
         db.execute(f"create temp view staged as from {parquet_sql([kept])}")
         rows = _count(db, "select count(*) from staged")
         return _write(db, load, targets, None, (rows, rows))
 
 
 @contextmanager
-def _connection(room: Room) -> Iterator[Any]:
+def connection(room: Room) -> Iterator[Any]:
+    """Open DuckDB for one attempt at a task, and remove what it put on disk at the end."""
     import duckdb
 
     # Spark repeats a task whose worker died, and may try a slow one twice at a time

@@ -8,7 +8,7 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -70,7 +70,7 @@ class WorkerRows(StagedRows):
         jvm: Any = self._session._jvm
         log = log_of(self._session, *self.supplied)
         transaction = begin(self._session, log, newest(jvm, log), *self.supplied)
-        commit(jvm, transaction, _added(jvm, self.keys, {}), "Append")
+        commit(jvm, transaction, added_files(jvm, self.keys, {}), "Append")
         self.keys = ()
 
     def replace(self) -> int | None:
@@ -92,7 +92,7 @@ class WorkerRows(StagedRows):
         actions = [
             before.apply(place).removeWithTimestamp(now, True) for place in range(before.size())
         ]
-        actions += _added(jvm, self.files, {})
+        actions += added_files(jvm, self.files, {})
         try:
             return commit(jvm, transaction, actions, "Overwrite")
         except Exception as error:
@@ -154,7 +154,7 @@ def stage_extract(
         return places
     if places.log_version != version:
         raise written_by_another(".".join(tables.log))
-    outcome = _run(session, partial(compare, load, places.targets))
+    outcome = run_task(session, partial(compare, load, places.targets))
     unseen = _unseen(places, outcome)
     return outcome.declined or unseen or _rows(session, load, places, outcome, tables)
 
@@ -166,7 +166,7 @@ def keep_extract(session: SparkSession, load: Load) -> KeptRows | str:
         What write_kept_rows() takes; or a text: why the engine does not do it.
     """
     folder = _folder_of_task()
-    outcome = _run(session, partial(keep, load, str(folder)))
+    outcome = run_task(session, partial(keep, load, str(folder)))
     if outcome.declined or not Path(str(outcome.kept)).exists():
         shutil.rmtree(folder, ignore_errors=True)
         return outcome.declined or _UNSEEN
@@ -188,7 +188,7 @@ def write_kept_rows(
         if places.log_version != version:
             raise written_by_another(".".join(tables.log))
         task = partial(write_kept, kept.load, kept.path, places.targets)
-        outcome = _run(session, task)
+        outcome = run_task(session, task)
     finally:
         kept.discard()
     declined = outcome.declined or _unseen(places, outcome)
@@ -216,7 +216,7 @@ def _places(session: SparkSession, load: Load, tables: Tables) -> _Places | str:
     for table in chosen:
         delta = log_of(session, *table)
         snapshot = newest(jvm, delta)
-        target = _target(jvm, delta, snapshot, required)
+        target = target_of(jvm, delta, snapshot, required)
         if isinstance(target, str):
             return f"{'.'.join(table)} {target}"
         targets.append(target)
@@ -249,7 +249,7 @@ def _with_files(session: SparkSession, table: Table, target: Target) -> Target |
     return Target(target.folder, target.fields, tuple(str(path) for path in paths))
 
 
-def _target(jvm: Any, delta: Any, snapshot: Any, required: Collection[str]) -> Target | str:
+def target_of(jvm: Any, delta: Any, snapshot: Any, required: Collection[str]) -> Target | str:
     """Return a table as the engine writes it; a text: why it cannot.
 
     Args:
@@ -289,7 +289,7 @@ def _folder(delta: Any) -> str | None:
     return local_path(str(delta.dataPath().toString()))
 
 
-def _run(session: SparkSession, task: Callable[[Room], Outcome]) -> Outcome:
+def run_task(session: SparkSession, task: Callable[[Room], Outcome]) -> Outcome:
     """Run a load as a task of Spark; what fails there is declined, so that Spark SQL tries it."""
     context, scratch = session.sparkContext, None
     if is_on_cluster(session):
@@ -338,12 +338,16 @@ def _share_of_node(session: SparkSession) -> tuple[int, int]:
 
 
 def _unseen(places: _Places, outcome: Outcome) -> str | None:
-    """Return that files which a worker wrote are not to be seen here; None: they are."""
     tables = places.targets
     written = [(tables.log, file) for file in outcome.log]
     written += [(tables.current, file) for file in outcome.current or ()]
     if tables.supplied is not None:
         written += [(tables.supplied, file) for file in outcome.supplied]
+    return why_unseen(written)
+
+
+def why_unseen(written: Iterable[tuple[Target, Written]]) -> str | None:
+    """Return that files which a worker wrote are not to be seen here; None: they are."""
     for target, file in written:
         path = Path(target.folder, file.path)
         if not path.exists() or path.stat().st_size != file.size:
@@ -375,7 +379,7 @@ def _rows(
     transaction = begin(session, delta, snapshot, *log)
     # as if the table had been read: then any commit that comes between is a conflict
     transaction.readWholeTable()
-    files = _added(jvm, outcome.log, {places.partition: load.business_date})
+    files = added_files(jvm, outcome.log, {places.partition: load.business_date})
     rows = WorkerRows(
         table=".".join(log),
         figures=dict(outcome.figures or {}),
@@ -396,7 +400,7 @@ def _rows(
     return rows
 
 
-def _added(jvm: Any, files: Sequence[Written], partition: Mapping[str, str]) -> list[Any]:
+def added_files(jvm: Any, files: Sequence[Written], partition: Mapping[str, str]) -> list[Any]:
     """Return what a commit says of files that come."""
     action = java_class(jvm, "org.apache.spark.sql.delta.actions.Action")
     now = int(time.time() * 1000)

@@ -1,0 +1,19 @@
+{#- The engine in the workers, whatever it loads. -#}
+
+{#- What an entity asks for, or the run for all that ask for nothing. -#}
+{%- macro engine_of(opened) -%}
+    {{ return(opened['cfg']['engine'] or opened['run']['engine']) }}
+{%- endmacro -%}
+
+
+{#- Say why a load goes by Spark SQL: in the log, and on the console where the workers were asked for. -#}
+{%- macro leave_to_spark(opened, why) -%}
+    {%- do log(opened['cfg']['entity'] ~ ': by Spark SQL, as ' ~ why, info=tidemark.engine_of(opened) == 'workers') -%}
+    {{ return(none) }}
+{%- endmacro -%}
+
+
+{#- Whether a model's body is more than what extract() yields. -#}
+{%- macro has_own_select(cfg, body) -%}
+    {{ return(body | trim != tidemark.extract_sql(cfg) | trim) }}
+{%- endmacro -%}
