@@ -5,7 +5,7 @@
     {%- set config = node['config'] -%}
     {%- set errors = [] -%}
     {%- set settings = tidemark._settings(config, [
-        'location', 'deduplicate', 'fingerprint_ignore', 'manifest', 'manifest_ttl', 'on_reject', 'rejects_retention',
+        'location', 'deduplicate', 'fingerprint_ignore', 'manifest', 'manifest_ttl', 'on_reject', 'rejects_retention', 'engine',
     ], errors) -%}
     {%- set cfg = tidemark._table_config(node, settings, errors) -%}
     {%- do cfg.update({
@@ -14,6 +14,7 @@
         'deduplicate': tidemark._as_list(settings.get('deduplicate', tidemark.deduplication_steps()), 'deduplicate', errors),
         'fingerprint_ignore': tidemark._as_list(settings.get('fingerprint_ignore', tidemark.fingerprint_ignore()), 'fingerprint_ignore', errors),
         'manifest': settings.get('manifest'),
+        'engine': settings.get('engine'),
         'manifest_ttl': tidemark._retention(settings.get('manifest_ttl', '180 days'), 'manifest_ttl', errors),
     }) -%}
     {%- do tidemark._check_atomic_config(cfg, settings, errors) -%}
@@ -55,6 +56,7 @@
     {%- for name in cfg['partition_by'] + cfg['cluster_by'] if name not in names + ['_commit_id'] -%}
         {%- do errors.append('partition_by or liquid_clustered_by: `' ~ name ~ '` is no column of atomic events' ~ tidemark._did_you_mean(name, names)) -%}
     {%- endfor -%}
+    {%- if cfg['engine'] is not none -%}{%- do tidemark._one_of('engine', cfg['engine'], tidemark._engines(), errors) -%}{%- endif -%}
     {%- if cfg['manifest_ttl'] is none -%}{%- do errors.append("manifest_ttl must be a length of time such as '180 days'") -%}{%- endif -%}
     {%- if cfg['manifest'] is not none and not modules.re.fullmatch('[A-Za-z_][A-Za-z0-9_]*([.][A-Za-z_][A-Za-z0-9_]*)?', cfg['manifest'] | string) -%}
         {%- do errors.append('manifest must be the name of a table, or schema.table, found: ' ~ cfg['manifest']) -%}

@@ -25,3 +25,9 @@
     {%- endif -%}
     {{ return(written) }}
 {%- endmacro -%}
+
+
+{#- Whether a model's body is more than what extract() yields. -#}
+{%- macro has_own_select(cfg, body) -%}
+    {{ return(body | trim != tidemark.extract_sql(cfg) | trim) }}
+{%- endmacro -%}

@@ -3,8 +3,10 @@
     is in flight from here on.
 -#}
 {%- macro enriched__derive(opened, staged, commit) -%}
-    {%- set cfg, relations, load, keys, events = staged['cfg'], opened['relations'], staged['load'], staged['keys'], staged['events'] -%}
+    {%- set relations = opened['relations'] -%}
     {%- set versions = {'current_version_before': tidemark.table_version('delta', relations['current'])} -%}
+    {%- if staged.get('uncommitted') -%}{{ return(tidemark.derived_by_workers(opened, staged, versions)) }}{%- endif -%}
+    {%- set cfg, load, keys, events = staged['cfg'], staged['load'], staged['keys'], staged['events'] -%}
     {%- set seen = staged['figures'] -%}
     {%- do tidemark.record_commit(opened['commits'], commit, 'inflight', dict(versions, rows_read=seen['rows_read'], rows_rejected=seen['rows_rejected'])) -%}
     {%- set has_events = load['etl_micros'] is not none -%}

@@ -1,41 +1,50 @@
-{#- Enriched events that have landed, as one batch: {parts, files, arrived, columns, is_rows}; no parts if nothing has. -#}
+{#-
+    Enriched events that have landed, as one batch: {parts, files, body, location}, and what view_enriched() gives unless the
+    engine in the workers is to try them first; no parts if nothing has landed.
+-#}
 {%- macro enriched__source(opened, body) -%}
     {%- set cfg, run = opened['cfg'], opened['run'] -%}
-    {%- set landing = tidemark.land_enriched(opened, body) -%}
-    {%- set is_idle = cfg['location'] is not none and not landing['files'] -%}
+    {%- set landed = dict(tidemark.landed_enriched(opened), body=body) -%}
+    {%- set is_idle = cfg['location'] is not none and not landed['files'] -%}
     {%- if is_idle and opened['state']['first'] and not run['empty'] -%}
         {%- do tidemark.warn_of_no_file(cfg) -%}
     {%- endif -%}
     {%- if run['empty'] or is_idle -%}
+        {%- set source = tidemark.view_enriched(opened, landed) -%}
         {%- do tidemark.enriched__prepare(opened) -%}
-        {{ return(dict(landing, parts=[])) }}
+        {{ return(dict(source, parts=[])) }}
     {%- endif -%}
-    {{ return(dict(landing, parts=['all'])) }}
+    {%- if tidemark.workers_take_enriched(opened, body) -%}{{ return(dict(landed, parts=['all'], by_workers=true)) }}{%- endif -%}
+    {{ return(dict(tidemark.view_enriched(opened, landed), parts=['all'])) }}
+{%- endmacro -%}
+
+
+{#- The files that were not read yet, and where they lie: {files, location}. -#}
+{%- macro landed_enriched(opened) -%}
+    {%- set cfg, run = opened['cfg'], opened['run'] -%}
+    {%- if not cfg['location'] -%}{{ return({'files': [], 'location': none}) }}{%- endif -%}
+    {%- set dated = '{' in cfg['location'] -%}
+    {%- if dated and not run['business_date'] and not run['empty'] -%}
+        {%- do tidemark.raise_no_date(cfg) -%}
+    {%- endif -%}
+    {%- set location = tidemark.extract_path(cfg['location'], run['business_date']) -%}
+    {{ return({'files': [] if run['empty'] else tidemark.enriched_files(opened, location, dated), 'location': location}) }}
 {%- endmacro -%}
 
 
 {#-
-    Where the events come from: lines of files that were not read yet, or rows with the canonical columns. Either is
-    cached, because `_row` numbers them within one read.
+    Where Spark reads the events: lines of the files, or rows with the canonical columns. Either is cached, because `_row`
+    numbers them within one read.
 -#}
-{%- macro land_enriched(opened, body) -%}
-    {%- set cfg, run = opened['cfg'], opened['run'] -%}
+{%- macro view_enriched(opened, landed) -%}
+    {%- set cfg, run, body = opened['cfg'], opened['run'], landed['body'] -%}
     {%- set arrived, extract = tidemark.run_view(cfg['target'], 'arrived'), tidemark.run_view(cfg['target'], 'extract') -%}
-    {%- set files = [] -%}
-    {%- if cfg['location'] -%}
-        {%- set dated = '{' in cfg['location'] -%}
-        {%- if dated and not run['business_date'] and not run['empty'] -%}
-            {%- do tidemark.raise_no_date(cfg) -%}
-        {%- endif -%}
-        {%- set location = tidemark.extract_path(cfg['location'], run['business_date']) -%}
-        {%- set files = [] if run['empty'] else tidemark.enriched_files(opened, location, dated) -%}
-        {%- if files -%}
-            {%- do tidemark.make_view(extract, 'select value, _file, _row from '
-                ~ tidemark.make_lines_view(cfg, run, location, files)) -%}
-        {%- else -%}
-            {%- do tidemark.make_view(extract,
-                'select cast(null as string) as value, cast(null as string) as _file, cast(null as bigint) as _row where false') -%}
-        {%- endif -%}
+    {%- if landed['files'] -%}
+        {%- do tidemark.make_view(extract, 'select value, _file, _row from '
+            ~ tidemark.make_lines_view(cfg, run, landed['location'], landed['files'])) -%}
+    {%- elif cfg['location'] -%}
+        {%- do tidemark.make_view(extract,
+            'select cast(null as string) as value, cast(null as string) as _file, cast(null as bigint) as _row where false') -%}
     {%- endif -%}
     {%- set columns = tidemark.describe_query(body) -%}
     {%- set names = columns | map(attribute='name') | list -%}
@@ -55,7 +64,7 @@
     {%- set numbered = '_row' in names -%}
     {%- set sql = 'select *' ~ ('' if numbered else ', monotonically_increasing_id() as _row') ~ ' from (\n' ~ body ~ '\n)' -%}
     {%- do tidemark.make_view(arrived, sql, not numbered and not run['empty']) -%}
-    {{ return({'files': files, 'arrived': arrived, 'columns': columns, 'is_rows': not is_lines}) }}
+    {{ return(dict(landed, arrived=arrived, columns=columns, is_rows=not is_lines)) }}
 {%- endmacro -%}
 
 

@@ -40,7 +40,7 @@
             {%- endif -%}
         {%- endfor -%}
     {%- endif -%}
-    {%- if not state['first'] -%}{{ return(none) }}{%- endif -%}
+    {%- if not state['first'] or (staged or {}).get('is_prepared') -%}{{ return(none) }}{%- endif -%}
     {%- do tidemark.clear_debris(relations.values() | list) -%}
     {%- set statements = [] -%}
     {%- for name, columns, options in [

@@ -5,7 +5,7 @@
 {%- macro source_of_workers(opened, body) -%}
     {%- set cfg, run = opened['cfg'], opened['run'] -%}
     {%- if tidemark.engine_of(opened) == 'spark' or not tidemark.can('run_workers') or run['empty'] or run['full_refresh'] -%}{{ return(none) }}{%- endif -%}
-    {%- set why = 'the model has a SELECT of its own' if body | trim != tidemark.extract_sql(cfg) | trim
+    {%- set why = 'the model has a SELECT of its own' if tidemark.has_own_select(cfg, body)
         else adapter.call_function('tidemark.engine.covers.why_not', cfg) -%}
     {%- if not why and tidemark.engine_of(opened) == 'auto' and adapter.is_on_cluster() -%}
         {%- set why = "the session has a cluster, whose nodes may not share files: engine: workers says that they do" -%}

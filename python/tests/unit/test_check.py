@@ -90,12 +90,21 @@ def test_check__an_engine_that_never_loads_it(shop: Shop) -> None:
             f"models: [{{name: {name}, config: {{materialized: cdc, unique_key: id, meta: {{tidemark: "
             f"{{extract: full, location: '{{business_date}}.csv', engine: workers{settings}}}}}}}}}]\n",
         )
+    shop.write("models/batches.sql", "{{ tidemark.extract() }}")
+    shop.write(
+        "models/batches.yml",
+        "models: [{name: batches, config: {materialized: atomic, meta: {tidemark: "
+        "{location: landing, engine: workers, manifest_ttl: 6 months}}}}]\n",
+    )
     result = shop.check()
     assert result.exit_code == 0
     assert result.stdout.splitlines() == [
+        "batches  models/batches.yml",
+        "  - engine: workers has no effect: manifest_ttl is 6 months, which are not of one length, "
+        "so Spark SQL loads it",
         "left  models/left.yml",
         "  - engine: workers has no effect: hash is xxhash64x2, so Spark SQL loads it",
-        "checked 3 models: nothing to mend",
+        "checked 4 models: nothing to mend",
     ]
     models = {model["name"]: model for model in json.loads(shop.check("--json").stdout)}
     assert [len(models[name]["remarks"]) for name in ("left", "taken", "orders")] == [1, 0, 0]

@@ -10,6 +10,7 @@ from typing import Any
 from dbt.adapters.tidemark.errors import MacroError
 from tidemark.check.macros import callable_macros
 from tidemark.engine.covers import why_not
+from tidemark.engine.enriched.covers import why_not_enriched
 
 _READERS: Mapping[str, str] = {
     "cdc": "entity_config",
@@ -67,7 +68,7 @@ def checked_models(manifest: Any, variables: Mapping[str, Any] | None = None) ->
             continue
         context.update(model=node, config=node["config"])
         config, problems = _judged(macros[_READERS[kind]])
-        remarks = _remarks(config) if kind == "cdc" and config else ()
+        remarks = _remarks(kind, config) if config else ()
         found.append(Checked(node["name"], kind, _path(node), problems, remarks))
     return sorted(found, key=lambda one: (one.path, one.name))
 
@@ -81,10 +82,10 @@ def _judged(reader: Any) -> tuple[Mapping[str, Any] | None, tuple[str, ...]]:
         return None, tuple(rest) or (head,)
 
 
-def _remarks(config: Mapping[str, Any]) -> tuple[str, ...]:
+def _remarks(kind: str, config: Mapping[str, Any]) -> tuple[str, ...]:
     if config.get("engine") != "workers":
         return ()
-    why = why_not(config)
+    why = why_not_enriched(config) if kind == "atomic" else why_not(config)
     return (f"engine: workers has no effect: {why}, so Spark SQL loads it",) if why else ()
 
 

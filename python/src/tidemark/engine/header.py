@@ -22,8 +22,8 @@ _LONGEST = 1 << 20
 _LINES = 1000
 # names that Tidemark's SQL gives to what stands beside the columns of an extract
 _OWN = re.compile(r"_(unreadable|malformed|tidemark_.*)", re.IGNORECASE)
-# what DuckDB takes for a pattern, what Spark unpacks by its codecs, and what it passes over
-_OTHER_PATH = re.compile(r"[*?\[\]{}]|\.(bz2|zst|snappy|lz4|deflate|xz|lzo|_COPYING_)$|/[_.][^/]*$")
+OTHER_PATH = re.compile(r"[*?\[\]{}]|\.(bz2|zst|snappy|lz4|deflate|xz|lzo|_COPYING_)$|/[_.][^/]*$")
+"""What DuckDB takes for a pattern, what Spark unpacks by its codecs, and what it passes over."""
 
 
 def header_of(files: Sequence[Mapping[str, Any]], separator: str) -> dict[str, Any]:
@@ -130,7 +130,7 @@ def paths_of(files: Sequence[Mapping[str, Any]]) -> list[str] | str:
     paths = [local_path(str(file["path"])) for file in files]
     if not paths or None in paths:
         return "its files are not on a local file system"
-    if any(_OTHER_PATH.search(str(path)) for path in paths):
+    if any(OTHER_PATH.search(str(path)) for path in paths):
         return (
             "a file's name has one of *?[]{} or begins with _ or ., or it is compressed by other "
             "than gzip"

@@ -119,15 +119,21 @@ def hash_sql(load: Load, names: Sequence[str], of: str = "c") -> str:
         names: The columns, in the order of the hash.
         of: What the names of the values begin with, before their numbers.
     """
-    terms = []
+    texts = {}
     for name in names:
         number = load.number(name)
-        text = text_sql(f"{of}{number}", load.columns[number].type)
+        texts[name] = text_sql(f"{of}{number}", load.columns[number].type)
+    return f"{'sha256' if load.hash == 'sha256' else 'md5'}({hashed_sql(texts)})"
+
+
+def hashed_sql(texts: Mapping[str, str]) -> str:
+    """Return the text that is hashed of columns, name to canonical text."""
+    terms = []
+    for name, text in texts.items():
         label = literal(f"{len(name.encode())}:{name}")
         terms.append(f"{label} || strlen({text}) || ':' || {text}")
     # concat leaves out what is NULL
-    text = f"concat({', '.join(terms)})" if terms else "''"
-    return f"{'sha256' if load.hash == 'sha256' else 'md5'}({text})"
+    return f"concat({', '.join(terms)})" if terms else "''"
 
 
 def one_of_each_sql(load: Load, rows: str) -> str:

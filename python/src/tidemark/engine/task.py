@@ -172,6 +172,7 @@ def write_kept(load: Load, kept: str, targets: Targets, room: Room) -> Outcome:
 
 @contextmanager
 def connection(room: Room) -> Iterator[Any]:
+    """Open DuckDB for one attempt at a task, and remove what it put on disk at the end."""
     import duckdb
 
     # Spark repeats a task whose worker died, and may try a slow one twice at a time

@@ -43,6 +43,7 @@ from tidemark.spark.delta import (
     table_version,
     view_small_table,
 )
+from tidemark.spark.delta.enriched import ShreddedRows, stage_batch
 from tidemark.spark.delta.worker import (
     KeptRows,
     Tables,
@@ -444,7 +445,7 @@ class TidemarkAdapter(SparkAdapter):
         It counts once the log has the rows.
 
         Args:
-            staged: What stage_extract(), write_kept_rows() or stage_rows() returned.
+            staged: What stage_extract(), write_kept_rows(), stage_batch() or stage_rows() returned.
         """
         with self.connections.exception_handler(f"commit_beside({staged.table})"):
             staged.commit_beside()
@@ -601,6 +602,30 @@ class TidemarkAdapter(SparkAdapter):
             batch = batch_of(cfg, plan, load, source)
             tables = _tables(batch.load, relations)
             return stage_events(self._session, batch, tables, load["log_version"])
+
+    @available.parse(lambda *args, **kwargs: "")
+    def stage_batch(
+        self,
+        cfg: dict[str, Any],
+        files: list[dict[str, Any]],
+        commit_id: int,
+        relations: dict[str, Any],
+    ) -> ShreddedRows | str:
+        """Have the engine in the workers read a batch of enriched events and write what it gives.
+
+        Args:
+            cfg: The model's configuration.
+            files: The files that are read.
+            commit_id: The commit.
+            relations: The model's.
+
+        Returns:
+            As stage_rows() does, with `kinds`; or a text: why the engine does not do it.
+        """
+        with self.connections.exception_handler(f"stage_batch({relations['current']})"):
+            names = ("current", "entities", "rejects", "manifest")
+            tables = {name: (relations[name].schema, relations[name].identifier) for name in names}
+            return stage_batch(self._session, cfg, files, commit_id, tables)
 
     @property
     def _time_zone(self) -> str:

@@ -69,6 +69,14 @@ class AtomicSettings(BaseModel):
     rejects_retention: Retention | None = Field(
         default=None, description="How long `clean` leaves rejected lines. Left out: always."
     )
+    engine: Literal["auto", "spark", "workers"] | None = Field(
+        default=None,
+        description=(
+            "What reads the lines. spark: Spark SQL, which can do everything. workers: DuckDB in"
+            " Spark's workers, faster, where it does the same; else Spark SQL, and why is told."
+            " auto: the same, and why is in the log. Left out: the var tidemark__engine, or auto."
+        ),
+    )
 
 
 class ShredSettings(BaseModel):

@@ -93,7 +93,7 @@ def parse_json_line(line: str) -> Event:
         ValueError: It is not a JSON object, or an object in it has two members of one name.
         RecursionError: It is nested deeper than Python can follow, some hundred levels.
     """
-    found = loads(line, _distinct)
+    found = distinct_json(line)
     if isinstance(found, dict) and isinstance(found.get("data"), dict) and "schema" in found:
         found = found["data"]
     if not isinstance(found, dict):
@@ -146,6 +146,15 @@ def loads(text: str, members: Callable[[list[tuple[str, Any]]], Any]) -> Any:
     )
 
 
+def distinct_json(text: str) -> Any:
+    """Parse JSON, its numbers as they are written, its objects as dicts.
+
+    Raises:
+        ValueError: It is none, or an object in it has two members of one name.
+    """
+    return loads(text, _distinct)
+
+
 def _raw_number(text: str) -> _RawNumber:
     # Spark's parser refuses longer ones
     if len(text) > 1000 and sum(map(str.isdigit, text)) > 1000:
@@ -170,7 +179,7 @@ def _text_of_json(column: str, value: Any) -> str | None:
     elif isinstance(value, str):
         text = _encodable(value)
     else:
-        text = _variant_text(value)
+        text = variant_text(value)
     if TYPES[column] == "boolean":
         text = {"true": "1", "false": "0"}.get(text, text)
     elif TYPES[column] == "timestamp":
@@ -182,15 +191,15 @@ def _text_of_json(column: str, value: Any) -> str | None:
     return text or None
 
 
-def _variant_text(value: Any) -> str:
+def variant_text(value: Any) -> str:
     """A JSON value as Spark prints a VARIANT."""
     # lists, not generators: those would double the depth of the stack
     if isinstance(value, dict):
         ordered = sorted(value.items(), key=_utf16)
-        members = [f"{_variant_quoted(n)}:{_variant_text(v)}" for n, v in ordered]
+        members = [f"{_variant_quoted(n)}:{variant_text(v)}" for n, v in ordered]
         return "{" + ",".join(members) + "}"
     if isinstance(value, list):
-        return "[" + ",".join([_variant_text(item) for item in value]) + "]"
+        return "[" + ",".join([variant_text(item) for item in value]) + "]"
     if isinstance(value, _RawNumber):
         text = _number_text(value)
         return f'"{text}"' if text.endswith("Infinity") else text

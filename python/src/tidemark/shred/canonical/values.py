@@ -103,7 +103,7 @@ def _money(text: str) -> decimal.Decimal | None:
 
 
 def _envelope(column: str) -> Callable[[str], str | None]:
-    return lambda text: text if _is_envelope(column, text) else None
+    return lambda text: text if is_envelope(column, text) else None
 
 
 def _reader(column: str, kind: str) -> Callable[[str], Any] | None:
@@ -121,7 +121,7 @@ def _reader(column: str, kind: str) -> Callable[[str], Any] | None:
     return by_kind.get(kind)
 
 
-def _is_envelope(column: str, text: str) -> bool:
+def is_envelope(column: str, text: str) -> bool:
     """Whether a text is the envelope, read as Spark's `from_json` does.
 
     Of members that have the same name the last one counts whose value is of the type; data is

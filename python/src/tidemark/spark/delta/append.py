@@ -80,10 +80,15 @@ def append_rows(
         json.dumps({"add": added})
     )
     transaction = begin(session, log, snapshot, schema, name)
-    if (int(snapshot.version()) + 1) % _COMPACT_EVERY == 0:
+    compact_now_and_then(jvm, transaction)
+    return str(metadata.id()), commit(jvm, transaction, [action], "Append")
+
+
+def compact_now_and_then(jvm: Any, transaction: Any) -> None:
+    """Have Delta look for small files after every fiftieth commit of a table."""
+    if (int(transaction.snapshot().version()) + 1) % _COMPACT_EVERY == 0:
         hook = java_class(jvm, "org.apache.spark.sql.delta.hooks.AutoCompact$")
         transaction.registerPostCommitHook(getattr(hook, "MODULE$"))
-    return str(metadata.id()), commit(jvm, transaction, [action], "Append")
 
 
 class _Column:

@@ -8,7 +8,7 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -74,7 +74,7 @@ class WorkerRows(StagedRows):
         jvm: Any = self._session._jvm
         log = log_of(self._session, *self.supplied)
         transaction = begin(self._session, log, newest(jvm, log), *self.supplied)
-        commit(jvm, transaction, _added(jvm, self.keys, self.keys_partition), "Append")
+        commit(jvm, transaction, added_files(jvm, self.keys, self.keys_partition), "Append")
         self.keys = ()
 
     def replace(self) -> int | None:
@@ -96,7 +96,7 @@ class WorkerRows(StagedRows):
         actions = [
             before.apply(place).removeWithTimestamp(now, True) for place in range(before.size())
         ]
-        actions += _added(jvm, self.files, {})
+        actions += added_files(jvm, self.files, {})
         try:
             return commit(jvm, transaction, actions, "Overwrite")
         except Exception as error:
@@ -223,7 +223,7 @@ def places_of(session: SparkSession, load: Load, tables: Tables) -> Places | str
     for table in chosen:
         delta = log_of(session, *table)
         snapshot = newest(jvm, delta)
-        target = _target(jvm, delta, snapshot, required)
+        target = target_of(jvm, delta, snapshot, required)
         if isinstance(target, str):
             return f"{'.'.join(table)} {target}"
         targets.append(target)
@@ -259,7 +259,7 @@ def _with_files(session: SparkSession, table: Table, target: Target) -> Target |
     return Target(target.folder, target.fields, tuple(str(path) for path in paths))
 
 
-def _target(jvm: Any, delta: Any, snapshot: Any, required: Collection[str]) -> Target | str:
+def target_of(jvm: Any, delta: Any, snapshot: Any, required: Collection[str]) -> Target | str:
     """Return a table as the engine writes it; a text: why it cannot.
 
     Args:
@@ -354,6 +354,11 @@ def unseen(places: Places, outcome: Outcome) -> str | None:
     written += [(tables.current, file) for file in outcome.current or ()]
     if tables.supplied is not None:
         written += [(tables.supplied, file) for file in outcome.supplied]
+    return why_unseen(written)
+
+
+def why_unseen(written: Iterable[tuple[Target, Written]]) -> str | None:
+    """Return that files which a worker wrote are not to be seen here; None: they are."""
     for target, file in written:
         path = Path(target.folder, file.path)
         if not path.exists() or path.stat().st_size != file.size:
@@ -390,7 +395,7 @@ def rows_of(
     transaction = begin(session, delta, snapshot, *log)
     # as if the table had been read: then any commit that comes between is a conflict
     transaction.readWholeTable()
-    files = _added(jvm, outcome.log, {places.partition: load.business_date})
+    files = added_files(jvm, outcome.log, {places.partition: load.business_date})
     rows = WorkerRows(
         table=".".join(log),
         figures=dict(outcome.figures or {}),
@@ -412,7 +417,7 @@ def rows_of(
     return rows
 
 
-def _added(jvm: Any, files: Sequence[Written], partition: Mapping[str, str]) -> list[Any]:
+def added_files(jvm: Any, files: Sequence[Written], partition: Mapping[str, str]) -> list[Any]:
     """Return what a commit says of files that come."""
     action = java_class(jvm, "org.apache.spark.sql.delta.actions.Action")
     now = int(time.time() * 1000)
