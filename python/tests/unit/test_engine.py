@@ -151,7 +151,6 @@ def test_known_types() -> None:
         "binary",
         "array<int>",
         "map<string,int>",
-        "timestamp_ntz",
         "char(3)",
         "variant",
     ):

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from uuid import uuid4
 
 from pyspark.sql import SparkSession
@@ -31,6 +31,7 @@ from tidemark.spark.messages import readable_error
 
 Table = tuple[str, str]
 """Schema and name."""
+Found = TypeVar("Found")
 
 # what a table may be set to without an effect on how its files are written
 _HARMLESS = frozenset(
@@ -299,8 +300,18 @@ def _folder(delta: Any) -> str | None:
     return local_path(str(delta.dataPath().toString()))
 
 
-def run_task(session: SparkSession, task: Callable[[Room], Outcome]) -> Outcome:
-    """Run a load as a task of Spark; what fails there is declined, so that Spark SQL tries it."""
+def run_task(
+    session: SparkSession,
+    task: Callable[[Room], Found],
+    declined: Callable[[str], Found] = Outcome,  # type: ignore[assignment]
+) -> Found:
+    """Run a load as a task of Spark; what fails there is declined, so that Spark SQL tries it.
+
+    Args:
+        session: The running session.
+        task: The task.
+        declined: What makes an outcome of the reason why there is none.
+    """
     context, scratch = session.sparkContext, None
     if is_on_cluster(session):
         cores, memory = _share_of_node(session)
@@ -311,11 +322,11 @@ def run_task(session: SparkSession, task: Callable[[Room], Outcome]) -> Outcome:
     try:
         (outcome,) = context.parallelize([room], 1).map(task).collect()
     except Exception as error:
-        return Outcome(declined=f"it failed ({_why(error)})")
+        return declined(f"it failed ({_why(error)})")
     finally:
         for left in scratch.parent.glob(f"{scratch.name}-*") if scratch else ():
             shutil.rmtree(left, ignore_errors=True)  # of an attempt that was killed
-    found: Outcome = outcome
+    found: Found = outcome
     return found
 
 
