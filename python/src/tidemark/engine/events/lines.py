@@ -40,8 +40,8 @@ def read_lines(db: Any, landed: tuple[Landed, ...]) -> str | None:
             f"max_line_size = {2 * LONGEST}, hive_partitioning = false)"
         )
         (found,) = db.execute(
-            f"insert into lines select {file.number * _FIRST} + row_number() over (), line, null, null "
-            f"from {read}"
+            f"insert into lines select {file.number * _FIRST} + row_number() over (), "
+            f"line, null, null from {read}"
         ).fetchone()
         if found != counted:
             return "a file has empty lines"

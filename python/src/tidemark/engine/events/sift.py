@@ -5,7 +5,7 @@ the schema of the table, which is ten times as long. What is kept of a file has 
 in the order of their tables, so that a table reads its own; what a line says of a schema is kept
 once.
 
-    lines » opened » kept ──► a file of Parquet: num, db, schema, table, line, landed_id, known_doubt
+    lines » opened ──► a file of Parquet: num, db, schema, table, line, landed_id, known_doubt
 
 What stands in a line that no table can be told of is for every table to judge.
 """
@@ -112,12 +112,18 @@ def _read(db: Any, path: str) -> str | None:
         "is_kept boolean)"
     )
     db.execute("create temp table schemas (schema_id varchar primary key, text varchar)")
-    for lines in _lines_of(path):
-        if isinstance(lines, str):
-            return lines
-        db.register("lines", lines)
+    count = 0
+    for text, found in _lines_of(path):
+        if not found:
+            return text
+        db.execute(
+            "create or replace temp table lines as "
+            "select unnest(range(?::bigint, ?::bigint)) as num, "
+            "unnest(string_split(?::varchar, chr(10))) as line",
+            [count + 1, count + 1 + found, text],
+        )
+        count += found
         db.execute(f"create or replace temp table piece as {_opened_sql()}")
-        db.unregister("lines")
         db.execute("insert into opened by name select * exclude (schema_text) from piece")
         db.execute(
             "insert or ignore into schemas select distinct on (schema_id) schema_id, schema_text "
@@ -126,42 +132,34 @@ def _read(db: Any, path: str) -> str | None:
     return None
 
 
-def _lines_of(path: str) -> Iterator[Any]:
-    """Yield tables of `num` and `line`, or a text: why readers may see other lines."""
-    count, rest, is_first = 0, b"", True
+def _lines_of(path: str) -> Iterator[tuple[str, int]]:
+    """Yield some lines in turn, and how many; if none, why readers may see others."""
+    rest, is_first = b"", True
     opened = gzip.open(path, "rb") if path.endswith(".gz") else open(path, "rb")
     with opened as file:
         while chunk := file.read(_CHUNK):
             if is_first and chunk.startswith(_MARK):
-                yield "a file begins with a byte order mark"
+                yield "a file begins with a byte order mark", 0
                 return
             is_first = False
             if b"\r" in chunk or b"\x00" in chunk:
-                yield "a file has carriage returns, or NUL"
+                yield "a file has carriage returns, or NUL", 0
                 return
-            whole, end, left = (rest + chunk).rpartition(b"\n")
-            if len(left) > _CHUNK:
-                yield SPARK_ALONE
+            whole, end, rest = (rest + chunk).rpartition(b"\n")
+            if len(rest) > _CHUNK:
+                yield SPARK_ALONE, 0
                 return
-            rest = left
             if end:
-                count, lines = _numbered(whole, count)
-                yield lines
+                yield _decoded(whole)
     if rest:
-        yield _numbered(rest, count)[1]
+        yield _decoded(rest)
 
 
-def _numbered(text: bytes, count: int) -> tuple[int, Any]:
-    """Return how many lines there are now, and these with their numbers, from the next on."""
-    import pyarrow  # type: ignore[import-untyped]
-
+def _decoded(text: bytes) -> tuple[str, int]:
     try:
-        lines = text.decode().split("\n")
+        return text.decode(), text.count(b"\n") + 1
     except UnicodeDecodeError:
-        return count, SPARK_ALONE
-    now = count + len(lines)
-    numbers = pyarrow.array(range(count + 1, now + 1), pyarrow.int64())
-    return now, pyarrow.table({"num": numbers, "line": pyarrow.array(lines, pyarrow.string())})
+        return SPARK_ALONE, 0
 
 
 def _opened_sql() -> str:
@@ -210,8 +208,11 @@ from (
             num, whole, form, line, landed_id, schema_text, top_names, value_names, is_plain,
             json_extract(line, {members}) as members,
             json_keys(line, ['$', '$.source']) as names,
-            replace(replace(whole, ' ', ''), coalesce(replace(schema_text, ' ', ''), ' '), '')
-                as bare
+            case
+                when schema_text is null then whole
+                when contains(whole, schema_text) then replace(whole, schema_text, '')
+                else replace(replace(whole, ' ', ''), replace(schema_text, ' ', ''), '')
+            end as bare
         from (
             select
                 *,
@@ -220,8 +221,9 @@ from (
                     when 'payload' then parts[3] else json(whole)
                 end as varchar) as line,
                 nullif(cast(parts[4] as varchar), 'null') as landed_id,
-                nullif(cast(case form when 'value.payload' then parts[5] when 'payload' then parts[6]
-                    end as varchar), 'null') as schema_text
+                nullif(cast(case form
+                    when 'value.payload' then parts[5] when 'payload' then parts[6]
+                end as varchar), 'null') as schema_text
             from (
                 select
                     num, whole, top_names, value_names, is_plain,
@@ -236,11 +238,14 @@ from (
                 from (
                     select
                         num, whole, names[1] as top_names, names[2] as value_names,
-                        replace(cast(json(whole) as varchar), ' ', '') = replace(whole, ' ', '')
-                            as is_plain
+                        case
+                            when cast(json(whole) as varchar) = whole then true
+                            else replace(cast(json(whole) as varchar), ' ', '')
+                                = replace(whole, ' ', '')
+                        end as is_plain
                     from (
                         select num, line as whole, json_keys(line, ['$', '$.value']) as names
-                        from lines where trim(line, ' ') <> ''
+                        from lines where line <> '' and (left(line, 1) <> ' ' or trim(line, ' ') <> '')
                     )
                 )
             )

@@ -48,9 +48,9 @@ _NOT_LOGGED = "a value was not logged by the source"
 def parsed_sql(batch: Batch) -> str:
     """Return a query of the lines: what they say of an event, all values as texts.
 
-    Its columns: `num`, `is_ours`, `landed_id`, `doubt` (why the engine does not answer for the line), `op`,
-    `content`, what Debezium tells of the source, f0, f1, … (the image that counts) and, of keys,
-    b0, … (the image before).
+    Its columns: `num`, `is_ours`, `landed_id`, `doubt` (why the engine does not answer for the
+    line), `op`, `content`, what Debezium tells of the source, f0, f1, … (the image that counts)
+    and, of keys, b0, … (the image before).
     """
     columns = batch.load.columns
     every = list_sql(sorted(column.name for column in columns))
@@ -220,13 +220,15 @@ def _doubt(batch: Batch, every: str, keys: str) -> str:
 def is_unsafe_sql(line: str) -> str:
     """Return a condition on JSON: it is none, or too much of it, to one of the readers."""
     zeros = f"translate({line}, '123456789', '000000000')"
+    # cheap to find out first
+    digits = f"regexp_matches({line}, '[0-9]{{40}}')"
     brackets = " or ".join(
         f"strlen({line}) - strlen(replace({line}, '{bracket}', '')) > 400" for bracket in "{["
     )
     texts = literal(r'"(?:[^"\\]|\\.)*"')
     return (
         f"strlen({line}) > {LONGEST} or contains({line}, '\\u0000')\n"
-        f"    or (strlen({line}) > 800 and ({brackets} or contains({zeros}, repeat('0', 800))))\n"
+        f"    or (strlen({line}) > 800 and ({brackets} or ({digits} and contains({zeros}, repeat('0', 800)))))\n"
         f"    or (regexp_matches({line}, '[:,\\[]\\s*-?(nan|inf)', 'i')\n"
         f"        and regexp_matches(regexp_replace({line}, {texts}, '', 'g'), 'nan|inf', 'i'))"
     )
