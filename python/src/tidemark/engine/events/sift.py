@@ -245,7 +245,8 @@ from (
                         end as is_plain
                     from (
                         select num, line as whole, json_keys(line, ['$', '$.value']) as names
-                        from lines where line <> '' and (left(line, 1) <> ' ' or trim(line, ' ') <> '')
+                        from lines
+                        where line <> '' and (left(line, 1) <> ' ' or trim(line, ' ') <> '')
                     )
                 )
             )
