@@ -54,6 +54,7 @@
     {%- endfor -%}
     {%- set known = recorded.get('columns', []) | map(attribute='name') | list -%}
     {%- set declared = cfg['columns'] | map(attribute='name') | list -%}
+    {#- in the order in which Spark tells the members of an object -#}
     {%- set told = schemas.values() | first | default([]) | map(attribute='name') | list -%}
     {%- set typed = known + told + cfg['columns'] | selectattr('data_type') | map(attribute='name') | list -%}
     {%- if schemas.values() | list | map('tojson') | unique | list | length > 1 or (schemas and sifted.has_schemaless) -%}
@@ -69,7 +70,7 @@
         {{ return('column ' ~ name ~ ' has no data_type') }}
     {%- endfor -%}
     {{ return({
-        'tables': tidemark._tables_of(opened), 'ignored': 0, 'names': told or (declared + known) | unique | list,
+        'tables': tidemark._tables_of(opened), 'ignored': 0, 'names': told | sort(case_sensitive=true) or (declared + known) | unique | list,
         'schemas': schemas, 'has_schemaless': not schemas, 'first_nums': sifted.first_nums if sifted else {}, 'is_empty': false,
         'statements': [], 'source_columns': source.get('columns'), 'refused': [], 'renames': {}, 'reorders': false,
         'by_content': source.get('by_content', false),

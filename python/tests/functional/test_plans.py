@@ -90,7 +90,9 @@ def test_events(module_project: Any) -> None:
     What events in order add to the log is written once.
     """
     columns = {"id": "int", "moved_at": "timestamp"}
-    moves = EventEntity(module_project, "moves", columns, format="debezium", table="public.moves")
+    moves = EventEntity(
+        module_project, "moves", columns, format="debezium", table="public.moves", engine="spark"
+    )
     source = {"connector": "postgresql", "name": "shop", "schema": "public", "table": "moves"}
     plans = Plans(module_project)
     for number in (1, 2):
