@@ -68,8 +68,8 @@ class _Sieve:
             atexit.register(shutil.rmtree, self.folder, ignore_errors=True)
         path = str(self.folder / f"{uuid4()}.parquet")
         found = run_task(session, partial(sift, file, path), Sifted)
-        if not found.declined and not Path(path).exists():
-            return Sifted(declined="what Spark's workers wrote is not to be seen here")
+        if found.declined:
+            Path(path).unlink(missing_ok=True)
         return found
 
     def _make_room(self, wanted: Sequence[tuple[str, tuple[int, int]]]) -> None:
