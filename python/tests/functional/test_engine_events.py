@@ -295,7 +295,7 @@ def test_wrapped_events(module_project: Any, form: str, seed: int) -> None:
     rng = random.Random(seed)
     source = Wrapped(rng, form)
     told = dict.fromkeys(CONNECT) if form == "value" else {}
-    types = {**COLUMNS, "plain_at": "timestamp", "plain_ms": "bigint"}
+    types = {**COLUMNS, "plain_at": "bigint", "plain_ms": "bigint"}
     columns: Any = {name: types[name] for name in told}
     one, other, both = entities(module_project, f"{form}_{seed}", columns, hash="sha256")
     one.folder.mkdir(parents=True)
