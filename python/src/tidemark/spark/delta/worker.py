@@ -12,14 +12,24 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 from uuid import uuid4
 
 from pyspark.sql import SparkSession
 
 from tidemark.engine.header import local_path
 from tidemark.engine.load import Load, Target
-from tidemark.engine.task import Outcome, Room, Targets, Written, compare, keep, write_kept
+from tidemark.engine.task import (
+    Found,
+    Outcome,
+    Room,
+    Targets,
+    Written,
+    attempt,
+    compare,
+    keep,
+    write_kept,
+)
 from tidemark.errors import TidemarkError
 from tidemark.home import tidemark_home
 from tidemark.spark.defaults import is_local
@@ -31,7 +41,6 @@ from tidemark.spark.messages import readable_error
 
 Table = tuple[str, str]
 """Schema and name."""
-Found = TypeVar("Found")
 
 # what a table may be set to without an effect on how its files are written
 _HARMLESS = frozenset(
@@ -320,7 +329,7 @@ def run_task(
         scratch = folder_of_task()
         room = Room(context.defaultParallelism, folder=str(scratch))
     try:
-        (outcome,) = context.parallelize([room], 1).map(task).collect()
+        (outcome,) = context.parallelize([room], 1).map(partial(attempt, task)).collect()
     except Exception as error:
         return declined(f"it failed ({_why(error)})")
     finally:
