@@ -124,7 +124,7 @@ test-spark: setup-dev
 	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m 'not slow and not clusters and not faults' --costs python/tests/functional
 
 .PHONY: test-slow
-test-slow: setup-dev  ## The slow ring: more random streams, kills at random moments
+test-slow: setup-dev  ## The slow ring: more random streams
 	@$(MAKE) test-examples AIRPORT_DATES=$(FIRST_DATES)
 	@$(BIN)/python -m pytest -m 'slow and not clusters'
 

@@ -14,7 +14,7 @@
         'remove_files': 'what a killed run left in a folder, and former versions of a Parquet table, stay until somebody removes them',
         'write_delta_files': 'INSERT and MERGE, which plan what a small load needs no plan for',
         'know_commits': 'the commits of an entity are read anew by each run',
-        'run_workers': 'extracts are compared by Spark SQL',
+        'run_workers': 'extracts and events are loaded by Spark SQL',
         'call_python': 'nothing: a registry of schemas is refused',
         'keep_plan': 'a plan as tables, `plan: true`; `tidemark plan` is refused',
         'cache_views': 'cached views, worked out again by each reader that plans',

@@ -6,6 +6,22 @@
 {%- endmacro -%}
 
 
+{#-
+    Whether the engine in the workers tries a load; where something speaks against it, that is told. `why_not` is the Python
+    function that says what of the model's settings does.
+-#}
+{%- macro tries_workers(opened, body, why_not) -%}
+    {%- set cfg, run, engine = opened['cfg'], opened['run'], tidemark.engine_of(opened) -%}
+    {%- if engine == 'spark' or not tidemark.can('run_workers') or run['empty'] or run['full_refresh'] -%}{{ return(false) }}{%- endif -%}
+    {%- set why = 'the model has a SELECT of its own' if tidemark.has_own_select(cfg, body) else adapter.call_function(why_not, cfg) -%}
+    {%- if not why and engine == 'auto' and adapter.is_on_cluster() -%}
+        {%- set why = "the session has a cluster, whose nodes may not share files: engine: workers says that they do" -%}
+    {%- endif -%}
+    {%- if why -%}{%- do tidemark.leave_to_spark(opened, why) -%}{%- endif -%}
+    {{ return(not why) }}
+{%- endmacro -%}
+
+
 {#- Say why a load goes by Spark SQL: in the log, and on the console where the workers were asked for. -#}
 {%- macro leave_to_spark(opened, why) -%}
     {%- do log(opened['cfg']['entity'] ~ ': by Spark SQL, as ' ~ why, info=tidemark.engine_of(opened) == 'workers') -%}

@@ -24,6 +24,7 @@ import enriched
 import extracts
 import large
 import overhead
+import replicated
 from harness import MEMORY_VARIABLE, Result, render
 
 WORKLOADS: dict[str, Callable[[int, float], Result]] = {
@@ -35,6 +36,7 @@ WORKLOADS: dict[str, Callable[[int, float], Result]] = {
     "f": enriched.workload_f,
     "g": airports.workload_g,
     "o": overhead.workload_o,
+    "r": replicated.workload_r,
 }
 
 

@@ -1,16 +1,11 @@
 {#- Whether the engine in the workers tries a batch; else why not is told. -#}
 {%- macro workers_take_enriched(opened, body) -%}
-    {%- set cfg, run = opened['cfg'], opened['run'] -%}
-    {%- if tidemark.engine_of(opened) == 'spark' or not tidemark.can('run_workers') or run['full_refresh'] -%}{{ return(false) }}{%- endif -%}
-    {%- set why = 'the model has a SELECT of its own' if tidemark.has_own_select(cfg, body)
-        else adapter.call_function('tidemark.engine.enriched.covers.why_not_enriched', cfg) -%}
-    {%- if not why and tidemark.engine_of(opened) == 'auto' and adapter.is_on_cluster() -%}
-        {%- set why = "the session has a cluster, whose nodes may not share files: engine: workers says that they do" -%}
-    {%- elif not why and opened['state']['first'] and cfg['on_reject'] == 'fail' -%}
-        {%- set why = 'on_reject is fail, and there are no tables yet' -%}
+    {%- if not tidemark.tries_workers(opened, body, 'tidemark.engine.enriched.covers.why_not_enriched') -%}{{ return(false) }}{%- endif -%}
+    {%- if opened['state']['first'] and opened['cfg']['on_reject'] == 'fail' -%}
+        {%- do tidemark.leave_to_spark(opened, 'on_reject is fail, and there are no tables yet') -%}
+        {{ return(false) }}
     {%- endif -%}
-    {%- if why -%}{%- do tidemark.leave_to_spark(opened, why) -%}{%- endif -%}
-    {{ return(not why) }}
+    {{ return(true) }}
 {%- endmacro -%}
 
 

@@ -4,24 +4,21 @@
 -#}
 {%- macro events_of_workers(opened, body, files) -%}
     {%- set cfg, run, state = opened['cfg'], opened['run'], opened['state'] -%}
-    {%- if not files or tidemark.engine_of(opened) == 'spark' or not tidemark.can('run_workers') or run['empty'] or run['full_refresh'] -%}{{ return(none) }}{%- endif -%}
-    {%- set why = 'the model has a SELECT of its own' if tidemark.has_own_select(cfg, body)
-        else adapter.call_function('tidemark.engine.covers.why_not', cfg) or tidemark._why_not_state(opened) -%}
-    {%- if not why and tidemark.engine_of(opened) == 'auto' and adapter.is_on_cluster() -%}
-        {%- set why = "the session has a cluster, whose nodes may not share files: engine: workers says that they do" -%}
-    {%- endif -%}
-    {%- if why -%}{{ return(tidemark.leave_to_spark(opened, why)) }}{%- endif -%}
+    {%- if not files or not tidemark.tries_workers(opened, body, 'tidemark.engine.covers.why_not') -%}{{ return(none) }}{%- endif -%}
     {%- set landed = adapter.call_function('tidemark.engine.events.load.landed_of', files) -%}
     {%- if landed is string -%}{{ return(tidemark.leave_to_spark(opened, landed)) }}{%- endif -%}
+    {%- set sifted = adapter.sift_events(landed, tidemark._tables_of(opened)) -%}
+    {%- if sifted is string -%}{{ return(tidemark.leave_to_spark(opened, sifted)) }}{%- endif -%}
+    {%- set batch = tidemark._batch_to_come(opened, sifted) -%}
+    {%- if batch is string -%}{{ return(tidemark.leave_to_spark(opened, batch)) }}{%- endif -%}
 
-    {%- set batch = tidemark._declared_batch(opened) -%}
     {%- set stretch = {'from': none, 'to': none, 'is_first': true, 'is_last': true} -%}
     {%- set plan = tidemark.plan_stretch(opened, {'columns': none}, batch, stretch) -%}
     {%- if tidemark._alters_tables(opened, plan) -%}{{ return(tidemark.leave_to_spark(opened, 'its columns have changed')) }}{%- endif -%}
     {%- set load = dict(
         tidemark.plan_event_load(opened, plan, batch, stretch), log_version=state['log_version'], late=false, forward=true, staged=none
     ) -%}
-    {%- set source = {'landed': landed, 'tables': batch['tables'], 'first': state['first'], 'has_moves': plan['recorded']['source']['has_moves']} -%}
+    {%- set source = {'landed': landed, 'sifted': sifted.files if sifted else [], 'tables': batch['tables'], 'first': state['first'], 'has_moves': plan['recorded']['source']['has_moves']} -%}
     {%- set staged = adapter.keep_events(cfg, plan, load, source) if state['first']
         else adapter.stage_events(cfg, plan, load, source, opened['relations']) -%}
     {%- if staged is string -%}{{ return(tidemark.leave_to_spark(opened, staged)) }}{%- endif -%}
@@ -35,34 +32,49 @@
 {%- endmacro -%}
 
 
-{#- Why what was recorded of earlier loads leaves this one to Spark, or none. -#}
-{%- macro _why_not_state(opened) -%}
+{#- The names of the table whose events an entity takes. -#}
+{%- macro _tables_of(opened) -%}
     {%- set cfg, state = opened['cfg'], opened['state'] -%}
     {%- set source = {} if state['first'] else state['recorded'].get('source') or {} -%}
-    {%- set known = [] if state['first'] else state['recorded']['columns'] | map(attribute='name') | list -%}
-    {%- for name in cfg['columns'] | rejectattr('data_type') | map(attribute='name') | list + cfg['keys'] + cfg['ignore']
-        if name not in known and name not in cfg['columns'] | selectattr('data_type') | map(attribute='name') | list -%}
-        {{ return('column ' ~ name ~ ' has no data_type') }}
-    {%- endfor -%}
-    {%- if not known and not cfg['columns'] -%}{{ return('the YAML declares no columns') }}{%- endif -%}
-    {%- if source.get('columns') or source.get('refused') -%}{{ return('a DDL event tells its columns') }}{%- endif -%}
-    {%- if not state['first'] and state['log_version'] is none -%}{{ return('its log cannot be written by it') }}{%- endif -%}
-    {{ return(none) }}
+    {{ return(source.get('tables') or ([cfg['table']] if cfg['table'] else [])) }}
 {%- endmacro -%}
 
 
-{#- A batch of events without schemas that bring the columns that are declared: the workers see whether these do. -#}
-{%- macro _declared_batch(opened) -%}
+{#-
+    A batch of events that bring the columns that their schema tells, or, without one, those that are declared: the workers
+    see whether these do. A text: why Spark has to look.
+-#}
+{%- macro _batch_to_come(opened, sifted) -%}
     {%- set cfg, state = opened['cfg'], opened['state'] -%}
-    {%- set source = {} if state['first'] else state['recorded'].get('source') or {} -%}
-    {%- set names = cfg['columns'] | map(attribute='name') | list -%}
+    {%- set recorded = {} if state['first'] else state['recorded'] -%}
+    {%- set source = recorded.get('source') or {} -%}
+    {%- set schemas = {} -%}
+    {%- for id, text in (sifted.schemas if sifted else {}).items() -%}
+        {%- do schemas.update({id: tidemark.connect_columns(tidemark._row_fields(text))}) -%}
+    {%- endfor -%}
+    {%- set known = recorded.get('columns', []) | map(attribute='name') | list -%}
+    {%- set declared = cfg['columns'] | map(attribute='name') | list -%}
+    {#- in the order in which Spark tells the members of an object -#}
+    {%- set told = schemas.values() | first | default([]) | map(attribute='name') | list -%}
+    {%- set typed = known + told + cfg['columns'] | selectattr('data_type') | map(attribute='name') | list -%}
+    {%- if schemas.values() | list | map('tojson') | unique | list | length > 1 or (schemas and sifted.has_schemaless) -%}
+        {{ return('its events have several schemas') }}
+    {%- elif not typed -%}
+        {{ return('the YAML declares no columns') }}
+    {%- elif source.get('refused') or (source.get('columns') and not schemas) -%}
+        {{ return('a DDL event tells its columns') }}
+    {%- elif not state['first'] and state['log_version'] is none -%}
+        {{ return('its log cannot be written by it') }}
+    {%- endif -%}
+    {%- for name in declared + cfg['keys'] + cfg['ignore'] if name not in typed -%}
+        {{ return('column ' ~ name ~ ' has no data_type') }}
+    {%- endfor -%}
     {{ return({
-        'tables': source.get('tables') or ([cfg['table']] if cfg['table'] else []), 'ignored': 0,
-        'names': names + ([] if state['first'] else state['recorded']['columns'] | map(attribute='name') | reject('in', names) | list),
-        'schemas': {}, 'has_schemaless': true, 'first_nums': {}, 'is_empty': false, 'statements': [],
-        'source_columns': source.get('columns'), 'refused': [], 'renames': {}, 'reorders': false,
+        'tables': tidemark._tables_of(opened), 'ignored': 0, 'names': told | sort(case_sensitive=true) or (declared + known) | unique | list,
+        'schemas': schemas, 'has_schemaless': not schemas, 'first_nums': sifted.first_nums if sifted else {}, 'is_empty': false,
+        'statements': [], 'source_columns': source.get('columns'), 'refused': [], 'renames': {}, 'reorders': false,
         'by_content': source.get('by_content', false),
-        'identifying': tidemark.identifying_names(cfg, none, none if state['first'] else state['recorded']),
+        'identifying': tidemark.identifying_names(cfg, none, none if state['first'] else recorded),
     }) }}
 {%- endmacro -%}
 

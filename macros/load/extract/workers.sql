@@ -4,13 +4,7 @@
 -#}
 {%- macro source_of_workers(opened, body) -%}
     {%- set cfg, run = opened['cfg'], opened['run'] -%}
-    {%- if tidemark.engine_of(opened) == 'spark' or not tidemark.can('run_workers') or run['empty'] or run['full_refresh'] -%}{{ return(none) }}{%- endif -%}
-    {%- set why = 'the model has a SELECT of its own' if tidemark.has_own_select(cfg, body)
-        else adapter.call_function('tidemark.engine.covers.why_not', cfg) -%}
-    {%- if not why and tidemark.engine_of(opened) == 'auto' and adapter.is_on_cluster() -%}
-        {%- set why = "the session has a cluster, whose nodes may not share files: engine: workers says that they do" -%}
-    {%- endif -%}
-    {%- if why -%}{{ return(tidemark.leave_to_spark(opened, why)) }}{%- endif -%}
+    {%- if not tidemark.tries_workers(opened, body, 'tidemark.engine.covers.why_not') -%}{{ return(none) }}{%- endif -%}
     {%- set files = adapter.list_files(tidemark.extract_path(cfg['location'], run['business_date'])) -%}
     {%- if not files -%}{{ return(none) }}{%- endif -%}
     {%- set separator = adapter.call_function('tidemark.engine.covers.separator_of', cfg['options']) -%}

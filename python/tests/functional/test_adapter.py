@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import sys
 from collections.abc import Callable
 from datetime import date
 from pathlib import Path
@@ -516,6 +517,13 @@ def test_replace_rows__not_over_a_commit_that_came_between(module_project: Any) 
             replace_rows(spark, schema, "busy", "select id + 1 as id from was", "was")
     found = spark.sql(f"select id from {schema}.busy order by id").collect()
     assert [row.id for row in found] == [0, 1, 2, 7]
+
+
+def test_jars_are_not_on_the_path_of_workers(module_project: Any) -> None:
+    """Those of `spark.jars.packages`; Spark's own stays."""
+    context = module_project.session.sparkContext
+    (path,) = context.parallelize([1], 1).map(lambda _: sys.path).collect()
+    assert not [name for name in path if name.endswith(".jar") and "/pyspark/jars/" not in name]
 
 
 def test_cache_view__rows_stay(module_project: Any) -> None:

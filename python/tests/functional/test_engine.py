@@ -19,7 +19,7 @@ from .entities import Entity
 COLUMNS = {
     "id": "int", "part": "string", "name": "string", "b": "boolean", "ti": "tinyint", "si": "smallint", "bi": "bigint",
     "f": "float", "d": "double", "dec": "decimal(12,2)", "big": "decimal(38,0)", "day": "date", "at": "timestamp",
-    "seen": "string",
+    "local": "timestamp_ntz", "seen": "string",
 }  # fmt: skip
 NAMES = list(COLUMNS)
 TABLES = ("", "__log", "__history", "__rejects")
@@ -37,6 +37,7 @@ VALUES: dict[str, list[str]] = {
     "big": ["", "99999999999999999999999999999999999999", "-7"],
     "day": ["", "2026-03-04", "1600-01-01", "9999-12-31"],
     "at": ["", "2026-03-04 12:30:00", "2026-03-04T12:30:00.5Z", "1999-12-31 23:59:59.123456"],
+    "local": ["", "2026-03-04 12:30:00", "2026-03-04T12:30:00.5", "1600-01-01 00:00:00.000", "9999-12-31 23:59:59.999999"],
     "seen": ["", "a", "b", '""'],
 }  # fmt: skip
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import random
 from pathlib import Path
@@ -45,6 +46,8 @@ VALUES: dict[str, list[str]] = {
 class Source:
     """A table of a database, whose changes are captured as Debezium does."""
 
+    values = VALUES
+
     def __init__(
         self, rng: random.Random, connector: str = "postgresql", moves: bool = False
     ) -> None:
@@ -56,7 +59,7 @@ class Source:
         self.transaction = 30
 
     def row(self, key: int) -> dict[str, str]:
-        values = {name: self.rng.choice(values) for name, values in VALUES.items()}
+        values = {name: self.rng.choice(values) for name, values in self.values.items()}
         return {"id": str(key), "part": '"p"', **values}
 
     def snapshot(self, count: int) -> list[str]:
@@ -88,8 +91,8 @@ class Source:
                     lines.append("null")
             else:
                 before = self.rows[key]
-                name = self.rng.choice(list(VALUES))
-                self.rows[key] = {**before, name: self.rng.choice(VALUES[name])}
+                name = self.rng.choice(list(self.values))
+                self.rows[key] = {**before, name: self.rng.choice(self.values[name])}
                 lines.append(self.line("u", self.rng.choice([None, None, before]), self.rows[key]))
         return lines
 
@@ -122,7 +125,7 @@ class Source:
             source |= {"txId": self.transaction, "lsn": self.number * 8, "sequence": '["1","2"]'}
         if self.rng.random() < 0.3:
             source["ts_us"] = source["ts_ms"] * 1000 + 7
-        names = list(COLUMNS)
+        names = ["id", "part", *self.values]
         self.rng.shuffle(names)
 
         def image(row: dict[str, str] | None) -> str:
@@ -137,6 +140,56 @@ class Source:
 
     def other_table(self) -> str:
         return self.line("c", None, self.row(7)).replace('"table": "orders"', '"table": "items"')
+
+
+# what Kafka Connect tells of the columns: type, semantic name, type in the database
+CONNECT: dict[str, dict[str, Any]] = {
+    "id": {"type": "int32"}, "part": {"type": "string"}, "name": {"type": "string"}, "b": {"type": "boolean"},
+    "ti": {"type": "int8"}, "si": {"type": "int16"}, "bi": {"type": "int64"}, "f": {"type": "float"}, "d": {"type": "double"},
+    "dec": {"type": "string", "parameters": {"__debezium.source.column.type": "NUMERIC", "__debezium.source.column.length": "12", "__debezium.source.column.scale": "2"}},
+    "big": {"type": "string", "parameters": {"__debezium.source.column.type": "NUMERIC", "__debezium.source.column.length": "38", "__debezium.source.column.scale": "0"}},
+    "day": {"type": "int32", "name": "io.debezium.time.Date"},
+    "at": {"type": "string", "name": "io.debezium.time.ZonedTimestamp"},
+    "seen": {"type": "string", "name": "io.debezium.data.Json"},
+    "plain_at": {"type": "int64", "name": "io.debezium.time.MicroTimestamp"},
+    "plain_ms": {"type": "int64", "name": "io.debezium.time.Timestamp"},
+}  # fmt: skip
+# of these columns a schema allows less
+BY_SCHEMA = {
+    "day": ["null", "20516", "-1", "0", "-135000"],
+    "at": ["null", '"2026-03-04T12:30:00Z"', '"2026-03-04T12:30:00.5Z"', '"1999-12-31T23:59:59.123456Z"'],
+    "plain_at": ["null", "0", "1772611200123456", "-1", "-11000000000000000", "1772611200100000"],
+    "plain_ms": ["null", "0", "1772611200123", "-1"],
+}  # fmt: skip
+
+
+class Wrapped(Source):
+    """The same with what Kafka Connect, or capture, puts around an envelope, and with its markers of transactions."""
+
+    values = {**VALUES, **BY_SCHEMA}  # noqa: RUF012
+
+    def __init__(self, rng: random.Random, form: str) -> None:
+        super().__init__(rng, moves=True)
+        self.form = form
+        self.lines = 0
+        image = [{"optional": True, **told, "field": name} for name, told in CONNECT.items()]
+        sides = [{"type": "struct", "optional": True, "field": side, "fields": image} for side in ("before", "after")]  # fmt: skip
+        self.schema = json.dumps({"type": "struct", "fields": sides, "name": "shop.Envelope"}, separators=(",", ":"))  # fmt: skip
+
+    def wrapped(self, line: str) -> str:
+        self.lines += 1
+        if self.form == "payload":
+            return line if line == "null" else f'{{"schema":{self.schema},"payload":{line}}}'
+        key = f'"topic":"shop.public.orders","key":{{"id":{self.lines}}}'
+        if self.form == "value":
+            return f'{{{key},"value":{line}}}'
+        value = line if line == "null" else f'{{"schema":{self.schema},"payload":{line}}}'
+        return f'{{{key},"value":{value},"_seq":1,"_ord":{self.lines},"_id":"{self.lines}:é"}}'
+
+    def marker(self) -> str:
+        status = '{"status":"END","id":"31","event_count":2,"data_collections":null,"ts_ms":1}'
+        value = status if self.form == "value" else f'{{"schema":{{"type":"struct"}},"payload":{status}}}'  # fmt: skip
+        return f'{{"topic":"shop.transaction","key":null,"value":{value}}}'
 
 
 def tables_of(entity: EventEntity) -> dict[str, list[str]]:
@@ -191,7 +244,7 @@ def run(*all_of_them: EventEntity, **options: Any) -> Any:
 @pytest.mark.parametrize(
     ("seed", "settings"),
     [
-        (1, {"ignore": ["seen"]}),
+        pytest.param(1, {"ignore": ["seen"]}, marks=pytest.mark.slow),
         *(
             pytest.param(seed, settings, marks=pytest.mark.slow)
             for seed in range(2, 12)
@@ -229,6 +282,46 @@ def test_random_batches(module_project: Any, seed: int, settings: dict[str, Any]
     assert len(one.rows("id", "__log")) > 40 * batches
     assert by_workers(other) == by_workers(other, "__staging") == [True] * batches
     assert set(by_workers(both)) == {True, False}
+    assert not any(by_workers(one))
+    assert other.check().success
+
+
+@pytest.mark.parametrize(
+    ("form", "seed"),
+    [("captured", 1), *(pytest.param(form, seed, marks=pytest.mark.slow) for form in ("captured", "payload", "value") for seed in (2, 3, 4))],
+)  # fmt: skip
+def test_wrapped_events(module_project: Any, form: str, seed: int) -> None:
+    """Envelopes within others, compressed, with the schema that alone tells the columns."""
+    rng = random.Random(seed)
+    source = Wrapped(rng, form)
+    told = dict.fromkeys(CONNECT) if form == "value" else {}
+    types = {**COLUMNS, "plain_at": "bigint", "plain_ms": "bigint"}
+    columns: Any = {name: types[name] for name in told}
+    one, other, both = entities(module_project, f"{form}_{seed}", columns, hash="sha256")
+    one.folder.mkdir(parents=True)
+
+    def land(number: int, lines: list[str]) -> None:
+        with gzip.open(one.folder / f"ev-{number:010}.jsonl.gz", "wt", encoding="utf-8") as file:
+            file.write("".join(f"{line}\n" for line in lines))
+
+    lines = [source.wrapped(line) for line in source.snapshot(20)]
+    earlier: list[str] = []
+    for number in range(2):
+        both.write(engine=("workers", "spark")[number % 2])
+        lines += [source.wrapped(line) for line in source.changes(30)]
+        again = rng.sample(lines, 5) + rng.sample(earlier, min(5, len(earlier)))
+        others = [source.wrapped(source.other_table()) for _ in range(3)]
+        if form != "payload":
+            others.append(source.marker())
+        land(2 * number, [*lines, *others])
+        land(2 * number + 1, again)
+        run(one, other, both)
+        assert_same(other, one)
+        assert_same(both, one)
+        earlier += lines
+        lines = []
+    assert other.commits(FIGURES) == both.commits(FIGURES) == one.commits(FIGURES)
+    assert by_workers(other) == by_workers(other, "__staging") == [True] * 2
     assert not any(by_workers(one))
     assert other.check().success
 

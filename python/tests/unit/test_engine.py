@@ -7,8 +7,11 @@ import decimal
 import gzip
 import random
 import string
+import sys
+import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +24,16 @@ from tidemark.engine.header import header_of, local_path, stamp_of
 from tidemark.engine.lines import lines_of
 from tidemark.engine.load import Column, Load, Target, load_of
 from tidemark.engine.sql import _separators_within, hash_sql
-from tidemark.engine.task import Outcome, Room, Targets, compare, connection, keep, write_kept
+from tidemark.engine.task import (
+    Outcome,
+    Room,
+    Targets,
+    attempt,
+    compare,
+    connection,
+    keep,
+    write_kept,
+)
 from tidemark.engine.types import cast_sql, known_type, text_sql, unproven_sql
 from tidemark.hashing import types as hash_types
 from tidemark.hashing.casts import readers_of
@@ -151,7 +163,6 @@ def test_known_types() -> None:
         "binary",
         "array<int>",
         "map<string,int>",
-        "timestamp_ntz",
         "char(3)",
         "variant",
     ):
@@ -780,3 +791,22 @@ def test_a_thousand_columns(db: Any) -> None:
     fields = ", ".join(f"'{'|,,'[number % 3]}' as f{number}" for number in range(1100))
     asked = f"select {_separators_within(load)} from (select {fields})"
     assert db.execute(asked).fetchone() == (733,)
+
+
+def test_attempt__forgets_archives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a task of a worker found of archives is not read anew before the next one."""
+    archive = tmp_path / "a.zip"
+    with zipfile.ZipFile(archive, "w") as file:
+        file.writestr("module_of_an_archive.py", "number = 7")
+    monkeypatch.syspath_prepend(str(archive))
+
+    def task(room: Room) -> int:
+        number: int = import_module("module_of_an_archive").number
+        assert str(archive) in sys.path_importer_cache
+        return number + room.threads
+
+    try:
+        assert attempt(task, Room(1, None)) == 8
+        assert str(archive) not in sys.path_importer_cache
+    finally:
+        sys.modules.pop("module_of_an_archive", None)

@@ -258,6 +258,13 @@ def test_batches__declined(tmp_path: Path) -> None:
         ("2026-03-04T08:00:00Z", "timestamp", "2026-03-04 08:00:00+00"), ("2026-03-04 08:00:00", "timestamp", "2026-03-04 08:00:00+00"),
         ("2026-03-04T08:00:00+01:00", "timestamp", None), ("2026-03-04T08:00Z", "timestamp", None), ("", "int", None), ("1.0", "int", None), ("+1", "int", None),
         ("1e3", "double", 1000.0), ("NaN", "double", None), ("-0", "double", None), ("1e999", "double", None), (" 1", "double", None),
+        ("2026-03-04T08:00:00Z", "timestamp_ntz", "2026-03-04 08:00:00"), ("1772611200123456", "timestamp_ntz", "2026-03-04 08:00:00.123456"),
+        ("0", "timestamp_ntz micros", "1970-01-01 00:00:00"), ("-1", "timestamp_ntz micros", "1969-12-31 23:59:59.999999"),
+        ("9223372036825200000", "timestamp_ntz micros", None), ("253402300799999999", "timestamp_ntz micros", "9999-12-31 23:59:59.999999"),
+        ("253402300800000000", "timestamp_ntz micros", None), ("2026-03-04T08:00:00Z", "timestamp_ntz micros", None),
+        ("1772611200123", "timestamp_ntz millis", "2026-03-04 08:00:00.123"), ("-62135596800001", "timestamp millis", None),
+        ("20516", "date days", "2026-03-04"), ("2026-03-04", "date days", None), ("2026-03-04", "date iso", "2026-03-04"), ("20516", "date iso", None),
+        ("1772611200123456", "timestamp iso", None), ("2026-03-04T08:00:00Z", "timestamp iso", "2026-03-04 08:00:00+00"), ("infinity", "timestamp iso", None),
         ("1.5", "decimal(3,1)", "1.5"), ("1.55", "decimal(3,1)", None), ("1000", "decimal(3,1)", None),
     ],
 )  # fmt: skip
@@ -265,9 +272,10 @@ def test_values(text: str, name: str, value: Any) -> None:
     """A text is read to what it is, or left to Spark (None)."""
     with duckdb.connect() as db:
         db.execute("set TimeZone = 'UTC'")
-        doubt = unproven_sql("t", "v", name)
+        read_as = name.split(" ")
+        doubt = unproven_sql("t", "v", *read_as)
         found = db.execute(
-            f"select {doubt}, v from (select t, {value_sql('t', name)} as v from (select ? as t))",
+            f"select {doubt}, v from (select t, {value_sql('t', *read_as)} as v from (select ? as t))",
             [text],
         ).fetchone()
         assert found is not None
@@ -312,7 +320,8 @@ def test_why_not_images() -> None:
         ({"name": "a b"}, "column a b has a name with other than letters, digits and _ in it"),
         ({"hash_name": "a~2"}, "column a has had another name"),
         ({"sources": ["A"]}, "column a has had another name"),
-        ({"encodings": {"x": "millis"}}, "column a has an encoding"),
+        ({"encodings": {"x": "millis"}}, "column a is int with encoding millis"),
+        ({"encodings": {"x": "auto", None: "iso"}}, "column a is int with encoding auto, iso"),
     ]
     for change, why in changes:
         assert why_not_images([{**column, **change}], "Europe/Berlin") == why
@@ -330,7 +339,7 @@ def test_landed(tmp_path: Path) -> None:
     ]
     for change, why in changes:
         assert landed_of([{**file, **change}]) == why
-    assert landed_of([{**file, "_file": f"file:{tmp_path}/a.jsonl.gz"}]) == "its files are no plain text"  # fmt: skip
+    assert landed_of([{**file, "_file": f"file:{tmp_path}/a.jsonl.parquet"}]) == "its files are no plain text"  # fmt: skip
     assert landed_of([file, {**file, "_file": "file:/elsewhere/b.jsonl"}]) == "its files lie in several folders"  # fmt: skip
 
 

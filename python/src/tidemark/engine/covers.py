@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tidemark.engine.events.types import is_known_encoding
 from tidemark.engine.types import known_type
 
 # options of Spark's reader under which a file is read as without them
@@ -136,12 +137,13 @@ def why_not_images(columns: Sequence[Mapping[str, Any]], time_zone: str) -> str 
             return f"column {name} is {kind}"
         if kind == "timestamp" and time_zone != "UTC":
             return f"column {name} is timestamp, and the session's time zone {time_zone}"
+        told = sorted(set(column["encodings"].values()))
+        if len(told) > 1 or not is_known_encoding(told[0], kind):
+            return f"column {name} is {kind} with encoding {', '.join(told)}"
         if not NAME.fullmatch(name):
             return f"column {name} has a name with other than letters, digits and _ in it"
         if column["hash_name"] != name or column["sources"] != [name]:
             return f"column {name} has had another name"
-        if set(column["encodings"].values()) != {"auto"}:
-            return f"column {name} has an encoding"
     return None
 
 

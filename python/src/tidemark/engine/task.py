@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from uuid import uuid4
+from zipimport import zipimporter
 
 from tidemark.engine.header import stamp_of
 from tidemark.engine.lines import lines_of
@@ -35,6 +37,7 @@ from tidemark.engine.sql import (
     unwritable_sql,
 )
 
+Found = TypeVar("Found")
 FILE_PREFIX = "workers-"
 """How the names of files begin that the engine wrote."""
 
@@ -168,6 +171,20 @@ def write_kept(load: Load, kept: str, targets: Targets, room: Room) -> Outcome:
         db.execute(f"create temp view staged as from {parquet_sql([kept])}")
         rows = _count(db, "select count(*) from staged")
         return _write(db, load, targets, None, (rows, rows))
+
+
+def attempt(task: Callable[[Room], Found], room: Room) -> Found:
+    """Do a task in one of Spark's workers.
+
+    A worker that is used again reads the directories of all archives on its path anew before each
+    task, for a tenth of a second: what knows of them is forgotten, until something is imported.
+    """
+    try:
+        return task(room)
+    finally:
+        for path, finder in list(sys.path_importer_cache.items()):
+            if isinstance(finder, zipimporter):
+                del sys.path_importer_cache[path]
 
 
 @contextmanager

@@ -45,6 +45,7 @@ _KNOWN = {
     "double": Known("DOUBLE", _FLOATING),
     "date": Known("DATE", DAY),
     "timestamp": Known("TIMESTAMP WITH TIME ZONE", rf"{DAY}[ T]{TIME}Z?"),
+    "timestamp_ntz": Known("TIMESTAMP", f"{DAY}[ T]{TIME}"),
 }
 
 
@@ -88,7 +89,7 @@ def unproven_value_sql(value: str, name: str) -> str | None:
         # less than that is subnormal: as text it has another form
         odd = f"{negative_zero_sql(value)} or ({value} <> 0 and abs({value}) < 2.3e-308)"
         return f"not isfinite({value}) or {odd}"
-    if name in ("date", "timestamp"):
+    if name in ("date", "timestamp", "timestamp_ntz"):
         kind = _of(name).duck
         return f"{value} < cast('1600-01-01' as {kind}) or {value} >= cast('10000-01-01' as {kind})"
     return None

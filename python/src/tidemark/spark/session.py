@@ -140,11 +140,23 @@ def _open_session(settings: Mapping[str, str], start: Start) -> SparkSession:
     else:
         _shared.launched = launch(settings, tidemark_home().create(), start)
         _shared.session = _shared.launched.session
+        _keep_jars_from_python(_shared.session)
         atexit.register(stop_session)
     _shared.settings = {}
     reset_settings(settings)
     _apply_working_directory()
     return _shared.session
+
+
+def _keep_jars_from_python(session: SparkSession) -> None:
+    """Have workers not look for Python modules in the jars of `spark.jars.packages`.
+
+    Spark puts these on their path, and a worker reads the directory of each anew before every task,
+    for a fifth of a second.
+    """
+    context: Any = session.sparkContext
+    includes = getattr(context, "_python_includes", None) or []
+    context._python_includes = [name for name in includes if not name.endswith(".jar")]
 
 
 def count_statement() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -19,7 +20,7 @@ from dbt.adapters.tidemark.connections import TidemarkConnectionManager
 from dbt.adapters.tidemark.errors import MacroError, macro_stack
 from dbt.adapters.tidemark.python_submissions import SessionPythonJobHelper, imported
 from tidemark.engine.covers import why_not_columns, why_not_images
-from tidemark.engine.events.load import batch_of
+from tidemark.engine.events.load import Landed, are_wrapped, batch_of
 from tidemark.engine.load import Load, load_of
 from tidemark.errors import TidemarkError
 from tidemark.spark.cached import cache_view, make_view
@@ -44,6 +45,7 @@ from tidemark.spark.delta import (
     view_small_table,
 )
 from tidemark.spark.delta.enriched import ShreddedRows, stage_batch
+from tidemark.spark.delta.sieve import Ours, sift_files
 from tidemark.spark.delta.worker import (
     KeptRows,
     Tables,
@@ -552,6 +554,23 @@ class TidemarkAdapter(SparkAdapter):
             return stage_extract(self._session, extract, tables, load["log_version"])
 
     @available.parse(lambda *args, **kwargs: "")
+    def sift_events(self, landed: Sequence[Landed], tables: list[str]) -> Ours | str | None:
+        """Have the engine in the workers open files of events whose lines wrap their envelopes.
+
+        Args:
+            landed: The files.
+            tables: The names of the entity's table.
+
+        Returns:
+            What they hold for it: `files`, `schemas`, `first_nums` and `has_schemaless`; None: they
+            are read as they are; or a text: why the engine does not do it.
+        """
+        with self.connections.exception_handler("sift_events"):
+            if not are_wrapped(landed):
+                return None
+            return sift_files(self._session, landed, [name.lower() for name in tables])
+
+    @available.parse(lambda *args, **kwargs: "")
     def keep_events(
         self,
         cfg: dict[str, Any],
@@ -565,7 +584,8 @@ class TidemarkAdapter(SparkAdapter):
             cfg: The entity's configuration.
             plan: What becomes of each column.
             load: The commit, and the batch that it takes.
-            source: The files (`landed`), the `tables` whose events count, and `first`.
+            source: The files (`landed`, and what was `sifted` of them), the `tables` whose events
+                count, and `first`.
 
         Returns:
             What write_kept_rows() takes, with `figures`; or a text: why the engine does not do it.
@@ -589,7 +609,8 @@ class TidemarkAdapter(SparkAdapter):
             cfg: The entity's configuration.
             plan: What becomes of each column.
             load: The commit, the batch that it takes, and the version of the log that it goes with.
-            source: The files (`landed`), the `tables` whose events count, and `first`.
+            source: The files (`landed`, and what was `sifted` of them), the `tables` whose events
+                count, and `first`.
             relations: The entity's.
 
         Returns:

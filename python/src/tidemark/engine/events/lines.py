@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from tidemark.engine.events.load import Landed
+from tidemark.engine.events.load import Landed, SiftedFile
 from tidemark.engine.quoted import literal
 
 _CHUNK = 1 << 23
@@ -17,11 +18,16 @@ _FIRST = 1 << 32
 
 
 def read_lines(db: Any, landed: tuple[Landed, ...]) -> str | None:
-    """Make the table `lines` of `num` and `line`; return why the files are not read alike.
+    """Make the table `lines`; return why the files are not read alike.
+
+    Its columns: `num`, `line`, `landed_id`, what capture knows the line by, and `known_doubt`, why
+    the engine does not answer for it, if that is known by now.
 
     The number of a line is that of its file, and below it that of the line, from 1.
     """
-    db.execute("create temp table lines (num bigint, line varchar)")
+    db.execute(
+        "create temp table lines (num bigint, line varchar, landed_id varchar, known_doubt varchar)"
+    )
     db.execute("set preserve_insertion_order = true")
     for file in landed:
         counted = _line_count(file.path)
@@ -34,8 +40,8 @@ def read_lines(db: Any, landed: tuple[Landed, ...]) -> str | None:
             f"max_line_size = {2 * LONGEST}, hive_partitioning = false)"
         )
         (found,) = db.execute(
-            f"insert into lines select {file.number * _FIRST} + row_number() over (), line "
-            f"from {read}"
+            f"insert into lines select {file.number * _FIRST} + row_number() over (), "
+            f"line, null, null from {read}"
         ).fetchone()
         if found != counted:
             return "a file has empty lines"
@@ -56,3 +62,13 @@ def _line_count(path: str) -> int | str:
             count += chunk.count(b"\n")
             last, is_first = chunk[-1:], False
     return count + (last != b"\n")
+
+
+def read_sifted(db: Any, files: Sequence[SiftedFile], is_ours: str) -> None:
+    """Make the table `lines` of what sift() has kept of files for a table, and for every table."""
+    reads = " union all by name ".join(
+        f"select {file.number * _FIRST} + num as num, line, landed_id, known_doubt "
+        f'from read_parquet({literal(file.path)}) where "table" is null or {is_ours}'
+        for file in files
+    )
+    db.execute(f"create temp table lines as {reads}")

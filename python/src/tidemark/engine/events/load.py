@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import base64
+import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 from urllib.parse import unquote
 
 from tidemark.engine.header import paths_of, stamp_of
 from tidemark.engine.load import Column, Load, Target
+
+# how much of a file is read for its first line
+_LONGEST = 1 << 22
 
 
 @dataclass(frozen=True)
@@ -29,6 +34,21 @@ class Landed:
 
 
 @dataclass(frozen=True)
+class SiftedFile:
+    """What sift() has kept of a file of events.
+
+    Args:
+        path: Where it lies.
+        number: The number of the file that it was made from.
+        lines: How many lines that has.
+    """
+
+    path: str
+    number: int
+    lines: int
+
+
+@dataclass(frozen=True)
 class Batch:
     """Change events that come after all others.
 
@@ -40,6 +60,8 @@ class Batch:
         batch_id: The commit that takes the events.
         is_first: Whether there are no events before them.
         has_moves: Whether a row has changed its key in an earlier batch.
+        sifted: What was kept of the files, where they are not read as they are.
+        encodings: What the columns are written with; empty: no schema tells.
     """
 
     load: Load
@@ -49,6 +71,8 @@ class Batch:
     batch_id: int
     is_first: bool
     has_moves: bool = False
+    sifted: tuple[SiftedFile, ...] = ()
+    encodings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -98,12 +122,32 @@ def landed_of(files: Sequence[Mapping[str, Any]]) -> tuple[Landed, ...] | str:
     found = []
     for path, file in zip(paths, files, strict=True):
         stamp = stamp_of(path)
-        if path.endswith((".parquet", ".gz")):
+        if path.endswith(".parquet"):
             return "its files are no plain text"
         if stamp[0] != int(file["_file_size"]):
             return "a file was written while it was read"
         found.append(Landed(path, int(file["_file_number"]), stamp))
     return tuple(found)
+
+
+def are_wrapped(landed: Sequence[Landed]) -> bool:
+    """Say whether the lines of files are to be sifted: their envelopes are wrapped, or compressed.
+
+    The first line tells. Another that is wrapped is not taken for an envelope.
+    """
+    for file in landed:
+        if file.path.endswith(".gz"):
+            return True
+        with open(file.path, "rb") as lines:
+            found = iter(partial(lines.readline, _LONGEST), b"")
+            line = next((line for line in found if line.strip()), b"")
+        try:
+            content = json.loads(line)
+        except ValueError:
+            return False
+        if isinstance(content, dict):
+            return "value" in content or "payload" in content
+    return False
 
 
 def batch_of(
@@ -118,7 +162,7 @@ def batch_of(
         cfg: What entity_config() returns.
         plan: What event_plan() returns.
         load: What plan_event_load() returns.
-        source: `landed` and `tables`, and whether the batch is the `first`.
+        source: `landed`, what was `sifted` of it, `tables`, and whether the batch is the `first`.
     """
 
     def names(columns: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
@@ -157,6 +201,8 @@ def batch_of(
         batch_id=int(load["batch_id"]),
         is_first=bool(source["first"]),
         has_moves=bool(source["has_moves"]),
+        sifted=tuple(source.get("sifted", ())),
+        encodings=tuple(next(iter(column["encodings"].values())) for column in plan["columns"]),
     )
 
 

@@ -38,7 +38,7 @@ _SNAPSHOTS = (
     *("false", "true", "first", "last", "first_in_data_collection", "last_in_data_collection"),
     *("last_in_collection", "incremental"),
 )
-_SPARK_ALONE = "a line has numbers or texts of a form that is read by Spark alone"
+SPARK_ALONE = "a line has numbers or texts of a form that is read by Spark alone"
 _NO_ROW = "a line is no plain envelope of a change of a row"
 _OTHER_COLUMNS = "an image has other columns than are declared"
 _NO_PLACE = "an event has no position that is known"
@@ -48,9 +48,9 @@ _NOT_LOGGED = "a value was not logged by the source"
 def parsed_sql(batch: Batch) -> str:
     """Return a query of the lines: what they say of an event, all values as texts.
 
-    Its columns: `num`, `is_ours`, `doubt` (why the engine does not answer for the line), `op`,
-    `content`, what Debezium tells of the source, f0, f1, … (the image that counts) and, of keys,
-    b0, … (the image before).
+    Its columns: `num`, `is_ours`, `landed_id`, `doubt` (why the engine does not answer for the
+    line), `op`, `content`, what Debezium tells of the source, f0, f1, … (the image that counts)
+    and, of keys, b0, … (the image before).
     """
     columns = batch.load.columns
     every = list_sql(sorted(column.name for column in columns))
@@ -65,6 +65,7 @@ def parsed_sql(batch: Batch) -> str:
     return f"""select
     num,
     is_ours,
+    landed_id,
     {_doubt(batch, every, keys)} as doubt,
     op,
     md5(concat({_image(batch, "before", every, keys)}, '|', {_image(batch, "after", every, keys)}))
@@ -72,7 +73,7 @@ def parsed_sql(batch: Batch) -> str:
     {", ".join(f"{_text(name)} as {identifier(name)}" for name in (*_FIELDS, "transaction_id"))},
     {", ".join(values)}
 from (
-    select *, {_is_ours(batch.tables)} as is_ours
+    select *, {is_ours_sql(batch.tables)} as is_ours
     from ({_fields_sql(batch)})
 )"""
 
@@ -97,6 +98,8 @@ def _fields_sql(batch: Batch) -> str:
     return f"""select
         num,
         line,
+        landed_id,
+        known_doubt,
         is_plain,
         event.op as op,
         cast(event.transaction.id as varchar) as transaction_id,
@@ -110,6 +113,8 @@ def _fields_sql(batch: Batch) -> str:
         select
             num,
             line,
+            landed_id,
+            known_doubt,
             json_transform(line, {literal(json.dumps(envelope))}) as event,
             json_keys(line, ['$', '$.source', '$.before', '$.after', '$.transaction']) as names,
             replace(cast(json(line) as varchar), ' ', '') = replace(line, ' ', '') as is_plain
@@ -153,8 +158,12 @@ def _image(batch: Batch, side: str, every: str, keys: str) -> str:
     return f"case {whole}{short} else '' end"
 
 
-def _is_ours(tables: Sequence[str]) -> str:
-    """Whether an event is of one of the tables, each named with or without database and schema."""
+def is_ours_sql(tables: Sequence[str]) -> str:
+    """Return a condition: an event is of one of the tables.
+
+    Each is named with or without its database and schema; those of the event are `db`, `schema`,
+    `table`, as JSON.
+    """
     if not tables:
         return "true"
     parts = {name: _text(name) for name in ("db", "schema", "table")}
@@ -175,10 +184,10 @@ def _doubt(batch: Batch, every: str, keys: str) -> str:
     snapshots = ", ".join(literal(json.dumps(mark)) for mark in _SNAPSHOTS)
     doubts = [
         ("trim(line, ' ') = 'null'", None),
-        (_is_unsafe(), _SPARK_ALONE),
-        ("not is_plain", _SPARK_ALONE),
-        (" or ".join(_has_one_twice(f"{part}_names") for part in ("top", "source", "transaction")),
-         _SPARK_ALONE),
+        (is_unsafe_sql("line"), SPARK_ALONE),
+        ("not is_plain", SPARK_ALONE),
+        (" or ".join(map(has_one_twice_sql, ("top_names", "source_names", "transaction_names"))),
+         SPARK_ALONE),
         (f"list_has_any(top_names, {list_sql(_OTHER)})", _NO_ROW),
         ("op is null or op not in ('c', 'u', 'r', 'd')", _NO_ROW),
         ('"table" is null or connector is null', _NO_ROW),
@@ -196,8 +205,8 @@ def _doubt(batch: Batch, every: str, keys: str) -> str:
             (f"{side}_names = [] and contains({compact}, '\"{side}\":{{}}')", _OTHER_COLUMNS)
             for side in ("before", "after")
         ],
-        (" or ".join(_is_odd(f"before{one}") for one in numbers), _SPARK_ALONE),
-        (" or ".join(_is_odd(f"after{one}") for one in numbers), _SPARK_ALONE),
+        (" or ".join(_is_odd(f"before{one}") for one in numbers), SPARK_ALONE),
+        (" or ".join(_is_odd(f"after{one}") for one in numbers), SPARK_ALONE),
         (" or ".join(f"contains(line, {literal(text)})" for text in batch.placeholders),
          _NOT_LOGGED),
     ]  # fmt: skip
@@ -205,25 +214,28 @@ def _doubt(batch: Batch, every: str, keys: str) -> str:
         f"when {condition} then {'null' if why is None else literal(why)}"
         for condition, why in doubts
     )
-    return f"case\n        {branches}\n    end"
+    return f"coalesce(known_doubt, case\n        {branches}\n    end)"
 
 
-def _is_unsafe() -> str:
-    """What is no JSON, or too much of it, to one of the readers."""
-    zeros = "translate(line, '123456789', '000000000')"
+def is_unsafe_sql(line: str) -> str:
+    """Return a condition on JSON: it is none, or too much of it, to one of the readers."""
+    zeros = f"translate({line}, '123456789', '000000000')"
+    # what is cheap to find out goes first
+    digits = f"regexp_matches({line}, '[0-9]{{40}}') and contains({zeros}, repeat('0', 800))"
     brackets = " or ".join(
-        f"strlen(line) - strlen(replace(line, '{bracket}', '')) > 400" for bracket in "{["
+        f"strlen({line}) - strlen(replace({line}, '{bracket}', '')) > 400" for bracket in "{["
     )
     texts = literal(r'"(?:[^"\\]|\\.)*"')
     return (
-        f"strlen(line) > {LONGEST} or contains(line, '\\u0000')\n"
-        f"    or (strlen(line) > 800 and ({brackets} or contains({zeros}, repeat('0', 800))))\n"
-        "    or (regexp_matches(line, '[:,\\[]\\s*-?(nan|inf)', 'i')\n"
-        f"        and regexp_matches(regexp_replace(line, {texts}, '', 'g'), 'nan|inf', 'i'))"
+        f"strlen({line}) > {LONGEST} or contains({line}, '\\u0000')\n"
+        f"    or (strlen({line}) > 800 and ({brackets} or ({digits})))\n"
+        f"    or (regexp_matches({line}, '[:,\\[]\\s*-?(nan|inf)', 'i')\n"
+        f"        and regexp_matches(regexp_replace({line}, {texts}, '', 'g'), 'nan|inf', 'i'))"
     )
 
 
-def _has_one_twice(names: str) -> str:
+def has_one_twice_sql(names: str) -> str:
+    """Return a condition on a list of names: one is there twice."""
     return f"len(list_distinct({names})) <> len({names})"
 
 
@@ -268,11 +280,12 @@ def staged_sql(batch: Batch) -> str:
     values, doubts = [], []
     for number, column in enumerate(load.columns):
         is_key = column.name in load.keys
-        values.append(f"{value_sql(f'f{number}', column.type)} as c{number}")
-        conditions = [unproven_sql(f"f{number}", f"c{number}", column.type)]
+        read_as = (column.type, batch.encodings[number] if batch.encodings else "auto")
+        values.append(f"{value_sql(f'f{number}', *read_as)} as c{number}")
+        conditions = [unproven_sql(f"f{number}", f"c{number}", *read_as)]
         if is_key:
-            values.append(f"{value_sql(f'b{number}', column.type)} as k{number}")
-            conditions.append(unproven_sql(f"b{number}", f"k{number}", column.type))
+            values.append(f"{value_sql(f'b{number}', *read_as)} as k{number}")
+            conditions.append(unproven_sql(f"b{number}", f"k{number}", *read_as))
         if column.is_required:
             conditions.append(f"c{number} is null" + ("" if is_key else " and op <> 'd'"))
         doubts += [f"when {condition} then {number}" for condition in conditions if condition]
@@ -286,11 +299,13 @@ def staged_sql(batch: Batch) -> str:
     return f"""select
     *,
     false as is_pair,
-    md5(concat_ws('|', connector, name, place, event_serial_no, op, content)) as event_id,
+    md5(concat_ws('|', connector, name, if(landed_id is null or op = 'r',
+        concat_ws('|', place, event_serial_no, op), concat_ws('|', 'landed', landed_id)), content))
+        as event_id,
     concat_ws('|', place, case when op = 'r' then content end, name) as grp
 from (
     select
-        num, op, content, connector, name, event_serial_no, db as database,
+        num, op, landed_id, content, connector, name, event_serial_no, db as database,
         concat_ws('.', schema, "table") as table_name,
         case connector {places} end as place,
         case when connector = 'postgresql' then "txId" else coalesce(gtid, transaction_id) end

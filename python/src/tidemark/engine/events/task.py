@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from tidemark.engine.events.lines import read_lines
+from tidemark.engine.events.lines import read_lines, read_sifted
 from tidemark.engine.events.load import Batch, EventTargets, LogFile
 from tidemark.engine.events.sql import (
     LOGGED,
@@ -18,6 +18,7 @@ from tidemark.engine.events.sql import (
     continued_sql,
     current_sql,
     has_pairs_sql,
+    is_ours_sql,
     known_sql,
     latest_sql,
     log_sql,
@@ -109,11 +110,15 @@ def write_kept(batch: Batch, kept: str, targets: EventTargets, room: Room) -> Ou
 
 def _stage(db: Any, batch: Batch) -> str | None:
     """Make the table `staged` of the events; return why the engine does not answer for them."""
-    declined = read_lines(db, batch.landed)
-    if declined:
-        return declined
+    if batch.sifted:
+        read_sifted(db, batch.sifted, is_ours_sql(batch.tables))
+    else:
+        declined = read_lines(db, batch.landed)
+        if declined:
+            return declined
     db.execute(f"create temp table parsed as {parsed_sql(batch)}")
-    if tuple(stamp_of(file.path) for file in batch.landed) != batch.load.stamps:
+    stamps = tuple(stamp_of(file.path) for file in batch.landed)
+    if stamps != batch.load.stamps and not batch.sifted:
         return "a file was written while it was read"
     db.execute("drop table lines")
     (doubt,) = db.execute("select min(doubt) from parsed").fetchone()
@@ -198,12 +203,10 @@ def _use(db: Any, batch: Batch, log: Target | None, old: Sequence[str]) -> dict[
     once = "" if count == distinct else "qualify row_number() over (partition by grp, event_id order by num) = 1"  # fmt: skip  # noqa: E501
     db.execute(f"create temp table usable as select * {unknown} {once}")
     usable, first, last = db.execute("select count(*), min(num), max(num) from usable").fetchone()
-    (ignored,) = db.execute(
-        "select count(*) from parsed where not is_ours or op is null"
-    ).fetchone()
+    read = sum(file.lines for file in batch.sifted) or _one(db, "select count(*) from parsed")
     return {
-        "rows_read": count + ignored,
-        "rows_ignored": ignored,
+        "rows_read": read,
+        "rows_ignored": read - count,
         "rows_duplicate": count - usable,
         "has_moves": int(_has_moves(db)),
         **({} if first is None else {"first_sequence_num": first, "last_sequence_num": last}),

@@ -5,21 +5,41 @@ A text that is none of these may be read by Spark too, or is a reject: that is n
 
 from __future__ import annotations
 
-from tidemark.engine.types import DAY, TIME, is_floating, known_type, negative_zero_sql
+from tidemark.engine.types import DAY, TIME, Known, is_floating, known_type, negative_zero_sql
 
-_WHOLE = "0|-?[1-9][0-9]{0,5}"
+_DAYS = "0|-?[1-9][0-9]{0,5}"
+_COUNTS = {"millis": "0|-?[1-9][0-9]{0,14}", "micros": "0|-?[1-9][0-9]{0,17}"}
+# of what does not tell its unit, these are microseconds
 _MICROS = "-?[1-9][0-9]{14,15}"
 _INTEGERS = ("tinyint", "smallint", "int", "bigint")
+_TIMES = ("timestamp", "timestamp_ntz")
+_PLAIN = ("auto", "text", "number", "boolean", "json")
 
 
-def value_sql(text: str, name: str) -> str:
+def is_known_encoding(encoding: str, name: str) -> bool:
+    """Say whether the engine reads what a column is written with as a type.
+
+    Example:
+        >>> is_known_encoding("micros", "timestamp_ntz"), is_known_encoding("hex", "binary")
+        (True, False)
+    """
+    if encoding == "iso":
+        return name in ("string", "date", *_TIMES)
+    if encoding == "days":
+        return name == "date"
+    return encoding in _PLAIN or (encoding in _COUNTS and name in _TIMES)
+
+
+def value_sql(text: str, name: str, encoding: str = "auto") -> str:
     """Return the value of a text in a type, NULL where it cannot be read.
 
-    A whole number as a date is days, as a timestamp microseconds.
+    Args:
+        text: The column that has the text.
+        name: The type.
+        encoding: What the column is written with. Where it does not tell, a whole number as a date
+            is days, as a timestamp microseconds.
     """
-    kind = known_type(name)
-    if kind is None:
-        raise ValueError(f"{name} is no type that the engine knows")
+    kind = _of(name)
     if name == "string":
         return text
     if name == "boolean":
@@ -28,17 +48,19 @@ def value_sql(text: str, name: str) -> str:
     read = f"try_cast({text} as {kind.duck})"
     if name == "date":
         days = f"date '1970-01-01' + cast({text} as integer)"
-        return f"case when regexp_full_match({text}, '{_WHOLE}') then {days} else {read} end"
-    if name == "timestamp":
-        micros = f"cast(make_timestamp(cast({text} as bigint)) as {kind.duck})"
+        return f"case when regexp_full_match({text}, '{_DAYS}') then {days} else {read} end"
+    if name in _TIMES:
+        unit = "* 1000" if encoding == "millis" else ""
+        micros = f"cast(make_timestamp(cast({text} as bigint) {unit}) as {kind.duck})"
+        counts = _COUNTS.get(encoding, _MICROS)
         return (
-            f"case when regexp_full_match({text}, '{_MICROS}') then {micros} "
+            f"case when regexp_full_match({text}, '{counts}') then {micros} "
             f"else try_cast(rtrim({text}, 'Z') as {kind.duck}) end"
         )
     return read
 
 
-def unproven_sql(text: str, value: str, name: str) -> str | None:
+def unproven_sql(text: str, value: str, name: str, encoding: str = "auto") -> str | None:
     """Return a condition: it is not proven that Spark reads the text to the value; None: it is."""
     if name == "string":
         return None
@@ -46,17 +68,26 @@ def unproven_sql(text: str, value: str, name: str) -> str | None:
         return f"{text} is not null and {value} is null"
     if name in _INTEGERS:
         return f"cast({value} as varchar) is distinct from {text}"
-    kind = known_type(name)
-    if kind is None:
-        raise ValueError(f"{name} is no type that the engine knows")
+    kind = _of(name)
     texts = kind.texts
     if name == "date":
-        texts = f"{DAY}|{_WHOLE}"
-    elif name == "timestamp":
-        texts = f"{DAY}[ T]{TIME}Z?|{_MICROS}"
+        texts = {"days": _DAYS, "iso": DAY}.get(encoding, f"{DAY}|{_DAYS}")
+    elif name in _TIMES:
+        iso = f"{DAY}[ T]{TIME}Z?"
+        texts = {"iso": iso, **_COUNTS}.get(encoding, f"{iso}|{_MICROS}")
     alike = f"{value} is not null and regexp_full_match({text}, '{texts}')"
     if is_floating(name):
         alike += f" and isfinite({value}) and not {negative_zero_sql(value)}"
-    elif name in ("date", "timestamp"):
-        alike += f" and {value} >= cast('1600-01-01' as {kind.duck})"
+    elif name in ("date", *_TIMES):
+        alike += (
+            f" and {value} >= cast('1600-01-01' as {kind.duck})"
+            f" and {value} < cast('10000-01-01' as {kind.duck})"
+        )
     return f"{text} is not null and not ({alike})"
+
+
+def _of(name: str) -> Known:
+    kind = known_type(name)
+    if kind is None:
+        raise ValueError(f"{name} is no type that the engine knows")
+    return kind

@@ -19,7 +19,17 @@ from pyspark.sql import SparkSession
 
 from tidemark.engine.header import local_path
 from tidemark.engine.load import Load, Target
-from tidemark.engine.task import Outcome, Room, Targets, Written, compare, keep, write_kept
+from tidemark.engine.task import (
+    Found,
+    Outcome,
+    Room,
+    Targets,
+    Written,
+    attempt,
+    compare,
+    keep,
+    write_kept,
+)
 from tidemark.errors import TidemarkError
 from tidemark.home import tidemark_home
 from tidemark.spark.defaults import is_local
@@ -299,8 +309,18 @@ def _folder(delta: Any) -> str | None:
     return local_path(str(delta.dataPath().toString()))
 
 
-def run_task(session: SparkSession, task: Callable[[Room], Outcome]) -> Outcome:
-    """Run a load as a task of Spark; what fails there is declined, so that Spark SQL tries it."""
+def run_task(
+    session: SparkSession,
+    task: Callable[[Room], Found],
+    declined: Callable[[str], Found] = Outcome,  # type: ignore[assignment]
+) -> Found:
+    """Run a load as a task of Spark; what fails there is declined, so that Spark SQL tries it.
+
+    Args:
+        session: The running session.
+        task: The task.
+        declined: What makes an outcome of the reason why there is none.
+    """
     context, scratch = session.sparkContext, None
     if is_on_cluster(session):
         cores, memory = _share_of_node(session)
@@ -309,13 +329,13 @@ def run_task(session: SparkSession, task: Callable[[Room], Outcome]) -> Outcome:
         scratch = folder_of_task()
         room = Room(context.defaultParallelism, folder=str(scratch))
     try:
-        (outcome,) = context.parallelize([room], 1).map(task).collect()
+        (outcome,) = context.parallelize([room], 1).map(partial(attempt, task)).collect()
     except Exception as error:
-        return Outcome(declined=f"it failed ({_why(error)})")
+        return declined(f"it failed ({_why(error)})")
     finally:
         for left in scratch.parent.glob(f"{scratch.name}-*") if scratch else ():
             shutil.rmtree(left, ignore_errors=True)  # of an attempt that was killed
-    found: Outcome = outcome
+    found: Found = outcome
     return found
 
 
