@@ -72,7 +72,7 @@
 {%- macro look_into(opened, landing) -%}
     {%- set cfg, run, state = opened['cfg'], opened['run'], opened['state'] -%}
     {%- set source = state['recorded']['source'] if state['recorded'] and not state['first'] else {} -%}
-    {%- set tables = source.get('tables') or ([cfg['table']] if cfg['table'] else []) -%}
+    {%- set tables = tidemark.tables_of(opened) -%}
     {%- set batch = {
         'tables': tables, 'ignored': 0, 'names': [], 'schemas': {}, 'has_schemaless': false, 'first_nums': {}, 'is_empty': true,
         'statements': [], 'source_columns': source.get('columns'), 'refused': source.get('refused', []),
@@ -122,6 +122,14 @@
         ) -%}
     {%- endif -%}
     {{ return(batch) }}
+{%- endmacro -%}
+
+
+{#- The names of the table whose events an entity takes. -#}
+{%- macro tables_of(opened) -%}
+    {%- set cfg, state = opened['cfg'], opened['state'] -%}
+    {%- set source = state['recorded']['source'] if state['recorded'] and not state['first'] else {} -%}
+    {{ return(source.get('tables') or ([cfg['table']] if cfg['table'] else [])) }}
 {%- endmacro -%}
 
 

@@ -7,7 +7,7 @@
     {%- if not files or not tidemark.tries_workers(opened, body, 'tidemark.engine.covers.why_not') -%}{{ return(none) }}{%- endif -%}
     {%- set landed = adapter.call_function('tidemark.engine.events.load.landed_of', files) -%}
     {%- if landed is string -%}{{ return(tidemark.leave_to_spark(opened, landed)) }}{%- endif -%}
-    {%- set sifted = adapter.sift_events(landed, tidemark._tables_of(opened)) -%}
+    {%- set sifted = adapter.sift_events(landed, tidemark.tables_of(opened)) -%}
     {%- if sifted is string -%}{{ return(tidemark.leave_to_spark(opened, sifted)) }}{%- endif -%}
     {%- set batch = tidemark._batch_to_come(opened, sifted) -%}
     {%- if batch is string -%}{{ return(tidemark.leave_to_spark(opened, batch)) }}{%- endif -%}
@@ -29,14 +29,6 @@
         'uncommitted': none if state['first'] else staged,
         'kept': staged if state['first'] else none,
     }}) }}
-{%- endmacro -%}
-
-
-{#- The names of the table whose events an entity takes. -#}
-{%- macro _tables_of(opened) -%}
-    {%- set cfg, state = opened['cfg'], opened['state'] -%}
-    {%- set source = {} if state['first'] else state['recorded'].get('source') or {} -%}
-    {{ return(source.get('tables') or ([cfg['table']] if cfg['table'] else [])) }}
 {%- endmacro -%}
 
 
@@ -70,8 +62,8 @@
         {{ return('column ' ~ name ~ ' has no data_type') }}
     {%- endfor -%}
     {{ return({
-        'tables': tidemark._tables_of(opened), 'ignored': 0, 'names': told | sort(case_sensitive=true) or (declared + known) | unique | list,
-        'schemas': schemas, 'has_schemaless': not schemas, 'first_nums': sifted.first_nums if sifted else {}, 'is_empty': false,
+        'tables': tidemark.tables_of(opened), 'ignored': 0, 'names': told | sort(case_sensitive=true) or (declared + known) | unique | list,
+        'schemas': schemas, 'has_schemaless': not schemas, 'first_nums': {}, 'is_empty': false,
         'statements': [], 'source_columns': source.get('columns'), 'refused': [], 'renames': {}, 'reorders': false,
         'by_content': source.get('by_content', false),
         'identifying': tidemark.identifying_names(cfg, none, none if state['first'] else recorded),

@@ -17,7 +17,7 @@ from tidemark.engine.quoted import identifier, list_sql, literal
 from tidemark.engine.types import (
     cast_sql,
     is_floating,
-    known_type,
+    kind_of,
     negative_zero_sql,
     text_sql,
     unproven_sql,
@@ -313,7 +313,4 @@ def copy_sql(query: str, file: str, fields: Iterable[tuple[str, int]]) -> str:
 
 
 def _duck(column: Column) -> str:
-    kind = known_type(column.type)
-    if kind is None:
-        raise ValueError(f"{column.type} is no type that the engine knows")
-    return kind.duck
+    return kind_of(column.type).duck

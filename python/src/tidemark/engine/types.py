@@ -71,7 +71,7 @@ def cast_sql(text: str, name: str) -> str:
     """Return the value of an arrived text in a type, NULL where it cannot be read or is blank."""
     if name == "string":
         return text
-    kind = _of(name)
+    kind = kind_of(name)
     trimmed = _trimmed(text)
     if name == "timestamp":
         return f"try_cast(rtrim({trimmed}, 'Z') as {kind.duck})"
@@ -90,7 +90,7 @@ def unproven_value_sql(value: str, name: str) -> str | None:
         odd = f"{negative_zero_sql(value)} or ({value} <> 0 and abs({value}) < 2.3e-308)"
         return f"not isfinite({value}) or {odd}"
     if name in ("date", "timestamp", "timestamp_ntz"):
-        kind = _of(name).duck
+        kind = kind_of(name).duck
         return f"{value} < cast('1600-01-01' as {kind}) or {value} >= cast('10000-01-01' as {kind})"
     return None
 
@@ -100,7 +100,7 @@ def unproven_sql(text: str, value: str, name: str) -> str:
     if name == "string":
         # a carriage return in quotes, NUL, and what Spark's reader is told to take for NULL
         return f"contains({text}, chr(13)) or contains({text}, chr(0)) or contains({text}, chr(1))"
-    kind = _of(name)
+    kind = kind_of(name)
     trimmed = _trimmed(text)
     alike = f"regexp_full_match({trimmed}, '{kind.texts}')"
     if is_floating(name):
@@ -150,7 +150,8 @@ def _trimmed(text: str) -> str:
     return f"nullif(trim({text}, ' '), '')"
 
 
-def _of(name: str) -> Known:
+def kind_of(name: str) -> Known:
+    """Return what is known of a type that the engine takes."""
     kind = known_type(name)
     if kind is None:
         raise ValueError(f"{name} is no type that the engine knows")

@@ -562,7 +562,7 @@ class TidemarkAdapter(SparkAdapter):
             tables: The names of the entity's table.
 
         Returns:
-            What they hold for it: `files`, `schemas`, `first_nums` and `has_schemaless`; None: they
+            What they hold for it: `files`, `schemas` and `has_schemaless`; None: they
             are read as they are; or a text: why the engine does not do it.
         """
         with self.connections.exception_handler("sift_events"):

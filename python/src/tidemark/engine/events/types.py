@@ -5,7 +5,7 @@ A text that is none of these may be read by Spark too, or is a reject: that is n
 
 from __future__ import annotations
 
-from tidemark.engine.types import DAY, TIME, Known, is_floating, known_type, negative_zero_sql
+from tidemark.engine.types import DAY, TIME, is_floating, kind_of, negative_zero_sql
 
 _DAYS = "0|-?[1-9][0-9]{0,5}"
 _COUNTS = {"millis": "0|-?[1-9][0-9]{0,14}", "micros": "0|-?[1-9][0-9]{0,17}"}
@@ -39,7 +39,7 @@ def value_sql(text: str, name: str, encoding: str = "auto") -> str:
         encoding: What the column is written with. Where it does not tell, a whole number as a date
             is days, as a timestamp microseconds.
     """
-    kind = _of(name)
+    kind = kind_of(name)
     if name == "string":
         return text
     if name == "boolean":
@@ -68,7 +68,7 @@ def unproven_sql(text: str, value: str, name: str, encoding: str = "auto") -> st
         return f"{text} is not null and {value} is null"
     if name in _INTEGERS:
         return f"cast({value} as varchar) is distinct from {text}"
-    kind = _of(name)
+    kind = kind_of(name)
     texts = kind.texts
     if name == "date":
         texts = {"days": _DAYS, "iso": DAY}.get(encoding, f"{DAY}|{_DAYS}")
@@ -84,10 +84,3 @@ def unproven_sql(text: str, value: str, name: str, encoding: str = "auto") -> st
             f" and {value} < cast('10000-01-01' as {kind.duck})"
         )
     return f"{text} is not null and not ({alike})"
-
-
-def _of(name: str) -> Known:
-    kind = known_type(name)
-    if kind is None:
-        raise ValueError(f"{name} is no type that the engine knows")
-    return kind

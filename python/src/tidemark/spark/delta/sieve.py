@@ -30,14 +30,12 @@ class Ours:
 
     Args:
         files: What was kept of them.
-            schemas: What the lines tell of its columns: a schema of Kafka Connect each, by an id.
-        first_nums: The landing number of the first line of each.
+        schemas: What the lines tell of its columns: a schema of Kafka Connect each, by an id.
         has_schemaless: Whether a line tells nothing of them.
     """
 
     files: tuple[SiftedFile, ...]
     schemas: dict[str, str]
-    first_nums: dict[str, int]
     has_schemaless: bool
 
 
@@ -110,9 +108,8 @@ def sift_files(
         for file, one in zip(landed, found, strict=True)
     )
     schemas: dict[str, str] = {}
-    first_nums: dict[str, int] = {}
     has_schemaless = False
-    for file, one in zip(landed, found, strict=True):
+    for one in found:
         for shape in one.shapes:
             if not all(name.isascii() for name in (*_names_of(shape), *tables)):
                 return "the name of a table has other than ASCII letters"
@@ -123,8 +120,7 @@ def sift_files(
                 continue
             known_by = hashlib.md5(shape.schema_text.encode(), usedforsecurity=False).hexdigest()
             schemas[known_by] = shape.schema_text
-            first_nums.setdefault(known_by, (file.number << 32) + shape.first)
-    return Ours(files, schemas, first_nums, has_schemaless)
+    return Ours(files, schemas, has_schemaless)
 
 
 def _names_of(shape: Shape) -> list[str]:
