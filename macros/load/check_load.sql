@@ -83,11 +83,12 @@
     {%- do log('[WARNING]: ' ~ entity ~ ': ' ~ text, info=true) -%}
 {%- endmacro -%}
 
-{#- Say what went to quarantine, by reason, and where it is; of a date that was loaded before how much of it is new. -#}
+{#- Say what went to quarantine, by reason, and where it is; of a date that was loaded before how much of it is new. The reasons
+    are asked of the table where the rejects do not come with them (`reasons`). -#}
 {%- macro tell_rejects(cfg, figures, rejects, relation, condition) -%}
     {%- if not figures.get('rows_rejected') -%}{{ return(none) }}{%- endif -%}
     {%- set counts = [] -%}
-    {%- for row in run_query(
+    {%- for row in rejects.get('reasons') or run_query(
         'select _reject_reason, count(*) from ' ~ relation ~ ' where ' ~ condition ~ ' group by 1 order by 2 desc nulls last, 1 asc nulls last limit 6'
     ) -%}
         {%- do counts.append(row[1] ~ ' ' ~ row[0] if loop.index < 6 else '…') -%}

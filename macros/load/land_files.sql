@@ -14,9 +14,14 @@
 {#- Files at a location that no commit has read to the end, each with the number that orders its lines. -#}
 {%- macro files_to_read(opened, location) -%}
     {%- set relations, state = opened['relations'], opened['state'] -%}
-    {%- if not tidemark.files_at(location) -%}{{ return([]) }}{%- endif -%}
-    {%- set landed = tidemark.as_it_is(opened['cfg'], relations['landed'], 'landed') if not state['first'] and tidemark.relation_exists(relations['landed']) else none -%}
-    {%- set files = tidemark.query_rows(tidemark.event_files_sql(location, landed, state['undone'])) -%}
+    {%- set there = tidemark.files_at(location) -%}
+    {%- if not there -%}{{ return([]) }}{%- endif -%}
+    {%- set landed = relations['landed'] if not state['first'] and tidemark.relation_exists(relations['landed']) else none -%}
+    {%- set files = adapter.unread_files(there, landed, state['undone']) if tidemark.has_delta_files(opened['cfg']) else none -%}
+    {%- if files is none -%}
+        {%- set landed = tidemark.as_it_is(opened['cfg'], landed, 'landed') if landed else none -%}
+        {%- set files = tidemark.query_rows(tidemark.event_files_sql(location, landed, state['undone'])) -%}
+    {%- endif -%}
     {%- set last = namespace(number=files | map(attribute='_last_number') | first | default(-1) | int) -%}
     {%- for file in files if file['_file_number'] is none -%}
         {%- set last.number = last.number + 1 -%}

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import auto_cdc
+import by_hand
 from harness import Bench, Result, Timing, columns_yaml, opened, progress
 
 HOT_KEYS, HOT_EVENTS = 0.2, 0.8
@@ -194,6 +195,12 @@ def for_each_batch(bench: Bench, landing: Path) -> Timing:
     return bench.time(work)
 
 
+def hand(bench: Bench, files: Path) -> Timing:
+    """Current and history with changed columns, by hand."""
+    by_hand.event_tables(bench.session, ROW)
+    return bench.time(lambda: by_hand.load_events(bench.session, str(files), ROW, ENVELOPE))
+
+
 def fingerprint(bench: Bench, table: str) -> Any:
     """What is in a table of current rows, to see that all came to the same."""
     rows = bench.session.sql(
@@ -216,8 +223,16 @@ def big_batch(bench: Bench, made: Path, series: dict[str, Any]) -> None:
         for name, way in ways.items():
             timing = way()
             (series[name] if batch == 2 else series[f"{name} inserts"]).rounds.append(timing)
+        timing = hand(bench, made / "debezium" / str(batch))
+        if batch == 2:
+            series["hand"].rounds.append(timing)
     series["floor"].rounds.append(floor(bench, made / "debezium" / "2"))
-    tables = ("peers.orders", "tidemark.orders_debezium", "tidemark.orders_canonical")
+    tables = (
+        "peers.orders",
+        "peers.hand_orders",
+        "tidemark.orders_debezium",
+        "tidemark.orders_canonical",
+    )
     found = {table: fingerprint(bench, table) for table in tables}
     if len(set(found.values())) > 1:
         sys.exit(f"the tables differ: {found}")
@@ -244,6 +259,7 @@ def workload_e(rounds: int, scale: float) -> Result:
     series = {
         "debezium": result.add("debezium", "Tidemark: current, history and feed; Debezium envelopes", count),
         "canonical": result.add("canonical", "Tidemark: the same; canonical events", count),
+        "hand": result.add("hand", "Spark SQL by hand: current and history (by_hand.py); Debezium envelopes", count),
         "foreach": result.add("foreach", "foreachBatch with MERGE of the last change of each key: current only", count),
         "floor": result.add("floor", "floor: from_json into columns, write a Delta table", count),
         f"batch {BATCHES}": result.add(f"batch {BATCHES}", f"Tidemark, batch {BATCHES} of {few:,} changes", few, False),

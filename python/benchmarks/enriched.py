@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import shutil
+import sys
 from pathlib import Path
 
+import by_hand
 from harness import Bench, Result, Timing, opened, progress
 
 from tidemark.datagen.events import EventsSpec, write_events
@@ -60,6 +62,20 @@ def floor(bench: Bench, files: list[Path]) -> Timing:
     )
 
 
+def check_same(bench: Bench) -> None:
+    """Ours and those by hand have as many events and entities."""
+    tables = {"atomic_events": "hand_events", "atomic_events__entities": "hand_entities"}
+    for ours, theirs in tables.items():
+        query = "select count(*) from {}"
+        mine, other = (
+            bench.session.sql(query.format(table)).collect()[0][0]
+            for table in (f"tidemark.{ours}", f"peers.{theirs}")
+        )
+        # what marks a renamed event is an entity of ours more
+        if mine < other or mine > other * 1.05:
+            sys.exit(f"{ours} has {mine:,} rows, {theirs} {other:,}")
+
+
 def workload_f(rounds: int, scale: float) -> Result:
     """A million enriched events."""
     count = int(1_000_000 * scale)
@@ -69,6 +85,7 @@ def workload_f(rounds: int, scale: float) -> Result:
     )
     result = Result("(f) enriched events", what, "tidemark")
     ours = result.add("tidemark", "Tidemark: atomic events, entities, rejects, manifest", count)
+    hand = result.add("hand", "Spark SQL by hand: the leanest shredder (by_hand.py)", count)
     base = result.add("floor", "floor: split the lines, write a Delta table", count)
     with opened(Bench({})) as bench:
         landing = bench.landing / "events"
@@ -87,8 +104,14 @@ def workload_f(rounds: int, scale: float) -> Result:
             bench.run("2026-03-04")
             land(second, landing)
             ours.rounds.append(bench.run("2026-03-05"))
+            by_hand.enriched_tables(bench.session)
+            for files in ([first], second):
+                paths = [str(path) for path in files]
+                timing = bench.time(lambda paths=paths: by_hand.load_enriched(bench.session, paths))
+            hand.rounds.append(timing)
+            check_same(bench)
             base.rounds.append(floor(bench, second))
-            progress(f"round {number + 1}: {ours.rounds[-1].seconds:.1f} s, floor {base.rounds[-1].seconds:.1f} s")  # fmt: skip
+            progress(f"round {number + 1}: {ours.rounds[-1].seconds:.1f} s, by hand {hand.rounds[-1].seconds:.1f} s, floor {base.rounds[-1].seconds:.1f} s")  # fmt: skip
         last = ours.rounds[-1]
         told = ", ".join(f"{kind} {number:,}" for kind, number in counts.items())
         size = sum(path.stat().st_size for path in second) / 2**20

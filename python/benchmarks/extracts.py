@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import by_hand
 from harness import Bench, Result, Timing, columns_yaml, opened, progress, snapshot_of
 from tests.rendering import load_sql_macros
 
@@ -126,6 +127,33 @@ def merge(bench: Bench, day: str) -> Timing:
     )
 
 
+def hand(bench: Bench, day: str) -> Timing:
+    """Current and history with changed columns, by hand."""
+    rows = typed_csv(bench, day)
+    by_hand.extract_tables(bench.session, SCHEMA)
+    return bench.time(lambda: by_hand.load_extract(bench.session, rows, KEYS, NUMBERS, day))
+
+
+def check_same(bench: Bench) -> None:
+    """Ours and those by hand have the same rows."""
+    names = ", ".join([*KEYS, *NUMBERS])
+    pairs = {
+        "tidemark.items": ("", "peers.hand_current", ""),
+        "tidemark.items__log": (
+            ", _operation, concat_ws(',', array_sort(_changed_columns))",
+            "peers.hand_history",
+            ", operation, concat_ws(',', array_sort(changed_columns))",
+        ),
+    }
+    for ours, (told, theirs, told_there) in pairs.items():
+        found = [
+            bench.session.sql(f"select count(*), bit_xor(xxhash64({names}{more})) from {table}")
+            for table, more in ((ours, told), (theirs, told_there))
+        ]
+        if found[0].collect() != found[1].collect():
+            sys.exit(f"{ours} and {theirs} have other rows")
+
+
 def compare(
     name: str,
     what: str,
@@ -148,6 +176,7 @@ def compare(
             "tidemark": "Tidemark: current, history and feed",
             "floor": "floor: read the CSV, overwrite a Delta table",
             "hashed": "read and hash the CSV, write nothing",
+            "hand": "Spark SQL by hand: current and history (by_hand.py)",
             "merge": "MERGE by hand: current only",
             "snapshot": "dbt snapshot: check, invalidate",
             "run": "Tidemark, `dbt run` as a process",
@@ -171,8 +200,10 @@ def compare(
                 found["hashed"].rounds.append(hashed(bench))
             for day in DAYS:
                 timings = {"merge": merge(bench, day)} if "merge" in found else {}
+                timings["hand"] = hand(bench, day)
                 if "snapshot" in found:
                     timings["snapshot"] = bench.snapshot(SCHEMA, extract(bench, day))
+            check_same(bench)
             for key, timing in timings.items():
                 found[key].rounds.append(timing)
             progress(
@@ -227,7 +258,7 @@ def workload_a(rounds: int, scale: float) -> Result:
         0.2,
         rounds,
         "",
-        ("floor", "merge", "snapshot", "run", "rdd"),
+        ("floor", "hand", "merge", "snapshot", "run", "rdd"),
     )
 
 
@@ -243,5 +274,5 @@ def workload_b(rounds: int, scale: float) -> Result:
         0.002,
         rounds,
         ", tag_unchanged: false",
-        ("floor", "hashed", "merge"),
+        ("floor", "hashed", "hand", "merge"),
     )

@@ -21,7 +21,8 @@
     {%- if staged is string -%}{{ return(tidemark.leave_to_spark(opened, staged)) }}{%- endif -%}
     {{ return(dict(
         tidemark.batch_to_load(opened, commit_id, staged.figures), source=source, cfg=cfg, uncommitted=staged, is_prepared=true,
-        rejects={'units': ['line', 'lines'], 'of': '', 'samples': none, 'advice': 'Mend the files'}
+        rejects={'units': ['line', 'lines'], 'of': '', 'samples': none, 'advice': 'Mend the files',
+            'reasons': staged.reasons}
     )) }}
 {%- endmacro -%}
 

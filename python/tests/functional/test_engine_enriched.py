@@ -116,20 +116,18 @@ def a_line(dice: random.Random) -> str:
 def decided_lines(path: Path, lines: list[str]) -> list[str]:
     """Those of the lines for which the engine answers."""
     path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8", newline="")
-    kept, reader = [], Reader(shortest_doubles=False)
+    batch, kept, reader = batch_of_file(path), [], Reader(shortest_doubles=False)
     with connection(ROOM) as db:
-        assert task._read(db, batch_of_file(path)) is None
+        assert task._read(db, batch) is None
+        db.execute(f"create table keys as {task.keys_sql(batch)}")
         found = db.execute(
-            f"select {task.line_sql()}, doubt, {', '.join(map(task.number_of, ENTITIES))} "
-            "from texts inner join keys on texts.rowid = place"
+            f"select {task.line_sql()}, doubt, carried from texts inner join keys on texts.rowid = place left join ("
+            "select place, list((field, encode(text), is_plain)) as carried "
+            f"from (select *, unnest(places) as place from ({task.carried_sql()})) group by place) using (place)"
         ).fetchall()
-    for line, doubt, *texts in found:
+    for line, doubt, carried in found:
         try:
-            if doubt or None in [
-                reader.read(column, text)
-                for column, text in zip(ENTITIES, texts, strict=True)
-                if text is not None
-            ]:
+            if doubt or None in [reader.read(*one) for one in carried or ()]:
                 task._reason(line)
         except Undecided:
             continue

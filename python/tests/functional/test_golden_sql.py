@@ -9,9 +9,13 @@ import random
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 from pyspark.sql.types import LongType, StructField, StructType
+
+from tidemark.spark.delta.landed import unread_files
+from tidemark.spark.files import list_files
 
 from ..render.test_config import DATA_TYPES
 from ..render.test_golden import (
@@ -522,3 +526,45 @@ def test_data_types(session: Any) -> None:
     assert len(session.sql(f"select {types}").columns) == len(DATA_TYPES)
     with pytest.raises(Exception, match="DATATYPE"):
         session.sql("select cast(null as strng)")
+
+
+def test_unread_files__are_those_of_the_query(session: Any, tmp_path: Path) -> None:
+    """The files that are read by few steps are those that the statement gives, whatever they are called."""
+    macros = load_sql_macros()
+    names = ["a.tsv", "b c.tsv.gz", "d%20e", "f+g#h?.x", "ü🙂.tsv", "empty", "late.tmp", "_left", ".out", "é"]  # fmt: skip
+    for number, name in enumerate(names):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("" if name == "empty" else "x" * (number + 1))
+
+    def by_query(landed: str | None, undone: list[int]) -> list[dict[str, Any]]:
+        query = macros["event_files_sql"](str(tmp_path), landed, undone)
+        return [row.asDict() for row in session.sql(query).collect()]
+
+    register = ("shop", "known_files")
+    columns = "_file string, _file_number bigint, _file_size bigint, _file_time timestamp, _is_whole boolean, _commit_id bigint"
+    session.sql(f"create table shop.known_files ({columns}) using delta")
+    there = list_files(session, str(tmp_path))
+    first = by_query(None, [])
+    assert {unquote(file["_file"]).removeprefix(f"file:{tmp_path}/") for file in first} == {*names} - {"late.tmp", "_left", ".out", "empty"}
+    for table in (None, register):
+        assert unread_files(session, there, table, []) == first
+
+    chance = random.Random(3)
+    for commit in range(1, 9):
+        for file in chance.sample(first, 6):
+            size, is_whole = file["_file_size"] + chance.choice((0, 0, 0, 1)), chance.random() < 0.8
+            micros = file["_file_micros"] + chance.choice((0, 0, 0, 1000))
+            number = first.index(file) * 10
+            session.sql(
+                f"insert into shop.known_files select {macros['string_literal'](file['_file'])}, {number}, {size}, "
+                f"timestamp_micros({micros}), {is_whole}, {commit}"
+            )
+        for undone in ([], [commit], [2, 4, 6]):
+            found = unread_files(session, there, register, undone)
+            assert found == by_query("shop.known_files", undone)
+            assert all(file["_last_number"] >= 10 for file in found or [])
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "deep/a.tsv").write_text("x")
+    assert unread_files(session, list_files(session, str(tmp_path)), register, []) is None
+    session.sql("alter table shop.known_files set tblproperties ('delta.appendOnly' = 'true')")
+    assert unread_files(session, there, register, []) is None

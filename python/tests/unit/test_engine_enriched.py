@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import gzip
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pyarrow.parquet as pq
 import pytest
 
@@ -17,7 +19,7 @@ from tidemark.datagen.events import EventsSpec, write_events
 from tidemark.engine.enriched import task
 from tidemark.engine.enriched.batch import batch_of
 from tidemark.engine.enriched.covers import micros_of, why_not_enriched
-from tidemark.engine.enriched.entities import Reader, Undecided
+from tidemark.engine.enriched.entities import ODD, Reader, Undecided
 from tidemark.engine.enriched.lines import count_lines
 from tidemark.engine.header import stamp_of
 from tidemark.shred.canonical import CONTEXTS_SCHEMA, TYPES, to_json_line
@@ -112,6 +114,10 @@ SHOWN = {
     '{"s":"\\u00e9\\u001f\\/\\n\\ud83d\\ude42"}': '{"s":"é\\u001F/\\n🙂"}',
     '{"\uffff":2,"\U0001f642":1}': '{"\U0001f642":1,"\uffff":2}',
     '{"s":"a:1e5,"}': '{"s":"a:1e5,"}',
+    '{"a":2.0,"b":[-3.0,4.0,5.05],"c":{"d":60.0}}': '{"a":2,"b":[-3,4,5.05],"c":{"d":60}}',
+    '{"n":-0.0,"m":0.0}': '{"m":0,"n":0}',
+    '{"s":"a:1.0,","\\\\":2.0,"t":"\\",3.0,"}': '{"\\\\":2,"s":"a:1.0,","t":"\\",3.0,"}',
+    '{"n":1234567890123456.0,"m":12345678901234567890.0}': '{"m":12345678901234567890,"n":1234567890123456}',
     "[2,1]": "[2,1]",
     "null": "null",
 }
@@ -121,20 +127,26 @@ def contexts_of(data: str, uri: str = PRODUCT) -> str:
     return f'{{"schema":"{CONTEXTS_SCHEMA}","data":[{{"schema":"{uri}","data":{data}}}]}}'
 
 
+def read(column: str, text: str, *, shortest_doubles: bool = False) -> list[tuple[str, str]] | None:
+    """The entities of a text, and that the shorter way gives what the longer one does, if anything."""
+    given, reader = text.encode(), Reader(shortest_doubles)
+    is_plain = not duckdb.execute("select regexp_matches(?, ?)", [text, ODD]).fetchone()[0]
+    found = reader.read(column, given, is_plain)
+    if is_plain and found:
+        assert reader._plain(column, given) in (None, reader._any(column, text))
+    return found and [(address.decode(), data.decode()) for address, data in found]
+
+
 @pytest.mark.parametrize("data", SHOWN)
 def test_entities(data: str) -> None:
-    reader = Reader(shortest_doubles=False)
-    text = contexts_of(data)
-    assert reader.read("contexts", text) == [(ADDRESS, SHOWN[data])]
-    # the shorter way gives what the longer one does, where it gives anything
-    assert reader._plain("contexts", text) in (None, reader._any("contexts", text))
+    assert read("contexts", contexts_of(data)) == [(ADDRESS, SHOWN[data])]
 
 
 def test_entities__of_a_self_describing_event() -> None:
     text = contexts_of("{}").replace("contexts/jsonschema/1-0-1", "unstruct_event/jsonschema/1-0-0")
     text = text.replace("[", "").replace("]", "")
-    assert Reader(False).read("unstruct_event", text) == [(ADDRESS, "{}")]
-    assert Reader(False).read("contexts", text) is None
+    assert read("unstruct_event", text) == [(ADDRESS, "{}")]
+    assert read("contexts", text) is None
 
 
 @pytest.mark.parametrize(
@@ -143,7 +155,7 @@ def test_entities__of_a_self_describing_event() -> None:
      contexts_of('{"a":[1,]}'), contexts_of('{"a":1,"a":2}')],
 )  # fmt: skip
 def test_entities__that_are_none(text: str) -> None:
-    assert Reader(False).read("contexts", text) is None
+    assert read("contexts", text) is None
 
 
 @pytest.mark.parametrize(
@@ -153,11 +165,12 @@ def test_entities__that_are_none(text: str) -> None:
 )  # fmt: skip
 def test_entities__that_are_left_to_spark(text: str) -> None:
     with pytest.raises(Undecided):
-        Reader(False).read("contexts", text)
+        read("contexts", text)
 
 
 def test_entities__doubles_of_a_newer_java() -> None:
-    assert Reader(True).read("contexts", contexts_of('{"n":1e3}')) == [(ADDRESS, '{"n":1000.0}')]
+    found = read("contexts", contexts_of('{"n":1e3}'), shortest_doubles=True)
+    assert found == [(ADDRESS, '{"n":1000.0}')]
 
 
 # -- batches
@@ -196,6 +209,9 @@ def test_batches_as_the_oracle_has_them(tmp_path: Path) -> None:
         rejects = rows_of(folder / "rejects", outcome.rejects)
         rejected = [lines[place] for place in loads.outcomes[path.stem].rejects]
         assert sorted(row["_raw_payload"] for row in rejects) == sorted(rejected)
+        reasons = Counter(row["_reject_reason"] for row in rejects)
+        assert len(outcome.reasons) == min(6, len(reasons))
+        assert all(reasons[reason] == count for reason, count in outcome.reasons)
         claims += [str(folder / "claims" / file.path) for file in outcome.claims]
         assert {(one["vendor"], one["model"]) for _, one in outcome.entities} >= {("com.acme", "1")}
     for row in stored:

@@ -45,6 +45,7 @@ from tidemark.spark.delta import (
     view_small_table,
 )
 from tidemark.spark.delta.enriched import ShreddedRows, stage_batch
+from tidemark.spark.delta.landed import unread_files
 from tidemark.spark.delta.sieve import Ours, sift_files
 from tidemark.spark.delta.worker import (
     KeptRows,
@@ -137,6 +138,28 @@ class TidemarkAdapter(SparkAdapter):
             files = list_files(self._session, path)
             check_links(path, files)
             return files
+
+    @available.parse(lambda *args, **kwargs: [])
+    def unread_files(
+        self, there: list[dict[str, Any]], landed: Any, undone: list[int]
+    ) -> list[dict[str, Any]] | None:
+        """Return those of the files in a folder that an entity is to read.
+
+        Example:
+            {% set files = adapter.unread_files(adapter.list_files('landing/orders'), landed, []) %}
+
+        Args:
+            there: The files, as list_files() gives them.
+            landed: The register of those that were read; none: none was.
+            undone: The ids of commits whose files count as not read.
+
+        Returns:
+            What the query event_files_sql() gives, or none where that has to be asked: of a
+            register of many files, or one that does not lie on a local file system.
+        """
+        with self.connections.exception_handler(f"unread_files({landed})"):
+            table = (landed.schema, landed.identifier) if landed else None
+            return unread_files(self._session, there, table, undone)
 
     @available.parse(lambda *args, **kwargs: [])
     def input_files(self, sql: str) -> list[dict[str, Any]]:

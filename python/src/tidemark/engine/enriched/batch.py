@@ -71,6 +71,7 @@ class Shredded(Outcome):
         rejects: Those for the lines that cannot be used.
         claims: Those for the manifest.
         kinds: How many lines each step of de-duplication took, by its name.
+        reasons: Why lines cannot be used, and how many each, the most frequent six.
     """
 
     events: tuple[Written, ...] = ()
@@ -78,6 +79,7 @@ class Shredded(Outcome):
     rejects: tuple[Written, ...] = ()
     claims: tuple[Written, ...] = ()
     kinds: Mapping[str, int] = field(default_factory=dict)
+    reasons: tuple[tuple[str, int], ...] = ()
 
 
 def batch_of(

@@ -17,14 +17,20 @@ from tidemark.shred.canonical.lines import distinct_json, variant_text
 from tidemark.shred.canonical.values import is_envelope
 from tidemark.shred.schema_uri import is_schema_uri
 
-Entity = tuple[str, str]
+Entity = tuple[bytes, bytes]
 """The schema's vendor, name, format, version and model, between tabs; the data."""
+_MEMBERS = {"schema", "data"}
 
 _DEEPEST = 200
-# a number that is printed otherwise: as a double, or with a fraction of 0
-_OTHER_NUMBER = re.compile(rb"[:,\[]-?[0-9]+(?:\.0[,\]}]|(?:\.[0-9]+)?[eE])")
-# names with such characters have another order in UTF-16 than in UTF-8
-_HIGH, _ASTRAL = re.compile("[\ue000-\uffff]"), re.compile("[\U00010000-\U0010ffff]")
+ODD = (
+    # a number that may be printed as a double; an escape, which may be of half a character
+    r"[:,\[]-?[0-9]+(\.[0-9]+)?[eE]|[:,\[]-0\.0+[,\]}]|\\u"
+)
+"""What JSON may have that Python and Spark print in two ways: an expression of RE2."""
+# where JSON has both, names of members have another order in UTF-16 than in UTF-8
+_HIGH, _ASTRAL = re.compile(rb"[\xee\xef]"), re.compile(rb"[\xf0-\xf4]")
+# a number with a fraction of 0, which goes without it; first what is none, as it stands in a text
+_WHOLE = re.compile(rb'("(?:[^"\\]|\\.)*")|(?<=[:,\[])(-?[0-9]+)\.0(?=[,\]}])')
 _DOUBLE = re.compile(r"[:,\[]\s*-?[0-9]+(?:\.[0-9]*)?(?:[eE]|[0-9.]{38})")
 _ENVELOPES = {
     column: re.compile(re.escape(uri.removesuffix("*")) + "(0|[1-9][0-9]*)")
@@ -48,64 +54,66 @@ class Reader:
 
     def __init__(self, shortest_doubles: bool) -> None:
         self._shortest_doubles = shortest_doubles
-        self._known: dict[tuple[bool, str], list[Entity] | None] = {}
-        self._addresses: dict[str, str | None] = {}
+        self._addresses: dict[Any, bytes | None] = {}
+        self._envelopes: dict[tuple[str, str], bool] = {}
 
-    def read(self, column: str, text: str) -> list[Entity] | None:
+    def read(self, column: str, text: bytes, is_plain: bool) -> list[Entity] | None:
         """Return the entities of a column; None: it is not the envelope.
 
         Example:
-            >>> Reader(True).read("contexts", '{"schema":"iglu:com.snowplowanalytics.snowplow/…')
-            [('com.acme\\tproduct\\tjsonschema\\t1-0-0\\t1', '{"price":9.5,"sku":"a"}')]
+            >>> Reader(True).read("contexts", b'{"schema":"iglu:com.snowplowanalytics.s…', True)
+            [(b'com.acme\\tproduct\\tjsonschema\\t1-0-0\\t1', b'{"price":9.5,"sku":"a"}')]
+
+        Args:
+            column: The column.
+            text: What it has.
+            is_plain: Whether ODD is not in it.
 
         Raises:
             Undecided: It is not proven how Spark reads it.
         """
-        key = (column == "unstruct_event", text)
-        if key not in self._known:
-            if len(self._known) > 20_000:
-                self._known.clear()
-            self._known[key] = self._read(column, text)
-        return self._known[key]
-
-    def _read(self, column: str, text: str) -> list[Entity] | None:
-        if is_too_deep(text):
+        if text.count(b"{") + text.count(b"[") > _DEEPEST and is_too_deep(text.decode()):
             raise Undecided("JSON that is nested too deep")
-        return self._plain(column, text) or self._any(column, text)
+        found = self._plain(column, text) if is_plain else None
+        return self._any(column, text.decode()) if found is None else found
 
-    def _plain(self, column: str, text: str) -> list[Entity] | None:
+    def _plain(self, column: str, text: bytes) -> list[Entity] | None:
         """Return the entities of a text that is as machines write it; None: it is another."""
-        given = text.encode()
         try:
-            found = orjson.loads(given)
+            found = orjson.loads(text)
         except orjson.JSONDecodeError:
             return None
-        if (
-            orjson.dumps(found) != given
-            or b"\\u" in given
-            or _OTHER_NUMBER.search(given)
-            or (len(given) != len(text) and _HIGH.search(text) and _ASTRAL.search(text))
-        ):
+        if orjson.dumps(found) != text or type(found) is not dict:
             return None
-        if not isinstance(found, dict) or found.keys() != {"schema", "data"}:
+        if not text.isascii() and _HIGH.search(text) and _ASTRAL.search(text):
             return None
-        if not isinstance(found["schema"], str) or not _ENVELOPES[column].fullmatch(
-            found["schema"]
-        ):
+        if found.keys() != _MEMBERS or not self._is_envelope(column, found["schema"]):
             return None
-        data = [found["data"]] if column == "unstruct_event" else found["data"]
-        if not isinstance(data, list):
+        data = found["data"]
+        if column == "unstruct_event":
+            data = [data]
+        elif type(data) is not list:
             return None
         entities = []
         for entity in data:
-            if not isinstance(entity, dict) or not isinstance(entity.get("data"), dict):
+            if type(entity) is not dict or type(entity.get("data")) is not dict:
                 return None
             address = self._address(entity.get("schema"))
             if address is None:
                 return None
             shown = orjson.dumps(entity["data"], option=orjson.OPT_SORT_KEYS)
-            entities.append((address, shown.decode()))
+            if b".0" in shown:
+                shown = _WHOLE.sub(rb"\1\2", shown)
+            entities.append((address, shown))
         return entities
+
+    def _is_envelope(self, column: str, uri: Any) -> bool:
+        known = (column, uri) if isinstance(uri, str) else None
+        if known is None:
+            return False
+        if known not in self._envelopes:
+            self._envelopes[known] = _ENVELOPES[column].fullmatch(uri) is not None
+        return self._envelopes[known]
 
     def _any(self, column: str, text: str) -> list[Entity] | None:
         if not is_envelope(column, text):
@@ -124,10 +132,10 @@ class Reader:
             address = self._address(entity["schema"])
             if address is None:
                 raise Undecided("JSON that readers differ in")
-            entities.append((address, variant_text(entity["data"])))
+            entities.append((address, variant_text(entity["data"]).encode()))
         return entities
 
-    def _address(self, uri: Any) -> str | None:
+    def _address(self, uri: Any) -> bytes | None:
         if not isinstance(uri, str):
             return None
         if uri not in self._addresses:
@@ -135,7 +143,7 @@ class Reader:
             model = parts[-1].partition("-")[0]
             # a greater one is no int
             known = is_schema_uri(uri) and len(model) < 10
-            self._addresses[uri] = "\t".join([*parts, model]) if known else None
+            self._addresses[uri] = "\t".join([*parts, model]).encode() if known else None
         return self._addresses[uri]
 
 

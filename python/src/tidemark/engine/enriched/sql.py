@@ -1,6 +1,7 @@
 """The queries of a batch, in DuckDB's SQL: the same arguments give the same text.
 
     files » texts_sql » texts » keys_sql » keys ─► decided_sql » decided
+                          ├─► carried_sql » carried » entities
                           └─► events_sql » files of atomic events
                 entities, decided » entities_sql » files of the entities
 
@@ -12,12 +13,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from tidemark.engine.enriched.batch import Batch
+from tidemark.engine.enriched.entities import ODD
 from tidemark.engine.enriched.lines import SEPARATOR
 from tidemark.engine.load import Target
 from tidemark.engine.quoted import identifier, literal
 from tidemark.engine.sql import hashed_sql, parquet_sql
 from tidemark.engine.types import negative_zero_sql
-from tidemark.shred.canonical import COLUMNS, DUPLICATE_SCHEMA, REQUIRED, TYPES
+from tidemark.shred.canonical import COLUMNS, DUPLICATE_SCHEMA, ENTITIES, REQUIRED, TYPES
 from tidemark.shred.canonical.columns import MONEY
 
 _DATE = "(1[6-9]|[2-9][0-9])[0-9]{2}-[0-9]{2}-[0-9]{2}"  # before 1600 calendars differ
@@ -116,6 +118,24 @@ def keys_sql(batch: Batch) -> str:
         f"{fingerprint_sql(batch)} as fingerprint, {value_sql('etl_tstamp')} as etl, "
         f"{value_sql('collector_tstamp')} as collected, coalesce({doubt_sql()}, true) as doubt\n"
         "from texts"
+    )
+
+
+def carried_sql() -> str:
+    """Return a query of what `texts` has of entities, each text once.
+
+    Its number, the field that has it, the places of its lines, and whether a parser can print it in
+    one way only.
+    """
+    fields = "\nunion all ".join(
+        f"select {literal(column)} as field, {number_of(column)} as text, rowid as place "
+        f"from texts where {number_of(column)} is not null"
+        for column in ENTITIES
+    )
+    return (
+        "select row_number() over () as number, field, text, list(place) as places, "
+        f"not regexp_matches(text, {literal(ODD)}) as is_plain\n"
+        f"from ({fields}) group by field, text"
     )
 
 
@@ -241,8 +261,10 @@ from (
         position + if(field = 'derived_contexts' and new_id is not null, 1, 0) as position,
         coalesce(new_id, usable.id) as root_id, collected as root_tstamp
     from entities
-    inner join usable on entities.place = usable.place
-    left join decided on entities.place = decided.place
+    inner join (select number, field, unnest(places) as place from carried) as carried
+        using (number)
+    inner join usable on carried.place = usable.place
+    left join decided on carried.place = decided.place
     where decided.place is null or starts_with(kind, 'synthetic')
     union all
     select

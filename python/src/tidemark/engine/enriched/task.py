@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from tidemark.engine.enriched.batch import Batch, Shelves, Shredded
 from tidemark.engine.enriched.entities import Reader, Undecided, is_too_deep
 from tidemark.engine.enriched.lines import count_lines
 from tidemark.engine.enriched.sql import (
+    carried_sql,
     claimed_sql,
     claims_sql,
     decided_sql,
@@ -31,7 +33,6 @@ from tidemark.engine.quoted import literal
 from tidemark.engine.task import FILE_PREFIX, Room, Written, connection
 from tidemark.shred.canonical import (
     COLUMNS,
-    ENTITIES,
     line_hash,
     read_line,
     read_values,
@@ -45,6 +46,7 @@ _ENTITIES = (
 )  # fmt: skip
 _PARTITIONS = ("vendor", "name", "model")
 _REJECTS = ("_reject_reason", "_raw_payload", "_commit_id")
+_REASONS = "select reason, count(*) from rejected group by 1 order by 2 desc, 1 limit 6"
 _CLAIMS = ("event_id", "fingerprint", "etl_tstamp", "expires_at", "_commit_id")
 _BOUNDED = (
     "app_id", "etl_tstamp", "collector_tstamp", "dvce_created_tstamp", "event", "event_id",
@@ -85,12 +87,20 @@ def shred(batch: Batch, shelves: Shelves, room: Room) -> Shredded:
 
 
 def _read(db: Any, batch: Batch) -> str | None:
-    """Make the tables `texts` and `keys` of all lines; a text: why they are not read here."""
-    count = count_lines(batch.files)
+    """Make the table `texts` of all lines; a text: why they are not read here."""
+    import duckdb
+
+    with ThreadPoolExecutor(1) as beside:
+        counted = beside.submit(count_lines, batch.files)
+        try:
+            db.execute(f"create table texts as {texts_sql(batch.files)}")
+        except duckdb.Error:
+            if isinstance(doubt := counted.result(), str):
+                return doubt
+            raise
+    count = counted.result()
     if isinstance(count, str):
         return count
-    db.execute(f"create table texts as {texts_sql(batch.files)}")
-    db.execute(f"create table keys as {keys_sql(batch)}")
     (read,) = db.execute("select count(*) from texts").fetchone()
     stamps = [stamp_of(file) for file in batch.files]
     if [(size, written // 1_000_000) for size, written in stamps] != list(batch.stamps):
@@ -99,38 +109,28 @@ def _read(db: Any, batch: Batch) -> str | None:
 
 
 def _judge(db: Any, batch: Batch, scratch: Path) -> None:
-    """Make the tables `entities`, `rejected` and `usable`.
+    """Make the tables `keys`, `carried`, `entities`, `rejected` and `usable`.
 
     Raises:
         Undecided: It is not proven how Spark reads a line.
     """
-    reader, broken = Reader(batch.shortest_doubles), []
-
-    def entities() -> Iterator[tuple[Any, ...]]:
-        places = [number_of(column) for column in ENTITIES]
-        filled = " or ".join(f"{place} is not null" for place in places)
-        found = db.cursor().execute(
-            f"select place, {', '.join(places)} from texts inner join keys on texts.rowid = place "
-            f"where not doubt and ({filled})"
-        )
-        for place, *texts in _rows(found):
-            for column, text in zip(ENTITIES, texts, strict=True):
-                if text is None:
-                    continue
-                read = reader.read(column, text)
-                if read is None:
-                    broken.append((place,))
-                    break
-                for position, (address, data) in enumerate(read):
-                    yield place, column, position, address, data
-
-    columns = {
-        "place": "bigint", "field": "varchar", "position": "integer", "vendor": "varchar",
-        "name": "varchar", "format": "varchar", "version": "varchar", "model": "varchar",
-        "data": "varchar",
-    }  # fmt: skip
-    _table_of(db, "entities", columns, entities(), scratch)
-    _table_of(db, "broken", {"place": "bigint"}, broken, scratch)
+    db.execute(f"create table carried as {carried_sql()}")
+    # Python has one core to itself, which reads the entities; DuckDB goes on meanwhile
+    with ThreadPoolExecutor(1) as beside, db.cursor() as own:
+        keys = beside.submit(own.execute, f"create table keys as {keys_sql(batch)}")
+        odd = _read_entities(db, Reader(batch.shortest_doubles), scratch)
+        keys.result()
+    columns = {"number": "bigint", "why": "varchar"}
+    _table_of(db, "odd", columns, odd, scratch)
+    db.execute(
+        "create table broken as select distinct unnest(places) as place, why "
+        "from odd inner join carried using (number)"
+    )
+    undecided = db.execute(
+        "select min(why) from broken inner join keys using (place) where not doubt and why <> '-'"
+    ).fetchone()[0]
+    if undecided:
+        raise Undecided(undecided)
     doubtful = db.cursor().execute(
         f"select keys.place, {line_sql()} from texts inner join keys on texts.rowid = keys.place "
         "where doubt or keys.place in (select place from broken)"
@@ -138,6 +138,36 @@ def _judge(db: Any, batch: Batch, scratch: Path) -> None:
     reasons = ((place, _reason(line)) for place, line in _rows(doubtful))
     _table_of(db, "rejected", {"place": "bigint", "reason": "varchar"}, reasons, scratch)
     db.execute("create table usable as select * from keys anti join rejected using (place)")
+
+
+def _read_entities(db: Any, reader: Reader, scratch: Path) -> list[tuple[int, str]]:
+    """Make the table `entities` of what is carried.
+
+    Returns:
+        The numbers of the texts that are no envelopes, with -, or with why that is not proven.
+    """
+    odd: list[tuple[int, str]] = []
+
+    def entities() -> Iterator[bytes]:
+        found = db.cursor().execute("select number, field, encode(text), is_plain from carried")
+        for number, field, text, is_plain in _rows(found):
+            try:
+                read = reader.read(field, text, is_plain)
+            except Undecided as error:
+                odd.append((number, str(error)))
+                continue
+            if read is None:
+                odd.append((number, "-"))
+                continue
+            for position, (address, data) in enumerate(read):
+                yield b"%d\t%d\t%b\t%b\n" % (number, position, address, data)
+
+    columns = {
+        "number": "bigint", "position": "integer", "vendor": "varchar", "name": "varchar",
+        "format": "varchar", "version": "varchar", "model": "varchar", "data": "varchar",
+    }  # fmt: skip
+    _table_of_lines(db, "entities", columns, entities(), scratch)
+    return odd
 
 
 def _reason(line: str) -> str:
@@ -190,8 +220,9 @@ def _decide(
     query = claims_sql(batch, manifest, etl) if found and manifest else nothing
     db.execute(f"create table claims as {query}")
     same = db.cursor().execute(
-        f"select place, {line_sql()} from texts inner join usable on texts.rowid = place "
-        "qualify count(*) over (partition by id, fingerprint, etl, collected) > 1"
+        f"select place, {line_sql()} from texts inner join (select place from usable "
+        "qualify count(*) over (partition by id, fingerprint, etl, collected) > 1) "
+        "on texts.rowid = place"
     )
     hashes = ((place, line_hash(line)) for place, line in _rows(same))
     _table_of(db, "ties", {"place": "bigint", "line_hash": "bigint"}, hashes, scratch)
@@ -253,6 +284,7 @@ def _write(
         rejects=tuple(file for file, _ in rejects),
         claims=tuple(file for file, _ in claims),
         kinds=kinds,
+        reasons=tuple(db.execute(_REASONS).fetchall()) if rejects else (),
     )
 
 
@@ -329,9 +361,16 @@ def _table_of(
     db: Any, name: str, columns: Mapping[str, str], rows: Iterable[tuple[Any, ...]], scratch: Path
 ) -> None:
     """Make a table of rows of Python: numbers, and texts that have no tab and are not empty."""
+    lines = (("\t".join(map(str, row)) + "\n").encode() for row in rows)
+    _table_of_lines(db, name, columns, lines, scratch)
+
+
+def _table_of_lines(
+    db: Any, name: str, columns: Mapping[str, str], lines: Iterable[bytes], scratch: Path
+) -> None:
     path = scratch / f"{name}.tsv"
-    with path.open("w", encoding="utf-8", newline="") as file:
-        file.writelines("\t".join(map(str, row)) + "\n" for row in rows)
+    with path.open("wb") as file:
+        file.writelines(lines)
     types = ", ".join(f"'{column}': '{kind}'" for column, kind in columns.items())
     db.execute(
         f"create table {name} as from read_csv({literal(str(path))}, columns = {{{types}}}, "

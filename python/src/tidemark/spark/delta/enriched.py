@@ -41,9 +41,11 @@ class ShreddedRows(StagedRows):
 
     Args:
         kinds: How many lines each step of de-duplication took, by its name.
+        reasons: Why lines cannot be used, and how many each, the most frequent first.
     """
 
     kinds: dict[str, int]
+    reasons: tuple[tuple[str, int], ...]
     version: int
     _beside: list[_Beside]
     _session: SparkSession
@@ -170,6 +172,7 @@ def _rows(
         _transaction=current,
         _files=files.toSeq(added_files(jvm, outcome.events, {})),
         kinds=dict(outcome.kinds),
+        reasons=outcome.reasons,
         version=int(current.snapshot().version()),
         _beside=beside,
         _session=session,

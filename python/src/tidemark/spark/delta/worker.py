@@ -246,7 +246,7 @@ def places_of(session: SparkSession, load: Load, tables: Tables) -> Places | str
     ):
         if found != wanted:
             return f"{'.'.join(table)} has partitions of its own"
-    read = _with_files(session, tables.current, targets[1])
+    read = with_files(session, tables.current, targets[1])
     if isinstance(read, str):
         return f"{'.'.join(tables.current)} {read}"
     log, supplied = targets[0], targets[2] if tables.supplied else None
@@ -254,7 +254,7 @@ def places_of(session: SparkSession, load: Load, tables: Tables) -> Places | str
     return Places(Targets(log, read, supplied), versions[0], partition, versions[1])
 
 
-def _with_files(session: SparkSession, table: Table, target: Target) -> Target | str:
+def with_files(session: SparkSession, table: Table, target: Target) -> Target | str:
     """Return a table with the files that it has; a text: why the engine cannot read them."""
     delta = log_of(session, *table)
     before = listed_files(newest(session._jvm, delta))
