@@ -219,7 +219,6 @@ def load_enriched(session: Any, files: Sequence[str]) -> None:
             """
         ).persist()
         kept.createOrReplaceTempView("hand_kept")
-        session.sql("insert into peers.hand_manifest select given_id, fingerprint from hand_kept")
         envelopes = " union all ".join(
             [
                 f"select event_id, collector_tstamp, '{name}' as field, posexplode(from_json({name}, "
@@ -240,6 +239,8 @@ def load_enriched(session: Any, files: Sequence[str]) -> None:
             """
         )
         session.sql(f"insert into peers.hand_events select {', '.join(COLUMNS)} from hand_kept")
+        # last: what is kept was compared with the manifest, and Spark forgets it once that changes
+        session.sql("insert into peers.hand_manifest select given_id, fingerprint from hand_kept")
         kept.unpersist()
     finally:
         lines.unpersist()

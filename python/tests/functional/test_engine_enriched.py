@@ -137,7 +137,11 @@ def decided_lines(path: Path, lines: list[str]) -> list[str]:
 
 @pytest.fixture(scope="module")
 def spark(make_project: Callable[[str], Any]) -> Iterator[SparkSession]:
-    yield make_project("engine_enriched").session
+    session = make_project("engine_enriched").session
+    yield session
+    # the stories' tables are not to be hidden by them
+    for view in ("arrived", "events", "keys", "decided", "manifest", "states"):
+        session.catalog.dropTempView(view)
 
 
 def by_spark(

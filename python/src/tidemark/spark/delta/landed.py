@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping
 from typing import Any
 
@@ -16,6 +17,8 @@ from tidemark.spark.files import hadoop_path
 
 # that of the name which is no file yet
 _UNFINISHED = ".tmp"
+# a path that is an address as it stands, which is how Spark has it in _metadata.file_path
+_SAFE = re.compile(r"[\w/:.,;=+$&@~!'()*-]+", re.ASCII)
 
 
 def unread_files(
@@ -49,8 +52,9 @@ def unread_files(
     for file in there:
         if str(file["path"]).endswith(_UNFINISHED) or not file["size"]:
             continue
-        # as Spark has it in _metadata.file_path
-        path = str(hadoop_path(jvm, file["path"]).toUri().toString())
+        path = str(file["path"])
+        if not _SAFE.fullmatch(path):
+            path = str(hadoop_path(jvm, path).toUri().toString())
         size, millis = int(file["size"]), round(file["modified"].timestamp() * 1000)
         number, before = read.get(path, (None, None))
         if before != (True, size, millis):
