@@ -2,6 +2,9 @@
     afterwards: what a dead run left is finished or rolled back first. -#}
 {%- macro open_load(cfg, run, current=none) -%}
     {%- set enriched = cfg['family'] == 'enriched' -%}
+    {%- if tidemark.can('run_workers') and not run.get('dry_run') and tidemark.engine_of({'cfg': cfg, 'run': run}) != 'spark' -%}
+        {%- do adapter.warm_worker() -%}
+    {%- endif -%}
     {%- set current = current or cfg['target'] -%}
     {%- set relations = tidemark.atomic_relations(cfg) if enriched else tidemark.side_relations(current, cfg['file_format']) -%}
     {%- set commits = tidemark.ensure_commits(run) -%}

@@ -72,7 +72,7 @@ def check_same(bench: Bench) -> None:
             for table in (f"tidemark.{ours}", f"peers.{theirs}")
         )
         # what marks a renamed event is an entity of ours more
-        if mine < other or mine > other * 1.05:
+        if abs(mine - other) > other * 0.05:
             sys.exit(f"{ours} has {mine:,} rows, {theirs} {other:,}")
 
 

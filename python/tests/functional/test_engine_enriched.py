@@ -137,11 +137,7 @@ def decided_lines(path: Path, lines: list[str]) -> list[str]:
 
 @pytest.fixture(scope="module")
 def spark(make_project: Callable[[str], Any]) -> Iterator[SparkSession]:
-    session = make_project("engine_enriched").session
-    yield session
-    # the stories' tables are not to be hidden by them
-    for view in ("arrived", "events", "keys", "decided", "manifest", "states"):
-        session.catalog.dropTempView(view)
+    yield make_project("engine_enriched").session
 
 
 def by_spark(
@@ -184,6 +180,9 @@ def by_spark(
     }
     found = {name: rows_of(spark.sql(sql)) for name, sql in queries.items()}
     kinds = spark.sql("select _kind, count(*) from decided group by 1").collect()
+    # the stories' tables are not to be hidden by them
+    for view in ("arrived", "events", "keys", "decided", "manifest", "states"):
+        spark.catalog.dropTempView(view)
     return {**found, "kinds": dict(map(tuple, kinds)), "figures": figures}
 
 

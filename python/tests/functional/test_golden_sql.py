@@ -545,7 +545,9 @@ def test_unread_files__are_those_of_the_query(session: Any, tmp_path: Path) -> N
     session.sql(f"create table shop.known_files ({columns}) using delta")
     there = list_files(session, str(tmp_path))
     first = by_query(None, [])
-    assert {unquote(file["_file"]).removeprefix(f"file:{tmp_path}/") for file in first} == {*names} - {"late.tmp", "_left", ".out", "empty"}
+    assert {unquote(file["_file"]).removeprefix(f"file:{tmp_path}/") for file in first} == {
+        *names
+    } - {"late.tmp", "_left", ".out", "empty"}
     for table in (None, register):
         assert unread_files(session, there, table, []) == first
 

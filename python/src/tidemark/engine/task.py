@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
 from uuid import uuid4
@@ -171,6 +172,15 @@ def write_kept(load: Load, kept: str, targets: Targets, room: Room) -> Outcome:
         db.execute(f"create temp view staged as from {parquet_sql([kept])}")
         rows = _count(db, "select count(*) from staged")
         return _write(db, load, targets, None, (rows, rows))
+
+
+def import_engine(_: object = None) -> None:
+    """Import what a task needs, which a new process takes a second for."""
+    import duckdb
+
+    duckdb.connect().close()
+    for module in ("enriched.task", "events.task"):
+        import_module(f"tidemark.engine.{module}")
 
 
 def attempt(task: Callable[[Room], Found], room: Room) -> Found:

@@ -54,6 +54,7 @@ from tidemark.spark.delta.worker import (
     is_on_cluster,
     keep_extract,
     stage_extract,
+    warm_worker,
     write_kept_rows,
 )
 from tidemark.spark.delta.worker_events import (
@@ -646,6 +647,11 @@ class TidemarkAdapter(SparkAdapter):
             batch = batch_of(cfg, plan, load, source)
             tables = _tables(batch.load, relations)
             return stage_events(self._session, batch, tables, load["log_version"])
+
+    @available.parse(lambda *args, **kwargs: None)
+    def warm_worker(self) -> None:
+        """Have a worker start and import the engine while this process goes on."""
+        warm_worker(self._session)
 
     @available.parse(lambda *args, **kwargs: "")
     def stage_batch(

@@ -7,8 +7,10 @@ import json
 import os
 import re
 import shutil
+import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -27,6 +29,7 @@ from tidemark.engine.task import (
     Written,
     attempt,
     compare,
+    import_engine,
     keep,
     write_kept,
 )
@@ -307,6 +310,28 @@ _HARMFUL = (("delta.enableDeletionVectors", "true"), ("delta.columnMapping.mode"
 
 def _folder(delta: Any) -> str | None:
     return local_path(str(delta.dataPath().toString()))
+
+
+def warm_worker(session: SparkSession) -> None:
+    """Have a worker of Spark's start and import the engine, while this process goes on.
+
+    The first task of a session waits a second for that. On a cluster it may be any node's.
+    """
+    context = session.sparkContext
+    if is_on_cluster(session) or context.applicationId in _warmed:
+        return
+    _warmed.add(context.applicationId)
+
+    def work() -> None:
+        # what goes wrong shows in the first task
+        with suppress(Exception):
+            context.parallelize([0], 1).foreach(import_engine)
+
+    threading.Thread(target=work, name="tidemark-warm-worker", daemon=True).start()
+
+
+# sessions that a worker was started for
+_warmed: set[str] = set()
 
 
 def run_task(
