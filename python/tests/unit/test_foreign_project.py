@@ -19,6 +19,7 @@ class Shop(ForeignProject):
     def __init__(self, root: Path, capsys: pytest.CaptureFixture[str]) -> None:
         super().__init__(root)
         self.capsys = capsys
+        self.manifest: Any = None
 
     def parse(self, *options: str) -> tuple[list[Any], str]:
         """`dbt parse`: its warnings and errors, and what it printed."""
@@ -27,6 +28,7 @@ class Shop(ForeignProject):
         command = ["parse", "--project-dir", folder, "--profiles-dir", folder, *options]
         command += ["--no-send-anonymous-usage-stats", "--no-version-check"]
         raw = dbtRunner(callbacks=[events.append]).invoke(command)
+        self.manifest = raw.result
         bad = [event.info.msg for event in events if event.info.level in ("warn", "error")]
         if raw.exception is not None:
             bad.append(str(raw.exception))
@@ -49,6 +51,10 @@ def test_a_project_that_installs_the_package(
     # not one warning, no colours but for what comes before dbt loads the adapter
     bad, printed = shop.parse()
     assert bad == []
+    # the package's examples and their tests are not there, its macros and generic tests are
+    assert {node.package_name for node in shop.manifest.nodes.values()} == {"shop"}
+    assert not shop.manifest.disabled
+    assert "macro.tidemark.test_no_open_rejects" in shop.manifest.macros
     first, *others = printed.splitlines()
     assert "Running with dbt" in first and others
     assert "\x1b" not in "".join(others)
