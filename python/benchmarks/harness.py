@@ -97,7 +97,6 @@ class Bench:
             profile: bench
             flags: {send_anonymous_usage_stats: false}
             models: {tidemark: {+enabled: false}}
-            data_tests: {tidemark: {+enabled: false}}
             """,
         )
         for path, text in models.items():

@@ -116,7 +116,6 @@ class Project:
             flags: {send_anonymous_usage_stats: false, validate_macro_args: true}
             models: {tests: {+file_format: FORMAT}, tidemark: {+enabled: false}}
             seeds: {tests: {+file_format: FORMAT}, tidemark: {+enabled: false}}
-            data_tests: {tidemark: {+enabled: false}}
             vars: {tidemark__commits_format: FORMAT}
             """.replace("FORMAT", self.file_format),
         )

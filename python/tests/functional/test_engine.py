@@ -139,7 +139,7 @@ def load_both(one: Entity, other: Entity, day: str, text: str | bytes, **options
     [
         pytest.param(1, {}, marks=pytest.mark.slow),
         (2, {"soft_delete": True, "tag_unchanged": True, "hash": "sha256"}),
-        (3, {"extract": "delta", "tag_unchanged": True}),
+        pytest.param(3, {"extract": "delta", "tag_unchanged": True}, marks=pytest.mark.slow),
         *(
             pytest.param(seed, settings, marks=pytest.mark.slow)
             for seed in range(4, 44)
@@ -258,12 +258,14 @@ MEMBERS = {
 
 
 def test_json_lines(module_project: Any) -> None:
-    """Texts, numbers and their digits, escapes, names, copies, members that are not read."""
+    """Texts, numbers and their digits, escapes, names, copies, members that are not read; of deltas."""
     rng = random.Random(5)
     columns = {
         "id": "int", "text": "string", "d": "double", "dec": "decimal(12,2)", "day": "date", "a/b~c": "bigint", "x 'y'": "string",
     }  # fmt: skip
-    one, other = pair(module_project, "lines", columns, "id", format="json", max_delete_fraction=1)
+    one, other = pair(
+        module_project, "lines", columns, "id", format="json", extract="delta", tag_unchanged=True
+    )
     for number in range(1, 5):
         lines = []
         for key in rng.sample(MEMBERS["id"], 4):

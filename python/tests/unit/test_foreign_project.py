@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import gc
 from pathlib import Path
 from typing import Any
 
 import pytest
 from dbt.cli.main import dbtRunner
+from dbt_common.clients.jinja import MacroFuzzEnvironment, get_environment
 
 from dbt.adapters.tidemark.console import without_colours
+from dbt.adapters.tidemark.parsing import macros_are_read, read_macros_once
 
 from ..foreign_project import ForeignProject
 
@@ -19,6 +22,7 @@ class Shop(ForeignProject):
     def __init__(self, root: Path, capsys: pytest.CaptureFixture[str]) -> None:
         super().__init__(root)
         self.capsys = capsys
+        self.manifest: Any = None
 
     def parse(self, *options: str) -> tuple[list[Any], str]:
         """`dbt parse`: its warnings and errors, and what it printed."""
@@ -27,6 +31,7 @@ class Shop(ForeignProject):
         command = ["parse", "--project-dir", folder, "--profiles-dir", folder, *options]
         command += ["--no-send-anonymous-usage-stats", "--no-version-check"]
         raw = dbtRunner(callbacks=[events.append]).invoke(command)
+        self.manifest = raw.result
         bad = [event.info.msg for event in events if event.info.level in ("warn", "error")]
         if raw.exception is not None:
             bad.append(str(raw.exception))
@@ -45,10 +50,30 @@ def test_a_project_that_installs_the_package(
     monkeypatch.setenv("DBT_LOG_PATH", str(tmp_path / "logs"))
     monkeypatch.chdir(tmp_path)
     shop = Shop(tmp_path, capsys)
+    parsed = MacroFuzzEnvironment._parse
+    read: list[str] = []
+
+    def note(self: Any, source: str, *others: Any) -> Any:
+        read.append(source)
+        return parsed(self, source, *others)
+
+    monkeypatch.setattr(MacroFuzzEnvironment, "_parse", note)
 
     # not one warning, no colours but for what comes before dbt loads the adapter
     bad, printed = shop.parse()
     assert bad == []
+    # the package's examples and their tests are not there, its macros and generic tests are
+    assert {node.package_name for node in shop.manifest.nodes.values()} == {"shop"}
+    assert not shop.manifest.disabled
+    macros = shop.manifest.macros
+    assert "macro.tidemark.test_no_open_rejects" in macros
+    # what parsing them costs, it costs once
+    texts = {macro.macro_sql for macro in macros.values()}
+    assert sum(source in texts for source in read) < len(macros) * 1.1
+    assert (
+        "macro.tidemark.quote_identifier"
+        in macros["macro.tidemark.column_list_expr"].depends_on.macros
+    )
     first, *others = printed.splitlines()
     assert "Running with dbt" in first and others
     assert "\x1b" not in "".join(others)
@@ -65,6 +90,24 @@ def test_a_project_that_installs_the_package(
     assert "in macro" not in "".join(bad) + printed
     assert "> in macro.tidemark.moment_of\n> called by macro.shop.soon" in shop.log
     assert "\x1b" in printed.partition("\n")[2]
+
+
+def test_macros_are_read_once() -> None:
+    macros_are_read()
+    usual = gc.get_threshold()
+    read_macros_once()
+    assert gc.get_threshold() > usual
+    macros_are_read()
+    assert gc.get_threshold() == usual
+    text = "\n{%- macro total(rows) -%}{{ sum_of(rows) }}{%- endmacro -%}"
+    first = get_environment().parse(text)
+    assert get_environment(capture_macros=True).parse(text) is first
+    # for its two readers: whoever comes then has a tree of his own, and so has each who reads anything else
+    other = get_environment().parse(text)
+    assert other is not first and other == first
+    assert get_environment().parse("{{ total(1) }}") is not get_environment().parse(
+        "{{ total(1) }}"
+    )
 
 
 def test_without_colours() -> None:

@@ -1,4 +1,3 @@
-{{ config(enabled=(target.profile_name == 'tidemark')) }}
 -- The feed, applied in its order to nothing, gives the current table.
 {% set columns = [
     ('icao', 'string'), ('iata', 'string'), ('name', 'string'), ('city', 'string'), ('subd', 'string'), ('country', 'string'),

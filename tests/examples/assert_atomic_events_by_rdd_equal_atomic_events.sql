@@ -1,4 +1,3 @@
-{{ config(enabled=(target.profile_name == 'tidemark')) }}
 -- The lines read by RDD become the same events as those that SQL reads, every column compared.
 {%- set names = tidemark.column_list_expr(tidemark.canonical_columns() | map(attribute='name')) %}
 (

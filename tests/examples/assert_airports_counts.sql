@@ -1,4 +1,3 @@
-{{ config(enabled=(target.profile_name == 'tidemark')) }}
 -- What the releases of the airport table hold, counted outside Spark; looked at once all four are loaded, or the first and
 -- the last, and no other.
 with counts as (

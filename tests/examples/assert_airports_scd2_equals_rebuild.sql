@@ -1,4 +1,3 @@
-{{ config(enabled=(target.profile_name == 'tidemark')) }}
 {#- The intervals that were kept run by run are those that the log gives today. -#}
 (
     select * from {{ ref('airports_scd2') }}

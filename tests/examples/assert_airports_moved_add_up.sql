@@ -1,4 +1,3 @@
-{{ config(enabled=(target.profile_name == 'tidemark')) }}
 -- Each model of the chain has all of the one before it: the same moves, commit by commit.
 with fed as (
     select _commit_id, count(*) as moves
