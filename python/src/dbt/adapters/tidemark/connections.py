@@ -23,7 +23,7 @@ from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 
 from dbt.adapters.tidemark.console import colours_on_terminals_only
 from dbt.adapters.tidemark.cursor import SessionConnection
-from dbt.adapters.tidemark.parsing import macros_are_read, read_macros_once
+from dbt.adapters.tidemark.parsing import read_macros_once
 from dbt.adapters.tidemark.progress import progress_listener
 from tidemark.errors import TidemarkError
 from tidemark.failures import Failure, one_line, remember_failure
@@ -144,7 +144,6 @@ class TidemarkConnectionManager(SparkConnectionManager):
         """Open a connection; the first one starts Spark, once per process."""
         if connection.state == ConnectionState.OPEN:
             return connection
-        macros_are_read()
         credentials: Any = connection.credentials
         try:
             connection.handle = SessionConnection(credentials.server_side_parameters)
