@@ -10,6 +10,7 @@
         'commits_format': var('tidemark__commits_format', 'delta'),
         'sample_rows': var('tidemark__sample_rows', 5) | int,
         'merge_keys': var('tidemark__merge_keys', 32) | int,
+        'max_line_bytes': var('tidemark__max_line_bytes', 67108864) | int,
         'plan': tidemark._plan(var('plan', false)),
         'engine': tidemark._engine(var('tidemark__engine', 'auto')),
     }) }}

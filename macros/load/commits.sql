@@ -89,10 +89,11 @@
     }) }}
 {%- endmacro -%}
 
-{#- Append a commit's state. `figures` are its numbers and texts, by column name. -#}
+{#- Append a commit's state. `figures` are its numbers and texts, by column name. `commit` keeps when that was. -#}
 {%- macro record_commit(commits, commit, state, figures) -%}
     {%- set config_text = tojson(commit['config']) if commit.get('config') else none -%}
-    {%- set now = tidemark.utc_now() -%}
+    {%- set now = tidemark.utc_now_after(commit.get('state_at')) -%}
+    {%- do commit.update({'state_at': now}) -%}
     {%- set values = dict(commit, **figures) -%}
     {%- do values.update({
         'state': state,

@@ -27,6 +27,7 @@
         {%- set last.number = last.number + 1 -%}
         {%- do file.update({'_file_number': last.number}) -%}
     {%- endfor -%}
+    {%- do tidemark.check_lines(opened['cfg'], files) -%}
     {{ return(files) }}
 {%- endmacro -%}
 

@@ -4,11 +4,12 @@
 {%- macro mend_commit(opened, state, left) -%}
     {%- set cfg, run, relations, commits = opened['cfg'], opened['run'], opened['relations'], opened['commits'] -%}
     {%- set row = tidemark.query_rows(
-        'select *, unix_micros(started_at) as started_micros, unix_micros(etl_tstamp) as etl_micros from ' ~ commits['states'] ~ ' where relation = ' ~ tidemark.string_literal(cfg['relation'])
+        'select *, unix_micros(started_at) as started_micros, unix_micros(state_at) as state_micros, unix_micros(etl_tstamp) as etl_micros from ' ~ commits['states'] ~ ' where relation = ' ~ tidemark.string_literal(cfg['relation'])
         ~ ' and commit_id = ' ~ left['commit_id'] ~ " and state = 'inflight' order by state_at desc nulls last limit 1"
     )[0] -%}
     {%- set commit = dict(
         left, relation=cfg['relation'], entity=cfg['entity'], invocation_id=run['invocation_id'], started_at=tidemark.utc_text_of_micros(row['started_micros']),
+        state_at=tidemark.utc_text_of_micros(row['state_micros']),
         config=fromjson(left['config'] or 'null'), is_correction=row['is_correction'], source_commit_id=row['source_commit_id']
     ) -%}
     {%- set numbers = {} -%}

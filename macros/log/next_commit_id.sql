@@ -9,6 +9,14 @@
     {{ return(tidemark.utc_text(modules.datetime.datetime.now(modules.pytz.utc))) }}
 {%- endmacro -%}
 
+{#- This moment as text, or one that is after `before`, where the clock is not: of the states of a commit the last one holds. -#}
+{%- macro utc_now_after(before) -%}
+    {%- set now = tidemark.utc_now() -%}
+    {%- if not before or now > before -%}{{ return(now) }}{%- endif -%}
+    {%- set next = modules.datetime.datetime.fromisoformat(before) + modules.datetime.timedelta(microseconds=1) -%}
+    {{ return(next.strftime('%Y-%m-%d %H:%M:%S.%f')) }}
+{%- endmacro -%}
+
 {#- A moment that has a time zone as text (UTC), for record_commit(). -#}
 {%- macro utc_text(moment) -%}
     {{ return(moment.astimezone(modules.pytz.utc).strftime('%Y-%m-%d %H:%M:%S.%f') if moment else none) }}

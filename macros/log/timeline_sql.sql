@@ -29,7 +29,7 @@ order by commit_id asc nulls last
 {%- set changed = {
     'state': "if(commit_id in (" ~ (undone or [0]) | join(', ') ~ "), 'rolled_back', 'completed')",
     'undone_by': 'if(commit_id in (' ~ (undone or [0]) | join(', ') ~ '), ' ~ commit['commit_id'] ~ ', null)',
-    'state_at': 'current_timestamp()',
+    'state_at': 'greatest(current_timestamp(), state_at + interval 1 microsecond)',
 } -%}
 {%- set names, expressions = tidemark.commit_columns() | map(attribute='name') | list, [] -%}
 {%- for name in names -%}{%- do expressions.append(changed.get(name, name)) -%}{%- endfor -%}

@@ -9,7 +9,8 @@
     {%- set relation = api.Relation.create(database=node['database'], schema=node['schema'], identifier=node['alias']) -%}
     {%- set macro_name = 'net_changes' if tidemark.is_true(net) else 'change_feed' -%}
     {%- set states = tidemark.commits_relations(tidemark.run_config())['states'] -%}
-    {%- set news_sql = 'select cast(max(state_at) as string) from ' ~ states ~ ' where relation = '
+    {#- the number of states rises with each, also where the clock has gone back -#}
+    {%- set news_sql = "select concat_ws(' ', cast(count(*) as string), cast(max(state_at) as string)) from " ~ states ~ ' where relation = '
         ~ tidemark.string_literal(node['schema'] ~ '.' ~ node['alias']) -%}
     {%- set news = run_query(news_sql)[0][0] -%}
     {%- set feed = dict(tidemark.feed_range(relation, {'from': from, 'to': to, 'images': images}, macro_name), ordered=true) -%}

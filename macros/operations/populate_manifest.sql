@@ -52,7 +52,10 @@
         {%- set told = fromjson(row['details'] or '{}') -%}
         {%- if told.get('from') == details['from'] and told.get('since') == details['since'] -%}
             {%- set record = tidemark.operation_commit(opened, 'populate_manifest') -%}
-            {%- do record.update({'commit_id': row['commit_id'] | int, 'started_at': tidemark.utc_text_of_micros(row['started_micros']), 'done_to': told.get('done_to')}) -%}
+            {%- do record.update({
+                'commit_id': row['commit_id'] | int, 'started_at': tidemark.utc_text_of_micros(row['started_micros']),
+                'state_at': tidemark.utc_text_of_micros(row['state_micros']), 'done_to': told.get('done_to'),
+            }) -%}
             {{ return(record) }}
         {%- endif -%}
     {%- endfor -%}

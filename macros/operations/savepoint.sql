@@ -128,7 +128,7 @@
         if row['commit_id'] | int != record['commit_id'] -%}
         {%- do tidemark.record_commit(opened['commits'], dict(record,
             commit_id=row['commit_id'] | int, started_at=tidemark.utc_text_of_micros(row['started_micros']), details=row['details'],
-            source_commit_id=row['source_commit_id']
+            source_commit_id=row['source_commit_id'], state_at=tidemark.utc_text_of_micros(row['state_micros'])
         ), 'rolled_back', {}) -%}
     {%- endfor -%}
 {%- endmacro -%}

@@ -43,6 +43,7 @@
             ~ path ~ ' (location in meta.tidemark). Put the file there, or give another business_date'
         ) -%}
     {%- endif -%}
+    {%- do tidemark.check_lines(cfg, files) -%}
     {%- if cfg['format'] == 'csv' -%}
         {%- set options = tidemark.csv_options(cfg['options']) -%}
         {%- if options['header'] | default('true') | string | lower == 'true' -%}

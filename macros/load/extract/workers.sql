@@ -7,6 +7,7 @@
     {%- if not tidemark.tries_workers(opened, body, 'tidemark.engine.covers.why_not') -%}{{ return(none) }}{%- endif -%}
     {%- set files = adapter.list_files(tidemark.extract_path(cfg['location'], run['business_date'])) -%}
     {%- if not files -%}{{ return(none) }}{%- endif -%}
+    {%- do tidemark.check_lines(cfg, files) -%}
     {%- set separator = adapter.call_function('tidemark.engine.covers.separator_of', cfg['options']) -%}
     {%- set reader, given = {
         'csv': ('header_of', [separator]), 'parquet': ('footer_of', []), 'json': ('members_of', [cfg['columns'] | map(attribute='name') | list]),

@@ -17,7 +17,14 @@ commits as (
 ),
 
 log_commits as (
-    select * from commits
+    -- a commit is no older than those before it, whatever the clock was
+    select
+        *,
+        max(completed_at) over (
+            order by commit_id asc nulls last
+            rows between unbounded preceding and current row
+        ) as completed_by
+    from commits
     where kind in ({{ tidemark.log_kinds() }}) and state = 'completed'
 ),
 
@@ -38,7 +45,7 @@ select
     {%- for name, length in retentions.items() %}
     (
         select coalesce(max(commit_id), 0) from log_commits
-        where completed_at <= current_timestamp() - interval {{ length }}
+        where completed_by <= current_timestamp() - interval {{ length }}
     ) as {{ name }}_horizon,
     {%- endfor %}
     (select coalesce(max(commit_id), 0) from log_commits where kind = 'full_refresh') as log_start,
@@ -52,7 +59,7 @@ select
         select to_json(sort_array(collect_list(struct(
             commit_id,
             kind,
-            {{ "completed_at <= current_timestamp() - interval " ~ retentions['superseded'] if retentions.get('superseded') else 'false' }} as is_old
+            {{ "completed_by <= current_timestamp() - interval " ~ retentions['superseded'] if retentions.get('superseded') else 'false' }} as is_old
         ))))
         from log_commits
         where kind in ('full_refresh', 'rehash')

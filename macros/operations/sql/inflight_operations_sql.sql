@@ -3,6 +3,7 @@
 select
     commit_id,
     unix_micros(started_at) as started_micros,
+    unix_micros(state_at) as state_micros,
     source_commit_id,
     details
 from (

@@ -268,6 +268,31 @@ def test_list_files(module_project: Any, tmp_path: Path) -> None:
     assert abs(file["modified"].timestamp() - (tmp_path / "in/b.csv").stat().st_mtime) < 1
 
 
+def test_list_files__of_this_machine(
+    module_project: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What Python finds in a folder is what Hadoop finds there."""
+    from tidemark.spark.files import list_files, local_files
+
+    session = module_project.session
+    for name in ("in/b.csv", "in/_day=1/c d.csv", "in/_SUCCESS", "in/.hidden/e.csv", "in/deep/f"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(name)
+    (tmp_path / "in/link.csv").symlink_to(tmp_path / "in/b.csv")
+    (tmp_path / "in/linked").symlink_to(tmp_path / "in/deep")
+    (tmp_path / "in/dead").symlink_to(tmp_path / "nowhere")
+    (tmp_path / "in/loop").symlink_to(tmp_path / "in/loop")
+    own = list_files(session, f"{tmp_path}/in")
+    assert len(own) == 5
+    assert sorted(local_files(f"file:{tmp_path}/in") or [], key=lambda file: file["path"]) == own
+    with monkeypatch.context() as patch:
+        patch.setattr("tidemark.spark.files.local_files", lambda folder, depth: None)
+        assert list_files(session, f"{tmp_path}/in") == own
+    (tmp_path / "in/100%.csv").write_text("x")
+    assert local_files(f"file:{tmp_path}/in") is None
+    assert local_files("s3a://lake/in") is None
+
+
 def test_list_files__from_jinja(module_project: Any, tmp_path: Path) -> None:
     (tmp_path / "one.csv").write_text("x\n")
     module_project.write(

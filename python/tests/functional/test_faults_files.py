@@ -18,7 +18,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from .enriched_events import add_events, event_line, land
 from .entities import Entity
+from .event_entities import EventEntity, insert
 from .hostile import INTERNAL
 
 pytestmark = pytest.mark.faults
@@ -35,7 +37,7 @@ def rows_of(day: str) -> bytes:
 def new(project: Any, name: str, engine: str, suffix: str = "csv") -> Entity:
     name = f"{name}_{engine}"
     location = f"{project.root}/extracts/{name}/{{business_date}}.{suffix}"
-    form = "parquet" if suffix == "parquet" else "csv"
+    form = suffix if suffix in ("parquet", "json") else "csv"
     settings = {"location": location, "format": form, "engine": engine}
     entity = Entity(project, name, COLUMNS, "k", max_delete_fraction=1, **settings)
     entity.folder.mkdir(parents=True)
@@ -56,6 +58,8 @@ def write(entity: Entity, day: str) -> Path:
         pq.write_table(
             table, path, write_page_checksum=True, compression="none", use_dictionary=False
         )
+    elif path.suffix == ".json":
+        path.write_text("".join(f'{{"k":"{k}","v":"{v}"}}\n' for k, v in ROWS[day]))
     else:
         path.write_bytes(gzip.compress(rows_of(day)) if path.suffix == ".gz" else rows_of(day))
     return path
@@ -156,6 +160,64 @@ def test_extract(module_project: Any, fault: str, engine: str) -> None:
     shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
     write(entity, FIRST)
     succeeds(entity, FIRST)
+
+
+def lengthened(path: Path) -> bytes:
+    """Give a file a last line of 1 GB, which takes no room on the disk; what it was."""
+    whole = path.read_bytes()
+    with path.open("r+b") as file:
+        file.truncate(1 << 30)
+    return whole
+
+
+def told_of_long_line(message: str, path: Path, at: int) -> None:
+    assert f"{path} has a line of more than 67108864 bytes, from byte {at} on" in message
+    assert "tidemark__max_line_bytes" in message
+    assert len(message.splitlines()) <= 4 and not INTERNAL.search(message), message
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("suffix", ["csv", "json"])
+def test_long_line(module_project: Any, suffix: str, engine: str) -> None:
+    entity = new(module_project, f"long_{suffix}", engine, suffix)
+    path = write(entity, FIRST)
+    whole = lengthened(path)
+    message = entity.run(FIRST, expect_pass=False).messages[entity.name]
+    told_of_long_line(message, path, len(whole))
+    assert not entity.exists("__log")
+    path.write_bytes(whole)
+    succeeds(entity, FIRST)
+    # a bound of one's own
+    write(entity, SECOND)
+    message = entity.run(SECOND, tidemark__max_line_bytes=3, expect_pass=False).error
+    assert "has a line of more than 3 bytes" in message
+    succeeds(entity, SECOND)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_long_line__events(module_project: Any, engine: str) -> None:
+    entity = EventEntity(module_project, f"long_event_{engine}", COLUMNS, "k", engine=engine)
+    entity.load([insert({"k": "1", "v": "a"})])
+    path = entity.land([insert({"k": "2", "v": "b"})], "a file.jsonl")
+    whole = lengthened(path)
+    told_of_long_line(entity.run(expect_pass=False).messages[entity.name], path, len(whole))
+    assert entity.rows("k, v") == [("1", "a")]
+    path.write_bytes(whole)
+    entity.run()
+    assert entity.rows("k, v") == [("1", "a"), ("2", "b")]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_long_line__enriched_events(module_project: Any, engine: str) -> None:
+    name = f"long_enriched_{engine}"
+    path = land(add_events(module_project, name, engine=engine), "1.tsv", [event_line(1)])
+    whole = lengthened(path)
+    run = ("run", "--select", name)
+    message = module_project.dbt(*run, expect_pass=False).messages[name]
+    told_of_long_line(message, path, len(whole))
+    path.write_bytes(whole)
+    module_project.dbt(*run)
+    assert len(module_project.sql(f"select 1 from {name}")) == 1
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -61,3 +61,19 @@ def test_known__all_there_are() -> None:
     # another has written: a part that is asked for anew tells nothing of the others
     known.learn("commits", ("a", 3), {"orders": [{"id": 2}]})
     assert known.rows("commits", ("a", 3), "people") is None
+
+
+def test_known__no_more_than_are_asked_for() -> None:
+    """A process that appends for months holds the last rows, and equal values of them once."""
+    known = KnownRows(most=3)
+    known.learn("commits", ("a", 0), {"orders": []}, is_all=True)
+    for number in range(1, 6):
+        row = {"id": number, "config": "".join(["{", "}"]), "date": None}
+        known.append("commits", ("a", number), "orders", row)
+    found = known.rows("commits", ("a", 5), "orders")
+    assert found is not None
+    assert [row["id"] for row in found] == [5, 4, 3]
+    assert found[0]["date"] is None
+    assert found[0]["config"] is found[2]["config"]
+    known.learn("commits", ("a", 9), {"orders": [{"id": number} for number in range(9, 0, -1)]})
+    assert [row["id"] for row in known.rows("commits", ("a", 9), "orders") or []] == [9, 8, 7]

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from types import SimpleNamespace
+
 import pytest
 
 from tidemark.spark.messages import best_message, clean_message, readable_error
@@ -239,3 +243,33 @@ def test_best_message__a_table_that_cannot_be_written() -> None:
         "java.io.IOException: No space left on device",
     ]
     assert best_message(causes) == "file:/lake/shop__log cannot be written: No space left on device"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "java.lang.OutOfMemoryError: Java heap space",
+        "Job aborted due to stage failure: Task 0 in stage 3.0 failed 1 times, most recent failure: "
+        "Lost task 0.0 in stage 3.0 (TID 7) (host executor driver): java.lang.OutOfMemoryError: "
+        "Requested array size exceeds VM limit\n\tat java.base/java.util.Arrays.copyOf(Arrays.java:3481)",
+    ],
+)
+def test_no_memory(text: str) -> None:
+    said = best_message(["An error occurred while calling o7.count", text])
+    assert said.startswith("Spark has run out of memory: give it more (spark.driver.memory")
+    assert "\n" not in said
+
+
+def test_no_memory__of_a_jvm_that_has_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What Python learns is that nobody answers; the JVM's exit code says why."""
+    from pyspark import SparkContext
+
+    ended = subprocess.Popen([sys.executable, "-c", "raise SystemExit(52)"])
+    monkeypatch.setattr(SparkContext, "_gateway", SimpleNamespace(proc=ended))
+    refused = ConnectionRefusedError(111, "Connection refused")
+    assert readable_error(refused).startswith("Spark has run out of memory")
+    other = subprocess.Popen([sys.executable, "-c", "raise SystemExit(1)"])
+    monkeypatch.setattr(SparkContext, "_gateway", SimpleNamespace(proc=other))
+    assert "Connection refused" in readable_error(refused)
+    monkeypatch.setattr(SparkContext, "_gateway", None)
+    assert "Connection refused" in readable_error(refused)

@@ -13,10 +13,11 @@ import pytest
 
 from tidemark.engine.events.lines import read_sifted
 from tidemark.engine.events.load import Landed, SiftedFile, are_wrapped
-from tidemark.engine.events.sift import Sifted, sift
+from tidemark.engine.events.sift import Shape, Sifted, sift
 from tidemark.engine.events.sql import SPARK_ALONE, is_ours_sql
 from tidemark.engine.header import stamp_of
 from tidemark.engine.task import Room
+from tidemark.spark.delta.sieve import _Sieve
 
 SCHEMA = {"type": "struct", "fields": [{"field": "after", "fields": [{"field": "id", "type": "int32"}]}]}  # fmt: skip
 
@@ -177,3 +178,29 @@ def test_are_wrapped(tmp_path: Path, line: Any, name: str, expected: bool) -> No
     path = tmp_path / name
     path.write_text(f"\n{json.dumps(line)}\n", encoding="utf-8")
     assert are_wrapped([Landed(str(path), 0, stamp_of(str(path)))]) is expected
+
+
+def test_kept_of_few_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that lives for months holds the last files, and what all of them say once."""
+    sieve = _Sieve()
+    monkeypatch.setattr("tidemark.spark.delta.sieve._MOST_FILES", 3)
+
+    def sift_one(_session: Any, file: Landed) -> Sifted:
+        path = tmp_path / Path(file.path).name
+        path.write_bytes(b"kept")
+        shape = Shape(None, None, '"t"', "".join(["schema", " text"]), 1, 1)
+        return Sifted(path=str(path), lines=1, shapes=(shape,))
+
+    monkeypatch.setattr(sieve, "_sift", sift_one)
+    session: Any = None
+    for number in range(8):
+        landed = Landed(f"/landing/{number}", number, (1, 1))
+        assert not isinstance(sieve.sifted(session, [landed]), str)
+    assert [Path(path).name for path, _ in sieve.known] == ["5", "6", "7"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["5", "6", "7"]
+    texts = [found.shapes[0].schema_text for found in sieve.known.values()]
+    assert all(text is texts[0] for text in texts)
+    # those that are wanted together stay together
+    wanted = [Landed(f"/landing/{number}", number, (1, 1)) for number in range(10, 15)]
+    assert len(sieve.sifted(session, wanted)) == 5
+    assert len(sieve.known) == 5

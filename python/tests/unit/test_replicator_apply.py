@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
 import os
+import random
 import threading
 from pathlib import Path
 from typing import Any
@@ -18,7 +20,7 @@ from tidemark.capture.files import event_file
 from tidemark.capture.state import CaptureState
 from tidemark.errors import ConfigError, TidemarkError
 from tidemark.replicator.apply import Applier, ApplyError
-from tidemark.replicator.backlog import Backlog, read_backlog
+from tidemark.replicator.backlog import Backlog, Times, read_backlog
 from tidemark.replicator.lag import read_lags
 from tidemark.replicator.metrics import (
     SourceCollector,
@@ -38,6 +40,7 @@ from tidemark.run.report import ModelResult
 
 pytest.importorskip("orjson")
 NOW = 1_772_600_000.0
+MOMENT = 1_772_600_000_000
 CONNECTION = {"host": "db", "database": "shop", "user": "me", "password": {"env": "P"}}
 
 
@@ -292,6 +295,44 @@ def test_backlog__only_what_is_not_applied(shop: Shop) -> None:
     found = read_backlog(shop.landing, {"public.a": 3, "public.b": 1})
     assert {table: backlog.count for table, backlog in found.items()} == {"public.b": 2}
     assert read_backlog(shop.landing, {}, 1, 2)["public.a"].count == 1
+
+
+def test_next_try__of_a_clock_that_has_gone_back() -> None:
+    table = TableState()
+    table.failed("no", NOW, 3600)
+    assert not table.is_due(NOW + 1)
+    assert table.is_due(NOW + 60)
+    # not a day later
+    assert table.is_due(NOW - 86_400)
+
+
+def test_times__as_a_list_would_have_them() -> None:
+    rng = random.Random(20260304)
+    listed = [MOMENT - int(rng.expovariate(1 / 600)) for _ in range(3000)]
+    times, others = Times(), Times()
+    for number, time in enumerate(listed):
+        (times if number % 2 else others).add(time)
+    times.update(others)
+    ages = sorted(MOMENT - time for time in listed)
+    assert times.first == min(listed)
+    wanted = [ages[math.ceil(len(ages) * share) - 1] for share in (0.0001, 0.5, 0.95, 1)]
+    assert times.ages(MOMENT, (0.0001, 0.5, 0.95, 1)) == wanted
+    assert Times().ages(MOMENT, (0.5,)) == []
+
+
+def test_times__memory_does_not_grow_with_events() -> None:
+    """What a backlog of a hundred million events takes: as much as one of ten thousand."""
+    times, others = Times(), Times()
+    for number in range(200_000):
+        (times if number % 3 else others).add(MOMENT - number * 997)
+    times.update(others)
+    assert len(times._counts) <= 4096
+    oldest = 199_999 * 997
+    assert times.first == MOMENT - oldest
+    ages = times.ages(MOMENT, (0.5, 0.95, 1))
+    for age, share in zip(ages, (0.5, 0.95, 1), strict=True):
+        assert 0 <= age - share * oldest <= oldest / 500
+    assert ages[-1] <= oldest
 
 
 def test_landing_files_that_are_applied_go(shop: Shop) -> None:

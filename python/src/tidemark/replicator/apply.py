@@ -13,7 +13,7 @@ from tidemark.capture.config import CaptureConfig
 from tidemark.capture.files import event_files
 from tidemark.console import counted
 from tidemark.errors import ConfigError, TidemarkError
-from tidemark.replicator.backlog import Backlog, percentiles, read_backlog
+from tidemark.replicator.backlog import Backlog, read_backlog
 from tidemark.replicator.models import known_models, model_folder, write_models
 from tidemark.replicator.settings import Operation
 from tidemark.replicator.state import ReplicatorState, TableState
@@ -89,7 +89,7 @@ class Applier:
                 known = self._backlog.setdefault(table, Backlog())
                 known.events += more.events
                 known.bytes += more.bytes
-                known.times += more.times
+                known.times.update(more.times)
                 known.key = more.key if known.key is None else known.key
             self._read = last
         return last
@@ -171,9 +171,8 @@ class Applier:
             state.failed(error, now, self._operation.retry_for)
             row |= dict.fromkeys([*_OPERATIONS.values(), "bytes"], 0)
         else:
-            state.latency = percentiles(
-                (max(0.0, now - time / 1000) for time in backlog.times), (0.5, 0.95, 0.99)
-            )
+            ages = backlog.times.ages(now * 1000, (0.5, 0.95, 0.99))
+            state.latency = [age / 1000 for age in ages]
             if result is not None and result.seconds:
                 state.throughput = backlog.count / result.seconds
             row |= dict(

@@ -12,6 +12,60 @@ from typing import Any
 from tidemark.capture.events import read_line
 from tidemark.capture.files import event_files, read_lines
 
+# moments that are told apart of the times of a backlog, however many events it has
+_MOST_MOMENTS = 4096
+
+
+class Times:
+    """When events were written, in milliseconds since 1970, in memory that events do not fill.
+
+    A few thousand moments are kept exactly; of more, those that are near each other are counted
+    as one, the earliest of them, so that an event may seem to be a thousandth of the whole stretch
+    older than it is.
+
+    Example:
+        >>> times = Times()
+        >>> times.add(2000), times.add(5000)
+        (None, None)
+        >>> times.first, times.ages(now=6000, shares=(0.5, 0.99))
+        (2000, [1000, 4000])
+    """
+
+    def __init__(self) -> None:
+        self._width = 1
+        self._counts: Counter[int] = Counter()
+        self.first: int | None = None
+        """The earliest; None: there is none."""
+
+    def add(self, time: int, count: int = 1) -> None:
+        """Count events of one moment."""
+        self.first = time if self.first is None else min(self.first, time)
+        self._counts[time // self._width] += count
+        while len(self._counts) > _MOST_MOMENTS:
+            self._width *= 2
+            finer, self._counts = self._counts, Counter()
+            for moment, events in finer.items():
+                self._counts[moment // 2] += events
+
+    def update(self, others: Times) -> None:
+        """Count the events of others too."""
+        for moment, events in others._counts.items():
+            self.add(max(moment * others._width, others.first or 0), events)
+
+    def ages(self, now: float, shares: Iterable[float]) -> list[float]:
+        """Return the ages at a moment below which these shares of the events are (nearest rank)."""
+        total = sum(self._counts.values())
+        if not total or self.first is None:
+            return []
+        ranks = [max(1, math.ceil(total * share)) for share in shares]
+        found, passed = {}, 0
+        for moment in sorted(self._counts, reverse=True):
+            passed += self._counts[moment]
+            for rank in ranks:
+                if rank <= passed and rank not in found:
+                    found[rank] = max(0, now - max(moment * self._width, self.first))
+        return [found[rank] for rank in ranks]
+
 
 @dataclass
 class Backlog:
@@ -20,13 +74,13 @@ class Backlog:
     Attributes:
         events: How many there are of each operation (c u d r t, ddl).
         bytes: Their size as landed, before compression.
-        times: When the source wrote each, in milliseconds since 1970, in order of landing.
+        times: When the source wrote them.
         key: The columns of the key, in order; None if no event of a row was seen.
     """
 
     events: Counter[str] = field(default_factory=Counter)
     bytes: int = 0
-    times: list[int] = field(default_factory=list)
+    times: Times = field(default_factory=Times)
     key: list[str] | None = None
 
     @property
@@ -74,7 +128,7 @@ def _count(
     table.events[event.op or event.kind] += 1
     table.bytes += len(line)
     if event.time is not None:
-        table.times.append(event.time)
+        table.times.add(event.time)
     if table.key is None and event.op in ("c", "u", "d", "r"):
         table.key = key_columns(key)
 
@@ -93,16 +147,3 @@ def key_columns(key: Any) -> list[str]:
     if set(key) == {"schema", "payload"}:
         key = key["payload"]
     return list(key or {})
-
-
-def percentiles(values: Iterable[float], shares: Iterable[float]) -> list[float]:
-    """Return the values below which these shares of them lie (nearest rank).
-
-    Example:
-        >>> percentiles([1, 2, 3, 4], [0.5, 0.99])
-        [2, 4]
-    """
-    ordered = sorted(values)
-    if not ordered:
-        return []
-    return [ordered[max(0, math.ceil(len(ordered) * share) - 1)] for share in shares]

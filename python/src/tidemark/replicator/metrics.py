@@ -29,8 +29,8 @@ def lag_seconds(backlog: Backlog | None, status: Mapping[str, Any], now: float) 
         status: What the capture says of itself.
         now: Seconds since 1970.
     """
-    if backlog is not None and backlog.times:
-        return max(0.0, now - min(backlog.times) / 1000)
+    if backlog is not None and backlog.times.first is not None:
+        return max(0.0, now - backlog.times.first / 1000)
     if status.get("state") == "SNAPSHOTTING" or not status.get("updated_at"):
         return None
     silent = now - dt.datetime.fromisoformat(status["updated_at"]).timestamp()

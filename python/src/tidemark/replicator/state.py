@@ -77,7 +77,10 @@ class TableState:
 
     def is_due(self, now: float) -> bool:
         """Whether it may be applied now."""
-        return not self.given_up and (self.next_try is None or now >= self.next_try)
+        if self.next_try is None or self.given_up:
+            return not self.given_up
+        # a try that is farther off than any was set by a clock that has gone back since
+        return now >= self.next_try or self.next_try - now > _BACK_OFF[1]
 
 
 class ReplicatorState:

@@ -91,6 +91,15 @@ DEFAULTS = (
     ),
     Default("spark.sql.session.timeZone", "UTC", "the same timestamps on every machine"),
     Default("spark.ui.enabled", "false", "a run is over before you could look", local=True),
+    *(
+        Default(
+            f"spark.{kept}",
+            "50",
+            "of 1000 a process that loads for weeks would keep the plans in its memory",
+            local=True,
+        )
+        for kept in ("sql.ui.retainedExecutions", "ui.retainedJobs", "ui.retainedStages")
+    ),
     Default(
         "spark.sql.ui.explainMode",
         "simple",

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import re
+import stat
 import time
 from datetime import UTC, datetime
 from types import SimpleNamespace
@@ -10,7 +13,11 @@ from typing import Any
 from py4j.java_gateway import JavaClass
 from pyspark.sql import SparkSession
 
+from tidemark.engine.header import local_path
+
 _EMBEDDED = "jdbc:derby:;"
+# what is a name to every file system, and no address
+_PLAIN_NAME = re.compile(r"[\w .,=+@~()-]+", re.ASCII)
 # seconds after which a folder that is no table yet is one that was left
 _PATIENCE = 60
 
@@ -43,11 +50,57 @@ def list_files(session: SparkSession, path: str) -> list[dict[str, Any]]:
             files.append({**file_of(status), "depth": depth})
             continue
         folder = status.getPath()
+        local = local_files(str(folder.toString()), depth + 1)
+        if local is not None:
+            files += local
+            continue
         for child in folder.getFileSystem(configuration).listStatus(folder):
-            name = str(child.getPath().getName())
-            if not name.startswith(".") and (not name.startswith("_") or "=" in name):
+            if _is_data(str(child.getPath().getName())):
                 left.append((child, depth + 1))
     return sorted(files, key=lambda file: str(file["path"]))
+
+
+def _is_data(name: str) -> bool:
+    return not name.startswith(".") and (not name.startswith("_") or "=" in name)
+
+
+def local_files(folder: str, depth: int = 1) -> list[dict[str, Any]] | None:
+    """Return the files of a folder of this machine as list_files() does, at any depth.
+
+    Through the JVM a file takes a thousandth of a second, which in a folder of a hundred thousand
+    is a minute of each load.
+
+    Args:
+        folder: The folder, as Hadoop writes it.
+        depth: That of the files right in it.
+
+    Returns:
+        None where it is elsewhere, or has a name that Hadoop and Python may not write alike.
+    """
+    root = local_path(folder) if folder.startswith("file:/") else None
+    if root is None:
+        return None
+    files: list[dict[str, Any]] = []
+    left = [(root, depth)]
+    while left:
+        path, level = left.pop()
+        with os.scandir(path) as entries:
+            for entry in entries:
+                if not _is_data(entry.name):
+                    continue
+                if not _PLAIN_NAME.fullmatch(entry.name):
+                    return None
+                try:
+                    found = entry.stat()
+                except OSError:
+                    continue  # it went, or is a link to nowhere
+                if stat.S_ISDIR(found.st_mode):
+                    left.append((entry.path, level + 1))
+                    continue
+                modified = datetime.fromtimestamp(found.st_mtime_ns // 10**6 / 1000, tz=UTC)
+                file = {"path": f"file:{entry.path}", "size": found.st_size, "modified": modified}
+                files.append({**file, "depth": level})
+    return files
 
 
 def clear_debris(session: SparkSession, schema: str, name: str) -> bool:
@@ -74,12 +127,17 @@ def clear_debris(session: SparkSession, schema: str, name: str) -> bool:
         return False
     configuration = state.newHadoopConf()
     shared = _is_shared(configuration)
+    touched, seen = 0, time.monotonic()
     while not catalog.tableExists(table):
         folder = hadoop_path(jvm, catalog.defaultTablePath(table))
         files = folder.getFileSystem(configuration)
         if not files.exists(folder) or not _is_debris(jvm, files, folder):
             return False
-        if not shared or _idle_seconds(jvm, files, folder) >= _PATIENCE:
+        if (last := _last_touched(jvm, files, folder)) != touched:
+            touched, seen = last, time.monotonic()
+        # the time that passes here counts too: files may be of a clock that has gone back since
+        idle = max(time.time() - touched / 1000, time.monotonic() - seen)
+        if not shared or idle >= _PATIENCE:
             return bool(files.delete(folder, True))
         time.sleep(1)
     return False
@@ -101,13 +159,13 @@ def _is_debris(jvm: Any, files: Any, folder: Any) -> bool:
     return not has_data or uncommitted
 
 
-def _idle_seconds(jvm: Any, files: Any, folder: Any) -> float:
-    """Return for how long nothing came into a folder, nor into the Delta log in it."""
+def _last_touched(jvm: Any, files: Any, folder: Any) -> int:
+    """Return when something came into a folder or the Delta log in it, in ms since 1970."""
     found = [files.getFileStatus(folder), *files.listStatus(folder)]
     log = hadoop_path(jvm, folder, "_delta_log")
     if files.exists(log):
         found += files.listStatus(log)
-    return time.time() - max(int(status.getModificationTime()) for status in found) / 1000
+    return max(int(status.getModificationTime()) for status in found)
 
 
 def is_made_here(session: SparkSession, schema: str, name: str, root: str | None) -> bool:

@@ -16,11 +16,19 @@ Row = dict[str, Any]
 TableState = tuple[str, int]
 """Which table has a name, and its version: a table that was made anew has another id."""
 
+# of a part that has more, macros ask Spark: a process that lives for months is not to hold them
+_MOST = 500
+
 
 class KnownRows:
-    """Parts of tables by key, each as it was at the one version of its table that is known."""
+    """Parts of tables by key, each as it was at the one version of its table that is known.
 
-    def __init__(self) -> None:
+    Args:
+        most: How many rows of a part are kept, those that were appended last.
+    """
+
+    def __init__(self, most: int = _MOST) -> None:
+        self._most = most
         self._lock = threading.Lock()
         self._states: dict[str, TableState] = {}
         self._parts: dict[str, dict[str, list[Row]]] = {}
@@ -28,6 +36,8 @@ class KnownRows:
 
     def rows(self, table: str, state: TableState | None, key: str) -> list[Row] | None:
         """Return the rows of a key, the last appended first; None if they are not known.
+
+        Of many rows these are the last ones, as many as are kept.
 
         Args:
             table: Its name.
@@ -62,7 +72,7 @@ class KnownRows:
                 self._forget(table)
                 self._states[table], self._parts[table] = state, {}
             for key, rows in parts.items():
-                self._parts[table][key] = [dict(row) for row in rows]
+                self._parts[table][key] = [dict(row) for row in rows[: self._most]]
             if is_all:
                 self._whole.add(table)
 
@@ -88,7 +98,17 @@ class KnownRows:
             if table in self._whole:
                 self._parts[table].setdefault(key, [])
             if key in self._parts[table]:
-                self._parts[table][key].insert(0, dict(row))
+                part = self._parts[table][key]
+                before = part[0] if part else {}
+                # texts that are as they were, such as a configuration, are kept once
+                shared = {
+                    name: before[name]
+                    if isinstance(value, str) and before.get(name) == value
+                    else value
+                    for name, value in row.items()
+                }
+                part.insert(0, shared)
+                del part[self._most :]
 
     def _forget(self, table: str) -> None:
         self._states.pop(table, None)

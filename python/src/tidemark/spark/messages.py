@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from collections.abc import Iterator
 from typing import Any
 
@@ -26,7 +27,22 @@ _CUTS = (
     re.compile(r"\n+== DataFrame"),
 )
 _HOW_TO = "python/docs/how-to/cluster.md"
+_NO_MEMORY = (
+    "Spark has run out of memory: give it more (spark.driver.memory, of a cluster "
+    "spark.executor.memory). Where rows are small, a file that this load reads may have a line or "
+    "a value in quotes of hundreds of MB, as behind a quote that nothing closes"
+)
+_IS_ENDED = (
+    "this application of Spark has ended: its cluster has removed it, does not answer, or its "
+    "JVM was stopped (logs/spark.log says which)"
+)
 _OF_CLUSTERS = (
+    (
+        re.compile(
+            r"OutOfMemoryError|Java heap space|array size exceeds VM limit|GC overhead limit"
+        ),
+        _NO_MEMORY,
+    ),
     (
         re.compile(r"(?:python worker|/pyspark[./]).*?No module named '(?P<name>\w+)", re.DOTALL),
         "the Python of Spark's workers has no module {name}: install it there, or name another "
@@ -55,11 +71,13 @@ _OF_CLUSTERS = (
     ),
     (
         re.compile(r"stopped SparkContext|SparkContext (?:was|has been) shut ?down"),
-        "this application of Spark has ended: its cluster has removed it, does not answer, or its "
-        "JVM was stopped (logs/spark.log says which)",
+        _IS_ENDED,
     ),
 )
-"""What Spark says of a cluster that is not as it must be, and what its reader needs to know."""
+"""What Spark says of a machine or cluster that is not as it must be, and what its reader needs."""
+# with what the JVM ends where a task of it has no memory, and seconds that it may take
+_EXIT_NO_MEMORY = 52
+_ENDING = 5.0
 _ICEBERG_CONFLICT = re.compile(
     r"Found (new )?conflicting (delete )?files|Missing required files to delete"
 )
@@ -221,6 +239,34 @@ def made_at_once(message: str) -> bool:
 
 def readable_error(error: BaseException) -> str:
     """Return the one message that says what is wrong, whatever was raised."""
+    message = _readable(error)
+    is_end = type(error).__name__ == "Py4JNetworkError" or isinstance(error, ConnectionError)
+    if (is_end or message == _IS_ENDED) and _jvm_had_no_memory():
+        message = _NO_MEMORY
+    return f"Spark has run out of memory{_why_no_memory()}" if message == _NO_MEMORY else message
+
+
+def _why_no_memory() -> str:
+    from tidemark.spark.long_lines import why_no_memory
+
+    found = why_no_memory()
+    if found is None:
+        return _NO_MEMORY.removeprefix("Spark has run out of memory")
+    return f": {found}. Mend the file, or give Spark more (spark.driver.memory)"
+
+
+def _jvm_had_no_memory() -> bool:
+    """Say whether the JVM ends for want of memory, where an error tells no more than its end."""
+    from pyspark import SparkContext
+
+    process = getattr(SparkContext._gateway, "proc", None)
+    try:
+        return process is not None and int(process.wait(_ENDING)) == _EXIT_NO_MEMORY
+    except subprocess.TimeoutExpired:
+        return False
+
+
+def _readable(error: BaseException) -> str:
     throwable = java_throwable(error)
     if throwable is not None:
         try:

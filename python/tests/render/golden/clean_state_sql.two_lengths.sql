@@ -19,7 +19,14 @@ commits as (
 ),
 
 log_commits as (
-    select * from commits
+    -- a commit is no older than those before it, whatever the clock was
+    select
+        *,
+        max(completed_at) over (
+            order by commit_id asc nulls last
+            rows between unbounded preceding and current row
+        ) as completed_by
+    from commits
     where kind in ('load', 'full_refresh', 'rehash', 'rollback') and state = 'completed'
 ),
 
@@ -67,11 +74,11 @@ consumers as (
 select
     (
         select coalesce(max(commit_id), 0) from log_commits
-        where completed_at <= current_timestamp() - interval 30 days
+        where completed_by <= current_timestamp() - interval 30 days
     ) as superseded_horizon,
     (
         select coalesce(max(commit_id), 0) from log_commits
-        where completed_at <= current_timestamp() - interval 2 years
+        where completed_by <= current_timestamp() - interval 2 years
     ) as history_horizon,
     (select coalesce(max(commit_id), 0) from log_commits where kind = 'full_refresh') as log_start,
     (
@@ -84,7 +91,7 @@ select
         select to_json(sort_array(collect_list(struct(
             commit_id,
             kind,
-            completed_at <= current_timestamp() - interval 30 days as is_old
+            completed_by <= current_timestamp() - interval 30 days as is_old
         ))))
         from log_commits
         where kind in ('full_refresh', 'rehash')

@@ -84,7 +84,7 @@ select
     config,
     invocation_id,
     details,
-    current_timestamp()
+    greatest(current_timestamp(), state_at + interval 1 microsecond)
 from (
 select
         *,

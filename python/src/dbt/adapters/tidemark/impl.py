@@ -7,6 +7,7 @@ import time
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
+from urllib.parse import unquote
 
 from dbt.adapters.base.impl import PythonJobHelper
 from dbt.adapters.base.meta import available
@@ -67,6 +68,7 @@ from tidemark.spark.files import clear_debris, is_made_here, list_files, remove_
 from tidemark.spark.inputs import input_files
 from tidemark.spark.known_rows import KnownRows
 from tidemark.spark.links import check_links
+from tidemark.spark.long_lines import long_line
 from tidemark.spark.messages import made_at_once
 from tidemark.spark.session import get_session
 
@@ -139,6 +141,27 @@ class TidemarkAdapter(SparkAdapter):
             files = list_files(self._session, path)
             check_links(path, files)
             return files
+
+    @available.parse(lambda *args, **kwargs: None)
+    def long_line(self, files: list[dict[str, Any]], most: int) -> dict[str, Any] | None:
+        """Tell where the first line of text files begins that has more than so many bytes.
+
+        Args:
+            files: As list_files() gives them, or with `_file` and `_file_size` as Spark's metadata
+                of files has them. Compressed files and those of columns are left out.
+            most: How many bytes a line may have.
+
+        Returns:
+            Its file, `path`, and the place of its first byte, `at`; none where there is none.
+        """
+        with self.connections.exception_handler("long_line"):
+            for file in files:
+                path = str(file["path"]) if "path" in file else unquote(str(file["_file"]))
+                size = int(file["size"] if "size" in file else file["_file_size"])
+                at = long_line(self._session, path, size, most)
+                if at is not None:
+                    return {"path": path, "at": at}
+            return None
 
     @available.parse(lambda *args, **kwargs: [])
     def unread_files(

@@ -7,8 +7,8 @@ import hashlib
 import json
 import shutil
 import threading
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence, Set
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,8 +20,9 @@ from tidemark.engine.events.load import Landed, SiftedFile
 from tidemark.engine.events.sift import Shape, Sifted, sift
 from tidemark.spark.delta.worker import folder_of_task, is_on_cluster, run_task
 
-# what is kept beyond the files of the model at work is let go from this size on
+# what is kept beyond the files of the model at work is let go from here on
 _MOST_BYTES = 1 << 30
+_MOST_FILES = 1000
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,8 @@ class _Sieve:
     lock: threading.Lock = field(default_factory=threading.Lock)
     folder: Path | None = None
     known: dict[tuple[str, tuple[int, int]], Sifted] = field(default_factory=dict)
+    # the schemas of a table stand in all files, and are long
+    texts: dict[str, str] = field(default_factory=dict)
 
     def sifted(self, session: SparkSession, landed: Sequence[Landed]) -> list[Sifted] | str:
         with self.lock:
@@ -55,8 +58,8 @@ class _Sieve:
                     found = self._sift(session, file)
                     if found.declined:
                         return found.declined
-                    self._make_room(wanted)
-                    self.known[known_by] = found
+                    self._make_room(set(wanted))
+                    self.known[known_by] = self._with_texts_of_all(found)
             return [self.known[known_by] for known_by in wanted]
 
     def _sift(self, session: SparkSession, file: Landed) -> Sifted:
@@ -70,11 +73,21 @@ class _Sieve:
             Path(path).unlink(missing_ok=True)
         return found
 
-    def _make_room(self, wanted: Sequence[tuple[str, tuple[int, int]]]) -> None:
+    def _with_texts_of_all(self, found: Sifted) -> Sifted:
+        """Return what became of a file, with the texts that others have too kept once."""
+        shapes = [
+            replace(shape, schema_text=self.texts.setdefault(text, text))
+            if (text := shape.schema_text) is not None
+            else shape
+            for shape in found.shapes
+        ]
+        return replace(found, shapes=tuple(shapes))
+
+    def _make_room(self, wanted: Set[tuple[str, tuple[int, int]]]) -> None:
         """Let go of what is not wanted, the oldest first, once there is much of it."""
         size = sum(_size(one.path) for one in self.known.values())
-        for file in [file for file in self.known if file not in set(wanted)]:
-            if size <= _MOST_BYTES:
+        for file in [file for file in self.known if file not in wanted]:
+            if size <= _MOST_BYTES and len(self.known) < _MOST_FILES:
                 return
             path = self.known.pop(file).path
             size -= _size(path)
