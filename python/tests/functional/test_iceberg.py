@@ -13,6 +13,11 @@ from typing import Any
 
 import pytest
 
+from tidemark.state.project import Entity as KnownEntity
+from tidemark.state.project import KnownProject
+from tidemark.state.tables import Tables
+from tidemark.state.versions import versions_of
+
 from .entities import Entity
 
 only_iceberg = pytest.mark.iceberg(only=True)
@@ -34,6 +39,11 @@ def read_elsewhere(metadata: str) -> list[dict[str, Any]]:
 
     rows: list[dict[str, Any]] = StaticTable.from_metadata(metadata).scan().to_arrow().to_pylist()
     return rows
+
+
+def slices_left(home: Path, schema: str) -> list[Path]:
+    """What runs have staged and not taken away: its table is gone then, and nobody would find its files."""
+    return sorted((home / f"warehouse/{schema}.db").glob("*__slice_*"))
 
 
 def test_one_story_in_a_session_of_its_own(project: Any, tmp_path: Path) -> None:
@@ -66,6 +76,7 @@ def test_one_story_in_a_session_of_its_own(project: Any, tmp_path: Path) -> None
     assert log == [("2026-01-01", 1), ("2026-01-01", 2), *(("2026-01-02", n) for n in (1, 2, 3))]
     states = [row["state"] for row in found["tidemark_commits__log"]]
     assert sorted(states) == ["completed"] * 2 + ["inflight"] * 2
+    assert slices_left(home, "shop") == []
 
 
 @only_iceberg
@@ -94,6 +105,18 @@ def test_two_dates_and_a_correction(project: Any) -> None:
         ("2026-01-02", 2, "D"),
         ("2026-01-02", 3, "I"),
     ]
+    assert slices_left(project.home, project.schema) == []
+
+    # without the metastore the log is found that has the name now, however often another one had it
+    tables = Tables(
+        KnownProject(project.root, f"{project.home}/warehouse", project.schema, "iceberg")
+    )
+    entity = KnownEntity("people", "cdc", project.schema, "people", ("id",), file_format="iceberg")
+    for city in ("Rome", "Oslo"):
+        people.extract("2026-01-05", f"id,name,city\n1,ann,{city}\n")
+        people.run("2026-01-05", "--full-refresh")
+        found = versions_of(tables, entity, ["1"])
+        assert [(one.operation, one.values["city"]) for one in found] == [("I", city)]
 
 
 APPEND = """
