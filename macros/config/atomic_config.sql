@@ -73,8 +73,9 @@
         'description': node.get('description', '') if (config.get('persist_docs') or {}).get('relation') else '',
     }) -%}
     {%- do tidemark._one_of('on_reject', cfg['on_reject'], ['fail', 'quarantine'], errors) -%}
-    {%- if cfg['file_format'] != 'delta' -%}
-        {%- do errors.append('materialized: ' ~ config['materialized'] ~ ' needs file_format: delta, found: ' ~ cfg['file_format']) -%}
-    {%- endif -%}
+    {%- do tidemark._add_broken([
+        (cfg['file_format'] == 'parquet', 'materialized: ' ~ config['materialized'] ~ ' needs file_format: delta or iceberg, found: parquet'),
+        (cfg['file_format'] == 'iceberg' and cfg['cluster_by'], 'liquid_clustered_by needs file_format: delta, found: iceberg. Use partition_by'),
+    ], errors) -%}
     {{ return(cfg) }}
 {%- endmacro -%}

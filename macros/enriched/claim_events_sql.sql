@@ -1,5 +1,6 @@
 {#- Claim the events of a batch in the manifest, those that nobody has claimed: check and set, in one atomic statement. Of two batches
-    at once Delta lets one through; the other one fails, and finds the claims when it is run again. -#}
+    at once the format lets one through; the other one fails, and finds the claims when it is run again. Of a statement that only
+    inserts Iceberg checks nothing, so there it could update as well, which no row is for. -#}
 {%- macro claim_events_sql(cfg, manifest, keys, load) -%}
 merge into {{ manifest }} as claims
 using (
@@ -14,6 +15,10 @@ on
     claims.event_id = arrived._event_id
     and claims.fingerprint = arrived._fingerprint
     and claims.expires_at >= {{ tidemark.etl_tstamp_expr(load) }}
+{%- if cfg['file_format'] == 'iceberg' %}
+when matched and claims.expires_at is null then update set
+    expires_at = claims.expires_at
+{%- endif %}
 when not matched then insert (
     event_id, fingerprint, etl_tstamp, expires_at, _commit_id
 ) values (

@@ -94,9 +94,9 @@
         {%- set old = tidemark.old_relation(relations[name], commit_id) -%}
         {%- if tidemark.relation_exists(new) -%}
             {%- if tidemark.relation_exists(relations[name]) and not tidemark.relation_exists(old) -%}
-                {%- do run_query('alter table ' ~ relations[name] ~ ' rename to ' ~ old) -%}
+                {%- do tidemark.run_statements(tidemark.rename_table_sql(relations[name], old)) -%}
             {%- endif -%}
-            {%- do run_query('alter table ' ~ new ~ ' rename to ' ~ relations[name]) -%}
+            {%- do tidemark.run_statements(tidemark.rename_table_sql(new, relations[name])) -%}
         {%- endif -%}
     {%- endfor -%}
 {%- endmacro -%}

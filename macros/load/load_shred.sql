@@ -96,13 +96,13 @@
 {%- macro prepare_shred(cfg, state, relation, rejects) -%}
     {%- set columns = tidemark.shred_table_columns(state) -%}
     {%- if state['build'] -%}
-        {%- do tidemark.drop_other_format(relation, 'delta') -%}
+        {%- do tidemark.drop_other_format(relation, cfg['file_format']) -%}
         {%- do run_query('create schema if not exists ' ~ relation.include(identifier=false)) -%}
-        {%- for name in [relation, rejects] -%}{%- do run_query('drop table if exists ' ~ name) -%}{%- endfor -%}
+        {%- for name in [relation, rejects] -%}{%- do tidemark.drop_table(name) -%}{%- endfor -%}
         {%- do tidemark.clear_debris([relation, rejects]) -%}
         {%- do tidemark.run_statements(
-            tidemark.delta__create_table(rejects, tidemark.rejected_entity_columns(), {})
-            + tidemark.delta__create_table(relation, columns, {
+            tidemark.for_format(cfg['file_format'], 'create_table')(rejects, tidemark.rejected_entity_columns(), {})
+            + tidemark.for_format(cfg['file_format'], 'create_table')(relation, columns, {
                 'partition_by': cfg['partition_by'], 'cluster_by': cfg['cluster_by'], 'location_root': cfg['location_root'],
                 'properties': cfg['table_properties'], 'description': cfg['description'],
             })
@@ -119,12 +119,12 @@
 {#- The rejects of what was read so far, made anew from the entities: under another name until they are whole. -#}
 {%- macro make_missing_rejects(cfg, state, rejects, rows) -%}
     {%- set new = tidemark.new_relation(rejects) -%}
-    {%- do run_query('drop table if exists ' ~ new) -%}
+    {%- do tidemark.drop_table(new) -%}
     {%- do tidemark.clear_debris([new, rejects]) -%}
     {%- do tidemark.run_statements(
-        tidemark.delta__create_table(new, tidemark.rejected_entity_columns(), {})
-        + [tidemark.insert_sql(new, tidemark.rejected_entity_columns(), 'select * from (\n' ~ rows ~ '\n) where _reject_reason is not null'),
-           'alter table ' ~ new ~ ' rename to ' ~ rejects]
+        tidemark.for_format(cfg['file_format'], 'create_table')(new, tidemark.rejected_entity_columns(), {})
+        + [tidemark.insert_sql(new, tidemark.rejected_entity_columns(), 'select * from (\n' ~ rows ~ '\n) where _reject_reason is not null')]
+        + tidemark.rename_table_sql(new, rejects)
     ) -%}
     {%- do log(cfg['entity'] ~ ': ' ~ rejects ~ ' was gone and is made anew from ' ~ state['source'], info=true) -%}
 {%- endmacro -%}

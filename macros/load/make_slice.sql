@@ -45,7 +45,7 @@
 {%- macro drop_slices(current) -%}
     {%- set slices = tidemark.side_relation(current, 'slice_*') -%}
     {%- for name in tidemark.table_names(slices.include(identifier=false), slices.identifier) -%}
-        {%- do run_query('drop table if exists ' ~ tidemark.side_relation(current, name[current.identifier | length + 2:])) -%}
+        {%- do tidemark.drop_table(tidemark.side_relation(current, name[current.identifier | length + 2:])) -%}
     {%- endfor -%}
 {%- endmacro -%}
 

@@ -25,7 +25,7 @@
     {%- if not landed and shared and tidemark.relation_exists(shared) -%}
         {%- set commit = dict(commit, details=tojson({'taken_over_by': run['invocation_id']})) -%}
         {%- do tidemark.record_commit(commits, commit, 'inflight', numbers) -%}
-        {%- do tidemark.run_statements(tidemark.for_format((commit['config'] or cfg)['file_format'], 'fence_log')(shared, commit['commit_id'])) -%}
+        {%- do tidemark.run_statements(tidemark.step(cfg, 'fence')((commit['config'] or cfg)['file_format'], shared, commit['commit_id'])) -%}
         {%- set landed = tidemark.step(cfg, 'has_landed')(opened, commit, numbers) -%}
     {%- endif -%}
     {%- if landed -%}
@@ -41,6 +41,10 @@
 {#- The table that the run which left a commit may still write to; none where it wrote a new one, which nobody reads. -#}
 {%- macro log__shared_log(relations, commit) -%}
     {{ return(none if commit['kind'] in ['full_refresh', 'rehash'] else relations['log_table']) }}
+{%- endmacro -%}
+
+{%- macro log__fence(file_format, log_table, commit_id) -%}
+    {{ return(tidemark.for_format(file_format, 'fence_log')(log_table, commit_id)) }}
 {%- endmacro -%}
 
 {%- macro log__has_landed(opened, commit, numbers) -%}

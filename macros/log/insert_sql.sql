@@ -11,9 +11,20 @@ from (
 )
 {%- endmacro -%}
 
-{#- Drop a table with its files, which Iceberg keeps unless it is told to. -#}
+{#- Drop a table with its files. Iceberg's catalogue keeps them unless it is told to, also those of a Parquet table. -#}
 {%- macro drop_table_sql(relation) -%}
     {{ return('drop table if exists ' ~ relation ~ (' purge' if tidemark.lake_format() == 'iceberg' else '')) }}
+{%- endmacro -%}
+
+{#- The statements that rename a table. The folder of an Iceberg table keeps the old name, so that it says the new one: those that read
+    it without the metastore look for that (tidemark.state.iceberg). -#}
+{%- macro rename_table_sql(relation, new) -%}
+    {%- set statements = ['alter table ' ~ relation ~ ' rename to ' ~ new] -%}
+    {%- if tidemark.lake_format() == 'iceberg' -%}
+        {%- do statements.insert(0, 'alter table ' ~ relation ~ " set tblproperties ('tidemark.table' = "
+            ~ tidemark.string_literal(new.identifier) ~ ')') -%}
+    {%- endif -%}
+    {{ return(statements) }}
 {%- endmacro -%}
 
 {#- A row if two queries differ in their rows, copies counted; none if they agree. -#}

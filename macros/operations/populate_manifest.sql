@@ -19,7 +19,7 @@
     {%- do tidemark.check_canonical(entity, source, columns) -%}
     {%- do tidemark.run_statements(
         ['create schema if not exists ' ~ relations['manifest'].include(identifier=false)]
-        + tidemark.delta__create_table(relations['manifest'], tidemark.manifest_columns(), {})
+        + tidemark.for_format(cfg['file_format'], 'create_table')(relations['manifest'], tidemark.manifest_columns(), {})
     ) -%}
     {%- set details = {'from': source | string, 'since': first_day} -%}
     {%- set left = tidemark.unfinished_population(opened, details) -%}

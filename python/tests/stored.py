@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
 
+from tests import iceberg_tables
 from tidemark.state.project import Entity, KnownProject
 
 NOW = dt.datetime(2026, 3, 5, 12, tzinfo=dt.UTC)
@@ -18,13 +19,21 @@ CITIES = Entity("cities", "cdc", "shop", "cities", key=("id",))
 VIEWED = Entity("cities_scd2", "scd2", "shop", "cities_scd2")
 
 
+ICEBERG = "tables-are-iceberg"
+"""A file in a project's folder that says so."""
+
+
 def day(number: int) -> dt.date:
     return dt.date(2026, 3, number)
 
 
 def write(folder: Path, name: str, rows: list[dict[str, Any]], mode: Any = "error") -> None:
-    path = str(folder / "warehouse/shop.db" / name)
-    write_deltalake(path, pa.Table.from_pylist(rows), mode=mode)
+    path = folder / "warehouse/shop.db" / name
+    table = pa.Table.from_pylist(rows)
+    if (folder / ICEBERG).exists():
+        iceberg_tables.write(path, table, mode)
+    else:
+        write_deltalake(str(path), table, mode=mode)
 
 
 def state(number: int, state: str, at: int, **more: Any) -> dict[str, Any]:
@@ -73,14 +82,15 @@ REJECTS = [
 
 def known_shop(folder: Path) -> KnownProject:
     """The project of the entity, and of a view on it that was never built; dbt is not asked."""
+    lake = "iceberg" if (folder / ICEBERG).exists() else "delta"
     return KnownProject(
         root=folder,
         warehouse=str(folder / "warehouse"),
         commits_schema="shop",
-        commits_format="delta",
+        commits_format=lake,
         entities={
-            "cities": replace(CITIES, location="in/{business_date}.csv"),
-            "cities_scd2": VIEWED,
+            "cities": replace(CITIES, location="in/{business_date}.csv", file_format=lake),
+            "cities_scd2": replace(VIEWED, file_format=lake),
         },
         name="shop",
         edges=(("cities", "cities_scd2"),),

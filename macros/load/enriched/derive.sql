@@ -4,7 +4,7 @@
 -#}
 {%- macro enriched__derive(opened, staged, commit) -%}
     {%- set relations = opened['relations'] -%}
-    {%- set versions = {'current_version_before': tidemark.table_version('delta', relations['current'])} -%}
+    {%- set versions = {'current_version_before': tidemark.table_version(opened['cfg']['file_format'], relations['current'])} -%}
     {%- if staged.get('uncommitted') -%}{{ return(tidemark.derived_by_workers(opened, staged, versions)) }}{%- endif -%}
     {%- set cfg, load, keys, events = staged['cfg'], staged['load'], staged['keys'], staged['events'] -%}
     {%- set seen = staged['figures'] -%}
@@ -21,8 +21,9 @@
     {{ return({
         'outcome': 'commit', 'load': load, 'figures': figures, 'files': staged['source']['files'], 'beside': statements,
         'numbers': dict(versions, etl_tstamp=tidemark.utc_text_of_micros(load['etl_micros']) if has_events else none),
-        'log_sql': tidemark.insert_sql(relations['current'], tidemark.atomic_columns(), tidemark.atomic_rows_sql(cfg, events, decided, load))
-            if figures['rows_inserted'] else none,
+        'log_sql': tidemark.for_format(cfg['file_format'], 'append_events')(
+            relations['current'], tidemark.atomic_columns(), tidemark.atomic_rows_sql(cfg, events, decided, load)
+        ) if figures['rows_inserted'] else none,
     }) }}
 {%- endmacro -%}
 
@@ -47,7 +48,7 @@
 {#- Atomic events, which are the log of this family. -#}
 {%- macro enriched__append(opened, plan, derived) -%}
     {%- set current = opened['relations']['current'] -%}
-    {%- do run_query(derived['log_sql']) -%}
+    {%- do tidemark.run_statements(derived['log_sql']) -%}
     {%- set written = run_query('select count(*) from ' ~ current ~ ' where _commit_id = ' ~ derived['load']['commit_id'])[0][0] | int -%}
     {%- do tidemark.check_written(opened['cfg'], current, derived['figures']['rows_inserted'], written,
         'Go back with dbt run-operation rollback, and run again') -%}

@@ -4,6 +4,13 @@
 {%- endmacro -%}
 
 
+{#- Events have no column of what superseded them. -#}
+{%- macro enriched__fence(file_format, events, commit_id) -%}
+    {%- if file_format == 'iceberg' -%}{{ return(tidemark.iceberg__fence_log(events, commit_id, '_commit_id')) }}{%- endif -%}
+    {{ return(tidemark.log__fence(file_format, events, commit_id)) }}
+{%- endmacro -%}
+
+
 {%- macro enriched__has_landed(opened, commit, numbers) -%}
     {{ return(commit['kind'] == 'rollback' or tidemark.has_batch(opened['relations']['current'], commit['commit_id'])) }}
 {%- endmacro -%}

@@ -34,9 +34,9 @@
         {%- for name in ['entities', 'rejects', 'landed'] + ([] if cfg['manifest'] else ['manifest']) + ['current'] if tidemark.relation_exists(relations[name]) -%}
             {%- set old = tidemark.old_relation(relations[name], state['last_id'] or 0) -%}
             {%- if tidemark.relation_exists(old) -%}
-                {%- do run_query('drop table ' ~ relations[name]) -%}
+                {%- do tidemark.drop_table(relations[name]) -%}
             {%- else -%}
-                {%- do run_query('alter table ' ~ relations[name] ~ ' rename to ' ~ old) -%}
+                {%- do tidemark.run_statements(tidemark.rename_table_sql(relations[name], old)) -%}
             {%- endif -%}
         {%- endfor -%}
     {%- endif -%}
@@ -50,15 +50,22 @@
         ('manifest', tidemark.manifest_columns(), {}),
         ('current', tidemark.atomic_columns(), tidemark.atomic_options(cfg)),
     ] if name != 'manifest' or cfg['looks_across'] -%}
-        {%- do statements.extend(tidemark.delta__create_table(relations[name], columns, options)) -%}
+        {%- do statements.extend(tidemark.for_format(cfg['file_format'], 'create_table')(relations[name], columns, options)) -%}
     {%- endfor -%}
     {%- do tidemark.run_statements(statements) -%}
 {%- endmacro -%}
 
 
-{#- What atomic events are made with: statistics of the columns that people filter by, of 132. -#}
+{#- What atomic events are made with: statistics of the columns that people filter by, of 132, and of that by which runs find each other. -#}
 {%- macro atomic_options(cfg) -%}
-    {%- set properties = {'delta.dataSkippingStatsColumns': 'app_id,etl_tstamp,collector_tstamp,dvce_created_tstamp,event,event_id,derived_tstamp,event_name,_commit_id'} -%}
+    {%- set names = ['app_id', 'etl_tstamp', 'collector_tstamp', 'dvce_created_tstamp', 'event', 'event_id', 'derived_tstamp', 'event_name', '_commit_id'] -%}
+    {%- set properties = {} -%}
+    {%- if cfg['file_format'] == 'iceberg' -%}
+        {%- do properties.update({'write.metadata.metrics.default': 'none'}) -%}
+        {%- for name in names -%}{%- do properties.update({'write.metadata.metrics.column.' ~ name: 'truncate(36)'}) -%}{%- endfor -%}
+    {%- else -%}
+        {%- do properties.update({'delta.dataSkippingStatsColumns': names | join(',')}) -%}
+    {%- endif -%}
     {%- do properties.update(cfg['table_properties']) -%}
     {{ return({
         'partition_by': cfg['partition_by'], 'cluster_by': cfg['cluster_by'], 'location_root': cfg['location_root'],
@@ -80,18 +87,18 @@
     {%- endif -%}
     {%- for name, columns in [('landed', tidemark.landed_columns()), ('rejects', tidemark.rejected_line_columns())] if name not in present -%}
         {%- do tidemark.clear_debris([relations[name]]) -%}
-        {%- do tidemark.run_statements(tidemark.delta__create_table(relations[name], columns, {})) -%}
+        {%- do tidemark.run_statements(tidemark.for_format(cfg['file_format'], 'create_table')(relations[name], columns, {})) -%}
         {%- do log(cfg['entity'] ~ ': ' ~ relations[name] ~ ' was gone and is made anew, without what it had', info=true) -%}
     {%- endfor -%}
     {%- if 'entities' not in present -%}
         {#- Under another name until it is whole. -#}
         {%- set new = tidemark.new_relation(relations['entities']) -%}
-        {%- do run_query('drop table if exists ' ~ new) -%}
+        {%- do tidemark.drop_table(new) -%}
         {%- do tidemark.clear_debris([new, relations['entities']]) -%}
         {%- do tidemark.run_statements(
-            tidemark.delta__create_table(new, tidemark.entity_columns(), {'partition_by': ['vendor', 'name', 'model']})
-            + [tidemark.insert_sql(new, tidemark.entity_columns(), tidemark.stored_entities_sql(relations['current'])),
-               'alter table ' ~ new ~ ' rename to ' ~ relations['entities']]
+            tidemark.for_format(cfg['file_format'], 'create_table')(new, tidemark.entity_columns(), {'partition_by': ['vendor', 'name', 'model']})
+            + [tidemark.insert_sql(new, tidemark.entity_columns(), tidemark.stored_entities_sql(relations['current']))]
+            + tidemark.rename_table_sql(new, relations['entities'])
         ) -%}
         {%- do log(cfg['entity'] ~ ': ' ~ relations['entities'] ~ ' was gone and is made anew from the events', info=true) -%}
     {%- endif -%}

@@ -16,6 +16,9 @@
     {%- if plan.get('wider') -%}
         {%- set opened = tidemark.opened_after_widening(opened, plan) -%}
         {%- set now = tidemark.log_as_it_is(opened) -%}
+        {#- A view of Spark's refuses an Iceberg table whose columns are not of the types that they had when it was made. -#}
+        {%- set known = tidemark.known_events(opened, plan, now) -%}
+        {%- do tidemark.make_staged_view(cfg, plan, landing, stretch, known) -%}
     {%- endif -%}
     {%- if opened['run']['empty'] -%}{{ return({'plan': plan, 'figures': {}}) }}{%- endif -%}
 

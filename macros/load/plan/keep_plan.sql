@@ -32,5 +32,5 @@
 
 {#- Take away the plan of an entity, which may have values of its rows. -#}
 {%- macro drop_plan(current) -%}
-    {%- for relation in tidemark.plan_relations(current).values() -%}{%- do run_query('drop table if exists ' ~ relation) -%}{%- endfor -%}
+    {%- for relation in tidemark.plan_relations(current).values() -%}{%- do tidemark.drop_table(relation) -%}{%- endfor -%}
 {%- endmacro -%}

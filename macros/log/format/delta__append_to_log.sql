@@ -70,3 +70,8 @@ when not matched and slice._supersedes is null then insert (
 {%- macro delta__fence_log(log_table, commit_id) -%}
     {{ return(["alter table " ~ log_table ~ " set tblproperties ('tidemark.fence' = '" ~ commit_id ~ "')"]) }}
 {%- endmacro -%}
+
+{#- Append the events of a batch, which are the log of their family. -#}
+{%- macro delta__append_events(relation, columns, query) -%}
+    {{ return([tidemark.insert_sql(relation, columns, query)]) }}
+{%- endmacro -%}

@@ -8,10 +8,31 @@
     {{ return([tidemark.merge_into_log_sql(relations, names, rows, load, later)]) }}
 {%- endmacro -%}
 
-{#- Stop statements on the log that began before now, as a row came that they may not overlook: they fail when they commit. -#}
-{%- macro iceberg__fence_log(log_table, commit_id) -%}
+{#- Stop statements on the log that began before now, as a row came that they may not overlook: they fail when they commit. Of events,
+    which are superseded by nothing, it is a row of a commit that there cannot be. -#}
+{%- macro iceberg__fence_log(log_table, commit_id, mark='_superseded_by') -%}
     {{ return([
-        'insert into ' ~ log_table ~ ' (_superseded_by) values (-' ~ commit_id ~ ')',
-        'delete from ' ~ log_table ~ ' where _superseded_by < 0',
+        'insert into ' ~ log_table ~ ' (' ~ mark ~ ') values (-' ~ commit_id ~ ')',
+        'delete from ' ~ log_table ~ ' where ' ~ mark ~ ' < 0',
     ]) }}
+{%- endmacro -%}
+
+{#- Append the events of a batch by a MERGE that fails after a fence. No row is updated: by none is a commit's number below 0. -#}
+{%- macro iceberg__append_events(relation, columns, query) -%}
+{%- set names = columns | map(attribute='name') | list -%}
+{%- set statement -%}
+merge into {{ relation }} as stored
+using (
+    {{ query | indent(4) }}
+) as arrived
+    on stored.event_id = arrived.event_id and stored._commit_id < 0
+when matched then update set
+    _commit_id = stored._commit_id
+when not matched then insert (
+    {{ tidemark.column_list_expr(names) }}
+) values (
+    {{ tidemark.column_list_expr(names, 'arrived') }}
+)
+{%- endset -%}
+    {{ return([statement]) }}
 {%- endmacro -%}

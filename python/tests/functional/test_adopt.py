@@ -12,6 +12,8 @@ from ..pages import blocks_of
 from ..rendering import load_sql_macros
 from .entities import Entity
 
+pytestmark = pytest.mark.iceberg
+
 TITLE = "Coming from dbt snapshots"
 SNAPSHOT = """
 version: 2
@@ -70,10 +72,12 @@ def test_coming_from_dbt_snapshots(project: Any, maker: str) -> None:
     """What the README says, word for word, with the table that two runs of `dbt snapshot` make."""
     schema, raw = project.schema, f"{project.schema}_raw"
     sources = SNAPSHOT.replace("name: raw", f"name: raw\n    schema: {raw}")
+    sources = sources.replace("delta", project.file_format)
     project.write("models/sources.yml", sources)
     project.sql(f"create database {raw}")
     project.sql(
-        f"create table {raw}.customers (id int, name string, updated_at timestamp) using delta"
+        f"create table {raw}.customers (id int, name string, updated_at timestamp) "
+        f"using {project.file_format}"
     )
 
     def fill(*rows: str) -> None:
@@ -81,7 +85,9 @@ def test_coming_from_dbt_snapshots(project: Any, maker: str) -> None:
         project.sql(f"insert overwrite {raw}.customers select * from values {values}")
 
     if maker == "sql":
-        project.sql(f"create table customers_snapshot using delta as {table_of(SNAPSHOT_ROWS)}")
+        project.sql(
+            f"create table customers_snapshot using {project.file_format} as {table_of(SNAPSHOT_ROWS)}"
+        )
     for name, day in (("Ann", "01"), ("Anna", "02")) if maker == "dbt" else ():
         fill(f"1, '{name}', timestamp'2026-03-{day}", "2, 'Bob', timestamp'2026-03-01")
         project.dbt("snapshot", "--select", "customers_snapshot")
@@ -169,7 +175,8 @@ def test_versions(module_project: Any) -> None:
 def test_what_is_no_history(module_project: Any) -> None:
     """Nothing is written for a table, column or interval that cannot be."""
     towns = Entity(module_project, "towns", {"id": "int", "name": "string"})
-    module_project.sql(f"create table towns_snapshot using delta as {table_of(NO_HISTORY)}")
+    made = f"create table towns_snapshot using {module_project.file_format}"
+    module_project.sql(f"{made} as {table_of(NO_HISTORY)}")
     table = f"{module_project.schema}.towns_snapshot"
     for arguments, messages in [
         ({"table": "towns_snapsot"}, ["there is no table towns_snapsot to adopt"]),

@@ -9,6 +9,8 @@ import pytest
 
 from .event_entities import EventEntity, ddl, delete, insert, truncate, update
 
+pytestmark = pytest.mark.iceberg
+
 COLUMNS = {"id": "int", "name": "string"}
 
 

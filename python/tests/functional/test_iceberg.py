@@ -7,12 +7,20 @@ import os
 import subprocess
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tidemark.state.project import Entity as KnownEntity
+from tidemark.state.project import KnownProject
+from tidemark.state.tables import Tables
+from tidemark.state.versions import versions_of
+
+from .enriched_events import add_events, event_line, land
 from .entities import Entity
 
 only_iceberg = pytest.mark.iceberg(only=True)
@@ -34,6 +42,11 @@ def read_elsewhere(metadata: str) -> list[dict[str, Any]]:
 
     rows: list[dict[str, Any]] = StaticTable.from_metadata(metadata).scan().to_arrow().to_pylist()
     return rows
+
+
+def slices_left(home: Path, schema: str) -> list[Path]:
+    """What runs have staged and not taken away: its table is gone then, and nobody would find its files."""
+    return sorted((home / f"warehouse/{schema}.db").glob("*__slice_*"))
 
 
 def test_one_story_in_a_session_of_its_own(project: Any, tmp_path: Path) -> None:
@@ -66,6 +79,7 @@ def test_one_story_in_a_session_of_its_own(project: Any, tmp_path: Path) -> None
     assert log == [("2026-01-01", 1), ("2026-01-01", 2), *(("2026-01-02", n) for n in (1, 2, 3))]
     states = [row["state"] for row in found["tidemark_commits__log"]]
     assert sorted(states) == ["completed"] * 2 + ["inflight"] * 2
+    assert slices_left(home, "shop") == []
 
 
 @only_iceberg
@@ -94,6 +108,18 @@ def test_two_dates_and_a_correction(project: Any) -> None:
         ("2026-01-02", 2, "D"),
         ("2026-01-02", 3, "I"),
     ]
+    assert slices_left(project.home, project.schema) == []
+
+    # without the metastore the log is found that has the name now, however often another one had it
+    tables = Tables(
+        KnownProject(project.root, f"{project.home}/warehouse", project.schema, "iceberg")
+    )
+    entity = KnownEntity("people", "cdc", project.schema, "people", ("id",), file_format="iceberg")
+    for city in ("Rome", "Oslo"):
+        people.extract("2026-01-05", f"id,name,city\n1,ann,{city}\n")
+        people.run("2026-01-05", "--full-refresh")
+        found = versions_of(tables, entity, ["1"])
+        assert [(one.operation, one.values["city"]) for one in found] == [("I", city)]
 
 
 APPEND = """
@@ -108,6 +134,34 @@ APPEND = """
   {{ log('STATEMENT' ~ tojson(tidemark.iceberg__fence_log(log_table, commit_id)), info=true) }}
 {% endmacro %}
 """
+
+
+@contextmanager
+def planned_before(project: Any, view: str, rows: str, statement: str) -> Iterator[Future[Any]]:
+    """Have a statement read rows that call `waiting`; what is done here comes before it commits."""
+    began, go_on = project.root / "began", project.root / "go_on"
+    for file in (began, go_on):
+        file.unlink(missing_ok=True)
+
+    def wait(number: int, began: str = str(began), go_on: str = str(go_on)) -> int:
+        import time
+
+        Path(began).touch()
+        for _ in range(600):
+            if Path(go_on).exists():
+                break
+            time.sleep(0.1)
+        return number
+
+    session = project.session
+    session.udf.register("waiting", wait, "int")
+    session.sql(f"create or replace temporary view {view} as {rows}")
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        running = pool.submit(session.sql, statement)
+        while not began.exists() and not running.done():
+            time.sleep(0.1)
+        yield running
+        go_on.touch()
 
 
 @only_iceberg
@@ -137,36 +191,17 @@ def test_commit__fails_after_another_one(project: Any, forward: bool) -> None:
         fence,
     ]
     session = project.session
+    rows = (
+        "select waiting(3) as id, 'k' as _key_hash, 'I' as _operation, "
+        f"date'2026-01-03' as _business_date, {marks}"
+    )
     for other in others:
         before = raced.rows("id, _commit_id", "__log")
-        began, go_on = project.root / "began", project.root / "go_on"
-        for file in (began, go_on):
-            file.unlink(missing_ok=True)
-
-        def wait(number: int, began: str = str(began), go_on: str = str(go_on)) -> int:
-            import time
-
-            Path(began).touch()
-            for _ in range(600):
-                if Path(go_on).exists():
-                    break
-                time.sleep(0.1)
-            return number
-
-        session.udf.register("waiting", wait, "int")
-        session.sql(
-            "create or replace temporary view raced_slice as select waiting(3) as id, 'k' as _key_hash, 'I' as _operation, "
-            f"date'2026-01-03' as _business_date, {marks}"
-        )
-        with ThreadPoolExecutor(max_workers=1) as pool:
-            running = pool.submit(session.sql, slow)
-            while not began.exists() and not running.done():
-                time.sleep(0.1)
+        with planned_before(project, "raced_slice", rows, slow) as running:
             for statement in [other] if isinstance(other, str) else other:
                 project.sql(statement)
-            go_on.touch()
-            with pytest.raises(Exception, match="conflicting files"):
-                running.result()
+        with pytest.raises(Exception, match="conflicting files"):
+            running.result()
         assert [row for row in raced.rows("id, _commit_id", "__log") if row[0] == 3] == []
         assert len(before) <= len(raced.rows("id", "__log")) <= len(before) + 1
         session.sql(f"delete from {project.schema}.raced__log where id = 7")
@@ -175,6 +210,45 @@ def test_commit__fails_after_another_one(project: Any, forward: bool) -> None:
     session.udf.register("waiting", lambda number: number, "int")
     session.sql(slow)
     assert (3, last + 1) in raced.rows("id, _commit_id", "__log")
+
+
+APPEND_EVENTS = """
+{% macro append_events() %}
+  {% set table = api.Relation.create(schema=target.schema, identifier='events') %}
+  {% set append = tidemark.iceberg__append_events(table, tidemark.atomic_columns(), 'select * from arriving') %}
+  {{ log('STATEMENT' ~ tojson(append[0]), info=true) }}
+  {{ log('STATEMENT' ~ tojson(tidemark.enriched__fence('iceberg', table, 7)), info=true) }}
+{% endmacro %}
+"""
+
+
+@only_iceberg
+def test_events__fail_after_a_fence(project: Any) -> None:
+    """A run that was taken for dead stores nothing when it goes on."""
+    landing = add_events(project)
+    land(landing, "one.tsv", [event_line(1)])
+    project.dbt("run")
+    project.write("macros/append_events.sql", APPEND_EVENTS)
+    output = project.dbt("run-operation", "append_events").output
+    append, fence = (
+        json.loads(line.split("STATEMENT")[1])
+        for line in output.splitlines()
+        if "STATEMENT" in line
+    )
+    stored = project.sql("select * from events")
+    names = ", ".join(f"`{name}`" for name in project.columns("events"))
+    schema = project.schema
+    rows = f"select {names.replace('`_commit_id`', 'bigint(waiting(5)) as _commit_id')} from {schema}.events"
+    with planned_before(project, "arriving", rows, append) as running:
+        for statement in fence:
+            project.sql(statement)
+    with pytest.raises(Exception, match="conflicting files"):
+        running.result()
+    assert project.sql("select * from events") == stored
+    # and alone it is written
+    project.session.udf.register("waiting", lambda number: number, "int")
+    project.session.sql(append)
+    assert len(project.sql("select * from events")) == 2
 
 
 @only_iceberg

@@ -7,6 +7,8 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.conftest import REPO, Project
 from tests.functional.enriched_events import (
     add_events,
@@ -120,6 +122,7 @@ def add_steps(project: Project) -> None:
     )
 
 
+@pytest.mark.iceberg
 def test_entities_that_do_not_match(project: Project) -> None:
     landing = add_events(project)
     project.write(

@@ -114,6 +114,7 @@ def test_random_loads(project: Project, seed: int) -> None:
     )
 
 
+@pytest.mark.iceberg
 def test_died_after_the_events_were_stored(project: Project) -> None:
     landing = add_events(project)
     land(landing, "one.tsv", [event_line(1), event_line(1), event_line(2), "bad"])
@@ -132,6 +133,7 @@ def test_died_after_the_events_were_stored(project: Project) -> None:
     assert stored_events(project) == stored
 
 
+@pytest.mark.iceberg
 def test_two_at_once_do_not_both_keep_the_event(project: Project) -> None:
     """Two models share a manifest and run at once. Each finds what the other one claimed, or fails."""
     landing = project.root / "landing"
@@ -141,7 +143,7 @@ def test_two_at_once_do_not_both_keep_the_event(project: Project) -> None:
     for number in range(2):
         lines = [event_line(20 * number + each) for each in range(20)]
         land(landing, f"{number}.tsv", lines)
-        # Delta lets one of two MERGEs through that meet
+        # the format lets one of two MERGEs through that meet
         if not project.dbt("run", expect_pass=None).success:
             project.dbt("run")
         kept = [

@@ -13,6 +13,8 @@ from tidemark import cli
 from .entities import Entity
 from .event_entities import EventEntity, delete, insert, update
 
+pytestmark = pytest.mark.iceberg
+
 
 @pytest.fixture
 def see(module_project: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
@@ -98,7 +100,11 @@ def test_story(module_project: Any, see: Any) -> None:
     people.write(columns={**columns, "n": "bigint"})
     people.load("2026-01-03", "id,Full Name,phone,n\n1,Anne,555-3,5000000000\n")
     assert people.rows("id, n") == [(1, 5_000_000_000)]
-    assert "TypeWidening" in see("history", "people", "1", code=1)
+    if module_project.file_format == "delta":
+        assert "TypeWidening" in see("history", "people", "1", code=1)
+    else:
+        values = [one["values"]["n"] for one in see("history", "people", "1")]
+        assert values == [1, 1, 5_000_000_000]
     (loads,) = see("status", "people")
     assert (loads["last_date"], loads["rows"], loads["state"]) == ("2026-01-03", 1, "loaded")
 

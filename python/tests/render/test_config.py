@@ -52,8 +52,8 @@ def problems(
         ("iceberg", "entity_config", None, []),
         ("iceberg", "feed_config", "delta", ["leave file_format out"]),
         ("iceberg", "feed_config", None, []),
-        ("iceberg", "atomic_config", None, ["needs file_format: delta, found: iceberg"]),
-        ("iceberg", "shred_config", None, ["needs file_format: delta, found: iceberg"]),
+        ("iceberg", "atomic_config", None, []),
+        ("iceberg", "shred_config", None, []),
     ],
 )
 def test_iceberg__is_a_project_s_or_is_not(

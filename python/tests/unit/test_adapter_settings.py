@@ -210,6 +210,22 @@ def test_project_variable(file: dict[str, Any], command: dict[str, Any], expecte
     assert project_variable(SimpleNamespace(), "n") is None
 
 
+def test_project_variable__of_dbt_debug(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It knows the profile alone, and is to connect as a run does."""
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / "dbt_project.yml"
+    assert project_variable(SimpleNamespace(), "n") is None
+    for text, expected in (
+        ("vars: {n: 1}", 1),
+        ("name: shop\nvars: {n: 1, shop: {n: 2}}", 2),
+        ("vars: [", None),
+        ("vars: 1", None),
+        ("[]", None),
+    ):
+        file.write_text(text)
+        assert project_variable(SimpleNamespace(), "n") == expected
+
+
 def test_defaults__a_catalog_beside_deltas() -> None:
     conf = with_defaults({"spark.sql.catalog.lake": "org.apache.iceberg.spark.SparkCatalog"})
     assert conf[CATALOG].endswith("DeltaCatalog")

@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 from deltalake import DeltaTable
 
+from tests import iceberg_tables
 from tests.rendering import load_sql_macros, relation
+from tidemark.state.project import KnownProject
 from tidemark.state.tables import LAYOUT, TableNotReadable, Tables
 
 MACROS = load_sql_macros()
@@ -40,16 +42,21 @@ def test_layout__only_an_older_one_is_migrated() -> None:
     assert last.endswith(f"set tblproperties ('tidemark.layout' = '{LAYOUT}')")
 
 
-def test_layout__a_newer_one_is_not_read(tmp_path: Path) -> None:
+@pytest.mark.parametrize("lake", ["delta", "iceberg"])
+def test_layout__a_newer_one_is_not_read(tmp_path: Path, lake: str) -> None:
     import pyarrow as pa
     from deltalake import write_deltalake
 
-    path = str(tmp_path / "t")
-    write_deltalake(path, pa.table({"a": [1]}))
-    tables = Tables(None)  # type: ignore[arg-type]
-    assert tables.rows(path, "select a from t") == [{"a": 1}]
-    DeltaTable(path).alter.set_table_properties(
-        {"tidemark.layout": str(LAYOUT + 1)}, raise_if_not_exists=False
-    )
+    rows, newer = pa.table({"a": [1]}), {"tidemark.layout": str(LAYOUT + 1)}
+    tables = Tables(KnownProject(tmp_path, str(tmp_path), "shop", lake))
+    known, later = str(tmp_path / "known"), str(tmp_path / "later")
+    if lake == "delta":
+        for path in (known, later):
+            write_deltalake(path, rows)
+        DeltaTable(later).alter.set_table_properties(newer, raise_if_not_exists=False)
+    else:
+        iceberg_tables.create(Path(known), rows)
+        iceberg_tables.create(Path(later), rows, newer)
+    assert tables.rows(known, "select a from t") == [{"a": 1}]
     with pytest.raises(TableNotReadable, match="written by a newer release of Tidemark"):
-        tables.rows(path, "select a from t")
+        tables.rows(later, "select a from t")

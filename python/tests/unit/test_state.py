@@ -10,10 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pytest
 from click.testing import CliRunner, Result
-from deltalake import write_deltalake
 from rich.console import Console
 
 from tidemark import cli
@@ -30,7 +28,7 @@ from tidemark.state.tables import TableNotReadable, Tables
 from tidemark.state.versions import Change, Version
 
 from ..foreign_project import ForeignProject
-from ..stored import CITIES, LOG, NOW, VIEWED, day, logged, stand_in, write, write_loads
+from ..stored import CITIES, ICEBERG, LOG, NOW, VIEWED, day, logged, stand_in, write, write_loads
 
 
 def commit(number: int, date: dt.date | None = None, **more: Any) -> Commit:
@@ -236,8 +234,10 @@ def test_ago() -> None:
 # --- tables
 
 
-@pytest.fixture
-def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+@pytest.fixture(params=["delta", "iceberg"])
+def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Path:
+    if request.param == "iceberg":
+        (tmp_path / ICEBERG).touch()
     stand_in(tmp_path, monkeypatch)
     return tmp_path
 
@@ -349,9 +349,7 @@ def test_cli__diff(loaded: Path) -> None:
     assert (found["inserted"], found["updated"], found["deleted"]) == (1, 0, 1)
     # the hash tells what differs: these rows have all the same one
     rows = [{**row, "_row_hash": row["name"]} for row in LOG]
-    write_deltalake(
-        str(loaded / "warehouse/shop.db/cities__log"), pa.Table.from_pylist(rows), mode="overwrite"
-    )
+    write(loaded, "cities__log", rows, "overwrite")
     found = counted("2026-03-01", "2026-03-02")
     assert (found["inserted"], found["updated"], found["deleted"]) == (1, 1, 1)
     assert [(one["key"]["id"], one["operation"]) for one in found["samples"]] == [
@@ -389,9 +387,7 @@ def test_events__have_the_order_of_the_log(shop: Path) -> None:
     # and the state at a date is that of the last one
     differs = json.loads(call("diff", "cities", "2026-02-01", "2026-03-01", "--json").stdout)
     assert (differs["inserted"], differs["deleted"]) == (0, 0)
-    write_deltalake(
-        str(shop / "warehouse/shop.db/cities__log"), pa.Table.from_pylist(rows), mode="overwrite"
-    )
+    write(shop, "cities__log", rows, "overwrite")
     differs = json.loads(call("diff", "cities", "2026-02-01", "2026-03-01", "--json").stdout)
     assert differs["samples"][0]["values"]["name"] == "c"
 
@@ -458,7 +454,10 @@ def test_cli__report__of_a_wrong_key(loaded: Path, key: str, message: str) -> No
     assert message in str(call("report", "--key", key, code=1).exception)
 
 
-def test_table__that_only_spark_reads(loaded: Path) -> None:
+def test_table__that_only_spark_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stand_in(tmp_path, monkeypatch)
+    write_loads(tmp_path)
+    loaded = tmp_path
     log = next((loaded / "warehouse/shop.db/cities__rejects/_delta_log").glob("*.json"))
     actions = [json.loads(line) for line in log.read_text().splitlines()]
     features = {name: ["typeWidening"] for name in ("readerFeatures", "writerFeatures")}

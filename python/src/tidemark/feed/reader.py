@@ -17,6 +17,7 @@ from tidemark.errors import ConfigError, TidemarkError
 from tidemark.feed.options import FeedOptions
 from tidemark.run.invoke import Invoker
 from tidemark.run.options import RunOptions
+from tidemark.state.tables import log_folder
 
 # rows reach this process a partition at a time, so a partition stays small however much is read
 _SMALL_PARTITIONS = {
@@ -250,9 +251,7 @@ def local_folder(location: str) -> Path | None:
     parts = urlparse(location)
     if parts.scheme not in ("", "file"):
         return None
-    folder = Path(unquote(parts.path))
-    logs = (folder / name for name in ("_delta_log", "metadata"))
-    return next((log for log in logs if log.is_dir()), folder)
+    return log_folder(Path(unquote(parts.path)))
 
 
 def _listing(folder: Path) -> list[str]:

@@ -15,7 +15,7 @@ from tidemark.state.mirrors import operated_sources
 from tidemark.state.project import Entity, KnownProject
 from tidemark.state.show import next_command, notes
 from tidemark.state.status import Status
-from tidemark.state.tables import TableNotReadable, Tables, literal
+from tidemark.state.tables import READ_WITHOUT_SPARK, TableNotReadable, Tables, literal
 from tidemark.state.versions import IN_FORCE, Version, versions_of
 
 if TYPE_CHECKING:
@@ -400,7 +400,7 @@ def _rejects(tables: Tables, entity: Entity, own: Sequence[Commit]) -> list[Reje
 
 def _rows(tables: Tables, entity: Entity, side: str, select: str) -> list[dict[str, Any]]:
     """Return rows of a side table; none where it is not there, or where only Spark reads it."""
-    if entity.file_format != "delta":
+    if entity.file_format not in READ_WITHOUT_SPARK:
         return []
     try:
         path = tables.of(entity, side)

@@ -30,7 +30,7 @@ from tidemark.state.commits import read_commits
 from tidemark.state.past import BESIDE, rows_as_of
 from tidemark.state.project import Entity, KnownProject, known_project
 from tidemark.state.rejects import reject_rows
-from tidemark.state.tables import Tables
+from tidemark.state.tables import Tables, log_folder
 from tidemark.state.versions import versions_of
 
 # the files of a project are not looked at more often
@@ -76,7 +76,7 @@ class Live:
         parts += [self._tables.is_due, self._tables.stamp(tables.commits())]
         for entity in self._project.entities.values():
             for side in ("", "__log", "__rejects"):
-                parts.append(_mtime(Path(tables.of(entity, side)) / "_delta_log"))
+                parts.append(_mtime(log_folder(Path(tables.of(entity, side)))))
         return hashlib.sha256(repr(parts).encode()).hexdigest()[:32]
 
     def report(self) -> tuple[str, Report]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from tidemark.state.project import KnownProject
-from tidemark.state.tables import TableNotReadable, Tables, is_local
+from tidemark.state.tables import TableNotReadable, Tables, is_local, log_folder
 
 # a reading that took a second is not done again for twenty, whatever is written meanwhile: watching
 # takes a twentieth of a core at most
@@ -25,7 +25,7 @@ _Answer = TypeVar("_Answer")
 
 def stamp_of(path: str) -> Stamp:
     """Return what changes when a table on this machine gets a commit."""
-    log = Path(path) / "_delta_log"
+    log = log_folder(Path(path))
     try:
         # a clock may stand still between two commits; names do not
         names = [entry.name for entry in log.iterdir()]
@@ -97,7 +97,7 @@ class KeptTables(Tables):
         if self._asked_at is None or now - self._asked_at >= _REMOTE_SECONDS:
             self._asked_at = now
             try:
-                self._version = int(self._open(self.commits()).version())
+                self._version = self._open(self.commits()).version()
             except TableNotReadable:
                 self._version = None
         return (self._version,)

@@ -31,7 +31,7 @@ from tidemark.state.mirrors import mirrors_of
 from tidemark.state.project import Entity, KnownProject, known_project
 from tidemark.state.rejects import reject_rows
 from tidemark.state.status import Seen, Status, landed_dates, status_of
-from tidemark.state.tables import TableNotReadable, Tables
+from tidemark.state.tables import READ_WITHOUT_SPARK, TableNotReadable, Tables
 from tidemark.state.versions import changes_of, difference_of, versions_of
 
 _READ = """
@@ -306,9 +306,9 @@ def open_project(where: dict[str, Any]) -> tuple[KnownProject, Tables]:
     options = options_of(where)
     prepare_environment()
     project = known_project(options, Console(stderr=True))
-    if project.commits_format != "delta":
+    if project.commits_format not in READ_WITHOUT_SPARK:
         raise TableNotReadable(
-            "tidemark_commits is no Delta table here, and only Spark reads it: "
+            f"tidemark_commits is {project.commits_format} here, and only Spark reads it: "
             "dbt run-operation show_commits"
         )
     tables = Tables(project)
@@ -349,7 +349,7 @@ def chosen_entities(project: KnownProject, names: Iterable[str]) -> list[Entity]
 
 def _seen(project: KnownProject, tables: Tables, entity: Entity, undone: set[int]) -> Seen:
     landed = landed_dates(project.root, entity.location)
-    if entity.file_format != "delta":
+    if entity.file_format not in READ_WITHOUT_SPARK:
         return Seen(
             landed=landed, problem=f"its tables are {entity.file_format}: only Spark counts"
         )

@@ -1,12 +1,13 @@
-"""Delta tables read in this process by delta-rs: no Spark, no metastore, some milliseconds each."""
+"""Tables read in this process, by their format: no Spark, no metastore, some milliseconds each."""
 
 from __future__ import annotations
 
-import os
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from tidemark.errors import TidemarkError
+from tidemark.state import delta, iceberg
 from tidemark.state.project import Entity, KnownProject
 
 # a file below that size is worth to be put together with others
@@ -16,14 +17,46 @@ _SMALL = 16 * 1024 * 1024
 LAYOUT = 1
 """The newest layout of tables that this release knows: layout_version() of the macros."""
 
+READ_WITHOUT_SPARK = ("delta", "iceberg")
+"""The formats of tables that are read here."""
+
 _HOW_TO_REACH = (
     "Without Spark an object store is reached by what the environment says, such as "
     "AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION and AWS_ENDPOINT_URL, not by the profile"
 )
 
 
+_Answer = TypeVar("_Answer")
+
+
 class TableNotReadable(TidemarkError):
     """A table that only Spark reads."""
+
+
+class Opened(Protocol):
+    """A table as it is at the moment; what its methods raise says why it is not read."""
+
+    @property
+    def properties(self) -> Mapping[str, str]:
+        """The table's properties."""
+
+    def version(self) -> int:
+        """Return what changes with a commit."""
+
+    def columns(self) -> list[str]:
+        """Return the names of the columns."""
+
+    def fields(self, column: str) -> list[str]:
+        """Return the names of the fields of a column that is a struct."""
+
+    def count(self) -> int | None:
+        """Return how many rows there are, as the files tell; None if they do not."""
+
+    def sizes(self) -> list[int]:
+        """Return the bytes of each file."""
+
+    def query(self, select: str) -> list[dict[str, Any]]:
+        """Return the rows of a query, in which the table is called `t`."""
 
 
 class Tables:
@@ -45,19 +78,17 @@ class Tables:
         return self._path(entity.schema, entity.table + side, entity.location_root)
 
     def exists(self, path: str) -> bool:
-        """Say whether a Delta table lies there.
+        """Say whether a table lies there.
 
         Raises:
             TableNotReadable: The storage cannot be asked.
         """
+        if self._is_iceberg:
+            return iceberg.is_table(path)
         if is_local(path):
             return (Path(path) / "_delta_log").is_dir()
-        # what delta-rs tried is no help beside the line that is raised
-        os.environ.setdefault("RUST_LOG", "off")
-        from deltalake import DeltaTable
-
         try:
-            return bool(DeltaTable.is_deltatable(path))
+            return delta.is_table(path)
         except Exception as error:
             why = f"{path} cannot be asked for: {_line(error)}. {_HOW_TO_REACH}"
             raise TableNotReadable(why) from error
@@ -67,8 +98,8 @@ class Tables:
 
         Args:
             path: Where the table lies.
-            select: The query, in which the table is called `t`. Names in quotation marks keep
-                their case.
+            select: The query, in which the table is called `t`; in SQL that DataFusion reads, and
+                DuckDB. Names in quotation marks keep their case.
 
         Returns:
             A dict per row; timestamps with their time zone, decimals as decimals.
@@ -76,40 +107,30 @@ class Tables:
         Raises:
             TableNotReadable: It has something that only Spark reads, or a broken file.
         """
-        from deltalake import QueryBuilder
-
-        table = self._open(path)
-        try:
-            found = QueryBuilder().register("t", table).execute(select).read_all()
-        except Exception as error:
-            raise TableNotReadable(f"{path} cannot be read: {_line(error)}") from error
-        names = found.column_names
-        columns = [found.column(name).to_pylist() for name in names]
-        return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+        return self._read(path, lambda table: table.query(select))
 
     def columns(self, path: str) -> list[str]:
         """Return the names of a table's columns."""
-        return [field.name for field in self._open(path).schema().fields]
+        return self._open(path).columns()
 
     def fields(self, path: str, column: str) -> list[str]:
         """Return the names of the fields of a column that is a struct."""
-        found = next(one for one in self._open(path).schema().fields if one.name == column)
-        return [field.name for field in found.type.fields]
+        return self._open(path).fields(column)
 
     def count(self, path: str) -> int | None:
         """Return how many rows a table has, as its files tell; None if they do not."""
-        actions = self._open(path).get_add_actions()
-        if "num_records" not in actions.schema.names:
-            return None
-        numbers = actions.column("num_records").to_pylist()
-        return None if None in numbers else sum(numbers)
+        return self._read(path, lambda table: table.count())
 
     def size(self, path: str) -> tuple[int, int, int]:
         """Return bytes and files of a table, and of these the small ones where it has several."""
-        actions = self._open(path).get_add_actions()
-        sizes = actions.column("size_bytes").to_pylist()
+        sizes = self._read(path, lambda table: table.sizes())
         small = sum(size < _SMALL for size in sizes) if len(sizes) > 1 else 0
         return sum(sizes), len(sizes), small
+
+    @property
+    def _is_iceberg(self) -> bool:
+        # a session has one of the formats whose rows change, so a project has
+        return self._project.commits_format == "iceberg"
 
     def _path(self, schema: str, name: str, root: str | None) -> str:
         folder = root or f"{self._project.warehouse.rstrip('/')}/{schema}.db"
@@ -117,18 +138,26 @@ class Tables:
         if is_local(path):
             if path.startswith("file:"):
                 path = "/" + path.removeprefix("file:").lstrip("/")
-            return str(self._project.root / path)
+            found = self._project.root / path
+            own = iceberg.folder_of(found.parent, name) if self._is_iceberg else None
+            return own or str(found)
         # as Spark writes the scheme, and as delta-rs does
         return path.replace("s3a://", "s3://", 1)
 
-    def _open(self, path: str) -> Any:
-        from deltalake import DeltaTable
-
+    def _read(self, path: str, ask: Callable[[Opened], _Answer]) -> _Answer:
+        table = self._open(path)
         try:
-            table = DeltaTable(path)
+            return ask(table)
         except Exception as error:
             raise TableNotReadable(f"{path} cannot be read: {_line(error)}") from error
-        layout = table.metadata().configuration.get("tidemark.layout", "0")
+
+    def _open(self, path: str) -> Opened:
+        table: Opened
+        try:
+            table = (iceberg if self._is_iceberg else delta).open_table(path)
+        except Exception as error:
+            raise TableNotReadable(f"{path} cannot be read: {_line(error)}") from error
+        layout = table.properties.get("tidemark.layout", "0")
         if layout.isdecimal() and int(layout) > LAYOUT:
             raise TableNotReadable(
                 f"{path} was written by a newer release of Tidemark: its layout is {layout}, and "
@@ -160,6 +189,12 @@ def literal(text: str) -> str:
 def is_local(path: str) -> bool:
     """Say whether a path is one of this machine's file system."""
     return "://" not in path or path.startswith("file:")
+
+
+def log_folder(table: Path) -> Path:
+    """Return where each commit of a Delta or Iceberg table writes something, else its folder."""
+    logs = (table / name for name in ("_delta_log", "metadata"))
+    return next((log for log in logs if log.is_dir()), table)
 
 
 def _line(error: Exception) -> str:

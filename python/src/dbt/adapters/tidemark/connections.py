@@ -9,8 +9,10 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from multiprocessing.context import SpawnContext
+from pathlib import Path
 from typing import Any
 
+import yaml
 from dbt.adapters.contracts.connection import AdapterRequiredConfig, Connection, ConnectionState
 from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.spark.connections import (
@@ -18,6 +20,7 @@ from dbt.adapters.spark.connections import (
     SparkConnectionMethod,
     SparkCredentials,
 )
+from dbt.flags import get_flags
 from dbt_common.events.event_manager_client import add_callback_to_manager
 from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 
@@ -162,13 +165,34 @@ def project_variable(profile: Any, name: str) -> Any:
         name: The variable.
     """
     provider = getattr(profile, "vars", None)
-    variables = provider.to_dict() if provider is not None else {}
-    own = variables.get(str(getattr(profile, "project_name", "")))
-    given = getattr(profile, "cli_vars", None) or {}
-    for scope in (given, own, variables):
+    if provider is None:
+        given, project, variables = _unparsed_variables()
+    else:
+        given, variables = getattr(profile, "cli_vars", None) or {}, provider.to_dict()
+        project = str(getattr(profile, "project_name", ""))
+    for scope in (given, variables.get(project), variables):
         if isinstance(scope, Mapping) and name in scope:
             return scope[name]
     return None
+
+
+def _unparsed_variables() -> tuple[Mapping[str, Any], str, Mapping[str, Any]]:
+    """Return the command's variables, the project's name and its variables.
+
+    `dbt debug` makes an adapter with the profile alone.
+    """
+    flags = get_flags()
+    file = Path(getattr(flags, "PROJECT_DIR", None) or os.getcwd()) / "dbt_project.yml"
+    content: Any = None
+    with suppress(OSError, yaml.YAMLError):
+        content = yaml.safe_load(file.read_text(encoding="utf-8"))
+    content = content if isinstance(content, Mapping) else {}
+    variables, given = content.get("vars"), getattr(flags, "VARS", None)
+    return (
+        given or {},
+        str(content.get("name")),
+        variables if isinstance(variables, Mapping) else {},
+    )
 
 
 def _remember_failure(flags: Any, event: Any) -> None:

@@ -19,6 +19,8 @@ def why_not_enriched(cfg: Mapping[str, Any]) -> str | None:
     Args:
         cfg: What atomic_config() returns.
     """
+    if cfg.get("file_format", "delta") != "delta":
+        return f"file_format is {cfg['file_format']}"
     for name, called in _SETTINGS.items():
         if cfg.get(name):
             return f"it has {called}"

@@ -13,8 +13,8 @@ from tidemark.scaffold.settings.extracts import ExtractSettings
 from tidemark.scaffold.settings.rules import (
     FEED_HAS_ITS_LAYOUT,
     KEY_AND_FORMAT_BY_EXTRACT,
+    NOT_PARQUET,
     ONE_LAYOUT,
-    ONLY_DELTA,
     PARQUET_HAS_NO_LAYOUT,
     Name,
     Names,
@@ -126,7 +126,7 @@ class AtomicMeta(BaseModel):
 class AtomicConfig(TidemarkModelConfig):
     """`config` of a `materialized: atomic` model."""
 
-    model_config = ConfigDict(extra="allow", json_schema_extra=ONLY_DELTA)
+    model_config = ConfigDict(extra="allow", json_schema_extra=NOT_PARQUET)
 
     materialized: Literal["atomic"]
     meta: AtomicMeta = Field(
@@ -145,7 +145,7 @@ class ShredMeta(BaseModel):
 class ShredConfig(TidemarkModelConfig):
     """`config` of a `materialized: shred` model."""
 
-    model_config = ConfigDict(extra="allow", json_schema_extra=ONLY_DELTA)
+    model_config = ConfigDict(extra="allow", json_schema_extra=NOT_PARQUET)
 
     materialized: Literal["shred"]
     meta: ShredMeta = Field(

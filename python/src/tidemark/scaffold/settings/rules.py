@@ -58,8 +58,8 @@ _HAS_A_SEQUENCE: dict[str, Any] = {
     "properties": {"sequence_by": {"not": {"enum": [[], None]}}},
 }
 ROWS_NEED_A_SEQUENCE: dict[str, Any] = {"if": _IS_ROWS, "then": _HAS_A_SEQUENCE}
-ONLY_DELTA: dict[str, Any] = {"properties": {"file_format": {"const": "delta"}}}
 ROWS_CHANGE: dict[str, Any] = {"enum": ["delta", "iceberg"]}
+NOT_PARQUET: dict[str, Any] = {"properties": {"file_format": ROWS_CHANGE}}
 FEED_HAS_ITS_LAYOUT: dict[str, Any] = {
     "properties": {
         "file_format": ROWS_CHANGE,

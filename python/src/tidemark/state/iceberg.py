@@ -1,0 +1,244 @@
+"""An Iceberg table read in this process: pyiceberg says which files it has, DuckDB reads them.
+
+No metastore is asked. Spark puts a table into a folder whose name begins with the table's, and the
+newest description in it (`metadata/*.metadata.json`) is the table as it is.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from collections.abc import Mapping
+from glob import escape
+from pathlib import Path
+from typing import Any
+
+from tidemark.engine.quoted import identifier, list_sql, literal
+
+NAME_PROPERTY = "tidemark.table"
+"""The property that names a table which was renamed: rename_table_sql() of the macros."""
+
+# what pyiceberg has at hand itself; it would take PyArrow, which is another extra
+_BY_FSSPEC = {"py-io-impl": "pyiceberg.io.fsspec.FsspecFileIO"}
+_DESCRIPTION = re.compile(r"v?(\d+)[^/]*\.metadata\.json")
+# of the old name of a renamed log: new_relation() of the macros
+_FOLDER = r"{name}(?:__new)?(?:-[0-9a-f]{{32}})?"
+_TYPES = {
+    "boolean": "BOOLEAN",
+    "int": "INTEGER",
+    "long": "BIGINT",
+    "float": "FLOAT",
+    "double": "DOUBLE",
+    "date": "DATE",
+    "time": "TIME",
+    "timestamp": "TIMESTAMP",
+    "timestamptz": "TIMESTAMPTZ",
+    "string": "VARCHAR",
+    "uuid": "UUID",
+    "binary": "BLOB",
+}
+
+
+def folder_of(schema: Path, name: str) -> str | None:
+    """Return the folder of a table.
+
+    Args:
+        schema: The folder in which tables lie.
+        name: The table, without its schema.
+    """
+    pattern = re.compile(_FOLDER.format(name=re.escape(name)), re.IGNORECASE)
+    found = []
+    for folder in schema.iterdir() if schema.is_dir() else ():
+        described = _described(folder) if pattern.fullmatch(folder.name) else None
+        # a view has a description, too
+        if described is None or "table-uuid" not in described:
+            continue
+        called = re.sub(r"-[0-9a-f]{32}$", "", folder.name)
+        properties = described.get("properties") or {}
+        if str(properties.get(NAME_PROPERTY, called)).lower() == name.lower():
+            found.append((described.get("last-updated-ms", 0), str(folder)))
+    return max(found)[1] if found else None
+
+
+def is_table(path: str) -> bool:
+    """Say whether an Iceberg table lies in a folder."""
+    return _newest_description(Path(path)) is not None
+
+
+def open_table(path: str) -> IcebergFiles:
+    """Open the table that lies in a folder.
+
+    Args:
+        path: The folder, on this machine.
+
+    Raises:
+        ValueError: There is none, or only Spark reads it.
+    """
+    if "://" in path:
+        raise ValueError("of Iceberg tables in an object store only Spark reads the rows")
+    description = _newest_description(Path(path))
+    if description is None:
+        raise ValueError("there is no metadata/*.metadata.json")
+    try:
+        from pyiceberg.table import StaticTable
+    except ModuleNotFoundError as error:
+        raise ValueError(
+            f"Iceberg tables need {error.name} to be read without Spark: "
+            "pip install 'dbt-tidemark[iceberg]'"
+        ) from error
+    return IcebergFiles(StaticTable.from_metadata(str(description), _BY_FSSPEC))
+
+
+class IcebergFiles:
+    """The rows and files of an Iceberg table as its description says, however it goes on meanwhile.
+
+    Args:
+        table: The table, by pyiceberg.
+    """
+
+    def __init__(self, table: Any) -> None:
+        self._table = table
+
+    @property
+    def properties(self) -> Mapping[str, str]:
+        """The table's properties."""
+        properties: Mapping[str, str] = self._table.properties
+        return properties
+
+    def version(self) -> int:
+        """Return what changes with a commit."""
+        return int(self._table.metadata.last_sequence_number)
+
+    def columns(self) -> list[str]:
+        """Return the names of the columns."""
+        return [field.name for field in self._table.schema().fields]
+
+    def fields(self, column: str) -> list[str]:
+        """Return the names of the fields of a column that is a struct."""
+        return [field.name for field in self._table.schema().find_field(column).field_type.fields]
+
+    def count(self) -> int:
+        """Return how many rows there are, as the files tell."""
+        return sum(task.file.record_count for task in self._tasks())
+
+    def sizes(self) -> list[int]:
+        """Return the bytes of each file."""
+        return [task.file.file_size_in_bytes for task in self._tasks()]
+
+    def query(self, select: str) -> list[dict[str, Any]]:
+        """Return the rows of a query, in which the table is called `t`."""
+        import duckdb
+
+        with duckdb.connect() as db:
+            db.execute("set timezone = 'UTC'")
+            db.execute(f"create temp view t as {self._source()}")
+            found = db.execute(select)
+            names = [column[0] for column in found.description or ()]
+            return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+
+    def _tasks(self) -> list[Any]:
+        tasks = list(self._table.scan().plan_files())
+        if any(task.delete_files for task in tasks):
+            raise ValueError(
+                "it has rows that are marked as deleted (merge-on-read), which only Spark reads"
+            )
+        return tasks
+
+    def _source(self) -> str:
+        """Return the rows of all files as a SELECT.
+
+        Columns are found by their numbers, as they may have been renamed.
+        """
+        fields = self._table.schema().fields
+        types = {field.name: _type_of(field.field_type) for field in fields}
+        files = [re.sub(r"^file:/*", "/", task.file.file_path) for task in self._tasks()]
+        if not files:
+            empty = (
+                f"cast(null as {type_}) as {identifier(name)}" for name, type_ in types.items()
+            )
+            return f"select {', '.join(empty)} where false"
+        numbers = ", ".join(
+            f"{field.field_id}: {{name: {literal(field.name)}, type: {literal(types[field.name])}, "
+            "default_value: null}"
+            for field in fields
+        )
+        columns = (
+            f"{_renamed(identifier(field.name), field.field_type)} as {identifier(field.name)}"
+            for field in fields
+        )
+        return (
+            f"select {', '.join(columns)} from read_parquet({list_sql(map(escape, files))}, "
+            f"hive_partitioning = false, schema = map {{{numbers}}})"
+        )
+
+
+def _newest_description(folder: Path) -> Path | None:
+    """Return the newest file that describes a table.
+
+    Of two that have a number the later one: the other is of a run that died before it committed.
+    """
+    found = []
+    metadata = folder / "metadata"
+    for file in metadata.iterdir() if metadata.is_dir() else ():
+        named = _DESCRIPTION.fullmatch(file.name)
+        if named:
+            found.append((int(named[1]), file.stat().st_mtime_ns, file))
+    return max(found)[2] if found else None
+
+
+def _described(folder: Path) -> dict[str, Any] | None:
+    file = _newest_description(folder)
+    if file is None:
+        return None
+    content = file.read_bytes()
+    text = gzip.decompress(content) if file.name.endswith(".gz.metadata.json") else content
+    described: dict[str, Any] = json.loads(text)
+    return described
+
+
+def _type_of(type_: Any) -> str:
+    """Return a type as DuckDB has it; the fields of a struct are called as in files."""
+    if type_.is_struct:
+        fields = (
+            f"{identifier(_in_files(field.name))} {_type_of(field.field_type)}"
+            for field in type_.fields
+        )
+        return f"STRUCT({', '.join(fields)})"
+    name = str(type_)
+    if name.startswith("list<"):
+        return f"{_type_of(type_.element_type)}[]"
+    if name.startswith("map<"):
+        return f"MAP({_type_of(type_.key_type)}, {_type_of(type_.value_type)})"
+    if name.startswith("decimal("):
+        return name.upper()
+    if name.startswith("fixed["):
+        return "BLOB"
+    if name not in _TYPES:
+        raise ValueError(f"it has a column of type {name}, which only Spark reads")
+    return _TYPES[name]
+
+
+def _in_files(name: str) -> str:
+    """Return the name of a field as it is in Parquet files, where it is one that Avro allows."""
+    from pyiceberg.schema import make_compatible_name
+
+    return make_compatible_name(name)
+
+
+def _renamed(value: str, type_: Any, depth: int = 0) -> str:
+    """Return a value whose structs have the names of the table for those of the files."""
+    name = str(type_)
+    if type_.is_struct:
+        kept, fields = True, []
+        for field in type_.fields:
+            inner = f"{value}[{literal(_in_files(field.name))}]"
+            renamed = _renamed(inner, field.field_type, depth)
+            kept = kept and inner == renamed and field.name == _in_files(field.name)
+            fields.append(f"{literal(field.name)}: {renamed}")
+        return value if kept else f"case when {value} is not null then {{{', '.join(fields)}}} end"
+    if name.startswith("list<"):
+        one = f"one_{depth}"
+        inner = _renamed(one, type_.element_type, depth + 1)
+        return value if inner == one else f"list_transform({value}, lambda {one}: {inner})"
+    return value
