@@ -1,7 +1,7 @@
 """A run that dies at any point is finished or rolled back by the next one: nothing lost, nothing doubled.
 
 Each point is made exactly, by putting the tables back to the version that a run would have left there; a kill -9 at
-random moments is in the slow ring (test_kill.py).
+random moments is in the ring of faults (test_kill.py, test_kill_images.py).
 """
 
 from __future__ import annotations
