@@ -105,7 +105,7 @@ class Lake:
             },
         ]
         files = {
-            "dbt_project.yml": "name: lake\nprofile: lake\n",
+            "dbt_project.yml": "name: lake\nprofile: lake\nflags: {send_anonymous_usage_stats: false}\n",
             "profiles.yml": json.dumps({"lake": {"target": "dev", "outputs": {"dev": output}}}),
             "models/models.yml": json.dumps({"version": 2, "models": models}),
             **{f"models/{each['name']}.sql": "{{ tidemark.extract() }}" for each in models},
@@ -190,16 +190,19 @@ class Writer:
         """Have it do commands at a moment."""
         self.asked += 1
         self.told = self.said.stat().st_size
-        self.logged = self.dbt_log.stat().st_size if self.dbt_log.exists() else 0
+        self.begun = self.dbt_log.stat().st_size if self.dbt_log.exists() else 0
         assert self.process.stdin is not None
         words = [command.words for command in commands]
         self.process.stdin.write(json.dumps({"at": at, "commands": words}).encode() + b"\n")
 
+    def has_answered(self, seconds: float) -> bool:
+        """Wait so long for an answer, or for its end."""
+        return bool(select.select([self.process.stdout], [], [], seconds)[0])
+
     def answer(self) -> dict[str, Any] | None:
         """Wait for what it answers; none if it was killed."""
         assert self.process.stdout is not None
-        ready, _, _ = select.select([self.process.stdout], [], [], 1200)
-        assert ready, f"{self.name} does not answer:\n{self.news()}"
+        assert self.has_answered(1200), f"{self.name} does not answer:\n{self.news()}"
         line = self.process.stdout.readline()
         if not line:
             assert self.process.wait() == -signal.SIGKILL, self.news()
@@ -211,31 +214,34 @@ class Writer:
         """What it printed since the last order."""
         return self.said.read_bytes()[self.told :].decode()
 
-    def loads(self) -> tuple[int, int]:
-        """How many loads it began since the last order, and how many of them ended."""
-        text = ""
-        if self.dbt_log.exists():
-            with self.dbt_log.open("rb") as log:
-                # dbt begins another file now and then
-                log.seek(self.logged if self.dbt_log.stat().st_size >= self.logged else 0)
-                text = log.read().decode(errors="replace")
-        ends = r"(?:OK created|ERROR creating) sql \w+ model"
-        return len(re.findall(r"START sql \w+ model", text)), len(re.findall(ends, text))
+    def logged(self, sign: str) -> int:
+        """How often dbt logged something since the last order."""
+        if not self.dbt_log.exists():
+            return 0
+        with self.dbt_log.open("rb") as log:
+            # dbt begins another file now and then
+            log.seek(self.begun if self.dbt_log.stat().st_size >= self.begun else 0)
+            return len(re.findall(sign, log.read().decode(errors="replace")))
 
-    def kill_in(self, seconds: float) -> bool:
-        """Kill it and its JVM so long after its first load of an order began.
+    def statements(self) -> int:
+        """How many statements it ran since the last order."""
+        return self.logged("SQL status: OK")
+
+    def kill_after(self, statements: int, seconds: float) -> bool:
+        """Kill it and its JVM so long after it ran these, unless it was faster.
 
         Returns:
-            Whether a load was going on.
+            Whether it was killed.
         """
-        assert self.process.stdout is not None
-        while not select.select([self.process.stdout], [], [], 0.1)[0] and not self.loads()[0]:
+        while not self.has_answered(0.1) and (
+            not self.logged("START sql") or self.statements() < statements
+        ):
             pass
-        select.select([self.process.stdout], [], [], seconds)
-        started, ended = self.loads()
+        if self.has_answered(seconds):
+            return False
         os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
-        return started > ended
+        return True
 
     def end(self) -> None:
         if self.process.poll() is None:
@@ -350,6 +356,7 @@ class Writers:
         self._lake = lake
         self.at_work = {name: Writer(lake, name) for name in WRITERS}
         self.spare: Writer | None = None
+        self.warming: set[str] = set()
         self._starting = [*self.at_work.values()]
 
     def wait(self) -> None:
@@ -363,7 +370,8 @@ class Writers:
             self.spare = Writer(self._lake, SPARE)
         else:
             self.spare.start()
-        self.spare.order([Command(day, [model("rows", SPARE)], "spark")])
+        self.warming = {model("rows", SPARE)}
+        self.spare.order([Command(day, [*self.warming], "spark")])
 
     def replace(self, name: str) -> None:
         """Put the spare one where one was killed, which becomes the spare one."""
@@ -371,6 +379,7 @@ class Writers:
         assert self.spare.answer() is not None
         answer = self.spare.answer()
         assert answer is not None and answer["codes"] == [0], self.spare.news()
+        self.warming = set()
         self.spare, self.at_work[name] = self.at_work[name], self.spare
 
     def end(self) -> None:
@@ -404,7 +413,8 @@ def test_two_writers(lake: Lake, writers: Writers) -> None:
     rng = random.Random(SEED)
     kills = sorted(rng.sample(range(ROUNDS), max(1, ROUNDS * 9 // 40)))
     truth, tally, told = Truth(lake, rng), Counter[str](), Counter[str]()
-    seconds, left = dict.fromkeys(KINDS, 20.0), set[str]()
+    seconds, statements = dict.fromkeys(KINDS, 20.0), dict.fromkeys(KINDS, 9.0)
+    left = set[str]()
     for turn in range(ROUNDS):
         day = FIRST + timedelta(turn)
         kinds = rng.sample(KINDS, rng.choice([1, 1, 2])) if turn else list(KINDS)
@@ -419,12 +429,16 @@ def test_two_writers(lake: Lake, writers: Writers) -> None:
             at += rng.uniform(0, rng.choice([0.3, expected / 2]))
         if not turn and ROUNDS > 1:
             writers.warm_up(day)
-        victim = rng.choice(WRITERS) if turn in kills else None
+        victim = rng.choice(WRITERS) if kills and turn >= kills[0] else None
         if victim:
-            tally["killed in a load"] += writers.at_work[victim].kill_in(
-                rng.uniform(0, expected * 0.8)
-            )
-            tally["killed"] += 1
+            ran = sum(statements[kind] for kind in kinds)
+            if writers.at_work[victim].kill_after(
+                int(rng.uniform(0, ran * 0.8)), rng.uniform(0, expected / (ran + 1))
+            ):
+                tally["kills"] += 1
+                kills.pop(0)
+            else:
+                victim = None
         done: set[str] = set()
         failed: set[str] = set()
         refused_here: set[str] = set()
@@ -440,8 +454,10 @@ def test_two_writers(lake: Lake, writers: Writers) -> None:
                 assert bool(code) == bool(refused), writer.news()
                 failed.update(refused)
                 done.update({*command.models} - {*refused})
-            if answer and (writer.asked > 1):
+            if answer and writer.asked > 1:
+                ran = writer.statements()
                 for kind in kinds:
+                    statements[kind] += (ran / len(kinds) - statements[kind]) / 3
                     seconds[kind] += (answer["seconds"] / len(kinds) - seconds[kind]) / 3
         begun = lake.inflight()
         new = {*begun} & failed - left - {*refused_here}
@@ -455,12 +471,12 @@ def test_two_writers(lake: Lake, writers: Writers) -> None:
             assert answer is not None and answer["codes"] == [0], plain.news()
             tally["plain runs"] += 1
             left -= set(again)
-        truth.check(left if turn > kills[-1] or ROUNDS == 1 else left | {model("rows", SPARE)})
+        truth.check(left | writers.warming)
         if victim:
-            tally["killed with a commit in flight"] += bool(new)
+            tally["kills with a commit in flight"] += bool(new)
             if ROUNDS > 1:
                 writers.replace(victim)
-            if turn < kills[-1]:
+            if kills:
                 writers.warm_up(day)
         tally["rounds"] += 1
         print(
@@ -468,6 +484,11 @@ def test_two_writers(lake: Lake, writers: Writers) -> None:
             flush=True,
         )
     assert not left
+    tell(lake, told, tally)
+
+
+def tell(lake: Lake, told: Counter[str], tally: Counter[str]) -> None:
+    """Print what was refused, by which engine was loaded and how often what came about."""
     for line, count in told.most_common():
         print(count, line)
     ((taken,),) = lake.rows(
