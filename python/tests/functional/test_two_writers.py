@@ -32,7 +32,7 @@ from tests.macros import ROOT
 from tests.metastores import shared_metastore
 
 from .enriched_events import event_id, event_line
-from .test_kill import captured, write_whole
+from .killing import captured, write_whole
 
 pytestmark = pytest.mark.faults
 
