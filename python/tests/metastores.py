@@ -43,7 +43,8 @@ def shared_metastore(folder: Path) -> Iterator[str]:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     jars = Path(pyspark.__file__).parent / "jars"
-    command = [find_java(), "-Xmx256m", "-cp", f"{conf}:{jars}/*"]
+    quick = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
+    command = [find_java(), "-Xmx256m", *quick, "-cp", f"{conf}:{jars}/*"]
     command += ["org.apache.hadoop.hive.metastore.HiveMetaStore", "-p", str(port)]
     with (folder / "metastore.log").open("wb") as log:
         process = subprocess.Popen(

@@ -1,8 +1,9 @@
-"""Two processes that write at once, on a metastore that they share; one of them is killed at a random moment.
+"""Two processes that write at once, on a metastore that they share; now and then one is killed at a random moment.
 
-They load one entity, an entity each, and enriched events with one manifest; `tidemark_commits` is one table. Whatever one
-waits for or refuses, a plain run after them finds nothing lost, nothing doubled and nothing in flight.
-`TIDEMARK_TEST_ROUNDS` says how often, `TIDEMARK_TEST_DAYS` how many dates each brings, `TIDEMARK_TEST_SEED` repeats the moments.
+They load one entity of extracts, one of change events, an entity each, and enriched events with one manifest, by both engines;
+`tidemark_commits` is one table. Whatever one is refused or dies of, a plain run of it finds nothing lost, nothing doubled and
+nothing in flight: asked after every round. Both stay up from round to round, but for kills.
+`TIDEMARK_TEST_ROUNDS` says how many rounds, `TIDEMARK_TEST_SEED` repeats the choices.
 """
 
 from __future__ import annotations
@@ -11,12 +12,14 @@ import json
 import os
 import random
 import re
+import select
 import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
@@ -28,15 +31,22 @@ from deltalake import DeltaTable, QueryBuilder
 from tests.macros import ROOT
 from tests.metastores import shared_metastore
 
-from .enriched_events import event_line
+from .enriched_events import event_id, event_line
+from .killing import captured, write_whole
 
 pytestmark = pytest.mark.faults
 
 ROUNDS = int(os.environ.get("TIDEMARK_TEST_ROUNDS", "1"))
 SEED = int(os.environ.get("TIDEMARK_TEST_SEED") or random.randrange(10**6))
-DAYS = int(os.environ.get("TIDEMARK_TEST_DAYS", "1"))
-"""That each round adds."""
 WRITERS = ("left", "right")
+SPARE = "spare"
+KINDS = ("shared", "changes", "rows", "events")
+FIRST = date(2026, 1, 1)
+
+
+def model(kind: str, writer: str) -> str:
+    """The model of a kind that a writer loads: the same one for both, or one of its own."""
+    return kind if kind in ("shared", "changes") else f"{writer}_{kind}"
 
 
 @dataclass
@@ -47,7 +57,7 @@ class Lake:
     metastore: str
 
     def write(self) -> None:
-        """Write the project; each process has a TIDEMARK_HOME of its own."""
+        """Write the project."""
         profiles = yaml.safe_load((ROOT / "profiles/profiles.yml").read_text(encoding="utf-8"))
         settings = profiles["tidemark"]["outputs"]["ci"]["server_side_parameters"]
         settings |= {
@@ -56,43 +66,49 @@ class Lake:
             "spark.driver.memory": "1g",
         }
         output = {"type": "tidemark", "schema": "lake", "server_side_parameters": settings}
+        landing = self.root / "landing"
+        extracts = {
+            "extract": "full",
+            "format": "csv",
+            "location": f"{landing}/{{business_date}}.csv",
+            "max_delete_fraction": 1.0,
+        }
         models = [
+            *(
+                entity(name, "cdc", extracts, unique_key=["k"])
+                for name in ("shared", *(model("rows", each) for each in (*WRITERS, SPARE)))
+            ),
+            *(
+                entity(
+                    model("events", each),
+                    "atomic",
+                    {"location": f"{landing}/events", "manifest": "claims"},
+                )
+                for each in WRITERS
+            ),
             {
-                "name": name,
-                "config": {
-                    "materialized": "cdc",
-                    "unique_key": ["k"],
-                    "meta": {
-                        "tidemark": {
-                            "extract": "full",
-                            "format": "csv",
-                            "location": f"{self.root}/landing/{{business_date}}.csv",
-                            "max_delete_fraction": 1.0,
-                        }
+                **entity(
+                    "changes",
+                    "cdc",
+                    {
+                        "extract": "events",
+                        "format": "debezium",
+                        "table": "orders",
+                        "location": f"{landing}/changes",
                     },
-                },
-            }
-            for name in ("shared", *(f"{name}_rows" for name in WRITERS))
-        ] + [
-            {
-                "name": f"{name}_events",
-                "config": {
-                    "materialized": "atomic",
-                    "meta": {
-                        "tidemark": {
-                            "location": f"{self.root}/landing/events",
-                            "manifest": "claims",
-                        }
-                    },
-                },
-            }
-            for name in WRITERS
+                    unique_key=["id"],
+                ),
+                "columns": [
+                    {"name": "id", "data_type": "int"},
+                    {"name": "name", "data_type": "string"},
+                ],
+            },
         ]
         files = {
-            "dbt_project.yml": "name: lake\nprofile: lake\n",
+            "dbt_project.yml": "name: lake\nprofile: lake\nflags: {send_anonymous_usage_stats: false}\n",
             "profiles.yml": json.dumps({"lake": {"target": "dev", "outputs": {"dev": output}}}),
             "models/models.yml": json.dumps({"version": 2, "models": models}),
-            **{f"models/{model['name']}.sql": "{{ tidemark.extract() }}" for model in models},
+            **{f"models/{each['name']}.sql": "{{ tidemark.extract() }}" for each in models},
         }
         for name, text in files.items():
             path = self.root / "project" / name
@@ -101,112 +117,208 @@ class Lake:
         packages = self.root / "project" / "dbt_packages"
         packages.mkdir()
         (packages / "tidemark").symlink_to(ROOT, target_is_directory=True)
-        (self.root / "landing" / "events").mkdir(parents=True)
+        for name in ("events", "changes"):
+            (landing / name).mkdir(parents=True)
 
-    def run(self, home: str, days: list[date], *selected: str) -> subprocess.Popen[str]:
-        """Start `tidemark run` over days."""
-        arguments = [f"--select={name}" for name in selected]
-        dates = ",".join(map(str, days))
-        # a log and a target folder of its own
-        own = {name: value for name, value in os.environ.items() if not name.startswith("DBT_")}
-        log = (self.root / f"{home}.log").open("w")
-        return subprocess.Popen(
-            [str(Path(sys.executable).with_name("tidemark")), "run", "--keep-going", "--business-date", dates, *arguments],
-            cwd=self.root / "project",
-            env={**own, "TIDEMARK_HOME": str(self.root / home), "NO_COLOR": "1"},
-            stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, text=True, start_new_session=True,
-        )  # fmt: skip
-
-    def said(self, home: str) -> str:
-        return (self.root / f"{home}.log").read_text()
-
-    def rows(self, table: str, select: str) -> list[tuple[Any, ...]]:
+    def rows(self, table: str, query: str) -> list[tuple[Any, ...]]:
         """Rows of a table, which is `t` in the query."""
         found = DeltaTable(str(self.root / "warehouse" / "lake.db" / table))
-        read = QueryBuilder().register("t", found).execute(select).read_all()
+        read = QueryBuilder().register("t", found).execute(query).read_all()
         return list(
             zip(*(read.column(name).to_pylist() for name in read.column_names), strict=True)
         )
 
-    def inflight(self) -> list[tuple[Any, ...]]:
-        """Commits whose last state is that they are at work."""
-        return self.rows(
+    def inflight(self) -> list[str]:
+        """Models of commits whose last state is that they are at work."""
+        found = self.rows(
             "tidemark_commits__log",
-            "select relation, commit_id from (select *, row_number() over (partition by relation, commit_id "
+            "select entity from (select *, row_number() over (partition by relation, commit_id "
             "order by state_at desc, case when state = 'inflight' then 1 else 0 end) as n from t) "
             "where n = 1 and state = 'inflight'",
         )
+        return [str(row[0]) for row in found]
 
 
-@pytest.fixture
-def lake(tmp_path: Path) -> Iterator[Lake]:
-    with shared_metastore(tmp_path / "metastore") as metastore:
-        made = Lake(tmp_path, metastore)
-        made.write()
-        yield made
+def entity(name: str, materialized: str, settings: dict[str, Any], **config: Any) -> dict[str, Any]:
+    """A model in YAML."""
+    meta = {"tidemark": settings}
+    return {"name": name, "config": {"materialized": materialized, "meta": meta, **config}}
 
 
-def refused_clearly(text: str) -> bool:
-    """Whether a run that failed says why as it is to."""
-    return "Traceback" not in text and not re.search(r"\n\s+at [a-z]+\.", text)
+@dataclass
+class Command:
+    """`tidemark run` for a date."""
+
+    day: date
+    models: list[str]
+    engine: str
+
+    @property
+    def words(self) -> list[str]:
+        """As they are typed."""
+        chosen = [f"--select={name}" for name in self.models]
+        settings = json.dumps({"tidemark__engine": self.engine})
+        return ["run", "--business-date", str(self.day), "--vars", settings, *chosen]
 
 
-def test_two_writers(lake: Lake) -> None:
-    print(f"seed {SEED}")
-    rng = random.Random(SEED)
-    extracts: dict[date, dict[str, str]] = {}
-    events: set[int] = set()
-    for turn in range(ROUNDS):
-        days = [date(2026, 1, 1) + timedelta(turn * DAYS + number) for number in range(DAYS)]
-        for number, day in enumerate(days):
-            extracts[day] = {f"k{n}": rng.choice("xyz") for n in range(200) if rng.random() < 0.9}
-            text = "".join(f"{key},{value}\n" for key, value in extracts[day].items())
-            (lake.root / f"landing/{day}.csv").write_text(f"k,a\n{text}")
-            landed = [turn * 1000 + number * 100 + each for each in range(30)]
-            events.update(landed)
-            lines = "".join(f"{event_line(each)}\n" for each in landed)
-            (lake.root / f"landing/events/{day}.tsv").write_text(lines)
-        writers = {
-            name: lake.run(name, days, "shared", f"{name}_rows", f"{name}_events")
-            for name in WRITERS
-        }
-        victim = rng.choice(WRITERS)
-        begun = lake.root / victim / "logs" / "dbt.log"
-        while writers[victim].poll() is None and not (
-            begun.exists() and "START sql cdc" in begun.read_text()
+class Writer:
+    """A process that loads, with a TIDEMARK_HOME of its own; it stays up until it is killed."""
+
+    def __init__(self, lake: Lake, name: str) -> None:
+        self.lake, self.name = lake, name
+        self.home = lake.root / name
+        self.said = lake.root / f"{name}.log"
+        self.dbt_log = self.home / "logs" / "dbt.log"
+        self.asked = 0
+        """How many orders this process got."""
+        self.start()
+
+    def start(self) -> None:
+        """Start it; answer() tells when it is ready."""
+        # a log and a target folder of its own
+        own = {name: value for name, value in os.environ.items() if not name.startswith("DBT_")}
+        with self.said.open("a") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, str(ROOT / "python/tests/warm_writer.py")],
+                cwd=self.lake.root / "project",
+                env={**own, "TIDEMARK_HOME": str(self.home), "NO_COLOR": "1", "COLUMNS": "200"},
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, bufsize=0, start_new_session=True,
+            )  # fmt: skip
+        self.asked = 0
+
+    def order(self, commands: list[Command], at: float = 0) -> None:
+        """Have it do commands at a moment."""
+        self.asked += 1
+        self.told = self.said.stat().st_size
+        self.begun = self.dbt_log.stat().st_size if self.dbt_log.exists() else 0
+        assert self.process.stdin is not None
+        words = [command.words for command in commands]
+        self.process.stdin.write(json.dumps({"at": at, "commands": words}).encode() + b"\n")
+
+    def has_answered(self, seconds: float) -> bool:
+        """Wait so long for an answer, or for its end."""
+        return bool(select.select([self.process.stdout], [], [], seconds)[0])
+
+    def answer(self) -> dict[str, Any] | None:
+        """Wait for what it answers; none if it was killed."""
+        assert self.process.stdout is not None
+        assert self.has_answered(1200), f"{self.name} does not answer:\n{self.news()}"
+        line = self.process.stdout.readline()
+        if not line:
+            assert self.process.wait() == -signal.SIGKILL, self.news()
+            return None
+        found: dict[str, Any] = json.loads(line)
+        return found
+
+    def news(self) -> str:
+        """What it printed since the last order."""
+        return self.said.read_bytes()[self.told :].decode()
+
+    def logged(self, sign: str) -> int:
+        """How often dbt logged something since the last order."""
+        if not self.dbt_log.exists():
+            return 0
+        with self.dbt_log.open("rb") as log:
+            # dbt begins another file now and then
+            log.seek(self.begun if self.dbt_log.stat().st_size >= self.begun else 0)
+            return len(re.findall(sign, log.read().decode(errors="replace")))
+
+    def statements(self) -> int:
+        """How many statements it ran since the last order."""
+        return self.logged("SQL status: OK")
+
+    def kill_after(self, statements: int, seconds: float) -> bool:
+        """Kill it and its JVM so long after it ran these, unless it was faster.
+
+        Returns:
+            Whether it was killed.
+        """
+        while not self.has_answered(0.1) and (
+            not self.logged("START sql") or self.statements() < statements
         ):
-            time.sleep(0.2)  # fmt: skip
-        time.sleep(rng.uniform(0, 20))
-        if writers[victim].poll() is None:
-            os.killpg(writers[victim].pid, signal.SIGKILL)
-        for name, process in writers.items():
-            process.wait(1200)
-            print(
-                f"--- round {turn}, {name}{' (to be killed)' if name == victim else ''}: {process.returncode}"
-            )
-            print(lake.said(name))
-            assert refused_clearly(lake.said(name)), name
+            pass
+        if self.has_answered(seconds):
+            return False
+        os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+        return True
 
-        after = lake.run("after", days)
-        assert after.wait(1200) == 0, lake.said("after")
-        assert lake.inflight() == []
-        last = extracts[days[-1]]
-        for table in ("shared", *(f"{name}_rows" for name in WRITERS)):
-            assert dict(lake.rows(table, "select k, a from t")) == last
-            found = lake.rows(
+    def end(self) -> None:
+        if self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+
+
+@dataclass
+class Truth:
+    """What was landed, and what the tables are to be."""
+
+    lake: Lake
+    rng: random.Random
+    extracts: dict[str, dict[date, dict[str, str]]] = field(default_factory=dict)
+    orders: dict[int, str] = field(default_factory=dict)
+    captured: int = 0
+    events: list[str] = field(default_factory=list)
+    again: list[str] = field(default_factory=list)
+    """Change events that may come once more."""
+
+    def land(self, turn: int, day: date, kinds: list[str]) -> None:
+        """Land what a round loads."""
+        landing, rng = self.lake.root / "landing", self.rng
+        extract = {f"k{n}": rng.choice("xyz") for n in range(60) if rng.random() < 0.9}
+        lines = "".join(f"{key},{value}\n" for key, value in extract.items())
+        write_whole(landing / f"{day}.csv", f"k,a\n{lines}")
+        for kind in ("shared", "rows"):
+            if kind in kinds:
+                for each in WRITERS:
+                    self.extracts.setdefault(model(kind, each), {})[day] = extract
+        if "events" in kinds:
+            numbers = [turn * 100 + each for each in range(30)]
+            product = ("iglu:com.acme/product/jsonschema/1-0-0", {"sku": "a"})
+            before = rng.choices(range(turn * 100), k=5) if turn else []
+            landed = [event_id(each) for each in numbers + before]
+            self.events = sorted({*self.events, *landed})
+            lines = "".join(f"{event_line(each, [product])}\n" for each in numbers + before)
+            write_whole(landing / f"events/{day}.tsv", lines)
+        if "changes" in kinds:
+            batch = [captured(rng, self.orders, turn * 1000 + each) for each in range(40)]
+            twice = rng.choices(batch, k=5) + rng.choices(self.again or batch, k=5)
+            write_whole(landing / f"changes/{day}.jsonl", "".join([*batch, *twice]))
+            self.again, self.captured = batch, self.captured + len(batch)
+
+    def check(self, left: set[str]) -> None:
+        """Compare the tables: nothing is lost or doubled, or in flight but for models that are left to the next load."""
+        rows = self.lake.rows
+        assert set(self.lake.inflight()) <= left
+        for table, extracts in self.extracts.items():
+            assert dict(rows(table, "select k, a from t")) == list(extracts.values())[-1], table
+            log = rows(
                 f"{table}__log",
                 "select k, a, _operation, cast(_business_date as varchar) from t where _superseded_by is null",
             )
-            assert sorted(found) == sorted(changes(extracts)), table
-        kept = [
-            row[0]
-            for name in WRITERS
-            for row in lake.rows(f"{name}_events", "select event_id from t")
-        ]
-        assert sorted(kept) == sorted(f"00000000-0000-4000-8000-{number:012d}" for number in events)
+            assert sorted(log) == sorted(history(extracts)), table
+        if self.captured:
+            assert sorted(rows("changes", "select id, name from t")) == sorted(self.orders.items())
+            for table in ("changes__log", "changes__staging"):
+                ((count, distinct),) = rows(
+                    table, "select count(*), count(distinct _event_id) from t"
+                )
+                assert count == distinct == self.captured, table
+        if self.events:
+            stored, entities = (
+                sorted(
+                    row[0]
+                    for each in WRITERS
+                    for row in rows(f"{model('events', each)}{suffix}", f"select {column} from t")
+                )
+                for suffix, column in (("", "event_id"), ("__entities", "hierarchy['root_id']"))
+            )
+            assert stored == self.events
+            assert entities == self.events
+            assert sorted(row[0] for row in rows("claims", "select event_id from t")) == self.events
 
 
-def changes(extracts: dict[date, dict[str, str]]) -> list[tuple[str, str, str, str]]:
+def history(extracts: dict[date, dict[str, str]]) -> list[tuple[str, str, str, str]]:
     """The history that loading the days in order gives."""
     found = []
     before: dict[str, str] = {}
@@ -217,3 +329,174 @@ def changes(extracts: dict[date, dict[str, str]]) -> list[tuple[str, str, str, s
                 found.append((key, rows.get(key, before.get(key, "")), operation, str(day)))
         before = rows
     return found
+
+
+def refusals(text: str) -> dict[str, str]:
+    """Why models failed, which is one line each that tells what to do."""
+    assert "Traceback" not in text, text
+    assert not re.search(r"\n\s+at [a-z]+\.", text), text
+    found = re.findall(r"^\w+ Error in model (\w+) \(.*\)\n((?:  .*\n)+)", text, re.MULTILINE)
+    for _, message in found:
+        assert message.count("\n") == 1 and re.search("run it again", message, re.IGNORECASE), text
+    return {name: message.strip() for name, message in found}
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Iterator[Lake]:
+    with shared_metastore(tmp_path / "metastore") as metastore:
+        made = Lake(tmp_path, metastore)
+        made.write()
+        yield made
+
+
+class Writers:
+    """The two at work, by name, and a spare one, which takes the place of one that was killed."""
+
+    def __init__(self, lake: Lake) -> None:
+        self._lake = lake
+        self.at_work = {name: Writer(lake, name) for name in WRITERS}
+        self.spare: Writer | None = None
+        self.warming: set[str] = set()
+        self._starting = [*self.at_work.values()]
+
+    def wait(self) -> None:
+        """Wait until the two are ready."""
+        while self._starting:
+            assert self._starting.pop().answer() is not None
+
+    def warm_up(self, day: date) -> None:
+        """Start a spare one, which loads an entity of its own meanwhile."""
+        if self.spare is None:
+            self.spare = Writer(self._lake, SPARE)
+        else:
+            self.spare.start()
+        self.warming = {model("rows", SPARE)}
+        self.spare.order([Command(day, [*self.warming], "spark")])
+
+    def replace(self, name: str) -> None:
+        """Put the spare one where one was killed, which becomes the spare one."""
+        assert self.spare is not None
+        assert self.spare.answer() is not None
+        answer = self.spare.answer()
+        assert answer is not None and answer["codes"] == [0], self.spare.news()
+        self.warming = set()
+        self.spare, self.at_work[name] = self.at_work[name], self.spare
+
+    def end(self) -> None:
+        """End them all."""
+        for writer in (*self.at_work.values(), *filter(None, [self.spare])):
+            writer.end()
+
+
+@pytest.fixture
+def writers(lake: Lake) -> Iterator[Writers]:
+    made = Writers(lake)
+    try:
+        yield made
+    finally:
+        made.end()
+
+
+def orders_of(rng: random.Random, day: date, kinds: list[str], name: str) -> list[Command]:
+    """What a writer does in a round: its models in some order, by some engine, in one or two runs."""
+    models = [model(kind, name) for kind in rng.sample(kinds, len(kinds))]
+    cut = rng.randrange(len(models))
+    return [
+        Command(day, part, rng.choice(["spark", "workers"]))
+        for part in (models[:cut], models[cut:])
+        if part
+    ]
+
+
+def test_two_writers(lake: Lake, writers: Writers) -> None:
+    print(f"seed {SEED}")
+    rng = random.Random(SEED)
+    kills = sorted(rng.sample(range(ROUNDS), max(1, ROUNDS * 9 // 40)))
+    truth, tally, told = Truth(lake, rng), Counter[str](), Counter[str]()
+    seconds, statements = dict.fromkeys(KINDS, 20.0), dict.fromkeys(KINDS, 9.0)
+    left = set[str]()
+    for turn in range(ROUNDS):
+        day = FIRST + timedelta(turn)
+        kinds = rng.sample(KINDS, rng.choice([1, 1, 2])) if turn else list(KINDS)
+        truth.land(turn, day, kinds)
+        writers.wait()
+        # which one is first, and by how much
+        orders = {name: orders_of(rng, day, kinds, name) for name in rng.sample(WRITERS, 2)}
+        at = time.time() + 0.2
+        expected = sum(seconds[kind] for kind in kinds)
+        for name, commands in orders.items():
+            writers.at_work[name].order(commands, at)
+            at += rng.uniform(0, rng.choice([0.3, expected / 2]))
+        if not turn and ROUNDS > 1:
+            writers.warm_up(day)
+        victim = rng.choice(WRITERS) if kills and turn >= kills[0] else None
+        if victim:
+            ran = sum(statements[kind] for kind in kinds)
+            if writers.at_work[victim].kill_after(
+                int(rng.uniform(0, ran * 0.8)), rng.uniform(0, expected / (ran + 1))
+            ):
+                tally["kills"] += 1
+                kills.pop(0)
+            else:
+                victim = None
+        done: set[str] = set()
+        failed: set[str] = set()
+        refused_here: set[str] = set()
+        for name, writer in writers.at_work.items():
+            answer = writer.answer()
+            codes = answer["codes"] if answer else [-9] * len(orders[name])
+            said = refusals(writer.news())
+            refused_here |= said.keys()
+            tally["refused"] += len(said)
+            told.update(re.sub(r"\d+", "N", line) for line in said.values())
+            for command, code in zip(orders[name], codes, strict=True):
+                refused = [each for each in command.models if code < 0 or each in said]
+                assert bool(code) == bool(refused), writer.news()
+                failed.update(refused)
+                done.update({*command.models} - {*refused})
+            if answer and writer.asked > 1:
+                ran = writer.statements()
+                for kind in kinds:
+                    statements[kind] += (ran / len(kinds) - statements[kind]) / 3
+                    seconds[kind] += (answer["seconds"] / len(kinds) - seconds[kind]) / 3
+        begun = lake.inflight()
+        new = {*begun} & failed - left - {*refused_here}
+        left = (left - done) | failed
+        # what one of them loaded is there; what is still in flight is left to the next round that loads it
+        again = sorted(left if turn % 10 == 9 or turn == ROUNDS - 1 else failed - done)
+        if again:
+            plain = writers.at_work[rng.choice([name for name in WRITERS if name != victim])]
+            plain.order([Command(day, again, rng.choice(["spark", "workers"]))])
+            answer = plain.answer()
+            assert answer is not None and answer["codes"] == [0], plain.news()
+            tally["plain runs"] += 1
+            left -= set(again)
+        truth.check(left | writers.warming)
+        if victim:
+            tally["kills with a commit in flight"] += bool(new)
+            if ROUNDS > 1:
+                writers.replace(victim)
+            if kills:
+                writers.warm_up(day)
+        tally["rounds"] += 1
+        print(
+            f"round {turn}, {expected:.1f} s: {orders} {victim=} {begun=} {again=} {left=}, {dict(tally)}",
+            flush=True,
+        )
+    assert not left
+    tell(lake, told, tally)
+
+
+def tell(lake: Lake, told: Counter[str], tally: Counter[str]) -> None:
+    """Print what was refused, by which engine was loaded and how often what came about."""
+    for line, count in told.most_common():
+        print(count, line)
+    ((taken,),) = lake.rows(
+        "tidemark_commits__log",
+        "select count(distinct concat(entity, cast(commit_id as varchar))) from t where details like '%taken_over_by%'",
+    )
+    files = Counter(
+        "workers" if path.name.startswith("workers-") else "spark"
+        for path in (lake.root / "warehouse/lake.db").rglob("*.parquet")
+    )
+    print(f"commits taken over: {taken}, files by engine: {dict(files)}, {dict(tally)}")
