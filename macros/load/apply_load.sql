@@ -4,7 +4,7 @@
     {%- if opened['cfg']['family'] == 'enriched' -%}{{ return(none) }}{%- endif -%}
     {%- set cfg, relations, commits = opened['cfg'], opened['relations'], opened['commits'] -%}
     {%- if load['kind'] in ['full_refresh', 'rehash'] -%}
-        {%- do tidemark.swap_logs(relations, load['commit_id']) -%}
+        {%- do tidemark.swap_logs(cfg, relations, load['commit_id']) -%}
         {%- set load = dict(load, rebuild=true) -%}
         {%- do tidemark.make_current(cfg, plan, relations) -%}
         {%- do tidemark.make_history_view(cfg, plan, relations) -%}
@@ -88,15 +88,16 @@
 
 {#- Put the new log of a full refresh or a rehash in the place of the old one, which is kept as `<log>_<commit>`; the same for what was
     written beside it. Each step is skipped when done, so that an interrupted swap is finished by calling it again. -#}
-{%- macro swap_logs(relations, commit_id) -%}
+{%- macro swap_logs(cfg, relations, commit_id) -%}
     {%- for name in tidemark.swapped_relations() -%}
+        {%- set located = name == 'log_table' and cfg['location_root'] is not none -%}
         {%- set new = tidemark.new_relation(relations[name]) -%}
         {%- set old = tidemark.old_relation(relations[name], commit_id) -%}
         {%- if tidemark.relation_exists(new) -%}
             {%- if tidemark.relation_exists(relations[name]) and not tidemark.relation_exists(old) -%}
-                {%- do tidemark.run_statements(tidemark.rename_table_sql(relations[name], old)) -%}
+                {%- do tidemark.run_statements(tidemark.rename_table_sql(relations[name], old, located)) -%}
             {%- endif -%}
-            {%- do tidemark.run_statements(tidemark.rename_table_sql(new, relations[name])) -%}
+            {%- do tidemark.run_statements(tidemark.rename_table_sql(new, relations[name], located)) -%}
         {%- endif -%}
     {%- endfor -%}
 {%- endmacro -%}

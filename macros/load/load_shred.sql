@@ -98,12 +98,13 @@
     {%- if state['build'] -%}
         {%- do tidemark.drop_other_format(relation, cfg['file_format']) -%}
         {%- do run_query('create schema if not exists ' ~ relation.include(identifier=false)) -%}
-        {%- for name in [relation, rejects] -%}{%- do tidemark.drop_table(name) -%}{%- endfor -%}
+        {%- for name in ([] if cfg['location_root'] else [relation]) + [rejects] -%}{%- do tidemark.drop_table(name) -%}{%- endfor -%}
         {%- do tidemark.clear_debris([relation, rejects]) -%}
         {%- do tidemark.run_statements(
             tidemark.for_format(cfg['file_format'], 'create_table')(rejects, tidemark.rejected_entity_columns(), {})
             + tidemark.for_format(cfg['file_format'], 'create_table')(relation, columns, {
                 'partition_by': cfg['partition_by'], 'cluster_by': cfg['cluster_by'], 'location_root': cfg['location_root'],
+                'replaces': cfg['location_root'] is not none,
                 'properties': cfg['table_properties'], 'description': cfg['description'],
             })
         ) -%}

@@ -59,7 +59,8 @@
 {#- The current table; a view or a table of somebody else's gives way only to a full refresh. -#}
 {%- macro make_current(cfg, plan, relations) -%}
     {%- set existing = load_cached_relation(relations['current']) -%}
-    {%- if existing is not none and tidemark.relation_exists(relations['current']) -%}
+    {%- set stays = cfg['location_root'] and cfg['file_format'] != 'parquet' and existing is not none and existing.is_table -%}
+    {%- if not stays and existing is not none and tidemark.relation_exists(relations['current']) -%}
         {%- do run_query(('drop view if exists ' ~ relations['current']) if existing.is_view else tidemark.drop_table_sql(relations['current'])) -%}
     {%- endif -%}
     {%- do tidemark.clear_debris([relations['current']]) -%}
@@ -71,6 +72,7 @@
             'cluster_by': cfg['cluster_by'],
             'location_root': cfg['location_root'],
             'root': relations.get('root'),
+            'replaces': stays,
             'properties': tidemark.current_properties(cfg),
             'description': cfg['description'] if cfg['persist_docs'].get('relation') else '',
         },

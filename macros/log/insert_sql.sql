@@ -16,11 +16,11 @@ from (
     {{ return('drop table if exists ' ~ relation ~ (' purge' if tidemark.lake_format() == 'iceberg' else '')) }}
 {%- endmacro -%}
 
-{#- The statements that rename a table. The folder of an Iceberg table keeps the old name, so that it says the new one: those that read
-    it without the metastore look for that (tidemark.state.iceberg). -#}
-{%- macro rename_table_sql(relation, new) -%}
+{#- The statements that rename a table. The folder of an Iceberg table keeps the old name, and so does that of a table with a location
+    of its own (`located`), so that it says the new one: those that read it without the metastore look for that (tidemark.state). -#}
+{%- macro rename_table_sql(relation, new, located=false) -%}
     {%- set statements = ['alter table ' ~ relation ~ ' rename to ' ~ new] -%}
-    {%- if tidemark.lake_format() == 'iceberg' -%}
+    {%- if located or tidemark.lake_format() == 'iceberg' -%}
         {%- do statements.insert(0, 'alter table ' ~ relation ~ " set tblproperties ('tidemark.table' = "
             ~ tidemark.string_literal(new.identifier) ~ ')') -%}
     {%- endif -%}

@@ -36,7 +36,9 @@
             {%- if tidemark.relation_exists(old) -%}
                 {%- do tidemark.drop_table(relations[name]) -%}
             {%- else -%}
-                {%- do tidemark.run_statements(tidemark.rename_table_sql(relations[name], old)) -%}
+                {%- do tidemark.run_statements(tidemark.rename_table_sql(
+                    relations[name], old, name == 'current' and cfg['location_root'] is not none
+                )) -%}
             {%- endif -%}
         {%- endfor -%}
     {%- endif -%}
@@ -48,7 +50,7 @@
         ('landed', tidemark.landed_columns(), {}),
         ('entities', tidemark.entity_columns(), {'partition_by': ['vendor', 'name', 'model']}),
         ('manifest', tidemark.manifest_columns(), {}),
-        ('current', tidemark.atomic_columns(), tidemark.atomic_options(cfg)),
+        ('current', tidemark.atomic_columns(), dict(tidemark.atomic_options(cfg), is_fresh=state['exists'] and run['full_refresh'])),
     ] if name != 'manifest' or cfg['looks_across'] -%}
         {%- do statements.extend(tidemark.for_format(cfg['file_format'], 'create_table')(relations[name], columns, options)) -%}
     {%- endfor -%}

@@ -7,7 +7,7 @@
 
 {#- A table of a format that keeps versions; properties are put to it as they are. -#}
 {%- macro create_table_sql(file_format, relation, columns, options) -%}
-create table if not exists {{ relation }} (
+{{ 'create or replace table' if options.get('replaces') else 'create table if not exists' }} {{ relation }} (
     {{ tidemark.column_definitions_expr(columns) }}
 )
 using {{ file_format }}
@@ -18,10 +18,18 @@ partitioned by ({{ tidemark.column_list_expr(options['partition_by']) }})
 cluster by ({{ tidemark.column_list_expr(options['cluster_by']) }})
 {%- endif %}
 {%- if options.get('location_root') %}
-location {{ tidemark.string_literal(options['location_root'] ~ '/' ~ relation.identifier) }}
+location {{ tidemark.string_literal(options['location_root'] ~ '/' ~ tidemark.folder_of(relation, options)) }}
 {%- endif %}
 {%- if options.get('description') %}
 comment {{ tidemark.string_literal(options['description']) }}
 {%- endif %}
 tblproperties ({{ tidemark.properties_expr(options['properties']) }})
+{%- endmacro -%}
+
+
+{#- The folder of a table below its location_root: its name. A table of a location of its own keeps its folder where it is renamed or
+    dropped, so that what takes its place begins in one that nobody has had. -#}
+{%- macro folder_of(relation, options) -%}
+    {%- set is_fresh = options.get('is_fresh') or relation.identifier.endswith('__new') -%}
+    {{ return(relation.identifier ~ ('-' ~ local_md5(tidemark.utc_now() ~ relation) if is_fresh else '')) }}
 {%- endmacro -%}

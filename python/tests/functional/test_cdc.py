@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 from tests.hash_vectors import PEPPER
 from tidemark.datagen.cli import datagen
+from tidemark.state import delta
 
 from .entities import Entity
 
@@ -297,6 +298,29 @@ def test_config_drift(module_project: Any) -> None:
     drifting.load("2026-01-02", "id,name\n1,a2\n")
     assert drifting.rows("id, name") == [(1, "a2")]
     assert [row[0] for row in drifting.commits("kind")] == ["load", "load", "full_refresh", "load"]
+
+
+def test_full_refresh__of_tables_in_a_folder_of_their_own(
+    module_project: Any, tmp_path: Path
+) -> None:
+    """The catalogue renames such tables and leaves their folders: each refresh begins with an empty one."""
+    apart = Entity(module_project, "apart", PEOPLE, config={"location_root": str(tmp_path)})
+    apart.load("2026-01-01", "id,name,city\n1,a,x\n2,b,y\n")
+    for number in (1, 2, 3):
+        apart.load("2026-01-01", f"id,name,city\n1,a{number},x\n", "--full-refresh")
+        assert apart.rows("id, name") == [(1, f"a{number}")]
+        history = apart.rows("id, name, _operation", "__history")
+        assert history == apart.rows("id, name, _operation", "__log") == [(1, f"a{number}", "I")]
+        # without the metastore the log is the one that has the name now
+        read = delta.open_table(str(delta.folder_of(tmp_path, "apart__log")))
+        assert read.query("select name from t") == [{"name": f"a{number}"}]
+    # current stays where it is, also where its columns are others
+    apart.write(columns={"id": "int", "note": "string"})
+    apart.load("2026-01-01", "id,note\n1,n\n", "--full-refresh")
+    assert apart.rows("_metadata.file_path")[0][0].startswith(f"file:{tmp_path}/apart/")
+    assert apart.rows("id, note") == [(1, "n")]
+    apart.load("2026-01-02", "id,note\n1,m\n")
+    assert apart.rows("id, note, _operation", "__history") == [(1, "m", "U"), (1, "n", "I")]
 
 
 def test_columns_come_and_change(module_project: Any) -> None:

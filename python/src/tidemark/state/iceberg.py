@@ -23,7 +23,7 @@ NAME_PROPERTY = "tidemark.table"
 _BY_FSSPEC = {"py-io-impl": "pyiceberg.io.fsspec.FsspecFileIO"}
 _DESCRIPTION = re.compile(r"v?(\d+)[^/]*\.metadata\.json")
 # of the old name of a renamed log: new_relation() of the macros
-_FOLDER = r"{name}(?:__new)?(?:-[0-9a-f]{{32}})?"
+FOLDER = r"{name}(?:__new)?(?:-[0-9a-f]{{32}})?"
 _TYPES = {
     "boolean": "BOOLEAN",
     "int": "INTEGER",
@@ -47,18 +47,22 @@ def folder_of(schema: Path, name: str) -> str | None:
         schema: The folder in which tables lie.
         name: The table, without its schema.
     """
-    pattern = re.compile(_FOLDER.format(name=re.escape(name)), re.IGNORECASE)
+    pattern = re.compile(FOLDER.format(name=re.escape(name)), re.IGNORECASE)
     found = []
     for folder in schema.iterdir() if schema.is_dir() else ():
         described = _described(folder) if pattern.fullmatch(folder.name) else None
         # a view has a description, too
         if described is None or "table-uuid" not in described:
             continue
-        called = re.sub(r"-[0-9a-f]{32}$", "", folder.name)
         properties = described.get("properties") or {}
-        if str(properties.get(NAME_PROPERTY, called)).lower() == name.lower():
+        if str(properties.get(NAME_PROPERTY, plain_name(folder.name))).lower() == name.lower():
             found.append((described.get("last-updated-ms", 0), str(folder)))
     return max(found)[1] if found else None
+
+
+def plain_name(folder: str) -> str:
+    """Return the name of the table that a folder was made for."""
+    return re.sub(r"-[0-9a-f]{32}$", "", folder)
 
 
 def is_table(path: str) -> bool:

@@ -139,7 +139,9 @@ class Tables:
             if path.startswith("file:"):
                 path = "/" + path.removeprefix("file:").lstrip("/")
             found = self._project.root / path
-            own = iceberg.folder_of(found.parent, name) if self._is_iceberg else None
+            own = None
+            if self._is_iceberg or root:
+                own = (iceberg if self._is_iceberg else delta).folder_of(found.parent, name)
             return own or str(found)
         # as Spark writes the scheme, and as delta-rs does
         return path.replace("s3a://", "s3://", 1)
