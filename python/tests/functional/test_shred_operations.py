@@ -153,6 +153,34 @@ def read_lines(folder: Path) -> list[str]:
 
 
 @pytest.mark.slow
+def test_full_refresh__of_tables_in_a_folder_of_their_own(project: Project, tmp_path: Path) -> None:
+    """What is set aside keeps its folder, what takes its place begins in an empty one; a table of entities is replaced."""
+    landing = add_events(project)
+    project.write(
+        "models/products.sql",
+        "{{ tidemark.shred('iglu:com.acme/product/jsonschema/1-*-*', events='events') }}",
+    )
+    project.write(
+        "models/_products.yml",
+        "{version: 2, models: [{name: products, config: {materialized: shred}, columns: [{name: sku, data_type: string}]}]}",
+    )
+    settings = project.root / "dbt_project.yml"
+    apart = f"models: {{tests: {{+location_root: '{tmp_path}', "
+    settings.write_text(settings.read_text().replace("models: {tests: {", apart))
+    product = ("iglu:com.acme/product/jsonschema/1-0-0", {"sku": "a"})
+    land(landing, "a.tsv", [event_line(number, [product]) for number in (1, 2)])
+    project.dbt("run")
+    for _ in range(2):
+        project.dbt("run", "--full-refresh")
+        assert project.sql("select event_id from events order by 1") == [
+            (event_id(1),),
+            (event_id(2),),
+        ]
+        assert project.sql("select sku, count(*) from products group by 1") == [("a", 2)]
+    assert len([*tmp_path.glob("events*")]) == 3
+
+
+@pytest.mark.slow
 def test_rollback_clean_and_full_refresh(project: Project) -> None:
     landing = add_events(project, rejects_retention="1 minute")
     project.write(
