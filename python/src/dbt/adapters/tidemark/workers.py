@@ -1,0 +1,252 @@
+"""What the engine in the workers does for macros."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from dbt.adapters.base.meta import available
+from dbt.adapters.spark.impl import SparkAdapter
+from pyspark.sql import SparkSession
+
+from tidemark.engine.covers import why_not_columns, why_not_images
+from tidemark.engine.events.load import Landed, are_wrapped, batch_of
+from tidemark.engine.load import Load, load_of
+from tidemark.spark.delta import StagedRows
+from tidemark.spark.delta.enriched import ShreddedRows, stage_batch
+from tidemark.spark.delta.sieve import Ours, sift_files
+from tidemark.spark.delta.worker import (
+    KeptRows,
+    Tables,
+    WorkerRows,
+    is_on_cluster,
+    keep_extract,
+    stage_extract,
+    warm_worker,
+    write_kept_rows,
+)
+from tidemark.spark.delta.worker_events import (
+    KeptEvents,
+    keep_events,
+    stage_events,
+    write_kept_events,
+)
+from tidemark.spark.files import is_made_here
+from tidemark.spark.session import get_session
+
+
+class WorkersAdapter(SparkAdapter):
+    """dbt-spark's adapter, with the loads that the engine does in Spark's workers."""
+
+    @property
+    def _session(self) -> SparkSession:
+        credentials: Any = self.config.credentials
+        return get_session(credentials.server_side_parameters)
+
+    @available.parse(lambda *args, **kwargs: False)
+    def is_on_cluster(self) -> bool:
+        """Say whether Spark's workers may be on other machines than this process."""
+        with self.connections.exception_handler("is_on_cluster"):
+            return is_on_cluster(self._session)
+
+    @available.parse(lambda *args, **kwargs: "")
+    def keep_extract(
+        self,
+        cfg: dict[str, Any],
+        plan: dict[str, Any],
+        load: dict[str, Any],
+        source: dict[str, Any],
+        relations: dict[str, Any],
+    ) -> KeptRows | str:
+        """Have the engine in the workers stage an extract whose tables are not there yet.
+
+        Args:
+            cfg: The entity's configuration.
+            plan: What becomes of each column.
+            load: The date and the commit.
+            source: The files and their columns.
+            relations: The entity's, which are to be made.
+
+        Returns:
+            What write_kept_rows() takes, with `figures`; or a text: why the engine does not do it.
+        """
+        with self.connections.exception_handler("keep_extract"):
+            log = relations["log"]
+            why = why_not_columns(plan["columns"], self._time_zone)
+            if not is_made_here(self._session, log.schema, log.identifier, cfg["location_root"]):
+                why = why or f"{log.schema}.{log.identifier} is not to lie on a local file system"
+            return why or keep_extract(self._session, load_of(cfg, plan, load, source))
+
+    @available.parse(lambda *args, **kwargs: None)
+    def write_kept_rows(
+        self, kept: KeptRows, relations: dict[str, Any], version: int
+    ) -> WorkerRows:
+        """Write what was kept as files of the entity's tables, without a commit.
+
+        Args:
+            kept: What keep_extract() or keep_events() returned.
+            relations: The entity's, which were made for them.
+            version: The version of the log that the rows go with.
+        """
+        with self.connections.exception_handler(f"write_kept_rows({relations['log']})"):
+            tables = _tables(kept.load, relations)
+            if isinstance(kept, KeptEvents):
+                return write_kept_events(self._session, kept, tables, version)
+            return write_kept_rows(self._session, kept, tables, version)
+
+    @available.parse(lambda *args, **kwargs: "")
+    def stage_extract(
+        self,
+        cfg: dict[str, Any],
+        plan: dict[str, Any],
+        load: dict[str, Any],
+        source: dict[str, Any],
+        relations: dict[str, Any],
+    ) -> WorkerRows | str:
+        """Have the engine in the workers compare an extract with current and write what changed.
+
+        Args:
+            cfg: The entity's configuration.
+            plan: What becomes of each column.
+            load: The date and the commit, and the version of the log that the rows go with.
+            source: The files and their columns.
+            relations: The entity's.
+
+        Returns:
+            As stage_rows() does; or a text: why the engine does not do it.
+        """
+        with self.connections.exception_handler(f"stage_extract({relations['log']})"):
+            why = why_not_columns(plan["columns"], self._time_zone)
+            if why:
+                return why
+            extract = load_of(cfg, plan, load, source)
+            tables = _tables(extract, relations)
+            return stage_extract(self._session, extract, tables, load["log_version"])
+
+    @available.parse(lambda *args, **kwargs: "")
+    def sift_events(self, landed: Sequence[Landed], tables: list[str]) -> Ours | str | None:
+        """Have the engine in the workers open files of events whose lines wrap their envelopes.
+
+        Args:
+            landed: The files.
+            tables: The names of the entity's table.
+
+        Returns:
+            What they hold for it: `files`, `schemas` and `has_schemaless`; None: they
+            are read as they are; or a text: why the engine does not do it.
+        """
+        with self.connections.exception_handler("sift_events"):
+            if not are_wrapped(landed):
+                return None
+            return sift_files(self._session, landed, [name.lower() for name in tables])
+
+    @available.parse(lambda *args, **kwargs: "")
+    def keep_events(
+        self,
+        cfg: dict[str, Any],
+        plan: dict[str, Any],
+        load: dict[str, Any],
+        source: dict[str, Any],
+    ) -> KeptEvents | str:
+        """Have the engine in the workers read the first change events of an entity.
+
+        Args:
+            cfg: The entity's configuration.
+            plan: What becomes of each column.
+            load: The commit, and the batch that it takes.
+            source: The files (`landed`, and what was `sifted` of them), the `tables` whose events
+                count, and `first`.
+
+        Returns:
+            What write_kept_rows() takes, with `figures`; or a text: why the engine does not do it.
+        """
+        with self.connections.exception_handler("keep_events"):
+            why = why_not_images(plan["columns"], self._time_zone)
+            return why or keep_events(self._session, batch_of(cfg, plan, load, source))
+
+    @available.parse(lambda *args, **kwargs: "")
+    def stage_events(
+        self,
+        cfg: dict[str, Any],
+        plan: dict[str, Any],
+        load: dict[str, Any],
+        source: dict[str, Any],
+        relations: dict[str, Any],
+    ) -> WorkerRows | str:
+        """Have the engine in the workers replay change events and write what the tables get.
+
+        Args:
+            cfg: The entity's configuration.
+            plan: What becomes of each column.
+            load: The commit, the batch that it takes, and the version of the log that it goes with.
+            source: The files (`landed`, and what was `sifted` of them), the `tables` whose events
+                count, and `first`.
+            relations: The entity's.
+
+        Returns:
+            As stage_rows() does; or a text: why the engine does not do it.
+        """
+        with self.connections.exception_handler(f"stage_events({relations['log']})"):
+            why = why_not_images(plan["columns"], self._time_zone)
+            if why:
+                return why
+            batch = batch_of(cfg, plan, load, source)
+            tables = _tables(batch.load, relations)
+            return stage_events(self._session, batch, tables, load["log_version"])
+
+    @available.parse(lambda *args, **kwargs: None)
+    def warm_worker(self) -> None:
+        """Have a worker start and import the engine while this process goes on."""
+        warm_worker(self._session)
+
+    @available.parse(lambda *args, **kwargs: "")
+    def stage_batch(
+        self,
+        cfg: dict[str, Any],
+        files: list[dict[str, Any]],
+        commit_id: int,
+        relations: dict[str, Any],
+    ) -> ShreddedRows | str:
+        """Have the engine in the workers read a batch of enriched events and write what it gives.
+
+        Args:
+            cfg: The model's configuration.
+            files: The files that are read.
+            commit_id: The commit.
+            relations: The model's.
+
+        Returns:
+            As stage_rows() does, with `kinds`; or a text: why the engine does not do it.
+        """
+        with self.connections.exception_handler(f"stage_batch({relations['current']})"):
+            names = ("current", "entities", "rejects", "manifest")
+            tables = {name: (relations[name].schema, relations[name].identifier) for name in names}
+            return stage_batch(self._session, cfg, files, commit_id, tables)
+
+    @property
+    def _time_zone(self) -> str:
+        return str(self._session.conf.get("spark.sql.session.timeZone"))
+
+    @available.parse(lambda *args, **kwargs: None)
+    def replace_current(self, staged: StagedRows) -> int | None:
+        """Put what the engine in the workers wrote for current in the place of what it has.
+
+        Args:
+            staged: What stage_extract() or write_kept_rows() returned, or stage_rows(), which
+                writes nothing for current.
+
+        Returns:
+            The version of current that has it; none, and nothing was done, if there is nothing
+            for it, or another commit came to it.
+        """
+        if not isinstance(staged, WorkerRows):
+            return None
+        with self.connections.exception_handler(f"replace_current({staged.table})"):
+            return staged.replace()
+
+
+def _tables(load: Load, relations: dict[str, Any]) -> Tables:
+    """Return the tables that the engine in the workers writes to."""
+    beside = {"delta": ["supplied"], "events": ["staging"]}.get(load.extract, [])
+    names = ("log", "current", *beside)
+    return Tables(*[(relations[name].schema, relations[name].identifier) for name in names])
