@@ -55,7 +55,6 @@ class Reader:
     def __init__(self, shortest_doubles: bool) -> None:
         self._shortest_doubles = shortest_doubles
         self._addresses: dict[Any, bytes | None] = {}
-        self._envelopes: dict[tuple[str, str], bool] = {}
 
     def read(self, column: str, text: bytes, is_plain: bool) -> list[Entity] | None:
         """Return the entities of a column; None: it is not the envelope.
@@ -87,7 +86,9 @@ class Reader:
             return None
         if not text.isascii() and _HIGH.search(text) and _ASTRAL.search(text):
             return None
-        if found.keys() != _MEMBERS or not self._is_envelope(column, found["schema"]):
+        if found.keys() != _MEMBERS or not isinstance(found["schema"], str):
+            return None
+        if not _ENVELOPES[column].fullmatch(found["schema"]):
             return None
         data = found["data"]
         if column == "unstruct_event":
@@ -106,14 +107,6 @@ class Reader:
                 shown = _WHOLE.sub(rb"\1\2", shown)
             entities.append((address, shown))
         return entities
-
-    def _is_envelope(self, column: str, uri: Any) -> bool:
-        known = (column, uri) if isinstance(uri, str) else None
-        if known is None:
-            return False
-        if known not in self._envelopes:
-            self._envelopes[known] = _ENVELOPES[column].fullmatch(uri) is not None
-        return self._envelopes[known]
 
     def _any(self, column: str, text: str) -> list[Entity] | None:
         if not is_envelope(column, text):

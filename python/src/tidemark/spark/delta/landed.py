@@ -15,6 +15,8 @@ from tidemark.spark.delta.log import log_of, newest
 from tidemark.spark.delta.worker import Table, target_of, with_files
 from tidemark.spark.files import hadoop_path
 
+_Read = tuple[int, tuple[bool, int, int] | None]
+"""The number of a file, and how it was when it was last read: whole, bytes, milliseconds."""
 # that of the name which is no file yet
 _UNFINISHED = ".tmp"
 # a path that is an address as it stands, which is how Spark has it in _metadata.file_path
@@ -41,9 +43,7 @@ def unread_files(
     """
     if any(file["depth"] > 1 for file in there):
         return None
-    read: dict[str, tuple[int, tuple[bool, int, int] | None]] | None = {}
-    if table is not None:
-        read = _read_before(session, table, undone)
+    read = {} if table is None else _read_before(session, table, undone)
     if read is None:
         return None
     jvm: Any = session._jvm
@@ -72,8 +72,8 @@ def unread_files(
 
 def _read_before(
     session: SparkSession, table: Table, undone: Collection[int]
-) -> dict[str, tuple[int, tuple[bool, int, int] | None]] | None:
-    """Return of each file its number and how it was when it was last read: whole, bytes, time."""
+) -> dict[str, _Read] | None:
+    """Return how each file was read, by its path."""
     jvm: Any = session._jvm
     log = log_of(session, *table)
     target = target_of(jvm, log, newest(jvm, log), ())
@@ -84,9 +84,7 @@ def _read_before(
     return _rows_of(target, undone) if target.files else {}
 
 
-def _rows_of(
-    register: Target, undone: Collection[int]
-) -> dict[str, tuple[int, tuple[bool, int, int] | None]]:
+def _rows_of(register: Target, undone: Collection[int]) -> dict[str, _Read]:
     import duckdb
 
     names = {name: identifier(written) for name, (written, _) in register.fields.items()}
