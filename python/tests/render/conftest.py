@@ -14,6 +14,7 @@ import pytest
 from ..rendering import load_sql_macros
 
 GOLDEN = Path(__file__).parent / "golden"
+DUCKDB = GOLDEN.with_name("golden_duckdb")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -27,13 +28,16 @@ def macros() -> dict[str, Any]:
 
 
 @pytest.fixture
-def golden(request: pytest.FixtureRequest) -> Callable[[str, str | list[str]], None]:
-    """Compare SQL with `golden/<name>.sql`; statements of a list are parted by semicolons."""
+def golden(request: pytest.FixtureRequest) -> Callable[..., None]:
+    """Compare SQL with `golden/<name>.sql`; statements of a list are parted by semicolons.
 
-    def check(name: str, sql: str | list[str]) -> None:
+    That of the engine in the workers is DuckDB's, in a folder of its own.
+    """
+
+    def check(name: str, sql: str | list[str], folder: Path = GOLDEN) -> None:
         statements = [sql] if isinstance(sql, str) else sql
         text = ";\n\n".join(statement.strip("\n") for statement in statements) + "\n"
-        path = GOLDEN / f"{name}.sql"
+        path = folder / f"{name}.sql"
         if request.config.getoption("--update-golden", default=False):
             path.write_text(text, encoding="utf-8")
         assert path.exists(), f"no {path.name}: write it with --update-golden"

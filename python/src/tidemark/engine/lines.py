@@ -11,7 +11,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-_CHUNK = 1 << 23
+# what the caches of a core hold is looked at for half of what memory takes
+_CHUNK = 1 << 18
 # DuckDB's reader takes none that is longer
 _LONGEST = 1 << 21
 
@@ -50,7 +51,7 @@ def lines_of(paths: tuple[str, ...], separator: str) -> Lines:
             first_end = first_end or _end_of_line(block)
             if len(block) > _LONGEST and b"\n" not in block[:-1]:
                 doubt = "has a very long line"
-            elif returns > block.count(b"\r\n"):
+            elif returns and returns > block.count(b"\r\n"):
                 doubt = "has a carriage return that ends no line"
             elif returns and first_end == b"\n":
                 # to Spark's reader, which goes by the first line, the others are part of a value

@@ -34,7 +34,8 @@ def doubt_of(paths: Sequence[str]) -> str | None:
     """
     for path in paths:
         for block in blocks_of(path):
-            if block.count(b"\r") > block.count(b"\r\n"):
+            returns = block.count(b"\r")
+            if returns and returns > block.count(b"\r\n"):
                 return "has a carriage return that ends no line"
             if _OTHER_START.search(block):
                 return "has a line that is no object"

@@ -1,7 +1,7 @@
 """The queries of a load, in DuckDB's SQL: the same arguments give the same text.
 
-    files » arrived_sql » staged » joined_sql(existing) » joined ──► log_sql » files of the log
-                                                                └──► current_sql » files of current
+    files » arrived_sql » staged ─► fates_sql » fates ─► log_sql      » files of the log
+                        existing ─┘                   └─► current_sql » files of current
 
 Columns go by numbers (c0, c1, … in the order of the plan, f0, f1, … in that of the file), so that
 no name meets another one, or SQL.
@@ -9,7 +9,7 @@ no name meets another one, or SQL.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from tidemark.engine.load import Column, Load, Target
 from tidemark.engine.members import line_doubt_sql, lines_sql, member_doubt_sql
@@ -128,12 +128,14 @@ def hash_sql(load: Load, names: Sequence[str], of: str = "c") -> str:
 
 def hashed_sql(texts: Mapping[str, str]) -> str:
     """Return the text that is hashed of columns, name to canonical text."""
-    terms = []
+    parts = []
     for name, text in texts.items():
         label = literal(f"{len(name.encode())}:{name}")
-        terms.append(f"{label} || strlen({text}) || ':' || {text}")
-    # concat leaves out what is NULL
-    return f"concat({', '.join(terms)})" if terms else "''"
+        # concat leaves out what is NULL: so nothing is left of a column without a value. One call
+        # of all parts is half the price of a || of each
+        parts += [f"if({text} is null, '', {label})", f"strlen({text})"]
+        parts += [f"if({text} is null, '', ':')", text]
+    return f"concat({', '.join(parts)})" if parts else "''"
 
 
 def one_of_each_sql(load: Load, rows: str) -> str:
@@ -176,61 +178,45 @@ def existing_sql(
     )
 
 
-def joined_sql(load: Load, staged: str, existing: str | None) -> str:
-    """Return a query of every key there was or is, with what became of it.
+def fates_sql(load: Load) -> str:
+    """Return a query of every key in `staged` and `existing`, with what becomes of it.
 
-    Its columns: `op` (I, U, D, N; X of a key that a delta does not supply, K of one that was
-    deleted before and is kept), c0, c1, … (of D, N, X and K as they were), `kh`, `rh`, `changed`,
-    and of a row that was there `was` and `since`.
+    Its columns: `kh`, `op` (I, U, D, N; X of a key that a delta does not supply, K of one that was
+    deleted before and is kept), and of a row that is there `was` and `began`. This is the only join
+    of all rows, and a narrow one: values are joined to it where they are written.
     """
-    numbers = range(len(load.columns))
     absent = "X" if load.extract == "delta" else "D"
-    if existing is None:
-        columns = ", ".join(f"c{number}" for number in numbers)
-        return (
-            f"select 'I' as op, {columns}, kh, rh, cast(null as varchar[]) as changed, "
-            f"cast(null as varchar) as was, cast(null as date) as since from {staged}"
-        )
-    columns = ",\n    ".join(
-        f"if(op in ('I', 'U'), after_c{number}, before_c{number}) as c{number}"
-        for number in numbers
-    )
-    sides = ",\n        ".join(
-        f"after.c{number} as after_c{number}, before.c{number} as before_c{number}"
-        for number in numbers
-    )
     return f"""select
-    op,
-    {columns},
-    coalesce(after_kh, before_kh) as kh,
-    if(op in ('I', 'U'), after_rh, before_rh) as rh,
-    {changed_sql(load)} as changed,
-    was,
-    since
-from (
-    select
-        {sides},
-        after.kh as after_kh, before.kh as before_kh, after.rh as after_rh, before.rh as before_rh,
-        before.operation as was, before.since as since,
-        case
-            when after.kh is null then if(before.operation = 'D', 'K', '{absent}')
-            when before.kh is null or before.operation = 'D' then 'I'
-            when after.rh = before.rh then 'N'
-            else 'U'
-        end as op
-    from {staged} as after
-    full outer join {existing} as before on after.kh = before.kh
-)"""
+    coalesce(after.kh, before.kh) as kh,
+    case
+        when after.kh is null then if(before.operation = 'D', 'K', '{absent}')
+        when before.kh is null or before.operation = 'D' then 'I'
+        when after.rh = before.rh then 'N'
+        else 'U'
+    end as op,
+    before.operation as was,
+    before.since as began
+from staged as after
+full outer join existing as before on after.kh = before.kh"""
 
 
-def unwritable_sql(load: Load, joined: str) -> str | None:
+def first_sql() -> str:
+    """Return a query of what fates_sql() tells, of rows that come to an entity without any."""
+    return "select kh, 'I' as op, null::varchar as was, null::date as began from staged"
+
+
+def unwritable_sql(load: Load, rows: str) -> str | None:
     """Return a query that has a row if files would get a value other than it is; None: none can."""
     terms = [
         negative_zero_sql(f"c{number}")
         for number, column in enumerate(load.columns)
         if is_floating(column.type)
     ]
-    return f"select 1 from {joined} where {' or '.join(terms)} limit 1" if terms else None
+    return f"select 1 from {rows} where {' or '.join(terms)} limit 1" if terms else None
+
+
+STANDING = "existing semi join (from fates where op not in ('I', 'U')) using (kh)"
+"""The rows that are there and may be written as they are."""
 
 
 def changed_sql(load: Load) -> str:
@@ -246,10 +232,15 @@ def changed_sql(load: Load) -> str:
     return f"case when op = 'U' then cast({changed} as varchar[]) end"
 
 
-def log_sql(load: Load, log: Target, joined: str) -> str:
+def log_sql(load: Load, log: Target, found: Collection[str]) -> str:
     """Return a query of the rows that the load adds to the log, as its files have them.
 
     The business date is their partition, which is not in them.
+
+    Args:
+        load: The load.
+        log: The table.
+        found: The operations that `fates` has.
     """
     values = {
         "_key_hash": "kh",
@@ -259,20 +250,73 @@ def log_sql(load: Load, log: Target, joined: str) -> str:
         "_changed_columns": "changed",
         "_commit_id": f"cast({load.commit_id} as bigint)",
     }
-    return f"select {named_sql(load, log, values)}\nfrom {joined}\nwhere op in ('I', 'U', 'D')"
+    parts = []
+    if "I" in found or "U" in found:
+        compared = load.changed_columns and "U" in found
+        came = _compared_sql(load) if compared else "staged join fates using (kh)"
+        parts.append((f"{came}\nwhere op in ('I', 'U')", compared))
+    if "D" in found:
+        parts.append(("existing join fates using (kh)\nwhere op = 'D'", False))
+    unknown = {"_changed_columns": "cast(null as varchar[])"}
+    return "\nunion all\n".join(
+        f"select {named_sql(load, log, values if compared else values | unknown)}\nfrom {rows}"
+        for rows, compared in parts
+    )
 
 
-def current_sql(load: Load, current: Target, joined: str) -> str:
-    """Return a query of all rows of current after the load, as its files have them."""
+def _compared_sql(load: Load) -> str:
+    """Return a relation of the rows that are new or other than before, with what they change."""
+    after, before = (
+        ", ".join(f"{side}.c{number} as {side}_c{number}" for number in range(len(load.columns)))
+        for side in ("after", "before")
+    )
+    return f"""(
+    select *, {changed_sql(load)} as changed
+    from (
+        select after.*, {after}, {before}
+        from (
+            from staged join (select kh, op from fates where op in ('I', 'U')) using (kh)
+        ) as after
+        left join (
+            from existing semi join (from fates where op = 'U') using (kh)
+        ) as before on after.kh = before.kh
+    )
+)"""
+
+
+def current_sql(load: Load, current: Target, found: Collection[str]) -> str:
+    """Return a query of all rows of current after the load, as its files have them.
+
+    Args:
+        load: The load.
+        current: The table.
+        found: The operations that `fates` has.
+    """
     unchanged = "if(op = 'K', was, op)" if load.tag_unchanged else "was"
     values = {
         "_key_hash": "kh",
         "_row_hash": "rh",
         "_operation": f"if(op in ('N', 'X', 'K'), {unchanged}, op)",
-        "_eff_start_date": f"if(op in ('N', 'X', 'K'), since, date '{load.business_date}')",
+        "_eff_start_date": f"if(op in ('N', 'X', 'K'), began, date '{load.business_date}')",
     }
-    kept = "" if load.soft_delete else "\nwhere op <> 'D'"
-    return f"select {named_sql(load, current, values)}\nfrom {joined}{kept}"
+    came, stood = {"I", "U"}, {"X", "K"}
+    if load.soft_delete:
+        stood.add("D")
+    (came if _is_told_by_hash(load) else stood).add("N")
+    named = named_sql(load, current, values)
+    # staged is asked for nothing too where current is left without a row
+    sides = [("staged", came), *([("existing", stood)] if stood & set(found) else [])]
+    return "\nunion all\n".join(
+        f"select {named}\nfrom {rows} join fates using (kh)\n"
+        f"where op in ({', '.join(map(literal, sorted(operations)))})"
+        for rows, operations in sides
+    )
+
+
+def _is_told_by_hash(load: Load) -> bool:
+    """Return whether rows of equal hashes are equal: those that came then stand for those there."""
+    hashed = {*load.keys, *load.compared}
+    return all(column.name in hashed and not is_floating(column.type) for column in load.columns)
 
 
 def supplied_sql(load: Load, supplied: Target, staged: str) -> str:
@@ -308,7 +352,9 @@ def copy_sql(query: str, file: str, fields: Iterable[tuple[str, int]]) -> str:
     numbers = ", ".join(f"{identifier(name)}: {number}" for name, number in fields)
     return (
         f"copy (\n{query}\n) to {literal(file)} "
-        f"(format parquet, compression snappy, field_ids {{{numbers}}})"
+        # of a column with more values no dictionary is tried: it would be given up
+        f"(format parquet, compression snappy, dictionary_size_limit 10000, "
+        f"field_ids {{{numbers}}})"
     )
 
 

@@ -26,11 +26,13 @@ from tidemark.engine.members import doubt_of
 from tidemark.engine.pages import broken_file
 from tidemark.engine.quoted import identifier, literal
 from tidemark.engine.sql import (
+    STANDING,
     arrived_sql,
     copy_sql,
     current_sql,
     existing_sql,
-    joined_sql,
+    fates_sql,
+    first_sql,
     log_sql,
     one_of_each_sql,
     parquet_sql,
@@ -133,7 +135,11 @@ def compare(load: Load, targets: Targets, room: Room) -> Outcome:
         if broken_file(db, targets.current.files):
             return Outcome(declined="a page of a file of current is not as it was written")
         db.execute(f"create temp view existing as {_existing(db, load, targets.current)}")
-        return _write(db, load, targets, "existing", found)
+        db.execute(f"create temp table fates as {fates_sql(load)}")
+        unwritable = unwritable_sql(load, STANDING)
+        if unwritable and db.execute(unwritable).fetchone():
+            return Outcome(declined="current has a -0.0")
+        return _write(db, load, targets, found)
 
 
 def keep(load: Load, folder: str, room: Room) -> Outcome:
@@ -159,7 +165,7 @@ def keep(load: Load, folder: str, room: Room) -> Outcome:
         Path(folder).mkdir(exist_ok=True)
         kept = str(Path(folder) / f"{FILE_PREFIX}{uuid4()}.parquet")
         try:
-            db.execute(f"copy staged to {literal(kept)} (format parquet)")
+            db.execute(f"copy staged to {literal(kept)} (format parquet, parquet_version v2)")
         except Exception:
             Path(kept).unlink(missing_ok=True)
             raise
@@ -170,8 +176,9 @@ def write_kept(load: Load, kept: str, targets: Targets, room: Room) -> Outcome:
     """Write the rows that keep() kept for the tables that they belong to."""
     with connection(room) as db:
         db.execute(f"create temp view staged as from {parquet_sql([kept])}")
+        db.execute(f"create temp view fates as {first_sql()}")
         rows = _count(db, "select count(*) from staged")
-        return _write(db, load, targets, None, (rows, rows))
+        return _write(db, load, targets, (rows, rows))
 
 
 def import_engine(_: object = None) -> None:
@@ -281,16 +288,10 @@ def _existing(db: Any, load: Load, current: Target) -> str:
     return f"select * exclude (unproven, within), {nothing} from staged where false"
 
 
-def _write(
-    db: Any, load: Load, targets: Targets, existing: str | None, found: tuple[int, int]
-) -> Outcome:
-    """Join, count, and write the files of the tables."""
+def _write(db: Any, load: Load, targets: Targets, found: tuple[int, int]) -> Outcome:
+    """Count what becomes of the keys, and write the files of the tables."""
     log, current, supplied = targets.log, targets.current, targets.supplied
-    db.execute(f"create temp table joined as {joined_sql(load, 'staged', existing)}")
-    unwritable = unwritable_sql(load, "joined")
-    if unwritable and db.execute(unwritable).fetchone():
-        return Outcome(declined="current has a -0.0")
-    counts = dict(db.execute("select op, count(*) from joined group by op").fetchall())
+    counts = dict(db.execute("select op, count(*) from fates group by op").fetchall())
     figures = _figures(counts, found)
     changed = sum(counts.get(operation, 0) for operation in "IUD")
     logged: tuple[Written, ...] = ()
@@ -298,7 +299,7 @@ def _write(
         partition = f"_business_date={load.business_date}"
         names = [*_columns(load), *_LOGGED]
         bounds = {"_commit_id": (load.commit_id, load.commit_id), "_superseded_by": None}
-        logged = copy(db, log_sql(load, log, "joined"), log, partition, names, bounds)
+        logged = copy(db, log_sql(load, log, counts), log, partition, names, bounds)
     keys: tuple[Written, ...] = ()
     if supplied is not None:
         query = supplied_sql(load, supplied, "staged")
@@ -311,7 +312,7 @@ def _write(
     if load.tag_unchanged or (changed and not _is_left_to_merge(load, counts)):
         names = [*_columns(load), *_SHOWN]
         try:
-            kept = copy(db, current_sql(load, current, "joined"), current, "", names, {})
+            kept = copy(db, current_sql(load, current, counts), current, "", names, {})
         except Exception:
             discard(log, logged)
             if supplied is not None:

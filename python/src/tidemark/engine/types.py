@@ -25,22 +25,19 @@ class Known:
     Args:
         duck: Its name in DuckDB.
         texts: A pattern of the texts that are read alike; None: all are.
-        exact: Whether a text that comes back as it was, once read, was read alike too; cheaper to
-            find out than the pattern.
     """
 
     duck: str
     texts: str | None
-    exact: bool = False
 
 
 _KNOWN = {
     "string": Known("VARCHAR", None),
     "boolean": Known("BOOLEAN", "true|false|TRUE|FALSE|True|False"),
-    "tinyint": Known("TINYINT", "-?[0-9]{1,2}", exact=True),
-    "smallint": Known("SMALLINT", "-?[0-9]{1,4}", exact=True),
-    "int": Known("INTEGER", "-?[0-9]{1,9}", exact=True),
-    "bigint": Known("BIGINT", "-?[0-9]{1,18}", exact=True),
+    "tinyint": Known("TINYINT", "-?[0-9]{1,2}"),
+    "smallint": Known("SMALLINT", "-?[0-9]{1,4}"),
+    "int": Known("INTEGER", "-?[0-9]{1,9}"),
+    "bigint": Known("BIGINT", "-?[0-9]{1,18}"),
     "float": Known("FLOAT", _FLOATING),
     "double": Known("DOUBLE", _FLOATING),
     "date": Known("DATE", DAY),
@@ -72,12 +69,12 @@ def cast_sql(text: str, name: str) -> str:
     if name == "string":
         return text
     kind = kind_of(name)
-    trimmed = _trimmed(text)
     if name == "timestamp":
-        return f"try_cast(rtrim({trimmed}, 'Z') as {kind.duck})"
+        return f"try_cast(rtrim({_trimmed(text)}, 'Z') as {kind.duck})"
     if name == "boolean":
-        return f"try_cast(lower({trimmed}) as {kind.duck})"
-    return f"try_cast({trimmed} as {kind.duck})"
+        return f"try_cast(lower({_trimmed(text)}) as {kind.duck})"
+    # blanks around a number or a date are passed over, and nothing else makes none
+    return f"try_cast({text} as {kind.duck})"
 
 
 def unproven_value_sql(value: str, name: str) -> str | None:
@@ -100,14 +97,38 @@ def unproven_sql(text: str, value: str, name: str) -> str:
     if name == "string":
         # a carriage return in quotes, NUL, and what Spark's reader is told to take for NULL
         return f"contains({text}, chr(13)) or contains({text}, chr(0)) or contains({text}, chr(1))"
-    kind = kind_of(name)
     trimmed = _trimmed(text)
-    alike = f"regexp_full_match({trimmed}, '{kind.texts}')"
+    alike = f"{value} is not null and regexp_full_match({trimmed}, '{kind_of(name).texts}')"
     if is_floating(name):
         alike += f" and isfinite({value}) and not {negative_zero_sql(value)}"
-    if kind.exact:
-        alike = f"(cast({value} as varchar) is not distinct from {trimmed} or {alike})"
-    return f"{trimmed} is not null and not ({value} is not null and {alike})"
+    return (
+        f"case when {text} is null or {comes_back_sql(text, value, name)} then false "
+        f"else {trimmed} is not null and not ({alike}) end"
+    )
+
+
+def comes_back_sql(text: str, value: str, name: str) -> str:
+    """Return a condition that is cheaper than the pattern: the text is what its value is shown as.
+
+    Where it is true the pattern would match.
+    """
+    kind = kind_of(name).duck
+    if name == "boolean":
+        return f"{text} in ('true', 'false')"
+    if name == "timestamp":
+        shown = f"make_timestamp(epoch_us({value}))"
+    else:
+        shown = value
+    same = f"cast({shown} as varchar) = {text}"
+    if is_floating(name):
+        # others are shown with an exponent, or with more digits than are proven
+        same += f" and abs({value}) between 0.1 and 1e15"
+    elif name in ("date", "timestamp", "timestamp_ntz"):
+        same += (
+            f" and {value} >= cast('1600-01-01' as {kind})"
+            f" and {value} < cast('10000-01-01' as {kind})"
+        )
+    return same
 
 
 def is_floating(name: str) -> bool:
@@ -131,7 +152,9 @@ def text_sql(value: str, name: str) -> str:
     digits = _DECIMAL.fullmatch(name)
     plain = f"cast({value} as varchar)"
     if digits and int(digits[2]):
-        return f"rtrim(rtrim({plain}, '0'), '.')"
+        # few end with a zero, and to look for one is cheaper than to trim
+        trimmed = f"rtrim(rtrim({plain}, '0'), '.')"
+        return f"case when not ends_with({plain}, '0') then {plain} else {trimmed} end"
     return plain
 
 

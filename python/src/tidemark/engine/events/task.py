@@ -94,7 +94,7 @@ def keep(batch: Batch, folder: str, room: Room) -> Outcome:
         Path(folder).mkdir(exist_ok=True)
         kept = str(Path(folder) / f"{FILE_PREFIX}{uuid4()}.parquet")
         try:
-            db.execute(f"copy usable to {literal(kept)} (format parquet)")
+            db.execute(f"copy usable to {literal(kept)} (format parquet, parquet_version v2)")
         except Exception:
             Path(kept).unlink(missing_ok=True)
             raise

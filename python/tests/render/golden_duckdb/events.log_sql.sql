@@ -1,0 +1,2 @@
+select c0 as "id", c1 as "name", c2 as "price", c3 as "since", c4 as "seen", kh as "_key_hash", rh as "_row_hash", op as "_operation", date '2026-03-04' as "_eff_start_date", changed as "_changed_columns", num as "_sequence_num", event_time as "_event_time", cast(20260304000000000001 as bigint) as "_batch_id", source_op as "_source_operation", event_id as "_event_id", transaction_id as "_transaction_id", place as "_offset", moved_from as "_moved_from", cast(20260304000000000001 as bigint) as "_commit_id"
+from replayed

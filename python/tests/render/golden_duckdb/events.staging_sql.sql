@@ -1,0 +1,2 @@
+select c0 as "id", c1 as "name", c2 as "price", c3 as "since", c4 as "seen", k0 as "_before_id", kh as "_key_hash", before_kh as "_before_key_hash", num as "_landing_num", num as "_sequence_num", event_id as "_event_id", case op when 'c' then 'INSERT' when 'r' then 'READ' when 'u' then 'UPDATE' when 'd' then 'DELETE' end as "_operation", event_time as "_event_time", transaction_id as "_transaction_id", is_snapshot as "_is_snapshot", database as "_database", table_name as "_table", place as "_offset", cast(20260304000000000001 as bigint) as "_commit_id"
+from usable

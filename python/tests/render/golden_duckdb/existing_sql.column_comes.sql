@@ -1,0 +1,2 @@
+select cast("id" as INTEGER) as c0, cast("name" as VARCHAR) as c1, cast("price" as DECIMAL(12,2)) as c2, cast(null as DATE) as c3, cast(null as TIMESTAMP WITH TIME ZONE) as c4, cast("_key_hash" as VARCHAR) as kh, cast("_row_hash" as VARCHAR) as rh, cast("_operation" as VARCHAR) as operation, cast("_eff_start_date" as DATE) as since
+from read_parquet(['/lake/customers/part-0.parquet'], union_by_name = true, hive_partitioning = false)

@@ -1,0 +1,1 @@
+select kh, 'I' as op, null::varchar as was, null::date as began from staged
