@@ -98,9 +98,11 @@ def _fields_sql(batch: Batch) -> str:
     return f"""select
         num,
         line,
+        compact,
         landed_id,
         known_doubt,
-        is_plain,
+        case when bare in (line, compact) then true else replace(bare, ' ', '') = compact end
+            as is_plain,
         event.op as op,
         cast(event.transaction.id as varchar) as transaction_id,
         names[1] as top_names,
@@ -117,9 +119,10 @@ def _fields_sql(batch: Batch) -> str:
             known_doubt,
             json_transform(line, {literal(json.dumps(envelope))}) as event,
             json_keys(line, ['$', '$.source', '$.before', '$.after', '$.transaction']) as names,
-            replace(cast(json(line) as varchar), ' ', '') = replace(line, ' ', '') as is_plain
+            cast(json(line) as varchar) as bare,
+            case when contains(line, ' ') then replace(line, ' ', '') else line end as compact
         from lines
-        where trim(line, ' ') <> ''
+        where line <> '' and (left(line, 1) <> ' ' or trim(line, ' ') <> '')
     )"""
 
 
@@ -180,10 +183,9 @@ def _doubt(batch: Batch, every: str, keys: str) -> str:
     """Why a line may be read otherwise, or is no event that the engine knows; the first holds."""
     numbers = range(len(batch.load.columns))
     whole = f"{every}, {keys}"
-    compact = "replace(line, ' ', '')"
     snapshots = ", ".join(literal(json.dumps(mark)) for mark in _SNAPSHOTS)
     doubts = [
-        ("trim(line, ' ') = 'null'", None),
+        ("compact = 'null'", None),
         (is_unsafe_sql("line"), SPARK_ALONE),
         ("not is_plain", SPARK_ALONE),
         (" or ".join(map(has_one_twice_sql, ("top_names", "source_names", "transaction_names"))),
@@ -191,7 +193,7 @@ def _doubt(batch: Batch, every: str, keys: str) -> str:
         (f"list_has_any(top_names, {list_sql(_OTHER)})", _NO_ROW),
         ("op is null or op not in ('c', 'u', 'r', 'd')", _NO_ROW),
         ('"table" is null or connector is null', _NO_ROW),
-        (f"transaction_names = [] and not contains({compact}, '\"transaction\":null')", _NO_ROW),
+        (f"transaction_names = [] and not contains(compact, '\"transaction\":null')", _NO_ROW),
         (" or ".join(_is_no_text(name) for name in (*_TEXTS, "transaction_id")), _NO_ROW),
         ("not is_ours", None),
         (f"snapshot not in ('true', 'false', {snapshots})", _NO_ROW),
@@ -202,7 +204,7 @@ def _doubt(batch: Batch, every: str, keys: str) -> str:
         (f"op = 'd' and (before_names is null or before_names not in ({whole}))", _OTHER_COLUMNS),
         ("op = 'd' and after_names <> []", _OTHER_COLUMNS),
         *[
-            (f"{side}_names = [] and contains({compact}, '\"{side}\":{{}}')", _OTHER_COLUMNS)
+            (f"{side}_names = [] and contains(compact, '\"{side}\":{{}}')", _OTHER_COLUMNS)
             for side in ("before", "after")
         ],
         (" or ".join(_is_odd(f"before{one}") for one in numbers), SPARK_ALONE),
@@ -236,7 +238,7 @@ def is_unsafe_sql(line: str) -> str:
 
 def has_one_twice_sql(names: str) -> str:
     """Return a condition on a list of names: one is there twice."""
-    return f"len(list_distinct({names})) <> len({names})"
+    return f"list_unique({names}) <> len({names})"
 
 
 def _is_no_text(name: str) -> str:
