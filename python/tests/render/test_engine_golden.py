@@ -12,7 +12,7 @@ from tidemark.engine import sql
 from tidemark.engine.enriched import batch as enriched_batch
 from tidemark.engine.enriched import sql as enriched
 from tidemark.engine.events import load as events_load
-from tidemark.engine.events import sql as events
+from tidemark.engine.events import parsed, replayed, staged, written
 from tidemark.engine.load import Column, Load, Target
 
 from .conftest import DUCKDB
@@ -48,9 +48,9 @@ SUPPLIED = table("customers__supplied", "_key_hash", "_business_date", "_commit_
 EVENTS_LOAD = replace(LOAD, extract="events", compared=NAMES[1:], ignored=(), tag_unchanged=False)
 LANDED = events_load.Landed("/landing/customers.jsonl", 1, (1402, 7))
 EVENTS = events_load.Batch(EVENTS_LOAD, (LANDED,), ("shop.customers",), events_load.placeholders_of("__gone"), 20260304000000000001, False)  # fmt: skip
-EVENT_LOG = table("customers__log", *NAMES, *events.LOGGED)
-EVENT_CURRENT = table("customers", *NAMES, *events.SHOWN)
-STAGING = table("customers__staging", *NAMES, *events.staged_names(EVENTS))
+EVENT_LOG = table("customers__log", *NAMES, *written.LOGGED)
+EVENT_CURRENT = table("customers", *NAMES, *written.SHOWN)
+STAGING = table("customers__staging", *NAMES, *written.staged_names(EVENTS))
 ENRICHED = enriched_batch.Batch(
     files=("/landing/run-1.tsv",), stamps=((1402, 7),),
     deduplicate=frozenset(("natural_in_batch", "synthetic_in_batch", "natural_cross_batch", "synthetic_cross_batch")),
@@ -75,14 +75,14 @@ CASES: dict[str, Callable[[], str | None]] = {
     "current_sql.told_by_hash": lambda: sql.current_sql(COMPARED, CURRENT, "IUDN"),
     "current_sql.delta": lambda: sql.current_sql(DELTA, CURRENT, "IUXK"),
     "supplied_sql.any": lambda: sql.supplied_sql(DELTA, SUPPLIED, "staged"),
-    "events.parsed_sql": lambda: events.parsed_sql(EVENTS),
-    "events.staged_sql": lambda: events.staged_sql(EVENTS),
-    "events.paired_sql": lambda: events.paired_sql(EVENTS),
-    "events.replayed_sql": lambda: events.replayed_sql(EVENTS, moves=False),
-    "events.replayed_sql.moves": lambda: events.replayed_sql(EVENTS, moves=True),
-    "events.log_sql": lambda: events.log_sql(EVENTS, EVENT_LOG),
-    "events.current_sql": lambda: events.current_sql(EVENTS, EVENT_CURRENT),
-    "events.staging_sql": lambda: events.staging_sql(EVENTS, STAGING),
+    "events.parsed_sql": lambda: parsed.parsed_sql(EVENTS),
+    "events.staged_sql": lambda: staged.staged_sql(EVENTS),
+    "events.paired_sql": lambda: staged.paired_sql(EVENTS),
+    "events.replayed_sql": lambda: replayed.replayed_sql(EVENTS, moves=False),
+    "events.replayed_sql.moves": lambda: replayed.replayed_sql(EVENTS, moves=True),
+    "events.log_sql": lambda: written.log_sql(EVENTS, EVENT_LOG),
+    "events.current_sql": lambda: written.current_sql(EVENTS, EVENT_CURRENT),
+    "events.staging_sql": lambda: written.staging_sql(EVENTS, STAGING),
     "enriched.keys_sql": lambda: enriched.keys_sql(ENRICHED),
     "enriched.carried_sql": enriched.carried_sql,
     "enriched.claims_sql": lambda: enriched.claims_sql(ENRICHED, MANIFEST, 7),

@@ -21,9 +21,9 @@ from tidemark.engine.events.load import (
     landed_of,
     placeholders_of,
 )
-from tidemark.engine.events.sql import LOGGED, SHOWN, staged_names
 from tidemark.engine.events.task import keep, replay, write_kept
 from tidemark.engine.events.types import unproven_sql, value_sql
+from tidemark.engine.events.written import LOGGED, SHOWN, staged_names
 from tidemark.engine.header import stamp_of
 from tidemark.engine.load import Column, Load, Target
 from tidemark.engine.task import Outcome, Room

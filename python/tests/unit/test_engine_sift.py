@@ -13,8 +13,8 @@ import pytest
 
 from tidemark.engine.events.lines import read_sifted
 from tidemark.engine.events.load import Landed, SiftedFile, are_wrapped
+from tidemark.engine.events.parsed import SPARK_ALONE, is_ours_sql
 from tidemark.engine.events.sift import Shape, Sifted, sift
-from tidemark.engine.events.sql import SPARK_ALONE, is_ours_sql
 from tidemark.engine.header import stamp_of
 from tidemark.engine.task import Room
 from tidemark.spark.delta.sieve import _Sieve

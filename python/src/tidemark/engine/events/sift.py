@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tidemark.engine.events.load import Landed
-from tidemark.engine.events.sql import SPARK_ALONE, has_one_twice_sql, is_unsafe_sql
+from tidemark.engine.events.parsed import SPARK_ALONE, has_one_twice_sql, is_unsafe_sql
 from tidemark.engine.header import stamp_of
 from tidemark.engine.quoted import list_sql, literal
 from tidemark.engine.task import Room, connection, reading_failed

@@ -10,25 +10,26 @@ from uuid import uuid4
 
 from tidemark.engine.events.lines import read_lines, read_sifted
 from tidemark.engine.events.load import Batch, EventTargets, LogFile
-from tidemark.engine.events.sql import (
-    LOGGED,
+from tidemark.engine.events.parsed import is_ours_sql, parsed_sql
+from tidemark.engine.events.replayed import replayed_sql
+from tidemark.engine.events.staged import (
     MOVED,
-    SHOWN,
     again_sql,
     continued_sql,
-    current_sql,
     has_pairs_sql,
-    is_ours_sql,
     known_sql,
+    paired_sql,
+    staged_sql,
+    tables_sql,
+)
+from tidemark.engine.events.written import (
+    LOGGED,
+    SHOWN,
+    current_sql,
     latest_sql,
     log_sql,
-    paired_sql,
-    parsed_sql,
-    replayed_sql,
     staged_names,
-    staged_sql,
     staging_sql,
-    tables_sql,
 )
 from tidemark.engine.header import stamp_of
 from tidemark.engine.load import Target

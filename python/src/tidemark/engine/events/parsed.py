@@ -1,0 +1,264 @@
+"""Lines of change events taken apart, in DuckDB's SQL: what each says, and whether that is certain.
+
+lines » parsed_sql » parsed
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+
+from tidemark.engine.events.lines import LONGEST
+from tidemark.engine.events.load import Batch
+from tidemark.engine.quoted import identifier, list_sql, literal
+
+_TEXTS = ("name", "db", "schema", "table", "gtid")
+# and how many digits they have at most
+_TIMES = {"ts_ms": 14, "ts_us": 17}
+# what positions are made of: what stands between the parts, and these
+POSITIONS = {
+    "postgresql": (":", ("txId", "lsn")),
+    "mysql": (":", ("file", "pos", "row")),
+    "mariadb": (":", ("file", "pos", "row")),
+    "sqlserver": (" ", ("commit_lsn", "change_lsn")),
+    "oracle": (":", ("scn", "txId", "rs_id", "ssn")),
+}
+_PLACES = sorted({part for _, parts in POSITIONS.values() for part in parts})
+_FIELDS = ("connector", "snapshot", "event_serial_no", *_TEXTS, *_TIMES, *_PLACES)
+# with one of these a line is no plain envelope of a row
+_OTHER = ("payload", "value", "schema", "key", "_id", "ddl", "status", "tableChanges")
+_SNAPSHOTS = (
+    *("false", "true", "first", "last", "first_in_data_collection", "last_in_data_collection"),
+    *("last_in_collection", "incremental"),
+)
+SPARK_ALONE = "a line has numbers or texts of a form that is read by Spark alone"
+_NO_ROW = "a line is no plain envelope of a change of a row"
+_OTHER_COLUMNS = "an image has other columns than are declared"
+_NO_PLACE = "an event has no position that is known"
+_NOT_LOGGED = "a value was not logged by the source"
+
+
+def parsed_sql(batch: Batch) -> str:
+    """Return a query of the lines: what they say of an event, all values as texts.
+
+    Its columns: `num`, `is_ours`, `landed_id`, `doubt` (why the engine does not answer for the
+    line), `op`, `content`, what Debezium tells of the source, f0, f1, … (the image that counts)
+    and, of keys, b0, … (the image before).
+    """
+    columns = batch.load.columns
+    every = list_sql(sorted(column.name for column in columns))
+    keys = list_sql(sorted(batch.load.keys))
+    values = [
+        f"case when op = 'd' then {_text(f'before{number}')} else {_text(f'after{number}')} end "
+        f"as f{number}"
+        for number in range(len(columns))
+    ]
+    numbers = [batch.load.number(name) for name in batch.load.keys]
+    values += [f"{_text(f'before{number}')} as b{number}" for number in numbers]
+    return f"""select
+    num,
+    is_ours,
+    landed_id,
+    {_doubt(batch, every, keys)} as doubt,
+    op,
+    md5(concat({_image(batch, "before", every, keys)}, '|', {_image(batch, "after", every, keys)}))
+        as content,
+    {", ".join(f"{_text(name)} as {identifier(name)}" for name in (*_FIELDS, "transaction_id"))},
+    {", ".join(values)}
+from (
+    select *, {is_ours_sql(batch.tables)} as is_ours
+    from ({_fields_sql(batch)})
+)"""
+
+
+def _fields_sql(batch: Batch) -> str:
+    """Return a query of the lines taken apart: JSON by JSON, NULL for nothing and for null."""
+    names = [column.name for column in batch.load.columns]
+    image = dict.fromkeys(names, "JSON")
+    envelope = {
+        "op": "VARCHAR",
+        "transaction": {"id": "JSON"},
+        "source": dict.fromkeys(_FIELDS, "JSON"),
+        "before": image,
+        "after": image,
+    }
+    fields = [f"cast(event.source.{identifier(name)} as varchar) as {identifier(name)}" for name in _FIELDS]  # fmt: skip  # noqa: E501
+    for side in ("before", "after"):
+        fields += [
+            f"cast(event.{side}.{identifier(name)} as varchar) as {side}{number}"
+            for number, name in enumerate(names)
+        ]
+    return f"""select
+        num,
+        line,
+        compact,
+        landed_id,
+        known_doubt,
+        case when bare in (line, compact) then true else replace(bare, ' ', '') = compact end
+            as is_plain,
+        event.op as op,
+        cast(event.transaction.id as varchar) as transaction_id,
+        names[1] as top_names,
+        names[2] as source_names,
+        list_sort(names[3]) as before_names,
+        list_sort(names[4]) as after_names,
+        names[5] as transaction_names,
+        {", ".join(fields)}
+    from (
+        select
+            num,
+            line,
+            landed_id,
+            known_doubt,
+            json_transform(line, {literal(json.dumps(envelope))}) as event,
+            json_keys(line, ['$', '$.source', '$.before', '$.after', '$.transaction']) as names,
+            cast(json(line) as varchar) as bare,
+            case when contains(line, ' ') then replace(line, ' ', '') else line end as compact
+        from lines
+        where line <> '' and (left(line, 1) <> ' ' or trim(line, ' ') <> '')
+    )"""
+
+
+def _is_text(value: str) -> str:
+    return f"starts_with({value}, '\"')"
+
+
+def _text(name: str) -> str:
+    """The text of a JSON value, as a variant is cast to it: 12.0 is 12."""
+    value = identifier(name)
+    return (
+        f"case when {_is_text(value)} then case when contains({value}, '\\') "
+        f"then json_extract_string({value}, '$') else replace({value}, '\"', '') end "
+        f"when ends_with({value}, '.0') then left({value}, -2) else {value} end"
+    )
+
+
+def _image(batch: Batch, side: str, every: str, keys: str) -> str:
+    """The text of an image as Spark writes its map: by names of columns, values as texts."""
+
+    def text(names: Iterable[str]) -> str:
+        terms = []
+        for place, name in enumerate(sorted(names)):
+            value = f"{side}{batch.load.number(name)}"
+            label = literal(f'{"," if place else "{"}"{name}":')
+            terms.append(
+                f"{label}, case when {value} is null then 'null' "
+                f"when {_is_text(value)} then {value} "
+                f"when ends_with({value}, '.0') then '\"' || left({value}, -2) || '\"' "
+                f"else '\"' || {value} || '\"' end"
+            )
+        return f"concat({', '.join(terms)}, '}}')"
+
+    whole = f"when {side}_names = {every} then {text(one.name for one in batch.load.columns)}"
+    short = "" if keys == every else f" when {side}_names = {keys} then {text(batch.load.keys)}"
+    return f"case {whole}{short} else '' end"
+
+
+def is_ours_sql(tables: Sequence[str]) -> str:
+    """Return a condition: an event is of one of the tables.
+
+    Each is named with or without its database and schema; those of the event are `db`, `schema`,
+    `table`, as JSON.
+    """
+    if not tables:
+        return "true"
+    parts = {name: _text(name) for name in ("db", "schema", "table")}
+    named = (("table",), ("schema", "table"), ("db", "table"), ("db", "schema", "table"))
+    wanted = ", ".join(literal(name) for name in tables)
+    terms = [
+        f"lower(concat_ws('.', {', '.join(parts[part] for part in chosen)})) in ({wanted})"
+        for chosen in named
+    ]
+    return f"({' or '.join(terms)})"
+
+
+def _doubt(batch: Batch, every: str, keys: str) -> str:
+    """Why a line may be read otherwise, or is no event that the engine knows; the first holds."""
+    numbers = range(len(batch.load.columns))
+    whole = f"{every}, {keys}"
+    snapshots = ", ".join(literal(json.dumps(mark)) for mark in _SNAPSHOTS)
+    doubts = [
+        ("compact = 'null'", None),
+        (is_unsafe_sql("line"), SPARK_ALONE),
+        ("not is_plain", SPARK_ALONE),
+        (" or ".join(map(has_one_twice_sql, ("top_names", "source_names", "transaction_names"))),
+         SPARK_ALONE),
+        (f"list_has_any(top_names, {list_sql(_OTHER)})", _NO_ROW),
+        ("op is null or op not in ('c', 'u', 'r', 'd')", _NO_ROW),
+        ('"table" is null or connector is null', _NO_ROW),
+        ("transaction_names = [] and not contains(compact, '\"transaction\":null')", _NO_ROW),
+        (" or ".join(_is_no_text(name) for name in (*_TEXTS, "transaction_id")), _NO_ROW),
+        ("not is_ours", None),
+        (f"snapshot not in ('true', 'false', {snapshots})", _NO_ROW),
+        (" or ".join(_is_no_number(*one) for one in _TIMES.items()), _NO_ROW),
+        (_has_no_place(), _NO_PLACE),
+        (f"op <> 'd' and after_names is distinct from {every}", _OTHER_COLUMNS),
+        (f"op <> 'd' and before_names <> [] and before_names not in ({whole})", _OTHER_COLUMNS),
+        (f"op = 'd' and (before_names is null or before_names not in ({whole}))", _OTHER_COLUMNS),
+        ("op = 'd' and after_names <> []", _OTHER_COLUMNS),
+        *[
+            (f"{side}_names = [] and contains(compact, '\"{side}\":{{}}')", _OTHER_COLUMNS)
+            for side in ("before", "after")
+        ],
+        (" or ".join(_is_odd(f"before{one}") for one in numbers), SPARK_ALONE),
+        (" or ".join(_is_odd(f"after{one}") for one in numbers), SPARK_ALONE),
+        (" or ".join(f"contains(line, {literal(text)})" for text in batch.placeholders),
+         _NOT_LOGGED),
+    ]  # fmt: skip
+    branches = "\n        ".join(
+        f"when {condition} then {'null' if why is None else literal(why)}"
+        for condition, why in doubts
+    )
+    return f"coalesce(known_doubt, case\n        {branches}\n    end)"
+
+
+def is_unsafe_sql(line: str) -> str:
+    """Return a condition on JSON: it is none, or too much of it, to one of the readers."""
+    zeros = f"translate({line}, '123456789', '000000000')"
+    # what is cheap to find out goes first
+    digits = f"regexp_matches({line}, '[0-9]{{40}}') and contains({zeros}, repeat('0', 800))"
+    brackets = " or ".join(
+        f"strlen({line}) - strlen(replace({line}, '{bracket}', '')) > 400" for bracket in "{["
+    )
+    texts = literal(r'"(?:[^"\\]|\\.)*"')
+    return (
+        f"strlen({line}) > {LONGEST} or contains({line}, '\\u0000')\n"
+        f"    or (strlen({line}) > 800 and ({brackets} or ({digits})))\n"
+        f"    or (regexp_matches({line}, '[:,\\[]\\s*-?(nan|inf)', 'i')\n"
+        f"        and regexp_matches(regexp_replace({line}, {texts}, '', 'g'), 'nan|inf', 'i'))"
+    )
+
+
+def has_one_twice_sql(names: str) -> str:
+    """Return a condition on a list of names: one is there twice."""
+    return f"list_unique({names}) <> len({names})"
+
+
+def _is_no_text(name: str) -> str:
+    return f"not {_is_text(identifier(name))}"
+
+
+def _is_no_number(name: str, digits: int) -> str:
+    return f"not regexp_full_match({name}, '0|-?[1-9][0-9]{{0,{digits - 1}}}')"
+
+
+def _is_odd(value: str) -> str:
+    """A value that is no text, no truth value and no number that is kept digit for digit."""
+    return (
+        f"case when {value} is null or {_is_text(value)} or {value} in ('true', 'false') "
+        f"then false else {value} in ('-0', '-0.0') or not regexp_full_match({value}, "
+        "'-?[0-9]{1,38}|-?[0-9]{1,17}\\.[0-9]{1,17}') end"
+    )
+
+
+def _has_no_place() -> str:
+    def is_odd(name: str) -> str:
+        value = identifier(name)
+        return f"not ({_is_text(value)} or regexp_full_match({value}, '0|[1-9][0-9]{{0,18}}'))"
+
+    branches = [
+        f"when {literal(json.dumps(connector))} "
+        f"then coalesce({' or '.join(map(is_odd, parts))}, false)"
+        for connector, (_, parts) in POSITIONS.items()
+    ]
+    return f"{is_odd('event_serial_no')} or case connector {' '.join(branches)} else true end"

@@ -1,0 +1,129 @@
+"""The events of a batch with what they do to the rows that stand, in DuckDB's SQL.
+
+usable, existing » replayed_sql » replayed
+"""
+
+from __future__ import annotations
+
+from tidemark.engine.events.load import Batch
+from tidemark.engine.events.staged import MOVED
+from tidemark.engine.sql import changed_sql
+
+
+def replayed_sql(batch: Batch, moves: bool) -> str:
+    """Return a query of the events with what they did, over `usable` and the rows `base`.
+
+    Its columns: `num`, `source_op`, `kh`, `op` (I, U, D, or N), c0, c1, … (of a row that is gone
+    as it was), `rh`, `changed`, `moved_from` and what is known of the event.
+
+    Args:
+        batch: The batch.
+        moves: Whether a row has changed its key.
+    """
+    load = batch.load
+    numbers = range(len(load.columns))
+    after = ", ".join(f"c{number} as after_c{number}" for number in numbers)
+    before = ", ".join(f"was.c{number} as before_c{number}" for number in numbers)
+    images = ", ".join(
+        f"if(op = 'D', before_c{number}, after_c{number}) as c{number}" for number in numbers
+    )
+    return f"""select
+    num, source_op, kh, op, {images},
+    case when op = 'D' then before_rh when not is_gone then after_rh end as rh,
+    {changed_sql(load)} as changed,
+    event_id, event_time, transaction_id, place, moved_from
+from (
+    select *,
+        case
+            when is_other then 'N'
+            when is_gone then if(is_there, 'D', 'N')
+            when not is_there then 'I'
+            when after_rh = before_rh then 'N'
+            else 'U'
+        end as op
+    from (
+        select *, {after}, rh as after_rh, {before}, was.rh as before_rh
+        from ({_with_moves_sql(batch) if moves else _in_turn_sql(batch)})
+    )
+    where source_op <> 'base'
+)"""
+
+
+def _row(batch: Batch) -> str:
+    fields = ", ".join(f"c{number} := c{number}" for number in range(len(batch.load.columns)))
+    return f"struct_pack({fields}, rh := rh)"
+
+
+def _effects_sql() -> str:
+    operation = operation_sql("op")
+    return f"""select * from base
+        union all by name
+        select * exclude (op), op = 'd' as is_gone,
+            case when {MOVED} then 'MOVE_IN' else {operation} end as source_op,
+            case when {MOVED} then before_kh end as moved_from
+        from usable"""
+
+
+def _in_turn_sql(batch: Batch) -> str:
+    """Each event with the row that it meets, where no key changes: what came before it."""
+    return f"""select *, false as is_other, coalesce(not lag(is_gone) over key, false) as is_there,
+        lag({_row(batch)}) over key as was
+    from (
+        {_effects_sql()}
+    )
+    window key as (partition by kh order by num)"""
+
+
+def _with_moves_sql(batch: Batch) -> str:
+    """The same, where a row that moves departs from its old key.
+
+    A row that moves to a key whose row is still there pushes it aside; the next departure from
+    that key in the same transaction is that row's, and the newcomer stays.
+    """
+    load = batch.load
+    departed = ", ".join(
+        f"k{load.number(column.name)} as c{load.number(column.name)}"
+        if column.name in load.keys
+        else f"null as c{load.number(column.name)}"
+        for column in load.columns
+    )
+    values = ", ".join(f"c{number}" for number in range(len(load.columns)))
+    prior = "rows between unbounded preceding and 1 preceding"
+    return f"""select *,
+        coalesce(last_value(case when not is_other then not is_gone end ignore nulls)
+            over (key {prior}), false) as is_there,
+        last_value(case when not is_gone then {_row(batch)} end ignore nulls)
+            over (key {prior}) as was
+    from (
+        select *,
+            is_pair_out and coalesce(
+                last_value(case when not is_pair_in and not is_pair_out then not is_gone end
+                    ignore nulls) over (key {prior}), false) as is_other
+        from (
+            select *,
+                source_op = 'MOVE_IN' and coalesce(lead(is_gone) over key, false)
+                    and lead(transaction_id) over key is not distinct from transaction_id
+                    as is_pair_in,
+                is_gone and coalesce(lag(source_op) over key = 'MOVE_IN', false)
+                    and lag(transaction_id) over key is not distinct from transaction_id
+                    as is_pair_out
+            from (
+                {_effects_sql()}
+                union all by name
+                select * exclude (op, kh, rh, {values}),
+                    before_kh as kh, true as is_gone, 'MOVE_OUT' as source_op, {departed}
+                from usable where {MOVED} and not is_pair
+            )
+            window key as (partition by kh order by num)
+        )
+        window key as (partition by kh order by num)
+    )
+    window key as (partition by kh order by num)"""
+
+
+def operation_sql(letter: str) -> str:
+    """Return the operation that a letter of Debezium stands for."""
+    return (
+        f"case {letter} when 'c' then 'INSERT' when 'r' then 'READ' when 'u' then 'UPDATE' "
+        "when 'd' then 'DELETE' end"
+    )

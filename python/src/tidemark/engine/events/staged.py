@@ -1,0 +1,141 @@
+"""The events of a batch before they are replayed, in DuckDB's SQL: typed, hashed, each once.
+
+    parsed » staged_sql » staged » known_sql » usable
+
+Columns go by numbers, as in tidemark.engine.sql.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tidemark.engine.events.load import Batch
+from tidemark.engine.events.parsed import POSITIONS
+from tidemark.engine.events.types import unproven_sql, value_sql
+from tidemark.engine.load import Target
+from tidemark.engine.quoted import identifier, list_sql, literal
+from tidemark.engine.sql import hash_sql
+
+
+def staged_sql(batch: Batch) -> str:
+    """Return a query of the events, typed and hashed.
+
+    Its columns: `num`, `op`, c0, c1, … (the image that counts), of keys k0, … (the one before),
+    `kh`, `before_kh`, `rh`, `unproven`, the number of the first column whose value the engine
+    cannot answer for, and what is known of the event.
+    """
+    load = batch.load
+    values, doubts = [], []
+    for number, column in enumerate(load.columns):
+        is_key = column.name in load.keys
+        read_as = (column.type, batch.encodings[number] if batch.encodings else "auto")
+        values.append(f"{value_sql(f'f{number}', *read_as)} as c{number}")
+        conditions = [unproven_sql(f"f{number}", f"c{number}", *read_as)]
+        if is_key:
+            values.append(f"{value_sql(f'b{number}', *read_as)} as k{number}")
+            conditions.append(unproven_sql(f"b{number}", f"k{number}", *read_as))
+        if column.is_required:
+            conditions.append(f"c{number} is null" + ("" if is_key else " and op <> 'd'"))
+        doubts += [f"when {condition} then {number}" for condition in conditions if condition]
+    has_before = " or ".join(f"k{load.number(name)} is not null" for name in load.keys)
+    before = f"case when op <> 'd' and ({has_before}) then {hash_sql(load, load.keys, 'k')} end"
+    places = " ".join(
+        f"when {literal(connector)} "
+        f"then concat_ws('{between}', {', '.join(map(identifier, parts))})"
+        for connector, (between, parts) in POSITIONS.items()
+    )
+    return f"""select
+    *,
+    false as is_pair,
+    md5(concat_ws('|', connector, name, if(landed_id is null or op = 'r',
+        concat_ws('|', place, event_serial_no, op), concat_ws('|', 'landed', landed_id)), content))
+        as event_id,
+    concat_ws('|', place, case when op = 'r' then content end, name) as grp
+from (
+    select
+        num, op, landed_id, content, connector, name, event_serial_no, db as database,
+        concat_ws('.', schema, "table") as table_name,
+        case connector {places} end as place,
+        case when connector = 'postgresql' then "txId" else coalesce(gtid, transaction_id) end
+            as transaction_id,
+        coalesce(snapshot, 'false') <> 'false' as is_snapshot,
+        case when op = 'r' then coalesce(snapshot, '') end as snapshot_mark,
+        cast(make_timestamp(coalesce(cast(ts_us as bigint), cast(ts_ms as bigint) * 1000))
+            as timestamp with time zone) as event_time,
+        {", ".join(values)},
+        {hash_sql(load, load.keys)} as kh,
+        {before} as before_kh,
+        {hash_sql(load, load.compared)} as rh,
+        {f"case {' '.join(doubts)} end" if doubts else "cast(null as integer)"} as unproven
+    from parsed
+    where is_ours and op is not null
+)"""
+
+
+_PAIR = (
+    "op = 'c' and connector <> 'oracle' "
+    "and lag(op, 1, '') over (partition by grp order by num) = 'd'"
+)
+
+
+def has_pairs_sql() -> str:
+    """Return a query with a row if a change of the key came as a delete and an insert."""
+    return f"select 1 from staged qualify {_PAIR} limit 1"
+
+
+def paired_sql(batch: Batch) -> str:
+    """Return a query of the staged events, of which an insert has the key of its delete."""
+    load = batch.load
+    numbers = [load.number(name) for name in load.keys]
+    keys = [
+        f"case when is_pair then lag(k{number}) over place else k{number} end as k{number}"
+        for number in numbers
+    ]
+    has_before = " or ".join(f"k{number} is not null" for number in numbers)
+    before = f"case when op <> 'd' and ({has_before}) then {hash_sql(load, load.keys, 'k')} end"
+    return f"""select * replace ({before} as before_kh)
+from (
+    select * replace ({", ".join(keys)})
+    from (select * replace ({_PAIR} as is_pair) from staged)
+    window place as (partition by grp order by num)
+)"""
+
+
+def tables_sql() -> str:
+    """Return a query of one row: of how many tables the staged events are."""
+    return "select count(distinct concat_ws('.', database, table_name)) from staged"
+
+
+def again_sql(batch: Batch) -> str:
+    """Return a query of one row: whether a snapshot was read where there may have been one."""
+    if not batch.is_first:
+        return "select coalesce(bool_or(is_snapshot), false) from usable"
+    marks = list_sql(("first", "first_in_data_collection", "last", "last_in_data_collection"))
+    mark = f"case when list_contains({marks}, snapshot_mark) then place end"
+    return f"select count(distinct {mark}) > 1 from usable"
+
+
+MOVED = "op <> 'd' and coalesce(before_kh <> kh, false)"
+"""A condition on an event: its row has changed its key."""
+
+
+def continued_sql(files: str, columns: Sequence[str], log: Target) -> str:
+    """Return a query with a row if the log has moves of a transaction that goes on here."""
+    operation, transaction = (
+        identifier(log.fields[name][0]) for name in ("_source_operation", "_transaction_id")
+    )
+    return (
+        f"select 1 from {files} where {operation} = 'MOVE_IN' "
+        f"and {transaction} in (select transaction_id from usable) limit 1"
+    )
+
+
+def known_sql(files: str, columns: Sequence[str], log: Target) -> str:
+    """Return a query of the identities of events that the log has, of those that are staged."""
+    superseded = log.fields["_superseded_by"][0]
+    in_force = f" and {identifier(superseded)} is null" if superseded in columns else ""
+    event = identifier(log.fields["_event_id"][0])
+    return (
+        f"select distinct {event} as event_id from {files} "
+        f"where {event} in (select event_id from staged){in_force}"
+    )
