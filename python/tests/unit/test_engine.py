@@ -5,8 +5,10 @@ from __future__ import annotations
 import datetime as dt
 import decimal
 import gzip
+import os
 import random
 import string
+import subprocess
 import sys
 import zipfile
 from collections.abc import Iterator, Mapping
@@ -457,6 +459,24 @@ def test_attempts_at_a_task__have_folders_of_their_own(
                 tmp_path / ("a" if room.folder is None else "")
             }
     assert [path.name for path in tmp_path.rglob("*")] == ["a"]
+
+
+def test_machine_in_another_time_zone(tmp_path: Path) -> None:
+    """Nothing that a task reads goes by the zone of its machine, on a cursor of its own neither."""
+    asked = "select epoch_us(cast('2026-03-04 12:00:00' as timestamp with time zone))"
+    code = f"""
+from tidemark.engine.task import Room, connection
+with connection(Room(1, {str(tmp_path / "engine")!r})) as db:
+    print({{db.execute({asked!r}).fetchone(), db.cursor().execute({asked!r}).fetchone()}})
+"""
+    found = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "TZ": "America/New_York"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert found.stdout.strip() == "{(1772625600000000,)}"
 
 
 class Lake:

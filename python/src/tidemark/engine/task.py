@@ -222,7 +222,8 @@ def connection(room: Room) -> Iterator[Any]:
         }
     )
     try:
-        db.execute("set TimeZone = 'UTC'")
+        # global: a cursor of the connection would go by the zone of the machine
+        db.execute("set global TimeZone = 'UTC'")
         yield db
     finally:
         db.close()
