@@ -14,7 +14,9 @@ from __future__ import annotations
 
 import gzip
 import zlib
+from collections import deque
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,7 +26,7 @@ from tidemark.engine.header import stamp_of
 from tidemark.engine.quoted import list_sql, literal
 from tidemark.engine.task import Room, connection, reading_failed
 
-_CHUNK = 1 << 25
+_CHUNK = 1 << 24
 _MARK = b"\xef\xbb\xbf"
 # what may stand around an envelope, beside it
 _WRAPPERS = ("topic", "key", "value", "partition", "offset", "timestamp", "_id", "_seq", "_ord")
@@ -83,7 +85,7 @@ def sift(landed: Landed, path: str, room: Room) -> Sifted:
 
     with connection(room) as db:
         try:
-            declined = _read(db, landed.path)
+            declined = _read(db, landed.path, room.threads)
         except (duckdb.Error, OSError, EOFError, zlib.error) as error:
             return Sifted(declined=reading_failed(error))
         if declined:
@@ -98,38 +100,51 @@ def sift(landed: Landed, path: str, room: Room) -> Sifted:
         (lines,) = db.execute("select count(*) from opened").fetchone()
         shapes = db.execute(
             'select db, schema, "table", any_value(schemas.text), min(num), count(*) '
-            "from opened left join schemas using (schema_id) where is_kept "
+            "from opened left join (select distinct schema_id, text from schemas) as schemas "
+            "using (schema_id) where is_kept "
             'group by db, schema, "table", schema_id order by min(num)'
         ).fetchall()
         return Sifted(path=path, lines=lines, shapes=tuple(Shape(*shape) for shape in shapes))
 
 
-def _read(db: Any, path: str) -> str | None:
+def _read(db: Any, path: str, threads: int) -> str | None:
     """Make the tables `opened` and `schemas`; return why the engine does not answer for a line."""
     db.execute(
-        'create temp table opened (num bigint, db varchar, schema varchar, "table" varchar, '
+        'create table opened (num bigint, db varchar, schema varchar, "table" varchar, '
         " line varchar, landed_id varchar, known_doubt varchar, schema_id varchar, "
         "is_kept boolean)"
     )
-    db.execute("create temp table schemas (schema_id varchar primary key, text varchar)")
+    db.execute("create table schemas (schema_id varchar, text varchar)")
     count = 0
-    for text, found in _lines_of(path):
-        if not found:
-            return text
-        db.execute(
-            "create or replace temp table lines as "
-            "select unnest(range(?::bigint, ?::bigint)) as num, "
+    with ThreadPoolExecutor(threads) as cores:
+        under_way: deque[Future[None]] = deque()
+        for text, found in _lines_of(path):
+            if not found:
+                return text
+            under_way.append(cores.submit(_open, db, text, count, found))
+            count += found
+            # what a file has more waits: a core each is enough in memory
+            if len(under_way) > threads:
+                under_way.popleft().result()
+        for one in under_way:
+            one.result()
+    return None
+
+
+def _open(db: Any, text: str, count: int, found: int) -> None:
+    """Add some lines to the tables `opened` and `schemas`; `count` came before them."""
+    with db.cursor() as own:
+        own.execute(
+            "create temp table lines as select unnest(range(?::bigint, ?::bigint)) as num, "
             "unnest(string_split(?::varchar, chr(10))) as line",
             [count + 1, count + 1 + found, text],
         )
-        count += found
-        db.execute(f"create or replace temp table piece as {_opened_sql()}")
-        db.execute("insert into opened by name select * exclude (schema_text) from piece")
-        db.execute(
-            "insert or ignore into schemas select distinct on (schema_id) schema_id, schema_text "
+        own.execute(f"create temp table piece as {_opened_sql()}")
+        own.execute("insert into opened by name select * exclude (schema_text) from piece")
+        own.execute(
+            "insert into schemas select distinct on (schema_id) schema_id, schema_text "
             "from piece where is_kept and schema_id is not null"
         )
-    return None
 
 
 def _lines_of(path: str) -> Iterator[tuple[str, int]]:
