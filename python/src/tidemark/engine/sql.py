@@ -1,7 +1,7 @@
 """The queries of a load, in DuckDB's SQL: the same arguments give the same text.
 
-    files » arrived_sql » staged ─► fates_sql » fates ─► log_sql      » files of the log
-                        existing ─┘                   └─► current_sql » files of current
+    files » arrived_sql » staged ─► classified_sql » classified ─► log_sql     » files of the log
+                        existing ─┘                             └─► current_sql » files of current
 
 Columns go by numbers (c0, c1, … in the order of the plan, f0, f1, … in that of the file), so that
 no name meets another one, or SQL.
@@ -178,7 +178,7 @@ def existing_sql(
     )
 
 
-def fates_sql(load: Load) -> str:
+def classified_sql(load: Load) -> str:
     """Return a query of every key in `staged` and `existing`, with what becomes of it.
 
     Its columns: `kh`, `op` (I, U, D, N; X of a key that a delta does not supply, K of one that was
@@ -200,8 +200,8 @@ from staged as after
 full outer join existing as before on after.kh = before.kh"""
 
 
-def first_sql() -> str:
-    """Return a query of what fates_sql() tells, of rows that come to an entity without any."""
+def all_new_sql() -> str:
+    """Return a query of what classified_sql() tells, of rows that come to an entity without any."""
     return "select kh, 'I' as op, null::varchar as was, null::date as began from staged"
 
 
@@ -215,7 +215,7 @@ def unwritable_sql(load: Load, rows: str) -> str | None:
     return f"select 1 from {rows} where {' or '.join(terms)} limit 1" if terms else None
 
 
-STANDING = "existing semi join (from fates where op not in ('I', 'U')) using (kh)"
+STANDING = "existing semi join (from classified where op not in ('I', 'U')) using (kh)"
 """The rows that are there and may be written as they are."""
 
 
@@ -240,7 +240,7 @@ def log_sql(load: Load, log: Target, found: Collection[str]) -> str:
     Args:
         load: The load.
         log: The table.
-        found: The operations that `fates` has.
+        found: The operations that `classified` has.
     """
     values = {
         "_key_hash": "kh",
@@ -253,10 +253,10 @@ def log_sql(load: Load, log: Target, found: Collection[str]) -> str:
     parts = []
     if "I" in found or "U" in found:
         compared = load.changed_columns and "U" in found
-        came = _compared_sql(load) if compared else "staged join fates using (kh)"
+        came = _compared_sql(load) if compared else "staged join classified using (kh)"
         parts.append((f"{came}\nwhere op in ('I', 'U')", compared))
     if "D" in found:
-        parts.append(("existing join fates using (kh)\nwhere op = 'D'", False))
+        parts.append(("existing join classified using (kh)\nwhere op = 'D'", False))
     unknown = {"_changed_columns": "cast(null as varchar[])"}
     return "\nunion all\n".join(
         f"select {named_sql(load, log, values if compared else values | unknown)}\nfrom {rows}"
@@ -275,10 +275,10 @@ def _compared_sql(load: Load) -> str:
     from (
         select after.*, {after}, {before}
         from (
-            from staged join (select kh, op from fates where op in ('I', 'U')) using (kh)
+            from staged join (select kh, op from classified where op in ('I', 'U')) using (kh)
         ) as after
         left join (
-            from existing semi join (from fates where op = 'U') using (kh)
+            from existing semi join (from classified where op = 'U') using (kh)
         ) as before on after.kh = before.kh
     )
 )"""
@@ -290,7 +290,7 @@ def current_sql(load: Load, current: Target, found: Collection[str]) -> str:
     Args:
         load: The load.
         current: The table.
-        found: The operations that `fates` has.
+        found: The operations that `classified` has.
     """
     unchanged = "if(op = 'K', was, op)" if load.tag_unchanged else "was"
     values = {
@@ -307,7 +307,7 @@ def current_sql(load: Load, current: Target, found: Collection[str]) -> str:
     # staged is asked for nothing too where current is left without a row
     sides = [("staged", came), *([("existing", stood)] if stood & set(found) else [])]
     return "\nunion all\n".join(
-        f"select {named}\nfrom {rows} join fates using (kh)\n"
+        f"select {named}\nfrom {rows} join classified using (kh)\n"
         f"where op in ({', '.join(map(literal, sorted(operations)))})"
         for rows, operations in sides
     )

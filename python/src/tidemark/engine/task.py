@@ -27,12 +27,12 @@ from tidemark.engine.pages import broken_file
 from tidemark.engine.quoted import identifier, literal
 from tidemark.engine.sql import (
     STANDING,
+    all_new_sql,
     arrived_sql,
+    classified_sql,
     copy_sql,
     current_sql,
     existing_sql,
-    fates_sql,
-    first_sql,
     log_sql,
     one_of_each_sql,
     parquet_sql,
@@ -135,7 +135,7 @@ def compare(load: Load, targets: Targets, room: Room) -> Outcome:
         if broken_file(db, targets.current.files):
             return Outcome(declined="a page of a file of current is not as it was written")
         db.execute(f"create temp view existing as {_existing(db, load, targets.current)}")
-        db.execute(f"create temp table fates as {fates_sql(load)}")
+        db.execute(f"create temp table classified as {classified_sql(load)}")
         unwritable = unwritable_sql(load, STANDING)
         if unwritable and db.execute(unwritable).fetchone():
             return Outcome(declined="current has a -0.0")
@@ -176,7 +176,7 @@ def write_kept(load: Load, kept: str, targets: Targets, room: Room) -> Outcome:
     """Write the rows that keep() kept for the tables that they belong to."""
     with connection(room) as db:
         db.execute(f"create temp view staged as from {parquet_sql([kept])}")
-        db.execute(f"create temp view fates as {first_sql()}")
+        db.execute(f"create temp view classified as {all_new_sql()}")
         rows = _count(db, "select count(*) from staged")
         return _write(db, load, targets, (rows, rows))
 
@@ -292,7 +292,7 @@ def _existing(db: Any, load: Load, current: Target) -> str:
 def _write(db: Any, load: Load, targets: Targets, found: tuple[int, int]) -> Outcome:
     """Count what becomes of the keys, and write the files of the tables."""
     log, current, supplied = targets.log, targets.current, targets.supplied
-    counts = dict(db.execute("select op, count(*) from fates group by op").fetchall())
+    counts = dict(db.execute("select op, count(*) from classified group by op").fetchall())
     figures = _figures(counts, found)
     changed = sum(counts.get(operation, 0) for operation in "IUD")
     logged: tuple[Written, ...] = ()
