@@ -12,6 +12,7 @@ from click.testing import CliRunner
 from tests.hash_vectors import PEPPER
 from tidemark.datagen.cli import datagen
 from tidemark.state import delta
+from tidemark.state.folders import folder_of
 
 from .entities import Entity
 
@@ -312,7 +313,7 @@ def test_full_refresh__of_tables_in_a_folder_of_their_own(
         history = apart.rows("id, name, _operation", "__history")
         assert history == apart.rows("id, name, _operation", "__log") == [(1, f"a{number}", "I")]
         # without the metastore the log is the one that has the name now
-        read = delta.open_table(str(delta.folder_of(tmp_path, "apart__log")))
+        read = delta.open_table(str(folder_of(tmp_path, "apart__log", delta.describe)))
         assert read.query("select name from t") == [{"name": f"a{number}"}]
     # current stays where it is, also where its columns are others
     apart.write(columns={"id": "int", "note": "string"})

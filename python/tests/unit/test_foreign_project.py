@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 from typing import Any
 
 import pytest
 from dbt.cli.main import dbtRunner
 from dbt_common.clients.jinja import MacroFuzzEnvironment, get_environment
+from jinja2 import nodes
 
 from dbt.adapters.tidemark.console import without_colours
-from dbt.adapters.tidemark.parsing import read_macros_once
+from dbt.adapters.tidemark.parsing import ENOUGH_NEW, read_macros_once
 
 from ..foreign_project import ForeignProject
 
@@ -47,6 +49,7 @@ def test_a_project_that_installs_the_package(
     for name in ("DBT_USE_COLORS", "DBT_USE_COLORS_FILE", "DBT_TARGET_PATH", "DBT_PROFILES_DIR"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("DBT_LOG_PATH", str(tmp_path / "logs"))
+    monkeypatch.setenv("TIDEMARK_CLASS_ARCHIVE", str(tmp_path / "kept"))
     monkeypatch.chdir(tmp_path)
     shop = Shop(tmp_path, capsys)
     parsed = MacroFuzzEnvironment._parse
@@ -78,6 +81,15 @@ def test_a_project_that_installs_the_package(
     assert "\x1b" not in "".join(others)
     assert "\x1b" not in shop.log.partition("Registered adapter")[2]
 
+    # and once in an environment, also for other projects
+    read.clear()
+    bad, _ = shop.parse("--no-partial-parse")
+    assert bad == [] and not texts & {*read}
+    again = shop.manifest.macros
+    assert {name: macro.depends_on for name, macro in again.items()} == {
+        name: macro.depends_on for name, macro in macros.items()
+    }
+
     # what a macro of ours refuses has a heading of its own, and which macros were at work is in the log;
     # colours that were asked for are given
     shop.write(
@@ -91,7 +103,8 @@ def test_a_project_that_installs_the_package(
     assert "\x1b" in printed.partition("\n")[2]
 
 
-def test_macros_are_read_once() -> None:
+def test_macros_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TIDEMARK_CLASS_ARCHIVE", "off")
     read_macros_once()
     text = "\n{%- macro total(rows) -%}{{ sum_of(rows) }}{%- endmacro -%}"
     first = get_environment().parse(text)
@@ -102,6 +115,41 @@ def test_macros_are_read_once() -> None:
     assert get_environment().parse("{{ total(1) }}") is not get_environment().parse(
         "{{ total(1) }}"
     )
+
+
+def test_macros_that_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A call keeps those in its arguments, adapter.dispatch() what it is given; what is no file of nodes is none."""
+    monkeypatch.setenv("TIDEMARK_CLASS_ARCHIVE", str(tmp_path))
+    texts = [
+        f"{{% macro m{number}(a, b=one(two())) %}}{{{{ tidemark.x(y(1) ~ z, c=[w()]) }}}}"
+        "{{ adapter.dispatch('m', macro_namespace='tidemark')(a) }}{% if v() %}{{ u(k=t()) }}{% endif %}"
+        "{% call s(r()) %}{{ q() }}{% endcall %}{% endmacro %}"
+        for number in range(ENOUGH_NEW)
+    ]
+
+    def read() -> list[Any]:
+        read_macros_once()
+        trees = [get_environment().parse(text) for text in texts]
+        assert [get_environment().parse(text) for text in texts] == trees
+        return trees
+
+    def calls(tree: Any) -> list[Any]:
+        return [call.node for call in tree.find_all(nodes.Call)]
+
+    whole = [MacroFuzzEnvironment._parse(get_environment(), text, None, None) for text in texts]
+    first = read()
+    (kept,) = tmp_path.iterdir()
+    second = read()
+    assert second == first
+    for tree, other in zip(whole, second, strict=True):
+        assert calls(other) == calls(tree)
+        assert other.body[0].args == tree.body[0].args
+    (dispatch,) = [call for call in second[0].find_all(nodes.Call) if getattr(call.node, "attr", "") == "dispatch"]  # fmt: skip
+    assert [argument.value for argument in dispatch.args] == ["m"]
+    assert dispatch.kwargs[0].value.value == "tidemark"
+    for data in (b"", b"no pickle", pickle.dumps(Path()), pickle.dumps([1])):
+        kept.write_bytes(data)
+        assert read() == first
 
 
 def test_without_colours() -> None:

@@ -10,8 +10,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from click.testing import CliRunner, Result
+from deltalake import write_deltalake
 from rich.console import Console
 
 from tidemark import cli
@@ -481,6 +483,22 @@ def test_tables__lie_where_spark_puts_them(tmp_path: Path) -> None:
     assert Tables(project).of(away) == "s3://lake/tables/cities"
     with pytest.raises(TableNotReadable, match="cannot be read"):
         Tables(project).rows(str(tmp_path / "nowhere"), "select 1 from t")
+
+
+@pytest.mark.parametrize("broken", ["people__log", f"people__log__new-{1:032}"])
+def test_tables__a_folder_that_may_be_the_tables_is_broken(tmp_path: Path, broken: str) -> None:
+    """An older folder is not taken for the table: one line says which folder is to be looked at."""
+    project = KnownProject(tmp_path, f"file:{tmp_path}/w", "shop", "delta")
+    people = replace(CITIES, table="people", location_root=str(tmp_path))
+    for name in ("people__log", f"people__log__new-{1:032}"):
+        write_deltalake(str(tmp_path / name), pa.table({"id": [1]}))
+    assert Path(Tables(project).of(people, "__log")).name == "people__log"
+    for commit in (tmp_path / broken / "_delta_log").glob("*.json"):
+        commit.write_text("{")
+    with pytest.raises(TableNotReadable) as caught:
+        Tables(project).of(people, "__log")
+    (line,) = str(caught.value).splitlines()
+    assert f"{broken} cannot be read, so whether it is the table people__log is not known" in line
 
 
 # --- the project

@@ -15,6 +15,7 @@ from pyiceberg.types import DecimalType, LongType
 
 from tests import iceberg_tables
 from tidemark.state import iceberg
+from tidemark.state.folders import NAME_PROPERTY, folder_of
 from tidemark.state.project import KnownProject
 from tidemark.state.tables import TableNotReadable, Tables
 
@@ -80,27 +81,27 @@ def test_rows__of_no_file(tmp_path: Path) -> None:
 
 def test_folder__of_a_name(tmp_path: Path) -> None:
     """A full refresh gives the new log the name, and the old one another; what was dropped leaves an empty folder."""
-    assert iceberg.folder_of(tmp_path / "nowhere", "people") is None
+    assert folder_of(tmp_path / "nowhere", "people", iceberg.describe) is None
     first, second = folder(tmp_path, "people__log"), folder(tmp_path, "people__log__new", 2)
     iceberg_tables.create(folder(tmp_path, "people"), rows({"id": 9}))
     old = iceberg_tables.create(first, rows({"id": 1}))
     new = iceberg_tables.create(second, rows({"id": 2}))
-    assert iceberg.folder_of(tmp_path, "people__log") == str(first)
+    assert folder_of(tmp_path, "people__log", iceberg.describe) == str(first)
     for table, name in ((old, "people__log_7"), (new, "people__log")):
         with table.transaction() as change:
-            change.set_properties({iceberg.NAME_PROPERTY: name})
-    assert iceberg.folder_of(tmp_path, "people__log") == str(second)
+            change.set_properties({NAME_PROPERTY: name})
+    assert folder_of(tmp_path, "people__log", iceberg.describe) == str(second)
     old.append(rows({"id": 3}))
-    assert iceberg.folder_of(tmp_path, "PEOPLE__LOG") == str(second)
+    assert folder_of(tmp_path, "PEOPLE__LOG", iceberg.describe) == str(second)
     shutil.rmtree(second / "metadata")
-    assert iceberg.folder_of(tmp_path, "people") == str(folder(tmp_path, "people"))
+    assert folder_of(tmp_path, "people", iceberg.describe) == str(folder(tmp_path, "people"))
 
 
 def test_folder__the_newest_table(tmp_path: Path) -> None:
     """One that died while it was dropped stands beside the one that came after it."""
     for number in (2, 1):
         iceberg_tables.create(folder(tmp_path, "people", number), rows({"id": number}))
-    assert ids(iceberg.folder_of(tmp_path, "people") or "") == [1]
+    assert ids(folder_of(tmp_path, "people", iceberg.describe) or "") == [1]
 
 
 def test_description__of_a_commit_that_did_not_go_through(tmp_path: Path) -> None:

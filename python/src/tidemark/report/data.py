@@ -324,8 +324,8 @@ def _entity_row(tables: Tables, entity: Entity, status: Status, now: dt.datetime
 def _size(tables: Tables, entity: Entity) -> tuple[int, int, int] | None:
     sizes = []
     for side in ("", "__log") if entity.kind == "cdc" else ("",):
-        path = tables.of(entity, side)
         try:
+            path = tables.of(entity, side)
             if tables.exists(path):
                 sizes.append(tables.size(path))
         except TableNotReadable:

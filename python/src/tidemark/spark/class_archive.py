@@ -84,7 +84,7 @@ def find_archive(java: str | None) -> ClassArchive | None:
     Raises:
         ConfigError: TIDEMARK_CLASS_ARCHIVE is neither a folder nor `off`.
     """
-    folder = _folder()
+    folder = kept_folder()
     if folder is None or java is None or os.name != "posix":
         return None
     try:
@@ -108,7 +108,12 @@ def find_archive(java: str | None) -> ClassArchive | None:
     return ClassArchive(path, folder / f"spark-{name}-{os.getpid()}.tmp")
 
 
-def _folder() -> Path | None:
+def kept_folder() -> Path | None:
+    """Return where an environment keeps what its later runs start sooner with; None if nowhere.
+
+    Raises:
+        ConfigError: As for find_archive().
+    """
     given = os.environ.get(VARIABLE, "").strip()
     if given.lower() == "off":
         return None

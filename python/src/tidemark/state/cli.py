@@ -353,9 +353,9 @@ def _seen(project: KnownProject, tables: Tables, entity: Entity, undone: set[int
         return Seen(
             landed=landed, problem=f"its tables are {entity.file_format}: only Spark counts"
         )
-    path = tables.of(entity)
     rows, number, problem = None, None, None
     try:
+        path = tables.of(entity)
         rows = tables.count(path) if tables.exists(path) else None
         _, number = reject_rows(tables, entity, undone, False, 0)
     except TableNotReadable as error:

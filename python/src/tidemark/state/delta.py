@@ -3,37 +3,19 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tidemark.state.iceberg import FOLDER, NAME_PROPERTY, plain_name
+from tidemark.state.folders import Described
 
 
-def folder_of(schema: Path, name: str) -> str | None:
-    """Return the folder of a table that has a location of its own: the newest that says its name.
-
-    Such a folder keeps its name where the table is renamed (rename_table_sql() of the macros).
-
-    Args:
-        schema: The folder in which tables lie.
-        name: The table, without its schema.
-    """
-    pattern = re.compile(FOLDER.format(name=re.escape(name)), re.IGNORECASE)
-    there = [
-        folder
-        for folder in (schema.iterdir() if schema.is_dir() else ())
-        if pattern.fullmatch(folder.name) and (folder / "_delta_log").is_dir()
-    ]
-    if [folder.name for folder in there] == [name]:
-        return str(there[0])
-    found = []
-    for folder in there:
-        called = open_table(str(folder)).properties.get(NAME_PROPERTY, plain_name(folder.name))
-        if called.lower() == name.lower():
-            found.append(((folder / "_delta_log").stat().st_mtime_ns, str(folder)))
-    return max(found)[1] if found else None
+def describe(folder: Path) -> Described | None:
+    """Return what the table in a folder says of itself; None if there is none."""
+    log = folder / "_delta_log"
+    if not log.is_dir():
+        return None
+    return Described(open_table(str(folder)).properties, log.stat().st_mtime_ns)
 
 
 def is_table(path: str) -> bool:

@@ -1,7 +1,6 @@
 """An Iceberg table read in this process: pyiceberg says which files it has, DuckDB reads them.
 
-No metastore is asked. Spark puts a table into a folder whose name begins with the table's, and the
-newest description in it (`metadata/*.metadata.json`) is the table as it is.
+The newest description in the table's folder (`metadata/*.metadata.json`) is the table as it is.
 """
 
 from __future__ import annotations
@@ -15,15 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from tidemark.engine.quoted import identifier, list_sql, literal
-
-NAME_PROPERTY = "tidemark.table"
-"""The property that names a table which was renamed: rename_table_sql() of the macros."""
+from tidemark.state.folders import Described
 
 # what pyiceberg has at hand itself; it would take PyArrow, which is another extra
 _BY_FSSPEC = {"py-io-impl": "pyiceberg.io.fsspec.FsspecFileIO"}
 _DESCRIPTION = re.compile(r"v?(\d+)[^/]*\.metadata\.json")
-# of the old name of a renamed log: new_relation() of the macros
-FOLDER = r"{name}(?:__new)?(?:-[0-9a-f]{{32}})?"
 _TYPES = {
     "boolean": "BOOLEAN",
     "int": "INTEGER",
@@ -40,29 +35,18 @@ _TYPES = {
 }
 
 
-def folder_of(schema: Path, name: str) -> str | None:
-    """Return the folder of a table.
-
-    Args:
-        schema: The folder in which tables lie.
-        name: The table, without its schema.
-    """
-    pattern = re.compile(FOLDER.format(name=re.escape(name)), re.IGNORECASE)
-    found = []
-    for folder in schema.iterdir() if schema.is_dir() else ():
-        described = _described(folder) if pattern.fullmatch(folder.name) else None
-        # a view has a description, too
-        if described is None or "table-uuid" not in described:
-            continue
-        properties = described.get("properties") or {}
-        if str(properties.get(NAME_PROPERTY, plain_name(folder.name))).lower() == name.lower():
-            found.append((described.get("last-updated-ms", 0), str(folder)))
-    return max(found)[1] if found else None
-
-
-def plain_name(folder: str) -> str:
-    """Return the name of the table that a folder was made for."""
-    return re.sub(r"-[0-9a-f]{32}$", "", folder)
+def describe(folder: Path) -> Described | None:
+    """Return what the table in a folder says of itself; None if there is none."""
+    file = _newest_description(folder)
+    if file is None:
+        return None
+    content = file.read_bytes()
+    text = gzip.decompress(content) if file.name.endswith(".gz.metadata.json") else content
+    described = json.loads(text)
+    # a view has a description, too
+    if "table-uuid" not in described:
+        return None
+    return Described(described.get("properties") or {}, described.get("last-updated-ms", 0))
 
 
 def is_table(path: str) -> bool:
@@ -189,16 +173,6 @@ def _newest_description(folder: Path) -> Path | None:
         if named:
             found.append((int(named[1]), file.stat().st_mtime_ns, file))
     return max(found)[2] if found else None
-
-
-def _described(folder: Path) -> dict[str, Any] | None:
-    file = _newest_description(folder)
-    if file is None:
-        return None
-    content = file.read_bytes()
-    text = gzip.decompress(content) if file.name.endswith(".gz.metadata.json") else content
-    described: dict[str, Any] = json.loads(text)
-    return described
 
 
 def _type_of(type_: Any) -> str:

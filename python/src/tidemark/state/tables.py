@@ -8,6 +8,7 @@ from typing import Any, Protocol, TypeVar
 
 from tidemark.errors import TidemarkError
 from tidemark.state import delta, iceberg
+from tidemark.state.folders import folder_of
 from tidemark.state.project import Entity, KnownProject
 
 # a file below that size is worth to be put together with others
@@ -70,11 +71,19 @@ class Tables:
         self._project = project
 
     def commits(self) -> str:
-        """Return where the table of commits lies."""
+        """Return where the table of commits lies.
+
+        Raises:
+            TableNotReadable: As for of().
+        """
         return self._path(self._project.commits_schema, "tidemark_commits__log", None)
 
     def of(self, entity: Entity, side: str = "") -> str:
-        """Return where an entity's table lies, or one beside it such as `__log`."""
+        """Return where an entity's table lies, or one beside it such as `__log`.
+
+        Raises:
+            TableNotReadable: One of several folders that may be the table's is broken.
+        """
         return self._path(entity.schema, entity.table + side, entity.location_root)
 
     def exists(self, path: str) -> bool:
@@ -141,10 +150,16 @@ class Tables:
             found = self._project.root / path
             own = None
             if self._is_iceberg or root:
-                own = (iceberg if self._is_iceberg else delta).folder_of(found.parent, name)
+                own = self._folder_of(found.parent, name)
             return own or str(found)
         # as Spark writes the scheme, and as delta-rs does
         return path.replace("s3a://", "s3://", 1)
+
+    def _folder_of(self, schema: Path, name: str) -> str | None:
+        try:
+            return folder_of(schema, name, (iceberg if self._is_iceberg else delta).describe)
+        except ValueError as error:
+            raise TableNotReadable(str(error)) from error
 
     def _read(self, path: str, ask: Callable[[Opened], _Answer]) -> _Answer:
         table = self._open(path)
