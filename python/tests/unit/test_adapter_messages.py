@@ -65,6 +65,31 @@ ValueError: odd name Oslo
             "wrote nothing there. Run it again",
         ),
         (
+            "io.delta.exceptions.ConcurrentAppendException: [DELTA_CONCURRENT_APPEND.WITHOUT_HINT] Transaction conflict "
+            "detected. a concurrent MERGE added data to table spark_catalog.shop.claims committed at version 2. The concurrent "
+            "operation modified data that should have been read by this operation. Please retry the operation.",
+            "another run has written to the same rows of shop.claims since this one began, so this one "
+            "wrote nothing there. Run it again",
+        ),
+        (
+            "[DELTA_CONCURRENT_DELETE_READ.WITH_PARTITION_HINT] Transaction conflict detected, a concurrent DELETE deleted data "
+            "from table shop.cities (committed at version 7) that this transaction read.",
+            "another run has written to the same rows of shop.cities since this one began, so this one "
+            "wrote nothing there. Run it again",
+        ),
+        (
+            "[DELTA_METADATA_CHANGED] MetadataChangedException: The metadata of the Delta table shop.cities has been changed by a "
+            "concurrent update. Please try the operation again.\nConflicting commit: {}",
+            "another run has written to the same rows of shop.cities since this one began, so this one "
+            "wrote nothing there. Run it again",
+        ),
+        (
+            "[DELTA_CONCURRENT_WRITE] ConcurrentWriteException: A concurrent transaction has written new data since the current "
+            "transaction read the table. Please try the operation again.\nConflicting commit: {}\nRefer to the docs for more.",
+            "another run has written to the same rows of this table since this one began, so this one "
+            "wrote nothing there. Run it again",
+        ),
+        (
             "java.io.IOException: Mkdirs failed to create file:/lake/log/x (exists=false, cwd=file:/shop)",
             "the folder file:/lake/log/x cannot be made: the disk is full or read-only, or not this user's",
         ),

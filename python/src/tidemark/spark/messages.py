@@ -78,9 +78,12 @@ _OF_CLUSTERS = (
 # with what the JVM ends where a task of it has no memory, and seconds that it may take
 _EXIT_NO_MEMORY = 52
 _ENDING = 5.0
-_ICEBERG_CONFLICT = re.compile(
-    r"Found (new )?conflicting (delete )?files|Missing required files to delete"
+_CONFLICT = re.compile(
+    r"Found (?:new )?conflicting (?:delete )?files|Missing required files to delete"
+    r"|\[DELTA_(?:CONCURRENT_(?:APPEND|DELETE_DELETE|DELETE_READ|WRITE)|METADATA_CHANGED)\b"
+    r"(?:.*? (?:from|to|Delta) table (?P<table>[\w.]+\w))?"
 )
+"""What Iceberg and Delta say of a commit that another one came before."""
 _NO_FOLDER = re.compile(r"Mkdirs failed to create (?P<folder>\S+) \(exists=false.*?\)")
 _TRACEBACK = "Traceback (most recent call last):"
 _USER_RAISED = "USER_RAISED_EXCEPTION"
@@ -119,9 +122,10 @@ def clean_message(text: str) -> str:
         text = text[lost.end() :]
     while (stripped := _CLASS_NAME.sub("", text)) != text:
         text = stripped
-    if _ICEBERG_CONFLICT.match(text):
+    if conflict := _CONFLICT.match(text):
+        name = (conflict["table"] or "this table").removeprefix("spark_catalog.")
         return (
-            "another run has written to the same rows of this table since this one began, so this "
+            f"another run has written to the same rows of {name} since this one began, so this "
             "one wrote nothing there. Run it again"
         )
     condition = _CONDITION.match(text)
