@@ -84,6 +84,11 @@ _CONFLICT = re.compile(
     r"(?:.*? (?:from|to|Delta) table (?P<table>[\w.]+\w))?"
 )
 """What Iceberg and Delta say of a commit that another one came before."""
+_SLICE_IS_GONE = re.compile(
+    r"(?:\[TABLE_OR_VIEW_NOT_FOUND\]|\[PATH_NOT_FOUND\]|FILE_NOT_EXIST\]|FileNotFoundException)"
+    r"[^\n]*?(?P<entity>\w+)__slice_\d+_"
+)
+"""What Spark says where another run took a slice away: drop_slices() of the macros."""
 _NO_FOLDER = re.compile(r"Mkdirs failed to create (?P<folder>\S+) \(exists=false.*?\)")
 _TRACEBACK = "Traceback (most recent call last):"
 _USER_RAISED = "USER_RAISED_EXCEPTION"
@@ -122,6 +127,11 @@ def clean_message(text: str) -> str:
         text = text[lost.end() :]
     while (stripped := _CLASS_NAME.sub("", text)) != text:
         text = stripped
+    if gone := _SLICE_IS_GONE.search(text):
+        return (
+            f"another run of {gone['entity']} has begun since this one did, and has taken away "
+            "what this one had put aside. Run it again"
+        )
     if conflict := _CONFLICT.match(text):
         name = (conflict["table"] or "this table").removeprefix("spark_catalog.")
         return (
@@ -208,9 +218,9 @@ def best_message(causes: list[str]) -> str:
     raised = [message for raw, message in cleaned if f"[{_USER_RAISED}]" in raw]
     if raised:
         return raised[-1]
-    for raw, _ in cleaned:
-        if said := _of_cluster(raw):
-            return said
+    for raw, message in cleaned:
+        if _of_cluster(raw) or _SLICE_IS_GONE.search(raw):
+            return message
     classed = [number for number, (_, message) in enumerate(cleaned) if _CONDITION.match(message)]
     if not classed:
         return cleaned[-1][1]
