@@ -18,6 +18,7 @@
 {%- macro load_entity(opened, body) -%}
     {%- set cfg, run = opened['cfg'], opened['run'] -%}
     {%- do tidemark.forget_run_views(cfg['target']) -%}
+    {%- do tidemark.clear_slices(cfg['target']) -%}
     {%- set source = tidemark.step(cfg, 'source')(opened, body) -%}
     {%- set at = namespace(opened=opened, source=source, figures=none, plan={}) -%}
     {%- for part in source['parts'] -%}

@@ -1,6 +1,6 @@
 {#- Rows of this run as a table, `name` of its own in the run. It has the commit's number, because a killed run may have left the folder
     of its slice behind. A table rather than a cached view: it is read many times, and Spark would plan the view again each time.
-    drop_slices() takes it away. -#}
+    drop_slices() takes it away, clear_slices() what is no table yet. -#}
 {%- macro make_slice(current, commit_id, name, sql) -%}
     {%- set slice = tidemark.side_relation(current, 'slice_' ~ commit_id ~ '_' ~ name) -%}
     {%- do run_query('create table ' ~ slice ~ ' using parquet as\n' ~ sql) -%}
@@ -47,6 +47,11 @@
     {%- for name in tidemark.table_names(slices.include(identifier=false), slices.identifier) -%}
         {%- do tidemark.drop_table(tidemark.side_relation(current, name[current.identifier | length + 2:])) -%}
     {%- endfor -%}
+{%- endmacro -%}
+
+{#- Remove the folders of slices that a killed run had not made tables of yet. -#}
+{%- macro clear_slices(current) -%}
+    {%- if tidemark.can('remove_files') -%}{%- do adapter.clear_slices(tidemark.side_relation(current, 'slice_')) -%}{%- endif -%}
 {%- endmacro -%}
 
 {%- macro drop_table(relation) -%}

@@ -57,6 +57,7 @@
         {%- do tidemark.say(entity, 'dropped ' ~ relation) -%}
     {%- endfor -%}
     {%- do tidemark.drop_slices(opened['cfg']['target']) -%}
+    {%- do tidemark.clear_slices(opened['cfg']['target']) -%}
     {%- if vacuum -%}{%- do tidemark.vacuum_entity(opened) -%}{%- endif -%}
     {%- do record.update({'details': tojson(details)}) -%}
     {%- do tidemark.record_commit(opened['commits'], record, 'completed', {}) -%}

@@ -33,6 +33,7 @@
     {%- do record.update({'details': tojson({'key_hash': erased['hash']})}) -%}
     {%- do tidemark.begin_operation(opened, record) -%}
     {%- do tidemark.drop_slices(cfg['target']) -%}
+    {%- do tidemark.clear_slices(cfg['target']) -%}
     {%- do tidemark.drop_plan(cfg['target']) -%}
     {%- if tidemark.can('keep_plan') -%}
         {%- do adapter.call_function('tidemark.plan.store.discard_plans_of', cfg['relation']) -%}

@@ -33,8 +33,7 @@
 
 {#- Whether a table has rows of a commit. -#}
 {%- macro has_batch(relation, commit_id) -%}
-    {{ return(tidemark.relation_exists(relation)
-        and run_query('select 1 from ' ~ relation ~ ' where _commit_id = ' ~ commit_id ~ ' limit 1') | length > 0) }}
+    {{ return(tidemark.relation_exists(relation) and tidemark.has_rows(relation, '_commit_id = ' ~ commit_id)) }}
 {%- endmacro -%}
 
 

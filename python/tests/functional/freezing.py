@@ -90,25 +90,25 @@ class Loader(Session):
             stderr=(home / "stderr").open("wb"),
         )
         super().__init__(process)
-        self.loads = 0
+        self.loads = self.models = 0
         self._counted: dict[str, Counted] = {}
 
     def begin(self, flow: Flow, number: int, engine: str) -> None:
-        """Have a date loaded, and wait until its model has begun."""
+        """Have a date loaded, and wait until its first model has begun."""
         assert self.process.stdin is not None
         told = json.dumps({"tidemark__engine": engine})
         self.process.stdin.write(
             f"run --vars '{told}' --business-date {flow.day(number)}\n".encode()
         )
         self.process.stdin.flush()
-        self.loads += 1
-        while self._count(self.log, r"START sql \w+ model") < self.loads:
+        begun, self.loads, self.models = self.models, self.loads + 1, self.models + flow.models
+        while self._count(self.log, r"START sql \w+ model") <= begun:
             self._assert_alive()
             time.sleep(0.002)
 
     def at_work(self) -> bool:
-        """Whether the model that was begun is not done."""
-        return self._count(self.log, r"OK created sql \w+ model") < self.loads
+        """Whether a model of the load is not done."""
+        return self._count(self.log, r"OK created sql \w+ model") < self.models
 
     def wait(self) -> None:
         """Wait until the command has ended."""

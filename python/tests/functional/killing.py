@@ -61,9 +61,16 @@ class Flow:
     log = "killed__log"
     """The table whose commit makes a load true."""
     engines: tuple[str, ...] = ("workers", "spark")
+    derived: tuple[str, ...] = ()
+    """Models that are loaded from `killed` after it."""
 
     def __init__(self, project: Any, rng: random.Random, dates: int) -> None:
         self.project, self.rng, self.dates = project, rng, dates
+
+    @property
+    def models(self) -> int:
+        """How many models a run loads."""
+        return 1 + len(self.derived)
 
     def day(self, number: int) -> date:
         return date(2026, 1, 1) + timedelta(number)
@@ -99,8 +106,39 @@ class Extracts(Flow):
         assert_extracts(stored, seen, delta=self.delta)
 
 
+class KeptTables(Extracts):
+    """Full extracts with their intervals and their feed, both kept as tables."""
+
+    derived = ("killed_feed", "killed_scd2")
+
+    def __init__(self, project: Any, rng: random.Random, dates: int, **settings: Any) -> None:
+        super().__init__(project, rng, dates, **settings)
+        feed = "{{ config(materialized='feed') }} select * from ({{ tidemark.change_feed(ref('killed')) }})"
+        project.write("models/killed_feed.sql", feed)
+        intervals = "{{ config(materialized='scd2') }} {{ tidemark.scd2(ref('killed')) }}"
+        project.write("models/killed_scd2.sql", intervals)
+
+    def check(self, stored: Stored, dates: int) -> None:
+        super().check(stored, dates)
+        seen = {self.day(number): self.extracts[self.day(number)] for number in range(dates)}
+        history = replay(seen, ("a",), delta=self.delta).history
+        wanted, until = [], dict[str, date]()
+        for (day, key), (operation, row, _) in sorted(history.items(), reverse=True):
+            if operation != "D":
+                wanted.append((key, row[0], day, until.get(key)))
+            until[key] = day
+        found = stored.rows("killed_scd2", "select k, a, _valid_from, _valid_to from t")
+        assert Counter(found) == Counter(wanted)
+        fed = stored.rows("killed_feed", "select k, _operation, _commit_id from t")
+        assert len(fed) == len(set(fed))
+        logged = Counter((key, operation) for (_, key), (operation, _, _) in history.items())
+        assert Counter((key, operation) for key, operation, _ in fed) == logged
+
+
 class CanonicalEvents(Flow):
     """Batches of change events, a part of which comes twice."""
+
+    engines = ("spark",)
 
     def __init__(self, project: Any, rng: random.Random, dates: int, **settings: Any) -> None:
         super().__init__(project, rng, dates)
@@ -186,12 +224,35 @@ class EnrichedEvents(Flow):
         assert sorted(stored.values("killed__manifest", "event_id")) == wanted
 
 
+class ShreddedEvents(EnrichedEvents):
+    """The same, with a table of their entities."""
+
+    derived = ("products",)
+
+    def __init__(self, project: Any, rng: random.Random, dates: int, **settings: Any) -> None:
+        super().__init__(project, rng, dates, **settings)
+        uri = "iglu:com.acme/product/jsonschema/1-*-*"
+        body = f"{{{{ tidemark.shred('{uri}', events='killed') }}}}"
+        project.write("models/products.sql", body)
+        columns = [{"name": "sku", "data_type": "string"}]
+        model = {"name": "products", "config": {"materialized": "shred"}, "columns": columns}
+        project.write("models/products.yml", json.dumps({"version": 2, "models": [model]}))
+
+    def check(self, stored: Stored, dates: int) -> None:
+        super().check(stored, dates)
+        wanted = sorted(event_id(number) for number in range(dates * self.size))
+        assert sorted(stored.values("products", "hierarchy['root_id']")) == wanted
+        assert set(stored.values("products", "sku")) == {"a"}
+
+
 FLOWS: dict[str, Callable[..., Flow]] = {
     "full extracts": Extracts,
     "delta extracts": partial(Extracts, extract="delta"),
+    "kept tables": KeptTables,
     "canonical events": CanonicalEvents,
     "captured events": CapturedEvents,
     "enriched events": EnrichedEvents,
+    "shredded events": ShreddedEvents,
 }
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gzip
+import os
 import sys
+import time
 from collections.abc import Callable
 from datetime import date
 from pathlib import Path
@@ -291,6 +293,29 @@ def test_list_files__of_this_machine(
     (tmp_path / "in/100%.csv").write_text("x")
     assert local_files(f"file:{tmp_path}/in") is None
     assert local_files("s3a://lake/in") is None
+
+
+def test_clear_slices(module_project: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a killed run wrote of slices goes, but what is a table, another entity's, or on a shared metastore young."""
+    from tidemark.spark import files
+
+    session, schema = module_project.session, module_project.schema
+    module_project.sql("create table whole__slice_1_log using parquet as select 1 as n")
+    place = module_project.folder_of("whole__slice_1_log").parent
+    half = [place / f"whole__slice_{name}" for name in ("2_log", "3_keys")]
+    others = [place / name for name in ("whole__slice_log", "wholesale__slice_2_log", "whole__log")]
+    for folder in (*half, *others):
+        (folder / "_temporary/0").mkdir(parents=True)
+    monkeypatch.setattr(files, "_is_shared", lambda configuration: True)
+    os.utime(half[1], (0, time.time() - 2 * 24 * 3600))
+    assert files.clear_slices(session, schema, "whole__slice_") == 1
+    assert [folder.exists() for folder in half] == [True, False]
+    monkeypatch.undo()
+    assert files.clear_slices(session, schema, "whole__slice_") == 1
+    assert not half[0].exists()
+    assert all(folder.exists() for folder in others)
+    assert module_project.sql("select n from whole__slice_1_log") == [(1,)]
+    assert files.clear_slices(session, "nowhere", "whole__slice_") == 0
 
 
 def test_list_files__from_jinja(module_project: Any, tmp_path: Path) -> None:

@@ -95,7 +95,12 @@ def test_died_after_and_before_log(module_project: Any, tagged: bool) -> None:
     whole, dead = state_of(crashed), last_commit(crashed)
     put_back(crashed, dead, "", "__log")
     assert state_of(crashed)["__history"] != whole["__history"]
+    # with a slice that was no table yet
+    tables = module_project.folder_of(crashed.name).parent
+    half = tables / f"{crashed.name}__slice_{dead}_log"
+    (half / "_temporary").mkdir(parents=True)
     result = crashed.run("2026-01-03")
+    assert not half.exists()
     assert "rolled back commit" in result.output
     assert state_of(crashed) == whole
     assert dict(crashed.commits("commit_id, state"))[dead] == "rolled_back"

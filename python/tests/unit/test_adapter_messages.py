@@ -43,6 +43,11 @@ ValueError: odd name Oslo
 \tat org.apache.spark.api.python.BasePythonRunner$ReaderIterator.handlePythonException(PythonRunner.scala:604)
 """
 
+SLICE_IS_GONE = (
+    "another run of cities has begun since this one did, and has taken away what this one had put aside. "
+    "Run it again"
+)
+
 
 @pytest.mark.parametrize(
     ("text", "wanted"),
@@ -61,6 +66,41 @@ ValueError: odd name Oslo
         (
             "org.apache.iceberg.exceptions.ValidationException: Found conflicting files that can contain "
             'records matching ref(name="_commit_id") > 12: [file:/lake/log/00000-29.parquet]',
+            "another run has written to the same rows of this table since this one began, so this one "
+            "wrote nothing there. Run it again",
+        ),
+        (
+            "io.delta.exceptions.ConcurrentAppendException: [DELTA_CONCURRENT_APPEND.WITHOUT_HINT] Transaction conflict "
+            "detected. a concurrent MERGE added data to table spark_catalog.shop.claims committed at version 2. The concurrent "
+            "operation modified data that should have been read by this operation. Please retry the operation.",
+            "another run has written to the same rows of shop.claims since this one began, so this one "
+            "wrote nothing there. Run it again",
+        ),
+        (
+            "[TABLE_OR_VIEW_NOT_FOUND] The table or view `shop`.`cities__slice_260304093000123_log` cannot be found. Verify "
+            "the spelling and correctness of the schema and catalog. SQLSTATE: 42P01; line 3 pos 5;\n'Project [*]",
+            SLICE_IS_GONE,
+        ),
+        (
+            "org.apache.spark.SparkException: [FAILED_READ_FILE.FILE_NOT_EXIST] Encountered error while reading file "
+            "file:/lake/shop.db/cities__slice_260304093000123_log/part-00000.snappy.parquet. File does not exist.",
+            SLICE_IS_GONE,
+        ),
+        (
+            "[DELTA_CONCURRENT_DELETE_READ.WITH_PARTITION_HINT] Transaction conflict detected, a concurrent DELETE deleted data "
+            "from table shop.cities (committed at version 7) that this transaction read.",
+            "another run has written to the same rows of shop.cities since this one began, so this one "
+            "wrote nothing there. Run it again",
+        ),
+        (
+            "[DELTA_METADATA_CHANGED] MetadataChangedException: The metadata of the Delta table shop.cities has been changed by a "
+            "concurrent update. Please try the operation again.\nConflicting commit: {}",
+            "another run has written to the same rows of shop.cities since this one began, so this one "
+            "wrote nothing there. Run it again",
+        ),
+        (
+            "[DELTA_CONCURRENT_WRITE] ConcurrentWriteException: A concurrent transaction has written new data since the current "
+            "transaction read the table. Please try the operation again.\nConflicting commit: {}\nRefer to the docs for more.",
             "another run has written to the same rows of this table since this one began, so this one "
             "wrote nothing there. Run it again",
         ),

@@ -20,6 +20,8 @@ _EMBEDDED = "jdbc:derby:;"
 _PLAIN_NAME = re.compile(r"[\w .,=+@~()-]+", re.ASCII)
 # seconds after which a folder that is no table yet is one that was left
 _PATIENCE = 60
+# the same of a slice, which is not waited for: its statement may take long, and write seldom
+_PATIENCE_OF_SLICES = 24 * 3600
 
 
 def list_files(session: SparkSession, path: str) -> list[dict[str, Any]]:
@@ -141,6 +143,41 @@ def clear_debris(session: SparkSession, schema: str, name: str) -> bool:
             return bool(files.delete(folder, True))
         time.sleep(1)
     return False
+
+
+def clear_slices(session: SparkSession, schema: str, prefix: str) -> int:
+    """Remove the folders of slices whose run was killed while it wrote them: no table has them.
+
+    Where other processes share the metastore one of them may be writing: there a folder is left
+    until nothing has come right into it for a day.
+
+    Args:
+        session: The running session.
+        schema: The schema of the slices.
+        prefix: What their names begin with, before the number of their commit.
+
+    Returns:
+        How many were removed.
+    """
+    jvm: Any = session.sparkContext._jvm
+    state = session._jsparkSession.sessionState()
+    catalog = state.catalog()
+    if not catalog.databaseExists(schema):
+        return 0
+    configuration = state.newHadoopConf()
+    place = hadoop_path(jvm, catalog.defaultTablePath(table_identifier(jvm, schema, prefix)))
+    pattern = re.sub(r"([\\{}\[\]*?,^])", r"\\\1", str(place.getName())) + "[0-9]*"
+    files = place.getFileSystem(configuration)
+    shared = _is_shared(configuration)
+    removed = 0
+    for status in files.globStatus(hadoop_path(jvm, place.getParent(), pattern)) or []:
+        folder = status.getPath()
+        if catalog.tableExists(table_identifier(jvm, schema, folder.getName())):
+            continue
+        idle = time.time() - int(status.getModificationTime()) / 1000
+        if not shared or idle >= _PATIENCE_OF_SLICES:
+            removed += bool(files.delete(folder, True))
+    return removed
 
 
 def _is_shared(configuration: Any) -> bool:

@@ -78,9 +78,17 @@ _OF_CLUSTERS = (
 # with what the JVM ends where a task of it has no memory, and seconds that it may take
 _EXIT_NO_MEMORY = 52
 _ENDING = 5.0
-_ICEBERG_CONFLICT = re.compile(
-    r"Found (new )?conflicting (delete )?files|Missing required files to delete"
+_CONFLICT = re.compile(
+    r"Found (?:new )?conflicting (?:delete )?files|Missing required files to delete"
+    r"|\[DELTA_(?:CONCURRENT_(?:APPEND|DELETE_DELETE|DELETE_READ|WRITE)|METADATA_CHANGED)\b"
+    r"(?:.*? (?:from|to|Delta) table (?P<table>[\w.]+\w))?"
 )
+"""What Iceberg and Delta say of a commit that another one came before."""
+_SLICE_IS_GONE = re.compile(
+    r"(?:\[TABLE_OR_VIEW_NOT_FOUND\]|\[PATH_NOT_FOUND\]|FILE_NOT_EXIST\]|FileNotFoundException)"
+    r"[^\n]*?(?P<entity>\w+)__slice_\d+_"
+)
+"""What Spark says where another run took a slice away: drop_slices() of the macros."""
 _NO_FOLDER = re.compile(r"Mkdirs failed to create (?P<folder>\S+) \(exists=false.*?\)")
 _TRACEBACK = "Traceback (most recent call last):"
 _USER_RAISED = "USER_RAISED_EXCEPTION"
@@ -119,9 +127,15 @@ def clean_message(text: str) -> str:
         text = text[lost.end() :]
     while (stripped := _CLASS_NAME.sub("", text)) != text:
         text = stripped
-    if _ICEBERG_CONFLICT.match(text):
+    if gone := _SLICE_IS_GONE.search(text):
         return (
-            "another run has written to the same rows of this table since this one began, so this "
+            f"another run of {gone['entity']} has begun since this one did, and has taken away "
+            "what this one had put aside. Run it again"
+        )
+    if conflict := _CONFLICT.match(text):
+        name = (conflict["table"] or "this table").removeprefix("spark_catalog.")
+        return (
+            f"another run has written to the same rows of {name} since this one began, so this "
             "one wrote nothing there. Run it again"
         )
     condition = _CONDITION.match(text)
@@ -204,9 +218,9 @@ def best_message(causes: list[str]) -> str:
     raised = [message for raw, message in cleaned if f"[{_USER_RAISED}]" in raw]
     if raised:
         return raised[-1]
-    for raw, _ in cleaned:
-        if said := _of_cluster(raw):
-            return said
+    for raw, message in cleaned:
+        if _of_cluster(raw) or _SLICE_IS_GONE.search(raw):
+            return message
     classed = [number for number, (_, message) in enumerate(cleaned) if _CONDITION.match(message)]
     if not classed:
         return cleaned[-1][1]

@@ -41,7 +41,12 @@ from tidemark.spark.delta import (
     view_small_table,
 )
 from tidemark.spark.delta.landed import unread_files
-from tidemark.spark.files import clear_debris, list_files, remove_other_versions
+from tidemark.spark.files import (
+    clear_debris,
+    clear_slices,
+    list_files,
+    remove_other_versions,
+)
 from tidemark.spark.inputs import input_files
 from tidemark.spark.known_rows import KnownRows
 from tidemark.spark.links import check_links
@@ -207,6 +212,19 @@ class TidemarkAdapter(WorkersAdapter):
         """
         with self.connections.exception_handler(f"clear_debris({relation})"):
             return clear_debris(self._session, relation.schema, relation.identifier)
+
+    @available.parse(lambda *args, **kwargs: 0)
+    def clear_slices(self, relation: Any) -> int:
+        """Remove the folders of slices that a killed run left without a table.
+
+        Args:
+            relation: Its identifier is what their names begin with, before the commit's number.
+
+        Returns:
+            How many were removed.
+        """
+        with self.connections.exception_handler(f"clear_slices({relation})"):
+            return clear_slices(self._session, relation.schema, relation.identifier)
 
     @available.parse(lambda *args, **kwargs: 0)
     def remove_other_versions(self, version: str) -> int:
