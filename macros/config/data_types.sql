@@ -40,7 +40,14 @@
         'interval': '[\\s\\S]*', 'geometry': '[\\s\\S]*', 'geography': '[\\s\\S]*',
     } -%}
     {%- set allowed = fits.get(word, '') -%}
+    {%- if tidemark._has_too_many_digits(word, rest) -%}{{ return(text) }}{%- endif -%}
     {{ return(none if word in tidemark._type_words() and allowed is not none and modules.re.fullmatch(allowed, rest) else text) }}
+{%- endmacro -%}
+
+{#- Whether a decimal has more digits than Spark's, or more of them after the point than it has. -#}
+{%- macro _has_too_many_digits(word, rest) -%}
+    {%- set digits = modules.re.findall('\\d+', rest) | map('int') | list if word in ['decimal', 'dec', 'numeric'] else [] -%}
+    {{ return(digits and (digits[0] > 38 or digits | length > 1 and digits[1] > digits[0])) }}
 {%- endmacro -%}
 
 {#- "; did you mean `string`?" for a type of another system, a misspelt one, or one whose brackets are wrong. -#}
@@ -59,6 +66,7 @@
         'int64': 'bigint', 'serial': 'int', 'bigserial': 'bigint', 'float4': 'float', 'float8': 'double', 'float64': 'double',
         'blob': 'binary', 'bytea': 'binary', 'bytes': 'binary', 'list': 'array<string>', 'dict': 'map<string, string>',
     } -%}
+    {%- if tidemark._has_too_many_digits(word, rest) -%}{{ return(': up to 38 digits, and no more of them after the point than there are') }}{%- endif -%}
     {%- if word in elsewhere -%}{{ return('; did you mean `' ~ elsewhere[word] ~ '`?') }}{%- endif -%}
     {%- if word in known -%}{{ return(': it is written like `' ~ forms.get(word, word) ~ '`') }}{%- endif -%}
     {%- set nearest = tidemark._nearest(word, known) -%}

@@ -164,6 +164,9 @@
     {%- for column in cfg['columns'] -%}
         {%- set refused = tidemark.refused_name(column['name'], tidemark.reserved_columns()) -%}
         {%- if refused -%}{%- do errors.append(refused ~ ': rename it in the model') -%}{%- endif -%}
+        {%- if cfg['columns'][:loop.index0] | map(attribute='name') | map('lower') | select('equalto', column['name'] | lower) | list -%}
+            {%- do errors.append('column `' ~ column['name'] ~ '` is declared twice (names differ at most in case)') -%}
+        {%- endif -%}
     {%- endfor -%}
     {%- for name in cfg['partition_by'] + cfg['cluster_by'] if name | lower in sensitive -%}
         {%- do errors.append('`' ~ name ~ '` is sensitive and cannot lay out the current table') -%}
@@ -213,7 +216,7 @@
     {%- do tidemark._check_column_settings(cfg, errors) -%}
     {%- do tidemark._check_location(cfg['location'], errors) -%}
     {%- do tidemark._add_broken([
-        (share is not number or not 0 <= share <= 1, 'max_delete_fraction must be a number from 0 to 1, found: ' ~ share),
+        (share is not number or not 0 <= share <= 1, 'max_delete_fraction must be a number from 0 to 1, found: ' ~ (share | tojson if share is string else share)),
         ('effective_from' in settings and (starts is not string or not starts | trim),
             'effective_from must be the name of a column of dates or timestamps, found: ' ~ starts),
         (starts is string and starts | lower in cfg['sensitive'] | map('lower') | list,

@@ -4,11 +4,11 @@
 {%- macro extract_view_sql(cfg, view, path, header, read_as={}) -%}
 {%- if cfg['format'] == 'csv' -%}
 {%- set options = tidemark.csv_options(cfg['options']) -%}
-{%- do options.update(read_as) -%}
 {%- do options.update({
     'path': path, 'mode': 'PERMISSIVE', 'columnNameOfCorruptRecord': '_unreadable',
     'columnPruning': 'false', 'enforceSchema': 'false',
 }) -%}
+{%- do options.update(read_as) -%}
 create or replace temporary view {{ view }} (
     {%- for name in header %}
     {{ tidemark.quote_identifier(name) }} string,
@@ -61,13 +61,56 @@ from_json(
     {{ return(column['data_type'] and '<' in column['data_type']) }}
 {%- endmacro -%}
 
-{#- Whether text files have a line that is not UTF-8: Spark puts U+FFFD for such bytes, which a file may also have of its own. -#}
-{%- macro has_malformed_lines_sql(cfg, path) -%}
-{%- set options = {'lineSep': '\n'} if cfg['format'] == 'csv' else {} -%}
-{%- for name, value in cfg['options'].items() if name | lower in ['pathglobfilter', 'recursivefilelookup', 'modifiedbefore', 'modifiedafter', 'compression'] -%}
-    {%- do options.update({name: value}) -%}
+{#- What the lines of text files are: `malformed`, whether one is not UTF-8 (Spark puts U+FFFD for such bytes, which a file may also have
+    of its own), and `mixed`, whether some end with a carriage return and some do not. -#}
+{%- macro lines_told_sql(cfg, path) -%}
+select
+    coalesce(bool_or(not is_valid_utf8(value)), false) as malformed,
+    coalesce(bool_or(endswith(value, '\r')) and bool_or(not endswith(value, '\r')), false) as mixed
+from {{ tidemark._lines_relation_expr(cfg, path) }}
+{%- endmacro -%}
+
+{%- macro _lines_relation_expr(cfg, path) -%}
+    {%- set options = {'lineSep': '\n'} if cfg['format'] == 'csv' else {} -%}
+    {%- for name, value in cfg['options'].items() if name | lower in ['pathglobfilter', 'recursivefilelookup', 'modifiedbefore', 'modifiedafter', 'compression'] -%}
+        {%- do options.update({name: value}) -%}
+    {%- endfor -%}
+    {{ return(tidemark.file_relation_expr('text', path, options)) }}
+{%- endmacro -%}
+
+{#- The first line of each CSV file, without what ends it, and whether that is a carriage return too. -#}
+{%- macro first_lines_sql(cfg, path) -%}
+select distinct rtrim('\r', ltrim('\uFEFF', line)) as line, endswith(line, '\r') as has_return
+from (
+    select min_by(value, place) as line
+    from (
+        select value, _metadata.file_path as file, monotonically_increasing_id() as place
+        from {{ tidemark._lines_relation_expr(cfg, path) }}
+        where _metadata.file_block_start = 0
+    )
+    group by file
+)
+order by line asc nulls last
+{%- endmacro -%}
+
+{#- The rows of a view over CSV files of mixed line ends, which was read with a line feed as the end: the carriage return before one is no
+    part of a value, and a line that has nothing else no row. Where a first line has it, line breaks in quotes are line feeds, as where all lines have it. -#}
+{%- macro mixed_ends_sql(view, lines, names, has_return) -%}
+{%- set values = [] -%}
+{%- for name in names -%}
+    {%- set name = tidemark.quote_identifier(name) -%}
+    {%- set ended = "case when " ~ name ~ " = '\\r' then null when endswith(" ~ name ~ ", '\\r') then left("
+        ~ name ~ ", length(" ~ name ~ ") - 1) else " ~ name ~ ' end' -%}
+    {#- the last value of a line that is too short is in another column -#}
+    {%- set value = ended if loop.last else 'if(_unreadable is null, ' ~ name ~ ', ' ~ ended ~ ')' -%}
+    {%- do values.append(("replace(" ~ value ~ ", '\\r\\n', '\\n')" if has_return else value) ~ ' as ' ~ name) -%}
 {%- endfor -%}
-select coalesce(bool_or(not is_valid_utf8(value)), false) from {{ tidemark.file_relation_expr('text', path, options) }}
+create or replace temporary view {{ view }} as
+select
+    {{ values | join(',\n    ') }},
+    _unreadable
+from {{ lines }}
+where not coalesce({{ "_unreadable in ('', '\\r')" if names | length > 1 else tidemark.quote_identifier(names[0]) ~ " = '\\r'" }}, false)
 {%- endmacro -%}
 
 {#- The rows of a view over CSV files that are not all of the encoding which they are read by: `_malformed` is the line of a row that is

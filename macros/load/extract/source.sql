@@ -58,15 +58,19 @@
         {%- endif -%}
     {%- endif -%}
     {%- set view = tidemark.run_view(cfg['target'], 'extract') -%}
-    {%- set told = ['_malformed'] if tidemark.may_be_malformed(cfg, path) else [] -%}
+    {%- set lines = tidemark.look_at_lines(cfg, path) -%}
+    {%- set told = ['_malformed'] if lines['malformed'] else [] -%}
     {%- if cfg['format'] == 'csv' and told -%}
-        {%- do tidemark.make_readable_csv_view(cfg, view, path, names) -%}
+        {%- do tidemark.make_readable_csv_view(cfg, view, path, names, lines) -%}
     {%- elif told -%}
         {%- do run_query(tidemark.readable_json_sql(cfg, view, path)) -%}
-    {%- else -%}
+    {%- elif cfg['format'] == 'csv' and tidemark.is_read_by_line(cfg, path, files) -%}
         {#- a row on one line: see row_over_lines_sql() -#}
-        {%- set read_as = {'multiLine': 'false'} if cfg['format'] == 'csv' and tidemark.is_read_by_line(cfg, path, files) else {} -%}
-        {%- do run_query(tidemark.extract_view_sql(cfg, view, path, names, read_as)) -%}
+        {%- do run_query(tidemark.extract_view_sql(cfg, view, path, names, {'multiLine': 'false'})) -%}
+    {%- elif cfg['format'] == 'csv' -%}
+        {%- do tidemark.make_csv_view(cfg, view, path, names, lines) -%}
+    {%- else -%}
+        {%- do run_query(tidemark.extract_view_sql(cfg, view, path, names)) -%}
     {%- endif -%}
     {%- if cfg['format'] == 'csv' -%}{{ return(names + told) }}{%- endif -%}
     {{ return(told + (
@@ -75,15 +79,42 @@
     )) }}
 {%- endmacro -%}
 
-{#- Whether some bytes of the files may not be of the encoding that they are read by. Parquet has its own. -#}
-{%- macro may_be_malformed(cfg, path) -%}
-    {%- if cfg['format'] == 'parquet' -%}{{ return(false) }}{%- endif -%}
-    {%- if cfg['format'] == 'csv' and not tidemark.is_utf8(tidemark.csv_options(cfg['options'])['encoding']) -%}{{ return(true) }}{%- endif -%}
-    {{ return(run_query(tidemark.has_malformed_lines_sql(cfg, path))[0][0]) }}
+{#- What is to be known of the lines of text files: `malformed`, whether some bytes may not be of the encoding that they are read by
+    (Parquet has its own), `mixed`, whether CSV lines end in two ways, and then `has_return`, see mixed_ends_sql(). -#}
+{%- macro look_at_lines(cfg, path) -%}
+    {%- if cfg['format'] == 'parquet' -%}{{ return({'malformed': false, 'mixed': false}) }}{%- endif -%}
+    {%- set lines = tidemark.query_rows(tidemark.lines_told_sql(cfg, path))[0] -%}
+    {%- set options = tidemark.csv_options(cfg['options']) if cfg['format'] == 'csv' else {} -%}
+    {%- if cfg['format'] == 'csv' and not tidemark.is_utf8(options['encoding']) -%}{%- do lines.update({'malformed': true}) -%}{%- endif -%}
+    {%- set own_end = cfg['options'].keys() | map('lower') | select('equalto', 'linesep') | list -%}
+    {%- do lines.update({'mixed': cfg['format'] == 'csv' and lines['mixed'] and not own_end}) -%}
+    {%- if lines['mixed'] -%}
+        {%- set first = tidemark.query_rows(tidemark.first_lines_sql(cfg, path)) -%}
+        {%- set headers = first | map(attribute='line') | unique(case_sensitive=true) | list -%}
+        {#- the reader would not compare them: to it the carriage return is a part of the last name -#}
+        {%- if headers | length > 1 and options['header'] | string | lower == 'true' -%}
+            {%- do tidemark.raise_error('data', cfg['entity'] ~ ': the files at ' ~ path ~ ' have different headers, '
+                ~ headers[0] ~ ' and ' ~ headers[1] ~ '. Deliver all files of a date with the same columns in the same order') -%}
+        {%- endif -%}
+        {%- do lines.update({'has_return': first | map(attribute='has_return') | select | list | length > 0}) -%}
+    {%- endif -%}
+    {{ return(lines) }}
+{%- endmacro -%}
+
+{#- The view over CSV files, whatever their lines end with. -#}
+{%- macro make_csv_view(cfg, view, path, names, lines) -%}
+    {%- set read_as = lines.get('read_as', {}) -%}
+    {%- if not lines['mixed'] -%}
+        {%- do run_query(tidemark.extract_view_sql(cfg, view, path, names, read_as)) -%}
+        {{ return(none) }}
+    {%- endif -%}
+    {%- set mixed = tidemark.run_view(cfg['target'], 'mixed') -%}
+    {%- do run_query(tidemark.extract_view_sql(cfg, mixed, path, names, dict(read_as, lineSep='\n', enforceSchema='true'))) -%}
+    {%- do run_query(tidemark.mixed_ends_sql(view, mixed, names, lines['has_return'])) -%}
 {%- endmacro -%}
 
 {#- The view over CSV files with such bytes. A name in the header that has them is no name. -#}
-{%- macro make_readable_csv_view(cfg, view, path, names) -%}
+{%- macro make_readable_csv_view(cfg, view, path, names, told) -%}
     {%- set declared = tidemark.csv_options(cfg['options'])['encoding'] -%}
     {%- for name in names if '\uFFFD' in name -%}{%- do tidemark.raise_encoding(cfg, path, name) -%}{%- endfor -%}
     {%- set read_as = {'encoding': 'ISO-8859-1'} if tidemark.is_utf8(declared) else {} -%}
@@ -92,7 +123,7 @@
         {%- set read_names = tidemark.describe_query(tidemark.csv_header_sql(cfg, path, read_as)) | map(attribute='name') | list -%}
     {%- endif -%}
     {%- set lines = tidemark.run_view(cfg['target'], 'lines') -%}
-    {%- do run_query(tidemark.extract_view_sql(cfg, lines, path, read_names, read_as)) -%}
+    {%- do tidemark.make_csv_view(cfg, lines, path, read_names, dict(told, read_as=read_as)) -%}
     {%- do run_query(tidemark.readable_csv_sql(cfg, view, lines, names, read_names)) -%}
 {%- endmacro -%}
 

@@ -43,10 +43,8 @@ def read(module_project: Any, tmp_path: Path) -> Read:
         declared = macros["csv_options"](options)["encoding"] if suffix == "csv" else "UTF-8"
         is_utf8 = macros["is_utf8"](declared)
         if is_utf8:
-            [(malformed,)] = session.sql(
-                macros["has_malformed_lines_sql"](cfg, str(file))
-            ).collect()
-            if not malformed:
+            [told] = session.sql(macros["lines_told_sql"](cfg, str(file))).collect()
+            if not told.malformed:
                 session.sql(macros["extract_view_sql"](cfg, "extract", str(file), ["id", "name"]))
                 found = session.sql("select id, name, _unreadable from extract").collect()
                 return [tuple(row) for row in found]

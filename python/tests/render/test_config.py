@@ -224,6 +224,8 @@ def test_near_misses__every_kind(reader: str) -> None:
         ("varchar", "data_type `varchar`" + NO_TYPE + ": it is written like `varchar(10)`"),
         ("TEXT", "data_type `TEXT`" + NO_TYPE + "; did you mean `string`?"),
         ("decimal(10;2)", "data_type `decimal(10;2)`" + NO_TYPE + ": it is written like `decimal(18,2)`"),
+        ("decimal(40,2)", "data_type `decimal(40,2)`" + NO_TYPE + ": up to 38 digits, and no more of them after the point than there are"),
+        ("array<numeric(5, 7)>", "`numeric(5, 7)` in data_type `array<numeric(5, 7)>`" + NO_TYPE + ": up to 38 digits, and no more of them after the point than there are"),
         ("map<string, strng>", "`strng` in data_type `map<string, strng>`" + NO_TYPE + "; did you mean `string`?"),
         ("struct<a: int, b: array<dat>>", "`dat` in data_type `struct<a: int, b: array<dat>>`" + NO_TYPE + "; did you mean `date`?"),
         ("foo", "data_type `foo`" + NO_TYPE + "; there are string, int, bigint, double, decimal(18,2), boolean, date, timestamp and others"),
@@ -239,7 +241,7 @@ def test_unknown_types(declared: str, problem: str) -> None:
 
 # every one is read by Spark 4.1, see functional/test_golden_sql.py::test_data_types
 DATA_TYPES = [
-    "string", "INT", "long", "Decimal(10, 2)", "decimal", "numeric(5)", "timestamp", "timestamp_ntz", "timestamp without time zone",
+    "string", "INT", "long", "Decimal(10, 2)", "decimal", "numeric(5)", "decimal(38,38)", "timestamp", "timestamp_ntz", "timestamp without time zone",
     "varchar(10)", "char(3)", "binary", "variant", "interval day to second", "string collate UTF8_BINARY", "real", "date", "boolean",
     "array<int>", "map<string,array<decimal(10,2)>>", "struct<a: int, b: struct<c: string>>", "struct<>",
     "struct<a int, `b x`: string not null comment 'a, b'>", "struct<`a:b`: int>",
@@ -249,6 +251,12 @@ DATA_TYPES = [
 @pytest.mark.parametrize("declared", DATA_TYPES)
 def test_known_types(declared: str) -> None:
     assert problems("entity_config", cdc(**CSV), {"id": declared}) == []
+
+
+@pytest.mark.parametrize("settings", [CSV, EVENTS])
+def test_columns_twice(settings: dict[str, Any]) -> None:
+    problem = "column `ID` is declared twice (names differ at most in case)"
+    assert problems("entity_config", cdc(**settings), {"id": "int", "ID": "int"}) == [problem]
 
 
 def test_keys_of_dbt_are_no_mistakes() -> None:

@@ -224,6 +224,19 @@ def test_best_message__what_and_why() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[PARQUET_TYPE_ILLEGAL] Illegal Parquet type: INT64 (TIMESTAMP(NANOS,false)). SQLSTATE: 42846", "a Parquet file has timestamps in nanoseconds, which Spark does not read: write microseconds (pandas and pyarrow: coerce_timestamps='us')"),
+        ("[PARQUET_TYPE_ILLEGAL] Illegal Parquet type: FIXED_LEN_BYTE_ARRAY (FLOAT16). SQLSTATE: 42846", "a Parquet file has a column of FIXED_LEN_BYTE_ARRAY (FLOAT16), a type that Spark does not read: write another one"),
+        ("[UNSUPPORTED_TIME_TYPE] The data type TIME is not supported. SQLSTATE: 0A000", "a column is of the type TIME, which tables do not have: cast it to a text at its source"),
+    ],
+)  # fmt: skip
+def test_types_that_are_not_read(text: str, said: str) -> None:
+    assert clean_message(text) == said
+    assert best_message(["An error occurred while calling o1.sql.", text]) == said
+
+
 def test_best_message__raised_by_the_user_wins() -> None:
     assert (
         best_message(
@@ -270,6 +283,13 @@ def test_readable_error__of_a_python_exception() -> None:
                 "file:/a/b.parquet is not a Parquet file. Expected magic number at tail, but found [1, 2, 3, 4]",
             ],
             "file:/a/b.parquet cannot be read: it is cut, or no Parquet file",
+        ),
+        (
+            [
+                "[FAILED_READ_FILE.NO_HINT] Encountered error while reading file file:/a/2.csv. SQLSTATE: KD001",
+                "CSV header does not conform to the schema.\n Header: v, id\n Schema: id, v\nExpected: id but found: v",
+            ],
+            "file:/a/2.csv cannot be read: its columns are not those of the other files, in their order",
         ),
     ],
 )

@@ -73,8 +73,21 @@ _OF_CLUSTERS = (
         re.compile(r"stopped SparkContext|SparkContext (?:was|has been) shut ?down"),
         _IS_ENDED,
     ),
+    (
+        re.compile(r"PARQUET_TYPE_\w+\] .*?TIMESTAMP\(NANOS"),
+        "a Parquet file has timestamps in nanoseconds, which Spark does not read: write "
+        "microseconds (pandas and pyarrow: coerce_timestamps='us')",
+    ),
+    (
+        re.compile(r"PARQUET_TYPE_\w+\] .*?Parquet type: (?P<type>.+?)\.?(?: SQLSTATE|\s*$|\n)"),
+        "a Parquet file has a column of {type}, a type that Spark does not read: write another one",
+    ),
+    (
+        re.compile(r"\[UNSUPPORTED_TIME_TYPE\]"),
+        "a column is of the type TIME, which tables do not have: cast it to a text at its source",
+    ),
 )
-"""What Spark says of a machine or cluster that is not as it must be, and what its reader needs."""
+"""What Spark says of a machine, cluster or type that will not do, and what its reader needs."""
 # with what the JVM ends where a task of it has no memory, and seconds that it may take
 _EXIT_NO_MEMORY = 52
 _ENDING = 5.0
@@ -103,6 +116,7 @@ _WHY_UNREAD = {
     "CANNOT_READ_FILE_FOOTER": "it is cut, or no Parquet file",
     "FILE_NOT_EXIST": "it is gone",
 }
+_OTHER_HEADER = "CSV header does not conform to the schema"
 _MADE_AT_ONCE = re.compile(
     r"DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION|DELTA_STATE_RECOVER_ERROR"
     r"|DELTA_PROTOCOL_CHANGED|TABLE_OR_VIEW_ALREADY_EXISTS"
@@ -232,6 +246,8 @@ def best_message(causes: list[str]) -> str:
         why = known or (
             deepest.partition("\n")[0] if deepest != said else "what is in it is broken"
         )
+        if _OTHER_HEADER in deepest:
+            why = "its columns are not those of the other files, in their order"
         return f"{unread['file']} cannot be read: {why}"
     if deepest in said or "\n" in deepest:
         return said
