@@ -98,7 +98,7 @@ derived as (
     from copies
 )
 
-{{ tidemark._log_difference_sql(cfg, plan, sources, load) }}
+{{ tidemark.log_difference_sql(cfg, plan, sources, load) }}
 {%- endmacro -%}
 
 {#- Events as steps of the count of a row: +1, -1, or 0 for an update that changes nothing. -#}

@@ -9,7 +9,8 @@ from pathlib import Path
 import by_hand
 from harness import Bench, Result, Timing, opened, progress
 
-from tidemark.datagen.events import EventsSpec, write_events
+from tidemark.datagen.events import write_events
+from tidemark.datagen.events_spec import EventsSpec
 from tidemark.shred.canonical import COLUMNS
 
 FILES = 20

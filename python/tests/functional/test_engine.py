@@ -222,8 +222,9 @@ def test_what_it_declines(module_project: Any) -> None:
         result = load_both(one, other, day, text, expect_pass=None)
         if why is not None:
             assert f"{other.name}: by Spark SQL, as {why}" in result.output, text
-        assert_same(other, one)
-        assert other.commits(FIGURES) == one.commits(FIGURES), text
+    # the log keeps what each of them did, and a row of current that was wrong makes the next load a change
+    assert_same(other, one)
+    assert other.commits(FIGURES) == one.commits(FIGURES)
     one.extract(day, "id,name,n,m\nx,a,1,\n")
     messages = [one.run(day, expect_pass=False).error, other.run(day, expect_pass=False).error]
     assert messages[0].replace(one.name, "e") == messages[1].replace(other.name, "e")

@@ -17,7 +17,8 @@ from tests.enriched_batches import ROOM, STEPS, batch_of_file, shelves_in
 from tests.functional.enriched_events import add_events, event_id, event_line, land
 from tests.functional.test_shred_random import die_after
 from tests.rendering import load_sql_macros
-from tidemark.datagen.events import EventsSpec, write_events
+from tidemark.datagen.events import write_events
+from tidemark.datagen.events_spec import EventsSpec
 from tidemark.engine.enriched import task
 from tidemark.engine.enriched.entities import Reader, Undecided
 from tidemark.engine.task import connection

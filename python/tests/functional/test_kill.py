@@ -89,6 +89,7 @@ def kill_during(
     process.wait()
 
 
+@pytest.mark.faults
 def test_kill(make_project: Any, tmp_path: Path) -> None:
     print(f"seed {SEED}")
     rng = random.Random(SEED)

@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 SCRIPT = """
 import json, os, sys
 from tidemark.spark.delta import stage_rows
@@ -36,6 +38,7 @@ stop_session()
 """
 
 
+@pytest.mark.clusters
 def test_executors_of_their_own(tmp_path: Path) -> None:
     environment = {**os.environ, "TIDEMARK_HOME": str(tmp_path), "SPARK_LOCAL_IP": "127.0.0.1"}
     environment.pop("PYSPARK_PYTHON", None)

@@ -22,7 +22,8 @@ from tests.functional.enriched_events import (
     stored_events,
 )
 from tests.functional.event_dedup_oracle import Batch, Loads
-from tidemark.datagen.events import EventsSpec, write_events
+from tidemark.datagen.events import write_events
+from tidemark.datagen.events_spec import EventsSpec
 
 
 def test_batches_as_the_oracle_has_them(project: Project, tmp_path: Path) -> None:

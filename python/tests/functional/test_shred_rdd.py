@@ -15,7 +15,8 @@ from tests import event_vectors
 from tests.functional.enriched_events import assert_same_events, expected_events
 from tests.functional.event_dedup_oracle import Batch, Loads, Steps
 from tests.rendering import load_sql_macros
-from tidemark.datagen.events import EventsSpec, write_events
+from tidemark.datagen.events import write_events
+from tidemark.datagen.events_spec import EventsSpec
 from tidemark.dedup import STEPS, deduplicate_batch, duplicate_counts
 from tidemark.shred import read_events
 from tidemark.shred.canonical import COLUMNS, TYPES, to_line

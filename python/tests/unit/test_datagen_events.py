@@ -13,7 +13,8 @@ import pytest
 from click.testing import CliRunner
 
 from tidemark.datagen.cli import datagen
-from tidemark.datagen.events import KINDS, EventsSpec, write_events
+from tidemark.datagen.events import write_events
+from tidemark.datagen.events_spec import KINDS, EventsSpec
 from tidemark.errors import ConfigError
 from tidemark.shred.canonical import (
     COLUMNS,

@@ -15,7 +15,8 @@ from tests.enriched_batches import ROOM, batch_of_file, shelves_in
 from tests.functional.enriched_events import assert_same_events, event_line, expected_events
 from tests.functional.event_dedup_oracle import Batch as Told
 from tests.functional.event_dedup_oracle import Loads
-from tidemark.datagen.events import EventsSpec, write_events
+from tidemark.datagen.events import write_events
+from tidemark.datagen.events_spec import EventsSpec
 from tidemark.engine.enriched import task
 from tidemark.engine.enriched.batch import batch_of
 from tidemark.engine.enriched.covers import micros_of, why_not_enriched

@@ -10,7 +10,8 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
-from tidemark.datagen.events import EventsSpec, write_events
+from tidemark.datagen.events import write_events
+from tidemark.datagen.events_spec import EventsSpec
 from tidemark.errors import ConfigError
 from tidemark.shred.registry import Registry, RegistryColumn, read_registry, schema_problem
 from tidemark.shred.registry import folder as reading

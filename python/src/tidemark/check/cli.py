@@ -11,7 +11,7 @@ from rich.console import Console
 
 from tidemark.check.models import Checked, checked_models
 from tidemark.console import counted, stdout_console
-from tidemark.options import profiles_dir_option, project_dir_option, target_option
+from tidemark.options import profiles_dir_option, project_dir_option, target_option, vars_option
 from tidemark.run.invoke import Invoker
 from tidemark.run.options import (
     RunOptions,
@@ -39,7 +39,7 @@ Examples:
 
 
 @click.command(epilog=_EPILOG)
-@click.option("--vars", "vars_text", metavar="YAML", help="dbt's --vars.")
+@vars_option
 @click.option("--json", "as_json", is_flag=True, help="All models with their problems, as JSON.")
 @project_dir_option
 @profiles_dir_option

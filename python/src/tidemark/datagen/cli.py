@@ -8,7 +8,8 @@ from typing import Any
 import click
 
 from tidemark.datagen.cdc import CdcSpec, write_cdc
-from tidemark.datagen.events import EventsSpec, write_events
+from tidemark.datagen.events import write_events
+from tidemark.datagen.events_spec import EventsSpec
 from tidemark.datagen.scenarios import SCENARIOS, write_scenario
 from tidemark.errors import ConfigError
 

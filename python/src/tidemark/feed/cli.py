@@ -9,7 +9,7 @@ from rich.console import Console
 
 from tidemark.errors import ConfigError
 from tidemark.feed.options import FeedOptions
-from tidemark.options import profiles_dir_option, project_dir_option, target_option
+from tidemark.options import profiles_dir_option, project_dir_option, target_option, vars_option
 from tidemark.run.options import find_profiles, find_project, parse_vars, prepare_environment
 
 IMAGES = ("pre", "post", "change")
@@ -80,7 +80,7 @@ def parse_images(text: str | None) -> list[str] | None:
     help="How often --follow looks for new commits.",
 )
 @click.option("--limit", type=click.IntRange(min=0), metavar="N", help="Stop after N changes.")
-@click.option("--vars", "vars_text", metavar="YAML", help="dbt's --vars.")
+@vars_option
 @project_dir_option
 @profiles_dir_option
 @target_option

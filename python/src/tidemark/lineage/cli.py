@@ -11,7 +11,14 @@ from rich.console import Console
 
 from tidemark.console import stdout_console
 from tidemark.errors import ConfigError
-from tidemark.options import profiles_dir_option, project_dir_option, target_option
+from tidemark.options import (
+    exclude_option,
+    profiles_dir_option,
+    project_dir_option,
+    select_option,
+    target_option,
+    vars_option,
+)
 from tidemark.run.options import (
     RunOptions,
     find_profiles,
@@ -58,7 +65,7 @@ Examples:
 
 def _project_options(command: Callable[..., Any]) -> Callable[..., Any]:
     options = [
-        click.option("--vars", "vars_text", metavar="YAML", help="dbt's --vars."),
+        vars_option,
         project_dir_option,
         profiles_dir_option,
         target_option,
@@ -109,8 +116,8 @@ def _missing_extra() -> str | None:
 
 
 @click.command(epilog=_EPILOG)
-@click.option("--select", "-s", multiple=True, help="dbt's --select. May be repeated.")
-@click.option("--exclude", multiple=True, help="dbt's --exclude. May be repeated.")
+@select_option
+@exclude_option
 @click.option(
     "--output-format",
     type=click.Choice(["table", "json"]),

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from tidemark.errors import ConfigError
 from tidemark.operate.call import Asked, Operation, operate, with_key
-from tidemark.options import profiles_dir_option, project_dir_option, target_option
+from tidemark.options import profiles_dir_option, project_dir_option, target_option, vars_option
 from tidemark.run.invoke import Invoker
 from tidemark.run.options import (
     RunOptions,
@@ -41,7 +41,7 @@ def _operating(command: Callable[..., Any]) -> Callable[..., Any]:
         target_option,
         profiles_dir_option,
         project_dir_option,
-        click.option("--vars", "vars_text", metavar="YAML", help="dbt's --vars."),
+        vars_option,
         click.option("--yes", "-y", is_flag=True, help="Do it without asking."),
         click.option("--dry-run", is_flag=True, help="Only say what would be done."),
         click.argument("entity"),

@@ -14,7 +14,15 @@ from rich.console import Console
 
 from tidemark.console import stdout_console
 from tidemark.errors import ConfigError, TidemarkError
-from tidemark.options import profiles_dir_option, project_dir_option, target_option
+from tidemark.options import (
+    exclude_option,
+    profiles_dir_option,
+    project_dir_option,
+    select_option,
+    target_option,
+    vars_option,
+    verbose_option,
+)
 from tidemark.plan.model import Plan
 from tidemark.plan.show import show_plan, show_plans
 from tidemark.plan.store import discard_plan, list_plans, read_plan, write_plan
@@ -92,10 +100,10 @@ class PlanCommand(click.Command):
 
 @click.command(epilog=_PLAN_END, cls=PlanCommand)
 @click.option("--business-date", "dates", multiple=True, metavar="DATE", help="The date to plan.")
-@click.option("--select", "-s", multiple=True, help="dbt's --select. May be repeated.")
-@click.option("--exclude", multiple=True, help="dbt's --exclude. May be repeated.")
+@select_option
+@exclude_option
 @click.option("--full-refresh", is_flag=True, help="Plan to start anew.")
-@click.option("--vars", "vars_text", metavar="YAML", help="dbt's --vars.")
+@vars_option
 @project_dir_option
 @profiles_dir_option
 @target_option
@@ -113,7 +121,7 @@ class PlanCommand(click.Command):
 @click.option("--discard", "discarded", metavar="ID", help="Close a plan, and forget its rows.")
 @click.option("--schema", is_flag=True, help="The JSON Schema of what --json prints.")
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
-@click.option("--verbose", "-v", is_flag=True, help="Show dbt's own lines, on stderr.")
+@verbose_option
 @click.pass_context
 def plan(
     ctx: click.Context,
@@ -195,7 +203,7 @@ def plan(
     "--allow-deletes", is_flag=True, help="Let the guard of deletes pass what it would stop."
 )
 @click.option("--json", "as_json", is_flag=True, help="As JSON: the plan, counts, errors.")
-@click.option("--verbose", "-v", is_flag=True, help="Show dbt's own lines, on stderr.")
+@verbose_option
 @click.pass_context
 def apply(ctx: click.Context, id: str, allow_deletes: bool, as_json: bool, verbose: bool) -> None:
     """Load what was planned, if nothing moved since.

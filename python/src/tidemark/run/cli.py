@@ -14,7 +14,14 @@ from rich.status import Status
 
 from tidemark.console import stdout_console
 from tidemark.errors import ConfigError
-from tidemark.options import profiles_dir_option, project_dir_option, target_option
+from tidemark.options import (
+    exclude_option,
+    profiles_dir_option,
+    project_dir_option,
+    select_option,
+    target_option,
+    verbose_option,
+)
 from tidemark.run.dates import date_ranges, parse_business_dates
 from tidemark.run.options import (
     RunOptions,
@@ -56,8 +63,8 @@ Examples:
     help="A date, dates with commas between them, or a range 2026-01-01..2026-01-31. "
     "May be repeated. Dates run in the order written. Left out: one run without a business date.",
 )
-@click.option("--select", "-s", multiple=True, help="dbt's --select. May be repeated.")
-@click.option("--exclude", multiple=True, help="dbt's --exclude. May be repeated.")
+@select_option
+@exclude_option
 @click.option("--full-refresh", is_flag=True, help="Start anew: for the first date only.")
 @click.option("--vars", "vars_text", metavar="YAML", help="dbt's --vars, for every date.")
 @project_dir_option
@@ -85,7 +92,7 @@ Examples:
     is_flag=True,
     help="Stay, and run again whenever a model, its YAML or a file that it loads changes.",
 )
-@click.option("--verbose", "-v", is_flag=True, help="Show dbt's own lines, on stderr.")
+@verbose_option
 @click.pass_context
 def run(
     ctx: click.Context,

@@ -15,7 +15,7 @@ import click
 
 from tidemark.errors import ConfigError, TidemarkError
 from tidemark.home import tidemark_home
-from tidemark.options import profiles_dir_option, project_dir_option, target_option
+from tidemark.options import profiles_dir_option, project_dir_option, target_option, vars_option
 from tidemark.state.cli import open_project, options_of
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ Examples:
     metavar="N",
     help="How far back loads and changed columns are shown.",
 )
-@click.option("--vars", "vars_text", metavar="YAML", help="dbt's --vars.")
+@vars_option
 @project_dir_option
 @profiles_dir_option
 @target_option

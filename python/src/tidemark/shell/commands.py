@@ -11,6 +11,7 @@ from rich.console import Console
 from tidemark.cli import COMMANDS, LazyGroup
 from tidemark.console import stdout_console
 from tidemark.errors import ConfigError
+from tidemark.options import exclude_option, select_option, vars_option, verbose_option
 from tidemark.run.dates import parse_business_dates
 from tidemark.run.options import parse_vars
 from tidemark.shell.lines import Leave
@@ -87,11 +88,11 @@ def sql(warm: Warm, query: tuple[str, ...], limit: int, as_json: bool) -> None:
 
 @click.command()
 @click.argument("names", metavar="[ENTITY]...", nargs=-1)
-@click.option("--select", "-s", multiple=True, help="dbt's --select. May be repeated.")
-@click.option("--exclude", multiple=True, help="dbt's --exclude. May be repeated.")
+@select_option
+@exclude_option
 @click.option("--business-date", "date_text", metavar="DATE", help="For tests that need one.")
-@click.option("--vars", "vars_text", metavar="YAML", help="dbt's --vars.")
-@click.option("--verbose", "-v", is_flag=True, help="Show dbt's own lines, on stderr.")
+@vars_option
+@verbose_option
 @click.pass_context
 def test(
     ctx: click.Context,

@@ -16,7 +16,7 @@ from tidemark.console import counted, nearest, stdout_console
 from tidemark.errors import ConfigError
 from tidemark.failures import Failure, read_failures
 from tidemark.home import tidemark_home
-from tidemark.options import profiles_dir_option, project_dir_option, target_option
+from tidemark.options import profiles_dir_option, project_dir_option, target_option, vars_option
 from tidemark.run.dates import parse_business_dates
 from tidemark.run.options import (
     RunOptions,
@@ -46,7 +46,7 @@ def reading(command: Callable[..., Any]) -> Callable[..., Any]:
         target_option,
         profiles_dir_option,
         project_dir_option,
-        click.option("--vars", "vars_text", metavar="YAML", help="dbt's --vars."),
+        vars_option,
         click.option("--json", "as_json", is_flag=True, help="The same as JSON."),
     ):
         command = option(command)

@@ -1,0 +1,65 @@
+{#- Why an event is rejected, first match wins. Values of a before image count only where they find a row. -#}
+{%- macro event_reject_reasons(cfg, plan, before) -%}
+    {%- set reasons = [] -%}
+    {%- for column in plan['keys'] + (plan['columns'] | rejectattr('key') | list) -%}
+        {%- set name = tidemark.quote_identifier(column['name']) -%}
+        {%- if plan['typed'] -%}
+            {%- if column['arrived'] and column['source_type'] != column['type'] -%}
+                {%- set source = tidemark.quote_identifier(column['source_name']) -%}
+                {%- set failed = tidemark.cast_failed_expr(column, source) if tidemark._nested_kind(column['type'])
+                    else source ~ ' is not null and ' ~ tidemark._typed_value_expr(plan, column) ~ ' is null' -%}
+                {%- if failed -%}
+                    {%- do reasons.append(tidemark._reason(failed, 'cast_failed', column['name'])) -%}
+                {%- endif -%}
+            {%- endif -%}
+        {%- else -%}
+            {%- set text = tidemark.quote_identifier('_tidemark_text_' ~ column['name']) -%}
+            {%- set counts = "(_operation <> 'DELETE' or " ~ ('true' if column['key'] or not plan['keyed'] else 'false') ~ ')' -%}
+            {%- set given = text ~ ' is not null and not ' ~ tidemark.unavailable_expr(text, plan['unavailable_value']) if column['key']
+                else tidemark.quote_identifier('_tidemark_given_' ~ column['name']) ~ ' is not null' -%}
+            {%- set failed = counts ~ ' and ' ~ given ~ ' and ' ~ name ~ ' is null' -%}
+            {%- if column['type'].startswith('timestamp') and 'auto' in column['encodings'].values() -%}
+                {%- do reasons.append(tidemark._reason(failed ~ " and " ~ text ~ " rlike '^-?[0-9]+$'", 'ambiguous_unit', column['name'])) -%}
+            {%- endif -%}
+            {%- if column['type'] == 'binary' and 'auto' in column['encodings'].values() -%}
+                {%- do reasons.append(tidemark._reason(failed ~ ' and ' ~ tidemark._is_hex_expr(text), 'ambiguous_encoding', column['name'])) -%}
+            {%- endif -%}
+            {%- do reasons.append(tidemark._reason(failed, 'cast_failed', column['name'])) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- if not plan['typed'] -%}
+        {%- for column in before -%}
+            {%- set text = tidemark.quote_identifier(('_tidemark_before_' if column['key'] else '_tidemark_was_') ~ column['name']) -%}
+            {%- set was = '_before_' ~ column['name'] -%}
+            {%- do reasons.append(tidemark._reason(text ~ ' is not null and ' ~ tidemark.quote_identifier(was) ~ ' is null', 'cast_failed', was)) -%}
+        {%- endfor -%}
+    {%- endif -%}
+    {%- set kept = ' and not coalesce((' ~ cfg['apply_as_truncates'] ~ '), false)' -%}
+    {%- for column in plan['keys'] if column['not_null'] -%}
+        {%- do reasons.append(tidemark._reason("_kind = 'row' and " ~ tidemark._typed_value_expr(plan, column) ~ ' is null' ~ kept, 'null_key', column['name'])) -%}
+    {%- endfor -%}
+    {%- for column in plan['columns'] if column['not_null'] and not column['key'] -%}
+        {%- do reasons.append(tidemark._reason(
+            "_kind = 'row' and _operation <> 'DELETE' and " ~ tidemark._typed_value_expr(plan, column) ~ ' is null and not ('
+            ~ tidemark._unsupplied_expr(cfg, plan, column) ~ ') and not coalesce((' ~ cfg['apply_as_deletes'] ~ '), false)' ~ kept, 'null_value', column['name']
+        )) -%}
+    {%- endfor -%}
+    {%- for expression in cfg['sequence_by'] -%}
+        {%- do reasons.append(tidemark._reason("not _is_snapshot and (" ~ expression ~ ') is null', 'null_sequence', expression)) -%}
+    {%- endfor -%}
+    {%- if not cfg['sequence_by'] -%}
+        {%- do reasons.append({'condition': '_sequence_num is null', 'text': "'null_sequence: _sequence_num'"}) -%}
+    {%- endif -%}
+    {%- if not plan['keyed'] and not plan['typed'] -%}
+        {%- do reasons.append({
+            'condition': "_kind = 'row' and _operation in ('UPDATE', 'DELETE') and _before is null",
+            'text': "'no_before_image'",
+        }) -%}
+    {%- endif -%}
+    {{ return(reasons) }}
+{%- endmacro -%}
+
+{#- A reason, which tells the column (or the expression) that it is about. -#}
+{%- macro _reason(condition, kind, name) -%}
+    {{ return({'condition': condition, 'text': tidemark.string_literal(kind ~ ': ' ~ name)}) }}
+{%- endmacro -%}

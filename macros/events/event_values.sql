@@ -1,0 +1,117 @@
+{#- The text of a column in an image, by its name or, where that is not there, by a name that it had before. -#}
+{%- macro _image_text_expr(image, column) -%}
+    {%- set terms = [] -%}
+    {%- for source in column['sources'] -%}{%- do terms.append(image ~ '[' ~ tidemark.string_literal(source) ~ ']') -%}{%- endfor -%}
+    {{ return('coalesce(' ~ terms | join(', ') ~ ')' if terms | length > 1 else terms[0]) }}
+{%- endmacro -%}
+
+{#- The typed value of a text; where schemas of the batch encode a column differently, by the event's schema. -#}
+{%- macro _decoded_expr(plan, column, prefix) -%}
+    {%- set text = tidemark.quote_identifier(prefix ~ column['name']) -%}
+    {%- set by_schema = column['encodings'] -%}
+    {%- if not tidemark._is_read_by_schema(column) -%}
+        {{ return(tidemark.decode_expr(text, by_schema.values() | first | default('auto'), column['type'])) }}
+    {%- endif -%}
+    {%- set branches = [] -%}
+    {%- for schema_id, encoding in by_schema.items() -%}
+        {%- do branches.append('when _schema_id ' ~ ('= ' ~ tidemark.string_literal(schema_id) if schema_id else 'is null') ~ ' then '
+            ~ tidemark.decode_expr(text, encoding, column['type'])) -%}
+    {%- endfor -%}
+    {{ return('case ' ~ branches | join('\n') ~ ' end') }}
+{%- endmacro -%}
+
+{#- Whether schemas of the batch encode a column differently. -#}
+{%- macro _is_read_by_schema(column) -%}
+    {{ return(column['encodings'].values() | unique | list | length > 1) }}
+{%- endmacro -%}
+
+{%- macro _reads_by_schema(plan) -%}
+    {%- for column in plan['source_columns'] if not plan['typed'] and tidemark._is_read_by_schema(column) -%}{{ return(true) }}{%- endfor -%}
+    {{ return(false) }}
+{%- endmacro -%}
+
+{%- macro _typed_value_expr(plan, column) -%}
+    {%- if not plan['typed'] -%}{{ return(tidemark.quote_identifier(column['name'])) }}{%- endif -%}
+    {%- if not column['arrived'] -%}{{ return('cast(null as ' ~ column['type'] ~ ')') }}{%- endif -%}
+    {{ return(tidemark.quote_identifier(
+        column['source_name'] if column['source_type'] == column['type'] else '_tidemark_value_' ~ column['name']
+    )) }}
+{%- endmacro -%}
+
+{%- macro _before_value_expr(plan, column) -%}
+    {%- set name = tidemark.quote_identifier('_before_' ~ column['name']) -%}
+    {%- if not plan['typed'] -%}{{ return(name) }}{%- endif -%}
+    {%- if column['before_arrived'] and tidemark._nested_kind(column['type']) -%}
+        {{ return(tidemark.cast_by_name_expr(name, column['before_type'], column['type'])['value']) }}
+    {%- endif -%}
+    {{ return('cast(' ~ (name if column['before_arrived'] else 'null') ~ ' as ' ~ column['type'] ~ ')') }}
+{%- endmacro -%}
+
+{#- True where an upsert says nothing about a column. -#}
+{%- macro _unsupplied_expr(cfg, plan, column) -%}
+    {%- set terms = [] -%}
+    {%- if not plan['typed'] -%}
+        {%- set missing = [] -%}
+        {%- for source in column['sources'] -%}
+            {%- do missing.append('not map_contains_key(_image, ' ~ tidemark.string_literal(source) ~ ')') -%}
+        {%- endfor -%}
+        {%- do terms.append('coalesce(' ~ missing | join(' and ') ~ ', true)') -%}
+        {%- do terms.append('(' ~ tidemark._is_unavailable_expr(column) ~ ')') -%}
+    {%- elif not column['arrived'] -%}
+        {%- do terms.append('true') -%}
+    {%- endif -%}
+    {%- if tidemark.is_chosen(cfg['ignore_null_updates'], column['name']) -%}
+        {%- do terms.append(tidemark._typed_value_expr(plan, column) ~ ' is null') -%}
+    {%- endif -%}
+    {{ return(terms | join(' or ') if terms else 'false') }}
+{%- endmacro -%}
+
+{#- The fields, as lists of names, whose NULL in an update leaves them as they are: of structs that `ignore_null_updates` chooses. -#}
+{%- macro partial_paths(cfg, plan, column) -%}
+    {%- if not plan['keyed'] or column['key'] or not tidemark.is_chosen(cfg['ignore_null_updates'], column['name']) -%}{{ return([]) }}{%- endif -%}
+    {{ return(tidemark._field_paths([column['name']], column['type'])) }}
+{%- endmacro -%}
+
+{%- macro _field_paths(path, type) -%}
+    {%- set paths = [] -%}
+    {%- if tidemark._nested_kind(type) == 'struct' -%}
+        {%- for field in tidemark._struct_fields(type[type.index('<') + 1:-1]) -%}
+            {%- set inner = path + [field['name']] -%}
+            {%- do paths.append(inner) -%}
+            {%- do paths.extend(tidemark._field_paths(inner, field['type'])) -%}
+        {%- endfor -%}
+    {%- endif -%}
+    {{ return(paths) }}
+{%- endmacro -%}
+
+{#- A field that is NULL in a struct that is not. -#}
+{%- macro _missing_field_expr(column, path) -%}
+    {%- set names = path[1:] | map('replace', '`', '``') | list -%}
+    {%- set holder = column ~ ('.`' ~ names[:-1] | join('`.`') ~ '`' if names | length > 1 else '') -%}
+    {{ return(holder ~ ' is not null and ' ~ holder ~ '.`' ~ names[-1] ~ '` is null') }}
+{%- endmacro -%}
+
+{#- Of an insert that may be half of a change of the key, the first column whose value the database did not log. -#}
+{%- macro _unavailable_column_expr(plan) -%}
+    {%- set branches = [] -%}
+    {%- for column in plan['columns'] if not column['key'] -%}
+        {%- do branches.append('when _may_be_move and ' ~ tidemark._is_unavailable_expr(column) ~ ' then ' ~ tidemark.string_literal(column['name'])) -%}
+    {%- endfor -%}
+    {{ return('case\n    ' ~ branches | join('\n    ') ~ '\nend' if branches else 'cast(null as string)') }}
+{%- endmacro -%}
+
+{%- macro _is_unavailable_expr(column) -%}
+    {{ return(
+        tidemark.quote_identifier('_tidemark_text_' ~ column['name']) ~ ' is not null and '
+        ~ tidemark.quote_identifier('_tidemark_given_' ~ column['name']) ~ ' is null'
+    ) }}
+{%- endmacro -%}
+
+{#- True where the before image names another row than the after image. -#}
+{%- macro _has_before_key_expr(plan) -%}
+    {%- set terms = [] -%}
+    {%- for column in plan['keys'] -%}
+        {%- do terms.append('_image_before.' ~ tidemark.quote_identifier(column['name']) ~ ' is not null') -%}
+    {%- endfor -%}
+    {{ return("_reject_reason is null and _tidemark_effect = 'upsert' and (" ~ terms | join(' or ') ~ ')') }}
+{%- endmacro -%}
