@@ -120,17 +120,6 @@
     {%- do errors.extend(tidemark.misplaced_layout(cfg, (declared + known + arrived.keys() | list) | unique | list, 'is not in the extract' ~ origin)) -%}
 {%- endmacro -%}
 
-{#- What lays out the current table and is no column of it; its fields and the columns that Tidemark adds are left to Spark. -#}
-{%- macro misplaced_layout(cfg, present, lacks) -%}
-    {%- set errors = [] -%}
-    {%- for setting, names in [('partition_by', cfg['partition_by']), ('liquid_clustered_by', cfg['cluster_by'])] -%}
-        {%- for name in names if name | lower not in present and '.' not in name and not name.startswith('_') -%}
-            {%- do errors.append(setting ~ ' names column `' ~ name ~ '`, which ' ~ lacks ~ tidemark._did_you_mean(name, present)) -%}
-        {%- endfor -%}
-    {%- endfor -%}
-    {{ return(errors) }}
-{%- endmacro -%}
-
 {#- The part of a column that later runs are held to. -#}
 {%- macro _recorded_columns(columns) -%}
     {%- set recorded = [] -%}

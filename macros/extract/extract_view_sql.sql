@@ -42,7 +42,8 @@ select * from {{ tidemark.file_relation_expr('parquet', path, cfg['options']) }}
 {%- macro _json_fields_expr(cfg, value) -%}
 {%- set fields = [] -%}
 {%- for column in cfg['columns'] -%}
-    {%- set type = column['data_type'] if tidemark._is_nested(column) else 'variant' if tidemark._is_decimal(column) else 'string' -%}
+    {%- set text = 'variant' if tidemark._is_decimal(column) else 'string' -%}
+    {%- set type = column['data_type'] if tidemark._is_nested(column) else text -%}
     {%- do fields.append(tidemark.quote_identifier(column['name']) ~ ' ' ~ type) -%}
 {%- endfor -%}
 {%- set options = dict(cfg['options'], mode='PERMISSIVE', columnNameOfCorruptRecord='_unreadable') -%}
