@@ -443,6 +443,20 @@ def test_layout_by_no_column(setting: str) -> None:
             planned(kind, "regoin")
 
 
+@pytest.mark.parametrize("table", [None, "shop.t", "SHOP.T", "t", "srv.shop.t", "shop.renamed"])
+def test_events__same_table(table: str | None) -> None:
+    macros = load_sql_macros()
+    assert macros["table_drift"]({"table": table}, ["shop.t", "shop.renamed"]) == []
+    assert macros["table_drift"]({"table": table}, []) == []
+
+
+def test_events__another_table() -> None:
+    """Files that were read for another table are not read again, so the change would lose events."""
+    macros = load_sql_macros()
+    drift = macros["table_drift"]({"table": "shop.t"}, ["shop.tt"])
+    assert drift == ["table was shop.tt and is now shop.t"]
+
+
 def test_events__columns_of_settings() -> None:
     """What `columns` leaves out may be reserved; names that it or `ignore_null_updates` have must be there."""
     macros = load_sql_macros()
