@@ -209,3 +209,14 @@
         ) -%}
     {%- endif -%}
 {%- endmacro -%}
+
+{#- What lays out the current table and is no column of it; its fields and the columns that Tidemark adds are left to Spark. -#}
+{%- macro misplaced_layout(cfg, present, lacks) -%}
+    {%- set errors = [] -%}
+    {%- for setting, names in [('partition_by', cfg['partition_by']), ('liquid_clustered_by', cfg['cluster_by'])] -%}
+        {%- for name in names if name | lower not in present and '.' not in name and not name.startswith('_') -%}
+            {%- do errors.append(setting ~ ' names column `' ~ name ~ '`, which ' ~ lacks ~ tidemark._did_you_mean(name, present)) -%}
+        {%- endfor -%}
+    {%- endfor -%}
+    {{ return(errors) }}
+{%- endmacro -%}

@@ -64,6 +64,7 @@
             {%- do errors.append(setting ~ ' names column `' ~ name ~ '`, which no event has' ~ tidemark._did_you_mean(name, present)) -%}
         {%- endfor -%}
     {%- endfor -%}
+    {%- if found['names'] -%}{%- do errors.extend(tidemark.misplaced_layout(cfg, present, 'no event has')) -%}{%- endif -%}
     {%- set excluded = tidemark._excluded_names(cfg, found, recorded) -%}
     {%- do errors.extend(tidemark._misspelt_names(cfg, found, recorded, present + excluded)) -%}
     {%- do tidemark._raise_config_errors(cfg['entity'], errors) -%}

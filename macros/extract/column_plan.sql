@@ -117,6 +117,7 @@
             {%- do errors.append(setting ~ ' names column `' ~ name ~ '`, which is not in the extract' ~ origin ~ tidemark._did_you_mean(name, arrived.keys() | list)) -%}
         {%- endfor -%}
     {%- endfor -%}
+    {%- do errors.extend(tidemark.misplaced_layout(cfg, (declared + known + arrived.keys() | list) | unique | list, 'is not in the extract' ~ origin)) -%}
 {%- endmacro -%}
 
 {#- The part of a column that later runs are held to. -#}

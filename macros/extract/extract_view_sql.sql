@@ -20,7 +20,9 @@ options ({{ tidemark.options_expr(options) }})
 {%- elif cfg['format'] == 'json' -%}
 create or replace temporary view {{ view }} as
 select
-    parsed.* except (_unreadable),
+    {%- for column in cfg['columns'] %}
+    {{ tidemark._json_value_expr(column) }} as {{ tidemark.quote_identifier(column['name']) }},
+    {%- endfor %}
     {{ tidemark._unreadable_json_expr(cfg) }} as _unreadable
 from (
     select
@@ -35,11 +37,14 @@ select * from {{ tidemark.file_relation_expr('parquet', path, cfg['options']) }}
 {%- endif -%}
 {%- endmacro -%}
 
-{#- The members of a JSON line by the columns of the YAML, and the line where it cannot be parsed. -#}
+{#- The members of a JSON line by the columns of the YAML, and the line where it cannot be parsed. As a string a number with a point is
+    that of the nearest double, so what becomes a decimal is read as a variant, which has all digits. -#}
 {%- macro _json_fields_expr(cfg, value) -%}
 {%- set fields = [] -%}
 {%- for column in cfg['columns'] -%}
-    {%- do fields.append(tidemark.quote_identifier(column['name']) ~ ' ' ~ (column['data_type'] if tidemark._is_nested(column) else 'string')) -%}
+    {%- set text = 'variant' if tidemark._is_decimal(column) else 'string' -%}
+    {%- set type = column['data_type'] if tidemark._is_nested(column) else text -%}
+    {%- do fields.append(tidemark.quote_identifier(column['name']) ~ ' ' ~ type) -%}
 {%- endfor -%}
 {%- set options = dict(cfg['options'], mode='PERMISSIVE', columnNameOfCorruptRecord='_unreadable') -%}
 from_json(
@@ -49,12 +54,22 @@ from_json(
     )
 {%- endmacro -%}
 
+{#- The text of a member, or its value where it is nested. -#}
+{%- macro _json_value_expr(column) -%}
+    {%- set value = 'parsed.' ~ tidemark.quote_identifier(column['name']) -%}
+    {{ return('cast(' ~ value ~ ' as string)' if tidemark._is_decimal(column) else value) }}
+{%- endmacro -%}
+
 {#- A line that cannot be parsed, or that has more than one object; where nothing follows the first brace that closes it has none. -#}
 {%- macro _unreadable_json_expr(cfg) -%}
     {%- set options = ', map(' ~ tidemark.options_expr(cfg['options'], ', ') ~ ')' if cfg['options'] else '' -%}
     {{ return(
         "if(position('}' in value) = length(rtrim(value)) or " ~ tidemark.is_one_json_expr('value', options) ~ ', parsed._unreadable, value)'
     ) }}
+{%- endmacro -%}
+
+{%- macro _is_decimal(column) -%}
+    {{ return(column['data_type'] and modules.re.match('(?i)(decimal|dec|numeric)\\b', column['data_type'] | trim)) }}
 {%- endmacro -%}
 
 {%- macro _is_nested(column) -%}
@@ -150,8 +165,8 @@ from (
 create or replace temporary view {{ view }} as
 select
     {%- for column in cfg['columns'] %}
-    {%- set name = tidemark.quote_identifier(column['name']) %}
-    if({{ '_is_readable' if tidemark._is_nested(column) else '_is_readable or parsed.' ~ name ~ " rlike '^[ -~]*$'" }}, parsed.{{ name }}, null) as {{ name }},
+    {%- set value = tidemark._json_value_expr(column) %}
+    if({{ '_is_readable' if tidemark._is_nested(column) else '_is_readable or ' ~ value ~ " rlike '^[ -~]*$'" }}, {{ value }}, null) as {{ tidemark.quote_identifier(column['name']) }},
     {%- endfor %}
     if(_is_readable, {{ tidemark._unreadable_json_expr(cfg) }}, null) as _unreadable,
     if(_is_readable, null, {{ tidemark.malformed_text_expr('value') }}) as _malformed

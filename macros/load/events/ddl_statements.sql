@@ -189,15 +189,6 @@
 {%- endmacro -%}
 
 
-{%- macro is_one_of_tables(name, tables) -%}
-    {%- if not tables -%}{{ return(true) }}{%- endif -%}
-    {%- for table in tables -%}
-        {%- if name | lower == table | lower or ('.' ~ name | lower).endswith('.' ~ table | lower) -%}{{ return(true) }}{%- endif -%}
-    {%- endfor -%}
-    {{ return(false) }}
-{%- endmacro -%}
-
-
 {%- macro is_database_of(database, tables) -%}
     {%- for table in tables if database and table | lower != database | lower and (table | lower).startswith(database | lower ~ '.') -%}
         {{ return(true) }}

@@ -129,7 +129,9 @@
 {%- macro tables_of(opened) -%}
     {%- set cfg, state = opened['cfg'], opened['state'] -%}
     {%- set source = state['recorded']['source'] if state['recorded'] and not state['first'] else {} -%}
-    {{ return(source.get('tables') or ([cfg['table']] if cfg['table'] else [])) }}
+    {%- set taken = source.get('tables') or [] -%}
+    {%- do tidemark.check_drift(cfg, tidemark.table_drift(cfg, taken), tidemark._anew_from_events()) -%}
+    {{ return(taken or ([cfg['table']] if cfg['table'] else [])) }}
 {%- endmacro -%}
 
 

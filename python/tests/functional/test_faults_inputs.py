@@ -156,7 +156,14 @@ def as_json(name: str, data: bytes, rows: Any = None, **other: Any) -> Case:
 
 
 JSON_NAMES = [name for name in NAMES if "{" not in name]
+DIGITS = "12345678901234567.89"
 JSON = [
+    as_json("json_digits", f'{{"k":"1","n":{DIGITS}}}\n{{"k":"2","n":"{DIGITS}"}}\n{{"k":"3","n":1.50}}\n{{"k":"4","n":null}}\n{{"k":"5"}}\n'
+            f'{{"k":"6","n":{{"a":1}}}}\n{{"k":"7","n":-0.5}}\n'.encode(),
+            [("1", DIGITS), ("2", DIGITS), ("3", "1.50"), ("4", None), ("5", None), ("7", "-0.50")], rejects=["cast_failed: n"],
+            columns={"k": "string", "n": "decimal(20,2)"}, shown="k, cast(n as string)"),
+    as_json("json_digits_not_utf8", f'{{"k":"1","n":{DIGITS}}}\n{{"k":"2","n":1,"v":"'.encode() + b'\xfc"}\n', [("1", DIGITS, None)], rejects=["unreadable"],
+            columns={"k": "string", "n": "decimal(20,2)", "v": "string"}, shown="k, cast(n as string), v"),
     as_json("json_names", lines({"k": "1", **{name: name for name in JSON_NAMES}}), [("1", *JSON_NAMES)],
             columns=dict.fromkeys(["k", *JSON_NAMES], "string")),
     as_json("json_values", lines(*({"k": str(n), "v": v} for n, v in enumerate(VALUES))), [(str(n), v) for n, v in enumerate(VALUES)]),

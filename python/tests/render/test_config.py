@@ -418,6 +418,45 @@ def test_names_that_spark_makes(names: str, made: bool) -> None:
     assert load_sql_macros()["has_made_names"](names.split()) == made
 
 
+@pytest.mark.parametrize("setting", ["partition_by", "liquid_clustered_by"])
+def test_layout_by_no_column(setting: str) -> None:
+    """Told before a table is made; columns that Tidemark adds, and fields, are left to Spark."""
+    macros = load_sql_macros()
+    told = f"{setting} names column `regoin`, which "
+
+    def planned(kind: dict[str, Any], *names: str) -> None:
+        config = {**cdc(**kind), setting: list(names)}
+        cfg = macros["entity_config"](
+            {"alias": "shop", "schema": "s", "columns": {}, "config": config}
+        )
+        columns = {name: {"name": name, "type": "string"} for name in ("id", "region")}
+        if kind is CSV:
+            macros["column_plan"](cfg, list(columns.values()), {}, None, " of 2026-03-04")
+            return
+        found = {"names": [*columns], "schemas": {}, "ddl": None, "renames": {}, "refused": []}
+        found |= {"arrived": None, "has_schemaless": True, "inferred": {}}
+        macros["event_plan"](cfg, found, {}, None)
+
+    for kind, lacks in [(CSV, "is not in the extract of 2026-03-04"), (EVENTS, "no event has")]:
+        planned(kind, "Region", "_operation", "id.a")
+        with pytest.raises(MacroError, match=re.escape(f"{told}{lacks}; did you mean `region`?")):
+            planned(kind, "regoin")
+
+
+@pytest.mark.parametrize("table", [None, "shop.t", "SHOP.T", "t", "srv.shop.t", "shop.renamed"])
+def test_events__same_table(table: str | None) -> None:
+    macros = load_sql_macros()
+    assert macros["table_drift"]({"table": table}, ["shop.t", "shop.renamed"]) == []
+    assert macros["table_drift"]({"table": table}, []) == []
+
+
+def test_events__another_table() -> None:
+    """Files that were read for another table are not read again, so the change would lose events."""
+    macros = load_sql_macros()
+    drift = macros["table_drift"]({"table": "shop.t"}, ["shop.tt"])
+    assert drift == ["table was shop.tt and is now shop.t"]
+
+
 def test_events__columns_of_settings() -> None:
     """What `columns` leaves out may be reserved; names that it or `ignore_null_updates` have must be there."""
     macros = load_sql_macros()
