@@ -17,6 +17,7 @@ from typing import Any
 
 from dbt_common.clients.jinja import get_environment
 from jinja2 import TemplateError, nodes
+from jinja2.parser import Parser
 
 # macros of these packages are known not to read business_date while dbt parses
 _KNOWN_PACKAGES = {"tidemark", "dbt", "dbt_spark", "dbt_tidemark"}
@@ -106,7 +107,8 @@ def _mentions(text: str, readers: set[str]) -> bool:
 
 def _decides(text: str, readers: set[str], *, in_macro: bool) -> bool:
     try:
-        tree = get_environment(None).parse(text)
+        # parse() of dbt's environment is patched: it gives outlines of macros
+        tree = Parser(get_environment(None), text).parse()
     except TemplateError:
         return True
     if in_macro:
