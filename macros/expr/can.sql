@@ -11,6 +11,7 @@
 {%- macro capabilities() -%}
     {{ return({
         'list_files': 'a script, which takes a job of Spark',
+        'read_footers': 'Parquet files with timestamps in nanoseconds are refused',
         'remove_files': 'what a killed run left in a folder, and former versions of a Parquet table, stay until somebody removes them',
         'write_delta_files': 'INSERT and MERGE, which plan what a small load needs no plan for',
         'know_commits': 'the commits of an entity are read anew by each run',

@@ -1,6 +1,7 @@
 {#- The view that extract() reads. CSV and JSON values arrive as text and are typed in staging, where a value that cannot be read is
-    noticed; `header` is the list of names in a CSV file, in its order; `read_as` has reader options that hold for this load alone. Of
-    files with malformed bytes readable_csv_sql() and readable_json_sql() tell them. -#}
+    noticed; `header` is the list of names in a CSV file, in its order; `read_as` has reader options that hold for this load alone, of
+    Parquet the types of columns that count nanoseconds. Of files with malformed bytes readable_csv_sql() and readable_json_sql() tell
+    them. -#}
 {%- macro extract_view_sql(cfg, view, path, header, read_as={}) -%}
 {%- if cfg['format'] == 'csv' -%}
 {%- set options = tidemark.csv_options(cfg['options']) -%}
@@ -33,7 +34,11 @@ from (
 )
 {%- else -%}
 create or replace temporary view {{ view }} as
-select * from {{ tidemark.file_relation_expr('parquet', path, cfg['options']) }}
+select *
+{%- if read_as %} except ({% for name in read_as %}{{ tidemark.quote_identifier(name) }}{{ ', ' if not loop.last }}{% endfor %}){% endif %}
+{%- for name, type in read_as.items() %},
+    {{ tidemark._decode_epoch(tidemark.quote_identifier(name), 'nanos', type) }} as {{ tidemark.quote_identifier(name) }}
+{%- endfor %} from {{ tidemark.file_relation_expr('parquet', path, cfg['options']) }}
 {%- endif -%}
 {%- endmacro -%}
 

@@ -69,6 +69,8 @@
         {%- do run_query(tidemark.extract_view_sql(cfg, view, path, names, {'multiLine': 'false'})) -%}
     {%- elif cfg['format'] == 'csv' -%}
         {%- do tidemark.make_csv_view(cfg, view, path, names, lines) -%}
+    {%- elif cfg['format'] == 'parquet' and tidemark.can('read_footers') -%}
+        {%- do run_query(tidemark.extract_view_sql(cfg, view, path, [], adapter.nanosecond_columns(files))) -%}
     {%- else -%}
         {%- do run_query(tidemark.extract_view_sql(cfg, view, path, names)) -%}
     {%- endif -%}

@@ -6,6 +6,9 @@ import datetime as dt
 import gzip
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 from .entities import Entity
 
 NASTY_NAMES = [
@@ -112,6 +115,44 @@ def test_json_lines(module_project: Any) -> None:
     assert events.rows("id, _changed_columns", "__history", "_business_date = '2026-01-02'") == [
         (2, ["tags"])
     ]
+
+
+def test_parquet__nanoseconds(module_project: Any) -> None:
+    """As pandas writes times; microseconds of them are kept, and files of both units are not one extract."""
+    visits = Entity(
+        module_project,
+        "visits",
+        {"id": "int", "at": "timestamp", "wall": "timestamp_ntz"},
+        format="parquet",
+        location="data/visits/{business_date}",
+    )
+    folder = module_project.root / "data" / "visits"
+    counts = [1_772_627_400_123_456_789, -1_000_000_001, None]
+
+    def write(day: str, name: str, unit: str, ids: list[int]) -> None:
+        (folder / day).mkdir(parents=True, exist_ok=True)
+        per = {"ns": 1, "us": 1000}[unit]
+        values = [None if (count := counts[one]) is None else count // per for one in ids]
+        times = {"at": pa.timestamp(unit, "UTC"), "wall": pa.timestamp(unit)}
+        columns = {name: pa.array(values, type_) for name, type_ in times.items()}
+        pq.write_table(pa.table({"id": pa.array(ids, pa.int32()), **columns}), folder / day / name)
+
+    write("2026-01-01", "a.parquet", "ns", [0, 1])
+    write("2026-01-01", "b.parquet", "ns", [2])
+    visits.run("2026-01-01")
+    shown = "id, cast(at as string), cast(wall as string)"
+    assert visits.rows(shown) == [
+        (0, "2026-03-04 12:30:00.123456", "2026-03-04 12:30:00.123456"),
+        (1, "1969-12-31 23:59:58.999999", "1969-12-31 23:59:58.999999"),
+        (2, None, None),
+    ]
+    write("2026-01-02", "a.parquet", "us", [0, 1, 2])
+    visits.run("2026-01-02")
+    assert visits.commits("rows_unchanged, rows_updated")[-1] == (3, 0)
+    write("2026-01-03", "a.parquet", "ns", [0, 1])
+    write("2026-01-03", "b.parquet", "us", [2])
+    refused = visits.run("2026-01-03", expect_pass=False).error
+    assert "b.parquet has other timestamps than" in refused and "in the same unit" in refused
 
 
 def test_parquet_extract_and_nested(module_project: Any) -> None:

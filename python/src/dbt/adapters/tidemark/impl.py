@@ -52,6 +52,7 @@ from tidemark.spark.known_rows import KnownRows
 from tidemark.spark.links import check_links
 from tidemark.spark.long_lines import long_line
 from tidemark.spark.messages import made_at_once
+from tidemark.spark.nanoseconds import nanosecond_columns
 
 logger = AdapterLogger("Tidemark")
 
@@ -117,6 +118,19 @@ class TidemarkAdapter(WorkersAdapter):
             files = list_files(self._session, path)
             check_links(path, files)
             return files
+
+    @available.parse(lambda *args, **kwargs: {})
+    def nanosecond_columns(self, files: list[dict[str, Any]]) -> dict[str, str]:
+        """Tell which columns of Parquet files have timestamps in nanoseconds, and have them read.
+
+        Args:
+            files: The files, as list_files() gives them.
+
+        Returns:
+            By name the type that they are. Spark reads them as numbers of nanoseconds.
+        """
+        with self.connections.exception_handler("nanosecond_columns"):
+            return nanosecond_columns(self._session, files)
 
     @available.parse(lambda *args, **kwargs: None)
     def long_line(self, files: list[dict[str, Any]], most: int) -> dict[str, Any] | None:
