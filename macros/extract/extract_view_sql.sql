@@ -37,7 +37,7 @@ create or replace temporary view {{ view }} as
 select *
 {%- if read_as %} except ({% for name in read_as %}{{ tidemark.quote_identifier(name) }}{{ ', ' if not loop.last }}{% endfor %}){% endif %}
 {%- for name, type in read_as.items() %},
-    {{ tidemark._decode_epoch(tidemark.quote_identifier(name), 'nanos', type) }} as {{ tidemark.quote_identifier(name) }}
+    {{ tidemark.decode_expr(tidemark.quote_identifier(name), 'nanos', type) }} as {{ tidemark.quote_identifier(name) }}
 {%- endfor %} from {{ tidemark.file_relation_expr('parquet', path, cfg['options']) }}
 {%- endif -%}
 {%- endmacro -%}

@@ -21,7 +21,7 @@ from tidemark.datagen.events import write_events
 from tidemark.datagen.events_spec import EventsSpec
 from tidemark.engine.enriched import task
 from tidemark.engine.enriched.entities import Reader, Undecided
-from tidemark.engine.task import connection
+from tidemark.engine.room import connection
 from tidemark.shred.canonical import (
     COLUMNS,
     CONTEXTS_SCHEMA,

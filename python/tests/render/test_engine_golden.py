@@ -64,7 +64,7 @@ MANIFEST = table(
 CASES: dict[str, Callable[[], str | None]] = {
     "arrived_sql.csv": lambda: sql.arrived_sql(LOAD, has_quotes=True),
     "arrived_sql.json": lambda: sql.arrived_sql(replace(LOAD, format="json"), has_quotes=False),
-    "one_of_each_sql.ignored": lambda: sql.one_of_each_sql(LOAD, "arrived"),
+    "one_of_each_sql.ignored": lambda: sql.one_of_each_sql(LOAD),
     "existing_sql.column_comes": lambda: sql.existing_sql(LOAD, CURRENT, [*NAMES[:3], *OWN]),
     "classified_sql.full": lambda: sql.classified_sql(LOAD),
     "classified_sql.delta": lambda: sql.classified_sql(DELTA),
@@ -74,7 +74,7 @@ CASES: dict[str, Callable[[], str | None]] = {
     "current_sql.ignored": lambda: sql.current_sql(LOAD, CURRENT, "IUDN"),
     "current_sql.told_by_hash": lambda: sql.current_sql(COMPARED, CURRENT, "IUDN"),
     "current_sql.delta": lambda: sql.current_sql(DELTA, CURRENT, "IUXK"),
-    "supplied_sql.any": lambda: sql.supplied_sql(DELTA, SUPPLIED, "staged"),
+    "supplied_sql.any": lambda: sql.supplied_sql(DELTA, SUPPLIED),
     "events.parsed_sql": lambda: parsed.parsed_sql(EVENTS),
     "events.staged_sql": lambda: staged.staged_sql(EVENTS),
     "events.paired_sql": lambda: staged.paired_sql(EVENTS),

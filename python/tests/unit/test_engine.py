@@ -25,17 +25,9 @@ from tidemark.engine.covers import separator_of, why_not, why_not_columns
 from tidemark.engine.header import header_of, local_path, stamp_of
 from tidemark.engine.lines import lines_of
 from tidemark.engine.load import Column, Load, Target, load_of
+from tidemark.engine.room import Room, attempt, connection
 from tidemark.engine.sql import _separators_within, hash_sql
-from tidemark.engine.task import (
-    Outcome,
-    Room,
-    Targets,
-    attempt,
-    compare,
-    connection,
-    keep,
-    write_kept,
-)
+from tidemark.engine.task import Outcome, Targets, compare, keep, write_kept
 from tidemark.engine.types import cast_sql, comes_back_sql, known_type, text_sql, unproven_sql
 from tidemark.hashing import types as hash_types
 from tidemark.hashing.casts import readers_of
@@ -465,7 +457,7 @@ def test_machine_in_another_time_zone(tmp_path: Path) -> None:
     """Nothing that a task reads goes by the zone of its machine, on a cursor of its own neither."""
     asked = "select epoch_us(cast('2026-03-04 12:00:00' as timestamp with time zone))"
     code = f"""
-from tidemark.engine.task import Room, connection
+from tidemark.engine.room import Room, connection
 with connection(Room(1, {str(tmp_path / "engine")!r})) as db:
     print({{db.execute({asked!r}).fetchone(), db.cursor().execute({asked!r}).fetchone()}})
 """

@@ -26,7 +26,8 @@ from tidemark.engine.events.types import unproven_sql, value_sql
 from tidemark.engine.events.written import LOGGED, SHOWN, staged_names
 from tidemark.engine.header import stamp_of
 from tidemark.engine.load import Column, Load, Target
-from tidemark.engine.task import Outcome, Room
+from tidemark.engine.room import Room
+from tidemark.engine.task import Outcome
 
 TYPES = {"id": "int", "name": "string", "n": "decimal(9,2)"}
 Row = tuple[Any, ...]

@@ -130,7 +130,8 @@ def test_values(tmp_path: Path, name: str) -> None:
                 columns=(Column("id", "int", 0, True, "int"), Column("v", name, 1, False, name)),
             )
         )  # fmt: skip
-        from tidemark.engine.task import _stage, connection
+        from tidemark.engine.room import connection
+        from tidemark.engine.task import _stage
 
         with connection(lake.room()) as db:
             assert _stage(db, load) == (1, 1), value

@@ -16,7 +16,7 @@ from tidemark.engine.events.load import Landed, SiftedFile, are_wrapped
 from tidemark.engine.events.parsed import SPARK_ALONE, is_ours_sql
 from tidemark.engine.events.sift import Shape, Sifted, sift
 from tidemark.engine.header import stamp_of
-from tidemark.engine.task import Room
+from tidemark.engine.room import Room
 from tidemark.spark.delta.sieve import _Sieve
 
 SCHEMA = {"type": "struct", "fields": [{"field": "after", "fields": [{"field": "id", "type": "int32"}]}]}  # fmt: skip

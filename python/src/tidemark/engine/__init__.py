@@ -14,6 +14,7 @@ beginning.
     types     texts that are read alike, and the text of a value       (DuckDB SQL)
     quoted    names and texts in it                                    (DuckDB SQL)
     sql       the queries of a load                                    (DuckDB SQL)
+    room      what a task has of its machine, DuckDB among it            (I/O)
     task      one load, in a worker: files that no commit names yet    (I/O)
 
 What names the files in a commit of Delta is tidemark.spark.delta.worker.

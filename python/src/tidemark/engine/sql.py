@@ -138,14 +138,14 @@ def hashed_sql(texts: Mapping[str, str]) -> str:
     return f"concat({', '.join(parts)})" if parts else "''"
 
 
-def one_of_each_sql(load: Load, rows: str) -> str:
-    """Return a query of rows, one of exact copies: that of the greatest ignored values."""
+def one_of_each_sql(load: Load) -> str:
+    """Return a query of what arrived, one of exact copies: that of the greatest ignored values."""
     numbers = [load.number(name) for name in load.ignored]
     order = [
         f"{text_sql(f'c{number}', load.columns[number].type)} desc nulls last" for number in numbers
     ]
     chosen = f"partition by kh order by {', '.join(order) or 'kh'}"
-    return f"select * from {rows} qualify row_number() over ({chosen}) = 1"
+    return f"select * from arrived qualify row_number() over ({chosen}) = 1"
 
 
 def existing_sql(
@@ -319,7 +319,7 @@ def _is_told_by_hash(load: Load) -> bool:
     return all(column.name in hashed and not is_floating(column.type) for column in load.columns)
 
 
-def supplied_sql(load: Load, supplied: Target, staged: str) -> str:
+def supplied_sql(load: Load, supplied: Target) -> str:
     """Return a query of the keys that a delta supplies, as the files of their table have them."""
     values = {
         "_key_hash": "kh",
@@ -329,7 +329,7 @@ def supplied_sql(load: Load, supplied: Target, staged: str) -> str:
     named = ", ".join(
         f"{value} as {identifier(supplied.fields[name][0])}" for name, value in values.items()
     )
-    return f"select {named}\nfrom {staged}"
+    return f"select {named}\nfrom staged"
 
 
 def named_sql(load: Load, table: Target, values: Mapping[str, str]) -> str:
@@ -339,6 +339,10 @@ def named_sql(load: Load, table: Target, values: Mapping[str, str]) -> str:
         f"{value} as {identifier(table.fields[name][0])}"
         for name, value in (chosen | dict(values)).items()
     )
+
+
+_VALUES = 10_000
+"""Of a column with more of them in a group of rows no dictionary is tried: it would be given up."""
 
 
 def copy_sql(query: str, file: str, fields: Iterable[tuple[str, int]]) -> str:
@@ -352,8 +356,7 @@ def copy_sql(query: str, file: str, fields: Iterable[tuple[str, int]]) -> str:
     numbers = ", ".join(f"{identifier(name)}: {number}" for name, number in fields)
     return (
         f"copy (\n{query}\n) to {literal(file)} "
-        # of a column with more values no dictionary is tried: it would be given up
-        f"(format parquet, compression snappy, dictionary_size_limit 10000, "
+        f"(format parquet, compression snappy, dictionary_size_limit {_VALUES}, "
         f"field_ids {{{numbers}}})"
     )
 

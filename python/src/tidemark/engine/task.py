@@ -6,18 +6,11 @@ task of Spark's. A task that is repeated writes others.
 
 from __future__ import annotations
 
-import os
-import shutil
-import sys
-import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 from uuid import uuid4
-from zipimport import zipimporter
 
 from tidemark.engine.header import stamp_of
 from tidemark.engine.lines import lines_of
@@ -25,6 +18,7 @@ from tidemark.engine.load import Load, Target
 from tidemark.engine.members import doubt_of
 from tidemark.engine.pages import broken_file
 from tidemark.engine.quoted import identifier, literal
+from tidemark.engine.room import Room, connection
 from tidemark.engine.sql import (
     STANDING,
     all_new_sql,
@@ -40,26 +34,8 @@ from tidemark.engine.sql import (
     unwritable_sql,
 )
 
-Found = TypeVar("Found")
 FILE_PREFIX = "workers-"
 """How the names of files begin that the engine wrote."""
-
-
-@dataclass(frozen=True)
-class Room:
-    """What a task may take of its machine.
-
-    Args:
-        threads: How many cores.
-        folder: Where it puts what memory does not hold; None: where Spark's worker keeps the like.
-            An attempt at the task has a folder of its own, of this name with more behind it,
-            removed at its end.
-        memory: How many bytes of memory; None: a quarter of what the machine has.
-    """
-
-    threads: int
-    folder: str | None
-    memory: int | None = None
 
 
 @dataclass(frozen=True)
@@ -181,66 +157,6 @@ def write_kept(load: Load, kept: str, targets: Targets, room: Room) -> Outcome:
         return _write(db, load, targets, (rows, rows))
 
 
-def import_engine(_: object = None) -> None:
-    """Import what a task needs, which a new process takes a second for."""
-    import duckdb
-
-    duckdb.connect().close()
-    for module in ("enriched.task", "events.task"):
-        import_module(f"tidemark.engine.{module}")
-
-
-def attempt(task: Callable[[Room], Found], room: Room) -> Found:
-    """Do a task in one of Spark's workers.
-
-    A worker that is used again reads the directories of all archives on its path anew before each
-    task, for a tenth of a second: what knows of them is forgotten, until something is imported.
-    """
-    try:
-        return task(room)
-    finally:
-        for path, finder in list(sys.path_importer_cache.items()):
-            if isinstance(finder, zipimporter):
-                del sys.path_importer_cache[path]
-
-
-@contextmanager
-def connection(room: Room) -> Iterator[Any]:
-    """Open DuckDB for one attempt at a task, and remove what it put on disk at the end."""
-    import duckdb
-
-    # Spark repeats a task whose worker died, and may try a slow one twice at a time
-    folder = Path(f"{room.folder or _scratch()}-{uuid4().hex}")
-    folder.mkdir(parents=True)
-    db = duckdb.connect(
-        config={
-            "threads": room.threads,
-            "memory_limit": f"{room.memory or _memory() // 4}B",
-            "temp_directory": str(folder),
-            "preserve_insertion_order": False,
-            "autoinstall_known_extensions": False,
-        }
-    )
-    try:
-        # global: a cursor of the connection would go by the zone of the machine
-        db.execute("set global TimeZone = 'UTC'")
-        yield db
-    finally:
-        db.close()
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def _scratch() -> str:
-    """Return how the names of folders begin where Spark's worker puts what memory does not hold."""
-    folders = os.environ.get("SPARK_LOCAL_DIRS") or tempfile.gettempdir()
-    return str(Path(folders.split(",")[0]) / "engine")
-
-
-def _memory() -> int:
-    """Return the bytes of memory that the machine has."""
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-
-
 def _stage(db: Any, load: Load) -> tuple[int, int] | str:
     """Make the table `staged` of the good rows; return how many came and how many are left.
 
@@ -275,7 +191,7 @@ def _stage(db: Any, load: Load) -> tuple[int, int] | str:
     differing = "select 1 from arrived group by kh having min(rh) <> max(rh) limit 1"
     if db.execute(differing).fetchone():
         return "a key came with different values"
-    db.execute(f"create temp table staged as {one_of_each_sql(load, 'arrived')}")
+    db.execute(f"create temp table staged as {one_of_each_sql(load)}")
     return read, keys
 
 
@@ -303,7 +219,7 @@ def _write(db: Any, load: Load, targets: Targets, found: tuple[int, int]) -> Out
         logged = copy(db, log_sql(load, log, counts), log, partition, names, bounds)
     keys: tuple[Written, ...] = ()
     if supplied is not None:
-        query = supplied_sql(load, supplied, "staged")
+        query = supplied_sql(load, supplied)
         try:
             keys = copy(db, query, supplied, "", _SUPPLIED, {})
         except Exception:

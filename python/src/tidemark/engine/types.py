@@ -87,8 +87,7 @@ def unproven_value_sql(value: str, name: str) -> str | None:
         odd = f"{negative_zero_sql(value)} or ({value} <> 0 and abs({value}) < 2.3e-308)"
         return f"not isfinite({value}) or {odd}"
     if name in ("date", "timestamp", "timestamp_ntz"):
-        kind = kind_of(name).duck
-        return f"{value} < cast('1600-01-01' as {kind}) or {value} >= cast('10000-01-01' as {kind})"
+        return f"not ({known_years_sql(value, name)})"
     return None
 
 
@@ -110,9 +109,8 @@ def unproven_sql(text: str, value: str, name: str) -> str:
 def comes_back_sql(text: str, value: str, name: str) -> str:
     """Return a condition that is cheaper than the pattern: the text is what its value is shown as.
 
-    Where it is true the pattern would match.
+    Where it is true the pattern would match; of whole numbers it takes all that the type has.
     """
-    kind = kind_of(name).duck
     if name == "boolean":
         return f"{text} in ('true', 'false')"
     if name == "timestamp":
@@ -124,11 +122,14 @@ def comes_back_sql(text: str, value: str, name: str) -> str:
         # others are shown with an exponent, or with more digits than are proven
         same += f" and abs({value}) between 0.1 and 1e15"
     elif name in ("date", "timestamp", "timestamp_ntz"):
-        same += (
-            f" and {value} >= cast('1600-01-01' as {kind})"
-            f" and {value} < cast('10000-01-01' as {kind})"
-        )
+        same += f" and {known_years_sql(value, name)}"
     return same
+
+
+def known_years_sql(value: str, name: str) -> str:
+    """Return a condition: a date or time is of a year, 1600 to 9999, that all readers know."""
+    kind = kind_of(name).duck
+    return f"{value} >= cast('1600-01-01' as {kind}) and {value} < cast('10000-01-01' as {kind})"
 
 
 def is_floating(name: str) -> bool:

@@ -41,7 +41,7 @@ def nanosecond_columns(session: SparkSession, files: Sequence[Mapping[str, Any]]
     if not found:
         return {}
     for path in others:
-        if _columns_of(session, path) != found:
+        if _columns_of(session, path) not in (found, None):
             raise TidemarkError(
                 f"{path} has other timestamps than {first}, where {', '.join(sorted(found))} "
                 "counts nanoseconds: write all files of a date in the same unit"
@@ -50,8 +50,8 @@ def nanosecond_columns(session: SparkSession, files: Sequence[Mapping[str, Any]]
     return found
 
 
-def _columns_of(session: SparkSession, path: str) -> dict[str, str]:
-    """Return what one file has, by its footer; nothing of one that Spark's reader is to judge."""
+def _columns_of(session: SparkSession, path: str) -> dict[str, str] | None:
+    """Return what one file has, by its footer; None of one that is broken, as Spark will say."""
     jvm: Any = session._jvm
     configuration = session._jsparkSession.sessionState().newHadoopConf()
     read = java_class(jvm, "org.apache.parquet.hadoop.ParquetFileReader")
@@ -59,7 +59,7 @@ def _columns_of(session: SparkSession, path: str) -> dict[str, str]:
     try:
         reader = read.open(inputs.fromPath(hadoop_path(jvm, path), configuration))
     except Exception:
-        return {}
+        return None
     try:
         fields = reader.getFileMetaData().getSchema().getFields()
         columns = {}

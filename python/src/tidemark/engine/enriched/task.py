@@ -30,7 +30,8 @@ from tidemark.engine.header import stamp_of
 from tidemark.engine.load import Target
 from tidemark.engine.pages import broken_file
 from tidemark.engine.quoted import literal
-from tidemark.engine.task import FILE_PREFIX, Room, Written, connection
+from tidemark.engine.room import Room, connection
+from tidemark.engine.task import FILE_PREFIX, Written
 from tidemark.shred.canonical import (
     COLUMNS,
     line_hash,

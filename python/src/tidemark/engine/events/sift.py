@@ -24,7 +24,8 @@ from tidemark.engine.events.load import Landed
 from tidemark.engine.events.parsed import SPARK_ALONE, has_one_twice_sql, is_unsafe_sql
 from tidemark.engine.header import stamp_of
 from tidemark.engine.quoted import list_sql, literal
-from tidemark.engine.task import Room, connection, reading_failed
+from tidemark.engine.room import Room, connection
+from tidemark.engine.task import reading_failed
 
 _CHUNK = 1 << 24
 _MARK = b"\xef\xbb\xbf"

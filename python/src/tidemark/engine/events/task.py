@@ -35,14 +35,13 @@ from tidemark.engine.header import stamp_of
 from tidemark.engine.load import Target
 from tidemark.engine.pages import broken_file
 from tidemark.engine.quoted import literal
+from tidemark.engine.room import Room, connection
 from tidemark.engine.sql import existing_sql, parquet_sql, unwritable_sql
 from tidemark.engine.task import (
     FILE_PREFIX,
     ROWS_TO_MERGE,
     Outcome,
-    Room,
     Written,
-    connection,
     copy,
     discard,
     reading_failed,

@@ -5,7 +5,14 @@ A text that is none of these may be read by Spark too, or is a reject: that is n
 
 from __future__ import annotations
 
-from tidemark.engine.types import DAY, TIME, is_floating, kind_of, negative_zero_sql
+from tidemark.engine.types import (
+    DAY,
+    TIME,
+    is_floating,
+    kind_of,
+    known_years_sql,
+    negative_zero_sql,
+)
 
 _DAYS = "0|-?[1-9][0-9]{0,5}"
 _COUNTS = {"millis": "0|-?[1-9][0-9]{0,14}", "micros": "0|-?[1-9][0-9]{0,17}"}
@@ -79,8 +86,5 @@ def unproven_sql(text: str, value: str, name: str, encoding: str = "auto") -> st
     if is_floating(name):
         alike += f" and isfinite({value}) and not {negative_zero_sql(value)}"
     elif name in ("date", *_TIMES):
-        alike += (
-            f" and {value} >= cast('1600-01-01' as {kind.duck})"
-            f" and {value} < cast('10000-01-01' as {kind.duck})"
-        )
+        alike += f" and {known_years_sql(value, name)}"
     return f"{text} is not null and not ({alike})"

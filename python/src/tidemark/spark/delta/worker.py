@@ -21,18 +21,8 @@ from pyspark.sql import SparkSession
 
 from tidemark.engine.header import local_path
 from tidemark.engine.load import Load, Target
-from tidemark.engine.task import (
-    Found,
-    Outcome,
-    Room,
-    Targets,
-    Written,
-    attempt,
-    compare,
-    import_engine,
-    keep,
-    write_kept,
-)
+from tidemark.engine.room import Found, Room, attempt, import_engine
+from tidemark.engine.task import Outcome, Targets, Written, compare, keep, write_kept
 from tidemark.errors import TidemarkError
 from tidemark.home import tidemark_home
 from tidemark.spark.defaults import is_local
