@@ -7,7 +7,8 @@
     {%- if not files or not tidemark.tries_workers(opened, body, 'tidemark.engine.covers.why_not') -%}{{ return(none) }}{%- endif -%}
     {%- set landed = adapter.call_function('tidemark.engine.events.load.landed_of', files) -%}
     {%- if landed is string -%}{{ return(tidemark.leave_to_spark(opened, landed)) }}{%- endif -%}
-    {%- set sifted = adapter.sift_events(landed, tidemark.tables_of(opened)) -%}
+    {#- a canonical event wraps nothing -#}
+    {%- set sifted = none if cfg['format'] == 'canonical' else adapter.sift_events(landed, tidemark.tables_of(opened)) -%}
     {%- if sifted is string -%}{{ return(tidemark.leave_to_spark(opened, sifted)) }}{%- endif -%}
     {%- set batch = tidemark._batch_to_come(opened, sifted) -%}
     {%- if batch is string -%}{{ return(tidemark.leave_to_spark(opened, batch)) }}{%- endif -%}
@@ -57,6 +58,8 @@
         {{ return('a DDL event tells its columns') }}
     {%- elif not state['first'] and state['log_version'] is none -%}
         {{ return('its log cannot be written by it') }}
+    {%- elif tidemark.reorders_ties(opened) -%}
+        {{ return('events of one place are put in another order') }}
     {%- endif -%}
     {%- for name in declared + cfg['keys'] + cfg['ignore'] if name not in typed -%}
         {{ return('column ' ~ name ~ ' has no data_type') }}

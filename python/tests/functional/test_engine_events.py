@@ -192,6 +192,44 @@ class Wrapped(Source):
         return f'{{"topic":"shop.transaction","key":null,"value":{value}}}'
 
 
+class Canonical(Source):
+    """The same in canonical events, known again by their number, their offset, their content or their line."""
+
+    def __init__(self, rng: random.Random, known_by: str) -> None:
+        super().__init__(rng, moves=True)
+        self.known_by = known_by
+        self.count = 0
+
+    def line(self, op: str, before: dict[str, str] | None, after: dict[str, str] | None, mark: str = "false") -> str:  # fmt: skip
+        self.count += 1
+        operation = {"c": ["INSERT", "UPSERT", "insert"], "r": ["READ", "INSERT"], "u": ["UPDATE", "UPSERT"], "d": ["DELETE"]}[op]  # fmt: skip
+        told: dict[str, Any] = {"_operation": self.rng.choice(operation), "_table": "orders"}
+        if self.known_by == "number":
+            told["_sequence_num"] = self.rng.choice([self.count, str(self.count)])
+        if self.known_by == "offset" or self.rng.random() < 0.1:
+            told["_offset"] = f"{self.number:09}"
+        if self.known_by == "content":
+            told["_event_time"] = self.rng.choice(["2026-03-04T12:30:00.5Z", "2026-03-04 12:30:00", 1772611200123456 + self.count])  # fmt: skip
+        if self.known_by != "line" and self.rng.random() < 0.5:
+            told["_transaction_id"] = self.rng.choice([self.transaction, f"t{self.transaction}"])
+        if self.known_by in ("number", "offset"):
+            told["_database"] = "shop"
+        if op == "r":
+            told["_is_snapshot"] = self.rng.choice([True, "true"])
+        members = {name: json.dumps(value) for name, value in told.items()}
+        if op == "d" and before and self.rng.random() < 0.5:
+            after, before = before, None
+        members |= after or {}
+        members |= {f"_before_{name}": value for name, value in (before or {}).items()}
+        names = list(members)
+        self.rng.shuffle(names)
+        between = self.rng.choice([",", ", "])
+        return "{" + between.join(f'"{name}":{members[name]}' for name in names) + "}"
+
+    def other_table(self) -> str:
+        return '{"_operation":"INSERT","_table":"items","what":{"is":["else"]}}'
+
+
 def tables_of(entity: EventEntity) -> dict[str, list[str]]:
     """All tables of an entity without what names its commits, with the types of columns; as texts."""
     found = {}
@@ -229,8 +267,8 @@ def entities(project: Any, name: str, columns: dict[str, str] = COLUMNS, key: An
     for engine in ("spark", "workers", "auto"):
         location = str(made[0].folder) if made else None
         one = EventEntity(
-            project, f"{name}_{engine}", columns, list(key), format="debezium", table="orders",
-            engine=engine, **{**settings, **({"location": location} if location else {})},
+            project, f"{name}_{engine}", columns, list(key), table="orders",
+            engine=engine, **{"format": "debezium", **settings, **({"location": location} if location else {})},
         )  # fmt: skip
         made.append(one)
     return made[0], made[1], made[2]
@@ -322,6 +360,38 @@ def test_wrapped_events(module_project: Any, form: str, seed: int) -> None:
         lines = []
     assert other.commits(FIGURES) == both.commits(FIGURES) == one.commits(FIGURES)
     assert by_workers(other) == by_workers(other, "__staging") == [True] * 2
+    assert not any(by_workers(one))
+    assert other.check().success
+
+
+@pytest.mark.parametrize(
+    ("known_by", "seed"),
+    [("number", 1), *(pytest.param(known_by, seed, marks=pytest.mark.slow) for known_by in ("number", "offset", "content", "line") for seed in (2, 3))],
+)  # fmt: skip
+def test_canonical_events(module_project: Any, known_by: str, seed: int) -> None:
+    """Canonical events: the same tables and figures, also where batches go by the one and the other in turn."""
+    rng = random.Random(seed)
+    source = Canonical(rng, known_by)
+    settings: dict[str, Any] = [{}, {"soft_delete": True, "hash": "sha256"}, {"changed_columns": False, "null_keys": "allow"}][seed % 3]  # fmt: skip
+    one, other, both = entities(module_project, f"{known_by}_{seed}", format="canonical", **settings)  # fmt: skip
+    lines = source.snapshot(20)
+    earlier: list[str] = []
+    for number in range(3):
+        both.write(engine=("workers", "spark")[number % 2])
+        lines += source.changes(40)
+        again = [] if known_by == "line" else rng.sample(lines, 5) + rng.sample(earlier, min(5, len(earlier)))  # fmt: skip
+        batch = [*lines, *again, source.other_table(), "null", '{"_operation":"COMMIT"}']
+        one.land(batch[:37])
+        with gzip.open(one.folder / f"events-{number + 1:03}-more.jsonl.gz", "wt", encoding="utf-8") as file:  # fmt: skip
+            file.write("".join(f"{line}\n" for line in batch[37:]))
+        run(one, other, both)
+        assert_same(other, one)
+        assert_same(both, one)
+        earlier += lines
+        lines = []
+    assert other.commits(FIGURES) == both.commits(FIGURES) == one.commits(FIGURES)
+    assert by_workers(other) == by_workers(other, "__staging") == [True] * 3
+    assert set(by_workers(both)) == {True, False}
     assert not any(by_workers(one))
     assert other.check().success
 

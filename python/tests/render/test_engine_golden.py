@@ -11,8 +11,8 @@ import pytest
 from tidemark.engine import sql
 from tidemark.engine.enriched import batch as enriched_batch
 from tidemark.engine.enriched import sql as enriched
+from tidemark.engine.events import canonical, parsed, replayed, staged, written
 from tidemark.engine.events import load as events_load
-from tidemark.engine.events import parsed, replayed, staged, written
 from tidemark.engine.load import Column, Load, Target
 
 from .conftest import DUCKDB
@@ -51,6 +51,8 @@ EVENTS = events_load.Batch(EVENTS_LOAD, (LANDED,), ("shop.customers",), events_l
 EVENT_LOG = table("customers__log", *NAMES, *written.LOGGED)
 EVENT_CURRENT = table("customers", *NAMES, *written.SHOWN)
 STAGING = table("customers__staging", *NAMES, *written.staged_names(EVENTS))
+CANONICAL = replace(EVENTS, load=replace(EVENTS_LOAD, format="canonical"))
+SHAPES = canonical.shapes_of(CANONICAL, [sorted(("_operation", "_sequence_num", *NAMES)), ["_before_id", "_operation", "_sequence_num"], ["other"]])  # fmt: skip
 ENRICHED = enriched_batch.Batch(
     files=("/landing/run-1.tsv",), stamps=((1402, 7),),
     deduplicate=frozenset(("natural_in_batch", "synthetic_in_batch", "natural_cross_batch", "synthetic_cross_batch")),
@@ -77,6 +79,9 @@ CASES: dict[str, Callable[[], str | None]] = {
     "supplied_sql.any": lambda: sql.supplied_sql(DELTA, SUPPLIED),
     "events.parsed_sql": lambda: parsed.parsed_sql(EVENTS),
     "events.staged_sql": lambda: staged.staged_sql(EVENTS),
+    "events.parsed_canonical_sql": lambda: canonical.parsed_canonical_sql(CANONICAL, SHAPES or ()),
+    "events.staged_sql.canonical": lambda: staged.staged_sql(CANONICAL),
+    "events.possible_sql.canonical": lambda: staged.possible_sql(CANONICAL),
     "events.paired_sql": lambda: staged.paired_sql(EVENTS),
     "events.replayed_sql": lambda: replayed.replayed_sql(EVENTS, moves=False),
     "events.replayed_sql.moves": lambda: replayed.replayed_sql(EVENTS, moves=True),

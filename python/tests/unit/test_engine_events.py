@@ -36,9 +36,10 @@ Row = tuple[Any, ...]
 class Lake:
     """Tables of an entity as folders of Parquet files, and its landing folder."""
 
-    def __init__(self, root: Path, soft_delete: bool = False) -> None:
+    def __init__(self, root: Path, soft_delete: bool = False, form: str = "debezium") -> None:
         self.root = root
         self.soft_delete = soft_delete
+        self.form = form
         self.number = 0
         self.commit = 0
         self.current: tuple[str, ...] = ()
@@ -52,11 +53,11 @@ class Lake:
         columns = tuple(Column(name, kind, place, name == "id") for place, (name, kind) in enumerate(TYPES.items()))  # fmt: skip
         landed = Landed(str(path), self.number, stamp_of(str(path)))
         load = Load(
-            extract="events", format="debezium", files=(landed.path,), stamps=(landed.stamp,), separator="", fields=(),
+            extract="events", format=self.form, files=(landed.path,), stamps=(landed.stamp,), separator="", fields=(),
             columns=columns, keys=("id",), compared=("name", "n"), ignored=(), hash="md5", changed_columns=True,
             soft_delete=self.soft_delete, tag_unchanged=False, business_date="2026-03-04", commit_id=self.commit,
         )  # fmt: skip
-        return Batch(load, (landed,), ("public.orders",), placeholders_of("__debezium_unavailable_value"), self.commit, is_first)  # fmt: skip
+        return Batch(load, (landed,), ("public.orders" if self.form == "debezium" else "orders",), placeholders_of("__debezium_unavailable_value"), self.commit, is_first)  # fmt: skip
 
     def target(self, name: str, others: Sequence[str], files: tuple[str, ...] = ()) -> Target:
         (self.root / name).mkdir(exist_ok=True)
@@ -83,7 +84,12 @@ class Lake:
         if outcome.current is not None:
             self.current = tuple(str(self.root / "current" / one.path) for one in outcome.current)
         for one in outcome.log:
-            bounds = one.statistics["minValues"]["_offset"], one.statistics["maxValues"]["_offset"]
+            least, greatest = (one.statistics[side] for side in ("minValues", "maxValues"))
+            bounds = [
+                side.get(name)
+                for name in ("_offset", "_sequence_num")
+                for side in (least, greatest)
+            ]
             self.log += (LogFile(str(self.root / "log" / one.path), *bounds),)
         return outcome
 
@@ -299,7 +305,7 @@ CFG: dict[str, Any] = {
 @pytest.mark.parametrize(
     ("setting", "value", "why"),
     [
-        ("format", "canonical", "format is canonical"), ("keys", [], "it has no unique_key"), ("sequence_by", ["_event_time"], "it has sequence_by"),
+        ("format", "rows", "format is rows"), ("keys", [], "it has no unique_key"), ("sequence_by", ["_event_time"], "it has sequence_by"),
         ("encodings", {"a": "hex"}, "it has encodings"), ("previous_names", {"a": "b"}, "it has previous_names"), ("sensitive", ["a"], "it has sensitive"),
         ("ignore_null_updates", {"all": True, "include": [], "exclude": []}, "it has ignore_null_updates"), ("location", "shop.events", "its location is no folder with a / in it"),
         ("chosen", {"all": True, "include": [], "exclude": ["a"]}, "it has columns"), ("tracked", {"all": False, "include": ["a"], "exclude": []}, "it has track_history"),

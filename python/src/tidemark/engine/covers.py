@@ -63,7 +63,7 @@ def why_not(cfg: Mapping[str, Any]) -> str | None:
 
 
 def _why_not_events(cfg: Mapping[str, Any]) -> str | None:
-    if cfg["format"] != "debezium":
+    if cfg["format"] not in ("debezium", "canonical"):
         return f"format is {cfg['format']}"
     if not cfg["keys"]:
         return "it has no unique_key"

@@ -36,7 +36,7 @@ from (
                 select * from base
         union all by name
         select * exclude (op), op = 'd' as is_gone,
-            case when op <> 'd' and coalesce(before_kh <> kh, false) then 'MOVE_IN' else case op when 'c' then 'INSERT' when 'r' then 'READ' when 'u' then 'UPDATE' when 'd' then 'DELETE' end end as source_op,
+            case when op <> 'd' and coalesce(before_kh <> kh, false) then 'MOVE_IN' else case op when 'c' then 'INSERT' when 'r' then 'READ' when 'u' then 'UPDATE' when 'p' then 'UPSERT' when 'd' then 'DELETE' end end as source_op,
             case when op <> 'd' and coalesce(before_kh <> kh, false) then before_kh end as moved_from
         from usable
                 union all by name

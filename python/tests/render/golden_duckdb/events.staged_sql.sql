@@ -7,7 +7,8 @@ select
     concat_ws('|', place, case when op = 'r' then content end, name) as grp
 from (
     select
-        num, op, landed_id, content, connector, name, event_serial_no, db as database,
+        op, landed_id, content,
+        num, num as landing_num, connector, name, event_serial_no, db as database,
         concat_ws('.', schema, "table") as table_name,
         case connector when 'postgresql' then concat_ws(':', "txId", "lsn") when 'mysql' then concat_ws(':', "file", "pos", "row") when 'mariadb' then concat_ws(':', "file", "pos", "row") when 'sqlserver' then concat_ws(' ', "commit_lsn", "change_lsn") when 'oracle' then concat_ws(':', "scn", "txId", "rs_id", "ssn") end as place,
         case when connector = 'postgresql' then "txId" else coalesce(gtid, transaction_id) end

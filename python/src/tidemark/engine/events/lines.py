@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Sequence
 from typing import Any
 
@@ -52,7 +53,7 @@ def read_lines(db: Any, landed: tuple[Landed, ...]) -> str | None:
 def _line_count(path: str) -> int | str:
     """Return how many lines a file has; a text: why readers may see others."""
     count, last = 0, b"\n"
-    with open(path, "rb") as file:
+    with gzip.open(path) if path.endswith(".gz") else open(path, "rb") as file:
         is_first = True
         while chunk := file.read(_CHUNK):
             if is_first and chunk.startswith(_MARK):

@@ -98,11 +98,15 @@ class LogFile:
         path: Where it lies.
         least: The least position, as text; None: nothing is known.
         greatest: The greatest, or what is greater than it.
+        first: The least number by which its events are ordered; None: nothing is known.
+        last: The greatest.
     """
 
     path: str
     least: str | None
     greatest: str | None
+    first: int | None = None
+    last: int | None = None
 
 
 def landed_of(files: Sequence[Mapping[str, Any]]) -> tuple[Landed, ...] | str:
@@ -171,7 +175,7 @@ def batch_of(
     return Batch(
         load=Load(
             extract="events",
-            format="debezium",
+            format=str(cfg["format"]),
             files=tuple(file.path for file in source["landed"]),
             stamps=tuple(file.stamp for file in source["landed"]),
             separator="",

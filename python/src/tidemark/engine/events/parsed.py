@@ -32,10 +32,12 @@ _SNAPSHOTS = (
     *("last_in_collection", "incremental"),
 )
 SPARK_ALONE = "a line has numbers or texts of a form that is read by Spark alone"
+LETTERS = {"INSERT": "c", "READ": "r", "UPDATE": "u", "UPSERT": "p", "DELETE": "d"}
+"""Operation → the letter that stands for it, Debezium's where it has one."""
 _NO_ROW = "a line is no plain envelope of a change of a row"
-_OTHER_COLUMNS = "an image has other columns than are declared"
+OTHER_COLUMNS = "an image has other columns than are declared"
 _NO_PLACE = "an event has no position that is known"
-_NOT_LOGGED = "a value was not logged by the source"
+NOT_LOGGED = "a value was not logged by the source"
 
 
 def parsed_sql(batch: Batch) -> str:
@@ -49,12 +51,12 @@ def parsed_sql(batch: Batch) -> str:
     every = list_sql(sorted(column.name for column in columns))
     keys = list_sql(sorted(batch.load.keys))
     values = [
-        f"case when op = 'd' then {_text(f'before{number}')} else {_text(f'after{number}')} end "
-        f"as f{number}"
+        f"case when op = 'd' then {text_sql(f'before{number}')} "
+        f"else {text_sql(f'after{number}')} end as f{number}"
         for number in range(len(columns))
     ]
     numbers = [batch.load.number(name) for name in batch.load.keys]
-    values += [f"{_text(f'before{number}')} as b{number}" for number in numbers]
+    values += [f"{text_sql(f'before{number}')} as b{number}" for number in numbers]
     return f"""select
     num,
     is_ours,
@@ -63,7 +65,7 @@ def parsed_sql(batch: Batch) -> str:
     op,
     md5(concat({_image(batch, "before", every, keys)}, '|', {_image(batch, "after", every, keys)}))
         as content,
-    {", ".join(f"{_text(name)} as {identifier(name)}" for name in (*_FIELDS, "transaction_id"))},
+    {", ".join(f"{text_sql(name)} as {identifier(name)}" for name in (*_FIELDS, "transaction_id"))},
     {", ".join(values)}
 from (
     select *, {is_ours_sql(batch.tables)} as is_ours
@@ -119,15 +121,16 @@ def _fields_sql(batch: Batch) -> str:
     )"""
 
 
-def _is_text(value: str) -> str:
+def is_text_sql(value: str) -> str:
+    """Return a condition on JSON: it is a text; NULL of nothing."""
     return f"starts_with({value}, '\"')"
 
 
-def _text(name: str) -> str:
-    """The text of a JSON value, as a variant is cast to it: 12.0 is 12."""
+def text_sql(name: str) -> str:
+    """Return the text of a JSON value, as a variant is cast to it: 12.0 is 12."""
     value = identifier(name)
     return (
-        f"case when {_is_text(value)} then case when contains({value}, '\\') "
+        f"case when {is_text_sql(value)} then case when contains({value}, '\\') "
         f"then json_extract_string({value}, '$') else replace({value}, '\"', '') end "
         f"when ends_with({value}, '.0') then left({value}, -2) else {value} end"
     )
@@ -143,7 +146,7 @@ def _image(batch: Batch, side: str, every: str, keys: str) -> str:
             label = literal(f'{"," if place else "{"}"{name}":')
             terms.append(
                 f"{label}, case when {value} is null then 'null' "
-                f"when {_is_text(value)} then {value} "
+                f"when {is_text_sql(value)} then {value} "
                 f"when ends_with({value}, '.0') then '\"' || left({value}, -2) || '\"' "
                 f"else '\"' || {value} || '\"' end"
             )
@@ -162,7 +165,7 @@ def is_ours_sql(tables: Sequence[str]) -> str:
     """
     if not tables:
         return "true"
-    parts = {name: _text(name) for name in ("db", "schema", "table")}
+    parts = {name: text_sql(name) for name in ("db", "schema", "table")}
     named = (("table",), ("schema", "table"), ("db", "table"), ("db", "schema", "table"))
     wanted = ", ".join(literal(name) for name in tables)
     terms = [
@@ -192,24 +195,30 @@ def _doubt(batch: Batch, every: str, keys: str) -> str:
         (f"snapshot not in ('true', 'false', {snapshots})", _NO_ROW),
         (" or ".join(_is_no_number(*one) for one in _TIMES.items()), _NO_ROW),
         (_has_no_place(), _NO_PLACE),
-        (f"op <> 'd' and after_names is distinct from {every}", _OTHER_COLUMNS),
-        (f"op <> 'd' and before_names <> [] and before_names not in ({whole})", _OTHER_COLUMNS),
-        (f"op = 'd' and (before_names is null or before_names not in ({whole}))", _OTHER_COLUMNS),
-        ("op = 'd' and after_names <> []", _OTHER_COLUMNS),
+        (f"op <> 'd' and after_names is distinct from {every}", OTHER_COLUMNS),
+        (f"op <> 'd' and before_names <> [] and before_names not in ({whole})", OTHER_COLUMNS),
+        (f"op = 'd' and (before_names is null or before_names not in ({whole}))", OTHER_COLUMNS),
+        ("op = 'd' and after_names <> []", OTHER_COLUMNS),
         *[
-            (f"{side}_names = [] and contains(compact, '\"{side}\":{{}}')", _OTHER_COLUMNS)
+            (f"{side}_names = [] and contains(compact, '\"{side}\":{{}}')", OTHER_COLUMNS)
             for side in ("before", "after")
         ],
-        (" or ".join(_is_odd(f"before{one}") for one in numbers), SPARK_ALONE),
-        (" or ".join(_is_odd(f"after{one}") for one in numbers), SPARK_ALONE),
+        (" or ".join(is_odd_sql(f"before{one}") for one in numbers), SPARK_ALONE),
+        (" or ".join(is_odd_sql(f"after{one}") for one in numbers), SPARK_ALONE),
         (" or ".join(f"contains(line, {literal(text)})" for text in batch.placeholders),
-         _NOT_LOGGED),
+         NOT_LOGGED),
     ]  # fmt: skip
     branches = "\n        ".join(
         f"when {condition} then {'null' if why is None else literal(why)}"
         for condition, why in doubts
     )
     return f"coalesce(known_doubt, case\n        {branches}\n    end)"
+
+
+def operation_sql(letter: str) -> str:
+    """Return the operation that a letter stands for."""
+    branches = " ".join(f"when '{one}' then '{operation}'" for operation, one in LETTERS.items())
+    return f"case {letter} {branches} end"
 
 
 def is_unsafe_sql(line: str) -> str:
@@ -235,17 +244,17 @@ def has_one_twice_sql(names: str) -> str:
 
 
 def _is_no_text(name: str) -> str:
-    return f"not {_is_text(identifier(name))}"
+    return f"not {is_text_sql(identifier(name))}"
 
 
 def _is_no_number(name: str, digits: int) -> str:
     return f"not regexp_full_match({name}, '0|-?[1-9][0-9]{{0,{digits - 1}}}')"
 
 
-def _is_odd(value: str) -> str:
-    """A value that is no text, no truth value and no number that is kept digit for digit."""
+def is_odd_sql(value: str) -> str:
+    """Return a condition on JSON: it is no text, no truth value, no number kept digit for digit."""
     return (
-        f"case when {value} is null or {_is_text(value)} or {value} in ('true', 'false') "
+        f"case when {value} is null or {is_text_sql(value)} or {value} in ('true', 'false') "
         f"then false else {value} in ('-0', '-0.0') or not regexp_full_match({value}, "
         "'-?[0-9]{1,38}|-?[0-9]{1,17}\\.[0-9]{1,17}') end"
     )
@@ -254,7 +263,7 @@ def _is_odd(value: str) -> str:
 def _has_no_place() -> str:
     def is_odd(name: str) -> str:
         value = identifier(name)
-        return f"not ({_is_text(value)} or regexp_full_match({value}, '0|[1-9][0-9]{{0,18}}'))"
+        return f"not ({is_text_sql(value)} or regexp_full_match({value}, '0|[1-9][0-9]{{0,18}}'))"
 
     branches = [
         f"when {literal(json.dumps(connector))} "

@@ -6,6 +6,7 @@ usable, existing » replayed_sql » replayed
 from __future__ import annotations
 
 from tidemark.engine.events.load import Batch
+from tidemark.engine.events.parsed import operation_sql
 from tidemark.engine.events.staged import MOVED
 from tidemark.engine.sql import changed_sql
 
@@ -119,11 +120,3 @@ def _with_moves_sql(batch: Batch) -> str:
         window key as (partition by kh order by num)
     )
     window key as (partition by kh order by num)"""
-
-
-def operation_sql(letter: str) -> str:
-    """Return the operation that a letter of Debezium stands for."""
-    return (
-        f"case {letter} when 'c' then 'INSERT' when 'r' then 'READ' when 'u' then 'UPDATE' "
-        "when 'd' then 'DELETE' end"
-    )

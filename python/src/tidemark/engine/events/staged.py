@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tidemark.engine.events.load import Batch
-from tidemark.engine.events.parsed import POSITIONS
+from tidemark.engine.events.parsed import POSITIONS, operation_sql
 from tidemark.engine.events.types import unproven_sql, value_sql
 from tidemark.engine.load import Target
 from tidemark.engine.quoted import identifier, list_sql, literal
@@ -20,9 +20,10 @@ from tidemark.engine.sql import hash_sql
 def staged_sql(batch: Batch) -> str:
     """Return a query of the events, typed and hashed.
 
-    Its columns: `num`, `op`, c0, c1, … (the image that counts), of keys k0, … (the one before),
-    `kh`, `before_kh`, `rh`, `unproven`, the number of the first column whose value the engine
-    cannot answer for, and what is known of the event.
+    Its columns: `num`, which orders the events, `landing_num`, `op`, c0, c1, … (the image that
+    counts), of keys k0, … (the one before), `kh`, `before_kh`, `rh`, `unproven`, the number of the
+    first column whose value the engine cannot answer for (-1: the time of the event), and what is
+    known of the event.
     """
     load = batch.load
     values, doubts = [], []
@@ -39,29 +40,21 @@ def staged_sql(batch: Batch) -> str:
         doubts += [f"when {condition} then {number}" for condition in conditions if condition]
     has_before = " or ".join(f"k{load.number(name)} is not null" for name in load.keys)
     before = f"case when op <> 'd' and ({has_before}) then {hash_sql(load, load.keys, 'k')} end"
-    places = " ".join(
-        f"when {literal(connector)} "
-        f"then concat_ws('{between}', {', '.join(map(identifier, parts))})"
-        for connector, (between, parts) in POSITIONS.items()
+    told, identity = (
+        (_CANONICAL, _CANONICAL_IDENTITY)
+        if batch.load.format == "canonical"
+        else (_debezium(), _DEBEZIUM_IDENTITY)
     )
+    if batch.load.format == "canonical":
+        doubts.append(f"when {unproven_sql('time_text', 'event_time', 'timestamp')} then -1")
     return f"""select
     *,
     false as is_pair,
-    md5(concat_ws('|', connector, name, if(landed_id is null or op = 'r',
-        concat_ws('|', place, event_serial_no, op), concat_ws('|', 'landed', landed_id)), content))
-        as event_id,
-    concat_ws('|', place, case when op = 'r' then content end, name) as grp
+    {identity}
 from (
     select
-        num, op, landed_id, content, connector, name, event_serial_no, db as database,
-        concat_ws('.', schema, "table") as table_name,
-        case connector {places} end as place,
-        case when connector = 'postgresql' then "txId" else coalesce(gtid, transaction_id) end
-            as transaction_id,
-        coalesce(snapshot, 'false') <> 'false' as is_snapshot,
-        case when op = 'r' then coalesce(snapshot, '') end as snapshot_mark,
-        cast(make_timestamp(coalesce(cast(ts_us as bigint), cast(ts_ms as bigint) * 1000))
-            as timestamp with time zone) as event_time,
+        op, landed_id, content,
+        {told},
         {", ".join(values)},
         {hash_sql(load, load.keys)} as kh,
         {before} as before_kh,
@@ -70,6 +63,74 @@ from (
     from parsed
     where is_ours and op is not null
 )"""
+
+
+def _debezium() -> str:
+    """What an envelope tells of its event."""
+    places = " ".join(
+        f"when {literal(connector)} "
+        f"then concat_ws('{between}', {', '.join(map(identifier, parts))})"
+        for connector, (between, parts) in POSITIONS.items()
+    )
+    return f"""num, num as landing_num, connector, name, event_serial_no, db as database,
+        concat_ws('.', schema, "table") as table_name,
+        case connector {places} end as place,
+        case when connector = 'postgresql' then "txId" else coalesce(gtid, transaction_id) end
+            as transaction_id,
+        coalesce(snapshot, 'false') <> 'false' as is_snapshot,
+        case when op = 'r' then coalesce(snapshot, '') end as snapshot_mark,
+        cast(make_timestamp(coalesce(cast(ts_us as bigint), cast(ts_ms as bigint) * 1000))
+            as timestamp with time zone) as event_time"""
+
+
+_DEBEZIUM_IDENTITY = """md5(concat_ws('|', connector, name, if(landed_id is null or op = 'r',
+        concat_ws('|', place, event_serial_no, op), concat_ws('|', 'landed', landed_id)), content))
+        as event_id,
+    concat_ws('|', place, case when op = 'r' then content end, name) as grp"""
+
+_CANONICAL = f"""coalesce(cast(sequence_num as bigint), num) as num,
+        num as landing_num, sequence_num is not null as is_numbered, db as database,
+        "table" as table_name, "offset" as place, transaction_id,
+        coalesce(is_snapshot = 'true', false) as is_snapshot,
+        cast(null as varchar) as snapshot_mark,
+        time_text, {value_sql("time_text", "timestamp")} as event_time"""
+
+_CANONICAL_IDENTITY = f"""md5(concat_ws('|', case
+        when is_numbered
+            then concat_ws('|', 'num', database, table_name, num, {operation_sql("op")})
+        when place is not null
+            then concat_ws('|', 'offset', database, table_name, place, {operation_sql("op")})
+        when event_time is not null or transaction_id is not null then 'content'
+        else concat('line|', landing_num) end, content)) as event_id,
+    cast(null as varchar) as grp"""
+
+
+def is_tied_sql() -> str:
+    """Return a query of one row: whether two usable events have one number."""
+    return "select count(distinct num) < count(*) from usable"
+
+
+def possible_sql(batch: Batch) -> str:
+    """Return a query of the files of the log (`bounded`) that may have an event that is staged."""
+    if batch.load.format != "canonical":
+        return (
+            "select path from bounded where least is null or greatest is null "
+            "or exists (select 1 from staged where place >= least and place <= greatest)"
+        )
+    return """select path
+from bounded, (
+    select
+        min(case when is_numbered then num end) as low,
+        max(case when is_numbered then num end) as high,
+        min(case when not is_numbered then place end) as early,
+        max(case when not is_numbered then place end) as late,
+        bool_or(not is_numbered and place is null
+            and (event_time is not null or transaction_id is not null)) as by_content
+    from staged
+)
+where by_content
+    or (low is not null and coalesce(first <= high and last >= low, true))
+    or (early is not null and coalesce(least <= late and greatest >= early, true))"""
 
 
 _PAIR = (

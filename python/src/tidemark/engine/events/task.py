@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+from tidemark.engine.events.canonical import parsed_canonical_sql, shapes_of, shapes_sql
 from tidemark.engine.events.lines import read_lines, read_sifted
 from tidemark.engine.events.load import Batch, EventTargets, LogFile
 from tidemark.engine.events.parsed import is_ours_sql, parsed_sql
@@ -17,8 +19,10 @@ from tidemark.engine.events.staged import (
     again_sql,
     continued_sql,
     has_pairs_sql,
+    is_tied_sql,
     known_sql,
     paired_sql,
+    possible_sql,
     staged_sql,
     tables_sql,
 )
@@ -34,7 +38,7 @@ from tidemark.engine.events.written import (
 from tidemark.engine.header import stamp_of
 from tidemark.engine.load import Target
 from tidemark.engine.pages import broken_file
-from tidemark.engine.quoted import literal
+from tidemark.engine.quoted import identifier, literal
 from tidemark.engine.room import Room, connection
 from tidemark.engine.sql import existing_sql, parquet_sql, unwritable_sql
 from tidemark.engine.task import (
@@ -62,11 +66,11 @@ def replay(batch: Batch, targets: EventTargets, known: tuple[LogFile, ...], room
     with connection(room) as db:
         try:
             declined = _stage(db, batch)
-        except duckdb.Error as error:
+        except (duckdb.Error, OSError, EOFError, zlib.error) as error:
             declined = reading_failed(error)
         if declined:
             return Outcome(declined=declined)
-        old = _possible(db, known)
+        old = _possible(db, batch, known)
         if broken_file(db, (*targets.current.files, *old)):
             return Outcome(declined="a page of a file of log or current is not as it was written")
         figures = _use(db, batch, targets.log, old)
@@ -83,7 +87,7 @@ def keep(batch: Batch, folder: str, room: Room) -> Outcome:
     with connection(room) as db:
         try:
             declined = _stage(db, batch)
-        except duckdb.Error as error:
+        except (duckdb.Error, OSError, EOFError, zlib.error) as error:
             declined = reading_failed(error)
         if declined:
             return Outcome(declined=declined)
@@ -116,7 +120,10 @@ def _stage(db: Any, batch: Batch) -> str | None:
         declined = read_lines(db, batch.landed)
         if declined:
             return declined
-    db.execute(f"create temp table parsed as {parsed_sql(batch)}")
+    query = _parsed_sql(db, batch)
+    if query is None:
+        return "its lines have too many kinds of members"
+    db.execute(f"create temp table parsed as {query}")
     stamps = tuple(stamp_of(file.path) for file in batch.landed)
     if stamps != batch.load.stamps and not batch.sifted:
         return "a file was written while it was read"
@@ -127,17 +134,29 @@ def _stage(db: Any, batch: Batch) -> str | None:
     db.execute(f"create temp table staged as {staged_sql(batch)}")
     (column,) = db.execute("select min(unproven) from staged").fetchone()
     if column is not None:
+        name = "_event_time" if column < 0 else batch.load.columns[column].name
         return (
-            f"column {batch.load.columns[column].name} has a value that is a reject, or of a form "
-            "that is read by Spark alone"
+            f"column {name} has a value that is a reject, or of a form that is read by Spark alone"
         )
     if _one(db, tables_sql()) > 1:
         return "its events are of several tables"
-    if db.execute(has_pairs_sql()).fetchone():
+    if not _is_canonical(batch) and db.execute(has_pairs_sql()).fetchone():
         db.execute(f"create temp table paired as {paired_sql(batch)}")
         db.execute("drop table staged")
         db.execute("alter table paired rename to staged")
     return None
+
+
+def _is_canonical(batch: Batch) -> bool:
+    return batch.load.format == "canonical"
+
+
+def _parsed_sql(db: Any, batch: Batch) -> str | None:
+    """Return the query that takes the lines apart; None: they are of too many kinds."""
+    if not _is_canonical(batch):
+        return parsed_sql(batch)
+    shapes = shapes_of(batch, [names for (names,) in db.execute(shapes_sql()).fetchall()])
+    return None if shapes is None else parsed_canonical_sql(batch, shapes)
 
 
 def _one(db: Any, query: str) -> Any:
@@ -149,6 +168,12 @@ def _why_not(db: Any, batch: Batch, log: Target | None, known: Sequence[LogFile]
     """Return why the usable events need more than the rows that stand; None: they do not."""
     if _one(db, again_sql(batch)):
         return "a snapshot was read again"
+    if _is_canonical(batch):
+        if _one(db, is_tied_sql()):
+            return "two events have one _sequence_num"
+        last, first = _last_known(db, log, known), _one(db, "select min(num) from usable")
+        if None not in (last, first) and first <= last:
+            return "an event comes before one that the log has"
     if log is None or not batch.has_moves:
         return None
     files = [file.path for file in known]
@@ -168,25 +193,32 @@ def _columns_of(db: Any, files: Sequence[str]) -> list[str]:
     return [str(name) for (name,) in found]
 
 
-def _possible(db: Any, known: Sequence[LogFile]) -> list[str]:
+def _possible(db: Any, batch: Batch, known: Sequence[LogFile]) -> list[str]:
     """Return the files of the log that may have an event of the batch, by its positions."""
-    found = [file.path for file in known if file.least is None or file.greatest is None]
-    bounded = [file for file in known if file.least is not None and file.greatest is not None]
-    if bounded:
-        db.execute("create temp table bounded (path varchar, least varchar, greatest varchar)")
+    db.execute("create temp table bounded (path varchar, least varchar, greatest varchar, first bigint, last bigint)")  # fmt: skip  # noqa: E501
+    if known:
         rows = ", ".join(
-            f"({literal(file.path)}, {literal(str(file.least))}, {literal(str(file.greatest))})"
-            for file in bounded
+            f"({_told(file.path)}, {_told(file.least)}, {_told(file.greatest)}, "
+            f"{_told(file.first)}, {_told(file.last)})"
+            for file in known
         )
         db.execute(f"insert into bounded values {rows}")
-        found += [
-            str(path)
-            for (path,) in db.execute(
-                "select path from bounded where exists (select 1 from staged "
-                "where place >= least and place <= greatest)"
-            ).fetchall()
-        ]
-    return found
+    found = db.execute(possible_sql(batch)).fetchall()
+    return [str(path) for (path,) in found]
+
+
+def _told(value: str | int | None) -> str:
+    return "null" if value is None else literal(str(value))
+
+
+def _last_known(db: Any, log: Target | None, known: Sequence[LogFile]) -> int | None:
+    """Return the greatest number of an event in the log; None: it has none."""
+    told = [file.last for file in known if file.last is not None]
+    untold = [file.path for file in known if file.last is None]
+    if log is not None and untold:
+        name = identifier(log.fields["_sequence_num"][0])
+        told.append(_one(db, f"select max({name}) from {parquet_sql(untold)}"))
+    return max((number for number in told if number is not None), default=None)
 
 
 def _use(db: Any, batch: Batch, log: Target | None, old: Sequence[str]) -> dict[str, int]:
@@ -200,7 +232,7 @@ def _use(db: Any, batch: Batch, log: Target | None, old: Sequence[str]) -> dict[
     (count, distinct) = db.execute(
         "select count(*), count(distinct (grp, event_id)) from staged"
     ).fetchone()
-    once = "" if count == distinct else "qualify row_number() over (partition by grp, event_id order by num) = 1"  # fmt: skip  # noqa: E501
+    once = "" if count == distinct else "qualify row_number() over (partition by grp, event_id order by landing_num) = 1"  # fmt: skip  # noqa: E501
     db.execute(f"create temp table usable as select * {unknown} {once}")
     usable, first, last = db.execute("select count(*), min(num), max(num) from usable").fetchone()
     read = sum(file.lines for file in batch.sifted) or _one(db, "select count(*) from parsed")
@@ -281,16 +313,15 @@ def _is_written_whole(db: Any, counts: dict[str, int]) -> bool:
 
 def _with_positions(db: Any, file: Written, log: Target) -> Written:
     """Return a file of the log with what tells which positions it has."""
-    least, greatest = db.execute("select min(place), max(place) from replayed").fetchone()
-    name = log.fields["_offset"][0]
-    return replace(
-        file,
-        statistics={
-            **file.statistics,
-            "minValues": {**file.statistics["minValues"], name: least},
-            "maxValues": {**file.statistics["maxValues"], name: greatest},
-        },
-    )
+    least, greatest, first, last = db.execute(
+        "select min(place), max(place), min(num), max(num) from replayed"
+    ).fetchone()
+    bounds = {"_offset": (least, greatest), "_sequence_num": (first, last)}
+    statistics = {**file.statistics}
+    for number, side in enumerate(("minValues", "maxValues")):
+        told = {log.fields[name][0]: of[number] for name, of in bounds.items() if of[number] is not None}  # fmt: skip  # noqa: E501
+        statistics[side] = {**statistics[side], **told}
+    return replace(file, statistics=statistics)
 
 
 def _existing(db: Any, batch: Batch, current: Target) -> str:

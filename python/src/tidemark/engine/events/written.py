@@ -8,7 +8,7 @@ replayed » log_sql     » files of the log
 from __future__ import annotations
 
 from tidemark.engine.events.load import Batch
-from tidemark.engine.events.replayed import operation_sql
+from tidemark.engine.events.parsed import operation_sql
 from tidemark.engine.load import Target
 from tidemark.engine.sql import named_sql
 
@@ -83,7 +83,7 @@ def staging_sql(batch: Batch, staging: Target) -> str:
         **{f"_before_{name}": f"k{batch.load.number(name)}" for name in batch.load.keys},
         "_key_hash": "kh",
         "_before_key_hash": "before_kh",
-        "_landing_num": "num",
+        "_landing_num": "landing_num",
         "_sequence_num": "num",
         "_event_id": "event_id",
         "_operation": operation_sql("op"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -12,6 +13,7 @@ from pyspark.sql import SparkSession
 
 from tidemark.engine.events.load import Batch, EventTargets, LogFile
 from tidemark.engine.events.task import keep, replay, write_kept
+from tidemark.engine.load import Target
 from tidemark.errors import TidemarkError
 from tidemark.spark.delta.staged import written_by_another
 from tidemark.spark.delta.worker import (
@@ -132,14 +134,20 @@ def _log_files(places: Places) -> tuple[LogFile, ...] | str:
         return f"cannot be listed by it ({type(error).__name__})"
     if table.version() != places.log_version or "deletionVectors" in features:
         return "has deletion vectors, or a commit that this run does not know of"
-    name = log.fields["_offset"][0]
     found = []
     for row in rows:
         path = Path(log.folder, row["path"])
         if not path.exists() or set(str(path)) & set("*?[]{}"):
             return "lies at a path that is not read as it stands"
-        least, greatest = (
-            row.get(f"{bound}.{name}", row.get(f"{bound}._offset")) for bound in ("min", "max")
-        )
-        found.append(LogFile(str(path), least, greatest))
+        bounds = (*_bounds_of(row, log, "_offset"), *_bounds_of(row, log, "_sequence_num"))
+        found.append(LogFile(str(path), *bounds))
     return tuple(found)
+
+
+def _bounds_of(row: Mapping[str, Any], log: Target, name: str) -> tuple[Any, Any]:
+    """Return the least and the greatest value that statistics of a file tell of a column."""
+    field = log.fields[name][0]
+    least, greatest = (
+        row.get(f"{bound}.{field}", row.get(f"{bound}.{name}")) for bound in ("min", "max")
+    )
+    return least, greatest

@@ -1,0 +1,258 @@
+"""Lines of canonical events taken apart, in DuckDB's SQL: what each says, if that is certain.
+
+lines » shapes_sql » which members the lines have
+      » parsed_canonical_sql » parsed
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from tidemark.engine.events.load import Batch
+from tidemark.engine.events.parsed import (
+    LETTERS,
+    NOT_LOGGED,
+    OTHER_COLUMNS,
+    SPARK_ALONE,
+    has_one_twice_sql,
+    is_odd_sql,
+    is_ours_sql,
+    is_text_sql,
+    is_unsafe_sql,
+    text_sql,
+)
+from tidemark.engine.quoted import identifier, list_sql, literal
+
+_BEFORE = "_before_"
+# what tells of an event, beside its images
+_MEMBERS = (
+    *("_operation", "_database", "_table", "_sequence_num", "_offset", "_transaction_id"),
+    *("_is_snapshot", "_event_time"),
+)
+# as is_ours_sql() knows them
+_CALLED = {"_database": "db", "_table": "table"}
+_TOLD = {
+    "_sequence_num": "sequence_num",
+    "_offset": "offset",
+    "_transaction_id": "transaction_id",
+    "_is_snapshot": "is_snapshot",
+    "_event_time": "time_text",
+}
+# of a table or a schema, never of a row
+_OF_TABLES = ("_schema", "_primary_key", "_prev_table")
+_PLACE = "0|[1-9][0-9]{0,17}"
+_MOST = 100
+_NO_ROW = "a line is no event of a row"
+_LEFT_OUT = "an event leaves out a column"
+_NO_KEY = "an event has a part of its key alone"
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Lines that have the same members.
+
+    Args:
+        names: The members, in the order of bytes.
+        is_whole: Whether there is every column.
+        has_before: Whether there is an image from before the event.
+        before_keys: How many columns of the key that image has.
+        has_key: Whether the image that a delete counts by has the key.
+    """
+
+    names: tuple[str, ...]
+    is_whole: bool
+    has_before: bool
+    before_keys: int
+    has_key: bool
+
+
+def shapes_sql() -> str:
+    """Return a query of the members that lines have: lists, each once."""
+    return (
+        "select distinct list_sort(json_keys(line)) as names from lines "
+        f"where trim(line, ' ') <> '' limit {10 * _MOST}"
+    )
+
+
+def shapes_of(batch: Batch, found: Sequence[Sequence[str]]) -> tuple[Shape, ...] | None:
+    """Return the shapes that an event of the table can have; None: they are too many."""
+    columns = {column.name for column in batch.load.columns}
+    keys = set(batch.load.keys)
+    images = columns | {f"{_BEFORE}{name}" for name in columns}
+    shapes = []
+    for names in found:
+        have = set(names)
+        before = {name.removeprefix(_BEFORE) for name in have if name.startswith(_BEFORE)}
+        counts = before or have
+        if have <= images | set(_MEMBERS):
+            shapes.append(
+                Shape(
+                    names=tuple(names),
+                    is_whole=columns <= have,
+                    has_before=bool(before),
+                    before_keys=len(keys & before),
+                    has_key=keys <= counts,
+                )
+            )
+    return tuple(shapes) if len(shapes) <= _MOST else None
+
+
+def parsed_canonical_sql(batch: Batch, shapes: Sequence[Shape]) -> str:
+    """Return a query of the lines: what they say of an event, all values as texts.
+
+    Its columns: `num`, `is_ours`, `landed_id`, `doubt` (why the engine does not answer for the
+    line), `op`, `content`, what the line tells of the event, f0, f1, … (the image that counts) and,
+    of keys, b0, … (the image before).
+    """
+    columns = batch.load.columns
+    by_before = _among([number for number, shape in enumerate(shapes) if shape.has_before])
+    values = [
+        f"case when op = 'd' and {by_before} then {text_sql(f'before{number}')} "
+        f"else {text_sql(f'after{number}')} end as f{number}"
+        for number in range(len(columns))
+    ]
+    numbers = [batch.load.number(name) for name in batch.load.keys]
+    values += [f"{text_sql(f'before{number}')} as b{number}" for number in numbers]
+    told = [f"{text_sql(name)} as {identifier(told)}" for name, told in _TOLD.items()]
+    letters = " ".join(f"when '{name}' then '{letter}'" for name, letter in LETTERS.items())
+    return f"""select
+    num,
+    is_ours,
+    landed_id,
+    {_doubt(batch, shapes)} as doubt,
+    op,
+    md5({_content(batch, shapes)}) as content,
+    {text_sql("db")} as db,
+    {text_sql("table")} as "table",
+    {", ".join(told)},
+    {", ".join(values)}
+from (
+    select *,
+        {is_ours_sql(batch.tables)} as is_ours,
+        case operation {letters} end as op,
+        list_position({_lists(shapes)}, names) as shape
+    from (
+        select *, upper({text_sql("_operation")}) as operation, cast(null as varchar) as schema
+        from ({_fields_sql(batch)})
+    )
+)"""
+
+
+def _fields_sql(batch: Batch) -> str:
+    """Return a query of the lines taken apart: JSON by JSON, NULL for nothing and for null."""
+    names = [column.name for column in batch.load.columns]
+    members = [*_MEMBERS, *names, *(f"{_BEFORE}{name}" for name in names)]
+    fields = [
+        f"cast(event.{identifier(name)} as varchar) as {identifier(_CALLED.get(name, name))}"
+        for name in _MEMBERS
+    ]
+    for side, prefix in (("after", ""), ("before", _BEFORE)):
+        fields += [
+            f"cast(event.{identifier(prefix + name)} as varchar) as {side}{number}"
+            for number, name in enumerate(names)
+        ]
+    return f"""select
+        num,
+        line,
+        compact,
+        landed_id,
+        known_doubt,
+        case when bare in (line, compact) then true else replace(bare, ' ', '') = compact end
+            as is_plain,
+        list_sort(names) as names,
+        {", ".join(fields)}
+    from (
+        select
+            num,
+            line,
+            landed_id,
+            known_doubt,
+            json_transform(line, {literal(json.dumps(dict.fromkeys(members, "JSON")))}) as event,
+            json_keys(line) as names,
+            cast(json(line) as varchar) as bare,
+            case when contains(line, ' ') then replace(line, ' ', '') else line end as compact
+        from lines
+        where line <> '' and (left(line, 1) <> ' ' or trim(line, ' ') <> '')
+    )"""
+
+
+def _lists(shapes: Sequence[Shape]) -> str:
+    return f"cast([{', '.join(list_sql(shape.names) for shape in shapes)}] as varchar[][])"
+
+
+def _among(numbers: Sequence[int]) -> str:
+    """A condition: the shape is one of these."""
+    return f"shape in ({', '.join(str(number + 1) for number in numbers)})" if numbers else "false"
+
+
+def _content(batch: Batch, shapes: Sequence[Shape]) -> str:
+    """The text of a line as Spark writes it, which sorts its members."""
+    places = {column.name: number for number, column in enumerate(batch.load.columns)}
+
+    def value_of(name: str) -> str:
+        if name in places:
+            return f"after{places[name]}"
+        if name in _MEMBERS:
+            return identifier(_CALLED.get(name, name))
+        return f"before{places[name.removeprefix(_BEFORE)]}"
+
+    branches = []
+    for number, shape in enumerate(shapes):
+        terms = []
+        for place, name in enumerate(shape.names):
+            value = value_of(name)
+            label = literal(f'{"," if place else "{"}"{name}":')
+            terms.append(
+                f"{label}, case when {value} is null then 'null' "
+                f"when ends_with({value}, '.0') then left({value}, -2) else {value} end"
+            )
+        if terms:
+            branches.append(f"when {number + 1} then concat({', '.join(terms)}, '}}')")
+    return f"case shape {' '.join(branches)} else '' end" if branches else "''"
+
+
+def _doubt(batch: Batch, shapes: Sequence[Shape]) -> str:
+    """Why a line may be read otherwise, or is no event that the engine knows; the first holds."""
+    numbers = range(len(batch.load.columns))
+    keys = len(batch.load.keys)
+
+    def which(holds: Callable[[Shape], bool]) -> str:
+        return _among([number for number, shape in enumerate(shapes) if holds(shape)])
+
+    whole, with_key = which(lambda shape: shape.is_whole), which(lambda shape: shape.has_key)
+    all_or_none = which(lambda shape: shape.before_keys in (0, keys))
+    no_text = [f"not {is_text_sql(identifier(name))}" for name in ("_operation", *_CALLED.values())]
+    no_name = [
+        f"not ({is_text_sql(name)} or regexp_full_match({name}, '{_PLACE}'))"
+        for name in ("_offset", "_transaction_id")
+    ]
+    not_logged = [f"contains(line, {literal(text)})" for text in batch.placeholders]
+    doubts = [
+        ("compact = 'null'", None),
+        (is_unsafe_sql("line"), SPARK_ALONE),
+        ("not is_plain", SPARK_ALONE),
+        (has_one_twice_sql("names"), SPARK_ALONE),
+        (f"names = [] or list_has_any(names, {list_sql(_OF_TABLES)})", _NO_ROW),
+        (" or ".join(no_text), _NO_ROW),
+        ("_operation is null or operation in ('CREATE_DATABASE', 'DROP_DATABASE')", _NO_ROW),
+        (f"not regexp_full_match({text_sql('_sequence_num')}, '{_PLACE}')", _NO_ROW),
+        ("not is_ours or operation = 'COMMIT'", None),
+        ("op is null", _NO_ROW),
+        ("shape is null", OTHER_COLUMNS),
+        (f"op <> 'd' and not {whole}", _LEFT_OUT),
+        (f"op <> 'd' and not {all_or_none}", _NO_KEY),
+        (f"op = 'd' and not {with_key}", _NO_KEY),
+        (" or ".join(no_name), SPARK_ALONE),
+        (f"{text_sql('_is_snapshot')} not in ('true', 'false')", SPARK_ALONE),
+        (is_odd_sql("_event_time"), SPARK_ALONE),
+        (" or ".join(is_odd_sql(f"before{one}") for one in numbers), SPARK_ALONE),
+        (" or ".join(is_odd_sql(f"after{one}") for one in numbers), SPARK_ALONE),
+        (" or ".join(not_logged), NOT_LOGGED),
+    ]  # fmt: skip
+    branches = "\n        ".join(
+        f"when {condition} then {'null' if why is None else literal(why)}"
+        for condition, why in doubts
+    )
+    return f"coalesce(known_doubt, case\n        {branches}\n    end)"

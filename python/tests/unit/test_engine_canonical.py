@@ -1,0 +1,156 @@
+"""Canonical events by the engine in the workers, without Spark: what it reads, declines and looks up."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from tidemark.engine.events.load import LogFile
+from tidemark.engine.events.task import keep, replay
+from tidemark.engine.header import stamp_of
+
+from .test_engine_events import Lake
+
+SPARK_ALONE = "a line has numbers or texts of a form that is read by Spark alone"
+
+
+def event(operation: str, number: int | None = 1, key: Any = 1, **others: Any) -> str:
+    """An event of the table `orders`; what is `...` is left out."""
+    row = {"id": key, "name": "a", "n": 1} if operation != "DELETE" else {"_before_id": key}
+    told = {"_operation": operation, "_table": "orders", "_sequence_num": number, **row, **others}
+    return json.dumps(
+        {name: value for name, value in told.items() if value is not ...}, ensure_ascii=False
+    )
+
+
+def lake(root: Path) -> Lake:
+    return Lake(root, form="canonical")
+
+
+PLAIN = event("INSERT")
+DECLINED: dict[str, list[str]] = {
+    SPARK_ALONE: [
+        PLAIN.replace('"n": 1', '"n": 1.50'), PLAIN.replace('"n": 1', '"n": 1e2'), PLAIN.replace('"n": 1', '"n": [1]'),
+        PLAIN.replace('"n": 1', '"n": 1, "n": 1'), PLAIN.replace('"a"', '"\\u0000"'), PLAIN.replace('"n": 1', '"n": -0.0'),
+        event("INSERT", _offset=1.5), event("INSERT", _transaction_id=True), event("INSERT", _is_snapshot="yes"), event("INSERT", _event_time=[1]),
+    ],
+    "a line is no event of a row": [
+        "{}", "[]", "17", '"text"', event("TRUNCATE"), event("ALTER_TABLE"), event("CREATE_DATABASE", _table="elsewhere"), event("INSERT", _operation=...),
+        event("INSERT", _operation=None), event("INSERT", _operation=7), event("INSERT", _table=7), event("INSERT", _prev_table="orders", _table="x"), event("INSERT", _schema=[]),
+        event("INSERT", number=-1), event("INSERT", _sequence_num="1x"), event("INSERT", _sequence_num=10**18), event("INSERT", _sequence_num="soon", _table="elsewhere"),
+    ],
+    "an event leaves out a column": [event("UPDATE", n=...), event("INSERT", name=...), event("UPSERT", key=...)],
+    "an event has a part of its key alone": [event("DELETE", _before_id=..., _before_name="a"), event("DELETE", _before_id=...)],
+    "an image has other columns than are declared": [event("INSERT", m=1), event("UPDATE", _before_m=1), event("DELETE", ID=1), event("INSERT", _key_hash="x")],
+    "a value was not logged by the source": [event("UPDATE", name="__debezium_unavailable_value")],
+    "column n has a value that is a reject, or of a form that is read by Spark alone": [event("INSERT", n="1.005"), event("INSERT", n="x"), event("INSERT", n="")],
+    "column id has a value that is a reject, or of a form that is read by Spark alone": [
+        event("INSERT", key=None), event("INSERT", key="007"), event("DELETE", key=2**31), event("UPDATE", _before_id="x"), event("DELETE", key=None),
+    ],
+    "column _event_time has a value that is a reject, or of a form that is read by Spark alone": [
+        event("INSERT", _event_time="2026-03-04T12:30:00+01:00"), event("INSERT", _event_time=1772611200123), event("INSERT", _event_time="1500-01-01 00:00:00"),
+    ],
+    "two events have one _sequence_num": [event("INSERT", key=2), event("UPDATE", n=2)],
+    "a file is not read by it (InvalidInputException)": ["{", PLAIN + "}"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("why", DECLINED)
+def test_lines__declined(tmp_path: Path, why: str) -> None:
+    for line in DECLINED[why]:
+        outcome = lake(tmp_path).load([line, PLAIN])
+        assert outcome.declined == why, line
+    assert not list(tmp_path.rglob("*.parquet"))
+
+
+def test_rows(tmp_path: Path) -> None:
+    """What is no change of the table is passed over, whatever members it has; the rest is replayed by number."""
+    shop = lake(tmp_path)
+    lines = [
+        event("INSERT", 3, 1), event("INSERT", 1, 2), event("UPDATE", 4, 3, _before_id=1), event("upsert", 5, 1, name="b"), event("DELETE", 6, 2),
+        "null", event("COMMIT", 9), event("INSERT", 2, 9, _table="items", what={"is": ["else"]}),
+        event("DELETE", 7, 5),
+    ]  # fmt: skip
+    figures = shop.load(lines).figures or {}
+    assert shop.rows("current", "id, name, _sequence_num") == [(1, "b", 5), (3, "a", 4)]
+    assert shop.rows("log", "_sequence_num, _source_operation, _operation, id") == [
+        (1, "INSERT", "I", 2), (3, "INSERT", "I", 1), (4, "MOVE_IN", "I", 3), (4, "MOVE_OUT", "D", 1), (5, "UPSERT", "I", 1), (6, "DELETE", "D", 2), (7, "DELETE", "N", 5),
+    ]  # fmt: skip
+    assert (figures["rows_read"], figures["rows_ignored"], figures["has_moves"]) == (9, 3, 1)
+    assert shop.rows("staging", "_landing_num, _sequence_num")[0] == ((1 << 32) + 1, 3)
+
+
+@pytest.mark.parametrize(
+    ("told", "is_known"),
+    [
+        ({"_sequence_num": 7}, True),
+        ({"_sequence_num": ..., "_offset": "p"}, True),
+        ({"_sequence_num": ..., "_event_time": "2026-03-04 12:30:00"}, True),
+        ({"_sequence_num": ..., "_transaction_id": "t"}, True),
+        ({"_sequence_num": ...}, False),
+    ],
+)  # fmt: skip
+def test_known_again(tmp_path: Path, told: dict[str, Any], is_known: bool) -> None:
+    """An event that comes again is known by its number, its offset or its content, however its line is written."""
+    shop = lake(tmp_path)
+    line = event("INSERT", **told)
+    assert shop.load([line]).declined is None
+    members = dict(reversed(json.loads(line).items()))
+    figures = shop.load([json.dumps(members, separators=(",", ":"))]).figures or {}
+    assert (figures["rows_duplicate"], figures["rows_logged"]) == ((1, 0) if is_known else (0, 1))
+
+
+def test_known_again__reads_what_may_have_the_events_alone(tmp_path: Path) -> None:
+    shop = lake(tmp_path)
+    shop.log = (LogFile("/nowhere.parquet", "a", "b", 1, 6),)
+    assert shop.load([event("INSERT", 7)]).declined is None
+    assert shop.load([event("INSERT", 8, 2, _offset="aa")]).declined is None
+    shop.log = (LogFile("/nowhere.parquet", None, None, 1, 6),)
+    with pytest.raises(duckdb.Error):
+        shop.load([event("INSERT", 6)])
+    with pytest.raises(duckdb.Error):
+        shop.load([event("INSERT", ..., _offset="c")])
+
+
+def test_comes_before(tmp_path: Path) -> None:
+    """An event of a lesser number than the log has belongs between others: also where no statistics tell the number."""
+    shop = lake(tmp_path)
+    shop.load([event("INSERT", 7), event("DELETE", 9)])
+    why = "an event comes before one that the log has"
+    assert shop.load([event("INSERT", 8, 2)]).declined == why
+    shop.log = tuple(replace(file, first=None, last=None) for file in shop.log)
+    assert shop.load([event("INSERT", 8, 2)]).declined == why
+    assert shop.load([event("INSERT", 10, 2)]).declined is None
+
+
+def test_first_batch(tmp_path: Path) -> None:
+    shop = lake(tmp_path)
+    batch = shop.batch([event("READ", 1, _is_snapshot=True), event("READ", 1, 2)], is_first=True)
+    assert keep(batch, str(tmp_path / "kept"), shop.room()).declined == "two events have one _sequence_num"  # fmt: skip
+    batch = shop.batch([event("READ", 1, _is_snapshot=True), event("READ", 2, 2)], is_first=True)
+    assert keep(batch, str(tmp_path / "kept"), shop.room()).declined is None
+
+
+def test_compressed(tmp_path: Path) -> None:
+    """Files of gzip, one that is cut among them."""
+    shop = lake(tmp_path)
+    for count, why in ((None, None), (20, "a file is not read by it (EOFError)")):
+        batch = shop.batch([])
+        path = tmp_path / f"{shop.number}.jsonl.gz"
+        path.write_bytes(gzip.compress(PLAIN.encode() + b"\n")[:count])
+        landed = replace(batch.landed[0], path=str(path), stamp=stamp_of(str(path)))
+        batch = replace(batch, landed=(landed,), load=replace(batch.load, stamps=(landed.stamp,)))
+        assert replay(batch, shop.targets(batch), (), shop.room()).declined == why
+
+
+def test_many_kinds_of_lines(tmp_path: Path) -> None:
+    """Members that no event of the table can have are not counted: they are of other tables."""
+    shop = lake(tmp_path)
+    others = [event("INSERT", number, _table="items", **{f"c{number}": 1}) for number in range(1, 200)]  # fmt: skip
+    assert shop.load([*others, event("INSERT", 1000)]).declined is None
