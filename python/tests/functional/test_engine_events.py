@@ -219,6 +219,14 @@ class Canonical(Source):
         members = {name: json.dumps(value) for name, value in told.items()}
         if op == "d" and before and self.rng.random() < 0.5:
             after, before = before, None
+        if (
+            after
+            and op in "cu"
+            and (before or after)["id"] == after["id"]
+            and self.rng.random() < 0.4
+        ):
+            left_out = self.rng.sample(list(self.values), self.rng.randrange(1, len(self.values)))
+            after = {name: value for name, value in after.items() if name not in left_out}
         members |= after or {}
         members |= {f"_before_{name}": value for name, value in (before or {}).items()}
         names = list(members)

@@ -45,8 +45,8 @@ DECLINED: dict[str, list[str]] = {
         event("INSERT", _operation=None), event("INSERT", _operation=7), event("INSERT", _table=7), event("INSERT", _prev_table="orders", _table="x"), event("INSERT", _schema=[]),
         event("INSERT", number=-1), event("INSERT", _sequence_num="1x"), event("INSERT", _sequence_num=10**18), event("INSERT", _sequence_num="soon", _table="elsewhere"),
     ],
-    "an event leaves out a column": [event("UPDATE", n=...), event("INSERT", name=...), event("UPSERT", key=...)],
-    "an event has a part of its key alone": [event("DELETE", _before_id=..., _before_name="a"), event("DELETE", _before_id=...)],
+    "an event that changes its key leaves out a column": [event("UPDATE", 5, n=..., _before_id=2)],
+    "an event has no key, or a part of one": [event("UPSERT", key=...), event("DELETE", _before_id=..., _before_name="a"), event("DELETE", _before_id=...)],
     "an image has other columns than are declared": [event("INSERT", m=1), event("UPDATE", _before_m=1), event("DELETE", ID=1), event("INSERT", _key_hash="x")],
     "a value was not logged by the source": [event("UPDATE", name="__debezium_unavailable_value")],
     "column n has a value that is a reject, or of a form that is read by Spark alone": [event("INSERT", n="1.005"), event("INSERT", n="x"), event("INSERT", n="")],
@@ -84,6 +84,19 @@ def test_rows(tmp_path: Path) -> None:
     ]  # fmt: skip
     assert (figures["rows_read"], figures["rows_ignored"], figures["has_moves"]) == (9, 3, 1)
     assert shop.rows("staging", "_landing_num, _sequence_num")[0] == ((1 << 32) + 1, 3)
+
+
+def test_left_out(tmp_path: Path) -> None:
+    """What an update leaves out stays as it is; a row that is not there has nothing of it."""
+    shop = lake(tmp_path)
+    shop.load([event("INSERT", 1, name="b"), event("UPDATE", 2, n=2, name=...), event("UPDATE", 3, n=None, name=...), event("DELETE", 4), event("UPDATE", 5, n=5, name=...)])  # fmt: skip
+    shop.load([event("UPDATE", 6, name="c", n=...), event("UPDATE", 7, n=..., name=...), event("UPDATE", 8, name="d", n=8)])  # fmt: skip
+    assert shop.rows("log", "_sequence_num, _operation, name, n, _changed_columns, _unsupplied") == [
+        (1, "I", "b", 1, None, None), (2, "U", "b", 2, ["n"], ["name"]), (3, "U", "b", None, ["n"], ["name"]), (4, "D", "b", None, None, None), (5, "I", None, 5, None, ["name"]),
+        (6, "U", "c", 5, ["name"], ["n"]), (7, "N", "c", 5, None, ["name", "n"]), (8, "U", "d", 8, ["name", "n"], None),
+    ]  # fmt: skip
+    assert shop.rows("current", "id, name, n") == [(1, "d", 8)]
+    assert shop.rows("staging", "_sequence_num, name, _unsupplied")[1] == (2, None, ["name"])
 
 
 @pytest.mark.parametrize(

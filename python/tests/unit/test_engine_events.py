@@ -61,7 +61,7 @@ class Lake:
 
     def target(self, name: str, others: Sequence[str], files: tuple[str, ...] = ()) -> Target:
         (self.root / name).mkdir(exist_ok=True)
-        names = [*TYPES, *others, "_superseded_by", "_batch_id"]
+        names = [*TYPES, *others, "_superseded_by", "_batch_id", "_unsupplied"]
         fields = {one: (one, place + 1) for place, one in enumerate(dict.fromkeys(names))}
         return Target(str(self.root / name), fields, files)
 

@@ -12,7 +12,7 @@ select
 from (
     select
         op, landed_id, content,
-        coalesce(cast(sequence_num as bigint), num) as num,
+        unsupplied, coalesce(cast(sequence_num as bigint), num) as num,
         num as landing_num, sequence_num is not null as is_numbered, db as database,
         "table" as table_name, "offset" as place, transaction_id,
         coalesce(is_snapshot = 'true', false) as is_snapshot,

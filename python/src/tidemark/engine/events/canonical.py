@@ -45,8 +45,7 @@ _OF_TABLES = ("_schema", "_primary_key", "_prev_table")
 _PLACE = "0|[1-9][0-9]{0,17}"
 _MOST = 100
 _NO_ROW = "a line is no event of a row"
-_LEFT_OUT = "an event leaves out a column"
-_NO_KEY = "an event has a part of its key alone"
+_NO_KEY = "an event has no key, or a part of one"
 
 
 @dataclass(frozen=True)
@@ -55,14 +54,16 @@ class Shape:
 
     Args:
         names: The members, in the order of bytes.
-        is_whole: Whether there is every column.
+        left_out: The columns that are not there, in the order of the table.
+        has_whole_key: Whether every column of the key is there.
         has_before: Whether there is an image from before the event.
         before_keys: How many columns of the key that image has.
         has_key: Whether the image that a delete counts by has the key.
     """
 
     names: tuple[str, ...]
-    is_whole: bool
+    left_out: tuple[str, ...]
+    has_whole_key: bool
     has_before: bool
     before_keys: int
     has_key: bool
@@ -90,7 +91,8 @@ def shapes_of(batch: Batch, found: Sequence[Sequence[str]]) -> tuple[Shape, ...]
             shapes.append(
                 Shape(
                     names=tuple(names),
-                    is_whole=columns <= have,
+                    left_out=tuple(one.name for one in batch.load.columns if one.name not in have),
+                    has_whole_key=keys <= have,
                     has_before=bool(before),
                     before_keys=len(keys & before),
                     has_key=keys <= counts,
@@ -103,8 +105,9 @@ def parsed_canonical_sql(batch: Batch, shapes: Sequence[Shape]) -> str:
     """Return a query of the lines: what they say of an event, all values as texts.
 
     Its columns: `num`, `is_ours`, `landed_id`, `doubt` (why the engine does not answer for the
-    line), `op`, `content`, what the line tells of the event, f0, f1, … (the image that counts) and,
-    of keys, b0, … (the image before).
+    line), `op`, `content`, `unsupplied` (the columns that it leaves out, NULL for none), what the
+    line tells of the event, f0, f1, … (the image that counts) and, of keys, b0, … (the image
+    before).
     """
     columns = batch.load.columns
     by_before = _among([number for number, shape in enumerate(shapes) if shape.has_before])
@@ -124,6 +127,7 @@ def parsed_canonical_sql(batch: Batch, shapes: Sequence[Shape]) -> str:
     {_doubt(batch, shapes)} as doubt,
     op,
     md5({_content(batch, shapes)}) as content,
+    {_unsupplied(shapes)} as unsupplied,
     {text_sql("db")} as db,
     {text_sql("table")} as "table",
     {", ".join(told)},
@@ -213,6 +217,17 @@ def _content(batch: Batch, shapes: Sequence[Shape]) -> str:
     return f"case shape {' '.join(branches)} else '' end" if branches else "''"
 
 
+def _unsupplied(shapes: Sequence[Shape]) -> str:
+    """The columns that an event leaves out; a delete says nothing of them."""
+    branches = " ".join(
+        f"when {number + 1} then {list_sql(shape.left_out)}"
+        for number, shape in enumerate(shapes)
+        if shape.left_out
+    )
+    none = "cast(null as varchar[])"
+    return f"case when op <> 'd' then case shape {branches} end end" if branches else none
+
+
 def _doubt(batch: Batch, shapes: Sequence[Shape]) -> str:
     """Why a line may be read otherwise, or is no event that the engine knows; the first holds."""
     numbers = range(len(batch.load.columns))
@@ -221,7 +236,10 @@ def _doubt(batch: Batch, shapes: Sequence[Shape]) -> str:
     def which(holds: Callable[[Shape], bool]) -> str:
         return _among([number for number, shape in enumerate(shapes) if holds(shape)])
 
-    whole, with_key = which(lambda shape: shape.is_whole), which(lambda shape: shape.has_key)
+    with_key, deletable = (
+        which(lambda shape: shape.has_whole_key),
+        which(lambda shape: shape.has_key),
+    )
     all_or_none = which(lambda shape: shape.before_keys in (0, keys))
     no_text = [f"not {is_text_sql(identifier(name))}" for name in ("_operation", *_CALLED.values())]
     no_name = [
@@ -241,9 +259,8 @@ def _doubt(batch: Batch, shapes: Sequence[Shape]) -> str:
         ("not is_ours or operation = 'COMMIT'", None),
         ("op is null", _NO_ROW),
         ("shape is null", OTHER_COLUMNS),
-        (f"op <> 'd' and not {whole}", _LEFT_OUT),
-        (f"op <> 'd' and not {all_or_none}", _NO_KEY),
-        (f"op = 'd' and not {with_key}", _NO_KEY),
+        (f"op <> 'd' and not ({with_key} and {all_or_none})", _NO_KEY),
+        (f"op = 'd' and not {deletable}", _NO_KEY),
         (" or ".join(no_name), SPARK_ALONE),
         (f"{text_sql('_is_snapshot')} not in ('true', 'false')", SPARK_ALONE),
         (is_odd_sql("_event_time"), SPARK_ALONE),

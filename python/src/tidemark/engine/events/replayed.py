@@ -5,13 +5,15 @@ usable, existing » replayed_sql » replayed
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tidemark.engine.events.load import Batch
 from tidemark.engine.events.parsed import operation_sql
-from tidemark.engine.events.staged import MOVED
-from tidemark.engine.sql import changed_sql
+from tidemark.engine.events.staged import MOVED, left_out_sql
+from tidemark.engine.sql import changed_sql, hash_sql
 
 
-def replayed_sql(batch: Batch, moves: bool) -> str:
+def replayed_sql(batch: Batch, moves: bool, carried: Sequence[str] = ()) -> str:
     """Return a query of the events with what they did, over `usable` and the rows `base`.
 
     Its columns: `num`, `source_op`, `kh`, `op` (I, U, D, or N), c0, c1, … (of a row that is gone
@@ -20,6 +22,7 @@ def replayed_sql(batch: Batch, moves: bool) -> str:
     Args:
         batch: The batch.
         moves: Whether a row has changed its key.
+        carried: The columns that an event leaves out, whose values stay.
     """
     load = batch.load
     numbers = range(len(load.columns))
@@ -28,11 +31,12 @@ def replayed_sql(batch: Batch, moves: bool) -> str:
     images = ", ".join(
         f"if(op = 'D', before_c{number}, after_c{number}) as c{number}" for number in numbers
     )
+    happened = _with_moves_sql(batch) if moves else _in_turn_sql(batch)
     return f"""select
     num, source_op, kh, op, {images},
     case when op = 'D' then before_rh when not is_gone then after_rh end as rh,
     {changed_sql(load)} as changed,
-    event_id, event_time, transaction_id, place, moved_from
+    event_id, event_time, transaction_id, place, moved_from{", unsupplied" if carried else ""}
 from (
     select *,
         case
@@ -44,10 +48,32 @@ from (
         end as op
     from (
         select *, {after}, rh as after_rh, {before}, was.rh as before_rh
-        from ({_with_moves_sql(batch) if moves else _in_turn_sql(batch)})
+        from ({_filled_sql(batch, happened, carried) if carried else happened})
     )
     where source_op <> 'base'
 )"""
+
+
+def _filled_sql(batch: Batch, happened: str, carried: Sequence[str]) -> str:
+    """Events with the values that they leave out: the last ones given since the row is there."""
+    load = batch.load
+    key = "over (partition by kh order by num rows between unbounded preceding and"
+    filled = []
+    for name in carried:
+        value = f"c{load.number(name)}"
+        given = f"not is_there or source_op = 'MOVE_IN' or not {left_out_sql(name)}"
+        filled.append(
+            f"case when is_gone then {value} else (last_value(case when not is_gone and ({given}) "
+            f"then struct_pack(value := {value}) end ignore nulls) {key} current row)).value end "
+            f"as {value}"
+        )
+    hashed = f"case when unsupplied is null then rh else {hash_sql(load, load.compared)} end as rh"
+    was = f"last_value(case when not is_gone then {_row(batch)} end ignore nulls)"
+    return f"""select * replace ({was} {key} 1 preceding) as was)
+        from (
+            select * replace ({hashed})
+            from (select * replace ({", ".join(filled)}) from ({happened}))
+        )"""
 
 
 def _row(batch: Batch) -> str:

@@ -26,6 +26,7 @@ def staged_sql(batch: Batch) -> str:
     known of the event.
     """
     load = batch.load
+    is_canonical = load.format == "canonical"
     values, doubts = [], []
     for number, column in enumerate(load.columns):
         is_key = column.name in load.keys
@@ -36,16 +37,17 @@ def staged_sql(batch: Batch) -> str:
             values.append(f"{value_sql(f'b{number}', *read_as)} as k{number}")
             conditions.append(unproven_sql(f"b{number}", f"k{number}", *read_as))
         if column.is_required:
-            conditions.append(f"c{number} is null" + ("" if is_key else " and op <> 'd'"))
+            is_given = f" and not {left_out_sql(column.name)}" if is_canonical else ""
+            conditions.append(
+                f"c{number} is null" + ("" if is_key else f" and op <> 'd'{is_given}")
+            )
         doubts += [f"when {condition} then {number}" for condition in conditions if condition]
     has_before = " or ".join(f"k{load.number(name)} is not null" for name in load.keys)
     before = f"case when op <> 'd' and ({has_before}) then {hash_sql(load, load.keys, 'k')} end"
     told, identity = (
-        (_CANONICAL, _CANONICAL_IDENTITY)
-        if batch.load.format == "canonical"
-        else (_debezium(), _DEBEZIUM_IDENTITY)
+        (_CANONICAL, _CANONICAL_IDENTITY) if is_canonical else (_debezium(), _DEBEZIUM_IDENTITY)
     )
-    if batch.load.format == "canonical":
+    if is_canonical:
         doubts.append(f"when {unproven_sql('time_text', 'event_time', 'timestamp')} then -1")
     return f"""select
     *,
@@ -88,7 +90,7 @@ _DEBEZIUM_IDENTITY = """md5(concat_ws('|', connector, name, if(landed_id is null
         as event_id,
     concat_ws('|', place, case when op = 'r' then content end, name) as grp"""
 
-_CANONICAL = f"""coalesce(cast(sequence_num as bigint), num) as num,
+_CANONICAL = f"""unsupplied, coalesce(cast(sequence_num as bigint), num) as num,
         num as landing_num, sequence_num is not null as is_numbered, db as database,
         "table" as table_name, "offset" as place, transaction_id,
         coalesce(is_snapshot = 'true', false) as is_snapshot,
@@ -103,6 +105,21 @@ _CANONICAL_IDENTITY = f"""md5(concat_ws('|', case
         when event_time is not null or transaction_id is not null then 'content'
         else concat('line|', landing_num) end, content)) as event_id,
     cast(null as varchar) as grp"""
+
+
+def left_out_sql(name: str) -> str:
+    """Return a condition on an event: it leaves out a column, which keeps its value."""
+    return f"coalesce(list_contains(unsupplied, {literal(name)}), false)"
+
+
+def carried_sql() -> str:
+    """Return a query of the columns that usable events leave out."""
+    return "select distinct unnest(unsupplied) from usable"
+
+
+def is_partial_move_sql() -> str:
+    """Return a query of one row: whether an event that changes its key leaves out a column."""
+    return f"select coalesce(bool_or(unsupplied is not null and {MOVED}), false) from usable"
 
 
 def is_tied_sql() -> str:

@@ -17,8 +17,10 @@ from tidemark.engine.events.replayed import replayed_sql
 from tidemark.engine.events.staged import (
     MOVED,
     again_sql,
+    carried_sql,
     continued_sql,
     has_pairs_sql,
+    is_partial_move_sql,
     is_tied_sql,
     known_sql,
     paired_sql,
@@ -28,6 +30,7 @@ from tidemark.engine.events.staged import (
 )
 from tidemark.engine.events.written import (
     LOGGED,
+    PARTIAL,
     SHOWN,
     current_sql,
     latest_sql,
@@ -171,6 +174,8 @@ def _why_not(db: Any, batch: Batch, log: Target | None, known: Sequence[LogFile]
     if _is_canonical(batch):
         if _one(db, is_tied_sql()):
             return "two events have one _sequence_num"
+        if _one(db, is_partial_move_sql()):
+            return "an event that changes its key leaves out a column"
         last, first = _last_known(db, log, known), _one(db, "select min(num) from usable")
         if None not in (last, first) and first <= last:
             return "an event comes before one that the log has"
@@ -264,7 +269,8 @@ def _write(db: Any, batch: Batch, targets: EventTargets, figures: dict[str, int]
         f"false as is_gone, kh, rh, {columns} from (from existing{there}) "
         f"semi join ({touched}) using (kh)"
     )
-    db.execute(f"create temp table replayed as {replayed_sql(batch, moves)}")
+    carried = [name for (name,) in db.execute(carried_sql()).fetchall()] if _is_canonical(batch) else []  # fmt: skip  # noqa: E501
+    db.execute(f"create temp table replayed as {replayed_sql(batch, moves, carried)}")
     unwritable = unwritable_sql(load, "replayed")
     if unwritable and db.execute(unwritable).fetchone():
         return Outcome(declined="current has a -0.0")
@@ -278,16 +284,18 @@ def _write(db: Any, batch: Batch, targets: EventTargets, figures: dict[str, int]
         "rows_logged": sum(counts.values()),
     }
     names = [column.name for column in load.columns]
+    partial = PARTIAL if carried else ()
     written: list[tuple[Target, tuple[Written, ...]]] = []
     try:
         staging = copy(
-            db, staging_sql(batch, targets.staging), targets.staging, f"_batch_id={batch.batch_id}",
-            [*names, *staged_names(batch)], {},
+            db, staging_sql(batch, targets.staging, bool(carried)), targets.staging,
+            f"_batch_id={batch.batch_id}", [*names, *staged_names(batch), *partial], {},
         )  # fmt: skip
         written.append((targets.staging, staging))
         bounds = {"_commit_id": (load.commit_id, load.commit_id), "_superseded_by": None}
         folder = f"_business_date={load.business_date}"
-        log = copy(db, log_sql(batch, targets.log), targets.log, folder, [*names, *LOGGED], bounds)
+        query = log_sql(batch, targets.log, bool(carried))
+        log = copy(db, query, targets.log, folder, [*names, *LOGGED, *partial], bounds)
         written.append((targets.log, log))
         kept = None
         if _is_written_whole(db, counts):

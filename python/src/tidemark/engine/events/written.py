@@ -13,8 +13,14 @@ from tidemark.engine.load import Target
 from tidemark.engine.sql import named_sql
 
 
-def log_sql(batch: Batch, log: Target) -> str:
-    """Return a query of the rows that the batch adds to the log, as its files have them."""
+def log_sql(batch: Batch, log: Target, is_partial: bool = False) -> str:
+    """Return a query of the rows that the batch adds to the log, as its files have them.
+
+    Args:
+        batch: The batch.
+        log: The log.
+        is_partial: Whether an event leaves out a column.
+    """
     load = batch.load
     values = {
         "_key_hash": "kh",
@@ -31,6 +37,7 @@ def log_sql(batch: Batch, log: Target) -> str:
         "_offset": "place",
         "_moved_from": "moved_from",
         "_commit_id": f"cast({load.commit_id} as bigint)",
+        **({"_unsupplied": "unsupplied"} if is_partial else {}),
     }
     return f"select {named_sql(load, log, values)}\nfrom replayed"
 
@@ -41,6 +48,8 @@ LOGGED = (
     *("_transaction_id", "_offset", "_moved_from", "_commit_id"),
 )
 """What a file of the log has beside the columns of the rows, in its order."""
+PARTIAL = ("_unsupplied",)
+"""What it has beside these where an event leaves out a column; of staging too."""
 
 
 def latest_sql() -> str:
@@ -74,10 +83,15 @@ from (
 SHOWN = ("_key_hash", "_row_hash", "_operation", "_eff_start_date", "_sequence_num")
 
 
-def staging_sql(batch: Batch, staging: Target) -> str:
+def staging_sql(batch: Batch, staging: Target, is_partial: bool = False) -> str:
     """Return a query of the events as they came, as the files of staging have them.
 
     Their batch is their partition, which is not in them.
+
+    Args:
+        batch: The batch.
+        staging: Staging.
+        is_partial: Whether an event leaves out a column.
     """
     values = {
         **{f"_before_{name}": f"k{batch.load.number(name)}" for name in batch.load.keys},
@@ -94,6 +108,7 @@ def staging_sql(batch: Batch, staging: Target) -> str:
         "_table": "table_name",
         "_offset": "place",
         "_commit_id": f"cast({batch.load.commit_id} as bigint)",
+        **({"_unsupplied": "unsupplied"} if is_partial else {}),
     }
     return f"select {named_sql(batch.load, staging, values)}\nfrom usable"
 
