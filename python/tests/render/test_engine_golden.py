@@ -85,7 +85,9 @@ CASES: dict[str, Callable[[], str | None]] = {
     "events.paired_sql": lambda: staged.paired_sql(EVENTS),
     "events.replayed_sql": lambda: replayed.replayed_sql(EVENTS, moves=False),
     "events.replayed_sql.moves": lambda: replayed.replayed_sql(EVENTS, moves=True),
-    "events.replayed_sql.left_out": lambda: replayed.replayed_sql(CANONICAL, moves=False, carried=["name", "price"]),
+    "events.replayed_sql.left_out": lambda: replayed.replayed_sql(
+        CANONICAL, moves=False, carried=["name", "price"]
+    ),
     "events.log_sql": lambda: written.log_sql(EVENTS, EVENT_LOG),
     "events.current_sql": lambda: written.current_sql(EVENTS, EVENT_CURRENT),
     "events.staging_sql": lambda: written.staging_sql(EVENTS, STAGING),
