@@ -16,7 +16,7 @@ import pytest
 
 from .hostile import DAY, Case, add, check, columns_of
 
-pytestmark = pytest.mark.faults
+pytestmark = [pytest.mark.faults, pytest.mark.iceberg]
 
 # names that a source may well have: each a column of one file
 NAMES = [

@@ -6,7 +6,6 @@ lines » shapes_sql » which members the lines have
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -16,6 +15,7 @@ from tidemark.engine.events.parsed import (
     NOT_LOGGED,
     OTHER_COLUMNS,
     SPARK_ALONE,
+    apart_sql,
     has_one_twice_sql,
     is_odd_sql,
     is_ours_sql,
@@ -157,29 +157,9 @@ def _fields_sql(batch: Batch) -> str:
             f"cast(event.{identifier(prefix + name)} as varchar) as {side}{number}"
             for number, name in enumerate(names)
         ]
-    return f"""select
-        num,
-        line,
-        compact,
-        landed_id,
-        known_doubt,
-        case when bare in (line, compact) then true else replace(bare, ' ', '') = compact end
-            as is_plain,
-        list_sort(names) as names,
-        {", ".join(fields)}
-    from (
-        select
-            num,
-            line,
-            landed_id,
-            known_doubt,
-            json_transform(line, {literal(json.dumps(dict.fromkeys(members, "JSON")))}) as event,
-            json_keys(line) as names,
-            cast(json(line) as varchar) as bare,
-            case when contains(line, ' ') then replace(line, ' ', '') else line end as compact
-        from lines
-        where line <> '' and (left(line, 1) <> ' ' or trim(line, ' ') <> '')
-    )"""
+    return apart_sql(
+        dict.fromkeys(members, "JSON"), "list_sort(json_keys(line))", [*fields, "names"]
+    )
 
 
 def _lists(shapes: Sequence[Shape]) -> str:

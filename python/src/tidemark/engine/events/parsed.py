@@ -6,7 +6,8 @@ lines » parsed_sql » parsed
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from tidemark.engine.events.lines import LONGEST
 from tidemark.engine.events.load import Batch
@@ -90,6 +91,27 @@ def _fields_sql(batch: Batch) -> str:
             f"cast(event.{side}.{identifier(name)} as varchar) as {side}{number}"
             for number, name in enumerate(names)
         ]
+    told_by = "json_keys(line, ['$', '$.source', '$.before', '$.after', '$.transaction'])"
+    told = [
+        "event.op as op",
+        "cast(event.transaction.id as varchar) as transaction_id",
+        "names[1] as top_names",
+        "names[2] as source_names",
+        "list_sort(names[3]) as before_names",
+        "list_sort(names[4]) as after_names",
+        "names[5] as transaction_names",
+    ]
+    return apart_sql(envelope, told_by, [*told, *fields])
+
+
+def apart_sql(members: Mapping[str, Any], names: str, fields: Sequence[str]) -> str:
+    """Return a query of the lines taken apart; `is_plain`: DuckDB writes a line as it stands.
+
+    Args:
+        members: What is taken of a line: name to type, or to members of its own.
+        names: What tells the names of its members.
+        fields: What the query has beside, of `event` (the members) and `names`.
+    """
     return f"""select
         num,
         line,
@@ -98,13 +120,6 @@ def _fields_sql(batch: Batch) -> str:
         known_doubt,
         case when bare in (line, compact) then true else replace(bare, ' ', '') = compact end
             as is_plain,
-        event.op as op,
-        cast(event.transaction.id as varchar) as transaction_id,
-        names[1] as top_names,
-        names[2] as source_names,
-        list_sort(names[3]) as before_names,
-        list_sort(names[4]) as after_names,
-        names[5] as transaction_names,
         {", ".join(fields)}
     from (
         select
@@ -112,8 +127,8 @@ def _fields_sql(batch: Batch) -> str:
             line,
             landed_id,
             known_doubt,
-            json_transform(line, {literal(json.dumps(envelope))}) as event,
-            json_keys(line, ['$', '$.source', '$.before', '$.after', '$.transaction']) as names,
+            json_transform(line, {literal(json.dumps(members))}) as event,
+            {names} as names,
             cast(json(line) as varchar) as bare,
             case when contains(line, ' ') then replace(line, ' ', '') else line end as compact
         from lines
