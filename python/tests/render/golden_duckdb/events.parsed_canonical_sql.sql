@@ -48,7 +48,25 @@ from (
         known_doubt,
         case when bare in (line, compact) then true else replace(bare, ' ', '') = compact end
             as is_plain,
-        cast(event."_operation" as varchar) as "_operation", cast(event."_database" as varchar) as "db", cast(event."_table" as varchar) as "table", cast(event."_sequence_num" as varchar) as "_sequence_num", cast(event."_offset" as varchar) as "_offset", cast(event."_transaction_id" as varchar) as "_transaction_id", cast(event."_is_snapshot" as varchar) as "_is_snapshot", cast(event."_event_time" as varchar) as "_event_time", cast(event."id" as varchar) as after0, cast(event."name" as varchar) as after1, cast(event."price" as varchar) as after2, cast(event."since" as varchar) as after3, cast(event."seen" as varchar) as after4, cast(event."_before_id" as varchar) as before0, cast(event."_before_name" as varchar) as before1, cast(event."_before_price" as varchar) as before2, cast(event."_before_since" as varchar) as before3, cast(event."_before_seen" as varchar) as before4, names
+        cast(event."_operation" as varchar) as "_operation",
+        cast(event."_database" as varchar) as "db",
+        cast(event."_table" as varchar) as "table",
+        cast(event."_sequence_num" as varchar) as "_sequence_num",
+        cast(event."_offset" as varchar) as "_offset",
+        cast(event."_transaction_id" as varchar) as "_transaction_id",
+        cast(event."_is_snapshot" as varchar) as "_is_snapshot",
+        cast(event."_event_time" as varchar) as "_event_time",
+        cast(event."id" as varchar) as after0,
+        cast(event."name" as varchar) as after1,
+        cast(event."price" as varchar) as after2,
+        cast(event."since" as varchar) as after3,
+        cast(event."seen" as varchar) as after4,
+        cast(event."_before_id" as varchar) as before0,
+        cast(event."_before_name" as varchar) as before1,
+        cast(event."_before_price" as varchar) as before2,
+        cast(event."_before_since" as varchar) as before3,
+        cast(event."_before_seen" as varchar) as before4,
+        names
     from (
         select
             num,

@@ -112,6 +112,7 @@ def apart_sql(members: Mapping[str, Any], names: str, fields: Sequence[str]) -> 
         names: What tells the names of its members.
         fields: What the query has beside, of `event` (the members) and `names`.
     """
+    told = ",\n        ".join(fields)
     return f"""select
         num,
         line,
@@ -120,7 +121,7 @@ def apart_sql(members: Mapping[str, Any], names: str, fields: Sequence[str]) -> 
         known_doubt,
         case when bare in (line, compact) then true else replace(bare, ' ', '') = compact end
             as is_plain,
-        {", ".join(fields)}
+        {told}
     from (
         select
             num,
