@@ -86,6 +86,18 @@ def test_rows(tmp_path: Path) -> None:
     assert shop.rows("staging", "_landing_num, _sequence_num")[0] == ((1 << 32) + 1, 3)
 
 
+def test_delete(tmp_path: Path) -> None:
+    """A delete counts by its own values, else by those from before."""
+    shop = lake(tmp_path)
+    lines = [event("INSERT", 1, 1), event("INSERT", 2, 2), event("DELETE", 3, 1, name="b", _before_name="c", _before_n=2), event("DELETE", 4, _before_id=..., id=2)]  # fmt: skip
+    assert shop.load(lines).declined is None
+    assert shop.rows("current", "id") == []
+    assert shop.rows("staging", "_sequence_num, id, name, n, _before_id")[2:] == [
+        (3, 1, "b", 2, 1),
+        (4, 2, None, None, None),
+    ]
+
+
 def test_left_out(tmp_path: Path) -> None:
     """What an update leaves out stays as it is; a row that is not there has nothing of it."""
     shop = lake(tmp_path)

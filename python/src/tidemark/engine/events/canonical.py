@@ -58,7 +58,8 @@ class Shape:
         has_whole_key: Whether every column of the key is there.
         has_before: Whether there is an image from before the event.
         before_keys: How many columns of the key that image has.
-        has_key: Whether the image that a delete counts by has the key.
+        has_key: Whether the image that a delete counts by has the key: its own members, else those
+            from before.
     """
 
     names: tuple[str, ...]
@@ -86,7 +87,6 @@ def shapes_of(batch: Batch, found: Sequence[Sequence[str]]) -> tuple[Shape, ...]
     for names in found:
         have = set(names)
         before = {name.removeprefix(_BEFORE) for name in have if name.startswith(_BEFORE)}
-        counts = before or have
         if have <= images | set(_MEMBERS):
             shapes.append(
                 Shape(
@@ -95,7 +95,7 @@ def shapes_of(batch: Batch, found: Sequence[Sequence[str]]) -> tuple[Shape, ...]
                     has_whole_key=keys <= have,
                     has_before=bool(before),
                     before_keys=len(keys & before),
-                    has_key=keys <= counts,
+                    has_key=keys <= have | before,
                 )
             )
     return tuple(shapes) if len(shapes) <= _MOST else None
@@ -111,13 +111,17 @@ def parsed_canonical_sql(batch: Batch, shapes: Sequence[Shape]) -> str:
     """
     columns = batch.load.columns
     by_before = _among([number for number, shape in enumerate(shapes) if shape.has_before])
+    is_told_before = f"op = 'd' and {by_before}"
     values = [
-        f"case when op = 'd' and {by_before} then {text_sql(f'before{number}')} "
-        f"else {text_sql(f'after{number}')} end as f{number}"
+        f"case when {is_told_before} then coalesce({text_sql(f'after{number}')}, "
+        f"{text_sql(f'before{number}')}) else {text_sql(f'after{number}')} end as f{number}"
         for number in range(len(columns))
     ]
-    numbers = [batch.load.number(name) for name in batch.load.keys]
-    values += [f"{text_sql(f'before{number}')} as b{number}" for number in numbers]
+    values += [
+        f"case when {is_told_before} then f{number} else {text_sql(f'before{number}')} end "
+        f"as b{number}"
+        for number in map(batch.load.number, batch.load.keys)
+    ]
     told = [f"{text_sql(name)} as {identifier(told)}" for name, told in _TOLD.items()]
     letters = " ".join(f"when '{name}' then '{letter}'" for name, letter in LETTERS.items())
     return f"""select
@@ -208,19 +212,35 @@ def _unsupplied(shapes: Sequence[Shape]) -> str:
     return f"case when op <> 'd' then case shape {branches} end end" if branches else none
 
 
-def _doubt(batch: Batch, shapes: Sequence[Shape]) -> str:
-    """Why a line may be read otherwise, or is no event that the engine knows; the first holds."""
-    numbers = range(len(batch.load.columns))
-    keys = len(batch.load.keys)
+def _has_key(batch: Batch, shapes: Sequence[Shape]) -> str:
+    """A condition: the event has its key, and an image from before the former one or nothing of it.
+
+    What such an image leaves out of a key of several columns, or of one that may be NULL, is that
+    of the row: Spark tells it.
+    """
+    keys = [batch.load.number(name) for name in batch.load.keys]
+    required = [number for number in keys if batch.load.columns[number].is_required]
+    is_plain = len(keys) == len(required) == 1
 
     def which(holds: Callable[[Shape], bool]) -> str:
         return _among([number for number, shape in enumerate(shapes) if holds(shape)])
 
-    with_key, deletable = (
-        which(lambda shape: shape.has_whole_key),
-        which(lambda shape: shape.has_key),
+    former = which(lambda shape: shape.before_keys == len(keys))
+    if not is_plain:
+        nulls = (" or " if required else " and ").join(
+            f"before{number} is null" for number in required or keys
+        )
+        former = f"{former} and not ({nulls})"
+    nothing = which(lambda shape: not shape.has_before or (is_plain and not shape.before_keys))
+    return (
+        f"case when op = 'd' then {which(lambda shape: shape.has_key)} "
+        f"else {which(lambda shape: shape.has_whole_key)} and ({nothing} or ({former})) end"
     )
-    all_or_none = which(lambda shape: shape.before_keys in (0, keys))
+
+
+def _doubt(batch: Batch, shapes: Sequence[Shape]) -> str:
+    """Why a line may be read otherwise, or is no event that the engine knows; the first holds."""
+    numbers = range(len(batch.load.columns))
     no_text = [f"not {is_text_sql(identifier(name))}" for name in ("_operation", *_CALLED.values())]
     no_name = [
         f"not ({is_text_sql(name)} or regexp_full_match({name}, '{_PLACE}'))"
@@ -239,8 +259,7 @@ def _doubt(batch: Batch, shapes: Sequence[Shape]) -> str:
         ("not is_ours or operation = 'COMMIT'", None),
         ("op is null", _NO_ROW),
         ("shape is null", OTHER_COLUMNS),
-        (f"op <> 'd' and not ({with_key} and {all_or_none})", _NO_KEY),
-        (f"op = 'd' and not {deletable}", _NO_KEY),
+        (f"not ({_has_key(batch, shapes)})", _NO_KEY),
         (" or ".join(no_name), SPARK_ALONE),
         (f"{text_sql('_is_snapshot')} not in ('true', 'false')", SPARK_ALONE),
         (is_odd_sql("_event_time"), SPARK_ALONE),
