@@ -14,6 +14,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from tests.conftest import Project
+
 from .hostile import DAY, Case, add, check, columns_of
 
 pytestmark = [pytest.mark.faults, pytest.mark.iceberg]
@@ -26,6 +28,9 @@ NAMES = [
     "after", "staged", "extract_rows", "_copy", "_copies", "_existing", "_rejected", "_before_k", "_before_value", "_metadata", "_file",
     "_corrupt_record", "_c0", "_change_type", "_commit_version", "_row_id", "_row", "_name", "__index_level_0__", "(x)",
 ]  # fmt: skip
+# a column that each table of Iceberg has, unseen
+HIDDEN = ["_file"] if Project.file_format == "iceberg" else []
+NAMES = [name for name in NAMES if name not in HIDDEN]
 # dbt takes what looks like Jinja in a YAML for Jinja
 KEYS = [name for name in NAMES if "{" not in name and "," not in name]
 REFUSED = {
@@ -38,6 +43,7 @@ REFUSED = {
     "line_break": ("a\nb", "column `a\\nb` has a line break"),
     "nul": ("a\0b", "is not UTF-8"),
     "variable": ("${env:TIDEMARK_PEPPER}", "has `${` in its name"),
+    **{f"hidden{name}": (name, "is reserved") for name in HIDDEN},
 }
 KV = {"k": "string", "v": "string"}
 LONG = "x" * 65_536
