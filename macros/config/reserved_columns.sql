@@ -6,7 +6,7 @@
         '_reject_reason', '_raw_payload', '_unreadable', '_malformed', '_supersedes', '_sequence_by', '_source_operation', '_event_id',
         '_transaction_id', '_offset', '_unsupplied', '_moved_from', '_landing_num', '_is_snapshot', '_database', '_table',
         '_schema', '_primary_key', '_prev_table',
-    ] + (['_file', '_pos', '_deleted', '_spec_id', '_partition'] if tidemark.lake_format() == 'iceberg' else [])) }}
+    ] + (['_file', '_pos', '_deleted', '_spec_id', '_partition', '_row_id', '_last_updated_sequence_number'] if tidemark.lake_format() == 'iceberg' else [])) }}
 {%- endmacro -%}
 
 {#- Those that loads of change events add beside them, while they work events out. -#}

@@ -28,8 +28,8 @@ NAMES = [
     "after", "staged", "extract_rows", "_copy", "_copies", "_existing", "_rejected", "_before_k", "_before_value", "_metadata", "_file",
     "_corrupt_record", "_c0", "_change_type", "_commit_version", "_row_id", "_row", "_name", "__index_level_0__", "(x)",
 ]  # fmt: skip
-# a column that each table of Iceberg has, unseen
-HIDDEN = ["_file"] if Project.file_format == "iceberg" else []
+# columns that each table of Iceberg has, unseen
+HIDDEN = ["_file", "_row_id"] if Project.file_format == "iceberg" else []
 NAMES = [name for name in NAMES if name not in HIDDEN]
 # dbt takes what looks like Jinja in a YAML for Jinja
 KEYS = [name for name in NAMES if "{" not in name and "," not in name]
