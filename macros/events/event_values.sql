@@ -38,13 +38,28 @@
     )) }}
 {%- endmacro -%}
 
+{#- A value of the image before. A column of the key that it leaves out has not changed, so that it is what the image after has; NULL says
+    the same where no key may be NULL. -#}
 {%- macro _before_value_expr(plan, column) -%}
     {%- set name = tidemark.quote_identifier('_before_' ~ column['name']) -%}
-    {%- if not plan['typed'] -%}{{ return(name) }}{%- endif -%}
+    {%- set value = tidemark._typed_value_expr(plan, column) -%}
+    {%- set is_shared = plan['keyed'] and plan['keys'] | length > 1 -%}
+    {%- if not plan['typed'] -%}
+        {%- if not is_shared -%}{{ return(name) }}{%- endif -%}
+        {%- if column['not_null'] -%}{{ return('coalesce(' ~ name ~ ', ' ~ value ~ ')') }}{%- endif -%}
+        {%- set given = [] -%}
+        {%- for source in column['sources'] -%}
+            {%- do given.append('map_contains_key(_before, ' ~ tidemark.string_literal(source) ~ ')') -%}
+        {%- endfor -%}
+        {{ return('if(' ~ given | join(' or ') ~ ', ' ~ name ~ ', ' ~ value ~ ')') }}
+    {%- endif -%}
     {%- if column['before_arrived'] and tidemark._nested_kind(column['type']) -%}
         {{ return(tidemark.cast_by_name_expr(name, column['before_type'], column['type'])['value']) }}
     {%- endif -%}
-    {{ return('cast(' ~ (name if column['before_arrived'] else 'null') ~ ' as ' ~ column['type'] ~ ')') }}
+    {%- set before = 'cast(' ~ (name if column['before_arrived'] else 'null') ~ ' as ' ~ column['type'] ~ ')' -%}
+    {%- if not is_shared or not plan['keys'] | selectattr('before_arrived') | list -%}{{ return(before) }}{%- endif -%}
+    {%- if not column['before_arrived'] -%}{{ return(value) }}{%- endif -%}
+    {{ return('coalesce(' ~ before ~ ', ' ~ value ~ ')' if column['not_null'] else before) }}
 {%- endmacro -%}
 
 {#- True where an upsert says nothing about a column. -#}

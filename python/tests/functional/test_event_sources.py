@@ -29,6 +29,14 @@ def models(module_project: Any) -> dict[str, EventEntity]:
             table=None,
             body="select * from {{ target.schema }}.changes where _sequence_num <= {{ var('upto', 3) }}",
         ),
+        EventEntity(
+            project,
+            "by_pair",
+            {**COLUMNS, "kind": "string"},
+            ["kind", "id"],
+            table=None,
+            body="select *, 'x' as kind from {{ target.schema }}.changes",
+        ),
         *(
             EventEntity(
                 project,
@@ -44,6 +52,7 @@ def models(module_project: Any) -> dict[str, EventEntity]:
             project, "people", {"id": "int", "phone": "string", "n": "int"}, sensitive=["phone"]
         ),
         EventEntity(project, "empty", COLUMNS),
+        EventEntity(project, "unparsable", COLUMNS, apply_as_deletes="name = = 'gone'"),
     ]
     for name, reading in {
         "by_select_past": "as_of(ref('by_select'), '2026-03-04 23:00:00', by='event_time')",
@@ -74,7 +83,7 @@ def typed(models: dict[str, EventEntity], module_project: Any) -> dict[str, Even
     )
     folder = project.root / "landing" / "parquet"
     project.session.table(f"`{project.schema}`.changes").coalesce(1).write.parquet(str(folder))
-    made = {name: models[name] for name in ("by_table", "by_files", "by_select")}
+    made = {name: models[name] for name in ("by_table", "by_files", "by_select", "by_pair")}
     project.dbt("run", "--select", *made, vars={"business_date": "2026-03-04"})
     project.dbt(
         "run",
@@ -311,6 +320,18 @@ def test_empty(models: dict[str, EventEntity]) -> None:
     assert entity.rows("*") == []
     entity.run()
     assert entity.rows("_operation", "__history") == [("D",), ("I",)]
+
+
+def test_no_expression(models: dict[str, EventEntity]) -> None:
+    """It is told by its setting, in place of a line of the statement that it stands in."""
+    entity = models["unparsable"]
+    entity.land([insert({"id": 1, "name": "a"})])
+    result = entity.run(expect_pass=False)
+    problem = "- apply_as_deletes: `name = = 'gone'` is no SQL expression: "
+    (line,) = [one.strip() for one in result.error.splitlines() if "apply_as_deletes" in one]
+    assert line.startswith(problem)
+    assert "near '='" in line
+    assert not entity.exists("__log")
 
 
 @pytest.mark.slow
