@@ -52,6 +52,14 @@ def models(module_project: Any) -> dict[str, EventEntity]:
             project, "people", {"id": "int", "phone": "string", "n": "int"}, sensitive=["phone"]
         ),
         EventEntity(project, "empty", COLUMNS),
+        EventEntity(
+            project,
+            "by_text",
+            {"id": "int"},
+            table=None,
+            format="rows",
+            sequence_by="`at`",
+        ),
         EventEntity(project, "unparsable", COLUMNS, apply_as_deletes="name = = 'gone'"),
     ]
     for name, reading in {
@@ -332,6 +340,19 @@ def test_no_expression(models: dict[str, EventEntity]) -> None:
     assert line.startswith(problem)
     assert "near '='" in line
     assert not entity.exists("__log")
+
+
+def test_order_of_letters(models: dict[str, EventEntity]) -> None:
+    """It is none of times and numbers, so that a text is ordered by it only where the YAML says that it is one."""
+    entity = models["by_text"]
+    lines = [(1, "new", "2026-03-04T10:00:00.5Z"), (1, "old", "2026-03-04T10:00:00Z")]
+    entity.land([json.dumps({"id": i, "name": name, "at": at}) for i, name, at in lines])
+    result = entity.run(expect_pass=False)
+    assert "sequence_by: `at` comes as text" in result.error
+    assert not entity.exists("__log")
+    entity.write(columns={"id": "int", "at": "timestamp"})
+    entity.run()
+    assert entity.rows("id, name") == [(1, "new")]
 
 
 @pytest.mark.slow

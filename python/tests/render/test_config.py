@@ -421,6 +421,10 @@ def test_sequence_plan() -> None:
             f"sequence_by: `at` is of type {unordered}, by which rows cannot be ordered; "
             "name a column or an expression of another type"
         ]
+    # of a text that nothing says to be one: as the order of letters no time and no number has its own
+    (error,) = plan(cfg, of("string", "string"), None, ["at"])["errors"]
+    assert error.startswith("sequence_by: `at` comes as text, of which '10' is before '9'")
+    assert plan(cfg, of("string", "string"), None, ["other"]) == nothing
     ordered = plan(cfg, of("struct<map_id:int,variant:int,interval_x:date>"), None)
     assert ordered == nothing
 
