@@ -60,6 +60,7 @@ def models(module_project: Any) -> dict[str, EventEntity]:
             format="rows",
             sequence_by="`at`",
         ),
+        EventEntity(project, "deleted", {**COLUMNS, "at": "int"}, sequence_by="at"),
         EventEntity(project, "unparsable", COLUMNS, apply_as_deletes="name = = 'gone'"),
     ]
     for name, reading in {
@@ -84,7 +85,7 @@ def typed(models: dict[str, EventEntity], module_project: Any) -> dict[str, Even
             (1, 'INSERT', null, 1, 'a', timestamp'2026-03-04 08:00:00', null),
             (2, 'INSERT', null, 2, 'b', timestamp'2026-03-04 08:00:00', null),
             (3, 'UPDATE', 1, 3, 'a3', timestamp'2026-03-04 09:00:00', null),
-            (4, 'DELETE', 2, 2, null, timestamp'2026-03-05 09:00:00', null),
+            (4, 'DELETE', 2, null, null, timestamp'2026-03-05 09:00:00', null),
             (5, 'INSERT', null, 2, 'b again', timestamp'2026-03-05 09:00:00', null)
             as t (_sequence_num, _operation, _before_id, id, name, _event_time, _database)
         """
@@ -353,6 +354,28 @@ def test_order_of_letters(models: dict[str, EventEntity]) -> None:
     entity.write(columns={"id": "int", "at": "timestamp"})
     entity.run()
     assert entity.rows("id, name") == [(1, "new")]
+
+
+def test_deletes__have_a_place_of_their_own(models: dict[str, EventEntity]) -> None:
+    """What a delete itself says comes before what it says of the row that it deletes."""
+    entity = models["deleted"]
+    for number in (1, 2, 3):
+        row = {"id": number, "name": "a"}
+        entity.land([insert({**row, "at": 1}), update({**row, "at": 60})])
+    entity.land(
+        [
+            {**delete({"id": 1, "at": 50}), "at": 77},
+            {**delete({"id": 2, "name": "a"}), "at": 77},
+            {**delete({"name": "a"}), "id": 3, "at": 59},
+        ]
+    )
+    entity.run()
+    assert entity.rows("id, at") == [(3, 60)]
+    assert entity.rows("id, _sequence_by.sequence_1", "__log", "_operation = 'D'") == [
+        (1, 77),
+        (2, 77),
+        (3, 59),
+    ]
 
 
 @pytest.mark.slow
