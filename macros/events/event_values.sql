@@ -43,7 +43,7 @@
 {%- macro _before_value_expr(plan, column) -%}
     {%- set name = tidemark.quote_identifier('_before_' ~ column['name']) -%}
     {%- set value = tidemark._typed_value_expr(plan, column) -%}
-    {%- set is_shared = plan['keyed'] and plan['keys'] | length > 1 -%}
+    {%- set is_shared = plan['keyed'] and (plan['keys'] | length > 1 or not column['not_null']) -%}
     {%- if not plan['typed'] -%}
         {%- if not is_shared -%}{{ return(name) }}{%- endif -%}
         {%- if column['not_null'] -%}{{ return('coalesce(' ~ name ~ ', ' ~ value ~ ')') }}{%- endif -%}
@@ -122,9 +122,13 @@
     ) }}
 {%- endmacro -%}
 
-{#- True where the before image names another row than the after image. -#}
-{%- macro _has_before_key_expr(plan) -%}
+{#- True where the image before names a row. One that a column of the key is never NULL in has a value there; where all of them may be
+    NULL, a line says it by their names. -#}
+{%- macro _has_before_key_expr(cfg, plan) -%}
     {%- set terms = [] -%}
+    {%- if cfg['format'] != 'debezium' and not plan['typed'] and not plan['keys'] | selectattr('not_null') | list -%}
+        {%- do terms.append('_image_before is not null') -%}
+    {%- endif -%}
     {%- for column in plan['keys'] -%}
         {%- do terms.append('_image_before.' ~ tidemark.quote_identifier(column['name']) ~ ' is not null') -%}
     {%- endfor -%}

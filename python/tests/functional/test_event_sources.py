@@ -61,6 +61,7 @@ def models(module_project: Any) -> dict[str, EventEntity]:
             sequence_by="`at`",
         ),
         EventEntity(project, "deleted", {**COLUMNS, "at": "int"}, sequence_by="at"),
+        EventEntity(project, "nameless", COLUMNS, null_keys="allow"),
         EventEntity(project, "unparsable", COLUMNS, apply_as_deletes="name = = 'gone'"),
     ]
     for name, reading in {
@@ -376,6 +377,20 @@ def test_deletes__have_a_place_of_their_own(models: dict[str, EventEntity]) -> N
         (2, 77),
         (3, 59),
     ]
+
+
+def test_null_keys__change(models: dict[str, EventEntity]) -> None:
+    """A NULL in a before image is a key, and what it leaves out is none."""
+    entity = models["nameless"]
+    entity.land([insert({"id": None, "name": "a"}), insert({"id": 2, "name": "b"})])
+    entity.land(
+        [
+            update({"id": 1, "name": "a"}, before={"id": None}),
+            update({"id": 2, "name": "c"}, before={"name": "b"}),
+        ]
+    )
+    entity.run()
+    assert entity.rows("id, name") == [(1, "a"), (2, "c")]
 
 
 @pytest.mark.slow

@@ -37,7 +37,7 @@ def staged_sql(batch: Batch) -> str:
         if is_key:
             values.append(f"{value_sql(f'b{number}', *read_as)} as k{number}")
             conditions.append(unproven_sql(f"b{number}", f"k{number}", *read_as))
-            if len(load.keys) > 1:
+            if len(load.keys) > 1 and column.is_required:
                 # it is that of the image after
                 conditions.append(f"op <> 'd' and k{number} is null and ({has_before})")
         if column.is_required:
