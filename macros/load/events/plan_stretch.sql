@@ -75,7 +75,9 @@
     {%- set inferred = {} -%}
     {%- for field in tidemark._struct_fields(modules.re.sub('^(OBJECT|STRUCT)<', '', text)[:-1]) -%}
         {%- set base = field['type'].split('<')[0].split('(')[0] | lower -%}
-        {%- do inferred.update({field['name']: {
+        {#- A whole number that no bigint holds, such as an unsigned id, would share a double with its neighbours. -#}
+        {%- set is_whole = modules.re.search('^decimal[(][0-9]+, *0[)]$', field['type'] | lower) -%}
+        {%- do inferred.update({field['name']: 'decimal(38,0)' if is_whole else {
             'bigint': 'bigint', 'double': 'double', 'decimal': 'double', 'float': 'double', 'boolean': 'boolean',
         }.get(base, 'string')}) -%}
     {%- endfor -%}

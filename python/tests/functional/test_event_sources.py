@@ -62,6 +62,7 @@ def models(module_project: Any) -> dict[str, EventEntity]:
         ),
         EventEntity(project, "deleted", {**COLUMNS, "at": "int"}, sequence_by="at"),
         EventEntity(project, "nameless", COLUMNS, null_keys="allow"),
+        EventEntity(project, "unsigned", {}),
         EventEntity(project, "unparsable", COLUMNS, apply_as_deletes="name = = 'gone'"),
     ]
     for name, reading in {
@@ -391,6 +392,14 @@ def test_null_keys__change(models: dict[str, EventEntity]) -> None:
     )
     entity.run()
     assert entity.rows("id, name") == [(1, "a"), (2, "c")]
+
+
+def test_unsigned_ids(models: dict[str, EventEntity]) -> None:
+    """Whole numbers that no bigint holds are told apart, also where nothing declares them."""
+    entity = models["unsigned"]
+    ids = [12345678901234567890, 12345678901234567891]
+    entity.load([insert({"id": one, "share": 0.5, "small": 7}) for one in ids])
+    assert entity.rows("cast(id as string), share, small") == [(str(one), 0.5, 7) for one in ids]
 
 
 @pytest.mark.slow
