@@ -63,6 +63,16 @@ def models(module_project: Any) -> dict[str, EventEntity]:
         EventEntity(project, "deleted", {**COLUMNS, "at": "int"}, sequence_by="at"),
         EventEntity(project, "nameless", COLUMNS, null_keys="allow"),
         EventEntity(project, "unsigned", {}),
+        EventEntity(
+            project,
+            "kept_values",
+            {**COLUMNS, "address": "struct<city: string, zip: int>", "at": "int"},
+            table=None,
+            format="rows",
+            sequence_by="at",
+            apply_as_deletes="gone",
+            ignore_null_updates=True,
+        ),
         EventEntity(project, "unparsable", COLUMNS, apply_as_deletes="name = = 'gone'"),
     ]
     for name, reading in {
@@ -400,6 +410,20 @@ def test_unsigned_ids(models: dict[str, EventEntity]) -> None:
     ids = [12345678901234567890, 12345678901234567891]
     entity.load([insert({"id": one, "share": 0.5, "small": 7}) for one in ids])
     assert entity.rows("cast(id as string), share, small") == [(str(one), 0.5, 7) for one in ids]
+
+
+def test_late_delete__takes_kept_values_away(models: dict[str, EventEntity]) -> None:
+    """What an update did not bring was kept from a row that, as it turns out, was deleted before."""
+    entity = models["kept_values"]
+    whole = {"id": 1, "name": "a", "address": {"city": "Leon", "zip": 1}, "gone": False, "at": 1}
+    part = {"id": 1, "name": None, "address": {"city": None, "zip": 9}, "gone": False, "at": 9}
+    entity.load([json.dumps(whole), json.dumps(part)])
+    assert entity.rows("name, address.city, address.zip") == [("a", "Leon", 9)]
+    entity.load([json.dumps({"id": 1, "gone": True, "at": 5})])
+    assert entity.rows("name, address.city, address.zip") == [(None, None, 9)]
+    # and there again, where what deletes it is overtaken
+    entity.load([json.dumps({**whole, "name": "b", "at": 6})])
+    assert entity.rows("name, address.city, address.zip") == [("b", "Leon", 9)]
 
 
 @pytest.mark.slow
