@@ -147,6 +147,8 @@
             {%- do errors.append('encodings.' ~ name ~ ': decimal_bytes needs the scale, as in decimal_bytes:2') -%}
         {%- endif -%}
     {%- endfor -%}
+    {%- for expression in cfg['sequence_by'] -%}{%- do tidemark._check_expression('sequence_by', expression, errors) -%}{%- endfor -%}
+    {%- for name in ['apply_as_deletes', 'apply_as_truncates'] -%}{%- do tidemark._check_expression(name, cfg[name], errors) -%}{%- endfor -%}
     {%- for kind in ['drop_table', 'drop_database'] if cfg['sequence_by'] and cfg['ddl'][kind] == 'apply' -%}
         {%- do errors.append('ddl.' ~ kind ~ ': apply needs the order of arrival, and there is a sequence_by') -%}
     {%- endfor -%}

@@ -63,24 +63,20 @@ from identified
 {%- endmacro -%}
 
 {%- macro _canonical_text_messages_sql(cfg, arrived, identifying) -%}
+{#- A delete has the values that stand before it, and those of its own, such as its place in a sequence. -#}
 {%- set time = tidemark.decode_expr('_time_text', 'auto', 'timestamp') -%}
 select
-    * except (_message, _fields, _time_text, _number_text),
+    * except (_message, _fields, _own, _former, _has_before, _time_text, _number_text),
     {{ time }} as _event_time,
     _fields is null or not {{ tidemark.is_one_json_expr('_raw_payload') }} or (_number_text is not null and _supplied_num is null) as _is_broken,
     is_variant_null(_message) as _is_tombstone,
     _time_text is not null and {{ time }} is null as _time_is_broken,
     {{ tidemark._line_identity_expr(cfg, identifying) }} as _content,
-    if(
-        _operation = 'DELETE' and exists(map_keys(_fields), name -> startswith(name, '_before_')),
-        cast(null as map<string,string>),
-        map_filter(_fields, (name, text) -> not startswith(name, '_before_') and name not in ({{ tidemark.string_literals(tidemark.event_columns() | map(attribute='name')) }}))
-    ) as _after,
-    if(
-        exists(map_keys(_fields), name -> startswith(name, '_before_')),
-        transform_keys(map_filter(_fields, (name, text) -> startswith(name, '_before_')), (name, text) -> substr(name, 9)),
-        cast(null as map<string,string>)
-    ) as _before
+    if(_operation = 'DELETE' and _has_before, cast(null as map<string,string>), _own) as _after,
+    case
+        when _operation = 'DELETE' and _has_before then map_zip_with(_own, _former, (name, own, former) -> coalesce(own, former))
+        when _has_before then _former
+    end as _before
 from (
     select
         *,
@@ -90,6 +86,9 @@ from (
         coalesce(_fields['_is_snapshot'] = 'true', false) as _is_snapshot,
         coalesce(upper(_fields['_operation']), {{ "'UPSERT'" if cfg['format'] == 'rows' else 'null' }}) as _operation,
         _fields['_sequence_num'] as _number_text,
+        map_filter(_fields, (name, text) -> not startswith(name, '_before_') and name not in ({{ tidemark.string_literals(tidemark.event_columns() | map(attribute='name')) }})) as _own,
+        transform_keys(map_filter(_fields, (name, text) -> startswith(name, '_before_')), (name, text) -> substr(name, 9)) as _former,
+        exists(map_keys(_fields), name -> startswith(name, '_before_')) as _has_before,
         try_cast(_fields['_sequence_num'] as bigint) as _supplied_num,
         _fields['_event_time'] as _time_text
     from (
@@ -113,9 +112,9 @@ from (
 {%- set others = [] -%}
 {%- for column in columns if column['name'] | lower not in ours + ['_raw_payload'] -%}{%- do others.append(column['name']) -%}{%- endfor -%}
 select
-    {%- if others %}
-    {{ tidemark.column_list_expr(others) }},
-    {%- endif %}
+    {%- for name in others %}
+    {{ tidemark._own_or_former_expr(columns, name, supplied) }},
+    {%- endfor %}
     {%- for column in meta if column['name'] not in ['_sequence_num', '_operation', '_is_snapshot'] %}
     {{ 'cast(' ~ supplied.get(column['name'], 'null') ~ ' as ' ~ column['type'] ~ ')' }} as {{ column['name'] }},
     {%- endfor %}
@@ -132,6 +131,16 @@ select
     cast(null as map<string,string>) as _after,
     cast(null as map<string,string>) as _before
 from {{ arrived }}
+{%- endmacro -%}
+
+{#- A column of a typed event: of a delete its own value, else the one that stands before it. -#}
+{%- macro _own_or_former_expr(columns, name, supplied) -%}
+    {%- set quoted = tidemark.quote_identifier(name) -%}
+    {%- set types = {} -%}
+    {%- for column in columns -%}{%- do types.update({column['name'] | lower: column['type']}) -%}{%- endfor -%}
+    {%- set former = '_before_' ~ name | lower -%}
+    {%- if '_operation' not in supplied or types.get(former) != types[name | lower] -%}{{ return(quoted) }}{%- endif -%}
+    {{ return("if(upper(" ~ supplied['_operation'] ~ ") = 'DELETE', coalesce(" ~ quoted ~ ', ' ~ supplied[former] ~ '), ' ~ quoted ~ ') as ' ~ quoted) }}
 {%- endmacro -%}
 
 {#- Names of the columns that are part of what an event is known by even where they are NULL; of all others only a value is, so that a

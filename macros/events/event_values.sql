@@ -38,13 +38,28 @@
     )) }}
 {%- endmacro -%}
 
+{#- A value of the image before. A column of the key that it leaves out has not changed, so that it is what the image after has; NULL says
+    the same where no key may be NULL. -#}
 {%- macro _before_value_expr(plan, column) -%}
     {%- set name = tidemark.quote_identifier('_before_' ~ column['name']) -%}
-    {%- if not plan['typed'] -%}{{ return(name) }}{%- endif -%}
+    {%- set value = tidemark._typed_value_expr(plan, column) -%}
+    {%- set is_shared = plan['keyed'] and (plan['keys'] | length > 1 or not column['not_null']) -%}
+    {%- if not plan['typed'] -%}
+        {%- if not is_shared -%}{{ return(name) }}{%- endif -%}
+        {%- if column['not_null'] -%}{{ return('coalesce(' ~ name ~ ', ' ~ value ~ ')') }}{%- endif -%}
+        {%- set given = [] -%}
+        {%- for source in column['sources'] -%}
+            {%- do given.append('map_contains_key(_before, ' ~ tidemark.string_literal(source) ~ ')') -%}
+        {%- endfor -%}
+        {{ return('if(' ~ given | join(' or ') ~ ', ' ~ name ~ ', ' ~ value ~ ')') }}
+    {%- endif -%}
     {%- if column['before_arrived'] and tidemark._nested_kind(column['type']) -%}
         {{ return(tidemark.cast_by_name_expr(name, column['before_type'], column['type'])['value']) }}
     {%- endif -%}
-    {{ return('cast(' ~ (name if column['before_arrived'] else 'null') ~ ' as ' ~ column['type'] ~ ')') }}
+    {%- set before = 'cast(' ~ (name if column['before_arrived'] else 'null') ~ ' as ' ~ column['type'] ~ ')' -%}
+    {%- if not is_shared or not plan['keys'] | selectattr('before_arrived') | list -%}{{ return(before) }}{%- endif -%}
+    {%- if not column['before_arrived'] -%}{{ return(value) }}{%- endif -%}
+    {{ return('coalesce(' ~ before ~ ', ' ~ value ~ ')' if column['not_null'] else before) }}
 {%- endmacro -%}
 
 {#- True where an upsert says nothing about a column. -#}
@@ -107,9 +122,13 @@
     ) }}
 {%- endmacro -%}
 
-{#- True where the before image names another row than the after image. -#}
-{%- macro _has_before_key_expr(plan) -%}
+{#- True where the image before names a row. One that a column of the key is never NULL in has a value there; where all of them may be
+    NULL, a line says it by their names. -#}
+{%- macro _has_before_key_expr(cfg, plan) -%}
     {%- set terms = [] -%}
+    {%- if cfg['format'] != 'debezium' and not plan['typed'] and not plan['keys'] | selectattr('not_null') | list -%}
+        {%- do terms.append('_image_before is not null') -%}
+    {%- endif -%}
     {%- for column in plan['keys'] -%}
         {%- do terms.append('_image_before.' ~ tidemark.quote_identifier(column['name']) ~ ' is not null') -%}
     {%- endfor -%}

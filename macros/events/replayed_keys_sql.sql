@@ -110,7 +110,8 @@ compared as (
     {%- if load['fills'] -%}
         {%- set given = given ~ " or _tidemark_effect = 'fill' and _tidemark_is_there and not " ~ missing -%}
     {%- endif -%}
-    {%- set last = 'last_value(if(' ~ given ~ ', struct(' ~ value ~ (' is not null' if is_struct else '') ~ ' as value), null), true) over (' ~ so_far ~ ').value' -%}
+    {%- set own = 'if(' ~ missing ~ " and not _source_operation <=> 'MOVE_IN', null, " ~ value ~ ')' -%}
+    {%- set last = 'last_value(if(' ~ given ~ ', struct(' ~ own ~ (' is not null' if is_struct else '') ~ ' as value), null), true) over (' ~ so_far ~ ').value' -%}
     {%- if not is_struct -%}{{ return(last) }}{%- endif -%}
     {%- set fields = [] -%}
     {%- for field in tidemark._struct_fields(type[type.index('<') + 1:-1]) -%}
@@ -124,7 +125,8 @@ compared as (
     {{ return('struct<sequence:' ~ (sequence_type or 'bigint') ~ ('' if cfg['on_tie'] == 'content' else ',batch:bigint,line:bigint') ~ ',tie:int,event:string>') }}
 {%- endmacro -%}
 
-{#- Rows with the values that their events did not bring: the last that were given since the row is there. -#}
+{#- Rows with the values that their events did not bring: the last that were given since the row is there. What the log has in their place
+    is what had been given by then: it counts as nothing where a late delete took the row away before. -#}
 {%- macro _filled_sql(cfg, plan, load) -%}
 {%- set names = plan['columns'] | map(attribute='name') | list -%}
 {%- set carried = names if load['fills'] else load['carried'] -%}
@@ -149,7 +151,10 @@ filled as (
                     {%- if load['fills'] %}
                     or _tidemark_effect = 'fill' and _tidemark_is_there and not array_contains(_unsupplied, {{ tidemark.string_literal(name) }})
                     {%- endif %},
-                    struct({{ quoted }} as value),
+                    struct(if(
+                        coalesce(array_contains(_unsupplied, {{ tidemark.string_literal(name) }}), false) and not _source_operation <=> 'MOVE_IN',
+                        null, {{ quoted }}
+                    ) as value),
                     null
                 ), true
             ) over ({{ so_far }}).value,

@@ -78,7 +78,7 @@ select
     _reject_reason is null and not _is_duplicate as _is_usable,
     {%- if plan['keyed'] %}
     {{ tidemark.row_hash_expr(plan['keys'], cfg['hash'], only_if="_reject_reason is null and _tidemark_effect in ('upsert', 'delete')") | indent(4) }} as _key_hash,
-    {{ 'coalesce(_departed_key_hash, ' if known.get('departures') }}{{ tidemark.row_hash_expr(plan['keys'], cfg['hash'], '_image_before', only_if=tidemark._has_before_key_expr(plan)) | indent(4) }}{{ ')' if known.get('departures') }} as _before_key_hash
+    {{ 'coalesce(_departed_key_hash, ' if known.get('departures') }}{{ tidemark.row_hash_expr(plan['keys'], cfg['hash'], '_image_before', only_if=tidemark._has_before_key_expr(cfg, plan)) | indent(4) }}{{ ')' if known.get('departures') }} as _before_key_hash
     {%- else %}
     {{ tidemark.row_hash_expr(plan['compared'], cfg['hash'], only_if="_reject_reason is null and _tidemark_effect in ('upsert', 'delete')") | indent(4) }} as _row_hash,
     {{ tidemark.row_hash_expr(plan['compared'], cfg['hash'], '_image_before', only_if="_reject_reason is null and _source_operation = 'UPDATE'") | indent(4) }} as _before_row_hash

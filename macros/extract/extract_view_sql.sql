@@ -62,7 +62,18 @@ from_json(
 {#- The text of a member, or its value where it is nested. -#}
 {%- macro _json_value_expr(column) -%}
     {%- set value = 'parsed.' ~ tidemark.quote_identifier(column['name']) -%}
-    {{ return('cast(' ~ value ~ ' as string)' if tidemark._is_decimal(column) else value) }}
+    {%- if tidemark._is_decimal(column) -%}{{ return('cast(' ~ value ~ ' as string)') }}{%- endif -%}
+    {{ return(tidemark._written_text_expr(column['name'], value) if tidemark._is_text(column) else value) }}
+{%- endmacro -%}
+
+{#- A text that may be the nearest double of a number: that number as the line has it, if it is the one that stands first by this name. -#}
+{%- macro _written_text_expr(name, text) -%}
+    {%- set number = '"' ~ modules.re.escape(name) ~ '"\\s*:\\s*(-?[0-9]+([.][0-9]+)?([eE][-+]?[0-9]+)?)(?=\\s*[,}])' -%}
+    {%- set written = 'regexp_extract(value, ' ~ tidemark.string_literal(number) ~ ', 1)' -%}
+    {{ return(
+        'case when ' ~ text ~ " rlike '^-?[0-9]+[.][0-9]+(E-?[0-9]+)?$' and try_cast(" ~ written ~ ' as double) = try_cast(' ~ text
+        ~ ' as double) then ' ~ written ~ ' else ' ~ text ~ ' end'
+    ) }}
 {%- endmacro -%}
 
 {#- A line that cannot be parsed, or that has more than one object; where nothing follows the first brace that closes it has none. -#}
@@ -75,6 +86,10 @@ from_json(
 
 {%- macro _is_decimal(column) -%}
     {{ return(column['data_type'] and modules.re.match('(?i)(decimal|dec|numeric)\\b', column['data_type'] | trim)) }}
+{%- endmacro -%}
+
+{%- macro _is_text(column) -%}
+    {{ return(not column['data_type'] or modules.re.match('(?i)(string|char|character|varchar)\\b', column['data_type'] | trim)) }}
 {%- endmacro -%}
 
 {%- macro _is_nested(column) -%}

@@ -2,6 +2,7 @@
     afterwards: what a dead run left is finished or rolled back first. -#}
 {%- macro open_load(cfg, run, current=none) -%}
     {%- set enriched = cfg['family'] == 'enriched' -%}
+    {%- do tidemark.check_expressions(cfg) -%}
     {%- if tidemark.can('run_workers') and not run.get('dry_run') and tidemark.engine_of({'cfg': cfg, 'run': run}) != 'spark' -%}
         {%- do adapter.warm_worker() -%}
     {%- endif -%}

@@ -34,7 +34,9 @@
             ~ ' yet, and the YAML declares no columns to make the tables with'
         ) -%}
     {%- endif -%}
-    {{ return(dict(plan, recorded=dict(plan['recorded'], source={
+    {%- set guessed = [] -%}
+    {%- for name, type in found['inferred'].items() if type == 'string' -%}{%- do guessed.append(name | lower) -%}{%- endfor -%}
+    {{ return(dict(plan, guessed_texts=guessed, recorded=dict(plan['recorded'], source={
         'tables': batch['tables'], 'columns': batch['source_columns'], 'refused': batch['refused'], 'by_content': batch['by_content'],
         'identifying': batch['identifying'],
         'has_moves': recorded['source'].get('has_moves', false) if recorded else false,
@@ -73,7 +75,9 @@
     {%- set inferred = {} -%}
     {%- for field in tidemark._struct_fields(modules.re.sub('^(OBJECT|STRUCT)<', '', text)[:-1]) -%}
         {%- set base = field['type'].split('<')[0].split('(')[0] | lower -%}
-        {%- do inferred.update({field['name']: {
+        {#- A whole number that no bigint holds, such as an unsigned id, would share a double with its neighbours. -#}
+        {%- set is_whole = modules.re.search('^decimal[(][0-9]+, *0[)]$', field['type'] | lower) -%}
+        {%- do inferred.update({field['name']: 'decimal(38,0)' if is_whole else {
             'bigint': 'bigint', 'double': 'double', 'decimal': 'double', 'float': 'double', 'boolean': 'boolean',
         }.get(base, 'string')}) -%}
     {%- endfor -%}

@@ -113,7 +113,8 @@
     {%- set cfg, state = opened['cfg'], opened['state'] -%}
     {%- if not cfg['sequence_by'] -%}{{ return(plan) }}{%- endif -%}
     {%- set found = tidemark.described_sequence(cfg) -%}
-    {%- set sequence = tidemark.sequence_plan(cfg, found, none if state['first'] else state['recorded'].get('sequence_type')) -%}
+    {%- set sequence = tidemark.sequence_plan(cfg, found, none, plan['guessed_texts']) if state['first']
+        else tidemark.sequence_plan(cfg, found, state['recorded'].get('sequence_type')) -%}
     {%- do tidemark._raise_config_errors(cfg['entity'], sequence['errors']) -%}
     {%- do tidemark.check_drift(cfg, sequence['drift'], tidemark._anew_from_events()) -%}
     {%- if sequence['casts'] -%}

@@ -224,7 +224,7 @@ class _KeyedSource:
         if self.rng.random() < 0.3:
             row.update(self._values())
         self.rows[new] = row
-        return update(self._supplied(before, row), before=self._image(before))
+        return update(self._supplied(before, row), before=self._image(before, among=("id",)))
 
     def _insert(self, new: int, row: Row | None = None) -> Event:
         self.rows[new] = row or {"stream": self.number, "id": new, **self._values()}
@@ -233,7 +233,7 @@ class _KeyedSource:
     def _update(self, old: int) -> Event:
         before = self.rows[old]
         self.rows[old] = {**before, **(self._values() if self.rng.random() < 0.8 else {})}
-        image = self._image(before) if self.rng.random() < 0.6 else None
+        image = self._image(before, among=("id",)) if self.rng.random() < 0.6 else None
         return update(self._supplied(before, self.rows[old]), before=image)
 
     def _delete(self, old: int) -> Event:
@@ -253,10 +253,10 @@ class _KeyedSource:
         ]
         return {column: value for column, value in row.items() if column not in left_out}
 
-    def _image(self, row: Row) -> Row:
-        """A before image, whole or only its key."""
-        whole = self.rng.random() < 0.5
-        return {column: value for column, value in row.items() if whole or column in KEY}
+    def _image(self, row: Row, among: Sequence[str] = KEY) -> Row:
+        """A before image, whole, only its key, or only those of the key that may have changed."""
+        named = self.rng.choice([list(row), list(row), KEY, among])
+        return {column: value for column, value in row.items() if column in named}
 
     def _values(self) -> Row:
         return {"label": self.rng.choice(LABELS), "n": self.rng.choice(NUMBERS)}

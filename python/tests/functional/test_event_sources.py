@@ -29,6 +29,14 @@ def models(module_project: Any) -> dict[str, EventEntity]:
             table=None,
             body="select * from {{ target.schema }}.changes where _sequence_num <= {{ var('upto', 3) }}",
         ),
+        EventEntity(
+            project,
+            "by_pair",
+            {**COLUMNS, "kind": "string"},
+            ["kind", "id"],
+            table=None,
+            body="select *, 'x' as kind from {{ target.schema }}.changes",
+        ),
         *(
             EventEntity(
                 project,
@@ -44,6 +52,28 @@ def models(module_project: Any) -> dict[str, EventEntity]:
             project, "people", {"id": "int", "phone": "string", "n": "int"}, sensitive=["phone"]
         ),
         EventEntity(project, "empty", COLUMNS),
+        EventEntity(
+            project,
+            "by_text",
+            {"id": "int"},
+            table=None,
+            format="rows",
+            sequence_by="`at`",
+        ),
+        EventEntity(project, "deleted", {**COLUMNS, "at": "int"}, sequence_by="at"),
+        EventEntity(project, "nameless", COLUMNS, null_keys="allow"),
+        EventEntity(project, "unsigned", {}),
+        EventEntity(
+            project,
+            "kept_values",
+            {**COLUMNS, "address": "struct<city: string, zip: int>", "at": "int"},
+            table=None,
+            format="rows",
+            sequence_by="at",
+            apply_as_deletes="gone",
+            ignore_null_updates=True,
+        ),
+        EventEntity(project, "unparsable", COLUMNS, apply_as_deletes="name = = 'gone'"),
     ]
     for name, reading in {
         "by_select_past": "as_of(ref('by_select'), '2026-03-04 23:00:00', by='event_time')",
@@ -67,14 +97,14 @@ def typed(models: dict[str, EventEntity], module_project: Any) -> dict[str, Even
             (1, 'INSERT', null, 1, 'a', timestamp'2026-03-04 08:00:00', null),
             (2, 'INSERT', null, 2, 'b', timestamp'2026-03-04 08:00:00', null),
             (3, 'UPDATE', 1, 3, 'a3', timestamp'2026-03-04 09:00:00', null),
-            (4, 'DELETE', 2, 2, null, timestamp'2026-03-05 09:00:00', null),
+            (4, 'DELETE', 2, null, null, timestamp'2026-03-05 09:00:00', null),
             (5, 'INSERT', null, 2, 'b again', timestamp'2026-03-05 09:00:00', null)
             as t (_sequence_num, _operation, _before_id, id, name, _event_time, _database)
         """
     )
     folder = project.root / "landing" / "parquet"
     project.session.table(f"`{project.schema}`.changes").coalesce(1).write.parquet(str(folder))
-    made = {name: models[name] for name in ("by_table", "by_files", "by_select")}
+    made = {name: models[name] for name in ("by_table", "by_files", "by_select", "by_pair")}
     project.dbt("run", "--select", *made, vars={"business_date": "2026-03-04"})
     project.dbt(
         "run",
@@ -311,6 +341,89 @@ def test_empty(models: dict[str, EventEntity]) -> None:
     assert entity.rows("*") == []
     entity.run()
     assert entity.rows("_operation", "__history") == [("D",), ("I",)]
+
+
+def test_no_expression(models: dict[str, EventEntity]) -> None:
+    """It is told by its setting, in place of a line of the statement that it stands in."""
+    entity = models["unparsable"]
+    entity.land([insert({"id": 1, "name": "a"})])
+    result = entity.run(expect_pass=False)
+    problem = "- apply_as_deletes: `name = = 'gone'` is no SQL expression: "
+    (line,) = [one.strip() for one in result.error.splitlines() if "apply_as_deletes" in one]
+    assert line.startswith(problem)
+    assert "near '='" in line
+    assert not entity.exists("__log")
+
+
+def test_order_of_letters(models: dict[str, EventEntity]) -> None:
+    """It is none of times and numbers, so that a text is ordered by it only where the YAML says that it is one."""
+    entity = models["by_text"]
+    lines = [(1, "new", "2026-03-04T10:00:00.5Z"), (1, "old", "2026-03-04T10:00:00Z")]
+    entity.land([json.dumps({"id": i, "name": name, "at": at}) for i, name, at in lines])
+    result = entity.run(expect_pass=False)
+    assert "sequence_by: `at` comes as text" in result.error
+    assert not entity.exists("__log")
+    entity.write(columns={"id": "int", "at": "timestamp"})
+    entity.run()
+    assert entity.rows("id, name") == [(1, "new")]
+
+
+def test_deletes__have_a_place_of_their_own(models: dict[str, EventEntity]) -> None:
+    """What a delete itself says comes before what it says of the row that it deletes."""
+    entity = models["deleted"]
+    for number in (1, 2, 3):
+        row = {"id": number, "name": "a"}
+        entity.land([insert({**row, "at": 1}), update({**row, "at": 60})])
+    entity.land(
+        [
+            {**delete({"id": 1, "at": 50}), "at": 77},
+            {**delete({"id": 2, "name": "a"}), "at": 77},
+            {**delete({"name": "a"}), "id": 3, "at": 59},
+        ]
+    )
+    entity.run()
+    assert entity.rows("id, at") == [(3, 60)]
+    assert entity.rows("id, _sequence_by.sequence_1", "__log", "_operation = 'D'") == [
+        (1, 77),
+        (2, 77),
+        (3, 59),
+    ]
+
+
+def test_null_keys__change(models: dict[str, EventEntity]) -> None:
+    """A NULL in a before image is a key, and what it leaves out is none."""
+    entity = models["nameless"]
+    entity.land([insert({"id": None, "name": "a"}), insert({"id": 2, "name": "b"})])
+    entity.land(
+        [
+            update({"id": 1, "name": "a"}, before={"id": None}),
+            update({"id": 2, "name": "c"}, before={"name": "b"}),
+        ]
+    )
+    entity.run()
+    assert entity.rows("id, name") == [(1, "a"), (2, "c")]
+
+
+def test_unsigned_ids(models: dict[str, EventEntity]) -> None:
+    """Whole numbers that no bigint holds are told apart, also where nothing declares them."""
+    entity = models["unsigned"]
+    ids = [12345678901234567890, 12345678901234567891]
+    entity.load([insert({"id": one, "share": 0.5, "small": 7}) for one in ids])
+    assert entity.rows("cast(id as string), share, small") == [(str(one), 0.5, 7) for one in ids]
+
+
+def test_late_delete__takes_kept_values_away(models: dict[str, EventEntity]) -> None:
+    """What an update did not bring was kept from a row that, as it turns out, was deleted before."""
+    entity = models["kept_values"]
+    whole = {"id": 1, "name": "a", "address": {"city": "Leon", "zip": 1}, "gone": False, "at": 1}
+    part = {"id": 1, "name": None, "address": {"city": None, "zip": 9}, "gone": False, "at": 9}
+    entity.load([json.dumps(whole), json.dumps(part)])
+    assert entity.rows("name, address.city, address.zip") == [("a", "Leon", 9)]
+    entity.load([json.dumps({"id": 1, "gone": True, "at": 5})])
+    assert entity.rows("name, address.city, address.zip") == [(None, None, 9)]
+    # and there again, where what deletes it is overtaken
+    entity.load([json.dumps({**whole, "name": "b", "at": 6})])
+    assert entity.rows("name, address.city, address.zip") == [("b", "Leon", 9)]
 
 
 @pytest.mark.slow

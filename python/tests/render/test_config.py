@@ -253,6 +253,53 @@ def test_known_types(declared: str) -> None:
     assert problems("entity_config", cdc(**CSV), {"id": declared}) == []
 
 
+NO_EXPRESSION = {
+    "op = 'd": "has a quote ' that nothing closes",
+    'op = "d': 'has a quote " that nothing closes',
+    "lower(trim(op)": "has a `(` that nothing closes",
+    "coalesce(op, 'x'))": "has a `)` that nothing opens",
+    "ops[0)": "has a `)` that nothing opens",
+    "op = 'd' -- gone": "has a comment: write it in the YAML, after #",
+    "op = 'd';": "has a `;`: it is an expression, not a statement",
+    "at, n": "is more than one expression: of several write a list",
+    "at DESC": "has a direction: the greatest is the last; turn a number round by a minus",
+    "at asc nulls last": "has a direction: the greatest is the last; turn a number round by a minus",
+    " ": "is empty",
+}
+
+
+@pytest.mark.parametrize("text", NO_EXPRESSION)
+@pytest.mark.parametrize("setting", ["sequence_by", "apply_as_deletes", "apply_as_truncates"])
+def test_expressions__name_their_setting(setting: str, text: str) -> None:
+    found = problems("entity_config", cdc(**{**EVENTS, setting: text}))
+    assert found == [f"{setting}: `{text.strip()}` {NO_EXPRESSION[text]}"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "op = 'it''s; -- (' or `a, b` = \"'\"",
+        "op rlike '\\\\(' and ops[size(ops) - 1] <> -1",
+        "cast(at as decimal(10, 2))",
+        "exists(ops, x -> x = 'd')",
+        "description",
+    ],
+)
+def test_expressions__that_may_be_some(text: str) -> None:
+    settings = {name: text for name in ("sequence_by", "apply_as_deletes", "apply_as_truncates")}
+    assert problems("entity_config", cdc(**{**EVENTS, **settings})) == []
+
+
+def test_expressions__of_columns() -> None:
+    settings = {"meta": {"tidemark": {"compare_as": "lower(trim(name)"}}}
+    node = {"alias": "shop", "schema": "s", "config": cdc(**CSV), "columns": {}}
+    node["columns"] = {"id": {"name": "id"}, "name": {"name": "name", "config": settings}}
+    with pytest.raises(MacroError) as raised:
+        load_sql_macros()["entity_config"](node)
+    place = "column `name`: meta.tidemark.compare_as: `lower(trim(name)`"
+    assert f"{place} has a `(` that nothing closes" in str(raised.value)
+
+
 @pytest.mark.parametrize("settings", [CSV, EVENTS])
 def test_columns_twice(settings: dict[str, Any]) -> None:
     problem = "column `ID` is declared twice (names differ at most in case)"
@@ -374,6 +421,10 @@ def test_sequence_plan() -> None:
             f"sequence_by: `at` is of type {unordered}, by which rows cannot be ordered; "
             "name a column or an expression of another type"
         ]
+    # of a text that nothing says to be one: as the order of letters no time and no number has its own
+    (error,) = plan(cfg, of("string", "string"), None, ["at"])["errors"]
+    assert error.startswith("sequence_by: `at` comes as text, of which '10' is before '9'")
+    assert plan(cfg, of("string", "string"), None, ["other"]) == nothing
     ordered = plan(cfg, of("struct<map_id:int,variant:int,interval_x:date>"), None)
     assert ordered == nothing
 

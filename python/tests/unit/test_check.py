@@ -26,6 +26,8 @@ models:
     config: {materialized: shred, meta: {tidemark: {registri: schemas, registry: schemas}}}
   - name: changes
     config: {materialized: feed, meta: {tidemark: {buckets: none}}}
+  - name: updates
+    config: {materialized: cdcc, unique_key: id}
 """
 
 
@@ -53,16 +55,19 @@ def test_check__all_models_at_once(shop: Shop) -> None:
     shop.write("models/prices_scd2.sql", "select * from ({{ tidemark.scd2(ref('prices')) }})")
     shop.write("models/changes.sql", "select * from ({{ tidemark.change_feed(ref('orders')) }})")
     shop.write("models/things.sql", "select 1 as id")
+    shop.write("models/updates.sql", "select 1 as id")
+    shop.write("models/plain.sql", "{{ config(materialized='ephemeral') }} select 1 as id")
     shop.write("models/wrong.yml", WRONG)
     result = shop.check()
     assert result.exit_code == 1
     lines = result.stdout.splitlines()
-    assert lines[-1] == "checked 5 models: 4 models to mend"
+    assert lines[-1] == "checked 6 models: 5 models to mend"
     assert [line for line in lines[:-1] if not line.startswith("  - ")] == [
         "changes  models/wrong.yml",
         "prices  models/wrong.yml",
         "prices_scd2  models/wrong.yml",
         "things  models/wrong.yml",
+        "updates  models/wrong.yml",
     ]
     for part in (
         "did you mean `ignore`",
@@ -72,6 +77,7 @@ def test_check__all_models_at_once(shop: Shop) -> None:
         "needs file_format: delta",
         "buckets",
         "did you mean `registry`",
+        "materialized: cdcc is none that the project has; did you mean `cdc`?",
     ):
         assert part in result.stdout, part
 
@@ -81,8 +87,8 @@ def test_check__all_models_at_once(shop: Shop) -> None:
     assert len(models["prices"]["problems"]) >= 4
 
 
-def test_check__an_engine_that_never_loads_it(shop: Shop) -> None:
-    """A remark, which is no mistake."""
+def test_check__settings_without_effect(shop: Shop) -> None:
+    """Remarks, which are no mistakes."""
     for name, settings in {"taken": "", "left": ", hash: xxhash64x2"}.items():
         shop.write(f"models/{name}.sql", "{{ tidemark.extract() }}")
         shop.write(
@@ -96,15 +102,23 @@ def test_check__an_engine_that_never_loads_it(shop: Shop) -> None:
         "models: [{name: batches, config: {materialized: atomic, meta: {tidemark: "
         "{location: landing, engine: workers, manifest_ttl: 6 months}}}}]\n",
     )
+    shop.write("models/daily.sql", "{{ tidemark.extract() }}")
+    shop.write(
+        "models/daily.yml",
+        "models: [{name: daily, config: {materialized: cdc, unique_key: id, meta: {tidemark: "
+        "{extract: delta, location: '{business_date}.csv', max_delete_fraction: 0.1}}}}]\n",
+    )
     result = shop.check()
     assert result.exit_code == 0
     assert result.stdout.splitlines() == [
         "batches  models/batches.yml",
         "  - engine: workers has no effect: manifest_ttl is 6 months, which are not of one length, "
         "so Spark SQL loads it",
+        "daily  models/daily.yml",
+        "  - max_delete_fraction has no effect: a delta deletes no rows",
         "left  models/left.yml",
         "  - engine: workers has no effect: hash is xxhash64x2, so Spark SQL loads it",
-        "checked 4 models: nothing to mend",
+        "checked 5 models: nothing to mend",
     ]
     models = {model["name"]: model for model in json.loads(shop.check("--json").stdout)}
     assert [len(models[name]["remarks"]) for name in ("left", "taken", "orders")] == [1, 0, 0]
@@ -116,3 +130,16 @@ def test_check__a_project_that_cannot_be_parsed(shop: Shop) -> None:
     assert result.exit_code == 2
     assert "orders" in result.stderr
     assert result.stdout == ""
+
+    shop.write("models/orders.sql", "select 1 as id")
+    shop.write("models/stock.sql", "select 1 as id")
+    shop.write(
+        "models/stock.yml",
+        "models: [{name: stock, columns: [{name: id, constraints: [{type: notnull}]}]}]\n",
+    )
+    result = shop.check()
+    assert result.exit_code == 2
+    assert result.stderr.splitlines()[-1] == (
+        "  stock  models/stock.yml: constraint `notnull` of column `id` is none of dbt; "
+        "did you mean `not_null`?"
+    )

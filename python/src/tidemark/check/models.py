@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from types import SimpleNamespace
 from typing import Any
 
@@ -61,16 +62,34 @@ def checked_models(manifest: Any, variables: Mapping[str, Any] | None = None) ->
     adapter = SimpleNamespace(type=lambda: manifest.metadata.adapter_type)
     given = variables or {}
     context.update(graph=manifest.flat_graph, adapter=adapter, var=given.get)
+    known = _materializations(manifest)
     found = []
     for node in manifest.flat_graph["nodes"].values():
         kind = str(node["config"].get("materialized"))
-        if node["resource_type"] != "model" or kind not in _READERS:
+        if node["resource_type"] != "model" or (kind in known and kind not in _READERS):
+            continue
+        if kind not in known:
+            found.append(Checked(node["name"], kind, _path(node), (_no_such(kind, known),)))
             continue
         context.update(model=node, config=node["config"])
         config, problems = _judged(macros[_READERS[kind]])
-        remarks = _remarks(kind, config) if config else ()
+        remarks = _remarks(kind, config, node) if config else ()
         found.append(Checked(node["name"], kind, _path(node), problems, remarks))
     return sorted(found, key=lambda one: (one.path, one.name))
+
+
+def _materializations(manifest: Any) -> set[str]:
+    """Return what a model of the project can be materialized as, by any adapter."""
+    names = [macro.name.split("_") for macro in manifest.macros.values()]
+    # materialization_<name>_<adapter>
+    found = {"_".join(name[1:-1]) for name in names if name[0] == "materialization"}
+    return found | {"ephemeral"}
+
+
+def _no_such(kind: str, known: Iterable[str]) -> str:
+    nearest = get_close_matches(kind, sorted(known), 1)
+    hint = f"did you mean `{nearest[0]}`?" if nearest else f"there are {', '.join(sorted(known))}"
+    return f"materialized: {kind} is none that the project has; {hint}"
 
 
 def _judged(reader: Any) -> tuple[Mapping[str, Any] | None, tuple[str, ...]]:
@@ -82,11 +101,16 @@ def _judged(reader: Any) -> tuple[Mapping[str, Any] | None, tuple[str, ...]]:
         return None, tuple(rest) or (head,)
 
 
-def _remarks(kind: str, config: Mapping[str, Any]) -> tuple[str, ...]:
-    if config.get("engine") != "workers":
-        return ()
-    why = why_not_enriched(config) if kind == "atomic" else why_not(config)
-    return (f"engine: workers has no effect: {why}, so Spark SQL loads it",) if why else ()
+def _remarks(kind: str, config: Mapping[str, Any], node: Mapping[str, Any]) -> tuple[str, ...]:
+    found = []
+    settings = node["config"].get("meta", {}).get("tidemark") or {}
+    if config.get("extract") == "delta" and "max_delete_fraction" in settings:
+        found.append("max_delete_fraction has no effect: a delta deletes no rows")
+    if config.get("engine") == "workers":
+        why = why_not_enriched(config) if kind == "atomic" else why_not(config)
+        if why:
+            found.append(f"engine: workers has no effect: {why}, so Spark SQL loads it")
+    return tuple(found)
 
 
 def _path(node: Mapping[str, Any]) -> str:

@@ -129,12 +129,12 @@ class Invoker:
             raw = self._invoke(["parse", *common_options(self._options, self._options.dates[0])])
             if raw.success:
                 return self._keep(raw.result, mark)
-        self._talk.print(
-            str(raw.exception or "the project cannot be parsed"),
-            highlight=False,
-            markup=False,
-            soft_wrap=True,
-        )
+        said = [str(raw.exception or "the project cannot be parsed")]
+        if "constraint" in said[0]:
+            from tidemark.run.constraints import broken_constraints
+
+            said += [f"  {one}" for one in broken_constraints(self._options.project_dir)]
+        self._talk.print("\n".join(said), highlight=False, markup=False, soft_wrap=True)
         return False
 
     def _keep(self, manifest: Any, mark: str | None) -> bool:

@@ -6,11 +6,13 @@ import json
 import re
 from typing import Any
 
+from pyspark.errors import ParseException
 from pyspark.sql import SparkSession
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
 from tidemark.spark.cached import forget_cached
 from tidemark.spark.files import table_identifier
+from tidemark.spark.messages import readable_error
 
 _PLAIN_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
@@ -72,6 +74,22 @@ def query_columns(session: SparkSession, sql: str) -> list[dict[str, str]]:
     schema: Any = session.sql(sql)._jdf.schema()
     fields = StructType.fromJson(json.loads(schema.json())).fields
     return [{"name": field.name, "type": _type_text(field.dataType)} for field in fields]
+
+
+def syntax_error(session: SparkSession, expression: str) -> str | None:
+    """Return why Spark cannot parse an expression, in a line, or None.
+
+    Example:
+        >>> syntax_error(session, "coalesce(a, 0)")
+        >>> syntax_error(session, "a = = 0")
+        "Syntax error at or near '='"
+    """
+    parser = session._jsparkSession.sessionState().sqlParser()
+    try:
+        parser.parseExpression(expression)
+    except ParseException as error:
+        return readable_error(error).splitlines()[0]
+    return None
 
 
 def _type_text(kind: DataType) -> str:

@@ -1,21 +1,16 @@
 with messages as (
     select
-    * except (_message, _fields, _time_text, _number_text),
+    * except (_message, _fields, _own, _former, _has_before, _time_text, _number_text),
     case when _time_text rlike '^-?[1-9][0-9]{17,18}$' then case when try_cast(_time_text as bigint) is not null then timestamp_micros(bigint(floor(try_cast(_time_text as bigint) / 1000bd))) end when _time_text rlike '^-?[1-9][0-9]{14,16}$' then case when try_cast(_time_text as bigint) between -62135596800000000 and 253402300799999999 then timestamp_micros(try_cast(_time_text as bigint)) end else case when _time_text rlike '^(?!0000)[0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,9})?)?(Z|[-+][0-9]{2}(:?[0-9]{2})?)?|Z)?$' and try_cast(regexp_replace(regexp_replace(regexp_replace(_time_text, '^(.{10})Z?$', '$1T00:00'), '^(.{16})(?!:)', '$1:00'), '^(.{10}[^-+Z]+)$', '$1Z') as timestamp) between timestamp'0001-01-01T00:00:00Z' and timestamp'9999-12-31T23:59:59.999999Z' then try_cast(regexp_replace(regexp_replace(regexp_replace(_time_text, '^(.{10})Z?$', '$1T00:00'), '^(.{16})(?!:)', '$1:00'), '^(.{10}[^-+Z]+)$', '$1Z') as timestamp) end end as _event_time,
     _fields is null or not json_array_length(concat('[', _raw_payload, ',0]')) <=> 2 or (_number_text is not null and _supplied_num is null) as _is_broken,
     is_variant_null(_message) as _is_tombstone,
     _time_text is not null and case when _time_text rlike '^-?[1-9][0-9]{17,18}$' then case when try_cast(_time_text as bigint) is not null then timestamp_micros(bigint(floor(try_cast(_time_text as bigint) / 1000bd))) end when _time_text rlike '^-?[1-9][0-9]{14,16}$' then case when try_cast(_time_text as bigint) between -62135596800000000 and 253402300799999999 then timestamp_micros(try_cast(_time_text as bigint)) end else case when _time_text rlike '^(?!0000)[0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,9})?)?(Z|[-+][0-9]{2}(:?[0-9]{2})?)?|Z)?$' and try_cast(regexp_replace(regexp_replace(regexp_replace(_time_text, '^(.{10})Z?$', '$1T00:00'), '^(.{16})(?!:)', '$1:00'), '^(.{10}[^-+Z]+)$', '$1Z') as timestamp) between timestamp'0001-01-01T00:00:00Z' and timestamp'9999-12-31T23:59:59.999999Z' then try_cast(regexp_replace(regexp_replace(regexp_replace(_time_text, '^(.{10})Z?$', '$1T00:00'), '^(.{16})(?!:)', '$1:00'), '^(.{10}[^-+Z]+)$', '$1Z') as timestamp) end end is null as _time_is_broken,
     md5(cast(_message as string)) as _content,
-    if(
-        _operation = 'DELETE' and exists(map_keys(_fields), name -> startswith(name, '_before_')),
-        cast(null as map<string,string>),
-        map_filter(_fields, (name, text) -> not startswith(name, '_before_') and name not in ('_database', '_table', '_offset', '_sequence_num', '_transaction_id', '_is_snapshot', '_event_time', '_operation', '_schema', '_primary_key', '_prev_table'))
-    ) as _after,
-    if(
-        exists(map_keys(_fields), name -> startswith(name, '_before_')),
-        transform_keys(map_filter(_fields, (name, text) -> startswith(name, '_before_')), (name, text) -> substr(name, 9)),
-        cast(null as map<string,string>)
-    ) as _before
+    if(_operation = 'DELETE' and _has_before, cast(null as map<string,string>), _own) as _after,
+    case
+        when _operation = 'DELETE' and _has_before then map_zip_with(_own, _former, (name, own, former) -> coalesce(own, former))
+        when _has_before then _former
+    end as _before
 from (
     select
         *,
@@ -29,6 +24,9 @@ from (
         coalesce(_fields['_is_snapshot'] = 'true', false) as _is_snapshot,
         coalesce(upper(_fields['_operation']), null) as _operation,
         _fields['_sequence_num'] as _number_text,
+        map_filter(_fields, (name, text) -> not startswith(name, '_before_') and name not in ('_database', '_table', '_offset', '_sequence_num', '_transaction_id', '_is_snapshot', '_event_time', '_operation', '_schema', '_primary_key', '_prev_table')) as _own,
+        transform_keys(map_filter(_fields, (name, text) -> startswith(name, '_before_')), (name, text) -> substr(name, 9)) as _former,
+        exists(map_keys(_fields), name -> startswith(name, '_before_')) as _has_before,
         try_cast(_fields['_sequence_num'] as bigint) as _supplied_num,
         _fields['_event_time'] as _time_text
     from (

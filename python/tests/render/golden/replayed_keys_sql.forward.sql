@@ -158,7 +158,10 @@ filled as (
             last_value(
                 if(
                     _tidemark_effect in ('upsert', 'base') and (not _tidemark_is_there or _source_operation <=> 'MOVE_IN' or not coalesce(array_contains(_unsupplied, 'full name'), false)),
-                    struct(`full name` as value),
+                    struct(if(
+                        coalesce(array_contains(_unsupplied, 'full name'), false) and not _source_operation <=> 'MOVE_IN',
+                        null, `full name`
+                    ) as value),
                     null
                 ), true
             ) over (partition by _key_hash order by _tidemark_order asc nulls first rows between unbounded preceding and current row).value,

@@ -25,6 +25,7 @@ from tidemark.spark.catalog import (
     forget_views,
     query_columns,
     schema_names,
+    syntax_error,
     table_names,
     told_tables,
 )
@@ -364,6 +365,16 @@ class TidemarkAdapter(WorkersAdapter):
         """
         with self.connections.exception_handler(sql):
             return query_columns(self._session, sql)
+
+    @available.parse(lambda *args, **kwargs: [])
+    def syntax_errors(self, expressions: list[str]) -> list[str | None]:
+        """Tell of each expression why Spark cannot parse it; None of one that it can.
+
+        Args:
+            expressions: SQL expressions.
+        """
+        with self.connections.exception_handler("syntax_errors()"):
+            return [syntax_error(self._session, expression) for expression in expressions]
 
     @available.parse(lambda *args, **kwargs: None)
     def replace_rows(self, relation: Any, rows_sql: str, name: str) -> int | None:

@@ -27,6 +27,7 @@ def staged_sql(batch: Batch) -> str:
     """
     load = batch.load
     is_canonical = load.format == "canonical"
+    has_before = " or ".join(f"k{load.number(name)} is not null" for name in load.keys)
     values, doubts = [], []
     for number, column in enumerate(load.columns):
         is_key = column.name in load.keys
@@ -36,13 +37,15 @@ def staged_sql(batch: Batch) -> str:
         if is_key:
             values.append(f"{value_sql(f'b{number}', *read_as)} as k{number}")
             conditions.append(unproven_sql(f"b{number}", f"k{number}", *read_as))
+            if len(load.keys) > 1 and column.is_required:
+                # it is that of the image after
+                conditions.append(f"op <> 'd' and k{number} is null and ({has_before})")
         if column.is_required:
             is_given = f" and not {left_out_sql(column.name)}" if is_canonical else ""
             conditions.append(
                 f"c{number} is null" + ("" if is_key else f" and op <> 'd'{is_given}")
             )
         doubts += [f"when {condition} then {number}" for condition in conditions if condition]
-    has_before = " or ".join(f"k{load.number(name)} is not null" for name in load.keys)
     before = f"case when op <> 'd' and ({has_before}) then {hash_sql(load, load.keys, 'k')} end"
     told, identity = (
         (_CANONICAL, _CANONICAL_IDENTITY) if is_canonical else (_debezium(), _DEBEZIUM_IDENTITY)
