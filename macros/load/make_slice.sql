@@ -1,8 +1,8 @@
 {#- Rows of this run as a table, `name` of its own in the run. It has the commit's number, because a killed run may have left the folder
-    of its slice behind. A table rather than a cached view: it is read many times, and Spark would plan the view again each time.
-    drop_slices() takes it away, clear_slices() what is no table yet. -#}
+    of its slice behind, and ends in whose it is. A table rather than a cached view: it is read many times, and Spark would plan the view
+    again each time. drop_slices() takes it away, clear_slices() what is no table yet. -#}
 {%- macro make_slice(current, commit_id, name, sql) -%}
-    {%- set slice = tidemark.side_relation(current, 'slice_' ~ commit_id ~ '_' ~ name) -%}
+    {%- set slice = tidemark.side_relation(current, 'slice_' ~ commit_id ~ '_' ~ name ~ tidemark.whose_slices()) -%}
     {%- do run_query('create table ' ~ slice ~ ' using parquet as\n' ~ sql) -%}
     {{ return(slice) }}
 {%- endmacro -%}
@@ -41,12 +41,22 @@
     {%- do tidemark.drop_slices(current) -%}
 {%- endmacro -%}
 
-{#- Drop the slices of runs, also those that a failed run left. -#}
-{%- macro drop_slices(current) -%}
+{#- Drop the slices of runs, also those that a failed run left. Where other processes share the metastore one of them may be reading
+    its own, and a table whose files go just then has no rows to Spark: there those of others are left for a day, unless `whose` is all. -#}
+{%- macro drop_slices(current, whose='dead') -%}
     {%- set slices = tidemark.side_relation(current, 'slice_*') -%}
-    {%- for name in tidemark.table_names(slices.include(identifier=false), slices.identifier) -%}
+    {%- set begins = slices.identifier[:-1] -%}
+    {%- set are_shared = whose != 'all' and not (tidemark.can('remove_files') and not adapter.shares_metastore()) -%}
+    {%- set day_ago = modules.datetime.datetime.now(modules.pytz.utc) - modules.datetime.timedelta(days=1) -%}
+    {%- for name in tidemark.table_names(slices.include(identifier=false), slices.identifier)
+        if not are_shared or name.endswith(tidemark.whose_slices()) or name[begins | length:][:15] < day_ago.strftime('%y%m%d%H%M%S%f') -%}
         {%- do tidemark.drop_table(tidemark.side_relation(current, name[current.identifier | length + 2:])) -%}
     {%- endfor -%}
+{%- endmacro -%}
+
+{#- What the names of this process's slices end in; where the adapter does not know, of this run's. -#}
+{%- macro whose_slices() -%}
+    {{ return('_' ~ (adapter.process_name() if tidemark.can('remove_files') else local_md5(invocation_id)[:8])) }}
 {%- endmacro -%}
 
 {#- Remove the folders of slices that a killed run had not made tables of yet. -#}

@@ -12,6 +12,7 @@
     {%- endif -%}
     {%- set relations = tidemark.side_relations(cfg['target'], cfg['file_format']) -%}
     {%- do tidemark.forget_run_views(cfg['target']) -%}
+    {%- do tidemark.drop_slices(cfg['target'], 'all') -%}
     {%- do tidemark.clear_slices(cfg['target']) -%}
     {%- do run_query('drop view if exists ' ~ relations['history']) -%}
     {%- do tidemark.drop_plan(cfg['target']) -%}

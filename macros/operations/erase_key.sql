@@ -32,7 +32,7 @@
     {%- set details = {'key_hash': erased['hash'], 'removed': {}, 'vacuum': vacuum} -%}
     {%- do record.update({'details': tojson({'key_hash': erased['hash']})}) -%}
     {%- do tidemark.begin_operation(opened, record) -%}
-    {%- do tidemark.drop_slices(cfg['target']) -%}
+    {%- do tidemark.drop_slices(cfg['target'], 'all') -%}
     {%- do tidemark.clear_slices(cfg['target']) -%}
     {%- do tidemark.drop_plan(cfg['target']) -%}
     {%- if tidemark.can('keep_plan') -%}

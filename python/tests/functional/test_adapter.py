@@ -427,6 +427,26 @@ def test_staged_rows__another_commit(table: Any, other: str) -> None:
     assert data_files(table) < files
 
 
+@pytest.mark.parametrize("versions", ["fewer", "as many"])
+def test_staged_rows__another_table(table: Any, versions: str) -> None:
+    """Nor where a new table has come in the place of that one: its versions begin anew, so that Delta would let them through."""
+    staged = stage(table)
+    version = table_version(table.session, table.schema, "staged_into")
+    table.sql("alter table staged_into rename to staged_before")
+    table.sql(
+        "create table staged_into (id bigint, name string, day date, `no{te}` string) using delta "
+        "partitioned by (day) tblproperties ('delta.columnMapping.mode' = 'name')"
+    )
+    for number in range(version if versions == "as many" else 0):
+        table.sql(f"insert into staged_into values ({number}, 'new', date'2026-01-03', null)")
+    rows, files = table.sql("select * from staged_into"), data_files(table)
+    with pytest.raises(TidemarkError, match=r"another run has written to .*staged_into"):
+        staged.commit()
+    assert table.sql("select * from staged_into") == rows
+    assert data_files(table) == files
+    table.sql("drop table staged_before")
+
+
 def test_staged_rows__table_has_moved_on(table: Any) -> None:
     version = table_version(table.session, table.schema, "staged_into")
     table.sql("insert into staged_into values (1, 'one', date'2026-01-03', null)")

@@ -7,10 +7,14 @@ random moments is in the ring of faults (test_kill.py, test_kill_images.py).
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from dbt.adapters.tidemark import impl
+from tidemark.spark import files
 
 from .entities import Entity
 
@@ -104,6 +108,31 @@ def test_died_after_and_before_log(module_project: Any, tagged: bool) -> None:
     assert "rolled back commit" in result.output
     assert state_of(crashed) == whole
     assert dict(crashed.commits("commit_id, state"))[dead] == "rolled_back"
+
+
+def test_slices_of_others(module_project: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a metastore that is shared a run leaves what another one may be reading; what is a day old was left."""
+    one = Entity(module_project, "others", {"id": "int", "name": "string"})
+    one.load("2026-01-01", "id,name\n1,ann\n")
+    young, old = (
+        (datetime.now(UTC) - timedelta(days=days)).strftime("%y%m%d%H%M%S000") for days in (0, 2)
+    )
+
+    def slices() -> list[str]:
+        found = module_project.sql(f"show tables like '{one.name}__slice_*'")
+        return [row.tableName.removeprefix(f"{one.name}__slice_") for row in found]
+
+    live, own = f"{young}_log_0123abcd", f"{young}_log_{impl._process_name}"
+    for name in (live, own, f"{old}_log_0123abcd"):
+        module_project.sql(f"create table {one.name}__slice_{name} using parquet as select 1 as n")
+    monkeypatch.setattr(files, "_is_shared", lambda configuration: True)
+    one.load("2026-01-02", "id,name\n1,anna\n")
+    assert slices() == [live]
+    one.run("2026-01-02", **{"plan": True})
+    assert slices() == [live]
+    monkeypatch.undo()
+    one.run("2026-01-02")
+    assert slices() == []
 
 
 def test_died_in_first_run(module_project: Any) -> None:

@@ -33,8 +33,6 @@ from .killing import FLOWS, STILL_IN_FLIGHT, Flow, Stored
 
 IMAGES = int(os.environ.get("TIDEMARK_TEST_IMAGES", "24"))
 SEED = int(os.environ.get("TIDEMARK_TEST_SEED", "20260304"))
-OF_A_LOAD = max(10, IMAGES // 2)
-"""Random moments of one load; there are others, which follow its commits."""
 COLD = 2
 """Loads of an engine before the first of which there are images."""
 NOBODY = 2**22 + 1
@@ -74,6 +72,8 @@ class Scene:
     flow: Flow
     loader: Loader
     folder: Path
+    of_a_load: int = 10
+    """Random moments of one load; there are others, which follow its commits."""
     commits: dict[str, int] = field(default_factory=dict)
     data: set[Path] = field(default_factory=set)
     completed: int = 0
@@ -183,7 +183,7 @@ def load(scene: Scene, number: int, engine: str, rng: random.Random) -> list[Ima
     loader, images, seconds = scene.loader, [], scene.seconds[engine]
     is_warm = len(seconds) >= COLD
     begun, stood = scene.begin(number, engine), 0.0
-    moments = [rng.uniform(0, min(seconds)) for _ in range(OF_A_LOAD)] if is_warm else []
+    moments = [rng.uniform(0, min(seconds)) for _ in range(scene.of_a_load)] if is_warm else []
     logs = list(loader.schema.glob("*/_delta_log"))
     touched = 0
     while loader.at_work():
@@ -295,7 +295,9 @@ def test_kill_images(make_project: Any, tmp_path: Path, name: str) -> None:
     project = make_project(f"frozen_{name}")
     flow = FLOWS[name](project, rng, dates=16)
     loader = Loader(project, tmp_path / "home")
-    scene = Scene(flow, loader, tmp_path / "images")
+    # what a load costs to recover hardly rises with its moments: most are alike
+    of_a_load = max(10, IMAGES // len(flow.engines))
+    scene = Scene(flow, loader, tmp_path / "images", of_a_load)
     phases: dict[str, Counter[str]] = {engine: Counter() for engine in flow.engines}
     differ, recovered = Counter[str](), Counter[str]()
     try:

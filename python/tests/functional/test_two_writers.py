@@ -32,6 +32,7 @@ from tests.macros import ROOT
 from tests.metastores import shared_metastore
 
 from .enriched_events import event_id, event_line
+from .freezing import Session
 from .killing import captured, write_whole
 
 pytestmark = pytest.mark.faults
@@ -485,6 +486,44 @@ def test_two_writers(lake: Lake, writers: Writers) -> None:
         )
     assert not left
     tell(lake, told, tally)
+
+
+def is_whole(parquet: Path) -> bool:
+    """Whether a file is written to its end."""
+    return parquet.read_bytes().endswith(b"PAR1") and parquet.stat().st_size > 4
+
+
+def test_first_runs_at_once(lake: Lake, writers: Writers) -> None:
+    """A second first run comes while the first one has rows in the folder of the log that no commit names yet: one is refused."""
+    truth = Truth(lake, random.Random(SEED))
+    truth.land(0, FIRST, ["shared", "rows"])
+    writers.wait()
+    left, right = writers.at_work.values()
+    for name, engine in (("shared", "spark"), ("left_rows", "workers")):
+        log = lake.root / "warehouse/lake.db" / f"{name}__log"
+        command = Command(FIRST, [name], engine)
+        left.order([command])
+        while not any(map(is_whole, log.rglob("*.parquet"))):
+            assert not left.has_answered(0.001), left.news()
+        session = Session(left.process)
+        session.freeze()
+        assert not (log / "_delta_log" / f"{1:020}.json").exists()
+        right.order([command])
+        answers = [right.answer()]
+        session.thaw()
+        answers.append(left.answer())
+        said = [refusals(right.news()), refusals(left.news())]
+        for answer, refused in zip(answers, said, strict=True):
+            assert answer is not None and bool(answer["codes"][0]) == bool(refused)
+        assert not all(said), said
+        right.order([command])
+        answer = right.answer()
+        assert answer is not None and answer["codes"] == [0], right.news()
+        extract = truth.extracts[name][FIRST]
+        assert dict(lake.rows(name, "select k, a from t")) == extract
+        logged = lake.rows(f"{name}__log", "select k, a, _operation from t")
+        assert sorted(logged) == sorted((key, value, "I") for key, value in extract.items())
+    assert lake.inflight() == []
 
 
 def tell(lake: Lake, told: Counter[str], tally: Counter[str]) -> None:

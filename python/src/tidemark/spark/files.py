@@ -180,8 +180,12 @@ def clear_slices(session: SparkSession, schema: str, prefix: str) -> int:
     return removed
 
 
-def _is_shared(configuration: Any) -> bool:
+def shares_metastore(session: SparkSession) -> bool:
     """Say whether other processes may be making tables: the embedded metastore serves one."""
+    return _is_shared(session._jsparkSession.sessionState().newHadoopConf())
+
+
+def _is_shared(configuration: Any) -> bool:
     url = configuration.get("javax.jdo.option.ConnectionURL") or _EMBEDDED
     return bool(configuration.get("hive.metastore.uris")) or not str(url).startswith(_EMBEDDED)
 

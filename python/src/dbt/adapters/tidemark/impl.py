@@ -7,6 +7,7 @@ import time
 from functools import partial
 from typing import Any
 from urllib.parse import unquote
+from uuid import uuid4
 
 from dbt.adapters.base.impl import PythonJobHelper
 from dbt.adapters.base.meta import available
@@ -47,6 +48,7 @@ from tidemark.spark.files import (
     clear_slices,
     list_files,
     remove_other_versions,
+    shares_metastore,
 )
 from tidemark.spark.inputs import input_files
 from tidemark.spark.known_rows import KnownRows
@@ -61,6 +63,8 @@ _one_at_a_time = threading.Lock()
 # of what several processes make in one moment
 _TRIES = 10
 _appending = threading.Lock()
+# by which this process knows what is its own among tables of others
+_process_name = uuid4().hex[:8]
 _known = KnownRows()
 
 
@@ -240,6 +244,17 @@ class TidemarkAdapter(WorkersAdapter):
         """
         with self.connections.exception_handler(f"clear_slices({relation})"):
             return clear_slices(self._session, relation.schema, relation.identifier)
+
+    @available.parse(lambda *args, **kwargs: False)
+    def shares_metastore(self) -> bool:
+        """Say whether other processes may be at work on the same tables."""
+        with self.connections.exception_handler("shares_metastore"):
+            return shares_metastore(self._session)
+
+    @available
+    def process_name(self) -> str:
+        """Return a name that no other process has."""
+        return _process_name
 
     @available.parse(lambda *args, **kwargs: 0)
     def remove_other_versions(self, version: str) -> int:

@@ -16,7 +16,7 @@ from tidemark.engine.enriched.task import shred
 from tidemark.engine.header import local_path
 from tidemark.engine.load import Target
 from tidemark.spark.delta.append import compact_now_and_then
-from tidemark.spark.delta.log import begin, commit, is_conflict, log_of, newest
+from tidemark.spark.delta.log import begin, commit, is_conflict, is_of_this_table, log_of, newest
 from tidemark.spark.delta.small import listed_files
 from tidemark.spark.delta.staged import StagedRows, written_by_another
 from tidemark.spark.delta.worker import Table, added_files, run_task, target_of, why_unseen
@@ -58,7 +58,8 @@ class ShreddedRows(StagedRows):
                 manifest, or has taken this one for dead.
         """
         jvm: Any = self._session._jvm
-        if int(newest(jvm, self._transaction.deltaLog()).version()) != self.version:
+        version = int(newest(jvm, self._transaction.deltaLog()).version())
+        if version != self.version or not is_of_this_table(jvm, self._transaction):
             # as what takes a run for dead does before it looks for what that run wrote
             self.discard()
             raise written_by_another(self.table)

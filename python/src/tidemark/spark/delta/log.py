@@ -7,7 +7,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from tidemark.spark.files import java_class, table_identifier
+from tidemark.spark.files import hadoop_path, java_class, table_identifier
 from tidemark.spark.messages import java_throwable
 
 
@@ -90,6 +90,27 @@ def newest(jvm: Any, log: Any) -> Any:
     """Return the snapshot that a Delta log has now."""
     nothing = java_class(jvm, "scala.Option").empty()
     return log.update(False, nothing, nothing)
+
+
+def is_of_this_table(jvm: Any, transaction: Any) -> bool:
+    """Tell whether a transaction's table is the one that it began with.
+
+    Where another run has put a new table in its place, whose versions begin anew, a commit would go
+    through, of files that were made for the table before. The commit that the transaction read is
+    not there then, or was written at another time. Delta itself does not look for it again.
+
+    Of S3 this is not asked: there Delta keeps times of its own, and has one process that writes.
+    """
+    log, read = transaction.deltaLog(), transaction.snapshot()
+    path = hadoop_path(jvm, log.logPath(), f"{int(read.version()):020}.json")
+    if str(path.toUri().getScheme()).startswith("s3"):
+        return True
+    files = path.getFileSystem(log.newDeltaHadoopConf())
+    written = read.logSegment().lastCommitFileModificationTimestamp()
+    if files.exists(path) and files.getFileStatus(path).getModificationTime() == written:
+        return True
+    java_class(jvm, "org.apache.spark.sql.delta.DeltaLog").clearCache()
+    return False
 
 
 def is_conflict(jvm: Any, error: Exception) -> bool:

@@ -16,6 +16,7 @@ from tidemark.spark.defaults import is_local
 from tidemark.spark.delta.log import (
     begin,
     is_conflict,
+    is_of_this_table,
     log_of,
     newest,
     operation,
@@ -47,9 +48,12 @@ class StagedRows:
             The version of the table that has them.
 
         Raises:
-            TidemarkError: The table got another commit since the rows were staged, so that these
-                are not in it.
+            TidemarkError: The table got another commit since the rows were staged, or is another
+                one, so that these are not in it.
         """
+        if not is_of_this_table(self._jvm, self._transaction):
+            self.discard()
+            raise written_by_another(self.table)
         try:
             return int(self._transaction.commit(self._files, operation(self._jvm, "Append")))
         except Exception as error:
@@ -131,7 +135,12 @@ def stage_rows(
     finally:
         session.catalog.dropTempView(view)
     frame = written.to(session.table(f"`{schema}`.`{name}`").schema)
-    files = transaction.writeFiles(frame._jdf)
+    try:
+        files = transaction.writeFiles(frame._jdf)
+    except Exception as error:
+        if is_of_this_table(jvm, transaction):
+            raise
+        raise written_by_another(table) from error
     if not is_local(str(session.sparkContext.master)):
         _check_seen(table, log, files)
     rows = sum(int(files.apply(place).numLogicalRecords().get()) for place in range(files.size()))

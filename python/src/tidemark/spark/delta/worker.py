@@ -26,7 +26,7 @@ from tidemark.engine.task import Outcome, Targets, Written, compare, keep, write
 from tidemark.errors import TidemarkError
 from tidemark.home import tidemark_home
 from tidemark.spark.defaults import is_local
-from tidemark.spark.delta.log import begin, commit, is_conflict, log_of, newest
+from tidemark.spark.delta.log import begin, commit, is_conflict, is_of_this_table, log_of, newest
 from tidemark.spark.delta.small import listed_files
 from tidemark.spark.delta.staged import StagedRows, written_by_another
 from tidemark.spark.files import java_class
@@ -71,10 +71,17 @@ class WorkerRows(StagedRows):
     _session: SparkSession
 
     def commit_beside(self) -> None:
-        """Append what goes beside the log to its table, before the log has its rows."""
+        """Append what goes beside the log to its table, before the log has its rows.
+
+        Raises:
+            TidemarkError: The table of the log is another one by now.
+        """
         if self.supplied is None or not self.keys:
             return
         jvm: Any = self._session._jvm
+        if not is_of_this_table(jvm, self._transaction):
+            self.discard()
+            raise written_by_another(self.table)
         log = log_of(self._session, *self.supplied)
         transaction = begin(self._session, log, newest(jvm, log), *self.supplied)
         commit(jvm, transaction, added_files(jvm, self.keys, self.keys_partition), "Append")
@@ -215,6 +222,8 @@ class Places:
     log_version: int
     partition: str
     current_version: int
+    transaction: Any
+    """Of the log, as it was before anything was written for it."""
 
 
 def places_of(session: SparkSession, load: Load, tables: Tables) -> Places | str:
@@ -231,6 +240,8 @@ def places_of(session: SparkSession, load: Load, tables: Tables) -> Places | str
             return f"{'.'.join(table)} {target}"
         targets.append(target)
         versions.append(int(snapshot.version()))
+        if table == tables.log:
+            transaction = begin(session, delta, snapshot, *table)
         columns = snapshot.metadata().partitionColumns()
         partitions.append([str(columns.apply(place)) for place in range(columns.size())])
     beside = ["_batch_id"] if load.extract == "events" else []
@@ -244,7 +255,7 @@ def places_of(session: SparkSession, load: Load, tables: Tables) -> Places | str
         return f"{'.'.join(tables.current)} {read}"
     log, supplied = targets[0], targets[2] if tables.supplied else None
     partition = log.fields["_business_date"][0]
-    return Places(Targets(log, read, supplied), versions[0], partition, versions[1])
+    return Places(Targets(log, read, supplied), versions[0], partition, versions[1], transaction)
 
 
 def with_files(session: SparkSession, table: Table, target: Target) -> Target | str:
@@ -425,9 +436,7 @@ def rows_of(
     """Begin the commit of the log; `keys_partition` is where the files beside it belong."""
     jvm: Any = session._jvm
     log = tables.log
-    delta = log_of(session, *log)
-    snapshot = newest(jvm, delta)
-    transaction = begin(session, delta, snapshot, *log)
+    transaction = places.transaction
     # as if the table had been read: then any commit that comes between is a conflict
     transaction.readWholeTable()
     files = added_files(jvm, outcome.log, {places.partition: load.business_date})
@@ -446,7 +455,8 @@ def rows_of(
         keys_partition=dict(keys_partition or {}),
         _session=session,
     )
-    if int(snapshot.version()) != places.log_version:
+    version = int(newest(jvm, transaction.deltaLog()).version())
+    if version != places.log_version or not is_of_this_table(jvm, transaction):
         rows.discard()
         raise written_by_another(".".join(log))
     return rows
