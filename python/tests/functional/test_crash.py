@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from dbt.adapters.tidemark import impl
+from dbt.adapters.tidemark import tables
 from tidemark.spark import files
 
 from .entities import Entity
@@ -122,7 +122,7 @@ def test_slices_of_others(module_project: Any, monkeypatch: pytest.MonkeyPatch) 
         found = module_project.sql(f"show tables like '{one.name}__slice_*'")
         return [row.tableName.removeprefix(f"{one.name}__slice_") for row in found]
 
-    live, own = f"{young}_log_0123abcd", f"{young}_log_{impl._process_name}"
+    live, own = f"{young}_log_0123abcd", f"{young}_log_{tables._process_name}"
     for name in (live, own, f"{old}_log_0123abcd"):
         module_project.sql(f"create table {one.name}__slice_{name} using parquet as select 1 as n")
     monkeypatch.setattr(files, "_is_shared", lambda configuration: True)

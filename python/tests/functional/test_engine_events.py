@@ -217,8 +217,12 @@ class Canonical(Source):
         if op == "r":
             told["_is_snapshot"] = self.rng.choice([True, "true"])
         members = {name: json.dumps(value) for name, value in told.items()}
-        if op == "d" and before and self.rng.random() < 0.5:
-            after, before = before, None
+        if op == "d" and before:
+            chance = self.rng.random()
+            if chance < 0.4:
+                after, before = before, None
+            elif chance < 0.7:
+                after = {"id": before["id"], "seen": self.rng.choice(self.values["seen"])}
         if (
             after
             and op in "cu"

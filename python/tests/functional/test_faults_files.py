@@ -236,7 +236,7 @@ def test_gone_after_it_was_listed(
         return found
 
     with monkeypatch.context() as patch:
-        patch.setattr("dbt.adapters.tidemark.impl.list_files", list_and_remove)
+        patch.setattr("dbt.adapters.tidemark.files.list_files", list_and_remove)
         message = entity.run(FIRST, expect_pass=False).messages[entity.name]
     assert f"{FIRST}.csv" in message and len(message.splitlines()) <= 4, message
     assert not entity.exists("__log")

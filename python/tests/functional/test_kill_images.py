@@ -25,7 +25,7 @@ from typing import Any
 
 import pytest
 
-from dbt.adapters.tidemark import impl
+from dbt.adapters.tidemark import rows
 from tidemark.spark.known_rows import KnownRows
 
 from .freezing import Loader, Session
@@ -252,7 +252,7 @@ def put(project: Any, image: Image) -> None:
     for left in (image.folder / "tmp").iterdir():
         left.rename(project.home / "tmp" / left.name)
     project.session._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
-    impl._known = KnownRows()
+    rows._known = KnownRows()
 
 
 WRITER = """

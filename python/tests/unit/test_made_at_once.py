@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from dbt_common.exceptions import DbtDatabaseError
 
-from dbt.adapters.tidemark import impl
+from dbt.adapters.tidemark import tables
 from dbt.adapters.tidemark.impl import TidemarkAdapter
 from tidemark.spark import files
 from tidemark.spark.messages import made_at_once
@@ -33,7 +33,7 @@ def test_made_at_once(message: str, wanted: bool) -> None:
 def test_execute_alone__goes_on_once_the_other_is_done(
     failures: list[str], tries: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(impl.time, "sleep", lambda seconds: None)
+    monkeypatch.setattr(tables.time, "sleep", lambda seconds: None)
     done: list[str] = []
     left = list(failures)
 

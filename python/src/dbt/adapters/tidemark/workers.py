@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from dbt.adapters.base.meta import available
-from dbt.adapters.spark.impl import SparkAdapter
-from pyspark.sql import SparkSession
 
+from dbt.adapters.tidemark.base import SessionAdapter
 from tidemark.engine.covers import why_not_columns, why_not_images
 from tidemark.engine.events.load import Landed, are_wrapped, batch_of
 from tidemark.engine.load import Load, load_of
@@ -32,16 +31,10 @@ from tidemark.spark.delta.worker_events import (
     write_kept_events,
 )
 from tidemark.spark.files import is_made_here
-from tidemark.spark.session import get_session
 
 
-class WorkersAdapter(SparkAdapter):
-    """dbt-spark's adapter, with the loads that the engine does in Spark's workers."""
-
-    @property
-    def _session(self) -> SparkSession:
-        credentials: Any = self.config.credentials
-        return get_session(credentials.server_side_parameters)
+class WorkersAdapter(SessionAdapter):
+    """The loads that the engine does in Spark's workers."""
 
     @available.parse(lambda *args, **kwargs: False)
     def is_on_cluster(self) -> bool:

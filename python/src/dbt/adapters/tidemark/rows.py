@@ -1,0 +1,184 @@
+"""Rows of Delta tables in commits of our own, for macros."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from dbt.adapters.base.meta import available
+
+from dbt.adapters.tidemark.base import SessionAdapter
+from tidemark.spark.delta import (
+    StagedRows,
+    append_rows,
+    file_count,
+    replace_rows,
+    stage_rows,
+    table_state,
+)
+from tidemark.spark.known_rows import KnownRows
+
+_appending = threading.Lock()
+_known = KnownRows()
+
+
+class RowsAdapter(SessionAdapter):
+    """Rows that are asked for, appended, staged and committed."""
+
+    @available.parse(lambda *args, **kwargs: None)
+    def replace_rows(self, relation: Any, rows_sql: str, name: str) -> int | None:
+        """Replace all rows of a small Delta table in one commit.
+
+        Args:
+            relation: An existing Delta table.
+            rows_sql: A query of the new rows: columns by name.
+            name: A view, quoted as in SQL, that is made of the rows that are replaced.
+
+        Returns:
+            The version of the table; none, and nothing was done, if its files are many.
+        """
+        with self.connections.exception_handler(rows_sql):
+            table = (relation.schema, relation.identifier)
+            return replace_rows(self._session, *table, rows_sql, name)
+
+    @available.parse(lambda *args, **kwargs: [])
+    def known_rows(
+        self, relation: Any, key: str, sql: str, all_sql: str, most: int
+    ) -> list[dict[str, Any]]:
+        """Query rows of a Delta table, once for as long as only this process writes to it.
+
+        Example:
+            {% set rows = adapter.known_rows(
+                commits, 'shop.orders', 'select … order by id desc', 'select key, … limit 21', 20
+            ) %}
+
+        Args:
+            relation: The table.
+            key: Which part of it, as append_known() calls it.
+            sql: A query of all rows of that part, the last appended first.
+            all_sql: The same of all parts with the key before the other columns, or more rows than
+                `most`.
+            most: With more rows than that only the part is asked for.
+
+        Returns:
+            The rows, by column.
+        """
+        name, table = (relation.schema, relation.identifier), str(relation)
+        with self.connections.exception_handler(f"known_rows({relation})"):
+            state = table_state(self._session, *name)
+            rows = _known.rows(table, state, key)
+            is_empty = rows is None and state is not None and file_count(self._session, *name) == 0
+        if rows is not None:
+            return rows
+        found = [] if is_empty else [row.dict() for row in self.execute(all_sql, fetch=True)[1]]
+        parts: dict[str, list[dict[str, Any]]] = {}
+        if is_all := len(found) <= most:
+            for row in found:
+                _, *others = row
+                parts.setdefault(str(row["key"]), []).append({one: row[one] for one in others})
+        else:
+            parts[key] = [dict(row.dict()) for row in self.execute(sql, fetch=True)[1]]
+        with self.connections.exception_handler(f"known_rows({relation})"):
+            if table_state(self._session, *name) == state:
+                _known.learn(table, state, parts, is_all)
+        return parts.get(key, [])
+
+    @available.parse(lambda *args, **kwargs: None)
+    def append_rows(self, relation: Any, rows: list[dict[str, Any]]) -> None:
+        """Append a few rows to a Delta table without a Spark job.
+
+        Args:
+            relation: A table without partitions, of columns of plain types.
+            rows: By column; those left out are NULL. Dates and timestamps (UTC) as ISO texts.
+        """
+        with self.connections.exception_handler(f"append_rows({relation})"):
+            append_rows(self._session, relation.schema, relation.identifier, rows)
+
+    @available.parse(lambda *args, **kwargs: None)
+    def append_known(
+        self, relation: Any, key: str, row: dict[str, Any], columns: list[str]
+    ) -> None:
+        """Append a row to a Delta table of which known_rows() asks, as append_rows() does.
+
+        Args:
+            relation: The table.
+            key: Which part of it the row is in.
+            row: By column.
+            columns: Those that known_rows() gives.
+        """
+        with _appending, self.connections.exception_handler(f"append_known({relation})"):
+            state = append_rows(self._session, relation.schema, relation.identifier, [row])
+            known = {column: row.get(column) for column in columns}
+            _known.append(str(relation), state, key, known)
+
+    @available.parse(lambda *args, **kwargs: None)
+    def stage_rows(
+        self, relation: Any, version: int, rows_sql: str, figures: dict[str, str], written_sql: str
+    ) -> StagedRows:
+        """Write rows as data files of a Delta table that are no part of it before commit_rows().
+
+        Example:
+            {% set staged = adapter.stage_rows(
+                log, 12, 'select …', {'read': 'count(*)'}, 'select * from {counted}'
+            ) %}
+
+        Args:
+            relation: An existing Delta table.
+            version: The version of the table that the rows go with.
+            rows_sql: A query of the rows to count.
+            figures: What to count over them, name to SQL aggregate.
+            written_sql: A query of what is written, from `{counted}`: columns by name, those that
+                it lacks are NULL.
+
+        Returns:
+            `figures`, by name, and `rows`, how many rows were written.
+        """
+        with self.connections.exception_handler(rows_sql):
+            table = (relation.schema, relation.identifier)
+            return stage_rows(self._session, *table, version, rows_sql, figures, written_sql)
+
+    @available.parse(lambda *args, **kwargs: 0)
+    def commit_rows(self, staged: StagedRows) -> int:
+        """Make rows that were staged part of their table; an error if another commit came before.
+
+        Args:
+            staged: What stage_rows() returned.
+
+        Returns:
+            The version of the table that has the rows.
+        """
+        with self.connections.exception_handler(f"commit_rows({staged.table})"):
+            return staged.commit()
+
+    @available.parse(lambda *args, **kwargs: None)
+    def commit_beside(self, staged: StagedRows) -> None:
+        """Commit what the engine in the workers wrote beside the log.
+
+        It counts once the log has the rows.
+
+        Args:
+            staged: What stage_extract(), write_kept_rows(), stage_batch() or stage_rows() returned.
+        """
+        with self.connections.exception_handler(f"commit_beside({staged.table})"):
+            staged.commit_beside()
+
+    @available.parse(lambda *args, **kwargs: None)
+    def view_rows(self, staged: StagedRows, name: str) -> None:
+        """Make a temporary view of rows that were staged, before or after their commit.
+
+        Args:
+            staged: What stage_rows() returned.
+            name: The view, quoted as in SQL; one of that name is replaced.
+        """
+        with self.connections.exception_handler(f"view_rows({staged.table})"):
+            staged.create_view(name)
+
+    @available.parse(lambda *args, **kwargs: None)
+    def discard_rows(self, staged: StagedRows) -> None:
+        """Remove the files of rows that are not to be committed.
+
+        Args:
+            staged: What stage_rows() returned.
+        """
+        with self.connections.exception_handler(f"discard_rows({staged.table})"):
+            staged.discard()

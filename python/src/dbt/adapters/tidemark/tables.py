@@ -1,0 +1,238 @@
+"""Tables and views as Spark and Delta know them, for macros."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import Any
+from uuid import uuid4
+
+from dbt.adapters.base.meta import available
+from dbt_common.exceptions import DbtDatabaseError
+
+from dbt.adapters.tidemark.base import SessionAdapter
+from tidemark.spark.cached import cache_view, make_view
+from tidemark.spark.catalog import (
+    column_names,
+    forget_views,
+    query_columns,
+    syntax_error,
+    table_names,
+)
+from tidemark.spark.delta import (
+    file_count,
+    listed_bytes,
+    table_property,
+    table_version,
+    view_small_table,
+)
+from tidemark.spark.files import clear_debris, clear_slices, remove_other_versions, shares_metastore
+from tidemark.spark.messages import made_at_once
+
+_one_at_a_time = threading.Lock()
+# of what several processes make in one moment
+_TRIES = 10
+# by which this process knows what is its own among tables of others
+_process_name = uuid4().hex[:8]
+
+
+class TablesAdapter(SessionAdapter):
+    """What there is, how it stands, and what a killed run left."""
+
+    @available.parse(lambda *args, **kwargs: None)
+    def execute_alone(self, statements: list[str], tables: list[Any] | None = None) -> None:
+        """Run statements while no other thread of this process runs statements this way.
+
+        For `create table if not exists`, which is not atomic where two threads meet in an empty
+        folder.
+
+        Args:
+            statements: SQL, in order.
+            tables: Relations that they make: what a killed run left of them is removed first, by
+                no thread while another one is making them.
+        """
+        with _one_at_a_time:
+            for left in reversed(range(_TRIES)):
+                try:
+                    for table in tables or []:
+                        self.clear_debris(table)
+                    for statement in statements:
+                        self.execute(statement)
+                    return
+                except DbtDatabaseError as error:
+                    # another process makes them, on a metastore that is shared
+                    if not left or not made_at_once(str(error)):
+                        raise
+                    time.sleep(1)
+
+    @available.parse(lambda *args, **kwargs: False)
+    def clear_debris(self, relation: Any) -> bool:
+        """Remove what a killed `create table` left in the folder of a table that is to be made.
+
+        Args:
+            relation: The relation; nothing happens if it exists.
+
+        Returns:
+            Whether something was removed.
+        """
+        with self.connections.exception_handler(f"clear_debris({relation})"):
+            return clear_debris(self._session, relation.schema, relation.identifier)
+
+    @available.parse(lambda *args, **kwargs: 0)
+    def clear_slices(self, relation: Any) -> int:
+        """Remove the folders of slices that a killed run left without a table.
+
+        Args:
+            relation: Its identifier is what their names begin with, before the commit's number.
+
+        Returns:
+            How many were removed.
+        """
+        with self.connections.exception_handler(f"clear_slices({relation})"):
+            return clear_slices(self._session, relation.schema, relation.identifier)
+
+    @available.parse(lambda *args, **kwargs: False)
+    def shares_metastore(self) -> bool:
+        """Say whether other processes may be at work on the same tables."""
+        with self.connections.exception_handler("shares_metastore"):
+            return shares_metastore(self._session)
+
+    @available
+    def process_name(self) -> str:
+        """Return a name that no other process has."""
+        return _process_name
+
+    @available.parse(lambda *args, **kwargs: 0)
+    def remove_other_versions(self, version: str) -> int:
+        """Remove the folders beside the present version of a Parquet table.
+
+        Args:
+            version: The folder that the table points to, under `<table>__versions/`.
+
+        Returns:
+            How many folders were removed.
+        """
+        with self.connections.exception_handler(f"remove_other_versions({version!r})"):
+            return remove_other_versions(self._session, version)
+
+    @available.parse(lambda *args, **kwargs: 0)
+    def table_version(self, relation: Any) -> int | None:
+        """Return the version of a Delta table, from its log: `describe history` takes a Spark job.
+
+        Args:
+            relation: A Delta table; None is returned if there is no such table.
+        """
+        with self.connections.exception_handler(f"table_version({relation})"):
+            return table_version(self._session, relation.schema, relation.identifier)
+
+    @available.parse(lambda *args, **kwargs: None)
+    def table_layout(self, relation: Any) -> int | None:
+        """Return the property `tidemark.layout` of a table, 0 where it has none.
+
+        Args:
+            relation: A table; None is returned if there is no such table.
+        """
+        with self.connections.exception_handler(f"table_layout({relation})"):
+            told = table_property(
+                self._session, relation.schema, relation.identifier, "tidemark.layout"
+            )
+        return None if told is None else int(told) if told.isdecimal() else 0
+
+    @available.parse(lambda *args, **kwargs: 1)
+    def file_count(self, relation: Any) -> int:
+        """Return how many files a Delta table has.
+
+        Args:
+            relation: An existing Delta table.
+        """
+        with self.connections.exception_handler(f"file_count({relation})"):
+            return file_count(self._session, relation.schema, relation.identifier)
+
+    @available.parse(lambda *args, **kwargs: 0)
+    def listed_bytes(self, relation: Any) -> int | None:
+        """Return the bytes of a Delta table of few files, or none.
+
+        Args:
+            relation: An existing Delta table.
+        """
+        with self.connections.exception_handler(f"listed_bytes({relation})"):
+            return listed_bytes(self._session, relation.schema, relation.identifier)
+
+    @available.parse(lambda *args, **kwargs: False)
+    def view_small_table(self, relation: Any, name: str) -> bool:
+        """Make a temporary view of a Delta table as it is now, if its files are few.
+
+        It is read without the jobs by which Delta plans a scan.
+
+        Args:
+            relation: An existing Delta table.
+            name: The view, quoted as in SQL; one of that name is replaced.
+
+        Returns:
+            Whether there is a view.
+        """
+        with self.connections.exception_handler(f"view_small_table({relation})"):
+            return view_small_table(self._session, relation.schema, relation.identifier, name)
+
+    @available.parse(lambda *args, **kwargs: None)
+    def make_view(self, name: str, sql: str, is_kept: bool = False) -> None:
+        """Make a temporary view.
+
+        Args:
+            name: The view, quoted as in SQL; one of that name is replaced.
+            sql: Its query.
+            is_kept: Whether its rows are kept from its first reading on.
+        """
+        with self.connections.exception_handler(sql):
+            (cache_view if is_kept else make_view)(self._session, name, sql)
+
+    @available.parse(lambda *args, **kwargs: None)
+    def forget_views(self, prefix: str) -> None:
+        """Drop temporary views, and give back what the rows of those of cache_view() take.
+
+        Args:
+            prefix: How their names begin; those with two underscores behind it stay.
+        """
+        with self.connections.exception_handler(f"forget_views({prefix})"):
+            forget_views(self._session, prefix)
+
+    @available.parse(lambda *args, **kwargs: [])
+    def table_names(self, schema: str, pattern: str) -> list[str]:
+        """Return the names of the tables and views that a schema has.
+
+        Args:
+            schema: The schema.
+            pattern: As in `show tables … like`: `*` for anything, several between `|`.
+        """
+        with self.connections.exception_handler(f"table_names({schema}, {pattern})"):
+            return table_names(self._session, schema, pattern)
+
+    @available.parse(lambda *args, **kwargs: [])
+    def column_names(self, relation: Any) -> list[str]:
+        """Return the names of the columns of a view or table; none if it is not there.
+
+        Args:
+            relation: The relation.
+        """
+        with self.connections.exception_handler(f"column_names({relation})"):
+            return column_names(self._session, relation.schema, relation.identifier)
+
+    @available.parse(lambda *args, **kwargs: [])
+    def query_columns(self, sql: str) -> list[dict[str, str]]:
+        """Return `name` and `type` of a query's columns, without running it.
+
+        Args:
+            sql: The query.
+        """
+        with self.connections.exception_handler(sql):
+            return query_columns(self._session, sql)
+
+    @available.parse(lambda *args, **kwargs: [])
+    def syntax_errors(self, expressions: list[str]) -> list[str | None]:
+        """Tell of each expression why Spark cannot parse it; None of one that it can.
+
+        Args:
+            expressions: SQL expressions.
+        """
+        with self.connections.exception_handler("syntax_errors()"):
+            return [syntax_error(self._session, expression) for expression in expressions]
