@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
@@ -41,6 +41,17 @@ def nearest(name: str, known: Iterable[str]) -> str:
     """
     near = difflib.get_close_matches(name, list(known), n=1)
     return f" Did you mean {near[0]!r}?" if near else ""
+
+
+def meant(name: str, known: Sequence[str]) -> str:
+    """Return what a misspelt name may have meant, or else what there is.
+
+    Example:
+        >>> meant("tabel", ["table", "view"]), meant("xyz", ["table", "view"])
+        ('did you mean `table`?', 'there are table, view')
+    """
+    near = difflib.get_close_matches(name, known, n=1)
+    return f"did you mean `{near[0]}`?" if near else f"there are {', '.join(known)}"
 
 
 def counted(number: int, noun: str) -> str:

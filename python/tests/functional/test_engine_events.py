@@ -273,6 +273,14 @@ def by_workers(entity: EventEntity, table: str = "__log") -> list[bool]:
     return ["workers-" in unquote(row["path"]) for row in rows]
 
 
+def assert_by_engines(one: EventEntity, other: EventEntity, both: EventEntity, batches: int) -> None:  # fmt: skip
+    """The same figures by both engines, each of which loaded what it was to load."""
+    assert other.commits(FIGURES) == both.commits(FIGURES) == one.commits(FIGURES)
+    assert by_workers(other) == by_workers(other, "__staging") == [True] * batches
+    assert not any(by_workers(one))
+    assert other.check().success
+
+
 def entities(project: Any, name: str, columns: dict[str, str] = COLUMNS, key: Any = ("id", "part"), **settings: Any) -> tuple[EventEntity, EventEntity, EventEntity]:  # fmt: skip
     """Entities of the same files: by Spark SQL, by the workers, and by each in turn."""
     made: list[EventEntity] = []
@@ -328,12 +336,9 @@ def test_random_batches(module_project: Any, seed: int, settings: dict[str, Any]
     one.land(rng.sample(earlier, 20))  # nothing new
     run(one, other, both)
     assert_same(other, one)
-    assert other.commits(FIGURES) == both.commits(FIGURES) == one.commits(FIGURES)
     assert len(one.rows("id", "__log")) > 40 * batches
-    assert by_workers(other) == by_workers(other, "__staging") == [True] * batches
+    assert_by_engines(one, other, both, batches)
     assert set(by_workers(both)) == {True, False}
-    assert not any(by_workers(one))
-    assert other.check().success
 
 
 @pytest.mark.parametrize(
@@ -370,10 +375,7 @@ def test_wrapped_events(module_project: Any, form: str, seed: int) -> None:
         assert_same(both, one)
         earlier += lines
         lines = []
-    assert other.commits(FIGURES) == both.commits(FIGURES) == one.commits(FIGURES)
-    assert by_workers(other) == by_workers(other, "__staging") == [True] * 2
-    assert not any(by_workers(one))
-    assert other.check().success
+    assert_by_engines(one, other, both, 2)
 
 
 @pytest.mark.parametrize(
@@ -401,11 +403,8 @@ def test_canonical_events(module_project: Any, known_by: str, seed: int) -> None
         assert_same(both, one)
         earlier += lines
         lines = []
-    assert other.commits(FIGURES) == both.commits(FIGURES) == one.commits(FIGURES)
-    assert by_workers(other) == by_workers(other, "__staging") == [True] * 3
+    assert_by_engines(one, other, both, 3)
     assert set(by_workers(both)) == {True, False}
-    assert not any(by_workers(one))
-    assert other.check().success
 
 
 @pytest.mark.slow

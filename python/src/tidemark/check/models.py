@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from types import SimpleNamespace
 from typing import Any
 
 from dbt.adapters.tidemark.errors import MacroError
 from tidemark.check.macros import callable_macros
+from tidemark.console import meant
 from tidemark.engine.covers import why_not
 from tidemark.engine.enriched.covers import why_not_enriched
 
@@ -87,9 +87,7 @@ def _materializations(manifest: Any) -> set[str]:
 
 
 def _no_such(kind: str, known: Iterable[str]) -> str:
-    nearest = get_close_matches(kind, sorted(known), 1)
-    hint = f"did you mean `{nearest[0]}`?" if nearest else f"there are {', '.join(sorted(known))}"
-    return f"materialized: {kind} is none that the project has; {hint}"
+    return f"materialized: {kind} is none that the project has; {meant(kind, sorted(known))}"
 
 
 def _judged(reader: Any) -> tuple[Mapping[str, Any] | None, tuple[str, ...]]:

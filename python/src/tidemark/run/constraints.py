@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 import yaml
 from dbt_common.contracts.constraints import ConstraintType
+
+from tidemark.console import meant
 
 _TYPES = [str(kind.value) for kind in ConstraintType]
 
@@ -26,11 +27,8 @@ def broken_constraints(root: Path) -> list[str]:
     for path in sorted(path for folder in folders for path in folder.rglob("*.y*ml")):
         for model, place, kind in _constraints(path):
             if kind not in _TYPES:
-                nearest = get_close_matches(str(kind), _TYPES, 1)
-                known = ", ".join(_TYPES)
-                hint = f"did you mean `{nearest[0]}`?" if nearest else f"there are {known}"
                 what = "a constraint without `type`" if kind is None else f"constraint `{kind}`"
-                file = path.relative_to(root)
+                file, hint = path.relative_to(root), meant(str(kind), _TYPES)
                 found.append(f"{model}  {file}: {what} of {place} is none of dbt; {hint}")
     return found
 

@@ -110,8 +110,7 @@ def parsed_canonical_sql(batch: Batch, shapes: Sequence[Shape]) -> str:
     before).
     """
     columns = batch.load.columns
-    by_before = _among([number for number, shape in enumerate(shapes) if shape.has_before])
-    is_told_before = f"op = 'd' and {by_before}"
+    is_told_before = f"op = 'd' and {_among(shapes, lambda shape: shape.has_before)}"
     values = [
         f"case when {is_told_before} then coalesce({text_sql(f'after{number}')}, "
         f"{text_sql(f'before{number}')}) else {text_sql(f'after{number}')} end as f{number}"
@@ -170,9 +169,10 @@ def _lists(shapes: Sequence[Shape]) -> str:
     return f"cast([{', '.join(list_sql(shape.names) for shape in shapes)}] as varchar[][])"
 
 
-def _among(numbers: Sequence[int]) -> str:
-    """A condition: the shape is one of these."""
-    return f"shape in ({', '.join(str(number + 1) for number in numbers)})" if numbers else "false"
+def _among(shapes: Sequence[Shape], holds: Callable[[Shape], bool]) -> str:
+    """A condition on a line: it has a shape of which something holds."""
+    numbers = [str(number) for number, shape in enumerate(shapes, 1) if holds(shape)]
+    return f"shape in ({', '.join(numbers)})" if numbers else "false"
 
 
 def _content(batch: Batch, shapes: Sequence[Shape]) -> str:
@@ -187,7 +187,7 @@ def _content(batch: Batch, shapes: Sequence[Shape]) -> str:
         return f"before{places[name.removeprefix(_BEFORE)]}"
 
     branches = []
-    for number, shape in enumerate(shapes):
+    for number, shape in enumerate(shapes, 1):
         terms = []
         for place, name in enumerate(shape.names):
             value = value_of(name)
@@ -197,15 +197,15 @@ def _content(batch: Batch, shapes: Sequence[Shape]) -> str:
                 f"when ends_with({value}, '.0') then left({value}, -2) else {value} end"
             )
         if terms:
-            branches.append(f"when {number + 1} then concat({', '.join(terms)}, '}}')")
+            branches.append(f"when {number} then concat({', '.join(terms)}, '}}')")
     return f"case shape {' '.join(branches)} else '' end" if branches else "''"
 
 
 def _unsupplied(shapes: Sequence[Shape]) -> str:
     """The columns that an event leaves out; a delete says nothing of them."""
     branches = " ".join(
-        f"when {number + 1} then {list_sql(shape.left_out)}"
-        for number, shape in enumerate(shapes)
+        f"when {number} then {list_sql(shape.left_out)}"
+        for number, shape in enumerate(shapes, 1)
         if shape.left_out
     )
     none = "cast(null as varchar[])"
@@ -222,19 +222,19 @@ def _has_key(batch: Batch, shapes: Sequence[Shape]) -> str:
     required = [number for number in keys if batch.load.columns[number].is_required]
     is_plain = len(keys) == len(required) == 1
 
-    def which(holds: Callable[[Shape], bool]) -> str:
-        return _among([number for number, shape in enumerate(shapes) if holds(shape)])
-
-    former = which(lambda shape: shape.before_keys == len(keys))
+    former = _among(shapes, lambda shape: shape.before_keys == len(keys))
     if not is_plain:
         nulls = (" or " if required else " and ").join(
             f"before{number} is null" for number in required or keys
         )
         former = f"{former} and not ({nulls})"
-    nothing = which(lambda shape: not shape.has_before or (is_plain and not shape.before_keys))
+    nothing = _among(
+        shapes, lambda shape: not shape.has_before or (is_plain and not shape.before_keys)
+    )
+    whole = _among(shapes, lambda shape: shape.has_whole_key)
     return (
-        f"case when op = 'd' then {which(lambda shape: shape.has_key)} "
-        f"else {which(lambda shape: shape.has_whole_key)} and ({nothing} or ({former})) end"
+        f"case when op = 'd' then {_among(shapes, lambda shape: shape.has_key)} "
+        f"else {whole} and ({nothing} or ({former})) end"
     )
 
 

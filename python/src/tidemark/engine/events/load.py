@@ -74,6 +74,11 @@ class Batch:
     sifted: tuple[SiftedFile, ...] = ()
     encodings: tuple[str, ...] = ()
 
+    @property
+    def is_canonical(self) -> bool:
+        """Whether its lines are canonical events, not envelopes of Debezium."""
+        return self.load.format == "canonical"
+
 
 @dataclass(frozen=True)
 class EventTargets:

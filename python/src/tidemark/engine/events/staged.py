@@ -26,7 +26,6 @@ def staged_sql(batch: Batch) -> str:
     known of the event.
     """
     load = batch.load
-    is_canonical = load.format == "canonical"
     has_before = " or ".join(f"k{load.number(name)} is not null" for name in load.keys)
     values, doubts = [], []
     for number, column in enumerate(load.columns):
@@ -41,16 +40,18 @@ def staged_sql(batch: Batch) -> str:
                 # it is that of the image after
                 conditions.append(f"op <> 'd' and k{number} is null and ({has_before})")
         if column.is_required:
-            is_given = f" and not {left_out_sql(column.name)}" if is_canonical else ""
+            is_given = f" and not {left_out_sql(column.name)}" if batch.is_canonical else ""
             conditions.append(
                 f"c{number} is null" + ("" if is_key else f" and op <> 'd'{is_given}")
             )
         doubts += [f"when {condition} then {number}" for condition in conditions if condition]
     before = f"case when op <> 'd' and ({has_before}) then {hash_sql(load, load.keys, 'k')} end"
     told, identity = (
-        (_CANONICAL, _CANONICAL_IDENTITY) if is_canonical else (_debezium(), _DEBEZIUM_IDENTITY)
+        (_CANONICAL, _CANONICAL_IDENTITY)
+        if batch.is_canonical
+        else (_debezium(), _DEBEZIUM_IDENTITY)
     )
-    if is_canonical:
+    if batch.is_canonical:
         doubts.append(f"when {unproven_sql('time_text', 'event_time', 'timestamp')} then -1")
     return f"""select
     *,
@@ -132,7 +133,7 @@ def is_tied_sql() -> str:
 
 def possible_sql(batch: Batch) -> str:
     """Return a query of the files of the log (`bounded`) that may have an event that is staged."""
-    if batch.load.format != "canonical":
+    if not batch.is_canonical:
         return (
             "select path from bounded where least is null or greatest is null "
             "or exists (select 1 from staged where place >= least and place <= greatest)"

@@ -64,13 +64,8 @@ def replay(batch: Batch, targets: EventTargets, known: tuple[LogFile, ...], room
         known: The files of the log.
         room: What may be taken.
     """
-    import duckdb
-
     with connection(room) as db:
-        try:
-            declined = _stage(db, batch)
-        except (duckdb.Error, OSError, EOFError, zlib.error) as error:
-            declined = reading_failed(error)
+        declined = _stage(db, batch)
         if declined:
             return Outcome(declined=declined)
         old = _possible(db, batch, known)
@@ -85,13 +80,8 @@ def replay(batch: Batch, targets: EventTargets, known: tuple[LogFile, ...], room
 
 def keep(batch: Batch, folder: str, room: Room) -> Outcome:
     """Stage the first batch of an entity, which has no tables yet, in a file of a folder."""
-    import duckdb
-
     with connection(room) as db:
-        try:
-            declined = _stage(db, batch)
-        except (duckdb.Error, OSError, EOFError, zlib.error) as error:
-            declined = reading_failed(error)
+        declined = _stage(db, batch)
         if declined:
             return Outcome(declined=declined)
         figures = _use(db, batch, None, [])
@@ -117,6 +107,15 @@ def write_kept(batch: Batch, kept: str, targets: EventTargets, room: Room) -> Ou
 
 def _stage(db: Any, batch: Batch) -> str | None:
     """Make the table `staged` of the events; return why the engine does not answer for them."""
+    import duckdb
+
+    try:
+        return _staged(db, batch)
+    except (duckdb.Error, OSError, EOFError, zlib.error) as error:
+        return reading_failed(error)
+
+
+def _staged(db: Any, batch: Batch) -> str | None:
     if batch.sifted:
         read_sifted(db, batch.sifted, is_ours_sql(batch.tables))
     else:
@@ -143,20 +142,16 @@ def _stage(db: Any, batch: Batch) -> str | None:
         )
     if _one(db, tables_sql()) > 1:
         return "its events are of several tables"
-    if not _is_canonical(batch) and db.execute(has_pairs_sql()).fetchone():
+    if not batch.is_canonical and db.execute(has_pairs_sql()).fetchone():
         db.execute(f"create temp table paired as {paired_sql(batch)}")
         db.execute("drop table staged")
         db.execute("alter table paired rename to staged")
     return None
 
 
-def _is_canonical(batch: Batch) -> bool:
-    return batch.load.format == "canonical"
-
-
 def _parsed_sql(db: Any, batch: Batch) -> str | None:
     """Return the query that takes the lines apart; None: they are of too many kinds."""
-    if not _is_canonical(batch):
+    if not batch.is_canonical:
         return parsed_sql(batch)
     shapes = shapes_of(batch, [names for (names,) in db.execute(shapes_sql()).fetchall()])
     return None if shapes is None else parsed_canonical_sql(batch, shapes)
@@ -171,7 +166,7 @@ def _why_not(db: Any, batch: Batch, log: Target | None, known: Sequence[LogFile]
     """Return why the usable events need more than the rows that stand; None: they do not."""
     if _one(db, again_sql(batch)):
         return "a snapshot was read again"
-    if _is_canonical(batch):
+    if batch.is_canonical:
         if _one(db, is_tied_sql()):
             return "two events have one _sequence_num"
         if _one(db, is_partial_move_sql()):
@@ -269,7 +264,7 @@ def _write(db: Any, batch: Batch, targets: EventTargets, figures: dict[str, int]
         f"false as is_gone, kh, rh, {columns} from (from existing{there}) "
         f"semi join ({touched}) using (kh)"
     )
-    carried = [name for (name,) in db.execute(carried_sql()).fetchall()] if _is_canonical(batch) else []  # fmt: skip  # noqa: E501
+    carried = [name for (name,) in db.execute(carried_sql()).fetchall()] if batch.is_canonical else []  # fmt: skip  # noqa: E501
     db.execute(f"create temp table replayed as {replayed_sql(batch, moves, carried)}")
     unwritable = unwritable_sql(load, "replayed")
     if unwritable and db.execute(unwritable).fetchone():
