@@ -14,3 +14,29 @@
     {%- for name in taken if tidemark.is_one_of_tables(name, [cfg['table']]) -%}{{ return([]) }}{%- endfor -%}
     {{ return(['table was ' ~ taken | join(', ') ~ ' and is now ' ~ cfg['table']]) }}
 {%- endmacro -%}
+
+{#- The tables that events of a log without the setting `table` are of, as they are written: those of earlier batches, and of this one. -#}
+{%- macro named_tables(batch, figures) -%}
+    {%- if batch['tables'] -%}{{ return([]) }}{%- endif -%}
+    {%- set named = batch['named'] | list -%}
+    {%- for row in figures if row['_table_name'] -%}
+        {%- set name = row['_table_name'] -%}
+        {%- set same = [] -%}
+        {%- for other in named if tidemark.is_one_of_tables(name, [other]) or tidemark.is_one_of_tables(other, [name]) -%}
+            {%- do same.append(other) -%}
+        {%- endfor -%}
+        {%- if not same -%}{%- do named.append(name) -%}{%- endif -%}
+    {%- endfor -%}
+    {{ return(named) }}
+{%- endmacro -%}
+
+{#- Refuses events of more tables than the setting and DDL events name; without either, than the one that the first events are of. -#}
+{%- macro check_one_table(cfg, batch, figures, loaded) -%}
+    {%- set found = batch['named'] if not batch['tables'] else figures | map(attribute='_table_name') | select | unique | list -%}
+    {%- if found | length > 1 and found | length > batch['tables'] | length -%}
+        {%- do tidemark.raise_error('configuration',
+            cfg['entity'] ~ ': the events are of several tables (' ~ found | sort | join(', ') ~ '): say with meta.tidemark.table which one this is'
+            ~ ('. Those that were loaded are of ' ~ loaded | join(', ') if loaded else '')
+        ) -%}
+    {%- endif -%}
+{%- endmacro -%}

@@ -101,3 +101,12 @@
         ~ '). To see them: select * from ' ~ relation ~ ' where ' ~ condition
     ) -%}
 {%- endmacro -%}
+
+{#- Say of the first change events of an entity that none was of its table: its name may be misspelt. -#}
+{%- macro tell_other_tables(cfg, figures) -%}
+    {%- if cfg.get('table') and figures.get('rows_ignored', 0) > 0 and figures['rows_ignored'] == figures['rows_read'] -%}
+        {%- do tidemark.warn(
+            cfg['entity'], 'none of the ' ~ figures['rows_read'] ~ ' messages that have landed is a change of ' ~ cfg['table'] ~ ' (table in meta.tidemark)'
+        ) -%}
+    {%- endif -%}
+{%- endmacro -%}

@@ -42,6 +42,7 @@
         {%- endif -%}
     {%- endfor -%}
     {%- do tidemark.forget_run_views(cfg['target']) -%}
+    {%- if opened['state']['first'] -%}{%- do tidemark.tell_other_tables(cfg, at.figures or {}) -%}{%- endif -%}
     {%- if not at.plan.get('columns') -%}{{ return(at.figures) }}{%- endif -%}
     {{ return(dict(at.figures, notes=tidemark.tell_new_columns(cfg, at.plan, none if opened['state']['first'] else opened['state']['recorded']))) }}
 {%- endmacro -%}

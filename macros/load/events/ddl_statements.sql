@@ -66,7 +66,7 @@
         {%- do statement.update({'cuts': true}) -%}
         {%- do statement['changes'].append({'kind': kind, 'policy': 'fail', 'name': ''}) -%}
     {%- elif policy == 'apply' and kind == 'rename_table' -%}
-        {%- do batch.update({'tables': batch['tables'] + [said['table']]}) -%}
+        {%- do batch.update({'tables': ((batch['tables'] or [said['previous']]) + [said['table']]) | unique | list}) -%}
     {%- elif policy == 'apply' and kind in ['drop_table', 'truncate_table', 'drop_database'] -%}
         {%- do statement.update({'effect': 'close', 'operation': 'TRUNCATE'}) -%}
     {%- endif -%}
@@ -127,12 +127,12 @@
 {%- macro canonical_statement(row, batch) -%}
     {%- set name = ([row['_database'], row['_table']] | select | join('.')) -%}
     {%- set previous = ([row['_database'], row['_prev_table']] | select | join('.')) if row['_prev_table'] else none -%}
-    {%- set operation = row['_operation'] -%}
+    {%- set operation, ours = row['_operation'], batch['tables'] or batch['named'] -%}
     {%- if operation in ['CREATE_DATABASE', 'DROP_DATABASE'] -%}
-        {%- if not tidemark.is_database_of(row['_database'], batch['tables']) -%}{{ return(none) }}{%- endif -%}
+        {%- if not tidemark.is_database_of(row['_database'], ours) -%}{{ return(none) }}{%- endif -%}
     {%- elif operation == 'RENAME_TABLE' -%}
-        {%- if not previous or not tidemark.is_one_of_tables(previous, batch['tables']) -%}{{ return(none) }}{%- endif -%}
-    {%- elif not tidemark.is_one_of_tables(name, batch['tables']) -%}
+        {%- if not previous or not tidemark.is_one_of_tables(previous, ours) -%}{{ return(none) }}{%- endif -%}
+    {%- elif not tidemark.is_one_of_tables(name, ours) -%}
         {{ return(none) }}
     {%- endif -%}
     {%- set columns = [] -%}
@@ -143,25 +143,25 @@
             'previous_name': column.get('previous_name'),
         }) -%}
     {%- endfor -%}
-    {{ return({'operation': operation, 'table': name, 'columns': columns or none}) }}
+    {{ return({'operation': operation, 'table': name, 'previous': previous, 'columns': columns or none}) }}
 {%- endmacro -%}
 
 
 {#- A Debezium schema-change message as {operation, table, columns, ddl}, or none if it is of another table. -#}
 {%- macro debezium_statement(row, batch) -%}
-    {%- set ddl = row['_ddl'] or '' -%}
+    {%- set ddl, ours = row['_ddl'] or '', batch['tables'] or batch['named'] -%}
     {%- set changes = fromjson(row['_table_changes'] or '[]') or [] -%}
-    {%- if modules.re.match('(?is)\\s*drop\\s+(database|schema)\\b', ddl) and tidemark.is_database_of(row['_ddl_database'], batch['tables']) -%}
+    {%- if modules.re.match('(?is)\\s*drop\\s+(database|schema)\\b', ddl) and tidemark.is_database_of(row['_ddl_database'], ours) -%}
         {{ return({'operation': 'DROP_DATABASE', 'table': none, 'columns': none, 'ddl': ddl}) }}
     {%- endif -%}
     {%- for change in changes -%}
         {%- set name = change['id'] | replace('"', '') | replace('`', '') -%}
         {%- set columns = tidemark.ddl_columns(change['table']['columns'], captured=row['_is_captured']) if change.get('table') else none -%}
         {%- set previous = tidemark.renamed_table(ddl, name) -%}
-        {%- if previous and tidemark.is_one_of_tables(previous, batch['tables']) -%}
-            {{ return({'operation': 'RENAME_TABLE', 'table': name, 'columns': columns, 'ddl': ddl}) }}
+        {%- if previous and tidemark.is_one_of_tables(previous, ours) -%}
+            {{ return({'operation': 'RENAME_TABLE', 'table': name, 'previous': previous, 'columns': columns, 'ddl': ddl}) }}
         {%- endif -%}
-        {%- if tidemark.is_one_of_tables(name, batch['tables']) -%}
+        {%- if tidemark.is_one_of_tables(name, ours) -%}
             {{ return({
                 'operation': {'CREATE': 'CREATE_TABLE', 'DROP': 'DROP_TABLE'}.get(change['type'], 'ALTER_TABLE'),
                 'table': name, 'columns': columns, 'ddl': ddl,

@@ -74,8 +74,8 @@
     {%- set source = state['recorded']['source'] if state['recorded'] and not state['first'] else {} -%}
     {%- set tables = tidemark.tables_of(opened) -%}
     {%- set batch = {
-        'tables': tables, 'ignored': 0, 'names': [], 'schemas': {}, 'has_schemaless': false, 'first_nums': {}, 'is_empty': true,
-        'statements': [], 'source_columns': source.get('columns'), 'refused': source.get('refused', []),
+        'tables': tables, 'named': source.get('named', []), 'ignored': 0, 'names': [], 'schemas': {}, 'has_schemaless': false, 'first_nums': {},
+        'is_empty': true, 'statements': [], 'source_columns': source.get('columns'), 'refused': source.get('refused', []),
         'renames': {},
         'by_content': source.get('by_content', state['first'] and cfg['sequence_by'] | length > 0),
         'identifying': tidemark.identifying_names(cfg, landing['columns'], none if state['first'] else state['recorded']),
@@ -84,6 +84,7 @@
     {%- if run['empty'] -%}{{ return(batch) }}{%- endif -%}
     {%- set figures = tidemark.query_rows(tidemark.event_figures_sql(landing['events'])) -%}
     {%- set has_ddl = figures | selectattr('_kind', 'equalto', 'ddl') | list | length > 0 -%}
+    {%- do batch.update({'named': tidemark.named_tables(batch, figures)}) -%}
     {%- if has_ddl -%}
         {%- do batch.update({'statements': tidemark.statements_of(opened, landing, batch)}) -%}
         {%- if batch['tables'] != tables -%}
@@ -92,15 +93,12 @@
             {%- set figures = tidemark.query_rows(tidemark.event_figures_sql(landing['events'])) -%}
         {%- endif -%}
     {%- endif -%}
-    {%- set found_tables = [] -%}
+    {%- do tidemark.check_one_table(cfg, batch, figures, source.get('named', [])) -%}
     {%- for row in figures -%}
         {%- if row['_kind'] in ['row', 'truncate', 'unreadable'] -%}
             {%- do batch.update({'is_empty': false}) -%}
         {%- else -%}
             {%- do batch.update({'ignored': batch['ignored'] + row['_row_count'] | int}) -%}
-        {%- endif -%}
-        {%- if row['_kind'] in ['row', 'truncate'] and row['_table_name'] and row['_table_name'] not in found_tables -%}
-            {%- do found_tables.append(row['_table_name']) -%}
         {%- endif -%}
         {%- if row['_kind'] == 'row' -%}
             {%- for shape in fromjson(row['_after_shapes'] or '[]') + fromjson(row['_before_shapes'] or '[]') -%}
@@ -116,11 +114,6 @@
             {%- endif -%}
         {%- endif -%}
     {%- endfor -%}
-    {%- if found_tables | length > 1 and found_tables | length > batch['tables'] | length -%}
-        {%- do tidemark.raise_error('configuration',
-            cfg['entity'] ~ ': the events are of several tables (' ~ found_tables | sort | join(', ') ~ '): say with meta.tidemark.table which one this is'
-        ) -%}
-    {%- endif -%}
     {{ return(batch) }}
 {%- endmacro -%}
 

@@ -19,11 +19,14 @@
     {%- set load = dict(
         tidemark.plan_event_load(opened, plan, batch, stretch), log_version=state['log_version'], late=false, forward=true, staged=none
     ) -%}
-    {%- set source = {'landed': landed, 'sifted': sifted.files if sifted else [], 'tables': batch['tables'], 'first': state['first'], 'has_moves': plan['recorded']['source']['has_moves']} -%}
+    {%- set source = {'landed': landed, 'sifted': sifted.files if sifted else [], 'tables': batch['tables'], 'named': batch['named'], 'first': state['first'], 'has_moves': plan['recorded']['source']['has_moves']} -%}
     {%- set staged = adapter.keep_events(cfg, plan, load, source) if state['first']
         else adapter.stage_events(cfg, plan, load, source, opened['relations']) -%}
     {%- if staged is string -%}{{ return(tidemark.leave_to_spark(opened, staged)) }}{%- endif -%}
-    {%- set told = dict(plan['recorded']['source'], has_moves=source['has_moves'] or staged.figures['has_moves'] > 0) -%}
+    {%- set told = dict(
+        plan['recorded']['source'], has_moves=source['has_moves'] or staged.figures['has_moves'] > 0,
+        named=tidemark.named_tables(batch, [{'_table_name': staged.of_table}])
+    ) -%}
     {{ return({'parts': [stretch], 'staged': {
         'plan': dict(plan, recorded=dict(plan['recorded'], source=told)), 'load': load, 'files': files, 'rejects': {},
         'figures': dict(tidemark.no_event_figures(), **dict({'first_sequence_num': none, 'last_sequence_num': none}, **staged.figures)),
@@ -65,7 +68,7 @@
         {{ return('column ' ~ name ~ ' has no data_type') }}
     {%- endfor -%}
     {{ return({
-        'tables': tidemark.tables_of(opened), 'ignored': 0, 'names': told | sort(case_sensitive=true) or (declared + known) | unique | list,
+        'tables': tidemark.tables_of(opened), 'named': source.get('named', []), 'ignored': 0, 'names': told | sort(case_sensitive=true) or (declared + known) | unique | list,
         'schemas': schemas, 'has_schemaless': not schemas, 'first_nums': {}, 'is_empty': false,
         'statements': [], 'source_columns': source.get('columns'), 'refused': [], 'renames': {}, 'reorders': false,
         'by_content': source.get('by_content', false),

@@ -73,6 +73,11 @@ def models(module_project: Any) -> dict[str, EventEntity]:
             apply_as_deletes="gone",
             ignore_null_updates=True,
         ),
+        *(
+            EventEntity(project, f"untold_{engine}", COLUMNS, table=None, engine=engine)
+            for engine in ("spark", "workers")
+        ),
+        EventEntity(project, "renamed", COLUMNS, table=None),
         EventEntity(project, "unparsable", COLUMNS, apply_as_deletes="name = = 'gone'"),
     ]
     for name, reading in {
@@ -336,10 +341,13 @@ def test_captured_twins(module_project: Any) -> None:
 
 def test_empty(models: dict[str, EventEntity]) -> None:
     entity = models["empty"]
-    entity.land([insert({"id": 1, "name": "a"}), delete({"id": 1})])
+    entity.land([insert({"id": 1, "name": "a"}, table="other")])
     entity.run("--empty")
     assert entity.rows("*") == []
-    entity.run()
+    told = "empty: none of the 1 messages that have landed is a change of shop.empty (table in meta.tidemark)"
+    assert told in entity.run().output
+    result = entity.load([insert({"id": 1, "name": "a"}), delete({"id": 1})])
+    assert "none of the" not in result.output
     assert entity.rows("_operation", "__history") == [("D",), ("I",)]
 
 
@@ -402,6 +410,43 @@ def test_null_keys__change(models: dict[str, EventEntity]) -> None:
     )
     entity.run()
     assert entity.rows("id, name") == [(1, "a"), (2, "c")]
+
+
+@pytest.mark.parametrize("engine", ["spark", "workers"])
+def test_table__left_out(models: dict[str, EventEntity], engine: str) -> None:
+    """Then all events are of the first one's table, also where a later batch has those of another one alone."""
+    entity = models[f"untold_{engine}"]
+    entity.load([insert({"id": 1, "name": "a"})])
+    entity.load([insert({"id": 2, "name": "b"})])
+    result = entity.load([insert({"id": 1, "name": "x"}, table="other")], expect_pass=False)
+    assert f"the events are of several tables (shop.other, shop.{entity.name})" in result.error
+    assert f"Those that were loaded are of shop.{entity.name}" in result.error
+    entity.land([insert({"id": 3, "name": "c"})])
+    entity.write(table=f"shop.{entity.name}")
+    entity.run()
+    assert entity.rows("id, name") == [(1, "a"), (2, "b"), (3, "c")]
+
+
+def test_table__renamed(models: dict[str, EventEntity]) -> None:
+    """A statement that renames the table makes it known by both names; those of other tables do nothing."""
+    entity = models["renamed"]
+    entity.load([insert({"id": 1, "name": "a"})])
+    other = [*schema(), {"name": "other", "type": "int"}]
+    entity.load(
+        [
+            ddl("ALTER_TABLE", other, table="other"),
+            ddl("RENAME_TABLE", table="others", prev_table="other"),
+            insert({"id": 2, "name": "b"}),
+            ddl("RENAME_TABLE", table="newer", prev_table="renamed"),
+            insert({"id": 3, "name": "c"}, table="newer"),
+            ddl("DROP_TABLE", table="others"),
+        ]
+    )
+    entity.load([insert({"id": 4, "name": "d"}, table="newer")])
+    assert entity.rows("id, name") == [(1, "a"), (2, "b"), (3, "c"), (4, "d")]
+    assert not {"other", "n"} & {
+        *entity.project.session.table(f"`{entity.project.schema}`.renamed").columns
+    }
 
 
 def test_unsigned_ids(models: dict[str, EventEntity]) -> None:

@@ -66,6 +66,7 @@ class Outcome:
         current: Those for current, in place of all that it has; None: it stays as it is.
         supplied: Those with the keys that a delta supplies.
         kept: The file that has the rows until there are tables for them; None: they are written.
+        of_table: The table of the source that change events call theirs; empty: they call none.
     """
 
     declined: str | None = None
@@ -74,6 +75,7 @@ class Outcome:
     current: tuple[Written, ...] | None = None
     supplied: tuple[Written, ...] = ()
     kept: str | None = None
+    of_table: str = ""
 
 
 @dataclass(frozen=True)

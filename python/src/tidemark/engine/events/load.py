@@ -56,6 +56,8 @@ class Batch:
         load: Columns, hashes, date and commit, as of an extract.
         landed: The files, in the order of their events.
         tables: The names of the table, lower case; empty: all events are of it.
+        named: The name by which earlier events have called the table, lower case; empty: none
+            has, or `tables` tells.
         placeholders: The texts that stand for a value that the source did not log.
         batch_id: The commit that takes the events.
         is_first: Whether there are no events before them.
@@ -72,6 +74,7 @@ class Batch:
     is_first: bool
     has_moves: bool = False
     sifted: tuple[SiftedFile, ...] = ()
+    named: tuple[str, ...] = ()
     encodings: tuple[str, ...] = ()
 
     @property
@@ -171,7 +174,8 @@ def batch_of(
         cfg: What entity_config() returns.
         plan: What event_plan() returns.
         load: What plan_event_load() returns.
-        source: `landed`, what was `sifted` of it, `tables`, and whether the batch is the `first`.
+        source: `landed`, what was `sifted` of it, `tables`, how earlier events `named` them, and
+            whether the batch is the `first`.
     """
 
     def names(columns: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
@@ -211,6 +215,7 @@ def batch_of(
         is_first=bool(source["first"]),
         has_moves=bool(source["has_moves"]),
         sifted=tuple(source.get("sifted", ())),
+        named=tuple(str(name).lower() for name in source["named"] if not source["tables"]),
         encodings=tuple(next(iter(column["encodings"].values())) for column in plan["columns"]),
     )
 

@@ -184,8 +184,8 @@ from (
 
 
 def tables_sql() -> str:
-    """Return a query of one row: of how many tables the staged events are."""
-    return "select count(distinct concat_ws('.', database, table_name)) from staged"
+    """Return a query of the tables that the staged events are of: their names; '' of none."""
+    return "select distinct concat_ws('.', database, table_name) from staged"
 
 
 def again_sql(batch: Batch) -> str:

@@ -75,7 +75,7 @@ def replay(batch: Batch, targets: EventTargets, known: tuple[LogFile, ...], room
         declined = _why_not(db, batch, targets.log, known)
         if declined:
             return Outcome(declined=declined)
-        return _write(db, batch, targets, figures)
+        return replace(_write(db, batch, targets, figures), of_table=max(_tables(db), default=""))
 
 
 def keep(batch: Batch, folder: str, room: Room) -> Outcome:
@@ -95,7 +95,7 @@ def keep(batch: Batch, folder: str, room: Room) -> Outcome:
         except Exception:
             Path(kept).unlink(missing_ok=True)
             raise
-        return Outcome(figures=figures, kept=kept)
+        return Outcome(figures=figures, kept=kept, of_table=max(_tables(db), default=""))
 
 
 def write_kept(batch: Batch, kept: str, targets: EventTargets, room: Room) -> Outcome:
@@ -140,13 +140,26 @@ def _staged(db: Any, batch: Batch) -> str | None:
         return (
             f"column {name} has a value that is a reject, or of a form that is read by Spark alone"
         )
-    if _one(db, tables_sql()) > 1:
+    if len(_tables(db)) > 1 or not _is_of(batch.named, _tables(db)):
         return "its events are of several tables"
     if not batch.is_canonical and db.execute(has_pairs_sql()).fetchone():
         db.execute(f"create temp table paired as {paired_sql(batch)}")
         db.execute("drop table staged")
         db.execute("alter table paired rename to staged")
     return None
+
+
+def _tables(db: Any) -> list[str]:
+    return [str(name) for (name,) in db.execute(tables_sql()).fetchall()]
+
+
+def _is_of(named: Sequence[str], tables: Sequence[str]) -> bool:
+    """Say whether tables are those that are named; either may leave out the database."""
+    known = [f".{name}" for name in named]
+    told = [f".{table.lower()}" for table in tables if table]
+    return not known or all(
+        any(one.endswith(name) or name.endswith(one) for name in known) for one in told
+    )
 
 
 def _parsed_sql(db: Any, batch: Batch) -> str | None:

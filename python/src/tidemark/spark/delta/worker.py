@@ -68,6 +68,7 @@ class WorkerRows(StagedRows):
     supplied: Table | None
     keys: tuple[Written, ...]
     keys_partition: Mapping[str, str]
+    of_table: str
     _session: SparkSession
 
     def commit_beside(self) -> None:
@@ -453,6 +454,7 @@ def rows_of(
         supplied=tables.supplied,
         keys=outcome.supplied,
         keys_partition=dict(keys_partition or {}),
+        of_table=outcome.of_table,
         _session=session,
     )
     version = int(newest(jvm, transaction.deltaLog()).version())

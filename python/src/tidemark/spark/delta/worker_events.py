@@ -35,6 +35,7 @@ class KeptEvents(KeptRows):
     """The events of a first batch, before there are tables for them."""
 
     batch: Batch
+    of_table: str
 
 
 def stage_events(
@@ -80,7 +81,8 @@ def keep_events(session: SparkSession, batch: Batch) -> KeptEvents | str:
     if outcome.declined or not Path(str(outcome.kept)).exists():
         shutil.rmtree(folder, ignore_errors=True)
         return outcome.declined or UNSEEN
-    return KeptEvents(dict(outcome.figures or {}), batch.load, str(outcome.kept), batch)
+    figures = dict(outcome.figures or {})
+    return KeptEvents(figures, batch.load, str(outcome.kept), batch, outcome.of_table)
 
 
 def write_kept_events(
