@@ -37,7 +37,7 @@
     {%- set guessed = [] -%}
     {%- for name, type in found['inferred'].items() if type == 'string' -%}{%- do guessed.append(name | lower) -%}{%- endfor -%}
     {{ return(dict(plan, guessed_texts=guessed, recorded=dict(plan['recorded'], source={
-        'tables': batch['tables'], 'named': batch['named'], 'columns': batch['source_columns'], 'refused': batch['refused'], 'by_content': batch['by_content'],
+        'tables': batch.get('followed') or batch['tables'] if stretch['is_last'] else batch['tables'], 'named': batch['named'], 'columns': batch['source_columns'], 'refused': batch['refused'], 'by_content': batch['by_content'],
         'identifying': batch['identifying'],
         'has_moves': recorded['source'].get('has_moves', false) if recorded else false,
         'has_partial_moves': recorded['source'].get('has_partial_moves', false) if recorded else false,

@@ -78,6 +78,7 @@ def models(module_project: Any) -> dict[str, EventEntity]:
             for engine in ("spark", "workers")
         ),
         EventEntity(project, "renamed", COLUMNS, table=None),
+        EventEntity(project, "swapped", COLUMNS, ddl={"drop_table": "apply"}),
         EventEntity(project, "unparsable", COLUMNS, apply_as_deletes="name = = 'gone'"),
     ]
     for name, reading in {
@@ -447,6 +448,29 @@ def test_table__renamed(models: dict[str, EventEntity]) -> None:
     assert not {"other", "n"} & {
         *entity.project.session.table(f"`{entity.project.schema}`.renamed").columns
     }
+
+
+def test_table__swapped(models: dict[str, EventEntity]) -> None:
+    """A migration puts a changed copy in the place of the table; what it drops then is no longer ours."""
+    entity = models["swapped"]
+    columns = [{"name": name, "type": kind} for name, kind in COLUMNS.items()]
+    tier = {"name": "tier", "type": "string", "default": "std"}
+    entity.load([ddl("CREATE_TABLE", columns), insert({"id": 1, "name": "a"})])
+    result = entity.load(
+        [
+            insert({"id": 1, "name": "a", "tier": "std"}, table="swapped_new"),
+            update({"id": 1, "name": "a2"}),
+            ddl("RENAME_TABLE", table="swapped_old", prev_table="swapped"),
+            ddl("RENAME_TABLE", [*columns, tier], table="swapped", prev_table="swapped_new"),
+            insert({"id": 2, "name": "b", "tier": "gold"}),
+            ddl("DROP_TABLE", table="swapped_old"),
+        ]
+    )
+    assert "it is shop.swapped from now on" in result.output
+    entity.load(
+        [delete({"id": 1}, table="swapped_old"), insert({"id": 3, "name": "c", "tier": "x"})]
+    )
+    assert entity.rows("id, name, tier") == [(1, "a2", "std"), (2, "b", "gold"), (3, "c", "x")]
 
 
 def test_unsigned_ids(models: dict[str, EventEntity]) -> None:

@@ -54,7 +54,11 @@ class DdlPolicies(BaseModel):
         ),
     )
     rename_table: Policy = Field(
-        default="apply", description="apply: the entity follows the table to its new name."
+        default="apply",
+        description=(
+            "apply: the entity follows the table to its new name, until another table takes the "
+            "old one: the entity is that one then."
+        ),
     )
     create_table: Policy = Field(
         default="apply",

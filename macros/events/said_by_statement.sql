@@ -1,0 +1,81 @@
+{#- A canonical DDL event as {operation, table, columns, ddl}, or none if it is of another table. -#}
+{%- macro canonical_statement(row, batch) -%}
+    {%- set name = ([row['_database'], row['_table']] | select | join('.')) -%}
+    {%- set previous = ([row['_database'], row['_prev_table']] | select | join('.')) if row['_prev_table'] else none -%}
+    {%- set operation, ours = row['_operation'], tidemark.names_of_table(batch) -%}
+    {%- if operation in ['CREATE_DATABASE', 'DROP_DATABASE'] -%}
+        {%- if not tidemark.is_database_of(row['_database'], ours) -%}{{ return(none) }}{%- endif -%}
+    {%- elif operation != 'RENAME_TABLE' or not previous or not tidemark.is_one_of_tables(previous, ours) -%}
+        {%- if not tidemark.is_one_of_tables(name, ours) -%}{{ return(none) }}{%- endif -%}
+        {#- another table has taken the name -#}
+        {%- set operation = 'ALTER_TABLE' if operation == 'RENAME_TABLE' else operation -%}
+    {%- endif -%}
+    {%- set columns = [] -%}
+    {%- for column in fromjson(row['_schema'] or '[]') -%}
+        {%- do columns.append({
+            'name': column['name'], 'type': column.get('type') | lower if column.get('type') else none, 'encoding': 'auto',
+            'default': tidemark._json_text(column['default']) if column.get('default') is not none else none,
+            'previous_name': column.get('previous_name'),
+        }) -%}
+    {%- endfor -%}
+    {{ return({'operation': operation, 'table': name, 'previous': previous, 'columns': columns or none}) }}
+{%- endmacro -%}
+
+{#- A Debezium schema-change message as {operation, table, columns, ddl}, or none if it is of another table. -#}
+{%- macro debezium_statement(row, batch) -%}
+    {%- set ddl, ours = row['_ddl'] or '', tidemark.names_of_table(batch) -%}
+    {%- set changes = fromjson(row['_table_changes'] or '[]') or [] -%}
+    {%- if modules.re.match('(?is)\\s*drop\\s+(database|schema)\\b', ddl) and tidemark.is_database_of(row['_ddl_database'], ours) -%}
+        {{ return({'operation': 'DROP_DATABASE', 'table': none, 'columns': none, 'ddl': ddl}) }}
+    {%- endif -%}
+    {%- for change in changes -%}
+        {%- set name = change['id'] | replace('"', '') | replace('`', '') -%}
+        {%- set columns = tidemark.ddl_columns(change['table']['columns'], captured=row['_is_captured']) if change.get('table') else none -%}
+        {%- set previous = tidemark.renamed_table(ddl, name) -%}
+        {%- if previous and tidemark.is_one_of_tables(previous, ours) -%}
+            {{ return({'operation': 'RENAME_TABLE', 'table': name, 'previous': previous, 'columns': columns, 'ddl': ddl}) }}
+        {%- endif -%}
+        {%- if tidemark.is_one_of_tables(name, ours) -%}
+            {{ return({
+                'operation': {'CREATE': 'CREATE_TABLE', 'DROP': 'DROP_TABLE'}.get(change['type'], 'ALTER_TABLE'),
+                'table': name, 'previous': previous, 'columns': columns, 'ddl': ddl,
+            }) }}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return(none) }}
+{%- endmacro -%}
+
+{#- The former name of a table in a statement that renames it, in the new one's database; none if it says nothing. Several statements of
+    MySQL do so: RENAME TABLE a TO b, c TO d; ALTER TABLE a ADD COLUMN …, RENAME [TO] b. -#}
+{%- macro renamed_table(ddl, name) -%}
+    {%- set part = '(?:`[^`]+`|"[^"]+"|[^\\s,;.`"()]+)' -%}
+    {%- set table = '(' ~ part ~ '(?:\\.' ~ part ~ ')*)' -%}
+    {#- without comments and texts -#}
+    {%- set said = modules.re.sub("(?s)/\\*(?!!).*?\\*/|'(?:[^'\\\\]|\\\\.|'')*'", ' ', ddl) -%}
+    {%- set pattern = '(?i)' ~ table ~ '\\s+(?:wait\\s+\\d+\\s+|nowait\\s+)?to\\s+' ~ table if modules.re.match('(?i)\\s*rename\\s', said)
+        else '(?is)^\\s*alter\\s+(?:online\\s+|ignore\\s+)*table\\s+(?:if\\s+exists\\s+)?' ~ table
+        ~ '\\s(?:.*[\\s,])?rename\\s+(?!column\\b|index\\b|key\\b|constraint\\b)(?:to\\s+|as\\s+|=\\s*)?' ~ table -%}
+    {%- for pair in modules.re.findall(pattern, said) -%}
+        {%- set old, new = pair[0] | replace('`', '') | replace('"', ''), pair[1] | replace('`', '') | replace('"', '') -%}
+        {%- if tidemark.is_one_of_tables(name, [new]) -%}
+            {%- set parts = name.split('.')[:-1] -%}
+            {{ return((parts[:[parts | length - old.count('.'), 0] | max] + [old]) | join('.')) }}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return(none) }}
+{%- endmacro -%}
+
+{#- Whether the text of a statement renames a column: CHANGE [COLUMN] a b, RENAME COLUMN a TO b. -#}
+{%- macro says_rename(ddl, old, new) -%}
+    {%- set name = '[`"\\[]?%s[`"\\]]?' -%}
+    {%- set pattern = '(?is)(change|rename)\\s+(column\\s+)?' ~ (name | replace('%s', modules.re.escape(old))) ~ '\\s+(to\\s+)?'
+        ~ (name | replace('%s', modules.re.escape(new))) ~ '(?![\\w])' -%}
+    {{ return(modules.re.search(pattern, ddl) is not none) }}
+{%- endmacro -%}
+
+{%- macro is_database_of(database, tables) -%}
+    {%- for table in tables if database and table | lower != database | lower and (table | lower).startswith(database | lower ~ '.') -%}
+        {{ return(true) }}
+    {%- endfor -%}
+    {{ return(false) }}
+{%- endmacro -%}
