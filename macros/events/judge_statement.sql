@@ -89,5 +89,5 @@
 
 {#- The names by which the table of an entity is known: after the statements of the batch so far, by the setting or by its events. -#}
 {%- macro names_of_table(batch) -%}
-    {{ return(batch.get('followed') or batch['tables'] or batch['named']) }}
+    {{ return(batch['followed'] or batch['tables'] or batch['named']) }}
 {%- endmacro -%}

@@ -13,7 +13,7 @@
             {%- do known.append(row[0]) -%}
         {%- endfor -%}
     {%- endif -%}
-    {%- set statements = [] -%}
+    {%- set statements, followed = [], batch['followed'] -%}
     {%- set now = namespace(columns=batch['source_columns']) -%}
     {%- for row in tidemark.query_rows(tidemark.ddl_events_sql(landing['events'])) -%}
         {%- set said = tidemark.canonical_statement(row, batch) if row['_operation'] else tidemark.debezium_statement(row, batch) -%}
@@ -36,7 +36,7 @@
             {%- endif -%}
         {%- endif -%}
     {%- endfor -%}
-    {%- if batch.get('followed') -%}
+    {%- if batch['followed'] != followed -%}
         {%- do log(cfg['entity'] ~ ': a statement gave the table another name: it is ' ~ batch['followed'] | join(', then ') ~ ' from now on', info=true) -%}
     {%- endif -%}
     {{ return(statements) }}

@@ -34,13 +34,13 @@
             ~ ' yet, and the YAML declares no columns to make the tables with'
         ) -%}
     {%- endif -%}
-    {%- set guessed = [] -%}
+    {%- set guessed, before = [], recorded['source'] if recorded else {} -%}
     {%- for name, type in found['inferred'].items() if type == 'string' -%}{%- do guessed.append(name | lower) -%}{%- endfor -%}
     {{ return(dict(plan, guessed_texts=guessed, recorded=dict(plan['recorded'], source={
-        'tables': batch.get('followed') or batch['tables'] if stretch['is_last'] else batch['tables'], 'named': batch['named'], 'columns': batch['source_columns'], 'refused': batch['refused'], 'by_content': batch['by_content'],
-        'identifying': batch['identifying'],
-        'has_moves': recorded['source'].get('has_moves', false) if recorded else false,
-        'has_partial_moves': recorded['source'].get('has_partial_moves', false) if recorded else false,
+        'tables': (before.get('tables', []) + batch['tables']) | unique | list,
+        'followed': batch['followed'] if stretch['is_last'] else before.get('followed', []), 'named': batch['named'],
+        'columns': batch['source_columns'], 'refused': batch['refused'], 'by_content': batch['by_content'], 'identifying': batch['identifying'],
+        'has_moves': before.get('has_moves', false), 'has_partial_moves': before.get('has_partial_moves', false),
     }))) }}
 {%- endmacro -%}
 

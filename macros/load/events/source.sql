@@ -74,8 +74,8 @@
     {%- set source = state['recorded']['source'] if state['recorded'] and not state['first'] else {} -%}
     {%- set tables = tidemark.tables_of(opened) -%}
     {%- set batch = {
-        'tables': tables, 'named': source.get('named', []), 'ignored': 0, 'names': [], 'schemas': {}, 'has_schemaless': false, 'first_nums': {},
-        'is_empty': true, 'statements': [], 'source_columns': source.get('columns'), 'refused': source.get('refused', []),
+        'tables': tables, 'named': source.get('named', []), 'followed': source.get('followed', []), 'ignored': 0, 'names': [],
+        'schemas': {}, 'has_schemaless': false, 'first_nums': {}, 'is_empty': true, 'statements': [], 'source_columns': source.get('columns'), 'refused': source.get('refused', []),
         'renames': {},
         'by_content': source.get('by_content', state['first'] and cfg['sequence_by'] | length > 0),
         'identifying': tidemark.identifying_names(cfg, landing['columns'], none if state['first'] else state['recorded']),
@@ -124,7 +124,7 @@
     {%- set source = state['recorded']['source'] if state['recorded'] and not state['first'] else {} -%}
     {%- set taken = source.get('tables') or [] -%}
     {%- do tidemark.check_drift(cfg, tidemark.table_drift(cfg, taken), tidemark._anew_from_events()) -%}
-    {{ return(taken or ([cfg['table']] if cfg['table'] else [])) }}
+    {{ return(source.get('followed') or taken or ([cfg['table']] if cfg['table'] else [])) }}
 {%- endmacro -%}
 
 

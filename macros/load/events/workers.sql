@@ -68,7 +68,7 @@
         {{ return('column ' ~ name ~ ' has no data_type') }}
     {%- endfor -%}
     {{ return({
-        'tables': tidemark.tables_of(opened), 'named': source.get('named', []), 'ignored': 0, 'names': told | sort(case_sensitive=true) or (declared + known) | unique | list,
+        'tables': tidemark.tables_of(opened), 'named': source.get('named', []), 'followed': source.get('followed', []), 'ignored': 0, 'names': told | sort(case_sensitive=true) or (declared + known) | unique | list,
         'schemas': schemas, 'has_schemaless': not schemas, 'first_nums': {}, 'is_empty': false,
         'statements': [], 'source_columns': source.get('columns'), 'refused': [], 'renames': {}, 'reorders': false,
         'by_content': source.get('by_content', false),

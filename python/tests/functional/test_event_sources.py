@@ -468,9 +468,16 @@ def test_table__swapped(models: dict[str, EventEntity]) -> None:
     )
     assert "it is shop.swapped from now on" in result.output
     entity.load(
-        [delete({"id": 1}, table="swapped_old"), insert({"id": 3, "name": "c", "tier": "x"})]
+        [
+            delete({"id": 1}, table="swapped_old"),
+            insert({"id": 3, "name": "c", "tier": "x"}),
+            ddl("RENAME_TABLE", table="moved", prev_table="swapped"),
+            ddl("RENAME_TABLE", table="moved_old", prev_table="moved"),
+            ddl("RENAME_TABLE", table="moved", prev_table="moved_new"),
+        ]
     )
-    assert entity.rows("id, name, tier") == [(1, "a2", "std"), (2, "b", "gold"), (3, "c", "x")]
+    entity.load([delete({"id": 1}, table="swapped"), delete({"id": 2}, table="moved")])
+    assert entity.rows("id, name, tier") == [(1, "a2", "std"), (3, "c", "x")]
 
 
 def test_unsigned_ids(models: dict[str, EventEntity]) -> None:

@@ -43,7 +43,14 @@ def test_renamed_table(ddl: str, name: str, previous: str | None) -> None:
 def followed(*statements: tuple[str, str, str | None], **batch: Any) -> tuple[list[str], list[str]]:
     """The names that a table bears after statements (operation, table, previous), and those whose rows are taken."""
     macros = load_sql_macros()
-    batch = {"tables": ["shop.a"], "named": [], "refused": [], "renames": {}, **batch}
+    batch = {
+        "tables": ["shop.a"],
+        "named": [],
+        "followed": [],
+        "refused": [],
+        "renames": {},
+        **batch,
+    }
     for operation, table, previous in statements:
         row = {
             "_operation": operation, "_database": "shop", "_table": table, "_prev_table": previous, "_schema": None,
