@@ -32,13 +32,13 @@ select
     case
         when _is_tombstone then 'ignored'
         when _is_broken then 'unreadable'
-        when _operation in ('CREATE_DATABASE', 'DROP_DATABASE') then 'ddl'
+        {#- whose it is, other statements of the batch may tell #}
+        when _operation in ({{ tidemark.ddl_operations() | join(', ') }}) and not (_is_malformed or _time_is_broken) then 'ddl'
         when not _is_ours or _operation = 'COMMIT' then 'ignored'
         when _is_malformed then 'unreadable'
         when _time_is_broken then 'unreadable'
         when _operation in ('INSERT', 'UPDATE', 'UPSERT', 'READ', 'DELETE') then 'row'
         when _operation in ('TRUNCATE', 'TRUNCATE_TABLE') then 'truncate'
-        when _operation in ({{ tidemark.ddl_operations() | join(', ') }}) then 'ddl'
         else 'unreadable'
     end as _kind,
     case

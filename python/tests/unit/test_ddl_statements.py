@@ -79,6 +79,9 @@ def test_follow_table() -> None:
     assert aside == (["shop.a"], ["shop.a", "shop.a_2025"])
     # made anew under its own name
     assert followed((drop, "a", None), (create, "a", None)) == (["shop.a"], ["shop.a"])
+    # a copy of a table that was renamed before
+    moved = followed((rename, "b", "a"), (rename, "b_old", "b"), (rename, "b", "b_new"))
+    assert moved == (["shop.b"], ["shop.a", "shop.b", "shop.b_old"])
     # others
     assert followed((rename, "c", "b"), (drop, "c", None)) == (["shop.a"], ["shop.a"])
     # the setting names none

@@ -68,13 +68,12 @@ select
     case
         when _is_tombstone then 'ignored'
         when _is_broken then 'unreadable'
-        when _operation in ('CREATE_DATABASE', 'DROP_DATABASE') then 'ddl'
+        when _operation in ('CREATE_TABLE', 'DROP_TABLE', 'ALTER_TABLE', 'RENAME_TABLE', 'CREATE_DATABASE', 'DROP_DATABASE') and not (_is_malformed or _time_is_broken) then 'ddl'
         when not _is_ours or _operation = 'COMMIT' then 'ignored'
         when _is_malformed then 'unreadable'
         when _time_is_broken then 'unreadable'
         when _operation in ('INSERT', 'UPDATE', 'UPSERT', 'READ', 'DELETE') then 'row'
         when _operation in ('TRUNCATE', 'TRUNCATE_TABLE') then 'truncate'
-        when _operation in ('CREATE_TABLE', 'DROP_TABLE', 'ALTER_TABLE', 'RENAME_TABLE', 'CREATE_DATABASE', 'DROP_DATABASE') then 'ddl'
         else 'unreadable'
     end as _kind,
     case
