@@ -138,13 +138,13 @@ class KeptTables(Extracts):
 class CanonicalEvents(Flow):
     """Batches of change events, a part of which comes twice."""
 
-    engines = ("spark",)
+    truncates = 0
 
     def __init__(self, project: Any, rng: random.Random, dates: int, **settings: Any) -> None:
         super().__init__(project, rng, dates)
         settings = {"extract": "events", "format": "canonical", "table": "shop.killed", **settings}
         self.folder = write_model(project, COLUMNS, KEY, **settings)
-        self.events = random_streams(rng, 60, max(12, dates), truncates=2)
+        self.events = random_streams(rng, 60, max(12, dates), truncates=self.truncates)
         self.batches = deliver(rng, self.events, dates, "in_order")
 
     def land(self, number: int) -> None:
@@ -163,6 +163,13 @@ class CanonicalEvents(Flow):
         assert len(logged) == len(set(logged))
         staged = stored.values("killed__staging", "_event_id")
         assert len(staged) == len(set(staged)) == len(events)
+
+
+class TruncatedEvents(CanonicalEvents):
+    """The same with truncates, which the workers leave to Spark SQL."""
+
+    engines = ("spark",)
+    truncates = 2
 
 
 class CapturedEvents(Flow):
@@ -250,6 +257,7 @@ FLOWS: dict[str, Callable[..., Flow]] = {
     "delta extracts": partial(Extracts, extract="delta"),
     "kept tables": KeptTables,
     "canonical events": CanonicalEvents,
+    "truncated events": TruncatedEvents,
     "captured events": CapturedEvents,
     "enriched events": EnrichedEvents,
     "shredded events": ShreddedEvents,
