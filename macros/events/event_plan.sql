@@ -16,6 +16,7 @@
     {%- set ignored = cfg['ignore'] | map('lower') | list -%}
     {%- set sensitive = cfg['sensitive'] | map('lower') | list -%}
     {%- set hash_names = known_columns | map(attribute='hash_name') | map('lower') | list -%}
+    {%- set excluded_types = (recorded or {}).get('excluded_types') or {} -%}
     {%- set columns = [] -%}
     {%- for name in names -%}
         {%- set lower = name | lower -%}
@@ -24,7 +25,7 @@
         {%- set sources = tidemark._source_names(name, aliases, found) -%}
         {%- set fields = tidemark._fields_of(sources, found) -%}
         {%- set source_type = tidemark._field_type(sources, fields, found) -%}
-        {%- set type = types.get(lower) or (known['type'] if known else source_type) or 'string' -%}
+        {%- set type = types.get(lower) or (known['type'] if known else source_type) or excluded_types.get(name) or 'string' -%}
         {%- if known and not types.get(lower) and source_type and cfg['ddl']['widen_column'] == 'apply'
             and tidemark.is_widening(type, source_type, cfg['file_format']) -%}
             {%- set type = source_type -%}
@@ -83,7 +84,11 @@
     {#- Canonical rows need not bring every column of their table. An envelope does, save for those that its capture leaves
         out, which Debezium's DDL names all the same. -#}
     {%- set ddl_names = (found['ddl'] or []) | map(attribute='name') | list if cfg['format'] == 'canonical' else [] -%}
-    {%- for name in cfg['columns'] | map(attribute='name') | list + cfg['keys'] + arrived_names + ddl_names -%}
+    {%- set left_out = [] -%}
+    {%- for name in (recorded or {}).get('excluded_types') or {} if found['arrived'] is none and not tidemark.is_chosen(cfg['chosen'], name) -%}
+        {%- do left_out.append(name) -%}
+    {%- endfor -%}
+    {%- for name in cfg['columns'] | map(attribute='name') | list + cfg['keys'] + arrived_names + ddl_names + left_out -%}
         {%- set lower = name | lower -%}
         {%- set is_refused = lower in found['refused'] | map('lower') | list or (recorded and cfg['ddl']['add_column'] == 'ignore') -%}
         {%- set wanted = lower in declared or (lower not in aliases and not is_refused) -%}
@@ -150,6 +155,7 @@
             'on_tie': cfg['on_tie'],
             'columns': recorded_columns,
             'excluded': excluded,
+            'excluded_types': tidemark._excluded_types(cfg, recorded, columns),
             'source': recorded['source'] if recorded and recorded.get('source') else {},
         },
     }) }}
@@ -163,6 +169,18 @@
         {%- do excluded.append(name | lower) -%}
     {%- endfor -%}
     {{ return(excluded | unique | list) }}
+{%- endmacro -%}
+
+{#- Types of the columns of lines that the setting `columns` leaves out, by name. A predicate may read one that no line of a batch brings. -#}
+{%- macro _excluded_types(cfg, recorded, columns) -%}
+    {%- set types = {} -%}
+    {%- for name, type in ((recorded or {}).get('excluded_types') or {}).items() if not tidemark.is_chosen(cfg['chosen'], name) -%}
+        {%- do types.update({name: type}) -%}
+    {%- endfor -%}
+    {%- for column in columns if not column['chosen'] and column['arrived'] and column['source_name'] is none -%}
+        {%- do types.update({column['name']: column['type']}) -%}
+    {%- endfor -%}
+    {{ return(types) }}
 {%- endmacro -%}
 
 {#- Names in `columns` and `ignore_null_updates` that are no column's. Where lines need not have every column, only those that look like

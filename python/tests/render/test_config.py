@@ -550,6 +550,35 @@ def test_events__columns_of_settings() -> None:
     planned("", columns={"exclude": ["nam"]})
 
 
+def test_events__columns_left_out_stay_readable() -> None:
+    """Predicates read a column of lines that `columns` leaves out, also where no line of a batch brings it."""
+    macros = load_sql_macros()
+    settings = {**EVENTS, "format": "canonical", "columns": {"exclude": ["gone", "at"]}}
+    node = {"alias": "shop", "schema": "s", "columns": {}, "config": cdc(**settings)}
+
+    def planned(found_types: dict[str, str], recorded: Any = None, **changes: Any) -> Any:
+        found = {"names": [*found_types], "schemas": {}, "ddl": None, "renames": {}, "refused": []}
+        found |= {"arrived": None, "has_schemaless": True, "inferred": found_types, **changes}
+        cfg = macros["entity_config"](node)
+        return macros["event_plan"](cfg, found, {}, recorded)
+
+    def readable(plan: Any) -> dict[str, str]:
+        assert [column["name"] for column in plan["columns"]] == ["id"]
+        return {column["name"]: column["type"] for column in plan["source_columns"]}
+
+    first = planned({"id": "bigint", "gone": "boolean"})
+    second = planned({"id": "bigint", "at": "bigint"}, first["recorded"])
+    assert readable(second) == {"id": "bigint", "gone": "boolean", "at": "bigint"}
+    third = planned({"id": "bigint"}, second["recorded"])
+    assert readable(third) == {"id": "bigint", "gone": "boolean", "at": "bigint"}
+    assert third["recorded"] == second["recorded"]
+    # a table brings all that it has; and what the setting does not leave out any more is a column like others
+    typed = {"id": {"name": "id", "type": "bigint"}}
+    assert readable(planned({"id": "bigint"}, third["recorded"], arrived=typed)) == {"id": "bigint"}
+    node["config"] = cdc(**{**EVENTS, "format": "canonical"})
+    assert readable(planned({"id": "bigint"}, third["recorded"])) == {"id": "bigint"}
+
+
 def test_new_columns() -> None:
     macros = load_sql_macros()
 
