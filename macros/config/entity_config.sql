@@ -138,8 +138,7 @@
                 {%- do errors.append(place ~ ' is for extracts') -%}
             {%- elif value is not string or not value | trim -%}
                 {%- do errors.append(place ~ ' must be an SQL expression of the column, found: ' ~ value) -%}
-            {%- elif tidemark._expression_problem(value) -%}
-                {%- do tidemark._check_expression(place, value, errors) -%}
+            {%- elif not tidemark._check_expression(place, value, errors) -%}
             {%- elif cfg['stored_hashes'] -%}
                 {%- do errors.append(place ~ ' and stored_hashes conflict: the hashes come with the rows') -%}
             {%- elif not tidemark.is_compared(cfg, column['name']) -%}

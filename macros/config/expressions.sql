@@ -1,12 +1,13 @@
 {#- Refuse SQL of the YAML that would break the statement it is put into, before Spark is asked; `setting` names it. What cannot be
-    judged by its letters is left to Spark. -#}
+    judged by its letters is left to Spark. Returns whether it may be an expression. -#}
 {%- macro _check_expression(setting, text, errors) -%}
     {%- if text is not string -%}
         {%- do errors.append(setting ~ ' must be an SQL expression, found: ' ~ text) -%}
-        {{ return(none) }}
+        {{ return(false) }}
     {%- endif -%}
     {%- set problem = tidemark._expression_problem(text) -%}
     {%- if problem -%}{%- do errors.append(setting ~ ': `' ~ text | trim ~ '` ' ~ problem) -%}{%- endif -%}
+    {{ return(not problem) }}
 {%- endmacro -%}
 
 {#- What is wrong with an expression, in the words that follow it; none if it may be one. -#}

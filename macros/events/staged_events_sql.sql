@@ -5,45 +5,7 @@
 {%- set before = plan['keys'] if plan['keyed'] else plan['columns'] -%}
 {%- set reasons = tidemark.event_reject_reasons(cfg, plan, before) -%}
 {%- set rejects_ties = cfg['on_tie'] == 'reject' and tidemark.can_tie(cfg) -%}
-with parsed_events as (
-    {#- The kind of an event is what its JSON says. Spark would look for it below the parsing, by parsing once more for
-        each field that it looks at, if the kind did not depend on the row's being there. #}
-    select
-        *,
-        if(monotonically_increasing_id() >= 0, _kind, null) as _parsed_kind
-    from {{ events }}
-),
-
-images as (
-    select
-        * except (_parsed_kind),
-        if(_operation = 'DELETE', coalesce(_before, _after), _after) as _image
-        {%- if tidemark._reads_by_schema(plan) %},
-        md5(_schema_text) as _schema_id
-        {%- endif %}
-    from parsed_events
-    where
-        _parsed_kind in ('row', 'truncate', 'unreadable')
-        {%- if stretch['from'] %}
-        and _landing_num > {{ stretch['from'] }}
-        {%- endif %}
-        {%- if stretch['to'] %}
-        and _landing_num < {{ stretch['to'] }}
-        {%- endif %}
-),
-
-{% if plan['typed'] -%}
-decoded as (
-    select
-        images.*
-        {%- for column in plan['source_columns'] if column['source_type'] != column['type'] and column['arrived'] %},
-        {{ tidemark.cast_expr(column, {}, 'images') }} as {{ tidemark.quote_identifier('_tidemark_value_' ~ column['name']) }}
-        {%- endfor %}
-    from images
-),
-{%- else -%}
-{{ tidemark._decoded_texts_sql(plan, before) }}
-{%- endif %}
+{{ tidemark._decoded_events_sql(plan, events, before, stretch) }}
 
 {{ tidemark._judged_events_sql(cfg, plan, before, reasons) }}
 
@@ -151,6 +113,57 @@ select
     if(_tidemark_is_tie or _reject_reason is not null, _raw_payload, null) as _raw_payload,
     _is_usable and not _tidemark_is_tie as _is_usable
 from tied
+{%- endmacro -%}
+
+{#- The statement up to the rows of which `sequence_by`, `apply_as_deletes` and `apply_as_truncates` are expressions. -#}
+{%- macro _decoded_events_sql(plan, events, before, stretch) -%}
+with parsed_events as (
+    {#- The kind of an event is what its JSON says. Spark would look for it below the parsing, by parsing once more for
+        each field that it looks at, if the kind did not depend on the row's being there. #}
+    select
+        *,
+        if(monotonically_increasing_id() >= 0, _kind, null) as _parsed_kind
+    from {{ events }}
+),
+
+images as (
+    select
+        * except (_parsed_kind),
+        if(_operation = 'DELETE', coalesce(_before, _after), _after) as _image
+        {%- if tidemark._reads_by_schema(plan) %},
+        md5(_schema_text) as _schema_id
+        {%- endif %}
+    from parsed_events
+    where
+        _parsed_kind in ('row', 'truncate', 'unreadable')
+        {%- if stretch['from'] %}
+        and _landing_num > {{ stretch['from'] }}
+        {%- endif %}
+        {%- if stretch['to'] %}
+        and _landing_num < {{ stretch['to'] }}
+        {%- endif %}
+),
+
+{% if plan['typed'] -%}
+decoded as (
+    select
+        images.*
+        {%- for column in plan['source_columns'] if column['source_type'] != column['type'] and column['arrived'] %},
+        {{ tidemark.cast_expr(column, {}, 'images') }} as {{ tidemark.quote_identifier('_tidemark_value_' ~ column['name']) }}
+        {%- endfor %}
+    from images
+),
+{%- else -%}
+{{ tidemark._decoded_texts_sql(plan, before) }}
+{%- endif %}
+{%- endmacro -%}
+
+{#- What one of these expressions gives, to be looked at by Spark alone. -#}
+{%- macro event_expression_sql(plan, events, stretch, expression) -%}
+{{ tidemark._decoded_events_sql(plan, events, plan['keys'] if plan['keyed'] else plan['columns'], stretch) | trim | trim(',') }}
+
+select ({{ expression }})
+from decoded
 {%- endmacro -%}
 
 {#- The images as values: texts by column, those that are given, and their types. -#}

@@ -19,7 +19,7 @@
     {%- set cfg = dict(cfg, keys=tidemark.keys_in_order(cfg, recorded)) -%}
     {%- set wanted = tidemark.rehashed_config(cfg, recorded, drop, state['inflight']) -%}
     {%- set plan = tidemark.recorded_plan(wanted) -%}
-    {%- do tidemark.type_compared_values(plan) -%}
+    {%- do tidemark.type_compared_values(cfg, plan) -%}
     {%- if plan['sensitive'] -%}{%- do wanted.update({'pepper': tidemark.pepper_check(cfg)}) -%}{%- endif -%}
 
     {%- set rows = run_query('select count(*) from ' ~ relations['log'])[0][0] -%}

@@ -104,7 +104,7 @@
 {#- Where the events are that were applied before. -#}
 {%- macro known_events(opened, plan, now) -%}
     {%- if opened['state']['first'] -%}{{ return({}) }}{%- endif -%}
-    {{ return({'log': now['log'], 'staging': none if plan['keyed'] else tidemark.staging_in_force_expr(opened['relations'], opened['state'])}) }}
+    {{ return({'log': now['log'], 'staging': none if plan['keyed'] else tidemark.in_force_of(opened['relations']['staging'], opened['state'])}) }}
 {%- endmacro -%}
 
 
@@ -155,7 +155,27 @@
 
 {%- macro make_staged_view(cfg, plan, landing, stretch, known) -%}
     {%- set view = tidemark.run_view(cfg['target'], 'staged') -%}
-    {%- do tidemark.make_view(view, tidemark.staged_events_sql(cfg, plan, landing['events'], known, stretch)) -%}
+    {%- set sql = tidemark.staged_events_sql(cfg, plan, landing['events'], known, stretch) -%}
+    {%- if tidemark.can('tell_errors') -%}
+        {%- if adapter.try_view(view, sql) -%}{{ return(none) }}{%- endif -%}
+        {%- do tidemark.check_event_expressions(cfg, plan, landing, stretch) -%}
+    {%- endif -%}
+    {%- do tidemark.make_view(view, sql) -%}
+{%- endmacro -%}
+
+
+{#- Of a statement that Spark refuses: which setting is to blame, if one is. -#}
+{%- macro check_event_expressions(cfg, plan, landing, stretch) -%}
+    {%- set errors = [] -%}
+    {%- set names = plan['source_columns'] | map(attribute='name') | list + tidemark.event_columns() | map(attribute='name') | list -%}
+    {%- for column in landing['columns'] or [] if column['name'] not in names and column['name'] != '_landing_num' -%}
+        {%- do names.append(column['name']) -%}
+    {%- endfor -%}
+    {%- for setting, expression in tidemark.event_expressions(cfg) -%}
+        {%- set sql = tidemark.event_expression_sql(plan, landing['events'], stretch, expression) -%}
+        {%- do errors.append(tidemark.meaning_problem(setting, expression, sql, 'no event brings and the YAML does not declare', names)) -%}
+    {%- endfor -%}
+    {%- do tidemark._raise_config_errors(cfg['entity'], errors | select | list) -%}
 {%- endmacro -%}
 
 
@@ -193,7 +213,23 @@
         {%- set rows = tidemark.kept_rows(cfg, plan, load, 'staged_rows_again', 'select * from ' ~ view) -%}
         {%- set seen = tidemark.query_rows(tidemark.staged_figures_sql(plan, rows, ordered_log, tidemark.sequence_expr(cfg)))[0] -%}
     {%- endif -%}
+    {%- if seen['reject_count'] | int > 0 and tidemark.knows_rejects(opened, plan, landing) -%}
+        {%- set known = tidemark.in_force_of(opened['relations']['rejects'], opened['state']) -%}
+        {%- set condition = "staged._reject_reason like 'tie: %'" if landing['in_files'] else 'staged._reject_reason is not null' -%}
+        {%- set rows = tidemark.kept_rows(cfg, plan, load, 'staged_rows_known', tidemark.repeated_rejects_sql(rows, known, condition)) -%}
+        {%- set seen = tidemark.query_rows(tidemark.staged_figures_sql(plan, rows, ordered_log, tidemark.sequence_expr(cfg)))[0] -%}
+    {%- endif -%}
     {{ return({'rows': rows, 'seen': seen}) }}
+{%- endmacro -%}
+
+
+{#- Whether a reject that comes again can be told from a new one: by its text, which is not kept of sensitive values, where that is no
+    accident: a table or SELECT brings all its rows each time, and of lines those that tie are known by their content. -#}
+{%- macro knows_rejects(opened, plan, landing) -%}
+    {%- if opened['state']['first'] or plan['sensitive'] or not tidemark.relation_exists(opened['relations']['rejects']) -%}
+        {{ return(false) }}
+    {%- endif -%}
+    {{ return(not landing['in_files'] or opened['cfg']['on_tie'] == 'reject') }}
 {%- endmacro -%}
 
 
@@ -270,10 +306,10 @@
 {%- endmacro -%}
 
 
-{#- The staging of commits that no rollback undid. -#}
-{%- macro staging_in_force_expr(relations, state) -%}
-    {%- if not state['undone'] -%}{{ return(relations['staging']) }}{%- endif -%}
-    {{ return('(select * from ' ~ relations['staging'] ~ ' where _commit_id not in (' ~ state['undone'] | join(', ') ~ '))') }}
+{#- Rows of staging or rejects of commits that no rollback undid. -#}
+{%- macro in_force_of(relation, state) -%}
+    {%- if not state['undone'] -%}{{ return(relation) }}{%- endif -%}
+    {{ return('(select * from ' ~ relation ~ ' where _commit_id not in (' ~ state['undone'] | join(', ') ~ '))') }}
 {%- endmacro -%}
 
 

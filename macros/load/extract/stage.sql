@@ -26,7 +26,7 @@
     {%- set cfg, run = opened['cfg'], opened['run'] -%}
     {%- set recorded = none if run['full_refresh'] else opened['state']['recorded'] -%}
     {%- set plan = tidemark.column_plan(cfg, source['columns'], tidemark.declared_types(cfg), recorded, source['origin']) -%}
-    {%- do tidemark.type_compared_values(plan) -%}
+    {%- do tidemark.type_compared_values(cfg, plan) -%}
     {%- do tidemark.check_malformed(cfg, plan, source) -%}
     {%- set file_names = source['file_names'] | reject('equalto', '_malformed') | list -%}
     {%- set plan = dict(plan, recorded=dict(
@@ -42,11 +42,19 @@
 {%- endmacro -%}
 
 {#- Find out the types of what is compared in place of a column's value. -#}
-{%- macro type_compared_values(plan) -%}
-    {%- set terms = [] -%}
+{%- macro type_compared_values(cfg, plan) -%}
+    {%- set terms, errors = [], [] -%}
     {%- for column in plan['compared'] if column.get('compare_as') -%}
-        {%- do terms.append(tidemark.compared_value_expr(column, 'cast(null as ' ~ tidemark.quoted_type(column['type']) ~ ')') ~ ' as ' ~ tidemark.quote_identifier(column['name'])) -%}
+        {%- set term = tidemark.compared_value_expr(column, 'cast(null as ' ~ tidemark.quoted_type(column['type']) ~ ')') -%}
+        {%- if tidemark.can('tell_errors') -%}
+            {%- do errors.append(tidemark.meaning_problem(
+                'column `' ~ column['name'] ~ '`: meta.tidemark.compare_as', column['compare_as'], 'select ' ~ term,
+                'it does not see: it is an expression of the column alone', [column['name']]
+            )) -%}
+        {%- endif -%}
+        {%- do terms.append(term ~ ' as ' ~ tidemark.quote_identifier(column['name'])) -%}
     {%- endfor -%}
+    {%- do tidemark._raise_config_errors(cfg['entity'], errors | select | list) -%}
     {%- if terms -%}
         {%- for typed in tidemark.describe_query('select ' ~ terms | join(', ')) -%}
             {%- for column in plan['compared'] if column['name'] == typed['name'] -%}

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from ..rendering import load_sql_macros
+from .entities import Entity
 
 
 def as_(expression: str) -> dict[str, Any]:
@@ -107,3 +109,18 @@ def test_compare(module_project: Any) -> None:
         "column `name` was compared as lower(trim(name)) and is now compared as it is",
         "column `note` was ignored and is now compared",
     ]
+
+
+def test_compare_as__column_that_is_not_there(module_project: Any) -> None:
+    entity = Entity(module_project, "spots", {"id": "int", "lat": "double", "lon": "double"})
+    path = module_project.root / "models/spots.yml"
+    properties = json.loads(path.read_text())
+    properties["models"][0]["columns"][1].update(as_("round(latt, 2)"))
+    properties["models"][0]["columns"][2].update(as_("round(lon, lat)"))
+    path.write_text(json.dumps(properties))
+    error = entity.load("2026-01-01", "id,lat,lon\n1,2.0,3.0\n", expect_pass=False).error
+    told = "meta.tidemark.compare_as names column"
+    alone = "which it does not see: it is an expression of the column alone"
+    assert f"  - column `lat`: {told} `latt`, {alone}; did you mean `lat`?" in error
+    assert f"  - column `lon`: {told} `lat`, {alone}; there are lon" in error
+    assert not entity.exists("__log")

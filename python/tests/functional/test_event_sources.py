@@ -80,6 +80,14 @@ def models(module_project: Any) -> dict[str, EventEntity]:
         EventEntity(project, "renamed", COLUMNS, table=None),
         EventEntity(project, "swapped", COLUMNS, ddl={"drop_table": "apply"}),
         EventEntity(project, "unparsable", COLUMNS, apply_as_deletes="name = = 'gone'"),
+        EventEntity(
+            project,
+            "misnamed",
+            COLUMNS,
+            sequence_by=["changed_att", "_sequence_num"],
+            apply_as_deletes="xyz > 1",
+            apply_as_truncates="nome(name)",
+        ),
     ]
     for name, reading in {
         "by_select_past": "as_of(ref('by_select'), '2026-03-04 23:00:00', by='event_time')",
@@ -364,6 +372,22 @@ def test_no_expression(models: dict[str, EventEntity]) -> None:
     assert not entity.exists("__log")
 
 
+def test_columns_that_are_not_there(models: dict[str, EventEntity]) -> None:
+    """Each is told by its setting, with the columns that it may have meant."""
+    entity = models["misnamed"]
+    entity.land([insert({"id": 1, "name": "a", "changed_at": 1})])
+    result = entity.run(expect_pass=False)
+    lines = [line.strip() for line in result.error.splitlines()]
+    lacks = "which no event brings and the YAML does not declare"
+    assert f"- sequence_by names column `changed_att`, {lacks}; did you mean `changed_at`?" in lines
+    (line,) = [line for line in lines if "apply_as_deletes" in line]
+    assert line.startswith(f"- apply_as_deletes names column `xyz`, {lacks}; there are _database, ")
+    assert line.endswith(", changed_at, id, name")
+    (line,) = [line for line in lines if "apply_as_truncates" in line]
+    assert line.startswith("- apply_as_truncates: `nome(name)` is no SQL expression: ")
+    assert "3 problems" in result.error and not entity.exists("__log")
+
+
 def test_order_of_letters(models: dict[str, EventEntity]) -> None:
     """It is none of times and numbers, so that a text is ordered by it only where the YAML says that it is one."""
     entity = models["by_text"]
@@ -502,6 +526,34 @@ def test_late_delete__takes_kept_values_away(models: dict[str, EventEntity]) -> 
     assert entity.rows("name, address.city, address.zip") == [("b", "Leon", 9)]
 
 
+def test_rejects_of_a_table__come_once(module_project: Any) -> None:
+    """A table brings all its rows each time: those that were rejected are known, as those that were taken are."""
+    project = module_project
+    project.sql("create table price_changes (id int, price string, at int) using delta")
+    priced = EventEntity(
+        project,
+        "priced",
+        {"id": "int", "price": "int"},
+        body=f"select * from {project.schema}.price_changes",
+        format="rows",
+        table=None,
+        sequence_by="at",
+        on_tie="reject",
+        on_reject="quarantine",
+    )
+    counted = "rows_read, rows_inserted, rows_updated, rows_rejected, rows_duplicate"
+    project.sql("insert into price_changes values (1, '5', 1), (1, '6', 1), (2, 'dear', 1)")
+    priced.run()
+    rejects = priced.rows("_reject_reason", "__rejects")
+    assert rejects == [("cast_failed: price",), ("tie: at",)]
+    priced.run()
+    assert priced.commits(counted) == [(3, 1, 0, 2, 0)]
+    assert priced.rows("_reject_reason", "__rejects") == rejects
+    project.sql("insert into price_changes values (1, '7', 2), (3, 'dear', 1)")
+    priced.run()
+    assert priced.commits(counted)[1:] == [(5, 0, 1, 1, 3)]
+
+
 @pytest.mark.slow
 def test_ties(module_project: Any) -> None:
     """At an equal sequence what arrived last wins, by line, file and run, also in a log that was made by content."""
@@ -558,3 +610,8 @@ def test_ties(module_project: Any) -> None:
     assert emptied.rows("name") == [("again",)]
     rejects = emptied.rows("_reject_reason, get_json_object(_raw_payload, '$.name')", "__rejects")
     assert rejects == [("tie: at", "other")]
+    # one that comes again is no second reject
+    emptied.land(other[:1])
+    run()
+    assert emptied.commits("rows_rejected, rows_duplicate")[-1] == (0, 1)
+    assert len(emptied.rows("*", "__rejects")) == 1

@@ -492,6 +492,12 @@ CASES: dict[str, tuple[Any, ...]] = {
         "staged_in_sequence",
         LATE_EVENTS,
     ),
+    "repeated_rejects_sql.tied": (
+        "repeated_rejects_sql",
+        "staged_in_sequence",
+        SEQUENCED.relations["rejects"],
+        "staged._reject_reason like 'tie: %'",
+    ),
     "any_tie_sql.keyed": ("any_tie_sql", SEQUENCED.cfg, SEQUENCED.plan, SEQUENCED.relations),
     "replayed_keys_sql.forward": ("replayed_keys_sql", KEYED.cfg, KEYED.plan, SOURCES, EVENT_LOAD),
     "replayed_copies_sql.forward": (

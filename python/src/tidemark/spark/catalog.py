@@ -6,7 +6,7 @@ import json
 import re
 from typing import Any
 
-from pyspark.errors import ParseException
+from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import SparkSession
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
@@ -90,6 +90,31 @@ def syntax_error(session: SparkSession, expression: str) -> str | None:
     except ParseException as error:
         return readable_error(error).splitlines()[0]
     return None
+
+
+def analysis_error(session: SparkSession, query: str) -> dict[str, str | None] | None:
+    """Return why Spark refuses a query that it can parse, or None.
+
+    Example:
+        >>> analysis_error(session, "select b from values (1) as t(a)")
+        {"column": "b", "reason": "A column … with name `b` cannot be resolved. …"}
+
+    Returns:
+        The `reason` in a line, and the `column` if it is one that is not there.
+    """
+    try:
+        session.sql(query)
+    except AnalysisException as error:
+        name = None
+        if (error.getCondition() or "").startswith("UNRESOLVED_COLUMN"):
+            name = _unquoted((error.getMessageParameters() or {}).get("objectName", "")) or None
+        return {"column": name, "reason": readable_error(error).splitlines()[0]}
+    return None
+
+
+def _unquoted(name: str) -> str:
+    parts = re.findall(r"`((?:[^`]|``)*)`", name)
+    return ".".join(part.replace("``", "`") for part in parts)
 
 
 def _type_text(kind: DataType) -> str:

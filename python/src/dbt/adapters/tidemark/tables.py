@@ -9,10 +9,12 @@ from uuid import uuid4
 
 from dbt.adapters.base.meta import available
 from dbt_common.exceptions import DbtDatabaseError
+from pyspark.errors import AnalysisException
 
 from dbt.adapters.tidemark.base import SessionAdapter
 from tidemark.spark.cached import cache_view, make_view
 from tidemark.spark.catalog import (
+    analysis_error,
     column_names,
     forget_views,
     query_columns,
@@ -186,6 +188,24 @@ class TablesAdapter(SessionAdapter):
         with self.connections.exception_handler(sql):
             (cache_view if is_kept else make_view)(self._session, name, sql)
 
+    @available.parse(lambda *args, **kwargs: True)
+    def try_view(self, name: str, sql: str) -> bool:
+        """Make a temporary view, unless Spark refuses its query.
+
+        Args:
+            name: The view, quoted as in SQL; one of that name is replaced.
+            sql: Its query.
+
+        Returns:
+            Whether it was made.
+        """
+        with self.connections.exception_handler(sql):
+            try:
+                make_view(self._session, name, sql)
+            except AnalysisException:
+                return False
+        return True
+
     @available.parse(lambda *args, **kwargs: None)
     def forget_views(self, prefix: str) -> None:
         """Drop temporary views, and give back what the rows of those of cache_view() take.
@@ -236,3 +256,16 @@ class TablesAdapter(SessionAdapter):
         """
         with self.connections.exception_handler("syntax_errors()"):
             return [syntax_error(self._session, expression) for expression in expressions]
+
+    @available.parse(lambda *args, **kwargs: None)
+    def analysis_error(self, query: str) -> dict[str, str | None] | None:
+        """Tell why Spark refuses a query; None of one that it takes.
+
+        Args:
+            query: The query.
+
+        Returns:
+            The `reason` in a line, and the `column` if it is one that is not there.
+        """
+        with self.connections.exception_handler(query):
+            return analysis_error(self._session, query)

@@ -1,0 +1,18 @@
+select
+    staged.* except (_reject_reason, _raw_payload, _is_duplicate),
+    if(known_rejects._known_reason is null, staged._reject_reason, null) as _reject_reason,
+    if(known_rejects._known_reason is null, staged._raw_payload, null) as _raw_payload,
+    staged._is_duplicate or known_rejects._known_reason is not null as _is_duplicate
+from staged_in_sequence as staged
+left join (
+    select distinct
+        _reject_reason as _known_reason,
+        _key_hash as _known_key_hash,
+        _raw_payload as _known_payload
+    from shop.customers_in_sequence__rejects
+) as known_rejects
+    on
+        staged._reject_reason like 'tie: %'
+        and staged._reject_reason = known_rejects._known_reason
+        and staged._raw_payload = known_rejects._known_payload
+        and staged._key_hash <=> known_rejects._known_key_hash
