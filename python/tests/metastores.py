@@ -20,12 +20,7 @@ _SITE = """\
   <property><name>hive.metastore.schema.verification</name><value>false</value></property>
   <property><name>hive.metastore.warehouse.dir</name><value>{folder}/warehouse</value></property>
   <property><name>hive.async.log.enabled</name><value>false</value></property>
-{more}</configuration>
-"""
-# it makes the tables of locks as well, which no other setting does; pools of connections to them PySpark lacks
-_LOCKS = """\
-  <property><name>hive.in.test</name><value>true</value></property>
-  <property><name>datanucleus.connectionPoolingType</name><value>none</value></property>
+</configuration>
 """
 _LOGGING = """\
 rootLogger.level = warn
@@ -37,16 +32,11 @@ appender.console.layout.type = PatternLayout
 
 
 @contextmanager
-def shared_metastore(folder: Path, *, locks: bool = False) -> Iterator[str]:
-    """Start a metastore; give its URI, and end it.
-
-    Args:
-        folder: Where it keeps its database.
-        locks: Whether it is asked for locks, as by Iceberg.
-    """
+def shared_metastore(folder: Path) -> Iterator[str]:
+    """Start a metastore; give its URI, and end it."""
     conf = folder / "conf"
     conf.mkdir(parents=True)
-    (conf / "hive-site.xml").write_text(_SITE.format(folder=folder, more=_LOCKS if locks else ""))
+    (conf / "hive-site.xml").write_text(_SITE.format(folder=folder))
     for name in ("log4j2.properties", "hive-log4j2.properties"):
         (conf / name).write_text(_LOGGING)
     with socket.socket() as free:
