@@ -48,10 +48,29 @@
     {%- set begins = slices.identifier[:-1] -%}
     {%- set are_shared = whose != 'all' and not (tidemark.can('remove_files') and not adapter.shares_metastore()) -%}
     {%- set day_ago = modules.datetime.datetime.now(modules.pytz.utc) - modules.datetime.timedelta(days=1) -%}
-    {%- for name in tidemark.table_names(slices.include(identifier=false), slices.identifier)
-        if not are_shared or name.endswith(tidemark.whose_slices()) or name[begins | length:][:15] < day_ago.strftime('%y%m%d%H%M%S%f') -%}
-        {%- do tidemark.drop_table(tidemark.side_relation(current, name[current.identifier | length + 2:])) -%}
+    {%- set dead, old = [], [] -%}
+    {%- for name in tidemark.table_names(slices.include(identifier=false), slices.identifier) -%}
+        {%- set slice = tidemark.side_relation(current, name[current.identifier | length + 2:]) -%}
+        {%- if not are_shared or name.endswith(tidemark.whose_slices()) -%}
+            {%- do dead.append(slice) -%}
+        {%- elif name[begins | length:][:15] < day_ago.strftime('%y%m%d%H%M%S%f') -%}
+            {%- do old.append(slice) -%}
+        {%- endif -%}
     {%- endfor -%}
+    {%- for slice in dead + tidemark.idle_slices(current, old) -%}{%- do tidemark.drop_table(slice) -%}{%- endfor -%}
+{%- endmacro -%}
+
+{#- Of slices that by their names are old, those whose files are, too: their number and this process may be of clocks that are a day
+    apart, but the times of files are of the one that keeps them, and a file that is written now tells what it shows. One without rows has
+    nothing to lose. -#}
+{%- macro idle_slices(current, slices) -%}
+    {%- if not slices -%}{{ return([]) }}{%- endif -%}
+    {%- set now = tidemark.make_slice(current, tidemark.next_commit_id(none), 'now', 'select 1 as one') -%}
+    {%- set idle = tidemark.first_column(tidemark.idle_slices_sql(slices, now)) -%}
+    {%- do tidemark.drop_table(now) -%}
+    {%- set found = [] -%}
+    {%- for slice in slices if slice.identifier in idle -%}{%- do found.append(slice) -%}{%- endfor -%}
+    {{ return(found) }}
 {%- endmacro -%}
 
 {#- What the names of this process's slices end in; where the adapter does not know, of this run's. -#}

@@ -31,11 +31,12 @@
     {%- else -%}
         {%- do tidemark.record_commit(commits, record, 'inflight', {}) -%}
     {%- endif -%}
-    {%- set claimed = namespace(count=0) -%}
+    {%- set claimed = namespace(count=0, before=tidemark.claims_of(relations, record) if left else 0) -%}
     {%- set stored = {'relation': source, 'names': columns | map(attribute='name') | list} -%}
     {%- for row in run_query(tidemark.population_days_sql(source, done_to, first_day)) -%}
         {%- set counts = run_query(tidemark.populate_manifest_sql(cfg, relations['manifest'], stored, row[0] | string, record['commit_id'])) -%}
-        {%- set number = counts[0][0] | int if counts | length else 0 -%}
+        {#- What a MERGE wrote, Iceberg does not tell. -#}
+        {%- set number = counts[0][0] | int if counts | length else tidemark.claims_of(relations, record) - claimed.before - claimed.count -%}
         {%- set claimed.count = claimed.count + number -%}
         {%- do tidemark.say(entity, row[0] ~ ': ' ~ number ~ ' of ' ~ row[1] ~ ' events claimed') -%}
         {%- do details.update({'done_to': row[0] | string}) -%}
@@ -44,6 +45,11 @@
     {%- endfor -%}
     {%- do tidemark.record_commit(commits, record, 'completed', {'rows_inserted': claimed.count}) -%}
     {%- do tidemark.say(entity, 'claimed ' ~ claimed.count ~ ' events of ' ~ source ~ ' in ' ~ relations['manifest']) -%}
+{%- endmacro -%}
+
+{#- How many claims a commit has made so far. -#}
+{%- macro claims_of(relations, commit) -%}
+    {{ return(tidemark.row_count(relations['manifest'], '_commit_id = ' ~ commit['commit_id'])) }}
 {%- endmacro -%}
 
 {#- A call with the same arguments that died, as a commit that goes on, with the last day that it finished. -#}

@@ -43,6 +43,13 @@ def chromium() -> str:
     return shutil.which("chromium") or "chromium"
 
 
+def compiler() -> str:
+    """Return the program of a compiler of C, installed if it is missing."""
+    found = shutil.which("cc") or shutil.which("gcc")
+    _install("gcc libc6-dev", Path(found) if found else None)
+    return shutil.which("gcc") or found or "gcc"
+
+
 def _install(package: str, program: Path | None) -> None:
     if program is not None:
         return
@@ -61,7 +68,7 @@ def _install_missing(package: str) -> None:
         policy.write_text("#!/bin/sh\nexit 101\n")
         policy.chmod(0o755)
     try:
-        command = ["apt-get", "install", "-y", "--no-install-recommends", package]
+        command = ["apt-get", "install", "-y", "--no-install-recommends", *package.split()]
         done = subprocess.run(command, env=environment, capture_output=True, check=False)
         if done.returncode != 0:
             subprocess.run(["apt-get", "update"], env=environment, capture_output=True, check=False)

@@ -1,6 +1,6 @@
 """A process that keeps a project parsed and Spark up, and does commands of `tidemark` whenever it is told to.
 
-Each line of stdin is an order, {"at": a moment, "commands": [[word, …], …]}; each line of stdout an answer, {"codes": their
+Each line of stdin is an order, {"wait": seconds, "commands": [[word, …], …]}; each line of stdout an answer, {"codes": their
 exit codes, "seconds": how long they took}. The first answer says that it is ready. All that commands print goes to stderr.
 """
 
@@ -31,7 +31,7 @@ def serve() -> None:
         print(json.dumps({"codes": []}), file=answers)
         for line in sys.stdin:
             order = json.loads(line)
-            time.sleep(max(0, order["at"] - time.time()))
+            time.sleep(order["wait"])
             began = time.monotonic()
             codes = [call(cli, words) for words in order["commands"]]
             answer = {"codes": codes, "seconds": time.monotonic() - began}

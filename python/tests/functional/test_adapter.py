@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import gzip
 import os
+import shutil
 import sys
 import time
 from collections.abc import Callable
 from datetime import date
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -308,14 +310,44 @@ def test_clear_slices(module_project: Any, monkeypatch: pytest.MonkeyPatch) -> N
         (folder / "_temporary/0").mkdir(parents=True)
     monkeypatch.setattr(files, "_is_shared", lambda configuration: True)
     os.utime(half[1], (0, time.time() - 2 * 24 * 3600))
-    assert files.clear_slices(session, schema, "whole__slice_") == 1
+    ahead = SimpleNamespace(time=lambda: time.time() + 2 * 24 * 3600, monotonic=time.monotonic)
+    # its own clock is no measure, which may be days ahead of that of the files
+    with monkeypatch.context() as patch:
+        patch.setattr(files, "time", ahead)
+        assert files.clear_slices(session, schema, "whole__slice_") == 1
     assert [folder.exists() for folder in half] == [True, False]
+    assert not [*place.glob("_tidemark_*")]
     monkeypatch.undo()
     assert files.clear_slices(session, schema, "whole__slice_") == 1
     assert not half[0].exists()
     assert all(folder.exists() for folder in others)
     assert module_project.sql("select n from whole__slice_1_log") == [(1,)]
     assert files.clear_slices(session, "nowhere", "whole__slice_") == 0
+
+
+def test_clear_debris__of_another_clock(
+    module_project: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A folder that another process may be making a table of is as young as the clock of the files says."""
+    from tidemark.spark import files
+
+    session, schema = module_project.session, module_project.schema
+    module_project.sql("create table near using parquet as select 1 as n")
+    coming, left = (module_project.folder_of("near").parent / name for name in ("coming", "left"))
+    for folder in (coming, left):
+        (folder / "_delta_log").mkdir(parents=True)
+    for folder in (left / "_delta_log", left):
+        os.utime(folder, (0, time.time() - 3600))
+    ahead = SimpleNamespace(
+        time=lambda: time.time() + 2 * 24 * 3600,
+        monotonic=time.monotonic,
+        sleep=lambda seconds: shutil.rmtree(coming),
+    )
+    monkeypatch.setattr(files, "_is_shared", lambda configuration: True)
+    monkeypatch.setattr(files, "time", ahead)
+    assert files.clear_debris(session, schema, "left") and not left.exists()
+    # who makes it is waited for, and gives up
+    assert not files.clear_debris(session, schema, "coming")
 
 
 def test_list_files__from_jinja(module_project: Any, tmp_path: Path) -> None:

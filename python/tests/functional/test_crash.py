@@ -6,7 +6,9 @@ random moments is in the ring of faults (test_kill.py, test_kill_images.py).
 
 from __future__ import annotations
 
+import os
 import re
+import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -111,7 +113,10 @@ def test_died_after_and_before_log(module_project: Any, tagged: bool) -> None:
 
 
 def test_slices_of_others(module_project: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a metastore that is shared a run leaves what another one may be reading; what is a day old was left."""
+    """On a metastore that is shared a run leaves what another one may be reading; what is a day old was left.
+
+    By whose clock: the number may be of one that is a day behind, or this process's a day ahead, so the files decide.
+    """
     one = Entity(module_project, "others", {"id": "int", "name": "string"})
     one.load("2026-01-01", "id,name\n1,ann\n")
     young, old = (
@@ -123,13 +128,17 @@ def test_slices_of_others(module_project: Any, monkeypatch: pytest.MonkeyPatch) 
         return [row.tableName.removeprefix(f"{one.name}__slice_") for row in found]
 
     live, own = f"{young}_log_0123abcd", f"{young}_log_{tables._process_name}"
-    for name in (live, own, f"{old}_log_0123abcd"):
-        module_project.sql(f"create table {one.name}__slice_{name} using parquet as select 1 as n")
+    dead, behind, empty = (f"{old}_{name}_0123abcd" for name in ("dead", "behind", "empty"))
+    for name in (live, own, dead, behind, empty):
+        rows = "select 1 as n" + (" where false" if name == empty else "")
+        module_project.sql(f"create table {one.name}__slice_{name} using parquet as {rows}")
+    for file in module_project.folder_of(f"{one.name}__slice_{dead}").iterdir():
+        os.utime(file, (0, time.time() - 2 * 24 * 3600))
     monkeypatch.setattr(files, "_is_shared", lambda configuration: True)
     one.load("2026-01-02", "id,name\n1,anna\n")
-    assert slices() == [live]
+    assert sorted(slices()) == sorted([live, behind])
     one.run("2026-01-02", **{"plan": True})
-    assert slices() == [live]
+    assert sorted(slices()) == sorted([live, behind])
     monkeypatch.undo()
     one.run("2026-01-02")
     assert slices() == []

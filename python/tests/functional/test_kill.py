@@ -1,6 +1,7 @@
 """kill -9 at random moments of runs, then the same command again: as if nothing had happened.
 
-TIDEMARK_TEST_KILLS says how many kills a flow gets, TIDEMARK_TEST_SEED makes them anew.
+TIDEMARK_TEST_KILLS says how many kills a flow gets, TIDEMARK_TEST_SEED makes them anew, TIDEMARK_TEST_ROWS says how many rows
+are rehashed.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from deltalake import DeltaTable, QueryBuilder
 
+from . import test_rehash_large as rehashing
 from .killing import (
     EXTRACT,
     FLOWS,
@@ -147,6 +150,78 @@ def test_kill__going_back(make_project: Any, tmp_path: Path) -> None:
     for number in (1, 2):
         finish(start(project, tmp_path, days[number]))
         assert state() == states[number]
+
+
+@pytest.mark.faults
+def test_kill__rehash(make_project: Any, tmp_path: Path) -> None:
+    """A changed hash recipe, killed at random moments and called again until it is through: as if loaded anew."""
+    print(f"seed {SEED}")
+    rng = random.Random(SEED)
+    project = make_project("killed_rehash")
+    columns = [{"name": name, "data_type": kind} for name, kind in rehashing.COLUMNS.items()]
+    for day in rehashing.DAYS:
+        rehashing.write_extract(project.root / "arrives", day)
+
+    def write(**hashes: str) -> None:
+        models = []
+        for name, recipe in hashes.items():
+            location = f"{project.root}/arrives/{{business_date}}.parquet"
+            settings = {**EXTRACT, "format": "parquet", "location": location, "hash": recipe}
+            config = {"materialized": "cdc", "unique_key": "k", "meta": {"tidemark": settings}}
+            models.append({"name": name, "config": config, "columns": columns})
+            project.write(f"models/{name}.sql", "{{ tidemark.extract() }}")
+        project.write("models/models.yml", json.dumps({"version": 2, "models": models}))
+
+    write(killed="md5", anew="sha256")
+    for day in rehashing.DAYS:
+        finish(start(project, tmp_path, date.fromisoformat(day)))
+    write(killed="sha256", anew="sha256")
+
+    log, last, ends = tmp_path / "dbt.log", date.fromisoformat(rehashing.DAYS[-1]), Counter[str]()
+    rehash = {"entity": "killed"}
+    for number in range(KILLS + 1):
+        begun = time.monotonic()
+        process = operate(project, tmp_path, "rehash", rehash)
+        if number < KILLS:
+            delay = rng.uniform(0, 5 + rehashing.ROWS / 20_000)
+            kill_during(process, log, delay, "killed: rehashing")
+            said = process.communicate()[0].decode()
+        else:
+            said = finish(process)
+            print(
+                f"rehash of {rehashing.ROWS + rehashing.ROWS // 10} rows, with dbt's start: {time.monotonic() - begun:.0f} s"
+            )
+            continue
+        ends["was through" if process.returncode == 0 else "killed"] += 1
+        assert process.returncode in (0, -signal.SIGKILL), said
+        # a run takes back what was begun, and refuses the other recipe; or it finishes it
+        run = start_dbt(
+            project, tmp_path, "run", "--select", "killed", "--vars", f"{{business_date: {last}}}"
+        )
+        said = run.communicate(timeout=600)[0].decode()
+        for word in ("rolled back commit", "finished commit"):
+            ends[word] += word in said
+        assert run.returncode == 0 or "rehash" in said, said
+        if run.returncode == 0:
+            # it was through: once more, from the other recipe to this one
+            write(killed="md5", anew="sha256")
+            finish(operate(project, tmp_path, "rehash", rehash))
+            write(killed="sha256", anew="sha256")
+    print(dict(ends))
+
+    folder = tmp_path / "warehouse" / "killed.db"
+    names = ", ".join([*rehashing.COLUMNS, "_key_hash", "_row_hash", "_operation"])
+    for table, more in {"": "_eff_start_date", "__log": "_business_date, _superseded_by"}.items():
+        tables = QueryBuilder()
+        for name in ("killed", "anew"):
+            tables.register(name, DeltaTable(str(folder / f"{name}{table}")))
+        for pair in (("killed", "anew"), ("anew", "killed")):
+            one, other = (f"select {names}, {more} from {name}" for name in pair)
+            assert tables.execute(f"{one} except all {other} limit 1").read_all().num_rows == 0, (
+                table
+            )
+    # and the last date finds nothing new in what is there
+    assert "finished" not in finish(start(project, tmp_path, last))
 
 
 def start_dates(project: Any, home: Path, days: list[date]) -> subprocess.Popen[bytes]:

@@ -20,6 +20,8 @@ from tests.functional.enriched_events import (
 )
 from tidemark.shred.canonical import COLUMNS, fingerprint, parse_line, synthetic_id
 
+pytestmark = pytest.mark.iceberg
+
 
 def operation(project: Project, name: str, expect_pass: bool = True, **arguments: object) -> str:
     result = project.dbt(

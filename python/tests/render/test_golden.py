@@ -583,6 +583,11 @@ CASES: dict[str, tuple[Any, ...]] = {
         "shop.customers",
         "clean",
     ),
+    "idle_slices_sql.two": (
+        "idle_slices_sql",
+        [FULL.relations["log"], FULL.relations["current"]],
+        FULL.relations["rejects"],
+    ),
     "clean_state_sql.two_lengths": (
         "clean_state_sql",
         STATES,

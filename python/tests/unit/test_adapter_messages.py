@@ -237,6 +237,20 @@ def test_types_that_are_not_read(text: str, said: str) -> None:
     assert best_message(["An error occurred while calling o1.sql.", text]) == said
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Invalid update timestamp 1795606086000: before last snapshot log entry at 1795652886000",
+        "java.lang.IllegalArgumentException: Invalid update timestamp 1795606086000: before the latest metadata log entry timestamp 1795652886000",
+        "[BUG] Expected sorted snapshot log entries.",
+    ],
+)
+def test_clock_is_behind_that_of_an_iceberg_table(text: str) -> None:
+    said = best_message(["An error occurred while calling o1.sql.", text])
+    assert said.startswith("the clock of this machine is minutes or more behind")
+    assert said.endswith("and run it again") and "\n" not in said
+
+
 def test_best_message__raised_by_the_user_wins() -> None:
     assert (
         best_message(

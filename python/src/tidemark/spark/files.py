@@ -9,6 +9,7 @@ import time
 from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any
+from uuid import uuid4
 
 from py4j.java_gateway import JavaClass
 from pyspark.sql import SparkSession
@@ -129,7 +130,7 @@ def clear_debris(session: SparkSession, schema: str, name: str) -> bool:
         return False
     configuration = state.newHadoopConf()
     shared = _is_shared(configuration)
-    touched, seen = 0, time.monotonic()
+    touched, seen = 0.0, time.monotonic()
     while not catalog.tableExists(table):
         folder = hadoop_path(jvm, catalog.defaultTablePath(table))
         files = folder.getFileSystem(configuration)
@@ -138,8 +139,11 @@ def clear_debris(session: SparkSession, schema: str, name: str) -> bool:
         if (last := _last_touched(jvm, files, folder)) != touched:
             touched, seen = last, time.monotonic()
         # the time that passes here counts too: files may be of a clock that has gone back since
-        idle = max(time.time() - touched / 1000, time.monotonic() - seen)
-        if not shared or idle >= _PATIENCE:
+        if (
+            not shared
+            or time.monotonic() - seen >= _PATIENCE
+            or _time_there(jvm, files, folder.getParent()) - touched >= _PATIENCE
+        ):
             return bool(files.delete(folder, True))
         time.sleep(1)
     return False
@@ -169,14 +173,19 @@ def clear_slices(session: SparkSession, schema: str, prefix: str) -> int:
     pattern = re.sub(r"([\\{}\[\]*?,^])", r"\\\1", str(place.getName())) + "[0-9]*"
     files = place.getFileSystem(configuration)
     shared = _is_shared(configuration)
+    now: float | None = None
     removed = 0
     for status in files.globStatus(hadoop_path(jvm, place.getParent(), pattern)) or []:
         folder = status.getPath()
         if catalog.tableExists(table_identifier(jvm, schema, folder.getName())):
             continue
-        idle = time.time() - int(status.getModificationTime()) / 1000
-        if not shared or idle >= _PATIENCE_OF_SLICES:
-            removed += bool(files.delete(folder, True))
+        if shared:
+            now = now or _time_there(jvm, files, place.getParent())
+            # an object store does not know since when it has a folder
+            touched = int(status.getModificationTime()) / 1000
+            if not touched or now - touched < _PATIENCE_OF_SLICES:
+                continue
+        removed += bool(files.delete(folder, True))
     return removed
 
 
@@ -200,13 +209,26 @@ def _is_debris(jvm: Any, files: Any, folder: Any) -> bool:
     return not has_data or uncommitted
 
 
-def _last_touched(jvm: Any, files: Any, folder: Any) -> int:
-    """Return when something came into a folder or the Delta log in it, in ms since 1970."""
+def _time_there(jvm: Any, files: Any, folder: Any) -> float:
+    """Return the time in seconds since 1970 by the clock that files in a folder have theirs from.
+
+    That of this machine may be another one, hours ahead.
+    """
+    probe = hadoop_path(jvm, folder, f"_tidemark_time_{uuid4().hex}")
+    files.create(probe).close()
+    try:
+        return int(files.getFileStatus(probe).getModificationTime()) / 1000
+    finally:
+        files.delete(probe, False)
+
+
+def _last_touched(jvm: Any, files: Any, folder: Any) -> float:
+    """Return when something came into a folder or the Delta log in it, in seconds since 1970."""
     found = [files.getFileStatus(folder), *files.listStatus(folder)]
     log = hadoop_path(jvm, folder, "_delta_log")
     if files.exists(log):
         found += files.listStatus(log)
-    return max(int(status.getModificationTime()) for status in found)
+    return max(int(status.getModificationTime()) for status in found) / 1000
 
 
 def is_made_here(session: SparkSession, schema: str, name: str, root: str | None) -> bool:

@@ -83,6 +83,15 @@ _OF_CLUSTERS = (
         "a Parquet file has a column of {type}, a type that Spark does not read: write another one",
     ),
     (
+        re.compile(
+            r"Invalid update timestamp \d+: before (?:last snapshot|the latest metadata) log entry"
+            r"|Expected sorted (?:snapshot|previous metadata) log entries"
+        ),
+        "the clock of this machine is minutes or more behind the one by which the table was "
+        "written, and Iceberg takes no commit that is older than the last one: this run wrote "
+        "nothing there. Set the clock right, or wait until it has caught up, and run it again",
+    ),
+    (
         re.compile(r"\[UNSUPPORTED_TIME_TYPE\]"),
         "a column is of the type TIME, which tables do not have: cast it to a text at its source",
     ),
