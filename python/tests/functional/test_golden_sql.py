@@ -129,6 +129,7 @@ def session(module_project: Any) -> Iterator[Any]:
         table(events.relations["current"], macros["current_columns"](events.cfg, events.plan))
         table(events.relations["staging"], macros["staging_columns"](events.cfg, events.plan))
         table(events.relations["landed"], macros["landed_columns"]())
+    table(SEQUENCED.relations["rejects"], macros["rejects_columns"]())
     session.sql(
         f"create or replace temporary view customers__slice as select * from {KEYED.relations['log']}"
     )
