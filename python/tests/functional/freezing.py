@@ -55,7 +55,8 @@ class Session:
             _signal(member, signal.SIGCONT)
 
     def kill(self) -> None:
-        for member in list(_session(self.process.pid)):
+        # children first: a stopped group whose last parent dies is continued, and goes on under `nohup`
+        for member in reversed(list(_session(self.process.pid))):
             _signal(member, signal.SIGKILL)
         self.process.wait()
         while list(_session(self.process.pid)):
