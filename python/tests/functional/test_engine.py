@@ -201,23 +201,31 @@ def test_random_dates(module_project: Any, seed: int, settings: dict[str, Any]) 
     assert other.check().success
 
 
-def test_what_it_declines(module_project: Any) -> None:
+DECLINED = {
+    "id,name,n\n1,a,1.0\n2,b,3\n": "column n has a value that is a reject, or of a form that is read by Spark alone",
+    "id,name,n\n": None,  # the guard stops it
+    "id,name,n\n1,a,1\n1,b,2\n": "a key came with different values",
+    "id,name,n,m\n1,a,1,x\n2,b,2,\n": "its columns have changed",
+}  # fmt: skip
+"""Extracts that it declines, and why."""
+UNREAD = {
+    "id,name,n\n1, \"a\",1\n2,b,3\n": "a file has blanks around quotes",
+    "id,name,n\n1,\"a\rb\",1\n2,b,3\n": "a file has a carriage return that ends no line",
+    "id,name,n\n1,a,1,\n2,b,2\n": "a line has more fields than the header",
+    "id,name,n\n1,a\n2,b,2\n": "a file is not read by it (InvalidInputException)",
+    "id,name,n\nx,a,1\n2,b,2\n": "column id has a value that is a reject, or of a form that is read by Spark alone",
+}  # fmt: skip
+"""More of them, which the unit ring has too."""
+
+
+@pytest.mark.parametrize("texts", [DECLINED, pytest.param({**UNREAD, **DECLINED}, marks=pytest.mark.slow)], ids=["some", "all"])  # fmt: skip
+def test_what_it_declines(module_project: Any, texts: dict[str, str | None]) -> None:
     """The same rejects, errors and rows as without it, and the reason is told."""
     columns = {"id": "int", "name": "string", "n": "int"}
-    one, other = pair(module_project, "declined", columns, "id", not_null=("n",))
+    one, other = pair(module_project, f"declined_{len(texts)}", columns, "id", not_null=("n",))
     load_both(one, other, "2026-01-01", "id,name,n\n1,a,1\n2,b,2\n")
     assert by_workers(other) == [True]
-    for text, why in {
-        "id,name,n\n1,a,1.0\n2,b,3\n": "column n has a value that is a reject, or of a form that is read by Spark alone",
-        "id,name,n\n1, \"a\",1\n2,b,3\n": "a file has blanks around quotes",
-        "id,name,n\n1,\"a\rb\",1\n2,b,3\n": "a file has a carriage return that ends no line",
-        "id,name,n\n": None,  # the guard stops it
-        "id,name,n\n1,a,1\n1,b,2\n": "a key came with different values",
-        "id,name,n\n1,a,1,\n2,b,2\n": "a line has more fields than the header",
-        "id,name,n\n1,a\n2,b,2\n": "a file is not read by it (InvalidInputException)",
-        "id,name,n\nx,a,1\n2,b,2\n": "column id has a value that is a reject, or of a form that is read by Spark alone",
-        "id,name,n,m\n1,a,1,x\n2,b,2,\n": "its columns have changed",
-    }.items():  # fmt: skip
+    for text, why in texts.items():
         day = f"2026-01-{len(one.commits()) + 1:02}"
         result = load_both(one, other, day, text, expect_pass=None)
         if why is not None:

@@ -474,6 +474,7 @@ def test_table__renamed(models: dict[str, EventEntity]) -> None:
     }
 
 
+@pytest.mark.slow  # who is followed is told by test_ddl_statements.py too
 def test_table__swapped(models: dict[str, EventEntity]) -> None:
     """A migration puts a changed copy in the place of the table; what it drops then is no longer ours."""
     entity = models["swapped"]

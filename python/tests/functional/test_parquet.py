@@ -14,12 +14,18 @@ from .test_any_order import SEED, make_entities, run_random_loads
 PEOPLE = {"id": "int", "name": "string", "city": "string"}
 
 
-def test_days__parquet(module_project: Any) -> None:
+def two_days(project: Any, name: str) -> Entity:
+    """An entity of Parquet with a row that came, one that changed, one that went, and a reject."""
     people = Entity(
-        module_project, "people", PEOPLE, config={"file_format": "parquet"}, on_reject="quarantine"
+        project, name, PEOPLE, config={"file_format": "parquet"}, on_reject="quarantine"
     )
     people.load("2026-01-01", "id,name,city\n1,ann,Oslo\n2,bob,Rome\n3,cy,Bonn\nx,di,Bonn\n")
     people.load("2026-01-02", "id,name,city\n1,ann,Oslo\n2,bob,Pisa\n4,ed,Rome\n")
+    return people
+
+
+def test_two_days(module_project: Any) -> None:
+    people = two_days(module_project, "people")
     assert people.rows("id, city, _operation") == [
         (1, "Oslo", "I"),
         (2, "Pisa", "U"),
@@ -47,9 +53,15 @@ def test_days__parquet(module_project: Any) -> None:
     assert "people__versions" in location[0] and glob.glob(
         location[0].removeprefix("file:") + "/*.parquet"
     )
+
+
+@pytest.mark.slow
+def test_after_two_days(module_project: Any) -> None:
+    """A correction, a repetition, rollbacks, the feed, a new column, a new log, another format."""
+    people = two_days(module_project, "later")
     # a correction appends and marks, and changes no file
     before = {
-        row._commit_id for row in module_project.sql("select distinct _commit_id from people__log")
+        row._commit_id for row in module_project.sql("select distinct _commit_id from later__log")
     }
     people.load("2026-01-01", "id,name,city\n1,ann,Oslo\n2,bob,Pisa\n3,cy,Bonn\n")
     correction = people.commits("commit_id")[-1][0]
@@ -66,7 +78,7 @@ def test_days__parquet(module_project: Any) -> None:
         (4, "Rome", "I"),
     ]
     log = module_project.sql(
-        "select _commit_id, _superseded_by from people__log where _superseded_by is not null"
+        "select _commit_id, _superseded_by from later__log where _superseded_by is not null"
     )
     assert len(log) == 2 and {row._commit_id for row in log} <= before
     # again: nothing
@@ -88,7 +100,7 @@ def test_days__parquet(module_project: Any) -> None:
     assert people.rows("id, _operation") == [(1, "I"), (2, "I"), (4, "I")]
     feed, later = query_all(
         module_project,
-        [call("change_feed", "people", first, second), call("change_feed", "people", second)],
+        [call("change_feed", "later", first, second), call("change_feed", "later", second)],
     )
     assert sorted((row.id, row._operation) for row in feed) == [(2, "U"), (3, "D"), (4, "I")]
     assert later == []

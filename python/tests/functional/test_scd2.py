@@ -430,25 +430,25 @@ def test_layout(rebuilt: Any, config: str, arguments: str, layout: tuple[str, li
 SCD2 = "{{ tidemark.scd2(ref('cities')) }}"
 
 
-@pytest.mark.parametrize(
-    ("config", "body", "message"),
-    [
-        ("file_format='parquet'", SCD2, "needs file_format: delta"),
-        ("partition_by='id', liquid_clustered_by='id'", SCD2, "conflict: choose one"),
-        ("meta={'tidemark': {'entty': 'x'}}", SCD2, "did you mean `entity`?"),
-        ("meta={'tidemark': {'entity': 'citys'}}", SCD2, "did you mean `cities`?"),
-        ("", "select 1 as one", "refers to no cdc model"),
-        ("", f"select id from ({SCD2})", "must yield `_key_hash`"),
-    ],
-)
-def test_wrong_configuration__says_what_is_wrong(
-    rebuilt: Any, config: str, body: str, message: str
-) -> None:
-    settings = "materialized='scd2'" + (f", {config}" if config else "")
-    rebuilt.write("models/wrong.sql", f"{{{{ config({settings}) }}}} {body}")
-    result = rebuilt.dbt("run", "--select", "wrong", expect_pass=False)
-    rebuilt.remove("models/wrong.sql")
-    assert message in result.error
+WRONG = [
+    ("file_format='parquet'", SCD2, "needs file_format: delta"),
+    ("partition_by='id', liquid_clustered_by='id'", SCD2, "conflict: choose one"),
+    ("meta={'tidemark': {'entty': 'x'}}", SCD2, "did you mean `entity`?"),
+    ("meta={'tidemark': {'entity': 'citys'}}", SCD2, "did you mean `cities`?"),
+    ("", "select 1 as one", "refers to no cdc model"),
+    ("", f"select id from ({SCD2})", "must yield `_key_hash`"),
+]
+
+
+def test_wrong_configuration__says_what_is_wrong(rebuilt: Any) -> None:
+    names = [f"wrong_{number}" for number in range(len(WRONG))]
+    for name, (config, body, _) in zip(names, WRONG, strict=True):
+        settings = "materialized='scd2'" + (f", {config}" if config else "")
+        rebuilt.write(f"models/{name}.sql", f"{{{{ config({settings}) }}}} {body}")
+    result = rebuilt.dbt("run", "--select", *names, expect_pass=False)
+    for name, (_, _, message) in zip(names, WRONG, strict=True):
+        rebuilt.remove(f"models/{name}.sql")
+        assert message in result.messages[name]
 
 
 # --- generic tests catch planted faults
