@@ -14,7 +14,9 @@ location {{ tidemark.string_literal(options['location_root'] ~ '/' ~ relation.id
 {%- if options['description'] %}
 comment {{ tidemark.string_literal(options['description']) }}
 {%- endif %}
+{%- if options['properties'] %}
 tblproperties ({{ tidemark.properties_expr(options['properties']) }})
+{%- endif %}
 as
 {{ body }}
 {%- endmacro -%}

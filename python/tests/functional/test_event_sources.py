@@ -530,7 +530,9 @@ def test_late_delete__takes_kept_values_away(models: dict[str, EventEntity]) -> 
 def test_rejects_of_a_table__come_once(module_project: Any) -> None:
     """A table brings all its rows each time: those that were rejected are known, as those that were taken are."""
     project = module_project
-    project.sql("create table price_changes (id int, price string, at int) using delta")
+    project.sql(
+        f"create table price_changes (id int, price string, at int) using {project.file_format}"
+    )
     priced = EventEntity(
         project,
         "priced",

@@ -710,6 +710,13 @@ CASES: dict[str, tuple[Any, ...]] = {
         },
         BODY,
     ),
+    # with `--empty`, of a format that asks for no property
+    "build_intervals_sql.bare": (
+        "build_intervals_sql",
+        relation("shop", "customers_past"),
+        {"file_format": "delta", "properties": {}},
+        BODY,
+    ),
 }
 
 
