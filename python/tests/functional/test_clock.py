@@ -7,8 +7,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from .entities import Entity
 from .event_entities import EventEntity, delete, insert, update
+
+pytestmark = pytest.mark.iceberg
 
 COLUMNS = {"id": "int", "name": "string"}
 DAYS = {

@@ -10,6 +10,8 @@ import pytest
 
 from ..rendering import load_sql_macros
 
+pytestmark = pytest.mark.iceberg
+
 LOG = """(
     select
         *, md5(id) as _key_hash, 'x' as _row_hash, _business_date as _eff_start_date,

@@ -28,6 +28,8 @@ from .feed_cases import (
 )
 from .feed_reading import FeedRow, call, feed_rows, query_all
 
+pytestmark = pytest.mark.iceberg
+
 KEY = ("case_name", "id")
 TYPES = {"case_name": "string", "id": "int", "v1": "int", "v2": "int", "note": "string"}
 CASES: list[ExtractCase | EventCase] = [*EXTRACT_CASES, *EVENT_CASES]

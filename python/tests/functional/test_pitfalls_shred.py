@@ -17,6 +17,8 @@ from tests.functional.enriched_events import (
 )
 from tidemark.shred.canonical import fingerprint, parse_line, synthetic_id
 
+pytestmark = pytest.mark.iceberg
+
 PRODUCT = ("iglu:com.acme/product/jsonschema/1-0-0", {"sku": "a"})
 
 

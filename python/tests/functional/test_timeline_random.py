@@ -20,6 +20,8 @@ import pytest
 from .feed_reading import FeedRow, call, change_json, feed_rows, query_all
 from .timeline_oracle import START, Change, Extract, Timeline, apply_feed
 
+pytestmark = pytest.mark.iceberg
+
 SEED = int(os.environ.get("TIDEMARK_TEST_SEED", "20260304"))
 KEYS = 60
 FIRST = date(2026, 1, 1)
