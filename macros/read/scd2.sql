@@ -45,11 +45,12 @@ where _operation <> 'D'
     {{ return('sequence' if flow['sequence_by'] | length < 2 else 'none') }}
 {%- endmacro -%}
 
-{#- The commit that `known_at` means, as digits: a commit id as it is, a business date or a timestamp looked up. -#}
+{#- The commit that `known_at` means, as digits. It is looked up, as there are states that the log does not have any more; but not of what
+    is no model of this project, whose commits nobody knows. -#}
 {%- macro _known_at(relation, value, macro_name) -%}
     {%- if value is none or not execute -%}{{ return(none) }}{%- endif -%}
     {%- set moment = tidemark.moment_of(value, macro_name ~ ': known_at') -%}
-    {%- if moment['kind'] == 'commit' -%}{{ return(moment['value']) }}{%- endif -%}
+    {%- if moment['kind'] == 'commit' and (graph is not defined or tidemark.node_of(relation) is none) -%}{{ return(moment['value']) }}{%- endif -%}
     {{ return(tidemark.commit_at(relation, value, macro_name, 'known_at')) }}
 {%- endmacro -%}
 

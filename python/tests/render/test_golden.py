@@ -539,6 +539,10 @@ CASES: dict[str, tuple[Any, ...]] = {
         "change_feed_sql",
         feed(KEYED, has_corrections=True, to=None, format="struct", ordered=False),
     ),
+    "change_feed_sql.view_of_a_unit": (
+        "change_feed_sql",
+        feed(FULL, has_corrections=True, to=None, states=STATES, unit=["shop.customers", "shop.lines"]),
+    ),
     "net_changes_sql.one_image": ("net_changes_sql", feed(FULL, images=["post"])),
     "append_feed_sql.buckets": (
         "append_feed_sql",
