@@ -543,6 +543,7 @@ CASES: dict[str, tuple[Any, ...]] = {
         "change_feed_sql",
         feed(FULL, has_corrections=True, to=None, states=STATES, unit=["shop.customers", "shop.lines"]),
     ),
+    "known_deletes_sql.any": ("known_deletes_sql", relation("shop", "classified"), LOG, "2026-03-04"),
     "net_changes_sql.one_image": ("net_changes_sql", feed(FULL, images=["post"])),
     "append_feed_sql.buckets": (
         "append_feed_sql",
