@@ -62,7 +62,10 @@ where _operation <> 'D'
             {%- set settings = (node['config'].get('meta') or {}).get('tidemark', {}) -%}
             {%- if settings is mapping and settings.get('extract') == 'events' -%}
                 {%- set cfg = tidemark.entity_config(node) -%}
-                {{ return({'flow': 'events', 'sequence_by': cfg['sequence_by'], 'on_tie': cfg['on_tie'], 'cfg': cfg, 'effective_from': none}) }}
+                {{ return({
+                    'flow': 'events', 'sequence_by': cfg['sequence_by'], 'on_tie': cfg['on_tie'], 'cfg': cfg, 'effective_from': none,
+                    'has_copies': not cfg['keys'],
+                }) }}
             {%- elif settings is mapping and settings.get('effective_from') -%}
                 {{ return({'flow': 'extract', 'sequence_by': [], 'effective_from': tidemark.entity_config(node)['effective_from']}) }}
             {%- endif -%}

@@ -512,6 +512,13 @@ CASES: dict[str, tuple[Any, ...]] = {
         KEYED.relations["log"],
         True,
     ),
+    "as_of_events_sql.any": (
+        "as_of_events_sql",
+        {"sequence_by": ["ver"], "on_tie": "later"},
+        KEYED.relations["log"],
+        "_superseded_by is null and _event_time <= timestamp'2026-03-04'",
+        "_business_date, _tidemark_rank",
+    ),
     "event_intervals_sql.event_time": (
         "event_intervals_sql",
         {"sequence_by": [], "tracked": None},
