@@ -548,9 +548,20 @@ CASES: dict[str, tuple[Any, ...]] = {
     ),
     "change_feed_sql.view_of_a_unit": (
         "change_feed_sql",
-        feed(FULL, has_corrections=True, to=None, states=STATES, unit=["shop.customers", "shop.lines"]),
+        feed(
+            FULL,
+            has_corrections=True,
+            to=None,
+            states=STATES,
+            unit=["shop.customers", "shop.lines"],
+        ),
     ),
-    "known_deletes_sql.any": ("known_deletes_sql", relation("shop", "classified"), LOG, "2026-03-04"),
+    "known_deletes_sql.any": (
+        "known_deletes_sql",
+        relation("shop", "classified"),
+        LOG,
+        "2026-03-04",
+    ),
     "net_changes_sql.one_image": ("net_changes_sql", feed(FULL, images=["post"])),
     "append_feed_sql.buckets": (
         "append_feed_sql",

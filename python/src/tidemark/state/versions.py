@@ -319,9 +319,7 @@ def _counts(names: Sequence[str]) -> str:
     """Return the condition of a log's rows that count as of a date; of events N is among them."""
     if "_event_id" not in names:
         return IN_FORCE
-    return (
-        "_superseded_by is null and _operation in ('I', 'U', 'D', 'N') and _key_hash is not null"
-    )
+    return "_superseded_by is null and _operation in ('I', 'U', 'D', 'N') and _key_hash is not null"
 
 
 def _effects(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
