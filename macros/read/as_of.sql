@@ -88,17 +88,8 @@ where
         {%- endif -%}
         {{ return("coalesce(_event_time <= timestamp'" ~ moment['value'] ~ "', true)") }}
     {%- elif by == 'sequence' -%}
-        {%- do tidemark._check_sequence(relation, date, flow) -%}
+        {%- do tidemark.check_sequence(relation, date, flow) -%}
         {{ return(tidemark.event_moment_expr(flow, 'sequence') ~ ' <= ' ~ (date if date is number else tidemark.string_literal(date))) }}
     {%- endif -%}
     {{ return("_business_date <= date'" ~ tidemark._business_date(date, 'tidemark.as_of: date') ~ "'") }}
-{%- endmacro -%}
-
-{#- A text that is none of the sequence's type would be NULL, and nothing had come by then. -#}
-{%- macro _check_sequence(relation, date, flow) -%}
-    {%- if date is number or flow['sequence_by'] | length > 1 -%}{{ return(none) }}{%- endif -%}
-    {%- set type = tidemark.describe_query('select ' ~ tidemark.event_moment_expr(flow, 'sequence') ~ ' as moment from ' ~ tidemark.log(relation))[0]['type'] -%}
-    {%- if type != 'string' and run_query('select try_cast(' ~ tidemark.string_literal(date) ~ ' as ' ~ type ~ ') is null')[0][0] -%}
-        {%- do tidemark.raise_error('usage', 'tidemark.as_of: by sequence a ' ~ type ~ " is needed, as the sequence is one, found: '" ~ date ~ "'") -%}
-    {%- endif -%}
 {%- endmacro -%}
