@@ -402,7 +402,7 @@ def test_diff__of_events_that_changed_nothing(shop: Path) -> None:
         row = logged(1, name, operation, 1, _sequence_num=number, _batch_id=1,
                      _event_id=f"e{number}", _source_operation=kind, _transaction_id="",
                      _event_time=NOW, _offset=None, _business_date=day(on))  # fmt: skip
-        return {**row, "_row_hash": name, **more}
+        return {**row, "_row_hash": name, "place": "a column of theirs", **more}
 
     def differences(*rows: dict[str, Any]) -> tuple[Any, ...]:
         write(shop, "cities__log", list(rows), "overwrite")

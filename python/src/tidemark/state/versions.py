@@ -288,31 +288,33 @@ def state_on_sql(tables: Tables, log: str, names: Sequence[str], date: dt.date) 
     if "_event_id" not in names:
         return (
             f"select * from (select *, row_number() over (partition by _key_hash order by {order}) "
-            f"as place {known}) where place = 1 and _operation <> 'D'"
+            f"as _tidemark_place {known}) where _tidemark_place = 1 and _operation <> 'D'"
         )
     of_key = "over (partition by _key_hash)"
+    place, top, last = "_tidemark_place", "_tidemark_top", "_tidemark_last"
+    pushed_aside = (
+        "_operation = 'N' and _row_hash is null and coalesce(_tidemark_before_it, '') = 'MOVE_IN'"
+    )
     return f"""select * from (
         select *,
-            max(case when place = top then _row_hash end) {of_key} as top_hash,
-            max(case when place = top then _operation end) {of_key} as top_operation,
-            max(case when place = last_change then _row_hash end) {of_key} as change_hash,
-            max(case when place = last_change then _operation end) {of_key} as change_operation
+            max(case when {place} = {top} then _row_hash end) {of_key} as {top}_hash,
+            max(case when {place} = {top} then _operation end) {of_key} as {top}_operation,
+            max(case when {place} = {last} then _row_hash end) {of_key} as {last}_hash,
+            max(case when {place} = {last} then _operation end) {of_key} as {last}_operation
         from (
             select *,
-                min(case when not (
-                    _operation = 'N' and _row_hash is null and coalesce(before_it, '') = 'MOVE_IN'
-                ) then place end) {of_key} as top,
-                min(case when _operation <> 'N' then place end) {of_key} as last_change
+                min(case when not ({pushed_aside}) then {place} end) {of_key} as {top},
+                min(case when _operation <> 'N' then {place} end) {of_key} as {last}
             from (
                 select *,
-                    row_number() over (partition by _key_hash order by {order}) as place,
+                    row_number() over (partition by _key_hash order by {order}) as {place},
                     lead(_source_operation) over (partition by _key_hash order by {order})
-                        as before_it
+                        as _tidemark_before_it
                 {known}
             )
         )
-    ) where top_operation <> 'D' and top_hash is not null and place = case
-        when change_operation <> 'D' and change_hash = top_hash then last_change else top end"""
+    ) where {top}_operation <> 'D' and {top}_hash is not null and {place} = case
+        when {last}_operation <> 'D' and {last}_hash = {top}_hash then {last} else {top} end"""
 
 
 def _counts(names: Sequence[str]) -> str:
