@@ -47,10 +47,13 @@
     {%- endif -%}
 {%- endmacro -%}
 
-{#- Whether a full extract is empty or would delete more than it may. -#}
-{%- macro deletes_too_much(cfg, figures) -%}
-    {{ return((figures.get('existing') or 0) > 0
-        and (figures['rows_read'] == 0 or figures['rows_deleted'] > cfg['max_delete_fraction'] * figures['existing'])) }}
+{#- The figures of a load, with those of its deletes that are in force already; they are counted where they may decide. -#}
+{%- macro with_known_deletes(opened, load, figures) -%}
+    {%- set cfg = opened['cfg'] -%}
+    {%- if load['this_commit_id'] is none or cfg['extract'] != 'full' or not tidemark.deletes_too_much(cfg, figures) -%}{{ return(figures) }}{%- endif -%}
+    {{ return(dict(figures, known_deletes=run_query(
+        tidemark.known_deletes_sql(load['classified'], opened['relations']['log'], load['business_date'])
+    )[0][0] | int)) }}
 {%- endmacro -%}
 
 {#- The configuration is not the one that the entity's log was made with. `mending` says what else can be done. -#}

@@ -69,9 +69,10 @@
 
 {#- Take away what a run appended that died before it recorded how far it had read. -#}
 {%- macro discard_unrecorded(relation, state) -%}
-    {%- set several = state['pulls'] | length > 1 -%}
+    {%- set sources = state['pulls'] | map(attribute='source') | list -%}
     {%- for pull in state['pulls'] -%}
-        {%- set condition = '_commit_id > ' ~ pull['from'] ~ (' and _entity = ' ~ tidemark.string_literal(pull['source'].split('.')[-1]) if several else '') -%}
+        {%- set condition = '_commit_id > ' ~ pull['from']
+            ~ (' and _entity = ' ~ tidemark.string_literal(tidemark.name_in_unit(pull['source'], sources)) if sources | length > 1 else '') -%}
         {%- if tidemark.has_rows(relation, condition) -%}
             {%- do run_query('delete from ' ~ relation ~ ' where ' ~ condition) -%}
         {%- endif -%}

@@ -7,9 +7,15 @@
         <path>/run=<last commit>/shredded-types/vendor=…/name=…/format=…/version=…/part-…   JSON lines
 
     Of the commits after `from` up to `to`; the next call goes on from the last one. A folder of the same last commit is
-    written anew. `json_columns: false` leaves contexts, unstruct_event and derived_contexts out of the TSV.
+    written anew, and is whole once there is atomic-events/_SUCCESS, which comes last. `json_columns: false` leaves contexts, unstruct_event and derived_contexts out of the TSV.
 -#}
 {%- macro export(entity, path, from=none, to=none, json_columns=true) -%}
+    {#- Spark takes the two folders of a relative path to lie in different places. -#}
+    {%- if path is not string or not modules.re.match('(/|[A-Za-z][A-Za-z0-9+.-]*:/)', path) -%}
+        {%- do tidemark.raise_error('usage',
+            'export: path must be a whole one, such as /lake/shredded or s3a://bucket/shredded, found: ' ~ (path if path else 'nothing')
+        ) -%}
+    {%- endif -%}
     {%- set opened = tidemark.open_atomic(entity) -%}
     {%- set cfg, commits, relations = opened['cfg'], opened['commits'], opened['relations'] -%}
     {%- set span = tidemark.span_of(cfg, commits, {'from': from, 'to': to}, 'export') -%}
@@ -23,18 +29,19 @@
         {%- do tidemark.say(entity, 'no events between commits ' ~ span['from'] ~ ' and ' ~ span['to'] ~ ', nothing to export') -%}
         {{ return(none) }}
     {%- endif -%}
-    {%- do run_query('insert overwrite directory ' ~ tidemark.string_literal(folder ~ '/atomic-events') ~ ' using text\n'
-        ~ tidemark.exported_events_sql(relations['current'], span['from'], span['to'], tidemark.is_true(json_columns))) -%}
-    {%- if counts[1] -%}
-        {#- A table over the folder, as `insert overwrite directory` cannot partition; dropping it leaves the files. -#}
-        {%- set files = tidemark.side_relation(cfg['target'], 'slice_export') -%}
-        {%- do tidemark.run_statements([
-            'drop table if exists ' ~ files,
-            'create table ' ~ files ~ ' (value string, vendor string, name string, format string, version string) using text '
-                ~ 'partitioned by (vendor, name, format, version) location ' ~ tidemark.string_literal(folder ~ '/shredded-types'),
-            'insert overwrite ' ~ files ~ '\n' ~ tidemark.exported_entities_sql(relations['entities'], span['from'], span['to']),
-            'drop table ' ~ files,
-        ]) -%}
-    {%- endif -%}
+    {%- set lines = 'insert overwrite directory ' ~ tidemark.string_literal(folder ~ '/atomic-events') ~ ' using text' -%}
+    {#- A table over the folder, as `insert overwrite directory` cannot partition; dropping it leaves the files. It is written without
+        entities too, so that none of an earlier export stays. -#}
+    {%- set files = tidemark.side_relation(cfg['target'], 'slice_export') -%}
+    {%- do tidemark.run_statements([
+        lines ~ " options ('mapreduce.fileoutputcommitter.marksuccessfuljobs' 'false')\nselect '' as value where false",
+        'drop table if exists ' ~ files,
+        'create table ' ~ files ~ ' (value string, vendor string, name string, format string, version string) using text '
+            ~ "options ('partitionOverwriteMode' 'static') partitioned by (vendor, name, format, version) location "
+            ~ tidemark.string_literal(folder ~ '/shredded-types'),
+        'insert overwrite ' ~ files ~ '\n' ~ tidemark.exported_entities_sql(relations['entities'], span['from'], span['to']),
+        'drop table ' ~ files,
+        lines ~ '\n' ~ tidemark.exported_events_sql(relations['current'], span['from'], span['to'], tidemark.is_true(json_columns)),
+    ]) -%}
     {%- do tidemark.say(entity, counts[0] ~ ' events and ' ~ counts[1] ~ ' entities of the commits after ' ~ span['from'] ~ ' up to ' ~ span['to'] ~ ' are in ' ~ folder) -%}
 {%- endmacro -%}

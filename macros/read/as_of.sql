@@ -14,29 +14,81 @@
     {%- do tidemark.raise_error('usage', "as_of needs a date such as '2026-03-04', found: '" ~ date ~ "'") -%}
 {%- endif -%}
 {%- set is_events = flow['flow'] == 'events' -%}
+{%- set known = tidemark.in_force_expr(tidemark._known_at(relation, known_at, 'as_of')) -%}
+{%- set until = tidemark._until_expr(relation, date, flow, by) if execute else 'true' -%}
+{%- set hidden = '_business_date, _changed_columns, _commit_id, _superseded_by, _tidemark_rank'
+    ~ (', _batch_id, _source_operation, _event_id, _transaction_id, _offset, _unsupplied, _moved_from' if is_events else '') -%}
+{%- if is_events and tidemark.reads_unchanged(flow, by or 'business_date') -%}
+{{ tidemark.as_of_events_sql(flow, tidemark.log(relation), known ~ ' and ' ~ until, hidden) }}
+{%- else -%}
 select
-    * except (_business_date, _changed_columns, _commit_id, _superseded_by, _tidemark_rank
-    {%- if is_events %}, _batch_id, _source_operation, _event_id, _transaction_id, _offset, _unsupplied, _moved_from{% endif %})
+    * except ({{ hidden }})
 from (
     select
         *,
         row_number() over (partition by _key_hash order by {{ tidemark.log_order_expr(flow) }} desc nulls last) as _tidemark_rank
     from {{ tidemark.log(relation) }}
     where
-        {{ tidemark.in_force_expr(tidemark._known_at(relation, known_at, 'as_of')) }}
+        {{ known }}
         {%- if is_events %}
         and _operation in ('I', 'U', 'D')
         {%- endif %}
-        and {{ tidemark._until_expr(date, flow, by) if execute else 'true' }}
+        and {{ until }}
 )
 where _tidemark_rank = 1 and _operation <> 'D'
+{%- endif -%}
 {%- endmacro -%}
 
-{#- The changes up to a moment, which is included. -#}
-{%- macro _until_expr(date, flow, by) -%}
+{#- The same of change events in another order than that of their sequence: what a key's last event left of those that had come by then,
+    also if it changed nothing where all are known. The row is that of the last change, unless that had other values. -#}
+{%- macro as_of_events_sql(flow, log_relation, condition, hidden) -%}
+{%- set order = tidemark.event_order_expr(flow) -%}
+{%- set whole = '(partition by _key_hash order by _tidemark_rank asc nulls last rows between unbounded preceding and unbounded following)' -%}
+select
+    * except ({{ hidden }}, _tidemark_before_it, _tidemark_top, _tidemark_change)
+from (
+    select
+        *,
+        last_value(
+            if(
+                _operation = 'N' and _row_hash is null and coalesce(_tidemark_before_it = 'MOVE_IN', false),
+                null,
+                struct(_tidemark_rank as place, _row_hash as hash, _operation = 'D' as is_gone)
+            ), true
+        ) over {{ whole }} as _tidemark_top,
+        last_value(
+            if(_operation = 'N', null, struct(_tidemark_rank as place, _row_hash as hash, _operation = 'D' as is_gone)), true
+        ) over {{ whole }} as _tidemark_change
+    from (
+        select
+            *,
+            row_number() over (partition by _key_hash order by {{ order | indent(12) }} asc nulls first) as _tidemark_rank,
+            lag(_source_operation) over (partition by _key_hash order by {{ order | indent(12) }} asc nulls first) as _tidemark_before_it
+        from {{ log_relation }}
+        where
+            {{ condition }}
+            and _operation in ('I', 'U', 'D', 'N')
+            and _key_hash is not null
+    )
+)
+where
+    not _tidemark_top.is_gone
+    and _tidemark_top.hash is not null
+    and _tidemark_rank = if(
+        not _tidemark_change.is_gone and _tidemark_change.hash = _tidemark_top.hash, _tidemark_change.place, _tidemark_top.place
+    )
+{%- endmacro -%}
+
+{#- The changes up to a moment, which is included. Those without a time of their source have held since ever, as in scd2(). -#}
+{%- macro _until_expr(relation, date, flow, by) -%}
     {%- if by == 'event_time' -%}
-        {{ return('_event_time <= cast(' ~ tidemark.string_literal(date) ~ ' as timestamp)') }}
+        {%- set moment = tidemark.moment_of(date, 'tidemark.as_of: date') if modules.re.match('[0-9]{4}-[0-9]{2}-[0-9]{2}', date | string | trim) else none -%}
+        {%- if not moment -%}
+            {%- do tidemark.raise_error('usage', "tidemark.as_of: by event_time a moment of the source is needed, such as '2026-03-04 12:00:00', found: '" ~ date ~ "'") -%}
+        {%- endif -%}
+        {{ return("coalesce(_event_time <= timestamp'" ~ moment['value'] ~ "', true)") }}
     {%- elif by == 'sequence' -%}
+        {%- do tidemark.check_sequence(relation, date, flow) -%}
         {{ return(tidemark.event_moment_expr(flow, 'sequence') ~ ' <= ' ~ (date if date is number else tidemark.string_literal(date))) }}
     {%- endif -%}
     {{ return("_business_date <= date'" ~ tidemark._business_date(date, 'tidemark.as_of: date') ~ "'") }}

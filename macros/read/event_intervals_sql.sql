@@ -1,19 +1,22 @@
 {#- The intervals of an events entity. In the order of `by`, a change that an earlier one has overtaken in the sequence is left out, of
     several at one moment the last counts, and rows next to each other that agree in the tracked columns are one version. What agrees is
-    told by the values of the rows that are left, compared as rows are hashed. `options` are those of interval_options(). -#}
+    told by the values of the rows that are left, compared as rows are hashed. In another order than that of the sequence an event that
+    changed nothing there (N) may be what changed the row. `options` are those of interval_options(). -#}
 {%- macro event_intervals_sql(flow, log_relation, in_force, by, options=none) -%}
 {%- set options = options or tidemark.interval_options() -%}
 {%- set order = tidemark.event_order_expr(flow) -%}
 {%- set within = 'partition by _key_hash order by _tidemark_time asc nulls first, _tidemark_order asc nulls first' -%}
 {%- set tracked = flow['tracked'] -%}
 {%- set apart = (tracked or []) | selectattr('sensitive') | map(attribute='name') | list -%}
+{%- set unmoved = tidemark.reads_unchanged(flow, by) -%}
+{%- set source = tidemark._tracked_log_sql(flow, log_relation, apart) if apart else log_relation -%}
 with changes as (
     select
         *,
         {{ tidemark.event_moment_expr(flow, by) }} as _tidemark_time,
         {{ order }} as _tidemark_order,
         {{ '_row_hash' if tracked is none else tidemark.row_hash_expr(tidemark._nullable(tracked), flow['hash']) | indent(8) }} as _tidemark_tracked
-    from {{ tidemark._tracked_log_sql(flow, log_relation, apart) | indent(4) if apart else log_relation }}
+    from {{ tidemark.effects_of_events_sql(source, in_force, order) | indent(4) if unmoved else source }}
     where {{ in_force }} and _operation in ('I', 'U', 'D')
 ),
 
@@ -50,7 +53,10 @@ last_rows as (
     select
         *,
         min(_tidemark_time) over (partition by _key_hash, _tidemark_version) as _valid_from,
-        row_number() over (partition by _key_hash, _tidemark_version order by _tidemark_order desc nulls last) as _tidemark_rank
+        row_number() over (
+            partition by _key_hash, _tidemark_version
+            order by {{ '_tidemark_is_same asc nulls last, ' if unmoved }}_tidemark_order desc nulls last
+        ) as _tidemark_rank
     from versions
 )
 
@@ -59,6 +65,7 @@ select
         _operation, _business_date, _eff_start_date, _changed_columns, _superseded_by, _batch_id, _source_operation, _event_id,
         _transaction_id, _offset, _unsupplied, _moved_from, _valid_from, _valid_to, _tidemark_time, _tidemark_order,
         _tidemark_tracked, _tidemark_greatest, _tidemark_is_followed, _tidemark_is_new, _tidemark_version, _tidemark_rank
+        {%- if unmoved %}, _tidemark_is_same{% endif %}
         {%- for name in apart %}, {{ tidemark.quote_identifier(name) }}{% endfor %}
     ),
     {{ tidemark.interval_columns_expr(options) }}
@@ -71,7 +78,35 @@ from (
 )
 {%- if not options['deletes'] %}
 where _operation <> 'D'
+{%- elif unmoved %}
+where not (_operation = 'D' and _tidemark_is_same and _tidemark_version = 1)
 {%- endif %}
+{%- endmacro -%}
+
+{#- Whether events that changed nothing in the order of the sequence are looked at: in another order they may have. Copies of a table
+    without key are counted, not followed. -#}
+{%- macro reads_unchanged(flow, by) -%}
+    {{ return(by != 'sequence' and not flow.get('has_copies', false)) }}
+{%- endmacro -%}
+
+{#- The rows of a log in force, with what an event says that changed nothing in the order of the sequence (`_tidemark_is_same`) as U or
+    D, by itself: it left a row, which has a hash, or none. Not of a departure right after an arrival, which is that of the row that
+    was pushed aside: the newcomer stays. -#}
+{%- macro effects_of_events_sql(source, in_force, order) -%}
+(
+    select
+        * except (_operation, _tidemark_last),
+        if(_operation = 'N', if(_row_hash is null, 'D', 'U'), _operation) as _operation,
+        _operation = 'N' as _tidemark_is_same
+    from (
+        select
+            *,
+            lag(_source_operation) over (partition by _key_hash order by {{ order | indent(12) }} asc nulls first) as _tidemark_last
+        from {{ source | string | indent(8) }}
+        where {{ in_force }} and _operation in ('I', 'U', 'D', 'N') and _key_hash is not null
+    )
+    where not (_operation = 'N' and _row_hash is null and coalesce(_tidemark_last = 'MOVE_IN', false))
+)
 {%- endmacro -%}
 
 {#- The moment of a change: what `_valid_from` and `_valid_to` are. -#}

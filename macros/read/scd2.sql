@@ -45,11 +45,12 @@ where _operation <> 'D'
     {{ return('sequence' if flow['sequence_by'] | length < 2 else 'none') }}
 {%- endmacro -%}
 
-{#- The commit that `known_at` means, as digits: a commit id as it is, a business date or a timestamp looked up. -#}
+{#- The commit that `known_at` means, as digits. It is looked up, as there are states that the log does not have any more; but not of what
+    is no model of this project, whose commits nobody knows. -#}
 {%- macro _known_at(relation, value, macro_name) -%}
     {%- if value is none or not execute -%}{{ return(none) }}{%- endif -%}
     {%- set moment = tidemark.moment_of(value, macro_name ~ ': known_at') -%}
-    {%- if moment['kind'] == 'commit' -%}{{ return(moment['value']) }}{%- endif -%}
+    {%- if moment['kind'] == 'commit' and (graph is not defined or tidemark.node_of(relation) is none) -%}{{ return(moment['value']) }}{%- endif -%}
     {{ return(tidemark.commit_at(relation, value, macro_name, 'known_at')) }}
 {%- endmacro -%}
 
@@ -61,7 +62,10 @@ where _operation <> 'D'
             {%- set settings = (node['config'].get('meta') or {}).get('tidemark', {}) -%}
             {%- if settings is mapping and settings.get('extract') == 'events' -%}
                 {%- set cfg = tidemark.entity_config(node) -%}
-                {{ return({'flow': 'events', 'sequence_by': cfg['sequence_by'], 'on_tie': cfg['on_tie'], 'cfg': cfg, 'effective_from': none}) }}
+                {{ return({
+                    'flow': 'events', 'sequence_by': cfg['sequence_by'], 'on_tie': cfg['on_tie'], 'cfg': cfg, 'effective_from': none,
+                    'has_copies': not cfg['keys'],
+                }) }}
             {%- elif settings is mapping and settings.get('effective_from') -%}
                 {{ return({'flow': 'extract', 'sequence_by': [], 'effective_from': tidemark.entity_config(node)['effective_from']}) }}
             {%- endif -%}

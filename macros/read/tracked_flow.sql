@@ -4,7 +4,7 @@
     {%- set cfg = flow['cfg'] -%}
     {%- set known = {
         'sequence_by': cfg['sequence_by'], 'on_tie': cfg['on_tie'], 'hash': cfg['hash'], 'sensitive': tidemark.side_relation(relation, 'sensitive'),
-        'tracked': none,
+        'tracked': none, 'has_copies': not cfg['keys'],
     } -%}
     {%- if cfg['tracked']['all'] and not cfg['tracked']['exclude'] -%}{{ return(known) }}{%- endif -%}
     {%- set others = tidemark.reserved_columns() + (cfg['keys'] + cfg['ignore']) | map('lower') | list -%}

@@ -43,8 +43,9 @@
         {%- endfor -%}
     {%- endif -%}
     {%- if not state['first'] or (staged or {}).get('is_prepared') -%}{{ return(none) }}{%- endif -%}
+    {%- if run['full_refresh'] and cfg['manifest'] -%}{%- do tidemark.take_back_claims(opened) -%}{%- endif -%}
     {%- do tidemark.clear_debris(relations.values() | list) -%}
-    {%- set statements = [] -%}
+    {%- set statements = ['create schema if not exists ' ~ relations['manifest'].include(identifier=false)] if cfg['manifest'] and cfg['looks_across'] else [] -%}
     {%- for name, columns, options in [
         ('rejects', tidemark.rejected_line_columns(), {}),
         ('landed', tidemark.landed_columns(), {}),
@@ -55,6 +56,19 @@
         {%- do statements.extend(tidemark.for_format(cfg['file_format'], 'create_table')(relations[name], columns, options)) -%}
     {%- endfor -%}
     {%- do tidemark.run_statements(statements) -%}
+{%- endmacro -%}
+
+
+{#- What all batches of a model have claimed in a manifest that others share with it, and that is not set aside with its tables: read anew,
+    its events would be copies of themselves. After the tables, so that a run that died in between is followed by another full refresh. -#}
+{%- macro take_back_claims(opened) -%}
+    {%- set manifest, states = opened['relations']['manifest'], opened['commits']['states'] -%}
+    {%- if tidemark.relation_exists(manifest) -%}
+        {%- do run_query(tidemark.delete_rows_sql(
+            manifest, 'select distinct commit_id as _commit_id from ' ~ states ~ ' where relation = ' ~ tidemark.string_literal(opened['cfg']['relation']),
+            ['_commit_id']
+        )) -%}
+    {%- endif -%}
 {%- endmacro -%}
 
 

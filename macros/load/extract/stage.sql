@@ -127,9 +127,11 @@
         cfg, plan, load, 'classified', tidemark.classified_rows_sql(cfg, plan, staged, existing, load['business_date'])
     ) -%}
     {%- set figures = tidemark.figures_of_classified(cfg, tidemark.query_rows(tidemark.count_changes_sql(classified, counted))) -%}
+    {%- set load = dict(load, classified=classified) -%}
+    {%- set figures = tidemark.with_known_deletes(opened, load, figures) -%}
     {%- set rejected = tidemark.rejected_rows_sql(classified) -%}
     {{ return({
-        'plan': plan, 'load': dict(load, classified=classified), 'uncommitted': none, 'figures': figures,
+        'plan': plan, 'load': load, 'uncommitted': none, 'figures': figures,
         'rejects': {
             'units': ['row', 'rows'], 'of': ' of business date ' ~ load['business_date'], 'rows': '(' ~ rejected ~ ')',
             'samples': rejected ~ '\norder by _reject_reason, _raw_payload', 'advice': tidemark._mending(cfg, plan, figures['reasons']),

@@ -90,18 +90,6 @@ where
     {%- endif %}
 {%- endmacro -%}
 
-{#- Take these rows away in one commit. Delta's DELETE takes no subquery, a MERGE does. -#}
-{%- macro delete_rows_sql(relation, rows, names) -%}
-{%- set terms = [] -%}
-{%- for name in names -%}{%- do terms.append('stored.' ~ name ~ ' <=> removed.' ~ name) -%}{%- endfor -%}
-merge into {{ relation }} as stored
-using (
-    {{ rows | indent(4) }}
-) as removed
-    on {{ terms | join(' and ') }}
-when matched then delete
-{%- endmacro -%}
-
 {#- What a log row is found by. -#}
 {%- macro log_row_names(plan) -%}
     {{ return(['_key_hash', '_business_date', '_commit_id'] + (['_event_id', '_source_operation'] if plan.get('flow') == 'events' else [])) }}

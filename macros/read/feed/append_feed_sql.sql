@@ -92,7 +92,7 @@ with commits as (
     {{ tidemark.last_states_sql(states) }}
         where relation in ({{ tidemark.string_literals(relations) }})
     )
-    where _tidemark_rank = 1 and kind in ({{ tidemark.log_kinds() }})
+    where _tidemark_rank = 1 and kind in ({{ tidemark.log_kinds() }}, 'repeat')
 )
 
 select

@@ -26,19 +26,33 @@
 {%- macro changes_between(relations, from=none, to=none, images=none, ordered=true) -%}
     {%- if not execute -%}{{ return('select 1 as _commit_id') }}{%- endif -%}
     {%- set wanted = relations if relations is sequence and relations is not string else [relations] -%}
-    {%- set ends = tidemark.unit_ends(wanted) if to is none else {} -%}
-    {%- set parts = [] -%}
+    {%- set names, parts = [], [] -%}
     {%- for relation in wanted -%}
-        {%- set end = ends.get(relation.schema ~ '.' ~ relation.identifier, 0) if to is none else to -%}
-        {%- set feed = dict(tidemark.feed_range(relation, {'from': from, 'to': end, 'images': images}, 'changes_between'), ordered=false) -%}
+        {%- do tidemark._check_entity_relation(relation, 'changes_between') -%}
+        {%- do names.append(relation.schema ~ '.' ~ relation.identifier) -%}
+    {%- endfor -%}
+    {#- A view asks each time that it is read how far that is. -#}
+    {%- set waits = to is none and not tidemark.is_read_later() -%}
+    {%- set ends = tidemark.unit_ends(names) if waits else {} -%}
+    {%- for relation in wanted -%}
+        {%- set name = names[loop.index0] -%}
+        {%- set asked = {'from': from, 'to': ends.get(name, 0) if waits else to, 'images': images, 'waits': waits} -%}
+        {%- set feed = dict(tidemark.feed_range(relation, asked, 'changes_between'), ordered=false, unit=names if to is none else none) -%}
         {%- do parts.append({
-            'entity': relation.identifier, 'has_sequence': feed['plan']['flow'] == 'events',
+            'entity': tidemark.name_in_unit(name, names), 'has_sequence': feed['plan']['flow'] == 'events',
             'sql': tidemark.pull_mark(feed) ~ tidemark.change_feed_sql(feed),
         }) -%}
     {%- endfor -%}
     {%- set order = '\norder by _commit_time asc nulls last, _commit_id asc nulls last, _sequence_num asc nulls first, _key_hash asc nulls last, '
         ~ '_position asc nulls last' if ordered and not tidemark.is_feed_model() else '' -%}
     {{ return(tidemark.union_feeds_sql(parts) ~ order) }}
+{%- endmacro -%}
+
+{#- What tells an entity of a unit: its name, with its schema where that alone does not tell it. -#}
+{%- macro name_in_unit(name, names) -%}
+    {%- set short, same = name.split('.')[-1], [] -%}
+    {%- for other in names if other.split('.')[-1] == short -%}{%- do same.append(other) -%}{%- endfor -%}
+    {{ return(name if same | length > 1 else short) }}
 {%- endmacro -%}
 
 {%- macro feed_of(relation, asked, ordered, macro_name) -%}

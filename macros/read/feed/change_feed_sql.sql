@@ -162,6 +162,15 @@ where
     and kind in ({{ tidemark.log_kinds() }})
     and (state = 'completed' or undone_by is not null)
     and {{ tidemark.range_expr('commit_id', feed) }}
+    {%- if feed.get('unit') and feed['to'] is none %}
+    and commit_id <= (
+        select last_id
+        from (
+            {{ tidemark.unit_ends_sql(feed['states'], feed['unit']) | indent(12) }}
+        )
+        where relation = {{ tidemark.string_literal(feed['cfg']['relation']) }}
+    )
+    {%- endif %}
 {%- endmacro -%}
 
 {#- Commits after `from`, up to and with `to`. -#}

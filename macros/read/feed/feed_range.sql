@@ -16,14 +16,15 @@
     {%- endif -%}
     {%- set cfg = tidemark.entity_config(node) -%}
     {%- set start = tidemark.watermark_of(commits, cfg['relation'])['from'] if pulls else from -%}
-    {%- set is_later = to is none and model is defined and (model.get('config') or {}).get('materialized') in ['view', 'ephemeral'] -%}
-    {%- set span = tidemark.span_of(cfg, commits, {'from': start, 'to': to}, macro_name, pulls) -%}
+    {%- set is_later = to is none and tidemark.is_read_later() -%}
+    {%- set span = tidemark.span_of(cfg, commits, {'from': start, 'to': to, 'waits': asked.get('waits', false)}, macro_name, pulls) -%}
     {{ return({
         'cfg': cfg,
         'source': cfg['relation'],
         'plan': tidemark.recorded_plan(fromjson(span['config']) if span['config'] is string else span['config']),
         'relations': tidemark.side_relations(cfg['target'], cfg['file_format']),
         'commits': commits['view'],
+        'states': commits['states'],
         'from': span['from'],
         'to': none if is_later else span['to'],
         'has_corrections': is_later or span['correction_count'] | int > 0,
@@ -88,14 +89,14 @@
     {{ return({'from': none if anew or not marks['watermark'] else marks['watermark'], 'to': marks['source_watermark']}) }}
 {%- endmacro -%}
 
+{#- Whether what is compiled is run later, each time that it is read. -#}
+{%- macro is_read_later() -%}
+    {{ return(model is defined and (model.get('config') or {}).get('materialized') in ['view', 'ephemeral']) }}
+{%- endmacro -%}
+
 {#- How far several entities can be read as one unit, by relation. -#}
-{%- macro unit_ends(relations) -%}
+{%- macro unit_ends(names) -%}
     {%- set commits = tidemark.commits_relations(tidemark.run_config()) -%}
-    {%- set names = [] -%}
-    {%- for relation in relations -%}
-        {%- do tidemark._check_entity_relation(relation, 'changes_between') -%}
-        {%- do names.append(relation.schema ~ '.' ~ relation.identifier) -%}
-    {%- endfor -%}
     {%- set ends = {} -%}
     {%- for row in tidemark.query_rows(tidemark.unit_ends_sql(commits['states'], names)) -%}
         {%- do ends.update({row['relation']: row['last_id']}) -%}
@@ -103,8 +104,9 @@
     {{ return(ends) }}
 {%- endmacro -%}
 
-{#- The range as commit ids. Errors name what there is. A feed that is kept (`pulls`) begins where changes are kept from, and waits
-    where an end lies before what it has read. `ends` has from, to and, where the caller's user has another name for from, `argument`. -#}
+{#- The range as commit ids. Errors name what there is. A feed that is kept (`pulls`) begins where changes are kept from. `ends` has from,
+    to and, where the caller's user has another name for from, `argument`; `waits`: `to` is no one's wish but how far several entities can
+    be read, and so nothing is read where it lies before `from`, as in a feed that is kept. -#}
 {%- macro span_of(cfg, commits, ends, what, pulls=false) -%}
     {%- set argument = ends.get('argument', 'from') -%}
     {%- set moments = {'from': tidemark.moment_of(ends['from'], what ~ ': ' ~ argument), 'to': tidemark.moment_of(ends.get('to'), what ~ ': to')} -%}
@@ -121,7 +123,9 @@
     {%- set cleaned_to = span['floor_id'] if span['floor_id'] > span['log_start_id'] else 0 -%}
     {%- set first = cleaned_to if pulls else 0 -%}
     {%- do span.update({'from': span['from_id'] if moments['from'] else first, 'to': span['to_id'] if moments['to'] else span['last_id']}) -%}
-    {%- if pulls -%}{%- do span.update({'to': [span['from'], span['to']] | max}) -%}{%- endif -%}
+    {%- if pulls or ends.get('waits') -%}
+        {%- do span.update({'to': span['from'] if span['to'] < span['log_start_id'] else [span['from'], span['to']] | max}) -%}
+    {%- endif -%}
     {%- if span['from'] > span['to'] -%}
         {%- do tidemark.raise_error('usage',
             what ~ ': from (commit ' ~ span['from'] ~ ') lies after to (commit ' ~ span['to'] ~ ') in the commits of ' ~ cfg['entity']
@@ -130,7 +134,13 @@
     {%- if span['from'] < (span['floor_id'] if moments['from'] else cleaned_to) -%}
         {%- do tidemark.raise_error('usage',
             what ~ ': changes of ' ~ cfg['entity'] ~ ' are kept from commit ' ~ span['floor_id'] ~ ' (completed ' ~ span['floor_at']
-            ~ '), and ' ~ argument ~ '=' ~ (ends['from'] or 'the beginning') ~ ' lies before it. The first available ' ~ argument ~ ' is ' ~ span['floor_id']
+            ~ '), and ' ~ argument ~ '=' ~ (ends['from'] or 'the beginning') ~ ' lies before it. '
+            ~ ('To go on from there, build the feed again with --full-refresh' if pulls else 'The first available ' ~ argument ~ ' is ' ~ span['floor_id'])
+        ) -%}
+    {%- elif moments['to'] and span['to'] < span['log_start_id'] and not (pulls or ends.get('waits')) -%}
+        {%- do tidemark.raise_error('usage',
+            what ~ ': the log of ' ~ cfg['entity'] ~ ' was begun anew in commit ' ~ span['log_start_id'] ~ ', and to=' ~ ends['to']
+            ~ ' lies before it. What there was before is in the tables named ' ~ cfg['target'].identifier ~ '__log_<commit>, until they are cleaned'
         ) -%}
     {%- endif -%}
     {%- do span.update({'correction_count': run_query(tidemark.count_corrections_sql(commits['states'], cfg['relation'], span))[0][0]}) -%}

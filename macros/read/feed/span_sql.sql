@@ -13,7 +13,8 @@ with commits as (
 written as (
     select
         *,
-        state = 'completed' or undone_by is not null as is_whole
+        state = 'completed' or undone_by is not null as is_whole,
+        max(if(kind = 'full_refresh' and state = 'completed', commit_id, 0)) over () as log_start
     from commits
     where kind in ({{ tidemark.log_kinds() }}, 'repeat')
 )
@@ -23,7 +24,7 @@ select
     max_by(config, commit_id) filter (where state = 'completed' and config is not null) as config,
     min(commit_id) filter (where state = 'inflight') as inflight_id,
     min(started_at) filter (where state = 'inflight') as inflight_at,
-    coalesce(max(commit_id) filter (where kind = 'full_refresh' and state = 'completed'), 0) as log_start_id,
+    coalesce(max(log_start), 0) as log_start_id,
     coalesce(any_value(floor_id), 0) as floor_id,
     max(completed_at) filter (where commit_id = floor_id) as floor_at
     {%- for name, moment in moments.items() if moment %},
@@ -45,14 +46,19 @@ cross join (
 ) as asked
 {%- endmacro -%}
 
-{#- The commit that a moment stands for; a commit of another entity stands for the time at which it was completed. -#}
+{#- The commit that a moment stands for; a commit of another entity stands for the time at which it was completed. A date that was loaded
+    again since the log was begun anew is its first commit in this log. -#}
 {%- macro _moment_expr(name, moment) -%}
     {%- set until = 'max(commit_id) filter (where is_whole and completed_at <= ' ~ name ~ '_at)' -%}
     {%- if moment['kind'] == 'timestamp' -%}
         {{ return('coalesce(' ~ until ~ ', 0)') }}
     {%- elif moment['kind'] == 'date' -%}
         {%- set loads = "is_whole and kind in ('load', 'full_refresh') and business_date = date'" ~ moment['value'] ~ "'" -%}
-        {{ return('coalesce(min(commit_id) filter (where ' ~ loads ~ ' and undone_by is null), min(commit_id) filter (where ' ~ loads ~ '))') }}
+        {%- set firsts = [] -%}
+        {%- for condition in [' and commit_id >= log_start and undone_by is null', ' and commit_id >= log_start', ''] -%}
+            {%- do firsts.append('min(commit_id) filter (where ' ~ loads ~ condition ~ ')') -%}
+        {%- endfor -%}
+        {{ return('coalesce(' ~ firsts | join(', ') ~ ')') }}
     {%- elif moment['value'] | int == 0 -%}
         {{ return('cast(0 as bigint)') }}
     {%- endif -%}

@@ -237,6 +237,10 @@ def test_delete_guard(module_project: Any) -> None:
     # let through, once
     guarded.run("2026-01-03", allow_deletes=True)
     assert guarded.rows("id") == [(1,)]
+    # what was let through needs not be let through again when the date comes again
+    guarded.run("2026-01-03")
+    assert guarded.load("2026-01-03", "id,name,city\n", expect_pass=False).error
+    assert guarded.rows("id") == [(1,)]
     assert guarded.load("2026-01-04", "id,name,city\n", expect_pass=False).error
 
 

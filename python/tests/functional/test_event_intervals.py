@@ -30,7 +30,10 @@ def row(
     tags: str = "null",
     mail: str = "m",
 ) -> dict[str, Any]:
-    """A row of the log. `day` is of its arrival, `time` the minute in the source, `n` and `tags` are SQL."""
+    """A row of the log. `day` is of its arrival, `time` the minute in the source, `n` and `tags` are SQL.
+
+    Operation `N-` is a delete that changed nothing, `U>` the arrival of a row that was moved.
+    """
     return {
         "sequence": sequence,
         "day": day,
@@ -144,6 +147,38 @@ CASES = {
         ["name"],
         options={"deletes": True, "open_end": 999, "columns": {"valid_from": "since"}},
     ),
+    # in the order of the sequence it changed nothing, as what was before it came later
+    "a delete that came before another one": Case(
+        [ALICE, row(2, 3, "alice", operation="D"), row(3, 2, "", operation="N-")],
+        [("alice", 1.0, 1, 2)],
+        None,
+        "business_date",
+    ),
+    "an update that came before the same": Case(
+        [ALICE, row(2, 3, "bob", time=3), row(3, 2, "bob", operation="N", time=2)],
+        [("alice", 1.0, 1, 2), ("bob", 1.0, 2, None)],
+        None,
+        "business_date",
+    ),
+    "an update that changed nothing": Case(
+        [row(1, 1, "alice", time=1), row(2, 1, "alice", operation="N", time=2)],
+        [("alice", 1.0, 1, None)],
+        None,
+        "event_time",
+    ),
+    "a delete of nothing": Case(
+        [row(1, 1, "", operation="N-"), row(2, 2, "alice", operation="I")],
+        [("alice", 1.0, 2, None)],
+        None,
+        "business_date",
+        {"deletes": True},
+    ),
+    "a row that was pushed aside": Case(
+        [ALICE, row(2, 2, "bob", operation="U>"), row(3, 2, "", operation="N-")],
+        [("alice", 1.0, 1, 2), ("bob", 1.0, 2, None)],
+        None,
+        "business_date",
+    ),
     "NULL is a value": Case(
         [row(1, 1, "alice", "null"), row(2, 2, "bob", "null"), row(3, 3, "bob", "0")],
         [("bob", None, 1, 3), ("bob", 0.0, 3, None)],
@@ -178,14 +213,14 @@ def session(module_project: Any) -> Any:
     names = "_key_hash, _sequence_num, _business_date, name, n, tags, mail, _operation, _event_time, _event_id"
     compared = load_sql_macros()["row_hash_expr"](COMPARED, "md5")
     session.sql(
-        f"create or replace temporary view arrived as select *, 1L as _commit_id, {compared} as _row_hash "
-        f"from values {', '.join(rows)} as t({names})"
+        f"create or replace temporary view arrived as select *, 1L as _commit_id, "
+        f"if(_operation = 'N-', null, {compared}) as _row_hash from values {', '.join(rows)} as t({names})"
     )
     # the names of changed columns are no part of what decides
     session.sql(
-        "create or replace temporary view logged as select * except (mail), _business_date as _eff_start_date, "
-        "array('name') as _changed_columns, cast(null as bigint) as _superseded_by, 1L as _batch_id, "
-        "'UPDATE' as _source_operation, '' as _transaction_id, '' as _offset, array() as _unsupplied, "
+        "create or replace temporary view logged as select * except (mail, _operation), "
+        "substr(_operation, 1, 1) as _operation, _business_date as _eff_start_date, array('name') as _changed_columns, cast(null as bigint) as _superseded_by, 1L as _batch_id, "
+        "if(_operation = 'U>', 'MOVE_IN', 'UPDATE') as _source_operation, '' as _transaction_id, '' as _offset, array() as _unsupplied, "
         "'' as _moved_from from arrived"
     )
     session.sql(
@@ -226,3 +261,26 @@ def test_versions(session: Any, name: str) -> None:
         (name, n if n is None else str(n), since, until, until in (None, 999))
         for name, n, since, until in case.versions
     ]
+
+
+BY_ARRIVAL = [
+    name for name, case in CASES.items() if case.by == "business_date" and not case.options
+]
+
+
+@pytest.mark.parametrize("name", BY_ARRIVAL)
+def test_as_of__is_the_version_of_the_day(session: Any, name: str) -> None:
+    """A row as of a day is the version that holds on it, also where an event changed nothing in the sequence."""
+    case = CASES[name]
+    log = f"(select * from logged where _key_hash = '{name}')"
+    for day in range(5):
+        query = load_sql_macros()["as_of_events_sql"](
+            {"sequence_by": [], "on_tie": "later"},
+            log,
+            f"datediff(_business_date, date'2025-12-31') <= {day}",
+            "_commit_id",
+        )
+        found = [row["name"] for row in session.sql(query).collect()]
+        assert found == [
+            name for name, _, since, until in case.versions if since <= day < (until or 9)
+        ]

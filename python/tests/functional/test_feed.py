@@ -180,6 +180,56 @@ def test_two_entities_as_one_unit(module_project: Any) -> None:
 
 
 @pytest.mark.slow
+def test_log_begun_anew(module_project: Any) -> None:
+    """A full refresh: dates mean their loads in the new log, and what is in the old one is refused, never left out."""
+    project = module_project
+    towns = Entity(project, "towns", {"id": "int", "name": "string"}, max_delete_fraction=1)
+    ports = Entity(project, "ports", {"id": "int", "name": "string"}, max_delete_fraction=1)
+    feeds = {
+        "towns_feed": ("feed", "change_feed(ref('towns'))"),
+        "towns_view": ("view", "changes_between([ref('towns'), ref('ports')])"),
+    }
+    for name, (kind, body) in feeds.items():
+        text = f"{{{{ config(materialized='{kind}') }}}} select * from ({{{{ tidemark.{body} }}}})"
+        project.write(f"models/{name}.sql", text)
+    for day, names in (("2026-01-01", "ab"), ("2026-01-02", "cb")):
+        for entity in (towns, ports):
+            entity.extract(day, f"id,name\n1,{names[0]}\n2,{names[1]}\n")
+        project.dbt("run", "--select", "towns", "ports", vars={"business_date": day})
+        if day == "2026-01-01":
+            project.dbt("run", "--select", *feeds)
+    # a view is not as far as its entities were when it was made
+    assert towns.rows("_entity, _operation", "_view", "_business_date = date'2026-01-02'") == [
+        ("ports", "U"),
+        ("towns", "U"),
+    ]
+    # a date that came again with nothing new is where a consumer may go on
+    towns.run("2026-01-02")
+    pull = "{{ tidemark.changes_between([ref('towns'), ref('ports')], from=%d) }}"
+    (rows,) = query_all(project, [pull % towns.commits("commit_id")[-1][0]])
+    assert rows == []
+
+    old = towns.commits("commit_id")[1][0]
+    towns.run("2026-01-01", "--full-refresh")
+    towns.run("2026-01-02")
+    (from_date,) = query_all(project, [call("change_feed", "towns", "2026-01-01")])
+    assert [(row.id, row._operation) for row in from_date] == [(1, "U")]
+    (to_date,) = query_all(project, [call("change_feed", "towns", to="2026-01-01")])
+    assert [(row.id, row._operation) for row in to_date] == [(1, "I"), (2, "I")]
+    for template, message in (
+        (call("change_feed", "towns", to=old), "was begun anew in commit"),
+        (call("as_of", "towns", "2026-01-02", known_at=old), "known_at"),
+        (call("scd2", "towns", known_at=5), "has no completed commit 5"),
+    ):
+        result = project.dbt("compile", "--inline", template, expect_pass=False)
+        assert message in result.output + str(result.error)
+    failed = project.dbt("run", "--select", "towns_feed", expect_pass=False).error
+    assert "build the feed again with --full-refresh" in failed
+    towns.operate("rollback", to="2026-01-01")
+    assert towns.rows("id, name") == [(1, "a"), (2, "b")]
+
+
+@pytest.mark.slow
 def test_before_anything_has_landed(module_project: Any) -> None:
     """The first run of a new project: feeds begin empty, and take the first commit with the columns that it brings."""
     project = module_project

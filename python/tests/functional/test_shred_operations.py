@@ -105,12 +105,15 @@ def test_export_and_read_again(project: Project) -> None:
             txn_id="28288",
             page_title="größer",
         ),
-        event_line(2),
+        event_line(2, derived_tstamp="2026-03-29 01:30:00.123456"),
         event_line(2, event_fingerprint="g"),
     ]
     land(landing, "one.tsv", lines)
     project.dbt("run")
     out = project.root / "shredded"
+    assert "path must be a whole one" in operation(
+        project, "export", expect_pass=False, entity="events", path="shredded"
+    )
     output = operation(project, "export", entity="events", path=str(out))
     assert "3 events and 4 entities" in output
     (run,) = out.iterdir()
@@ -143,6 +146,14 @@ def test_export_and_read_again(project: Project) -> None:
     land(again, "exported.tsv", exported)
     project.dbt("run", "--select", "again")
     assert_same_events(stored_events(project, "again"), stored_events(project))
+    # a range that ends where another one did, and has no entities: none of the other stays
+    land(landing, "two.tsv", [event_line(4)])
+    project.dbt("run", "--select", "events")
+    operation(project, "export", entity="events", path=str(out))
+    operation(project, "export", entity="events", path=str(out), **{"from": last})
+    run = max(out.iterdir())
+    assert run.name != f"run={last}" and len(read_lines(run / "atomic-events")) == 1
+    assert [*(run / "shredded-types").rglob("part-*")] == []
 
 
 def read_lines(folder: Path) -> list[str]:

@@ -138,8 +138,9 @@ def test_two_at_once_do_not_both_keep_the_event(project: Project) -> None:
     """Two models share a manifest and run at once. Each finds what the other one claimed, or fails."""
     landing = project.root / "landing"
     landing.mkdir()
+    claims = f"{project.schema}_claims.claims"  # a schema that nobody has made
     for name in ("left", "right"):
-        add_events(project, name, location=landing, manifest="claims")
+        add_events(project, name, location=landing, manifest=claims)
     for number in range(2):
         lines = [event_line(20 * number + each) for each in range(20)]
         land(landing, f"{number}.tsv", lines)
@@ -150,7 +151,14 @@ def test_two_at_once_do_not_both_keep_the_event(project: Project) -> None:
             row["event_id"] for name in ("left", "right") for row in stored_events(project, name)
         ]
         assert len(kept) == len(set(kept)) == 20 * (number + 1)
-    assert len(project.sql("select * from claims")) == 40
+    assert len(project.sql(f"select * from {claims}")) == 40
+    # what is read anew is no copy of itself
+    before = stored_events(project, "left")
+    project.dbt("run", "--full-refresh", "--select", "left")
+    assert {row["event_id"] for row in stored_events(project, "left")} == {
+        row["event_id"] for row in before
+    }
+    assert len(project.sql(f"select * from {claims}")) == 40
 
 
 def test_a_file_that_changed_is_read_again(project: Project) -> None:

@@ -668,3 +668,29 @@ def test_is_widening(stored: str, wanted: str, widens: bool) -> None:
     """The same type is none wider: nothing is to be altered."""
     assert load_sql_macros()["is_widening"](stored, wanted, "delta") is widens
     assert load_sql_macros()["is_widening"](stored, wanted, "parquet") is False
+
+
+@pytest.mark.parametrize(
+    ("fraction", "existing", "deleted", "known", "stops"),
+    [
+        (0.29, 100, 29, 0, False),  # 0.29 * 100 is 28.999…
+        (0.29, 100, 30, 0, True),
+        (0.07, 100, 8, 0, True),
+        (0, 10, 1, 0, True),
+        (0, 10, 0, 0, False),
+        (1, 10, 10, 0, False),
+        (0.5, 0, 0, 0, False),
+        (0.5, 10, 9, 9, False),  # the date deletes them already
+        (0.5, 10, 10, 4, True),
+    ],
+)
+def test_guard_of_deletes(
+    macros: dict[str, Any], fraction: float, existing: int, deleted: int, known: int, stops: bool
+) -> None:
+    figures = {
+        "rows_read": 1,
+        "rows_deleted": deleted,
+        "existing": existing,
+        "known_deletes": known,
+    }
+    assert macros["deletes_too_much"]({"max_delete_fraction": fraction}, figures) is stops

@@ -512,6 +512,13 @@ CASES: dict[str, tuple[Any, ...]] = {
         KEYED.relations["log"],
         True,
     ),
+    "as_of_events_sql.any": (
+        "as_of_events_sql",
+        {"sequence_by": ["ver"], "on_tie": "later"},
+        KEYED.relations["log"],
+        "_superseded_by is null and _event_time <= timestamp'2026-03-04'",
+        "_business_date, _tidemark_rank",
+    ),
     "event_intervals_sql.event_time": (
         "event_intervals_sql",
         {"sequence_by": [], "tracked": None},
@@ -538,6 +545,22 @@ CASES: dict[str, tuple[Any, ...]] = {
     "change_feed_sql.corrections": (
         "change_feed_sql",
         feed(KEYED, has_corrections=True, to=None, format="struct", ordered=False),
+    ),
+    "change_feed_sql.view_of_a_unit": (
+        "change_feed_sql",
+        feed(
+            FULL,
+            has_corrections=True,
+            to=None,
+            states=STATES,
+            unit=["shop.customers", "shop.lines"],
+        ),
+    ),
+    "known_deletes_sql.any": (
+        "known_deletes_sql",
+        relation("shop", "classified"),
+        LOG,
+        "2026-03-04",
     ),
     "net_changes_sql.one_image": ("net_changes_sql", feed(FULL, images=["post"])),
     "append_feed_sql.buckets": (

@@ -394,6 +394,33 @@ def test_events__have_the_order_of_the_log(shop: Path) -> None:
     assert differs["samples"][0]["values"]["name"] == "c"
 
 
+def test_diff__of_events_that_changed_nothing(shop: Path) -> None:
+    """In the order of the sequence; by the day they had, as what was before them came later."""
+
+    def event(operation: str, name: str, number: int, on: int, **more: Any) -> dict[str, Any]:
+        kind = {"D": "DELETE"}.get(operation, "UPDATE")
+        row = logged(1, name, operation, 1, _sequence_num=number, _batch_id=1,
+                     _event_id=f"e{number}", _source_operation=kind, _transaction_id="",
+                     _event_time=NOW, _offset=None, _business_date=day(on))  # fmt: skip
+        return {**row, "_row_hash": name, "place": "a column of theirs", **more}
+
+    def differences(*rows: dict[str, Any]) -> tuple[Any, ...]:
+        write(shop, "cities__log", list(rows), "overwrite")
+        found = json.loads(call("diff", "cities", "2026-03-01", "2026-03-02", "--json").stdout)
+        shown = [(one["operation"], one["values"]["name"]) for one in found["samples"]]
+        return found["inserted"], found["updated"], found["deleted"], shown
+
+    first, late = event("I", "a", 1, 1), event("U", "b", 2, 3)
+    same, gone = event("N", "b", 3, 2), event("N", "b", 4, 2, _row_hash=None)
+    assert differences(first, late, same) == (0, 1, 0, [("U", "b")])
+    assert differences(first, event("D", "a", 2, 3), gone) == (0, 0, 1, [("D", "a")])
+    assert differences(first, event("N", "a", 2, 2)) == (0, 0, 0, [])
+    # that of a row that was pushed aside by one that has moved there
+    moved = event("U", "c", 2, 2, _source_operation="MOVE_IN")
+    assert differences(first, moved, gone) == (0, 1, 0, [("U", "c")])
+    assert differences(same) == (1, 0, 0, [("I", "b")])
+
+
 def test_cli__report(loaded: Path) -> None:
     found = json.loads(call("report", "--days", "36500", "--key", "cities:1", "--json").stdout)
     assert set(found) == set(json.loads(call("report", "--schema").stdout)["properties"])

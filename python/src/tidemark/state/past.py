@@ -9,7 +9,7 @@ from typing import Any
 from tidemark.errors import ConfigError
 from tidemark.state.project import Entity
 from tidemark.state.tables import Tables, literal, quoted
-from tidemark.state.versions import OWN, key_columns, log_of, newest_first
+from tidemark.state.versions import OWN, key_columns, log_of, newest_first, state_on_sql
 
 
 @dataclass(frozen=True)
@@ -63,14 +63,16 @@ def rows_as_of(
     if isinstance(moment, int):
         _check_commit(tables, log, entity, moment)
     columns = [*keys, *(name for name in names if name not in OWN and name not in keys)]
-    state = f"""
-        select * from (
+    if isinstance(moment, dt.date):
+        stood = state_on_sql(tables, log, names, moment)
+    else:
+        stood = f"""select * from (
             select *, row_number() over (
                 partition by _key_hash order by {newest_first(tables, log, names)}
             ) as _tidemark_rank
             from t where {_counting(moment)}
-        ) where _tidemark_rank = 1 and _operation <> 'D'{_filter(keys, begins)}
-    """
+        ) where _tidemark_rank = 1 and _operation <> 'D'"""
+    state = f"select * from ({stood}){_filter(keys, begins)}"
     (counted,) = tables.rows(log, f"select count(*) as n from ({state})")
     selected = ", ".join(map(quoted, [*columns, *BESIDE]))
     order = ", ".join(f"{quoted(name)} nulls first" for name in keys)
@@ -82,14 +84,13 @@ def rows_as_of(
     return PastRows(tuple(columns), tuple(rows), counted["n"])
 
 
-def _counting(moment: dt.date | int | None) -> str:
-    """Return the condition of the log's rows that count."""
+def _counting(moment: int | None) -> str:
+    """Return the condition of the log's rows that count, for the state after a commit, or now."""
     changed = "_operation in ('I', 'U', 'D')"
     if isinstance(moment, int):
         known = f"(_superseded_by is null or _superseded_by > {moment})"
         return f"{changed} and _commit_id <= {moment} and {known}"
-    until = "" if moment is None else f" and _business_date <= date '{moment.isoformat()}'"
-    return f"{changed} and _superseded_by is null{until}"
+    return f"{changed} and _superseded_by is null"
 
 
 def _check_commit(tables: Tables, log: str, entity: Entity, commit: int) -> None:
@@ -106,4 +107,4 @@ def _filter(keys: list[str], begins: str) -> str:
         return ""
     texts = [f"cast({quoted(name)} as varchar)" for name in keys]
     any_of = " or ".join(f"starts_with({text}, {literal(begins)})" for text in texts)
-    return f" and ({any_of})"
+    return f" where ({any_of})"

@@ -211,14 +211,8 @@ def difference_of(
     keys = key_columns(entity, names)
     if not keys:
         raise ConfigError(f"{entity.name} has no unique_key, so its rows cannot be compared")
-    order = newest_first(tables, log, names)
     states = ", ".join(
-        f"""{side} as (
-            select _key_hash, _row_hash, _commit_id from (
-                select *, row_number() over (partition by _key_hash order by {order}) as place
-                from t where {IN_FORCE} and _business_date <= date '{date.isoformat()}'
-            ) where place = 1 and _operation <> 'D'
-        )"""
+        f"{side} as (select _key_hash, _row_hash from ({state_on_sql(tables, log, names, date)}))"
         for side, date in (("a", first), ("b", last))
     )
     kinds = f"""
@@ -243,18 +237,12 @@ def difference_of(
     )
     shown = []
     for row in chosen:
-        versions = _versions(
-            sorted(
-                tables.rows(
-                    log,
-                    f"select * from t where {IN_FORCE} "
-                    f"and _key_hash = {literal(row['key_hash'])} "
-                    f"and _business_date <= date '{max(first, last).isoformat()}'",
-                ),
-                key=_order,
-            ),
-            keys,
+        of_key = tables.rows(
+            log,
+            f"select * from t where {_counts(names)} and _key_hash = {literal(row['key_hash'])} "
+            f"and _business_date <= date '{max(first, last).isoformat()}'",
         )
+        versions = _versions(_effects(sorted(of_key, key=_order)), keys)
         shown.append(_between(versions, row["kind"], first, last))
     return Difference(
         entity.name,
@@ -287,6 +275,68 @@ def _between(versions: Sequence[Version], kind: str, first: dt.date, last: dt.da
             if before.values.get(name) != value
         ]
     return replace(shown, operation=kind, changes=tuple(changes))
+
+
+def state_on_sql(tables: Tables, log: str, names: Sequence[str], date: dt.date) -> str:
+    """Return a query of an entity's rows as they stood at the end of a business date.
+
+    What `tidemark.as_of` gives: an event that changed nothing in the order of the sequence may
+    be what had changed the row by then.
+    """
+    order = newest_first(tables, log, names)
+    known = f"from t where {_counts(names)} and _business_date <= date '{date.isoformat()}'"
+    if "_event_id" not in names:
+        return (
+            f"select * from (select *, row_number() over (partition by _key_hash order by {order}) "
+            f"as _tidemark_place {known}) where _tidemark_place = 1 and _operation <> 'D'"
+        )
+    of_key = "over (partition by _key_hash)"
+    place, top, last = "_tidemark_place", "_tidemark_top", "_tidemark_last"
+    pushed_aside = (
+        "_operation = 'N' and _row_hash is null and coalesce(_tidemark_before_it, '') = 'MOVE_IN'"
+    )
+    return f"""select * from (
+        select *,
+            max(case when {place} = {top} then _row_hash end) {of_key} as {top}_hash,
+            max(case when {place} = {top} then _operation end) {of_key} as {top}_operation,
+            max(case when {place} = {last} then _row_hash end) {of_key} as {last}_hash,
+            max(case when {place} = {last} then _operation end) {of_key} as {last}_operation
+        from (
+            select *,
+                min(case when not ({pushed_aside}) then {place} end) {of_key} as {top},
+                min(case when _operation <> 'N' then {place} end) {of_key} as {last}
+            from (
+                select *,
+                    row_number() over (partition by _key_hash order by {order}) as {place},
+                    lead(_source_operation) over (partition by _key_hash order by {order})
+                        as _tidemark_before_it
+                {known}
+            )
+        )
+    ) where {top}_operation <> 'D' and {top}_hash is not null and {place} = case
+        when {last}_operation <> 'D' and {last}_hash = {top}_hash then {last} else {top} end"""
+
+
+def _counts(names: Sequence[str]) -> str:
+    """Return the condition of a log's rows that count as of a date; of events N is among them."""
+    if "_event_id" not in names:
+        return IN_FORCE
+    return "_superseded_by is null and _operation in ('I', 'U', 'D', 'N') and _key_hash is not null"
+
+
+def _effects(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return the rows of a key with what events say by themselves that changed nothing (N)."""
+    effects: list[Mapping[str, Any]] = []
+    before = ""
+    for row in rows:
+        is_gone = row["_row_hash"] is None
+        # the departure of a row that another one had pushed aside
+        if row["_operation"] != "N":
+            effects.append(row)
+        elif not (is_gone and before == "MOVE_IN"):
+            effects.append({**row, "_operation": "D" if is_gone else "U"})
+        before = row.get("_source_operation") or ""
+    return effects
 
 
 def newest_first(tables: Tables, log: str, names: Sequence[str]) -> str:

@@ -4,7 +4,20 @@ with changes as (
         _event_time as _tidemark_time,
         struct(_sequence_num as sequence, cast(_batch_id as bigint) as batch, cast(_sequence_num as bigint) as line, case when _source_operation in ('TRUNCATE', 'ADD_COLUMN') then 0 when _source_operation in ('DELETE', 'MOVE_OUT') then 2 when _source_operation = 'SNAPSHOT' then 3 else 1 end as tie, _event_id as event) as _tidemark_order,
         _row_hash as _tidemark_tracked
-    from shop.customers_of_events__log
+    from (
+        select
+            * except (_operation, _tidemark_last),
+            if(_operation = 'N', if(_row_hash is null, 'D', 'U'), _operation) as _operation,
+            _operation = 'N' as _tidemark_is_same
+        from (
+            select
+                *,
+                lag(_source_operation) over (partition by _key_hash order by struct(_sequence_num as sequence, cast(_batch_id as bigint) as batch, cast(_sequence_num as bigint) as line, case when _source_operation in ('TRUNCATE', 'ADD_COLUMN') then 0 when _source_operation in ('DELETE', 'MOVE_OUT') then 2 when _source_operation = 'SNAPSHOT' then 3 else 1 end as tie, _event_id as event) asc nulls first) as _tidemark_last
+            from shop.customers_of_events__log
+            where _superseded_by is null and _operation in ('I', 'U', 'D', 'N') and _key_hash is not null
+        )
+        where not (_operation = 'N' and _row_hash is null and coalesce(_tidemark_last = 'MOVE_IN', false))
+    )
     where _superseded_by is null and _operation in ('I', 'U', 'D')
 ),
 
@@ -41,7 +54,10 @@ last_rows as (
     select
         *,
         min(_tidemark_time) over (partition by _key_hash, _tidemark_version) as _valid_from,
-        row_number() over (partition by _key_hash, _tidemark_version order by _tidemark_order desc nulls last) as _tidemark_rank
+        row_number() over (
+            partition by _key_hash, _tidemark_version
+            order by _tidemark_is_same asc nulls last, _tidemark_order desc nulls last
+        ) as _tidemark_rank
     from versions
 )
 
@@ -49,7 +65,7 @@ select
     * except (
         _operation, _business_date, _eff_start_date, _changed_columns, _superseded_by, _batch_id, _source_operation, _event_id,
         _transaction_id, _offset, _unsupplied, _moved_from, _valid_from, _valid_to, _tidemark_time, _tidemark_order,
-        _tidemark_tracked, _tidemark_greatest, _tidemark_is_followed, _tidemark_is_new, _tidemark_version, _tidemark_rank
+        _tidemark_tracked, _tidemark_greatest, _tidemark_is_followed, _tidemark_is_new, _tidemark_version, _tidemark_rank, _tidemark_is_same
     ),
     _valid_from,
     _valid_to,

@@ -4,7 +4,7 @@ select
         ',"data":', data,
         ',"hierarchy":', to_json(named_struct(
             'rootId', hierarchy.root_id,
-            'rootTstamp', date_format(hierarchy.root_tstamp, 'yyyy-MM-dd HH:mm:ss.SSS'),
+            'rootTstamp', if(unix_micros(hierarchy.root_tstamp) % 1000 = 0, to_csv(struct(hierarchy.root_tstamp), map('timeZone', 'UTC', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSS')), to_csv(struct(hierarchy.root_tstamp), map('timeZone', 'UTC', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS'))),
             'refRoot', hierarchy.ref_root,
             'refTree', hierarchy.ref_tree,
             'refParent', hierarchy.ref_parent

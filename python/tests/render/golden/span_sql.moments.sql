@@ -16,7 +16,8 @@ with commits as (
 written as (
     select
         *,
-        state = 'completed' or undone_by is not null as is_whole
+        state = 'completed' or undone_by is not null as is_whole,
+        max(if(kind = 'full_refresh' and state = 'completed', commit_id, 0)) over () as log_start
     from commits
     where kind in ('load', 'full_refresh', 'rehash', 'rollback', 'repeat')
 )
@@ -26,10 +27,10 @@ select
     max_by(config, commit_id) filter (where state = 'completed' and config is not null) as config,
     min(commit_id) filter (where state = 'inflight') as inflight_id,
     min(started_at) filter (where state = 'inflight') as inflight_at,
-    coalesce(max(commit_id) filter (where kind = 'full_refresh' and state = 'completed'), 0) as log_start_id,
+    coalesce(max(log_start), 0) as log_start_id,
     coalesce(any_value(floor_id), 0) as floor_id,
     max(completed_at) filter (where commit_id = floor_id) as floor_at,
-    coalesce(min(commit_id) filter (where is_whole and kind in ('load', 'full_refresh') and business_date = date'2026-03-04' and undone_by is null), min(commit_id) filter (where is_whole and kind in ('load', 'full_refresh') and business_date = date'2026-03-04')) as from_id,
+    coalesce(min(commit_id) filter (where is_whole and kind in ('load', 'full_refresh') and business_date = date'2026-03-04' and commit_id >= log_start and undone_by is null), min(commit_id) filter (where is_whole and kind in ('load', 'full_refresh') and business_date = date'2026-03-04' and commit_id >= log_start), min(commit_id) filter (where is_whole and kind in ('load', 'full_refresh') and business_date = date'2026-03-04')) as from_id,
     coalesce(max(commit_id) filter (where is_whole and completed_at <= to_at), 0) as to_id,
     any_value(to_at) > current_timestamp() as to_is_future,
     coalesce(min(started_at) filter (where state = 'inflight') <= any_value(to_at), false) as to_is_open

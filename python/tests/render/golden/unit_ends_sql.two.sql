@@ -10,7 +10,7 @@ with commits as (
     from shop.tidemark_commits
         where relation in ('shop.orders', 'shop.order_lines')
     )
-    where _tidemark_rank = 1 and kind in ('load', 'full_refresh', 'rehash', 'rollback')
+    where _tidemark_rank = 1 and kind in ('load', 'full_refresh', 'rehash', 'rollback', 'repeat')
 )
 
 select
