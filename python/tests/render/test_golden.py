@@ -514,8 +514,8 @@ CASES: dict[str, tuple[Any, ...]] = {
     ),
     "as_of_events_sql.any": (
         "as_of_events_sql",
-        {"sequence_by": ["ver"], "on_tie": "later"},
-        KEYED.relations["log"],
+        {"sequence_by": ["_event_time"], "on_tie": "later"},
+        SEQUENCED.relations["log"],
         "_superseded_by is null and _event_time <= timestamp'2026-03-04'",
         "_business_date, _tidemark_rank",
     ),
@@ -558,7 +558,7 @@ CASES: dict[str, tuple[Any, ...]] = {
     ),
     "known_deletes_sql.any": (
         "known_deletes_sql",
-        relation("shop", "classified"),
+        "classified",
         LOG,
         "2026-03-04",
     ),
@@ -738,7 +738,7 @@ CASES: dict[str, tuple[Any, ...]] = {
         "build_intervals_sql",
         relation("shop", "customers_past"),
         {"file_format": "delta", "properties": {}},
-        BODY,
+        "select _key_hash from intervals",
     ),
 }
 

@@ -18,7 +18,7 @@ from (
             *,
             row_number() over (partition by _key_hash order by struct(_sequence_by as sequence, cast(_batch_id as bigint) as batch, cast(_sequence_num as bigint) as line, case when _source_operation in ('TRUNCATE', 'ADD_COLUMN') then 0 when _source_operation in ('DELETE', 'MOVE_OUT') then 2 when _source_operation = 'SNAPSHOT' then 3 else 1 end as tie, _event_id as event) asc nulls first) as _tidemark_rank,
             lag(_source_operation) over (partition by _key_hash order by struct(_sequence_by as sequence, cast(_batch_id as bigint) as batch, cast(_sequence_num as bigint) as line, case when _source_operation in ('TRUNCATE', 'ADD_COLUMN') then 0 when _source_operation in ('DELETE', 'MOVE_OUT') then 2 when _source_operation = 'SNAPSHOT' then 3 else 1 end as tie, _event_id as event) asc nulls first) as _tidemark_before_it
-        from shop.customers_of_events__log
+        from shop.customers_in_sequence__log
         where
             _superseded_by is null and _event_time <= timestamp'2026-03-04'
             and _operation in ('I', 'U', 'D', 'N')

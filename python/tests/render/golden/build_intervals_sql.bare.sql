@@ -1,4 +1,4 @@
 create or replace table shop.customers_past
 using delta
 as
-select * from intervals
+select _key_hash from intervals

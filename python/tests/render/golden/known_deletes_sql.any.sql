@@ -1,5 +1,5 @@
 select count(*)
-from shop.classified as deleted
+from classified as deleted
 left semi join (
     select _key_hash
     from shop.customers__log
