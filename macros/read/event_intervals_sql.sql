@@ -55,7 +55,7 @@ last_rows as (
         min(_tidemark_time) over (partition by _key_hash, _tidemark_version) as _valid_from,
         row_number() over (
             partition by _key_hash, _tidemark_version
-            order by {{ '_tidemark_is_same asc nulls last, ' if unmoved }}_tidemark_order desc nulls last
+            order by {{ '_tidemark_is_same asc nulls last, ' if unmoved and tracked is none }}_tidemark_order desc nulls last
         ) as _tidemark_rank
     from versions
 )
