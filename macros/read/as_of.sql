@@ -45,30 +45,24 @@ where _tidemark_rank = 1 and _operation <> 'D'
 {%- set order = tidemark.event_order_expr(flow) -%}
 {%- set whole = '(partition by _key_hash order by _tidemark_rank asc nulls last rows between unbounded preceding and unbounded following)' -%}
 select
-    * except ({{ hidden }}, _tidemark_before_it, _tidemark_top, _tidemark_change)
+    * except ({{ hidden }}, _tidemark_said, _tidemark_top, _tidemark_change)
 from (
     select
         *,
-        last_value(
-            if(
-                _operation = 'N' and _row_hash is null and coalesce(_tidemark_before_it = 'MOVE_IN', false),
-                null,
-                struct(_tidemark_rank as place, _row_hash as hash, _operation = 'D' as is_gone)
-            ), true
-        ) over {{ whole }} as _tidemark_top,
-        last_value(
-            if(_operation = 'N', null, struct(_tidemark_rank as place, _row_hash as hash, _operation = 'D' as is_gone)), true
-        ) over {{ whole }} as _tidemark_change
+        last_value(_tidemark_said) over {{ whole }} as _tidemark_top,
+        last_value(if(_operation = 'N', null, _tidemark_said), true) over {{ whole }} as _tidemark_change
     from (
         select
             *,
-            row_number() over (partition by _key_hash order by {{ order | indent(12) }} asc nulls first) as _tidemark_rank,
-            lag(_source_operation) over (partition by _key_hash order by {{ order | indent(12) }} asc nulls first) as _tidemark_before_it
-        from {{ log_relation }}
-        where
-            {{ condition }}
-            and _operation in ('I', 'U', 'D', 'N')
-            and _key_hash is not null
+            struct(_tidemark_rank as place, _row_hash as hash, _operation = 'D' as is_gone) as _tidemark_said
+        from (
+            select
+                *,
+                row_number() over (partition by _key_hash order by {{ order | indent(16) }} asc nulls first) as _tidemark_rank
+            from (
+                {{ tidemark.events_with_effect_sql(log_relation, condition, order) | indent(16) }}
+            )
+        )
     )
 )
 where

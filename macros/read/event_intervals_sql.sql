@@ -90,23 +90,31 @@ where not (_operation = 'D' and _tidemark_is_same and _tidemark_version = 1)
 {%- endmacro -%}
 
 {#- The rows of a log in force, with what an event says that changed nothing in the order of the sequence (`_tidemark_is_same`) as U or
-    D, by itself: it left a row, which has a hash, or none. Not of a departure right after an arrival, which is that of the row that
-    was pushed aside: the newcomer stays. -#}
+    D, by itself: it left a row, which has a hash, or none. -#}
 {%- macro effects_of_events_sql(source, in_force, order) -%}
 (
     select
-        * except (_operation, _tidemark_last),
+        * except (_operation),
         if(_operation = 'N', if(_row_hash is null, 'D', 'U'), _operation) as _operation,
         _operation = 'N' as _tidemark_is_same
     from (
-        select
-            *,
-            lag(_source_operation) over (partition by _key_hash order by {{ order | indent(12) }} asc nulls first) as _tidemark_last
-        from {{ source | string | indent(8) }}
-        where {{ in_force }} and _operation in ('I', 'U', 'D', 'N') and _key_hash is not null
+        {{ tidemark.events_with_effect_sql(source, in_force, order) | indent(8) }}
     )
-    where not (_operation = 'N' and _row_hash is null and coalesce(_tidemark_last = 'MOVE_IN', false))
 )
+{%- endmacro -%}
+
+{#- The rows of a log that say what became of their key, also those that changed nothing in the order of the sequence (N). Not a
+    departure that changed nothing right after an arrival, which is that of the row that was pushed aside: the newcomer stays. -#}
+{%- macro events_with_effect_sql(source, condition, order) -%}
+select * except (_tidemark_before_it)
+from (
+    select
+        *,
+        lag(_source_operation) over (partition by _key_hash order by {{ order | indent(8) }} asc nulls first) as _tidemark_before_it
+    from {{ source | string | indent(4) }}
+    where {{ condition }} and _operation in ('I', 'U', 'D', 'N') and _key_hash is not null
+)
+where not (_operation = 'N' and _row_hash is null and coalesce(_tidemark_before_it = 'MOVE_IN', false))
 {%- endmacro -%}
 
 {#- The moment of a change: what `_valid_from` and `_valid_to` are. -#}

@@ -19,6 +19,7 @@ import itertools
 import json
 import os
 import re
+import signal
 import sys
 import textwrap
 from collections.abc import Callable, Iterator
@@ -47,6 +48,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     costs.configure(config)
     statements.configure(config)
+    # a shell's background job ignores an interrupt, and so would every process that a test starts
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     if config.getoption("--iceberg"):
         Project.file_format = "iceberg"
 

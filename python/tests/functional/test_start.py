@@ -14,9 +14,8 @@ import pytest
 
 # dbt's command line, whose parser takes some seconds more, and leaves a file as it begins
 SLOW = """
-import os, signal, sys, time
+import os, sys, time
 from pathlib import Path
-signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it
 from dbt.parser.manifest import ManifestLoader
 load, seconds = ManifestLoader.load, float(sys.argv.pop(1))
 parsing = Path(os.environ["TIDEMARK_HOME"], "parsing")

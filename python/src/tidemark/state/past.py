@@ -9,7 +9,15 @@ from typing import Any
 from tidemark.errors import ConfigError
 from tidemark.state.project import Entity
 from tidemark.state.tables import Tables, literal, quoted
-from tidemark.state.versions import OWN, key_columns, log_of, newest_first, state_on_sql
+from tidemark.state.versions import (
+    IN_FORCE,
+    OWN,
+    key_columns,
+    log_of,
+    newest_first,
+    newest_rows_sql,
+    state_on_sql,
+)
 
 
 @dataclass(frozen=True)
@@ -66,19 +74,15 @@ def rows_as_of(
     if isinstance(moment, dt.date):
         stood = state_on_sql(tables, log, names, moment)
     else:
-        stood = f"""select * from (
-            select *, row_number() over (
-                partition by _key_hash order by {newest_first(tables, log, names)}
-            ) as _tidemark_rank
-            from t where {_counting(moment)}
-        ) where _tidemark_rank = 1 and _operation <> 'D'"""
+        order = newest_first(tables, log, names)
+        stood = newest_rows_sql(order, f"from t where {_counting(moment)}")
     state = f"select * from ({stood}){_filter(keys, begins)}"
     (counted,) = tables.rows(log, f"select count(*) as n from ({state})")
     selected = ", ".join(map(quoted, [*columns, *BESIDE]))
-    order = ", ".join(f"{quoted(name)} nulls first" for name in keys)
+    shown = ", ".join(f"{quoted(name)} nulls first" for name in keys)
     rows = tables.rows(
         log,
-        f"select {selected} from ({state}) order by {order}, _key_hash "
+        f"select {selected} from ({state}) order by {shown}, _key_hash "
         f"limit {int(limit)} offset {int(offset)}",
     )
     return PastRows(tuple(columns), tuple(rows), counted["n"])
@@ -86,11 +90,10 @@ def rows_as_of(
 
 def _counting(moment: int | None) -> str:
     """Return the condition of the log's rows that count, for the state after a commit, or now."""
-    changed = "_operation in ('I', 'U', 'D')"
-    if isinstance(moment, int):
-        known = f"(_superseded_by is null or _superseded_by > {moment})"
-        return f"{changed} and _commit_id <= {moment} and {known}"
-    return f"{changed} and _superseded_by is null"
+    if moment is None:
+        return IN_FORCE
+    known = f"(_superseded_by is null or _superseded_by > {moment})"
+    return f"_operation in ('I', 'U', 'D') and _commit_id <= {moment} and {known}"
 
 
 def _check_commit(tables: Tables, log: str, entity: Entity, commit: int) -> None:

@@ -286,10 +286,7 @@ def state_on_sql(tables: Tables, log: str, names: Sequence[str], date: dt.date) 
     order = newest_first(tables, log, names)
     known = f"from t where {_counts(names)} and _business_date <= date '{date.isoformat()}'"
     if "_event_id" not in names:
-        return (
-            f"select * from (select *, row_number() over (partition by _key_hash order by {order}) "
-            f"as _tidemark_place {known}) where _tidemark_place = 1 and _operation <> 'D'"
-        )
+        return newest_rows_sql(order, known)
     of_key = "over (partition by _key_hash)"
     place, top, last = "_tidemark_place", "_tidemark_top", "_tidemark_last"
     pushed_aside = (
@@ -315,6 +312,14 @@ def state_on_sql(tables: Tables, log: str, names: Sequence[str], date: dt.date) 
         )
     ) where {top}_operation <> 'D' and {top}_hash is not null and {place} = case
         when {last}_operation <> 'D' and {last}_hash = {top}_hash then {last} else {top} end"""
+
+
+def newest_rows_sql(order: str, known: str) -> str:
+    """Return a query of each key's newest row that is not deleted, of rows `from … where …`."""
+    return (
+        f"select * from (select *, row_number() over (partition by _key_hash order by {order}) "
+        f"as _tidemark_place {known}) where _tidemark_place = 1 and _operation <> 'D'"
+    )
 
 
 def _counts(names: Sequence[str]) -> str:

@@ -6,17 +6,20 @@ with changes as (
         _row_hash as _tidemark_tracked
     from (
         select
-            * except (_operation, _tidemark_last),
+            * except (_operation),
             if(_operation = 'N', if(_row_hash is null, 'D', 'U'), _operation) as _operation,
             _operation = 'N' as _tidemark_is_same
         from (
-            select
-                *,
-                lag(_source_operation) over (partition by _key_hash order by struct(_sequence_num as sequence, cast(_batch_id as bigint) as batch, cast(_sequence_num as bigint) as line, case when _source_operation in ('TRUNCATE', 'ADD_COLUMN') then 0 when _source_operation in ('DELETE', 'MOVE_OUT') then 2 when _source_operation = 'SNAPSHOT' then 3 else 1 end as tie, _event_id as event) asc nulls first) as _tidemark_last
-            from shop.customers_of_events__log
-            where _superseded_by is null and _operation in ('I', 'U', 'D', 'N') and _key_hash is not null
+            select * except (_tidemark_before_it)
+            from (
+                select
+                    *,
+                    lag(_source_operation) over (partition by _key_hash order by struct(_sequence_num as sequence, cast(_batch_id as bigint) as batch, cast(_sequence_num as bigint) as line, case when _source_operation in ('TRUNCATE', 'ADD_COLUMN') then 0 when _source_operation in ('DELETE', 'MOVE_OUT') then 2 when _source_operation = 'SNAPSHOT' then 3 else 1 end as tie, _event_id as event) asc nulls first) as _tidemark_before_it
+                from shop.customers_of_events__log
+                where _superseded_by is null and _operation in ('I', 'U', 'D', 'N') and _key_hash is not null
+            )
+            where not (_operation = 'N' and _row_hash is null and coalesce(_tidemark_before_it = 'MOVE_IN', false))
         )
-        where not (_operation = 'N' and _row_hash is null and coalesce(_tidemark_last = 'MOVE_IN', false))
     )
     where _superseded_by is null and _operation in ('I', 'U', 'D')
 ),

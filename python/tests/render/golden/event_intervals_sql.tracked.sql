@@ -9,28 +9,31 @@ with changes as (
         )) as _tidemark_tracked
     from (
         select
-            * except (_operation, _tidemark_last),
+            * except (_operation),
             if(_operation = 'N', if(_row_hash is null, 'D', 'U'), _operation) as _operation,
             _operation = 'N' as _tidemark_is_same
         from (
-            select
-                *,
-                lag(_source_operation) over (partition by _key_hash order by struct(_sequence_num as sequence, cast(_batch_id as bigint) as batch, cast(_sequence_num as bigint) as line, case when _source_operation in ('TRUNCATE', 'ADD_COLUMN') then 0 when _source_operation in ('DELETE', 'MOVE_OUT') then 2 when _source_operation = 'SNAPSHOT' then 3 else 1 end as tie, _event_id as event) asc nulls first) as _tidemark_last
+            select * except (_tidemark_before_it)
             from (
                 select
-                    log.*,
-                    sensitive.`phone`
-                from shop.customers_apart__log as log
-                left join shop.customers_apart__sensitive as sensitive
-                    on
-                        log._key_hash = sensitive._key_hash
-                        and log._business_date = sensitive._business_date
-                        and log._commit_id = sensitive._commit_id
-                        and log._event_id = sensitive._event_id
+                    *,
+                    lag(_source_operation) over (partition by _key_hash order by struct(_sequence_num as sequence, cast(_batch_id as bigint) as batch, cast(_sequence_num as bigint) as line, case when _source_operation in ('TRUNCATE', 'ADD_COLUMN') then 0 when _source_operation in ('DELETE', 'MOVE_OUT') then 2 when _source_operation = 'SNAPSHOT' then 3 else 1 end as tie, _event_id as event) asc nulls first) as _tidemark_before_it
+                from (
+                    select
+                        log.*,
+                        sensitive.`phone`
+                    from shop.customers_apart__log as log
+                    left join shop.customers_apart__sensitive as sensitive
+                        on
+                            log._key_hash = sensitive._key_hash
+                            and log._business_date = sensitive._business_date
+                            and log._commit_id = sensitive._commit_id
+                            and log._event_id = sensitive._event_id
+                )
+                where _superseded_by is null and _operation in ('I', 'U', 'D', 'N') and _key_hash is not null
             )
-            where _superseded_by is null and _operation in ('I', 'U', 'D', 'N') and _key_hash is not null
+            where not (_operation = 'N' and _row_hash is null and coalesce(_tidemark_before_it = 'MOVE_IN', false))
         )
-        where not (_operation = 'N' and _row_hash is null and coalesce(_tidemark_last = 'MOVE_IN', false))
     )
     where _superseded_by is null and _operation in ('I', 'U', 'D')
 ),
