@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gzip
+import json
 import os
+import re
 import shutil
 import sys
 import time
@@ -14,11 +16,14 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from pyspark.errors import ParseException
 
 from tidemark.errors import TidemarkError
 from tidemark.spark.cached import cache_view, forget_cached
 from tidemark.spark.delta import (
     append_rows,
+    create,
+    create_table,
     file_count,
     replace_rows,
     small,
@@ -27,6 +32,7 @@ from tidemark.spark.delta import (
     table_version,
     view_small_table,
 )
+from tidemark.spark.files import table_identifier
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -486,6 +492,153 @@ def test_staged_rows__table_has_moved_on(table: Any) -> None:
     with pytest.raises(TidemarkError, match="another run has written"):
         stage_rows(table.session, table.schema, "staged_into", version, ROWS, FIGURES, WRITTEN)
     assert data_files(table) == files
+
+
+TYPES = """id bigint not null, `a b` string comment "o'É", day date, at timestamp, local timestamp_ntz, is_it boolean,
+    bytes binary, amount decimal(38, 9), small tinyint, ratio double, parts array<struct<x int, `y-z` map<string, date>>>,
+    any variant"""
+
+
+def made_of(session: Any, schema: str, name: str) -> dict[str, Any]:
+    """What log and catalog have of a new table, but for what is drawn, or a time."""
+    catalog = session._jsparkSession.sessionState().catalog()
+    identifier = table_identifier(session._jvm, schema, name)
+    told = str(catalog.getTableMetadata(identifier).toString())
+    folder = Path(str(catalog.defaultTablePath(identifier).getPath()), "_delta_log")
+    actions: dict[str, Any] = {}
+    for line in Path(folder, f"{0:020}.json").read_text().splitlines():
+        actions |= json.loads(line)
+    sums = json.loads(Path(folder, f"{0:020}.crc").read_text())
+    sums.pop("fileSizeHistogram", None)
+    assert sums.pop("metadata") == actions["metaData"]
+    assert sums.pop("protocol") == actions["protocol"]
+    assert sums.pop("txnId") == actions["commitInfo"].pop("txnId")
+    for drawn in (actions["metaData"].pop("id"), actions["metaData"].pop("createdTime")):
+        assert drawn
+    assert time.time() - actions["commitInfo"].pop("timestamp") / 1000 < 60
+    info = actions["commitInfo"]["operationParameters"]
+    # Delta tells the columns' number only there, as it has been told by then
+    info["properties"] = {
+        key: value
+        for key, value in json.loads(info["properties"]).items()
+        if key != "delta.columnMapping.maxColumnId"
+    }
+    actions["metaData"]["schemaString"] = re.sub(
+        r"col-[0-9a-f-]{36}", "col-…", actions["metaData"]["schemaString"]
+    )
+    entries = sorted(entry.name for entry in folder.iterdir() if entry.name[0] != ".")
+    return {
+        "actions": actions,
+        "sums": sums,
+        "files": entries,
+        "catalog": re.sub(r"Created Time: [^\n]*", "", told),
+        "described": session.sql(f"describe {schema}.`{name}`").collect(),
+    }
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        f"({TYPES}) using delta tblproperties ('delta.columnMapping.mode' = 'name', 'tidemark.layout' = '1')",
+        "(_key_hash string, `Größe` int, day date) using delta partitioned by (day, `Größe`) comment 'it''s \\'\\n' "
+        "tblproperties ('delta.columnMapping.mode' = 'name', 'delta.enableTypeWidening' = 'true', "
+        "'delta.dataSkippingStatsColumns' = '_key_hash', 'x.y' = 'quoted \"', 'tidemark.layout' = '1')",
+        "(id bigint) using delta tblproperties ('delta.autoOptimize.autoCompact' = 'true', "
+        "'delta.checkpointInterval' = '100', 'tidemark.layout' = '1')",
+    ],
+    ids=["types", "partitions", "settings"],
+)
+@pytest.mark.parametrize("name", ["made", "Made_2"])
+def test_create_table__is_what_spark_makes(module_project: Any, statement: str, name: str) -> None:
+    """The same log and the same entry of the catalog; also where a table of that name was dropped before."""
+    schema, spark = module_project.schema, module_project.session
+    table = f"{schema}.{name}"
+    sql = f"create table if not exists {table} {statement}"
+    found = []
+    for make in (create_table, type(spark).sql, create_table):
+        jobs = spark.sparkContext.statusTracker().getJobIdsForGroup(None)
+        made = make(spark, sql)
+        if make is create_table:
+            assert made
+            assert spark.sparkContext.statusTracker().getJobIdsForGroup(None) == jobs
+            assert not create_table(spark, sql), "it is there"
+        found.append(made_of(spark, schema, name))
+        spark.sql(f"alter table {table} add columns (added int)")
+        assert spark.sql(f"select added from {table}").collect() == []
+        assert table_version(spark, schema, name) == 1
+        spark.sql(f"drop table {table}")
+    assert found[0] == found[1] == found[2]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "create table if not exists {} (id int) using delta",
+        "create table {} (id int) using delta tblproperties ('tidemark.layout' = '1')",
+        "create or replace table {} (id int) using delta tblproperties ('tidemark.layout' = '1')",
+        "create table if not exists {} (id int) using parquet tblproperties ('tidemark.layout' = '1')",
+        "create table if not exists {} (id int) using delta location '{}' tblproperties ('tidemark.layout' = '1')",
+        "create table if not exists {} (id int) using delta cluster by (id) tblproperties ('tidemark.layout' = '1')",
+        "create table if not exists {} (id int, a varchar(3)) using delta tblproperties ('tidemark.layout' = '1')",
+        "create table if not exists {} (id int default 3) using delta tblproperties ('tidemark.layout' = '1')",
+        "create table if not exists {} (id int) using delta tblproperties ('tidemark.layout' = '1') as select 1 as id",
+        "create table if not exists {} using delta tblproperties ('tidemark.layout' = '1') as select 1 as id",
+        "create table if not exists {} (id int) using delta tblproperties "
+        "('delta.enableChangeDataFeed' = 'true', 'tidemark.layout' = '1')",
+        "create table if not exists {} (id int) using delta tblproperties "
+        "('Delta.checkpointInterval' = '1', 'tidemark.layout' = '1')",
+        "create table if not exists nix.{} (id int) using delta tblproperties ('tidemark.layout' = '1')",
+        "drop table if exists {} -- 'tidemark.layout'",
+    ],
+)
+def test_create_table__leaves_to_spark(module_project: Any, tmp_path: Path, statement: str) -> None:
+    schema, spark = module_project.schema, module_project.session
+    name = f"`{schema}`.left_to_spark"
+    try:
+        assert not create_table(spark, statement.format(name, tmp_path))
+    except ParseException:
+        assert "(id int) using delta" in statement and "as select" in statement
+    assert not spark.catalog.tableExists(f"{schema}.left_to_spark")
+    assert not Path(warehouse(spark), f"{schema}.db", "left_to_spark").exists()
+
+
+def test_create_table__where_something_is(
+    module_project: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a session sets for new tables, a folder, a run that makes the table at this moment: Spark judges."""
+    schema, spark = module_project.schema, module_project.session
+    sql = (
+        f"create table if not exists {schema}.judged (id int) using delta "
+        "tblproperties ('tidemark.layout' = '1')"
+    )
+    setting = "spark.databricks.delta.properties.defaults.enableChangeDataFeed"
+    spark.conf.set(setting, "true")
+    try:
+        assert not create_table(spark, sql)
+    finally:
+        spark.conf.unset(setting)
+    folder = Path(warehouse(spark), f"{schema}.db", "judged")
+    assert not folder.exists()
+    folder.mkdir()
+    assert not create_table(spark, sql)
+    folder.rmdir()
+
+    write = create._write
+
+    def another_comes_first(jvm: Any, log: Any, *rest: Any) -> None:
+        log.createLogDirectoriesIfNotExists()
+        Path(folder, "_delta_log", f"{0:020}.json").write_text("{}")
+        write(jvm, log, *rest)
+
+    monkeypatch.setattr(create, "_write", another_comes_first)
+    assert not create_table(spark, sql)
+    assert Path(folder, "_delta_log", f"{0:020}.json").read_text() == "{}"
+    assert not spark.catalog.tableExists(f"{schema}.judged")
+    shutil.rmtree(folder)
+
+
+def warehouse(session: Any) -> str:
+    return str(session.conf.get("spark.sql.warehouse.dir")).removeprefix("file:")
 
 
 def test_append_rows__is_what_an_insert_would_write(module_project: Any) -> None:

@@ -12,6 +12,7 @@ from dbt.adapters.spark.connections import SparkConnectionWrapper
 from dbt_common.exceptions import DbtDatabaseError
 from pyspark.sql import DataFrame, Row
 
+from tidemark.spark.delta import create_table
 from tidemark.spark.messages import error_details, readable_error
 from tidemark.spark.session import count_statement, get_session, is_running
 
@@ -66,7 +67,9 @@ class SessionConnection(SparkConnectionWrapper):
         self._rows = None
         count_statement()
         try:
-            self._frame = self._session.sql(statement)
+            self._frame = (
+                None if create_table(self._session, statement) else self._session.sql(statement)
+            )
         except Exception as error:
             raise _database_error(error) from None
 

@@ -6,6 +6,7 @@ part of a table until a commit names them.
 """
 
 from tidemark.spark.delta.append import append_rows
+from tidemark.spark.delta.create import create_table
 from tidemark.spark.delta.log import (
     file_count,
     table_property,
@@ -18,6 +19,7 @@ from tidemark.spark.delta.staged import StagedRows, stage_rows
 __all__ = [
     "StagedRows",
     "append_rows",
+    "create_table",
     "file_count",
     "listed_bytes",
     "replace_rows",
