@@ -9,10 +9,7 @@
     {%- if run.get('dry_run') and not present -%}
         {{ return(dict(commits, are_missing=true)) }}
     {%- elif migrations or present != tidemark.commit_columns() | map(attribute='name') | list -%}
-        {#- A table of small appends: every tenth would write a checkpoint, which takes as long as five appends. -#}
-        {%- set properties = {
-            'delta': {'delta.autoOptimize.autoCompact': 'true', 'delta.checkpointInterval': '100'}, 'iceberg': {'commit.retry.num-retries': '20'},
-        } -%}
+        {%- set properties = {'delta': {'delta.autoOptimize.autoCompact': 'true'}, 'iceberg': {'commit.retry.num-retries': '20'}} -%}
         {%- set options = {'properties': properties.get(run['commits_format'], {})} -%}
         {%- set statements = ['create schema if not exists ' ~ run['commits_schema']]
             + tidemark.for_format(run['commits_format'], 'create_table')(commits['states'], tidemark.commit_columns(), options)

@@ -1,8 +1,10 @@
 {#- An empty Delta table whose columns can later be added, renamed and dropped, under any name. -#}
 {%- macro delta__create_table(relation, columns, options) -%}
-{{ return([tidemark.create_table_sql('delta', relation, columns, dict(
-    options, properties=dict({'delta.columnMapping.mode': 'name'}, **dict(options.get('properties', {}), **tidemark.layout_properties()))
-))]) }}
+    {#- Every tenth commit would write a checkpoint, which takes longer than a small load; to read a hundred commits takes less. -#}
+    {%- set properties = {'delta.columnMapping.mode': 'name', 'delta.checkpointInterval': '100'} -%}
+    {%- do properties.update(options.get('properties', {})) -%}
+    {%- do properties.update(tidemark.layout_properties()) -%}
+    {{ return([tidemark.create_table_sql('delta', relation, columns, dict(options, properties=properties))]) }}
 {%- endmacro -%}
 
 {#- A table of a format that keeps versions; properties are put to it as they are. -#}

@@ -7,7 +7,9 @@ import json
 import os
 import re
 import shutil
+import socket
 import sys
+import threading
 import time
 from collections.abc import Callable
 from datetime import date
@@ -25,6 +27,7 @@ from tidemark.spark.delta import (
     create,
     create_table,
     file_count,
+    join_now_and_then,
     replace_rows,
     small,
     stage_rows,
@@ -32,7 +35,7 @@ from tidemark.spark.delta import (
     table_version,
     view_small_table,
 )
-from tidemark.spark.files import table_identifier
+from tidemark.spark.files import java_class, table_identifier
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -682,17 +685,75 @@ def test_append_rows__is_what_an_insert_would_write(module_project: Any) -> None
         append_rows(spark, schema, "parted", [{"id": 1}])
 
 
-@pytest.mark.slow
-def test_append_rows__small_files_are_compacted(module_project: Any) -> None:
+def test_small_files__are_joined_without_a_job(module_project: Any) -> None:
+    """Also those that Spark has written; the rows stay, and so does what files tell of their bounds."""
     schema, spark = module_project.schema, module_project.session
     spark.sql(
-        f"create table {schema}.many (id bigint) using delta "
-        "tblproperties ('delta.autoOptimize.autoCompact' = 'true')"
+        f"create table {schema}.many (id bigint, `a b` string, day date, at timestamp, is_it boolean, never string) using delta "
+        "tblproperties ('delta.autoOptimize.autoCompact' = 'true', 'delta.columnMapping.mode' = 'name')"
     )
-    for number in range(60):
-        append_rows(spark, schema, "many", [{"id": number}])
-    assert file_count(spark, schema, "many") < 20
-    assert spark.sql(f"select sum(id), count(*) from {schema}.many").collect()[0] == (1770, 60)
+    spark.sql(
+        f"insert into {schema}.many values (-1, null, date'1600-01-01', timestamp'1599-12-31 23:00:00.000001Z', true, null)"
+    )
+    spark.sql(f"alter table {schema}.many add columns (later string)")
+    while (version := table_version(spark, schema, "many") or 0) < 50:
+        row = {"id": version, "a b": "o'É\n€" * version, "day": "2026-03-04", "later": "x"}
+        at = {"at": "2026-03-04 09:30:00.123456", "is_it": False} if version % 2 else {}
+        state = append_rows(spark, schema, "many", [row | at])
+        if state[1] < 50:
+            assert join_now_and_then(spark, schema, "many", state[1]) is None
+    rows = spark.sql(f"select * from {schema}.many order by id").collect()
+    jobs = spark.sparkContext.statusTracker().getJobIdsForGroup(None)
+    joined = join_now_and_then(spark, schema, "many", 50)
+    assert spark.sparkContext.statusTracker().getJobIdsForGroup(None) == jobs
+    assert joined == (state[0], 51) == table_state(spark, schema, "many")
+    assert file_count(spark, schema, "many") == 1
+    assert spark.sql(f"select * from {schema}.many order by id").collect() == rows
+    assert len(rows) == 49
+    append_rows(spark, schema, "many", [{"id": 60}])
+    found = spark.sql(f"select id, later, never from {schema}.many where id between 48 and 60")
+    assert sorted(found.collect()) == [(48, "x", None), (49, "x", None), (60, None, None)]
+    folder = Path(warehouse(spark), f"{schema}.db", "many")
+    told = [
+        json.loads(line)
+        for line in (folder / "_delta_log" / f"{51:020}.json").read_text().splitlines()
+    ]
+    (added,) = [action["add"] for action in told if "add" in action]
+    assert not added["dataChange"]
+    bounds = json.loads(added["stats"])
+    assert bounds["numRecords"] == 49
+    assert list(bounds["minValues"].values()) == [-1]
+    assert list(bounds["maxValues"].values()) == [49]
+
+    # a commit came between, a table that is not to be joined, one whose files are gone
+    assert join_now_and_then(spark, schema, "many", 50) is None
+    spark.sql(
+        f"alter table {schema}.many set tblproperties ('delta.autoOptimize.autoCompact' = 'false')"
+    )
+    assert join_now_and_then(spark, schema, "many", 53 // 50 * 50) is None
+    assert file_count(spark, schema, "many") == 2
+
+
+def test_small_files__by_spark_where_it_has_to(module_project: Any) -> None:
+    """Of another type; and nothing is done where a file cannot be read, which is for readers to say."""
+    schema, spark = module_project.schema, module_project.session
+    properties = "tblproperties ('delta.autoOptimize.autoCompact' = 'true')"
+    spark.sql(f"create table {schema}.joined_by_spark (id double) using delta {properties}")
+    for number in range(3):
+        spark.sql(f"insert into {schema}.joined_by_spark values ({number})")
+    assert join_now_and_then(spark, schema, "joined_by_spark", 50) is None
+    assert file_count(spark, schema, "joined_by_spark") == 1
+    assert spark.sql(f"select sum(id) from {schema}.joined_by_spark").collect() == [(3.0,)]
+
+    spark.sql(f"create table {schema}.broken (id bigint) using delta {properties}")
+    for number in range(50):
+        append_rows(spark, schema, "broken", [{"id": number}])
+    folder = Path(warehouse(spark), f"{schema}.db", "broken")
+    files = sorted(folder.glob("*.parquet"))
+    files[0].write_bytes(b"PAR1")
+    assert join_now_and_then(spark, schema, "broken", 50) is None
+    assert table_version(spark, schema, "broken") == 50
+    assert sorted(folder.glob("*.parquet")) == files
 
 
 def test_small_tables__are_read_and_replaced_by_their_files(module_project: Any) -> None:
@@ -772,6 +833,26 @@ def test_replace_rows__not_over_a_commit_that_came_between(module_project: Any) 
             replace_rows(spark, schema, "busy", "select id + 1 as id from was", "was")
     found = spark.sql(f"select id from {schema}.busy order by id").collect()
     assert [row.id for row in found] == [0, 1, 2, 7]
+
+
+@pytest.mark.skipif(not hasattr(socket, "TCP_QUICKACK"), reason="what spares it is Linux's")
+def test_long_answers_are_not_waited_for(module_project: Any) -> None:
+    """By any thread, each of which has a connection of its own; the answers are whole."""
+    spark = module_project.session
+    jvm, sizes, found = spark._jvm, (7, 8191, 8192, 8193, 200_000), []
+
+    def ask() -> None:
+        for size in sizes:
+            text = java_class(jvm, "org.apache.commons.lang3.StringUtils").repeat("é\n", size)
+            found.append(text == "é\n" * size)
+        found.append(type(jvm._gateway_client.get_thread_connection().socket).__name__)
+
+    for _ in range(2):
+        thread = threading.Thread(target=ask)
+        thread.start()
+        thread.join()
+    ask()
+    assert found == [*[True] * 5, "_Prompt"] * 3
 
 
 def test_jars_are_not_on_the_path_of_workers(module_project: Any) -> None:

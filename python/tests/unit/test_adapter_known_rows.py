@@ -77,3 +77,13 @@ def test_known__no_more_than_are_asked_for() -> None:
     assert found[0]["config"] is found[2]["config"]
     known.learn("commits", ("a", 9), {"orders": [{"id": number} for number in range(9, 0, -1)]})
     assert [row["id"] for row in known.rows("commits", ("a", 9), "orders") or []] == [9, 8, 7]
+
+
+def test_known__follows_a_commit_that_changes_no_row() -> None:
+    known = KnownRows()
+    known.learn("t", ("one", 3), {"k": [{"id": 1}]})
+    known.follow("t", ("one", 2), ("one", 4))
+    assert known.rows("t", ("one", 4), "k") is None
+    known.follow("t", ("one", 3), ("one", 4))
+    assert known.rows("t", ("one", 4), "k") == [{"id": 1}]
+    assert known.rows("t", ("one", 3), "k") is None

@@ -7,7 +7,6 @@ import re
 import stat
 import time
 from datetime import UTC, datetime
-from types import SimpleNamespace
 from typing import Any
 from uuid import uuid4
 
@@ -262,13 +261,6 @@ def java_class(jvm: Any, name: str) -> Any:
     imports, and each time in all jars: milliseconds for each name before a dot.
     """
     return JavaClass(name, jvm._gateway_client)
-
-
-def spare_searches(jvm: Any) -> None:
-    """Tell Py4J where the classes are that PySpark asks for by a short name with each statement."""
-    jvm.PythonUtils = java_class(jvm, "org.apache.spark.api.python.PythonUtils")
-    reflection = SimpleNamespace(TypeUtil=java_class(jvm, "py4j.reflection.TypeUtil"))
-    jvm.py4j = SimpleNamespace(reflection=reflection)
 
 
 def hadoop_path(jvm: Any, *parts: Any) -> Any:

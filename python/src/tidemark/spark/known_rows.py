@@ -110,6 +110,18 @@ class KnownRows:
                 part.insert(0, shared)
                 del part[self._most :]
 
+    def follow(self, table: str, before: TableState, after: TableState) -> None:
+        """Note a commit of this process that has left the rows of a table as they were.
+
+        Args:
+            table: Its name.
+            before: The state that it had.
+            after: The state that it has now.
+        """
+        with self._lock:
+            if self._states.get(table) == before:
+                self._states[table] = after
+
     def _forget(self, table: str) -> None:
         self._states.pop(table, None)
         self._parts.pop(table, None)

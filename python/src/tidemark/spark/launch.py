@@ -31,7 +31,7 @@ from tidemark.spark.defaults import (
     is_local,
     with_defaults,
 )
-from tidemark.spark.files import spare_searches
+from tidemark.spark.gateway import spare_searches, spare_waits
 from tidemark.spark.messages import readable_error
 from tidemark.spark.packages import note_resolved, use_resolved
 
@@ -165,6 +165,7 @@ def launch(settings: Mapping[str, str], home: Home, start: Start) -> Launched:
                 builder = builder.config(key, value)
             session = builder.getOrCreate()
             spare_searches(session._jvm)
+            spare_waits(session._jvm)
             if not resolved:
                 note_resolved(asked, dict(session.sparkContext.getConf().getAll()), home.packages)
         except Exception as error:

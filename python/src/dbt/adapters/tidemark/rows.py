@@ -12,6 +12,7 @@ from tidemark.spark.delta import (
     StagedRows,
     append_rows,
     file_count,
+    join_now_and_then,
     replace_rows,
     stage_rows,
     table_state,
@@ -92,7 +93,9 @@ class RowsAdapter(SessionAdapter):
             rows: By column; those left out are NULL. Dates and timestamps (UTC) as ISO texts.
         """
         with self.connections.exception_handler(f"append_rows({relation})"):
-            append_rows(self._session, relation.schema, relation.identifier, rows)
+            name = (relation.schema, relation.identifier)
+            _, version = append_rows(self._session, *name, rows)
+            join_now_and_then(self._session, *name, version)
 
     @available.parse(lambda *args, **kwargs: None)
     def append_known(
@@ -107,9 +110,13 @@ class RowsAdapter(SessionAdapter):
             columns: Those that known_rows() gives.
         """
         with _appending, self.connections.exception_handler(f"append_known({relation})"):
-            state = append_rows(self._session, relation.schema, relation.identifier, [row])
+            name = (relation.schema, relation.identifier)
+            state = append_rows(self._session, *name, [row])
             known = {column: row.get(column) for column in columns}
             _known.append(str(relation), state, key, known)
+            joined = join_now_and_then(self._session, *name, state[1])
+            if joined is not None:
+                _known.follow(str(relation), state, joined)
 
     @available.parse(lambda *args, **kwargs: None)
     def stage_rows(

@@ -7,6 +7,7 @@ part of a table until a commit names them.
 
 from tidemark.spark.delta.append import append_rows
 from tidemark.spark.delta.create import create_table
+from tidemark.spark.delta.join import join_now_and_then
 from tidemark.spark.delta.log import (
     file_count,
     table_property,
@@ -21,6 +22,7 @@ __all__ = [
     "append_rows",
     "create_table",
     "file_count",
+    "join_now_and_then",
     "listed_bytes",
     "replace_rows",
     "stage_rows",

@@ -24,9 +24,6 @@ _PARQUET = {
     "timestamp": "int64 {} (TIMESTAMP(MICROS,true))",
     "boolean": "boolean {}",
 }
-# Delta looks for small files after each commit of a table with auto compaction, which takes as long
-# as the commit, and finds enough of them after fifty
-_COMPACT_EVERY = 50
 
 
 def append_rows(
@@ -34,8 +31,8 @@ def append_rows(
 ) -> tuple[str, int]:
     """Append a few rows to a Delta table without a Spark job, in one commit.
 
-    For records of what was done, which an INSERT plans and runs a job for. A table with Delta's
-    auto compaction is looked at now and then.
+    For records of what was done, which an INSERT plans and runs a job for. Their small files are
+    for join_now_and_then().
 
     Example:
         >>> append_rows(session, "shop", "commits", [{"id": 7, "done_at": "2026-03-04 09:30:00"}])
@@ -80,15 +77,7 @@ def append_rows(
         json.dumps({"add": added})
     )
     transaction = begin(session, log, snapshot, schema, name)
-    compact_now_and_then(jvm, transaction)
     return str(metadata.id()), commit(jvm, transaction, [action], "Append")
-
-
-def compact_now_and_then(jvm: Any, transaction: Any) -> None:
-    """Have Delta look for small files after every fiftieth commit of a table."""
-    if (int(transaction.snapshot().version()) + 1) % _COMPACT_EVERY == 0:
-        hook = java_class(jvm, "org.apache.spark.sql.delta.hooks.AutoCompact$")
-        transaction.registerPostCommitHook(getattr(hook, "MODULE$"))
 
 
 class _Column:

@@ -15,7 +15,7 @@ from tidemark.engine.enriched.batch import Shelves, Shredded, batch_of
 from tidemark.engine.enriched.task import shred
 from tidemark.engine.header import local_path
 from tidemark.engine.load import Target
-from tidemark.spark.delta.append import compact_now_and_then
+from tidemark.spark.delta.join import compact_now_and_then
 from tidemark.spark.delta.log import begin, commit, is_conflict, is_of_this_table, log_of, newest
 from tidemark.spark.delta.small import listed_files
 from tidemark.spark.delta.staged import StagedRows, written_by_another

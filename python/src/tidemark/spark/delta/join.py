@@ -1,0 +1,167 @@
+"""Small files of tables that get a few rows at a time, joined now and then."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+from uuid import uuid4
+
+import duckdb
+from pyspark.sql import SparkSession
+
+from tidemark.engine.header import local_path
+from tidemark.engine.quoted import identifier, list_sql, literal
+from tidemark.spark.delta.log import begin, commit, is_conflict, log_of, newest
+from tidemark.spark.delta.small import listed_files
+from tidemark.spark.files import java_class
+
+# DuckDB's types for those of Delta that append_rows() writes
+_TYPES = {
+    "long": "bigint",
+    "string": "varchar",
+    "date": "date",
+    "timestamp": "timestamptz",
+    "boolean": "boolean",
+}
+_WRITTEN_NAME = "delta.columnMapping.physicalName"
+_PROPERTY = "delta.autoOptimize.autoCompact"
+# Delta looks for small files after each commit of a table with auto compaction, which takes as long
+# as the commit, and finds enough of them after fifty. It keeps a list of no more.
+_EVERY = 50
+# bytes of a file that is not joined with others
+_LARGE = 1 << 20
+# characters of a text that bounds a column
+_LONGEST_BOUND = 100
+
+
+class _Column(NamedTuple):
+    name: str
+    """That which it has in files."""
+    type: str
+
+    @property
+    def quoted(self) -> str:
+        return identifier(self.name)
+
+    @property
+    def is_bounded(self) -> str:
+        """SQL that says whether bounds of its values tell anything, and are short."""
+        return (
+            f"count(*) = count({self.quoted}) "
+            f"and max(length({self.quoted}::varchar)) <= {_LONGEST_BOUND}"
+        )
+
+
+def compact_now_and_then(jvm: Any, transaction: Any) -> None:
+    """Have Delta look for small files after every fiftieth commit of a table, by jobs of Spark."""
+    if (int(transaction.snapshot().version()) + 1) % _EVERY == 0:
+        hook = java_class(jvm, "org.apache.spark.sql.delta.hooks.AutoCompact$")
+        transaction.registerPostCommitHook(getattr(hook, "MODULE$"))
+
+
+def join_now_and_then(
+    session: SparkSession, schema: str, name: str, version: int
+) -> tuple[str, int] | None:
+    """Join the small files of a table with auto compaction after every fiftieth commit.
+
+    Without a Spark job where it can: fifty files of a row each take Spark as long as five loads.
+
+    Args:
+        session: The running session.
+        schema: The schema of the table.
+        name: Its name; a table without partitions that append_rows() writes to.
+        version: That of the commit.
+
+    Returns:
+        The id of the table and its version where the next commit after that one has joined files
+        and nothing else; None, and whatever was done leaves its rows as they are.
+    """
+    if version % _EVERY:
+        return None
+    jvm: Any = session._jvm
+    log = log_of(session, schema, name)
+    snapshot = newest(jvm, log)
+    wanted = snapshot.metadata().configuration().get(_PROPERTY)
+    if not wanted.isDefined() or str(wanted.get()) != "true":
+        return None
+    files = listed_files(snapshot)
+    small = [files.apply(place) for place in range(files.size())] if files is not None else []
+    small = [file for file in small if int(file.size()) < _LARGE]
+    paths = [local_path(str(file.absolutePath(log).toString())) for file in small]
+    columns = _columns(json.loads(snapshot.metadata().schemaString())["fields"])
+    if files is None or columns is None or any(set(path or "*") & set("*?[]{}") for path in paths):
+        session.sql(f"optimize `{schema}`.`{name}`")
+        return None
+    if len(small) < 2 or int(snapshot.version()) != version:
+        return None
+    joined = Path(str(paths[0])).parent / f"part-00000-{uuid4()}-c000.snappy.parquet"
+    try:
+        added = _join(list_sql(map(str, paths)), columns, joined)
+        action = java_class(jvm, "org.apache.spark.sql.delta.actions.Action").fromJson(added)
+        now = int(time.time() * 1000)
+        transaction = begin(session, log, snapshot, schema, name)
+        actions = [one.removeWithTimestamp(now, False) for one in small] + [action]
+        after = commit(jvm, transaction, actions, "Append")
+    except Exception as error:
+        joined.unlink(missing_ok=True)
+        # the rows are there as they were; what is wrong with a file or a disk, others will say
+        if isinstance(error, duckdb.Error | OSError) or is_conflict(jvm, error):
+            return None
+        raise
+    return (str(snapshot.metadata().id()), after) if after == version + 1 else None
+
+
+def _columns(fields: Sequence[Mapping[str, Any]]) -> list[_Column] | None:
+    """Return the columns of a table; None: it has others than append_rows() writes."""
+    if any(field["type"] not in _TYPES for field in fields):
+        return None
+    return [
+        _Column(str(field["metadata"].get(_WRITTEN_NAME, field["name"])), _TYPES[field["type"]])
+        for field in fields
+    ]
+
+
+def _join(files: str, columns: Sequence[_Column], path: Path) -> str:
+    """Write the rows of files as one; return what a commit says of it."""
+    with duckdb.connect() as db:
+        db.execute("set TimeZone = 'UTC'")
+        found = db.execute(f"select distinct name from parquet_schema({files})").fetchall()
+        there = {name for (name,) in found}
+        values = ", ".join(
+            f"{one.quoted if one.name in there else 'null'}::{one.type} as {one.quoted}"
+            for one in columns
+        )
+        db.execute(
+            f"create table joined as select {values} "
+            f"from read_parquet({files}, union_by_name = true)"
+        )
+        db.execute(f"copy joined to {literal(str(path))} (format parquet, compression snappy)")
+        statistics = _statistics(db, columns)
+    return json.dumps(
+        {
+            "add": {
+                "path": path.name,
+                "partitionValues": {},
+                "size": path.stat().st_size,
+                "modificationTime": int(time.time() * 1000),
+                "dataChange": False,
+                "stats": json.dumps(statistics),
+            }
+        }
+    )
+
+
+def _statistics(db: Any, columns: Sequence[_Column]) -> dict[str, Any]:
+    """Return what lets readers leave out the file: bounds of numbers and short texts."""
+    bounded = [one for one in columns if one.type in ("bigint", "varchar")]
+    asked = ", ".join(f"{one.is_bounded}, min({one.quoted}), max({one.quoted})" for one in bounded)
+    rows, *told = db.execute(f"select count(*), {asked or 'null'} from joined").fetchone()
+    least, greatest = {}, {}
+    for place, one in enumerate(bounded):
+        is_bounded, low, high = told[3 * place : 3 * place + 3]
+        if is_bounded:
+            least[one.name], greatest[one.name] = low, high
+    return {"numRecords": rows, "minValues": least, "maxValues": greatest}
