@@ -25,6 +25,7 @@ import extracts
 import large
 import overhead
 import replicated
+import small_loads
 from harness import MEMORY_VARIABLE, Result, render
 
 WORKLOADS: dict[str, Callable[[int, float], Result]] = {
@@ -37,6 +38,7 @@ WORKLOADS: dict[str, Callable[[int, float], Result]] = {
     "g": airports.workload_g,
     "o": overhead.workload_o,
     "r": replicated.workload_r,
+    "s": small_loads.workload_s,
 }
 
 
