@@ -15,9 +15,9 @@ from tidemark.engine.enriched.batch import Shelves, Shredded, batch_of
 from tidemark.engine.enriched.task import shred
 from tidemark.engine.header import local_path
 from tidemark.engine.load import Target
-from tidemark.spark.delta.join import compact_now_and_then
+from tidemark.spark.delta.join import join_now_and_then
 from tidemark.spark.delta.log import begin, commit, is_conflict, is_of_this_table, log_of, newest
-from tidemark.spark.delta.small import listed_files
+from tidemark.spark.delta.small import file_actions, listed_files
 from tidemark.spark.delta.staged import StagedRows, written_by_another
 from tidemark.spark.delta.worker import Table, added_files, run_task, target_of, why_unseen
 from tidemark.spark.files import java_class
@@ -33,6 +33,11 @@ class _Beside:
     actions: list[Any]
     transaction: Any = None
     """That of the version which was read; None: the rows go with any."""
+
+    @property
+    def is_read(self) -> bool:
+        """Whether batches read the table, which is to have few files."""
+        return self.transaction is not None
 
 
 @dataclass
@@ -66,14 +71,15 @@ class ShreddedRows(StagedRows):
         while self._beside:
             one = self._beside[0]
             transaction = one.transaction or self._begun(one.table)
-            compact_now_and_then(jvm, transaction)
             try:
-                commit(jvm, transaction, one.actions, "Append")
+                version = commit(jvm, transaction, one.actions, "Append")
             except Exception as error:
                 self.discard()
                 if not is_conflict(jvm, error):
                     raise
                 raise written_by_another(".".join(one.table)) from error
+            if one.is_read:
+                join_now_and_then(self._session, *one.table, version)
             self._beside.pop(0)
 
     def _begun(self, table: Table) -> Any:
@@ -215,7 +221,7 @@ def _target(session: SparkSession, name: str, table: Table) -> tuple[Target, Any
         types = {field["name"]: field["type"] for field in fields}
         if any(types.get(column) != kind for column, kind in _CLAIM.items()):
             return "has not the columns of a manifest"
-        files = _files_of(log, snapshot)
+        files = _files_of(log, snapshot, target.folder)
         if isinstance(files, str):
             return files
         target = replace(target, files=files)
@@ -239,17 +245,14 @@ def _parts(fields: list[dict[str, Any]]) -> dict[str, tuple[str, int]]:
     return parts
 
 
-def _files_of(log: Any, snapshot: Any) -> tuple[str, ...] | str:
+def _files_of(log: Any, snapshot: Any, folder: str) -> tuple[str, ...] | str:
     """Return the paths of the files that a table has; a text: why the engine cannot read them."""
     listed = listed_files(snapshot)
-    files = (
-        [listed.apply(place) for place in range(listed.size())]
-        if listed is not None
-        else list(snapshot.allFiles().collect())
-    )
-    if any(file.deletionVector() is not None for file in files):
-        return "has deletion vectors"
-    paths = [local_path(str(file.absolutePath(log).toString())) for file in files]
-    if None in paths or any(set(str(path)) & set("*?[]{}") for path in paths):
+    if listed is None:
+        rows = file_actions(folder, int(snapshot.version()))
+        return rows if isinstance(rows, str) else tuple(row["path"] for row in rows)
+    files = [listed.apply(place) for place in range(listed.size())]
+    paths = [local_path(str(file.absolutePath(log).toString())) or "*" for file in files]
+    if any(set(path) & set("*?[]{}") for path in paths):
         return "lies at a path that is not read as it stands"
-    return tuple(map(str, paths))
+    return tuple(paths)

@@ -27,9 +27,6 @@ _TYPES = {
     "boolean": "boolean",
 }
 _WRITTEN_NAME = "delta.columnMapping.physicalName"
-_PROPERTY = "delta.autoOptimize.autoCompact"
-# Delta looks for small files after each commit of a table with auto compaction, which takes as long
-# as the commit, and finds enough of them after fifty. It keeps a list of no more.
 _EVERY = 50
 # bytes of a file that is not joined with others
 _LARGE = 1 << 20
@@ -55,19 +52,13 @@ class _Column(NamedTuple):
         )
 
 
-def compact_now_and_then(jvm: Any, transaction: Any) -> None:
-    """Have Delta look for small files after every fiftieth commit of a table, by jobs of Spark."""
-    if (int(transaction.snapshot().version()) + 1) % _EVERY == 0:
-        hook = java_class(jvm, "org.apache.spark.sql.delta.hooks.AutoCompact$")
-        transaction.registerPostCommitHook(getattr(hook, "MODULE$"))
-
-
 def join_now_and_then(
     session: SparkSession, schema: str, name: str, version: int
 ) -> tuple[str, int] | None:
-    """Join the small files of a table with auto compaction after every fiftieth commit.
+    """Join the small files of a table after every fiftieth commit.
 
-    Without a Spark job where it can: fifty files of a row each take Spark as long as five loads.
+    Delta keeps a list of no more files than that with each commit; without one a table is read by
+    way of Spark jobs. Fifty files of a row each would take Spark as long to join as five loads.
 
     Args:
         session: The running session.
@@ -84,9 +75,6 @@ def join_now_and_then(
     jvm: Any = session._jvm
     log = log_of(session, schema, name)
     snapshot = newest(jvm, log)
-    wanted = snapshot.metadata().configuration().get(_PROPERTY)
-    if not wanted.isDefined() or str(wanted.get()) != "true":
-        return None
     files = listed_files(snapshot)
     small = [files.apply(place) for place in range(files.size())] if files is not None else []
     small = [file for file in small if int(file.size()) < _LARGE]

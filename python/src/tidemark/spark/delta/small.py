@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -108,3 +109,30 @@ def listed_files(snapshot: Any) -> Any:
     if any(files.apply(place).deletionVector() is not None for place in range(files.size())):
         return None
     return files
+
+
+def file_actions(folder: str, version: int) -> list[dict[str, Any]] | str:
+    """Return what the log of a table on this machine says of its files, read without Spark.
+
+    Args:
+        folder: The folder of the table.
+        version: The version that it is to have.
+
+    Returns:
+        Of each file its `path`, and `min.…` and `max.…` of columns. A text: why it cannot be told.
+    """
+    from deltalake import DeltaTable
+
+    try:
+        table = DeltaTable(folder)
+        features = table.protocol().reader_features or ()
+        actions: Any = table.get_add_actions(flatten=True)
+        rows = actions.to_struct_array().to_pylist()
+    except Exception as error:
+        return f"cannot be listed ({type(error).__name__})"
+    if table.version() != version or "deletionVectors" in features:
+        return "has deletion vectors, or a commit that this run does not know of"
+    found = [{**row, "path": str(Path(folder, row["path"]))} for row in rows]
+    if any(set(row["path"]) & set("*?[]{}") or not Path(row["path"]).exists() for row in found):
+        return "lies at a path that is not read as it stands"
+    return found

@@ -15,6 +15,7 @@ from tidemark.engine.events.load import Batch, EventTargets, LogFile
 from tidemark.engine.events.task import keep, replay, write_kept
 from tidemark.engine.load import Target
 from tidemark.errors import TidemarkError
+from tidemark.spark.delta.small import file_actions
 from tidemark.spark.delta.staged import written_by_another
 from tidemark.spark.delta.worker import (
     UNSEEN,
@@ -124,26 +125,16 @@ def _staging(batch: Batch, places: Places) -> dict[str, str]:
 
 def _log_files(places: Places) -> tuple[LogFile, ...] | str:
     """Return the files of the log with the positions that they may have; a text: why not."""
-    from deltalake import DeltaTable
-
     log = places.targets.log
-    try:
-        table = DeltaTable(log.folder)
-        features = table.protocol().reader_features or ()
-        actions: Any = table.get_add_actions(flatten=True)
-        rows = actions.to_struct_array().to_pylist()
-    except Exception as error:
-        return f"cannot be listed by it ({type(error).__name__})"
-    if table.version() != places.log_version or "deletionVectors" in features:
-        return "has deletion vectors, or a commit that this run does not know of"
-    found = []
-    for row in rows:
-        path = Path(log.folder, row["path"])
-        if not path.exists() or set(str(path)) & set("*?[]{}"):
-            return "lies at a path that is not read as it stands"
-        bounds = (*_bounds_of(row, log, "_offset"), *_bounds_of(row, log, "_sequence_num"))
-        found.append(LogFile(str(path), *bounds))
-    return tuple(found)
+    rows = file_actions(log.folder, places.log_version)
+    if isinstance(rows, str):
+        return rows
+    return tuple(
+        LogFile(
+            row["path"], *_bounds_of(row, log, "_offset"), *_bounds_of(row, log, "_sequence_num")
+        )
+        for row in rows
+    )
 
 
 def _bounds_of(row: Mapping[str, Any], log: Target, name: str) -> tuple[Any, Any]:
