@@ -409,6 +409,28 @@ def test_canonical_events(module_project: Any, known_by: str, seed: int) -> None
 
 
 @pytest.mark.slow
+def test_many_batches(module_project: Any) -> None:
+    """The register of files is joined on the way, and each file is taken once; the rows are those of all files at once."""
+    source = Source(random.Random(7))
+    at_once, batch_by_batch, _ = entities(module_project, "many")
+    batch_by_batch.land(source.snapshot(20))
+    for _ in range(54):
+        run(batch_by_batch)
+        batch_by_batch.land(source.changes(3))
+    run(at_once, batch_by_batch)
+    names = ", ".join(f"`{name}`" for name in COLUMNS)
+    assert batch_by_batch.rows(names) == at_once.rows(names)
+    assert by_workers(batch_by_batch, "__staging") == [True] * 55
+    folder = Path(module_project.home) / "warehouse" / f"{module_project.schema}.db"
+    register = deltalake.DeltaTable(folder / f"{batch_by_batch.name}__landed")
+    assert len(register.file_uris()) == 56 - 50
+    assert len(batch_by_batch.rows("_file", "__landed")) == 55
+    assert len(batch_by_batch.commits("kind")) == 55
+    run(batch_by_batch)
+    assert len(batch_by_batch.rows("_file", "__landed")) == 55
+
+
+@pytest.mark.slow
 def test_what_it_declines(module_project: Any) -> None:
     """The same tables as without it, and the reason is told; what comes after goes by it again."""
     columns = {"id": "int", "name": "string", "si": "int"}
