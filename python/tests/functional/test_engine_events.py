@@ -413,10 +413,10 @@ def test_many_batches(module_project: Any) -> None:
     """The register of files is joined on the way, and each file is taken once; the rows are those of all files at once."""
     source = Source(random.Random(7))
     at_once, batch_by_batch, _ = entities(module_project, "many")
-    batch_by_batch.land(source.snapshot(20))
+    at_once.land(source.snapshot(20))
     for _ in range(54):
         run(batch_by_batch)
-        batch_by_batch.land(source.changes(3))
+        at_once.land(source.changes(3))
     run(at_once, batch_by_batch)
     names = ", ".join(f"`{name}`" for name in COLUMNS)
     assert batch_by_batch.rows(names) == at_once.rows(names)
