@@ -13,6 +13,7 @@ from dbt.adapters.spark.connections import SparkConnectionMethod
 from dbt_common.exceptions import DbtRuntimeError
 from filelock import FileLock
 
+from dbt.adapters.tidemark import connections
 from dbt.adapters.tidemark.connections import TidemarkCredentials, project_variable
 from dbt.adapters.tidemark.cursor import _literal
 from tidemark.errors import ConfigError, MetastoreBusyError
@@ -212,6 +213,8 @@ def test_project_variable(file: dict[str, Any], command: dict[str, Any], expecte
 
 def test_project_variable__of_dbt_debug(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It knows the profile alone, and is to connect as a run does."""
+    # of a run of this process before
+    monkeypatch.setattr(connections, "get_flags", SimpleNamespace)
     monkeypatch.chdir(tmp_path)
     file = tmp_path / "dbt_project.yml"
     assert project_variable(SimpleNamespace(), "n") is None
