@@ -10,7 +10,7 @@ from harness import Bench, Result, Timing, opened, progress
 DAYS = ("2026-03-03", "2026-03-04", "2026-03-05", "2026-03-06")
 EARLIER = ("--exclude", "others")
 STATUS = re.compile(r"SQL status: OK in ([\d.]+) seconds")
-YAML = """
+ITEMS = """
 version: 2
 models:
   - &items
@@ -22,18 +22,21 @@ models:
     columns:
       - {{name: id, data_type: bigint}}
       - {{name: name, data_type: string}}
+"""
+YAML = f"""{ITEMS.rstrip()}
   - <<: *items
     name: others
   - name: plain
-    config: {{materialized: table, file_format: delta}}
+    config: {{{{materialized: table, file_format: delta}}}}
 """
 PLAIN = "select * from csv.`{landing}/{{{{ var('business_date') }}}}.csv`"
 
 
-def write_extract(landing: Path, number: int) -> None:
-    """Ten rows, of which one is new, one gone and one changed since the day before."""
-    rows = [f"{key},{'b' if key == number + 5 else 'a'}" for key in range(number, number + 10)]
-    (landing / f"{DAYS[number]}.csv").write_text("\n".join(["id,name", *rows]) + "\n")
+def write_extract(path: Path, number: int, count: int = 10) -> None:
+    """So many rows, of which one is new, one gone and one changed since the day before."""
+    keys = range(number, number + count)
+    rows = [f"{key},{'b' if key == number + 5 else 'a'}" for key in keys]
+    path.write_text("\n".join(["id,name", *rows]) + "\n")
 
 
 def statements(log: Path, offset: int) -> list[float]:
@@ -69,8 +72,8 @@ def workload_o(rounds: int, scale: float) -> Result:
             bench.write(f"models/{entity}.sql", "{{ tidemark.extract() }}")
         bench.write("models/items.yml", YAML.format(landing=bench.landing))
         bench.write("models/plain.sql", PLAIN.format(landing=bench.landing))
-        for number in range(len(DAYS)):
-            write_extract(bench.landing, number)
+        for number, day in enumerate(DAYS):
+            write_extract(bench.landing / f"{day}.csv", number)
         for number in range(rounds):
             bench.drop()
             bench.run(DAYS[0], *EARLIER)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import datetime as dt
 from itertools import islice
-from pathlib import Path
 from statistics import mean
 
 import change_events
 import enriched
 from harness import Bench, Result, opened, progress
+from overhead import ITEMS, write_extract
 
 from tidemark.datagen.events import write_events
 from tidemark.datagen.events_spec import EventsSpec
@@ -20,25 +20,6 @@ LOADS = 105
 ROWS = 1000
 EVENTS = 100
 PART = 10
-YAML = """
-version: 2
-models:
-  - name: items
-    config:
-      materialized: cdc
-      unique_key: id
-      meta: {{tidemark: {{extract: full, location: "{landing}/items/{{business_date}}.csv"}}}}
-    columns:
-      - {{name: id, data_type: bigint}}
-      - {{name: name, data_type: string}}
-"""
-
-
-def write_extract(path: Path, number: int) -> None:
-    """Rows of which one is new, one gone and one changed since the day before."""
-    keys = range(number, number + ROWS)
-    rows = [f"{key},{'b' if key == number + 5 else 'a'}" for key in keys]
-    path.write_text("\n".join(["id,name", *rows]) + "\n")
 
 
 def workload_s(rounds: int, scale: float) -> Result:
@@ -60,7 +41,7 @@ def workload_s(rounds: int, scale: float) -> Result:
             folder.mkdir()
         files = {
             "models/items.sql": "{{ tidemark.extract() }}",
-            "models/items.yml": YAML.format(landing=bench.landing),
+            "models/items.yml": ITEMS.format(landing=bench.landing / "items"),
             **change_events.model("orders", bench.landing / "orders", "canonical"),
             "models/atomic_events.sql": "{{ tidemark.extract() }}",
             "models/atomic_events.yml": enriched.YAML.format(landing=bench.landing / "atomic"),
@@ -73,7 +54,7 @@ def workload_s(rounds: int, scale: float) -> Result:
         taken: dict[str, list[float]] = {name: [] for name in titles}
         for number, batch in enumerate(sorted(batches.iterdir())):
             date = (FIRST + dt.timedelta(number)).isoformat()
-            write_extract(bench.landing / "items" / f"{date}.csv", number)
+            write_extract(bench.landing / "items" / f"{date}.csv", number, ROWS)
             change_events.write_batch(events, number, islice(changes, EVENTS), ["canonical"])
             change_events.land(events / "canonical", number, bench.landing / "orders")
             enriched.land([batch], bench.landing / "atomic")

@@ -153,6 +153,11 @@ def local_path(path: str) -> str | None:
     return path if path.startswith("/") else None
 
 
+def is_read_as_it_stands(path: str) -> bool:
+    """Tell whether DuckDB takes a path for that file alone, and not for a pattern."""
+    return not set(path) & set("*?[]{}")
+
+
 def stamp_of(path: str) -> tuple[int, int]:
     """Return what tells whether a file was written since: its bytes, and when that was last."""
     try:

@@ -6,7 +6,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from tidemark.spark.files import java_class
+from tidemark.spark.files import java_class, java_module
 
 _cached: dict[str, tuple[SparkSession, Any]] = {}
 
@@ -29,9 +29,7 @@ def cache_view(session: SparkSession, name: str, sql: str) -> None:
     """
     forget_cached(session, name)
     jvm: Any = session._jvm
-    rows = getattr(
-        java_class(jvm, "org.apache.spark.sql.execution.columnar.InMemoryRelation$"), "MODULE$"
-    ).apply(
+    rows = java_module(jvm, "org.apache.spark.sql.execution.columnar.InMemoryRelation").apply(
         java_class(jvm, "org.apache.spark.storage.StorageLevel").MEMORY_AND_DISK(),
         session.sql(sql)._jdf.queryExecution(),
         java_class(jvm, "scala.Option").apply(name),

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
 from tidemark.spark.cached import forget_cached
-from tidemark.spark.files import table_identifier
+from tidemark.spark.files import each, table_identifier
 from tidemark.spark.messages import readable_error
 
 _PLAIN_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
@@ -33,13 +33,13 @@ def table_names(session: SparkSession, schema: str, pattern: str) -> list[str]:
     if not catalog.databaseExists(schema):
         return []
     found = catalog.listTables(schema, pattern, False)
-    return [str(found.apply(place).table()) for place in range(found.size())]
+    return [str(one.table()) for one in each(found)]
 
 
 def schema_names(session: SparkSession) -> list[str]:
     """Return the names of all schemas."""
     found = session._jsparkSession.sessionState().catalog().listDatabases()
-    return [str(found.apply(place)) for place in range(found.size())]
+    return [str(name) for name in each(found)]
 
 
 def told_tables(session: SparkSession, schema: str) -> list[tuple[str, str]]:
@@ -51,8 +51,7 @@ def told_tables(session: SparkSession, schema: str) -> list[tuple[str, str]]:
     if not catalog.databaseExists(schema):
         return []
     found = catalog.getTablesByName(catalog.listTables(schema, "*", False))
-    tables = [found.apply(place) for place in range(found.size())]
-    return [(str(one.identifier().table()), str(one.simpleString())) for one in tables]
+    return [(str(one.identifier().table()), str(one.simpleString())) for one in each(found)]
 
 
 def column_names(session: SparkSession, schema: str, name: str) -> list[str]:
@@ -142,8 +141,8 @@ def forget_views(session: SparkSession, prefix: str) -> None:
     """
     catalog = session._jsparkSession.sessionState().catalog()
     found = catalog.listLocalTempViews("*")
-    for place in range(found.size()):
-        name = str(found.apply(place).table())
+    for view in each(found):
+        name = str(view.table())
         if name.lower().startswith(prefix.lower()) and "__" not in name[len(prefix) :]:
             forget_cached(session, "`" + name.replace("`", "``") + "`")
             # Spark's own way looks for the view in all that is cached, where ours never is

@@ -263,6 +263,16 @@ def java_class(jvm: Any, name: str) -> Any:
     return JavaClass(name, jvm._gateway_client)
 
 
+def java_module(jvm: Any, name: str) -> Any:
+    """Return an object of Scala by its full name."""
+    return getattr(java_class(jvm, f"{name}$"), "MODULE$")
+
+
+def each(sequence: Any) -> list[Any]:
+    """Return the items of one of Scala's sequences."""
+    return [sequence.apply(place) for place in range(sequence.size())]
+
+
 def hadoop_path(jvm: Any, *parts: Any) -> Any:
     """Return a path as Hadoop has it, of a text or of a folder and a name."""
     return java_class(jvm, "org.apache.hadoop.fs.Path")(*parts)

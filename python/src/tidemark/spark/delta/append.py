@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import uuid4
@@ -13,7 +12,7 @@ from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from tidemark.errors import TidemarkError
-from tidemark.spark.delta.log import begin, commit, log_of, newest
+from tidemark.spark.delta.log import added_file, begin, commit, log_of, newest
 from tidemark.spark.files import hadoop_path, java_class
 
 # Parquet's words for a column of a type
@@ -24,6 +23,8 @@ _PARQUET = {
     "timestamp": "int64 {} (TIMESTAMP(MICROS,true))",
     "boolean": "boolean {}",
 }
+LONGEST_BOUND = 100
+"""Characters of the longest text that bounds the values of a column."""
 
 
 def append_rows(
@@ -65,19 +66,9 @@ def append_rows(
     file = f"part-00000-{uuid4()}-c000.snappy.parquet"
     columns = [_Column(name, fields[name]) for name in used]
     size = _write_parquet(session, log, file, columns, rows)
-    added = {
-        "path": file,
-        "partitionValues": {},
-        "size": size,
-        "modificationTime": int(time.time() * 1000),
-        "dataChange": True,
-        "stats": json.dumps(_statistics(columns, rows)),
-    }
-    action = java_class(jvm, "org.apache.spark.sql.delta.actions.Action").fromJson(
-        json.dumps({"add": added})
-    )
+    added = added_file(jvm, file, size, _statistics(columns, rows))
     transaction = begin(session, log, snapshot, schema, name)
-    return str(metadata.id()), commit(jvm, transaction, [action], "Append")
+    return str(metadata.id()), commit(jvm, transaction, [added], "Append")
 
 
 class _Column:
@@ -135,7 +126,9 @@ def _statistics(columns: Sequence[_Column], rows: Sequence[Mapping[str, Any]]) -
     for column in columns:
         kind = {"long": int, "string": str}.get(column.type)
         values = [row.get(column.name) for row in rows]
-        if kind is None or None in values or any(len(str(value)) > 100 for value in values):
+        if kind is None or None in values:
+            continue
+        if any(len(str(value)) > LONGEST_BOUND for value in values):
             continue
         least[column.written_name] = min(map(kind, values))
         greatest[column.written_name] = max(map(kind, values))

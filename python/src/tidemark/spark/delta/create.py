@@ -13,7 +13,7 @@ from uuid import uuid4
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
-from tidemark.spark.files import hadoop_path, java_class, table_identifier
+from tidemark.spark.files import each, hadoop_path, java_class, java_module, table_identifier
 from tidemark.spark.messages import java_throwable
 
 # behind what dbt says of each statement
@@ -102,11 +102,12 @@ def _read(jvm: Any, plan: Any) -> _Statement | None:
     said_more = any(said.isDefined() for said in (spec.location(), spec.collation(), spec.serde()))
     if said_more or not spec.provider().contains("delta") or spec.constraints().size():
         return None
-    names = _list(jvm, plan.name().nameParts())
+    names = each(plan.name().nameParts())
     names = names[1:] if len(names) == 3 and names[0] == "spark_catalog" else names
     fields = json.loads(plan.tableSchema().json())
-    parts = _list(jvm, plan.partitioning())
-    properties = dict(_converters(jvm).asJava(spec.properties()))
+    parts = each(plan.partitioning())
+    converters = java_class(jvm, "scala.jdk.javaapi.CollectionConverters")
+    properties = dict(converters.asJava(spec.properties()))
     plain = (
         len(names) == 2
         and all(str(part.name()) == "identity" for part in parts)
@@ -131,24 +132,16 @@ def _are_plain(properties: Mapping[str, str]) -> bool:
     return settings <= _PLAIN_SETTINGS
 
 
-def _converters(jvm: Any) -> Any:
-    return java_class(jvm, "scala.jdk.javaapi.CollectionConverters")
-
-
-def _list(jvm: Any, items: Any) -> list[Any]:
-    return list(_converters(jvm).asJava(items))
-
-
 def _catalog_table(jvm: Any, identifier: Any, location: Any, comment: str | None) -> Any:
     """Return what the catalog keeps of a table of Delta, whose columns its log has."""
     some = java_class(jvm, "scala.Option").apply
     nothing = java_class(jvm, "scala.Option").empty()
     none = java_class(jvm, "org.apache.spark.api.python.PythonUtils").toSeq([])
-    no_properties = _module(jvm, f"{_CATALOG}StorageFormat").empty().properties()
+    no_properties = java_module(jvm, f"{_CATALOG}StorageFormat").empty().properties()
     storage = java_class(jvm, f"{_CATALOG}StorageFormat")
     return java_class(jvm, f"{_CATALOG}Table")(
         identifier,
-        _module(jvm, f"{_CATALOG}TableType").MANAGED(),
+        java_module(jvm, f"{_CATALOG}TableType").MANAGED(),
         storage(some(location), nothing, nothing, nothing, False, no_properties),
         java_class(jvm, "org.apache.spark.sql.types.StructType")(),
         some("delta"),
@@ -169,10 +162,6 @@ def _catalog_table(jvm: Any, identifier: Any, location: Any, comment: str | None
         no_properties,
         nothing,  # the view's text as it was written
     )
-
-
-def _module(jvm: Any, name: str) -> Any:
-    return getattr(java_class(jvm, f"{name}$"), "MODULE$")
 
 
 def _write_first_version(

@@ -13,14 +13,14 @@ from pyspark.sql import SparkSession
 
 from tidemark.engine.enriched.batch import Shelves, Shredded, batch_of
 from tidemark.engine.enriched.task import shred
-from tidemark.engine.header import local_path
+from tidemark.engine.header import is_read_as_it_stands
 from tidemark.engine.load import Target
 from tidemark.spark.delta.join import join_now_and_then
 from tidemark.spark.delta.log import begin, commit, is_conflict, is_of_this_table, log_of, newest
-from tidemark.spark.delta.small import file_actions, listed_files
+from tidemark.spark.delta.small import file_actions, listed_files, paths_of
 from tidemark.spark.delta.staged import StagedRows, written_by_another
 from tidemark.spark.delta.worker import Table, added_files, run_task, target_of, why_unseen
-from tidemark.spark.files import java_class
+from tidemark.spark.files import each, java_class
 
 
 @dataclass
@@ -208,11 +208,11 @@ def _target(session: SparkSession, name: str, table: Table) -> tuple[Target, Any
     target = target_of(jvm, log, snapshot, ())
     if isinstance(target, str):
         return target
-    if set(target.folder) & set("*?[]{}"):
+    if not is_read_as_it_stands(target.folder):
         return "lies at a path that is not read as it stands"
     metadata = snapshot.metadata()
     columns = metadata.partitionColumns()
-    found = [str(columns.apply(place)) for place in range(columns.size())]
+    found = [str(column) for column in each(columns)]
     if found != _PARTITIONS.get(name, []):
         return "has partitions of its own"
     fields = json.loads(metadata.schemaString())["fields"]
@@ -251,8 +251,5 @@ def _files_of(log: Any, snapshot: Any, folder: str) -> tuple[str, ...] | str:
     if listed is None:
         rows = file_actions(folder, int(snapshot.version()))
         return rows if isinstance(rows, str) else tuple(row["path"] for row in rows)
-    files = [listed.apply(place) for place in range(listed.size())]
-    paths = [local_path(str(file.absolutePath(log).toString())) or "*" for file in files]
-    if any(set(path) & set("*?[]{}") for path in paths):
-        return "lies at a path that is not read as it stands"
-    return tuple(paths)
+    paths = paths_of(log, each(listed))
+    return "lies at a path that is not read as it stands" if paths is None else paths

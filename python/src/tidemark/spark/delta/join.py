@@ -12,11 +12,11 @@ from uuid import uuid4
 import duckdb
 from pyspark.sql import SparkSession
 
-from tidemark.engine.header import local_path
 from tidemark.engine.quoted import identifier, list_sql, literal
-from tidemark.spark.delta.log import begin, commit, is_conflict, log_of, newest
-from tidemark.spark.delta.small import listed_files
-from tidemark.spark.files import java_class
+from tidemark.spark.delta.append import LONGEST_BOUND
+from tidemark.spark.delta.log import added_file, begin, commit, is_conflict, log_of, newest
+from tidemark.spark.delta.small import listed_files, paths_of
+from tidemark.spark.files import each
 
 # DuckDB's types for those of Delta that append_rows() writes
 _TYPES = {
@@ -30,8 +30,6 @@ _WRITTEN_NAME = "delta.columnMapping.physicalName"
 _EVERY = 50
 # bytes of a file that is not joined with others
 _LARGE = 1 << 20
-# characters of a text that bounds a column
-_LONGEST_BOUND = 100
 
 
 class _Column(NamedTuple):
@@ -48,7 +46,7 @@ class _Column(NamedTuple):
         """SQL that says whether bounds of its values tell anything, and are short."""
         return (
             f"count(*) = count({self.quoted}) "
-            f"and max(length({self.quoted}::varchar)) <= {_LONGEST_BOUND}"
+            f"and max(length({self.quoted}::varchar)) <= {LONGEST_BOUND}"
         )
 
 
@@ -76,22 +74,22 @@ def join_now_and_then(
     log = log_of(session, schema, name)
     snapshot = newest(jvm, log)
     files = listed_files(snapshot)
-    small = [files.apply(place) for place in range(files.size())] if files is not None else []
-    small = [file for file in small if int(file.size()) < _LARGE]
-    paths = [local_path(str(file.absolutePath(log).toString())) for file in small]
+    small = [file for file in each(files) if int(file.size()) < _LARGE] if files is not None else []
+    paths = paths_of(log, small)
     columns = _columns(json.loads(snapshot.metadata().schemaString())["fields"])
-    if files is None or columns is None or any(set(path or "*") & set("*?[]{}") for path in paths):
+    if files is None or paths is None or columns is None:
         session.sql(f"optimize `{schema}`.`{name}`")
         return None
     if len(small) < 2 or int(snapshot.version()) != version:
         return None
-    joined = Path(str(paths[0])).parent / f"part-00000-{uuid4()}-c000.snappy.parquet"
+    joined = Path(paths[0]).parent / f"part-00000-{uuid4()}-c000.snappy.parquet"
     try:
-        added = _join(list_sql(map(str, paths)), columns, joined)
-        action = java_class(jvm, "org.apache.spark.sql.delta.actions.Action").fromJson(added)
+        statistics = _join(list_sql(paths), columns, joined)
+        size = joined.stat().st_size
+        added = added_file(jvm, joined.name, size, statistics, changes_rows=False)
         now = int(time.time() * 1000)
         transaction = begin(session, log, snapshot, schema, name)
-        actions = [one.removeWithTimestamp(now, False) for one in small] + [action]
+        actions = [file.removeWithTimestamp(now, False) for file in small] + [added]
         after = commit(jvm, transaction, actions, "Append")
     except Exception as error:
         joined.unlink(missing_ok=True)
@@ -112,8 +110,8 @@ def _columns(fields: Sequence[Mapping[str, Any]]) -> list[_Column] | None:
     ]
 
 
-def _join(files: str, columns: Sequence[_Column], path: Path) -> str:
-    """Write the rows of files as one; return what a commit says of it."""
+def _join(files: str, columns: Sequence[_Column], path: Path) -> dict[str, Any]:
+    """Write the rows of files as one; return its statistics."""
     with duckdb.connect() as db:
         db.execute("set TimeZone = 'UTC'")
         found = db.execute(f"select distinct name from parquet_schema({files})").fetchall()
@@ -127,19 +125,7 @@ def _join(files: str, columns: Sequence[_Column], path: Path) -> str:
             f"from read_parquet({files}, union_by_name = true)"
         )
         db.execute(f"copy joined to {literal(str(path))} (format parquet, compression snappy)")
-        statistics = _statistics(db, columns)
-    return json.dumps(
-        {
-            "add": {
-                "path": path.name,
-                "partitionValues": {},
-                "size": path.stat().st_size,
-                "modificationTime": int(time.time() * 1000),
-                "dataChange": False,
-                "stats": json.dumps(statistics),
-            }
-        }
-    )
+        return _statistics(db, columns)
 
 
 def _statistics(db: Any, columns: Sequence[_Column]) -> dict[str, Any]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+import time
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -76,6 +78,36 @@ def commit(jvm: Any, transaction: Any, actions: Sequence[Any], mode: str) -> int
     """Commit files that come and go; return the version that the table has then."""
     sequence = java_class(jvm, "org.apache.spark.api.python.PythonUtils").toSeq(list(actions))
     return int(transaction.commit(sequence, operation(jvm, mode)))
+
+
+def added_file(
+    jvm: Any,
+    path: str,
+    size: int,
+    statistics: Mapping[str, Any],
+    partition: Mapping[str, str] | None = None,
+    changes_rows: bool = True,
+) -> Any:
+    """Return what a commit says of a file that comes.
+
+    Args:
+        jvm: The session's JVM.
+        path: The file, as it lies in the folder of the table.
+        size: Its bytes.
+        statistics: How many rows it has, and bounds of their values, by the names in files.
+        partition: The partition that it belongs to, by the names in files.
+        changes_rows: Whether its rows are new to the table.
+    """
+    told = {
+        "path": path,
+        "partitionValues": dict(partition or {}),
+        "size": size,
+        "modificationTime": int(time.time() * 1000),
+        "dataChange": changes_rows,
+        "stats": json.dumps(statistics),
+    }
+    action = java_class(jvm, "org.apache.spark.sql.delta.actions.Action")
+    return action.fromJson(json.dumps({"add": told}))
 
 
 def log_of(session: SparkSession, schema: str, name: str) -> Any:

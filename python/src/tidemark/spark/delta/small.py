@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructField, StructType
 
+from tidemark.engine.header import is_read_as_it_stands, local_path
 from tidemark.errors import TidemarkError
 from tidemark.spark.delta.log import begin, commit, is_conflict, log_of, newest, view_files
+from tidemark.spark.files import each
 
 
 def view_small_table(session: SparkSession, schema: str, name: str, view: str) -> bool:
@@ -79,8 +82,7 @@ def replace_rows(
     nullable = StructType([StructField(one.name, one.dataType, True) for one in columns])
     written = transaction.writeFiles(session.sql(rows_sql).to(nullable)._jdf)
     now = int(time.time() * 1000)
-    actions = [files.apply(place).removeWithTimestamp(now, True) for place in range(files.size())]
-    actions += [written.apply(place) for place in range(written.size())]
+    actions = [file.removeWithTimestamp(now, True) for file in each(files)] + each(written)
     try:
         return commit(jvm, transaction, actions, "Overwrite")
     except Exception as error:
@@ -97,7 +99,7 @@ def listed_bytes(session: SparkSession, schema: str, name: str) -> int | None:
     files = listed_files(newest(session._jvm, log_of(session, schema, name)))
     if files is None:
         return None
-    return sum(int(files.apply(place).size()) for place in range(files.size()))
+    return sum(int(file.size()) for file in each(files))
 
 
 def listed_files(snapshot: Any) -> Any:
@@ -106,9 +108,16 @@ def listed_files(snapshot: Any) -> Any:
     if checksum.isEmpty() or checksum.get().allFiles().isEmpty():
         return None
     files = checksum.get().allFiles().get()
-    if any(files.apply(place).deletionVector() is not None for place in range(files.size())):
+    if any(file.deletionVector() is not None for file in each(files)):
         return None
     return files
+
+
+def paths_of(log: Any, files: Sequence[Any]) -> tuple[str, ...] | None:
+    """Return where files of a table lie; None: not all are on this machine, read as they stand."""
+    paths = [local_path(str(file.absolutePath(log).toString())) for file in files]
+    found = tuple(path for path in paths if path is not None and is_read_as_it_stands(path))
+    return found if len(found) == len(paths) else None
 
 
 def file_actions(folder: str, version: int) -> list[dict[str, Any]] | str:
@@ -133,6 +142,6 @@ def file_actions(folder: str, version: int) -> list[dict[str, Any]] | str:
     if table.version() != version or "deletionVectors" in features:
         return "has deletion vectors, or a commit that this run does not know of"
     found = [{**row, "path": str(Path(folder, row["path"]))} for row in rows]
-    if any(set(row["path"]) & set("*?[]{}") or not Path(row["path"]).exists() for row in found):
+    if not all(is_read_as_it_stands(row["path"]) and Path(row["path"]).exists() for row in found):
         return "lies at a path that is not read as it stands"
     return found

@@ -22,6 +22,7 @@ from tidemark.spark.delta.log import (
     operation,
     view_files,
 )
+from tidemark.spark.files import each
 
 
 @dataclass
@@ -81,8 +82,8 @@ class StagedRows:
         """
         log = self._transaction.deltaLog()
         files = log.dataPath().getFileSystem(log.newDeltaHadoopConf())
-        for place in range(self._files.size()):
-            files.delete(self._files.apply(place).absolutePath(log), False)
+        for file in each(self._files):
+            files.delete(file.absolutePath(log), False)
 
 
 def stage_rows(
@@ -143,15 +144,15 @@ def stage_rows(
         raise written_by_another(table) from error
     if not is_local(str(session.sparkContext.master)):
         _check_seen(table, log, files)
-    rows = sum(int(files.apply(place).numLogicalRecords().get()) for place in range(files.size()))
+    rows = sum(int(file.numLogicalRecords().get()) for file in each(files))
     found = {figure: int(count or 0) for figure, count in counts.get.items()}
     return StagedRows(table, found, rows, jvm, transaction, files)
 
 
 def _check_seen(table: str, log: Any, files: Any) -> None:
     """Refuse to commit files that each node of a cluster wrote to a disk of its own."""
-    for place in range(files.size()):
-        path = local_path(str(files.apply(place).absolutePath(log).toString()))
+    for file in each(files):
+        path = local_path(str(file.absolutePath(log).toString()))
         if path is not None and not Path(path).exists():
             raise TidemarkError(
                 f"{table}: Spark's workers wrote {path}, which is not there on this machine. On a "

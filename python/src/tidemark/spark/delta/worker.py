@@ -19,17 +19,25 @@ from uuid import uuid4
 
 from pyspark.sql import SparkSession
 
-from tidemark.engine.header import local_path
+from tidemark.engine.header import is_read_as_it_stands, local_path
 from tidemark.engine.load import Load, Target
 from tidemark.engine.room import Found, Room, attempt, import_engine
 from tidemark.engine.task import Outcome, Targets, Written, compare, keep, write_kept
 from tidemark.errors import TidemarkError
 from tidemark.home import tidemark_home
 from tidemark.spark.defaults import is_local
-from tidemark.spark.delta.log import begin, commit, is_conflict, is_of_this_table, log_of, newest
-from tidemark.spark.delta.small import listed_files
+from tidemark.spark.delta.log import (
+    added_file,
+    begin,
+    commit,
+    is_conflict,
+    is_of_this_table,
+    log_of,
+    newest,
+)
+from tidemark.spark.delta.small import listed_files, paths_of
 from tidemark.spark.delta.staged import StagedRows, written_by_another
-from tidemark.spark.files import java_class
+from tidemark.spark.files import each, java_class
 from tidemark.spark.messages import readable_error
 
 Table = tuple[str, str]
@@ -104,9 +112,7 @@ class WorkerRows(StagedRows):
         transaction = begin(self._session, log, snapshot, *self.replaced)
         transaction.readWholeTable()
         now = int(time.time() * 1000)
-        actions = [
-            before.apply(place).removeWithTimestamp(now, True) for place in range(before.size())
-        ]
+        actions = [file.removeWithTimestamp(now, True) for file in each(before)]
         actions += added_files(jvm, self.files, {})
         try:
             return commit(jvm, transaction, actions, "Overwrite")
@@ -244,7 +250,7 @@ def places_of(session: SparkSession, load: Load, tables: Tables) -> Places | str
         if table == tables.log:
             transaction = begin(session, delta, snapshot, *table)
         columns = snapshot.metadata().partitionColumns()
-        partitions.append([str(columns.apply(place)) for place in range(columns.size())])
+        partitions.append([str(column) for column in each(columns)])
     beside = ["_batch_id"] if load.extract == "events" else []
     for table, found, wanted in zip(
         chosen, partitions, (["_business_date"], [], beside), strict=False
@@ -265,13 +271,10 @@ def with_files(session: SparkSession, table: Table, target: Target) -> Target | 
     before = listed_files(newest(session._jvm, delta))
     if before is None:
         return "has many files, or deletion vectors"
-    paths = [
-        local_path(str(before.apply(place).absolutePath(delta).toString()))
-        for place in range(before.size())
-    ]
-    if None in paths or any(set(str(path)) & set("*?[]{}") for path in (*paths, target.folder)):
+    paths = paths_of(delta, each(before))
+    if paths is None or not is_read_as_it_stands(target.folder):
         return "lies at a path that is not read as it stands"
-    return Target(target.folder, target.fields, tuple(str(path) for path in paths))
+    return Target(target.folder, target.fields, paths)
 
 
 def target_of(jvm: Any, delta: Any, snapshot: Any, required: Collection[str]) -> Target | str:
@@ -466,22 +469,4 @@ def rows_of(
 
 def added_files(jvm: Any, files: Sequence[Written], partition: Mapping[str, str]) -> list[Any]:
     """Return what a commit says of files that come."""
-    action = java_class(jvm, "org.apache.spark.sql.delta.actions.Action")
-    now = int(time.time() * 1000)
-    return [
-        action.fromJson(
-            json.dumps(
-                {
-                    "add": {
-                        "path": file.path,
-                        "partitionValues": dict(partition),
-                        "size": file.size,
-                        "modificationTime": now,
-                        "dataChange": True,
-                        "stats": json.dumps(file.statistics),
-                    }
-                }
-            )
-        )
-        for file in files
-    ]
+    return [added_file(jvm, file.path, file.size, file.statistics, partition) for file in files]
