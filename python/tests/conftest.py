@@ -209,13 +209,16 @@ class Project:
 
     def sql(self, query: str) -> list[Any]:
         """Run a statement in the project's schema and return its rows."""
+        from tests.reading import small_tables
+
         session = self.session
         if not self._has_schema:
             session.sql(f"create database if not exists `{self.schema}`")
             self._has_schema = True
         session.catalog.setCurrentDatabase(self.schema)
         try:
-            return list(session.sql(textwrap.dedent(query)).collect())
+            with small_tables(session, self.schema, query):
+                return list(session.sql(textwrap.dedent(query)).collect())
         finally:
             session.catalog.setCurrentDatabase("default")
 
