@@ -46,14 +46,15 @@ split_lines as (
         documents._row,
         documents.value,
         documents._is_json,
-        split_line._fields
+        split_line._fields,
+        split_line._flattened
     from documents
     lateral view outer inline(array(named_struct('_fields', case
         when _is_json then if(_document is null, null, array(
             {{ tidemark.json_fields() | join(',\n            ') }}
         ))
         else split(value, '\t', -1)
-    end))) split_line as _fields
+    end, '_flattened', {{ tidemark.flattened_members_expr() | indent(4) }}))) split_line as _fields, _flattened
 )
 
 select
@@ -64,6 +65,7 @@ select
         when _is_json and _fields is null then 'unreadable: no JSON object'
         when size(_fields) <> {{ tidemark.canonical_columns() | length }}
             then concat('unreadable: ', size(_fields), ' fields, expected {{ tidemark.canonical_columns() | length }}')
+        else concat('unreadable: entities without their schema in ', nullif({{ tidemark.lost_members_expr() | indent(8) }}, ''))
     end as _unreadable,
     {%- for column in tidemark.canonical_columns() %}
     nullif(get(_fields, {{ loop.index0 }}), '') as {{ tidemark.quote_identifier(column['name']) }}
@@ -93,6 +95,25 @@ from split_lines
         {%- do fields.append(text) -%}
     {%- endfor -%}
     {{ return(fields) }}
+{%- endmacro -%}
+
+{#- The members of a JSON document that have entities by shortened names, such as contexts_com_acme_product_1, as analytics SDKs write them
+    unless they are told not to: vendor, name and version of the schema cannot be told from those. -#}
+{%- macro flattened_members_expr() -%}
+if(_is_json, map_keys(map_filter(
+    try_variant_get(_document, '$', 'map<string, variant>'),
+    (name, part) -> name rlike '^(contexts|unstruct_event)_.' and try_cast(part as string) not in ('', '[]', '{}')
+)), null)
+{%- endmacro -%}
+
+{#- Those of them, as a text, that are nowhere else in the document. -#}
+{%- macro lost_members_expr() -%}
+{%- set names = tidemark.canonical_columns() | map(attribute='name') | list -%}
+array_join(array_sort(filter(_flattened, name -> if(
+    startswith(name, 'contexts_'),
+    coalesce(nullif(get(_fields, {{ names.index('contexts') }}), ''), get(_fields, {{ names.index('derived_contexts') }}), ''),
+    coalesce(get(_fields, {{ names.index('unstruct_event') }}), '')
+) = '')), ', ')
 {%- endmacro -%}
 
 {#- Enriched events that come as rows with the canonical columns, such as a Python model reads them: the same columns as

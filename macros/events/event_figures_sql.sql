@@ -31,7 +31,8 @@ select
     _table_changes,
     _is_snapshot,
     _is_captured,
-    cast(_event_time as string) as _event_time,
+    -- with its offset: an hour that comes twice is told apart by nothing else
+    date_format(_event_time, 'yyyy-MM-dd HH:mm:ss.SSSSSSXXX') as _event_time,
     md5(concat_ws('|', _identity, _content)) as _event_id
 from {{ events }}
 where _kind = 'ddl'

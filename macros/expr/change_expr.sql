@@ -28,10 +28,10 @@
     {{ return("case _operation when 'I' then 'insert' when 'D' then 'delete' else 'update' end") }}
 {%- endmacro -%}
 
-{#- JSON with every digit of a time. -#}
+{#- JSON with every digit of a time, in UTC whatever the session's zone is. -#}
 {%- macro _json_expr(struct, nulls='true') -%}
     {{ return("to_json(" ~ struct ~ ", map('ignoreNullFields', '" ~ ('false' if nulls == 'true' else 'true')
-        ~ "', 'timestampFormat', 'yyyy-MM-dd\\'T\\'HH:mm:ss.SSSSSSXXX', 'timestampNTZFormat', 'yyyy-MM-dd\\'T\\'HH:mm:ss.SSSSSS'))") }}
+        ~ "', 'timeZone', 'UTC', 'timestampFormat', 'yyyy-MM-dd\\'T\\'HH:mm:ss.SSSSSSXXX', 'timestampNTZFormat', 'yyyy-MM-dd\\'T\\'HH:mm:ss.SSSSSS'))") }}
 {%- endmacro -%}
 
 {#- A column's new value where it changed: NULL elsewhere, and of a delete. -#}

@@ -14,9 +14,10 @@
     {%- for name in names if name in ['_commit_date', '_bucket'] -%}
         {%- do tidemark.raise_error('configuration', cfg['model'] ~ ': `' ~ name ~ '` is a column that the feed adds itself: leave it out of the body') -%}
     {%- endfor -%}
+    {%- do tidemark.check_pulls(cfg, pulls) -%}
     {%- set exists = tidemark.relation_exists(relation) -%}
     {%- set news = [] -%}
-    {%- for pull in pulls if pull['to'] > pull['from'] -%}{%- do news.append(pull) -%}{%- endfor -%}
+    {%- for pull in pulls if pull['to'] > pull['from'] or pull['late'] -%}{%- do news.append(pull) -%}{%- endfor -%}
     {#- A table made before anything was loaded has columns as far as they were known: it gives way to one with those that came. -#}
     {%- set unread = exists and news and pulls | map(attribute='from') | max == 0 and not tidemark.has_rows(relation) -%}
     {{ return({
@@ -28,13 +29,26 @@
     }) }}
 {%- endmacro -%}
 
-{#- What a compiled body reads, from the marks that the feed macros leave in it: {source, entity, from, to}. -#}
+{#- What a compiled body reads, from the marks that the feed macros leave in it: {source, from, to}, and of a feed with several entities
+    how far it is read of each (`read`) and what came late (`late`). -#}
 {%- macro pulls_of(body) -%}
     {%- set pulls = [] -%}
-    {%- for source, from, to in modules.re.findall('/\\* tidemark pull ([^ ]+) \\(([0-9]+), ([0-9]+)\\] \\*/', body) -%}
-        {%- do pulls.append({'source': source, 'from': from | int, 'to': to | int}) -%}
+    {%- for source, from, to, more in modules.re.findall('/\\* tidemark pull ([^ ]+) \\(([0-9]+), ([0-9]+)\\](?: (\\{.*?\\}))? \\*/', body) -%}
+        {%- set more = fromjson(more or '{}') -%}
+        {%- do pulls.append({'source': source, 'from': from | int, 'to': to | int, 'read': more.get('read'), 'late': more.get('late', [])}) -%}
     {%- endfor -%}
     {{ return(pulls) }}
+{%- endmacro -%}
+
+{#- A source that the body names twice has one mark: where it got a commit between the two, one of them would never see that. -#}
+{%- macro check_pulls(cfg, pulls) -%}
+    {%- set ends = {} -%}
+    {%- for pull in pulls if ends.setdefault(pull['source'], pull['to']) != pull['to'] -%}
+        {%- do tidemark.raise_error('data',
+            cfg['model'] ~ ': the body reads ' ~ pull['source'] ~ ' up to commit ' ~ ends[pull['source']] ~ ' and up to commit ' ~ pull['to']
+            ~ ', as it is being loaded, or one with it that changes_between waits for; nothing was written. Run it again'
+        ) -%}
+    {%- endfor -%}
 {%- endmacro -%}
 
 {#- Add the columns that the body has got since; a type that changed is an error. -#}
@@ -71,28 +85,34 @@
 {%- macro discard_unrecorded(relation, state) -%}
     {%- set sources = state['pulls'] | map(attribute='source') | list -%}
     {%- for pull in state['pulls'] -%}
-        {%- set condition = '_commit_id > ' ~ pull['from']
-            ~ (' and _entity = ' ~ tidemark.string_literal(tidemark.name_in_unit(pull['source'], sources)) if sources | length > 1 else '') -%}
+        {%- set names = [tidemark.name_in_unit(pull['source'], sources)] -%}
+        {%- for entity in (pull['read'] or {}).keys() if entity not in sources -%}{%- do names.append(tidemark.name_in_unit(entity, sources + [entity])) -%}{%- endfor -%}
+        {#- A commit of the same id as another entity's is known by `_entity` alone. -#}
+        {%- set late = pull['late'] if '_entity' in state['columns'] | map(attribute='name') else pull['late'] | rejectattr('entity') | list -%}
+        {%- set condition = tidemark.after_expr(pull['from'], late)
+            ~ (' and _entity in (' ~ tidemark.string_literals(names) ~ ')' if sources | unique | list | length > 1 else '') -%}
         {%- if tidemark.has_rows(relation, condition) -%}
             {%- do run_query('delete from ' ~ relation ~ ' where ' ~ condition) -%}
         {%- endif -%}
     {%- endfor -%}
 {%- endmacro -%}
 
-{#- Record how far the feed has read each of its sources. -#}
+{#- Record how far the feed has read each of its sources, all as of one moment. -#}
 {%- macro record_pulls(cfg, run, commits, state) -%}
     {%- set last = run_query(tidemark.last_commit_id_sql(commits['states'], cfg['relation']))[0][0] -%}
     {%- set rows = load_result('main')['table'].rows if state['is_news'] and load_result('main')['table'] else [] -%}
+    {%- set started_at = tidemark.utc_now() -%}
     {%- for pull in state['pulls'] -%}
         {%- do tidemark.record_commit(commits, {
             'commit_id': tidemark.next_commit_id(last) + loop.index0,
             'relation': cfg['relation'],
             'entity': cfg['model'],
             'kind': 'feed',
-            'started_at': tidemark.utc_now(),
+            'started_at': started_at,
             'invocation_id': run['invocation_id'],
             'source_relation': pull['source'],
             'source_commit_id': pull['to'],
+            'details': tojson({'read': pull['read']}) if pull['read'] else none,
         }, 'completed', {
             'rows_inserted': rows[0][0] | int if rows and loop.first else none,
             'current_version_after': tidemark.table_version(cfg['file_format'], this) if loop.first else none,

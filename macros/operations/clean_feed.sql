@@ -13,8 +13,14 @@
         {%- do tidemark.say(node['alias'], 'keeps all changes (feed_retention is not set), nothing to clean' if length is none else 'was not built yet, nothing to clean') -%}
         {{ return(none) }}
     {%- endif -%}
-    {%- set horizon = run_query(tidemark.feed_horizon_sql(commits['states'], name, length))[0][0] | int -%}
-    {%- set condition = '_commit_id <= ' ~ horizon ~ ' and _commit_date <= ' ~ tidemark.commit_date_expr(horizon) -%}
+    {%- set marks = tidemark.feed_horizons(commits, name, length) -%}
+    {%- set horizon = tidemark.last_mark(marks) -%}
+    {%- set end = {'at': horizon, 'marks': marks, 'before': marks} -%}
+    {%- set has_entity = '_entity' in tidemark.names_in(relation) -%}
+    {%- set later = tidemark.feed_stragglers(commits, marks.keys() | list, {'from': end}, {'from': horizon, 'to': horizon}, has_entity)['late']
+        if marks | length > 1 else [] -%}
+    {%- set condition = '_commit_id <= ' ~ horizon ~ ' and _commit_date <= ' ~ tidemark.commit_date_expr(horizon)
+        ~ (' and not (' ~ tidemark.of_commits_expr(later) ~ ')' if later else '') -%}
     {%- set count = run_query('select count(*) from ' ~ relation ~ ' where ' ~ condition)[0][0] if horizon else 0 -%}
     {%- do tidemark.say(node['alias'], ('would remove ' if dry_run else 'removing ') ~ count ~ ' changes; they can be asked from commit ' ~ horizon ~ ' on') -%}
     {%- if count and not dry_run -%}
@@ -29,4 +35,17 @@
         {%- if vacuum -%}{%- do tidemark.vacuum_tables([relation]) -%}{%- endif -%}
         {%- do tidemark.record_commit(commits, commit, 'completed', {}) -%}
     {%- endif -%}
+{%- endmacro -%}
+
+{#- The commit of each entity of a feed up to which it may be cleaned: the last that it had read so long ago, and no further than every
+    feed that reads it has come. -#}
+{%- macro feed_horizons(commits, name, length) -%}
+    {%- set last = tidemark.last_pulls(commits) -%}
+    {%- set long_ago = tidemark.query_rows(tidemark.last_pulls_sql(commits['states'], 'completed_at <= current_timestamp() - interval ' ~ length)) -%}
+    {%- set marks = tidemark.feed_marks(commits, long_ago, name) -%}
+    {%- for pull in last if pull['source_relation'] == name -%}
+        {%- set read = tidemark.marks_of_pull(commits, last, pull) -%}
+        {%- for entity, mark in marks.items() -%}{%- do marks.update({entity: [mark, read.get(entity, 0)] | min}) -%}{%- endfor -%}
+    {%- endfor -%}
+    {{ return(marks) }}
 {%- endmacro -%}

@@ -23,6 +23,6 @@
         {%- set query = (tidemark.net_changes_sql if macro_name == 'net_changes' else tidemark.change_feed_sql)(feed) -%}
     {%- endif -%}
     {%- do log('tidemark feed ' ~ tojson({
-        'sql': tidemark.feed_lines_sql(query, has_change, where, limit), 'to': feed['to'], 'states': states | string, 'news_sql': news_sql, 'news': news | string,
+        'sql': tidemark.feed_lines_sql(query, has_change, where, limit), 'to': feed.get('cursor') or feed['to'], 'states': states | string, 'news_sql': news_sql, 'news': news | string,
     }), info=true) -%}
 {%- endmacro -%}

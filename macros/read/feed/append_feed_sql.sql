@@ -34,33 +34,6 @@ distribute by _bucket
 select coalesce(max(commit_id), 0) from {{ states }} where relation = {{ tidemark.string_literal(relation) }}
 {%- endmacro -%}
 
-{#- How far a feed has read a source (0: not at all), and how far the source itself goes if it is a feed. -#}
-{%- macro feed_watermark_sql(states, relation, source) -%}
-select
-    coalesce(max(source_commit_id) filter (where relation = {{ tidemark.string_literal(relation) }} and source_relation = {{ tidemark.string_literal(source) }}), 0)
-        as watermark,
-    coalesce(max(source_commit_id) filter (where relation = {{ tidemark.string_literal(source) }} and kind = 'feed'), 0) as source_watermark
-from {{ states }}
-where kind = 'feed' and state = 'completed'
-{%- endmacro -%}
-
-{#- Rows of a kept feed in a range of commits. -#}
-{%- macro kept_feed_sql(relation, names, span, ordered) -%}
-select
-    {{ tidemark.column_list_expr(names) }}
-from {{ relation }}
-where
-    _commit_id > {{ span['from'] }}
-    and _commit_id <= {{ span['to'] }}
-    {%- if span['from'] %}
-    and _commit_date >= {{ tidemark.commit_date_expr(span['from']) }}
-    {%- endif %}
-    and _commit_date <= {{ tidemark.commit_date_expr(span['to']) }}
-{%- if ordered %}
-order by _commit_id asc nulls last
-{%- endif %}
-{%- endmacro -%}
-
 {#- The changes of several sources as one: their own columns give way to `_entity`. Each part is a feed with `_change` as JSON. -#}
 {%- macro union_feeds_sql(parts) -%}
 {%- for part in parts %}
@@ -104,28 +77,4 @@ where
     (state = 'completed' or undone_by is not null)
     and (_begun is null or completed_at < _begun)
 group by relation
-{%- endmacro -%}
-
-{#- The commit up to which a feed may be cleaned: the last that it had read so long ago, and no further than every feed that reads it
-    has come. -#}
-{%- macro feed_horizon_sql(states, relation, length) -%}
-with pulls as (
-    select
-        relation,
-        source_relation,
-        max(source_commit_id) as read_to,
-        max(source_commit_id) filter (where completed_at <= current_timestamp() - interval {{ length }}) as read_long_ago
-    from {{ states }}
-    where
-        kind = 'feed'
-        and state = 'completed'
-        and (relation = {{ tidemark.string_literal(relation) }} or source_relation = {{ tidemark.string_literal(relation) }})
-    group by relation, source_relation
-)
-
-select coalesce(least(
-    max(read_long_ago) filter (where relation = {{ tidemark.string_literal(relation) }}),
-    min(read_to) filter (where source_relation = {{ tidemark.string_literal(relation) }})
-), 0)
-from pulls
 {%- endmacro -%}

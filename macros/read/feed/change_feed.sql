@@ -66,9 +66,10 @@
     {{ return(tidemark.pull_mark(feed) ~ generate(feed)) }}
 {%- endmacro -%}
 
-{#- What tells the `feed` materialization, which sees the SQL alone, what it reads and how far. -#}
+{#- What tells the `feed` materialization, which sees the SQL alone, what it reads and how far, of a feed with several entities by entity. -#}
 {%- macro pull_mark(feed) -%}
-    {{ return('/* tidemark pull ' ~ feed['source'] ~ ' (' ~ feed['from'] ~ ', ' ~ feed['to'] ~ '] */\n' if feed['to'] is not none else '') }}
+    {%- set more = ' ' ~ tojson({'read': feed['read'], 'late': feed['late']}) if feed.get('read') else '' -%}
+    {{ return('/* tidemark pull ' ~ feed['source'] ~ ' (' ~ feed['from'] ~ ', ' ~ feed['to'] ~ ']' ~ more ~ ' */\n' if feed['to'] is not none else '') }}
 {%- endmacro -%}
 
 {#- Whether the model that is being compiled keeps a feed. -#}

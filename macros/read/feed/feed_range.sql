@@ -15,7 +15,8 @@
         {%- do tidemark.raise_error('usage', 'tidemark.' ~ macro_name ~ ': ' ~ relation ~ ' is neither a cdc nor a feed model of this project') -%}
     {%- endif -%}
     {%- set cfg = tidemark.entity_config(node) -%}
-    {%- set start = tidemark.watermark_of(commits, cfg['relation'])['from'] if pulls else from -%}
+    {%- set pull = tidemark.own_pull(tidemark.last_pulls(commits), cfg['relation']) if pulls else none -%}
+    {%- set start = ((pull or {}).get('source_commit_id') or none) if pulls else from -%}
     {%- set is_later = to is none and tidemark.is_read_later() -%}
     {%- set span = tidemark.span_of(cfg, commits, {'from': start, 'to': to, 'waits': asked.get('waits', false)}, macro_name, pulls) -%}
     {{ return({
@@ -53,40 +54,53 @@
 
 {#- The range of a kept feed, whose rows are taken as they are. -#}
 {%- macro kept_feed_range(relation, commits, asked, pulls, macro_name) -%}
-    {%- set from, to = asked['from'], asked['to'] -%}
     {%- if macro_name != 'change_feed' -%}
         {%- do tidemark.raise_error('usage', 'tidemark.' ~ macro_name ~ ' reads entities; ' ~ relation.identifier ~ ' is a feed: use tidemark.change_feed') -%}
     {%- endif -%}
-    {%- set source = relation.schema ~ '.' ~ relation.identifier -%}
-    {%- set marks = tidemark.watermark_of(commits, source) -%}
-    {%- for name, value in [('from', from), ('to', to)] if value is not none and not modules.re.fullmatch('[0-9]{1,18}', value | string) -%}
-        {%- do tidemark.raise_error('usage', 'tidemark.change_feed: ' ~ name ~ ' of a feed must be a commit id, found: ' ~ value) -%}
+    {%- for name in ['from', 'to'] if asked[name] is not none and not modules.re.fullmatch('[0-9]{1,18}', asked[name] | string) -%}
+        {%- do tidemark.raise_error('usage', 'tidemark.change_feed: ' ~ name ~ ' of a feed must be a commit id, found: ' ~ asked[name]) -%}
     {%- endfor -%}
+    {%- set source = relation.schema ~ '.' ~ relation.identifier -%}
+    {%- set names = tidemark.names_in(relation) | reject('in', ['_commit_date', '_bucket']) | list -%}
+    {%- set span = tidemark.kept_feed_span(commits, source, asked, pulls, '_entity' in names) -%}
     {%- set floor = run_query(tidemark.feed_floor_sql(commits['states'], source))[0][0] | int -%}
-    {%- set start = (marks['from'] if pulls else from or 0) | int -%}
-    {%- if start < floor and not (pulls and start == 0) -%}
+    {%- set begins = pulls and span['from'] == 0 -%}
+    {%- if span['from'] < floor and not begins -%}
         {%- do tidemark.raise_error('usage',
-            'tidemark.change_feed: changes of ' ~ relation.identifier ~ ' are kept from commit ' ~ floor ~ ', and from=' ~ (start or 'the beginning')
-            ~ ' lies before it. The first available from is ' ~ floor
+            'tidemark.change_feed: changes of ' ~ relation.identifier ~ ' are kept from commit ' ~ floor ~ ', and from='
+            ~ (span['from'] or 'the beginning') ~ ' lies before it. The first available from is ' ~ floor
         ) -%}
     {%- endif -%}
-    {%- set names = tidemark.names_in(relation) | reject('in', ['_commit_date', '_bucket']) | list -%}
-    {{ return({
-        'kept': true,
-        'source': source,
-        'names': names,
-        'plan': {'flow': 'events' if '_sequence_num' in names else none},
-        'from': [start, floor] | max,
-        'to': (to if to is not none else marks['to']) | int,
-    }) }}
+    {{ return(dict(
+        span, kept=true, source=source, names=names, plan={'flow': 'events' if '_sequence_num' in names else none},
+        **({'from': floor} if begins and not span.get('read') else {})
+    )) }}
 {%- endmacro -%}
 
-{#- How far the model that is compiled has read a source; from the beginning where it is built anew. -#}
-{%- macro watermark_of(commits, source) -%}
-    {%- set me = this.schema ~ '.' ~ this.identifier if this is defined else '' -%}
-    {%- set marks = tidemark.query_rows(tidemark.feed_watermark_sql(commits['states'], me, source))[0] -%}
-    {%- set anew = tidemark.is_feed_model() and (should_full_refresh() or not tidemark.relation_exists(this)) -%}
-    {{ return({'from': none if anew or not marks['watermark'] else marks['watermark'], 'to': marks['source_watermark']}) }}
+{#- From where to where a kept feed is read. One that has several entities gets their commits in another order than that of the ids: each
+    is read from and up to a mark of its own (`read`), and `late` and `early` have what that changes. `cursor` is where to go on. -#}
+{%- macro kept_feed_span(commits, source, asked, pulls, has_entity) -%}
+    {%- set last = tidemark.last_pulls(commits) -%}
+    {%- set now = tidemark.feed_marks(commits, last, source) -%}
+    {%- set pull = tidemark.own_pull(last, source) if pulls else none -%}
+    {%- set read = tidemark.marks_of_pull(commits, last, pull) if pull else {} -%}
+    {%- set from = tidemark.last_mark(read) if pulls else (asked['from'] or 0) | int -%}
+    {%- set to = tidemark.last_mark(now) if asked['to'] is none else asked['to'] | int -%}
+    {%- set relations = (now.keys() | list + read.keys() | list) | unique | sort -%}
+    {%- if relations | length <= 1 -%}{{ return({'from': from, 'to': to}) }}{%- endif -%}
+    {%- set ends = {
+        'from': {'at': from, 'marks': read, 'before': read} if pulls else tidemark.feed_position(commits, source, from),
+        'to': {'at': to, 'marks': now, 'before': now} if asked['to'] is none else tidemark.feed_position(commits, source, to),
+    } -%}
+    {%- set span = {'from': ends['from']['at'], 'to': ends['to']['at'], 'read': now} -%}
+    {%- set cursor = last | selectattr('relation', 'equalto', source) | map(attribute='commit_id') | max -%}
+    {{ return(dict(span, cursor=cursor, **tidemark.feed_stragglers(commits, relations, ends, span, has_entity))) }}
+{%- endmacro -%}
+
+{#- The last pull of a source by the model that is compiled; none where that is built anew. -#}
+{%- macro own_pull(pulls, source) -%}
+    {%- set anew = should_full_refresh() or not tidemark.relation_exists(this) -%}
+    {{ return(none if anew else tidemark.pull_of(pulls, this.schema ~ '.' ~ this.identifier, source)) }}
 {%- endmacro -%}
 
 {#- Whether what is compiled is run later, each time that it is read. -#}

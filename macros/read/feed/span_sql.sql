@@ -23,10 +23,10 @@ select
     max(commit_id) filter (where is_whole) as last_id,
     max_by(config, commit_id) filter (where state = 'completed' and config is not null) as config,
     min(commit_id) filter (where state = 'inflight') as inflight_id,
-    min(started_at) filter (where state = 'inflight') as inflight_at,
+    date_format(min(started_at) filter (where state = 'inflight'), 'yyyy-MM-dd HH:mm:ss') as inflight_at,
     coalesce(max(log_start), 0) as log_start_id,
     coalesce(any_value(floor_id), 0) as floor_id,
-    max(completed_at) filter (where commit_id = floor_id) as floor_at
+    date_format(max(completed_at) filter (where commit_id = floor_id), 'yyyy-MM-dd HH:mm:ss') as floor_at
     {%- for name, moment in moments.items() if moment %},
     {{ tidemark._moment_expr(name, moment) | indent(4) }} as {{ name }}_id
     {%- if moment['kind'] == 'timestamp' %},

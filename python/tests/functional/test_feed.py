@@ -179,6 +179,74 @@ def test_two_entities_as_one_unit(module_project: Any) -> None:
     project.sql("delete from tidemark_commits__log where commit_id = 991231235959999")
 
 
+def _began_earlier(entity: Entity, commit_id: int) -> None:
+    """Let the last load of an entity have begun before it did, and so have taken long."""
+    project, last = entity.project, entity.commits("commit_id")[-1][0]
+    project.sql(f"update {entity.name}__log set _commit_id = {commit_id} where _commit_id = {last}")
+    project.sql(f"update tidemark_commits__log set commit_id = {commit_id} where commit_id = {last} and entity = '{entity.name}'")  # fmt: skip
+
+
+@pytest.mark.slow
+def test_slow_load_of_one_of_two(module_project: Any) -> None:
+    """A load that began before another entity's, and ends after that was pulled, reaches every feed, once."""
+    project = module_project
+    boats = EventEntity(project, "boats", {"id": "int"})
+    crews = EventEntity(project, "crews", {"id": "int"})
+    feeds = {
+        "sea_both": "select * from ({{ tidemark.changes_between([ref('boats'), ref('crews')]) }})",
+        "sea_next": "select * from ({{ tidemark.change_feed(ref('sea_both')) }})",
+        "sea_last": "select id, _commit_id from (select *, get_json_object(_change, '$.post_image.id') as id"
+        " from ({{ tidemark.change_feed(ref('sea_next')) }}))",
+    }
+    for name, body in feeds.items():
+        project.write(f"models/{name}.sql", "{{ config(materialized='feed') }}\n" + body)
+
+    def run(*names: str) -> None:
+        project.dbt("run", "--select", *names)
+
+    def ids(name: str) -> str:
+        column = "id" if name == "sea_last" else "get_json_object(_change, '$.post_image.id')"
+        return " ".join(sorted(row[0] for row in project.sql(f"select {column} from {name}")))
+
+    # 1: both; 2: crews, while boats are being loaded since before
+    boats.land([insert({"id": 1})])
+    crews.land([insert({"id": 2})])
+    run("boats", "crews", *feeds)
+    crews.land([insert({"id": 3})])
+    run("crews", *feeds)
+    pulled = crews.commits("commit_id")[-1][0]
+    # so it was recorded before there were marks by entity
+    project.sql("update tidemark_commits__log set details = null where kind = 'feed'")
+    boats.land([insert({"id": 4})])
+    run("boats")
+    _began_earlier(boats, pulled - 1)
+    before = project.sql("select max(commit_id) from tidemark_commits where entity = 'sea_both'")[0][0]  # fmt: skip
+    run(*feeds)
+    assert {name: ids(name) for name in feeds} == dict.fromkeys(feeds, "1 2 3 4")
+    page = project.dbt("run-operation", "feed_query", "--args", "{entity: sea_both}").output
+    cursor = json.loads(page.partition("tidemark feed ")[2].partition("\n")[0])["to"]
+    # whoever goes on after a run of the feed, or after a commit of it that came before
+    since = [call("change_feed", "sea_both", start) for start in (before, pulled, pulled - 1)]
+    rest = call("change_feed", "sea_both", cursor)
+    until = call("change_feed", "sea_both", to=pulled)
+    late, after, none, no_more, first = query_all(project, [*since, rest, until])
+    assert [row["_entity"] for row in late] == [row["_entity"] for row in after] == ["boats"]
+    assert (none, no_more, len(first)) == ([], [], 3)
+
+    # 3: as if that run had died before it recorded what it had read: of what they need nothing is cleaned
+    for name in ("sea_next", "sea_last"):
+        last = project.sql(f"select max(commit_id) from tidemark_commits where entity = '{name}'")[0][0]  # fmt: skip
+        project.sql(f"delete from tidemark_commits__log where entity = '{name}' and commit_id = {last}")  # fmt: skip
+    arguments = "{entity: sea_both, retention: {feed: 0 minutes}}"
+    project.dbt("run-operation", "clean", "--args", arguments)
+    assert ids("sea_both") == "4"
+    run("sea_next", "sea_last")
+    # and a feed that is built anew below others
+    project.dbt("run", "--select", "sea_both", "--full-refresh")
+    run(*feeds)
+    assert {name: ids(name) for name in feeds} == dict.fromkeys(feeds, "1 2 3 4")
+
+
 @pytest.mark.slow
 def test_log_begun_anew(module_project: Any) -> None:
     """A full refresh: dates mean their loads in the new log, and what is in the old one is refused, never left out."""

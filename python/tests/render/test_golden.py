@@ -579,6 +579,37 @@ CASES: dict[str, tuple[Any, ...]] = {
             "to": {"kind": "timestamp", "value": "2026-03-05 09:30"},
         },
     ),
+    "kept_feed_sql.of_several": (
+        "kept_feed_sql",
+        relation("shop", "customers_feed"),
+        ["_key_hash", "_commit_id"],
+        {
+            "from": COMMIT - 9,
+            "to": COMMIT,
+            "late": [
+                {"commit_id": COMMIT - 10**9, "entity": None},
+                {"commit_id": COMMIT - 11, "entity": None},
+            ],
+            "early": [{"commit_id": COMMIT - 2, "entity": None}],
+        },
+        True,
+    ),
+    "feed_stragglers_sql.three": (
+        "feed_stragglers_sql",
+        STATES,
+        [
+            {
+                "relation": "shop.a",
+                "from": {"mark": 5, "before": 2, "at": 4},
+                "to": {"mark": 7, "before": 7, "at": 9},
+            },
+            {"relation": "shop.b", "from": {"mark": 9}, "to": {"mark": 12}},
+            {"relation": "shop.c", "from": {"mark": 0, "before": 0, "at": 4}},
+        ],
+        {"from": 9, "to": 12},
+    ),
+    "last_pulls_sql.then": ("last_pulls_sql", STATES, "started_at <= timestamp_micros(7)"),
+    "run_of_commit_sql.two": ("run_of_commit_sql", STATES, "shop.both", 7, ["shop.a", "shop.b"]),
     "unit_ends_sql.two": ("unit_ends_sql", STATES, ["shop.orders", "shop.order_lines"]),
     "rollback_slice_sql.plain": ("rollback_slice_sql", PLAIN.plan, PLAIN.relations, COMMIT),
     "undo_states_sql.both": (

@@ -41,7 +41,7 @@ CALLS = {
     ),
 }
 #: What of `read` asks the database: it is called while a model is compiled
-ASKING = {"tracked_flow", "optimized_version", "feed_range", "check_sequence"}
+ASKING = {"tracked_flow", "optimized_version", "feed_range", "feed_marks", "check_sequence"}
 #: Whoever uses Tidemark names these arguments, in a model or in `--args`: no dict may take their place
 WORDY = {"adopt", "change_feed", "compact", "feed_query", "net_changes", "scd2"}
 

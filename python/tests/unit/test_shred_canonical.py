@@ -121,6 +121,7 @@ def test_json_line__as_analytics_sdks_write_it() -> None:
             "unstruct_event": None,
             "geo_location": "1,2",
             "contexts_com_acme_product_1": [{}],
+            "unstruct_event_com_acme_click_1": None,
         }
     )
     texts = {k: v for k, v in canonical.parse_json_line(line).items() if v is not None}
@@ -130,6 +131,22 @@ def test_json_line__as_analytics_sdks_write_it() -> None:
         "refr_dvce_tstamp": "2016-11-27 07:16:07",
         "derived_contexts": '{"schema":"s","data":[]}',
     }
+
+
+def test_json_line__computed_fingerprint() -> None:
+    """The form of a line plays no part where its texts do not; with a fingerprint of its own never."""
+    page = json.dumps({"schema": PAGE, "data": {"id": "1"}})
+    contexts = f'{{"schema":"{CONTEXTS}","data":[{page}]}}'
+    for texts, is_same in (
+        ({"app_id": "shop", "txn_id": "7", "br_cookies": "1"}, True),
+        ({"tr_total": "12.50"}, False),
+        ({"contexts": contexts}, False),
+        ({"contexts": contexts, "event_fingerprint": "f"}, True),
+    ):
+        event = an_event(**texts)
+        as_json = canonical.parse_json_line(canonical.to_json_line(event))
+        same = canonical.fingerprint(as_json, LEFT_OUT) == canonical.fingerprint(event, LEFT_OUT)
+        assert same is is_same, texts
 
 
 @pytest.mark.parametrize("line", ["", "{", "[]", '"x"', "7", '{"a": 1, "a": 2}'])

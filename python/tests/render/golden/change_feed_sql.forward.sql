@@ -113,7 +113,7 @@ select
             else concat(
                 '{',
                 array_join(array_compact(array(
-                    nullif(regexp_extract(to_json(named_struct('full name', if(_operation = 'I' or array_contains(_changed_fields, 'full name'), _post_image.`full name`, null), 'phone', if(_operation = 'I' or array_contains(_changed_fields, 'phone'), _post_image.`phone`, null), 'balance', if(_operation = 'I' or array_contains(_changed_fields, 'balance'), _post_image.`balance`, null), 'loaded_at', if(_operation = 'I' or array_contains(_changed_fields, 'loaded_at'), _post_image.`loaded_at`, null)), map('ignoreNullFields', 'true', 'timestampFormat', 'yyyy-MM-dd\'T\'HH:mm:ss.SSSSSSXXX', 'timestampNTZFormat', 'yyyy-MM-dd\'T\'HH:mm:ss.SSSSSS')), '(?s)^.(.*).$', 1), ''),
+                    nullif(regexp_extract(to_json(named_struct('full name', if(_operation = 'I' or array_contains(_changed_fields, 'full name'), _post_image.`full name`, null), 'phone', if(_operation = 'I' or array_contains(_changed_fields, 'phone'), _post_image.`phone`, null), 'balance', if(_operation = 'I' or array_contains(_changed_fields, 'balance'), _post_image.`balance`, null), 'loaded_at', if(_operation = 'I' or array_contains(_changed_fields, 'loaded_at'), _post_image.`loaded_at`, null)), map('ignoreNullFields', 'true', 'timeZone', 'UTC', 'timestampFormat', 'yyyy-MM-dd\'T\'HH:mm:ss.SSSSSSXXX', 'timestampNTZFormat', 'yyyy-MM-dd\'T\'HH:mm:ss.SSSSSS')), '(?s)^.(.*).$', 1), ''),
                     if((_operation = 'I' or array_contains(_changed_fields, 'full name')) and _post_image.`full name` is null, '"full name":null', null),
                     if((_operation = 'I' or array_contains(_changed_fields, 'phone')) and _post_image.`phone` is null, '"phone":null', null),
                     if((_operation = 'I' or array_contains(_changed_fields, 'balance')) and _post_image.`balance` is null, '"balance":null', null),
@@ -123,9 +123,9 @@ select
             )
         end,
         ',"pre_image":',
-        coalesce(to_json(_pre_image, map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd\'T\'HH:mm:ss.SSSSSSXXX', 'timestampNTZFormat', 'yyyy-MM-dd\'T\'HH:mm:ss.SSSSSS')), 'null'),
+        coalesce(to_json(_pre_image, map('ignoreNullFields', 'false', 'timeZone', 'UTC', 'timestampFormat', 'yyyy-MM-dd\'T\'HH:mm:ss.SSSSSSXXX', 'timestampNTZFormat', 'yyyy-MM-dd\'T\'HH:mm:ss.SSSSSS')), 'null'),
         ',"post_image":',
-        coalesce(to_json(_post_image, map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd\'T\'HH:mm:ss.SSSSSSXXX', 'timestampNTZFormat', 'yyyy-MM-dd\'T\'HH:mm:ss.SSSSSS')), 'null'),
+        coalesce(to_json(_post_image, map('ignoreNullFields', 'false', 'timeZone', 'UTC', 'timestampFormat', 'yyyy-MM-dd\'T\'HH:mm:ss.SSSSSSXXX', 'timestampNTZFormat', 'yyyy-MM-dd\'T\'HH:mm:ss.SSSSSS')), 'null'),
         '}'
     ) as _change
 from judged

@@ -120,7 +120,7 @@ select
         case _operation when 'I' then 'insert' when 'D' then 'delete' else 'update' end,
         '"',
         ',"post_image":',
-        coalesce(to_json(_post_image, map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd\'T\'HH:mm:ss.SSSSSSXXX', 'timestampNTZFormat', 'yyyy-MM-dd\'T\'HH:mm:ss.SSSSSS')), 'null'),
+        coalesce(to_json(_post_image, map('ignoreNullFields', 'false', 'timeZone', 'UTC', 'timestampFormat', 'yyyy-MM-dd\'T\'HH:mm:ss.SSSSSSXXX', 'timestampNTZFormat', 'yyyy-MM-dd\'T\'HH:mm:ss.SSSSSS')), 'null'),
         '}'
     ) as _change
 from judged

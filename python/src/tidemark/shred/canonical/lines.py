@@ -13,6 +13,7 @@ from typing import Any
 from tidemark.errors import ConfigError
 from tidemark.shred.canonical.columns import ALIASES, ATOMIC_SCHEMA, COLUMNS, ENTITIES, TYPES, Event
 
+_FLATTENED = re.compile(r"(contexts|unstruct_event)_.")
 _ISO_TIMESTAMP = re.compile(r"([0-9-]{10})T([0-9:.]+)Z?")
 
 
@@ -68,8 +69,14 @@ def read_line(line: str) -> Event:
         return parse_line(line)
     try:
         return parse_json_line(line)
+    except LostEntitiesError:
+        raise
     except (ValueError, RecursionError):
         raise ValueError("no JSON object") from None
+
+
+class LostEntitiesError(ValueError):
+    """Entities of an event stand in it without their schemas."""
 
 
 def parse_json_line(line: str) -> Event:
@@ -77,8 +84,9 @@ def parse_json_line(line: str) -> Event:
 
     The line is self-describing (`{"schema": "iglu:…/atomic/jsonschema/1-0-0", "data": {…}}`) or
     just the columns, as analytics SDKs give them. Contexts and self-describing event are nested
-    or texts; timestamps may be ISO 8601; names that are not canonical (`geo_location`,
-    `contexts_com_acme_…`) are passed over.
+    or texts; timestamps may be ISO 8601; names that are not canonical (`geo_location`) are passed
+    over. What an SDK writes of entities under shortened names (`contexts_com_acme_product_1`) does
+    not tell their schemas, so it is an error unless the event has them in full as well.
 
     Texts are those that Spark's VARIANT gives: of arrays and objects JSON without blanks, members
     ordered by name in UTF-16; numbers without exponent are decimals without zeros that end the
@@ -91,6 +99,7 @@ def parse_json_line(line: str) -> Event:
 
     Raises:
         ValueError: It is not a JSON object, or an object in it has two members of one name.
+        LostEntitiesError: It has entities without their schemas.
         RecursionError: It is nested deeper than Python can follow, some hundred levels.
     """
     found = distinct_json(line)
@@ -104,7 +113,21 @@ def parse_json_line(line: str) -> Event:
         # a column under its own name goes before an alias
         if column in TYPES and value is not None and (name == column or found.get(column) is None):
             event[column] = _text_of_json(column, value)
+    lost = [name for name, value in found.items() if _is_lost(name, value, event)]
+    if lost:
+        names = ", ".join(sorted(lost, key=str.encode))
+        raise LostEntitiesError(f"entities without their schema in {names}")
     return event
+
+
+def _is_lost(name: str, value: Any, event: Event) -> bool:
+    if not _FLATTENED.match(name) or value is None or value in ("", [], {}):
+        return False
+    if isinstance(value, str) and value in ("[]", "{}"):
+        return False
+    if name.startswith("contexts_"):
+        return event["contexts"] is None and event["derived_contexts"] is None
+    return event["unstruct_event"] is None
 
 
 def to_json_line(event: Mapping[str, str | None]) -> str:
