@@ -4,14 +4,16 @@
     the entity's last commit was made with (none on a first run), `origin` says in messages which extract it is.
 
     The recorded names and their order win over the YAML's, so that reordering the YAML or changing the case of a name
-    changes no hash; new columns come last, where a NULL leaves every hash as it was.
+    changes no hash; new columns come last, where a NULL leaves every hash as it was. What the extract of an earlier date need
+    not have, as it came later, stands in `recorded['not_yet']`, in lower case; what it still has of columns that were dropped since
+    (`recorded['is_past']`) is carried.
 -#}
 {%- macro column_plan(cfg, source_columns, types, recorded, origin='') -%}
     {%- set errors = [] -%}
     {%- set recorded_columns = recorded['columns'] if recorded else [] -%}
     {%- set arrived, supplied = tidemark._arrived_columns(source_columns, errors) -%}
     {%- do tidemark._check_supplied_columns(cfg, supplied, errors) -%}
-    {%- do tidemark._check_named_columns(cfg, arrived, recorded_columns, origin, errors) -%}
+    {%- do tidemark._check_named_columns(cfg, arrived, recorded or {}, origin, errors) -%}
     {%- set declared = tidemark.by_name(cfg['columns']) -%}
     {%- set keys = tidemark.keys_in_order(cfg, recorded) | map('lower') | list -%}
     {%- set sensitive = cfg['sensitive'] | map('lower') | list -%}
@@ -28,7 +30,7 @@
         {%- set lower = name | lower -%}
         {%- set source = arrived.get(lower) -%}
         {%- set known = recorded_columns | selectattr('name', 'equalto', name) | first | default(none) -%}
-        {%- set dropped = known is not none and known.get('dropped', false) and source is none -%}
+        {%- set dropped = known is not none and known.get('dropped', false) and (source is none or recorded.get('is_past', false)) -%}
         {%- set declaration = declared.get(lower, {}) -%}
         {%- set source_type = source['type'] if source else none -%}
         {%- set wanted = types.get(lower) or (known['type'] if known and not declaration.get('data_type') and not source else source_type) -%}
@@ -68,7 +70,7 @@
         'sensitive': columns | selectattr('sensitive') | list,
         'supplied': supplied.keys() | list,
         'added': columns | selectattr('recorded_type', 'none') | list if recorded else [],
-        'recorded': {
+        'recorded': dict({
             'recipe': tidemark.hash_recipe_version(),
             'extract': cfg['extract'],
             'hash': cfg['hash'],
@@ -80,7 +82,7 @@
             'write_mode': cfg['write_mode'],
             'marks_rejects': true,
             'columns': tidemark._recorded_columns(columns),
-        },
+        }, **tidemark._lacking(columns)),
     }) }}
 {%- endmacro -%}
 
@@ -103,21 +105,28 @@
     {{ return((arrived, supplied)) }}
 {%- endmacro -%}
 
-{#- What the YAML names must be there, but for an ignored column that an earlier extract had. -#}
-{%- macro _check_named_columns(cfg, arrived, recorded_columns, origin, errors) -%}
+{#- What the YAML names must be there, but for an ignored column that an earlier extract had, and what was not there yet. -#}
+{%- macro _check_named_columns(cfg, arrived, recorded, origin, errors) -%}
     {%- set declared = cfg['columns'] | map(attribute='name') | map('lower') | list -%}
-    {%- set known = recorded_columns | map(attribute='name') | map('lower') | list -%}
-    {%- for column in cfg['columns'] if column['name'] | lower not in arrived -%}
+    {%- set known = recorded.get('columns', []) | map(attribute='name') | map('lower') | list -%}
+    {%- set not_yet = recorded.get('not_yet', []) -%}
+    {%- for column in cfg['columns'] if column['name'] | lower not in arrived and column['name'] | lower not in not_yet -%}
         {%- do errors.append('column `' ~ column['name'] ~ '` of the YAML is not in the extract' ~ origin ~ tidemark._did_you_mean(column['name'], arrived.keys() | list)) -%}
     {%- endfor -%}
     {%- for setting, names in [
         ('unique_key', cfg['keys']), ('ignore', cfg['ignore']), ('sensitive', cfg['sensitive']), ('effective_from', [cfg['effective_from']] if cfg['effective_from'] else []),
     ] -%}
-        {%- for name in names if name | lower not in arrived and name | lower not in declared and not (setting == 'ignore' and name | lower in known) -%}
+        {%- for name in names if name | lower not in arrived and name | lower not in declared + not_yet and not (setting == 'ignore' and name | lower in known) -%}
             {%- do errors.append(setting ~ ' names column `' ~ name ~ '`, which is not in the extract' ~ origin ~ tidemark._did_you_mean(name, arrived.keys() | list)) -%}
         {%- endfor -%}
     {%- endfor -%}
     {%- do errors.extend(tidemark.misplaced_layout(cfg, (declared + known + arrived.keys() | list) | unique | list, 'is not in the extract' ~ origin)) -%}
+{%- endmacro -%}
+
+{#- Which columns did not come with the extract: see columns_not_yet(). -#}
+{%- macro _lacking(columns) -%}
+    {%- set names = columns | selectattr('source_name', 'none') | map(attribute='name') | list -%}
+    {{ return({'lacks': names} if names else {}) }}
 {%- endmacro -%}
 
 {#- The part of a column that later runs are held to. -#}

@@ -72,6 +72,28 @@ where _tidemark_rank = 1
     from {{ states }}
 {%- endmacro -%}
 
+{#- What the loads in force of a date, and of those before it, were made with. -#}
+{%- macro configs_until_sql(states, relation, business_date) -%}
+with commits as (
+    select
+        *,
+        max(if(kind = 'full_refresh' and state = 'completed', commit_id, 0)) over () as log_start_id
+    from (
+    {{ tidemark.last_states_sql(states) }}
+        where relation = {{ tidemark.string_literal(relation) }}
+    )
+    where _tidemark_rank = 1
+)
+
+select distinct config
+from commits
+where
+    state = 'completed'
+    and kind in ('load', 'full_refresh')
+    and commit_id >= log_start_id
+    and business_date <= {{ "date'" ~ business_date ~ "'" if business_date else 'cast(null as date)' }}
+{%- endmacro -%}
+
 {#- The newest states of an entity's commits, the last state of each commit first. -#}
 {%- macro entity_states_sql(states, relation, most) -%}
 select

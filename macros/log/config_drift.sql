@@ -20,9 +20,10 @@
         {%- set known = recorded['columns'] | selectattr('name', 'equalto', column['name']) | first | default(none) -%}
         {%- if known is not none -%}
             {%- set role = tidemark.column_role(column) -%}
-            {%- if column['source_type'] is none and role == 'compared' and cfg['extract'] != 'events' -%}
+            {%- if column['source_type'] is none and role == 'compared' and cfg['extract'] != 'events'
+                and column['name'] | lower not in recorded.get('not_yet', []) -%}
                 {%- do drift.append('compared column `' ~ column['name'] ~ '` is no longer in the extract' ~ origin
-                    ~ ' (yield `cast(null as ' ~ known['type'] ~ ')` for it, if NULL is now its value)') -%}
+                    ~ ' (yield `cast(null as ' ~ known['type'] ~ ')` for it, if NULL is now its value; if it is gone for good: dbt run-operation rehash --args \'{entity: ' ~ cfg['entity'] ~ ', drop: [' ~ column['name'] ~ ']}\')') -%}
             {%- endif -%}
             {%- if role != known['role'] and 'key' not in [role, known['role']] -%}
                 {%- do drift.append('column `' ~ column['name'] ~ '` was ' ~ known['role'] ~ ' and is now ' ~ role) -%}

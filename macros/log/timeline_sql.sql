@@ -1,4 +1,5 @@
-{#- The commits of an entity that took effect, in order, for finding out which of them hold. -#}
+{#- The commits of an entity that took effect on its log, in order, for finding out which of them hold: those of a log that a full
+    refresh replaced are none of them. -#}
 {%- macro timeline_sql(states, relation, before) -%}
 select
     commit_id,
@@ -10,11 +11,17 @@ select
     rows_updated,
     rows_deleted
 from (
-{{ tidemark.last_states_sql(states) }}
-    where relation = {{ tidemark.string_literal(relation) }}
+    select
+        *,
+        max(if(kind = 'full_refresh' and state = 'completed', commit_id, 0)) over () as _tidemark_log_start
+    from (
+    {{ tidemark.last_states_sql(states) }}
+        where relation = {{ tidemark.string_literal(relation) }}
+    )
+    where _tidemark_rank = 1
 )
 where
-    _tidemark_rank = 1
+    commit_id >= _tidemark_log_start
     and kind in ({{ tidemark.log_kinds() }}, 'repeat')
     and (state = 'completed' or undone_by is not null)
     {%- if before %}

@@ -25,6 +25,11 @@
 {%- macro plan_extract(opened, source) -%}
     {%- set cfg, run = opened['cfg'], opened['run'] -%}
     {%- set recorded = none if run['full_refresh'] else opened['state']['recorded'] -%}
+    {%- if recorded -%}
+        {%- set recorded = dict(
+            recorded, not_yet=tidemark.columns_not_yet(opened, source), is_past=(run['business_date'] or '') <= (opened['state']['last_date'] or '')
+        ) -%}
+    {%- endif -%}
     {%- set plan = tidemark.column_plan(cfg, source['columns'], tidemark.declared_types(cfg), recorded, source['origin']) -%}
     {%- do tidemark.type_compared_values(cfg, plan) -%}
     {%- do tidemark.check_malformed(cfg, plan, source) -%}
@@ -39,6 +44,26 @@
             ~ 'dbt run-operation rehash --args \'{entity: ' ~ cfg['entity'] ~ '}\'') -%}
     {%- endif -%}
     {{ return(plan) }}
+{%- endmacro -%}
+
+{#- Which columns, in lower case, the extract lacks because they came later: no load in force of its date, or of one before it, had them.
+    So a date from before loads again as it was, with NULL in their place. -#}
+{%- macro columns_not_yet(opened, source) -%}
+    {%- set arrived = source['columns'] | map(attribute='name') | map('lower') | list -%}
+    {%- set declared = opened['cfg']['columns'] | map(attribute='name') | map('lower') | list -%}
+    {%- set absent = [] -%}
+    {%- for column in opened['state']['recorded']['columns'] if column['name'] | lower not in arrived
+        and (column['name'] | lower in declared or not (column['role'] == 'ignored' or column.get('dropped'))) -%}
+        {%- do absent.append(column['name'] | lower) -%}
+    {%- endfor -%}
+    {%- if not absent -%}{{ return([]) }}{%- endif -%}
+    {%- set seen = [] -%}
+    {%- for had in tidemark.json_rows(
+        tidemark.configs_until_sql(opened['commits']['states'], opened['cfg']['relation'], opened['run']['business_date'])
+    ) -%}
+        {%- do seen.extend(had['columns'] | map(attribute='name') | reject('in', had.get('lacks', [])) | map('lower') | list) -%}
+    {%- endfor -%}
+    {{ return(absent | reject('in', seen) | list) }}
 {%- endmacro -%}
 
 {#- Find out the types of what is compared in place of a column's value. -#}

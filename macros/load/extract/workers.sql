@@ -36,7 +36,7 @@
     {%- set load = dict(tidemark.plan_load(cfg, run, state), log_version=state['log_version']) -%}
     {%- if load['kind'] != 'load' or not load['forward'] -%}
         {{ return(tidemark.leave_to_spark(opened, 'the date is not after all others')) }}
-    {%- elif not state['first'] and tidemark.evolve_tables(opened, plan) -%}
+    {%- elif not state['first'] and (tidemark.evolve_tables(opened, plan) or plan['compared'] | selectattr('source_name', 'none') | list) -%}
         {{ return(tidemark.leave_to_spark(opened, 'its columns have changed')) }}
     {%- endif -%}
     {%- set staged = adapter.keep_extract(cfg, plan, load, source, relations) if state['first']

@@ -299,7 +299,9 @@ def test_config_drift(module_project: Any) -> None:
     (commit,) = drifting.commits("commit_id")[-1:]
     assert drifting.rows("id, city", f"__log_{commit[0]}") == [(1, "x"), (1, "x2"), (2, "y")]
     assert drifting.commits()[-1] == ("full_refresh", "completed")
-    # dates of the old log do not count: this one goes forward
+    # dates of the old log do not count, also not where they are to be loaded again: this one goes forward
+    said = drifting.operate("restate", **{"from": "2026-01-01", "dry_run": True}).output
+    assert "would load 1 business dates again: 2026-01-01" in said
     drifting.load("2026-01-02", "id,name\n1,a2\n")
     assert drifting.rows("id, name") == [(1, "a2")]
     assert [row[0] for row in drifting.commits("kind")] == ["load", "load", "full_refresh", "load"]
@@ -359,6 +361,18 @@ def test_columns_come_and_change(module_project: Any) -> None:
     )
     assert "I 0, U 1, D 0, N 2, new column zip in" in result.output
     assert "wide: new in the source and loaded from now on: `zip` (string)." in result.output
+    # dates from before, one as it was and one that is late, lack what came later: it is NULL there
+    wide.load("2026-01-01", "id,amount,name\n1,10,a\n2,20,b\n3,30,c\n")
+    assert wide.commits("kind")[-1] == ("repeat",)
+    wide.load("2025-12-31", "id,amount,name\n2,20,bee\n")
+    assert wide.rows("id, name, note, zip", "__history", "_business_date = '2025-12-31'") == [
+        (2, "bee", None, None)
+    ]
+    assert wide.rows("id, _operation", "__history", "_business_date = '2026-01-01'") == [
+        (1, "I"),
+        (2, "U"),
+        (3, "I"),
+    ]
 
 
 def test_sensitive(module_project: Any) -> None:

@@ -25,6 +25,8 @@ DAYS = {
 @pytest.fixture(scope="module")
 def people(module_project: Any) -> Entity:
     entity = Entity(module_project, "people", COLUMNS, max_delete_fraction=1)
+    result = operation(entity, "feed_query", expect_pass=False, entity="people")
+    assert "people: nothing was loaded yet, so there are no changes" in result.output
     for day, text in DAYS.items():
         entity.load(day, text)
     return entity

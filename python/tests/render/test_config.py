@@ -364,6 +364,28 @@ def test_changed_type__names_the_cure() -> None:
     )
 
 
+def test_earlier_extract__lacks_what_came_later() -> None:
+    """What came later is NULL there, and what was dropped since is carried; the next extract must have the one and is told of the other."""
+    macros, cfg, whole = load_sql_macros(), shop(), arrived("id", "name", "total", "zip")
+    recorded = plan_of(cfg, whole)["recorded"]
+    assert "lacks" not in recorded
+    with pytest.raises(MacroError, match="column `name` of the YAML is not in the extract"):
+        plan_of(cfg, arrived("id", "total"), recorded)
+    earlier = {**recorded, "not_yet": ["name", "zip"], "is_past": True}
+    plan = plan_of(cfg, arrived("id", "total"), earlier)
+    assert macros["config_drift"](cfg, plan, earlier) == []
+    assert plan["recorded"]["lacks"] == ["name", "zip"]
+    (drift,) = macros["config_drift"](cfg, plan_of(cfg, whole[:3], recorded), recorded)
+    assert drift.startswith("compared column `zip` is no longer in the extract")
+    assert drift.endswith("dbt run-operation rehash --args '{entity: shop, drop: [zip]}')")
+    recorded["columns"][3] |= {"role": "ignored", "dropped": True}
+    plan = plan_of(cfg, whole, {**recorded, "is_past": True})
+    assert macros["config_drift"](cfg, plan, recorded) == []
+    assert plan["columns"][3]["source_name"] == "zip"
+    drift = macros["config_drift"](cfg, plan_of(cfg, whole, recorded), recorded)
+    assert drift == ["column `zip` was ignored and is now compared"]
+
+
 def test_drift__spelling_and_order_are_none() -> None:
     """Keys in another order keep the order of their hashes; the case of `sequence_by` says nothing, save in literals."""
     macros, names = load_sql_macros(), ("id", "name", "total")

@@ -377,6 +377,8 @@ CASES: dict[str, tuple[Any, ...]] = {
         ],
     ),
     "entity_states_sql.any": ("entity_states_sql", STATES, "shop.customers", 500),
+    "configs_until_sql.dated": ("configs_until_sql", STATES, "shop.customers", "2026-03-04"),
+    "timeline_sql.before": ("timeline_sql", STATES, "shop.customers", 260304093000123),
     "entity_state_sql.dated": ("entity_state_sql", STATES, "shop.customers", "2026-03-04"),
     "entity_state_sql.undated": ("entity_state_sql", STATES, "shop.customers", None),
     "history_view_sql.sensitive": ("history_view_sql", FULL.plan, FULL.relations),
