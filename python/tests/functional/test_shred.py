@@ -222,6 +222,7 @@ def test_entities_that_do_not_match(project: Project, tmp_path: Path) -> None:
     assert len(project.sql("select * from profiles")) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.iceberg
 def test_events_that_come_as_rows(project: Project) -> None:
     """What a line would be rejected for is no event as a row either, and a fingerprint that is missing is computed."""
