@@ -121,7 +121,7 @@ with typed_rows as (
         {{ "nullif(" ~ value ~ ", '')" if column['name'] in ['event_id', 'event_fingerprint'] else value }} as {{ name }},
         {%- endfor %}
         {{ "nullif(concat_ws(', ', " ~ problems | join(', ') ~ "), '')" if problems else 'cast(null as string)' }} as _failed
-    from {{ arrived }} as arrived
+    from {{ arrived }}{{ ' as arrived' if '_raw_payload' not in types }}
 ),
 
 opened_rows as (

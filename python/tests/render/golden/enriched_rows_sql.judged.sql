@@ -136,7 +136,7 @@ with typed_rows as (
         nullif(`event_fingerprint`, '') as `event_fingerprint`,
         cast(null as timestamp) as `true_tstamp`,
         cast(null as string) as _failed
-    from shop.read_events as arrived
+    from shop.read_events
 ),
 
 opened_rows as (
