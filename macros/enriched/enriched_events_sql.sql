@@ -117,20 +117,71 @@ array_join(array_sort(filter(_flattened, name -> if(
 {%- endmacro -%}
 
 {#- Enriched events that come as rows with the canonical columns, such as a Python model reads them: the same columns as
-    enriched_events_sql(), each as it came. What has `_original_id` was renamed before. -#}
-{%- macro enriched_rows_sql(arrived, columns) -%}
-{%- set names = columns | map(attribute='name') | list -%}
+    enriched_events_sql(), each in its canonical type. What has `_original_id` was renamed before. An event without fingerprint gets one,
+    as a line without does; without id or time of collection, or with what is no envelope of entities, it cannot be used. What has a reason
+    and a line was judged by read_events(), which gives every event a fingerprint and knows its envelopes. -#}
+{%- macro enriched_rows_sql(arrived, columns, left_out) -%}
+{%- set types, problems = {}, [] -%}
+{%- for column in columns -%}{%- do types.update({column['name']: column['type']}) -%}{%- endfor -%}
+{%- set is_judged = '_reject_reason' in types and '_raw_payload' in types -%}
+{%- set envelopes = [] if is_judged else ['contexts', 'unstruct_event', 'derived_contexts'] -%}
+with typed_rows as (
+    select
+        _row,
+        {{ tidemark.raw_payload_expr(columns) }} as _line,
+        {{ '_reject_reason' if '_reject_reason' in types else 'cast(null as string)' }} as _rejected,
+        {{ 'cast(_original_id as string)' if '_original_id' in types else 'cast(null as string)' }} as _original_id,
+        {%- for column in tidemark.canonical_columns() %}
+        {%- set name = tidemark.quote_identifier(column['name']) %}
+        {%- set found = types.get(column['name']) %}
+        {%- set value = 'cast(null as ' ~ column['type'] ~ ')' %}
+        {%- if found %}{% set value = tidemark.cast_by_name_expr(name, found, column['type'])['value'] %}{% endif %}
+        {%- if found and found not in [column['type'], 'void'] and column['type'] != 'string' %}
+            {%- do problems.append('if(' ~ name ~ ' is not null and ' ~ value ~ " is null, 'cast_failed: " ~ column['name'] ~ "', null)") %}
+        {%- endif %}
+        {{ "nullif(" ~ value ~ ", '')" if column['name'] in ['event_id', 'event_fingerprint'] else value }} as {{ name }},
+        {%- endfor %}
+        {{ "nullif(concat_ws(', ', " ~ problems | join(', ') ~ "), '')" if problems else 'cast(null as string)' }} as _failed
+    from {{ arrived }}{{ ' as arrived' if '_raw_payload' not in types }}
+),
+
+opened_rows as (
+    select
+        *
+        {%- for name in envelopes %},
+        {{ tidemark.envelope_expr(name) }} as _{{ name }}
+        {%- endfor %}
+        {%- if not is_judged %},
+        struct(
+            {%- for column in tidemark.canonical_columns() if column['name'] not in left_out %}
+            nullif({{ tidemark.canonical_text_of_expr(column) }}, '') as {{ tidemark.quote_identifier(column['name']) }}{{ ',' if not loop.last }}
+            {%- endfor %}
+        ) as _texts
+        {%- endif %}
+    from typed_rows
+)
+
 select
     _row,
-    {{ tidemark.raw_payload_expr(columns) }} as _line,
-    {{ '_reject_reason' if '_reject_reason' in names else 'cast(null as string)' }} as _unreadable,
-    {{ '_original_id' if '_original_id' in names else 'cast(null as string)' }} as _original_id,
+    _line,
+    coalesce(_rejected, nullif(concat_ws(', ',
+        if(coalesce(_original_id, event_id) is null, 'null_value: event_id', null),
+        if(collector_tstamp is null and coalesce(_failed, '') not like '%collector_tstamp%', 'null_value: collector_tstamp', null),
+        {%- if is_judged %}
+        if(event_fingerprint is null, 'null_value: event_fingerprint', null),
+        {%- endif %}
+        {%- for name in envelopes %}
+        {{ tidemark.canonical_problem_expr({'name': name}, '_' ~ name) }},
+        {%- endfor %}
+        _failed
+    ), '')) as _unreadable,
+    _original_id,
     {%- for column in tidemark.canonical_columns() %}
-    {{ tidemark.quote_identifier(column['name']) if column['name'] in names
-        else 'cast(null as ' ~ column['type'] ~ ') as ' ~ tidemark.quote_identifier(column['name']) }}
+    {%- set name = tidemark.quote_identifier(column['name']) %}
+    {{ tidemark.fingerprint_expr(left_out, '_texts') ~ ' as ' ~ name if column['name'] == 'event_fingerprint' and not is_judged else name }}
     {{- ',' if not loop.last }}
     {%- endfor %}
-from {{ arrived }} as arrived
+from opened_rows
 {%- endmacro -%}
 
 {#- What of an arrived row is kept should it be rejected: the line, or the row as JSON. -#}

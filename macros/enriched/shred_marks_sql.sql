@@ -12,7 +12,8 @@ with commits as (
 own as (
     select
         max(commit_id) as last_id,
-        coalesce(max_by(source_commit_id, commit_id) filter (where kind = 'shred'), 0) as read_to
+        coalesce(max_by(source_commit_id, commit_id) filter (where kind = 'shred'), 0) as read_to,
+        max_by(config, commit_id) filter (where kind = 'shred') as config
     from commits
     where relation = {{ tidemark.string_literal(relation) }}
 ),
@@ -29,6 +30,7 @@ events as (
 select
     own.last_id,
     own.read_to,
+    own.config,
     events.source_start,
     events.undone,
     coalesce((

@@ -65,7 +65,7 @@
         'timestamp|timestamp_ntz': 'date|timestamp|timestamp_ntz|string|' ~ number, 'string|variant': '.*', '.*': 'string',
     } -%}
     {%- for from_types, to_types in allowed.items() if modules.re.fullmatch(from_types, from_type) and modules.re.fullmatch(to_types, to_type) -%}
-        {{ return('try_cast(' ~ v ~ ' as ' ~ to_type ~ ')') }}
+        {{ return('try_cast(' ~ (tidemark.dated_text_expr(v, to_type) if from_type == 'string' else v) ~ ' as ' ~ to_type ~ ')') }}
     {%- endfor -%}
     {{ return('try_cast(cast(' ~ v ~ ' as string) as ' ~ to_type ~ ')') }}
 {%- endmacro -%}

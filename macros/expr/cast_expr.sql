@@ -17,7 +17,7 @@
         {{ return('cast(try_to_timestamp(' ~ text ~ ', ' ~ tidemark.string_literal(options['timestampFormat']) ~ ') as '
             ~ column['type'] ~ ')') }}
     {%- endif -%}
-    {{ return('try_cast(' ~ text ~ ' as ' ~ column['type'] ~ ')') }}
+    {{ return('try_cast(' ~ tidemark.dated_text_expr(text, column['type']) ~ ' as ' ~ column['type'] ~ ')') }}
 {%- endmacro -%}
 
 {#- True where `arrived` has a value that cast_expr() could not read; none for a column that is not cast. -#}

@@ -5,7 +5,9 @@
     {%- set base = type.split('<')[0].split('(')[0].split(' ')[0] | lower -%}
     {%- set text = 'try_variant_get(' ~ v ~ ", '$', 'string')" -%}
     {%- if base in ['string', 'varchar', 'char'] -%}
-        {{ return({'value': text, 'failed': none}) }}
+        {#- Delta and Iceberg refuse the whole statement for a text that is too long. -#}
+        {%- set length = type.split('(')[1].split(')')[0] | trim if '(' in type and base != 'string' else none -%}
+        {{ return({'value': text, 'failed': 'length(' ~ text ~ ') > ' ~ length if length else none}) }}
     {%- elif base == 'variant' -%}
         {{ return({'value': v, 'failed': none}) }}
     {%- elif base in ['array', 'map', 'struct'] and '<' in type and type.endswith('>') -%}
@@ -39,7 +41,7 @@
             'failed': failed | join(' or '),
         }) }}
     {%- endif -%}
-    {%- set value = 'try_cast(' ~ text ~ ' as ' ~ type ~ ')' -%}
+    {%- set value = 'try_cast(' ~ tidemark.dated_text_expr(text, base) ~ ' as ' ~ type ~ ')' -%}
     {{ return({'value': value, 'failed': text ~ ' is not null and ' ~ value ~ ' is null'}) }}
 {%- endmacro -%}
 

@@ -14,6 +14,7 @@
             cfg['entity'] ~ ': ' ~ source['source'] ~ ' was read anew by commit ' ~ marks['source_start'] ~ '. Build this table again too, with --full-refresh'
         ) -%}
     {%- endif -%}
+    {%- if not build -%}{%- do tidemark.check_shred_drift(cfg, source, fromjson(marks['config'] or '{}')) -%}{%- endif -%}
     {{ return({
         'source': source['source'],
         'uri': source['uri'],
@@ -27,6 +28,16 @@
     }) }}
 {%- endmacro -%}
 
+{#- Other entities than were read so far: those of before would be passed over, as if they had been read. -#}
+{%- macro check_shred_drift(cfg, source, recorded) -%}
+    {%- for name, called in {'uri': 'entities', 'source': 'events'}.items() if recorded.get(name, source[name]) != source[name] -%}
+        {%- do tidemark.raise_error('configuration',
+            cfg['entity'] ~ ': its ' ~ called ~ ' were ' ~ recorded[name] ~ ' and are now ' ~ source[name]
+            ~ ': what came before would be left out. Set it back, or build the table again with --full-refresh'
+        ) -%}
+    {%- endfor -%}
+{%- endmacro -%}
+
 {#- How far a table of entities has read, and where the commits of its events begin and end: see shred_marks_sql(). -#}
 {%- macro shred_marks(commits, relation, source) -%}
     {%- set marks = tidemark.derived_marks(commits, relation, 'shred', source) -%}
@@ -37,6 +48,7 @@
     {{ return({
         'last_id': marks['last_id'],
         'read_to': (marks['done'] or {}).get('source_commit_id') or 0,
+        'config': (marks['done'] or {}).get('config'),
         'source_start': marks['replaced'] | selectattr('kind', 'equalto', 'full_refresh') | map(attribute='commit_id') | first | default(0),
         'source_end': marks['ended'],
         'undone': marks['undone'],
@@ -59,8 +71,9 @@
     {%- set relation, rejects = cfg['target'], tidemark.side_relation(cfg['target'], 'rejects') -%}
     {%- set validate = none -%}
     {%- if cfg['registry'] -%}
-        {%- set validate = 'tidemark_schema_problem_' ~ local_md5(cfg['registry'])[:8] -%}
-        {%- do adapter.register_function(validate, 'tidemark.shred.registry.schema_problem', [cfg['registry']]) -%}
+        {%- set known = [cfg['registry'], adapter.call_function('tidemark.shred.registry.registry_state', cfg['registry'])] -%}
+        {%- set validate = 'tidemark_schema_problem_' ~ local_md5(known | join(' '))[:8] -%}
+        {%- do adapter.register_function(validate, 'tidemark.shred.registry.schema_problem', known) -%}
     {%- endif -%}
     {%- set rows = tidemark.typed_entities_sql(state['columns'], body, state['from'], state['to'], validate) -%}
     {%- set is_news = not run['empty'] and state['to'] > state['from'] -%}
@@ -86,7 +99,7 @@
     {%- do tidemark.record_commit(commits, {
         'commit_id': tidemark.next_commit_id(state['last_id']), 'relation': cfg['relation'], 'entity': cfg['entity'], 'kind': 'shred',
         'started_at': tidemark.utc_now(), 'invocation_id': run['invocation_id'],
-        'source_relation': state['source'], 'source_commit_id': state['to'],
+        'source_relation': state['source'], 'source_commit_id': state['to'], 'config': {'flow': 'shred', 'uri': state['uri'], 'source': state['source']},
     }, 'completed', figures) -%}
     {%- do tidemark.tell_rejects(cfg, figures, rejected, rejects, '_commit_id > ' ~ state['from'] ~ ' and _commit_id <= ' ~ state['to']) -%}
     {{ return(figures) }}

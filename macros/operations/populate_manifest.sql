@@ -33,7 +33,7 @@
     {%- endif -%}
     {%- set claimed = namespace(count=0, before=tidemark.claims_of(relations, record) if left else 0) -%}
     {%- set stored = {'relation': source, 'names': columns | map(attribute='name') | list} -%}
-    {%- for row in run_query(tidemark.population_days_sql(source, done_to, first_day)) -%}
+    {%- for row in run_query(tidemark.population_days_sql(stored, done_to, first_day)) -%}
         {%- set counts = run_query(tidemark.populate_manifest_sql(cfg, relations['manifest'], stored, row[0] | string, record['commit_id'])) -%}
         {#- What a MERGE wrote, Iceberg does not tell. -#}
         {%- set number = counts[0][0] | int if counts | length else tidemark.claims_of(relations, record) - claimed.before - claimed.count -%}
@@ -43,6 +43,10 @@
         {%- do record.update({'details': tojson(details)}) -%}
         {%- do tidemark.record_commit(commits, record, 'inflight', {}) -%}
     {%- endfor -%}
+    {%- if not from and opened['state']['recorded'] -%}
+        {#- By which runs know that what was stored without a claim has one now. -#}
+        {%- do record.update({'config': dict(opened['state']['recorded'], manifest=relations['manifest'] | string)}) -%}
+    {%- endif -%}
     {%- do tidemark.record_commit(commits, record, 'completed', {'rows_inserted': claimed.count}) -%}
     {%- do tidemark.say(entity, 'claimed ' ~ claimed.count ~ ' events of ' ~ source ~ ' in ' ~ relations['manifest']) -%}
 {%- endmacro -%}

@@ -42,9 +42,26 @@
     {%- set cfg, relations, commits = opened['cfg'], opened['relations'], opened['commits'] -%}
     {%- set ids = tidemark.query_rows(tidemark.batches_after_sql(commits['states'], cfg['relation'], record['source_commit_id'])) | map(attribute='commit_id') | list -%}
     {%- if ids -%}
+        {%- do tidemark.take_back_populated(opened, ids) -%}
         {%- for name in ['current', 'entities', 'rejects', 'landed', 'manifest'] if tidemark.relation_exists(relations[name]) -%}
             {%- do run_query('delete from ' ~ relations[name] ~ ' where _commit_id in (' ~ ids | join(', ') ~ ')') -%}
         {%- endfor -%}
         {%- do run_query(tidemark.undo_states_sql(commits['states'], record, ids, [])) -%}
+    {%- endif -%}
+{%- endmacro -%}
+
+
+{#- Claims that populate_manifest made for events of batches which are taken back, unless a batch that stays has them too: they are of no
+    batch, and what their files bring again would be copies of events that are nowhere. Before the events go, by which they are found. -#}
+{%- macro take_back_populated(opened, ids) -%}
+    {%- set relations, commits = opened['relations'], opened['commits'] -%}
+    {%- if not tidemark.relation_exists(relations['manifest']) -%}{{ return(none) }}{%- endif -%}
+    {%- set populated = tidemark.query_rows(tidemark.populations_sql(
+        commits['states'], opened['cfg']['relation'], relations['current']
+    )) | map(attribute='commit_id') | list -%}
+    {%- if populated -%}
+        {%- do run_query(tidemark.delete_rows_sql(
+            relations['manifest'], tidemark.populated_claims_sql(relations['current'], ids, populated), ['event_id', 'fingerprint', '_commit_id']
+        )) -%}
     {%- endif -%}
 {%- endmacro -%}

@@ -13,7 +13,7 @@
     {%- set commit_id = tidemark.next_commit_id(opened['state']['last_id']) -%}
     {%- set events = tidemark.run_view(cfg['target'], 'events') -%}
     {%- do tidemark.make_view(events, (
-        tidemark.enriched_rows_sql(source['arrived'], source['columns']) if source['is_rows'] else tidemark.enriched_events_sql(source['arrived'])
+        tidemark.enriched_rows_sql(source['arrived'], source['columns'], cfg['fingerprint_ignore']) if source['is_rows'] else tidemark.enriched_events_sql(source['arrived'])
     )) -%}
     {%- set keys = tidemark.make_slice(cfg['target'], commit_id, 'keys', tidemark.event_keys_sql(cfg, events)) -%}
     {%- set figures = tidemark.query_rows(tidemark.batch_figures_sql(keys))[0] -%}
@@ -30,6 +30,7 @@
     {{ return({
         'plan': {'recorded': {
             'flow': 'atomic', 'fingerprint_ignore': cfg['fingerprint_ignore'], 'deduplicate': cfg['deduplicate'], 'file_format': cfg['file_format'],
+            'manifest': opened['relations']['manifest'] | string if cfg['looks_across'] else none,
         }},
         'load': {
             'commit_id': commit_id,

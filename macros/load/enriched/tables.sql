@@ -20,7 +20,7 @@
         state, exists=exists, first=not state['recorded'] or run['full_refresh'], has_manifest=tidemark.relation_exists(relations['manifest'])
     ) -%}
     {%- if not state['first'] -%}
-        {%- do tidemark.check_atomic_drift(cfg, state) -%}
+        {%- do tidemark.check_atomic_drift(cfg, state, relations['manifest'] | string) -%}
         {%- do tidemark.make_missing_atomic(cfg, relations) -%}
     {%- endif -%}
     {{ return(state) }}
@@ -122,7 +122,7 @@
 
 
 {#- What would make new events incomparable with those that are there. -#}
-{%- macro check_atomic_drift(cfg, state) -%}
+{%- macro check_atomic_drift(cfg, state, manifest) -%}
     {%- set recorded = state['recorded']['fingerprint_ignore'] -%}
     {%- if recorded | sort != cfg['fingerprint_ignore'] | sort -%}
         {%- do tidemark.raise_error('configuration',
@@ -130,9 +130,10 @@
             ~ ': computed fingerprints would not agree with stored ones. Set it back, or read all that has landed again with --full-refresh'
         ) -%}
     {%- endif -%}
-    {%- if cfg['looks_across'] and not state['has_manifest'] -%}
+    {%- if cfg['looks_across'] and (not state['has_manifest'] or state['recorded'].get('manifest', manifest) != manifest) -%}
         {%- do tidemark.raise_error('configuration',
-            cfg['entity'] ~ ': de-duplication across batches needs a manifest, and there is none of the events that were stored without. Make it with '
+            cfg['entity'] ~ ': de-duplication across batches needs a manifest, and ' ~ ('what was stored last is not claimed in ' ~ manifest
+            if state['has_manifest'] else 'there is none of the events that were stored without') ~ '. Make it with '
             ~ "dbt run-operation populate_manifest --args '{entity: " ~ cfg['entity'] ~ "}'"
         ) -%}
     {%- endif -%}

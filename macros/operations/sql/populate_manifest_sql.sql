@@ -1,16 +1,17 @@
 {#- Days of stored events that are to be claimed, with their number of events. -#}
 {%- macro population_days_sql(source, done_to, first_day) -%}
+{%- set day = tidemark._population_day_expr(source) -%}
 select
-    cast(coalesce(etl_tstamp, collector_tstamp) as date) as _day,
+    {{ day }} as _day,
     count(*) as _event_count
-from {{ source }}
+from {{ source['relation'] }}
 where
-    coalesce(etl_tstamp, collector_tstamp) is not null
+    {{ day }} is not null
     {%- if first_day %}
-    and cast(coalesce(etl_tstamp, collector_tstamp) as date) >= date'{{ first_day }}'
+    and {{ day }} >= date'{{ first_day }}'
     {%- endif %}
     {%- if done_to %}
-    and cast(coalesce(etl_tstamp, collector_tstamp) as date) > date'{{ done_to }}'
+    and {{ day }} > date'{{ done_to }}'
     {%- endif %}
 group by _day
 order by _day asc nulls last
@@ -25,9 +26,9 @@ using (
             {%- for column in tidemark.canonical_columns() %}
             {{ tidemark.canonical_text_of_expr(column) if column['name'] in source['names'] else 'cast(null as string)' }} as {{ tidemark.quote_identifier(column['name']) }},
             {%- endfor %}
-            {{ 'coalesce(etl_tstamp, collector_tstamp)' if 'etl_tstamp' in source['names'] else 'collector_tstamp' }} as _etl_tstamp
+            {{ tidemark._population_time_expr(source) }} as _etl_tstamp
         from {{ source['relation'] }}
-        where cast(coalesce(etl_tstamp, collector_tstamp) as date) = date'{{ day }}'
+        where {{ tidemark._population_day_expr(source) }} = date'{{ day }}'
     ),
 
     arrived as (
@@ -59,4 +60,14 @@ when not matched then insert (
     arrived._etl_tstamp + interval {{ cfg['manifest_ttl'] }},
     {{ commit_id }}
 )
+{%- endmacro -%}
+
+{#- The etl time of an event of `source`, which may have no column of it. -#}
+{%- macro _population_time_expr(source) -%}
+    {{ return('coalesce(etl_tstamp, collector_tstamp)' if 'etl_tstamp' in source['names'] else 'collector_tstamp') }}
+{%- endmacro -%}
+
+{#- The day of that. -#}
+{%- macro _population_day_expr(source) -%}
+    {{ return('cast(' ~ tidemark._population_time_expr(source) ~ ' as date)') }}
 {%- endmacro -%}

@@ -79,6 +79,9 @@ def session(module_project: Any) -> Iterator[Any]:
     table(relation("shop", "customers_feed"), macros["feed_columns"]({"buckets": 4}, feed_columns))
 
     table(relation("shop", "atomic_events"), macros["atomic_columns"]())
+    session.sql(
+        "create table shop.read_events (event_id string, event_fingerprint string, collector_tstamp timestamp, txn_id string, contexts string, _reject_reason string, _raw_payload string, _row bigint) using delta"
+    )
     table(relation("shop", "atomic_events__entities"), macros["entity_columns"]())
     table(MANIFEST, macros["manifest_columns"]())
     session.sql(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ from tests.functional.enriched_events import (
 from tests.functional.event_dedup_oracle import Batch, Loads
 from tidemark.datagen.events import write_events
 from tidemark.datagen.events_spec import EventsSpec
+from tidemark.shred.canonical import CONTEXTS_SCHEMA, fingerprint, synthetic_id
 
 
 def test_batches_as_the_oracle_has_them(project: Project, tmp_path: Path) -> None:
@@ -124,8 +126,9 @@ def add_steps(project: Project) -> None:
 
 
 @pytest.mark.iceberg
-def test_entities_that_do_not_match(project: Project) -> None:
+def test_entities_that_do_not_match(project: Project, tmp_path: Path) -> None:
     landing = add_events(project)
+    registry = shutil.copytree(REPO / "models/events/registry", tmp_path / "registry")
     project.write(
         "models/steps.sql",
         "{{ tidemark.shred('iglu:com.acme/checkoutStep/jsonschema/1-*-*', events='events') }}",
@@ -140,13 +143,15 @@ def test_entities_that_do_not_match(project: Project) -> None:
         version: 2
         models:
           - name: steps
-            config: {{materialized: shred, meta: {{tidemark: {{registry: {REPO}/models/events/registry}}}}}}
+            config: {{materialized: shred, meta: {{tidemark: {{registry: {registry}}}}}}}
           - name: profiles
             config: {{materialized: shred}}
             columns:
               - {{name: age, data_type: int}}
               - {{name: user_name, data_type: string, constraints: [{{type: not_null}}]}}
               - {{name: address, data_type: "struct<city: string, geo: struct<lat: double>, tags: array<int>>"}}
+              - {{name: country, data_type: varchar(2)}}
+              - {{name: born_at, data_type: timestamp}}
         """,
     )
     step = {"step": 1, "total": 2.5, "items": []}
@@ -157,6 +162,9 @@ def test_entities_that_do_not_match(project: Project) -> None:
         {"user_name": "c", "address": {"geo": {"lat": "north"}}},
         {"userName": "d", "address": {"tags": [1, "x"]}},
         {"userName": "e", "address": "here"},
+        {"userName": "f", "country": "che"},
+        {"userName": "g", "bornAt": "10:30"},
+        {"userName": "h", "country": "ch", "bornAt": "2001-02-03 10:30"},
     ]
     lines = [
         event_line(number, contexts=[(f"iglu:com.acme/{name}/jsonschema/{version}", data)])
@@ -174,8 +182,13 @@ def test_entities_that_do_not_match(project: Project) -> None:
     assert project.sql("select step from steps") == [(1,)]
     reasons = project.sql("select _reject_reason from steps__rejects order by 1")
     assert reasons == [("invalid: step: must be integer",), ("schema_not_found",)]
-    found = project.sql("select age, user_name, address.geo.lat, address.tags from profiles")
-    assert found == [(7, "a", 1.0, [1, 2])]
+    found = project.sql(
+        "select age, user_name, address.geo.lat, address.tags, country, cast(born_at as string) from profiles order by 2"
+    )
+    assert found == [
+        (7, "a", 1.0, [1, 2], None, None),
+        (None, "h", None, None, "ch", "2001-02-03 10:30:00"),
+    ]
     assert project.sql(
         "select hierarchy.root_id, _reject_reason from profiles__rejects order by 1"
     ) == [
@@ -184,4 +197,80 @@ def test_entities_that_do_not_match(project: Project) -> None:
         (event_id(6), "cast_failed: address"),
         (event_id(7), "cast_failed: address"),
         (event_id(8), "cast_failed: address"),
+        # longer than the column, which the format refuses; an hour of no day
+        (event_id(9), "cast_failed: country"),
+        (event_id(10), "cast_failed: born_at"),
     ]
+    # a schema of today is known to the processes that checked entities yesterday
+    versions = registry / "schemas/com.acme/checkoutStep/jsonschema"
+    newer = json.loads((versions / "1-0-0").read_text())
+    newer["self"]["version"] = "1-0-9"
+    (versions / "1-0-9").write_text(json.dumps(newer))
+    newest = [("iglu:com.acme/checkoutStep/jsonschema/1-0-9", {**step, "step": n}) for n in (2, 3)]
+    land(landing, "later.tsv", [event_line(20, contexts=newest)])
+    project.dbt("run")
+    assert project.sql("select step from steps order by 1") == [(1,), (2,), (3,)]
+    assert len(project.sql("select * from steps__rejects")) == 2
+    # others than were read so far
+    project.write(
+        "models/profiles.sql",
+        "{{ tidemark.shred('iglu:com.acme/userProfile/jsonschema/1-0-*', events='events') }}",
+    )
+    error = project.dbt("run", "--select", "profiles", expect_pass=False).error
+    assert "its entities were iglu:com.acme/userProfile/jsonschema/1-*-* and are now" in error
+    project.dbt("run", "--select", "profiles", "--full-refresh")
+    assert len(project.sql("select * from profiles")) == 2
+
+
+@pytest.mark.slow
+@pytest.mark.iceberg
+def test_events_that_come_as_rows(project: Project) -> None:
+    """What a line would be rejected for is no event as a row either, and a fingerprint that is missing is computed."""
+    add_events(
+        project, location=None, body="select * from {{ target.schema }}.rows_of_another_tool"
+    )
+    moment, broken = "2026-03-04 09:30:00", '{"a":1}'
+    product = {"schema": "iglu:com.acme/product/jsonschema/1-0-0", "data": {"sku": "a"}}
+    whole = json.dumps({"schema": CONTEXTS_SCHEMA, "data": [product]})
+    rows = [
+        (event_id(1), None, moment, "one", None, None),
+        (event_id(1), None, moment, "one", None, None),
+        (event_id(1), None, moment, "two", None, None),
+        (None, "f", moment, "three", None, None),
+        (None, "f", moment, "four", None, None),
+        (event_id(2), "f", None, "five", None, None),
+        (event_id(3), "f", moment, "six", broken, None),
+        (event_id(4), "f", moment, "seven", None, "1.5"),
+        (event_id(5).upper(), "f", moment, "eight", whole, "7"),
+    ]
+    values = ", ".join(
+        "(" + ", ".join("null" if each is None else f"'{each}'" for each in row) + ")"
+        for row in rows
+    )
+    project.sql(
+        f"""
+        create table rows_of_another_tool as
+        select * except (moment), cast(moment as timestamp) as collector_tstamp
+        from values {values} as t(event_id, event_fingerprint, moment, page_title, contexts, txn_id)
+        """
+    )
+    project.dbt("run")
+    marks = {title: fingerprint({"page_title": title}) for title in ("one", "two")}
+    stored = "select event_id, event_fingerprint, page_title, txn_id from events"
+    wanted = [(synthetic_id(event_id(1), mark), mark, title, None) for title, mark in marks.items()]
+    wanted.append((event_id(5), "f", "eight", 7))
+    assert sorted(map(tuple, project.sql(stored))) == sorted(wanted)
+    assert commits_of(project)[-1] == (9, 3, 5, 1, 0, 2, 0, 1)
+    assert sorted(row[0] for row in project.sql("select _reject_reason from events__rejects")) == [
+        "cast_failed: contexts",
+        "cast_failed: txn_id",
+        "null_value: collector_tstamp",
+        "null_value: event_id",
+        "null_value: event_id",
+    ]
+    entities = project.sql("select schema.name, data from events__entities order by 1")
+    assert [row["name"] for row in entities] == ["duplicate", "duplicate", "product"]
+    # the table has it all the next time, too
+    project.dbt("run")
+    assert len(project.sql(stored)) == 3
+    assert commits_of(project)[-1] == (9, 0, 5, 1, 3, 0, 0, 4)

@@ -75,6 +75,43 @@ def test_populate_manifest(project: Project) -> None:
 
 
 @pytest.mark.slow
+def test_populate_manifest__of_batches_that_are_taken_back(project: Project) -> None:
+    """Their events come again and are no copies; those of a batch that stays are claimed all the same."""
+    landing = add_events(project, deduplicate=["synthetic_in_batch"])
+    land(landing, "one.tsv", [event_line(1), event_line(2)])
+    project.dbt("run")
+    first = project.sql("select max(commit_id) from tidemark_commits where kind = 'load'")[0][0]
+    second = [event_line(3), event_line(3, event_fingerprint="other"), event_line(2)]
+    land(landing, "two.tsv", second)
+    project.dbt("run")
+    assert "claimed 4 events" in operation(project, "populate_manifest", entity="events")
+    # so few columns may another tool's table have
+    project.sql(
+        f"create table other as select '{event_id(9)}' as event_id, 'f9' as event_fingerprint, timestamp'2026-03-04 09:00:00' as collector_tstamp"
+    )
+    arguments = {"entity": "events", "from": f"{project.schema}.other"}
+    assert "claimed 1 events" in operation(project, "populate_manifest", **arguments)
+    add_events(project)
+    operation(project, "rollback", entity="events", to=first)
+    claims = project.sql("select event_id from events__manifest order by 1")
+    assert [row[0] for row in claims] == [event_id(1), event_id(2), event_id(9)]
+    land(landing, "three.tsv", [event_line(9)])
+    project.dbt("run")
+    assert commits_of(project)[-1] == (4, 2, 0, 0, 2, 2, 0, 2)
+    # what is stored while no step looks across batches has no claims
+    add_events(project, deduplicate=["natural_in_batch"])
+    land(landing, "four.tsv", [event_line(10)])
+    project.dbt("run")
+    add_events(project)
+    land(landing, "five.tsv", [event_line(10)])
+    error = project.dbt("run", expect_pass=False).error
+    assert "is not claimed in" in error and "populate_manifest" in error
+    operation(project, "populate_manifest", entity="events")
+    project.dbt("run")
+    assert commits_of(project)[-1] == (1, 0, 0, 0, 1, 0, 0, 1)
+
+
+@pytest.mark.slow
 def test_populate_manifest__goes_on_where_it_died(project: Project) -> None:
     landing = add_events(project, deduplicate=["natural_in_batch"])
     days = [f"2026-03-0{day} 10:00:00.000" for day in (1, 2, 3)]

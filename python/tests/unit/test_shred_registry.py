@@ -13,7 +13,13 @@ import pytest
 from tidemark.datagen.events import write_events
 from tidemark.datagen.events_spec import EventsSpec
 from tidemark.errors import ConfigError
-from tidemark.shred.registry import Registry, RegistryColumn, read_registry, schema_problem
+from tidemark.shred.registry import (
+    Registry,
+    RegistryColumn,
+    read_registry,
+    registry_state,
+    schema_problem,
+)
 from tidemark.shred.registry import folder as reading
 from tidemark.shred.schema_uri import SchemaPattern
 
@@ -722,10 +728,27 @@ def test_problem__changes_no_schema(tmp_path: Path) -> None:
 def test_schema_problem(tmp_path: Path) -> None:
     _put(tmp_path, {"required": ["a"]})
     folder = str(tmp_path)
-    assert schema_problem(folder, X, '{"a": 1}') is None
-    assert schema_problem(folder, X, "{}") == "invalid: a: is required"
-    assert schema_problem(folder, None, "{}") == "schema_not_found"
-    assert schema_problem(folder, X, None) == "not_json"
+    assert schema_problem(folder, "s", X, '{"a": 1}') is None
+    assert schema_problem(folder, "s", X, "{}") == "invalid: a: is required"
+    assert schema_problem(folder, "s", None, "{}") == "schema_not_found"
+    assert schema_problem(folder, "s", X, None) == "not_json"
+
+
+def test_schema_problem__of_a_folder_that_has_changed(tmp_path: Path) -> None:
+    """A process that lives on, as Spark's workers do, knows the schemas of today."""
+    path = _put(tmp_path, {"required": ["a"]})
+    folder, newer = str(tmp_path), X.replace("1-0-0", "1-0-1")
+    before = registry_state(folder)
+    assert schema_problem(folder, before, newer, "{}") == "schema_not_found"
+    assert registry_state(folder) == before
+    _put(tmp_path, {}, newer)
+    path.write_text(path.read_text().replace('"a"', '"b"'))
+    after = registry_state(folder)
+    assert after != before
+    assert schema_problem(folder, after, newer, "{}") is None
+    assert schema_problem(folder, after, X, "{}") == "invalid: b: is required"
+    path.rename(path.with_name("1-0-2"))
+    assert registry_state(folder) not in (before, after)
 
 
 def test_schema_problem__reads_and_compiles_once(
@@ -746,19 +769,21 @@ def test_schema_problem__reads_and_compiles_once(
     _put(tmp_path, {})
     _put(tmp_path, {}, "iglu:com.acme/unused/jsonschema/1-0-0")
     for _ in range(3):
-        assert schema_problem(str(tmp_path), X, "{}") is None
+        assert schema_problem(str(tmp_path), "s", X, "{}") is None
     assert calls == {"read": 1, "compile": 1}
 
 
 def test_schema_problem__a_schema_that_cannot_be_used(tmp_path: Path) -> None:
     _put(tmp_path, {"type": "strin"})
     with pytest.raises(ConfigError, match=f"{X} in {tmp_path}: no JSON Schema that can be used"):
-        schema_problem(str(tmp_path), X, "{}")
+        schema_problem(str(tmp_path), "s", X, "{}")
 
 
 def test_schema_problem__no_folder(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="is no folder"):
-        schema_problem(str(tmp_path / "gone"), X, "{}")
+        schema_problem(str(tmp_path / "gone"), "s", X, "{}")
+    with pytest.raises(ConfigError, match="is no folder"):
+        registry_state(str(tmp_path / "gone"))
 
 
 # -- The example ---------------------------------------------------------------------------------

@@ -3,7 +3,7 @@ select
     count(*) as _event_count
 from shop.atomic_events
 where
-    coalesce(etl_tstamp, collector_tstamp) is not null
+    cast(coalesce(etl_tstamp, collector_tstamp) as date) is not null
     and cast(coalesce(etl_tstamp, collector_tstamp) as date) >= date'2026-01-01'
     and cast(coalesce(etl_tstamp, collector_tstamp) as date) > date'2026-03-02'
 group by _day

@@ -8,7 +8,7 @@ typed_rows as (
         extract_rows.`full name` as `full name`,
         extract_rows.`phone` as `phone`,
         try_cast(nullif(trim(extract_rows.`balance`), '') as decimal(10,2)) as `balance`,
-        try_cast(nullif(trim(extract_rows.`loaded_at`), '') as timestamp) as `loaded_at`,
+        try_cast(if(instr(trim(nullif(trim(extract_rows.`loaded_at`), '')), ':') between 1 and 4, null, nullif(trim(extract_rows.`loaded_at`), '')) as timestamp) as `loaded_at`,
         extract_rows.`id` as _tidemark_arrived_1,
         extract_rows.`full name` as _tidemark_arrived_2,
         extract_rows.`phone` as _tidemark_arrived_3,

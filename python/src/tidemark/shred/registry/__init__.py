@@ -4,7 +4,13 @@ Schemas are self-describing JSON Schemas, read as draft 4, the one that Iglu kno
 later drafts are passed over. Nothing is ever fetched. Pure Python without Spark.
 """
 
-from tidemark.shred.registry.folder import Registry, read_registry, registry_columns, schema_problem
+from tidemark.shred.registry.folder import (
+    Registry,
+    read_registry,
+    registry_columns,
+    registry_state,
+    schema_problem,
+)
 from tidemark.shred.registry.words import (
     NOT_JSON,
     RESERVED,
@@ -22,5 +28,6 @@ __all__ = [
     "Schema",
     "read_registry",
     "registry_columns",
+    "registry_state",
     "schema_problem",
 ]

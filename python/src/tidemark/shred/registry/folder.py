@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from difflib import get_close_matches
 from functools import lru_cache
+from hashlib import blake2b
 from pathlib import Path, PurePath
 from types import MappingProxyType
 from typing import Any
@@ -221,25 +222,45 @@ def registry_columns(folder: str, pattern: str) -> list[dict[str, str]]:
     return [asdict(column) for column in columns]
 
 
-def schema_problem(folder: str, uri: str | None, data: str | None) -> str | None:
-    """`Registry.problem` as a plain function of texts, for a UDF.
-
-    A process reads a folder once and compiles the schemas that it meets. It does not see later
-    changes of the folder, and does not check again what `read_registry` checks.
+def registry_state(folder: str) -> str:
+    """What tells a registry from what it was before one of its files changed.
 
     Example:
-        >>> schema_problem(".", "iglu:com.acme/x/jsonschema/1-0-0", "{}")  # doctest: +SKIP
+        >>> registry_state("models/events/registry")  # doctest: +SKIP
+        '5f1d7a84e6dc4c39'
+
+    Raises:
+        ConfigError: There is no such folder.
+    """
+    root, seen = _folder(Path(folder)), blake2b(digest_size=8)
+    for path in sorted(path for path in root.rglob("*") if path.is_file()):
+        seen.update(json.dumps([path.relative_to(root).as_posix(), path.stat().st_size]).encode())
+        seen.update(path.read_bytes())
+    return seen.hexdigest()
+
+
+def schema_problem(folder: str, state: str, uri: str | None, data: str | None) -> str | None:
+    """`Registry.problem` as a plain function of texts, for a UDF.
+
+    A process reads each state of a folder once and compiles the schemas that it meets. It does not
+    check again what `read_registry` checks.
+
+    Example:
+        >>> uri = "iglu:com.acme/x/jsonschema/1-0-0"
+        >>> schema_problem(".", registry_state("."), uri, "{}")  # doctest: +SKIP
         'schema_not_found'
 
     Args:
         folder: Of the registry; the same for all processes.
+        state: What `registry_state` gives. Processes live on from load to load: one that knows the
+            folder as it was would refuse what another one takes.
         uri: The schema; without one it is not found.
         data: The JSON text; without one it is not JSON.
 
     Raises:
         ConfigError: There is no such folder, or the schema cannot be used.
     """
-    registry = _cached(folder)
+    registry = _cached(folder, state)
     try:
         return registry.problem(uri or "", data or "")
     except RefusedError as error:
@@ -247,14 +268,19 @@ def schema_problem(folder: str, uri: str | None, data: str | None) -> str | None
 
 
 @lru_cache(maxsize=16)
-def _cached(folder: str) -> Registry:
+def _cached(folder: str, state: str) -> Registry:
     return _read(Path(folder))[0]
+
+
+def _folder(folder: Path) -> Path:
+    if not folder.is_dir():
+        raise ConfigError(f"{folder} is no folder: expected a registry, with files {_LAYOUT}")
+    return folder
 
 
 def _read(folder: Path) -> tuple[Registry, dict[SchemaUri, str], dict[str, str]]:
     """What can be read, not yet compiled, with its paths, and by path why the rest cannot."""
-    if not folder.is_dir():
-        raise ConfigError(f"{folder} is no folder: expected a registry, with files {_LAYOUT}")
+    _folder(folder)
     found: dict[SchemaUri, Schema] = {}
     places: dict[SchemaUri, str] = {}
     problems: dict[str, str] = {}
