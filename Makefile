@@ -99,8 +99,8 @@ run-replicator: $(CAPTURE)  ## Mirror a throw-away PostgreSQL under load (Debian
 
 .PHONY: test
 test: setup-dev  ## Style, the examples with their dbt tests, and every ring of tests but the slow one; says how long it takes
-	@# before test-spark the examples: one process fetches the jars before several want them
-	@$(BIN)/python python/tests/stages.py style test-examples+test-fast test-spark
+	@# first the examples: one process fetches the jars before two want them
+	@$(BIN)/python python/tests/stages.py style test-examples test-fast test-spark
 
 # of the airports the first date and the last (make test-examples AIRPORT_DATES=… for others), of the events two days
 AIRPORT_DATES := $(firstword $(subst $(comma), ,$(FIRST_DATES)))
@@ -119,11 +119,9 @@ test-examples: setup-dev
 test-fast: setup-dev  ## The rings that need no Spark
 	@$(BIN)/python -m pytest -n 2 --costs $(wildcard python/tests/unit python/tests/render)
 
-# a session waits for disks and sockets a fifth of its time: three keep two cores busy, where there is memory for them
-SESSIONS := $(shell awk '/^MemTotal/ { print ($$2 > 14000000 ? 3 : 2) }' /proc/meminfo 2>/dev/null || echo 2)
 .PHONY: test-spark
 test-spark: setup-dev
-	@$(BIN)/python -m pytest -n $(SESSIONS) --dist loadfile --no-loadscope-reorder -m 'not slow and not clusters and not faults' --costs python/tests/functional
+	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m 'not slow and not clusters and not faults' --costs python/tests/functional
 
 .PHONY: test-slow
 test-slow: setup-dev  ## The slow ring: more random streams

@@ -1,6 +1,6 @@
 """`make test`: verbs of the Makefile one after the other, with the time that each takes and took the last time.
 
-Example: `python python/tests/stages.py style test-examples+test-fast` runs `make style`, then the other two at once.
+Example: `python python/tests/stages.py style test-fast` runs `make style`, then `make test-fast`.
 
 What they took is kept in .tidemark/test-times.json, which `make clean` removes.
 """
@@ -46,13 +46,6 @@ def expected(stages: list[str], before: dict[str, float]) -> str:
     return f"some {MINUTES} min on 2 cores in all; it was never measured here"
 
 
-def command(stage: str) -> list[str]:
-    """Return what runs a stage; of verbs at once the output of each line of theirs stays together."""
-    verbs = stage.split("+")
-    at_once = [f"--jobs={len(verbs)}", "--output-sync=line"] if len(verbs) > 1 else []
-    return ["make", *at_once, *verbs]
-
-
 def say(text: str) -> None:
     """Print a line above what the stages print."""
     print(f"── {text}", flush=True)
@@ -66,7 +59,7 @@ def main(stages: list[str]) -> int:
         last = f", {minutes(before[stage])} the last time" if stage in before else ""
         say(f"{number + 1} of {len(stages)}: {stage}{last}")
         begun = time.monotonic()
-        code = subprocess.run(command(stage), cwd=REPO).returncode
+        code = subprocess.run(["make", stage], cwd=REPO).returncode
         taken[stage] = time.monotonic() - begun
         if code != 0:
             say(f"{stage} failed after {minutes(taken[stage])}")

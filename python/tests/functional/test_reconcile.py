@@ -194,6 +194,7 @@ def keys(examples: list[dict[str, Any]]) -> dict[str, set[str]]:
     return found
 
 
+@pytest.mark.slow
 def test_found_and_repaired(project: Project) -> None:
     """The story of two tables, with a key and without one."""
     install_connectors()

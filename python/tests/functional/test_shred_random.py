@@ -133,6 +133,7 @@ def test_died_after_the_events_were_stored(project: Project) -> None:
     assert stored_events(project) == stored
 
 
+@pytest.mark.slow
 @pytest.mark.iceberg
 def test_two_at_once_do_not_both_keep_the_event(project: Project) -> None:
     """Two models share a manifest and run at once. Each finds what the other one claimed, or fails."""

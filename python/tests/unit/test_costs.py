@@ -41,8 +41,3 @@ def test_stages__say_what_is_known() -> None:
     before = {"style": 20.0, "test-fast": 90.0}
     assert stages.expected(["style", "test-fast"], before) == "about 1 min 50 s, as the last time"
     assert stages.expected(["style", "other"], before).endswith("it was never measured here")
-
-
-def test_stages__some_at_once() -> None:
-    assert stages.command("style") == ["make", "style"]
-    assert stages.command("a+b") == ["make", "--jobs=2", "--output-sync=line", "a", "b"]
