@@ -72,9 +72,8 @@ where _tidemark_rank = 1
     from {{ states }}
 {%- endmacro -%}
 
-{#- What the loads in force of a date, and of those before it, were made with. -#}
-{%- macro configs_until_sql(states, relation, business_date) -%}
-with commits as (
+{#- The commits of an entity in their last state, each with `log_start_id`, the full refresh that made the log that is there. -#}
+{%- macro entity_commits_sql(states, relation) -%}
     select
         *,
         max(if(kind = 'full_refresh' and state = 'completed', commit_id, 0)) over () as log_start_id
@@ -83,6 +82,12 @@ with commits as (
         where relation = {{ tidemark.string_literal(relation) }}
     )
     where _tidemark_rank = 1
+{%- endmacro -%}
+
+{#- What the loads in force of a date, and of those before it, were made with. -#}
+{%- macro configs_until_sql(states, relation, business_date) -%}
+with commits as (
+    {{ tidemark.entity_commits_sql(states, relation) }}
 )
 
 select distinct config
@@ -125,14 +130,7 @@ limit {{ most + 1 }}
 {%- set this_date = "date'" ~ business_date ~ "'" if business_date else 'cast(null as date)' -%}
 {%- set is_load = "state = 'completed' and kind in ('load', 'full_refresh') and commit_id >= log_start_id" -%}
 with commits as (
-    select
-        *,
-        max(if(kind = 'full_refresh' and state = 'completed', commit_id, 0)) over () as log_start_id
-    from (
-    {{ tidemark.last_states_sql(states) }}
-        where relation = {{ tidemark.string_literal(relation) }}
-    )
-    where _tidemark_rank = 1
+    {{ tidemark.entity_commits_sql(states, relation) }}
 )
 
 select

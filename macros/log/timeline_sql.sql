@@ -11,17 +11,10 @@ select
     rows_updated,
     rows_deleted
 from (
-    select
-        *,
-        max(if(kind = 'full_refresh' and state = 'completed', commit_id, 0)) over () as _tidemark_log_start
-    from (
-    {{ tidemark.last_states_sql(states) }}
-        where relation = {{ tidemark.string_literal(relation) }}
-    )
-    where _tidemark_rank = 1
+    {{ tidemark.entity_commits_sql(states, relation) }}
 )
 where
-    commit_id >= _tidemark_log_start
+    commit_id >= log_start_id
     and kind in ({{ tidemark.log_kinds() }}, 'repeat')
     and (state = 'completed' or undone_by is not null)
     {%- if before %}

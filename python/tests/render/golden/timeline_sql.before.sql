@@ -10,7 +10,7 @@ select
 from (
     select
         *,
-        max(if(kind = 'full_refresh' and state = 'completed', commit_id, 0)) over () as _tidemark_log_start
+        max(if(kind = 'full_refresh' and state = 'completed', commit_id, 0)) over () as log_start_id
     from (
     select
         *,
@@ -24,7 +24,7 @@ from (
     where _tidemark_rank = 1
 )
 where
-    commit_id >= _tidemark_log_start
+    commit_id >= log_start_id
     and kind in ('load', 'full_refresh', 'rehash', 'rollback', 'repeat')
     and (state = 'completed' or undone_by is not null)
     and commit_id < 260304093000123
