@@ -121,9 +121,7 @@ def parse_json_line(line: str) -> Event:
 
 
 def _is_lost(name: str, value: Any, event: Event) -> bool:
-    if not _FLATTENED.match(name) or value is None or value in ("", [], {}):
-        return False
-    if isinstance(value, str) and value in ("[]", "{}"):
+    if not _FLATTENED.match(name) or value in (None, "", "[]", "{}", [], {}):
         return False
     if name.startswith("contexts_"):
         return event["contexts"] is None and event["derived_contexts"] is None
