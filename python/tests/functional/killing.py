@@ -63,6 +63,8 @@ class Flow:
     engines: tuple[str, ...] = ("workers", "spark")
     derived: tuple[str, ...] = ()
     """Models that are loaded from `killed` after it."""
+    beside = True
+    """Whether a load writes beside its log."""
 
     def __init__(self, project: Any, rng: random.Random, dates: int) -> None:
         self.project, self.rng, self.dates = project, rng, dates
@@ -91,7 +93,7 @@ class Extracts(Flow):
         self, project: Any, rng: random.Random, dates: int, extract: str = "full", **settings: Any
     ) -> None:
         super().__init__(project, rng, dates)
-        self.delta = extract == "delta"
+        self.delta = self.beside = extract == "delta"
         settings = {**EXTRACT, "extract": extract, **settings}
         self.folder = write_model(project, {"k": "string", "a": "string"}, "k", **settings)
         share = 0.1 if self.delta else 0.9

@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import unquote
 
 import deltalake
+import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -347,3 +348,43 @@ def test_parquet_files(module_project: Any) -> None:
         text = {True: "true", False: "false"}.get(bound, f"'{bound}'")
         found = [entity.rows("_key_hash", where=f"{name} = {text}") for entity in (one, other)]
         assert found[0] == found[1] != [], name
+
+
+@pytest.mark.parametrize("engine", ["workers", pytest.param("spark", marks=pytest.mark.slow)])
+def test_ranges(module_project: Any, engine: str) -> None:
+    """A delta of a few keys writes few files of a large current anew, whoever wrote them before."""
+    columns = {"id": "bigint", "name": "string"}
+    entity = Entity(module_project, f"ranges_{engine}", columns, extract="delta")
+    many = 1_050_000
+    path = entity.folder / "2026-01-01.csv"
+    entity.extract("2026-01-01", "")
+    duckdb.sql(f"copy (select i as id, 'a' as name from range({many}) t(i)) to '{path}' (header)")
+    entity.run("2026-01-01", tidemark__engine="workers")
+    folder = Path(module_project.home) / "warehouse" / f"{module_project.schema}.db" / entity.name
+
+    def load(day: str, *rows: str, engine: str = "workers") -> tuple[set[str], set[str]]:
+        """Which files have gone with a load, and which came."""
+        before = set(deltalake.DeltaTable(folder).file_uris())
+        entity.extract(day, "\n".join(["id,name", *rows]) + "\n")
+        entity.run(day, tidemark__engine=engine)
+        after = set(deltalake.DeltaTable(folder).file_uris())
+        return before - after, after - before
+
+    files = deltalake.DeltaTable(folder).file_uris()
+    assert len(files) == 5
+    gone, came = load("2026-01-02", "7,b", f"{many},b")
+    assert 1 <= len(gone) == len(came) <= 2
+    gone, came = load("2026-01-03", "7,c", "8,c", engine=engine)
+    assert gone
+    assert {"workers-" in file for file in came} == {engine == "workers"}
+    gone, came = load("2026-01-04", "8,d", "9,d")
+    assert 1 <= len(gone) <= 4
+    assert all("workers-" in file for file in came)
+    assert entity.commits("rows_inserted, rows_updated, rows_not_supplied")[1:] == [
+        (1, 1, many - 1), (0, 2, many - 1), (0, 2, many - 1),
+    ]  # fmt: skip
+    assert sorted(entity.rows("id, name, _operation", "", "name <> 'a'")) == [
+        (7, "c", "U"), (8, "d", "U"), (9, "d", "U"), (many, "b", "I"),
+    ]  # fmt: skip
+    (row,) = module_project.sql(f"select count(*), count(distinct id), max(id) from {entity.name}")
+    assert tuple(row) == (many + 1, many + 1, many)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import decimal
 import gzip
+import itertools
 import os
 import random
 import string
@@ -21,6 +22,7 @@ import duckdb
 import pytest
 
 from tidemark import hashing
+from tidemark.engine import ranges
 from tidemark.engine.covers import separator_of, why_not, why_not_columns
 from tidemark.engine.header import header_of, local_path, stamp_of
 from tidemark.engine.lines import lines_of
@@ -519,8 +521,11 @@ class Lake:
 
     def taken(self, outcome: Outcome) -> Outcome:
         if outcome.current is not None:
-            files = tuple(str(Path(self.current.folder, file.path)) for file in outcome.current)
-            self.current = replace(self.current, files=files)
+            written = (str(Path(self.current.folder, file.path)) for file in outcome.current)
+            replaced = self.current.files if outcome.replaced is None else outcome.replaced
+            assert set(replaced) <= set(self.current.files)
+            stay = (file for file in self.current.files if file not in replaced)
+            self.current = replace(self.current, files=(*stay, *written))
         return outcome
 
     def rows(self, files: list[str]) -> list[dict[str, Any]]:
@@ -563,6 +568,12 @@ class Lake:
         }
 
 
+def small_ranges(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have current in several files where there are a few rows."""
+    for name, rows in {"ROWS_OF_ONE_FILE": 6, "ROWS_OF_A_RANGE": 3}.items():
+        monkeypatch.setattr(ranges, name, rows)
+
+
 def quoted(value: Any) -> str:
     if value is None:
         return ""
@@ -582,9 +593,16 @@ def random_row(rng: random.Random, key: tuple[int, str]) -> dict[str, Any]:
 @pytest.mark.parametrize("extract", ["full", "delta"])
 @pytest.mark.parametrize("told_by_hash", [False, True])
 @pytest.mark.parametrize("seed", range(6))
-def test_random_dates(tmp_path: Path, seed: int, told_by_hash: bool, extract: str) -> None:
-    """Told by hash: all columns are compared, so that what came is written for what stood."""
+def test_random_dates(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int, told_by_hash: bool, extract: str
+) -> None:
+    """Told by hash: all columns are compared, so that what came is written for what stood.
+
+    Of the later seeds current is in ranges.
+    """
     rng = random.Random(seed)
+    if seed > 2:
+        small_ranges(monkeypatch)
     settings = {
         "extract": extract,
         "soft_delete": seed % 2 == 1,
@@ -821,6 +839,101 @@ def test_load_of() -> None:
         7,
     )
     assert load.stamps == ((7, 8),)
+
+
+@pytest.mark.parametrize("extract", ["full", "delta"])
+def test_few_changes__write_few_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, extract: str
+) -> None:
+    """Each file has a range of hashes; a load writes those anew that have its keys, or get them."""
+    small_ranges(monkeypatch)
+    lake = Lake(tmp_path)
+    rows = {number: dict(ROWS[0], id=number) for number in range(90)}
+
+    def files() -> dict[str, tuple[str, str, int]]:
+        read = f"read_parquet({list(lake.current.files)}, filename = true)"
+        found = duckdb.sql(
+            f'select filename, min("{FIELDS["_key_hash"][0]}"), max("{FIELDS["_key_hash"][0]}"), count(*) from {read} group by all'
+        )
+        return {path: (least, greatest, count) for path, least, greatest, count in found.fetchall()}
+
+    lake.first(lake.extract("2026-01-01", list(rows.values())))
+    assert len(files()) == 30
+    monkeypatch.setattr(ranges, "MOST_RANGES", 30)
+    rng = random.Random(3)
+    kept = []
+    for number in range(2, 25):
+        before = files()
+        changed = {key: dict(rows[key], name=f"n{number}") for key in rng.sample(sorted(rows), 2)}
+        changed[1000 + number] = dict(ROWS[0], id=1000 + number)
+        rows |= changed
+        if extract == "full":
+            del rows[rng.choice(sorted(rows.keys() - changed.keys()))]
+        day = f"2026-01-{number:02}"
+        outcome = lake.next(
+            lake.extract(
+                day, list((rows if extract == "full" else changed).values()), extract=extract
+            )
+        )
+        assert outcome.declined is None
+        assert {id: one[0] for (id, _), one in lake.shown().items()} == {
+            id: row["name"] for id, row in rows.items()
+        }
+        if outcome.replaced is None:
+            continue
+        kept.append(len(before.keys() & files().keys()))
+        assert before.keys() - files().keys() == set(outcome.replaced)
+        assert len(outcome.replaced) <= 4
+        assert len(outcome.current or ()) <= 4
+        bounds = sorted(files().values())
+        assert all(one[1] < other[0] for one, other in itertools.pairwise(bounds))
+        told = {str(Path(lake.current.folder, one.path)): one for one in outcome.current or ()}
+        for path, (least, greatest, count) in files().items():
+            if path in told:
+                statistics, field = told[path].statistics, FIELDS["_key_hash"][0]
+                assert told[path].rows == statistics["numRecords"] == count
+                assert (statistics["minValues"][field], statistics["maxValues"][field]) == (
+                    least,
+                    greatest,
+                )
+    assert len(kept) > 15
+    assert min(kept) >= 20
+    # many changes: all is written anew, in ranges
+    monkeypatch.setattr(ranges, "_MOST_KEYS", 5)
+    rows = {key: dict(row, name="other") for key, row in rows.items()}
+    assert (
+        lake.next(lake.extract("2026-01-25", list(rows.values()), extract=extract)).replaced is None
+    )
+    assert len(files()) == 30
+
+
+def test_files_of_another_layout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files whose ranges overlap have the row that is changed, wherever it lies; one range is too large: all is written."""
+    lake = Lake(tmp_path)
+    days = ("2026-01-01", "2026-01-02", "2026-01-03")
+    rows = [dict(ROWS[0], id=number) for number in range(40)]
+    lake.first(lake.extract(days[0], rows))
+    (whole,) = lake.current.files
+    halves = []
+    for rest in (0, 1):
+        halves.append(str(Path(lake.current.folder, f"half-{rest}.parquet")))
+        duckdb.sql(
+            f"copy (from (select *, row_number() over () as n from read_parquet({[whole]!r})) where n % 2 = {rest}) to {halves[-1]!r}".replace(
+                "(from (select *, row_number() over () as n from",
+                "(select * exclude (n) from (select *, row_number() over () as n from",
+            )
+        )
+    lake.current = replace(lake.current, files=tuple(halves))
+    small_ranges(monkeypatch)
+    rows[7] = dict(rows[7], name="other")
+    outcome = lake.next(lake.extract(days[1], rows))
+    assert outcome.replaced is None
+    assert len(lake.current.files) == 14
+    assert lake.shown()[(7, ROWS[0]["part"])][0] == "other"
+    assert len(lake.shown()) == 40
+    # a row that is gone from a range of its own: no file without rows
+    outcome = lake.next(lake.extract(days[2], rows[1:]))
+    assert len(lake.shown()) == 39
 
 
 def test_full_disk(tmp_path: Path) -> None:

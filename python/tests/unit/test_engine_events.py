@@ -12,6 +12,7 @@ from typing import Any
 import duckdb
 import pytest
 
+from tidemark.engine import ranges
 from tidemark.engine.covers import why_not, why_not_images
 from tidemark.engine.events.load import (
     Batch,
@@ -82,7 +83,13 @@ class Lake:
     def taken(self, outcome: Outcome) -> Outcome:
         """Commit what was written."""
         if outcome.current is not None:
-            self.current = tuple(str(self.root / "current" / one.path) for one in outcome.current)
+            replaced = self.current if outcome.replaced is None else outcome.replaced
+            assert set(replaced) <= set(self.current)
+            stay = [file for file in self.current if file not in replaced]
+            self.current = (
+                *stay,
+                *(str(self.root / "current" / one.path) for one in outcome.current),
+            )
         for one in outcome.log:
             least, greatest = (one.statistics[side] for side in ("minValues", "maxValues"))
             bounds = [
@@ -122,19 +129,25 @@ def event(
     )
 
 
+@pytest.mark.parametrize("rows_of_a_range", [None, 3])
 @pytest.mark.parametrize("soft_delete", [False, True])
-def test_replay__random_batches(tmp_path: Path, soft_delete: bool) -> None:
+def test_replay__random_batches(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, soft_delete: bool, rows_of_a_range: int | None
+) -> None:
     """Current and log as a replay in Python has them; events that come again change nothing."""
+    if rows_of_a_range:
+        monkeypatch.setattr(ranges, "ROWS_OF_ONE_FILE", 0)
+        monkeypatch.setattr(ranges, "ROWS_OF_A_RANGE", rows_of_a_range)
     rng = random.Random(5)
     lake = Lake(tmp_path, soft_delete)
     there: dict[int, tuple[Row, str, int]] = {}
     wanted: list[Row] = []
     earlier: list[str] = []
-    number = 0
-    for _ in range(6):
+    number, of_a_part = 0, 0
+    for size in (60, 60, 3, 3, 60, 3, 3):
         lines: list[str] = []
         counts = dict.fromkeys("IUDN", 0)
-        for _ in range(60):
+        for _ in range(size):
             number += 1
             key = rng.randrange(25)
             row = (key, rng.choice(["a", "b", None, "ü\n"]), rng.choice([1.0, 2.5, None]))
@@ -156,12 +169,14 @@ def test_replay__random_batches(tmp_path: Path, soft_delete: bool) -> None:
         earlier += lines
         outcome = lake.load([*lines, *again])
         assert outcome.declined is None
+        of_a_part += outcome.replaced is not None
         figures = outcome.figures or {}
         assert figures["rows_duplicate"] == len(again)
         assert [figures[f"rows_{name}"] for name in ("inserted", "updated", "deleted", "unchanged")] == list(counts.values())  # fmt: skip
         found = lake.rows("current", "id, name, cast(n as double), _operation, _sequence_num")
         rows = [(*row, op, place) for row, op, place in there.values() if soft_delete or op != "D"]
         assert sorted(map(repr, found)) == sorted(map(repr, rows))
+    assert bool(of_a_part) == bool(rows_of_a_range)
     assert lake.rows("log", "_sequence_num, _operation") == sorted(wanted)
     assert lake.rows("staging", "_sequence_num") == sorted((place,) for place, _ in wanted)
 
@@ -350,8 +365,14 @@ def test_landed(tmp_path: Path) -> None:
     assert landed_of([file, {**file, "_file": "file:/elsewhere/b.jsonl"}]) == "its files lie in several folders"  # fmt: skip
 
 
-def test_replay__changes_of_keys(tmp_path: Path) -> None:
+@pytest.mark.parametrize("rows_of_a_range", [None, 1])
+def test_replay__changes_of_keys(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows_of_a_range: int | None
+) -> None:
     """A row that moves departs from its old key; two that change places in a transaction both stay."""
+    if rows_of_a_range:
+        monkeypatch.setattr(ranges, "ROWS_OF_ONE_FILE", 0)
+        monkeypatch.setattr(ranges, "ROWS_OF_A_RANGE", rows_of_a_range)
     lake = Lake(tmp_path)
     rows = [event("c", number, after=(number, f"r{number}", 1)) for number in (1, 2, 3)]
     assert lake.load(rows).declined is None

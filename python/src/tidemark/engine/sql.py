@@ -284,13 +284,17 @@ def _compared_sql(load: Load) -> str:
 )"""
 
 
-def current_sql(load: Load, current: Target, found: Collection[str]) -> str:
-    """Return a query of all rows of current after the load, as its files have them.
+def current_sql(load: Load, current: Target, found: Collection[str], is_whole: bool) -> str:
+    """Return a query of the rows of current after the load, as its files have them.
+
+    They are those that came, and the others of `standing`, the part of `existing` that is written
+    anew.
 
     Args:
         load: The load.
         current: The table.
         found: The operations that `classified` has.
+        is_whole: Whether that part is all of it.
     """
     unchanged = "if(op = 'K', was, op)" if load.tag_unchanged else "was"
     values = {
@@ -302,10 +306,10 @@ def current_sql(load: Load, current: Target, found: Collection[str]) -> str:
     came, stood = {"I", "U"}, {"X", "K"}
     if load.soft_delete:
         stood.add("D")
-    (came if _is_told_by_hash(load) else stood).add("N")
+    (came if is_whole and _is_told_by_hash(load) else stood).add("N")
     named = named_sql(load, current, values)
     # staged is asked for nothing too where current is left without a row
-    sides = [("staged", came), *([("existing", stood)] if stood & set(found) else [])]
+    sides = [("staged", came), *([("standing", stood)] if stood & set(found) else [])]
     return "\nunion all\n".join(
         f"select {named}\nfrom {rows} join classified using (kh)\n"
         f"where op in ({', '.join(map(literal, sorted(operations)))})"
@@ -345,20 +349,30 @@ _VALUES = 10_000
 """Of a column with more of them in a group of rows no dictionary is tried: it would be given up."""
 
 
-def copy_sql(query: str, file: str, fields: Iterable[tuple[str, int]]) -> str:
-    """Return a statement that writes rows as a Parquet file.
+def copy_sql(
+    query: str, path: str, fields: Iterable[tuple[str, int]], number: str | None = None
+) -> str:
+    """Return a statement that writes rows as Parquet.
 
     Args:
         query: The rows.
-        file: The path of the file.
-        fields: The names and numbers of its columns.
+        path: That of the file; of several that of their folder, which is not there yet.
+        fields: The names and numbers of the columns.
+        number: What tells which file a row goes to, in SQL; None: there is one.
     """
-    numbers = ", ".join(f"{identifier(name)}: {number}" for name, number in fields)
+    numbers = ", ".join(f"{identifier(name)}: {place}" for name, place in fields)
+    parts = ""
+    if number is not None:
+        query = f"select *, {number} as {_FILE_NUMBER} from (\n{query}\n)"
+        parts = f"partition_by ({_FILE_NUMBER}), "
     return (
-        f"copy (\n{query}\n) to {literal(file)} "
-        f"(format parquet, compression snappy, dictionary_size_limit {_VALUES}, "
+        f"copy (\n{query}\n) to {literal(path)} "
+        f"(format parquet, {parts}compression snappy, dictionary_size_limit {_VALUES}, "
         f"field_ids {{{numbers}}})"
     )
+
+
+_FILE_NUMBER = "_tidemark_file_number"
 
 
 def _duck(column: Column) -> str:

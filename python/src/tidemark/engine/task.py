@@ -6,25 +6,25 @@ task of Spark's. A task that is repeated writes others.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+from tidemark.engine.files import FILE_PREFIX, Written, copy, discard
 from tidemark.engine.header import stamp_of
 from tidemark.engine.lines import lines_of
 from tidemark.engine.load import Load, Target
 from tidemark.engine.members import doubt_of
 from tidemark.engine.pages import broken_file
-from tidemark.engine.quoted import identifier, literal
+from tidemark.engine.quoted import literal
+from tidemark.engine.ranges import part_of, write_part
 from tidemark.engine.room import Room, connection
 from tidemark.engine.sql import (
     STANDING,
     all_new_sql,
     arrived_sql,
     classified_sql,
-    copy_sql,
     current_sql,
     existing_sql,
     log_sql,
@@ -33,26 +33,6 @@ from tidemark.engine.sql import (
     supplied_sql,
     unwritable_sql,
 )
-
-FILE_PREFIX = "workers-"
-"""How the names of files begin that the engine wrote."""
-
-
-@dataclass(frozen=True)
-class Written:
-    """A file that a task wrote.
-
-    Args:
-        path: Where it lies, from the folder of its table.
-        size: Its bytes.
-        rows: Its rows.
-        statistics: By the columns' names in files: least and greatest, or that all are NULL.
-    """
-
-    path: str
-    size: int
-    rows: int
-    statistics: dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -63,7 +43,8 @@ class Outcome:
         declined: Why the engine does not do it: nothing was written; None: it did.
         figures: How many rows were read, inserted, …, by the names of tidemark_commits.
         log: The files for the log.
-        current: Those for current, in place of all that it has; None: it stays as it is.
+        current: Those for current; None: it stays as it is.
+        replaced: The paths of the files that they take the place of; None: of all that it has.
         supplied: Those with the keys that a delta supplies.
         kept: The file that has the rows until there are tables for them; None: they are written.
         of_table: The table of the source that change events call theirs; empty: they call none.
@@ -73,6 +54,7 @@ class Outcome:
     figures: dict[str, int] | None = None
     log: tuple[Written, ...] = ()
     current: tuple[Written, ...] | None = None
+    replaced: tuple[str, ...] | None = None
     supplied: tuple[Written, ...] = ()
     kept: str | None = None
     of_table: str = ""
@@ -227,34 +209,26 @@ def _write(db: Any, load: Load, targets: Targets, found: tuple[int, int]) -> Out
         except Exception:
             discard(log, logged)
             raise
-    kept = None
-    if load.tag_unchanged or (changed and not _is_left_to_merge(load, counts)):
-        names = [*_columns(load), *_SHOWN]
+    kept, part = None, None
+    if load.tag_unchanged or changed:
         try:
-            kept = copy(db, current_sql(load, current, counts), current, "", names, {})
+            # a tag of each row is a change of all of them
+            part = part_of(db, current, None if load.tag_unchanged else _CHANGED, changed)
+            standing = _existing(db, load, part.table)
+            db.execute(f"create temp view standing as {standing}")
+            query = current_sql(load, current, counts, part.replaced is None)
+            names = [*_columns(load), *_SHOWN]
+            kept = write_part(db, query, part, names, counts.get("I", 0))
         except Exception:
             discard(log, logged)
             if supplied is not None:
                 discard(supplied, keys)
             raise
-    return Outcome(figures=figures, log=logged, current=kept, supplied=keys)
+    replaced = part.replaced if part else None
+    return Outcome(figures=figures, log=logged, current=kept, replaced=replaced, supplied=keys)
 
 
-def discard(target: Target, files: Sequence[Written]) -> None:
-    """Remove files that no commit will name: on a full disk they would take the room for good."""
-    for file in files:
-        Path(target.folder, file.path).unlink(missing_ok=True)
-
-
-def _is_left_to_merge(load: Load, counts: dict[str, int]) -> bool:
-    """Return whether a delta changes so little of a large table that Spark merges it."""
-    changed = counts.get("I", 0) + counts.get("U", 0)
-    rows = sum(counts.values())
-    return load.extract == "delta" and rows > ROWS_TO_MERGE and changed * 4 < rows
-
-
-ROWS_TO_MERGE = 1_000_000
-"""Of a larger current Spark merges what little a load changed."""
+_CHANGED = "select kh from classified where op in ('I', 'U', 'D')"
 _SUPPLIED = ("_key_hash", "_business_date", "_commit_id")
 _LOGGED = (
     "_key_hash",
@@ -269,46 +243,6 @@ _SHOWN = ("_key_hash", "_row_hash", "_operation", "_eff_start_date")
 
 def _columns(load: Load) -> list[str]:
     return [column.name for column in load.columns]
-
-
-def copy(
-    db: Any,
-    query: str,
-    table: Target,
-    folder: str,
-    names: Sequence[str],
-    bounds: dict[str, tuple[int, int] | None],
-) -> tuple[Written, ...]:
-    """Write rows as a file of a table; none if there are none."""
-    path = f"{folder}/{FILE_PREFIX}{uuid4()}.parquet".lstrip("/")
-    file = Path(table.folder) / path
-    file.parent.mkdir(exist_ok=True)
-    fields = [table.fields[name] for name in names]
-    try:
-        db.execute(copy_sql(query, str(file), fields))
-    except Exception:
-        file.unlink(missing_ok=True)
-        raise
-    key = table.fields["_key_hash"][0]
-    rows, least, greatest = db.execute(
-        f"select count(*), min({identifier(key)}), max({identifier(key)}) "
-        f"from {parquet_sql([str(file)])}"
-    ).fetchone()
-    if not rows:
-        file.unlink()
-        return ()
-    statistics: dict[str, Any] = {
-        "numRecords": rows,
-        "minValues": {key: least},
-        "maxValues": {key: greatest},
-        "nullCount": {key: 0},
-    }
-    for name, bound in bounds.items():
-        field = table.fields[name][0]
-        statistics["nullCount"][field] = rows if bound is None else 0
-        if bound is not None:
-            statistics["minValues"][field], statistics["maxValues"][field] = bound
-    return (Written(path, file.stat().st_size, rows, statistics),)
 
 
 def _figures(counts: dict[str, int], found: tuple[int, int]) -> dict[str, int]:

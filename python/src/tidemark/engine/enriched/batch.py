@@ -9,9 +9,10 @@ from typing import Any
 from urllib.parse import unquote
 
 from tidemark.engine.enriched.covers import micros_of
+from tidemark.engine.files import Written
 from tidemark.engine.header import OTHER_PATH, local_path
 from tidemark.engine.load import Target
-from tidemark.engine.task import Outcome, Written
+from tidemark.engine.task import Outcome
 
 
 @dataclass(frozen=True)

@@ -26,12 +26,12 @@ from tidemark.engine.enriched.sql import (
     rejects_sql,
     texts_sql,
 )
+from tidemark.engine.files import FILE_PREFIX, Written
 from tidemark.engine.header import stamp_of
 from tidemark.engine.load import Target
 from tidemark.engine.pages import broken_file
 from tidemark.engine.quoted import literal
 from tidemark.engine.room import Room, connection
-from tidemark.engine.task import FILE_PREFIX, Written
 from tidemark.shred.canonical import (
     COLUMNS,
     line_hash,

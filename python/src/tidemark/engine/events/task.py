@@ -38,21 +38,15 @@ from tidemark.engine.events.written import (
     staged_names,
     staging_sql,
 )
+from tidemark.engine.files import FILE_PREFIX, Written, copy, discard
 from tidemark.engine.header import stamp_of
 from tidemark.engine.load import Target
 from tidemark.engine.pages import broken_file
 from tidemark.engine.quoted import identifier, literal
+from tidemark.engine.ranges import part_of, write_part
 from tidemark.engine.room import Room, connection
 from tidemark.engine.sql import existing_sql, parquet_sql, unwritable_sql
-from tidemark.engine.task import (
-    FILE_PREFIX,
-    ROWS_TO_MERGE,
-    Outcome,
-    Written,
-    copy,
-    discard,
-    reading_failed,
-)
+from tidemark.engine.task import Outcome, reading_failed
 
 
 def replay(batch: Batch, targets: EventTargets, known: tuple[LogFile, ...], room: Room) -> Outcome:
@@ -69,8 +63,8 @@ def replay(batch: Batch, targets: EventTargets, known: tuple[LogFile, ...], room
         if declined:
             return Outcome(declined=declined)
         old = _possible(db, batch, known)
-        if broken_file(db, (*targets.current.files, *old)):
-            return Outcome(declined="a page of a file of log or current is not as it was written")
+        if broken_file(db, old):
+            return Outcome(declined="a page of a file of the log is not as it was written")
         figures = _use(db, batch, targets.log, old)
         declined = _why_not(db, batch, targets.log, known)
         if declined:
@@ -264,14 +258,17 @@ def _has_moves(db: Any) -> bool:
 
 def _write(db: Any, batch: Batch, targets: EventTargets, figures: dict[str, int]) -> Outcome:
     """Replay, count, and write the files of the tables."""
-    load, current = batch.load, targets.current
-    db.execute(f"create temp view existing as {_existing(db, batch, current)}")
-    columns = ", ".join(f"c{number}" for number in range(len(load.columns)))
-    there = " where operation <> 'D'" if load.soft_delete else ""
-    moves = _has_moves(db)
+    load, moves = batch.load, _has_moves(db)
     touched = "select kh from usable"
     if moves:
         touched += f" union select before_kh from usable where {MOVED}"
+    part = part_of(db, targets.current, touched, _one(db, f"select count(*) from ({touched})"))
+    current = part.table
+    if broken_file(db, current.files):
+        return Outcome(declined="a page of a file of current is not as it was written")
+    db.execute(f"create temp view existing as {_existing(db, batch, current)}")
+    columns = ", ".join(f"c{number}" for number in range(len(load.columns)))
+    there = " where operation <> 'D'" if load.soft_delete else ""
     db.execute(
         "create temp table base as select cast(-1 as bigint) as num, 'base' as source_op, "
         f"false as is_gone, kh, rh, {columns} from (from existing{there}) "
@@ -306,25 +303,16 @@ def _write(db: Any, batch: Batch, targets: EventTargets, figures: dict[str, int]
         log = copy(db, query, targets.log, folder, [*names, *LOGGED, *partial], bounds)
         written.append((targets.log, log))
         kept = None
-        if _is_written_whole(db, counts):
-            query = current_sql(batch, current)
+        if any(counts.get(operation) for operation in "IUD"):
             db.execute(f"create temp table latest as {latest_sql()}")
-            kept = copy(db, query, current, "", [*names, *SHOWN], {})
+            query = current_sql(batch, current)
+            kept = write_part(db, query, part, [*names, *SHOWN], counts.get("I", 0))
     except Exception:
         for target, files in written:
             discard(target, files)
         raise
     log = tuple(_with_positions(db, file, targets.log) for file in log)
-    return Outcome(figures=figures, log=log, current=kept, supplied=staging)
-
-
-def _is_written_whole(db: Any, counts: dict[str, int]) -> bool:
-    """Return whether current is written anew: not where Spark merges what little changed."""
-    changed = sum(counts.get(operation, 0) for operation in "IUD")
-    if not changed:
-        return False
-    (rows,) = db.execute("select count(*) from existing").fetchone()
-    return bool(rows <= ROWS_TO_MERGE or changed * 4 >= rows)
+    return Outcome(figures=figures, log=log, current=kept, replaced=part.replaced, supplied=staging)
 
 
 def _with_positions(db: Any, file: Written, log: Target) -> Written:

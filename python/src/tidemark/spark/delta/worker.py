@@ -19,10 +19,11 @@ from uuid import uuid4
 
 from pyspark.sql import SparkSession
 
+from tidemark.engine.files import Written
 from tidemark.engine.header import is_read_as_it_stands, local_path
 from tidemark.engine.load import Load, Target
 from tidemark.engine.room import Found, Room, attempt, import_engine
-from tidemark.engine.task import Outcome, Targets, Written, compare, keep, write_kept
+from tidemark.engine.task import Outcome, Targets, compare, keep, write_kept
 from tidemark.errors import TidemarkError
 from tidemark.home import tidemark_home
 from tidemark.spark.defaults import is_local
@@ -73,6 +74,7 @@ class WorkerRows(StagedRows):
     replaced: Table
     version: int
     files: tuple[Written, ...] | None
+    in_place_of: tuple[str, ...] | None
     supplied: Table | None
     keys: tuple[Written, ...]
     keys_partition: Mapping[str, str]
@@ -97,7 +99,7 @@ class WorkerRows(StagedRows):
         self.keys = ()
 
     def replace(self) -> int | None:
-        """Put the files in the place of all that current has.
+        """Put the files in the place of those of current that they were made from.
 
         Returns:
             The version of current that has them; None, and nothing was done, where it stays as it
@@ -109,10 +111,18 @@ class WorkerRows(StagedRows):
         before = listed_files(snapshot)
         if self.files is None or before is None or int(snapshot.version()) != self.version:
             return None
+        gone = each(before)
+        if self.in_place_of is not None:
+            paths = paths_of(log, gone) or ()
+            gone = [
+                file for file, path in zip(gone, paths, strict=False) if path in self.in_place_of
+            ]
+            if len(gone) != len(self.in_place_of):
+                return None
         transaction = begin(self._session, log, snapshot, *self.replaced)
         transaction.readWholeTable()
         now = int(time.time() * 1000)
-        actions = [file.removeWithTimestamp(now, True) for file in each(before)]
+        actions = [file.removeWithTimestamp(now, True) for file in gone]
         actions += added_files(jvm, self.files, {})
         try:
             return commit(jvm, transaction, actions, "Overwrite")
@@ -454,6 +464,7 @@ def rows_of(
         replaced=tables.current,
         version=places.current_version,
         files=outcome.current,
+        in_place_of=outcome.replaced,
         supplied=tables.supplied,
         keys=outcome.supplied,
         keys_partition=dict(keys_partition or {}),

@@ -1,0 +1,123 @@
+"""Files of tables: written by DuckDB, told of as a commit of Delta tells of them, removed again."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from tidemark.engine.load import Target
+from tidemark.engine.quoted import identifier
+from tidemark.engine.sql import copy_sql, parquet_sql
+
+FILE_PREFIX = "workers-"
+"""How the names of files begin that the engine wrote."""
+Bounds = Mapping[str, tuple[int, int] | None]
+"""Column to its least and greatest value, None where all are NULL."""
+
+
+@dataclass(frozen=True)
+class Written:
+    """A file that a task wrote.
+
+    Args:
+        path: Where it lies, from the folder of its table.
+        size: Its bytes.
+        rows: Its rows.
+        statistics: By the columns' names in files: least and greatest, or that all are NULL.
+    """
+
+    path: str
+    size: int
+    rows: int
+    statistics: dict[str, Any]
+
+
+def copy(
+    db: Any, query: str, table: Target, folder: str, names: Sequence[str], bounds: Bounds
+) -> tuple[Written, ...]:
+    """Write rows as a file of a table; none if there are none.
+
+    Args:
+        db: The connection.
+        query: The rows, by the columns' names in files.
+        table: The table.
+        folder: Where the file lies in its folder; "": in that itself.
+        names: Its columns, in the order of the file.
+        bounds: What is known of their values.
+    """
+    path = f"{folder}/{FILE_PREFIX}{uuid4()}.parquet".lstrip("/")
+    file = Path(table.folder) / path
+    file.parent.mkdir(exist_ok=True)
+    try:
+        db.execute(copy_sql(query, str(file), [table.fields[name] for name in names]))
+    except Exception:
+        file.unlink(missing_ok=True)
+        raise
+    return _told(db, table, (path,), bounds)
+
+
+def copy_ranges(
+    db: Any, query: str, table: Target, names: Sequence[str], number: str
+) -> tuple[Written, ...]:
+    """Write rows as several files of a table, by the number of the range that each belongs to.
+
+    Args:
+        db: The connection.
+        query: The rows, by the columns' names in files.
+        table: The table.
+        names: Its columns, in the order of the files.
+        number: The number of a row, in SQL over the columns of the query.
+    """
+    folder = Path(table.folder)
+    parts = folder / f"{FILE_PREFIX}{uuid4()}"
+    paths = []
+    try:
+        db.execute(copy_sql(query, str(parts), [table.fields[name] for name in names], number))
+        for file in sorted(parts.rglob("*.parquet")):
+            paths.append(f"{FILE_PREFIX}{uuid4()}.parquet")
+            file.rename(folder / paths[-1])
+    except Exception:
+        for path in paths:
+            (folder / path).unlink(missing_ok=True)
+        raise
+    finally:
+        shutil.rmtree(parts, ignore_errors=True)
+    return _told(db, table, paths, {})
+
+
+def _told(db: Any, table: Target, paths: Sequence[str], bounds: Bounds) -> tuple[Written, ...]:
+    """Return what is to be told of files; those without rows are removed."""
+    key = table.fields["_key_hash"][0]
+    told = []
+    for path in paths:
+        file = Path(table.folder) / path
+        rows, least, greatest = db.execute(
+            f"select count(*), min({identifier(key)}), max({identifier(key)}) "
+            f"from {parquet_sql([str(file)])}"
+        ).fetchone()
+        if not rows:
+            file.unlink()
+            continue
+        statistics: dict[str, Any] = {
+            "numRecords": rows,
+            "minValues": {key: least},
+            "maxValues": {key: greatest},
+            "nullCount": {key: 0},
+        }
+        for name, bound in bounds.items():
+            field = table.fields[name][0]
+            statistics["nullCount"][field] = rows if bound is None else 0
+            if bound is not None:
+                statistics["minValues"][field], statistics["maxValues"][field] = bound
+        told.append(Written(path, file.stat().st_size, rows, statistics))
+    return tuple(told)
+
+
+def discard(target: Target, files: Sequence[Written]) -> None:
+    """Remove files that no commit will name: on a full disk they would take the room for good."""
+    for file in files:
+        Path(target.folder, file.path).unlink(missing_ok=True)
