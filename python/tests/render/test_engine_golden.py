@@ -70,11 +70,15 @@ CASES: dict[str, Callable[[], str | None]] = {
     "existing_sql.column_comes": lambda: sql.existing_sql(LOAD, CURRENT, [*NAMES[:3], *OWN]),
     "classified_sql.full": lambda: sql.classified_sql(LOAD),
     "classified_sql.delta": lambda: sql.classified_sql(DELTA),
+    "classified_sql.delta_tagged": lambda: sql.classified_sql(replace(DELTA, tag_unchanged=True)),
     "all_new_sql.any": sql.all_new_sql,
     "log_sql.full": lambda: sql.log_sql(LOAD, LOG, "IUDN"),
     "log_sql.first": lambda: sql.log_sql(LOAD, LOG, "I"),
     "current_sql.ignored": lambda: sql.current_sql(LOAD, CURRENT, "IUDN", True),
     "current_sql.told_by_hash": lambda: sql.current_sql(COMPARED, CURRENT, "IUDN", True),
+    "current_sql.part": lambda: sql.current_sql(
+        replace(COMPARED, tag_unchanged=False), CURRENT, "IUDN", False
+    ),
     "current_sql.delta": lambda: sql.current_sql(DELTA, CURRENT, "IUXK", True),
     "supplied_sql.any": lambda: sql.supplied_sql(DELTA, SUPPLIED),
     "events.parsed_sql": lambda: parsed.parsed_sql(EVENTS),

@@ -87,6 +87,11 @@ class Load:
         """How many fields a line has."""
         return len(self.fields)
 
+    @property
+    def judges_all(self) -> bool:
+        """Whether something becomes of each key: not of those that a delta leaves as they are."""
+        return self.extract != "delta" or self.tag_unchanged
+
     def number(self, name: str) -> int:
         """Return the place of a column in the plan: in DuckDB columns go by numbers, c0, c1, …"""
         return next(place for place, column in enumerate(self.columns) if column.name == name)

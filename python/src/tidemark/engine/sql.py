@@ -178,26 +178,33 @@ def existing_sql(
     )
 
 
+def there_sql(current: Target) -> str:
+    """Return a query of how many rows current has that are not deleted."""
+    operation = identifier(current.fields["_operation"][0])
+    return f"select count(*) from {parquet_sql(current.files)} where {operation} <> 'D'"
+
+
 def classified_sql(load: Load) -> str:
-    """Return a query of every key in `staged` and `existing`, with what becomes of it.
+    """Return a query of the keys in `staged` and `existing`, with what becomes of each.
 
     Its columns: `kh`, `op` (I, U, D, N; X of a key that a delta does not supply, K of one that was
-    deleted before and is kept), and of a row that is there `was` and `began`. This is the only join
-    of all rows, and a narrow one: values are joined to it where they are written.
+    deleted before and is kept), and of a row that is there `was` and `began`. Where a delta leaves
+    as they are what it does not supply, there is no X and no K. This is the only join of all rows,
+    and a narrow one: values are joined to it where they are written.
     """
     absent = "X" if load.extract == "delta" else "D"
+    gone = f"when after.kh is null then if(before.operation = 'D', 'K', '{absent}')\n        "
     return f"""select
-    coalesce(after.kh, before.kh) as kh,
+    {"coalesce(after.kh, before.kh) as kh" if load.judges_all else "after.kh"},
     case
-        when after.kh is null then if(before.operation = 'D', 'K', '{absent}')
-        when before.kh is null or before.operation = 'D' then 'I'
+        {gone if load.judges_all else ""}when before.kh is null or before.operation = 'D' then 'I'
         when after.rh = before.rh then 'N'
         else 'U'
     end as op,
     before.operation as was,
     before.since as began
 from staged as after
-full outer join existing as before on after.kh = before.kh"""
+{"full outer" if load.judges_all else "left"} join existing as before on after.kh = before.kh"""
 
 
 def all_new_sql() -> str:
@@ -215,7 +222,7 @@ def unwritable_sql(load: Load, rows: str) -> str | None:
     return f"select 1 from {rows} where {' or '.join(terms)} limit 1" if terms else None
 
 
-STANDING = "existing semi join (from classified where op not in ('I', 'U')) using (kh)"
+STANDING = "existing anti join (from classified where op in ('I', 'U')) using (kh)"
 """The rows that are there and may be written as they are."""
 
 
@@ -297,9 +304,7 @@ def current_sql(load: Load, current: Target, found: Collection[str], is_whole: b
         is_whole: Whether that part is all of it.
     """
     unchanged = "if(op = 'K', was, op)" if load.tag_unchanged else "was"
-    values = {
-        "_key_hash": "kh",
-        "_row_hash": "rh",
+    told = {
         "_operation": f"if(op in ('N', 'X', 'K'), {unchanged}, op)",
         "_eff_start_date": f"if(op in ('N', 'X', 'K'), began, date '{load.business_date}')",
     }
@@ -307,14 +312,30 @@ def current_sql(load: Load, current: Target, found: Collection[str], is_whole: b
     if load.soft_delete:
         stood.add("D")
     (came if is_whole and _is_told_by_hash(load) else stood).add("N")
-    named = named_sql(load, current, values)
+    sides = [(_of("staged", came), told)]
+    if not load.tag_unchanged and ("N" in stood or not load.judges_all):
+        # most rows stay: to leave out the others costs less than to look for each
+        others = _listed(came | {"D"})
+        rest = f"standing anti join (from classified where op in ({others})) using (kh)"
+        sides.append((rest, {"_operation": "operation", "_eff_start_date": "since"}))
+        stood &= {"D"}
     # staged is asked for nothing too where current is left without a row
-    sides = [("staged", came), *([("standing", stood)] if stood & set(found) else [])]
+    if stood & set(found):
+        sides.append((_of("standing", stood), told))
     return "\nunion all\n".join(
-        f"select {named}\nfrom {rows} join classified using (kh)\n"
-        f"where op in ({', '.join(map(literal, sorted(operations)))})"
-        for rows, operations in sides
+        f"select {named_sql(load, current, {'_key_hash': 'kh', '_row_hash': 'rh', **values})}\n"
+        f"from {rows}"
+        for rows, values in sides
     )
+
+
+def _of(rows: str, operations: Collection[str]) -> str:
+    """Return the rows that operations make of others."""
+    return f"{rows} join classified using (kh)\nwhere op in ({_listed(operations)})"
+
+
+def _listed(operations: Collection[str]) -> str:
+    return ", ".join(map(literal, sorted(operations)))
 
 
 def _is_told_by_hash(load: Load) -> bool:

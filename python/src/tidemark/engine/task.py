@@ -31,6 +31,7 @@ from tidemark.engine.sql import (
     one_of_each_sql,
     parquet_sql,
     supplied_sql,
+    there_sql,
     unwritable_sql,
 )
 
@@ -94,7 +95,9 @@ def compare(load: Load, targets: Targets, room: Room) -> Outcome:
             return Outcome(declined=found)
         if broken_file(db, targets.current.files):
             return Outcome(declined="a page of a file of current is not as it was written")
-        db.execute(f"create temp view existing as {_existing(db, load, targets.current)}")
+        supplied = None if load.judges_all else "select kh from staged"
+        known = part_of(db, targets.current, supplied, found[1]).table
+        db.execute(f"create temp view existing as {_existing(db, load, known)}")
         db.execute(f"create temp table classified as {classified_sql(load)}")
         unwritable = unwritable_sql(load, STANDING)
         if unwritable and db.execute(unwritable).fetchone():
@@ -193,6 +196,9 @@ def _write(db: Any, load: Load, targets: Targets, found: tuple[int, int]) -> Out
     """Count what becomes of the keys, and write the files of the tables."""
     log, current, supplied = targets.log, targets.current, targets.supplied
     counts = dict(db.execute("select op, count(*) from classified group by op").fetchall())
+    if not load.judges_all:
+        there = _count(db, there_sql(current)) if current.files else 0
+        counts["X"] = there - counts.get("U", 0) - counts.get("N", 0)
     figures = _figures(counts, found)
     changed = sum(counts.get(operation, 0) for operation in "IUD")
     logged: tuple[Written, ...] = ()

@@ -1,7 +1,6 @@
 select
-    coalesce(after.kh, before.kh) as kh,
+    after.kh,
     case
-        when after.kh is null then if(before.operation = 'D', 'K', 'X')
         when before.kh is null or before.operation = 'D' then 'I'
         when after.rh = before.rh then 'N'
         else 'U'
@@ -9,4 +8,4 @@ select
     before.operation as was,
     before.since as began
 from staged as after
-full outer join existing as before on after.kh = before.kh
+left join existing as before on after.kh = before.kh
