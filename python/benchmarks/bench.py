@@ -26,6 +26,7 @@ import large
 import overhead
 import replicated
 import small_loads
+import trickle
 from harness import MEMORY_VARIABLE, Result, render
 
 WORKLOADS: dict[str, Callable[[int, float], Result]] = {
@@ -39,6 +40,7 @@ WORKLOADS: dict[str, Callable[[int, float], Result]] = {
     "o": overhead.workload_o,
     "r": replicated.workload_r,
     "s": small_loads.workload_s,
+    "t": trickle.workload_t,
 }
 
 
