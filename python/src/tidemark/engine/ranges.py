@@ -47,21 +47,24 @@ class Part:
         return None if self.begins is None else self.table.files
 
 
-def part_of(db: Any, current: Target, keys: str | None, count: int) -> Part:
+def part_of(db: Any, current: Target, keys: str | None) -> Part:
     """Return the part of current that has some keys, or gets them.
 
     Args:
         db: The connection.
         current: Current, with all its files.
-        keys: A query of their hashes; None: it is all of them.
-        count: How many rows the query has.
+        keys: A query of their hashes, `kh`; None: it is all of them.
     """
     ranges = _ranges(db, current) if current.files else []
     rows = sum(one.rows for one in ranges)
     whole = Part(current, rows)
-    if keys is None or count > _MOST_KEYS or len(ranges) == 1 or rows <= ROWS_OF_ONE_FILE:
+    if keys is None or len(ranges) == 1 or rows <= ROWS_OF_ONE_FILE:
         return whole
-    touched = _touched(ranges, [str(key) for (key,) in db.execute(keys).fetchall()])
+    some = f"select distinct kh from ({keys}) limit {_MOST_KEYS + 1}"
+    found = [str(key) for (key,) in db.execute(some).fetchall()]
+    if len(found) > _MOST_KEYS:
+        return whole
+    touched = _touched(ranges, found)
     largest = 2 * max(ROWS_OF_A_RANGE, rows // MOST_RANGES)
     if len(touched) == len(ranges) or any(one.rows > largest for one in touched):
         return whole

@@ -96,7 +96,7 @@ def compare(load: Load, targets: Targets, room: Room) -> Outcome:
         if broken_file(db, targets.current.files):
             return Outcome(declined="a page of a file of current is not as it was written")
         supplied = None if load.judges_all else "select kh from staged"
-        known = part_of(db, targets.current, supplied, found[1]).table
+        known = part_of(db, targets.current, supplied).table
         db.execute(f"create temp view existing as {_existing(db, load, known)}")
         db.execute(f"create temp table classified as {classified_sql(load)}")
         unwritable = unwritable_sql(load, STANDING)
@@ -219,7 +219,7 @@ def _write(db: Any, load: Load, targets: Targets, found: tuple[int, int]) -> Out
     if load.tag_unchanged or changed:
         try:
             # a tag of each row is a change of all of them
-            part = part_of(db, current, None if load.tag_unchanged else _CHANGED, changed)
+            part = part_of(db, current, None if load.tag_unchanged else _CHANGED)
             standing = _existing(db, load, part.table)
             db.execute(f"create temp view standing as {standing}")
             query = current_sql(load, current, counts, part.replaced is None)

@@ -261,8 +261,8 @@ def _write(db: Any, batch: Batch, targets: EventTargets, figures: dict[str, int]
     load, moves = batch.load, _has_moves(db)
     touched = "select kh from usable"
     if moves:
-        touched += f" union select before_kh from usable where {MOVED}"
-    part = part_of(db, targets.current, touched, _one(db, f"select count(*) from ({touched})"))
+        touched += f" union select before_kh as kh from usable where {MOVED}"
+    part = part_of(db, targets.current, touched)
     current = part.table
     if broken_file(db, current.files):
         return Outcome(declined="a page of a file of current is not as it was written")
