@@ -568,10 +568,10 @@ class Lake:
         }
 
 
-def small_ranges(monkeypatch: pytest.MonkeyPatch) -> None:
+def small_ranges(monkeypatch: pytest.MonkeyPatch, rows: int = 3) -> None:
     """Have current in several files where there are a few rows."""
-    for name, rows in {"ROWS_OF_ONE_FILE": 6, "ROWS_OF_A_RANGE": 3}.items():
-        monkeypatch.setattr(ranges, name, rows)
+    monkeypatch.setattr(ranges, "ROWS_OF_ONE_FILE", 2 * rows)
+    monkeypatch.setattr(ranges, "ROWS_OF_A_RANGE", rows)
 
 
 def quoted(value: Any) -> str:
@@ -846,9 +846,9 @@ def test_few_changes__write_few_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, extract: str
 ) -> None:
     """Each file has a range of hashes; a load writes those anew that have its keys, or get them."""
-    small_ranges(monkeypatch)
+    small_ranges(monkeypatch, 6)
     lake = Lake(tmp_path)
-    rows = {number: dict(ROWS[0], id=number) for number in range(90)}
+    rows = {number: dict(ROWS[0], id=number) for number in range(150)}
 
     def files() -> dict[str, tuple[str, str, int]]:
         read = f"read_parquet({list(lake.current.files)}, filename = true)"
@@ -858,8 +858,7 @@ def test_few_changes__write_few_files(
         return {path: (least, greatest, count) for path, least, greatest, count in found.fetchall()}
 
     lake.first(lake.extract("2026-01-01", list(rows.values())))
-    assert len(files()) == 30
-    monkeypatch.setattr(ranges, "MOST_RANGES", 30)
+    assert len(files()) == 24
     rng = random.Random(3)
     kept = []
     for number in range(2, 25):
@@ -904,7 +903,7 @@ def test_few_changes__write_few_files(
     assert (
         lake.next(lake.extract("2026-01-25", list(rows.values()), extract=extract)).replaced is None
     )
-    assert len(files()) == 30
+    assert len(files()) == 24
 
 
 def test_files_of_another_layout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

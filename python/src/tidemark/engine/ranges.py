@@ -21,8 +21,8 @@ from tidemark.engine.quoted import identifier, list_sql, literal
 ROWS_OF_ONE_FILE = 1_000_000
 """So many rows are not worth more than a file."""
 ROWS_OF_A_RANGE = 250_000
-MOST_RANGES = 32
-"""Of more files than 50 Delta keeps no list that is read without a job."""
+MOST_RANGES = 24
+"""Of more files than 50, some of them by others, Delta keeps no list that is read without a job."""
 _MOST_KEYS = 1_000
 """Of more keys each file has some, as far as there can be files."""
 
@@ -62,7 +62,7 @@ def part_of(db: Any, current: Target, keys: str | None) -> Part:
         return whole
     some = f"select distinct kh from ({keys}) limit {_MOST_KEYS + 1}"
     found = [str(key) for (key,) in db.execute(some).fetchall()]
-    if len(found) > _MOST_KEYS:
+    if len(found) > _MOST_KEYS or len(ranges) > MOST_RANGES:
         return whole
     touched = _touched(ranges, found)
     largest = 2 * max(ROWS_OF_A_RANGE, rows // MOST_RANGES)
