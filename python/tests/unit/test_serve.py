@@ -652,7 +652,7 @@ def test_tables__in_object_storage_are_asked_now_and_then(
 def test_cells() -> None:
     assert cell({"a": [1, dt.date(2026, 3, 4)]}) == '{"a": [1, "2026-03-04"]}'
     assert cell(dt.datetime(2026, 3, 4, 1, tzinfo=dt.UTC)) == "2026-03-04 01:00:00+00:00"
-    assert cell(float("nan")) == "nan" and cell(False) == "false"
+    assert cell(float("nan")) == "NaN" and cell(False) == "false"
     long = cell("x" * 5000)
     assert long is not None and (len(long), long[-1]) == (2000, "…")
 

@@ -310,7 +310,7 @@ def test_cli__rejects(loaded: Path) -> None:
 def test_cli__history(loaded: Path) -> None:
     first, second = json.loads(call("history", "cities", "1", "--json").stdout)
     assert (first["operation"], first["values"]) == ("I", {"id": 1, "name": "Aa", "Area km²": 1.5})
-    assert second["changes"] == [{"column": "name", "old": "Aa", "new": "A2"}]
+    assert second["changes"] == [{"column": "name", "old": "Aa", "new": "A2", "is_apart": False}]
     said = call("history", "cities", "1").output
     assert "name: Aa → A2" in said and "wrong" not in said
     assert "2026-03-02  delete" in call("history", "cities", "2").output
@@ -335,7 +335,9 @@ def test_cli__changes(loaded: Path) -> None:
         (2, "D"),
         (3, "I"),
     ]
-    assert found["samples"][0]["changes"] == [{"column": "name", "old": "Aa", "new": "A2"}]
+    assert found["samples"][0]["changes"] == [
+        {"column": "name", "old": "Aa", "new": "A2", "is_apart": False}
+    ]
     said = call("changes", "cities", "--date", "2026-03-02", "--samples", "1").output
     assert "most changed: name (1)" in said and "id=3" not in said
     assert "2 inserted" in call("changes", "--date", "2026-03-01").output
@@ -359,11 +361,14 @@ def test_cli__diff(loaded: Path) -> None:
         (2, "D"),
         (3, "I"),
     ]
-    assert found["samples"][0]["changes"] == [{"column": "name", "old": "Aa", "new": "A2"}]
+    assert found["samples"][0]["changes"] == [
+        {"column": "name", "old": "Aa", "new": "A2", "is_apart": False}
+    ]
     # the other way round, and where nothing lies between
     found = counted("2026-03-02", "2026-03-01")
     assert (found["inserted"], found["updated"], found["deleted"]) == (1, 1, 1)
-    assert found["samples"][0]["changes"] == [{"column": "name", "old": "A2", "new": "Aa"}]
+    (change,) = found["samples"][0]["changes"]
+    assert (change["column"], change["old"], change["new"]) == ("name", "A2", "Aa")
     assert "no difference" in call("diff", "cities", "2026-03-02", "2026-03-09").output
     assert counted("2026-02-01", "2026-03-01")["inserted"] == 2
     result = call("diff", "cities", "2026-03-01..2026-03-03", "2026-03-04", code=1)
@@ -476,7 +481,7 @@ def test_value_intervals__of_a_row_that_goes_and_comes() -> None:
     [
         ("cities", "--key is an entity and a key"),
         ("citys:1", "Did you mean 'cities'?"),
-        ("cities:1,2", "give 1 value, found 2"),
+        ("cities:", "--key is an entity and a key"),
     ],
 )
 def test_cli__report__of_a_wrong_key(loaded: Path, key: str, message: str) -> None:

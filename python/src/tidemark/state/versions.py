@@ -10,7 +10,8 @@ from typing import Any
 from tidemark.console import counted
 from tidemark.errors import ConfigError
 from tidemark.state.project import Entity
-from tidemark.state.tables import Tables, literal, quoted
+from tidemark.state.tables import Tables, literal
+from tidemark.state.values import are_same
 
 OWN = {
     "_key_hash",
@@ -42,11 +43,19 @@ _FIRST = {"TRUNCATE": 0, "ADD_COLUMN": 0, "DELETE": 2, "MOVE_OUT": 2, "SNAPSHOT"
 
 @dataclass(frozen=True)
 class Change:
-    """A column that a version changed."""
+    """A column that a version changed.
+
+    Attributes:
+        column: Its name.
+        old: Its value before.
+        new: Its value since.
+        is_apart: Whether the log has no values of it: it is sensitive, or was dropped.
+    """
 
     column: str
     old: Any
     new: Any
+    is_apart: bool = False
 
 
 @dataclass(frozen=True)
@@ -125,7 +134,7 @@ def versions_of(tables: Tables, entity: Entity, key: Sequence[str]) -> list[Vers
     Args:
         tables: Where they are read.
         entity: A cdc model with a key.
-        key: The values of its key columns as text, in the order of `unique_key`.
+        key: The values of its key columns as text, in the order of `unique_key`; NULL for none.
 
     Raises:
         ConfigError: It has no key, or another number of key columns.
@@ -141,11 +150,13 @@ def versions_of(tables: Tables, entity: Entity, key: Sequence[str]) -> list[Vers
             f"give {counted(len(keys), 'value')}, found {len(key)}"
         )
     where = " and ".join(
-        f"cast({quoted(name)} as varchar) = {literal(value)}"
-        for name, value in zip(keys, key, strict=True)
+        tables.equals(log, name, text) for name, text in zip(keys, key, strict=True)
     )
     rows = tables.rows(log, f"select * from t where {IN_FORCE} and {where}")
-    return _versions(sorted(rows, key=_order), keys)
+    # of a row without a value and one whose value is the text NULL it is the one without
+    one = min(rows, key=lambda row: _texts_of_null(row, keys), default={"_key_hash": None})
+    of_key = [row for row in rows if row["_key_hash"] == one["_key_hash"]]
+    return _versions(sorted(of_key, key=_order), keys)
 
 
 def changes_of(tables: Tables, entity: Entity, date: dt.date, samples: int) -> DayChanges:
@@ -272,7 +283,7 @@ def _between(versions: Sequence[Version], kind: str, first: dt.date, last: dt.da
         changes = [
             Change(name, before.values.get(name), value)
             for name, value in after.values.items()
-            if before.values.get(name) != value
+            if not are_same(before.values.get(name), value)
         ]
     return replace(shown, operation=kind, changes=tuple(changes))
 
@@ -432,11 +443,18 @@ def _versions(rows: Sequence[Mapping[str, Any]], keys: Sequence[str]) -> list[Ve
                     if row.get(column) is not None
                 },
                 values=values,
-                changes=tuple(Change(c, before.get(c), values.get(c)) for c in changed),
+                changes=tuple(
+                    Change(c, before.get(c), values.get(c), is_apart=c not in values)
+                    for c in changed
+                ),
             )
         )
         before = values
     return versions
+
+
+def _texts_of_null(row: Mapping[str, Any], keys: Sequence[str]) -> int:
+    return sum(row[name] == "NULL" for name in keys)
 
 
 def _order(row: Mapping[str, Any]) -> tuple[Any, ...]:
