@@ -512,7 +512,7 @@ def test_rows__a_page_at_a_time_and_by_key(client: Client, shop: Path) -> None:
         ({"at": "yesterday"}, "a moment is a date"),
         ({"at": "2026-03-04' or true --"}, "a moment is a date"),
         ({"at": "commit 1 or 1=1"}, "a moment is a date"),
-        ({"at": "commit 0"}, "begins at commit 1"),
+        ({"at": "commit 0"}, "kept from commit 1 on"),
         ({"offset": "-1"}, "offset is a number"),
         ({"offset": "9" * 30}, "offset is a number"),
         ({"offset": "1; drop"}, "offset is a number"),

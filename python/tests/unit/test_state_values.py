@@ -20,6 +20,7 @@ from tidemark.errors import ConfigError
 from tidemark.report.cli import _key
 from tidemark.report.data import value_intervals
 from tidemark.state.commits import read_commits
+from tidemark.state.past import rows_as_of
 from tidemark.state.rejects import reject_rows
 from tidemark.state.tables import Tables
 from tidemark.state.values import told, told_change, value_text
@@ -205,6 +206,27 @@ def test_rejects__that_are_open(shop: Path, more: dict[str, Any], wanted: str) -
     found = json.loads(said("report", "--json"))
     assert found["entities"][0]["open_rejects"] == number
     assert [row["rows"] for row in found["rejects"]] == [number]
+
+
+@pytest.mark.parametrize(
+    ("kind", "named", "first"),
+    [
+        ("load", None, 1),
+        ("full_refresh", None, 3),
+        # rows in force are older than what clean keeps to be asked for
+        ("clean", 2, 2),
+    ],
+)
+def test_rows_as_known_at_a_commit__that_is_not_kept(
+    shop: Path, kind: str, named: int | None, first: int
+) -> None:
+    commits = [*COMMITS, state(3, "completed", 3, kind=kind, source_commit_id=named)]
+    write(shop, "tidemark_commits__log", commits)
+    write(shop, "cities__log", LOG)
+    tables = Tables(known_shop(shop))
+    assert rows_as_of(tables, CITIES, first).total >= 0
+    with pytest.raises(ConfigError, match=f"kept from commit {first} on.* of commit {first - 1}"):
+        rows_as_of(tables, CITIES, first - 1)
 
 
 def test_tables__of_models_in_capitals(shop: Path) -> None:

@@ -31,7 +31,7 @@ def value_text(value: Any) -> str | None:
         return "true" if value else "false"
     if isinstance(value, dt.datetime):
         return value.isoformat(" ")
-    if isinstance(value, Mapping | list | tuple):
+    if isinstance(value, Mapping | list | tuple) or hasattr(value, "asDict"):
         return json.dumps(json_value(value), ensure_ascii=False)
     return str(json_value(value))
 
@@ -43,6 +43,8 @@ def json_value(value: Any) -> Any:
         >>> json_value({"a": float("-inf"), "b": [b"\\x01", None]})
         {'a': '-Infinity', 'b': ['01', None]}
     """
+    if hasattr(value, "asDict"):  # a struct of Spark, which is a tuple, too
+        return json_value(value.asDict())
     if isinstance(value, Mapping):
         return {str(value_text(name)): json_value(one) for name, one in value.items()}
     if isinstance(value, list | tuple):
