@@ -166,6 +166,11 @@ def test_status__failed_until_a_run_goes_through() -> None:
     ]
     assert judged(failure=failed).state == "failed"
     assert judged(commit(1, day(1)), commit(2, day(2)), failure=failed).state == "loaded"
+    # an operation is no run, and a run that went through did, also if it was undone since
+    assert judged(commit(1, day(1)), commit(2, kind="compact"), failure=failed).state == "failed"
+    undone = commit(2, day(2), state="rolled_back", undone_by=3)
+    later = (undone, commit(3, kind="rollback"))
+    assert judged(commit(1, day(1)), *later, failure=failed).state == "loaded"
 
 
 def test_status__stale_when_a_run_was_due() -> None:
@@ -179,6 +184,8 @@ def test_status__stale_when_a_run_was_due() -> None:
     again = commit(2, day(1), kind="repeat", completed_at=NOW - dt.timedelta(hours=1))
     assert judged(*late, again, entity=daily).state == "loaded"
     assert judged(*late).state == "loaded" and judged(*late).fresh_until is None
+    kept = commit(2, kind="savepoint", completed_at=NOW)
+    assert judged(*late, kept, entity=daily).state == "stale"
 
 
 def test_failures__are_remembered_in_a_file_of_the_owner(tmp_path: Path) -> None:

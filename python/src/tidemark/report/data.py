@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tidemark import distribution_version
 from tidemark.replicator.lag import Lag, read_lags, thinned
-from tidemark.state.commits import Commit, by_relation
+from tidemark.state.commits import RUNS, Commit, by_relation
 from tidemark.state.mirrors import operated_sources
 from tidemark.state.project import Entity, KnownProject
 from tidemark.state.rejects import open_rejects_sql
@@ -245,6 +245,7 @@ def collected(
             if commit.entity in shown
             and project.entities[commit.entity].fresh_minutes is not None
             and commit.state == "completed"
+            and commit.kind in RUNS
             and _ended(commit) >= since
         ],
         replicators=[_replicator(operated.status()) for operated in operated_sources(project.root)],
