@@ -1,7 +1,7 @@
 {#-
     What is wrong when the history of a cdc model is replayed in order of business date: changes that do not follow from
     the ones before them (a U or D of a key that is not there, an I of one that is, a U that changes nothing), and keys
-    whose last state is not what current holds, column by column. What `clean` took away comes before the first row of a
+    whose last state is not what current holds, once and column by column. What `clean` took away comes before the first row of a
     key, which then may be of any kind.
 -#}
 {% test history_replays_to_current(model) %}
@@ -58,6 +58,7 @@ current_rows as (
         _operation,
         _row_hash,
         _eff_start_date,
+        count(*) over (partition by _key_hash) as row_count,
         to_json(struct(* except ({{ not_of_current }})), map('ignoreNullFields', 'false')) as row_values
     from {{ model }}
 ),
@@ -69,6 +70,7 @@ broken_keys as (
         current_rows._operation,
         case
             when replayed._key_hash is null then 'in current, not in history'
+            when current_rows.row_count > 1 then 'more than once in current'
             when current_rows._key_hash is null and replayed._operation <> 'D' then 'in history, not in current'
             when current_rows._key_hash is null then null
             when (replayed._operation = 'D') <> (current_rows._operation = 'D') then 'deleted in only one of both'

@@ -157,6 +157,20 @@ def test_changes__of_columns_that_stand_apart(shop: Path) -> None:
     assert key["values"] == []
 
 
+def test_history__whose_begin_is_gone(shop: Path) -> None:
+    """What `clean` left may begin with an update: what was before is not told as NULL."""
+    rows = [logged(1, "b", "U", 2, _changed_columns=["name"]), logged(1, "c", "U", 3)]
+    write(shop, "cities__log", rows)
+    first, second = json.loads(said("history", "cities", "1", "--json"))
+    assert first["changes"] == []
+    # nor is it said there what changed (`changed_columns: false`)
+    assert [(one["column"], one["old"], one["new"]) for one in second["changes"]] == [
+        ("name", "b", "c")
+    ]
+    text = said("history", "cities", "1")
+    assert "    name: b\n" in text and "    name: b → c\n" in text and "NULL" not in text
+
+
 def test_value_intervals__as_they_are_told() -> None:
     def version(number: int, value: Any) -> Version:
         return Version({}, "U", day(number), number, {}, {"x": value}, (Change("x", None, value),))

@@ -188,7 +188,7 @@ def show_versions(versions: Sequence[Version], out: Console) -> None:
         said = [f"commit {one.commit_id}", *(f"{k} {told(v)}" for k, v in one.event.items())]
         head.append(f"  {', '.join(said)}", style="dim")
         out.print(head, soft_wrap=True)
-        if one.operation == "U":
+        if one.operation == "U" and number:
             _print_changes(one, out)
         elif one.operation == "I" or number == 0:
             for column, value in one.values.items():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -422,10 +422,9 @@ def key_columns(entity: Entity, names: Sequence[str]) -> list[str]:
 
 def _versions(rows: Sequence[Mapping[str, Any]], keys: Sequence[str]) -> list[Version]:
     versions: list[Version] = []
-    before: dict[str, Any] = {}
+    before: dict[str, Any] | None = None
     for row in rows:
         values = {name: value for name, value in row.items() if name not in OWN}
-        changed = row["_changed_columns"] or []
         versions.append(
             Version(
                 key={name: values[name] for name in keys},
@@ -443,14 +442,25 @@ def _versions(rows: Sequence[Mapping[str, Any]], keys: Sequence[str]) -> list[Ve
                     if row.get(column) is not None
                 },
                 values=values,
-                changes=tuple(
-                    Change(c, before.get(c), values.get(c), is_apart=c not in values)
-                    for c in changed
-                ),
+                changes=tuple(_changes(row, before, values)),
             )
         )
         before = values
     return versions
+
+
+def _changes(
+    row: Mapping[str, Any], before: Mapping[str, Any] | None, values: Mapping[str, Any]
+) -> Iterator[Change]:
+    """Yield what a U changed; nothing where what was before is not there any more (`clean`)."""
+    if before is None or row["_operation"] != "U":
+        return
+    changed = row["_changed_columns"]
+    if changed is None:
+        # `changed_columns: false`
+        changed = [name for name in values if not are_same(before.get(name), values[name])]
+    for name in changed:
+        yield Change(name, before.get(name), values.get(name), is_apart=name not in values)
 
 
 def _texts_of_null(row: Mapping[str, Any], keys: Sequence[str]) -> int:
