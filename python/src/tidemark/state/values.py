@@ -70,17 +70,17 @@ def are_same(one: Any, other: Any) -> bool:
     return bool(one == other) or json_value(one) == json_value(other)
 
 
-def told(value: Any) -> str:
+def told(value: Any, widest: int = _WIDEST) -> str:
     r"""Return a value for a line that people read; a text that looks like another is quoted.
 
     Example:
         >>> told(None), told("NULL"), told(""), told("a\nb "), told("Bern")
         ('NULL', "'NULL'", "''", "'a\\nb '", 'Bern')
     """
-    return _cut(_whole(value))
+    return _cut(_whole(value), widest)
 
 
-def told_change(old: Any, new: Any) -> tuple[str, str]:
+def told_change(old: Any, new: Any, widest: int = _WIDEST) -> tuple[str, str]:
     """Return two values that differ; where that is far in a long text, it is that part.
 
     Example:
@@ -88,13 +88,13 @@ def told_change(old: Any, new: Any) -> tuple[str, str]:
         ('…xxxxxxxxxxxxxxx1', '…xxxxxxxxxxxxxxx2')
     """
     texts = _whole(old), _whole(new)
-    shown = _cut(texts[0]), _cut(texts[1])
+    shown = _cut(texts[0], widest), _cut(texts[1], widest)
     if shown[0] != shown[1]:
         return shown
     pairs = zip(*texts, strict=False)
     same = next((at for at, (a, b) in enumerate(pairs) if a != b), min(map(len, texts)))
     since = max(0, same - _BEFORE)
-    return _cut("…" + texts[0][since:]), _cut("…" + texts[1][since:])
+    return _cut("…" + texts[0][since:], widest), _cut("…" + texts[1][since:], widest)
 
 
 def _is_map(value: list[Any] | tuple[Any, ...]) -> bool:
@@ -116,5 +116,5 @@ def _whole(value: Any) -> str:
     return f"'{shown}'" if is_doubtful else shown
 
 
-def _cut(text: str) -> str:
-    return text if len(text) <= _WIDEST else text[: _WIDEST - 1] + "…"
+def _cut(text: str, widest: int) -> str:
+    return text if len(text) <= widest else text[: widest - 1] + "…"
