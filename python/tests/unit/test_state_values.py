@@ -24,7 +24,7 @@ from tidemark.state.past import rows_as_of
 from tidemark.state.rejects import reject_rows
 from tidemark.state.tables import Tables
 from tidemark.state.values import told, told_change, value_text
-from tidemark.state.versions import Change, Version, versions_of
+from tidemark.state.versions import Change, Version, changes_of, difference_of, versions_of
 
 from ..stored import CITIES, COMMITS, ICEBERG, LOG, day, known_shop, logged, stand_in, state, write
 
@@ -155,6 +155,21 @@ def test_changes__of_columns_that_stand_apart(shop: Path) -> None:
     (key,) = json.loads(said("report", "--key", "cities:1", "--json"))["keys"]
     assert key["versions"][1]["changes"] == ["phone: changed; its values stand apart"]
     assert key["values"] == []
+
+
+def test_keys__that_are_sensitive(shop: Path) -> None:
+    """They are in no log: a row is not taken for another one that agrees in the rest of its key."""
+    rows = [{**one, "_row_hash": str(one["name"])} for one in LOG]
+    write(shop, "cities__log", rows)
+    tables = Tables(known_shop(shop))
+    part, whole = replace(CITIES, key=("id", "phone")), replace(CITIES, key=("phone",))
+    for entity, log_has in ((part, "id"), (whole, "none")):
+        with pytest.raises(ConfigError, match=f"of which its log has {log_has}: sensitive columns"):
+            versions_of(tables, entity, ["1", "2"])
+        assert difference_of(tables, entity, day(1), day(2), 9).deleted == 1
+        assert changes_of(tables, entity, day(2), 9).samples[0].operation == "U"
+        assert rows_as_of(tables, entity, None).total == 2
+    assert rows_as_of(tables, whole, None, begins="5").total == 0
 
 
 def test_history__whose_begin_is_gone(shop: Path) -> None:

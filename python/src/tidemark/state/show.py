@@ -277,7 +277,8 @@ def _count_text(counts: Counts) -> str:
 
 
 def _key(version: Version) -> str:
-    return ", ".join(f"{name}={told(value)}" for name, value in version.key.items())
+    key = ", ".join(f"{name}={told(value)}" for name, value in version.key.items())
+    return key or "(a sensitive key)"
 
 
 def _number(number: int | None) -> str:

@@ -137,13 +137,18 @@ def versions_of(tables: Tables, entity: Entity, key: Sequence[str]) -> list[Vers
         key: The values of its key columns as text, in the order of `unique_key`; NULL for none.
 
     Raises:
-        ConfigError: It has no key, or another number of key columns.
+        ConfigError: It has no key, one with sensitive columns, or another number of key columns.
         TableNotReadable: Only Spark reads the log.
     """
     log, names = log_of(tables, entity)
     keys = key_columns(entity, names)
-    if not keys:
+    if not entity.key:
         raise ConfigError(f"{entity.name} has no unique_key, so its rows have no versions")
+    if len(keys) != len(entity.key):
+        raise ConfigError(
+            f"the key of {entity.name} is {', '.join(entity.key)}, of which its log has "
+            f"{', '.join(keys) or 'none'}: sensitive columns stand apart, no row is found by them"
+        )
     if len(key) != len(keys):
         raise ConfigError(
             f"the key of {entity.name} is {', '.join(keys)}: "
@@ -189,7 +194,7 @@ def changes_of(tables: Tables, entity: Entity, date: dt.date, samples: int) -> D
     )
     shown: list[Version] = []
     keys = key_columns(entity, names)
-    if samples and keys:
+    if samples and entity.key:
         shown = _samples(tables, log, keys, date, samples)
     return DayChanges(
         entity.name,
@@ -220,7 +225,7 @@ def difference_of(
     """
     log, names = log_of(tables, entity)
     keys = key_columns(entity, names)
-    if not keys:
+    if not entity.key:
         raise ConfigError(f"{entity.name} has no unique_key, so its rows cannot be compared")
     states = ", ".join(
         f"{side} as (select _key_hash, _row_hash from ({state_on_sql(tables, log, names, date)}))"
