@@ -226,6 +226,7 @@ def test_rejects__that_are_open(shop: Path, more: dict[str, Any], wanted: str) -
     numbers = [(1, 1), (2, 1), (3, 2), (4, 2), (5, 3), (6, 3)]
     rejects = [reject(*one) for one in numbers] + [reject(3, 2, resolved_by=4)]
     write(shop, "cities__rejects", rejects)
+    write(shop, "cities", [{"id": 1}])
     write(shop, "cities__log", [{**row, **more} for row in LOG])
     tables = Tables(known_shop(shop))
     own = read_commits(tables)
@@ -256,6 +257,13 @@ def test_rows_as_known_at_a_commit__that_is_not_kept(
     assert rows_as_of(tables, CITIES, first).total >= 0
     with pytest.raises(ConfigError, match=f"kept from commit {first} on.* of commit {first - 1}"):
         rows_as_of(tables, CITIES, first - 1)
+
+
+def test_tables__that_are_not_where_they_should_be(shop: Path) -> None:
+    write(shop, "tidemark_commits__log", COMMITS)
+    (cities, view) = json.loads(said("status", "--json"))
+    assert "has its schema a place of its own?" in cities["problem"]
+    assert (cities["rows"], cities["open_rejects"], view["problem"]) == (None, None, None)
 
 
 def test_tables__of_models_in_capitals(shop: Path) -> None:

@@ -356,8 +356,12 @@ def _seen(project: KnownProject, tables: Tables, entity: Entity, own: Sequence[C
     rows, number, problem = None, None, None
     try:
         path = tables.of(entity)
-        rows = tables.count(path) if tables.exists(path) else None
-        _, number = reject_rows(tables, entity, own, False, 0)
+        if tables.exists(path):
+            rows = tables.count(path)
+        elif any(one.state == "completed" for one in own):
+            problem = f"there is no table at {path}: has its schema a place of its own?"
+        if problem is None:
+            _, number = reject_rows(tables, entity, own, False, 0)
     except TableNotReadable as error:
         problem = str(error)
     return Seen(rows=rows, open_rejects=number, landed=landed, problem=problem)

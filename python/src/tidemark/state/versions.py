@@ -415,7 +415,10 @@ def log_of(tables: Tables, entity: Entity) -> tuple[str, list[str]]:
         )
     log = tables.of(entity, "__log")
     if not tables.exists(log):
-        raise ConfigError(f"{entity.name} was never loaded: there is no log at {log}")
+        raise ConfigError(
+            f"{entity.name} was never loaded, or its schema has a place of its own: "
+            f"there is no log at {log}"
+        )
     return log, tables.columns(log)
 
 
