@@ -87,3 +87,13 @@
     {%- endfor -%}
     {{ return(dict(recorded, hash=cfg['hash'], recipe=tidemark.hash_recipe_version(), columns=columns)) }}
 {%- endmacro -%}
+
+{#- The last commit that gave an entity's log other hashes; 0 if none did. -#}
+{%- macro rehashed_at(relation) -%}
+    {%- if not execute -%}{{ return(0) }}{%- endif -%}
+    {%- set states = tidemark.commits_relations(tidemark.run_config())['states'] -%}
+    {%- if not tidemark.relation_exists(states) -%}{{ return(0) }}{%- endif -%}
+    {%- set found = run_query('select coalesce(max(commit_id), 0) from ' ~ states ~ " where kind = 'rehash' and state = 'completed' and relation = "
+        ~ tidemark.string_literal(relation.schema ~ '.' ~ relation.identifier)) -%}
+    {{ return(found[0][0] | int) }}
+{%- endmacro -%}

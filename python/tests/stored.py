@@ -27,9 +27,11 @@ def day(number: int) -> dt.date:
     return dt.date(2026, 3, number)
 
 
-def write(folder: Path, name: str, rows: list[dict[str, Any]], mode: Any = "error") -> None:
+def write(
+    folder: Path, name: str, rows: list[dict[str, Any]] | pa.Table, mode: Any = "error"
+) -> None:
     path = folder / "warehouse/shop.db" / name
-    table = pa.Table.from_pylist(rows)
+    table = pa.Table.from_pylist(rows) if isinstance(rows, list) else rows
     if (folder / ICEBERG).exists():
         iceberg_tables.write(path, table, mode)
     else:

@@ -1,10 +1,11 @@
-{#- Keys whose row in current is not the one of their open interval in the log, of a cdc model. -#}
+{#- Keys whose row in current is not the one of their open interval in the log, or is there more than once, of a cdc model. -#}
 {% test current_equals_open_intervals(model) %}
 
 with live_rows as (
     select
         _key_hash,
-        _row_hash
+        _row_hash,
+        count(*) over (partition by _key_hash) as row_count
     from {{ model }}
     where _operation <> 'D'
 ),
@@ -26,6 +27,7 @@ judged as (
         open_intervals._row_hash as open_row_hash,
         case
             when live_rows._key_hash is null then 'missing from current'
+            when live_rows.row_count > 1 then 'more than once in current'
             when open_intervals._key_hash is null then 'in current without an open interval'
             when not (live_rows._row_hash <=> open_intervals._row_hash) then 'not the row of the open interval'
         end as problem

@@ -1,7 +1,8 @@
 {#-
     What is wrong when the history of a cdc model is replayed in order of business date: changes that do not follow from
-    the ones before them (a U or D of a key that is not there, an I of one that is, a U that changes nothing), and keys
-    whose last state is not what current holds, column by column. What `clean` took away comes before the first row of a
+    the ones before them (a U or D of a key that is not there, an I of one that is, a U that changes nothing, unless what
+    it changed is not compared any more since a `rehash`), and keys
+    whose last state is not what current holds, once and column by column. What `clean` took away comes before the first row of a
     key, which then may be of any kind.
 -#}
 {% test history_replays_to_current(model) %}
@@ -12,6 +13,7 @@
 {%- set not_business = '_key_hash, _row_hash, _operation, _eff_start_date' %}
 {%- set not_of_current = ([not_business] + of_events | select('in', ['_sequence_num', '_sequence_by']) | list) | join(', ') %}
 {%- set not_of_history = ([not_business] + of_events) | join(', ') %}
+{%- set rehashed_at = tidemark.rehashed_at(model) %}
 {%- set is_cleaned = tidemark.cleaned_until(model) > 0 %}
 with changes as (
     select
@@ -19,6 +21,7 @@ with changes as (
         _business_date,
         _operation,
         _row_hash,
+        _commit_id,
         to_json(
             struct(* except ({{ not_of_history }}, _business_date, _changed_columns, _commit_id)),
             map('ignoreNullFields', 'false')
@@ -41,7 +44,8 @@ broken_changes as (
             {%- endif %}
             when _operation in ('U', 'D') and coalesce(operation_before, 'D') = 'D'
                 then concat(_operation, ' of a key that is not there')
-            when _operation = 'U' and _row_hash <=> row_hash_before then 'U that changes nothing'
+            when _operation = 'U' and _row_hash <=> row_hash_before
+                {%- if rehashed_at %} and _commit_id > {{ rehashed_at }}{% endif %} then 'U that changes nothing'
             when _operation = 'D' and not (_row_hash <=> row_hash_before) then 'D without the last known row'
         end as problem
     from changes
@@ -58,6 +62,7 @@ current_rows as (
         _operation,
         _row_hash,
         _eff_start_date,
+        count(*) over (partition by _key_hash) as row_count,
         to_json(struct(* except ({{ not_of_current }})), map('ignoreNullFields', 'false')) as row_values
     from {{ model }}
 ),
@@ -69,6 +74,7 @@ broken_keys as (
         current_rows._operation,
         case
             when replayed._key_hash is null then 'in current, not in history'
+            when current_rows.row_count > 1 then 'more than once in current'
             when current_rows._key_hash is null and replayed._operation <> 'D' then 'in history, not in current'
             when current_rows._key_hash is null then null
             when (replayed._operation = 'D') <> (current_rows._operation = 'D') then 'deleted in only one of both'

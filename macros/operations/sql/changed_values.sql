@@ -2,7 +2,7 @@
     a text. -#}
 {%- macro updated_rows_sql(log, keys, columns, business_date, limit) -%}
 {%- set key_values = [] -%}
-{%- for key in keys -%}{%- do key_values.append('cast(' ~ tidemark.quote_identifier(key) ~ ' as string)') -%}{%- endfor -%}
+{%- for key in keys -%}{%- do key_values.append('coalesce(cast(' ~ tidemark.quote_identifier(key) ~ " as string), 'NULL')") -%}{%- endfor -%}
 select
     {{ "concat_ws(', ', " ~ key_values | join(', ') ~ ')' if key_values else '_key_hash' }} as _tidemark_key,
     _key_hash,

@@ -519,6 +519,7 @@ ENTITY_FAULTS = [
         {EQUALS, REPLAYS, "no_current_key_last_deleted"},
     ),
     ("cities", "update cities set _operation = 'D' where id = 'a'", {EQUALS, REPLAYS}),
+    ("cities", "insert into cities select * from cities where id = 'a'", {EQUALS, REPLAYS}),
     ("cities__log", "delete from cities__log where id = 'c' and _operation = 'I'", {REPLAYS}),
     (
         "cities__log",

@@ -59,11 +59,22 @@ def called(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return commands
 
 
+@pytest.fixture
+def new_york(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A machine that is not in UTC."""
+    monkeypatch.setenv("TZ", "America/New_York")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
 def test_story__yaml_is_edited_between_two_commands(
     module_project: Any,
     options: RunOptions,
     called: list[str],
     capsys: pytest.CaptureFixture[str],
+    new_york: None,
 ) -> None:
     cities = Entity(module_project, "cities", {"id": "int", "name": "string"})
     streets = Entity(module_project, "streets", {"id": "int"})
@@ -90,6 +101,18 @@ def test_story__yaml_is_edited_between_two_commands(
         (changed,) = json.loads(capsys.readouterr().out)
         assert changed["business_date"] == "2026-01-02"
         assert called == ["parse", "run"] * 2
+        # times are those of the session, not of this machine, and reach to the ends of the calendar
+        yield (
+            "sql --json select timestamp'2026-07-01 00:00:00' as t, array(struct("
+            "timestamp'0001-01-01 00:00:00' as t)) as t, timestamp_ntz'2026-07-01 00:00:00' as n\n"
+        )
+        assert json.loads(capsys.readouterr().out) == [
+            {
+                "t": "2026-07-01 00:00:00",
+                "t_2": [{"t": "0001-01-01 00:00:00"}],
+                "n": "2026-07-01T00:00:00",
+            }
+        ]
         yield "sql select nothing from cities\n"
         raise AssertionError("a pipe goes on after a command that failed")
 

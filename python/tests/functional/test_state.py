@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from tidemark import cli
+from tidemark.state.delta import open_table
 
 from .entities import Entity
 from .event_entities import EventEntity, delete, insert, update
@@ -114,3 +115,15 @@ def test_story(module_project: Any, see: Any) -> None:
     assert people.rows("id, n") == [(1, 1)]
     (loads,) = see("status", "people")
     assert (loads["last_date"], loads["landed_dates"]) == ("2026-01-02", ["2026-01-03"])
+
+
+@pytest.mark.iceberg(never=True)
+def test_rows_that_are_marked_as_deleted(module_project: Any) -> None:
+    """Files with deletion vectors (`write_mode: merge_on_read`) have more rows than the table."""
+    module_project.sql(
+        "create table marked using delta tblproperties ('delta.enableDeletionVectors' = 'true') "
+        "as select id from range(100)"
+    )
+    module_project.sql("delete from marked where id < 7")
+    table = open_table(f"{module_project.home}/warehouse/{module_project.schema}.db/marked")
+    assert (table.count(), table.query("select min(id) as least from t")) == (93, [{"least": 7}])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 import os
+import re
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -555,6 +556,21 @@ def test_shown() -> None:
     ):
         assert line in text
     assert "***" in text and "1.50" in text
+
+
+def test_shown__texts_are_not_taken_for_no_value() -> None:
+    sample = {
+        **ROWS["samples"][0],
+        "_key": '{"id":"","part":null}',
+        "_old": json.dumps({"n": "NULL", "name": "x" * 90 + "1"}),
+        "_new": json.dumps({"n": None, "name": "x" * 90}),
+        "_changed_columns": '["n","name"]',
+    }
+    out = Console(record=True, width=120, file=open(os.devnull, "w"))
+    show_plan(a_plan(entity_plan(FACTS, {**ROWS, "samples": [sample]})), out)
+    text = out.export_text()
+    assert re.search("'', NULL +n +'NULL' +NULL", text)
+    assert re.search("name +…x{15}1 +…x{15} ", text)
 
 
 def test_shown__events_and_states() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import re
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -319,6 +320,10 @@ def test_changes_table__key_once_null_told_long_values_cut() -> None:
     assert text.count("00AA") == 2  # once as a key, once in a value
     assert "NULL" in text and "[00AA]" in text
     assert "…" in text and text.count("x") == 119
+    # a text is not taken for no value
+    row = {"key": "1", "column_name": "name", "old_value": "NULL", "new_value": None}
+    console.print(render_changes("airports", [row]))
+    assert re.search(r"name +'NULL' +NULL", console.export_text())
 
 
 def test_answers_in__only_the_marked_line() -> None:

@@ -512,7 +512,7 @@ def test_rows__a_page_at_a_time_and_by_key(client: Client, shop: Path) -> None:
         ({"at": "yesterday"}, "a moment is a date"),
         ({"at": "2026-03-04' or true --"}, "a moment is a date"),
         ({"at": "commit 1 or 1=1"}, "a moment is a date"),
-        ({"at": "commit 0"}, "begins at commit 1"),
+        ({"at": "commit 0"}, "kept from commit 1 on"),
         ({"offset": "-1"}, "offset is a number"),
         ({"offset": "9" * 30}, "offset is a number"),
         ({"offset": "1; drop"}, "offset is a number"),
@@ -652,7 +652,7 @@ def test_tables__in_object_storage_are_asked_now_and_then(
 def test_cells() -> None:
     assert cell({"a": [1, dt.date(2026, 3, 4)]}) == '{"a": [1, "2026-03-04"]}'
     assert cell(dt.datetime(2026, 3, 4, 1, tzinfo=dt.UTC)) == "2026-03-04 01:00:00+00:00"
-    assert cell(float("nan")) == "nan" and cell(False) == "false"
+    assert cell(float("nan")) == "NaN" and cell(False) == "false"
     long = cell("x" * 5000)
     assert long is not None and (len(long), long[-1]) == (2000, "…")
 

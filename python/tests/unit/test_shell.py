@@ -19,6 +19,7 @@ from prompt_toolkit.application import create_app_session
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.input.base import PipeInput
 from prompt_toolkit.output import DummyOutput
+from pyspark.sql import Row
 from rich.console import Console
 
 from tidemark.cli import COMMANDS, call, cli
@@ -465,7 +466,9 @@ class Session:
         rows = [(1, None), (2, "b"), (3, "c")]
         return SimpleNamespace(
             columns=["n", "n"] if text.startswith("select") else [],
-            limit=lambda n: SimpleNamespace(collect=lambda: rows[:n]),
+            limit=lambda n: SimpleNamespace(
+                collect=lambda: rows[:n], schema=SimpleNamespace(fields=[])
+            ),
         )
 
 
@@ -489,10 +492,16 @@ def test_rows__as_a_table_and_as_json() -> None:
     text = out.file.getvalue()  # type: ignore[attr-defined]
     assert "NULL" in text and "[red]x" in text and "[b]" in text
     assert json.loads(json_rows(rows)) == [{"id": 1, "[b]": None}, {"id": 2, "[b]": "[red]x"}]
-    struct = SimpleNamespace(asDict=lambda recursive: {"a": 1})
+    struct = Row(a=1)
     day = dt.date(2026, 3, 1)
     assert json.loads(json_rows(Rows(["s", "d", "b"], [(struct, day, b"\x01")], False))) == [
         {"s": {"a": 1}, "d": "2026-03-01", "b": "01"}
     ]
     assert shown([struct, day]) == '[{"a": 1}, "2026-03-01"]'
+    # two columns of a name are two, a map may have any keys, and not every number is one of JSON
+    twice = Rows(["n", "n", "n_2"], [({day: 1}, float("nan"), Row(b=[struct]))], False)
+    assert json.loads(json_rows(twice)) == [
+        {"n": {"2026-03-01": 1}, "n_2": "NaN", "n_2_2": {"b": [{"a": 1}]}}
+    ]
+    assert shown({day: struct}) == '{"2026-03-01": {"a": 1}}'
     assert shown("x" * 200).endswith("…")

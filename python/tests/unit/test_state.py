@@ -166,6 +166,11 @@ def test_status__failed_until_a_run_goes_through() -> None:
     ]
     assert judged(failure=failed).state == "failed"
     assert judged(commit(1, day(1)), commit(2, day(2)), failure=failed).state == "loaded"
+    # an operation is no run, and a run that went through did, also if it was undone since
+    assert judged(commit(1, day(1)), commit(2, kind="compact"), failure=failed).state == "failed"
+    undone = commit(2, day(2), state="rolled_back", undone_by=3)
+    later = (undone, commit(3, kind="rollback"))
+    assert judged(commit(1, day(1)), *later, failure=failed).state == "loaded"
 
 
 def test_status__stale_when_a_run_was_due() -> None:
@@ -179,6 +184,8 @@ def test_status__stale_when_a_run_was_due() -> None:
     again = commit(2, day(1), kind="repeat", completed_at=NOW - dt.timedelta(hours=1))
     assert judged(*late, again, entity=daily).state == "loaded"
     assert judged(*late).state == "loaded" and judged(*late).fresh_until is None
+    kept = commit(2, kind="savepoint", completed_at=NOW)
+    assert judged(*late, kept, entity=daily).state == "stale"
 
 
 def test_failures__are_remembered_in_a_file_of_the_owner(tmp_path: Path) -> None:
@@ -310,7 +317,7 @@ def test_cli__rejects(loaded: Path) -> None:
 def test_cli__history(loaded: Path) -> None:
     first, second = json.loads(call("history", "cities", "1", "--json").stdout)
     assert (first["operation"], first["values"]) == ("I", {"id": 1, "name": "Aa", "Area km²": 1.5})
-    assert second["changes"] == [{"column": "name", "old": "Aa", "new": "A2"}]
+    assert second["changes"] == [{"column": "name", "old": "Aa", "new": "A2", "is_apart": False}]
     said = call("history", "cities", "1").output
     assert "name: Aa → A2" in said and "wrong" not in said
     assert "2026-03-02  delete" in call("history", "cities", "2").output
@@ -335,7 +342,9 @@ def test_cli__changes(loaded: Path) -> None:
         (2, "D"),
         (3, "I"),
     ]
-    assert found["samples"][0]["changes"] == [{"column": "name", "old": "Aa", "new": "A2"}]
+    assert found["samples"][0]["changes"] == [
+        {"column": "name", "old": "Aa", "new": "A2", "is_apart": False}
+    ]
     said = call("changes", "cities", "--date", "2026-03-02", "--samples", "1").output
     assert "most changed: name (1)" in said and "id=3" not in said
     assert "2 inserted" in call("changes", "--date", "2026-03-01").output
@@ -359,11 +368,14 @@ def test_cli__diff(loaded: Path) -> None:
         (2, "D"),
         (3, "I"),
     ]
-    assert found["samples"][0]["changes"] == [{"column": "name", "old": "Aa", "new": "A2"}]
+    assert found["samples"][0]["changes"] == [
+        {"column": "name", "old": "Aa", "new": "A2", "is_apart": False}
+    ]
     # the other way round, and where nothing lies between
     found = counted("2026-03-02", "2026-03-01")
     assert (found["inserted"], found["updated"], found["deleted"]) == (1, 1, 1)
-    assert found["samples"][0]["changes"] == [{"column": "name", "old": "A2", "new": "Aa"}]
+    (change,) = found["samples"][0]["changes"]
+    assert (change["column"], change["old"], change["new"]) == ("name", "A2", "Aa")
     assert "no difference" in call("diff", "cities", "2026-03-02", "2026-03-09").output
     assert counted("2026-02-01", "2026-03-01")["inserted"] == 2
     result = call("diff", "cities", "2026-03-01..2026-03-03", "2026-03-04", code=1)
@@ -476,7 +488,7 @@ def test_value_intervals__of_a_row_that_goes_and_comes() -> None:
     [
         ("cities", "--key is an entity and a key"),
         ("citys:1", "Did you mean 'cities'?"),
-        ("cities:1,2", "give 1 value, found 2"),
+        ("cities:", "--key is an entity and a key"),
     ],
 )
 def test_cli__report__of_a_wrong_key(loaded: Path, key: str, message: str) -> None:

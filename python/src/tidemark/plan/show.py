@@ -11,9 +11,10 @@ from rich.table import Table
 from rich.text import Text
 
 from tidemark.console import counted
-from tidemark.plan.model import EntityPlan, Plan, Sample, Values
+from tidemark.plan.model import EntityPlan, Plan, Sample
 from tidemark.run.report import COUNTS
 from tidemark.state.show import ago
+from tidemark.state.values import told, told_change
 
 # a longer value is cut
 _WIDEST = 60
@@ -169,15 +170,14 @@ def _samples(samples: Iterable[Sample]) -> Table:
     for sample in samples:
         sign, style = _SIGNS[sample.operation]
         head = Text(sign, style=style)
-        key = Text(", ".join(_cut(value or "NULL") for value in sample.key.values()))
+        key = Text(", ".join(map(told, sample.key.values())))
         names = _names(sample)
         for place, name in enumerate(names[:_MOST_COLUMNS] or [""]):
             table.add_row(
                 head if place == 0 else "",
                 key if place == 0 else "",
                 Text(name),
-                _value(sample.old, name),
-                _value(sample.new, name),
+                *_values(sample, name),
             )
         if len(names) > _MOST_COLUMNS:
             table.add_row("", "", Text(f"… {len(names) - _MOST_COLUMNS} more", style="dim"), "", "")
@@ -190,11 +190,17 @@ def _names(sample: Sample) -> list[str]:
     return names if sample.operation == "U" else [name for name in names if name not in sample.key]
 
 
-def _value(values: Values | None, name: str) -> Text:
-    if values is None or name not in values:
-        return Text("")
-    value = values[name]
-    return Text("NULL", style="dim") if value is None else Text(_cut(value))
+def _values(sample: Sample, name: str) -> tuple[Text, Text]:
+    """Return what stands below old and new; nothing where a row was not, or will not be."""
+    sides = ((sample.old or {}).get(name), (sample.new or {}).get(name))
+    old, new = (
+        Text(shown, style="dim" if value is None else "")
+        for shown, value in zip(told_change(*sides), sides, strict=True)
+    )
+    return (
+        old if name in (sample.old or {}) else Text(""),
+        new if name in (sample.new or {}) else Text(""),
+    )
 
 
 def _cut(text: str, widest: int = _WIDEST) -> str:

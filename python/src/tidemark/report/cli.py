@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import datetime as dt
 import json
 from collections.abc import Sequence
@@ -15,6 +16,7 @@ from tidemark.home import tidemark_home, write_private
 from tidemark.report.data import Report, collected
 from tidemark.state.cli import chosen_entities, open_project, reading, statuses_of
 from tidemark.state.commits import read_commits
+from tidemark.state.project import KnownProject
 
 _EPILOG = """
 The tables are read in this process, without Spark; what only Spark can tell is left out. The page
@@ -48,7 +50,8 @@ Examples:
     "key_texts",
     metavar="ENTITY:KEY",
     multiple=True,
-    help="Show every version of a row; commas between the columns of a key. May be repeated.",
+    help="Show every version of a row; commas between the columns of a key (in double quotation "
+    "marks a value that has one). May be repeated.",
 )
 @click.option("--schema", is_flag=True, help="Print the JSON Schema of --json, and nothing else.")
 @reading
@@ -67,8 +70,7 @@ def report(
         return
     project, tables = open_project(where)
     chosen = chosen_entities(project, names)
-    keys = [_key(text) for text in key_texts]
-    chosen_entities(project, [name for name, _ in keys])
+    keys = [_key(project, text) for text in key_texts]
     commits = read_commits(tables)
     now = dt.datetime.now(dt.UTC)
     statuses = statuses_of(project, tables, chosen, commits)
@@ -84,8 +86,9 @@ def report(
     click.echo(path)
 
 
-def _key(text: str) -> tuple[str, list[str]]:
+def _key(project: KnownProject, text: str) -> tuple[str, list[str]]:
     name, colon, key = text.partition(":")
     if not colon or not name or not key:
         raise ConfigError(f"--key is an entity and a key, such as airports:WIPO; found: {text!r}")
-    return name, key.split(",")
+    (entity,) = chosen_entities(project, [name])
+    return name, [key] if len(entity.key) == 1 else next(csv.reader([key]))

@@ -10,13 +10,15 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tidemark import distribution_version
 from tidemark.replicator.lag import Lag, read_lags, thinned
-from tidemark.state.commits import Commit, by_relation
+from tidemark.state.commits import RUNS, Commit, by_relation
 from tidemark.state.mirrors import operated_sources
 from tidemark.state.project import Entity, KnownProject
-from tidemark.state.show import next_command, notes
+from tidemark.state.rejects import open_rejects_sql
+from tidemark.state.show import APART, next_command, notes
 from tidemark.state.status import Status
 from tidemark.state.tables import READ_WITHOUT_SPARK, TableNotReadable, Tables, literal
-from tidemark.state.versions import IN_FORCE, Version, versions_of
+from tidemark.state.values import value_text
+from tidemark.state.versions import IN_FORCE, Change, Version, versions_of
 
 if TYPE_CHECKING:
     from tidemark.replicator.metrics import SourceStatus
@@ -243,6 +245,7 @@ def collected(
             if commit.entity in shown
             and project.entities[commit.entity].fresh_minutes is not None
             and commit.state == "completed"
+            and commit.kind in RUNS
             and _ended(commit) >= since
         ],
         replicators=[_replicator(operated.status()) for operated in operated_sources(project.root)],
@@ -379,20 +382,17 @@ def _versions_per_key(tables: Tables, entity: Entity) -> list[VersionsRow]:
 
 
 def _rejects(tables: Tables, entity: Entity, own: Sequence[Commit]) -> list[RejectRow]:
-    undone = [str(commit.commit_id) for commit in own if commit.undone_by is not None]
-    conditions = [f"_commit_id not in ({', '.join(undone)})"] if undone else []
     try:
-        path = tables.of(entity, "__rejects")
-        if tables.exists(path) and "_resolved_by" in tables.columns(path):
-            conditions.append("_resolved_by is null")
+        if not tables.exists(tables.of(entity, "__rejects")):
+            return []
+        open_ones = open_rejects_sql(tables, entity, own)
     except TableNotReadable:
         return []
-    where = f"where {' and '.join(conditions)}" if conditions else ""
     found = _rows(
         tables,
         entity,
         "__rejects",
-        f"select _reject_reason as reason, count(*) as n from t {where} "
+        f"select _reject_reason as reason, count(*) as n from ({open_ones}) "
         "group by _reject_reason order by n desc, reason limit 20",
     )
     return [RejectRow(entity=entity.name, reason=str(r["reason"]), rows=r["n"]) for r in found]
@@ -429,7 +429,7 @@ def history_of(entity: Entity, key: Sequence[str], versions: Sequence[Version]) 
                 business_date=one.business_date,
                 operation=one.operation,
                 commit_id=one.commit_id,
-                changes=[f"{c.column}: {_text(c.old)} → {_text(c.new)}" for c in one.changes],
+                changes=[f"{c.column}: {_change(c)}" for c in one.changes],
             )
             for one in versions
         ],
@@ -445,7 +445,8 @@ def value_intervals(versions: Sequence[Version]) -> list[ValueInterval]:
     Args:
         versions: Of a key, the first one first.
     """
-    columns = sorted({change.column for one in versions for change in one.changes})
+    changes = (change for one in versions for change in one.changes)
+    columns = sorted({change.column for change in changes if not change.is_apart})
     found: list[ValueInterval] = []
     for column in columns:
         since: dt.date | None = None
@@ -468,5 +469,10 @@ def value_intervals(versions: Sequence[Version]) -> list[ValueInterval]:
     return found
 
 
+def _change(change: Change) -> str:
+    return APART if change.is_apart else f"{_text(change.old)} → {_text(change.new)}"
+
+
 def _text(value: Any) -> str:
-    return "NULL" if value is None else literal(value) if isinstance(value, str) else str(value)
+    text = value_text(value)
+    return "NULL" if text is None else literal(text) if isinstance(value, str) else text

@@ -11,6 +11,9 @@ from rich.cells import cell_len
 from rich.table import Table
 from rich.text import Text
 
+from tidemark.printable import one_line
+from tidemark.state.values import told_change
+
 # counts of tidemark_commits → heading; the last ones show only where there are any
 COUNTS = {
     "rows_read": "read",
@@ -89,19 +92,20 @@ def render_changes(title: str, rows: Sequence[Mapping[str, str | None]]) -> Tabl
     key_before: str | None = None
     for row in rows:
         key = row["key"]
+        sides = row["old_value"], row["new_value"]
         table.add_row(
-            Text(_value(key) if key != key_before else ""),
-            Text(_value(row["column_name"])),
+            Text(one_line(_cut(key)) if key != key_before else ""),
+            Text(one_line(_cut(row["column_name"]))),
             *(
-                Text("NULL", style="dim") if row[side] is None else Text(_value(row[side]))
-                for side in ("old_value", "new_value")
+                Text(shown, style="dim" if value is None else "")
+                for shown, value in zip(told_change(*sides, _WIDEST), sides, strict=True)
             ),
         )
         key_before = key
     return table
 
 
-def _value(text: str | None) -> str:
+def _cut(text: str | None) -> str:
     text = text or ""
     return text if len(text) <= _WIDEST else text[: _WIDEST - 1] + "…"
 

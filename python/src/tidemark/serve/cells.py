@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import datetime as dt
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
+
+from tidemark.state.values import value_text
 
 _WIDEST = 2000
 
@@ -17,24 +17,10 @@ def cell(value: Any) -> str | None:
         >>> cell(9007199254740993), cell(True), cell(None), cell(b"\\x01\\xff")
         ('9007199254740993', 'true', None, '01ff')
     """
-    text = _text(value)
+    text = value_text(value)
     return text if text is None or len(text) <= _WIDEST else text[: _WIDEST - 1] + "…"
 
 
 def cells(rows: Iterable[Mapping[str, Any]], names: Sequence[str]) -> list[list[str | None]]:
     """Return rows as lists of texts, in the order of the names."""
     return [[cell(row.get(name)) for name in names] for row in rows]
-
-
-def _text(value: Any) -> str | None:
-    if value is None or isinstance(value, str):
-        return value
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, dt.date | dt.datetime):
-        return value.isoformat(" ") if isinstance(value, dt.datetime) else value.isoformat()
-    if isinstance(value, bytes | bytearray | memoryview):
-        return bytes(value).hex()
-    if isinstance(value, Mapping | list | tuple):
-        return json.dumps(value, ensure_ascii=False, default=_text)
-    return str(value)

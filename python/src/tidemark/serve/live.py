@@ -208,12 +208,8 @@ class Live:
         """
         entity = self._entity(name)
         tables = Tables(self._project)
-        undone = {
-            commit.commit_id
-            for commit in read_commits(tables, [entity.relation])
-            if commit.undone_by is not None
-        }
-        rows, total = reject_rows(tables, entity, undone, is_all, _PAGE_ROWS, offset)
+        own = read_commits(tables, [entity.relation])
+        rows, total = reject_rows(tables, entity, own, is_all, _PAGE_ROWS, offset)
         columns = list(rows[0]) if rows else []
         return {
             "columns": columns,

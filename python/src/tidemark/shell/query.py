@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import queue
 import threading
@@ -14,6 +15,8 @@ from rich.table import Table
 from rich.text import Text
 
 from tidemark.errors import TidemarkError
+from tidemark.printable import without_orders
+from tidemark.state.values import json_value, value_text
 
 # a longer value is cut in the table
 _WIDEST = 120
@@ -54,7 +57,7 @@ def query_rows(session: Any, schema: str, text: str, limit: int) -> Rows:
             session.catalog.setCurrentDatabase(schema)
         try:
             frame = session.sql(text)
-            found = frame.limit(limit + 1).collect() if frame.columns else []
+            found = _told(frame.limit(limit + 1)).collect() if frame.columns else []
         finally:
             session.catalog.setCurrentDatabase(before)
         return Rows(frame.columns, [tuple(row) for row in found[:limit]], len(found) > limit)
@@ -80,9 +83,13 @@ def render_rows(rows: Rows) -> Table:
 
 
 def json_rows(rows: Rows) -> str:
-    """Return rows as JSON: a list of objects."""
-    found = [dict(zip(rows.columns, row, strict=True)) for row in rows.values]
-    return json.dumps(found, indent=2, ensure_ascii=False, default=_plain)
+    """Return rows as JSON: a list of objects; of columns of one name the second is `name_2`."""
+    names: list[str] = []
+    for name in rows.columns:
+        again = (f"{name}_{number}" for number in itertools.count(2))
+        names.append(next(one for one in itertools.chain([name], again) if one not in names))
+    found = [dict(zip(names, row, strict=True)) for row in rows.values]
+    return json.dumps(json_value(found), indent=2, ensure_ascii=False)
 
 
 def shown(value: Any) -> str:
@@ -92,21 +99,42 @@ def shown(value: Any) -> str:
         >>> shown([1, None]), shown(b"\\x00\\xff"), shown("a")
         ('[1, null]', '00ff', 'a')
     """
-    if isinstance(value, bytes | bytearray):
-        text = value.hex()
-    elif isinstance(value, list | dict | tuple):
-        text = json.dumps(_plain(value), ensure_ascii=False, default=_plain)
-    else:
-        text = str(value)
+    text = without_orders(value_text(value) or "")
     return text if len(text) <= _WIDEST else text[: _WIDEST - 1] + "…"
 
 
-def _plain(value: Any) -> Any:
-    if hasattr(value, "asDict"):  # a struct
-        return value.asDict(recursive=True)
-    if isinstance(value, bytes | bytearray):
-        return value.hex()
-    return value if isinstance(value, list | dict | tuple) else str(value)
+def _told(frame: Any) -> Any:
+    """Return a query whose timestamps are texts, as the session tells them.
+
+    PySpark would tell them in the zone of this machine, and has none at the ends of its calendar.
+    """
+    types = [field.dataType for field in frame.schema.fields]
+    texts = [_without_timestamps(one) for one in types]
+    if texts == types:
+        return frame
+    # names may be there twice
+    numbered = frame.toDF(*(f"c{number}" for number in range(len(types))))
+    return numbered.select(*(numbered[n].cast(text) for n, text in enumerate(texts)))
+
+
+def _without_timestamps(type_: Any) -> Any:
+    from pyspark.sql import types
+
+    if isinstance(type_, types.TimestampType):
+        return types.StringType()
+    if isinstance(type_, types.ArrayType):
+        return types.ArrayType(_without_timestamps(type_.elementType), type_.containsNull)
+    if isinstance(type_, types.MapType):
+        key, value = map(_without_timestamps, (type_.keyType, type_.valueType))
+        return types.MapType(key, value, type_.valueContainsNull)
+    if isinstance(type_, types.StructType):
+        return types.StructType(
+            [
+                types.StructField(one.name, _without_timestamps(one.dataType), one.nullable)
+                for one in type_.fields
+            ]
+        )
+    return type_
 
 
 def _interruptible(run: Callable[[], Rows], cancel: Callable[[], None]) -> Rows:

@@ -32,11 +32,12 @@ from tidemark.state.project import Entity, KnownProject, known_project
 from tidemark.state.rejects import reject_rows
 from tidemark.state.status import Seen, Status, landed_dates, status_of
 from tidemark.state.tables import READ_WITHOUT_SPARK, TableNotReadable, Tables
+from tidemark.state.values import json_value
 from tidemark.state.versions import changes_of, difference_of, versions_of
 
 _READ = """
 The tables are read in this process, without Spark; a run may be at work. A table that only Spark
-reads (deletion vectors of merge_on_read, a widened column, Parquet) is named.
+reads (a widened column, Parquet) is named.
 """
 
 
@@ -137,8 +138,8 @@ def rejects(entity: str, is_all: bool, limit: int, as_json: bool, **where: Any) 
     """
     project, tables = open_project(where)
     (one,) = chosen_entities(project, [entity])
-    undone = {c.commit_id for c in read_commits(tables, [one.relation]) if c.undone_by is not None}
-    rows, number = reject_rows(tables, one, undone, is_all, limit)
+    own = read_commits(tables, [one.relation])
+    rows, number = reject_rows(tables, one, own, is_all, limit)
     if as_json:
         _print_json(rows)
         return
@@ -251,7 +252,7 @@ def diff(entity: str, first: str, last: str, samples: int, as_json: bool, **wher
     (one,) = chosen_entities(project, [entity])
     found = difference_of(tables, one, dates[0], dates[1], samples)
     if as_json:
-        click.echo(json.dumps(asdict(found), indent=2, default=_plain))
+        click.echo(json.dumps(json_value(asdict(found)), indent=2))
     else:
         show.show_difference(found, stdout_console())
 
@@ -267,7 +268,6 @@ def statuses_of(
         chosen: The entities.
         commits: All commits, the newest first.
     """
-    undone = {commit.commit_id for commit in commits if commit.undone_by is not None}
     now = dt.datetime.now(dt.UTC)
     mirrors = mirrors_of(project.root)
     failures: dict[str, Failure] = {}
@@ -279,7 +279,7 @@ def statuses_of(
             entity,
             _concerning(entity, known),
             replace(
-                _seen(project, tables, entity, undone),
+                _seen(project, tables, entity, known.get(entity.relation, [])),
                 failure=failures.get(entity.relation),
                 mirror=mirrors.get(entity.name),
             ),
@@ -347,7 +347,7 @@ def chosen_entities(project: KnownProject, names: Iterable[str]) -> list[Entity]
     return [project.entities[name] for name in wanted or project.entities]
 
 
-def _seen(project: KnownProject, tables: Tables, entity: Entity, undone: set[int]) -> Seen:
+def _seen(project: KnownProject, tables: Tables, entity: Entity, own: Sequence[Commit]) -> Seen:
     landed = landed_dates(project.root, entity.location)
     if entity.file_format not in READ_WITHOUT_SPARK:
         return Seen(
@@ -356,8 +356,12 @@ def _seen(project: KnownProject, tables: Tables, entity: Entity, undone: set[int
     rows, number, problem = None, None, None
     try:
         path = tables.of(entity)
-        rows = tables.count(path) if tables.exists(path) else None
-        _, number = reject_rows(tables, entity, undone, False, 0)
+        if tables.exists(path):
+            rows = tables.count(path)
+        elif any(one.state == "completed" for one in own):
+            problem = f"there is no table at {path}: has its schema a place of its own?"
+        if problem is None:
+            _, number = reject_rows(tables, entity, own, False, 0)
     except TableNotReadable as error:
         problem = str(error)
     return Seen(rows=rows, open_rejects=number, landed=landed, problem=problem)
@@ -368,10 +372,4 @@ def _moment_of(run: Commit | Failure) -> dt.datetime:
 
 
 def _print_json(rows: Iterable[Any]) -> None:
-    click.echo(json.dumps(list(rows), indent=2, default=_plain))
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dt.date | dt.datetime):
-        return value.isoformat()
-    return str(value)
+    click.echo(json.dumps(json_value(list(rows)), indent=2))

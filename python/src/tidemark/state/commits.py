@@ -12,6 +12,9 @@ from tidemark.state.tables import Tables, literal, quoted
 LOADS = ("load", "full_refresh")
 """Kinds of commits that bring rows to an entity; `repeat` found nothing new in a date."""
 
+RUNS = (*LOADS, "repeat", "scd2", "feed", "shred")
+"""Kinds of commits that runs of a model make; the others are of operations such as `compact`."""
+
 _COLUMNS = (
     "commit_id",
     "relation",

@@ -7,7 +7,18 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from tidemark.state.equals import Dialect, equals_sql
 from tidemark.state.folders import Described
+
+# Spark writes timestamps as INT96, which are read as nanoseconds unless one says otherwise: 64 bits
+# of those end in 2262, and 9999-12-31 would be a day of 1816
+_SETTINGS = {"datafusion.execution.parquet.coerce_int96": "us"}
+_DIALECT = Dialect(
+    zoned="timestamp",
+    moment="arrow_cast({}, 'Timestamp(Microsecond, None)')",
+    moment_utc="arrow_cast({}, 'Timestamp(Microsecond, Some(\"UTC\"))')",
+    binary="decode({}, 'hex')",
+)
 
 
 def describe(folder: Path) -> Described | None:
@@ -63,8 +74,16 @@ class DeltaFiles:
         found = next(one for one in self._table.schema().fields if one.name == column)
         return [field.name for field in found.type.fields]
 
+    def equals(self, column: str, text: str) -> str:
+        """Return the condition that a column has the value that a text tells."""
+        found = next(one for one in self._table.schema().fields if one.name == column)
+        return equals_sql(column, str(getattr(found.type, "type", found.type)), text, _DIALECT)
+
     def count(self) -> int | None:
         """Return how many rows there are, as the files tell; None if they do not."""
+        if "deletionVectors" in (self._table.protocol().reader_features or ()):
+            # the files also count the rows that are only marked as deleted
+            return int(self.query("select count(*) as n from t")[0]["n"])
         actions = self._table.get_add_actions()
         if "num_records" not in actions.schema.names:
             return None
@@ -80,7 +99,7 @@ class DeltaFiles:
         """Return the rows of a query, in which the table is called `t`."""
         from deltalake import QueryBuilder
 
-        found = QueryBuilder().register("t", self._table).execute(select).read_all()
+        found = QueryBuilder(_SETTINGS).register("t", self._table).execute(select).read_all()
         names = found.column_names
         columns = [found.column(name).to_pylist() for name in names]
         return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]

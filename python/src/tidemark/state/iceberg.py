@@ -14,10 +14,17 @@ from pathlib import Path
 from typing import Any
 
 from tidemark.engine.quoted import identifier, list_sql, literal
+from tidemark.state.equals import Dialect, equals_sql
 from tidemark.state.folders import Described
 
 # what pyiceberg has at hand itself; it would take PyArrow, which is another extra
 _BY_FSSPEC = {"py-io-impl": "pyiceberg.io.fsspec.FsspecFileIO"}
+_DIALECT = Dialect(
+    zoned="timestamptz",
+    moment="cast({} as timestamp)",
+    moment_utc="cast({} as timestamptz)",
+    binary="unhex({})",
+)
 _DESCRIPTION = re.compile(r"v?(\d+)[^/]*\.metadata\.json")
 _TYPES = {
     "boolean": "BOOLEAN",
@@ -105,6 +112,11 @@ class IcebergFiles:
     def fields(self, column: str) -> list[str]:
         """Return the names of the fields of a column that is a struct."""
         return [field.name for field in self._table.schema().find_field(column).field_type.fields]
+
+    def equals(self, column: str, text: str) -> str:
+        """Return the condition that a column has the value that a text tells."""
+        type_ = str(self._table.schema().find_field(column).field_type)
+        return equals_sql(column, type_, text, _DIALECT)
 
     def count(self) -> int:
         """Return how many rows there are, as the files tell."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from tidemark.errors import ConfigError
+from tidemark.state.commits import Commit, read_commits
 from tidemark.state.project import Entity
 from tidemark.state.tables import Tables, literal, quoted
 from tidemark.state.versions import (
@@ -66,10 +68,10 @@ def rows_as_of(
     """
     log, names = log_of(tables, entity)
     keys = key_columns(entity, names)
-    if not keys:
+    if not entity.key:
         raise ConfigError(f"{entity.name} has no unique_key: its rows cannot be told apart")
     if isinstance(moment, int):
-        _check_commit(tables, log, entity, moment)
+        _check_commit(read_commits(tables, [entity.relation]), entity, moment)
     columns = [*keys, *(name for name in names if name not in OWN and name not in keys)]
     if isinstance(moment, dt.date):
         stood = state_on_sql(tables, log, names, moment)
@@ -79,10 +81,10 @@ def rows_as_of(
     state = f"select * from ({stood}){_filter(keys, begins)}"
     (counted,) = tables.rows(log, f"select count(*) as n from ({state})")
     selected = ", ".join(map(quoted, [*columns, *BESIDE]))
-    shown = ", ".join(f"{quoted(name)} nulls first" for name in keys)
+    by_key = ", ".join([*(f"{quoted(name)} nulls first" for name in keys), "_key_hash"])
     rows = tables.rows(
         log,
-        f"select {selected} from ({state}) order by {shown}, _key_hash "
+        f"select {selected} from ({state}) order by {by_key} "
         f"limit {int(limit)} offset {int(offset)}",
     )
     return PastRows(tuple(columns), tuple(rows), counted["n"])
@@ -96,18 +98,28 @@ def _counting(moment: int | None) -> str:
     return f"_operation in ('I', 'U', 'D') and _commit_id <= {moment} and {known}"
 
 
-def _check_commit(tables: Tables, log: str, entity: Entity, commit: int) -> None:
-    (row,) = tables.rows(log, "select min(_commit_id) as first from t")
-    if row["first"] is not None and commit < row["first"]:
+def _check_commit(own: Sequence[Commit], entity: Entity, commit: int) -> None:
+    """Refuse a commit before which rows are gone: feed_floor_sql() of the macros."""
+    cleans = [one for one in own if one.kind == "clean" and one.state in ("inflight", "completed")]
+    # a clean that is in flight may have taken rows away already
+    floors = [one.source_commit_id or 0 for one in cleans]
+    floors += [one.commit_id for one in own if _begins_anew(one)]
+    first = max(floors, default=0) or min((one.commit_id for one in own), default=0)
+    if commit < first:
         raise ConfigError(
-            f"the log of {entity.name} begins at commit {row['first']}: "
+            f"what was known of {entity.name} is kept from commit {first} on: "
             f"nothing is known of commit {commit}"
         )
+
+
+def _begins_anew(commit: Commit) -> bool:
+    return commit.kind == "full_refresh" and commit.state == "completed"
 
 
 def _filter(keys: list[str], begins: str) -> str:
     if not begins:
         return ""
     texts = [f"cast({quoted(name)} as varchar)" for name in keys]
-    any_of = " or ".join(f"starts_with({text}, {literal(begins)})" for text in texts)
+    # of a key that is sensitive there is no text
+    any_of = " or ".join(f"starts_with({text}, {literal(begins)})" for text in texts) or "false"
     return f" where ({any_of})"

@@ -16,11 +16,13 @@ from tidemark.failures import Failure
 from tidemark.run.dates import date_ranges
 from tidemark.state.commits import Commit
 from tidemark.state.status import Counts, Status
+from tidemark.state.values import told, told_change
 from tidemark.state.versions import DayChanges, Difference, Version
 
 _BAR = 12
-# a longer value is cut
-_WIDEST = 60
+APART = "changed; its values stand apart"
+"""What is said of a change of a column that a log has no values of."""
+
 _STATES = {
     "loaded": "green",
     "failed": "bold red",
@@ -183,15 +185,15 @@ def show_versions(versions: Sequence[Version], out: Console) -> None:
         name, style = _OPERATIONS[one.operation]
         head = Text(f"{one.business_date}  ")
         head.append(name, style=style)
-        said = [f"commit {one.commit_id}", *(f"{k} {_value(v)}" for k, v in one.event.items())]
+        said = [f"commit {one.commit_id}", *(f"{k} {told(v)}" for k, v in one.event.items())]
         head.append(f"  {', '.join(said)}", style="dim")
         out.print(head, soft_wrap=True)
-        if one.operation == "U":
+        if one.operation == "U" and number:
             _print_changes(one, out)
         elif one.operation == "I" or number == 0:
             for column, value in one.values.items():
                 if value is not None:
-                    out.print(Text(f"    {column}: {_value(value)}"), soft_wrap=True)
+                    out.print(Text(f"    {column}: {told(value)}"), soft_wrap=True)
 
 
 def show_changes(days: Sequence[DayChanges], out: Console) -> None:
@@ -216,6 +218,11 @@ def show_difference(found: Difference, out: Console) -> None:
     out.print(Text(f"{found.entity}, {found.first} → {found.last}", style="bold"), soft_wrap=True)
     out.print(Text(f"  {_count_text(counts) or 'no difference'}"), soft_wrap=True)
     _print_samples(found.samples, out)
+    if any(one.operation == "U" and not one.changes for one in found.samples):
+        out.print(
+            Text("  where no column is shown, one differs whose values stand apart (sensitive)"),
+            soft_wrap=True,
+        )
 
 
 def _print_samples(versions: Sequence[Version], out: Console) -> None:
@@ -235,7 +242,7 @@ def show_rejects(rows: Sequence[dict[str, Any]], out: Console) -> None:
             Text(str(row["_reject_reason"])),
             str(row.get("_business_date") or ""),
             str(row["_commit_id"]),
-            Text(_value(row["_raw_payload"])),
+            Text(told(row["_raw_payload"])),
         )
     out.print(table)
 
@@ -243,9 +250,13 @@ def show_rejects(rows: Sequence[dict[str, Any]], out: Console) -> None:
 def _print_changes(version: Version, out: Console) -> None:
     for change in version.changes:
         line = Text(f"    {change.column}: ")
-        line.append(_value(change.old), style="red")
-        line.append(" → ")
-        line.append(_value(change.new), style="green")
+        if change.is_apart:
+            line.append(APART, style="dim")
+        else:
+            old, new = told_change(change.old, change.new)
+            line.append(old, style="red")
+            line.append(" → ")
+            line.append(new, style="green")
         out.print(line, soft_wrap=True)
 
 
@@ -266,17 +277,9 @@ def _count_text(counts: Counts) -> str:
 
 
 def _key(version: Version) -> str:
-    return ", ".join(f"{name}={_value(value)}" for name, value in version.key.items())
+    key = ", ".join(f"{name}={told(value)}" for name, value in version.key.items())
+    return key or "(a sensitive key)"
 
 
 def _number(number: int | None) -> str:
     return "" if number is None else f"{number:,}"
-
-
-def _value(value: Any) -> str:
-    if value is None:
-        return "NULL"
-    if value == "":
-        return "''"
-    text = str(value)
-    return text if len(text) <= _WIDEST else text[: _WIDEST - 1] + "…"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tidemark.failures import Failure
 from tidemark.state.calendar import missing_dates
-from tidemark.state.commits import LOADS, Commit
+from tidemark.state.commits import LOADS, RUNS, Commit
 from tidemark.state.project import Entity
 
 _PARTS = {
@@ -141,8 +141,8 @@ def status_of(entity: Entity, commits: Sequence[Commit], seen: Seen, now: dt.dat
     last_date = max(loaded.dates, default=None)
     failure = seen.failure
     fresh_until = None
-    ended = loaded.completed[0].completed_at if loaded.completed else None
-    if failure is not None and ended is not None and ended > failure.failed_at:
+    ended = next((c.completed_at for c in loaded.completed if c.kind in RUNS), None)
+    if failure is not None and _went_through(own, failure.failed_at):
         failure = None
     if ended is not None and entity.fresh_minutes is not None:
         fresh_until = ended + dt.timedelta(minutes=entity.fresh_minutes)
@@ -244,6 +244,14 @@ def _is_behind(own: Sequence[Commit], commits: Sequence[Commit]) -> bool:
         and commit.kind in (*LOADS, "rollback", "rehash")
         and commit.commit_id > done.source_commit_id
         for commit in commits
+    )
+
+
+def _went_through(own: Sequence[Commit], failed_at: dt.datetime) -> bool:
+    """Say whether a run was completed after one that failed, whatever became of it since."""
+    return any(
+        commit.kind in RUNS and commit.completed_at is not None and commit.completed_at > failed_at
+        for commit in own
     )
 
 

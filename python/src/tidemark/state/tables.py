@@ -50,6 +50,9 @@ class Opened(Protocol):
     def fields(self, column: str) -> list[str]:
         """Return the names of the fields of a column that is a struct."""
 
+    def equals(self, column: str, text: str) -> str:
+        """Return the condition that a column has the value that a text tells."""
+
     def count(self) -> int | None:
         """Return how many rows there are, as the files tell; None if they do not."""
 
@@ -63,8 +66,9 @@ class Opened(Protocol):
 class Tables:
     """The tables of a project, found by name.
 
-    They are looked for where Spark puts them: below the warehouse's folder, or below the
-    `location_root` of their model. A schema that was made at a place of its own is not found.
+    They are looked for where Spark puts them: below the warehouse's folder, in small letters, or
+    below the `location_root` of their model. A schema that was made at a place of its own is not
+    found.
     """
 
     def __init__(self, project: KnownProject) -> None:
@@ -126,6 +130,13 @@ class Tables:
         """Return the names of the fields of a column that is a struct."""
         return self._open(path).fields(column)
 
+    def equals(self, path: str, column: str, text: str) -> str:
+        """Return the condition that a column has the value that a text tells, in SQL.
+
+        As values are shown or as Spark writes them; NULL is also the value that is not there.
+        """
+        return self._open(path).equals(column, text)
+
     def count(self, path: str) -> int | None:
         """Return how many rows a table has, as its files tell; None if they do not."""
         return self._read(path, lambda table: table.count())
@@ -142,6 +153,9 @@ class Tables:
         return self._project.commits_format == "iceberg"
 
     def _path(self, schema: str, name: str, root: str | None) -> str:
+        if root is None:
+            # a metastore has names in small letters, whatever the model is called
+            schema, name = schema.lower(), name.lower()
         folder = root or f"{self._project.warehouse.rstrip('/')}/{schema}.db"
         path = f"{folder.rstrip('/')}/{name}"
         if is_local(path):

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tidemark.console import counted
 from tidemark.errors import ConfigError
 from tidemark.state.project import Entity
-from tidemark.state.tables import Tables, literal, quoted
+from tidemark.state.tables import Tables, literal
+from tidemark.state.values import are_same
 
 OWN = {
     "_key_hash",
@@ -42,11 +43,19 @@ _FIRST = {"TRUNCATE": 0, "ADD_COLUMN": 0, "DELETE": 2, "MOVE_OUT": 2, "SNAPSHOT"
 
 @dataclass(frozen=True)
 class Change:
-    """A column that a version changed."""
+    """A column that a version changed.
+
+    Attributes:
+        column: Its name.
+        old: Its value before.
+        new: Its value since.
+        is_apart: Whether the log has no values of it: it is sensitive, or was dropped.
+    """
 
     column: str
     old: Any
     new: Any
+    is_apart: bool = False
 
 
 @dataclass(frozen=True)
@@ -125,27 +134,34 @@ def versions_of(tables: Tables, entity: Entity, key: Sequence[str]) -> list[Vers
     Args:
         tables: Where they are read.
         entity: A cdc model with a key.
-        key: The values of its key columns as text, in the order of `unique_key`.
+        key: The values of its key columns as text, in the order of `unique_key`; NULL for none.
 
     Raises:
-        ConfigError: It has no key, or another number of key columns.
+        ConfigError: It has no key, one with sensitive columns, or another number of key columns.
         TableNotReadable: Only Spark reads the log.
     """
     log, names = log_of(tables, entity)
     keys = key_columns(entity, names)
-    if not keys:
+    if not entity.key:
         raise ConfigError(f"{entity.name} has no unique_key, so its rows have no versions")
+    if len(keys) != len(entity.key):
+        raise ConfigError(
+            f"the key of {entity.name} is {', '.join(entity.key)}, of which its log has "
+            f"{', '.join(keys) or 'none'}: sensitive columns stand apart, no row is found by them"
+        )
     if len(key) != len(keys):
         raise ConfigError(
             f"the key of {entity.name} is {', '.join(keys)}: "
             f"give {counted(len(keys), 'value')}, found {len(key)}"
         )
     where = " and ".join(
-        f"cast({quoted(name)} as varchar) = {literal(value)}"
-        for name, value in zip(keys, key, strict=True)
+        tables.equals(log, name, text) for name, text in zip(keys, key, strict=True)
     )
     rows = tables.rows(log, f"select * from t where {IN_FORCE} and {where}")
-    return _versions(sorted(rows, key=_order), keys)
+    # of a row without a value and one whose value is the text NULL it is the one without
+    one = min(rows, key=lambda row: _texts_of_null(row, keys), default={"_key_hash": None})
+    of_key = [row for row in rows if row["_key_hash"] == one["_key_hash"]]
+    return _versions(sorted(of_key, key=_order), keys)
 
 
 def changes_of(tables: Tables, entity: Entity, date: dt.date, samples: int) -> DayChanges:
@@ -178,7 +194,7 @@ def changes_of(tables: Tables, entity: Entity, date: dt.date, samples: int) -> D
     )
     shown: list[Version] = []
     keys = key_columns(entity, names)
-    if samples and keys:
+    if samples and entity.key:
         shown = _samples(tables, log, keys, date, samples)
     return DayChanges(
         entity.name,
@@ -209,7 +225,7 @@ def difference_of(
     """
     log, names = log_of(tables, entity)
     keys = key_columns(entity, names)
-    if not keys:
+    if not entity.key:
         raise ConfigError(f"{entity.name} has no unique_key, so its rows cannot be compared")
     states = ", ".join(
         f"{side} as (select _key_hash, _row_hash from ({state_on_sql(tables, log, names, date)}))"
@@ -272,7 +288,7 @@ def _between(versions: Sequence[Version], kind: str, first: dt.date, last: dt.da
         changes = [
             Change(name, before.values.get(name), value)
             for name, value in after.values.items()
-            if before.values.get(name) != value
+            if not are_same(before.values.get(name), value)
         ]
     return replace(shown, operation=kind, changes=tuple(changes))
 
@@ -399,7 +415,10 @@ def log_of(tables: Tables, entity: Entity) -> tuple[str, list[str]]:
         )
     log = tables.of(entity, "__log")
     if not tables.exists(log):
-        raise ConfigError(f"{entity.name} was never loaded: there is no log at {log}")
+        raise ConfigError(
+            f"{entity.name} was never loaded, or its schema has a place of its own: "
+            f"there is no log at {log}"
+        )
     return log, tables.columns(log)
 
 
@@ -411,10 +430,9 @@ def key_columns(entity: Entity, names: Sequence[str]) -> list[str]:
 
 def _versions(rows: Sequence[Mapping[str, Any]], keys: Sequence[str]) -> list[Version]:
     versions: list[Version] = []
-    before: dict[str, Any] = {}
+    before: dict[str, Any] | None = None
     for row in rows:
         values = {name: value for name, value in row.items() if name not in OWN}
-        changed = row["_changed_columns"] or []
         versions.append(
             Version(
                 key={name: values[name] for name in keys},
@@ -432,11 +450,29 @@ def _versions(rows: Sequence[Mapping[str, Any]], keys: Sequence[str]) -> list[Ve
                     if row.get(column) is not None
                 },
                 values=values,
-                changes=tuple(Change(c, before.get(c), values.get(c)) for c in changed),
+                changes=tuple(_changes(row, before, values)),
             )
         )
         before = values
     return versions
+
+
+def _changes(
+    row: Mapping[str, Any], before: Mapping[str, Any] | None, values: Mapping[str, Any]
+) -> Iterator[Change]:
+    """Yield what a U changed; nothing where what was before is not there any more (`clean`)."""
+    if before is None or row["_operation"] != "U":
+        return
+    changed = row["_changed_columns"]
+    if changed is None:
+        # `changed_columns: false`
+        changed = [name for name in values if not are_same(before.get(name), values[name])]
+    for name in changed:
+        yield Change(name, before.get(name), values.get(name), is_apart=name not in values)
+
+
+def _texts_of_null(row: Mapping[str, Any], keys: Sequence[str]) -> int:
+    return sum(row[name] == "NULL" for name in keys)
 
 
 def _order(row: Mapping[str, Any]) -> tuple[Any, ...]:

@@ -1,5 +1,5 @@
 select
-    concat_ws(', ', cast(`id` as string)) as _tidemark_key,
+    concat_ws(', ', coalesce(cast(`id` as string), 'NULL')) as _tidemark_key,
     _key_hash,
     to_json(_changed_columns) as _changed_columns,
     cast(`id` as string) as `id`,
