@@ -12,6 +12,7 @@
         'merge_keys': var('tidemark__merge_keys', 32) | int,
         'max_line_bytes': var('tidemark__max_line_bytes', 67108864) | int,
         'plan': tidemark._plan(var('plan', false)),
+        'planned': var('tidemark__planned', {}),
         'engine': tidemark._engine(var('tidemark__engine', 'auto')),
     }) }}
 {%- endmacro -%}

@@ -79,13 +79,13 @@ order by landed.{{ tidemark.landed_file() }} asc nulls last
 {%- endmacro -%}
 
 {#- The rows of these files as Spark reads them: to be cached, because `_row` numbers them within this one read. -#}
-{%- macro event_lines_sql(location, files, format) -%}
+{%- macro event_lines_sql(location, files, is_parquet=false) -%}
 select
     *,
     _metadata.file_path as _file,
     _metadata.file_block_start as _block,
     monotonically_increasing_id() as _row
-from {{ format }}.{{ tidemark.quote_identifier(location) }}
+from {{ 'parquet' if is_parquet else 'text' }}.{{ tidemark.quote_identifier(location) }}{{ " with ('mergeSchema' 'true')" if is_parquet }}
 where _metadata.file_path in ({{ tidemark.string_literals(files | map(attribute='_file')) }})
 {%- endmacro -%}
 

@@ -97,12 +97,65 @@ from_json(
 {%- endmacro -%}
 
 {#- What the lines of text files are: `malformed`, whether one is not UTF-8 (Spark puts U+FFFD for such bytes, which a file may also have
-    of its own), and `mixed`, whether some end with a carriage return and some do not. -#}
+    of its own), `mixed`, whether some end with a carriage return and some do not, and `odd`, whether a CSV file has an odd number of
+    quotes: see open_quote_sql(). -#}
 {%- macro lines_told_sql(cfg, path) -%}
 select
-    coalesce(bool_or(not is_valid_utf8(value)), false) as malformed,
-    coalesce(bool_or(endswith(value, '\r')) and bool_or(not endswith(value, '\r')), false) as mixed
-from {{ tidemark._lines_relation_expr(cfg, path) }}
+    coalesce(bool_or(malformed), false) as malformed,
+    coalesce(bool_or(with_return) and bool_or(without_return), false) as mixed,
+    coalesce(bool_or(quotes % 2 = 1), false) as odd
+from (
+    select
+        bool_or(not is_valid_utf8(value)) as malformed,
+        bool_or(endswith(value, '\r')) as with_return,
+        bool_or(not endswith(value, '\r')) as without_return,
+        sum({{ tidemark._quotes_expr(cfg) }}) as quotes
+    from {{ tidemark._lines_relation_expr(cfg, path) }}
+    group by _metadata.file_path
+)
+{%- endmacro -%}
+
+{#- How many quotes a line of CSV has, where a quote within quotes stands doubled; else 0. -#}
+{%- macro _quotes_expr(cfg) -%}
+    {%- set options = tidemark.csv_options(cfg['options']) if cfg['format'] == 'csv' else {} -%}
+    {%- if not options or options['quote'] != options['escape'] or options['quote'] | length != 1 or not tidemark.is_utf8(options['encoding']) -%}{{ return('0') }}{%- endif -%}
+    {{ return("length(value) - length(replace(value, " ~ tidemark.string_literal(options['quote']) ~ "))") }}
+{%- endmacro -%}
+
+{#- The CSV files that end within a quote which nothing closes: to Spark's reader the rest of the file is one value, and its rows are lost
+    without a word. That value ends as the last line does, or is what follows the quote in it. `names` are the columns of the view. A
+    single quote within a value without quotes makes their number odd too, and is none. -#}
+{%- macro open_quote_sql(cfg, view, path, names) -%}
+{%- set options = tidemark.csv_options(cfg['options']) -%}
+{%- set quote, separator = tidemark.string_literal(options['quote']), tidemark.string_literal(options.get('sep', options.get('delimiter', ','))) -%}
+with last_lines as (
+    select
+        file,
+        replace(rtrim(' \t\r', max(if(trim(value) in ('', '\r'), null, struct(block, place, value))).value), repeat({{ quote }}, 2), {{ quote }}) as line
+    from (
+        select
+            value,
+            _metadata.file_path as file,
+            _metadata.file_block_start as block,
+            monotonically_increasing_id() as place
+        from {{ tidemark._lines_relation_expr(cfg, path) }}
+    )
+    group by file
+    having sum({{ tidemark._quotes_expr(cfg) }}) % 2 = 1
+),
+
+endings as (
+    select explode(transform(array({{ tidemark.column_list_expr(names) | replace('\n', ' ') }}), value -> rtrim(' \t\r\n', value))) as ending
+    from {{ view }}
+)
+
+select file
+from last_lines
+left semi join endings on
+    endswith(ending, concat('\n', line))
+    or endswith(line, concat({{ separator }}, {{ quote }}, ending))
+    or line = concat({{ quote }}, ending)
+order by file asc nulls last
 {%- endmacro -%}
 
 {%- macro _lines_relation_expr(cfg, path) -%}

@@ -2,6 +2,25 @@
 {%- macro check_load(opened, staged) -%}
     {%- do tidemark.check_rejects(opened['cfg'], opened['run'], staged['figures'], staged['rejects']) -%}
     {%- do tidemark.check_deletes(opened, staged) -%}
+    {%- do tidemark.check_planned(opened, staged) -%}
+{%- endmacro -%}
+
+{#- Stop the load of a plan that counts otherwise: what the model reads is not all in files and tables whose versions a plan knows, such as a
+    view, a macro or a var. Of change events the changes are counted later. -#}
+{%- macro check_planned(opened, staged) -%}
+    {%- set cfg, figures = opened['cfg'], staged['figures'] -%}
+    {%- set planned = opened['run'].get('planned', {}).get(cfg['relation'], {}) -%}
+    {%- set differing = [] -%}
+    {%- for name, count in planned.items() if cfg['extract'] != 'events' or name in ['rows_read', 'rows_rejected'] -%}
+        {%- set found = (figures.get(name) or 0) | int -%}
+        {%- if found != count -%}{%- do differing.append('\n  - ' ~ name ~ ' is ' ~ found ~ ', planned were ' ~ count) -%}{%- endif -%}
+    {%- endfor -%}
+    {%- if differing -%}
+        {%- if staged['uncommitted'] -%}{%- do adapter.discard_rows(staged['uncommitted']) -%}{%- endif -%}
+        {%- do tidemark.forget_run_views(cfg['target']) -%}
+        {%- do tidemark.raise_error('data', cfg['entity'] ~ ': its plan does not hold any more, as what the model reads is another; nothing was written: plan again'
+            ~ differing | join('')) -%}
+    {%- endif -%}
 {%- endmacro -%}
 
 {#- `on_reject: fail`. `rejects` says what they are: `units` names one of them and several, `rows` is SQL or a relation with

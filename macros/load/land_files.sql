@@ -31,10 +31,18 @@
     {{ return(files) }}
 {%- endmacro -%}
 
-{#- The view over the lines of files, cached, as events are told apart by several looks at them. -#}
+{#- The view over the lines of files, cached, as events are told apart by several looks at them. Of Parquet files Spark takes the columns
+    that one of those at the location has: those of the others, which a table gained later, would be lost. -#}
 {%- macro make_lines_view(cfg, run, location, files) -%}
     {%- set lines = tidemark.run_view(cfg['target'], 'lines') -%}
-    {%- set sql = tidemark.event_lines_sql(location, files, 'parquet' if files[0]['_file'].endswith('.parquet') else 'text') -%}
+    {%- set is_parquet = files[0]['_file'].endswith('.parquet') -%}
+    {%- if is_parquet and tidemark.can('read_footers') -%}
+        {%- set rows = tidemark.run_view(cfg['target'], 'rows') -%}
+        {%- do adapter.view_parquet_files(rows, files, location) -%}
+        {%- set sql = 'select * from ' ~ rows -%}
+    {%- else -%}
+        {%- set sql = tidemark.event_lines_sql(location, files, is_parquet) -%}
+    {%- endif -%}
     {{ return(tidemark.make_view(lines, sql, not run['empty'])) }}
 {%- endmacro -%}
 

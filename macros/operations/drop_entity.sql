@@ -1,5 +1,6 @@
 {#-
-    Drop all tables of an entity, and forget its commits; its next run is its first:
+    Drop all tables of an entity, and forget its commits; its next run is its first. What full refreshes and rehashes left goes too: without
+    their commits `clean` would keep it for ever.
 
         dbt run-operation drop_entity --args '{entity: shop__orders}'
 -#}
@@ -20,6 +21,7 @@
     {%- for name in ['current', 'staging', 'landed', 'rejects', 'supplied', 'sensitive', 'log_table'] -%}
         {%- do tidemark.drop_table(relations[name]) -%}
     {%- endfor -%}
+    {%- for relation, commit_id in tidemark.kept_tables(relations['current']) -%}{%- do tidemark.drop_table(relation) -%}{%- endfor -%}
     {%- do run_query('delete from ' ~ commits['states'] ~ ' where relation = ' ~ tidemark.string_literal(cfg['relation'])) -%}
     {%- do tidemark.say(entity, 'dropped') -%}
 {%- endmacro -%}

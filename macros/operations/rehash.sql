@@ -10,6 +10,7 @@
 -#}
 {%- macro rehash(entity, drop=[], dry_run=false) -%}
     {%- set cfg = tidemark.entity_config(tidemark.entity_node(entity)) -%}
+    {%- set dry_run, drop = tidemark.is_true(dry_run), [drop] if drop is string else drop -%}
     {%- do tidemark.refuse_events(cfg, 'rehash') -%}
     {%- set run = tidemark.run_config() -%}
     {%- set relations = tidemark.side_relations(cfg['target'], cfg['file_format']) -%}

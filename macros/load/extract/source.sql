@@ -69,22 +69,37 @@
         {%- do run_query(tidemark.extract_view_sql(cfg, view, path, names, {'multiLine': 'false'})) -%}
     {%- elif cfg['format'] == 'csv' -%}
         {%- do tidemark.make_csv_view(cfg, view, path, names, lines) -%}
-    {%- elif cfg['format'] == 'parquet' and tidemark.can('read_footers') -%}
-        {%- do run_query(tidemark.extract_view_sql(cfg, view, path, [], adapter.nanosecond_columns(files))) -%}
+    {%- elif cfg['format'] == 'parquet' -%}
+        {%- do tidemark.make_parquet_view(cfg, view, path, files) -%}
     {%- else -%}
         {%- do run_query(tidemark.extract_view_sql(cfg, view, path, names)) -%}
     {%- endif -%}
-    {%- if cfg['format'] == 'csv' -%}{{ return(names + told) }}{%- endif -%}
+    {%- if cfg['format'] == 'csv' -%}
+        {%- if lines['odd'] -%}{%- do tidemark.check_quotes(cfg, view, path, names) -%}{%- endif -%}
+        {{ return(names + told) }}
+    {%- endif -%}
     {{ return(told + (
         (tidemark.query_rows(tidemark.json_names_sql(path)) if cfg['format'] == 'json' else tidemark.describe_query('select * from ' ~ view))
         | map(attribute='name') | list
     )) }}
 {%- endmacro -%}
 
+{#- The view over Parquet files. Of columns that not all of them have Spark would take those of one file, and lose the others; a file
+    without a byte it passes over, and its rows would be taken for deleted ones. -#}
+{%- macro make_parquet_view(cfg, view, path, files) -%}
+    {%- for file in files if file['size'] == 0 -%}
+        {%- do tidemark.raise_error('data', cfg['entity'] ~ ': ' ~ file['path'] ~ ' is empty, which no Parquet file is. Deliver it again, or take it away') -%}
+    {%- endfor -%}
+    {%- set told = adapter.footers_of(files) if tidemark.can('read_footers') else {'nanoseconds': {}, 'differ': files | length > 1} -%}
+    {%- set merges = told['differ'] and not cfg['options'].keys() | map('lower') | select('equalto', 'mergeschema') | list -%}
+    {%- set options = dict(cfg['options'], mergeSchema='true') if merges else cfg['options'] -%}
+    {%- do run_query(tidemark.extract_view_sql(dict(cfg, options=options), view, path, [], told['nanoseconds'])) -%}
+{%- endmacro -%}
+
 {#- What is to be known of the lines of text files: `malformed`, whether some bytes may not be of the encoding that they are read by
     (Parquet has its own), `mixed`, whether CSV lines end in two ways, and then `has_return`, see mixed_ends_sql(). -#}
 {%- macro look_at_lines(cfg, path) -%}
-    {%- if cfg['format'] == 'parquet' -%}{{ return({'malformed': false, 'mixed': false}) }}{%- endif -%}
+    {%- if cfg['format'] == 'parquet' -%}{{ return({'malformed': false, 'mixed': false, 'odd': false}) }}{%- endif -%}
     {%- set lines = tidemark.query_rows(tidemark.lines_told_sql(cfg, path))[0] -%}
     {%- set options = tidemark.csv_options(cfg['options']) if cfg['format'] == 'csv' else {} -%}
     {%- if cfg['format'] == 'csv' and not tidemark.is_utf8(options['encoding']) -%}{%- do lines.update({'malformed': true}) -%}{%- endif -%}
@@ -101,6 +116,14 @@
         {%- do lines.update({'has_return': first | map(attribute='has_return') | select | list | length > 0}) -%}
     {%- endif -%}
     {{ return(lines) }}
+{%- endmacro -%}
+
+{#- Stop at a CSV file that ends within a quote. -#}
+{%- macro check_quotes(cfg, view, path, names) -%}
+    {%- for found in tidemark.query_rows(tidemark.open_quote_sql(cfg, view, path, names)) -%}
+        {%- do tidemark.raise_error('data', cfg['entity'] ~ ': ' ~ found['file'] ~ ' ends within a quote that nothing closes: its delivery broke off, or a quote '
+            ~ 'is not doubled. What comes after that quote would be lost as rows. Deliver it again') -%}
+    {%- endfor -%}
 {%- endmacro -%}
 
 {#- The view over CSV files, whatever their lines end with. -#}

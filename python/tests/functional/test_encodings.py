@@ -12,6 +12,7 @@ import pytest
 
 from ..render.test_golden import KEYED, SEQUENCED
 from ..rendering import load_sql_macros
+from .entities import Entity
 
 CONFIG = {
     "alias": "people",
@@ -109,6 +110,40 @@ def test_csv__declared(read: Read) -> None:
     # 0x81 is no character of windows-1252
     found = read(b"id,name\n1,a\x81b\n2,c\n", encoding="windows-1252")
     assert found == [("1", None, "not windows-1252: 1,a\ufffdb"), ("2", "c", None)]
+
+
+@pytest.mark.parametrize(
+    ("text", "is_odd", "is_open"),
+    [
+        ('id,name\n1,a\n2,"b\n3,c\n', True, True),
+        ('id,name\r\n1,a\r\n2,"b ""\r\n3,c\r\n\r\n', True, True),
+        ('id,name\n1,a\n2,"b ""c', True, True),
+        ('id,name\n1,5" pipe\n2,"x\n3,""y"\n', True, False),
+        ('id,name\n1,"a ""q"\n', False, False),
+    ],
+)
+def test_csv__open_quote(
+    module_project: Any, tmp_path: Path, text: str, is_odd: bool, is_open: bool
+) -> None:
+    """A file that ends within a quote is told from one with a quote in the midst of a value."""
+    macros, session = load_sql_macros(), module_project.session
+    file = tmp_path / "cut.csv"
+    file.write_bytes(text.encode())
+    settings = {"extract": "full", "location": "x", "format": "csv"}
+    cfg = macros["entity_config"](
+        {**CONFIG, "config": {"unique_key": "id", "meta": {"tidemark": settings}}}
+    )
+    [told] = session.sql(macros["lines_told_sql"](cfg, str(file))).collect()
+    names = ["id", "name"]
+    session.sql(macros["extract_view_sql"](cfg, "extract", str(file), names))
+    found = session.sql(macros["open_quote_sql"](cfg, "extract", str(file), names)).collect()
+    assert (told.odd, bool(found)) == (is_odd, is_open)
+
+
+def test_csv__cut(module_project: Any) -> None:
+    people = Entity(module_project, "cut_people", {"id": "int", "name": "string"})
+    error = people.load("2026-01-01", 'id,name\n1,a\n2,"b\n3,c\n', expect_pass=False).error
+    assert "2026-01-01.csv ends within a quote that nothing closes" in error
 
 
 @pytest.mark.parametrize(("suffix", "pack"), PACKED)

@@ -155,6 +155,41 @@ def test_parquet__nanoseconds(module_project: Any) -> None:
     assert "b.parquet has other timestamps than" in refused and "in the same unit" in refused
 
 
+def test_parquet__files_of_several_schemas(module_project: Any) -> None:
+    """Of files of a date, and of events, each column of each file is read; a file without a byte is none."""
+    root = module_project.root / "data"
+    at = "{business_date}"
+    places = Entity(module_project, "places", {}, format="parquet", location=f"data/places/{at}")
+    moves = Entity(
+        module_project, "moves", {}, extract="events", format="canonical", location="data/moves"
+    )
+
+    def write(path: str, **columns: Any) -> None:
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        pq.write_table(pa.table(columns), root / path)
+
+    write("places/2026-01-01/a.parquet", id=[1], name=["a"])
+    write("places/2026-01-01/b [1].parquet", ID=[2], name=["b"], zip=["0150"])
+    write("moves/1.parquet", id=[1], name=["a"], _operation=["INSERT"])
+    run = ("run", "--select", "places", "moves")
+    module_project.dbt(*run, vars={"business_date": "2026-01-01"})
+    assert places.rows("id, name, zip") == [(1, "a", None), (2, "b", "0150")]
+    write("moves/2 [a]%41.parquet", id=[1], zip=["0250"], _operation=["UPDATE"])
+    write(
+        "moves/3.parquet",
+        id=[2],
+        name=["b"],
+        zip=pa.array([None], pa.string()),
+        _operation=["INSERT"],
+    )
+    write("places/2026-01-02/a.parquet", id=[1], name=["a"], zip=["0350"])
+    (root / "places/2026-01-02/b.parquet").touch()
+    result = module_project.dbt(*run, vars={"business_date": "2026-01-02"}, expect_pass=False)
+    assert "b.parquet is empty, which no Parquet file is" in result.error
+    assert moves.rows("id, name, zip") == [(1, None, "0250"), (2, "b", None)]
+    assert places.commits("business_date") == [(dt.date(2026, 1, 1),)]
+
+
 def test_parquet_extract_and_nested(module_project: Any) -> None:
     path = f"{module_project.root}/extracts/nested"
     nested = Entity(

@@ -175,6 +175,10 @@ def test_clean__replaced_logs(module_project: Any) -> None:
     assert renewed.exists(old)
     do(renewed, "clean", retention={"superseded": "0 days"})
     assert not renewed.exists(old) and renewed.rows("id") == [(1,)]
+    renewed.run("2026-01-02", "--full-refresh")
+    assert renewed.exists(f"__log_{last_commit(renewed)}")
+    do(renewed, "drop_entity")
+    assert not renewed.exists("*") and renewed.commits() == []
 
 
 @pytest.mark.slow

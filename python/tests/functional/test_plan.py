@@ -265,7 +265,8 @@ def test_delta_of_a_table(project: Any, planner: Planner) -> None:
     project.sql(
         "create table arrived using delta as select 1 as id, 'ann' as name union all select 2, 'bob'"
     )
-    body = f"select * from `{project.schema}`.arrived"
+    project.sql("create view seen as select * from arrived")
+    body = f"select * from `{project.schema}`.seen"
     items = Entity(project, "items", {}, body=body, extract="delta", location=None)
     items.run(D1)
     project.sql("delete from arrived where id = 1")
@@ -288,3 +289,11 @@ def test_delta_of_a_table(project: Any, planner: Planner) -> None:
         only(made)["counts"][name] for name in FIGURES.split(", ")
     )
     assert items.rows("id, name") == [(1, "ann"), (2, "bert"), (3, "cid")]
+    # what has no version: the view that the model reads is another one
+    project.sql("update arrived set name = upper(name)")
+    made, commits = planner.plan(D3, code=2), items.commits()
+    project.sql("create or replace view seen as select * from arrived where id <> 3")
+    refused = planner.call("apply", made["id"], code=1)
+    assert "its plan does not hold any more" in refused.output
+    assert "rows_read is 1, planned were 2" in refused.output
+    assert items.commits() == commits

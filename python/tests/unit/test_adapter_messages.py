@@ -305,6 +305,20 @@ def test_readable_error__of_a_python_exception() -> None:
             ],
             "file:/a/2.csv cannot be read: its columns are not those of the other files, in their order",
         ),
+        (
+            [
+                "[FAILED_READ_FILE.NO_HINT] Encountered error while reading file file:/a/2.csv. SQLSTATE: KD001",
+                "Number of column in CSV header is not equal to number of fields in the schema:\n Header length: 2, schema size: 3",
+            ],
+            "file:/a/2.csv cannot be read: its columns are not those of the other files, in their order",
+        ),
+        (
+            [
+                "[FAILED_READ_FILE.PARQUET_COLUMN_DATA_TYPE_MISMATCH] Encountered error while reading file file:/a/2.parquet. SQLSTATE: KD001",
+                "column: [n], physicalType: INT64, logicalType: int",
+            ],
+            "file:/a/2.parquet cannot be read: column n is INT64 in it, and int in another file: write all files with the same types",
+        ),
     ],
 )
 def test_file_that_is_not_read(causes: list[str], said: str) -> None:

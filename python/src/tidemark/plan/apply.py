@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,8 @@ from tidemark.plan.store import close_plan, held
 from tidemark.run.invoke import Invoker, Outcome
 from tidemark.run.options import RunOptions
 
+# the var by which a load stops before it writes what was not planned
+_PLANNED = "tidemark__planned"
 # how the run-operation planned_state marks its lines
 _STATE = "tidemark planned "
 _COMPARED = (
@@ -72,6 +74,7 @@ def apply_plan(
         check_unmoved(plan, nodes, invoker)
         chosen = [selector(nodes[one.relation]) for one in plan.entities]
         options = run_options(plan, allow_deletes, chosen)
+        options = replace(options, vars={**options.vars, _PLANNED: planned_counts(plan)})
         invoker.options = options
         outcome = invoker.run_date(
             options.dates[0] if options.dates else None,
@@ -181,6 +184,14 @@ def moved_tables(one: EntityPlan, now: Tables) -> list[str]:
         for table, version, before in versions
         if version != before
     ]
+
+
+def planned_counts(plan: Plan) -> dict[str, dict[str, int]]:
+    """Return the counts that each load has to come to, by the entity's relation."""
+    return {
+        one.relation: {name: getattr(one.counts, name) for name in _COMPARED}
+        for one in plan.entities
+    }
 
 
 def other_counts(one: EntityPlan, counts: dict[str, int | None]) -> list[str]:

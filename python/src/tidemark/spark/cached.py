@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from tidemark.spark.files import java_class, java_module
 
@@ -52,7 +52,17 @@ def make_view(session: SparkSession, name: str, sql: str) -> None:
         name: The view, quoted as in SQL; one of that name is replaced.
         sql: Its query.
     """
-    rows = session.sql(sql)
+    view_rows(session, name, session.sql(sql))
+
+
+def view_rows(session: SparkSession, name: str, rows: DataFrame) -> None:
+    """Make a temporary view of rows, as make_view() does of a query.
+
+    Args:
+        session: The running session.
+        name: The view, quoted as in SQL; one of that name is replaced.
+        rows: The rows.
+    """
     forget_cached(session, name)
     session._jsparkSession.sessionState().catalog().dropTempView(_unquoted(name))
     rows.createOrReplaceTempView(name)

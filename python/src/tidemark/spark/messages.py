@@ -125,7 +125,12 @@ _WHY_UNREAD = {
     "CANNOT_READ_FILE_FOOTER": "it is cut, or no Parquet file",
     "FILE_NOT_EXIST": "it is gone",
 }
-_OTHER_HEADER = "CSV header does not conform to the schema"
+_OTHER_HEADER = re.compile(
+    r"CSV header does not conform to the schema|Number of column in CSV header is not equal"
+)
+_OTHER_TYPE = re.compile(
+    r"column: \[(?P<name>.*)\], physicalType: (?P<there>\w+), logicalType: (?P<wanted>.+)"
+)
 _MADE_AT_ONCE = re.compile(
     r"DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION|DELTA_STATE_RECOVER_ERROR"
     r"|DELTA_PROTOCOL_CHANGED|TABLE_OR_VIEW_ALREADY_EXISTS"
@@ -255,8 +260,13 @@ def best_message(causes: list[str]) -> str:
         why = known or (
             deepest.partition("\n")[0] if deepest != said else "what is in it is broken"
         )
-        if _OTHER_HEADER in deepest:
+        if _OTHER_HEADER.search(deepest):
             why = "its columns are not those of the other files, in their order"
+        elif other := _OTHER_TYPE.search(deepest):
+            why = (
+                f"column {other['name']} is {other['there']} in it, and {other['wanted']} in "
+                "another file: write all files with the same types"
+            )
         return f"{unread['file']} cannot be read: {why}"
     if deepest in said or "\n" in deepest:
         return said

@@ -10,10 +10,10 @@ from dbt.adapters.base.meta import available
 from dbt.adapters.tidemark.base import SessionAdapter
 from tidemark.spark.delta.landed import unread_files
 from tidemark.spark.files import list_files
+from tidemark.spark.footers import footers_of, view_files
 from tidemark.spark.inputs import input_files
 from tidemark.spark.links import check_links
 from tidemark.spark.long_lines import long_line
-from tidemark.spark.nanoseconds import nanosecond_columns
 
 
 class FilesAdapter(SessionAdapter):
@@ -40,17 +40,30 @@ class FilesAdapter(SessionAdapter):
             return files
 
     @available.parse(lambda *args, **kwargs: {})
-    def nanosecond_columns(self, files: list[dict[str, Any]]) -> dict[str, str]:
-        """Tell which columns of Parquet files have timestamps in nanoseconds, and have them read.
+    def footers_of(self, files: list[dict[str, Any]]) -> dict[str, Any]:
+        """Tell how Parquet files are to be read, by their footers.
 
         Args:
             files: The files, as list_files() gives them.
 
         Returns:
-            By name the type that they are. Spark reads them as numbers of nanoseconds.
+            `nanoseconds`: by name the types of columns with such timestamps, which Spark reads as
+            numbers of nanoseconds; `differ`: whether the files have different columns.
         """
-        with self.connections.exception_handler("nanosecond_columns"):
-            return nanosecond_columns(self._session, files)
+        with self.connections.exception_handler("footers_of"):
+            return footers_of(self._session, files)
+
+    @available.parse(lambda *args, **kwargs: None)
+    def view_parquet_files(self, name: str, files: list[dict[str, Any]], location: str) -> None:
+        """Make a temporary view of Parquet files with all their columns.
+
+        Args:
+            name: The view, quoted as in SQL; one of that name is replaced.
+            files: The files, with `_file` and `_file_size` as Spark's metadata of files has them.
+            location: The folder that they lie in, or what matches them.
+        """
+        with self.connections.exception_handler(f"view_parquet_files({location!r})"):
+            view_files(self._session, name, files, location)
 
     @available.parse(lambda *args, **kwargs: None)
     def long_line(self, files: list[dict[str, Any]], most: int) -> dict[str, Any] | None:
