@@ -5,6 +5,13 @@
     {%- do tidemark.check_planned(opened, staged) -%}
 {%- endmacro -%}
 
+{#- Stop a load whose rows are staged: nothing of them is left. -#}
+{%- macro stop_load(cfg, staged, why) -%}
+    {%- if staged['uncommitted'] -%}{%- do adapter.discard_rows(staged['uncommitted']) -%}{%- endif -%}
+    {%- do tidemark.forget_run_views(cfg['target']) -%}
+    {%- do tidemark.raise_error('data', cfg['entity'] ~ ': ' ~ why) -%}
+{%- endmacro -%}
+
 {#- Stop the load of a plan that counts otherwise: what the model reads is not all in files and tables whose versions a plan knows, such as a
     view, a macro or a var. Of change events the changes are counted later. -#}
 {%- macro check_planned(opened, staged) -%}
@@ -16,9 +23,7 @@
         {%- if found != count -%}{%- do differing.append('\n  - ' ~ name ~ ' is ' ~ found ~ ', planned were ' ~ count) -%}{%- endif -%}
     {%- endfor -%}
     {%- if differing -%}
-        {%- if staged['uncommitted'] -%}{%- do adapter.discard_rows(staged['uncommitted']) -%}{%- endif -%}
-        {%- do tidemark.forget_run_views(cfg['target']) -%}
-        {%- do tidemark.raise_error('data', cfg['entity'] ~ ': its plan does not hold any more, as what the model reads is another; nothing was written: plan again'
+        {%- do tidemark.stop_load(cfg, staged, 'its plan does not hold any more, as what the model reads is another; nothing was written: plan again'
             ~ differing | join('')) -%}
     {%- endif -%}
 {%- endmacro -%}
@@ -53,10 +58,8 @@
 {%- macro check_deletes(opened, staged) -%}
     {%- set cfg, run, figures = opened['cfg'], opened['run'], staged['figures'] -%}
     {%- if cfg.get('extract') == 'full' and not run['allow_deletes'] and tidemark.deletes_too_much(cfg, figures) -%}
-        {%- if staged['uncommitted'] -%}{%- do adapter.discard_rows(staged['uncommitted']) -%}{%- endif -%}
-        {%- do tidemark.forget_run_views(cfg['target']) -%}
-        {%- do tidemark.raise_error('data',
-            cfg['entity'] ~ ': the extract of business date ' ~ run['business_date'] ~ ' has ' ~ figures['rows_read']
+        {%- do tidemark.stop_load(cfg, staged,
+            'the extract of business date ' ~ run['business_date'] ~ ' has ' ~ figures['rows_read']
             ~ ' rows and would delete ' ~ figures['rows_deleted'] ~ ' of ' ~ figures['existing']
             ~ ' keys (max_delete_fraction is ' ~ cfg['max_delete_fraction'] ~ '); nothing was written. '
             ~ 'If that is right, let it through once with --vars \'{business_date: ' ~ run['business_date']

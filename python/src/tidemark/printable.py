@@ -25,3 +25,13 @@ def without_orders(text: str) -> str:
         '?]0;title?a\tb'
     """
     return _ORDERS.sub("?", text)
+
+
+def shortened(text: str, widest: int) -> str:
+    """Return a text that has at most so many characters; of a longer one the end is left out.
+
+    Example:
+        >>> shortened("Zurich", 6), shortened("Zurich", 4)
+        ('Zurich', 'Zur…')
+    """
+    return text if len(text) <= widest else text[: widest - 1] + "…"

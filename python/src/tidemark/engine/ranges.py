@@ -89,12 +89,14 @@ def write_part(
     """
     key = identifier(part.table.fields["_key_hash"][0])
     if part.begins is not None:
-        number = " + ".join(f"({key} >= {literal(least)})::int" for least in part.begins) or "0"
-        return copy_ranges(db, query, part.table, names, number)
-    count = min(MOST_RANGES, -(-(part.rows + added) // ROWS_OF_A_RANGE))
-    if part.rows + added <= ROWS_OF_ONE_FILE:
+        number = " + ".join(f"({key} >= {literal(least)})::int" for least in part.begins)
+    elif part.rows + added <= ROWS_OF_ONE_FILE:
+        number = ""
+    else:
+        count = min(MOST_RANGES, -(-(part.rows + added) // ROWS_OF_A_RANGE))
+        number = f"(('0x' || left({key}, 4))::int * {count}) // 65536"
+    if not number:
         return copy(db, query, part.table, "", names, {})
-    number = f"(('0x' || left({key}, 4))::int * {count}) // 65536"
     return copy_ranges(db, query, part.table, names, number)
 
 

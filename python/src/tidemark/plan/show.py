@@ -12,12 +12,13 @@ from rich.text import Text
 
 from tidemark.console import counted
 from tidemark.plan.model import EntityPlan, Plan, Sample
+from tidemark.printable import shortened
 from tidemark.run.report import COUNTS
 from tidemark.state.show import ago
 from tidemark.state.values import told, told_change
 
 # a longer value is cut
-_WIDEST = 60
+_WIDEST = 120
 # of rows that come or go, the columns that are shown
 _MOST_COLUMNS = 8
 _SIGNS = {"I": ("+", "green"), "U": ("~", "yellow"), "D": ("-", "red")}
@@ -52,7 +53,7 @@ def show_entity(one: EntityPlan, out: Console) -> None:
     for reject in one.rejects:
         _line(out, f"  rejected, {reject.reason}: {counted(reject.rows, 'row')}", "red")
         for payload in reject.samples:
-            _line(out, f"      {_cut(payload, 2 * _WIDEST)}", "dim")
+            _line(out, f"      {shortened(payload, _WIDEST)}", "dim")
     if one.samples:
         out.print(_samples(one.samples))
     for note in one.notes:
@@ -201,10 +202,6 @@ def _values(sample: Sample, name: str) -> tuple[Text, Text]:
         old if name in (sample.old or {}) else Text(""),
         new if name in (sample.new or {}) else Text(""),
     )
-
-
-def _cut(text: str, widest: int = _WIDEST) -> str:
-    return text if len(text) <= widest else text[: widest - 1] + "…"
 
 
 def _table(rows: Iterable[tuple[str, str]], right: int) -> Table:

@@ -11,7 +11,7 @@ from rich.cells import cell_len
 from rich.table import Table
 from rich.text import Text
 
-from tidemark.printable import one_line
+from tidemark.printable import one_line, shortened
 from tidemark.state.values import told_change
 
 # counts of tidemark_commits → heading; the last ones show only where there are any
@@ -94,8 +94,8 @@ def render_changes(title: str, rows: Sequence[Mapping[str, str | None]]) -> Tabl
         key = row["key"]
         sides = row["old_value"], row["new_value"]
         table.add_row(
-            Text(one_line(_cut(key)) if key != key_before else ""),
-            Text(one_line(_cut(row["column_name"]))),
+            Text(one_line(shortened(key or "", _WIDEST)) if key != key_before else ""),
+            Text(one_line(shortened(row["column_name"] or "", _WIDEST))),
             *(
                 Text(shown, style="dim" if value is None else "")
                 for shown, value in zip(told_change(*sides, _WIDEST), sides, strict=True)
@@ -103,11 +103,6 @@ def render_changes(title: str, rows: Sequence[Mapping[str, str | None]]) -> Tabl
         )
         key_before = key
     return table
-
-
-def _cut(text: str | None) -> str:
-    text = text or ""
-    return text if len(text) <= _WIDEST else text[: _WIDEST - 1] + "…"
 
 
 def render_summary(summary: Sequence[tuple[dt.date | None, bool, float]]) -> str:

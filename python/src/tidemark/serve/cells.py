@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from tidemark.printable import shortened
 from tidemark.state.values import value_text
 
 _WIDEST = 2000
@@ -18,7 +19,7 @@ def cell(value: Any) -> str | None:
         ('9007199254740993', 'true', None, '01ff')
     """
     text = value_text(value)
-    return text if text is None or len(text) <= _WIDEST else text[: _WIDEST - 1] + "…"
+    return None if text is None else shortened(text, _WIDEST)
 
 
 def cells(rows: Iterable[Mapping[str, Any]], names: Sequence[str]) -> list[list[str | None]]:

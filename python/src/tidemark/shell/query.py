@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tidemark.errors import TidemarkError
-from tidemark.printable import without_orders
+from tidemark.printable import shortened, without_orders
 from tidemark.state.values import json_value, value_text
 
 # a longer value is cut in the table
@@ -99,8 +99,7 @@ def shown(value: Any) -> str:
         >>> shown([1, None]), shown(b"\\x00\\xff"), shown("a")
         ('[1, null]', '00ff', 'a')
     """
-    text = without_orders(value_text(value) or "")
-    return text if len(text) <= _WIDEST else text[: _WIDEST - 1] + "…"
+    return shortened(without_orders(value_text(value) or ""), _WIDEST)
 
 
 def _told(frame: Any) -> Any:

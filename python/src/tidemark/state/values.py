@@ -8,7 +8,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from tidemark.printable import one_line
+from tidemark.printable import one_line, shortened
 
 _WIDEST = 60
 # of what is cut so much is shown before the first difference
@@ -77,7 +77,7 @@ def told(value: Any, widest: int = _WIDEST) -> str:
         >>> told(None), told("NULL"), told(""), told("a\nb "), told("Bern")
         ('NULL', "'NULL'", "''", "'a\\nb '", 'Bern')
     """
-    return _cut(_whole(value), widest)
+    return shortened(_whole(value), widest)
 
 
 def told_change(old: Any, new: Any, widest: int = _WIDEST) -> tuple[str, str]:
@@ -88,13 +88,13 @@ def told_change(old: Any, new: Any, widest: int = _WIDEST) -> tuple[str, str]:
         ('…xxxxxxxxxxxxxxx1', '…xxxxxxxxxxxxxxx2')
     """
     texts = _whole(old), _whole(new)
-    shown = _cut(texts[0], widest), _cut(texts[1], widest)
+    shown = shortened(texts[0], widest), shortened(texts[1], widest)
     if shown[0] != shown[1]:
         return shown
     pairs = zip(*texts, strict=False)
     same = next((at for at, (a, b) in enumerate(pairs) if a != b), min(map(len, texts)))
     since = max(0, same - _BEFORE)
-    return _cut("…" + texts[0][since:], widest), _cut("…" + texts[1][since:], widest)
+    return shortened("…" + texts[0][since:], widest), shortened("…" + texts[1][since:], widest)
 
 
 def _is_map(value: list[Any] | tuple[Any, ...]) -> bool:
@@ -114,7 +114,3 @@ def _whole(value: Any) -> str:
     shown = one_line(line)
     is_doubtful = shown != text or text != text.strip() or text in ("", "NULL") or text[0] == "'"
     return f"'{shown}'" if is_doubtful else shown
-
-
-def _cut(text: str, widest: int) -> str:
-    return text if len(text) <= widest else text[: widest - 1] + "…"
