@@ -81,7 +81,7 @@ CASES: dict[str, Callable[[], str | None]] = {
     ),
     "current_sql.delta": lambda: sql.current_sql(DELTA, CURRENT, "IUXK", True),
     "supplied_sql.any": lambda: sql.supplied_sql(DELTA, SUPPLIED),
-    "events.parsed_sql": lambda: parsed.parsed_sql(EVENTS),
+    "events.parsed_sql": lambda: parsed.parsed_sql(EVENTS, [("after", "before", "op")]),
     "events.staged_sql": lambda: staged.staged_sql(EVENTS),
     "events.parsed_canonical_sql": lambda: canonical.parsed_canonical_sql(CANONICAL, SHAPES or ()),
     "events.staged_sql.canonical": lambda: staged.staged_sql(CANONICAL),

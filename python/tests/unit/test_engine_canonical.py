@@ -11,6 +11,7 @@ from typing import Any
 import duckdb
 import pytest
 
+from tidemark.engine.events import task
 from tidemark.engine.events.load import LogFile
 from tidemark.engine.events.task import keep, replay
 from tidemark.engine.header import stamp_of
@@ -61,6 +62,13 @@ DECLINED: dict[str, list[str]] = {
 }  # fmt: skip
 
 
+@pytest.fixture(params=[1, task._FIRST_LINES])
+def kinds(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What kinds of lines there are is told by the first one alone, or by all of them."""
+    monkeypatch.setattr(task, "_FIRST_LINES", request.param)
+
+
+@pytest.mark.usefixtures("kinds")
 @pytest.mark.parametrize("why", DECLINED)
 def test_lines__declined(tmp_path: Path, why: str) -> None:
     for line in DECLINED[why]:
@@ -69,6 +77,7 @@ def test_lines__declined(tmp_path: Path, why: str) -> None:
     assert not list(tmp_path.rglob("*.parquet"))
 
 
+@pytest.mark.usefixtures("kinds")
 def test_rows(tmp_path: Path) -> None:
     """What is no change of the table is passed over, whatever members it has; the rest is replayed by number."""
     shop = lake(tmp_path)
@@ -86,6 +95,7 @@ def test_rows(tmp_path: Path) -> None:
     assert shop.rows("staging", "_landing_num, _sequence_num")[0] == ((1 << 32) + 1, 3)
 
 
+@pytest.mark.usefixtures("kinds")
 def test_delete(tmp_path: Path) -> None:
     """A delete counts by its own values, else by those from before."""
     shop = lake(tmp_path)
@@ -98,6 +108,7 @@ def test_delete(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.usefixtures("kinds")
 def test_left_out(tmp_path: Path) -> None:
     """What an update leaves out stays as it is; a row that is not there has nothing of it."""
     shop = lake(tmp_path)

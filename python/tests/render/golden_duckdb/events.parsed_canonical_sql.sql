@@ -3,14 +3,15 @@ select
     is_ours,
     landed_id,
     coalesce(known_doubt, case
-        when compact = 'null' then null
+        when bare = 'null' and is_plain then null
         when strlen(line) > 1048576 or contains(line, '\u0000')
     or (strlen(line) > 800 and (strlen(line) - strlen(replace(line, '{', '')) > 400 or strlen(line) - strlen(replace(line, '[', '')) > 400 or (regexp_matches(line, '[0-9]{40}') and contains(translate(line, '123456789', '000000000'), repeat('0', 800)))))
-    or (regexp_matches(line, '[:,\[]\s*-?(nan|inf)', 'i')
+    or ((regexp_matches(line, '[nN][aA][nN]') or regexp_matches(line, '[iI][nN][fF]'))
+        and regexp_matches(line, '[:,\[]\s*-?(nan|inf)', 'i')
         and regexp_matches(regexp_replace(line, '"(?:[^"\\]|\\.)*"', '', 'g'), 'nan|inf', 'i')) then 'a line has numbers or texts of a form that is read by Spark alone'
         when not is_plain then 'a line has numbers or texts of a form that is read by Spark alone'
-        when list_unique(names) <> len(names) then 'a line has numbers or texts of a form that is read by Spark alone'
-        when names = [] or list_has_any(names, ['_schema', '_primary_key', '_prev_table']) then 'a line is no event of a row'
+        when shape is null and list_unique(names) <> len(names) then 'a line has numbers or texts of a form that is read by Spark alone'
+        when shape is null and (names = [] or list_has_any(names, ['_schema', '_primary_key', '_prev_table'])) then 'a line is no event of a row'
         when not starts_with("_operation", '"') or not starts_with("db", '"') or not starts_with("table", '"') then 'a line is no event of a row'
         when _operation is null or operation in ('CREATE_DATABASE', 'DROP_DATABASE') then 'a line is no event of a row'
         when not regexp_full_match(case when starts_with("_sequence_num", '"') then case when contains("_sequence_num", '\') then json_extract_string("_sequence_num", '$') else replace("_sequence_num", '"', '') end when ends_with("_sequence_num", '.0') then left("_sequence_num", -2) else "_sequence_num" end, '0|[1-9][0-9]{0,17}') then 'a line is no event of a row'
@@ -42,11 +43,14 @@ from (
         from (select
         num,
         line,
-        compact,
+        bare,
         landed_id,
         known_doubt,
-        case when bare in (line, compact) then true else replace(bare, ' ', '') = compact end
-            as is_plain,
+        case
+            when bare = line then true
+            when contains(bare, ' ') then array_to_string(string_split(bare, ' '), '') = array_to_string(string_split(line, ' '), '')
+            else bare = array_to_string(string_split(line, ' '), '')
+        end as is_plain,
         cast(event."_operation" as varchar) as "_operation",
         cast(event."_database" as varchar) as "db",
         cast(event."_table" as varchar) as "table",
@@ -74,8 +78,7 @@ from (
             known_doubt,
             json_transform(line, '{"_operation": "JSON", "_database": "JSON", "_table": "JSON", "_sequence_num": "JSON", "_offset": "JSON", "_transaction_id": "JSON", "_is_snapshot": "JSON", "_event_time": "JSON", "id": "JSON", "name": "JSON", "price": "JSON", "since": "JSON", "seen": "JSON", "_before_id": "JSON", "_before_name": "JSON", "_before_price": "JSON", "_before_since": "JSON", "_before_seen": "JSON"}') as event,
             list_sort(json_keys(line)) as names,
-            cast(json(line) as varchar) as bare,
-            case when contains(line, ' ') then replace(line, ' ', '') else line end as compact
+            cast(json(line) as varchar) as bare
         from lines
         where line <> '' and (left(line, 1) <> ' ' or trim(line, ' ') <> '')
     ))

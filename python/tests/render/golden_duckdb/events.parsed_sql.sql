@@ -3,17 +3,18 @@ select
     is_ours,
     landed_id,
     coalesce(known_doubt, case
-        when compact = 'null' then null
+        when bare = 'null' and is_plain then null
         when strlen(line) > 1048576 or contains(line, '\u0000')
     or (strlen(line) > 800 and (strlen(line) - strlen(replace(line, '{', '')) > 400 or strlen(line) - strlen(replace(line, '[', '')) > 400 or (regexp_matches(line, '[0-9]{40}') and contains(translate(line, '123456789', '000000000'), repeat('0', 800)))))
-    or (regexp_matches(line, '[:,\[]\s*-?(nan|inf)', 'i')
+    or ((regexp_matches(line, '[nN][aA][nN]') or regexp_matches(line, '[iI][nN][fF]'))
+        and regexp_matches(line, '[:,\[]\s*-?(nan|inf)', 'i')
         and regexp_matches(regexp_replace(line, '"(?:[^"\\]|\\.)*"', '', 'g'), 'nan|inf', 'i')) then 'a line has numbers or texts of a form that is read by Spark alone'
         when not is_plain then 'a line has numbers or texts of a form that is read by Spark alone'
-        when list_unique(top_names) <> len(top_names) or list_unique(source_names) <> len(source_names) or list_unique(transaction_names) <> len(transaction_names) then 'a line has numbers or texts of a form that is read by Spark alone'
-        when list_has_any(top_names, ['payload', 'value', 'schema', 'key', '_id', 'ddl', 'status', 'tableChanges']) then 'a line is no plain envelope of a change of a row'
+        when case when top_names in (['after', 'before', 'op']) or top_names = [] then false else list_unique(top_names) <> len(top_names) end or case when source_names in (['after', 'before', 'op']) or source_names = [] then false else list_unique(source_names) <> len(source_names) end or case when transaction_names in (['after', 'before', 'op']) or transaction_names = [] then false else list_unique(transaction_names) <> len(transaction_names) end then 'a line has numbers or texts of a form that is read by Spark alone'
+        when case when top_names in (['after', 'before', 'op']) or top_names = [] then false else list_has_any(top_names, ['payload', 'value', 'schema', 'key', '_id', 'ddl', 'status', 'tableChanges']) end then 'a line is no plain envelope of a change of a row'
         when op is null or op not in ('c', 'u', 'r', 'd') then 'a line is no plain envelope of a change of a row'
         when "table" is null or connector is null then 'a line is no plain envelope of a change of a row'
-        when transaction_names = [] and not contains(compact, '"transaction":null') then 'a line is no plain envelope of a change of a row'
+        when has_transaction and transaction_names = [] then 'a line is no plain envelope of a change of a row'
         when not starts_with("name", '"') or not starts_with("db", '"') or not starts_with("schema", '"') or not starts_with("table", '"') or not starts_with("gtid", '"') or not starts_with("transaction_id", '"') then 'a line is no plain envelope of a change of a row'
         when not is_ours then null
         when snapshot not in ('true', 'false', '"false"', '"true"', '"first"', '"last"', '"first_in_data_collection"', '"last_in_data_collection"', '"last_in_collection"', '"incremental"') then 'a line is no plain envelope of a change of a row'
@@ -23,8 +24,8 @@ select
         when op <> 'd' and before_names <> [] and before_names not in (['id', 'name', 'price', 'seen', 'since'], ['id']) then 'an image has other columns than are declared'
         when op = 'd' and (before_names is null or before_names not in (['id', 'name', 'price', 'seen', 'since'], ['id'])) then 'an image has other columns than are declared'
         when op = 'd' and after_names <> [] then 'an image has other columns than are declared'
-        when before_names = [] and contains(compact, '"before":{}') then 'an image has other columns than are declared'
-        when after_names = [] and contains(compact, '"after":{}') then 'an image has other columns than are declared'
+        when has_before and before_names = [] then 'an image has other columns than are declared'
+        when has_after and after_names = [] then 'an image has other columns than are declared'
         when case when before0 is null or starts_with(before0, '"') or before0 in ('true', 'false') then false else before0 in ('-0', '-0.0') or not regexp_full_match(before0, '-?[0-9]{1,38}|-?[0-9]{1,17}\.[0-9]{1,17}') end or case when before1 is null or starts_with(before1, '"') or before1 in ('true', 'false') then false else before1 in ('-0', '-0.0') or not regexp_full_match(before1, '-?[0-9]{1,38}|-?[0-9]{1,17}\.[0-9]{1,17}') end or case when before2 is null or starts_with(before2, '"') or before2 in ('true', 'false') then false else before2 in ('-0', '-0.0') or not regexp_full_match(before2, '-?[0-9]{1,38}|-?[0-9]{1,17}\.[0-9]{1,17}') end or case when before3 is null or starts_with(before3, '"') or before3 in ('true', 'false') then false else before3 in ('-0', '-0.0') or not regexp_full_match(before3, '-?[0-9]{1,38}|-?[0-9]{1,17}\.[0-9]{1,17}') end or case when before4 is null or starts_with(before4, '"') or before4 in ('true', 'false') then false else before4 in ('-0', '-0.0') or not regexp_full_match(before4, '-?[0-9]{1,38}|-?[0-9]{1,17}\.[0-9]{1,17}') end then 'a line has numbers or texts of a form that is read by Spark alone'
         when case when after0 is null or starts_with(after0, '"') or after0 in ('true', 'false') then false else after0 in ('-0', '-0.0') or not regexp_full_match(after0, '-?[0-9]{1,38}|-?[0-9]{1,17}\.[0-9]{1,17}') end or case when after1 is null or starts_with(after1, '"') or after1 in ('true', 'false') then false else after1 in ('-0', '-0.0') or not regexp_full_match(after1, '-?[0-9]{1,38}|-?[0-9]{1,17}\.[0-9]{1,17}') end or case when after2 is null or starts_with(after2, '"') or after2 in ('true', 'false') then false else after2 in ('-0', '-0.0') or not regexp_full_match(after2, '-?[0-9]{1,38}|-?[0-9]{1,17}\.[0-9]{1,17}') end or case when after3 is null or starts_with(after3, '"') or after3 in ('true', 'false') then false else after3 in ('-0', '-0.0') or not regexp_full_match(after3, '-?[0-9]{1,38}|-?[0-9]{1,17}\.[0-9]{1,17}') end or case when after4 is null or starts_with(after4, '"') or after4 in ('true', 'false') then false else after4 in ('-0', '-0.0') or not regexp_full_match(after4, '-?[0-9]{1,38}|-?[0-9]{1,17}\.[0-9]{1,17}') end then 'a line has numbers or texts of a form that is read by Spark alone'
         when contains(line, '__gone') or contains(line, 'X19nb25l') or contains(line, '5f5f676f6e65') then 'a value was not logged by the source'
@@ -39,18 +40,24 @@ from (
     from (select
         num,
         line,
-        compact,
+        bare,
         landed_id,
         known_doubt,
-        case when bare in (line, compact) then true else replace(bare, ' ', '') = compact end
-            as is_plain,
+        case
+            when bare = line then true
+            when contains(bare, ' ') then array_to_string(string_split(bare, ' '), '') = array_to_string(string_split(line, ' '), '')
+            else bare = array_to_string(string_split(line, ' '), '')
+        end as is_plain,
         event.op as op,
         cast(event.transaction.id as varchar) as transaction_id,
         names[1] as top_names,
         names[2] as source_names,
-        list_sort(names[3]) as before_names,
-        list_sort(names[4]) as after_names,
-        names[5] as transaction_names,
+        names[3] as transaction_names,
+        list_sort(names[4]) as before_names,
+        list_sort(names[5]) as after_names,
+        event.transaction is not null as has_transaction,
+        event.before is not null as has_before,
+        event.after is not null as has_after,
         cast(event.source."connector" as varchar) as "connector",
         cast(event.source."snapshot" as varchar) as "snapshot",
         cast(event.source."event_serial_no" as varchar) as "event_serial_no",
@@ -88,9 +95,8 @@ from (
             landed_id,
             known_doubt,
             json_transform(line, '{"op": "VARCHAR", "transaction": {"id": "JSON"}, "source": {"connector": "JSON", "snapshot": "JSON", "event_serial_no": "JSON", "name": "JSON", "db": "JSON", "schema": "JSON", "table": "JSON", "gtid": "JSON", "ts_ms": "JSON", "ts_us": "JSON", "change_lsn": "JSON", "commit_lsn": "JSON", "file": "JSON", "lsn": "JSON", "pos": "JSON", "row": "JSON", "rs_id": "JSON", "scn": "JSON", "ssn": "JSON", "txId": "JSON"}, "before": {"id": "JSON", "name": "JSON", "price": "JSON", "since": "JSON", "seen": "JSON"}, "after": {"id": "JSON", "name": "JSON", "price": "JSON", "since": "JSON", "seen": "JSON"}}') as event,
-            json_keys(line, ['$', '$.source', '$.before', '$.after', '$.transaction']) as names,
-            cast(json(line) as varchar) as bare,
-            case when contains(line, ' ') then replace(line, ' ', '') else line end as compact
+            json_keys(line, ['$', '$.source', '$.transaction', '$.before', '$.after']) as names,
+            cast(json(line) as varchar) as bare
         from lines
         where line <> '' and (left(line, 1) <> ' ' or trim(line, ' ') <> '')
     ))

@@ -70,11 +70,16 @@ class Shape:
     has_key: bool
 
 
-def shapes_sql() -> str:
-    """Return a query of the members that lines have: lists, each once."""
+def shapes_sql(first: int | None = None) -> str:
+    """Return a query of the members that lines have: lists, each once.
+
+    Args:
+        first: Of so many lines; None: of all.
+    """
+    some = "" if first is None else f" limit {first}"
     return (
-        "select distinct list_sort(json_keys(line)) as names from lines "
-        f"where trim(line, ' ') <> '' limit {10 * _MOST}"
+        "select distinct list_sort(json_keys(line)) as names "
+        f"from (from lines where trim(line, ' ') <> ''{some}) limit {10 * _MOST}"
     )
 
 
@@ -87,7 +92,8 @@ def shapes_of(batch: Batch, found: Sequence[Sequence[str]]) -> tuple[Shape, ...]
     for names in found:
         have = set(names)
         before = {name.removeprefix(_BEFORE) for name in have if name.startswith(_BEFORE)}
-        if have <= images | set(_MEMBERS):
+        is_judged = have and len(have) == len(names) and have.isdisjoint(_OF_TABLES)
+        if is_judged and have <= images | set(_MEMBERS):
             shapes.append(
                 Shape(
                     names=tuple(names),
@@ -248,11 +254,11 @@ def _doubt(batch: Batch, shapes: Sequence[Shape]) -> str:
     ]
     not_logged = [f"contains(line, {literal(text)})" for text in batch.placeholders]
     doubts = [
-        ("compact = 'null'", None),
+        ("bare = 'null' and is_plain", None),
         (is_unsafe_sql("line"), SPARK_ALONE),
         ("not is_plain", SPARK_ALONE),
-        (has_one_twice_sql("names"), SPARK_ALONE),
-        (f"names = [] or list_has_any(names, {list_sql(_OF_TABLES)})", _NO_ROW),
+        (f"shape is null and {has_one_twice_sql('names')}", SPARK_ALONE),
+        (f"shape is null and (names = [] or list_has_any(names, {list_sql(_OF_TABLES)}))", _NO_ROW),
         (" or ".join(no_text), _NO_ROW),
         ("_operation is null or operation in ('CREATE_DATABASE', 'DROP_DATABASE')", _NO_ROW),
         (f"not regexp_full_match({text_sql('_sequence_num')}, '{_PLACE}')", _NO_ROW),

@@ -28,6 +28,9 @@ _PLACES = sorted({part for _, parts in POSITIONS.values() for part in parts})
 _FIELDS = ("connector", "snapshot", "event_serial_no", *_TEXTS, *_TIMES, *_PLACES)
 # with one of these a line is no plain envelope of a row
 _OTHER = ("payload", "value", "schema", "key", "_id", "ddl", "status", "tableChanges")
+# whose members' names are asked for
+_NAMED = ("$", "$.source", "$.transaction", "$.before", "$.after")
+_FIRST_LINES, _MOST_USUAL = 1000, 8
 _SNAPSHOTS = (
     *("false", "true", "first", "last", "first_in_data_collection", "last_in_data_collection"),
     *("last_in_collection", "incremental"),
@@ -41,12 +44,30 @@ _NO_PLACE = "an event has no position that is known"
 NOT_LOGGED = "a value was not logged by the source"
 
 
-def parsed_sql(batch: Batch) -> str:
+def names_sql() -> str:
+    """Return a query of the names of members that the first lines have: lists, each once."""
+    return (
+        f"select distinct unnest(json_keys(line, {list_sql(_NAMED)})[:3]) as names "
+        f"from (from lines where line <> '' limit {_FIRST_LINES})"
+    )
+
+
+def usual_names(found: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], ...]:
+    """Return the lists of names in which none is there twice; no more than a few."""
+    once = [tuple(names) for names in found if names and len(names) == len(set(names))]
+    return tuple(sorted(once)[:_MOST_USUAL])
+
+
+def parsed_sql(batch: Batch, usual: Sequence[Sequence[str]]) -> str:
     """Return a query of the lines: what they say of an event, all values as texts.
 
     Its columns: `num`, `is_ours`, `landed_id`, `doubt` (why the engine does not answer for the
     line), `op`, `content`, what Debezium tells of the source, f0, f1, … (the image that counts)
     and, of keys, b0, … (the image before).
+
+    Args:
+        batch: The batch.
+        usual: What usual_names() returned: names that are not looked through line by line.
     """
     columns = batch.load.columns
     every = list_sql(sorted(column.name for column in columns))
@@ -62,7 +83,7 @@ def parsed_sql(batch: Batch) -> str:
     num,
     is_ours,
     landed_id,
-    {_doubt(batch, every, keys)} as doubt,
+    {_doubt(batch, every, keys, usual)} as doubt,
     op,
     md5(concat({_image(batch, "before", every, keys)}, '|', {_image(batch, "after", every, keys)}))
         as content,
@@ -91,21 +112,24 @@ def _fields_sql(batch: Batch) -> str:
             f"cast(event.{side}.{identifier(name)} as varchar) as {side}{number}"
             for number, name in enumerate(names)
         ]
-    told_by = "json_keys(line, ['$', '$.source', '$.before', '$.after', '$.transaction'])"
     told = [
         "event.op as op",
         "cast(event.transaction.id as varchar) as transaction_id",
         "names[1] as top_names",
         "names[2] as source_names",
-        "list_sort(names[3]) as before_names",
-        "list_sort(names[4]) as after_names",
-        "names[5] as transaction_names",
+        "names[3] as transaction_names",
+        "list_sort(names[4]) as before_names",
+        "list_sort(names[5]) as after_names",
+        *(f"event.{name} is not null as has_{name}" for name in ("transaction", "before", "after")),
     ]
-    return apart_sql(envelope, told_by, [*told, *fields])
+    return apart_sql(envelope, f"json_keys(line, {list_sql(_NAMED)})", [*told, *fields])
 
 
 def apart_sql(members: Mapping[str, Any], names: str, fields: Sequence[str]) -> str:
-    """Return a query of the lines taken apart; `is_plain`: DuckDB writes a line as it stands.
+    """Return a query of the lines taken apart.
+
+    `bare` is a line as DuckDB writes it, without spaces between what it has; `is_plain`: it
+    changes nothing else.
 
     Args:
         members: What is taken of a line: name to type, or to members of its own.
@@ -116,11 +140,14 @@ def apart_sql(members: Mapping[str, Any], names: str, fields: Sequence[str]) -> 
     return f"""select
         num,
         line,
-        compact,
+        bare,
         landed_id,
         known_doubt,
-        case when bare in (line, compact) then true else replace(bare, ' ', '') = compact end
-            as is_plain,
+        case
+            when bare = line then true
+            when contains(bare, ' ') then {_spaceless("bare")} = {_spaceless("line")}
+            else bare = {_spaceless("line")}
+        end as is_plain,
         {told}
     from (
         select
@@ -130,11 +157,15 @@ def apart_sql(members: Mapping[str, Any], names: str, fields: Sequence[str]) -> 
             known_doubt,
             json_transform(line, {literal(json.dumps(members))}) as event,
             {names} as names,
-            cast(json(line) as varchar) as bare,
-            case when contains(line, ' ') then replace(line, ' ', '') else line end as compact
+            cast(json(line) as varchar) as bare
         from lines
         where line <> '' and (left(line, 1) <> ' ' or trim(line, ' ') <> '')
     )"""
+
+
+def _spaceless(text: str) -> str:
+    """A text without its spaces: replace() goes by characters and is slower."""
+    return f"array_to_string(string_split({text}, ' '), '')"
 
 
 def is_text_sql(value: str) -> str:
@@ -191,21 +222,25 @@ def is_ours_sql(tables: Sequence[str]) -> str:
     return f"({' or '.join(terms)})"
 
 
-def _doubt(batch: Batch, every: str, keys: str) -> str:
+def _doubt(batch: Batch, every: str, keys: str, usual: Sequence[Sequence[str]]) -> str:
     """Why a line may be read otherwise, or is no event that the engine knows; the first holds."""
     numbers = range(len(batch.load.columns))
     whole = f"{every}, {keys}"
+    has_other = f"list_has_any(top_names, {list_sql(_OTHER)})"
+    plain = [names for names in usual if set(names).isdisjoint(_OTHER)]
     snapshots = ", ".join(literal(json.dumps(mark)) for mark in _SNAPSHOTS)
     doubts = [
-        ("compact = 'null'", None),
+        ("bare = 'null' and is_plain", None),
         (is_unsafe_sql("line"), SPARK_ALONE),
         ("not is_plain", SPARK_ALONE),
-        (" or ".join(map(has_one_twice_sql, ("top_names", "source_names", "transaction_names"))),
-         SPARK_ALONE),
-        (f"list_has_any(top_names, {list_sql(_OTHER)})", _NO_ROW),
+        (" or ".join(
+            _unless_usual(names, has_one_twice_sql(names), usual)
+            for names in ("top_names", "source_names", "transaction_names")
+        ), SPARK_ALONE),
+        (_unless_usual("top_names", has_other, plain), _NO_ROW),
         ("op is null or op not in ('c', 'u', 'r', 'd')", _NO_ROW),
         ('"table" is null or connector is null', _NO_ROW),
-        ("transaction_names = [] and not contains(compact, '\"transaction\":null')", _NO_ROW),
+        ("has_transaction and transaction_names = []", _NO_ROW),
         (" or ".join(_is_no_text(name) for name in (*_TEXTS, "transaction_id")), _NO_ROW),
         ("not is_ours", None),
         (f"snapshot not in ('true', 'false', {snapshots})", _NO_ROW),
@@ -215,10 +250,7 @@ def _doubt(batch: Batch, every: str, keys: str) -> str:
         (f"op <> 'd' and before_names <> [] and before_names not in ({whole})", OTHER_COLUMNS),
         (f"op = 'd' and (before_names is null or before_names not in ({whole}))", OTHER_COLUMNS),
         ("op = 'd' and after_names <> []", OTHER_COLUMNS),
-        *[
-            (f"{side}_names = [] and contains(compact, '\"{side}\":{{}}')", OTHER_COLUMNS)
-            for side in ("before", "after")
-        ],
+        *[(f"has_{side} and {side}_names = []", OTHER_COLUMNS) for side in ("before", "after")],
         (" or ".join(is_odd_sql(f"before{one}") for one in numbers), SPARK_ALONE),
         (" or ".join(is_odd_sql(f"after{one}") for one in numbers), SPARK_ALONE),
         (" or ".join(f"contains(line, {literal(text)})" for text in batch.placeholders),
@@ -245,13 +277,24 @@ def is_unsafe_sql(line: str) -> str:
     brackets = " or ".join(
         f"strlen({line}) - strlen(replace({line}, '{bracket}', '')) > 400" for bracket in "{["
     )
+    maybe = (f"regexp_matches({line}, '{part}')" for part in ("[nN][aA][nN]", "[iI][nN][fF]"))
     texts = literal(r'"(?:[^"\\]|\\.)*"')
     return (
         f"strlen({line}) > {LONGEST} or contains({line}, '\\u0000')\n"
         f"    or (strlen({line}) > 800 and ({brackets} or ({digits})))\n"
-        f"    or (regexp_matches({line}, '[:,\\[]\\s*-?(nan|inf)', 'i')\n"
+        # one search for both of them, or one that minds no case, takes twice as long
+        f"    or (({' or '.join(maybe)})\n"
+        f"        and regexp_matches({line}, '[:,\\[]\\s*-?(nan|inf)', 'i')\n"
         f"        and regexp_matches(regexp_replace({line}, {texts}, '', 'g'), 'nan|inf', 'i'))"
     )
+
+
+def _unless_usual(names: str, condition: str, usual: Sequence[Sequence[str]]) -> str:
+    """A condition on a list of names, which none of the usual ones meets."""
+    if not usual:
+        return condition
+    lists = ", ".join(map(list_sql, usual))
+    return f"case when {names} in ({lists}) or {names} = [] then false else {condition} end"
 
 
 def has_one_twice_sql(names: str) -> str:

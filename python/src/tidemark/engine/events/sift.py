@@ -199,6 +199,7 @@ def _opened_sql() -> str:
         "or op = '\"m\"' or op is null and (starts_with(status, '\"') "
         "or names[1] = ['ts_ms'] and ts_ms is not null)"
     )
+    # of a case each condition is judged where those before it do not hold, else everywhere
     return f"""select
     num, db, schema, if("table" is null or op is null or is_odd, null, "table") as "table",
     line, json_extract_string(landed_id, '$') as landed_id,
@@ -209,7 +210,7 @@ def _opened_sql() -> str:
 from (
     select
         *, {told}, {of_table},
-        {is_unsafe_sql("bare")}
+        case when {is_unsafe_sql("bare")}
             or {has_one_twice_sql("top_names")}
             or coalesce({has_one_twice_sql("value_names")}, false)
             or coalesce({has_one_twice_sql("names[1]")}, false)
@@ -218,7 +219,8 @@ from (
             or form = 'payload' and not list_has_all({plain}, top_names)
             or starts_with(form, 'value') and not list_has_all({wrappers}, top_names)
             or coalesce(not starts_with(landed_id, '"'), false)
-            or coalesce(not starts_with(schema_text, '{{'), false) as is_odd
+            or coalesce(not starts_with(schema_text, '{{'), false)
+            then true else false end as is_odd
     from (
         select
             num, whole, form, line, landed_id, schema_text, top_names, value_names, is_plain,

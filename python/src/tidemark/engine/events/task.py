@@ -12,7 +12,7 @@ from uuid import uuid4
 from tidemark.engine.events.canonical import parsed_canonical_sql, shapes_of, shapes_sql
 from tidemark.engine.events.lines import read_lines, read_sifted
 from tidemark.engine.events.load import Batch, EventTargets, LogFile
-from tidemark.engine.events.parsed import is_ours_sql, parsed_sql
+from tidemark.engine.events.parsed import is_ours_sql, names_sql, parsed_sql, usual_names
 from tidemark.engine.events.replayed import replayed_sql
 from tidemark.engine.events.staged import (
     MOVED,
@@ -47,6 +47,9 @@ from tidemark.engine.ranges import part_of, write_part
 from tidemark.engine.room import Room, connection
 from tidemark.engine.sql import existing_sql, parquet_sql, unwritable_sql
 from tidemark.engine.task import Outcome, reading_failed
+
+# what kinds of lines there are is told by the first ones, as a rule
+_FIRST_LINES = 20_000
 
 
 def replay(batch: Batch, targets: EventTargets, known: tuple[LogFile, ...], room: Room) -> Outcome:
@@ -116,10 +119,9 @@ def _staged(db: Any, batch: Batch) -> str | None:
         declined = read_lines(db, batch.landed)
         if declined:
             return declined
-    query = _parsed_sql(db, batch)
-    if query is None:
+    is_parsed = _parse_canonical(db, batch) if batch.is_canonical else _parse(db, batch)
+    if not is_parsed:
         return "its lines have too many kinds of members"
-    db.execute(f"create temp table parsed as {query}")
     stamps = tuple(stamp_of(file.path) for file in batch.landed)
     if stamps != batch.load.stamps and not batch.sifted:
         return "a file was written while it was read"
@@ -156,12 +158,37 @@ def _is_of(named: Sequence[str], tables: Sequence[str]) -> bool:
     )
 
 
-def _parsed_sql(db: Any, batch: Batch) -> str | None:
-    """Return the query that takes the lines apart; None: they are of too many kinds."""
-    if not batch.is_canonical:
-        return parsed_sql(batch)
-    shapes = shapes_of(batch, [names for (names,) in db.execute(shapes_sql()).fetchall()])
-    return None if shapes is None else parsed_canonical_sql(batch, shapes)
+def _parse(db: Any, batch: Batch) -> bool:
+    """Make the table `parsed` of the lines."""
+    usual = usual_names(_lists(db, names_sql()))
+    db.execute(f"create temp table parsed as {parsed_sql(batch, usual)}")
+    return True
+
+
+def _parse_canonical(db: Any, batch: Batch) -> bool:
+    """Make the table `parsed` of the lines; say whether they are of so many kinds only."""
+    shapes = shapes_of(batch, _lists(db, shapes_sql(_FIRST_LINES)))
+    if shapes is None:
+        return False
+    db.execute(f"create temp table parsed as {parsed_canonical_sql(batch, shapes)}")
+    doubtful = "from parsed where doubt is not null"
+    if not _one(db, f"select exists({doubtful})"):
+        return True
+    # of members that none of the first lines has
+    db.execute(f"create temp table others as from lines semi join ({doubtful}) using (num)")
+    db.execute("drop table lines")
+    db.execute("alter table others rename to lines")
+    shapes = shapes_of(batch, _lists(db, shapes_sql()))
+    if shapes is None:
+        return False
+    db.execute(f"delete {doubtful}")
+    db.execute(f"insert into parsed {parsed_canonical_sql(batch, shapes)}")
+    return True
+
+
+def _lists(db: Any, query: str) -> list[list[str]]:
+    """Return what a query of one value gives in all its rows."""
+    return [found for (found,) in db.execute(query).fetchall()]
 
 
 def _one(db: Any, query: str) -> Any:
