@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import json
+import tempfile
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from pyspark import SparkContext
+import duckdb
 from pyspark.sql import SparkSession
 
+from tidemark.engine.quoted import identifier, literal
 from tidemark.errors import TidemarkError
 from tidemark.spark.delta.log import added_file, begin, commit, log_of, newest
-from tidemark.spark.files import hadoop_path, java_class
+from tidemark.spark.files import hadoop_path
 
-# Parquet's words for a column of a type
-_PARQUET = {
-    "long": "int64 {}",
-    "string": "binary {} (STRING)",
-    "date": "int32 {} (DATE)",
-    "timestamp": "int64 {} (TIMESTAMP(MICROS,true))",
-    "boolean": "boolean {}",
+SQL_TYPES = {
+    "long": "bigint",
+    "string": "varchar",
+    "date": "date",
+    "timestamp": "timestamptz",
+    "boolean": "boolean",
 }
+"""DuckDB's types for those of Delta that a column may have."""
 LONGEST_BOUND = 100
 """Characters of the longest text that bounds the values of a column."""
 
@@ -59,13 +61,13 @@ def append_rows(
     fields = {field["name"]: field for field in json.loads(metadata.schemaString())["fields"]}
     used = sorted({name for row in rows for name, value in row.items() if value is not None})
     for column in used:
-        if column not in fields or fields[column]["type"] not in _PARQUET:
+        if column not in fields or fields[column]["type"] not in SQL_TYPES:
             raise TidemarkError(f"{schema}.{name} has no column {column} of a plain type")
     if metadata.partitionColumns().size():
         raise TidemarkError(f"{schema}.{name} has partitions")
     file = f"part-00000-{uuid4()}-c000.snappy.parquet"
     columns = [_Column(name, fields[name]) for name in used]
-    size = _write_parquet(session, log, file, columns, rows)
+    size = _write_parquet(jvm, log, file, columns, rows)
     added = added_file(jvm, file, size, _statistics(columns, rows))
     transaction = begin(session, log, snapshot, schema, name)
     return str(metadata.id()), commit(jvm, transaction, [added], "Append")
@@ -81,43 +83,33 @@ class _Column:
 
 
 def _write_parquet(
-    session: SparkSession,
-    log: Any,
-    file: str,
-    columns: Sequence[_Column],
-    rows: Sequence[Mapping[str, Any]],
+    jvm: Any, log: Any, file: str, columns: Sequence[_Column], rows: Sequence[Mapping[str, Any]]
 ) -> int:
     """Write rows as a file in a table's folder; return its size in bytes."""
-    jvm: Any = session._jvm
-    fields = [f"optional {_PARQUET[one.type].format(one.written_name)};" for one in columns]
-    message = _parquet(jvm, "schema.MessageTypeParser").parseMessageType(
-        f"message spark_schema {{ {' '.join(fields)} }}"
+    values = ", ".join(
+        f"unnest(?::{SQL_TYPES[one.type]}[]) as {identifier(one.written_name)}" for one in columns
     )
-    configuration = log.newDeltaHadoopConf()
-    path = hadoop_path(jvm, log.dataPath(), file)
-    writer = (
-        _parquet(jvm, "hadoop.example.ExampleParquetWriter")
-        .builder(path)
-        .withConf(configuration)
-        .withType(message)
-        .withCompressionCodec(_parquet(jvm, "hadoop.metadata.CompressionCodecName").SNAPPY)
-        .build()
-    )
-    try:
-        groups = _parquet(jvm, "example.data.simple.SimpleGroupFactory")(message)
-        for row in rows:
-            group = groups.newGroup()
-            for column in columns:
-                if row.get(column.name) is not None:
-                    _add(jvm, group, column, row[column.name])
-            writer.write(group)
-    finally:
-        writer.close()
-    return int(path.getFileSystem(configuration).getFileStatus(path).getLen())
+    with tempfile.TemporaryDirectory() as folder:
+        written = Path(folder, file)
+        with duckdb.connect(config={"threads": 1, "autoinstall_known_extensions": False}) as db:
+            db.execute("set TimeZone = 'UTC'")
+            db.execute(
+                f"copy (select {values}) to {literal(str(written))} "
+                "(format parquet, compression snappy)",
+                [[_given(one, row.get(one.name)) for row in rows] for one in columns],
+            )
+        path = hadoop_path(jvm, log.dataPath(), file)
+        path.getFileSystem(log.newDeltaHadoopConf()).copyFromLocalFile(
+            hadoop_path(jvm, written.as_uri()), path
+        )
+        return written.stat().st_size
 
 
-def _parquet(jvm: Any, name: str) -> Any:
-    return java_class(jvm, f"org.apache.parquet.{name}")
+def _given(column: _Column, value: Any) -> Any:
+    """Return a value in a form that DuckDB reads as that of the column's type."""
+    if value is None:
+        return None
+    return {"long": int, "boolean": bool}.get(column.type, str)(value)
 
 
 def _statistics(columns: Sequence[_Column], rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -133,39 +125,3 @@ def _statistics(columns: Sequence[_Column], rows: Sequence[Mapping[str, Any]]) -
         least[column.written_name] = min(map(kind, values))
         greatest[column.written_name] = max(map(kind, values))
     return {"numRecords": len(rows), "minValues": least, "maxValues": greatest}
-
-
-_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
-
-
-def _add(jvm: Any, group: Any, column: _Column, value: Any) -> None:
-    if column.type == "string":
-        group.add(column.written_name, str(value))
-    elif column.type == "boolean":
-        group.add(column.written_name, bool(value))
-    elif column.type == "date":
-        days = dt.date.fromisoformat(str(value)) - _EPOCH.date()
-        group.add(column.written_name, days.days)
-    elif column.type == "timestamp":
-        moment = dt.datetime.fromisoformat(str(value))
-        moment = moment if moment.tzinfo else moment.replace(tzinfo=dt.UTC)
-        micros = (moment - _EPOCH) // dt.timedelta(microseconds=1)
-        _add_long(jvm, group, column.written_name, micros)
-    else:
-        _add_long(jvm, group, column.written_name, int(value))
-
-
-def _add_long(jvm: Any, group: Any, name: str, value: int) -> None:
-    """Add a number of 64 bits: with a small one Py4J calls the method for 32."""
-    if abs(value) > 2**31:
-        group.add(name, value)
-        return
-    gateway: Any = SparkContext._gateway
-    new_array = gateway.new_array
-    classes = java_class(jvm, "java.lang.Class")
-    kinds = new_array(classes, 2)
-    kinds[0] = classes.forName("java.lang.String")
-    kinds[1] = java_class(jvm, "java.lang.Long").TYPE
-    values = new_array(java_class(jvm, "java.lang.Object"), 2)
-    values[0], values[1] = name, value
-    group.getClass().getMethod("add", kinds).invoke(group, values)

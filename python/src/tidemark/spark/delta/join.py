@@ -13,19 +13,11 @@ import duckdb
 from pyspark.sql import SparkSession
 
 from tidemark.engine.quoted import identifier, list_sql, literal
-from tidemark.spark.delta.append import LONGEST_BOUND
+from tidemark.spark.delta.append import LONGEST_BOUND, SQL_TYPES
 from tidemark.spark.delta.log import added_file, begin, commit, is_conflict, log_of, newest
 from tidemark.spark.delta.small import listed_files, paths_of
 from tidemark.spark.files import each
 
-# DuckDB's types for those of Delta that append_rows() writes
-_TYPES = {
-    "long": "bigint",
-    "string": "varchar",
-    "date": "date",
-    "timestamp": "timestamptz",
-    "boolean": "boolean",
-}
 _WRITTEN_NAME = "delta.columnMapping.physicalName"
 _EVERY = 50
 # bytes of a file that is not joined with others
@@ -102,10 +94,10 @@ def join_now_and_then(
 
 def _columns(fields: Sequence[Mapping[str, Any]]) -> list[_Column] | None:
     """Return the columns of a table; None: it has others than append_rows() writes."""
-    if any(field["type"] not in _TYPES for field in fields):
+    if any(field["type"] not in SQL_TYPES for field in fields):
         return None
     return [
-        _Column(str(field["metadata"].get(_WRITTEN_NAME, field["name"])), _TYPES[field["type"]])
+        _Column(str(field["metadata"].get(_WRITTEN_NAME, field["name"])), SQL_TYPES[field["type"]])
         for field in fields
     ]
 
