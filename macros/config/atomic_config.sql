@@ -58,7 +58,7 @@
     {%- endfor -%}
     {%- if cfg['engine'] is not none -%}{%- do tidemark._one_of('engine', cfg['engine'], tidemark._engines(), errors) -%}{%- endif -%}
     {%- if cfg['manifest_ttl'] is none -%}{%- do errors.append("manifest_ttl must be a length of time such as '180 days'") -%}{%- endif -%}
-    {%- if cfg['manifest'] is not none and not modules.re.fullmatch('[A-Za-z_][A-Za-z0-9_]*([.][A-Za-z_][A-Za-z0-9_]*)?', cfg['manifest'] | string) -%}
+    {%- if cfg['manifest'] is not none and (cfg['manifest'] is not string or not modules.re.fullmatch('[A-Za-z_][A-Za-z0-9_]*([.][A-Za-z_][A-Za-z0-9_]*)?', cfg['manifest'])) -%}
         {%- do errors.append('manifest must be the name of a table, or schema.table, found: ' ~ cfg['manifest']) -%}
     {%- endif -%}
 {%- endmacro -%}
@@ -73,6 +73,7 @@
         'description': node.get('description', '') if (config.get('persist_docs') or {}).get('relation') else '',
     }) -%}
     {%- do tidemark._one_of('on_reject', cfg['on_reject'], ['fail', 'quarantine'], errors) -%}
+    {%- do tidemark._check_format(cfg['file_format'], errors) -%}
     {%- do tidemark._add_broken([
         (cfg['file_format'] == 'parquet', 'materialized: ' ~ config['materialized'] ~ ' needs file_format: delta or iceberg, found: parquet'),
         (cfg['file_format'] == 'iceberg' and cfg['cluster_by'], 'liquid_clustered_by needs file_format: delta, found: iceberg. Use partition_by'),

@@ -14,6 +14,7 @@
         'description': model['description'] if (config.get('persist_docs') or {}).get('relation') else '',
     } -%}
     {%- do tidemark._check_format(cfg['file_format'], errors) -%}
+    {%- do tidemark._check_place(config, errors) -%}
     {%- do tidemark._add_broken([
         (cfg['file_format'] == 'parquet', 'materialized: feed needs file_format: delta or iceberg, found: parquet'),
         (cfg['buckets'] is not integer or cfg['buckets'] is boolean or not 1 <= cfg['buckets'] <= 1024,

@@ -17,7 +17,10 @@
     {%- do cfg.update({'entity': tidemark._scd2_entity(settings.get('entity'), errors)}) -%}
 
     {%- do tidemark._check_format(cfg['file_format'], errors) -%}
+    {%- do tidemark._check_place(config, errors) -%}
     {%- do tidemark._add_broken([
+        ('valid_from' in settings and (cfg['valid_from'] is not string or not cfg['valid_from'] | trim),
+            'valid_from must be the name of the column that intervals begin with, found: ' ~ cfg['valid_from']),
         (cfg['file_format'] == 'parquet',
             'materialized: scd2 keeps intervals by MERGE, which needs file_format: delta or iceberg (found: parquet); '
             ~ 'materialized: table or view serve every format'),
@@ -35,7 +38,10 @@
         {%- set node = graph.nodes[id] -%}
         {%- if node['config']['materialized'] == 'cdc' -%}{%- do referred.update({node['name']: node}) -%}{%- endif -%}
     {%- endfor -%}
-    {%- if wanted is none and referred | length == 1 -%}
+    {%- if wanted is not none and wanted is not string -%}
+        {%- do errors.append('meta.tidemark.entity must be the name of a model, found: ' ~ wanted) -%}
+        {{ return(none) }}
+    {%- elif wanted is none and referred | length == 1 -%}
         {%- set node = referred.values() | first -%}
     {%- elif wanted in referred -%}
         {%- set node = referred[wanted] -%}
