@@ -46,12 +46,27 @@
         {%- elif name in tidemark._dbt_keys() -%}
             {%- do errors.append('meta.tidemark.' ~ name ~ " is not read: `" ~ name ~ "` is a key of dbt's own and stands directly under config") -%}
             {%- do settings.update({name: value}) -%}
+        {%- elif tidemark._whose_setting(name) -%}
+            {%- do errors.append('meta.tidemark.' ~ name ~ ' is a setting of ' ~ tidemark._whose_setting(name) ~ ', and has no effect here: take it out') -%}
         {%- else -%}
             {%- do errors.append('meta.tidemark.' ~ name ~ ' is not a setting' ~ tidemark._did_you_mean(name, known)) -%}
             {%- set meant = tidemark._nearest(name, known) -%}
             {%- if meant and meant not in given -%}{%- do settings.update({meant: value}) -%}{%- endif -%}
         {%- endif -%}
     {%- endfor -%}
+{%- endmacro -%}
+
+{#- The models that have a setting; none have a name that is no setting. -#}
+{%- macro _whose_setting(name) -%}
+    {%- set found = [] -%}
+    {%- for whose, names in {
+        'extract: full and delta': tidemark._entity_settings(), 'extract: events': tidemark._event_settings(),
+        'materialized: atomic': tidemark._atomic_settings(), 'materialized: shred': tidemark._shred_settings(),
+        'materialized: scd2': tidemark._scd2_settings(), 'materialized: feed': tidemark._feed_settings(),
+    }.items() if name in names -%}
+        {%- do found.append(whose) -%}
+    {%- endfor -%}
+    {{ return(found | join(', ')) }}
 {%- endmacro -%}
 
 {#- The setting, or the key of dbt's, that a name directly under config stands for by mistake; none of a name that may be there. -#}

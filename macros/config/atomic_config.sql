@@ -4,9 +4,7 @@
     {%- set node = node or model -%}
     {%- set config = node['config'] -%}
     {%- set errors = [] -%}
-    {%- set settings = tidemark._settings(config, [
-        'location', 'deduplicate', 'fingerprint_ignore', 'manifest', 'manifest_ttl', 'on_reject', 'rejects_retention', 'engine',
-    ], errors) -%}
+    {%- set settings = tidemark._settings(config, tidemark._atomic_settings(), errors) -%}
     {%- set cfg = tidemark._table_config(node, settings, errors) -%}
     {%- do cfg.update({
         'family': 'enriched',
@@ -23,6 +21,11 @@
         'looks_across': cfg['deduplicate'] | select('in', ['natural_cross_batch', 'synthetic_cross_batch']) | list | length > 0,
     }) -%}
     {{ return(cfg) }}
+{%- endmacro -%}
+
+{#- Every setting that may stand under meta.tidemark of such a model. -#}
+{%- macro _atomic_settings() -%}
+    {{ return(['location', 'deduplicate', 'fingerprint_ignore', 'manifest', 'manifest_ttl', 'on_reject', 'rejects_retention', 'engine']) }}
 {%- endmacro -%}
 
 {#- The steps of de-duplication, in the order in which they are taken. -#}

@@ -2,7 +2,7 @@
 {%- macro scd2_config() -%}
     {%- set config = model['config'] -%}
     {%- set errors = [] -%}
-    {%- set settings = tidemark._settings(config, ['entity', 'valid_from'], errors) -%}
+    {%- set settings = tidemark._settings(config, tidemark._scd2_settings(), errors) -%}
     {%- set cfg = {
         'model': model['alias'],
         'relation': model['schema'] ~ '.' ~ model['alias'],
@@ -29,6 +29,11 @@
     ], errors) -%}
     {%- do tidemark._raise_config_errors(cfg['model'], errors) -%}
     {{ return(cfg) }}
+{%- endmacro -%}
+
+{#- Every setting that may stand under meta.tidemark of such a model. -#}
+{%- macro _scd2_settings() -%}
+    {{ return(['entity', 'valid_from']) }}
 {%- endmacro -%}
 
 {#- The relation of the one cdc model that this model refers to, or of the one named. -#}

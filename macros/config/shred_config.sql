@@ -3,7 +3,7 @@
     {%- set node = node or model -%}
     {%- set config = node['config'] -%}
     {%- set errors = [] -%}
-    {%- set settings = tidemark._settings(config, ['registry', 'on_reject', 'rejects_retention'], errors) -%}
+    {%- set settings = tidemark._settings(config, tidemark._shred_settings(), errors) -%}
     {%- do tidemark._check_data_types(tidemark._declared_columns(node), errors) -%}
     {%- set columns = [] -%}
     {%- for column in tidemark._declared_columns(node) if column['data_type'] and column['name'] | lower not in ['schema', 'hierarchy', '_commit_id'] -%}
@@ -40,4 +40,9 @@
     {%- endif -%}
     {%- do tidemark._raise_config_errors(cfg['entity'], errors) -%}
     {{ return(cfg) }}
+{%- endmacro -%}
+
+{#- Every setting that may stand under meta.tidemark of such a model. -#}
+{%- macro _shred_settings() -%}
+    {{ return(['registry', 'on_reject', 'rejects_retention']) }}
 {%- endmacro -%}

@@ -800,6 +800,17 @@ CHOICE = " names no column: say true for all, false for none, or leave it out"
             {**cdc(**CSV), "partition_by": ["a", "A"]},
             "partition_by names a column twice: a, A",
         ),
+        # of another flow
+        (
+            "entity_config",
+            cdc(**CSV, staging_retention="3 days"),
+            "meta.tidemark.staging_retention is a setting of extract: events, and has no effect here: take it out",
+        ),
+        (
+            "atomic_config",
+            cdc(location="landing", format="csv"),
+            "meta.tidemark.format is a setting of extract: full and delta, extract: events, and has no effect here: take it out",
+        ),
         # what every flow checks
         (
             "atomic_config",

@@ -87,7 +87,7 @@ def _materializations(manifest: Any) -> set[str]:
 
 
 def _no_such(kind: str, known: Iterable[str]) -> str:
-    return f"materialized: {kind} is none that the project has; {meant(kind, sorted(known))}"
+    return f"materialized: {kind} is none that the project has; {meant(kind.lower(), sorted(known))}"
 
 
 def _judged(reader: Any) -> tuple[Mapping[str, Any] | None, tuple[str, ...]]:
