@@ -87,7 +87,8 @@ def _materializations(manifest: Any) -> set[str]:
 
 
 def _no_such(kind: str, known: Iterable[str]) -> str:
-    return f"materialized: {kind} is none that the project has; {meant(kind.lower(), sorted(known))}"
+    hint = meant(kind.lower(), sorted(known))
+    return f"materialized: {kind} is none that the project has; {hint}"
 
 
 def _judged(reader: Any) -> tuple[Mapping[str, Any] | None, tuple[str, ...]]:
