@@ -38,17 +38,35 @@
 {#- Take what is known of a mapping of settings, also under the name that a misspelt one was meant to have. -#}
 {%- macro _take_settings(given, settings, known, errors) -%}
     {%- for name, value in given.items() -%}
-        {%- if name in known -%}
+        {#- of lengths of time no value means to keep all, and `extract` is asked for where it is missing -#}
+        {%- if name in known and value is none and name != 'extract' and not name.endswith('_retention') -%}
+            {%- do errors.append('meta.tidemark.' ~ name ~ ' has no value: give it one, or take the line out') -%}
+        {%- elif name in known -%}
             {%- do settings.update({name: value}) -%}
         {%- elif name in tidemark._dbt_keys() -%}
             {%- do errors.append('meta.tidemark.' ~ name ~ " is not read: `" ~ name ~ "` is a key of dbt's own and stands directly under config") -%}
             {%- do settings.update({name: value}) -%}
+        {%- elif tidemark._whose_setting(name) -%}
+            {%- do errors.append('meta.tidemark.' ~ name ~ ' is a setting of ' ~ tidemark._whose_setting(name) ~ ', and has no effect here: take it out') -%}
         {%- else -%}
             {%- do errors.append('meta.tidemark.' ~ name ~ ' is not a setting' ~ tidemark._did_you_mean(name, known)) -%}
             {%- set meant = tidemark._nearest(name, known) -%}
             {%- if meant and meant not in given -%}{%- do settings.update({meant: value}) -%}{%- endif -%}
         {%- endif -%}
     {%- endfor -%}
+{%- endmacro -%}
+
+{#- The models that have a setting; none have a name that is no setting. -#}
+{%- macro _whose_setting(name) -%}
+    {%- set found = [] -%}
+    {%- for whose, names in {
+        'extract: full and delta': tidemark._entity_settings(), 'extract: events': tidemark._event_settings(),
+        'materialized: atomic': tidemark._atomic_settings(), 'materialized: shred': tidemark._shred_settings(),
+        'materialized: scd2': tidemark._scd2_settings(), 'materialized: feed': tidemark._feed_settings(),
+    }.items() if name in names -%}
+        {%- do found.append(whose) -%}
+    {%- endfor -%}
+    {{ return(found | join(', ')) }}
 {%- endmacro -%}
 
 {#- The setting, or the key of dbt's, that a name directly under config stands for by mistake; none of a name that may be there. -#}
@@ -72,7 +90,9 @@
 {#- "; did you mean `extract`?" for the nearest known name, else the list of names. -#}
 {%- macro _did_you_mean(name, known) -%}
     {%- set nearest = tidemark._nearest(name, known) -%}
-    {{ return("; did you mean `" ~ nearest ~ "`?" if nearest else "; there are " ~ known | sort | join(', ')) }}
+    {%- set others = known | length - 30 -%}
+    {{ return("; did you mean `" ~ nearest ~ "`?" if nearest else "; there are " ~ (known | sort)[:30] | join(', ')
+        ~ (' and ' ~ others ~ ' more' if others > 0 else '')) }}
 {%- endmacro -%}
 
 {#- The known name that shares most letter pairs with this one; none where the best shares less than `least` of them. -#}
@@ -102,17 +122,28 @@
     {{ return(pairs | unique(case_sensitive=true) | list) }}
 {%- endmacro -%}
 
-{#- A string becomes a list of one, none becomes an empty list. -#}
+{#- A string becomes a list of one, none becomes an empty list. YAML takes some names, such as no, on or 2024, for something else. -#}
 {%- macro _as_list(value, name, errors) -%}
     {%- if value is none or value == '' -%}
         {{ return([]) }}
-    {%- elif value is string -%}
-        {{ return([value]) }}
-    {%- elif value is mapping or value is not sequence -%}
-        {%- do errors.append(name ~ " must be a name or a list of names, found: " ~ value) -%}
+    {%- elif value is mapping or (value is not string and value is not sequence) -%}
+        {%- do errors.append(name ~ " must be a name or a list of names, found: " ~ value ~ tidemark._in_quotes(value)) -%}
         {{ return([]) }}
     {%- endif -%}
-    {{ return(value | list) }}
+    {%- set names = [] -%}
+    {%- for one in ([value] if value is string else value) -%}
+        {%- if one is string -%}
+            {%- do names.append(one) -%}
+        {%- else -%}
+            {%- do errors.append(name ~ ' must be a name or a list of names, found in it: ' ~ one ~ tidemark._in_quotes(one)) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return(names) }}
+{%- endmacro -%}
+
+{#- The mend of a name that YAML did not take for one. -#}
+{%- macro _in_quotes(value) -%}
+    {{ return('. A name such as no, on or 2024 stands in quotes' if value is number else '') }}
 {%- endmacro -%}
 
 {%- macro _as_bool(value, name, errors) -%}
@@ -167,6 +198,19 @@
                 ~ '}? There are {business_date}, {yyyy}, {mm} and {dd}') -%}
         {%- endfor -%}
     {%- endif -%}
+{%- endmacro -%}
+
+{#- Rules about dbt's own keys of where a table is and how it is made. -#}
+{%- macro _check_place(config, errors) -%}
+    {%- set root, properties = config.get('location_root'), config.get('tblproperties') -%}
+    {%- do tidemark._add_broken([
+        (root is not none and (root is not string or not root | trim), 'location_root must be a folder, found: ' ~ root),
+        (properties is not none and properties is not mapping, 'tblproperties must be a mapping of table properties, found: ' ~ properties),
+    ], errors) -%}
+    {%- for name in ['partition_by', 'liquid_clustered_by'] if config.get(name) is sequence and config.get(name) is not string -%}
+        {%- set names = config.get(name) | map('string') | map('lower') | list -%}
+        {%- if names | unique | list | length != names | length -%}{%- do errors.append(name ~ ' names a column twice: ' ~ config.get(name) | join(', ')) -%}{%- endif -%}
+    {%- endfor -%}
 {%- endmacro -%}
 
 {#- A format that there is, and that the project's session reads: of Delta and Iceberg it has one. -#}

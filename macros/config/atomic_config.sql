@@ -4,9 +4,7 @@
     {%- set node = node or model -%}
     {%- set config = node['config'] -%}
     {%- set errors = [] -%}
-    {%- set settings = tidemark._settings(config, [
-        'location', 'deduplicate', 'fingerprint_ignore', 'manifest', 'manifest_ttl', 'on_reject', 'rejects_retention', 'engine',
-    ], errors) -%}
+    {%- set settings = tidemark._settings(config, tidemark._atomic_settings(), errors) -%}
     {%- set cfg = tidemark._table_config(node, settings, errors) -%}
     {%- do cfg.update({
         'family': 'enriched',
@@ -23,6 +21,11 @@
         'looks_across': cfg['deduplicate'] | select('in', ['natural_cross_batch', 'synthetic_cross_batch']) | list | length > 0,
     }) -%}
     {{ return(cfg) }}
+{%- endmacro -%}
+
+{#- Every setting that may stand under meta.tidemark of such a model. -#}
+{%- macro _atomic_settings() -%}
+    {{ return(['location', 'deduplicate', 'fingerprint_ignore', 'manifest', 'manifest_ttl', 'on_reject', 'rejects_retention', 'engine']) }}
 {%- endmacro -%}
 
 {#- The steps of de-duplication, in the order in which they are taken. -#}
@@ -58,7 +61,7 @@
     {%- endfor -%}
     {%- if cfg['engine'] is not none -%}{%- do tidemark._one_of('engine', cfg['engine'], tidemark._engines(), errors) -%}{%- endif -%}
     {%- if cfg['manifest_ttl'] is none -%}{%- do errors.append("manifest_ttl must be a length of time such as '180 days'") -%}{%- endif -%}
-    {%- if cfg['manifest'] is not none and not modules.re.fullmatch('[A-Za-z_][A-Za-z0-9_]*([.][A-Za-z_][A-Za-z0-9_]*)?', cfg['manifest'] | string) -%}
+    {%- if cfg['manifest'] is not none and (cfg['manifest'] is not string or not modules.re.fullmatch('[A-Za-z_][A-Za-z0-9_]*([.][A-Za-z_][A-Za-z0-9_]*)?', cfg['manifest'])) -%}
         {%- do errors.append('manifest must be the name of a table, or schema.table, found: ' ~ cfg['manifest']) -%}
     {%- endif -%}
 {%- endmacro -%}
@@ -73,6 +76,7 @@
         'description': node.get('description', '') if (config.get('persist_docs') or {}).get('relation') else '',
     }) -%}
     {%- do tidemark._one_of('on_reject', cfg['on_reject'], ['fail', 'quarantine'], errors) -%}
+    {%- do tidemark._check_format(cfg['file_format'], errors) -%}
     {%- do tidemark._add_broken([
         (cfg['file_format'] == 'parquet', 'materialized: ' ~ config['materialized'] ~ ' needs file_format: delta or iceberg, found: parquet'),
         (cfg['file_format'] == 'iceberg' and cfg['cluster_by'], 'liquid_clustered_by needs file_format: delta, found: iceberg. Use partition_by'),

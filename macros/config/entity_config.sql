@@ -23,7 +23,9 @@
         'engine': settings.get('engine'),
     }) -%}
 
-    {%- if not cfg['keys'] -%}{%- do errors.append('unique_key is required: name the columns that identify a row') -%}{%- endif -%}
+    {%- if not cfg['keys'] and (config.get('unique_key') or settings.get('unique_key')) in [none, '', []] and config.get('unique_key') is not boolean -%}
+        {%- do errors.append('unique_key is required: name the columns that identify a row') -%}
+    {%- endif -%}
     {%- do tidemark._one_of('format', cfg['format'], ['csv', 'json', 'parquet'], errors) -%}
     {%- if cfg['engine'] is not none -%}{%- do tidemark._one_of('engine', cfg['engine'], tidemark._engines(), errors) -%}{%- endif -%}
     {%- do tidemark._check_entity_config(cfg, settings, errors) -%}
@@ -37,7 +39,7 @@
     {%- set config = node['config'] -%}
     {%- set cfg = tidemark._place_config(node, errors) -%}
     {%- do cfg.update({
-        'keys': tidemark._as_list(config.get('unique_key') or settings.get('unique_key'), 'unique_key', errors),
+        'keys': tidemark._as_list(settings.get('unique_key') if config.get('unique_key') is none else config.get('unique_key'), 'unique_key', errors),
         'extract': settings.get('extract'),
         'location': settings.get('location'),
         'options': {},
@@ -70,12 +72,14 @@
         {%- do tidemark._one_of('feed_images', image, ['change', 'pre', 'post'], errors) -%}
     {%- endfor -%}
     {%- do tidemark._check_columns_config(cfg, errors) -%}
+    {%- do tidemark._check_column_meta(node, 'compare_as', errors) -%}
     {{ return(cfg) }}
 {%- endmacro -%}
 
 {#- Where a model's table is and how it is laid out, by dbt's own keys. -#}
 {%- macro _place_config(node, errors) -%}
     {%- set config = node['config'] -%}
+    {%- do tidemark._check_place(config, errors) -%}
     {{ return({
         'entity': node['alias'],
         'relation': node['schema'] ~ '.' ~ node['alias'],
@@ -125,6 +129,26 @@
         {%- do settings.update(meta['tidemark']) -%}
     {%- endfor -%}
     {{ return(settings) }}
+{%- endmacro -%}
+
+{#- The one setting that a column may have, where it stands elsewhere than it is read, and what is misspelt on the way to it. -#}
+{%- macro _check_column_meta(node, setting, errors) -%}
+    {%- for column in node['columns'].values() -%}
+        {%- set found = [] -%}
+        {%- if column.get(setting) is not none -%}{%- do found.append(setting ~ ' is not read here: it stands under config.meta.tidemark of the column') -%}{%- endif -%}
+        {%- for meta in [column.get('meta'), (column.get('config') or {}).get('meta')] if meta is mapping -%}
+            {%- for name, value in meta.items() -%}
+                {%- if name == 'tidemark' and value is not mapping -%}
+                    {%- do found.append('meta.tidemark must be a mapping of settings, found: ' ~ value) -%}
+                {%- elif name == setting -%}
+                    {%- do found.append('meta.' ~ name ~ ' is not read here: it stands under config.meta.tidemark of the column') -%}
+                {%- elif name != 'tidemark' and value is mapping and tidemark._nearest(name, ['tidemark'], 0.6) -%}
+                    {%- do found.append('meta.' ~ name ~ ' is not read; did you mean `tidemark`?') -%}
+                {%- endif -%}
+            {%- endfor -%}
+        {%- endfor -%}
+        {%- for problem in found | unique -%}{%- do errors.append('column `' ~ column['name'] ~ '`: ' ~ problem) -%}{%- endfor -%}
+    {%- endfor -%}
 {%- endmacro -%}
 
 {#- Rules about settings of single columns. -#}
@@ -217,13 +241,15 @@
     {%- do tidemark._check_column_settings(cfg, errors) -%}
     {%- do tidemark._check_location(cfg['location'], errors) -%}
     {%- do tidemark._add_broken([
-        (share is not number or not 0 <= share <= 1, 'max_delete_fraction must be a number from 0 to 1, found: ' ~ (share | tojson if share is string else share)),
+        (share is not number or share is boolean or not 0 <= share <= 1, 'max_delete_fraction must be a number from 0 to 1, found: ' ~ (share | tojson if share is string else share)),
         ('effective_from' in settings and (starts is not string or not starts | trim),
             'effective_from must be the name of a column of dates or timestamps, found: ' ~ starts),
         (starts is string and starts | lower in cfg['sensitive'] | map('lower') | list,
             'effective_from names `' ~ starts ~ '`, which is sensitive: intervals would show it'),
         ('compare' in settings and settings.get('ignore'), 'compare and ignore conflict: ignore is the short form of compare: {exclude: […]}'),
         (options is not mapping, 'options must be a mapping of Spark reader options, found: ' ~ options),
+        (options is mapping and options.values() | reject('string') | reject('number') | list,
+            'options takes texts, numbers, true and false, found: ' ~ options),
         (cfg['stored_hashes'] and cfg['sensitive'], 'stored_hashes and sensitive conflict: hashes that come with the rows cannot be peppered'),
         (cfg['file_format'] == 'parquet' and (cfg['partition_by'] or cfg['cluster_by']),
             'partition_by and liquid_clustered_by need file_format: delta. A Parquet table is swapped as a whole, '

@@ -83,6 +83,9 @@
         {%- if value | length != 1 -%}
             {%- do errors.append(name ~ ' takes either include or exclude') -%}
         {%- endif -%}
+        {%- for key, names in value.items() if key in ['include', 'exclude'] and not names -%}
+            {%- do errors.append(name ~ '.' ~ key ~ ' names no column: for all of them say ' ~ name ~ ': true, for none false') -%}
+        {%- endfor -%}
         {%- set excluded = tidemark._as_list(value.get('exclude'), name ~ '.exclude', errors) -%}
         {{ return({
             'all': 'exclude' in value,
@@ -90,7 +93,9 @@
             'exclude': excluded | map('lower') | list,
         }) }}
     {%- endif -%}
-    {{ return({'all': false, 'include': tidemark._as_list(value, name, errors) | map('lower') | list, 'exclude': []}) }}
+    {%- set included = tidemark._as_list(value, name, errors) -%}
+    {%- if not value -%}{%- do errors.append(name ~ ' names no column: say true for all, false for none, or leave it out') -%}{%- endif -%}
+    {{ return({'all': false, 'include': included | map('lower') | list, 'exclude': []}) }}
 {%- endmacro -%}
 
 
@@ -106,6 +111,9 @@
     {%- do tidemark._one_of('on_tie', cfg['on_tie'], ['later', 'reject', 'content'], errors) -%}
     {%- do tidemark._check_location(cfg['location'], errors, dated=false) -%}
     {%- do tidemark._check_column_settings(cfg, errors) -%}
+    {%- for name in ['table', 'unavailable_value'] if name in settings and cfg[name] is not string -%}
+        {%- do errors.append(name ~ ' must be a text, found: ' ~ cfg[name]) -%}
+    {%- endfor -%}
     {%- if cfg['file_format'] == 'parquet' -%}
         {%- do errors.append('extract: events needs file_format: delta or iceberg, found: parquet') -%}
     {%- endif -%}

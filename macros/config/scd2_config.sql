@@ -2,7 +2,7 @@
 {%- macro scd2_config() -%}
     {%- set config = model['config'] -%}
     {%- set errors = [] -%}
-    {%- set settings = tidemark._settings(config, ['entity', 'valid_from'], errors) -%}
+    {%- set settings = tidemark._settings(config, tidemark._scd2_settings(), errors) -%}
     {%- set cfg = {
         'model': model['alias'],
         'relation': model['schema'] ~ '.' ~ model['alias'],
@@ -17,7 +17,10 @@
     {%- do cfg.update({'entity': tidemark._scd2_entity(settings.get('entity'), errors)}) -%}
 
     {%- do tidemark._check_format(cfg['file_format'], errors) -%}
+    {%- do tidemark._check_place(config, errors) -%}
     {%- do tidemark._add_broken([
+        ('valid_from' in settings and (cfg['valid_from'] is not string or not cfg['valid_from'] | trim),
+            'valid_from must be the name of the column that intervals begin with, found: ' ~ cfg['valid_from']),
         (cfg['file_format'] == 'parquet',
             'materialized: scd2 keeps intervals by MERGE, which needs file_format: delta or iceberg (found: parquet); '
             ~ 'materialized: table or view serve every format'),
@@ -28,6 +31,11 @@
     {{ return(cfg) }}
 {%- endmacro -%}
 
+{#- Every setting that may stand under meta.tidemark of such a model. -#}
+{%- macro _scd2_settings() -%}
+    {{ return(['entity', 'valid_from']) }}
+{%- endmacro -%}
+
 {#- The relation of the one cdc model that this model refers to, or of the one named. -#}
 {%- macro _scd2_entity(wanted, errors) -%}
     {%- set referred = {} -%}
@@ -35,7 +43,10 @@
         {%- set node = graph.nodes[id] -%}
         {%- if node['config']['materialized'] == 'cdc' -%}{%- do referred.update({node['name']: node}) -%}{%- endif -%}
     {%- endfor -%}
-    {%- if wanted is none and referred | length == 1 -%}
+    {%- if wanted is not none and wanted is not string -%}
+        {%- do errors.append('meta.tidemark.entity must be the name of a model, found: ' ~ wanted) -%}
+        {{ return(none) }}
+    {%- elif wanted is none and referred | length == 1 -%}
         {%- set node = referred.values() | first -%}
     {%- elif wanted in referred -%}
         {%- set node = referred[wanted] -%}

@@ -3,22 +3,32 @@
     {%- set node = node or model -%}
     {%- set config = node['config'] -%}
     {%- set errors = [] -%}
-    {%- set settings = tidemark._settings(config, ['registry', 'on_reject', 'rejects_retention'], errors) -%}
+    {%- set settings = tidemark._settings(config, tidemark._shred_settings(), errors) -%}
     {%- do tidemark._check_data_types(tidemark._declared_columns(node), errors) -%}
     {%- set columns = [] -%}
     {%- for column in tidemark._declared_columns(node) if column['data_type'] and column['name'] | lower not in ['schema', 'hierarchy', '_commit_id'] -%}
-        {%- set meta = (node['columns'][column['name']].get('config') or {}).get('meta') or node['columns'][column['name']].get('meta') or {} -%}
-        {%- set given = meta.get('tidemark', {}) -%}
+        {%- set given = column['settings'] -%}
         {%- for name in given if name != 'property' -%}
             {%- do errors.append('column ' ~ column['name'] ~ ': meta.tidemark.' ~ name ~ ' is not a setting' ~ tidemark._did_you_mean(name, ['property'])) -%}
         {%- endfor -%}
+        {%- if 'property' in given and (given['property'] is not string or not given['property'] | trim) -%}
+            {%- do errors.append('column ' ~ column['name'] ~ ': meta.tidemark.property must be the name of a property, found: ' ~ given['property']) -%}
+        {%- endif -%}
         {%- do columns.append({
             'name': column['name'], 'type': column['data_type'], 'not_null': column['not_null'], 'description': column['description'],
             'property': given.get('property'),
         }) -%}
     {%- endfor -%}
+    {%- do tidemark._check_column_meta(node, 'property', errors) -%}
     {%- set cfg = tidemark._table_config(node, settings, errors) -%}
     {%- do cfg.update({'columns': columns, 'registry': settings.get('registry')}) -%}
+    {%- if columns -%}
+        {%- set names = columns | map(attribute='name') | map('lower') | list + ['schema', 'hierarchy'] -%}
+        {%- do errors.extend(tidemark.misplaced_layout(cfg, names, 'the model does not declare')) -%}
+    {%- endif -%}
+    {%- if 'registry' in settings and (cfg['registry'] is not string or not cfg['registry'] | trim) -%}
+        {%- do errors.append('registry must be a folder of JSON Schemas, found: ' ~ cfg['registry']) -%}
+    {%- endif -%}
     {%- if not columns and not cfg['registry'] -%}
         {%- do errors.append('columns with a data_type are required, or meta.tidemark.registry: a folder of JSON Schemas') -%}
     {%- endif -%}
@@ -30,4 +40,9 @@
     {%- endif -%}
     {%- do tidemark._raise_config_errors(cfg['entity'], errors) -%}
     {{ return(cfg) }}
+{%- endmacro -%}
+
+{#- Every setting that may stand under meta.tidemark of such a model. -#}
+{%- macro _shred_settings() -%}
+    {{ return(['registry', 'on_reject', 'rejects_retention']) }}
 {%- endmacro -%}

@@ -9,13 +9,15 @@
     {{ return(opened) }}
 {%- endmacro -%}
 
-{#- The node of a model by its name, of these materializations; an error that names the nearest one if there is none. -#}
+{#- The node of a model by its name, else by that of its table, of these materializations; an error that names the nearest one if there is none. -#}
 {%- macro entity_node(entity, kinds=['cdc']) -%}
-    {%- set names = [] -%}
+    {%- set names, of_table = [], [] -%}
     {%- for node in graph.nodes.values() if node['resource_type'] == 'model' and node['config']['materialized'] in kinds -%}
         {%- if node['name'] == entity -%}{{ return(node) }}{%- endif -%}
         {%- do names.append(node['name']) -%}
+        {%- if node['alias'] == entity -%}{%- do of_table.append(node) -%}{%- endif -%}
     {%- endfor -%}
+    {%- if of_table | length == 1 -%}{{ return(of_table[0]) }}{%- endif -%}
     {%- do tidemark.raise_error('usage',
         'there is no ' ~ kinds | join(' or ') ~ " model named '" ~ entity ~ "'" ~ (tidemark._did_you_mean(entity, names) if names else '')
     ) -%}

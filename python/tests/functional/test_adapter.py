@@ -729,6 +729,20 @@ def test_small_files__are_joined_without_a_job(module_project: Any) -> None:
     assert file_count(spark, schema, "many") == 2
 
 
+def test_small_files__in_folders_of_their_own(module_project: Any) -> None:
+    """Where a table's columns are mapped, Spark writes files into folders within that of the table."""
+    schema, spark = module_project.schema, module_project.session
+    spark.sql(
+        f"create table {schema}.apart using delta tblproperties ('delta.columnMapping.mode' = 'name') "
+        "as select /*+ repartition(3) */ id from range(30)"
+    )
+    folder = Path(warehouse(spark), f"{schema}.db", "apart")
+    assert len([*folder.glob("*/part-*.parquet")]) == 3
+    assert join_now_and_then(spark, schema, "apart", 0) is not None
+    assert file_count(spark, schema, "apart") == 1
+    assert spark.sql(f"select sum(id) from {schema}.apart").collect() == [(435,)]
+
+
 def test_small_files__by_spark_where_it_has_to(module_project: Any) -> None:
     """Of another type; and nothing is done where a file cannot be read, which is for readers to say."""
     schema, spark = module_project.schema, module_project.session

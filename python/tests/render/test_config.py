@@ -716,3 +716,147 @@ def test_guard_of_deletes(
         "known_deletes": known,
     }
     assert macros["deletes_too_much"]({"max_delete_fraction": fraction}, figures) is stops
+
+
+CHOICE = " names no column: say true for all, false for none, or leave it out"
+
+
+@pytest.mark.parametrize(
+    ("reader", "config", "problem"),
+    [
+        # YAML takes some names for something else
+        *(
+            (
+                "entity_config",
+                {**cdc(**settings), "unique_key": [key]},
+                f"unique_key must be a name or a list of names, found in it: {key}. "
+                "A name such as no, on or 2024 stands in quotes",
+            )
+            for settings in (CSV, EVENTS)
+            for key in (2024, False)
+        ),
+        (
+            "entity_config",
+            {**cdc(**CSV), "unique_key": False},
+            "unique_key must be a name or a list of names, found: False. "
+            "A name such as no, on or 2024 stands in quotes",
+        ),
+        (
+            "entity_config",
+            cdc(**CSV, sensitive=[{"a": "b"}]),
+            "sensitive must be a name or a list of names, found in it: {'a': 'b'}",
+        ),
+        # what has no value would be as if it were left out, or choose nothing
+        *(
+            (
+                reader,
+                cdc(**settings, **{name: None}),
+                f"meta.tidemark.{name} has no value: give it one, or take the line out",
+            )
+            for reader, settings, names in (
+                ("entity_config", CSV, ("sensitive", "compare", "ignore", "engine")),
+                ("entity_config", EVENTS, ("track_history", "ignore_null_updates", "table")),
+                ("atomic_config", {"location": "landing"}, ("deduplicate", "manifest")),
+            )
+            for name in names
+        ),
+        ("entity_config", cdc(**CSV, compare=[]), f"compare{CHOICE}"),
+        ("entity_config", cdc(**EVENTS, track_history=""), f"track_history{CHOICE}"),
+        (
+            "entity_config",
+            cdc(**CSV, compare={"include": []}),
+            "compare.include names no column: for all of them say compare: true, for none false",
+        ),
+        # of another type
+        (
+            "entity_config",
+            cdc(**CSV, max_delete_fraction=True),
+            "max_delete_fraction must be a number from 0 to 1, found: True",
+        ),
+        (
+            "entity_config",
+            cdc(**CSV, options={"header": [True]}),
+            "options takes texts, numbers, true and false, found: {'header': [True]}",
+        ),
+        ("entity_config", cdc(**EVENTS, table=["a"]), "table must be a text, found: ['a']"),
+        (
+            "entity_config",
+            {**cdc(**CSV), "tblproperties": ["a"]},
+            "tblproperties must be a mapping of table properties, found: ['a']",
+        ),
+        ("feed_config", {"location_root": 5}, "location_root must be a folder, found: 5"),
+        (
+            "atomic_config",
+            cdc(location="landing", manifest=True),
+            "manifest must be the name of a table, or schema.table, found: True",
+        ),
+        (
+            "scd2_config",
+            cdc(entity=["a"]),
+            "meta.tidemark.entity must be the name of a model, found: ['a']",
+        ),
+        (
+            "entity_config",
+            {**cdc(**CSV), "partition_by": ["a", "A"]},
+            "partition_by names a column twice: a, A",
+        ),
+        # of another flow
+        (
+            "entity_config",
+            cdc(**CSV, staging_retention="3 days"),
+            "meta.tidemark.staging_retention is a setting of extract: events, and has no effect here: take it out",
+        ),
+        (
+            "atomic_config",
+            cdc(location="landing", format="csv"),
+            "meta.tidemark.format is a setting of extract: full and delta, extract: events, and has no effect here: take it out",
+        ),
+        # what every flow checks
+        (
+            "atomic_config",
+            {**cdc(location="landing"), "file_format": "detla"},
+            "file_format must be one of delta, iceberg, parquet (found: detla); did you mean `delta`?",
+        ),
+    ],
+)
+def test_values_that_no_setting_has(reader: str, config: dict[str, Any], problem: str) -> None:
+    """Each was a message of Jinja's, or taken as if it were something else."""
+    assert problem in problems(reader, config)
+
+
+@pytest.mark.parametrize(
+    ("column", "problem"),
+    [
+        (
+            {"compare_as": "lower(name)"},
+            "compare_as is not read here: it stands under config.meta.tidemark of the column",
+        ),
+        (
+            {"config": {"meta": {"compare_as": "lower(name)"}}},
+            "meta.compare_as is not read here: it stands under config.meta.tidemark of the column",
+        ),
+        (
+            {"config": {"meta": {"tidmark": {"compare_as": "lower(name)"}}}},
+            "meta.tidmark is not read; did you mean `tidemark`?",
+        ),
+        (
+            {"config": {"meta": {"tidemark": "lower(name)"}}},
+            "meta.tidemark must be a mapping of settings, found: lower(name)",
+        ),
+    ],
+)
+def test_settings_of_columns__elsewhere(column: dict[str, Any], problem: str) -> None:
+    """Where they would be passed over, and the column be compared as it is."""
+    found: list[str] = []
+    node = {"columns": {"name": {"name": "name", **column}}}
+    load_sql_macros()["_check_column_meta"](node, "compare_as", found)
+    assert found == [f"column `name`: {problem}"]
+
+
+def test_shred__what_is_no_column_or_property() -> None:
+    columns = {"sku": "string"}
+    found = problems("shred_config", {"partition_by": "skw"}, columns)
+    assert found == [
+        "partition_by names column `skw`, which the model does not declare; did you mean `sku`?"
+    ]
+    assert problems("shred_config", {"partition_by": "sku"}, columns) == []

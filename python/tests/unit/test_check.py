@@ -99,7 +99,7 @@ def test_check__settings_without_effect(shop: Shop) -> None:
     shop.write("models/batches.sql", "{{ tidemark.extract() }}")
     shop.write(
         "models/batches.yml",
-        "models: [{name: batches, config: {materialized: atomic, meta: {tidemark: "
+        "models: [{name: batches, config: {materialized: atomic, unique_key: event_id, meta: {tidemark: "
         "{location: landing, engine: workers, manifest_ttl: 6 months}}}}]\n",
     )
     shop.write("models/daily.sql", "{{ tidemark.extract() }}")
@@ -112,6 +112,7 @@ def test_check__settings_without_effect(shop: Shop) -> None:
     assert result.exit_code == 0
     assert result.stdout.splitlines() == [
         "batches  models/batches.yml",
+        "  - unique_key has no effect: it is for materialized: cdc, and this is atomic",
         "  - engine: workers has no effect: manifest_ttl is 6 months, which are not of one length, "
         "so Spark SQL loads it",
         "daily  models/daily.yml",

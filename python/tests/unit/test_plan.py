@@ -420,6 +420,15 @@ def test_make__only_entities_and_what_reads_none_of_them() -> None:
     assert "it reads items, which this plan changes" in plan.not_planned[1].why
 
 
+def test_plan__of_a_model_whose_table_has_another_name(session: None) -> None:
+    """Operations and runs know it by the model's name."""
+    dbt = Dbt()
+    aliased = dbt.manifest.nodes["model.shop.items"]
+    aliased.name, aliased.alias = "stg_items", "items"
+    plan = planned(dbt)
+    assert [(one.entity, one.relation) for one in plan.entities] == [("stg_items", "shop.items")]
+
+
 def test_make__nothing_to_plan() -> None:
     dbt = Dbt()
     ages = dbt.manifest.nodes["model.shop.ages"]

@@ -517,6 +517,26 @@ def test_counts_of__adds_up_the_commits_of_an_entity() -> None:
     }
 
 
+def test_run_date__counts_of_a_table_with_another_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = SimpleNamespace(
+        name="stg_orders", schema="shop", alias="orders", resource_type="model",
+        config=SimpleNamespace(materialized="cdc"),
+    )  # fmt: skip
+    done = SimpleNamespace(node=model, status="success", message="", execution_time=1.0)
+    counts = {"rows_read": 3, "rows_updated": 1}
+    line = "tidemark commit " + json.dumps({"relation": "shop.orders", "counts": counts})
+    invoker = Invoker(RunOptions(dates=[]), Console())
+
+    def invoke(*_: Any, **__: Any) -> Any:
+        invoker._commits.append(line)
+        return SimpleNamespace(success=True, exception=None, result=SimpleNamespace(results=[done]))
+
+    monkeypatch.setattr(invoker, "_invoke", invoke)
+    outcome = invoker.run_date(None, full_refresh=False, progress=lambda name: None)
+    assert [(one.name, one.counts) for one in outcome.results] == [("stg_orders", counts)]
+    assert outcome.updated == ["stg_orders"]
+
+
 def test_fresh_copy__shares_macros_and_keeps_them() -> None:
     from dbt.contracts.graph.manifest import Manifest
 

@@ -87,7 +87,8 @@ def _materializations(manifest: Any) -> set[str]:
 
 
 def _no_such(kind: str, known: Iterable[str]) -> str:
-    return f"materialized: {kind} is none that the project has; {meant(kind, sorted(known))}"
+    hint = meant(kind.lower(), sorted(known))
+    return f"materialized: {kind} is none that the project has; {hint}"
 
 
 def _judged(reader: Any) -> tuple[Mapping[str, Any] | None, tuple[str, ...]]:
@@ -102,6 +103,8 @@ def _judged(reader: Any) -> tuple[Mapping[str, Any] | None, tuple[str, ...]]:
 def _remarks(kind: str, config: Mapping[str, Any], node: Mapping[str, Any]) -> tuple[str, ...]:
     found = []
     settings = node["config"].get("meta", {}).get("tidemark") or {}
+    if kind != "cdc" and node["config"].get("unique_key"):
+        found.append(f"unique_key has no effect: it is for materialized: cdc, and this is {kind}")
     if config.get("extract") == "delta" and "max_delete_fraction" in settings:
         found.append("max_delete_fraction has no effect: a delta deletes no rows")
     if config.get("engine") == "workers":

@@ -100,8 +100,9 @@ def _by_model(
             why = f"it reads {parent}, which this plan changes: plan it once that is applied"
             without.append(NotPlanned(model=node.name, why=why))
         else:
-            checksum = {"model_checksum": model_checksum(node)}
-            planned.append(found_plan.model_copy(update=checksum))
+            # a model's table may have another name
+            known_of_model = {"entity": node.name, "model_checksum": model_checksum(node)}
+            planned.append(found_plan.model_copy(update=known_of_model))
     return planned, without
 
 

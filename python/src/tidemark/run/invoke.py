@@ -280,7 +280,7 @@ class Invoker:
                     outcome.errors.append(f"{node.node.name}: {node.message}")
             if node.node.resource_type == "operation" and status == "success":
                 continue  # a hook of the project
-            counted = counts.get((node.node.schema, node.node.name), {})
+            counted = counts.get((node.node.schema, node.node.alias), {})
             outcome.results.append(
                 ModelResult(node.node.name, status, float(node.execution_time or 0.0), counted)
             )

@@ -12,6 +12,7 @@ from uuid import uuid4
 import duckdb
 from pyspark.sql import SparkSession
 
+from tidemark.engine.header import local_path
 from tidemark.engine.quoted import identifier, list_sql, literal
 from tidemark.spark.delta.append import LONGEST_BOUND, SQL_TYPES
 from tidemark.spark.delta.log import added_file, begin, commit, is_conflict, log_of, newest
@@ -67,14 +68,15 @@ def join_now_and_then(
     snapshot = newest(jvm, log)
     files = listed_files(snapshot)
     small = [file for file in each(files) if int(file.size()) < _LARGE] if files is not None else []
-    paths = paths_of(log, small)
+    paths, folder = paths_of(log, small), local_path(str(log.dataPath().toString()))
     columns = _columns(json.loads(snapshot.metadata().schemaString())["fields"])
-    if files is None or paths is None or columns is None:
+    if files is None or paths is None or folder is None or columns is None:
         session.sql(f"optimize `{schema}`.`{name}`")
         return None
     if len(small) < 2 or int(snapshot.version()) != version:
         return None
-    joined = Path(paths[0]).parent / f"part-00000-{uuid4()}-c000.snappy.parquet"
+    # not beside one of them: what Spark writes may lie in folders within that of the table
+    joined = Path(folder) / f"part-00000-{uuid4()}-c000.snappy.parquet"
     try:
         statistics = _join(list_sql(paths), columns, joined)
         size = joined.stat().st_size
