@@ -22,7 +22,7 @@ import duckdb
 import pytest
 
 from tidemark import hashing
-from tidemark.engine import ranges
+from tidemark.engine import files, ranges
 from tidemark.engine.covers import separator_of, why_not, why_not_columns
 from tidemark.engine.header import header_of, local_path, stamp_of
 from tidemark.engine.lines import lines_of
@@ -904,6 +904,21 @@ def test_few_changes__write_few_files(
         lake.next(lake.extract("2026-01-25", list(rows.values()), extract=extract)).replaced is None
     )
     assert len(files()) == 24
+
+
+def test_files_of_a_task_that_dies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is left of ranges that were being written lies where Delta's VACUUM looks: in no folder with _ or . before it."""
+    small_ranges(monkeypatch)
+    left = []
+    monkeypatch.setattr(
+        files.shutil, "rmtree", lambda folder, **_: left.extend(Path(folder).rglob("*"))
+    )
+    lake = Lake(tmp_path)
+    lake.first(lake.extract("2026-01-01", [dict(ROWS[0], id=number) for number in range(40)]))
+    folders = [path for path in left if path.is_relative_to(lake.current.folder)]
+    assert len(folders) == len(lake.current.files) > 10
+    names = {part for path in folders for part in path.relative_to(lake.current.folder).parts}
+    assert not [name for name in names if name[0] in "_."]
 
 
 def test_files_of_another_layout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
