@@ -20,7 +20,7 @@
 {#- Current follows the log: by MERGE of the rows that changed, or as a whole where every row gets a new tag, where the format cannot
     merge, where MERGE would write it all but for little, and where current is built again. -#}
 {%- macro apply_to_current(cfg, plan, relations, load, figures=none) -%}
-    {%- set nothing_logged = figures is not none and not figures['rows_logged'] and not figures['rows_superseded'] -%}
+    {%- set nothing_logged = figures is not none and not figures['rows_superseded'] and not tidemark.rows_that_change(plan, load, figures) -%}
     {%- set load = dict(load, version=tidemark.next_commit_id(0)) -%}
     {%- set all_tagged = cfg['tag_unchanged'] and load['business_date'] == load['last_date'] -%}
     {#- Going back to an earlier date changes the tags of rows that no log row tells of. -#}
@@ -44,6 +44,14 @@
         {%- set load = dict(load, key_list=tidemark.keys_to_merge(relations, load, figures)) -%}
         {%- do tidemark.run_statements(tidemark.for_format(cfg['file_format'], 'merge_into_current')(cfg, plan, relations, load)) -%}
     {%- endif -%}
+{%- endmacro -%}
+
+{#- How many rows of the log current follows: an event that changes nothing is logged, too. -#}
+{%- macro rows_that_change(plan, load, figures) -%}
+    {%- if load['forward'] and plan.get('flow') == 'events' -%}
+        {{ return((figures['rows_inserted'] or 0) + (figures['rows_updated'] or 0) + (figures['rows_deleted'] or 0)) }}
+    {%- endif -%}
+    {{ return(figures['rows_logged']) }}
 {%- endmacro -%}
 
 {#- Whether current is written as a whole where it is not built again. -#}

@@ -376,6 +376,16 @@ def test_wrapped_events(module_project: Any, form: str, seed: int) -> None:
         earlier += lines
         lines = []
     assert_by_engines(one, other, both, 2)
+    # events that change nothing are logged: current stays as it lies
+    before = [module_project.version(entity.name) for entity in (one, other)]
+    source.number += 1
+    key, row = next(iter(source.rows.items()))
+    assert str(key) == row["id"]
+    land(4, [source.wrapped(source.line("u", None, row))])
+    run(one, other)
+    assert_same(other, one)
+    assert one.commits("rows_updated, rows_unchanged")[-1] == (0, 1)
+    assert [module_project.version(entity.name) for entity in (one, other)] == before
 
 
 @pytest.mark.parametrize(

@@ -305,7 +305,7 @@ class History:
             row.commit_id: (row.state, row.business_date)
             for row in self.project.sql(
                 "select commit_id, state, business_date from tidemark_commits "
-                f"where entity = '{entity.name}' and kind <> 'rollback'"
+                f"where entity = '{entity.name}' and kind not in ('rollback', 'compact')"
             )
         }
         live = entity.timeline.state().live

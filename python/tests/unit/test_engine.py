@@ -22,7 +22,7 @@ import duckdb
 import pytest
 
 from tidemark import hashing
-from tidemark.engine import ranges
+from tidemark.engine import files, ranges
 from tidemark.engine.covers import separator_of, why_not, why_not_columns
 from tidemark.engine.header import header_of, local_path, stamp_of
 from tidemark.engine.lines import lines_of
@@ -904,6 +904,53 @@ def test_few_changes__write_few_files(
         lake.next(lake.extract("2026-01-25", list(rows.values()), extract=extract)).replaced is None
     )
     assert len(files()) == 24
+
+
+def test_many_loads__never_many_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A table that grows, and shrinks again: a load of few rows touches no more files than these, and leaves no more."""
+    small_ranges(monkeypatch)
+    lake = Lake(tmp_path)
+    rng = random.Random(11)
+    rows = {number: dict(ROWS[0], id=number) for number in range(12)}
+    lake.first(lake.extract("2026-01-01", list(rows.values())))
+    counts, parts = [], 0
+    for number in range(2, 30):
+        before, extract = len(lake.current.files), "delta" if number < 20 else "full"
+        changed = {
+            key: dict(ROWS[0], id=key, name=f"n{number}")
+            for key in (*rng.sample(sorted(rows), 2), *(100 * number + each for each in range(5)))
+        }
+        gone = rng.sample(sorted(rows.keys() - changed.keys()), 12) if extract == "full" else []
+        there = len(rows.keys() - changed.keys())
+        rows = {key: row for key, row in (rows | changed).items() if key not in gone}
+        supplied = rows if extract == "full" else changed
+        day = f"2026-01-{number:02}"
+        outcome = lake.next(lake.extract(day, list(supplied.values()), extract=extract))
+        assert (outcome.figures or {})["rows_not_supplied"] == (there if extract == "delta" else 0)
+        assert {id: one[0] for (id, _), one in lake.shown().items()} == {id: row["name"] for id, row in rows.items()}  # fmt: skip
+        counts.append(len(lake.current.files))
+        assert counts[-1] <= ranges.MOST_RANGES
+        if outcome.replaced is not None:
+            parts += 1
+            assert len(outcome.replaced) <= len(changed) + len(gone)
+            assert counts[-1] <= before
+    assert max(counts) > 20 > counts[-1]
+    assert parts > 8
+
+
+def test_files_of_a_task_that_dies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is left of ranges that were being written lies where Delta's VACUUM looks: in no folder with _ or . before it."""
+    small_ranges(monkeypatch)
+    left = []
+    monkeypatch.setattr(
+        files.shutil, "rmtree", lambda folder, **_: left.extend(Path(folder).rglob("*"))
+    )
+    lake = Lake(tmp_path)
+    lake.first(lake.extract("2026-01-01", [dict(ROWS[0], id=number) for number in range(40)]))
+    folders = [path for path in left if path.is_relative_to(lake.current.folder)]
+    assert len(folders) == len(lake.current.files) > 10
+    names = {part for path in folders for part in path.relative_to(lake.current.folder).parts}
+    assert not [name for name in names if name[0] in "_."]
 
 
 def test_files_of_another_layout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

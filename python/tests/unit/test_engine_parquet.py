@@ -21,7 +21,7 @@ from tidemark.engine.pages import broken_file
 from tidemark.engine.parquet import columns_of
 from tidemark.engine.task import Targets, compare, keep
 
-from .test_engine import Lake, a_load, read_now
+from .test_engine import Lake, a_load, read_now, small_ranges
 
 UTC = pa.timestamp("us", tz="UTC")
 TYPES: dict[str, tuple[pa.DataType, list[Any]]] = {
@@ -264,4 +264,32 @@ def test_flipped_bit__is_left_to_spark(tmp_path: Path) -> None:
     assert (
         compare(good, Targets(lake.log, broken), lake.room()).declined
         == "a page of a file of current is not as it was written"
+    )
+
+
+@pytest.mark.parametrize("column", ["name", "_operation"])
+def test_flipped_bit__of_a_range_that_is_not_touched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, column: str
+) -> None:
+    """A delta reads, and so checks, the files that have its keys, and of others by what rows are counted."""
+    small_ranges(monkeypatch)
+    lake = Lake(tmp_path)
+    rows = [{"id": id, "part": "p", "name": "a", "n": 1.5, "seen": ""} for id in range(12)]
+    lake.first(lake.extract("2026-01-01", rows))
+    change = dict(rows[0], name="b")
+    load = lake.extract("2026-01-02", [change], extract="delta")
+    touched = compare(load, lake.targets(), lake.room()).replaced
+    assert touched is not None and len(touched) == 1
+    other = next(file for file in lake.current.files if file not in touched)
+    pq.write_table(
+        pq.read_table(other), other, write_page_checksum=True, compression="none", use_dictionary=False
+    )  # fmt: skip
+    (value, flipped) = {"name": (b"a", b"c"), "_operation": (b"I", b"D")}[column]
+    # texts that are one letter each: of the operations all are I, of the names a
+    data = Path(other).read_bytes()
+    assert data.count(b"\1\0\0\0" + value) >= 1
+    Path(other).write_bytes(data.replace(b"\1\0\0\0" + value, b"\1\0\0\0" + flipped))
+    declined = compare(load, lake.targets(), lake.room()).declined
+    assert declined == (
+        "a page of a file of current is not as it was written" if column == "_operation" else None
     )

@@ -18,7 +18,7 @@ _SIZE, _CRC = 3, 4
 """The fields of a page's header that are asked for."""
 
 
-def broken_file(db: Any, paths: Sequence[str]) -> str | None:
+def broken_file(db: Any, paths: Sequence[str], column: str | None = None) -> str | None:
     """Return the first file with a page that is not what its checksum says; None: there is none.
 
     Example:
@@ -27,11 +27,14 @@ def broken_file(db: Any, paths: Sequence[str]) -> str | None:
     Args:
         db: A connection of DuckDB.
         paths: Parquet files.
+        column: The one column that is read of them, by its name there; None: all are.
     """
+    one = "" if column is None else f" where path_in_schema = {literal(column)}"
     for path in paths:
         chunks = db.execute(
             "select coalesce(nullif(dictionary_page_offset, 0), data_page_offset), "
-            f"data_page_offset, total_compressed_size from parquet_metadata({literal(path)})"
+            "data_page_offset, total_compressed_size "
+            f"from parquet_metadata({literal(path)}){one}"
         ).fetchall()
         if not chunks:
             continue

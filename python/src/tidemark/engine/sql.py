@@ -384,8 +384,8 @@ def copy_sql(
     numbers = ", ".join(f"{identifier(name)}: {place}" for name, place in fields)
     parts = ""
     if number is not None:
-        query = f"select *, {number} as {_FILE_NUMBER} from (\n{query}\n)"
-        parts = f"partition_by ({_FILE_NUMBER}), "
+        query = f"select *, {number} as {identifier(_FILE_NUMBER)} from (\n{query}\n)"
+        parts = f"partition_by ({identifier(_FILE_NUMBER)}), "
     return (
         f"copy (\n{query}\n) to {literal(path)} "
         f"(format parquet, {parts}compression snappy, dictionary_size_limit {_VALUES}, "
@@ -393,7 +393,9 @@ def copy_sql(
     )
 
 
-_FILE_NUMBER = "_tidemark_file_number"
+_FILE_NUMBER = "file number"
+"""No column of a file has a blank in its name. Of folders that begin with _ Delta's VACUUM would
+leave what a worker that died has left in them."""
 
 
 def _duck(column: Column) -> str:

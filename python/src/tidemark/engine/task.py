@@ -93,10 +93,10 @@ def compare(load: Load, targets: Targets, room: Room) -> Outcome:
             return Outcome(declined=reading_failed(error))
         if isinstance(found, str):
             return Outcome(declined=found)
-        if broken_file(db, targets.current.files):
-            return Outcome(declined="a page of a file of current is not as it was written")
         supplied = None if load.judges_all else "select kh from staged"
         known = part_of(db, targets.current, supplied).table
+        if _is_broken(db, targets.current, known):
+            return Outcome(declined="a page of a file of current is not as it was written")
         db.execute(f"create temp view existing as {_existing(db, load, known)}")
         db.execute(f"create temp table classified as {classified_sql(load)}")
         unwritable = unwritable_sql(load, STANDING)
@@ -180,6 +180,17 @@ def _stage(db: Any, load: Load) -> tuple[int, int] | str:
         return "a key came with different values"
     db.execute(f"create temp table staged as {one_of_each_sql(load)}")
     return read, keys
+
+
+def _is_broken(db: Any, current: Target, known: Target) -> bool:
+    """Say whether a page that is read of current is not as it was written.
+
+    Of the files that have no key of the load these are the operations, by which rows are counted.
+    """
+    others = sorted({*current.files} - {*known.files})
+    return bool(
+        broken_file(db, known.files) or broken_file(db, others, current.fields["_operation"][0])
+    )
 
 
 def _existing(db: Any, load: Load, current: Target) -> str:
