@@ -269,7 +269,7 @@ class Racer:
 
 
 @pytest.mark.usefixtures("small_ranges")
-@pytest.mark.parametrize("seed", [1])
+@pytest.mark.parametrize("seed", [1, 2])
 def test_random_story(module_project: Any, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
     story, racer = Story(module_project, seed), Racer(module_project, monkeypatch)
     for _ in range(25):

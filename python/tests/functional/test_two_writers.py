@@ -295,6 +295,8 @@ class Truth:
     rng: random.Random
     writers: tuple[str, ...] = WRITERS
     extracts: dict[str, dict[date, dict[str, str]]] = field(default_factory=dict)
+    extract: dict[str, str] = field(default_factory=dict)
+    """That of the round."""
     orders: dict[int, str] = field(default_factory=dict)
     captured: int = 0
     events: list[str] = field(default_factory=list)
@@ -307,10 +309,8 @@ class Truth:
         extract = {f"k{n}": rng.choice("xyz") for n in range(60) if rng.random() < 0.9}
         lines = "".join(f"{key},{value}\n" for key, value in extract.items())
         write_whole(landing / f"{day}.csv", f"k,a\n{lines}")
-        for kind in ("shared", "rows"):
-            if kind in kinds:
-                for each in self.writers:
-                    self.extracts.setdefault(model(kind, each), {})[day] = extract
+        self.extract = extract
+        self.loads(day, [model(kind, each) for kind in kinds for each in self.writers])
         if "events" in kinds:
             numbers = [turn * 100 + each for each in range(30)]
             product = ("iglu:com.acme/product/jsonschema/1-0-0", {"sku": "a"})
@@ -324,6 +324,12 @@ class Truth:
             twice = rng.choices(batch, k=5) + rng.choices(self.again or batch, k=5)
             write_whole(landing / f"changes/{day}.jsonl", "".join([*batch, *twice]))
             self.again, self.captured = batch, self.captured + len(batch)
+
+    def loads(self, day: date, models: list[str]) -> None:
+        """Take the extract of a round for what models are loaded with: what is left of another round, too."""
+        for name in models:
+            if name == "shared" or name.endswith("_rows"):
+                self.extracts.setdefault(name, {})[day] = self.extract
 
     def check(self, left: set[str]) -> None:
         """Compare the tables: nothing is lost or doubled, or in flight but for models that are left to the next load."""
