@@ -173,7 +173,7 @@
     {%- endif -%}
     {%- if horizons['staging'] -%}
         {%- do tidemark.add_clean_step(cfg, steps, relations['staging'], 'events',
-            '_commit_id <= ' ~ horizons['staging'] ~ ('' if cfg['keys'] else ' and _batch_id < ' ~ tidemark.batch_to_keep(relations['staging']))) -%}
+            '_commit_id <= ' ~ horizons['staging'] ~ ('' if cfg['keys'] else ' and _batch_id < ' ~ tidemark.batch_to_keep(tidemark.in_force_of(relations['staging'], opened['state'])))) -%}
     {%- endif -%}
     {%- if horizons['rejects'] -%}
         {%- do tidemark.add_clean_step(cfg, steps, relations['rejects'], 'rejects',

@@ -97,9 +97,18 @@ def test_clean__of_what_can_be_gone_back_to(module_project: Any) -> None:
     back.load("2026-01-02", extract({1: "amy", 3: "cyd"}))
     assert back.rows("id, name") == [(1, "ann"), (2, "bob"), (3, "cy")]
     check(back)
-    do(back, "rollback", to=first)
-    do(back, "savepoint", name="whole", remove=True)
-    assert "removed 4 rows of replaced loads" in do(back, "clean", retention=ALL)
+
+
+@pytest.mark.slow
+def test_clean__staging_of_batches_that_hold(module_project: Any) -> None:
+    """Without key the last batches stay, by which copies are counted: those that are undone are none of them."""
+    lines = EventEntity(module_project, "lines", {"name": "string"}, None)
+    for name in "abc":
+        lines.load([insert({"name": name})])
+    first = lines.commits("commit_id")[0]
+    do(lines, "rollback", to=first[0])
+    do(lines, "clean", retention={"staging": "0 days"})
+    assert first in lines.rows("_commit_id", "__staging")
 
 
 @pytest.mark.slow
