@@ -56,3 +56,24 @@
     {%- endfor -%}
     {{ return(live) }}
 {%- endmacro -%}
+
+{#-
+    The loads up to `horizon` that say what was observed of their date at some commit from there on: the last one of each date, of those
+    that were live at `horizon`, or before it where a later rollback went to. What an earlier load of a date observed nobody asks again.
+
+        c1 (2nd) ── c2 (4th) ── c3 (2nd)       c4 (rollback to c1)       up to c3: c2 and c3, and c1 that holds again
+-#}
+{%- macro last_loads(timeline, horizon) -%}
+    {%- set heads, found = [horizon], [] -%}
+    {%- for commit in timeline if commit['kind'] == 'rollback' and commit['commit_id'] > horizon > commit['source_commit_id'] -%}
+        {%- do heads.append(commit['source_commit_id']) -%}
+    {%- endfor -%}
+    {%- for head in heads | unique -%}
+        {%- set live, last = tidemark.live_commits(timeline, head), {} -%}
+        {%- for commit in timeline if commit['commit_id'] in live and commit['kind'] in ['load', 'full_refresh'] -%}
+            {%- do last.update({commit['business_date']: commit['commit_id']}) -%}
+        {%- endfor -%}
+        {%- do found.extend(last.values()) -%}
+    {%- endfor -%}
+    {{ return(found | unique | sort) }}
+{%- endmacro -%}

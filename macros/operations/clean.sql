@@ -173,7 +173,7 @@
     {%- endif -%}
     {%- if horizons['staging'] -%}
         {%- do tidemark.add_clean_step(cfg, steps, relations['staging'], 'events',
-            '_commit_id <= ' ~ horizons['staging'] ~ ('' if cfg['keys'] else ' and _batch_id < ' ~ tidemark.batch_to_keep(relations['staging']))) -%}
+            '_commit_id <= ' ~ horizons['staging'] ~ ('' if cfg['keys'] else ' and _batch_id < ' ~ tidemark.batch_to_keep(tidemark.in_force_of(relations['staging'], opened['state'])))) -%}
     {%- endif -%}
     {%- if horizons['rejects'] -%}
         {%- do tidemark.add_clean_step(cfg, steps, relations['rejects'], 'rejects',
@@ -204,8 +204,8 @@
 
 {#- Rows of loads up to a commit whose date was loaded again by then. What the last load of a date observed is needed for late dates. -#}
 {%- macro replaced_loads_expr(opened, horizon) -%}
-    {%- set live = tidemark.first_column(tidemark.live_loads_sql(opened['commits']['states'], opened['cfg']['relation'], horizon)) -%}
-    {{ return('_commit_id <= ' ~ horizon ~ (' and _commit_id not in (' ~ live | join(', ') ~ ')' if live else '')) }}
+    {%- set last = tidemark.last_loads(tidemark.timeline(opened['commits'], opened['cfg']['relation']), horizon) -%}
+    {{ return('_commit_id <= ' ~ horizon ~ (' and _commit_id not in (' ~ last | join(', ') ~ ')' if last else '')) }}
 {%- endmacro -%}
 
 {#- Events of a table without key that come again are counted against those of the last batches: two of them stay. -#}

@@ -74,8 +74,11 @@
         {%- do tidemark.raise_error('usage', cfg['entity'] ~ ': all its events arrived from ' ~ from ~ ' on: begin again with --full-refresh') -%}
     {%- endif -%}
     {%- set steps = tidemark.steps_to(timeline, at.before if at.first is not none else timeline[-1]['commit_id']) -%}
-    {%- set retaken = (steps['undone'] | map(attribute='commit_id') | list + state['undone']) or [0] -%}
-    {%- set gone = tidemark.first_column(tidemark.files_gone_sql(relations['landed'], cfg['location'], retaken)) -%}
+    {#- Of what was undone before this only a rollback that is the last commit counts, as a call that died leaves it: files of other batches
+        that were taken back may have been moved away for good. -#}
+    {%- set left = timeline[-1] if at.first is none and timeline[-1]['kind'] == 'rollback' else none -%}
+    {%- set undone = steps['undone'] if left is none else tidemark.steps_to(timeline[:-1], left['source_commit_id'])['undone'] -%}
+    {%- set gone = tidemark.files_gone(cfg, relations, undone | map(attribute='commit_id') | list) -%}
     {%- if gone -%}
         {%- do tidemark.raise_error('data',
             cfg['entity'] ~ ': these files landed since and are gone, so nothing was restated: ' ~ gone | join(', ') ~ '. Put them back, or restate from a later date'

@@ -79,11 +79,19 @@
     {%- set file = tidemark.landed_file() -%}
     {%- set files = run_query('select count(distinct ' ~ file ~ '), min(' ~ file ~ '), max(' ~ file ~ ') from ' ~ relations['landed'] ~ ' where _commit_id in (' ~ ids | join(', ') ~ ')')[0] -%}
     {%- if files[0] -%}
-        {%- set is_empty = not tidemark.files_at(cfg['location']) -%}
-        {%- set gone = files[0] if is_empty else run_query(tidemark.files_gone_sql(relations['landed'], cfg['location'], ids)) | length -%}
+        {%- set gone = tidemark.files_gone(cfg, relations, ids) | length -%}
         {%- do tidemark.say(cfg['entity'], '  files that the next run reads again, unless they are moved away first: ' ~ files[0]
             ~ ' (' ~ files[1] ~ (' … ' ~ files[2] if files[0] > 1 else '') ~ ')' ~ ('; gone by now: ' ~ gone if gone else '')) -%}
     {%- endif -%}
+{%- endmacro -%}
+
+{#- The files that these commits read and that are not where events land any more. -#}
+{%- macro files_gone(cfg, relations, commit_ids) -%}
+    {%- if not commit_ids or not tidemark.lands_in_files(cfg) -%}{{ return([]) }}{%- endif -%}
+    {#- a query of a folder that is not there fails -#}
+    {%- set sql = tidemark.files_gone_sql(relations['landed'], cfg['location'], commit_ids) if tidemark.files_at(cfg['location'])
+        else 'select distinct ' ~ tidemark.landed_file() ~ ' from ' ~ relations['landed'] ~ ' where _commit_id in (' ~ commit_ids | join(', ') ~ ')' -%}
+    {{ return(tidemark.first_column(sql)) }}
 {%- endmacro -%}
 
 {#- The load that applies a rollback. -#}

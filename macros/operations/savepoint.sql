@@ -13,7 +13,12 @@
     {%- set remove = tidemark.is_true(remove) -%}
     {%- set kept = tidemark.query_rows(tidemark.savepoints_sql(states, cfg['relation'])) -%}
     {%- set named = kept | selectattr('name', 'equalto', name | string) | map(attribute='commit_id') | list if remove and name is not none else [] -%}
-    {%- set wanted = commit or named | last | default(none) -%}
+    {%- if commit is none and named | length > 1 -%}
+        {%- do tidemark.raise_error('usage',
+            cfg['entity'] ~ ': there are savepoints named ' ~ name ~ ' on several commits: say by commit which one to remove, ' ~ named | sort | join(' or ')
+        ) -%}
+    {%- endif -%}
+    {%- set wanted = commit or named | first | default(none) -%}
     {%- if remove -%}
         {%- do tidemark.check_savepoint_is_there(cfg, wanted, name, kept) -%}
         {%- set source = wanted | int -%}

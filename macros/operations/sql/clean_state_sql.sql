@@ -65,20 +65,3 @@ select
         where kind in ('full_refresh', 'rehash')
     ) as replaced_logs
 {%- endmacro -%}
-
-{#- The loads that say what was observed, for late dates and for tags: the last one of each date, as known at `floor` and now. What an
-    earlier load of a date rejected or supplied is not looked at again. -#}
-{%- macro live_loads_sql(states, relation, floor) -%}
-select commit_id
-from (
-    select
-        commit_id,
-        row_number() over (partition by business_date order by commit_id desc nulls last) as _tidemark_rank
-    from (
-    {{ tidemark.last_states_sql(states) }}
-        where relation = {{ tidemark.string_literal(relation) }}
-    )
-    where _tidemark_rank = 1 and kind in ('load', 'full_refresh') and state = 'completed' and commit_id <= {{ floor }}
-)
-where _tidemark_rank = 1
-{%- endmacro -%}

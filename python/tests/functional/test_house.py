@@ -83,6 +83,35 @@ def forget_completion(entity: Entity, commit: int) -> None:
 
 
 @pytest.mark.slow
+def test_clean__of_what_can_be_gone_back_to(module_project: Any) -> None:
+    """What a delta that is undone supplied stays as long as a rollback can make it hold again: late dates ask for it."""
+    back = cities(module_project, "back", extract="delta")
+    back.load("2026-01-01", extract({1: "ann", 2: "bob"}))
+    back.load("2026-01-03", extract({1: "ann", 3: "cy"}))
+    first, second = (row[0] for row in back.commits("commit_id"))
+    do(back, "savepoint", name="whole")
+    do(back, "rollback", to=first)
+    assert "rows of replaced loads" not in do(back, "clean", retention=ALL)
+    do(back, "rollback", to=second)
+    # as day 3 said that ann is ann
+    back.load("2026-01-02", extract({1: "amy", 3: "cyd"}))
+    assert back.rows("id, name") == [(1, "ann"), (2, "bob"), (3, "cy")]
+    check(back)
+
+
+@pytest.mark.slow
+def test_clean__staging_of_batches_that_hold(module_project: Any) -> None:
+    """Without key the last batches stay, by which copies are counted: those that are undone are none of them."""
+    lines = EventEntity(module_project, "lines", {"name": "string"}, None)
+    for name in "abc":
+        lines.load([insert({"name": name})])
+    first = lines.commits("commit_id")[0]
+    do(lines, "rollback", to=first[0])
+    do(lines, "clean", retention={"staging": "0 days"})
+    assert first in lines.rows("_commit_id", "__staging")
+
+
+@pytest.mark.slow
 def test_clean__keeps_savepoints_and_positions(module_project: Any) -> None:
     held = cities(module_project, "held")
     held.load("2026-01-01", extract({1: "ann", 2: "bob", 3: "cy"}))
@@ -115,6 +144,13 @@ def test_clean__keeps_savepoints_and_positions(module_project: Any) -> None:
     assert known(held, last_commit(held)) == now
     assert held.commits("kind, state, source_commit_id")[-1] == ("clean", "completed", kept)
     # the same for the derived table, which has read that far; it goes on as if nothing had happened
+    # a name that two have says nothing
+    do(held, "savepoint", name="before the correction")
+    last = held.commits("source_commit_id")[-1][0]
+    assert f"{kept} or {last}" in refused(
+        held, "savepoint", name="before the correction", remove=True
+    )
+    do(held, "savepoint", commit=last, remove=True)
     do(held, "savepoint", name="before the correction", remove=True)
     assert "no savepoint" in refused(held, "savepoint", name="before the correction", remove=True)
     assert "held_scd2, which has read so far" in do(held, "clean", retention=ALL)

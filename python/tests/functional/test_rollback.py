@@ -258,6 +258,14 @@ def test_restate(module_project: Any) -> None:
         (1, "b", "U"),
         (2, "z", "I"),
     ]
+    # a batch that was wrong, taken back and moved away for good, is none that landed since
+    bad = feed.land([insert({"id": 9, "name": "bad"})], "bad.jsonl")
+    feed.run(business_date="2026-01-03")
+    roll_back(feed, feed.commits("commit_id")[-2][0])
+    bad.unlink()
+    feed.load([insert({"id": 3, "name": "c"})], business_date="2026-01-04")
+    feed.operate("restate", **{"from": "2026-01-04"})
+    assert feed.rows("id, name") == [(1, "b"), (2, "z"), (3, "c")]
 
 
 @pytest.mark.parametrize(

@@ -650,7 +650,6 @@ CASES: dict[str, tuple[Any, ...]] = {
         "shop.customers",
         {"superseded": "30 days", "history": "2 years"},
     ),
-    "live_loads_sql.any": ("live_loads_sql", STATES, "shop.customers", COMMIT),
     "cleaned_rows_sql.extract": ("cleaned_rows_sql", FULL.cfg, FULL.plan, LOG, COMMIT),
     "cleaned_rows_sql.events": (
         "cleaned_rows_sql",
