@@ -38,8 +38,9 @@
 {#- Take what is known of a mapping of settings, also under the name that a misspelt one was meant to have. -#}
 {%- macro _take_settings(given, settings, known, errors) -%}
     {%- for name, value in given.items() -%}
-        {#- of lengths of time no value means to keep all, and `extract` is asked for where it is missing -#}
-        {%- if name in known and value is none and name != 'extract' and not name.endswith('_retention') -%}
+        {#- Of these no value says what leaving them out says, of lengths of time that all is kept. -#}
+        {%- if name in known and value is none and name in ['extract', 'location', 'table', 'engine', 'manifest', 'registry'] -%}
+        {%- elif name in known and value is none and not name.endswith('_retention') -%}
             {%- do errors.append('meta.tidemark.' ~ name ~ ' has no value: give it one, or take the line out') -%}
         {%- elif name in known -%}
             {%- do settings.update({name: value}) -%}

@@ -746,7 +746,7 @@ CHOICE = " names no column: say true for all, false for none, or leave it out"
             cdc(**CSV, sensitive=[{"a": "b"}]),
             "sensitive must be a name or a list of names, found in it: {'a': 'b'}",
         ),
-        # what has no value would be as if it were left out, or choose nothing
+        # what has no value would choose nothing, or be the default
         *(
             (
                 reader,
@@ -754,9 +754,9 @@ CHOICE = " names no column: say true for all, false for none, or leave it out"
                 f"meta.tidemark.{name} has no value: give it one, or take the line out",
             )
             for reader, settings, names in (
-                ("entity_config", CSV, ("sensitive", "compare", "ignore", "engine")),
-                ("entity_config", EVENTS, ("track_history", "ignore_null_updates", "table")),
-                ("atomic_config", {"location": "landing"}, ("deduplicate", "manifest")),
+                ("entity_config", CSV, ("sensitive", "compare", "ignore", "hash")),
+                ("entity_config", EVENTS, ("track_history", "ignore_null_updates")),
+                ("atomic_config", {"location": "landing"}, ("deduplicate", "on_reject")),
             )
             for name in names
         ),
@@ -822,6 +822,23 @@ CHOICE = " names no column: say true for all, false for none, or leave it out"
 def test_values_that_no_setting_has(reader: str, config: dict[str, Any], problem: str) -> None:
     """Each was a message of Jinja's, or taken as if it were something else."""
     assert problem in problems(reader, config)
+
+
+@pytest.mark.parametrize(
+    ("reader", "config"),
+    [
+        ("entity_config", cdc(**CSV, engine=None)),
+        ("entity_config", cdc(**EVENTS, table=None, engine=None)),
+        ("atomic_config", cdc(location="landing", manifest=None)),
+    ],
+)
+def test_no_value__as_if_left_out(reader: str, config: dict[str, Any]) -> None:
+    """As where a model takes back what it has from an anchor."""
+    settings = config["meta"]["tidemark"]
+    given = {name: value for name, value in settings.items() if value is not None}
+    left_out = {**config, "meta": {"tidemark": given}}
+    assert len(given) < len(settings)
+    assert problems(reader, config) == problems(reader, left_out)
 
 
 @pytest.mark.parametrize(
