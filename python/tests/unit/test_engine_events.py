@@ -129,6 +129,16 @@ def event(
     )
 
 
+@pytest.mark.parametrize("form", ["debezium", "canonical"])
+def test_lines_of_spaces__are_passed_over(tmp_path: Path, form: str) -> None:
+    """They are no JSON, and nothing that Spark would have to read."""
+    row = (1, "a", "1.50")
+    line = event("c", 1, None, row) if form == "debezium" else json.dumps({"_operation": "INSERT", "_table": "orders", "_sequence_num": 1, "id": 1, "name": "a"})  # fmt: skip
+    shop = Lake(tmp_path, form=form)
+    figures = shop.load(["   ", line, " "]).figures or {}
+    assert (figures["rows_read"], figures["rows_logged"]) == (1, 1)
+
+
 @pytest.mark.parametrize("rows_of_a_range", [None, 3])
 @pytest.mark.parametrize("soft_delete", [False, True])
 def test_replay__random_batches(

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 from tidemark.engine.load import Target
-from tidemark.engine.quoted import identifier
-from tidemark.engine.sql import copy_sql, parquet_sql
+from tidemark.engine.quoted import identifier, literal
+from tidemark.engine.sql import parquet_sql
 
 FILE_PREFIX = "workers-"
 """How the names of files begin that the engine wrote."""
+_FILE_NUMBER = "file number"
+"""No column of a file has a blank in its name. Of folders that begin with _ Delta's VACUUM would
+leave what a worker that died has left in them."""
+_VALUES = 10_000
+"""Of a column with more of them in a group of rows no dictionary is tried: it would be given up."""
 Bounds = Mapping[str, tuple[int, int] | None]
 """Column to its least and greatest value, None where all are NULL."""
 
@@ -53,7 +58,7 @@ def copy(
     file = Path(table.folder) / path
     file.parent.mkdir(exist_ok=True)
     try:
-        db.execute(copy_sql(query, str(file), [table.fields[name] for name in names]))
+        db.execute(_copy_sql(query, str(file), [table.fields[name] for name in names]))
     except Exception:
         file.unlink(missing_ok=True)
         raise
@@ -76,7 +81,7 @@ def copy_ranges(
     parts = folder / f"{FILE_PREFIX}{uuid4()}"
     paths = []
     try:
-        db.execute(copy_sql(query, str(parts), [table.fields[name] for name in names], number))
+        db.execute(_copy_sql(query, str(parts), [table.fields[name] for name in names], number))
         for file in sorted(parts.rglob("*.parquet")):
             paths.append(f"{FILE_PREFIX}{uuid4()}.parquet")
             file.rename(folder / paths[-1])
@@ -87,6 +92,29 @@ def copy_ranges(
     finally:
         shutil.rmtree(parts, ignore_errors=True)
     return _told(db, table, paths, {})
+
+
+def _copy_sql(
+    query: str, path: str, fields: Iterable[tuple[str, int]], number: str | None = None
+) -> str:
+    """Return a statement that writes rows as Parquet.
+
+    Args:
+        query: The rows.
+        path: That of the file; of several that of their folder, which is not there yet.
+        fields: The names and numbers of the columns.
+        number: What tells which file a row goes to, in SQL; None: there is one.
+    """
+    numbers = ", ".join(f"{identifier(name)}: {place}" for name, place in fields)
+    parts = ""
+    if number is not None:
+        query = f"select *, {number} as {identifier(_FILE_NUMBER)} from (\n{query}\n)"
+        parts = f"partition_by ({identifier(_FILE_NUMBER)}), "
+    return (
+        f"copy (\n{query}\n) to {literal(path)} "
+        f"(format parquet, {parts}compression snappy, dictionary_size_limit {_VALUES}, "
+        f"field_ids {{{numbers}}})"
+    )
 
 
 def _told(db: Any, table: Target, paths: Sequence[str], bounds: Bounds) -> tuple[Written, ...]:

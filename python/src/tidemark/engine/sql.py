@@ -366,37 +366,5 @@ def named_sql(load: Load, table: Target, values: Mapping[str, str]) -> str:
     )
 
 
-_VALUES = 10_000
-"""Of a column with more of them in a group of rows no dictionary is tried: it would be given up."""
-
-
-def copy_sql(
-    query: str, path: str, fields: Iterable[tuple[str, int]], number: str | None = None
-) -> str:
-    """Return a statement that writes rows as Parquet.
-
-    Args:
-        query: The rows.
-        path: That of the file; of several that of their folder, which is not there yet.
-        fields: The names and numbers of the columns.
-        number: What tells which file a row goes to, in SQL; None: there is one.
-    """
-    numbers = ", ".join(f"{identifier(name)}: {place}" for name, place in fields)
-    parts = ""
-    if number is not None:
-        query = f"select *, {number} as {identifier(_FILE_NUMBER)} from (\n{query}\n)"
-        parts = f"partition_by ({identifier(_FILE_NUMBER)}), "
-    return (
-        f"copy (\n{query}\n) to {literal(path)} "
-        f"(format parquet, {parts}compression snappy, dictionary_size_limit {_VALUES}, "
-        f"field_ids {{{numbers}}})"
-    )
-
-
-_FILE_NUMBER = "file number"
-"""No column of a file has a blank in its name. Of folders that begin with _ Delta's VACUUM would
-leave what a worker that died has left in them."""
-
-
 def _duck(column: Column) -> str:
     return kind_of(column.type).duck

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from tidemark.engine.events.lines import SAYS_SOMETHING
 from tidemark.engine.events.load import Batch
 from tidemark.engine.events.parsed import (
     LETTERS,
@@ -79,7 +80,7 @@ def shapes_sql(first: int | None = None) -> str:
     some = "" if first is None else f" limit {first}"
     return (
         "select distinct list_sort(json_keys(line)) as names "
-        f"from (from lines where trim(line, ' ') <> ''{some}) limit {10 * _MOST}"
+        f"from (from lines where {SAYS_SOMETHING}{some}) limit {10 * _MOST}"
     )
 
 

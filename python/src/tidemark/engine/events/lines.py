@@ -15,6 +15,8 @@ _MARK = b"\xef\xbb\xbf"
 _NO_DELIMITER, _NO_NULL = "\x01", "\x02"
 LONGEST = 1 << 20
 """The bytes of a line beyond which it is left to Spark."""
+SAYS_SOMETHING = "line <> '' and (left(line, 1) <> ' ' or trim(line, ' ') <> '')"
+"""A condition on a line: it is none of spaces alone, which is no JSON and passed over."""
 _FIRST = 1 << 32
 
 

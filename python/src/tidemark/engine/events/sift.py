@@ -20,6 +20,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
+from tidemark.engine.events.lines import SAYS_SOMETHING
 from tidemark.engine.events.load import Landed
 from tidemark.engine.events.parsed import SPARK_ALONE, has_one_twice_sql, is_unsafe_sql
 from tidemark.engine.header import stamp_of
@@ -264,7 +265,7 @@ from (
                     from (
                         select num, line as whole, json_keys(line, ['$', '$.value']) as names
                         from lines
-                        where line <> '' and (left(line, 1) <> ' ' or trim(line, ' ') <> '')
+                        where {SAYS_SOMETHING}
                     )
                 )
             )

@@ -119,8 +119,10 @@ def _staged(db: Any, batch: Batch) -> str | None:
         declined = read_lines(db, batch.landed)
         if declined:
             return declined
-    is_parsed = _parse_canonical(db, batch) if batch.is_canonical else _parse(db, batch)
-    if not is_parsed:
+    if not batch.is_canonical:
+        usual = usual_names(_lists(db, names_sql()))
+        db.execute(f"create temp table parsed as {parsed_sql(batch, usual)}")
+    elif not _parse_canonical(db, batch):
         return "its lines have too many kinds of members"
     stamps = tuple(stamp_of(file.path) for file in batch.landed)
     if stamps != batch.load.stamps and not batch.sifted:
@@ -156,13 +158,6 @@ def _is_of(named: Sequence[str], tables: Sequence[str]) -> bool:
     return not known or all(
         any(one.endswith(name) or name.endswith(one) for name in known) for one in told
     )
-
-
-def _parse(db: Any, batch: Batch) -> bool:
-    """Make the table `parsed` of the lines."""
-    usual = usual_names(_lists(db, names_sql()))
-    db.execute(f"create temp table parsed as {parsed_sql(batch, usual)}")
-    return True
 
 
 def _parse_canonical(db: Any, batch: Batch) -> bool:
