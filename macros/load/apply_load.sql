@@ -11,7 +11,7 @@
     {%- endif -%}
     {%- do tidemark.apply_to_current(cfg, plan, relations, load, figures) -%}
     {%- if load['kind'] == 'rollback' -%}
-        {%- do tidemark.reopen_rejects(cfg, relations, commit, tidemark.mark_undone(commits, commit)) -%}
+        {%- do tidemark.reopen_rejects(cfg, relations, commit, tidemark.mark_undone(cfg, commits, commit)) -%}
     {%- elif load.get('mends_rejects') -%}
         {%- do tidemark.resolve_rejects(cfg, relations, load['business_date'], load['commit_id']) -%}
     {%- endif -%}

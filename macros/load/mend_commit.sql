@@ -56,6 +56,8 @@
             or (tidemark.relation_exists(new_log) and tidemark.row_count(new_log) == numbers['rows_logged'] | int)
         ) }}
     {%- endif -%}
+    {#- A rollback without rows of the log is done once it is recorded; what it undoes may be marked already. -#}
+    {%- if commit['kind'] == 'rollback' and numbers['rows_logged'] == 0 and numbers['rows_superseded'] == 0 -%}{{ return(true) }}{%- endif -%}
     {{ return(
         tidemark.has_commit(log, commit['commit_id'])
         or (commit['kind'] == 'full_refresh' and (numbers['rows_logged'] == 0 or tidemark.has_commit(new_log, commit['commit_id'])))

@@ -56,11 +56,12 @@
     {%- set existing = load_cached_relation(cfg['target']) -%}
     {%- set has_log, has_current = 'log_table' in present, 'current' in present -%}
     {#- A first run that died before its commit leaves tables without rows: this run is the first. One that lives is shut out of the log
-        before that is dropped. The log goes last, as it tells whose the others are. -#}
-    {%- set is_left = has_log and not state['recorded'] and not tidemark.has_rows(relations['log_table']) -%}
+        before that is dropped. The log goes last, as it tells whose the others are. Who died here may have left the row of a fence. -#}
+    {%- set of_commits = '_commit_id is not null' if cfg['file_format'] == 'iceberg' else none -%}
+    {%- set is_left = has_log and not state['recorded'] and not tidemark.has_rows(relations['log_table'], of_commits) -%}
     {%- if is_left and not run.get('dry_run') -%}
         {%- do tidemark.run_statements(tidemark.log__fence(cfg['file_format'], relations['log_table'], 1)) -%}
-        {%- if tidemark.has_rows(relations['log_table']) -%}
+        {%- if tidemark.has_rows(relations['log_table'], of_commits) -%}
             {%- do tidemark.raise_error('data', cfg['entity'] ~ ': another run has made its first load since this one began, which wrote nothing. Run it again') -%}
         {%- endif -%}
     {%- endif -%}

@@ -1,10 +1,20 @@
 {#- Record that commits are undone by a rollback, or hold again. Doing it twice changes nothing. -#}
-{%- macro mark_undone(commits, commit) -%}
+{%- macro mark_undone(cfg, commits, commit) -%}
     {%- set steps = tidemark.steps_of_rollback(commits, commit) -%}
-    {%- do run_query(tidemark.undo_states_sql(
-        commits['states'], commit, steps['undone'] | map(attribute='commit_id') | list, steps['redone'] | map(attribute='commit_id') | list
-    )) -%}
+    {%- do tidemark.record_undone(
+        cfg, commits, commit, steps['undone'] | map(attribute='commit_id') | list, steps['redone'] | map(attribute='commit_id') | list
+    ) -%}
     {{ return(steps) }}
+{%- endmacro -%}
+
+{#- Append these states of commits. A statement that reads the table it appends to is refused where another one has just done the same:
+    so the rows are read first. -#}
+{%- macro record_undone(cfg, commits, commit, undone, redone) -%}
+    {%- if not undone and not redone -%}{{ return(none) }}{%- endif -%}
+    {%- set sql = tidemark.undone_states_sql(commits['states'], commit, undone, redone) -%}
+    {%- set slice = tidemark.make_slice(cfg['target'], commit['commit_id'], 'states', sql) -%}
+    {%- do run_query(tidemark.insert_sql(commits['states'], tidemark.commit_columns(), 'select * from ' ~ slice)) -%}
+    {%- do tidemark.drop_table(slice) -%}
 {%- endmacro -%}
 
 {#- What a rollback that is recorded undoes and makes hold again. -#}

@@ -23,8 +23,8 @@ where
 order by commit_id asc nulls last
 {%- endmacro -%}
 
-{#- Append the new state of commits that a rollback undid, or that hold again. -#}
-{%- macro undo_states_sql(states, commit, undone, redone) -%}
+{#- The new state of commits that a rollback undid, or that hold again. -#}
+{%- macro undone_states_sql(states, commit, undone, redone) -%}
 {%- set ids = undone + redone -%}
 {%- set changed = {
     'state': "if(commit_id in (" ~ (undone or [0]) | join(', ') ~ "), 'rolled_back', 'completed')",
@@ -32,10 +32,7 @@ order by commit_id asc nulls last
     'state_at': 'greatest(current_timestamp(), state_at + interval 1 microsecond)',
 } -%}
 {%- set names, expressions = tidemark.commit_columns() | map(attribute='name') | list, [] -%}
-{%- for name in names -%}{%- do expressions.append(changed.get(name, name)) -%}{%- endfor -%}
-insert into {{ states }} (
-    {{ tidemark.column_list_expr(names) }}
-)
+{%- for name in names -%}{%- do expressions.append(changed[name] ~ ' as ' ~ name if name in changed else name) -%}{%- endfor -%}
 select
     {{ expressions | join(',\n    ') }}
 from (

@@ -46,7 +46,7 @@
         {%- for name in ['current', 'entities', 'rejects', 'landed', 'manifest'] if tidemark.relation_exists(relations[name]) -%}
             {%- do run_query('delete from ' ~ relations[name] ~ ' where _commit_id in (' ~ ids | join(', ') ~ ')') -%}
         {%- endfor -%}
-        {%- do run_query(tidemark.undo_states_sql(commits['states'], record, ids, [])) -%}
+        {%- do tidemark.record_undone(cfg, commits, record, ids, []) -%}
     {%- endif -%}
 {%- endmacro -%}
 

@@ -1,4 +1,5 @@
-{#- Write a slice: its files are seen when the metastore gets their partitions, all in one call. -#}
+{#- Write a slice: its files are seen when the metastore gets their partitions. Spark makes a call of each hundred of them, unless it is
+    told otherwise; a late date of a delta, or a rollback, has a partition for each date that it touches. -#}
 {%- macro parquet__append_to_log(relations, names, rows, load) -%}
 {%- set plain = names | reject('equalto', '_business_date') | list -%}
 {%- set statement -%}
@@ -15,7 +16,7 @@ select
     {{ load['commit_id'] }} as tidemark_commit
 from {{ rows }}
 {%- endset -%}
-{{ return([statement]) }}
+{{ return(['set spark.sql.addPartitionInBatch.size = 2147483647', statement]) }}
 {%- endmacro -%}
 
 {#- A log of files has one writer, as the metastore tells of no other. -#}

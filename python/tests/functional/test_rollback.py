@@ -216,6 +216,25 @@ def test_together_and_died(module_project: Any) -> None:
     assert one.rows(columns) == second
 
 
+def test_died_without_rows(module_project: Any) -> None:
+    """A rollback that has nothing to write to the log is finished, wherever it died: what it undoes is marked, or is then."""
+    still = Entity(module_project, "still", {"id": "int", "name": "string"})
+    for day in ("2026-01-01", "2026-01-02"):
+        still.load(day, "id,name\n1,a\n")
+    for died in ("state = 'completed'", "state <> 'inflight'"):
+        loaded = still.commits("commit_id")[-1][0]
+        roll_back(still, "2026-01-01")
+        undo = still.commits("commit_id")[-1][0]
+        module_project.sql(
+            f"delete from tidemark_commits__log where commit_id = {undo} and {died} "
+            f"or undone_by = {undo} and {died}"
+        )
+        assert f"finished commit {undo} (rollback)" in still.run("2026-01-02").output
+        states = dict(still.commits("commit_id, state"))
+        assert (states[loaded], states[undo]) == ("rolled_back", "completed")
+        assert still.commits("kind, state")[-1] == ("load", "completed")
+
+
 @pytest.mark.slow
 def test_restate(module_project: Any) -> None:
     """The extracts were corrected behind the scenes: every date from one on is loaded again."""

@@ -614,8 +614,8 @@ CASES: dict[str, tuple[Any, ...]] = {
     "run_of_commit_sql.two": ("run_of_commit_sql", STATES, "shop.both", 7, ["shop.a", "shop.b"]),
     "unit_ends_sql.two": ("unit_ends_sql", STATES, ["shop.orders", "shop.order_lines"]),
     "rollback_slice_sql.plain": ("rollback_slice_sql", PLAIN.plan, PLAIN.relations, COMMIT),
-    "undo_states_sql.both": (
-        "undo_states_sql",
+    "undone_states_sql.both": (
+        "undone_states_sql",
         STATES,
         {"commit_id": COMMIT, "relation": "shop.customers"},
         [7, 8],
