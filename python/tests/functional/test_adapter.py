@@ -35,6 +35,7 @@ from tidemark.spark.delta import (
     table_version,
     view_small_table,
 )
+from tidemark.spark.delta.log import commit
 from tidemark.spark.files import java_class, table_identifier
 
 
@@ -727,6 +728,26 @@ def test_small_files__are_joined_without_a_job(module_project: Any) -> None:
 
     assert join_now_and_then(spark, schema, "many", 50) is None, "a commit came between"
     assert file_count(spark, schema, "many") == 2
+
+
+def test_small_files__where_the_answer_is_lost(
+    module_project: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What fails may have been committed: then the table names the joined file, which stays."""
+    schema, spark = module_project.schema, module_project.session
+    spark.sql(f"create table {schema}.lost (id bigint) using delta")
+    for number in range(50):
+        append_rows(spark, schema, "lost", [{"id": number}])
+
+    def committed_and_lost(*arguments: Any) -> int:
+        commit(*arguments)
+        raise OSError("the JVM has gone")
+
+    monkeypatch.setattr("tidemark.spark.delta.join.commit", committed_and_lost)
+    with pytest.raises(OSError, match="has gone"):
+        join_now_and_then(spark, schema, "lost", 50)
+    assert file_count(spark, schema, "lost") == 1
+    assert spark.sql(f"select count(*) from {schema}.lost").head() == (50,)
 
 
 def test_small_files__in_folders_of_their_own(module_project: Any) -> None:

@@ -27,7 +27,7 @@ from tidemark.engine.covers import separator_of, why_not, why_not_columns
 from tidemark.engine.header import header_of, local_path, stamp_of
 from tidemark.engine.lines import lines_of
 from tidemark.engine.load import Column, Load, Target, load_of
-from tidemark.engine.room import Room, attempt, connection
+from tidemark.engine.room import Room, attempt, connection, memory_limits
 from tidemark.engine.sql import _separators_within, hash_sql
 from tidemark.engine.task import Outcome, Targets, compare, keep, write_kept
 from tidemark.engine.types import cast_sql, comes_back_sql, known_type, text_sql, unproven_sql
@@ -1024,3 +1024,19 @@ def test_attempt__forgets_archives(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         assert str(archive) not in sys.path_importer_cache
     finally:
         sys.modules.pop("module_of_an_archive", None)
+
+
+def test_memory__of_a_container(tmp_path: Path) -> None:
+    """The limit of a control group counts, and those of the groups that it is in, of both versions."""
+    groups, root = tmp_path / "cgroup", tmp_path / "fs"
+    for name, text in {
+        "memory.max": "max\n",
+        "pods/memory.max": "4000\n",
+        "memory/memory.limit_in_bytes": "7000\n",
+        "cpu/memory.max": "1\n",
+    }.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+    groups.write_text("4:memory:/box\n1:cpu:/\n0::/pods/one\n")
+    assert sorted(memory_limits(groups, root)) == [4000, 7000]
+    assert memory_limits(tmp_path / "none", root) == []

@@ -7,7 +7,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -91,5 +91,27 @@ def _scratch() -> str:
 
 
 def _memory() -> int:
-    """Return the bytes of memory that the machine has."""
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    """Return the bytes of memory that the machine has, or its container."""
+    there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return min([there, *memory_limits(Path("/proc/self/cgroup"), Path("/sys/fs/cgroup"))])
+
+
+def memory_limits(groups: Path, root: Path) -> list[int]:
+    """Return the limits in bytes that Linux sets to a process by its control groups.
+
+    Args:
+        groups: The file that names the groups of the process, as proc(5) has it.
+        root: Where the groups lie, of both versions.
+    """
+    limits = []
+    for line in groups.read_text().splitlines() if groups.exists() else []:
+        _, controllers, group = line.split(":", 2)
+        # the first version has a tree for each controller, the second one for all
+        if controllers not in ("", "memory"):
+            continue
+        tree, name = root / controllers, "memory.limit_in_bytes" if controllers else "memory.max"
+        # a container sees its own group as the root, which it may not be called in the file
+        for parts in (Path(group), *Path(group).parents):
+            with suppress(OSError, ValueError):
+                limits.append(int((tree / str(parts).lstrip("/") / name).read_text()))
+    return limits

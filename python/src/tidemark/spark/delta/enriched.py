@@ -74,9 +74,10 @@ class ShreddedRows(StagedRows):
             try:
                 version = commit(jvm, transaction, one.actions, "Append")
             except Exception as error:
-                self.discard()
+                # what failed otherwise may have done so once the commit was there, which names them
                 if not is_conflict(jvm, error):
                     raise
+                self.discard()
                 raise written_by_another(".".join(one.table)) from error
             if one.is_read:
                 join_now_and_then(self._session, *one.table, version)

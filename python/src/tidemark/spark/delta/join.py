@@ -84,13 +84,20 @@ def join_now_and_then(
         now = int(time.time() * 1000)
         transaction = begin(session, log, snapshot, schema, name)
         actions = [file.removeWithTimestamp(now, False) for file in small] + [added]
-        after = commit(jvm, transaction, actions, "Append")
     except Exception as error:
         joined.unlink(missing_ok=True)
         # the rows are there as they were; what is wrong with a file or a disk, others will say
-        if isinstance(error, duckdb.Error | OSError) or is_conflict(jvm, error):
+        if isinstance(error, duckdb.Error | OSError):
             return None
         raise
+    try:
+        after = commit(jvm, transaction, actions, "Append")
+    except Exception as error:
+        # what failed otherwise may have done so once the commit was there, which names the file
+        if not is_conflict(jvm, error):
+            raise
+        joined.unlink(missing_ok=True)
+        return None
     return (str(snapshot.metadata().id()), after) if after == version + 1 else None
 
 
