@@ -137,3 +137,11 @@
         ), 'rolled_back', {}) -%}
     {%- endfor -%}
 {%- endmacro -%}
+
+{#- Say that a call of an operation which died would be finished. -#}
+{%- macro tell_begun(opened, kind) -%}
+    {%- set cfg = opened['cfg'] -%}
+    {%- for row in tidemark.query_rows(tidemark.inflight_operations_sql(opened['commits']['states'], cfg['relation'], kind)) -%}
+        {%- do tidemark.say(cfg['entity'], 'would finish the ' ~ kind ~ ' that a call left in flight, commit ' ~ row['commit_id']) -%}
+    {%- endfor -%}
+{%- endmacro -%}

@@ -251,6 +251,10 @@ def test_restate(module_project: Any) -> None:
     wrong = feed.land([update({"id": 1, "name": "b"}), insert({"id": 2, "name": "x"})])
     feed.run(business_date="2026-01-02")
     wrong.write_text(wrong.read_text().replace('"x"', '"z"'))
+    # a call that died between its rollback and its load: there is something to do yet
+    roll_back(feed, feed.commits("commit_id")[-2][0])
+    said = feed.operate("restate", **{"from": "2026-01-02", "dry_run": True}).output
+    assert ": would take what landed since then anew" in said
     feed.operate("restate", **{"from": "2026-01-02"})
     assert feed.rows("id, name") == [(1, "b"), (2, "z")]
     assert feed.rows("id, name, _operation", "__history") == [

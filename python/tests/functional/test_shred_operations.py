@@ -324,6 +324,10 @@ def test_clean__rejects(project: Project) -> None:
         output = operation(project, "clean", entity=entity, dry_run=True)
         assert f"would remove 1 rejects of {entity}__rejects" in output
         operation(project, "clean", entity=entity)
+        # with nothing to remove: files that no commit names
+        said = operation(project, "clean", entity=entity, vacuum=True, dry_run=True)
+        assert ": would vacuum" in said and "would remove" not in said
+        operation(project, "clean", entity=entity, vacuum=True)
         (left,) = project.sql(f"select _raw_payload from {entity}__rejects")
         assert "new" in left[0]
 
