@@ -21,11 +21,13 @@
     {%- endif -%}
 
     {%- set landed = tidemark.step(cfg, 'has_landed')(opened, commit, numbers) -%}
-    {%- set shared = tidemark.step(cfg, 'shared_log')(relations, commit) -%}
-    {%- if not landed and shared and tidemark.relation_exists(shared) -%}
+    {%- if not landed -%}
+        {%- set shared = tidemark.step(cfg, 'shared_log')(relations, commit) -%}
         {%- set commit = dict(commit, details=tojson({'taken_over_by': run['invocation_id']})) -%}
         {%- do tidemark.record_commit(commits, commit, 'inflight', numbers) -%}
-        {%- do tidemark.run_statements(tidemark.step(cfg, 'fence')((commit['config'] or cfg)['file_format'], shared, commit['commit_id'])) -%}
+        {%- if shared and tidemark.relation_exists(shared) -%}
+            {%- do tidemark.run_statements(tidemark.step(cfg, 'fence')((commit['config'] or cfg)['file_format'], shared, commit['commit_id'])) -%}
+        {%- endif -%}
         {%- set landed = tidemark.step(cfg, 'has_landed')(opened, commit, numbers) -%}
     {%- endif -%}
     {%- if landed -%}
@@ -38,7 +40,8 @@
         ~ commit.get('business_date', commit['kind']) ~ '), which an earlier run had left ' ~ ('after' if landed else 'before') ~ ' writing its log', info=true) -%}
 {%- endmacro -%}
 
-{#- The table that the run which left a commit may still write to; none where it wrote a new one, which nobody reads. -#}
+{#- The table that the run which left a commit may still write to; none where it wrote a new one, which nobody reads: it looks whether it
+    was taken over before that takes the place of the old one, see check_replaced_log(). -#}
 {%- macro log__shared_log(relations, commit) -%}
     {{ return(none if commit['kind'] in ['full_refresh', 'rehash'] else relations['log_table']) }}
 {%- endmacro -%}

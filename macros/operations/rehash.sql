@@ -6,7 +6,7 @@
         dbt run-operation rehash --args '{entity: airports, drop: [fax]}'
 
     New tables are filled beside the old ones and take their names when they are whole; the old ones stay as
-    `<table>_<commit>` until they are cleaned. An interrupted rehash is finished or rolled back by the entity's next run.
+    `<table>_<commit>` until they are cleaned. Where another run has written to the old log meanwhile, it stays. An interrupted rehash is finished or rolled back by the entity's next run.
 -#}
 {%- macro rehash(entity, drop=[], dry_run=false) -%}
     {%- set cfg = tidemark.entity_config(tidemark.entity_node(entity)) -%}
@@ -41,7 +41,9 @@
             'kind': 'rehash', 'forward': false, 'commit_id': commit['commit_id'], 'business_date': state['last_date'],
             'last_date': state['last_date'], 'last_date_commit_id': state['last_date_commit_id'],
         } -%}
-        {%- do tidemark.apply_load({'cfg': cfg, 'relations': relations, 'commits': commits}, plan, load, commit) -%}
+        {%- set opened = {'cfg': cfg, 'run': run, 'relations': relations, 'commits': commits, 'state': state} -%}
+        {%- do tidemark.check_replaced_log(opened, commit) -%}
+        {%- do tidemark.apply_load(opened, plan, load, commit) -%}
         {%- do tidemark.record_commit(commits, commit, 'completed', {'rows_logged': rows}) -%}
         {%- do log(entity ~ ': rehashed in commit ' ~ commit['commit_id'], info=true) -%}
     {%- endif -%}
