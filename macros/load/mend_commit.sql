@@ -1,6 +1,6 @@
 {#- Finish or roll back a commit that a run left in flight. The log decides: if it has the commit, current follows; if not, what was
     written beside it is taken away. The run that began it may be alive after all, slow, on another machine: so it is first recorded as
-    taken over and shut out of the log, which then is asked again. -#}
+    taken over and shut out of the log, which then is asked again. The commit stays that run's. -#}
 {%- macro mend_commit(opened, state, left) -%}
     {%- set cfg, run, relations, commits = opened['cfg'], opened['run'], opened['relations'], opened['commits'] -%}
     {%- set row = tidemark.query_rows(
@@ -8,7 +8,7 @@
         ~ ' and commit_id = ' ~ left['commit_id'] ~ " and state = 'inflight' order by state_at desc nulls last limit 1"
     )[0] -%}
     {%- set commit = dict(
-        left, relation=cfg['relation'], entity=cfg['entity'], invocation_id=run['invocation_id'], started_at=tidemark.utc_text_of_micros(row['started_micros']),
+        left, relation=cfg['relation'], entity=cfg['entity'], invocation_id=row['invocation_id'], started_at=tidemark.utc_text_of_micros(row['started_micros']),
         state_at=tidemark.utc_text_of_micros(row['state_micros']),
         config=fromjson(left['config'] or 'null'), is_correction=row['is_correction'], source_commit_id=row['source_commit_id']
     ) -%}
