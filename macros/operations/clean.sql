@@ -33,7 +33,9 @@
     {%- set record = tidemark.operation_commit(opened, 'clean') -%}
     {%- set details = {'retention': lengths, 'removed': {}, 'dropped': horizons['old_tables'] | map('string') | list, 'vacuum': vacuum} -%}
     {%- do record.update({'source_commit_id': horizons['floor'], 'details': tojson(details)}) -%}
-    {%- do tidemark.begin_operation(opened, record) -%}
+    {%- do tidemark.record_commit(opened['commits'], record, 'inflight', {}) -%}
+    {%- do tidemark.check_new_savepoints(opened, record, horizons['savepoints']) -%}
+    {%- do tidemark.end_begun(opened, record) -%}
     {%- for step in steps -%}
         {%- do tidemark.run_statements(step['statements']) -%}
         {%- do tidemark.say(entity, 'removed ' ~ step['count'] ~ ' ' ~ step['what'] ~ ' of ' ~ step['relation'].identifier) -%}
@@ -56,6 +58,18 @@
     {%- do tidemark.record_commit(opened['commits'], record, 'completed', {}) -%}
     {%- do tidemark.say(entity, ('nothing was to be removed' if not details['removed'] and not details['dropped'] else 'cleaned in commit ' ~ record['commit_id'])
         ~ '; changes can be asked from commit ' ~ horizons['floor'] ~ ' on') -%}
+{%- endmacro -%}
+
+{#- A savepoint that was made since it was worked out what goes: from here on one finds the line that clean() draws. So far nothing went,
+    and what a call that died has taken away stays behind its own line. -#}
+{%- macro check_new_savepoints(opened, record, known) -%}
+    {%- set cfg, commits = opened['cfg'], opened['commits'] -%}
+    {%- for point in tidemark.query_rows(tidemark.savepoints_sql(commits['states'], cfg['relation'])) if point['commit_id'] | int not in known -%}
+        {%- do tidemark.record_commit(commits, record, 'rolled_back', {}) -%}
+        {%- do tidemark.raise_error('data',
+            cfg['entity'] ~ ': a savepoint was made on commit ' ~ point['commit_id'] ~ ' since this began, and nothing was removed. Call it again'
+        ) -%}
+    {%- endfor -%}
 {%- endmacro -%}
 
 {#- Say what clean() would do. `tidemark clean` goes on only if something is said that it would: so whatever is left to do is. -#}
@@ -127,6 +141,7 @@
         {%- do horizons.update({name: horizon}) -%}
     {%- endfor -%}
     {%- do horizons.update({
+        'savepoints': savepoints | map(attribute='commit_id') | list,
         'floor': [horizons['floor'], horizons['superseded'], horizons['history'], horizons['feed']] | max,
         'old_tables': tidemark.old_tables(opened, fromjson(row['replaced_logs'] or '[]'), savepoints),
     }) -%}

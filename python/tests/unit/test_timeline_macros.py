@@ -95,3 +95,51 @@ def test_rollback_together__all_or_none(monkeypatch: pytest.MonkeyPatch) -> None
     cannot.clear()
     macros["rollback"]("t_one", to=1, together=True)
     assert done == ["two", "three", "one"]
+
+
+def test_clean_and_savepoint_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whichever comes second finds the other one: nothing goes that a savepoint is said to keep."""
+    macros = load_macros("operations")
+    recorded: list[tuple[str, str]] = []
+    savepoints: list[dict[str, int]] = []
+    floors = [3]
+    opened = {
+        "cfg": {"entity": "one", "relation": "shop.one"},
+        "commits": {"states": "states"},
+        "state": {"last_id": 7},
+        "run": {"invocation_id": "x"},
+    }
+    stubs = {
+        "node_if": lambda *_: None,
+        "open_entity": lambda *_: opened,
+        "retention_lengths": lambda *_: {},
+        "clean_horizons": lambda *_: {"floor": 5, "old_tables": [], "savepoints": [], "is_held": False, "holders": []},
+        "clean_steps": lambda *_: [],
+        "rows_kept_for_events": lambda *_: 0,
+        "savepoints_sql": lambda *_: "savepoints",
+        "query_rows": lambda sql: savepoints,
+        "feed_floor_sql": lambda *_: "floor",
+        "commit_to_keep": lambda *_: 4,
+        "next_commit_id": lambda last: last + 1,
+        "utc_now": lambda: "now",
+        "say": lambda *_: None,
+        "record_commit": lambda commits, commit, state, _: recorded.append((commit["kind"], state)),
+    }  # fmt: skip
+    for name, stub in stubs.items():
+        monkeypatch.setitem(macros, name, stub)
+    macros["clean"].context["run_query"] = lambda sql: [[floors[0]]]
+    # made before the clean is in flight, after it was worked out what goes
+    savepoints.append({"commit_id": 4})
+    with pytest.raises(MacroError, match="a savepoint was made on commit 4 since this began"):
+        macros["clean"]("one")
+    assert recorded == [("clean", "inflight"), ("clean", "rolled_back")]
+    # and after that
+    recorded.clear()
+    savepoints.clear()
+    macros["savepoint"]("one")
+    assert recorded == [("savepoint", "completed")]
+    floors[0] = 5
+    recorded.clear()
+    with pytest.raises(MacroError, match="commit 4 is not kept"):
+        macros["savepoint"]("one")
+    assert recorded == [("savepoint", "completed"), ("savepoint", "rolled_back")]
