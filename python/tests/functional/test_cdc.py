@@ -492,6 +492,7 @@ def test_worked_example(module_project: Any) -> None:
         assert dict(entity.project.sql(counts)) == history
 
 
+@pytest.mark.slow
 def test_rehash__what_rejects_observed(module_project: Any) -> None:
     """A full extract says nothing of a key that it had to reject, also after a rehash: a date that comes late does not delete it."""
     seen = Entity(
