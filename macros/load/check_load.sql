@@ -91,16 +91,20 @@
 {#- As many rows were written as were counted; none, if another run came between or has taken this one for dead. -#}
 {%- macro check_written(cfg, relation, counted, written, mending) -%}
     {%- if written == 0 and counted -%}
-        {%- do tidemark.raise_error('data',
-            cfg['entity'] ~ ': another run has written to ' ~ relation ~ ' since this one began, or has taken it for dead, so this one '
-            ~ 'wrote nothing. Run it again'
-        ) -%}
+        {%- do tidemark.raise_moved(cfg, relation) -%}
     {%- elif written != counted -%}
         {%- do tidemark.raise_error('data',
             cfg['entity'] ~ ': ' ~ counted ~ ' rows were counted but ' ~ written ~ ' were written to ' ~ relation
             ~ '; what was read changed while it was read. ' ~ mending
         ) -%}
     {%- endif -%}
+{%- endmacro -%}
+
+{%- macro raise_moved(cfg, relation) -%}
+    {%- do tidemark.raise_error('data',
+        cfg['entity'] ~ ': another run has written to ' ~ relation ~ ' since this one began, or has taken it for dead, so this one '
+        ~ 'wrote nothing. Run it again'
+    ) -%}
 {%- endmacro -%}
 
 {#- A warning on the console. None of dbt's, which --warn-error makes an error: what it tells of was written already. -#}

@@ -30,6 +30,7 @@
             {%- set derived = tidemark.step(cfg, 'derive')(at.opened, staged, commit) -%}
             {%- set committed = tidemark.commit_load(at.opened, staged['plan'], derived, commit) -%}
             {%- if derived['outcome'] == 'commit' -%}
+                {%- do tidemark.check_replaced_log(at.opened, commit) -%}
                 {%- do tidemark.apply_load(at.opened, staged['plan'], committed['load'], commit, derived['figures']) -%}
             {%- endif -%}
             {%- do tidemark.record_load(at.opened, derived, commit) -%}

@@ -1,6 +1,6 @@
 {#- Finish or roll back a commit that a run left in flight. The log decides: if it has the commit, current follows; if not, what was
     written beside it is taken away. The run that began it may be alive after all, slow, on another machine: so it is first recorded as
-    taken over and shut out of the log, which then is asked again. -#}
+    taken over and shut out of the log, which then is asked again. The commit stays that run's. -#}
 {%- macro mend_commit(opened, state, left) -%}
     {%- set cfg, run, relations, commits = opened['cfg'], opened['run'], opened['relations'], opened['commits'] -%}
     {%- set row = tidemark.query_rows(
@@ -8,7 +8,7 @@
         ~ ' and commit_id = ' ~ left['commit_id'] ~ " and state = 'inflight' order by state_at desc nulls last limit 1"
     )[0] -%}
     {%- set commit = dict(
-        left, relation=cfg['relation'], entity=cfg['entity'], invocation_id=run['invocation_id'], started_at=tidemark.utc_text_of_micros(row['started_micros']),
+        left, relation=cfg['relation'], entity=cfg['entity'], invocation_id=row['invocation_id'], started_at=tidemark.utc_text_of_micros(row['started_micros']),
         state_at=tidemark.utc_text_of_micros(row['state_micros']),
         config=fromjson(left['config'] or 'null'), is_correction=row['is_correction'], source_commit_id=row['source_commit_id']
     ) -%}
@@ -21,11 +21,13 @@
     {%- endif -%}
 
     {%- set landed = tidemark.step(cfg, 'has_landed')(opened, commit, numbers) -%}
-    {%- set shared = tidemark.step(cfg, 'shared_log')(relations, commit) -%}
-    {%- if not landed and shared and tidemark.relation_exists(shared) -%}
+    {%- if not landed -%}
+        {%- set shared = tidemark.step(cfg, 'shared_log')(relations, commit) -%}
         {%- set commit = dict(commit, details=tojson({'taken_over_by': run['invocation_id']})) -%}
         {%- do tidemark.record_commit(commits, commit, 'inflight', numbers) -%}
-        {%- do tidemark.run_statements(tidemark.step(cfg, 'fence')((commit['config'] or cfg)['file_format'], shared, commit['commit_id'])) -%}
+        {%- if shared and tidemark.relation_exists(shared) -%}
+            {%- do tidemark.run_statements(tidemark.step(cfg, 'fence')((commit['config'] or cfg)['file_format'], shared, commit['commit_id'])) -%}
+        {%- endif -%}
         {%- set landed = tidemark.step(cfg, 'has_landed')(opened, commit, numbers) -%}
     {%- endif -%}
     {%- if landed -%}
@@ -38,7 +40,8 @@
         ~ commit.get('business_date', commit['kind']) ~ '), which an earlier run had left ' ~ ('after' if landed else 'before') ~ ' writing its log', info=true) -%}
 {%- endmacro -%}
 
-{#- The table that the run which left a commit may still write to; none where it wrote a new one, which nobody reads. -#}
+{#- The table that the run which left a commit may still write to; none where it wrote a new one, which nobody reads: it looks whether it
+    was taken over before that takes the place of the old one, see check_replaced_log(). -#}
 {%- macro log__shared_log(relations, commit) -%}
     {{ return(none if commit['kind'] in ['full_refresh', 'rehash'] else relations['log_table']) }}
 {%- endmacro -%}

@@ -4,7 +4,8 @@
     {%- set cfg, relations, state, plan = opened['cfg'], opened['relations'], opened['state'], staged['plan'] -%}
     {%- set make = tidemark.for_format(cfg['file_format'], 'create_table') -%}
     {%- if state['first'] and state['has_log'] -%}
-        {%- for name in ['log_table', 'sensitive'] + (['staging', 'landed'] if cfg['extract'] == 'events' else []) -%}
+        {#- Also what a rehash left that was taken for dead: it would take names with the new log. -#}
+        {%- for name in tidemark.swapped_relations() -%}
             {%- do tidemark.drop_table(tidemark.new_relation(relations[name])) -%}
         {%- endfor -%}
     {%- endif -%}

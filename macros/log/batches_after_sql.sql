@@ -15,3 +15,20 @@ where
     and commit_id > {{ commit_id }}
 order by commit_id desc nulls last
 {%- endmacro -%}
+
+{#- The batches that there were at a commit and that a later one took back. -#}
+{%- macro batches_gone_sql(states, relation, commit_id) -%}
+select
+    commit_id,
+    undone_by
+from (
+{{ tidemark.last_states_sql(states) }}
+    where relation = {{ tidemark.string_literal(relation) }}
+)
+where
+    _tidemark_rank = 1
+    and kind in ('load', 'full_refresh')
+    and commit_id <= {{ commit_id }}
+    and undone_by > {{ commit_id }}
+order by commit_id desc nulls last
+{%- endmacro -%}

@@ -72,6 +72,18 @@ where _tidemark_rank = 1
     from {{ states }}
 {%- endmacro -%}
 
+{#- How a commit stands: its last state and what was said of it. -#}
+{%- macro last_state_sql(states, relation, commit_id) -%}
+select
+    state,
+    details
+from (
+{{ tidemark.last_states_sql(states) }}
+    where relation = {{ tidemark.string_literal(relation) }} and commit_id = {{ commit_id }}
+)
+where _tidemark_rank = 1
+{%- endmacro -%}
+
 {#- The commits of an entity in their last state, each with `log_start_id`, the full refresh that made the log that is there. -#}
 {%- macro entity_commits_sql(states, relation) -%}
     select

@@ -28,19 +28,14 @@
         {%- do tidemark.say(entity, 'kept ' ~ needed ~ ' old rows of the history, from which late events would be replayed: what followed them did not bring every column') -%}
     {%- endif -%}
 
-    {%- if dry_run -%}
-        {%- for step in steps -%}
-            {%- do tidemark.say(entity, 'would remove ' ~ step['count'] ~ ' ' ~ step['what'] ~ ' of ' ~ step['relation'].identifier) -%}
-        {%- endfor -%}
-        {%- for relation in horizons['old_tables'] -%}{%- do tidemark.say(entity, 'would drop ' ~ relation) -%}{%- endfor -%}
-        {%- do tidemark.say(entity, 'changes could be asked from commit ' ~ horizons['floor'] ~ ' on') -%}
-        {{ return(none) }}
-    {%- endif -%}
+    {%- if dry_run -%}{{ return(tidemark.tell_clean(opened, steps, horizons, vacuum)) }}{%- endif -%}
 
     {%- set record = tidemark.operation_commit(opened, 'clean') -%}
     {%- set details = {'retention': lengths, 'removed': {}, 'dropped': horizons['old_tables'] | map('string') | list, 'vacuum': vacuum} -%}
     {%- do record.update({'source_commit_id': horizons['floor'], 'details': tojson(details)}) -%}
-    {%- do tidemark.begin_operation(opened, record) -%}
+    {%- do tidemark.record_commit(opened['commits'], record, 'inflight', {}) -%}
+    {%- do tidemark.check_new_savepoints(opened, record, horizons['savepoints']) -%}
+    {%- do tidemark.end_begun(opened, record) -%}
     {%- for step in steps -%}
         {%- do tidemark.run_statements(step['statements']) -%}
         {%- do tidemark.say(entity, 'removed ' ~ step['count'] ~ ' ' ~ step['what'] ~ ' of ' ~ step['relation'].identifier) -%}
@@ -63,6 +58,38 @@
     {%- do tidemark.record_commit(opened['commits'], record, 'completed', {}) -%}
     {%- do tidemark.say(entity, ('nothing was to be removed' if not details['removed'] and not details['dropped'] else 'cleaned in commit ' ~ record['commit_id'])
         ~ '; changes can be asked from commit ' ~ horizons['floor'] ~ ' on') -%}
+{%- endmacro -%}
+
+{#- A savepoint that was made since it was worked out what goes: from here on one finds the line that clean() draws. So far nothing went,
+    and what a call that died has taken away stays behind its own line. -#}
+{%- macro check_new_savepoints(opened, record, known) -%}
+    {%- set cfg, commits = opened['cfg'], opened['commits'] -%}
+    {%- for point in tidemark.query_rows(tidemark.savepoints_sql(commits['states'], cfg['relation'])) if point['commit_id'] | int not in known -%}
+        {%- do tidemark.record_commit(commits, record, 'rolled_back', {}) -%}
+        {%- do tidemark.raise_error('data',
+            cfg['entity'] ~ ': a savepoint was made on commit ' ~ point['commit_id'] ~ ' since this began, and nothing was removed. Call it again'
+        ) -%}
+    {%- endfor -%}
+{%- endmacro -%}
+
+{#- Say what clean() would do. `tidemark clean` goes on only if something is said that it would: so whatever is left to do is. -#}
+{%- macro tell_clean(opened, steps, horizons, vacuum) -%}
+    {%- set cfg, entity = opened['cfg'], opened['cfg']['entity'] -%}
+    {%- do tidemark.tell_begun(opened, 'clean') -%}
+    {%- for step in steps -%}
+        {%- do tidemark.say(entity, 'would remove ' ~ step['count'] ~ ' ' ~ step['what'] ~ ' of ' ~ step['relation'].identifier) -%}
+    {%- endfor -%}
+    {%- set orphans = tidemark.remove_orphaned_sensitive(opened, horizons['floor'], dry_run=true) -%}
+    {%- if orphans -%}
+        {%- do tidemark.say(entity, 'would remove ' ~ orphans ~ ' rows of ' ~ opened['relations']['sensitive'].identifier ~ ', whose log rows are gone') -%}
+    {%- endif -%}
+    {%- for relation in horizons['old_tables'] -%}{%- do tidemark.say(entity, 'would drop ' ~ relation) -%}{%- endfor -%}
+    {%- if vacuum and cfg['file_format'] != 'parquet' -%}
+        {%- do tidemark.vacuum_or_tell(entity, tidemark.entity_tables(opened['relations']), dry_run=true) -%}
+    {%- elif vacuum and tidemark.can('remove_files') -%}
+        {%- do tidemark.say(entity, 'would remove former versions of ' ~ opened['relations']['current']) -%}
+    {%- endif -%}
+    {%- do tidemark.say(entity, 'changes could be asked from commit ' ~ horizons['floor'] ~ ' on') -%}
 {%- endmacro -%}
 
 {#- The lengths that hold for this call, without those that keep all: {superseded: '30 days'}. -#}
@@ -114,6 +141,7 @@
         {%- do horizons.update({name: horizon}) -%}
     {%- endfor -%}
     {%- do horizons.update({
+        'savepoints': savepoints | map(attribute='commit_id') | list,
         'floor': [horizons['floor'], horizons['superseded'], horizons['history'], horizons['feed']] | max,
         'old_tables': tidemark.old_tables(opened, fromjson(row['replaced_logs'] or '[]'), savepoints),
     }) -%}
@@ -215,14 +243,14 @@
     )[0][0]) }}
 {%- endmacro -%}
 
-{#- The sensitive values of log rows that are gone; their number. -#}
-{%- macro remove_orphaned_sensitive(opened, floor) -%}
+{#- Remove the sensitive values of log rows that are gone; their number. -#}
+{%- macro remove_orphaned_sensitive(opened, floor, dry_run=false) -%}
     {%- set relations = opened['relations'] -%}
     {%- set plan = tidemark.recorded_plan(opened['state']['recorded']) -%}
     {%- if not plan['sensitive'] or opened['cfg']['file_format'] == 'parquet' -%}{{ return(0) }}{%- endif -%}
     {%- set rows = tidemark.orphaned_sensitive_sql(plan, relations, floor) -%}
     {%- set count = tidemark.row_count('(\n' ~ rows ~ '\n)') -%}
-    {%- if count -%}
+    {%- if count and not dry_run -%}
         {%- set names = ['_key_hash', '_business_date', '_commit_id'] + (['_event_id'] if plan['flow'] == 'events' else []) -%}
         {%- do run_query(tidemark.delete_rows_sql(relations['sensitive'], rows, names)) -%}
     {%- endif -%}
@@ -260,6 +288,15 @@
         {%- do tidemark.run_statements(tidemark.for_format(tidemark.lake_format(), 'vacuum')(relation, at_once)) -%}
     {%- endfor -%}
     {%- do run_query('reset spark.sql.sources.parallelPartitionDiscovery.parallelism') -%}
+{%- endmacro -%}
+
+{#- VACUUM of these tables, or what is said of it in a dry run. -#}
+{%- macro vacuum_or_tell(entity, relations, dry_run) -%}
+    {%- if dry_run -%}
+        {%- do tidemark.say(entity, 'would vacuum ' ~ relations | length ~ (' table' if relations | length == 1 else ' tables')) -%}
+    {%- else -%}
+        {%- do tidemark.vacuum_tables(relations) -%}
+    {%- endif -%}
 {%- endmacro -%}
 
 {#- Up to which commit an entity's history was cleaned, 0 for one that never was. -#}

@@ -20,20 +20,27 @@
     {%- set removed = {} -%}
     {%- for step in steps -%}
         {%- set count = tidemark.row_count(step['relation'], step['condition']) -%}
-        {%- do tidemark.say(cfg['entity'], ('would remove ' if dry_run else 'removing ') ~ count ~ ' ' ~ step['what'] ~ ' of ' ~ step['relation'].identifier) -%}
+        {%- do tidemark.say(cfg['entity'], (('would remove ' if dry_run else 'removing ') ~ count if count else 'has no') ~ ' ' ~ step['what'] ~ (' of ' if count else ' to be removed from ') ~ step['relation'].identifier) -%}
         {%- if count and not dry_run -%}
             {%- do run_query('delete from ' ~ step['relation'] ~ ' where ' ~ step['condition']) -%}
             {%- do removed.update({step['relation'].identifier ~ ': ' ~ step['what']: count}) -%}
         {%- endif -%}
     {%- endfor -%}
-    {%- if removed -%}
-        {%- if vacuum -%}
-            {%- for step in steps -%}{%- do run_query('vacuum ' ~ step['relation']) -%}{%- endfor -%}
-        {%- endif -%}
+    {%- if vacuum -%}{%- do tidemark.vacuum_or_tell(cfg['entity'], tidemark.enriched_tables(opened, rejects), dry_run) -%}{%- endif -%}
+    {%- if removed or (vacuum and not dry_run) -%}
         {%- set record = tidemark.operation_commit(opened, 'clean') -%}
         {%- do record.update({'details': tojson({'retention': lengths, 'removed': removed, 'vacuum': vacuum})}) -%}
         {%- do tidemark.record_commit(commits, record, 'completed', {}) -%}
     {%- endif -%}
+{%- endmacro -%}
+
+{#- The tables that are there of enriched events, or of entities of a schema. A manifest that others share is one of them. -#}
+{%- macro enriched_tables(opened, rejects) -%}
+    {%- set found = [] -%}
+    {%- for relation in (opened['relations'].values() | list if 'relations' in opened else [opened['cfg']['target'], rejects]) if tidemark.relation_exists(relation) -%}
+        {%- do found.append(relation) -%}
+    {%- endfor -%}
+    {{ return(found) }}
 {%- endmacro -%}
 
 {#- What clean_enriched() needs of a `materialized: shred` model; its rows have the commits of the events that it read last. -#}

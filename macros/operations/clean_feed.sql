@@ -9,8 +9,10 @@
     {%- set name = node['schema'] ~ '.' ~ node['alias'] -%}
     {%- set run = tidemark.run_config() -%}
     {%- set commits = tidemark.ensure_commits(run) -%}
-    {%- if length is none or not tidemark.relation_exists(relation) -%}
+    {%- set is_built = tidemark.relation_exists(relation) -%}
+    {%- if length is none or not is_built -%}
         {%- do tidemark.say(node['alias'], 'keeps all changes (feed_retention is not set), nothing to clean' if length is none else 'was not built yet, nothing to clean') -%}
+        {%- if vacuum and is_built -%}{%- do tidemark.vacuum_or_tell(node['alias'], [relation], dry_run) -%}{%- endif -%}
         {{ return(none) }}
     {%- endif -%}
     {%- set marks = tidemark.feed_horizons(commits, name, length) -%}
@@ -34,6 +36,8 @@
         {%- do run_query('delete from ' ~ relation ~ ' where ' ~ condition) -%}
         {%- if vacuum -%}{%- do tidemark.vacuum_tables([relation]) -%}{%- endif -%}
         {%- do tidemark.record_commit(commits, commit, 'completed', {}) -%}
+    {%- elif vacuum -%}
+        {%- do tidemark.vacuum_or_tell(node['alias'], [relation], dry_run) -%}
     {%- endif -%}
 {%- endmacro -%}
 

@@ -17,6 +17,7 @@
         'max_partitions': max_partitions, 'purge': tidemark.is_true(purge),
     } -%}
     {%- set steps = tidemark.compact_steps(opened, asked) -%}
+    {%- if tidemark.is_true(dry_run) -%}{%- do tidemark.tell_begun(opened, 'compact') -%}{%- endif -%}
     {%- for step in steps if tidemark.is_true(dry_run) -%}
         {%- do tidemark.say(entity, 'would ' ~ step['verb'] ~ ' ' ~ step['what'] ~ ': ' ~ tidemark.shown_files(step['before'])) -%}
     {%- endfor -%}

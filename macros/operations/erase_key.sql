@@ -15,9 +15,8 @@
     {%- do tidemark.check_erase(opened, vacuum and not dry_run and not tidemark.is_true(confirm)) -%}
     {%- set erased = tidemark.erased_key(opened, key) -%}
     {%- set steps = tidemark.erase_steps(opened, erased) -%}
-    {%- set begun = tidemark.query_rows(tidemark.inflight_operations_sql(opened['commits']['states'], cfg['relation'], 'erase_key')) -%}
-    {%- set is_begun = begun | selectattr('details', 'equalto', tojson({'key_hash': erased['hash']})) | list | length > 0 -%}
-    {%- if not steps and not is_begun -%}
+    {%- set is_begun = tidemark.was_erased(opened, erased, 'inflight') -%}
+    {%- if not steps and not is_begun and not (vacuum and tidemark.was_erased(opened, erased, 'completed')) -%}
         {%- do tidemark.raise_error('usage',
             entity ~ ': this key is in none of its tables (key hash ' ~ erased['hash'] ~ '). Give every column of unique_key ('
             ~ erased['names'] | join(', ') ~ ') as it is stored'
@@ -26,7 +25,11 @@
     {%- for step in steps if dry_run -%}
         {%- do tidemark.say(entity, 'would ' ~ step['verb'] ~ ' ' ~ step['count'] ~ ' rows of ' ~ step['relation']) -%}
     {%- endfor -%}
-    {%- if dry_run -%}{{ return(none) }}{%- endif -%}
+    {%- if dry_run -%}
+        {%- if is_begun -%}{%- do tidemark.say(entity, 'would finish erasing this key, which a call had begun') -%}{%- endif -%}
+        {%- if vacuum -%}{%- do tidemark.vacuum_or_tell(entity, tidemark.erasable_tables(opened), dry_run) -%}{%- endif -%}
+        {{ return(none) }}
+    {%- endif -%}
 
     {%- set record = tidemark.operation_commit(opened, 'erase_key') -%}
     {%- set details = {'key_hash': erased['hash'], 'removed': {}, 'vacuum': vacuum} -%}
@@ -53,6 +56,14 @@
         'no file of its tables has it any more' if vacuum
         else 'files of former versions have it until they are vacuumed: clean with vacuum: true after the retention of the format, or here vacuum: true with confirm: true'
     )) -%}
+{%- endmacro -%}
+
+{#- Whether a call for this key is in flight, or was completed. -#}
+{%- macro was_erased(opened, erased, state) -%}
+    {%- for row in tidemark.query_rows(tidemark._operations_in_state_sql(opened['commits']['states'], opened['cfg']['relation'], 'erase_key', state)) -%}
+        {%- if fromjson(row['details'] or '{}').get('key_hash') == erased['hash'] -%}{{ return(true) }}{%- endif -%}
+    {%- endfor -%}
+    {{ return(false) }}
 {%- endmacro -%}
 
 {#- What erase_key() cannot do, and what must be confirmed. -#}

@@ -6,7 +6,7 @@
         dbt run-operation rehash --args '{entity: airports, drop: [fax]}'
 
     New tables are filled beside the old ones and take their names when they are whole; the old ones stay as
-    `<table>_<commit>` until they are cleaned. An interrupted rehash is finished or rolled back by the entity's next run.
+    `<table>_<commit>` until they are cleaned. Where another run has written to the old log meanwhile, it stays. An interrupted rehash is finished or rolled back by the entity's next run.
 -#}
 {%- macro rehash(entity, drop=[], dry_run=false) -%}
     {%- set cfg = tidemark.entity_config(tidemark.entity_node(entity)) -%}
@@ -36,15 +36,35 @@
         } -%}
         {%- do tidemark.record_commit(commits, commit, 'inflight', {'rows_logged': rows}) -%}
         {%- do tidemark.evolve_rejects(relations['rejects']) -%}
-        {%- do tidemark.run_statements(tidemark.rehash_sql(cfg, plan, wanted['hash'], relations)) -%}
+        {%- set hashes = {'now': wanted['hash'], 'before': none if tidemark.keeps_key_hashes(recorded, wanted) else recorded['hash']} -%}
+        {%- do tidemark.run_statements(tidemark.rehash_sql(cfg, plan, hashes, relations)) -%}
+        {%- if hashes['before'] -%}{%- do tidemark.tell_lost_keys(cfg, relations) -%}{%- endif -%}
         {%- set load = {
             'kind': 'rehash', 'forward': false, 'commit_id': commit['commit_id'], 'business_date': state['last_date'],
             'last_date': state['last_date'], 'last_date_commit_id': state['last_date_commit_id'],
         } -%}
-        {%- do tidemark.apply_load({'cfg': cfg, 'relations': relations, 'commits': commits}, plan, load, commit) -%}
+        {%- set opened = {'cfg': cfg, 'run': run, 'relations': relations, 'commits': commits, 'state': state} -%}
+        {%- do tidemark.check_replaced_log(opened, commit) -%}
+        {%- do tidemark.apply_load(opened, plan, load, commit) -%}
         {%- do tidemark.record_commit(commits, commit, 'completed', {'rows_logged': rows}) -%}
         {%- do log(entity ~ ': rehashed in commit ' ~ commit['commit_id'], info=true) -%}
     {%- endif -%}
+{%- endmacro -%}
+
+{#- Whether the hash of a key stays as it is. -#}
+{%- macro keeps_key_hashes(recorded, wanted) -%}
+    {{ return((recorded['hash'], recorded['recipe'], recorded.get('pepper')) == (wanted['hash'], wanted['recipe'], wanted.get('pepper'))) }}
+{%- endmacro -%}
+
+{#- Say how many rows beside the log have no hash of their key any more, as neither the log nor they themselves show it. -#}
+{%- macro tell_lost_keys(cfg, relations) -%}
+    {%- for name in ['rejects'] + (['supplied'] if cfg['extract'] == 'delta' else []) -%}
+        {%- set lost = tidemark.row_count(tidemark.new_relation(relations[name]), '_key_hash is null') - tidemark.row_count(relations[name], '_key_hash is null') -%}
+        {%- if lost > 0 -%}
+            {%- do tidemark.say(cfg['entity'], 'of ' ~ lost ~ ' rows of ' ~ relations[name].identifier ~ ' the key is not known any more: the log never had it')
+            -%}
+        {%- endif -%}
+    {%- endfor -%}
 {%- endmacro -%}
 
 {#- What the entity will be held to after a rehash; an error for what a rehash cannot change. -#}

@@ -85,7 +85,9 @@
         ) -%}
     {%- endif -%}
     {%- do tidemark.roll_back(opened, steps, dry_run) -%}
-    {%- if not dry_run -%}
+    {%- if dry_run -%}
+        {%- do tidemark.say(cfg['entity'], 'would take what landed since then anew') -%}
+    {%- else -%}
         {%- set figures = tidemark.load_entity(tidemark.opened_anew(opened), tidemark.extract_sql(cfg)) -%}
         {%- do tidemark.say(cfg['entity'], 'taken anew: ' ~ tidemark.summary(figures)) -%}
     {%- endif -%}

@@ -6,22 +6,30 @@
 
     Nothing is taken away: rows that came since are superseded, rows that had been superseded since are appended anew,
     all in one commit of the log, which the feed shows as one correction and which can be rolled back itself. With
-    `together` the entities that the same dbt runs wrote go back to before those runs, the named one last.
+    `together` the cdc models that the same dbt runs wrote go back to before those runs, the named one last; none of them
+    does if one of them cannot.
 -#}
 {%- macro rollback(entity, to=none, together=false, dry_run=false) -%}
     {%- set dry = tidemark.is_true(dry_run) -%}
-    {%- if tidemark.node_if(entity, 'atomic') -%}{{ return(tidemark.rollback_batches(entity, to, dry)) }}{%- endif -%}
+    {%- if tidemark.node_if(entity, 'atomic') and tidemark.is_true(together) -%}
+        {%- do tidemark.raise_error('usage', entity ~ ': together takes cdc models along, and only with another one; enriched events go back by themselves') -%}
+    {%- elif tidemark.node_if(entity, 'atomic') -%}
+        {{ return(tidemark.rollback_batches(entity, to, dry)) }}
+    {%- endif -%}
     {%- set opened = tidemark.open_entity(entity, 'roll back', dry) -%}
     {%- if to is none -%}
         {%- do tidemark.raise_error('usage', entity ~ ': to where? Give `to`, a commit id, a business date or a timestamp; `dbt run-operation show_commits` lists the commits') -%}
     {%- endif -%}
     {%- set steps = tidemark.rollback_steps(opened, to) -%}
+    {%- set others = [] -%}
     {%- if tidemark.is_true(together) -%}
-        {%- for other in tidemark.entities_of_runs(entity, steps, opened['commits']) -%}
+        {%- do tidemark.settle_entities_of_runs(opened, steps, dry) -%}
+        {%- for other in tidemark.entities_of_runs(opened, steps) -%}
             {%- set other_opened = tidemark.open_entity(other['entity'], 'roll back', dry) -%}
-            {%- do tidemark.roll_back(other_opened, tidemark.rollback_steps(other_opened, other['to']), dry) -%}
+            {%- do others.append((other_opened, tidemark.rollback_steps(other_opened, other['to']))) -%}
         {%- endfor -%}
     {%- endif -%}
+    {%- for other_opened, other_steps in others -%}{%- do tidemark.roll_back(other_opened, other_steps, dry) -%}{%- endfor -%}
     {%- do tidemark.roll_back(opened, steps, dry) -%}
 {%- endmacro -%}
 
@@ -115,11 +123,31 @@
     {{ return(tidemark.steps_to(tidemark.timeline(commits, cfg['relation']), target)) }}
 {%- endmacro -%}
 
+{#- The cdc models of the project but for an entity's own. -#}
+{%- macro other_entities(opened) -%}
+    {%- set found = [] -%}
+    {%- for node in graph.nodes.values() if node['resource_type'] == 'model' and node['config']['materialized'] == 'cdc'
+        and node['schema'] ~ '.' ~ node['alias'] != opened['cfg']['relation'] -%}
+        {%- do found.append(node) -%}
+    {%- endfor -%}
+    {{ return(found) }}
+{%- endmacro -%}
+
+{#- Finish or roll back what the runs whose commits are undone have left in flight in other entities. -#}
+{%- macro settle_entities_of_runs(opened, steps, dry_run) -%}
+    {%- set runs = steps['undone'] | map(attribute='invocation_id') | select | unique | list -%}
+    {%- set relations = tidemark.first_column(tidemark._inflight_of_runs_sql(opened['commits']['states'], runs)) if runs else [] -%}
+    {%- for node in tidemark.other_entities(opened) if node['schema'] ~ '.' ~ node['alias'] in relations -%}
+        {%- do tidemark.open_load(tidemark.entity_config(node), dict(opened['run'], dry_run=dry_run)) -%}
+    {%- endfor -%}
+{%- endmacro -%}
+
 {#- The other entities that were written by the runs whose commits are undone, each with the commit before them. -#}
-{%- macro entities_of_runs(entity, steps, commits) -%}
+{%- macro entities_of_runs(opened, steps) -%}
+    {%- set commits = opened['commits'] -%}
     {%- set runs = steps['undone'] | map(attribute='invocation_id') | unique | list -%}
     {%- set others = [] -%}
-    {%- for node in graph.nodes.values() if node['resource_type'] == 'model' and node['config']['materialized'] == 'cdc' and node['name'] != entity -%}
+    {%- for node in tidemark.other_entities(opened) -%}
         {%- set timeline = tidemark.timeline(commits, node['schema'] ~ '.' ~ node['alias']) -%}
         {%- set live = tidemark.live_commits(timeline, timeline[-1]['commit_id']) if timeline else {} -%}
         {%- set at = namespace(before=none, first=none) -%}

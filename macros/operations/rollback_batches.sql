@@ -1,5 +1,6 @@
 {#- rollback() of a `materialized: atomic` model: the batches after a commit are taken back. Their events, entities, claims and rejects
-    go, and their files count as not read: the next run takes them again, unless they are moved away first. -#}
+    go, and their files count as not read: the next run takes them again, unless they are moved away first. So there is no way forth to a
+    batch that was taken back. -#}
 {%- macro rollback_batches(entity, to, dry_run) -%}
     {%- set opened = tidemark.open_atomic(entity) -%}
     {%- set cfg, commits, state = opened['cfg'], opened['commits'], opened['state'] -%}
@@ -7,6 +8,13 @@
         {%- do tidemark.raise_error('usage', entity ~ ': to where? Give `to`, a commit id, a business date or a timestamp; `dbt run-operation show_commits` lists the commits') -%}
     {%- endif -%}
     {%- set target = tidemark.span_of(cfg, commits, {'from': to, 'argument': 'to'}, 'rollback')['from'] | int -%}
+    {%- set gone = tidemark.query_rows(tidemark.batches_gone_sql(commits['states'], cfg['relation'], target)) -%}
+    {%- if gone -%}
+        {%- do tidemark.raise_error('usage',
+            entity ~ ': commit ' ~ gone[0]['commit_id'] ~ ', of which events were there at commit ' ~ target ~ ', was taken back by commit ' ~ gone[0]['undone_by']
+            ~ ': they are gone. The next run reads their files again, if they still lie there'
+        ) -%}
+    {%- endif -%}
     {%- set batches = tidemark.query_rows(tidemark.batches_after_sql(commits['states'], cfg['relation'], target)) -%}
     {%- if not batches -%}
         {%- do tidemark.say(entity, 'is at commit ' ~ target ~ ' already, nothing to roll back') -%}

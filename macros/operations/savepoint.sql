@@ -36,6 +36,7 @@
         'details': tojson({'removed': true} if remove else {'name': name | string if name is not none else none}),
     }) -%}
     {%- do tidemark.record_commit(opened['commits'], record, 'completed', {}) -%}
+    {%- if not remove -%}{%- do tidemark.check_is_kept(opened, record) -%}{%- endif -%}
     {%- do tidemark.say(entity, ('removed the savepoint on commit ' if remove else 'clean keeps commit ') ~ shown) -%}
 {%- endmacro -%}
 
@@ -93,6 +94,18 @@
     {{ return(source) }}
 {%- endmacro -%}
 
+{#- A clean() that began meanwhile may not have seen the savepoint: then it is taken away again. -#}
+{%- macro check_is_kept(opened, record) -%}
+    {%- set cfg, commits, source = opened['cfg'], opened['commits'], record['source_commit_id'] -%}
+    {%- set floor = run_query(tidemark.feed_floor_sql(commits['states'], cfg['relation']))[0][0] | int -%}
+    {%- if source < floor -%}
+        {%- do tidemark.record_commit(commits, record, 'rolled_back', {}) -%}
+        {%- do tidemark.raise_error('data',
+            cfg['entity'] ~ ': commit ' ~ source ~ ' is not kept: what was known before commit ' ~ floor ~ ' is being cleaned. If that call is refused, call this again'
+        ) -%}
+    {%- endif -%}
+{%- endmacro -%}
+
 {%- macro check_savepoint_is_there(cfg, commit, name, kept) -%}
     {%- set shown = [] -%}
     {%- for row in kept -%}
@@ -129,11 +142,24 @@
     readers always find one that holds. -#}
 {%- macro begin_operation(opened, record, numbers={}) -%}
     {%- do tidemark.record_commit(opened['commits'], record, 'inflight', numbers) -%}
+    {%- do tidemark.end_begun(opened, record) -%}
+{%- endmacro -%}
+
+{#- Roll back the commits of an operation that dead calls left in flight, but for this one. -#}
+{%- macro end_begun(opened, record) -%}
     {%- for row in tidemark.query_rows(tidemark.inflight_operations_sql(opened['commits']['states'], record['relation'], record['kind']))
         if row['commit_id'] | int != record['commit_id'] -%}
         {%- do tidemark.record_commit(opened['commits'], dict(record,
             commit_id=row['commit_id'] | int, started_at=tidemark.utc_text_of_micros(row['started_micros']), details=row['details'],
             source_commit_id=row['source_commit_id'], state_at=tidemark.utc_text_of_micros(row['state_micros'])
         ), 'rolled_back', {}) -%}
+    {%- endfor -%}
+{%- endmacro -%}
+
+{#- Say that a call of an operation which died would be finished. -#}
+{%- macro tell_begun(opened, kind) -%}
+    {%- set cfg = opened['cfg'] -%}
+    {%- for row in tidemark.query_rows(tidemark.inflight_operations_sql(opened['commits']['states'], cfg['relation'], kind)) -%}
+        {%- do tidemark.say(cfg['entity'], 'would finish the ' ~ kind ~ ' that a call left in flight, commit ' ~ row['commit_id']) -%}
     {%- endfor -%}
 {%- endmacro -%}

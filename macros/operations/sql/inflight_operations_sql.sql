@@ -1,5 +1,10 @@
 {#- The commits of an operation that are in flight: a call of it that died left them. -#}
 {%- macro inflight_operations_sql(states, relation, kind) -%}
+    {{ return(tidemark._operations_in_state_sql(states, relation, kind, 'inflight')) }}
+{%- endmacro -%}
+
+{#- The commits of an operation that are in a state. -#}
+{%- macro _operations_in_state_sql(states, relation, kind, state) -%}
 select
     commit_id,
     unix_micros(started_at) as started_micros,
@@ -10,6 +15,6 @@ from (
 {{ tidemark.last_states_sql(states) }}
     where relation = {{ tidemark.string_literal(relation) }}
 )
-where _tidemark_rank = 1 and kind = {{ tidemark.string_literal(kind) }} and state = 'inflight'
+where _tidemark_rank = 1 and kind = {{ tidemark.string_literal(kind) }} and state = {{ tidemark.string_literal(state) }}
 order by commit_id asc nulls last
 {%- endmacro -%}

@@ -38,3 +38,18 @@ inner join {{ slice }} as slice
         and sensitive._event_id <=> slice._event_id
         {%- endif %}
 {%- endmacro -%}
+
+{#- The relations in whose logs these dbt runs have left a commit in flight. -#}
+{%- macro _inflight_of_runs_sql(states, runs) -%}
+{%- set ids = [] -%}
+{%- for run in runs -%}{%- do ids.append(tidemark.string_literal(run)) -%}{%- endfor -%}
+select distinct relation
+from (
+{{ tidemark.last_states_sql(states) }}
+)
+where
+    _tidemark_rank = 1
+    and state = 'inflight'
+    and kind in ({{ tidemark.log_kinds() }})
+    and invocation_id in ({{ ids | join(', ') }})
+{%- endmacro -%}

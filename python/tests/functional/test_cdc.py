@@ -492,6 +492,25 @@ def test_worked_example(module_project: Any) -> None:
         assert dict(entity.project.sql(counts)) == history
 
 
+@pytest.mark.slow
+def test_rehash__what_rejects_observed(module_project: Any) -> None:
+    """A full extract says nothing of a key that it had to reject, also after a rehash: a date that comes late does not delete it."""
+    seen = Entity(
+        module_project,
+        "seen",
+        {"id": "int", "city": "string", "n": "int"},
+        on_reject="quarantine",
+        max_delete_fraction=1,
+    )
+    for day in ("2026-01-02", "2026-01-03"):
+        seen.load(day, "id,city,n\n1,a,1\n2,b,oops\n")
+    seen.write(ignore=["city"])
+    seen.operate("rehash")
+    seen.load("2026-01-01", "id,city,n\n1,a,1\n2,b,5\n")
+    assert seen.rows("id, n, _operation") == [(1, 1, "I"), (2, 5, "I")]
+    assert seen.rows("id", "__history", "_operation = 'D'") == []
+
+
 def test_rehash(module_project: Any) -> None:
     hashed = Entity(
         module_project,
@@ -500,7 +519,7 @@ def test_rehash(module_project: Any) -> None:
         extract="delta",
         on_reject="quarantine",
     )
-    hashed.load("2026-01-01", "id,name,city,fax\n1,a,x,1\n2,b,y,2\nz,c,x,3\n")
+    hashed.load("2026-01-01", "id,name,city,fax\n1,a,x,1\n2,b,y,2\nz,c,x,3\n6,f,x,4\n6,f,y,4\n")
     hashed.load("2026-01-02", "id,name,city,fax\n1,a,x2,1\n2,b,y,9\n")
     columns = "id, name, city, fax, _operation, _business_date"
     before = hashed.rows(columns, "__history")
@@ -518,12 +537,16 @@ def test_rehash(module_project: Any) -> None:
     # what a version changed may be compared no more
     hashed.check("tidemark.history_replays_to_current")
     # the name alone is no change, the city is; nothing else is versioned
-    hashed.load("2026-01-03", "id,name,city\n1,A,x2\n2,b,y2\n")
+    hashed.load("2026-01-03", "id,name,city\n1,A,x2\n2,b,y2\n6,f,x\n")
     assert hashed.rows(
         "id, city, fax, _operation, _changed_columns", "__history", "_business_date = '2026-01-03'"
     ) == [
         (2, "y2", None, "U", ["city"]),
+        (6, "x", None, "I", None),
     ]
+    # a key that was rejected, which the log did not have, is known by the new hash, too
+    (key_hash,) = hashed.rows("_key_hash", "", "id = 6")[0]
+    assert hashed.rows("_key_hash", "__rejects") == [(None,), (key_hash,), (key_hash,)]
     # what was supplied on day 2 is still known: a late day 1 reaches it
     hashed.load("2026-01-01", "id,name,city\n2,b,y0\n")
     assert hashed.rows("id, city, _operation", "__history", "_business_date = '2026-01-02'") == [

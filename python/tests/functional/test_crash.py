@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from dbt.adapters.tidemark import tables
+from dbt.adapters.tidemark.cursor import SessionConnection
 from tidemark.spark import files
 
 from .entities import Entity
@@ -249,6 +250,52 @@ def test_tables_are_gone(module_project: Any) -> None:
     assert state_of(lost) == whole
 
 
+def test_log_moved_under_a_new_one(module_project: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A rehash or a full refresh leaves the old log, if another run has written to it meanwhile, or has taken this one for dead."""
+    moved = Entity(module_project, "moved", {"id": "int", "name": "string"})
+    moved.load("2026-01-01", "id,name\n1,ann\n")
+    first, log = last_commit(moved), moved.rows("*", "__log")
+    states = f"`{module_project.schema}`.tidemark_commits__log"
+    execute = SessionConnection.execute
+
+    def meanwhile(columns: str, kind: str) -> None:
+        """Have this said of the last commit of a kind, once the new log is about to be made."""
+        added = (
+            f"insert into {states} (relation, entity, commit_id, kind, state, details, business_date, config, state_at) select relation, entity, "
+            f"{columns}, business_date, config, current_timestamp() from {states} where entity = 'moved' and kind = '{kind}' order by commit_id desc limit 1"
+        )
+        pending = [added]
+
+        def executed(self: Any, sql: str, bindings: Any = None) -> None:
+            if pending and re.search(r"create table [^(]*moved__log__new", sql):
+                module_project.query(pending.pop())
+            execute(self, sql, bindings)
+
+        monkeypatch.setattr(SessionConnection, "execute", executed)
+
+    for kind in ("rehash", "full_refresh"):
+        meanwhile(f"{first + 1}, 'load', 'completed', null", "load")
+        if kind == "rehash":
+            result = moved.operate("rehash", expect_pass=False)
+        else:
+            result = moved.run("2026-01-01", "--full-refresh", expect_pass=False)
+        assert "another run has written to" in result.output
+        assert moved.commits()[-1] == (kind, "rolled_back")
+        assert moved.rows("*", "__log") == log
+        assert module_project.sql("show tables like 'moved__log_*'") == []
+        module_project.sql(f"delete from tidemark_commits__log where commit_id = {first + 1}")
+
+    taken = """'{"taken_over_by": "another"}'"""
+    meanwhile(f"commit_id, kind, 'inflight', {taken}", "rehash")
+    assert "taken it for dead" in moved.operate("rehash", expect_pass=False).output
+    assert moved.rows("*", "__log") == log
+    # it had come far enough to be finished
+    assert "finished commit" in moved.run("2026-01-01").output
+    assert moved.rows("*", "__log") == log
+    assert moved.exists(f"__log_{moved.commits('commit_id')[-2][0]}")
+    assert moved.commits()[-2:] == [("rehash", "completed"), ("repeat", "completed")]
+
+
 def test_second_writer(module_project: Any) -> None:
     """A run whose log has moved on, or that was taken for dead, writes nothing: the statement it would send has no effect."""
     shared = Entity(module_project, "shared", {"id": "int", "name": "string"})
@@ -256,20 +303,28 @@ def test_second_writer(module_project: Any) -> None:
     known = last_commit(shared)
     shared.load("2026-01-02", "id,name\n1,ann\n2,bob\n")
     before = shared.rows("*", "__log")
-    # the last two began after the last commit, but another run took the one with the even id for dead
+    # the others began after the last commit, but another run took the one with the even id for dead, or puts another log in the place
     last = last_commit(shared)
     taken, alive = last + 2 - last % 2, last + 3 - last % 2
-    module_project.sql(
-        "insert into tidemark_commits__log (commit_id, relation, entity, kind, state, details) values "
-        f"({taken}, '{module_project.schema}.shared', 'shared', 'load', 'rolled_back', 'taken over')"
-    )
-    for forward, since, commit in (
-        (True, known, known + 1),
-        (False, known, known + 1),
-        (True, last, taken),
-        (False, last, taken),
-        (True, last, alive),
+
+    def record(commit: int, kind: str, state: str, details: str = "null") -> None:
+        module_project.sql(
+            "insert into tidemark_commits__log (commit_id, relation, entity, kind, state, details) values "
+            f"({commit}, '{module_project.schema}.shared', 'shared', '{kind}', '{state}', {details})"
+        )
+
+    record(taken, "load", "rolled_back", "'taken over'")
+    for forward, since, commit, replaced in (
+        (True, known, known + 1, None),
+        (False, known, known + 1, None),
+        (True, last, taken, None),
+        (False, last, taken, None),
+        (True, last, alive, "inflight"),
+        (False, last, alive, "inflight"),
+        (True, last, alive, "rolled_back"),
     ):
+        if replaced:
+            record(alive + 1, "rehash", replaced)
         names = [
             "id",
             "name",
@@ -303,6 +358,6 @@ def test_second_writer(module_project: Any) -> None:
             "{% endmacro %}",
         )
         module_project.dbt("run-operation", "stale")
-        if commit != alive:
-            assert shared.rows("*", "__log") == before
+        if replaced != "rolled_back":
+            assert shared.rows("*", "__log") == before, (forward, since, commit, replaced)
     assert len(shared.rows("*", "__log")) == len(before) + 1

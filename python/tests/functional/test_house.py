@@ -180,7 +180,13 @@ def test_clean__everything(module_project: Any) -> None:
     # it had died before it came to the sensitive values
     module_project.undo("lean__sensitive")
     forget_completion(lean, last_commit(lean))
+    # `tidemark clean` goes on where the dry run says what it would
+    died = last_commit(lean)
+    said = do(lean, "clean", dry_run=True)
+    assert f"would finish the clean that a call left in flight, commit {died}" in said
+    assert "rows of lean__sensitive, whose log rows are gone" in said
     do(lean, "clean")
+    assert "would" not in do(lean, "clean", dry_run=True)
     assert lean.rows("id, name, _operation, _superseded_by", "__log") == left
     assert lean.commits()[-2:] == [("clean", "rolled_back"), ("clean", "completed")]
     assert lean.commits("source_commit_id")[-1] == (before,)
@@ -326,9 +332,16 @@ def test_erase_key__nothing_left(module_project: Any) -> None:
     )
     assert "WIPO" not in details and json.loads(details)["key_hash"] == key_hash
 
-    # the files of former versions, too; and a call that had died is finished
+    # the files of former versions, too, also by a call that finds no row any more
     assert files_with(module_project, "ports", b"WIPO")
+    assert "in none of its tables" in refused(ports, "erase_key", key={"icao": "WIPO"})
+    asked = {"key": {"icao": "WIPO"}, "vacuum": True, "dry_run": True}
+    said = do(ports, "erase_key", **asked)
+    assert ": would vacuum" in said and "would finish" not in said
+    assert ": would vacuum 5 tables" in do(ports, "clean", vacuum=True, dry_run=True)
+    # and a call that had died is finished
     forget_completion(ports, last_commit(ports))
+    assert "would finish erasing this key" in do(ports, "erase_key", **asked)
     do(ports, "erase_key", key={"icao": "WIPO"}, vacuum=True, confirm=True)
     for table in ("ports", "ports__log", "ports__sensitive", "ports_scd2"):
         assert files_with(module_project, table, b"WIPO") == []

@@ -176,6 +176,17 @@ def test_together_and_died(module_project: Any) -> None:
     columns = "id, name, _operation"
     first, second = [(1, "a", "I"), (2, "b", "I")], [(1, "A", "U"), (3, "c", "I")]
     assert one.rows(columns) == two.rows(columns) == second
+    # that of one was finished by another run
+    died = one.commits("commit_id")[-1][0]
+    project.undo("one")
+    project.sql(
+        f"delete from tidemark_commits__log where commit_id = {died} and entity = 'one' and state = 'completed'"
+    )
+    assert f"finished commit {died}" in one.run("2026-01-02").output
+    # and that of two by nobody yet
+    project.sql(
+        "delete from tidemark_commits__log where entity = 'two' and state = 'completed' and business_date = '2026-01-02'"
+    )
     said = roll_back(one, "2026-01-01", together=True).output
     assert one.rows(columns) == two.rows(columns) == first
     # the named one last: a call that died between them is done again as a whole
@@ -270,6 +281,10 @@ def test_restate(module_project: Any) -> None:
     wrong = feed.land([update({"id": 1, "name": "b"}), insert({"id": 2, "name": "x"})])
     feed.run(business_date="2026-01-02")
     wrong.write_text(wrong.read_text().replace('"x"', '"z"'))
+    # a call that died between its rollback and its load: there is something to do yet
+    roll_back(feed, feed.commits("commit_id")[-2][0])
+    said = feed.operate("restate", **{"from": "2026-01-02", "dry_run": True}).output
+    assert ": would take what landed since then anew" in said
     feed.operate("restate", **{"from": "2026-01-02"})
     assert feed.rows("id, name") == [(1, "b"), (2, "z")]
     assert feed.rows("id, name, _operation", "__history") == [

@@ -276,6 +276,21 @@ def test_rollback_clean_and_full_refresh(project: Project) -> None:
     land(landing, "three.tsv", [event_line(3, product)])
     project.dbt("run")
     assert commits_of(project)[-1] == (1, 1, 0, 0, 0, 0, 0, 0)
+    # there is no way forth to a batch whose events are gone, whatever came since
+    ids = [
+        row[0]
+        for row in project.sql(
+            "select commit_id from tidemark_commits where entity = 'events' order by 1"
+        )
+    ]
+    stored = stored_events(project)
+    told = operation(project, "rollback", expect_pass=False, entity="events", to=ids[1])
+    assert f"commit {ids[1]}, of which events were there" in told and str(ids[2]) in told
+    told = operation(
+        project, "rollback", expect_pass=False, entity="events", to=first, together=True
+    )
+    assert "together takes cdc models along" in told
+    assert stored_events(project) == stored
     assert len(project.sql("select * from products")) == 2
 
     # the claim of the first event has expired for what came later
@@ -324,6 +339,10 @@ def test_clean__rejects(project: Project) -> None:
         output = operation(project, "clean", entity=entity, dry_run=True)
         assert f"would remove 1 rejects of {entity}__rejects" in output
         operation(project, "clean", entity=entity)
+        # with nothing to remove: files that no commit names
+        said = operation(project, "clean", entity=entity, vacuum=True, dry_run=True)
+        assert ": would vacuum" in said and "would remove" not in said
+        operation(project, "clean", entity=entity, vacuum=True)
         (left,) = project.sql(f"select _raw_payload from {entity}__rejects")
         assert "new" in left[0]
 

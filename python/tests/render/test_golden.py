@@ -786,6 +786,8 @@ CASES: dict[str, tuple[Any, ...]] = {
         [5],
     ),
     "batches_after_sql.any": ("batches_after_sql", STATES, "shop.atomic_events", 7),
+    "batches_gone_sql.any": ("batches_gone_sql", STATES, "shop.atomic_events", 7),
+    "_inflight_of_runs_sql.two": ("_inflight_of_runs_sql", STATES, ["one", "it's"]),
     "optimized_version_sql.any": ("optimized_version_sql", STATES, "shop.customers"),
     "version_sql.any": ("version_sql", CUSTOMERS, 0),
     "build_intervals_sql.clustered": (

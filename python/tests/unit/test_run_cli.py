@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import io
 import json
 import re
 from pathlib import Path
@@ -446,6 +447,31 @@ def test_run_dates__shows_changes_of_updated_entities(
     text = out.export_text()
     assert all(title in text for title in said)
     assert asked == ([("airports", dt.date(2026, 3, 4), 5)] if changes else [])
+
+
+@pytest.mark.parametrize(("full_refresh", "ran"), [(True, 1), (False, 3)])
+def test_run_dates__no_log_no_dates_after_it(
+    full_refresh: bool, ran: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A full refresh that fails is no reason to load the other dates onto the old log, also with --keep-going."""
+    dates: list[dt.date] = []
+
+    def run_date(self: Invoker, date: dt.date, *, full_refresh: bool, **_: Any) -> Outcome:
+        dates.append(date)
+        return Outcome(success=len(dates) > 1, started=True)
+
+    monkeypatch.setattr(Invoker, "parse", lambda self: True)
+    monkeypatch.setattr(Invoker, "run_date", run_date)
+    options = RunOptions(
+        dates=days("2026-01-01", "2026-01-02", "2026-01-03"),
+        full_refresh=full_refresh,
+        keep_going=True,
+    )
+    talk = Console(file=io.StringIO(), width=200)
+    assert run_dates(options, talk, talk) == 1
+    assert len(dates) == ran
+    said = talk.file.getvalue()  # type: ignore[attr-defined]
+    assert ("no log was begun anew, so 2 dates were not run" in said) is full_refresh
 
 
 def test_summary() -> None:

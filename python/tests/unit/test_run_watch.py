@@ -297,11 +297,31 @@ def test_again__waits_for_a_project_that_cannot_be_parsed_to_be_mended(options: 
         write(root / "models" / "_models.yml", "models: []")
         story.selection = good
 
-    story = Story(options, [mended, broken, mended])
+    story = Story(replace(options, full_refresh=True), [mended, broken, mended])
     story.selection = None
     # it begins broken; what landed while it was broken is run when it is mended
     assert story.play() == 0
     assert story.ran == [BOTH, BOTH]
+    # to begin anew is for the first run that comes about
+    assert story.full_refresh == [True, False]
+
+
+def test_again__begins_anew_by_the_first_run_that_runs_something(options: RunOptions) -> None:
+    landing = options.project_dir / "landing"
+
+    def it_runs() -> None:
+        write(landing / "a_2026-03-02.csv", "id\n2\n")
+        story.code = 1
+
+    story = Story(
+        replace(options, full_refresh=True),
+        [it_runs, lambda: write(landing / "a_2026-03-02.csv", "id\n3\n")],
+    )
+    story.code = 2
+    assert story.play() == 0
+    # none was run, so all dates are, not only the one that there is news of
+    assert story.ran == [BOTH, BOTH, ["2026-03-02"]]
+    assert story.full_refresh == [True, True, False]
 
 
 def test_again__what_changes_during_a_run_is_run_after_it(options: RunOptions) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from dbt.adapters.tidemark.errors import MacroError
 from tests.macros import load_macros
 
 
@@ -45,3 +47,99 @@ def test_last_loads(
     macros: dict[str, Any], steps: tuple[str | int, ...], horizon: int, needed: list[int]
 ) -> None:
     assert list(macros["last_loads"](timeline(*steps), horizon)) == needed
+
+
+def node(name: str) -> dict[str, Any]:
+    """A model whose table has another name."""
+    return {
+        "name": name,
+        "alias": f"t_{name}",
+        "schema": "shop",
+        "resource_type": "model",
+        "config": {"materialized": "cdc"},
+    }
+
+
+def test_rollback_together__all_or_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where one of the entities cannot go back, none does. The one that is named by its table is none of the others."""
+    macros = load_macros("operations")
+    done: list[str] = []
+    cannot = ["three"]
+
+    def open_entity(entity: str, *_: Any) -> dict[str, Any]:
+        name = entity.removeprefix("t_")
+        return {"cfg": {"entity": name, "relation": f"shop.t_{name}"}, "commits": {}}
+
+    def rollback_steps(opened: dict[str, Any], to: Any) -> dict[str, Any]:
+        if opened["cfg"]["entity"] in cannot:
+            raise MacroError("usage", "changes are kept from a later commit on")
+        return {"undone": [{"invocation_id": "second"}]}
+
+    runs = [{"commit_id": 1, "invocation_id": "first"}, {"commit_id": 2, "invocation_id": "second"}]
+    stubs = {
+        "node_if": lambda *_: None,
+        "open_entity": open_entity,
+        "rollback_steps": rollback_steps,
+        "settle_entities_of_runs": lambda *_: None,
+        "timeline": lambda *_: runs,
+        "live_commits": lambda *_: {1: True, 2: True},
+        "roll_back": lambda opened, *_: done.append(opened["cfg"]["entity"]),
+    }
+    for name, stub in stubs.items():
+        monkeypatch.setitem(macros, name, stub)
+    nodes = {name: node(name) for name in ("two", "one", "three")}
+    macros["rollback"].context["graph"] = SimpleNamespace(nodes=nodes)
+    with pytest.raises(MacroError, match="changes are kept"):
+        macros["rollback"]("t_one", to=1, together=True)
+    assert done == []
+    cannot.clear()
+    macros["rollback"]("t_one", to=1, together=True)
+    assert done == ["two", "three", "one"]
+
+
+def test_clean_and_savepoint_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whichever comes second finds the other one: nothing goes that a savepoint is said to keep."""
+    macros = load_macros("operations")
+    recorded: list[tuple[str, str]] = []
+    savepoints: list[dict[str, int]] = []
+    floors = [3]
+    opened = {
+        "cfg": {"entity": "one", "relation": "shop.one"},
+        "commits": {"states": "states"},
+        "state": {"last_id": 7},
+        "run": {"invocation_id": "x"},
+    }
+    stubs = {
+        "node_if": lambda *_: None,
+        "open_entity": lambda *_: opened,
+        "retention_lengths": lambda *_: {},
+        "clean_horizons": lambda *_: {"floor": 5, "old_tables": [], "savepoints": [], "is_held": False, "holders": []},
+        "clean_steps": lambda *_: [],
+        "rows_kept_for_events": lambda *_: 0,
+        "savepoints_sql": lambda *_: "savepoints",
+        "query_rows": lambda sql: savepoints,
+        "feed_floor_sql": lambda *_: "floor",
+        "commit_to_keep": lambda *_: 4,
+        "next_commit_id": lambda last: last + 1,
+        "utc_now": lambda: "now",
+        "say": lambda *_: None,
+        "record_commit": lambda commits, commit, state, _: recorded.append((commit["kind"], state)),
+    }  # fmt: skip
+    for name, stub in stubs.items():
+        monkeypatch.setitem(macros, name, stub)
+    macros["clean"].context["run_query"] = lambda sql: [[floors[0]]]
+    # made before the clean is in flight, after it was worked out what goes
+    savepoints.append({"commit_id": 4})
+    with pytest.raises(MacroError, match="a savepoint was made on commit 4 since this began"):
+        macros["clean"]("one")
+    assert recorded == [("clean", "inflight"), ("clean", "rolled_back")]
+    # and after that
+    recorded.clear()
+    savepoints.clear()
+    macros["savepoint"]("one")
+    assert recorded == [("savepoint", "completed")]
+    floors[0] = 5
+    recorded.clear()
+    with pytest.raises(MacroError, match="commit 4 is not kept"):
+        macros["savepoint"]("one")
+    assert recorded == [("savepoint", "completed"), ("savepoint", "rolled_back")]

@@ -27,6 +27,7 @@ from tidemark.run.watch import (
 )
 
 INTERRUPTED = 130
+NOTHING_RUN = 2
 LOOK_AGAIN_SECONDS = 5.0
 _PLAIN: dict[str, Any] = {"highlight": False, "markup": False, "soft_wrap": True}
 # what can change any model
@@ -102,10 +103,12 @@ def run_again(
         selection = select(options)
         _say_unwatched(selection, talk)
         seen = replace(seen, landed=look(options, selection).landed)
-        if selection is not None and run(options) == INTERRUPTED:
+        code = NOTHING_RUN if selection is None else run(options)
+        if code == INTERRUPTED:
             return INTERRUPTED
-        is_owed = selection is None
-        options = replace(options, full_refresh=False)
+        # to begin anew is for the first run that comes about, which is then one of all dates
+        is_owed = selection is None or (options.full_refresh and code == NOTHING_RUN)
+        options = replace(options, full_refresh=options.full_refresh and is_owed)
         with watch(lambda: _places(options, selection)) as changes:
             while True:
                 _say_waiting(seen, talk)
@@ -134,11 +137,13 @@ def run_again(
                     if is_same and not news.landed and not is_owed:
                         talk.print("nothing of the selection changed", **_PLAIN)
                         continue
-                    is_owed = False
                 elif None not in news.dates:
                     asked = replace(options, dates=[one for one in news.dates if one is not None])
-                if run(asked) == INTERRUPTED:
+                code = run(asked)
+                if code == INTERRUPTED:
                     return INTERRUPTED
+                is_owed = options.full_refresh and code == NOTHING_RUN
+                options = replace(options, full_refresh=is_owed)
     except KeyboardInterrupt:
         return 0
 

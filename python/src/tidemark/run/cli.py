@@ -65,7 +65,11 @@ Examples:
 )
 @select_option
 @exclude_option
-@click.option("--full-refresh", is_flag=True, help="Start anew: for the first date only.")
+@click.option(
+    "--full-refresh",
+    is_flag=True,
+    help="Start anew: for the first date only. Where that fails, no date after it is run.",
+)
 @click.option("--vars", "vars_text", metavar="YAML", help="dbt's --vars, for every date.")
 @project_dir_option
 @profiles_dir_option
@@ -208,10 +212,13 @@ def run_dates(options: RunOptions, talk: Console, out: Console) -> int:
         if not outcome.success:
             if number == 1 and not outcome.started:
                 return 2
-            if not options.keep_going:
+            # the dates after it are of a log that is not there
+            is_without_log = options.full_refresh and number == 1
+            if not options.keep_going or is_without_log:
                 left = len(dates) - number
                 if left:
-                    talk.print(f"stopped: {left} dates were not run", highlight=False)
+                    why = "no log was begun anew, so " if is_without_log else ""
+                    talk.print(f"stopped: {why}{left} dates were not run", highlight=False)
                 return 1
     if len(summary) > 1:
         talk.print(render_summary(summary), highlight=False)
