@@ -15,6 +15,7 @@
         {%- do tidemark.raise_error('configuration', cfg['model'] ~ ': `' ~ name ~ '` is a column that the feed adds itself: leave it out of the body') -%}
     {%- endfor -%}
     {%- do tidemark.check_pulls(cfg, pulls) -%}
+    {%- set last = run_query(tidemark.last_commit_id_sql(commits['states'], cfg['relation']))[0] -%}
     {%- set exists = tidemark.relation_exists(relation) -%}
     {%- set news = [] -%}
     {%- for pull in pulls if pull['to'] > pull['from'] or pull['late'] -%}{%- do news.append(pull) -%}{%- endfor -%}
@@ -24,8 +25,9 @@
         'pulls': pulls,
         'columns': columns,
         'exists': exists,
-        'build': not exists or run['full_refresh'] or unread,
+        'build': not exists or run['full_refresh'] or unread or tidemark.is_unfinished(relation, last[1]),
         'is_news': news | length > 0,
+        'commit_id': tidemark.next_commit_id(last[0]),
     }) }}
 {%- endmacro -%}
 
@@ -99,12 +101,11 @@
 
 {#- Record how far the feed has read each of its sources, all as of one moment. -#}
 {%- macro record_pulls(cfg, run, commits, state) -%}
-    {%- set last = run_query(tidemark.last_commit_id_sql(commits['states'], cfg['relation']))[0][0] -%}
     {%- set rows = load_result('main')['table'].rows if state['is_news'] and load_result('main')['table'] else [] -%}
     {%- set started_at = tidemark.utc_now() -%}
     {%- for pull in state['pulls'] -%}
         {%- do tidemark.record_commit(commits, {
-            'commit_id': tidemark.next_commit_id(last) + loop.index0,
+            'commit_id': state['commit_id'] + loop.index0,
             'relation': cfg['relation'],
             'entity': cfg['model'],
             'kind': 'feed',
@@ -120,8 +121,15 @@
     {%- endfor -%}
 {%- endmacro -%}
 
-{#- What a feed's table is made with. -#}
-{%- macro feed_options(cfg) -%}
+{#- What a feed's table is made with. The folder of a table of a location of its own has rows of before, unless it is replaced. -#}
+{%- macro feed_options(cfg, state) -%}
     {%- set partitions = ['_commit_date'] + (['_bucket'] if cfg['buckets'] > 1 else []) -%}
-    {{ return(dict(cfg, partition_by=partitions, properties=cfg['table_properties'])) }}
+    {%- set properties = dict(cfg['table_properties'], **{'tidemark.feed_commit': state['commit_id'] + state['pulls'] | length - 1}) -%}
+    {{ return(dict(cfg, partition_by=partitions, properties=properties, replaces=cfg['location_root'] is not none)) }}
+{%- endmacro -%}
+
+{#- Whether a feed's table was made by a run that did not come to its end, or that had no rows to read (`--empty`): it has the number of
+    the last commit that its run was to make, and that comes after those which were made. Tables of earlier versions have none. -#}
+{%- macro is_unfinished(relation, last_commit_id) -%}
+    {{ return((tidemark.table_property(relation, 'tidemark.feed_commit') or 0) | int > last_commit_id | int) }}
 {%- endmacro -%}

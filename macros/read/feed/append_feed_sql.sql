@@ -29,9 +29,13 @@ distribute by _bucket
     {{ return("to_date(substr(cast(" ~ commit_id ~ " as string), 1, 6), 'yyMMdd')") }}
 {%- endmacro -%}
 
-{#- The greatest commit id of a relation, whatever came of it. -#}
+{#- The greatest commit id of a relation, whatever came of it, and that of what it has read as a feed. -#}
 {%- macro last_commit_id_sql(states, relation) -%}
-select coalesce(max(commit_id), 0) from {{ states }} where relation = {{ tidemark.string_literal(relation) }}
+select
+    coalesce(max(commit_id), 0) as last_id,
+    coalesce(max(commit_id) filter (where kind = 'feed' and state = 'completed'), 0) as read_id
+from {{ states }}
+where relation = {{ tidemark.string_literal(relation) }}
 {%- endmacro -%}
 
 {#- The changes of several sources as one: their own columns give way to `_entity`. Each part is a feed with `_change` as JSON. -#}

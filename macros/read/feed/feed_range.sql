@@ -99,8 +99,10 @@
 
 {#- The last pull of a source by the model that is compiled; none where that is built anew. -#}
 {%- macro own_pull(pulls, source) -%}
-    {%- set anew = should_full_refresh() or not tidemark.relation_exists(this) -%}
-    {{ return(none if anew else tidemark.pull_of(pulls, this.schema ~ '.' ~ this.identifier, source)) }}
+    {%- set name = this.schema ~ '.' ~ this.identifier -%}
+    {%- set last = ([0] + pulls | selectattr('relation', 'equalto', name) | map(attribute='commit_id') | list) | max -%}
+    {%- set anew = should_full_refresh() or not tidemark.relation_exists(this) or tidemark.is_unfinished(this, last) -%}
+    {{ return(none if anew else tidemark.pull_of(pulls, name, source)) }}
 {%- endmacro -%}
 
 {#- Whether what is compiled is run later, each time that it is read. -#}
