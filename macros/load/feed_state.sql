@@ -32,12 +32,13 @@
 {%- endmacro -%}
 
 {#- What a compiled body reads, from the marks that the feed macros leave in it: {source, from, to}, and of a feed with several entities
-    how far it is read of each (`read`) and what came late (`late`). -#}
+    how far it is read of each (`read`) and what came late (`late`); `kept_from` where it has not all: see kept_from(). -#}
 {%- macro pulls_of(body) -%}
     {%- set pulls = [] -%}
     {%- for source, from, to, more in modules.re.findall('/\\* tidemark pull ([^ ]+) \\(([0-9]+), ([0-9]+)\\](?: (\\{.*?\\}))? \\*/', body) -%}
         {%- set more = fromjson(more or '{}') -%}
-        {%- do pulls.append({'source': source, 'from': from | int, 'to': to | int, 'read': more.get('read'), 'late': more.get('late', [])}) -%}
+        {%- do pulls.append({'source': source, 'from': from | int, 'to': to | int, 'read': more.get('read'), 'late': more.get('late', []),
+            'kept_from': more.get('kept_from')}) -%}
     {%- endfor -%}
     {{ return(pulls) }}
 {%- endmacro -%}
@@ -104,6 +105,8 @@
     {%- set rows = load_result('main')['table'].rows if state['is_news'] and load_result('main')['table'] else [] -%}
     {%- set started_at = tidemark.utc_now() -%}
     {%- for pull in state['pulls'] -%}
+        {%- set details = {} -%}
+        {%- for name in ['read', 'kept_from'] if pull[name] -%}{%- do details.update({name: pull[name]}) -%}{%- endfor -%}
         {%- do tidemark.record_commit(commits, {
             'commit_id': state['commit_id'] + loop.index0,
             'relation': cfg['relation'],
@@ -113,7 +116,7 @@
             'invocation_id': run['invocation_id'],
             'source_relation': pull['source'],
             'source_commit_id': pull['to'],
-            'details': tojson({'read': pull['read']}) if pull['read'] else none,
+            'details': tojson(details) if details else none,
         }, 'completed', {
             'rows_inserted': rows[0][0] | int if rows and loop.first else none,
             'current_version_after': tidemark.table_version(cfg['file_format'], this) if loop.first else none,

@@ -262,6 +262,7 @@ def test_log_begun_anew(module_project: Any) -> None:
     ports = Entity(project, "ports", {"id": "int", "name": "string"}, max_delete_fraction=1)
     feeds = {
         "towns_feed": ("feed", "change_feed(ref('towns'))"),
+        "towns_next": ("feed", "change_feed(ref('towns_feed'))"),
         "towns_view": ("view", "changes_between([ref('towns'), ref('ports')])"),
     }
     for name, (kind, body) in feeds.items():
@@ -298,10 +299,26 @@ def test_log_begun_anew(module_project: Any) -> None:
     ):
         result = project.dbt("compile", "--inline", template, expect_pass=False)
         assert message in result.output + str(result.error)
-    failed = project.dbt("run", "--select", "towns_feed", expect_pass=False).error
-    assert "build the feed again with --full-refresh" in failed
+    again = "build the feed again with --full-refresh"
+    assert again in project.dbt("run", "--select", "towns_feed", expect_pass=False).error
+    # a feed on top of one that begins later now than it had read
+    project.dbt("run", "--select", "towns_feed", "--full-refresh")
+    assert again in project.dbt("run", "--select", "towns_next", expect_pass=False).error
+    template = call("change_feed", "towns_feed", old)
+    result = project.dbt("compile", "--inline", template, expect_pass=False)
+    assert "The first available from is" in result.output + str(result.error)
+    (whole,) = query_all(project, [call("change_feed", "towns_feed")])
+    assert len(whole) == 3
+    project.dbt("run", "--select", "towns_next", "--full-refresh")
+    assert len(towns.rows("*", "_next")) == 3
+
     towns.operate("rollback", to="2026-01-01")
     assert towns.rows("id, name") == [(1, "a"), (2, "b")]
+    project.dbt("run", "--select", "towns_feed")
+    towns.operate("clean", retention="{feed: 0 minutes}")
+    project.dbt("run", "--select", "towns_feed", "--full-refresh")
+    assert towns.rows("*", "_feed") == []
+    assert again in project.dbt("run", "--select", "towns_next", expect_pass=False).error
 
 
 @pytest.mark.slow
