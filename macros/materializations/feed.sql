@@ -29,14 +29,14 @@
         {%- do persist_docs(relation, model, for_relation=false) -%}
     {%- else -%}
         {%- do tidemark.add_feed_columns(cfg, relation, state) -%}
-        {%- do tidemark.discard_unrecorded(relation, state) -%}
+        {%- if state['unrecorded'] -%}{%- do run_query('delete from ' ~ relation ~ ' where ' ~ state['others']) -%}{%- endif -%}
     {%- endif -%}
 
-    {%- if run['empty'] or not state['is_news'] -%}
+    {%- if not state['is_news'] -%}
         {%- call noop_statement('main', 'EMPTY' if run['empty'] else 'nothing new') -%}{%- endcall -%}
     {%- else -%}
         {%- call statement('main', fetch_result=true) -%}
-            {{ tidemark.append_feed_sql(relation, cfg, state['columns'], compiled_code) }}
+            {{ tidemark.append_to_feed(cfg, relation, state, compiled_code) }}
         {%- endcall -%}
     {%- endif -%}
     {%- if not run['empty'] and (state['is_news'] or state['build']) -%}

@@ -15,7 +15,9 @@
         {%- do tidemark.raise_error('usage', 'tidemark.' ~ macro_name ~ ': ' ~ relation ~ ' is neither a cdc nor a feed model of this project') -%}
     {%- endif -%}
     {%- set cfg = tidemark.entity_config(node) -%}
-    {%- set pull = tidemark.own_pull(tidemark.last_pulls(commits), cfg['relation']) if pulls else none -%}
+    {%- set last = tidemark.last_pulls(commits) if tidemark.is_feed_model() else [] -%}
+    {%- set own = tidemark.own_run(last) if tidemark.is_feed_model() else none -%}
+    {%- set pull = tidemark.own_pull(last, own, cfg['relation']) if pulls else none -%}
     {%- set start = ((pull or {}).get('source_commit_id') or none) if pulls else from -%}
     {%- set is_later = to is none and tidemark.is_read_later() -%}
     {%- set span = tidemark.span_of(cfg, commits, {'from': start, 'to': to, 'waits': asked.get('waits', false)}, macro_name, pulls) -%}
@@ -33,6 +35,7 @@
         'images': tidemark.checked_images(cfg, asked['images'], macro_name),
         'format': format,
         'ordered': true,
+        'own': own,
         'kept_from': tidemark.kept_from(pull) if start else {'entities': floor, 'all': span['from']} if floor else none,
     }) }}
 {%- endmacro -%}
@@ -65,14 +68,15 @@
     {%- set source = relation.schema ~ '.' ~ relation.identifier -%}
     {%- set names = tidemark.names_in(relation) | reject('in', ['_commit_date', '_bucket']) | list -%}
     {%- set last = tidemark.last_pulls(commits) -%}
-    {%- set pull = tidemark.own_pull(last, source) if pulls else none -%}
+    {%- set own = tidemark.own_run(last) if tidemark.is_feed_model() else none -%}
+    {%- set pull = tidemark.own_pull(last, own, source) if pulls else none -%}
     {%- set span = tidemark.kept_feed_span(commits, last, source, dict(asked, pulls=pulls, pull=pull), '_entity' in names) -%}
     {%- set begins = pulls and span['from'] == 0 -%}
     {%- set kept_from = tidemark.kept_from_of_feed(commits, last, source) -%}
     {%- if not begins -%}{%- do tidemark.check_kept_from(relation, kept_from, span, pulls) -%}{%- endif -%}
     {%- set is_short = kept_from['entities'] or kept_from['all'] -%}
     {{ return(dict(
-        span, kept=true, source=source, names=names, plan={'flow': 'events' if '_sequence_num' in names else none},
+        span, kept=true, source=source, names=names, own=own, plan={'flow': 'events' if '_sequence_num' in names else none},
         kept_from=(kept_from if is_short else none) if begins else tidemark.kept_from(pull),
         **({'from': kept_from['all']} if begins and not span.get('read') else {})
     )) }}
@@ -131,12 +135,17 @@
     {{ return(dict(span, cursor=cursor, **tidemark.feed_stragglers(commits, relations, ends, span, has_entity))) }}
 {%- endmacro -%}
 
-{#- The last pull of a source by the model that is compiled; none where that is built anew. -#}
-{%- macro own_pull(pulls, source) -%}
+{#- The feed that is compiled: whether its table exists, its last commit, and whether it is built anew. -#}
+{%- macro own_run(pulls) -%}
     {%- set name = this.schema ~ '.' ~ this.identifier -%}
     {%- set last = ([0] + pulls | selectattr('relation', 'equalto', name) | map(attribute='commit_id') | list) | max -%}
-    {%- set anew = should_full_refresh() or not tidemark.relation_exists(this) or tidemark.is_unfinished(this, last) -%}
-    {{ return(none if anew else tidemark.pull_of(pulls, name, source)) }}
+    {%- set exists = tidemark.relation_exists(this) -%}
+    {{ return({'exists': exists, 'last': last | int, 'anew': should_full_refresh() or not exists or tidemark.is_unfinished(this, last)}) }}
+{%- endmacro -%}
+
+{#- The last pull of a source by the model that is compiled; none where that is built anew. -#}
+{%- macro own_pull(pulls, own, source) -%}
+    {{ return(none if own['anew'] else tidemark.pull_of(pulls, this.schema ~ '.' ~ this.identifier, source)) }}
 {%- endmacro -%}
 
 {#- Whether what is compiled is run later, each time that it is read. -#}

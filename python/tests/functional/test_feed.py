@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
 from .entities import Entity
 from .event_entities import EventEntity, delete, insert, update
-from .feed_reading import call, query_all
+from .feed_reading import call, query_all, render
 
 pytestmark = pytest.mark.iceberg
 
@@ -133,6 +134,46 @@ def test_feed_that_died_is_not_doubled(people: Entity) -> None:
     assert (people.rows("*", "_feed"), people.rows("*", "_names")) == (before, names)
     project.dbt("run", "--select", "people_feed", "people_names", "--full-refresh")
     assert (people.rows("*", "_feed"), people.rows("*", "_names")) == (before, names)
+
+
+@pytest.mark.slow
+def test_two_runs_at_once(people: Entity) -> None:
+    """Of two runs of a feed one writes, whenever the other one looked."""
+    project = people.project
+    body = "select id, _commit_id from ({{ tidemark.change_feed(ref('people')) }})"
+    columns = project.session.table(f"`{project.schema}`.tidemark_commits__log").columns
+    values = {"relation": f"'{project.schema}.people_twice'", "entity": "'people_twice'"}
+    chosen = ", ".join(f"{values.get(name, name)} as {name}" for name in columns)
+    log = f"{project.schema}.tidemark_commits__log"
+    other = f"insert into {log} select {chosen} from {log} where entity = 'people_feed' order by commit_id limit 1"
+    hooked = {"materialized": "feed", "pre_hook": other}
+    project.write("models/people_twice.sql", f"{{{{ config(**{hooked}) }}}} {body}")
+    failed = project.dbt("run", "--select", "people_twice", expect_pass=False).error
+    assert "another run of it has read the same changes meanwhile; this one wrote nothing" in failed
+    assert not people.exists("_twice")
+    project.sql("delete from tidemark_commits__log where entity = 'people_twice'")
+
+    # past that question both append, at once and then again
+    project.write("models/people_twice.sql", f"{{{{ config(materialized='feed') }}}} {body}")
+    project.dbt("run", "--select", "people_twice", "--empty")
+    cfg = {"model": "people_twice", "buckets": 1, "file_format": project.file_format}
+    state = {"columns": [{"name": "id"}, {"name": "_commit_id"}], "others": "(_commit_id > 0)", "after": 0}  # fmt: skip
+    rows = f"select id, _commit_id from {project.schema}.people_feed"
+    template = f"{{{{ tidemark.append_to_feed({cfg}, ref('people_twice'), {state}, '{rows}') }}}}"
+    (statement,) = render(project, [template])
+
+    def append(_: int) -> str:
+        try:
+            project.query(statement)
+        except Exception as error:
+            return str(error)
+        return ""
+
+    with ThreadPoolExecutor(2) as pool:
+        answers = list(pool.map(append, range(2)))
+    assert len([answer for answer in answers if not answer]) == 1, answers
+    assert "another run of it" in append(2)
+    assert people.rows("id, _commit_id", "_twice") == people.rows("id, _commit_id", "_feed")
 
 
 @pytest.mark.parametrize(
