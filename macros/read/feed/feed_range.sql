@@ -57,7 +57,7 @@
     {{ return({'config': recorded, 'from': 0, 'to': 0, 'correction_count': 0}) }}
 {%- endmacro -%}
 
-{#- The range of a kept feed, whose rows are taken as they are. -#}
+{#- The range of a kept feed, whose rows are taken as they are. What is run later has no end: it reads all that the feed has by then. -#}
 {%- macro kept_feed_range(relation, commits, asked, pulls, macro_name) -%}
     {%- if macro_name != 'change_feed' -%}
         {%- do tidemark.raise_error('usage', 'tidemark.' ~ macro_name ~ ' reads entities; ' ~ relation.identifier ~ ' is a feed: use tidemark.change_feed') -%}
@@ -125,14 +125,21 @@
     {%- set from = tidemark.last_mark(read) if pulls else (asked['from'] or 0) | int -%}
     {%- set to = tidemark.last_mark(now) if asked['to'] is none else asked['to'] | int -%}
     {%- set relations = (now.keys() | list + read.keys() | list) | unique | sort -%}
-    {%- if relations | length <= 1 -%}{{ return({'from': from, 'to': to, 'marks': read}) }}{%- endif -%}
+    {%- set is_later = asked['to'] is none and tidemark.is_read_later() -%}
+    {%- if relations | length <= 1 -%}{{ return({'from': from, 'to': none if is_later else to, 'marks': read}) }}{%- endif -%}
+    {%- if is_later and from and model['config']['materialized'] == 'view' -%}
+        {%- do tidemark.raise_error('usage',
+            'tidemark.change_feed: a view of ' ~ source ~ ' cannot begin at a commit, as that feed has several entities, of which some come late: leave out from'
+        ) -%}
+    {%- endif -%}
     {%- set ends = {
         'from': {'at': from, 'marks': read, 'before': read} if pulls else tidemark.feed_position(commits, source, from),
         'to': {'at': to, 'marks': now, 'before': now} if asked['to'] is none else tidemark.feed_position(commits, source, to),
     } -%}
     {%- set span = {'from': ends['from']['at'], 'to': ends['to']['at'], 'read': now, 'marks': read} -%}
     {%- set cursor = last | selectattr('relation', 'equalto', source) | map(attribute='commit_id') | max -%}
-    {{ return(dict(span, cursor=cursor, **tidemark.feed_stragglers(commits, relations, ends, span, has_entity))) }}
+    {%- set stragglers = tidemark.feed_stragglers(commits, relations, ends, span, has_entity) -%}
+    {{ return(dict(span, cursor=cursor, **(dict(stragglers, to=none, early=[]) if is_later else stragglers))) }}
 {%- endmacro -%}
 
 {#- The feed that is compiled: whether its table exists, its last commit, and whether it is built anew. -#}

@@ -39,10 +39,12 @@ def people(module_project: Any) -> Entity:
                   "where get_json_object(_change, '$.change.name') is not null")  # fmt: skip
     project.write("models/people_now.sql", "{{ config(materialized='view') }}\n"
                   "select * from ({{ tidemark.change_feed(ref('people'), images='post') }})")  # fmt: skip
+    project.write("models/people_kept.sql", "{{ config(materialized='view') }}\n"
+                  "select * from ({{ tidemark.change_feed(ref('people_feed')) }})")  # fmt: skip
     for day, text in DAYS.items():
         entity.extract(day, text)
         project.dbt("run", "--select", "people", "people_feed", "people_names",
-                    *(["people_now"] if day == "2026-01-01" else []), vars={"business_date": day})  # fmt: skip
+                    *(["people_now", "people_kept"] if day == "2026-01-01" else []), vars={"business_date": day})  # fmt: skip
     return entity
 
 
@@ -110,7 +112,7 @@ def test_kept_feed_equals_the_derived_one(people: Entity) -> None:
     names = people.rows("id, get_json_object(_change, '$.change.name')", "_names")
     assert names == [(1, "ann"), (2, "bob"), (3, "cy"), (3, "cz"), (4, "di")]
     # a view reads up to the last commit whenever it is asked
-    assert len(people.rows("*", "_now")) == len(derived)
+    assert len(people.rows("*", "_now")) == len(people.rows("*", "_kept")) == len(derived)
     assert project.sql(
         "select count(*) from tidemark_commits where kind = 'feed' and source_relation like '%.people' "
     )[0][0] == len(DAYS)

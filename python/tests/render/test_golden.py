@@ -602,6 +602,13 @@ CASES: dict[str, tuple[Any, ...]] = {
         },
         True,
     ),
+    "kept_feed_sql.in_a_view": (
+        "kept_feed_sql",
+        relation("shop", "customers_feed"),
+        ["_key_hash", "_commit_id"],
+        {"from": 0, "to": None},
+        False,
+    ),
     "feed_stragglers_sql.three": (
         "feed_stragglers_sql",
         STATES,
