@@ -1,4 +1,4 @@
-{#- What is to be done: the pulls of the body, whether the table is made anew, its columns. -#}
+{#- What is to be done: the pulls of the body, whether the table is made anew, its columns, the commit that is to record it. -#}
 {%- macro feed_state(cfg, run, relation, commits, body) -%}
     {%- set pulls = tidemark.pulls_of(body) -%}
     {%- if not pulls -%}
@@ -20,22 +20,36 @@
     {%- for pull in pulls if pull['to'] > pull['from'] or pull['late'] -%}{%- do news.append(pull) -%}{%- endfor -%}
     {#- A table made before anything was loaded has columns as far as they were known: it gives way to one with those that came. -#}
     {%- set unread = exists and news and pulls | map(attribute='from') | max == 0 and not tidemark.has_rows(relation) -%}
-    {{ return({
+    {%- set state = {
         'pulls': pulls,
         'columns': columns,
         'exists': exists,
-        'build': not exists or run['full_refresh'] or unread,
-        'is_news': news | length > 0,
-    }) }}
+        'build': not exists or pulls[0]['own']['anew'] or unread,
+        'is_news': news | length > 0 and not run['empty'],
+    } -%}
+    {%- do state.update(tidemark.unrecorded_rows(relation, state)) -%}
+    {%- set last = tidemark.query_rows(tidemark.last_commit_id_sql(commits['states'], cfg['relation']))[0] -%}
+    {%- if state['is_news'] or state['build'] -%}{%- do tidemark.check_own_run(cfg, relation, state, last['read_id']) -%}{%- endif -%}
+    {{ return(dict(state, commit_id=tidemark.next_commit_id(last['last_id']))) }}
+{%- endmacro -%}
+
+{#- Another run of this feed may have come in between since the body was compiled: what that has read would be read again. Asked after
+    rows were found that nobody has recorded, so that they are not those of a run that just did. -#}
+{%- macro check_own_run(cfg, relation, state, last_commit_id) -%}
+    {%- set own = state['pulls'][0]['own'] -%}
+    {%- if own['last'] != last_commit_id or own['exists'] != state['exists'] or not (state['build'] or not tidemark.is_unfinished(relation, last_commit_id)) -%}
+        {%- do tidemark.raise_error('data', tidemark.other_run_message(cfg['model'])) -%}
+    {%- endif -%}
 {%- endmacro -%}
 
 {#- What a compiled body reads, from the marks that the feed macros leave in it: {source, from, to}, and of a feed with several entities
-    how far it is read of each (`read`) and what came late (`late`). -#}
+    how far it is read of each (`read`) and what came late (`late`); `kept_from` where it has not all: see kept_from(). -#}
 {%- macro pulls_of(body) -%}
     {%- set pulls = [] -%}
     {%- for source, from, to, more in modules.re.findall('/\\* tidemark pull ([^ ]+) \\(([0-9]+), ([0-9]+)\\](?: (\\{.*?\\}))? \\*/', body) -%}
         {%- set more = fromjson(more or '{}') -%}
-        {%- do pulls.append({'source': source, 'from': from | int, 'to': to | int, 'read': more.get('read'), 'late': more.get('late', [])}) -%}
+        {%- do pulls.append({'source': source, 'from': from | int, 'to': to | int, 'read': more.get('read'), 'late': more.get('late', []),
+            'kept_from': more.get('kept_from'), 'own': more.get('own')}) -%}
     {%- endfor -%}
     {{ return(pulls) }}
 {%- endmacro -%}
@@ -81,30 +95,38 @@
     {%- endif -%}
 {%- endmacro -%}
 
-{#- Take away what a run appended that died before it recorded how far it had read. -#}
-{%- macro discard_unrecorded(relation, state) -%}
+{#- Which rows of a feed are of commits that this run reads: `after`, the greatest commit that comes before them all, and `others`, their
+    condition. There are some (`unrecorded`) where a run appended them and died before it recorded how far it had read. -#}
+{%- macro unrecorded_rows(relation, state) -%}
+    {%- set conditions, ends = [], [] -%}
     {%- set sources = state['pulls'] | map(attribute='source') | list -%}
     {%- for pull in state['pulls'] -%}
         {%- set names = [tidemark.name_in_unit(pull['source'], sources)] -%}
         {%- for entity in (pull['read'] or {}).keys() if entity not in sources -%}{%- do names.append(tidemark.name_in_unit(entity, sources + [entity])) -%}{%- endfor -%}
         {#- A commit of the same id as another entity's is known by `_entity` alone. -#}
         {%- set late = pull['late'] if '_entity' in state['columns'] | map(attribute='name') else pull['late'] | rejectattr('entity') | list -%}
-        {%- set condition = tidemark.after_expr(pull['from'], late)
-            ~ (' and _entity in (' ~ tidemark.string_literals(names) ~ ')' if sources | unique | list | length > 1 else '') -%}
-        {%- if tidemark.has_rows(relation, condition) -%}
-            {%- do run_query('delete from ' ~ relation ~ ' where ' ~ condition) -%}
-        {%- endif -%}
+        {%- do conditions.append(tidemark.after_expr(pull['from'], late)
+            ~ (' and _entity in (' ~ tidemark.string_literals(names) ~ ')' if sources | unique | list | length > 1 else '')) -%}
+        {%- do ends.append(pull['from']) -%}
+        {%- for commit in late -%}{%- do ends.append(commit['commit_id'] - 1) -%}{%- endfor -%}
     {%- endfor -%}
+    {%- set others = '(' ~ conditions | unique | join(' or ') ~ ')' -%}
+    {%- if ends | min > 0 -%}{%- set others = others ~ ' and _commit_date >= ' ~ tidemark.commit_date_expr(ends | min) -%}{%- endif -%}
+    {{ return({
+        'after': ends | min, 'others': others,
+        'unrecorded': state['is_news'] and not state['build'] and tidemark.has_rows(relation, others),
+    }) }}
 {%- endmacro -%}
 
 {#- Record how far the feed has read each of its sources, all as of one moment. -#}
 {%- macro record_pulls(cfg, run, commits, state) -%}
-    {%- set last = run_query(tidemark.last_commit_id_sql(commits['states'], cfg['relation']))[0][0] -%}
     {%- set rows = load_result('main')['table'].rows if state['is_news'] and load_result('main')['table'] else [] -%}
     {%- set started_at = tidemark.utc_now() -%}
     {%- for pull in state['pulls'] -%}
+        {%- set details = {} -%}
+        {%- for name in ['read', 'kept_from'] if pull[name] -%}{%- do details.update({name: pull[name]}) -%}{%- endfor -%}
         {%- do tidemark.record_commit(commits, {
-            'commit_id': tidemark.next_commit_id(last) + loop.index0,
+            'commit_id': state['commit_id'] + loop.index0,
             'relation': cfg['relation'],
             'entity': cfg['model'],
             'kind': 'feed',
@@ -112,7 +134,7 @@
             'invocation_id': run['invocation_id'],
             'source_relation': pull['source'],
             'source_commit_id': pull['to'],
-            'details': tojson({'read': pull['read']}) if pull['read'] else none,
+            'details': tojson(details) if details else none,
         }, 'completed', {
             'rows_inserted': rows[0][0] | int if rows and loop.first else none,
             'current_version_after': tidemark.table_version(cfg['file_format'], this) if loop.first else none,
@@ -120,8 +142,15 @@
     {%- endfor -%}
 {%- endmacro -%}
 
-{#- What a feed's table is made with. -#}
-{%- macro feed_options(cfg) -%}
+{#- What a feed's table is made with. The folder of a table of a location of its own has rows of before, unless it is replaced. -#}
+{%- macro feed_options(cfg, state) -%}
     {%- set partitions = ['_commit_date'] + (['_bucket'] if cfg['buckets'] > 1 else []) -%}
-    {{ return(dict(cfg, partition_by=partitions, properties=cfg['table_properties'])) }}
+    {%- set properties = dict(cfg['table_properties'], **{'tidemark.feed_commit': state['commit_id'] + state['pulls'] | length - 1}) -%}
+    {{ return(dict(cfg, partition_by=partitions, properties=properties, replaces=cfg['location_root'] is not none)) }}
+{%- endmacro -%}
+
+{#- Whether a feed's table was made by a run that did not come to its end, or that had no rows to read (`--empty`): it has the number of
+    the last commit that its run was to make, and that comes after those which were made. Tables of earlier versions have none. -#}
+{%- macro is_unfinished(relation, last_commit_id) -%}
+    {{ return((tidemark.table_property(relation, 'tidemark.feed_commit') or 0) | int > last_commit_id | int) }}
 {%- endmacro -%}

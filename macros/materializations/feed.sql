@@ -4,7 +4,8 @@
         pulls of the body (source, from, to] ─► rows after the watermark that a dead run left go ─► append ─► watermark
 
     The watermark moves last. A run that died before it is done again: its rows, which are those after the watermark,
-    are taken away first, so that nothing is there twice.
+    are taken away first, so that nothing is there twice. A table that a dead run made is made again: it says which commit
+    that run was to end with.
 -#}
 {% materialization feed, adapter='spark', supported_languages=['sql'] %}
 
@@ -20,22 +21,22 @@
 
     {%- if state['build'] -%}
         {%- do tidemark.drop_other_format(relation, cfg['file_format']) -%}
-        {%- if state['exists'] -%}{%- do tidemark.drop_table(relation) -%}{%- endif -%}
+        {%- if state['exists'] and not cfg['location_root'] -%}{%- do tidemark.drop_table(relation) -%}{%- endif -%}
         {%- do run_query('create schema if not exists ' ~ relation.include(identifier=false)) -%}
         {%- do tidemark.run_statements(
-            tidemark.for_format(cfg['file_format'], 'create_table')(relation, tidemark.feed_columns(cfg, state['columns']), tidemark.feed_options(cfg))
+            tidemark.for_format(cfg['file_format'], 'create_table')(relation, tidemark.feed_columns(cfg, state['columns']), tidemark.feed_options(cfg, state))
         ) -%}
         {%- do persist_docs(relation, model, for_relation=false) -%}
     {%- else -%}
         {%- do tidemark.add_feed_columns(cfg, relation, state) -%}
-        {%- do tidemark.discard_unrecorded(relation, state) -%}
+        {%- if state['unrecorded'] -%}{%- do run_query('delete from ' ~ relation ~ ' where ' ~ state['others']) -%}{%- endif -%}
     {%- endif -%}
 
-    {%- if run['empty'] or not state['is_news'] -%}
+    {%- if not state['is_news'] -%}
         {%- call noop_statement('main', 'EMPTY' if run['empty'] else 'nothing new') -%}{%- endcall -%}
     {%- else -%}
         {%- call statement('main', fetch_result=true) -%}
-            {{ tidemark.append_feed_sql(relation, cfg, state['columns'], compiled_code) }}
+            {{ tidemark.append_to_feed(cfg, relation, state, compiled_code) }}
         {%- endcall -%}
     {%- endif -%}
     {%- if not run['empty'] and (state['is_news'] or state['build']) -%}

@@ -159,10 +159,10 @@
 {%- macro erasable_tables(opened) -%}
     {%- set tables = [] -%}
     {%- for relation in tidemark.entity_tables(opened['relations']) -%}
-        {%- do tables.append({'relation': relation, 'entity': none}) -%}
+        {%- do tables.append({'relation': relation, 'entities': none}) -%}
     {%- endfor -%}
     {%- for relation, commit_id in tidemark.kept_tables(opened['relations']['current']) -%}
-        {%- do tables.append({'relation': relation, 'entity': none}) -%}
+        {%- do tables.append({'relation': relation, 'entities': none}) -%}
     {%- endfor -%}
     {%- set sources = [opened['cfg']['relation']] -%}
     {%- set pairs = tidemark.query_rows(tidemark.derived_tables_sql(opened['commits']['states'])) -%}
@@ -173,9 +173,25 @@
         {%- endfor -%}
     {%- endfor -%}
     {%- for name in sources[1:] if tidemark.relation_exists(tidemark.relation_named(name)) -%}
-        {%- do tables.append({'relation': tidemark.relation_named(name), 'entity': opened['cfg']['entity']}) -%}
+        {%- do tables.append({'relation': tidemark.relation_named(name), 'entities': tidemark.names_in_feed(pairs, sources[0], name)}) -%}
     {%- endfor -%}
     {{ return(tables) }}
+{%- endmacro -%}
+
+{#- What `_entity` may be of an entity's rows in a table made from it: see name_in_unit(). The name without schema may be that of another one
+    which the table, or the one that it got the rows from, has read as long. `pairs` as of derived_tables_sql(). -#}
+{%- macro names_in_feed(pairs, entity, table) -%}
+    {%- set short, names = entity.split('.')[-1], [entity] -%}
+    {%- set all = pairs | selectattr('source_relation', 'equalto', entity) | list -%}
+    {%- for pair in all | selectattr('relation', 'equalto', table) | list or all -%}
+        {%- set others = [] -%}
+        {%- for other in pairs if other['relation'] == pair['relation'] and other['source_relation'] != entity
+            and other['source_relation'].split('.')[-1] == short and other['began_micros'] <= pair['began_micros'] -%}
+            {%- do others.append(other) -%}
+        {%- endfor -%}
+        {%- if not others and short not in names -%}{%- do names.append(short) -%}{%- endif -%}
+    {%- endfor -%}
+    {{ return(names) }}
 {%- endmacro -%}
 
 {#- What is to be done, table by table, current first: those steps that have something to do. -#}
@@ -186,10 +202,10 @@
         {%- set names = tidemark.names_in(relation) -%}
         {%- set condition = tidemark.erased_rows_expr(names, erased) -%}
         {#- A feed of several entities: another one may have the same key. -#}
-        {%- if table['entity'] and '_entity' in names -%}
-            {%- set condition = '_entity = ' ~ tidemark.string_literal(table['entity']) ~ ' and ' ~ condition -%}
+        {%- if table['entities'] and '_entity' in names -%}
+            {%- set condition = '_entity in (' ~ tidemark.string_literals(table['entities']) ~ ') and ' ~ condition -%}
         {%- endif -%}
-        {%- if condition == 'false' and table['entity'] -%}
+        {%- if condition == 'false' and table['entities'] -%}
             {%- do tidemark.say(opened['cfg']['entity'], relation ~ ' has neither `_key_hash` nor the key: erase it there yourself') -%}
         {%- elif condition != 'false' -%}
             {%- do steps.append({

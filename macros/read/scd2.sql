@@ -74,9 +74,10 @@ where _operation <> 'D'
     {{ return({'flow': 'extract', 'sequence_by': [], 'effective_from': none}) }}
 {%- endmacro -%}
 
+{#- What a reading may go by. Only intervals are those of `effective_from`. -#}
 {%- macro _check_by(relation, flow, by, macro_name) -%}
     {%- set allowed = ['sequence', 'event_time', 'business_date'] if flow['flow'] == 'events'
-        else (['effective_from'] if flow['effective_from'] else []) + ['business_date'] -%}
+        else (['effective_from'] if flow['effective_from'] and macro_name == 'scd2' else []) + ['business_date'] -%}
     {%- if execute and by is not none and by not in allowed -%}
         {%- do tidemark.raise_error('usage',
             'tidemark.' ~ macro_name ~ ': by must be ' ~ allowed | join(' or ') ~ " for " ~ relation.identifier ~ ", found: '" ~ by ~ "'"

@@ -60,12 +60,14 @@ update {{ log_relation }} set
 where _moved_from in ({{ erased['hashes'] | join(', ') }})
 {%- endmacro -%}
 
-{#- Every derived table with what it was made from. -#}
+{#- Every derived table with what it was made from, and since when it has read that. -#}
 {%- macro derived_tables_sql(states) -%}
-select distinct
+select
     relation,
-    source_relation
+    source_relation,
+    unix_micros(min(started_at)) as began_micros
 from {{ states }}
 where kind in ('scd2', 'feed') and source_relation is not null
+group by relation, source_relation
 order by relation asc nulls last, source_relation asc nulls last
 {%- endmacro -%}

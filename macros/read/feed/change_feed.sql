@@ -68,8 +68,10 @@
 
 {#- What tells the `feed` materialization, which sees the SQL alone, what it reads and how far, of a feed with several entities by entity. -#}
 {%- macro pull_mark(feed) -%}
-    {%- set more = ' ' ~ tojson({'read': feed['read'], 'late': feed['late']}) if feed.get('read') else '' -%}
-    {{ return('/* tidemark pull ' ~ feed['source'] ~ ' (' ~ feed['from'] ~ ', ' ~ feed['to'] ~ ']' ~ more ~ ' */\n' if feed['to'] is not none else '') }}
+    {%- set more = {} -%}
+    {%- for name in ['read', 'late', 'kept_from', 'own'] if feed.get(name) -%}{%- do more.update({name: feed[name]}) -%}{%- endfor -%}
+    {{ return('/* tidemark pull ' ~ feed['source'] ~ ' (' ~ feed['from'] ~ ', ' ~ feed['to'] ~ ']' ~ (' ' ~ tojson(more) if more else '') ~ ' */\n'
+        if feed['to'] is not none else '') }}
 {%- endmacro -%}
 
 {#- Whether the model that is being compiled keeps a feed. -#}

@@ -19,7 +19,8 @@
 {#- What a feed has read of one source: a commit of the entity that it is, or of each of those that it has if it is a feed. Pulls of before
     these were recorded had what the source had then. -#}
 {%- macro marks_of_pull(commits, pulls, pull) -%}
-    {%- if pull['details'] -%}{{ return(fromjson(pull['details'])['read']) }}{%- endif -%}
+    {%- set read = fromjson(pull['details'] or '{}').get('read') -%}
+    {%- if read -%}{{ return(read) }}{%- endif -%}
     {%- if pull['source_relation'] not in pulls | map(attribute='relation') -%}
         {{ return({pull['source_relation']: pull['source_commit_id'] | int}) }}
     {%- endif -%}

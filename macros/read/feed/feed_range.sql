@@ -15,10 +15,13 @@
         {%- do tidemark.raise_error('usage', 'tidemark.' ~ macro_name ~ ': ' ~ relation ~ ' is neither a cdc nor a feed model of this project') -%}
     {%- endif -%}
     {%- set cfg = tidemark.entity_config(node) -%}
-    {%- set pull = tidemark.own_pull(tidemark.last_pulls(commits), cfg['relation']) if pulls else none -%}
+    {%- set last = tidemark.last_pulls(commits) if tidemark.is_feed_model() else [] -%}
+    {%- set own = tidemark.own_run(last) if tidemark.is_feed_model() else none -%}
+    {%- set pull = tidemark.own_pull(last, own, cfg['relation']) if pulls else none -%}
     {%- set start = ((pull or {}).get('source_commit_id') or none) if pulls else from -%}
     {%- set is_later = to is none and tidemark.is_read_later() -%}
     {%- set span = tidemark.span_of(cfg, commits, {'from': start, 'to': to, 'waits': asked.get('waits', false)}, macro_name, pulls) -%}
+    {%- set floor = {cfg['relation']: span['floor_id']} if pulls and span.get('floor_id') else {} -%}
     {{ return({
         'cfg': cfg,
         'source': cfg['relation'],
@@ -32,6 +35,8 @@
         'images': tidemark.checked_images(cfg, asked['images'], macro_name),
         'format': format,
         'ordered': true,
+        'own': own,
+        'kept_from': tidemark.kept_from(pull) if start else {'entities': floor, 'all': span['from']} if floor else none,
     }) }}
 {%- endmacro -%}
 
@@ -52,7 +57,7 @@
     {{ return({'config': recorded, 'from': 0, 'to': 0, 'correction_count': 0}) }}
 {%- endmacro -%}
 
-{#- The range of a kept feed, whose rows are taken as they are. -#}
+{#- The range of a kept feed, whose rows are taken as they are. What is run later has no end: it reads all that the feed has by then. -#}
 {%- macro kept_feed_range(relation, commits, asked, pulls, macro_name) -%}
     {%- if macro_name != 'change_feed' -%}
         {%- do tidemark.raise_error('usage', 'tidemark.' ~ macro_name ~ ' reads entities; ' ~ relation.identifier ~ ' is a feed: use tidemark.change_feed') -%}
@@ -62,45 +67,92 @@
     {%- endfor -%}
     {%- set source = relation.schema ~ '.' ~ relation.identifier -%}
     {%- set names = tidemark.names_in(relation) | reject('in', ['_commit_date', '_bucket']) | list -%}
-    {%- set span = tidemark.kept_feed_span(commits, source, asked, pulls, '_entity' in names) -%}
-    {%- set floor = run_query(tidemark.feed_floor_sql(commits['states'], source))[0][0] | int -%}
+    {%- set last = tidemark.last_pulls(commits) -%}
+    {%- set own = tidemark.own_run(last) if tidemark.is_feed_model() else none -%}
+    {%- set pull = tidemark.own_pull(last, own, source) if pulls else none -%}
+    {%- set span = tidemark.kept_feed_span(commits, last, source, dict(asked, pulls=pulls, pull=pull), '_entity' in names) -%}
     {%- set begins = pulls and span['from'] == 0 -%}
-    {%- if span['from'] < floor and not begins -%}
-        {%- do tidemark.raise_error('usage',
-            'tidemark.change_feed: changes of ' ~ relation.identifier ~ ' are kept from commit ' ~ floor ~ ', and from='
-            ~ (span['from'] or 'the beginning') ~ ' lies before it. The first available from is ' ~ floor
-        ) -%}
-    {%- endif -%}
+    {%- set kept_from = tidemark.kept_from_of_feed(commits, last, source) -%}
+    {%- if not begins -%}{%- do tidemark.check_kept_from(relation, kept_from, span, pulls) -%}{%- endif -%}
+    {%- set is_short = kept_from['entities'] or kept_from['all'] -%}
     {{ return(dict(
-        span, kept=true, source=source, names=names, plan={'flow': 'events' if '_sequence_num' in names else none},
-        **({'from': floor} if begins and not span.get('read') else {})
+        span, kept=true, source=source, names=names, own=own, plan={'flow': 'events' if '_sequence_num' in names else none},
+        kept_from=(kept_from if is_short else none) if begins else tidemark.kept_from(pull),
+        **({'from': kept_from['all']} if begins and not span.get('read') else {})
     )) }}
 {%- endmacro -%}
 
+{#- From where on a feed has the changes of what it pulled from, as that pull recorded it, none where it has them all: `entities`, the commit
+    of each by relation where its log had been cleaned or begun anew before the feed was built, and `all`, the greatest one that `clean` left. -#}
+{%- macro kept_from(pull) -%}
+    {{ return(fromjson((pull or {}).get('details') or '{}').get('kept_from')) }}
+{%- endmacro -%}
+
+{#- The same of a feed that is read, with what `clean` took away of itself. -#}
+{%- macro kept_from_of_feed(commits, pulls, source) -%}
+    {%- set entities, all = {}, [run_query(tidemark.feed_floor_sql(commits['states'], source))[0][0] | int] -%}
+    {%- for pull in pulls if pull['relation'] == source -%}
+        {%- set kept = tidemark.kept_from(pull) or {'entities': {}, 'all': 0} -%}
+        {%- do all.append(kept['all']) -%}
+        {%- for entity, commit_id in kept['entities'].items() -%}{%- do entities.update({entity: [commit_id, entities.get(entity, 0)] | max}) -%}{%- endfor -%}
+    {%- endfor -%}
+    {{ return({'entities': entities, 'all': all | max}) }}
+{%- endmacro -%}
+
+{#- Refuse a range of a feed that begins before what it has. A feed on top of it may have read one entity further than another. -#}
+{%- macro check_kept_from(relation, kept_from, span, pulls) -%}
+    {%- set limits = [{'first': kept_from['all'], 'from': span['from']}] -%}
+    {%- for entity, commit_id in kept_from['entities'].items() -%}
+        {%- set mark = span['marks'].get(entity, commit_id) if pulls else span['from'] or commit_id -%}
+        {%- do limits.append({'first': commit_id, 'from': mark | int}) -%}
+    {%- endfor -%}
+    {%- for limit in limits if limit['from'] < limit['first'] -%}
+        {%- do tidemark.raise_error('usage',
+            'tidemark.change_feed: changes of ' ~ relation.identifier ~ ' are kept from commit ' ~ limit['first'] ~ ', and from='
+            ~ (limit['from'] or 'the beginning') ~ ' lies before it. '
+            ~ ('To go on from there, build the feed again with --full-refresh' if pulls else 'The first available from is ' ~ limit['first'])
+        ) -%}
+    {%- endfor -%}
+{%- endmacro -%}
+
 {#- From where to where a kept feed is read. One that has several entities gets their commits in another order than that of the ids: each
-    is read from and up to a mark of its own (`read`), and `late` and `early` have what that changes. `cursor` is where to go on. -#}
-{%- macro kept_feed_span(commits, source, asked, pulls, has_entity) -%}
-    {%- set last = tidemark.last_pulls(commits) -%}
+    is read from and up to a mark of its own (`read`), and `late` and `early` have what that changes. `cursor` is where to go on. `asked`
+    has from, to, `pulls` and what the model has pulled last, `last` what all have. -#}
+{%- macro kept_feed_span(commits, last, source, asked, has_entity) -%}
     {%- set now = tidemark.feed_marks(commits, last, source) -%}
-    {%- set pull = tidemark.own_pull(last, source) if pulls else none -%}
+    {%- set pulls, pull = asked['pulls'], asked['pull'] -%}
     {%- set read = tidemark.marks_of_pull(commits, last, pull) if pull else {} -%}
     {%- set from = tidemark.last_mark(read) if pulls else (asked['from'] or 0) | int -%}
     {%- set to = tidemark.last_mark(now) if asked['to'] is none else asked['to'] | int -%}
     {%- set relations = (now.keys() | list + read.keys() | list) | unique | sort -%}
-    {%- if relations | length <= 1 -%}{{ return({'from': from, 'to': to}) }}{%- endif -%}
+    {%- set is_later = asked['to'] is none and tidemark.is_read_later() -%}
+    {%- if relations | length <= 1 -%}{{ return({'from': from, 'to': none if is_later else to, 'marks': read}) }}{%- endif -%}
+    {%- if is_later and from and model['config']['materialized'] == 'view' -%}
+        {%- do tidemark.raise_error('usage',
+            'tidemark.change_feed: a view of ' ~ source ~ ' cannot begin at a commit, as that feed has several entities, of which some come late: leave out from'
+        ) -%}
+    {%- endif -%}
     {%- set ends = {
         'from': {'at': from, 'marks': read, 'before': read} if pulls else tidemark.feed_position(commits, source, from),
         'to': {'at': to, 'marks': now, 'before': now} if asked['to'] is none else tidemark.feed_position(commits, source, to),
     } -%}
-    {%- set span = {'from': ends['from']['at'], 'to': ends['to']['at'], 'read': now} -%}
+    {%- set span = {'from': ends['from']['at'], 'to': ends['to']['at'], 'read': now, 'marks': read} -%}
     {%- set cursor = last | selectattr('relation', 'equalto', source) | map(attribute='commit_id') | max -%}
-    {{ return(dict(span, cursor=cursor, **tidemark.feed_stragglers(commits, relations, ends, span, has_entity))) }}
+    {%- set stragglers = tidemark.feed_stragglers(commits, relations, ends, span, has_entity) -%}
+    {{ return(dict(span, cursor=cursor, **(dict(stragglers, to=none, early=[]) if is_later else stragglers))) }}
+{%- endmacro -%}
+
+{#- The feed that is compiled: whether its table exists, its last commit, and whether it is built anew. -#}
+{%- macro own_run(pulls) -%}
+    {%- set name = this.schema ~ '.' ~ this.identifier -%}
+    {%- set last = ([0] + pulls | selectattr('relation', 'equalto', name) | map(attribute='commit_id') | list) | max -%}
+    {%- set exists = tidemark.relation_exists(this) -%}
+    {{ return({'exists': exists, 'last': last | int, 'anew': should_full_refresh() or not exists or tidemark.is_unfinished(this, last)}) }}
 {%- endmacro -%}
 
 {#- The last pull of a source by the model that is compiled; none where that is built anew. -#}
-{%- macro own_pull(pulls, source) -%}
-    {%- set anew = should_full_refresh() or not tidemark.relation_exists(this) -%}
-    {{ return(none if anew else tidemark.pull_of(pulls, this.schema ~ '.' ~ this.identifier, source)) }}
+{%- macro own_pull(pulls, own, source) -%}
+    {{ return(none if own['anew'] else tidemark.pull_of(pulls, this.schema ~ '.' ~ this.identifier, source)) }}
 {%- endmacro -%}
 
 {#- Whether what is compiled is run later, each time that it is read. -#}

@@ -1,4 +1,4 @@
-{#- Rows of a kept feed in a range of commits, (from, to]; with `late` and `early` where those of several entities do not come in the order
+{#- Rows of a kept feed in a range of commits, (from, to], or without an end; with `late` and `early` where those of several entities do not come in the order
     of their ids: see feed_stragglers_sql(). -#}
 {%- macro kept_feed_sql(relation, names, span, ordered) -%}
 {%- set late, least = span.get('late', []), [span['from']] -%}
@@ -8,14 +8,18 @@ select
 from {{ relation }}
 where
     {{ tidemark.after_expr(span['from'], late) }}
+    {%- if span['to'] is not none %}
     and _commit_id <= {{ span['to'] }}
+    {%- endif %}
     {%- if span.get('early') %}
     and not ({{ tidemark.of_commits_expr(span['early']) }})
     {%- endif %}
     {%- if span['from'] %}
     and _commit_date >= {{ tidemark.commit_date_expr(least | min) }}
     {%- endif %}
+    {%- if span['to'] is not none %}
     and _commit_date <= {{ tidemark.commit_date_expr(span['to']) }}
+    {%- endif %}
 {%- if ordered %}
 order by _commit_id asc nulls last
 {%- endif %}

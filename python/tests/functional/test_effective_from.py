@@ -153,6 +153,11 @@ def test_refused(project: Any) -> None:
     project.write("models/cities_scd2.sql", "{{ tidemark.scd2(ref('cities'), by='event_time') }}")
     result = project.dbt("compile", expect_pass=False)
     assert "by must be effective_from or business_date for cities" in result.error
+    project.remove("models/cities_scd2.sql")
+    # rows as they stood are those of a date, whatever intervals are of
+    as_of = "{{ tidemark.as_of(ref('cities'), '2026-03-02', by='effective_from') }}"
+    result = project.dbt("compile", "--inline", as_of, expect_pass=False)
+    assert "by must be business_date for cities" in result.output + str(result.error)
 
 
 @pytest.mark.slow

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
 from .entities import Entity
 from .event_entities import EventEntity, delete, insert, update
-from .feed_reading import call, query_all
+from .feed_reading import call, query_all, render
 
 pytestmark = pytest.mark.iceberg
 
@@ -32,15 +33,18 @@ def people(module_project: Any) -> Entity:
     )
     project.write("models/people_feed.sql", "{{ config(materialized='feed', meta={'tidemark': {'feed_buckets': 4}}) }}\n"
                   "select * from ({{ tidemark.change_feed(ref('people'), images=['change', 'pre', 'post']) }})")  # fmt: skip
-    project.write("models/people_names.sql", "{{ config(materialized='feed') }}\n"
+    place = {"materialized": "feed", "location_root": str(project.root / "tables")}
+    project.write("models/people_names.sql", f"{{{{ config(**{place}) }}}}\n"
                   "select id, _commit_id, _change from ({{ tidemark.change_feed(ref('people_feed')) }})\n"
                   "where get_json_object(_change, '$.change.name') is not null")  # fmt: skip
     project.write("models/people_now.sql", "{{ config(materialized='view') }}\n"
                   "select * from ({{ tidemark.change_feed(ref('people'), images='post') }})")  # fmt: skip
+    project.write("models/people_kept.sql", "{{ config(materialized='view') }}\n"
+                  "select * from ({{ tidemark.change_feed(ref('people_feed')) }})")  # fmt: skip
     for day, text in DAYS.items():
         entity.extract(day, text)
         project.dbt("run", "--select", "people", "people_feed", "people_names",
-                    *(["people_now"] if day == "2026-01-01" else []), vars={"business_date": day})  # fmt: skip
+                    *(["people_now", "people_kept"] if day == "2026-01-01" else []), vars={"business_date": day})  # fmt: skip
     return entity
 
 
@@ -108,7 +112,7 @@ def test_kept_feed_equals_the_derived_one(people: Entity) -> None:
     names = people.rows("id, get_json_object(_change, '$.change.name')", "_names")
     assert names == [(1, "ann"), (2, "bob"), (3, "cy"), (3, "cz"), (4, "di")]
     # a view reads up to the last commit whenever it is asked
-    assert len(people.rows("*", "_now")) == len(derived)
+    assert len(people.rows("*", "_now")) == len(people.rows("*", "_kept")) == len(derived)
     assert project.sql(
         "select count(*) from tidemark_commits where kind = 'feed' and source_relation like '%.people' "
     )[0][0] == len(DAYS)
@@ -124,8 +128,54 @@ def test_feed_that_died_is_not_doubled(people: Entity) -> None:
     project.sql(f"delete from tidemark_commits__log where {ours} and source_commit_id = {last}")
     project.dbt("run", "--select", "people_feed")
     assert people.rows("*", "_feed") == before
-    project.dbt("run", "--select", "people_feed", "--full-refresh")
-    assert people.rows("*", "_feed") == before
+    # made anew, and left so by --empty, as by a run that dies before it has appended; then what has a folder of its own
+    names = people.rows("*", "_names")
+    project.dbt("run", "--select", "people_feed", "people_names", "--full-refresh", "--empty")
+    assert people.rows("*", "_feed") == people.rows("*", "_names") == []
+    project.dbt("run", "--select", "people_feed", "people_names")
+    assert (people.rows("*", "_feed"), people.rows("*", "_names")) == (before, names)
+    project.dbt("run", "--select", "people_feed", "people_names", "--full-refresh")
+    assert (people.rows("*", "_feed"), people.rows("*", "_names")) == (before, names)
+
+
+@pytest.mark.slow
+def test_two_runs_at_once(people: Entity) -> None:
+    """Of two runs of a feed one writes, whenever the other one looked."""
+    project = people.project
+    body = "select id, _commit_id from ({{ tidemark.change_feed(ref('people')) }})"
+    columns = project.session.table(f"`{project.schema}`.tidemark_commits__log").columns
+    values = {"relation": f"'{project.schema}.people_twice'", "entity": "'people_twice'"}
+    chosen = ", ".join(f"{values.get(name, name)} as {name}" for name in columns)
+    log = f"{project.schema}.tidemark_commits__log"
+    other = f"insert into {log} select {chosen} from {log} where entity = 'people_feed' order by commit_id limit 1"
+    hooked = {"materialized": "feed", "pre_hook": other}
+    project.write("models/people_twice.sql", f"{{{{ config(**{hooked}) }}}} {body}")
+    failed = project.dbt("run", "--select", "people_twice", expect_pass=False).error
+    assert "another run of it has read the same changes meanwhile; this one wrote nothing" in failed
+    assert not people.exists("_twice")
+    project.sql("delete from tidemark_commits__log where entity = 'people_twice'")
+
+    # past that question both append, at once and then again
+    project.write("models/people_twice.sql", f"{{{{ config(materialized='feed') }}}} {body}")
+    project.dbt("run", "--select", "people_twice", "--empty")
+    cfg = {"model": "people_twice", "buckets": 1, "file_format": project.file_format}
+    state = {"columns": [{"name": "id"}, {"name": "_commit_id"}], "others": "(_commit_id > 0)", "after": 0}  # fmt: skip
+    rows = f"select id, _commit_id from {project.schema}.people_feed"
+    template = f"{{{{ tidemark.append_to_feed({cfg}, ref('people_twice'), {state}, '{rows}') }}}}"
+    (statement,) = render(project, [template])
+
+    def append(_: int) -> str:
+        try:
+            project.query(statement)
+        except Exception as error:
+            return str(error)
+        return ""
+
+    with ThreadPoolExecutor(2) as pool:
+        answers = list(pool.map(append, range(2)))
+    assert len([answer for answer in answers if not answer]) == 1, answers
+    assert "another run of it" in append(2)
+    assert people.rows("id, _commit_id", "_twice") == people.rows("id, _commit_id", "_feed")
 
 
 @pytest.mark.parametrize(
@@ -255,6 +305,7 @@ def test_log_begun_anew(module_project: Any) -> None:
     ports = Entity(project, "ports", {"id": "int", "name": "string"}, max_delete_fraction=1)
     feeds = {
         "towns_feed": ("feed", "change_feed(ref('towns'))"),
+        "towns_next": ("feed", "change_feed(ref('towns_feed'))"),
         "towns_view": ("view", "changes_between([ref('towns'), ref('ports')])"),
     }
     for name, (kind, body) in feeds.items():
@@ -291,10 +342,26 @@ def test_log_begun_anew(module_project: Any) -> None:
     ):
         result = project.dbt("compile", "--inline", template, expect_pass=False)
         assert message in result.output + str(result.error)
-    failed = project.dbt("run", "--select", "towns_feed", expect_pass=False).error
-    assert "build the feed again with --full-refresh" in failed
+    again = "build the feed again with --full-refresh"
+    assert again in project.dbt("run", "--select", "towns_feed", expect_pass=False).error
+    # a feed on top of one that begins later now than it had read
+    project.dbt("run", "--select", "towns_feed", "--full-refresh")
+    assert again in project.dbt("run", "--select", "towns_next", expect_pass=False).error
+    template = call("change_feed", "towns_feed", old)
+    result = project.dbt("compile", "--inline", template, expect_pass=False)
+    assert "The first available from is" in result.output + str(result.error)
+    (whole,) = query_all(project, [call("change_feed", "towns_feed")])
+    assert len(whole) == 3
+    project.dbt("run", "--select", "towns_next", "--full-refresh")
+    assert len(towns.rows("*", "_next")) == 3
+
     towns.operate("rollback", to="2026-01-01")
     assert towns.rows("id, name") == [(1, "a"), (2, "b")]
+    project.dbt("run", "--select", "towns_feed")
+    towns.operate("clean", retention="{feed: 0 minutes}")
+    project.dbt("run", "--select", "towns_feed", "--full-refresh")
+    assert towns.rows("*", "_feed") == []
+    assert again in project.dbt("run", "--select", "towns_next", expect_pass=False).error
 
 
 @pytest.mark.slow

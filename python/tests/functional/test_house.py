@@ -314,7 +314,22 @@ def test_erase_key__nothing_left(module_project: Any) -> None:
         "models/ports_scd2.sql",
         "{{ config(materialized='scd2') }} {{ tidemark.scd2(ref('ports')) }}",
     )
-    module_project.dbt("run", "--select", "ports_scd2")
+    # an entity whose table has the same name, so that a feed of both tells them by their schemas
+    config = {"schema": "abroad", "alias": "ports"}
+    abroad = Entity(module_project, "abroad", AIRPORTS, "icao", config=config)
+    abroad.extract("2026-01-04", airports("KJFK,Kennedy,+1"))
+    module_project.write(
+        "models/ports_moves.sql",
+        "{{ config(materialized='feed') }} {{ tidemark.changes_between([ref('ports'), ref('abroad')]) }}",
+    )
+    module_project.dbt(
+        "run",
+        "--select",
+        "abroad",
+        "ports_scd2",
+        "ports_moves",
+        vars={"business_date": "2026-01-04"},
+    )
     assert len(holders(module_project, "ports", "WIPO")) >= 5
     (key_hash,) = ports.rows("_key_hash", "", "icao = 'WIPO'")[0]
     others = ports.rows("*", "__log", "icao <> 'WIPO'")
@@ -342,7 +357,7 @@ def test_erase_key__nothing_left(module_project: Any) -> None:
     forget_completion(ports, last_commit(ports))
     assert "would finish erasing this key" in do(ports, "erase_key", **asked)
     do(ports, "erase_key", key={"icao": "WIPO"}, vacuum=True, confirm=True)
-    for table in ("ports", "ports__log", "ports__sensitive", "ports_scd2"):
+    for table in ("ports", "ports__log", "ports__sensitive", "ports_scd2", "ports_moves"):
         assert files_with(module_project, table, b"WIPO") == []
     assert ports.commits()[-1] == ("erase_key", "completed")
     module_project.dbt("run", "--select", "ports_scd2")

@@ -565,11 +565,17 @@ CASES: dict[str, tuple[Any, ...]] = {
         "2026-03-04",
     ),
     "net_changes_sql.one_image": ("net_changes_sql", feed(FULL, images=["post"])),
-    "append_feed_sql.buckets": (
-        "append_feed_sql",
+    "feed_rows_sql.buckets": (
+        "feed_rows_sql",
         relation("shop", "customers_feed"),
-        {"buckets": 4},
-        [{"name": "_key_hash", "type": "string"}, {"name": "_commit_id", "type": "bigint"}],
+        {"buckets": 4, "model": "customers_feed"},
+        {
+            "columns": [
+                {"name": "_key_hash", "type": "string"},
+                {"name": "_commit_id", "type": "bigint"},
+            ],
+            "others": f"(_commit_id > {COMMIT - 9})",
+        },
         "select _key_hash, _commit_id from logged",
     ),
     "span_sql.moments": (
@@ -595,6 +601,13 @@ CASES: dict[str, tuple[Any, ...]] = {
             "early": [{"commit_id": COMMIT - 2, "entity": None}],
         },
         True,
+    ),
+    "kept_feed_sql.in_a_view": (
+        "kept_feed_sql",
+        relation("shop", "customers_feed"),
+        ["_key_hash", "_commit_id"],
+        {"from": 0, "to": None},
+        False,
     ),
     "feed_stragglers_sql.three": (
         "feed_stragglers_sql",

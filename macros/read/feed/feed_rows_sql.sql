@@ -3,15 +3,19 @@
     {{ return(columns + [{'name': '_commit_date', 'type': 'date'}] + ([{'name': '_bucket', 'type': 'int'}] if cfg['buckets'] > 1 else [])) }}
 {%- endmacro -%}
 
-{#- Append the changes of a feed: by the date of the commit, which its id tells, and by buckets of keys, so that writes and the files of
-    a commit spread over `feed_buckets` tasks, and a range reads its own dates only. -#}
-{%- macro append_feed_sql(relation, cfg, columns, body) -%}
-{%- set names = columns | map(attribute='name') | list -%}
-insert into {{ relation }} (
-    {{ tidemark.column_list_expr(tidemark.feed_columns(cfg, columns) | map(attribute='name')) }}
-)
+{#- The statement that appends to a feed. -#}
+{%- macro append_to_feed(cfg, relation, state, body) -%}
+    {%- set names = tidemark.feed_columns(cfg, state['columns']) | map(attribute='name') | list -%}
+    {%- set rows = tidemark.feed_rows_sql(relation, cfg, state, body) -%}
+    {{ return(tidemark.for_format(cfg['file_format'], 'append_to_feed')(relation, names, rows, state['after'])[0]) }}
+{%- endmacro -%}
+
+{#- The changes that a feed gets: by the date of the commit, which its id tells, and by buckets of keys, so that writes and the files of
+    a commit spread over `feed_buckets` tasks, and a range reads its own dates only. An error where the feed has some of them: then
+    another run has appended them since this one looked. -#}
+{%- macro feed_rows_sql(relation, cfg, state, body) -%}
 select
-    {{ tidemark.column_list_expr(names) }},
+    {{ tidemark.column_list_expr(state['columns'] | map(attribute='name')) }},
     {{ tidemark.commit_date_expr('_commit_id') }} as _commit_date
     {%- if cfg['buckets'] > 1 %},
     cast(pmod(xxhash64(_key_hash), {{ cfg['buckets'] }}) as int) as _bucket
@@ -19,9 +23,19 @@ select
 from (
     {{ body | indent(4) }}
 )
+where
+    if(
+        (select count(*) from {{ relation }} where {{ state['others'] }}) = 0,
+        true,
+        raise_error({{ tidemark.string_literal(tidemark.other_run_message(cfg['model'])) }})
+    )
 {%- if cfg['buckets'] > 1 %}
 distribute by _bucket
 {%- endif %}
+{%- endmacro -%}
+
+{%- macro other_run_message(model) -%}
+    {{ return(model ~ ': another run of it has read the same changes meanwhile; this one wrote nothing. Run it again') }}
 {%- endmacro -%}
 
 {#- The UTC date on which a commit began, from its id. -#}
@@ -29,9 +43,13 @@ distribute by _bucket
     {{ return("to_date(substr(cast(" ~ commit_id ~ " as string), 1, 6), 'yyMMdd')") }}
 {%- endmacro -%}
 
-{#- The greatest commit id of a relation, whatever came of it. -#}
+{#- The greatest commit id of a relation, whatever came of it, and that of what it has read as a feed. -#}
 {%- macro last_commit_id_sql(states, relation) -%}
-select coalesce(max(commit_id), 0) from {{ states }} where relation = {{ tidemark.string_literal(relation) }}
+select
+    coalesce(max(commit_id), 0) as last_id,
+    coalesce(max(commit_id) filter (where kind = 'feed' and state = 'completed'), 0) as read_id
+from {{ states }}
+where relation = {{ tidemark.string_literal(relation) }}
 {%- endmacro -%}
 
 {#- The changes of several sources as one: their own columns give way to `_entity`. Each part is a feed with `_change` as JSON. -#}
