@@ -255,6 +255,7 @@ judged as (
         {%- endif %}
         _sequence_num,
         _landing_num,
+        _tidemark_line_num,
         _event_time,
         _transaction_id,
         _operation as _source_operation,

@@ -77,6 +77,8 @@ def models(module_project: Any) -> dict[str, EventEntity]:
             EventEntity(project, f"untold_{engine}", COLUMNS, table=None, engine=engine)
             for engine in ("spark", "workers")
         ),
+        EventEntity(project, "envelopes", COLUMNS, format="debezium", table="public.envelopes"),
+        EventEntity(project, "lines", COLUMNS),
         EventEntity(project, "renamed", COLUMNS, table=None),
         EventEntity(project, "swapped", COLUMNS, ddl={"drop_table": "apply"}),
         EventEntity(project, "unparsable", COLUMNS, apply_as_deletes="name = = 'gone'"),
@@ -346,6 +348,61 @@ def test_captured_twins(module_project: Any) -> None:
     assert len(twins.rows("a")) == 4
     twins.load([captured(3, 0, "d")])
     assert len(twins.rows("a")) == 3
+
+
+def envelope(op: str, lsn: int, key: int, name: str | None = None, **more: Any) -> str:
+    """A line of the table `public.envelopes`."""
+    source = {"connector": "postgresql", "name": "shop", "db": "shop", "schema": "public"}
+    source |= {"table": "envelopes", "txId": lsn, "lsn": lsn, "ts_ms": 1772600000000}
+    row = {"id": key, "name": name}
+    images = {"d": (row, None), "t": (None, None)}.get(op, (None, row))
+    told = {"before": images[0], "after": images[1], "source": source, "op": op, "ts_ms": 1}
+    return json.dumps({**told, **more})
+
+
+def test_files__that_go_on(models: dict[str, EventEntity]) -> None:
+    """What a file that was read before has got is later than all that was read; what it had is known."""
+    envelopes, lines = models["envelopes"], models["lines"]
+    both = f"{envelopes.name} {lines.name}"
+    project = envelopes.project
+    unavailable = "__debezium_unavailable_value"
+    begun = [envelope("c", 1, 1, "a"), envelope("c", 2, 2, "b"), envelope("c", 3, 3, "c")]
+    begun_lines = [insert({"id": number, "name": name}) for number, name in enumerate("abc", 1)]
+
+    def logged(entity: EventEntity) -> list[tuple[Any, ...]]:
+        """The row of each key by the order of the log."""
+        last = "max_by(struct(id, name, _operation), _sequence_num) as last"
+        where = "_superseded_by is null and _operation <> 'T' group by _key_hash"
+        rows = entity.rows(last, "__log", where)
+        return sorted((row.id, row.name) for (row,) in rows if row._operation != "D")
+
+    def run() -> None:
+        project.dbt("run", "--select", *both.split())
+
+    envelopes.land(begun, "a.jsonl")
+    envelopes.land([envelope("u", 4, 1, "a2"), envelope("u", 5, 2, "b2")], "b.jsonl")
+    lines.land(begun_lines, "a.jsonl")
+    lines.land([update({"id": 1, "name": "a2"}), update({"id": 2, "name": "b2"})], "b.jsonl")
+    run()
+    # one goes on, one begins anew
+    envelopes.land(
+        [*begun, envelope("d", 6, 1), envelope("u", 7, 2, unavailable)],
+        "a.jsonl",
+    )
+    lines.land([*begun_lines, delete({"id": 1})], "a.jsonl")
+    lines.land([update({"id": 2, "name": "b3"})], "b.jsonl")
+    run()
+    assert envelopes.rows("id, name") == logged(envelopes) == [(2, "b2"), (3, "c")]
+    assert envelopes.commits("rows_read, rows_duplicate, rows_deleted")[-1] == (5, 3, 1)
+    assert lines.rows("id, name") == logged(lines) == [(2, "b3"), (3, "c")]
+    assert lines.commits("rows_read, rows_duplicate, rows_deleted")[-1] == (5, 3, 1)
+    envelopes.land([envelope("t", 8, 0), envelope("c", 9, 4, "d")], "b.jsonl")
+    lines.land([*begun_lines, delete({"id": 1}), truncate(), insert({"id": 4})], "a.jsonl")
+    run()
+    assert envelopes.rows("id, name") == [(4, "d")]
+    assert lines.rows("id, name") == [(4, None)]
+    run()
+    assert len(envelopes.commits()) == len(lines.commits()) == 3
 
 
 def test_empty(models: dict[str, EventEntity]) -> None:

@@ -34,6 +34,7 @@ from (
             value as _raw_payload,
             not is_valid_utf8(value) as _is_malformed,
             _landing_num,
+            _landing_num as _tidemark_line_num,
             try_parse_json(value) as _message,
             try_cast(try_parse_json(value) as map<string,string>) as _fields
         from arrived_lines
@@ -49,7 +50,7 @@ identified as (
             when _supplied_num is not null then concat_ws('|', 'num', _database, _table, _supplied_num, _operation)
             when _offset is not null then concat_ws('|', 'offset', _database, _table, _offset, _operation)
             when _event_time is not null or _transaction_id is not null or _landing_num is null then 'content'
-            else concat('line|', _landing_num)
+            else concat('line|', _tidemark_line_num)
         end as _identity,
         (lower(concat_ws('.', _table)) in ('shop.customers')
         or lower(concat_ws('.', cast(null as string), _table)) in ('shop.customers')
