@@ -271,6 +271,9 @@ judged as (
         _delivery_hash,
         _total_order,
         _may_be_move,
+        {%- if tidemark.counting_columns(cfg) %}
+        _is_captured,
+        {%- endif %}
         _raw_payload,
         case
             when _kind = 'unreadable' then _problem

@@ -127,7 +127,7 @@ select
         concat_ws('|', _connector, source.name, 'landed', _landed_id),
         concat_ws('|', _connector, source.name, _offset, source.event_serial_no, op)
     ) as _identity,
-    concat_ws('|', _offset, if(op = 'r' or _offset is null, _content, null), if(_offset is null, _landing_num, null), source.name) as _group,
+    concat_ws('|', _offset, if(op = 'r' or _offset is null, _content, null), if(_offset is null and _landed_id is null, _landing_num, null), source.name) as _group,
     _content,
     if(coalesce(ts_us, transaction.total_order) is null, null, md5(_raw_payload)) as _delivery_hash,
     cast(after as string) as _after_json,

@@ -16,7 +16,7 @@ from tidemark.spark.delta.worker import Table, target_of, with_files
 from tidemark.spark.files import hadoop_path
 
 _Read = tuple[int, int, tuple[bool, int, int] | None]
-"""The first and the last number of a file, and how it was when it was last read: whole, bytes, milliseconds."""
+"""A file's first and last number, and how it was when last read: whole, bytes, milliseconds."""
 # that of the name which is no file yet
 _UNFINISHED = ".tmp"
 # a path that is an address as it stands, which is how Spark has it in _metadata.file_path
