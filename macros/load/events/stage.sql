@@ -237,7 +237,9 @@
 {%- macro with_what_arrived(opened, planned, now, arrived) -%}
     {%- set state, staged, seen = opened['state'], arrived['rows'], arrived['seen'] -%}
     {%- set source = state['recorded']['source'] if state['recorded'] and not state['first'] else {} -%}
-    {%- set late = planned['reorders'] or (not state['first'] and tidemark.comes_late(now, staged, state, seen)) -%}
+    {%- set late = planned['reorders'] or (not state['first'] and (
+        tidemark.comes_late(now, staged, state, seen) or (tidemark.counts_below_zero(opened['cfg']) and tidemark.owes_copies(now, staged))
+    )) -%}
     {%- set effects = planned['statements'] | map(attribute='effect') | list -%}
     {#- In a first batch too: a snapshot that was cut and began again may have read what was gone the second time. -#}
     {%- set closes_snapshot = seen['has_snapshot'] if not state['first'] else seen['snapshot_count'] | int > 1 -%}
@@ -332,6 +334,19 @@
             ~ staged ~ ' where _is_usable) limit 1') | length > 0) }}
     {%- endif -%}
     {{ return(false) }}
+{%- endmacro -%}
+
+
+{#- Whether the log has deletes of copies that are not there, whose inserts are still to come, of rows that the batch touches: current does
+    not know of them. -#}
+{%- macro owes_copies(relations, staged) -%}
+    {{ return(run_query(
+        'select 1 from ' ~ relations['log'] ~ ' as log left semi join (select _row_hash from ' ~ staged ~ ' where _is_usable union all '
+        ~ 'select _before_row_hash from ' ~ staged ~ ' where _is_usable) as touched on log._row_hash = touched._row_hash'
+        ~ " where log._operation = 'N' and " ~ tidemark.in_force_expr(alias='log')
+        ~ " group by log._row_hash having count_if(log._source_operation in ('DELETE', 'MOVE_OUT'))"
+        ~ " > count_if(log._source_operation in ('INSERT', 'UPSERT', 'MOVE_IN')) limit 1"
+    ) | length > 0) }}
 {%- endmacro -%}
 
 

@@ -80,6 +80,7 @@ def models(module_project: Any) -> dict[str, EventEntity]:
         EventEntity(project, "envelopes", COLUMNS, format="debezium", table="public.envelopes"),
         EventEntity(project, "lines", COLUMNS),
         EventEntity(project, "copies", COLUMNS, None, format="debezium", table="public.copies"),
+        EventEntity(project, "numbered", COLUMNS, None),
         EventEntity(project, "renamed", COLUMNS, table=None),
         EventEntity(project, "swapped", COLUMNS, ddl={"drop_table": "apply"}),
         EventEntity(project, "unparsable", COLUMNS, apply_as_deletes="name = = 'gone'"),
@@ -407,8 +408,11 @@ def test_files__that_go_on(models: dict[str, EventEntity]) -> None:
 
 
 def test_copies__are_counted_once(models: dict[str, EventEntity]) -> None:
-    """Equal rows are known by their place in a file that is read again, and by an `_id` wherever they come."""
-    entity = models["copies"]
+    """Equal rows are known by their place in a file that is read again, and by an `_id` wherever they come.
+
+    A delete of one that is not there does nothing, or, by numbers, takes the next one away, also of a later run.
+    """
+    entity, numbered = models["copies"], models["numbered"]
     twin = envelope("c", 1, 1, "a", "copies")
     source = {"connector": "tidemark", "name": "shop.repair.1.1", "db": "shop", "schema": "public"}
     after = {"id": 1, "name": "a"}
@@ -417,13 +421,23 @@ def test_copies__are_counted_once(models: dict[str, EventEntity]) -> None:
     entity.land([twin, twin], "a.jsonl")
     entity.land([repair], "b.jsonl")
     entity.land([repair], "b2.jsonl")
-    entity.run()
+    row = {"id": 1, "name": "a"}
+    numbered.land([insert({"id": 2, "name": "b"}, sequence_num=1), delete(row, sequence_num=5)])
+    entity.project.dbt("run", "--select", entity.name, numbered.name)
     assert entity.rows("id, name") == [(1, "a")] * 3
-    entity.land([twin, twin, envelope("c", 2, 2, "b", "copies"), twin], "a.jsonl")
+    gone = [envelope(op, lsn, 2, "b", "copies") for lsn, op in enumerate("dcddc", 2)]
+    entity.land([twin, twin, *gone, twin], "a.jsonl")
     entity.land([repair], "c.jsonl")
-    entity.run()
+    numbered.land([insert(row, sequence_num=number) for number in (6, 7)])
+    entity.project.dbt("run", "--select", entity.name, numbered.name)
     assert entity.rows("id, name") == [(1, "a")] * 4 + [(2, "b")]
-    assert entity.commits("rows_read, rows_duplicate") == [(4, 1), (5, 3)]
+    assert entity.commits("rows_read, rows_duplicate") == [(4, 1), (9, 3)]
+    assert numbered.rows("id, name") == [(1, "a"), (2, "b")]
+    assert numbered.rows("_sequence_num, _operation", "__log", "id = 1") == [
+        (5, "N"),
+        (6, "N"),
+        (7, "I"),
+    ]
 
 
 def test_empty(models: dict[str, EventEntity]) -> None:
