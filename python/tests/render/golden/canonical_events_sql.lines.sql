@@ -64,7 +64,8 @@ identified as (
 )
 
 select
-    * except (_is_ours, _is_broken, _is_malformed, _is_tombstone, _time_is_broken, _raw_payload),
+    * except (_is_ours, _is_broken, _is_malformed, _is_tombstone, _time_is_broken, _raw_payload, _operation),
+    if(_is_snapshot and _operation in ('INSERT', 'UPSERT'), 'READ', _operation) as _operation,
     if(_is_malformed, concat('not UTF-8 (byte 0x', hex(substring(cast(_raw_payload as binary), octet_length(substring_index(make_valid_utf8(_raw_payload), '\uFFFD', 1)) + 1, 1)), ', shown as ISO-8859-1): ', decode(cast(_raw_payload as binary), 'ISO-8859-1')), _raw_payload) as _raw_payload,
     case
         when _is_tombstone then 'ignored'
