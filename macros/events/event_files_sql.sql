@@ -89,6 +89,12 @@ from {{ 'parquet' if is_parquet else 'text' }}.{{ tidemark.quote_identifier(loca
 where _metadata.file_path in ({{ tidemark.string_literals(files | map(attribute='_file')) }})
 {%- endmacro -%}
 
+{#- Whether one of these files was read before. -#}
+{%- macro files_read_again(files) -%}
+    {%- for file in files if file['_arrival_number'] != file['_file_number'] -%}{{ return(true) }}{%- endfor -%}
+    {{ return(false) }}
+{%- endmacro -%}
+
 {#- The same rows numbered: `_landing_num` is the file's number (32 bits) and the line's, so that it rises with files in name order and
     lines in file order, and stays the same when a file is read again. Where one is, `_tidemark_arrival_num` has in its place the number
     that the file arrives with this time, which is after all that was read before. -#}

@@ -32,12 +32,6 @@
     {{ return(files) }}
 {%- endmacro -%}
 
-{#- Whether one of these files was read before. -#}
-{%- macro files_read_again(files) -%}
-    {%- for file in files if file['_arrival_number'] != file['_file_number'] -%}{{ return(true) }}{%- endfor -%}
-    {{ return(false) }}
-{%- endmacro -%}
-
 {#- The view over the lines of files, cached, as events are told apart by several looks at them. Of Parquet files Spark takes the columns
     that one of those at the location has: those of the others, which a table gained later, would be lost. -#}
 {%- macro make_lines_view(cfg, run, location, files) -%}
