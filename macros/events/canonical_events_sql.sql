@@ -1,11 +1,12 @@
 {#- Canonical events (docs block `canonical_events`), or plain rows that are upserts. With `columns` none, `arrived` has JSON lines in
     `value`, and the images are text by column name (`_after`, `_before`); else it has these columns, the business columns typed, and
     they are passed on under their own names. Of `batch` are read `tables`; `by_content`: with a sequence an event that comes again is
-    known by its content, whatever file it comes in; `identifying`: see identifying_names(). -#}
+    known by its content, whatever file it comes in; `identifying`: see identifying_names(); `arrival` is the column by which they are
+    ordered where they bring no number, `_landing_num` if not given. -#}
 {%- macro canonical_events_sql(cfg, batch, arrived, columns=none) -%}
-{%- set tables, identifying = batch['tables'], batch.get('identifying', []) -%}
+{%- set tables = batch['tables'] -%}
 with messages as (
-    {{ tidemark._canonical_text_messages_sql(cfg, arrived, identifying) if columns is none else tidemark._canonical_typed_messages_sql(cfg, arrived, columns, identifying) }}
+    {{ tidemark._canonical_text_messages_sql(cfg, batch, arrived) if columns is none else tidemark._canonical_typed_messages_sql(cfg, batch, arrived, columns) }}
 ),
 
 identified as (
@@ -18,7 +19,7 @@ identified as (
             else 'content'
             {%- else %}
             when _event_time is not null or _transaction_id is not null or _landing_num is null then 'content'
-            else concat('line|', _landing_num)
+            else concat('line|', _tidemark_line_num)
             {%- endif %}
         end as _identity,
         {{ tidemark._is_table_expr(tables, '_database', 'cast(null as string)', '_table') | indent(8) }}
@@ -27,7 +28,9 @@ identified as (
 )
 
 select
-    * except (_is_ours, _is_broken, _is_malformed, _is_tombstone, _time_is_broken, _raw_payload),
+    * except (_is_ours, _is_broken, _is_malformed, _is_tombstone, _time_is_broken, _raw_payload, _operation),
+    {#- What a snapshot brings it has read, whatever it is called: the log tells by this where one began. #}
+    if(_is_snapshot and _operation in ('INSERT', 'UPSERT'), 'READ', _operation) as _operation,
     {{ tidemark.told_text_expr('_raw_payload', '_is_malformed') }} as _raw_payload,
     case
         when _is_tombstone then 'ignored'
@@ -62,7 +65,8 @@ select
 from identified
 {%- endmacro -%}
 
-{%- macro _canonical_text_messages_sql(cfg, arrived, identifying) -%}
+{%- macro _canonical_text_messages_sql(cfg, batch, arrived) -%}
+{%- set arrival = batch.get('arrival', '_landing_num') -%}
 {#- A delete has the values that stand before it, and those of its own, such as its place in a sequence. -#}
 {%- set time = tidemark.decode_expr('_time_text', 'auto', 'timestamp') -%}
 select
@@ -71,7 +75,7 @@ select
     _fields is null or not {{ tidemark.is_one_json_expr('_raw_payload') }} or (_number_text is not null and _supplied_num is null) as _is_broken,
     is_variant_null(_message) as _is_tombstone,
     _time_text is not null and {{ time }} is null as _time_is_broken,
-    {{ tidemark._line_identity_expr(cfg, identifying) }} as _content,
+    {{ tidemark._line_identity_expr(cfg, batch.get('identifying', [])) }} as _content,
     if(_operation = 'DELETE' and _has_before, cast(null as map<string,string>), _own) as _after,
     case
         when _operation = 'DELETE' and _has_before then map_zip_with(_own, _former, (name, own, former) -> coalesce(own, former))
@@ -95,7 +99,8 @@ from (
         select
             value as _raw_payload,
             not is_valid_utf8(value) as _is_malformed,
-            _landing_num,
+            {{ arrival if arrival == '_landing_num' else arrival ~ ' as _landing_num' }},
+            _landing_num as _tidemark_line_num,
             try_parse_json(value) as _message,
             try_cast(try_parse_json(value) as map<string,string>) as _fields
         from {{ arrived }}
@@ -104,7 +109,8 @@ from (
 )
 {%- endmacro -%}
 
-{%- macro _canonical_typed_messages_sql(cfg, arrived, columns, identifying) -%}
+{%- macro _canonical_typed_messages_sql(cfg, batch, arrived, columns) -%}
+{%- set arrival = batch.get('arrival', '_landing_num') -%}
 {%- set supplied = {} -%}
 {%- for column in columns -%}{%- do supplied.update({column['name'] | lower: tidemark.quote_identifier(column['name'])}) -%}{%- endfor -%}
 {%- set meta = tidemark.event_columns() -%}
@@ -120,14 +126,15 @@ select
     {%- endfor %}
     coalesce({{ supplied.get('_is_snapshot', 'false') }}, false) as _is_snapshot,
     coalesce(upper({{ supplied.get('_operation', 'cast(null as string)') }}), {{ "'UPSERT'" if cfg['format'] == 'rows' else 'null' }}) as _operation,
-    {{ supplied.get('_landing_num', 'cast(null as bigint)') }} as _landing_num,
+    {{ supplied.get('_landing_num', 'cast(null as bigint)') if arrival == '_landing_num' else arrival }} as _landing_num,
+    {{ supplied.get('_landing_num', 'cast(null as bigint)') }} as _tidemark_line_num,
     cast({{ supplied.get('_sequence_num', 'null') }} as bigint) as _supplied_num,
     false as _is_broken,
     false as _is_malformed,
     false as _is_tombstone,
     false as _time_is_broken,
-    to_json(struct(*), map('ignoreNullFields', 'false')) as _raw_payload,
-    {{ tidemark._row_identity_expr(columns, identifying) }} as _content,
+    to_json(struct({{ '*' if arrival == '_landing_num' else supplied.values() | join(', ') }}), map('ignoreNullFields', 'false')) as _raw_payload,
+    {{ tidemark._row_identity_expr(columns, batch.get('identifying', [])) }} as _content,
     cast(null as map<string,string>) as _after,
     cast(null as map<string,string>) as _before
 from {{ arrived }}

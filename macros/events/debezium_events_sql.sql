@@ -1,8 +1,8 @@
 {#- Debezium envelopes as canonical events, images still as text by column name (`_image`, `_before`). `arrived` has the JSON text in
     `value`: an envelope, one within {topic, key, value}, with inline schema or without. What concerns other tables or is no change is
-    `ignored`; what cannot be understood is `unreadable`, with a reason. -#}
-{%- macro debezium_events_sql(cfg, tables, arrived) -%}
-with {{ tidemark._envelopes_sql(arrived) }}
+    `ignored`; what cannot be understood is `unreadable`, with a reason. `arrival` is the column by which they are ordered. -#}
+{%- macro debezium_events_sql(cfg, tables, arrived, arrival='_landing_num') -%}
+with {{ tidemark._envelopes_sql(arrived, arrival) }}
 
 sources as (
     select
@@ -44,6 +44,7 @@ select
     end as _problem,
     {{ tidemark.told_text_expr('_raw_payload', '_is_malformed') }} as _raw_payload,
     _landing_num,
+    _tidemark_line_num,
     _landing_num as _sequence_num,
     _offset,
     _position,
@@ -62,7 +63,7 @@ select
         concat_ws('|', _connector, source.name, _offset, source.event_serial_no, op)
     ) as _identity,
     {#- Rows of a snapshot share one position, so they are told apart by what they hold. #}
-    concat_ws('|', _offset, if(op = 'r' or _offset is null, _content, null), if(_offset is null, _landing_num, null), source.name) as _group,
+    concat_ws('|', _offset, if(op = 'r' or _offset is null, _content, null), if(_offset is null and _landed_id is null, _landing_num, null), source.name) as _group,
     _content,
     if(coalesce(ts_us, transaction.total_order) is null, null, md5(_raw_payload)) as _delivery_hash,
     cast(after as string) as _after_json,
@@ -136,13 +137,14 @@ from positions
 {%- endmacro -%}
 
 {#- The envelope of each line, wherever in the line it stands. -#}
-{%- macro _envelopes_sql(arrived) -%}
+{%- macro _envelopes_sql(arrived, arrival) -%}
 {%- set names = ['before', 'after', 'source', 'op', 'ts_ms', 'ts_us', 'transaction', 'ddl', 'databaseName', 'tableChanges', 'status'] -%}
 messages as (
     select
         value as _raw_payload,
         not is_valid_utf8(value) as _is_malformed,
-        _landing_num,
+        {{ arrival if arrival == '_landing_num' else arrival ~ ' as _landing_num' }},
+        _landing_num as _tidemark_line_num,
         from_json(
             value,
             '{{ tidemark._message_type() }}',
@@ -157,6 +159,7 @@ unwrapped as (
         _raw_payload,
         _is_malformed,
         _landing_num,
+        _tidemark_line_num,
         _message.key as _key,
         _message._id as _landed_id,
         coalesce(_message.value.schema, _message.schema) as _schema_text,
@@ -178,6 +181,7 @@ envelopes as (
         _raw_payload,
         _is_malformed,
         _landing_num,
+        _tidemark_line_num,
         _is_broken,
         _key,
         _schema_text,

@@ -1,6 +1,6 @@
 {#- The files of a landing folder that are to be read, in name order: those that no commit has read to the end and those that changed
-    since. A file keeps the number that it was first read under (`_file_number`, NULL for a new one); `_last_number` is the greatest
-    that was given, or -1. What the commits `undone` had read counts as not read. -#}
+    since. A file keeps the number that it was first read under (`_file_number`, NULL for a new one), which its lines are known by;
+    `_last_number` is the greatest that was given, or -1. What the commits `undone` had read counts as not read. -#}
 {%- macro event_files_sql(location, landed, undone=[]) -%}
 with present as (
     select
@@ -36,7 +36,7 @@ files as (
         _file,
         max(_file_size) as _file_size,
         max(_file_time) as _file_time,
-        max(_file_number) as _file_number,
+        min(_file_number) as _file_number,
         coalesce(max(max(_file_number)) over (), -1) as _last_number,
         max_by(_read_before, if(_read_before is null, null, _commit_id)) as _last
     from present_and_landed
@@ -89,12 +89,20 @@ from {{ 'parquet' if is_parquet else 'text' }}.{{ tidemark.quote_identifier(loca
 where _metadata.file_path in ({{ tidemark.string_literals(files | map(attribute='_file')) }})
 {%- endmacro -%}
 
-{#- The same rows in landing order: `_sequence_num` is the file's number (32 bits) and the line's, so that it rises with files in name
-    order and lines in file order, and stays the same when a file is read again. -#}
+{#- Whether one of these files was read before. -#}
+{%- macro files_read_again(files) -%}
+    {%- for file in files if file['_arrival_number'] != file['_file_number'] -%}{{ return(true) }}{%- endfor -%}
+    {{ return(false) }}
+{%- endmacro -%}
+
+{#- The same rows numbered: `_landing_num` is the file's number (32 bits) and the line's, so that it rises with files in name order and
+    lines in file order, and stays the same when a file is read again. Where one is, `_tidemark_arrival_num` has in its place the number
+    that the file arrives with this time, which is after all that was read before. -#}
 {%- macro landed_lines_view_sql(view, lines, files) -%}
-{%- set numbers = [] -%}
+{%- set numbers, again = [], tidemark.files_read_again(files) -%}
 {%- for file in files -%}
-    {%- do numbers.append('(' ~ tidemark.string_literal(file['_file']) ~ ', ' ~ file['_file_number'] ~ ')') -%}
+    {%- do numbers.append('(' ~ ([tidemark.string_literal(file['_file']), file['_file_number']]
+        + ([file['_arrival_number'] - file['_file_number']] if again else [])) | join(', ') ~ ')') -%}
 {%- endfor -%}
 create or replace temporary view {{ view }} as
 with split_lines as (
@@ -111,18 +119,24 @@ split_starts as (
     select
         split_lines._file,
         split_lines._block,
+        {%- if again %}
+        files._files_later,
+        {%- endif %}
         files._file_number * 4294967296 + 1 - split_lines._first_row + coalesce(sum(split_lines._line_count) over (
             partition by split_lines._file
             order by split_lines._block asc nulls last
             rows between unbounded preceding and 1 preceding
         ), 0) as _offset_of_rows
     from split_lines
-    inner join (values {{ numbers | join(', ') }}) as files (_file, _file_number) on split_lines._file = files._file
+    inner join (values {{ numbers | join(', ') }}) as files (_file, _file_number{{ ', _files_later' if again }}) on split_lines._file = files._file
 )
 
 select /*+ broadcast(split_starts) */
     lines.* except (_block, _row),
     cast(split_starts._offset_of_rows + lines._row as bigint) as _landing_num
+    {%- if again %},
+    cast(split_starts._offset_of_rows + lines._row + split_starts._files_later * 4294967296 as bigint) as _tidemark_arrival_num
+    {%- endif %}
 from {{ lines }} as lines
 inner join split_starts on lines._file = split_starts._file and lines._block = split_starts._block
 {%- endmacro -%}

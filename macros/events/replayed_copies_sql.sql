@@ -5,6 +5,9 @@
 
         events    +  +  −  +  −  −        copy 1   I ───────────────── D
         count     1  2  1  2  1  0        copy 2      I  D     I  D
+
+    A delete of a copy that is not there does nothing where events count in order of arrival. Where they have a sequence, its
+    insert may be still to come: the count goes below zero, and inserts that come after it fill that first.
 -#}
 {%- macro replayed_copies_sql(cfg, plan, sources, load) -%}
 {%- set names = plan['columns'] | map(attribute='name') | list -%}
@@ -54,7 +57,7 @@ timeline as (
     {%- endif %}
 ),
 
-{{ tidemark._copy_counts_sql(values) }}
+{{ tidemark._copy_counts_sql(values, not tidemark.counts_below_zero(cfg)) }}
 
 {# One row per event, but for the end of many copies one per copy. -#}
 copies as (
@@ -128,8 +131,14 @@ from {{ staged }}
 where _is_usable and _before_row_hash <> _row_hash
 {%- endmacro -%}
 
-{#- How many copies of a row there are after each step, and were before it. -#}
-{%- macro _copy_counts_sql(values) -%}
+{#- Whether deletes of copies that are not there are kept in mind: events have a sequence, by which some come late. -#}
+{%- macro counts_below_zero(cfg) -%}
+    {{ return(not cfg['keys'] and tidemark.can_tie(cfg)) }}
+{%- endmacro -%}
+
+{#- How many copies of a row there are after each step, and were before it; `never_below` zero or not. -#}
+{%- macro _copy_counts_sql(values, never_below) -%}
+{%- set before_read = 'coalesce(_tidemark_sum_before_read, 0)' ~ (' - least(coalesce(_tidemark_least, 0), 0)' if never_below else '') -%}
 {%- set so_far = 'order by _tidemark_order asc nulls first rows between unbounded preceding and current row' -%}
 segments as (
     select
@@ -176,22 +185,41 @@ leveled as (
         sum(if(_source_operation = 'READ' or _tidemark_most is not null, 0, _tidemark_step)) over (
             partition by _tidemark_group, _tidemark_segment {{ so_far }}
         ) as _tidemark_sum_before_read
+        {%- if never_below %},
+        min(if(_tidemark_most is null, _tidemark_start + coalesce(_tidemark_sum, 0), null)) over (
+            partition by _tidemark_group, _tidemark_segment {{ so_far }}
+        ) as _tidemark_least
+        {%- endif %}
     from sums
 ),
+
+counted as (
+    select
+        *,
+        case
+            when _tidemark_step is null or _tidemark_most is null
+                then _tidemark_start + coalesce(_tidemark_sum, 0) {{- ' - least(coalesce(_tidemark_least, 0), 0)' if never_below }}
+            else greatest(_tidemark_start + {{ before_read }}, _tidemark_most)
+                + coalesce(_tidemark_sum, 0) - coalesce(_tidemark_sum_before_read, 0)
+        end as {{ '_tidemark_level' if never_below else '_tidemark_count' }}
+    from leveled
+),
+
+{% if never_below -%}
+held as (
+    select
+        *,
+        _tidemark_level - least(coalesce(min(if(_tidemark_most is null, null, _tidemark_level)) over (
+            partition by _tidemark_group, _tidemark_segment {{ so_far }}
+        ), 0), 0) as _tidemark_count
+    from counted
+),
+{%- endif %}
 
 counts as (
     select
         *,
         coalesce(lag(_tidemark_count) over (partition by _tidemark_group order by _tidemark_order asc nulls first), 0) as _tidemark_count_before
-    from (
-        select
-            *,
-            case
-                when _tidemark_step is null or _tidemark_most is null then _tidemark_start + coalesce(_tidemark_sum, 0)
-                else greatest(_tidemark_start + coalesce(_tidemark_sum_before_read, 0), _tidemark_most)
-                    + coalesce(_tidemark_sum, 0) - coalesce(_tidemark_sum_before_read, 0)
-            end as _tidemark_count
-        from leveled
-    )
+    from {{ 'held' if never_below else 'counted' }}
 ),
 {%- endmacro -%}

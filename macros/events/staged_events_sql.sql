@@ -255,6 +255,7 @@ judged as (
         {%- endif %}
         _sequence_num,
         _landing_num,
+        _tidemark_line_num,
         _event_time,
         _transaction_id,
         _operation as _source_operation,
@@ -270,6 +271,9 @@ judged as (
         _delivery_hash,
         _total_order,
         _may_be_move,
+        {%- if tidemark.counting_columns(cfg) %}
+        _is_captured,
+        {%- endif %}
         _raw_payload,
         case
             when _kind = 'unreadable' then _problem

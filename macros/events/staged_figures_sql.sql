@@ -1,6 +1,8 @@
 {#- One row about a stretch of staged events; with `log`, how many belong before one that it has by the expression `sequence`. -#}
 {%- macro staged_figures_sql(plan, staged, log=none, sequence=none) -%}
 {%- set moved = '_before_key_hash <> _key_hash' if plan['keyed'] else 'false' -%}
+{%- set read = 'if(_is_usable and _is_snapshot and _offset is not null, ' ~ sequence ~ ', null)' -%}
+{%- set streamed = 'if(_reject_reason is null and not _is_snapshot, ' ~ sequence ~ ', null)' -%}
 select
     count(*) as row_count,
     count_if(_reject_reason is not null) as reject_count,
@@ -14,6 +16,13 @@ select
     count(distinct if(
         _is_usable and _snapshot_mark in ('first', 'first_in_data_collection', 'last', 'last_in_data_collection'), _offset, null
     )) as snapshot_count,
+    count(distinct if(_is_usable and _is_snapshot, _offset, null)) as read_count,
+    count_if(_is_usable and _is_snapshot and _offset is null) as unplaced_count,
+    coalesce(max(_is_usable and _snapshot_mark in ('last', 'last_in_data_collection')), false)
+    or coalesce(min({{ read }}) < max({{ streamed }}), false) as may_end_snapshot,
+    coalesce(min({{ streamed }}) < max({{ read }}), false) as reads_later,
+    coalesce(max(_is_usable and not _is_snapshot), false) as has_stream,
+    coalesce(not max({{ read }}) < max({{ streamed }}), max({{ read }}) is not null) as leaves_open,
     min(if(_is_usable, _sequence_num, null)) as first_num,
     max(if(_is_usable, _sequence_num, null)) as last_num,
     {{ 'count_if(_is_usable and ' ~ sequence ~ ' <= (select max(' ~ sequence ~ ') from ' ~ log ~ '))' if log else '0' }} as late_count,

@@ -60,10 +60,9 @@ from (
         max({{ sequence }}) as last_read,
         max(_sequence_num) as _sequence_num,
         max(_event_time) as _event_time
-    from {{ staged }}
-    where
-        _is_usable and _is_snapshot
-        and _source_operation in ('READ', 'INSERT', 'UPSERT') and not coalesce(_snapshot_mark = 'incremental', false)
+    from (
+        {{ tidemark._snapshot_rows_sql(cfg, relations, staged, load) | indent(8) }}
+    )
     group by _offset
     having
         max(_snapshot_mark in ('last', 'last_in_data_collection'))
@@ -75,9 +74,67 @@ left join (
         _offset,
         min({{ sequence }}) as first_read
     from {{ relations['log'] }}
-    where _source_operation in ('READ', 'INSERT', 'UPSERT') and {{ tidemark.in_force_expr() }}
+    where _source_operation in ({{ tidemark._read_operations(cfg) }}) and {{ tidemark.in_force_expr() }}
     group by _offset
-) as earlier on ends._offset <=> earlier._offset
+) as earlier on ends._offset = earlier._offset
+{%- endif %}
+{%- endmacro -%}
+
+{#- The operations of rows that a snapshot read, by its `_offset`: a log of canonical events may have them by other names. -#}
+{%- macro _read_operations(cfg) -%}
+    {{ return("'READ'" if cfg['format'] == 'debezium' else "'READ', 'INSERT', 'UPSERT'") }}
+{%- endmacro -%}
+
+{#- Whether the log has rows of the snapshots that the batch may end, and whether it has others before them, which these may close. -#}
+{%- macro read_before_sql(cfg, log_relation, staged, open_snapshot) -%}
+{%- set sequence = tidemark.sequence_expr(cfg, 'log') -%}
+select
+    count_if(read._offset is not null) > 0 as spans_runs,
+    coalesce(min({{ sequence }}) < min(if(read._offset is null, null, {{ sequence }})), false) as has_more
+from {{ log_relation }} as log
+left join (
+    select _offset from {{ staged }}
+    where _is_usable and _is_snapshot and _offset is not null
+    {%- if open_snapshot %}
+    union
+    select _offset from {{ log_relation }}
+    where _source_operation = 'READ' and _offset is not null and _commit_id >= {{ open_snapshot }} and {{ tidemark.in_force_expr() }}
+    {%- else %}
+    group by _offset
+    {%- endif %}
+) as read on log._offset = read._offset and log._source_operation in ({{ tidemark._read_operations(cfg) }})
+where {{ tidemark.in_force_expr(alias='log') }} and log._operation <> 'T'
+{%- endmacro -%}
+
+{#- What snapshots have read that the batch may end: its own rows, and with `load.open_snapshot` the log's since that commit, as far as none
+    was ended. Rows without position do not tell which snapshot they are of: that ends nothing. -#}
+{%- macro _snapshot_rows_sql(cfg, relations, staged, load) -%}
+{%- set names = [tidemark.sequence_expr(cfg), '_event_id', '_event_time'] + (['_sequence_num'] if cfg['sequence_by'] else []) -%}
+select
+    _offset,
+    {{ names | join(',
+    ') }},
+    _snapshot_mark
+from {{ staged }}
+where
+    _is_usable and _is_snapshot and _offset is not null
+    and _source_operation = 'READ' and not coalesce(_snapshot_mark = 'incremental', false)
+{%- if load.get('open_snapshot') %}
+union all
+select
+    log._offset,
+    log.{{ names | join(',
+    log.') }},
+    cast(null as string) as _snapshot_mark
+from {{ relations['log'] }} as log
+left semi join (
+    select _offset from {{ relations['log'] }}
+    where _source_operation = 'READ' and _commit_id >= {{ load['open_snapshot'] }} and {{ tidemark.in_force_expr() }}
+) as read on log._offset = read._offset
+left anti join (
+    select _offset from {{ relations['log'] }} where _source_operation = 'SNAPSHOT' and _operation = 'T' and {{ tidemark.in_force_expr() }}
+) as ended on log._offset = ended._offset
+where log._source_operation = 'READ' and {{ tidemark.in_force_expr(alias='log') }}
 {%- endif %}
 {%- endmacro -%}
 
@@ -132,9 +189,9 @@ left join (
         _offset,
         min({{ sequence }}) as first_read
     from {{ relations['log'] }}
-    where _source_operation = 'READ' and {{ tidemark.in_force_expr() }}
+    where _source_operation in ({{ tidemark._read_operations(cfg) }}) and {{ tidemark.in_force_expr() }}
     group by _offset
-) as reads on logged._offset <=> reads._offset and logged._source_operation = 'SNAPSHOT'
+) as reads on logged._offset = reads._offset and logged._source_operation = 'SNAPSHOT'
 where {{ tidemark.in_force_expr(alias='logged') }} and logged._operation = 'T'
 {%- endmacro -%}
 

@@ -7,7 +7,8 @@
 
     Rows without key that are equal and share a source position can only be counted: the ordinal of an event among its
     equals is part of its identity. An ordinal starts again where a delivery does, that is, where the order within the
-    transaction does not rise, or a snapshot begins.
+    transaction does not rise, or a snapshot begins. Nothing is counted of changes with an identity of their own, nor of a
+    line that is at its place in its file again.
 -#}
 {%- macro told_apart_events_sql(cfg, events, known) -%}
 {%- set counted = not cfg['keys'] and cfg['format'] == 'debezium' -%}
@@ -91,7 +92,7 @@ left join (
 deliveries as (
     select
         ours.*,
-        {{ 'known_lines._delivery_hash is not null or' if known.get('staging') }} (ours._delivery_hash is not null and row_number() over (
+        {{ 'known_lines._delivery_hash is not null or known_places._known_line is not null or' if known.get('staging') }} (ours._delivery_hash is not null and row_number() over (
             {{ base }}, ours._delivery_hash order by ours._landing_num asc nulls last
         ) > 1) as _is_repeated,
         ours._kind = 'row' and (
@@ -104,6 +105,17 @@ deliveries as (
     {%- if known.get('staging') %}
     left join (select distinct _delivery_hash from {{ known['staging'] }}) as known_lines
         on ours._delivery_hash = known_lines._delivery_hash
+    left join (
+        select distinct
+            _landing_num as _known_line,
+            _identity as _known_identity,
+            _content as _known_content
+        from {{ known['staging'] }}
+    ) as known_places
+        on
+            ours._tidemark_line_num = known_places._known_line
+            and ours._identity = known_places._known_identity
+            and ours._content = known_places._known_content
     {%- endif %}
 ),
 
@@ -120,15 +132,15 @@ delivered as (
 
 counted as (
     select
-        delivered.* except (_delivery),
-        row_number() over (
+        delivered.* except (_delivery, _is_captured),
+        if(_is_captured and _source_operation <> 'READ', 1, row_number() over (
             {{ base }}, _is_repeated, _delivery order by _landing_num asc nulls last
         ) {%- if known.get('staging') %} + if(
             delivered._delivery = 0
             and (delivered._total_order is null or delivered._total_order > coalesce(counted_before._known_order, 0)),
             coalesce(counted_before._known_copies, 0),
             0
-        ) {%- endif %} as _ordinal
+        ) {%- endif %}) as _ordinal
     from delivered
     {%- if known.get('staging') %}
     left join (

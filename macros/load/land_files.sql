@@ -11,7 +11,8 @@
     {{ return(location and '.' not in location and tidemark.files_at(location) | length > 0) }}
 {%- endmacro -%}
 
-{#- Files at a location that no commit has read to the end, each with the number that orders its lines. -#}
+{#- Files at a location that no commit has read to the end, each with the number that its lines are known by (`_file_number`), and the one
+    that orders them (`_arrival_number`): of a file that was read before a new one, as what it has got is later than all that was read. -#}
 {%- macro files_to_read(opened, location) -%}
     {%- set relations, state = opened['relations'], opened['state'] -%}
     {%- set there = tidemark.files_at(location) -%}
@@ -23,9 +24,9 @@
         {%- set files = tidemark.query_rows(tidemark.event_files_sql(location, landed, state['undone'])) -%}
     {%- endif -%}
     {%- set last = namespace(number=files | map(attribute='_last_number') | first | default(-1) | int) -%}
-    {%- for file in files if file['_file_number'] is none -%}
+    {%- for file in files -%}
         {%- set last.number = last.number + 1 -%}
-        {%- do file.update({'_file_number': last.number}) -%}
+        {%- do file.update({'_file_number': last.number if file['_file_number'] is none else file['_file_number'], '_arrival_number': last.number}) -%}
     {%- endfor -%}
     {%- do tidemark.check_lines(opened['cfg'], files) -%}
     {{ return(files) }}
@@ -55,7 +56,7 @@
     {%- set rows = [] -%}
     {%- for file in files -%}
         {%- do rows.append({
-            tidemark.landed_file(): file['_file'], '_file_number': file['_file_number'], '_file_size': file['_file_size'],
+            tidemark.landed_file(): file['_file'], '_file_number': file['_arrival_number'], '_file_size': file['_file_size'],
             '_file_time': tidemark.utc_text_of_micros(file['_file_micros']), '_is_whole': load['is_last'], '_commit_id': load['commit_id'],
         }) -%}
     {%- endfor -%}

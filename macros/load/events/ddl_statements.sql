@@ -157,7 +157,7 @@
 -#}
 {%- macro fills_of_schemas(opened, plan, batch) -%}
     {%- set state = opened['state'] -%}
-    {%- set fills = [] -%}
+    {%- set fills, reads_again = [], batch.get('arrival', '_landing_num') != '_landing_num' -%}
     {%- if opened['cfg']['sequence_by'] -%}{{ return(fills) }}{%- endif -%}
     {%- for column in plan['columns'] if column['default'] is not none -%}
         {%- set with_it, without = [], [] -%}
@@ -166,7 +166,9 @@
             {%- set has_it = column['sources'] | map('lower') | select('in', names) | list | length > 0 -%}
             {%- do (with_it if has_it else without).append(batch['first_nums'][schema_id]) -%}
         {%- endfor -%}
-        {%- set is_new = (without and with_it and without | min < with_it | min) or (with_it and not state['first'] and column['recorded_type'] is none) -%}
+        {#- Of lines that are read again nothing tells here whether their column was new then. -#}
+        {%- set may_be_known = reads_again and column['recorded_type'] is not none -%}
+        {%- set is_new = (without and with_it and without | min < with_it | min and not may_be_known) or (with_it and not state['first'] and column['recorded_type'] is none) -%}
         {%- if is_new -%}
             {%- do fills.append({
                 'operation': 'ADD_COLUMN', 'effect': 'fill', 'event_id': local_md5('add_column|' ~ column['name'] ~ '|' ~ with_it | min),

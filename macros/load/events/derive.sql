@@ -106,7 +106,7 @@
     {%- set cfg, targets, staged = opened['cfg'], tidemark.write_relations(opened), load['staged'] -%}
     {%- set stamp = load['commit_id'] ~ ' as _commit_id' -%}
     {%- set statements = [tidemark.insert_sql(targets['staging'], tidemark.staging_columns(cfg, plan),
-        'select *, ' ~ load['batch_id'] ~ ' as _batch_id, _source_operation as _operation, ' ~ stamp ~ ' from ' ~ staged
+        'select * except (_landing_num), _tidemark_line_num as _landing_num, ' ~ load['batch_id'] ~ ' as _batch_id, _source_operation as _operation, ' ~ stamp ~ ' from ' ~ staged
         ~ ' where _is_usable')] -%}
     {%- if figures['rows_rejected'] -%}
         {%- do statements.append(tidemark.insert_sql(targets['rejects'], tidemark.rejects_columns(),

@@ -46,7 +46,7 @@
     {%- set number = 'cast(' ~ ('_sequence_num' if '_sequence_num' in names else 'null') ~ ' as bigint) as _landing_num' -%}
     {%- set sql = 'select *' ~ ('' if '_landing_num' in names else ', ' ~ number) ~ ' from (\n' ~ body ~ '\n)' -%}
     {%- do tidemark.make_view(arrived, sql, not in_files and not run['empty']) -%}
-    {%- set columns = tidemark.describe_query('select * from ' ~ arrived) -%}
+    {%- set columns = tidemark.describe_query('select * from ' ~ arrived) | rejectattr('name', 'equalto', '_tidemark_arrival_num') | list -%}
     {%- set is_text = 'value' in names and (cfg['format'] == 'debezium' or ('_operation' not in names and not cfg['keys'] | map('lower') | select('in', names) | list)) -%}
     {%- if cfg['format'] == 'debezium' and not is_text -%}
         {%- do tidemark.raise_error('configuration',
@@ -63,6 +63,7 @@
         'in_files': in_files,
         'arrived': arrived,
         'events': tidemark.run_view(cfg['target'], 'events'),
+        'arrival': '_tidemark_arrival_num' if '_tidemark_arrival_num' in names else '_landing_num',
         'columns': none if is_text else columns,
     }) }}
 {%- endmacro -%}
@@ -79,6 +80,7 @@
         'renames': {},
         'by_content': source.get('by_content', state['first'] and cfg['sequence_by'] | length > 0),
         'identifying': tidemark.identifying_names(cfg, landing['columns'], none if state['first'] else state['recorded']),
+        'arrival': landing['arrival'],
     } -%}
     {%- do tidemark.make_events_view(cfg, landing, batch) -%}
     {%- if run['empty'] -%}{{ return(batch) }}{%- endif -%}
@@ -139,7 +141,7 @@
 
 {%- macro make_events_view(cfg, landing, batch) -%}
     {%- if cfg['format'] == 'debezium' -%}
-        {%- set sql = tidemark.debezium_events_sql(cfg, batch['tables'], landing['arrived']) -%}
+        {%- set sql = tidemark.debezium_events_sql(cfg, batch['tables'], landing['arrived'], landing['arrival']) -%}
     {%- else -%}
         {%- set sql = tidemark.canonical_events_sql(cfg, batch, landing['arrived'], landing['columns']) -%}
     {%- endif -%}

@@ -30,7 +30,8 @@
     {%- set load = tidemark.with_what_arrived(opened, planned, now, arrived) -%}
     {%- set before = plan['recorded']['source'] -%}
     {%- set plan = dict(plan, recorded=dict(plan['recorded'], source=dict(
-        before, has_moves=before['has_moves'] or load['has_moves'], has_partial_moves=before['has_partial_moves'] or load['has_partial_moves']
+        before, has_moves=before['has_moves'] or load['has_moves'], has_partial_moves=before['has_partial_moves'] or load['has_partial_moves'],
+        open_snapshot=load['leaves_open']
     ))) -%}
     {%- set figures = tidemark.figures_of_staged(cfg, plan, load, arrived) -%}
     {{ return({
@@ -237,21 +238,56 @@
 {%- macro with_what_arrived(opened, planned, now, arrived) -%}
     {%- set state, staged, seen = opened['state'], arrived['rows'], arrived['seen'] -%}
     {%- set source = state['recorded']['source'] if state['recorded'] and not state['first'] else {} -%}
-    {%- set late = planned['reorders'] or (not state['first'] and tidemark.comes_late(now, staged, state, seen)) -%}
+    {%- set cfg, was_open = opened['cfg'], source.get('open_snapshot') -%}
+    {%- set closes_snapshot = tidemark.may_close_snapshot(opened, seen, was_open) -%}
+    {#- What a snapshot has read in earlier runs, current does not tell: a row that stayed as it was has its old place there. -#}
+    {%- set read = tidemark.query_rows(tidemark.read_before_sql(cfg, now['log'], staged, was_open))[0] if closes_snapshot and not state['first'] else {} -%}
+    {%- set closes_snapshot = closes_snapshot and (not read.get('spans_runs') or read['has_more']) -%}
+    {%- set is_overtaken = not state['first'] and tidemark.comes_late(now, staged, state, seen) -%}
+    {%- set late = planned['reorders'] or is_overtaken or (not state['first'] and (
+        (closes_snapshot and read['spans_runs']) or (tidemark.counts_below_zero(cfg) and tidemark.owes_copies(now, staged))
+    )) -%}
     {%- set effects = planned['statements'] | map(attribute='effect') | list -%}
-    {#- In a first batch too: a snapshot that was cut and began again may have read what was gone the second time. -#}
-    {%- set closes_snapshot = seen['has_snapshot'] if not state['first'] else seen['snapshot_count'] | int > 1 -%}
     {{ return(dict(
-        planned, staged=staged, late=late, forward=not late, log=none if state['first'] else now['log'],
-        now=now if state['first'] else dict(now, current=tidemark.as_it_is(opened['cfg'], opened['relations']['current'], 'current')),
+        planned, staged=staged, late=late, forward=not late, open_snapshot=was_open,
+        leaves_open=tidemark.opened_snapshot(opened, planned, seen, was_open, is_overtaken), log=none if state['first'] else now['log'],
+        now=now if state['first'] else dict(now, current=tidemark.as_it_is(cfg, opened['relations']['current'], 'current')),
         moves=late or seen['move_count'] | int > 0, fills=late or 'fill' in effects, closes_snapshot=closes_snapshot,
         carried=fromjson(seen['unsupplied'] or '[]'),
         table_events=effects | length > 0 or seen['truncate_count'] | int > 0 or closes_snapshot or late,
         everything=planned['reorders'] or seen['truncate_count'] | int > 0 or closes_snapshot or 'fill' in effects or 'close' in effects,
         has_moves=seen['move_count'] | int > 0,
         has_partial_moves=seen['partial_move_count'] | int > 0 or (late and source.get('has_partial_moves', false)),
-        linked=tidemark.linked_keys(opened['cfg']['target'], now, staged, planned['commit_id']) if late and source.get('has_partial_moves') else none
+        linked=tidemark.linked_keys(cfg['target'], now, staged, planned['commit_id']) if late and source.get('has_partial_moves') else none
     )) }}
+{%- endmacro -%}
+
+
+{#- Whether a snapshot ends with the batch that is not the log's first one, so that what it has not read is to be closed. -#}
+{%- macro may_close_snapshot(opened, seen, was_open) -%}
+    {%- if opened['state']['first'] -%}
+        {#- A snapshot that was cut and began again may have read what was gone the second time. -#}
+        {{ return(seen['snapshot_count'] | int > 1
+            or (opened['cfg']['format'] != 'debezium' and seen['may_end_snapshot'] and (seen['reads_later'] or seen['read_count'] | int > 1))) }}
+    {%- endif -%}
+    {%- if seen['unplaced_count'] | int > 0 -%}
+        {%- do tidemark.warn(opened['cfg']['entity'],
+            'rows that a snapshot read come without `_offset`, so that nothing tells which rows it has not read: those stay (' ~ seen['unplaced_count'] ~ ' rows)') -%}
+    {%- endif -%}
+    {{ return((seen['has_snapshot'] and seen['may_end_snapshot']) or (was_open is not none and seen['has_stream'])) }}
+{%- endmacro -%}
+
+
+{#- The commit since which the log has rows of a snapshot that later events end; none: there is no such snapshot. Rows of Debezium tell the
+    end themselves. -#}
+{%- macro opened_snapshot(opened, planned, seen, was_open, is_overtaken) -%}
+    {%- set is_later = not opened['state']['first'] or seen['reads_later'] or seen['read_count'] | int > 1 -%}
+    {%- if opened['cfg']['format'] == 'debezium' -%}
+        {{ return(none) }}
+    {%- elif was_open is not none and (is_overtaken or not seen['has_stream'] or seen['leaves_open']) -%}
+        {{ return(was_open) }}
+    {%- endif -%}
+    {{ return(planned['commit_id'] if seen['leaves_open'] and is_later else none) }}
 {%- endmacro -%}
 
 
@@ -332,6 +368,19 @@
             ~ staged ~ ' where _is_usable) limit 1') | length > 0) }}
     {%- endif -%}
     {{ return(false) }}
+{%- endmacro -%}
+
+
+{#- Whether the log has deletes of copies that are not there, whose inserts are still to come, of rows that the batch touches: current does
+    not know of them. -#}
+{%- macro owes_copies(relations, staged) -%}
+    {{ return(run_query(
+        'select 1 from ' ~ relations['log'] ~ ' as log left semi join (select _row_hash from ' ~ staged ~ ' where _is_usable union all '
+        ~ 'select _before_row_hash from ' ~ staged ~ ' where _is_usable) as touched on log._row_hash = touched._row_hash'
+        ~ " where log._operation = 'N' and " ~ tidemark.in_force_expr(alias='log')
+        ~ " group by log._row_hash having count_if(log._source_operation in ('DELETE', 'MOVE_OUT'))"
+        ~ " > count_if(log._source_operation in ('INSERT', 'UPSERT', 'MOVE_IN')) limit 1"
+    ) | length > 0) }}
 {%- endmacro -%}
 
 

@@ -61,6 +61,8 @@
         {{ return('a DDL event tells its columns') }}
     {%- elif not state['first'] and state['log_version'] is none -%}
         {{ return('its log cannot be written by it') }}
+    {%- elif source.get('open_snapshot') is not none -%}
+        {{ return('a snapshot is still to be ended') }}
     {%- elif tidemark.reorders_ties(opened) -%}
         {{ return('events of one place are put in another order') }}
     {%- endif -%}

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import Any
 
 import pytest
 
-from .event_entities import EventEntity, ddl, delete, insert, truncate, update
+from .event_entities import Event, EventEntity, ddl, delete, insert, truncate, update
 
 pytestmark = pytest.mark.iceberg
 
@@ -77,6 +78,16 @@ def models(module_project: Any) -> dict[str, EventEntity]:
             EventEntity(project, f"untold_{engine}", COLUMNS, table=None, engine=engine)
             for engine in ("spark", "workers")
         ),
+        EventEntity(project, "envelopes", COLUMNS, format="debezium", table="public.envelopes"),
+        EventEntity(project, "lines", COLUMNS),
+        EventEntity(project, "copies", COLUMNS, None, format="debezium", table="public.copies"),
+        EventEntity(project, "numbered", COLUMNS, None),
+        EventEntity(project, "read_in_parts", COLUMNS),
+        EventEntity(project, "read_at_once", COLUMNS),
+        *(
+            EventEntity(project, name, COLUMNS, key, format="debezium", table="public.read")
+            for name, key in (("read_copies", None), ("read_keys", "id"))
+        ),
         EventEntity(project, "renamed", COLUMNS, table=None),
         EventEntity(project, "swapped", COLUMNS, ddl={"drop_table": "apply"}),
         EventEntity(project, "unparsable", COLUMNS, apply_as_deletes="name = = 'gone'"),
@@ -120,11 +131,15 @@ def typed(models: dict[str, EventEntity], module_project: Any) -> dict[str, Even
     project.session.table(f"`{project.schema}`.changes").coalesce(1).write.parquet(str(folder))
     made = {name: models[name] for name in ("by_table", "by_files", "by_select", "by_pair")}
     project.dbt("run", "--select", *made, vars={"business_date": "2026-03-04"})
+    # read again, as a copy of a folder is
+    for file in folder.glob("*.parquet"):
+        os.utime(file, (1_800_000_000, 1_800_000_000))
     project.dbt(
         "run",
         "--select",
         "by_select+",
         "by_table",
+        "by_files",
         vars={"business_date": "2026-03-05", "upto": 9},
     )
     return made
@@ -133,8 +148,11 @@ def typed(models: dict[str, EventEntity], module_project: Any) -> dict[str, Even
 def test_typed_sources(typed: dict[str, EventEntity]) -> None:
     for entity in typed.values():
         assert entity.rows("id, name, _sequence_num") == [(2, "b again", 5), (3, "a3", 3)]
-    # the second run read the whole table again and found nothing new
-    assert typed["by_table"].commits("rows_read, rows_duplicate, rows_logged") == [(5, 0, 6)]
+    # the second run read the whole table again, and the files, and found nothing new
+    figures = "rows_read, rows_duplicate, rows_logged"
+    assert typed["by_table"].commits(figures) == [(5, 0, 6)]
+    assert typed["by_files"].commits(figures) == [(5, 0, 6), (5, 5, 0)]
+    assert typed["by_files"].rows("_file_number", "__landed") == [(0,), (1,)]
 
 
 def test_readings_by_time(typed: dict[str, EventEntity]) -> None:
@@ -346,6 +364,147 @@ def test_captured_twins(module_project: Any) -> None:
     assert len(twins.rows("a")) == 4
     twins.load([captured(3, 0, "d")])
     assert len(twins.rows("a")) == 3
+
+
+def envelope(
+    op: str,
+    lsn: int,
+    key: int,
+    name: str | None = None,
+    table: str = "envelopes",
+    snapshot: str = "false",
+) -> str:
+    """A line of a table of PostgreSQL, by a Debezium that tells no microseconds."""
+    source = {"connector": "postgresql", "name": "shop", "db": "shop", "schema": "public"}
+    source |= {"table": table, "txId": lsn, "lsn": lsn, "ts_ms": 1772600000000}
+    source |= {"snapshot": snapshot}
+    row = {"id": key, "name": name}
+    images = {"d": (row, None), "t": (None, None)}.get(op, (None, row))
+    told = {"before": images[0], "after": images[1], "source": source, "op": op, "ts_ms": 1}
+    return json.dumps(told)
+
+
+def test_files__that_go_on(models: dict[str, EventEntity]) -> None:
+    """What a file that was read before has got is later than all that was read; what it had is known."""
+    envelopes, lines = models["envelopes"], models["lines"]
+    project = envelopes.project
+    unavailable = "__debezium_unavailable_value"
+    begun = [envelope("c", 1, 1, "a"), envelope("c", 2, 2, "b"), envelope("c", 3, 3, "c")]
+    begun_lines = [insert({"id": number, "name": name}) for number, name in enumerate("abc", 1)]
+
+    def logged(entity: EventEntity) -> list[tuple[Any, ...]]:
+        """The row of each key by the order of the log."""
+        last = "max_by(struct(id, name, _operation), _sequence_num) as last"
+        where = "_superseded_by is null and _operation <> 'T' group by _key_hash"
+        rows = entity.rows(last, "__log", where)
+        return sorted((row.id, row.name) for (row,) in rows if row._operation != "D")
+
+    def run() -> None:
+        project.dbt("run", "--select", envelopes.name, lines.name)
+
+    envelopes.land(begun, "a.jsonl")
+    envelopes.land([envelope("u", 4, 1, "a2"), envelope("u", 5, 2, "b2")], "b.jsonl")
+    lines.land(begun_lines, "a.jsonl")
+    lines.land([update({"id": 1, "name": "a2"}), update({"id": 2, "name": "b2"})], "b.jsonl")
+    run()
+    # one goes on, one begins anew
+    envelopes.land([*begun, envelope("d", 6, 1), envelope("u", 7, 2, unavailable)], "a.jsonl")
+    lines.land([*begun_lines, truncate(), insert({"id": 3, "name": "c3"})], "a.jsonl")
+    lines.land([update({"id": 3, "name": "c4"})], "b.jsonl")
+    run()
+    assert envelopes.rows("id, name") == logged(envelopes) == [(2, "b2"), (3, "c")]
+    assert envelopes.commits("rows_read, rows_duplicate, rows_deleted")[-1] == (5, 3, 1)
+    assert lines.rows("id, name") == logged(lines) == [(3, "c4")]
+    assert lines.commits("rows_read, rows_duplicate, rows_deleted")[-1] == (6, 3, 3)
+
+
+def test_copies__are_counted_once(models: dict[str, EventEntity]) -> None:
+    """Equal rows are known by their place in a file that is read again, and by an `_id` wherever they come.
+
+    A delete of one that is not there does nothing, or, by numbers, takes the next one away, also of a later run.
+    """
+    entity, numbered = models["copies"], models["numbered"]
+    twin = envelope("c", 1, 1, "a", "copies")
+    source = {"connector": "tidemark", "name": "shop.repair.1.1", "db": "shop", "schema": "public"}
+    after = {"id": 1, "name": "a"}
+    value = {"before": None, "after": after, "source": {**source, "table": "copies"}, "op": "c"}
+    repair = json.dumps({"topic": "t", "key": None, "value": value, "_id": "repair:1:1"})
+    entity.land([twin, twin], "a.jsonl")
+    entity.land([repair], "b.jsonl")
+    entity.land([repair], "b2.jsonl")
+    row = {"id": 1, "name": "a"}
+    numbered.land([insert({"id": 2, "name": "b"}, sequence_num=1), delete(row, sequence_num=5)])
+    entity.project.dbt("run", "--select", entity.name, numbered.name)
+    assert entity.rows("id, name") == [(1, "a")] * 3
+    gone = [envelope(op, lsn, 2, "b", "copies") for lsn, op in enumerate("dcddc", 2)]
+    entity.land([twin, twin, *gone, twin], "a.jsonl")
+    entity.land([repair], "c.jsonl")
+    numbered.land([insert(row, sequence_num=number) for number in (6, 7)])
+    entity.project.dbt("run", "--select", entity.name, numbered.name)
+    assert entity.rows("id, name") == [(1, "a")] * 4 + [(2, "b")]
+    assert entity.commits("rows_read, rows_duplicate") == [(4, 1), (9, 3)]
+    assert numbered.rows("id, name") == [(1, "a"), (2, "b")]
+    assert numbered.rows("_sequence_num, _operation", "__log", "id = 1") == [
+        (5, "N"),
+        (6, "N"),
+        (7, "I"),
+    ]
+
+
+@pytest.mark.slow
+def test_snapshots__end_with_any_run(models: dict[str, EventEntity]) -> None:
+    """What a later snapshot has not read is gone, whichever run brings its end, and a late update does not bring it back."""
+    names = ["read_in_parts", "read_copies", "read_keys", "read_at_once"]
+    parts, copies, keys, at_once = (models[name] for name in names)
+
+    def row(key: int, number: int, **meta: Any) -> Event:
+        return insert({"id": key, "name": "a"}, sequence_num=number, **meta)
+
+    read = {"is_snapshot": True, "offset": "s1"}
+    events = [row(1, 1), row(2, 2), row(1, 10, **read), row(4, 11, **read), row(3, 12)]
+    late = update({"id": 2, "name": "late"}, sequence_num=3)
+
+    def copy(op: str, lsn: int, key: int, mark: str = "false") -> str:
+        return envelope(op, lsn, key, "a", "read", mark)
+
+    parts.land(events[:2])
+    at_once.land(events)
+    copies.land([copy("r", 1, 1, "first"), copy("r", 1, 1, "true")])
+    keys.land([copy("c", 1, 1), copy("c", 2, 2)])
+    parts.project.dbt("run", "--select", *names)
+    assert at_once.rows("id") == [(1,), (3,), (4,)]
+    # the end of one that is split does not take its first part away
+    parts.land(events[2:3])
+    copies.land([copy("r", 1, 2, "last"), copy("c", 2, 3)])
+    keys.land([copy("r", 3, 1, "first")])
+    parts.project.dbt("run", "--select", *names[:3])
+    assert parts.rows("id") == [(1,), (2,)]
+    assert copies.rows("id") == [(1,), (1,), (2,), (3,)]
+    parts.land(events[3:])
+    copies.land([copy("r", 5, 1, "first")])
+    keys.land([copy("r", 3, 3, "last")])
+    parts.project.dbt("run", "--select", *names[:3])
+    assert parts.rows("id") == at_once.rows("id")
+    assert keys.rows("id") == [(1,), (3,)]
+    assert copies.rows("id") == [(1,), (1,), (2,), (3,)]
+    for entity in (parts, at_once):
+        entity.land([late])
+    unplaced = [row(1, 20, is_snapshot=True), row(5, 21)]
+    parts.land(unplaced)
+    copies.land([copy("r", 5, 3, "last")])
+    result = parts.project.dbt("run", "--select", parts.name, at_once.name, copies.name)
+    assert copies.rows("id") == [(1,), (3,)]
+    assert "come without `_offset`" in result.output
+    assert at_once.rows("id") == [(1,), (3,), (4,)]
+    assert parts.rows("id") == [(1,), (3,), (4,), (5,)]
+    changes = "_sequence_num, _source_operation, _operation"
+    for entity in (parts, at_once):
+        found = entity.rows(changes, "__log", "id = 2 and _superseded_by is null")
+        assert found == [
+            (11, "SNAPSHOT", "D"),
+            (2, "INSERT", "I"),
+            (3, "UPDATE", "U"),
+        ]
 
 
 def test_empty(models: dict[str, EventEntity]) -> None:

@@ -462,6 +462,21 @@ CASES: dict[str, tuple[Any, ...]] = {
         "judged_events",
         {"log": KEYLESS.relations["log"], "staging": KEYLESS.relations["staging"]},
     ),
+    "read_before_sql.open_snapshot": (
+        "read_before_sql",
+        SEQUENCED.cfg,
+        SEQUENCED.relations["log"],
+        "staged_in_sequence",
+        COMMIT,
+    ),
+    "table_events_sql.open_snapshot": (
+        "table_events_sql",
+        SEQUENCED.cfg,
+        SEQUENCED.plan,
+        SEQUENCED.relations,
+        "staged_in_sequence",
+        {**LATE_EVENTS, "log": SEQUENCED.relations["log"], "open_snapshot": COMMIT},
+    ),
     "staged_events_sql.keyed": (
         "staged_events_sql",
         KEYED.cfg,

@@ -166,9 +166,15 @@ def test_comes_before(tmp_path: Path) -> None:
 
 
 def test_first_batch(tmp_path: Path) -> None:
+    """What a snapshot reads where there is something already may be the end of that, which Spark tells."""
     shop = lake(tmp_path)
     batch = shop.batch([event("READ", 1, _is_snapshot=True), event("READ", 1, 2)], is_first=True)
     assert keep(batch, str(tmp_path / "kept"), shop.room()).declined == "two events have one _sequence_num"  # fmt: skip
+    read = {"_is_snapshot": True, "_offset": "s1"}
+    for later in ({}, {**read, "_offset": "s2"}):
+        lines = [event("READ", 1, **later), event("INSERT", 2, 2, **read)]
+        declined = keep(shop.batch(lines, is_first=True), str(tmp_path / "kept"), shop.room()).declined  # fmt: skip
+        assert declined == "a snapshot was read again"
     batch = shop.batch([event("READ", 1, _is_snapshot=True), event("READ", 2, 2)], is_first=True)
     assert keep(batch, str(tmp_path / "kept"), shop.room()).declined is None
 

@@ -34,6 +34,7 @@ from (
             value as _raw_payload,
             not is_valid_utf8(value) as _is_malformed,
             _landing_num,
+            _landing_num as _tidemark_line_num,
             try_parse_json(value) as _message,
             try_cast(try_parse_json(value) as map<string,string>) as _fields
         from arrived_lines
@@ -49,7 +50,7 @@ identified as (
             when _supplied_num is not null then concat_ws('|', 'num', _database, _table, _supplied_num, _operation)
             when _offset is not null then concat_ws('|', 'offset', _database, _table, _offset, _operation)
             when _event_time is not null or _transaction_id is not null or _landing_num is null then 'content'
-            else concat('line|', _landing_num)
+            else concat('line|', _tidemark_line_num)
         end as _identity,
         (lower(concat_ws('.', _table)) in ('shop.customers')
         or lower(concat_ws('.', cast(null as string), _table)) in ('shop.customers')
@@ -63,7 +64,8 @@ identified as (
 )
 
 select
-    * except (_is_ours, _is_broken, _is_malformed, _is_tombstone, _time_is_broken, _raw_payload),
+    * except (_is_ours, _is_broken, _is_malformed, _is_tombstone, _time_is_broken, _raw_payload, _operation),
+    if(_is_snapshot and _operation in ('INSERT', 'UPSERT'), 'READ', _operation) as _operation,
     if(_is_malformed, concat('not UTF-8 (byte 0x', hex(substring(cast(_raw_payload as binary), octet_length(substring_index(make_valid_utf8(_raw_payload), '\uFFFD', 1)) + 1, 1)), ', shown as ISO-8859-1): ', decode(cast(_raw_payload as binary), 'ISO-8859-1')), _raw_payload) as _raw_payload,
     case
         when _is_tombstone then 'ignored'

@@ -30,7 +30,7 @@ files as (
         _file,
         max(_file_size) as _file_size,
         max(_file_time) as _file_time,
-        max(_file_number) as _file_number,
+        min(_file_number) as _file_number,
         coalesce(max(max(_file_number)) over (), -1) as _last_number,
         max_by(_read_before, if(_read_before is null, null, _commit_id)) as _last
     from present_and_landed

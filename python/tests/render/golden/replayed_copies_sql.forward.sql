@@ -129,24 +129,39 @@ leveled as (
         *,
         sum(if(_source_operation = 'READ' or _tidemark_most is not null, 0, _tidemark_step)) over (
             partition by _tidemark_group, _tidemark_segment order by _tidemark_order asc nulls first rows between unbounded preceding and current row
-        ) as _tidemark_sum_before_read
+        ) as _tidemark_sum_before_read,
+        min(if(_tidemark_most is null, _tidemark_start + coalesce(_tidemark_sum, 0), null)) over (
+            partition by _tidemark_group, _tidemark_segment order by _tidemark_order asc nulls first rows between unbounded preceding and current row
+        ) as _tidemark_least
     from sums
+),
+
+counted as (
+    select
+        *,
+        case
+            when _tidemark_step is null or _tidemark_most is null
+                then _tidemark_start + coalesce(_tidemark_sum, 0) - least(coalesce(_tidemark_least, 0), 0)
+            else greatest(_tidemark_start + coalesce(_tidemark_sum_before_read, 0) - least(coalesce(_tidemark_least, 0), 0), _tidemark_most)
+                + coalesce(_tidemark_sum, 0) - coalesce(_tidemark_sum_before_read, 0)
+        end as _tidemark_level
+    from leveled
+),
+
+held as (
+    select
+        *,
+        _tidemark_level - least(coalesce(min(if(_tidemark_most is null, null, _tidemark_level)) over (
+            partition by _tidemark_group, _tidemark_segment order by _tidemark_order asc nulls first rows between unbounded preceding and current row
+        ), 0), 0) as _tidemark_count
+    from counted
 ),
 
 counts as (
     select
         *,
         coalesce(lag(_tidemark_count) over (partition by _tidemark_group order by _tidemark_order asc nulls first), 0) as _tidemark_count_before
-    from (
-        select
-            *,
-            case
-                when _tidemark_step is null or _tidemark_most is null then _tidemark_start + coalesce(_tidemark_sum, 0)
-                else greatest(_tidemark_start + coalesce(_tidemark_sum_before_read, 0), _tidemark_most)
-                    + coalesce(_tidemark_sum, 0) - coalesce(_tidemark_sum_before_read, 0)
-            end as _tidemark_count
-        from leveled
-    )
+    from held
 ),
 
 copies as (

@@ -76,6 +76,7 @@ judged as (
         end as _tidemark_effect,
         _sequence_num,
         _landing_num,
+        _tidemark_line_num,
         _event_time,
         _transaction_id,
         _operation as _source_operation,

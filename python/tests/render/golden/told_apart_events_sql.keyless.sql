@@ -1,7 +1,7 @@
 with deliveries as (
     select
         ours.*,
-        known_lines._delivery_hash is not null or (ours._delivery_hash is not null and row_number() over (
+        known_lines._delivery_hash is not null or known_places._known_line is not null or (ours._delivery_hash is not null and row_number() over (
             partition by _group, _identity, _content, ours._delivery_hash order by ours._landing_num asc nulls last
         ) > 1) as _is_repeated,
         ours._kind = 'row' and (
@@ -13,6 +13,17 @@ with deliveries as (
     from judged_events as ours
     left join (select distinct _delivery_hash from shop.customers_without_key__staging) as known_lines
         on ours._delivery_hash = known_lines._delivery_hash
+    left join (
+        select distinct
+            _landing_num as _known_line,
+            _identity as _known_identity,
+            _content as _known_content
+        from shop.customers_without_key__staging
+    ) as known_places
+        on
+            ours._tidemark_line_num = known_places._known_line
+            and ours._identity = known_places._known_identity
+            and ours._content = known_places._known_content
 ),
 
 delivered as (
@@ -28,15 +39,15 @@ delivered as (
 
 counted as (
     select
-        delivered.* except (_delivery),
-        row_number() over (
+        delivered.* except (_delivery, _is_captured),
+        if(_is_captured and _source_operation <> 'READ', 1, row_number() over (
             partition by _group, _identity, _content, _is_repeated, _delivery order by _landing_num asc nulls last
         ) + if(
             delivered._delivery = 0
             and (delivered._total_order is null or delivered._total_order > coalesce(counted_before._known_order, 0)),
             coalesce(counted_before._known_copies, 0),
             0
-        ) as _ordinal
+        )) as _ordinal
     from delivered
     left join (
         select

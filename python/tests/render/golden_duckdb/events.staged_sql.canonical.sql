@@ -1,5 +1,5 @@
 select
-    *,
+    * replace (case when is_snapshot and op in ('c', 'p') then 'r' else op end as op),
     false as is_pair,
     md5(concat_ws('|', case
         when is_numbered

@@ -53,8 +53,10 @@ def staged_sql(batch: Batch) -> str:
     )
     if batch.is_canonical:
         doubts.append(f"when {unproven_sql('time_text', 'event_time', 'timestamp')} then -1")
+    # what a snapshot brings it has read; an event is known by what it is called
+    read = " replace (case when is_snapshot and op in ('c', 'p') then 'r' else op end as op)"
     return f"""select
-    *,
+    *{read if batch.is_canonical else ""},
     false as is_pair,
     {identity}
 from (
@@ -192,6 +194,12 @@ def again_sql(batch: Batch) -> str:
     """Return a query of one row: whether a snapshot was read where there may have been one."""
     if not batch.is_first:
         return "select coalesce(bool_or(is_snapshot), false) from usable"
+    if batch.is_canonical:
+        return (
+            "select count(distinct case when is_snapshot then place end) > 1 or coalesce(min(case "
+            "when not is_snapshot then num end) < max(case when is_snapshot then num end), false) "
+            "from usable"
+        )
     marks = list_sql(("first", "first_in_data_collection", "last", "last_in_data_collection"))
     mark = f"case when list_contains({marks}, snapshot_mark) then place end"
     return f"select count(distinct {mark}) > 1 from usable"

@@ -15,8 +15,8 @@ from tidemark.spark.delta.log import log_of, newest
 from tidemark.spark.delta.worker import Table, target_of, with_files
 from tidemark.spark.files import hadoop_path
 
-_Read = tuple[int, tuple[bool, int, int] | None]
-"""The number of a file, and how it was when it was last read: whole, bytes, milliseconds."""
+_Read = tuple[int, int, tuple[bool, int, int] | None]
+"""A file's first and last number, and how it was when last read: whole, bytes, milliseconds."""
 # that of the name which is no file yet
 _UNFINISHED = ".tmp"
 # a path that is an address as it stands, which is how Spark has it in _metadata.file_path
@@ -47,7 +47,7 @@ def unread_files(
     if read is None:
         return None
     jvm: Any = session._jvm
-    last = max((number for number, _ in read.values()), default=-1)
+    last = max((last for _, last, _ in read.values()), default=-1)
     found = []
     for file in there:
         if str(file["path"]).endswith(_UNFINISHED) or not file["size"]:
@@ -56,7 +56,7 @@ def unread_files(
         if not _SAFE.fullmatch(path):
             path = str(hadoop_path(jvm, path).toUri().toString())
         size, millis = int(file["size"]), round(file["modified"].timestamp() * 1000)
-        number, before = read.get(path, (None, None))
+        number, _, before = read.get(path, (None, None, None))
         if before != (True, size, millis):
             found.append(
                 {
@@ -94,7 +94,7 @@ def _rows_of(register: Target, undone: Collection[int]) -> dict[str, _Read]:
     )
     counts = " and ".join(["true", *(f"{names['_commit_id']} <> {int(one)}" for one in undone)])
     query = (
-        f"select {names['_file']}, max({names['_file_number']}), "
+        f"select {names['_file']}, min({names['_file_number']}), max({names['_file_number']}), "
         f"arg_max({last}, {names['_commit_id']}) filter (where {counts})\n"
         f"from {parquet_sql(register.files)} group by 1"
     )
@@ -102,6 +102,6 @@ def _rows_of(register: Target, undone: Collection[int]) -> dict[str, _Read]:
         db.execute("set TimeZone = 'UTC'")
         rows = db.execute(query).fetchall()
     return {
-        path: (number, None if before is None else tuple(before.values()))
-        for path, number, before in rows
+        path: (first, last, None if before is None else tuple(before.values()))
+        for path, first, last, before in rows
     }

@@ -1,0 +1,122 @@
+select
+    cast(null as bigint) as `id`,
+    cast(null as string) as `full name`,
+    cast(null as string) as `phone`,
+    cast(null as decimal(10,2)) as `balance`,
+    'close' as _tidemark_effect,
+    cast(null as array<string>) as _unsupplied,
+    struct(_sequence_by as sequence, cast(260304093000123 as bigint) as batch, cast(_sequence_num as bigint) as line, 0 as tie, _event_id as event) as _tidemark_order,
+    struct(_sequence_by as sequence, cast(260304093000123 as bigint) as batch, cast(_sequence_num as bigint) as line, 0 as tie, _event_id as event) as _tidemark_bound,
+    'TRUNCATE' as _source_operation,
+    _event_id,
+    _sequence_num,
+    _sequence_by,
+    _event_time,
+    _transaction_id,
+    _offset,
+    cast(null as string) as _moved_from,
+    true as _tidemark_is_new
+from staged_in_sequence
+where _is_usable and _tidemark_effect = 'truncate'
+union all
+select
+    cast(null as bigint) as `id`,
+    cast(null as string) as `full name`,
+    cast(null as string) as `phone`,
+    cast(null as decimal(10,2)) as `balance`,
+    'close' as _tidemark_effect,
+    cast(null as array<string>) as _unsupplied,
+    struct(ends.last_read as sequence, cast(260304093000123 as bigint) as batch, cast(ends._sequence_num as bigint) as line, 3 as tie, ends._event_id as event) as _tidemark_order,
+    struct(least(ends.first_read, coalesce(earlier.first_read, ends.first_read)) as sequence, cast(null as bigint) as batch, cast(null as bigint) as line, 0 as tie, '' as event) as _tidemark_bound,
+    'SNAPSHOT' as _source_operation,
+    ends._event_id,
+    ends._sequence_num,
+    ends.last_read as _sequence_by,
+    ends._event_time,
+    cast(null as string) as _transaction_id,
+    ends._offset,
+    cast(null as string) as _moved_from,
+    true as _tidemark_is_new
+from (
+    select
+        _offset,
+        md5(concat_ws('|', 'snapshot', _offset, max(_event_id))) as _event_id,
+        min(_sequence_by) as first_read,
+        max(_sequence_by) as last_read,
+        max(_sequence_num) as _sequence_num,
+        max(_event_time) as _event_time
+    from (
+        select
+            _offset,
+            _sequence_by,
+            _event_id,
+            _event_time,
+            _sequence_num,
+            _snapshot_mark
+        from staged_in_sequence
+        where
+            _is_usable and _is_snapshot and _offset is not null
+            and _source_operation = 'READ' and not coalesce(_snapshot_mark = 'incremental', false)
+        union all
+        select
+            log._offset,
+            log._sequence_by,
+            log._event_id,
+            log._event_time,
+            log._sequence_num,
+            cast(null as string) as _snapshot_mark
+        from shop.customers_in_sequence__log as log
+        left semi join (
+            select _offset from shop.customers_in_sequence__log
+            where _source_operation = 'READ' and _commit_id >= 260304093000123 and _superseded_by is null
+        ) as read on log._offset = read._offset
+        left anti join (
+            select _offset from shop.customers_in_sequence__log where _source_operation = 'SNAPSHOT' and _operation = 'T' and _superseded_by is null
+        ) as ended on log._offset = ended._offset
+        where log._source_operation = 'READ' and log._superseded_by is null
+    )
+    group by _offset
+    having
+        max(_snapshot_mark in ('last', 'last_in_data_collection'))
+        or max(_sequence_by) < (select max(_sequence_by) from staged_in_sequence where _reject_reason is null and not _is_snapshot)
+) as ends
+left join (
+    select
+        _offset,
+        min(_sequence_by) as first_read
+    from shop.customers_in_sequence__log
+    where _source_operation in ('READ', 'INSERT', 'UPSERT') and _superseded_by is null
+    group by _offset
+) as earlier on ends._offset = earlier._offset
+union all
+select
+    logged.`id`,
+    logged.`full name`,
+    logged.`phone`,
+    logged.`balance`,
+    case logged._source_operation when 'TRUNCATE' then 'close' when 'SNAPSHOT' then 'close' when 'ADD_COLUMN' then 'fill' else 'none' end as _tidemark_effect,
+    logged._unsupplied,
+    struct(logged._sequence_by as sequence, cast(logged._batch_id as bigint) as batch, cast(logged._sequence_num as bigint) as line, case when logged._source_operation in ('TRUNCATE', 'ADD_COLUMN') then 0 when logged._source_operation in ('DELETE', 'MOVE_OUT') then 2 when logged._source_operation = 'SNAPSHOT' then 3 else 1 end as tie, logged._event_id as event) as _tidemark_order,
+    case
+        when logged._source_operation = 'TRUNCATE' then struct(logged._sequence_by as sequence, cast(logged._batch_id as bigint) as batch, cast(logged._sequence_num as bigint) as line, case when logged._source_operation in ('TRUNCATE', 'ADD_COLUMN') then 0 when logged._source_operation in ('DELETE', 'MOVE_OUT') then 2 when logged._source_operation = 'SNAPSHOT' then 3 else 1 end as tie, logged._event_id as event)
+        when logged._source_operation = 'SNAPSHOT' then struct(reads.first_read as sequence, cast(null as bigint) as batch, cast(null as bigint) as line, 0 as tie, '' as event)
+    end as _tidemark_bound,
+    logged.`_source_operation`,
+    logged.`_event_id`,
+    logged.`_sequence_num`,
+    logged.`_sequence_by`,
+    logged.`_event_time`,
+    logged.`_transaction_id`,
+    logged.`_offset`,
+    logged.`_moved_from`,
+    false as _tidemark_is_new
+from shop.customers_in_sequence__log as logged
+left join (
+    select
+        _offset,
+        min(_sequence_by) as first_read
+    from shop.customers_in_sequence__log
+    where _source_operation in ('READ', 'INSERT', 'UPSERT') and _superseded_by is null
+    group by _offset
+) as reads on logged._offset = reads._offset and logged._source_operation = 'SNAPSHOT'
+where logged._superseded_by is null and logged._operation = 'T'
