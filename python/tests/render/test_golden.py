@@ -963,6 +963,9 @@ def test_judged_state() -> None:
         "last_date_commit_id": 5,
         "later_loads": [{"business_date": "2026-03-05", "commit_id": 5}],
     }
+    # a run that died, or seemed to: what it wrote counts as little as what a rollback undid
+    died = state(8, "rolled_back", None)
+    assert macros["judged_state"]([died, *states], None)["undone"] == [8, 6]
     nothing = macros["judged_state"]([], "2026-03-03")
     assert (nothing["last_id"], nothing["last_commit_id"], nothing["recorded"]) == (None, 0, None)
 
