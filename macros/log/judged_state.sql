@@ -1,6 +1,6 @@
 {#- What a run needs to know of an entity's commits, from all their states: see entity_states_sql(), whose order counts. The same as
     entity_state_sql() works out where they are many. `undone` are all commits that were rolled back: a run that was taken for dead may
-    have written beside the log after that. -#}
+    have written beside the log after that. `left_refresh`: the last full refresh died, and nothing was loaded since. -#}
 {%- macro judged_state(states, business_date) -%}
     {%- set commits = tidemark.last_states(states) -%}
     {%- set completed = commits | selectattr('state', 'equalto', 'completed') | list -%}
@@ -27,12 +27,16 @@
         {%- if row['business_date'] -%}{%- do commit.update({'business_date': row['business_date'] | string}) -%}{%- endif -%}
         {%- do inflight.append(commit) -%}
     {%- endfor -%}
+    {%- set full = commits | selectattr('kind', 'equalto', 'full_refresh') | list -%}
+    {%- set failed = full | selectattr('state', 'equalto', 'rolled_back') | selectattr('undone_by', 'none') | map(attribute='commit_id') | first | default(0) -%}
+    {%- set loaded = completed | selectattr('kind', 'in', ['load', 'full_refresh']) | map(attribute='commit_id') | first | default(0) -%}
     {%- set config = completed | map(attribute='config') | select | first | default(none) -%}
     {{ return({
         'last_id': commits | map(attribute='commit_id') | first | default(none),
         'last_commit_id': completed | selectattr('kind', 'in', log_kinds) | map(attribute='commit_id') | first | default(0),
         'last_sequence_num': since | map(attribute='last_sequence_num') | reject('none') | list | max | default(none),
         'recorded': fromjson(config) if config else none,
+        'left_refresh': failed > loaded,
         'undone': commits | selectattr('state', 'equalto', 'rolled_back') | map(attribute='commit_id') | list,
         'inflight': inflight,
         'this_commit_id': this_loads[-1]['commit_id'] if this_loads else none,

@@ -953,6 +953,7 @@ def test_judged_state() -> None:
         "last_commit_id": 5,
         "last_sequence_num": 40,
         "recorded": {"hash": "md5"},
+        "left_refresh": False,
         "undone": [6],
         "inflight": [
             {"commit_id": 7, "kind": "load", "config": "{}", "business_date": "2026-03-05"}
@@ -964,8 +965,11 @@ def test_judged_state() -> None:
         "later_loads": [{"business_date": "2026-03-05", "commit_id": 5}],
     }
     # a run that died, or seemed to: what it wrote counts as little as what a rollback undid
-    died = state(8, "rolled_back", None)
-    assert macros["judged_state"]([died, *states], None)["undone"] == [8, 6]
+    died = state(8, "rolled_back", None, "full_refresh")
+    found = macros["judged_state"]([died, *states], None)
+    assert (found["undone"], found["left_refresh"]) == ([8, 6], True)
+    found = macros["judged_state"]([state(9, "completed", None), died, *states], None)
+    assert (found["undone"], found["left_refresh"]) == ([8, 6], False)
     nothing = macros["judged_state"]([], "2026-03-03")
     assert (nothing["last_id"], nothing["last_commit_id"], nothing["recorded"]) == (None, 0, None)
 
