@@ -24,7 +24,7 @@
         'last_id': marks['last_id'] or 0,
         'from': [0 if build else marks['read_to'], marks['source_start'] - 1] | max,
         'to': marks['source_end'],
-        'undone': [] if build else marks['undone'],
+        'undone': marks['undone'],
     }) }}
 {%- endmacro -%}
 
@@ -66,6 +66,12 @@
     {{ return(columns) }}
 {%- endmacro -%}
 
+{#- A model's body without the entities of commits that were rolled back: a run that was taken for dead may have written them after that. -#}
+{%- macro entities_in_force(body, undone, from, to) -%}
+    {%- set ids = undone | select('gt', from) | select('le', to) | list -%}
+    {{ return('select * from (\n' ~ body ~ '\n) where _commit_id not in (' ~ ids | join(', ') ~ ')' if ids else body) }}
+{%- endmacro -%}
+
 {#- Bring the table up to the last complete commit of its events; the figures, none if there is nothing new. -#}
 {%- macro load_shred(cfg, run, state, commits, body) -%}
     {%- set relation, rejects = cfg['target'], tidemark.side_relation(cfg['target'], 'rejects') -%}
@@ -75,7 +81,9 @@
         {%- set validate = 'tidemark_schema_problem_' ~ local_md5(known | join(' '))[:8] -%}
         {%- do adapter.register_function(validate, 'tidemark.shred.registry.schema_problem', known) -%}
     {%- endif -%}
-    {%- set rows = tidemark.typed_entities_sql(state['columns'], body, state['from'], state['to'], validate) -%}
+    {%- set rows = tidemark.typed_entities_sql(
+        state['columns'], tidemark.entities_in_force(body, state['undone'], state['from'], state['to']), state['from'], state['to'], validate
+    ) -%}
     {%- set is_news = not run['empty'] and state['to'] > state['from'] -%}
     {%- set figures = {} -%}
     {%- set rejected = {'units': ['entity', 'entities'], 'of': '', 'rows': '(\n' ~ rows ~ '\n)', 'samples': none, 'advice': 'Mend columns or schema'} -%}
@@ -85,7 +93,9 @@
     {%- endif -%}
     {%- do tidemark.prepare_shred(cfg, state, relation, rejects) -%}
     {%- if not state['build'] and not run['empty'] and not tidemark.relation_exists(rejects) -%}
-        {%- do tidemark.make_missing_rejects(cfg, state, rejects, tidemark.typed_entities_sql(state['columns'], body, 0, state['from'], validate)) -%}
+        {%- do tidemark.make_missing_rejects(cfg, state, rejects, tidemark.typed_entities_sql(
+            state['columns'], tidemark.entities_in_force(body, state['undone'], 0, state['from']), 0, state['from'], validate
+        )) -%}
     {%- endif -%}
     {%- if not is_news -%}{{ return(none) }}{%- endif -%}
 
@@ -125,7 +135,8 @@
     {%- endif -%}
     {%- do tidemark.add_missing_columns(cfg['entity'], relation, columns) -%}
     {%- for name in [relation, rejects] if tidemark.relation_exists(name) -%}
-        {%- set condition = '_commit_id > ' ~ state['from'] ~ (' or _commit_id in (' ~ state['undone'] | join(', ') ~ ')' if state['undone'] else '') -%}
+        {%- set undone = state['undone'] | select('le', state['from']) | list -%}
+        {%- set condition = '_commit_id > ' ~ state['from'] ~ (' or _commit_id in (' ~ undone | join(', ') ~ ')' if undone else '') -%}
         {%- if tidemark.has_rows(name, condition) -%}{%- do run_query('delete from ' ~ name ~ ' where ' ~ condition) -%}{%- endif -%}
     {%- endfor -%}
 {%- endmacro -%}

@@ -1,6 +1,6 @@
 {#- Finish or roll back a commit that a run left in flight. The log decides: if it has the commit, current follows; if not, what was
     written beside it is taken away. The run that began it may be alive after all, slow, on another machine: so it is first recorded as
-    taken over and shut out of the log, which then is asked again. -#}
+    taken over and shut out of the log, which then is asked again, and of what it may write beside it and that others look at. -#}
 {%- macro mend_commit(opened, state, left) -%}
     {%- set cfg, run, relations, commits = opened['cfg'], opened['run'], opened['relations'], opened['commits'] -%}
     {%- set row = tidemark.query_rows(
@@ -25,7 +25,7 @@
     {%- if not landed and shared and tidemark.relation_exists(shared) -%}
         {%- set commit = dict(commit, details=tojson({'taken_over_by': run['invocation_id']})) -%}
         {%- do tidemark.record_commit(commits, commit, 'inflight', numbers) -%}
-        {%- do tidemark.run_statements(tidemark.step(cfg, 'fence')((commit['config'] or cfg)['file_format'], shared, commit['commit_id'])) -%}
+        {%- do tidemark.run_statements(tidemark.step(cfg, 'fences')((commit['config'] or cfg)['file_format'], relations, commit['commit_id'])) -%}
         {%- set landed = tidemark.step(cfg, 'has_landed')(opened, commit, numbers) -%}
     {%- endif -%}
     {%- if landed -%}
@@ -41,6 +41,11 @@
 {#- The table that the run which left a commit may still write to; none where it wrote a new one, which nobody reads. -#}
 {%- macro log__shared_log(relations, commit) -%}
     {{ return(none if commit['kind'] in ['full_refresh', 'rehash'] else relations['log_table']) }}
+{%- endmacro -%}
+
+{#- What lies beside the log counts once the log has its commit. -#}
+{%- macro log__fences(file_format, relations, commit_id) -%}
+    {{ return(tidemark.log__fence(file_format, relations['log_table'], commit_id)) }}
 {%- endmacro -%}
 
 {%- macro log__fence(file_format, log_table, commit_id) -%}

@@ -31,15 +31,17 @@
 {#- Lines that cannot be used, and entities: they count once the events are stored. -#}
 {%- macro beside_enriched(relations, staged, figures, decided) -%}
     {%- set load, source = staged['load'], staged['source'] -%}
+    {%- set append = tidemark.for_format(staged['cfg']['file_format'], 'append_events') -%}
     {%- set statements = [] -%}
     {%- if figures['rows_rejected'] -%}
-        {%- do statements.append(tidemark.insert_sql(relations['rejects'], tidemark.rejected_line_columns(),
+        {%- do statements.extend(append(relations['rejects'], tidemark.rejected_line_columns(),
             'select *, ' ~ load['commit_id'] ~ ' as _commit_id from ('
-            ~ tidemark.rejected_lines_sql(source['arrived'], staged['keys'], tidemark.raw_payload_expr(source['columns'])) ~ ')')) -%}
+            ~ tidemark.rejected_lines_sql(source['arrived'], staged['keys'], tidemark.raw_payload_expr(source['columns'])) ~ ')\nwhere '
+            ~ tidemark.still_inflight_expr(load), '_raw_payload')) -%}
     {%- endif -%}
     {%- if figures['rows_inserted'] -%}
-        {%- do statements.append(tidemark.insert_sql(relations['entities'], tidemark.entity_columns(),
-            tidemark.entity_rows_sql(staged['cfg'], staged['events'], decided, load))) -%}
+        {%- do statements.extend(append(relations['entities'], tidemark.entity_columns(),
+            tidemark.entity_rows_sql(staged['cfg'], staged['events'], decided, load), 'hierarchy.root_id')) -%}
     {%- endif -%}
     {{ return(statements) }}
 {%- endmacro -%}

@@ -11,7 +11,9 @@ import pytest
 
 from tests.conftest import Project
 from tests.functional.enriched_events import (
+    PRODUCT,
     add_events,
+    add_products,
     commits_of,
     event_id,
     event_line,
@@ -20,6 +22,8 @@ from tests.functional.enriched_events import (
 from tests.functional.event_entities import EventEntity, insert
 from tests.functional.test_crash import put_back
 from tests.functional.test_shred_random import die_after
+from tidemark.errors import TidemarkError
+from tidemark.spark.delta import StagedRows, stage_rows
 
 pytestmark = pytest.mark.iceberg
 
@@ -73,3 +77,54 @@ def test_files_of_a_run_that_was_taken_for_dead(project: Project) -> None:
     assert found == [(event_id(number),) for number in (1, 2, 3)]
     assert commits_of(project)[-1] == (2, 2, 0, 0, 0, 0, 0, 0)
     assert shop.rows("id, name") == [(1, "a"), (2, "b")]
+
+
+@pytest.mark.parametrize("engine", ["auto", pytest.param("spark", marks=pytest.mark.slow)])
+def test_claims_and_entities_of_a_run_that_was_taken_for_dead(
+    project: Project, engine: str
+) -> None:
+    """Its statements fail when they commit; should one have come through all the same, nobody counts its rows."""
+    landing = add_events(project, engine=engine)
+    add_products(project)
+    land(landing, "one.tsv", [event_line(1, PRODUCT)])
+    project.dbt("run")
+    file = land(landing, "two.tsv", [event_line(2, PRODUCT), event_line(3), "broken"])
+    project.dbt("run", "--select", "events")
+    commit = last_batch(project, "events")
+    tables = ("manifest", "entities", "rejects")
+    for table in tables:
+        rows = f"select * from events__{table} where _commit_id = {commit}"
+        project.sql(f"create table kept_{table} as {rows}")
+    die_after(project, "events", 0)
+    slow = [written_to(project, table) for table in tables if project.file_format == "delta"]
+    # another run takes it over, and reads nothing
+    file.rename(project.root / file.name)
+    result = project.dbt("run", "--select", "events")
+    assert f"rolled back commit {commit}" in result.output
+    for one in slow:
+        with pytest.raises(TidemarkError, match="another run has written to"):
+            one.commit()
+    for table in tables:
+        project.sql(f"insert into events__{table} select * from kept_{table}")
+    (project.root / file.name).rename(file)
+    project.dbt("run")
+    found = project.sql("select event_id from events order by 1")
+    assert found == [(event_id(number),) for number in (1, 2, 3)]
+    assert commits_of(project)[-1] == (3, 2, 1, 0, 0, 0, 0, 0)
+    assert project.sql("select count(*) from products") == [(2,)]
+
+
+def written_to(project: Project, table: str) -> StagedRows:
+    """The rows of a table as a statement has written them that commits later."""
+    name = f"events__{table}"
+    rows = f"select * from {project.schema}.kept_{table}"
+    version = project.version(name)
+    return stage_rows(
+        project.session,
+        project.schema,
+        name,
+        version,
+        rows,
+        {"n": "count(*)"},
+        "select * from {counted}",
+    )

@@ -243,7 +243,10 @@ BATCH = {
     "first_etl_micros": 1772614799123456,
     "states": STATES,
     "relation": "shop.atomic_events",
+    "last_commit_id": COMMIT - 1,
+    "undone": [],
 }
+AFTER_DEATHS = {**BATCH, "undone": [7, 8]}
 SCHEMA = {
     "uri": "iglu:com.acme/product/jsonschema/1-2-*",
     "vendor": "com.acme",
@@ -716,6 +719,20 @@ CASES: dict[str, tuple[Any, ...]] = {
     ),
     "file_sizes_sql.partitioned": ("file_sizes_sql", LOG, 134217728, "_business_date"),
     "claim_events_sql.any": ("claim_events_sql", ATOMIC, MANIFEST, EVENT_KEYS, BATCH),
+    "claim_events_sql.undone": (
+        "claim_events_sql",
+        ATOMIC,
+        MANIFEST,
+        EVENT_KEYS,
+        AFTER_DEATHS,
+    ),
+    "decided_events_sql.undone": (
+        "decided_events_sql",
+        ATOMIC,
+        EVENT_KEYS,
+        MANIFEST,
+        AFTER_DEATHS,
+    ),
     "decided_events_sql.across": ("decided_events_sql", ATOMIC, EVENT_KEYS, MANIFEST, BATCH),
     "decided_events_sql.in_batch": (
         "decided_events_sql",
