@@ -72,6 +72,14 @@
     {{ return('select * from (\n' ~ body ~ '\n) where _commit_id not in (' ~ ids | join(', ') ~ ')' if ids else body) }}
 {%- endmacro -%}
 
+{#- Rows into a table that has none after `from`, by a statement that writes nothing where another run has brought some since, and of two
+    at once lets one through. -#}
+{%- macro append_shred(cfg, relation, columns, rows, from) -%}
+    {%- do tidemark.run_statements(tidemark.for_format(cfg['file_format'], 'append_events')(
+        relation, columns, rows ~ '\n    and (select count(*) from ' ~ relation ~ ' where _commit_id > ' ~ from ~ ') = 0', 'hierarchy.root_id', from
+    )) -%}
+{%- endmacro -%}
+
 {#- Bring the table up to the last complete commit of its events; the figures, none if there is nothing new. -#}
 {%- macro load_shred(cfg, run, state, commits, body) -%}
     {%- set relation, rejects = cfg['target'], tidemark.side_relation(cfg['target'], 'rejects') -%}
@@ -100,10 +108,14 @@
     {%- if not is_news -%}{{ return(none) }}{%- endif -%}
 
     {%- if figures['rows_read'] > figures['rows_rejected'] -%}
-        {%- do run_query(tidemark.insert_sql(relation, tidemark.shred_table_columns(state), 'select * from (\n' ~ rows ~ '\n) where _reject_reason is null')) -%}
+        {%- do tidemark.append_shred(cfg, relation, tidemark.shred_table_columns(state), 'select * from (\n' ~ rows ~ '\n) where _reject_reason is null', state['from']) -%}
+        {%- set written = run_query('select count(*) from ' ~ relation ~ ' where _commit_id > ' ~ state['from'])[0][0] | int -%}
+        {%- if written != figures['rows_read'] - figures['rows_rejected'] -%}
+            {%- do tidemark.raise_error('data', cfg['entity'] ~ ': another run has written to ' ~ relation ~ ' since this one began, which wrote nothing. Run it again') -%}
+        {%- endif -%}
     {%- endif -%}
     {%- if figures['rows_rejected'] -%}
-        {%- do run_query(tidemark.insert_sql(rejects, tidemark.rejected_entity_columns(), 'select * from (\n' ~ rows ~ '\n) where _reject_reason is not null')) -%}
+        {%- do tidemark.append_shred(cfg, rejects, tidemark.rejected_entity_columns(), 'select * from (\n' ~ rows ~ '\n) where _reject_reason is not null', state['from']) -%}
     {%- endif -%}
     {%- do figures.update({'rows_inserted': figures['rows_read'] - figures['rows_rejected']}) -%}
     {%- do tidemark.record_commit(commits, {

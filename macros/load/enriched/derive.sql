@@ -22,7 +22,7 @@
         'outcome': 'commit', 'load': load, 'figures': figures, 'files': staged['source']['files'], 'beside': statements,
         'numbers': dict(versions, etl_tstamp=tidemark.utc_text_of_micros(load['etl_micros']) if has_events else none),
         'log_sql': tidemark.for_format(cfg['file_format'], 'append_events')(
-            relations['current'], tidemark.atomic_columns(), tidemark.atomic_rows_sql(cfg, events, decided, load)
+            relations['current'], tidemark.atomic_columns(), tidemark.atomic_rows_sql(cfg, events, decided, load), last=load['last_commit_id']
         ) if figures['rows_inserted'] else none,
     }) }}
 {%- endmacro -%}

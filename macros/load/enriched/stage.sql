@@ -37,7 +37,7 @@
             'kind': 'full_refresh' if opened['state']['replaces'] else 'load',
             'business_date': opened['run']['business_date'], 'forward': true, 'is_last': true, 'log_version': none,
             'states': opened['commits']['states'], 'relation': cfg['relation'],
-            'undone': opened['state']['undone'],
+            'last_commit_id': opened['state']['last_commit_id'], 'undone': opened['state']['undone'],
             'etl_micros': figures['etl_micros'], 'first_etl_micros': figures['first_etl_micros'],
         },
         'figures': figures,

@@ -77,6 +77,6 @@ when not matched and slice._supersedes is null then insert (
 {%- endmacro -%}
 
 {#- Append the events of a batch, or what lies beside them: see iceberg__append_events(). -#}
-{%- macro delta__append_events(relation, columns, query, by='event_id') -%}
+{%- macro delta__append_events(relation, columns, query, by='event_id', last=none) -%}
     {{ return([tidemark.insert_sql(relation, columns, query)]) }}
 {%- endmacro -%}

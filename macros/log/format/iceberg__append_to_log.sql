@@ -25,16 +25,16 @@
     ]) }}
 {%- endmacro -%}
 
-{#- Append the events of a batch, or what lies beside them, by a MERGE that fails after a fence. No row is updated: by none is a commit's number
-    below 0. `by` is what the rows are spread by. -#}
-{%- macro iceberg__append_events(relation, columns, query, by='event_id') -%}
+{#- Append the events of a batch, or what lies beside them, by a MERGE that fails after a fence, and where rows of a commit after `last` come
+    at the same time. No row is updated: none that is there has such a number. `by` is what the rows are spread by. -#}
+{%- macro iceberg__append_events(relation, columns, query, by='event_id', last=none) -%}
 {%- set names = columns | map(attribute='name') | list -%}
 {%- set statement -%}
 merge into {{ relation }} as stored
 using (
     {{ query | indent(4) }}
 ) as arrived
-    on stored.{{ by }} = arrived.{{ by }} and stored._commit_id < 0
+    on stored.{{ by }} = arrived.{{ by }} and {{ 'stored._commit_id < 0' if last is none else '(stored._commit_id < 0 or stored._commit_id > ' ~ last ~ ')' }}
 when matched then update set
     _commit_id = stored._commit_id
 when not matched then insert (

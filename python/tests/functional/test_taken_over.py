@@ -6,6 +6,7 @@ Each point is made exactly, in one process: what the other run would write by th
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -20,6 +21,7 @@ from tests.functional.enriched_events import (
     land,
 )
 from tests.functional.event_entities import EventEntity, insert
+from tests.functional.interrupted import before
 from tests.functional.test_crash import put_back
 from tests.functional.test_shred_random import die_after
 from tidemark.errors import TidemarkError
@@ -128,3 +130,36 @@ def written_to(project: Project, table: str) -> StagedRows:
         {"n": "count(*)"},
         "select * from {counted}",
     )
+
+
+@pytest.mark.slow
+def test_two_runs_of_a_model(project: Project) -> None:
+    """The second one to store the events of a file, or to read their entities, writes nothing."""
+    steps = ["natural_in_batch", "synthetic_in_batch"]
+    landing = add_events(project, deduplicate=steps, engine="spark")
+    add_products(project)
+    land(landing, "one.tsv", [event_line(1, PRODUCT)])
+    project.dbt("run")
+    land(landing, "two.tsv", [event_line(2, PRODUCT), event_line(3)])
+    others: list[int] = []
+
+    def store(sql: str) -> None:
+        (own,) = map(int, re.findall(r"(\d+) as _commit_id", sql))
+        others.append(own + 1)
+        project.query(re.sub(r"\d+ as _commit_id", f"{own + 1} as _commit_id", sql))
+
+    with before(r"(insert|merge) into \S*\.`?events`?\s", store):
+        error = project.dbt("run", "--select", "events", expect_pass=False).error
+    assert "another run has written to" in error
+    (other,) = others
+    stored = project.sql("select event_id, _commit_id from events order by 1")
+    assert [row[0] for row in stored] == [event_id(number) for number in (1, 2, 3)]
+    assert [row[1] for row in stored[1:]] == [other, other]
+    project.sql(f"delete from events where _commit_id = {other}")
+    # the other run of the entities is as far as this one, statement by statement
+    with before(r"(insert|merge) into \S*\.`?products`?\s", project.query) as met:
+        project.dbt("run")
+    assert met
+    assert len(project.sql("select * from events")) == 3
+    assert project.sql("select count(*) from products") == [(2,)]
+    assert project.dbt("run").messages == {"events": "nothing new", "products": "nothing new"}
