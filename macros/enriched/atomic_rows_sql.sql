@@ -1,4 +1,5 @@
-{#- The events of a batch that are stored: typed, ids in lower case, fingerprint filled in, synthetic duplicates renamed. -#}
+{#- The events of a batch that are stored: typed, ids in lower case, fingerprint filled in, synthetic duplicates renamed. None, where another
+    run has stored some since this one began, or has taken it for dead. -#}
 {%- macro atomic_rows_sql(cfg, events, decided, load) -%}
 select
     {%- for column in tidemark.canonical_columns() %}
@@ -23,4 +24,5 @@ left join {{ decided }} as decided on events._row = decided._row
 where
     (decided._kind is null or startswith(decided._kind, 'synthetic'))
     and {{ tidemark.still_inflight_expr(load) }}
+    and (select count(*) from {{ cfg['target'] }} where _commit_id > {{ load['last_commit_id'] }}) = 0
 {%- endmacro -%}

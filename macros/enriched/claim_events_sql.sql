@@ -15,6 +15,9 @@ on
     claims.event_id = arrived._event_id
     and claims.fingerprint = arrived._fingerprint
     and claims.expires_at >= {{ tidemark.etl_tstamp_expr(load) }}
+{%- if load['undone'] %}
+    and {{ tidemark.claim_counts_expr(load) }}
+{%- endif %}
 {%- if cfg['file_format'] == 'iceberg' %}
 when matched and claims.expires_at is null then update set
     expires_at = claims.expires_at
@@ -28,6 +31,11 @@ when not matched then insert (
     {{ tidemark.etl_tstamp_expr(load) }} + interval {{ cfg['manifest_ttl'] }},
     {{ load['commit_id'] }}
 )
+{%- endmacro -%}
+
+{#- Whether a claim is of no commit that was rolled back: a run that was taken for dead may have made it after that. -#}
+{%- macro claim_counts_expr(load) -%}
+    {{ return('coalesce(claims._commit_id not in (' ~ load['undone'] | join(', ') ~ '), true)') }}
 {%- endmacro -%}
 
 {#- The etl time of a batch as a literal. -#}

@@ -117,6 +117,9 @@ others as (
     where
         claims.expires_at >= {{ tidemark.etl_tstamp_expr(load) }}
         and not claims._commit_id <=> {{ load['commit_id'] }}
+        {%- if load['undone'] %}
+        and {{ tidemark.claim_counts_expr(load) }}
+        {%- endif %}
         -- a claim of another tool tells its batch by etl time alone: of its earliest event or of its latest, perhaps in seconds
         and not (claims._commit_id is null and claims.etl_tstamp in ({{ tidemark._own_etl_tstamps_expr(load) }}))
 ),

@@ -1,6 +1,6 @@
 {#- The files of a landing folder that are to be read, in name order: those that no commit has read to the end and those that changed
     since. A file keeps the number that it was first read under (`_file_number`, NULL for a new one), which its lines are known by;
-    `_last_number` is the greatest that was given, or -1. What the commits `undone` had read counts as not read. -#}
+    `_last_number` is the greatest that was given, or -1. What the commits `undone`, which were rolled back, had read counts as not read. -#}
 {%- macro event_files_sql(location, landed, undone=[]) -%}
 with present as (
     select

@@ -43,6 +43,7 @@
         'last_commit_id': row['last_commit_id'] or 0,
         'last_sequence_num': row['last_sequence_num'],
         'recorded': fromjson(row['config']) if row['config'] else none,
+        'left_refresh': row['left_refresh'],
         'undone': fromjson(row['undone'] or '[]'),
         'inflight': fromjson(row['inflight'] or '[]'),
         'this_commit_id': row['this_commit_id'],

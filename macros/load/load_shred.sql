@@ -24,7 +24,7 @@
         'last_id': marks['last_id'] or 0,
         'from': [0 if build else marks['read_to'], marks['source_start'] - 1] | max,
         'to': marks['source_end'],
-        'undone': [] if build else marks['undone'],
+        'undone': marks['undone'],
     }) }}
 {%- endmacro -%}
 
@@ -66,6 +66,20 @@
     {{ return(columns) }}
 {%- endmacro -%}
 
+{#- A model's body without the entities of commits that were rolled back: a run that was taken for dead may have written them after that. -#}
+{%- macro entities_in_force(body, undone, from, to) -%}
+    {%- set ids = undone | select('gt', from) | select('le', to) | list -%}
+    {{ return('select * from (\n' ~ body ~ '\n) where _commit_id not in (' ~ ids | join(', ') ~ ')' if ids else body) }}
+{%- endmacro -%}
+
+{#- Rows into a table that has none after `from`, by a statement that writes nothing where another run has brought some since, and of two
+    at once lets one through. -#}
+{%- macro append_shred(cfg, relation, columns, rows, from) -%}
+    {%- do tidemark.run_statements(tidemark.for_format(cfg['file_format'], 'append_events')(
+        relation, columns, rows ~ '\n    and (select count(*) from ' ~ relation ~ ' where _commit_id > ' ~ from ~ ') = 0', 'hierarchy.root_id', from
+    )) -%}
+{%- endmacro -%}
+
 {#- Bring the table up to the last complete commit of its events; the figures, none if there is nothing new. -#}
 {%- macro load_shred(cfg, run, state, commits, body) -%}
     {%- set relation, rejects = cfg['target'], tidemark.side_relation(cfg['target'], 'rejects') -%}
@@ -75,7 +89,9 @@
         {%- set validate = 'tidemark_schema_problem_' ~ local_md5(known | join(' '))[:8] -%}
         {%- do adapter.register_function(validate, 'tidemark.shred.registry.schema_problem', known) -%}
     {%- endif -%}
-    {%- set rows = tidemark.typed_entities_sql(state['columns'], body, state['from'], state['to'], validate) -%}
+    {%- set rows = tidemark.typed_entities_sql(
+        state['columns'], tidemark.entities_in_force(body, state['undone'], state['from'], state['to']), state['from'], state['to'], validate
+    ) -%}
     {%- set is_news = not run['empty'] and state['to'] > state['from'] -%}
     {%- set figures = {} -%}
     {%- set rejected = {'units': ['entity', 'entities'], 'of': '', 'rows': '(\n' ~ rows ~ '\n)', 'samples': none, 'advice': 'Mend columns or schema'} -%}
@@ -85,15 +101,21 @@
     {%- endif -%}
     {%- do tidemark.prepare_shred(cfg, state, relation, rejects) -%}
     {%- if not state['build'] and not run['empty'] and not tidemark.relation_exists(rejects) -%}
-        {%- do tidemark.make_missing_rejects(cfg, state, rejects, tidemark.typed_entities_sql(state['columns'], body, 0, state['from'], validate)) -%}
+        {%- do tidemark.make_missing_rejects(cfg, state, rejects, tidemark.typed_entities_sql(
+            state['columns'], tidemark.entities_in_force(body, state['undone'], 0, state['from']), 0, state['from'], validate
+        )) -%}
     {%- endif -%}
     {%- if not is_news -%}{{ return(none) }}{%- endif -%}
 
     {%- if figures['rows_read'] > figures['rows_rejected'] -%}
-        {%- do run_query(tidemark.insert_sql(relation, tidemark.shred_table_columns(state), 'select * from (\n' ~ rows ~ '\n) where _reject_reason is null')) -%}
+        {%- do tidemark.append_shred(cfg, relation, tidemark.shred_table_columns(state), 'select * from (\n' ~ rows ~ '\n) where _reject_reason is null', state['from']) -%}
+        {%- set written = run_query('select count(*) from ' ~ relation ~ ' where _commit_id > ' ~ state['from'])[0][0] | int -%}
+        {%- if written != figures['rows_read'] - figures['rows_rejected'] -%}
+            {%- do tidemark.raise_error('data', cfg['entity'] ~ ': another run has written to ' ~ relation ~ ' since this one began, which wrote nothing. Run it again') -%}
+        {%- endif -%}
     {%- endif -%}
     {%- if figures['rows_rejected'] -%}
-        {%- do run_query(tidemark.insert_sql(rejects, tidemark.rejected_entity_columns(), 'select * from (\n' ~ rows ~ '\n) where _reject_reason is not null')) -%}
+        {%- do tidemark.append_shred(cfg, rejects, tidemark.rejected_entity_columns(), 'select * from (\n' ~ rows ~ '\n) where _reject_reason is not null', state['from']) -%}
     {%- endif -%}
     {%- do figures.update({'rows_inserted': figures['rows_read'] - figures['rows_rejected']}) -%}
     {%- do tidemark.record_commit(commits, {
@@ -125,7 +147,8 @@
     {%- endif -%}
     {%- do tidemark.add_missing_columns(cfg['entity'], relation, columns) -%}
     {%- for name in [relation, rejects] if tidemark.relation_exists(name) -%}
-        {%- set condition = '_commit_id > ' ~ state['from'] ~ (' or _commit_id in (' ~ state['undone'] | join(', ') ~ ')' if state['undone'] else '') -%}
+        {%- set undone = state['undone'] | select('le', state['from']) | list -%}
+        {%- set condition = '_commit_id > ' ~ state['from'] ~ (' or _commit_id in (' ~ undone | join(', ') ~ ')' if undone else '') -%}
         {%- if tidemark.has_rows(name, condition) -%}{%- do run_query('delete from ' ~ name ~ ' where ' ~ condition) -%}{%- endif -%}
     {%- endfor -%}
 {%- endmacro -%}

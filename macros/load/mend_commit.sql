@@ -1,6 +1,7 @@
 {#- Finish or roll back a commit that a run left in flight. The log decides: if it has the commit, current follows; if not, what was
     written beside it is taken away. The run that began it may be alive after all, slow, on another machine: so it is first recorded as
-    taken over and shut out of the log, which then is asked again. The commit stays that run's. -#}
+    taken over and shut out of the log, which then is asked again, and of what it may write beside it and that others look at. The commit
+    stays that run's. -#}
 {%- macro mend_commit(opened, state, left) -%}
     {%- set cfg, run, relations, commits = opened['cfg'], opened['run'], opened['relations'], opened['commits'] -%}
     {%- set row = tidemark.query_rows(
@@ -26,7 +27,7 @@
         {%- set commit = dict(commit, details=tojson({'taken_over_by': run['invocation_id']})) -%}
         {%- do tidemark.record_commit(commits, commit, 'inflight', numbers) -%}
         {%- if shared and tidemark.relation_exists(shared) -%}
-            {%- do tidemark.run_statements(tidemark.step(cfg, 'fence')((commit['config'] or cfg)['file_format'], shared, commit['commit_id'])) -%}
+            {%- do tidemark.run_statements(tidemark.step(cfg, 'fences')((commit['config'] or cfg)['file_format'], relations, commit['commit_id'])) -%}
         {%- endif -%}
         {%- set landed = tidemark.step(cfg, 'has_landed')(opened, commit, numbers) -%}
     {%- endif -%}
@@ -44,6 +45,11 @@
     was taken over before that takes the place of the old one, see check_replaced_log(). -#}
 {%- macro log__shared_log(relations, commit) -%}
     {{ return(none if commit['kind'] in ['full_refresh', 'rehash'] else relations['log_table']) }}
+{%- endmacro -%}
+
+{#- What lies beside the log counts once the log has its commit. -#}
+{%- macro log__fences(file_format, relations, commit_id) -%}
+    {{ return(tidemark.log__fence(file_format, relations['log_table'], commit_id)) }}
 {%- endmacro -%}
 
 {%- macro log__fence(file_format, log_table, commit_id) -%}

@@ -19,7 +19,13 @@
 {%- macro opened_anew(opened, run=none) -%}
     {%- set known = dict(opened, run=run or opened['run']) -%}
     {%- set state = tidemark.settled_state(known) -%}
+    {%- set known = dict(known, run=tidemark.step(opened['cfg'], 'run')(known, state)) -%}
     {{ return(dict(known, state=tidemark.step(opened['cfg'], 'state')(known, state))) }}
+{%- endmacro -%}
+
+{#- What the run does of an entity with a log: what it was asked for. -#}
+{%- macro log__run(opened, state) -%}
+    {{ return(opened['run']) }}
 {%- endmacro -%}
 
 {#- What tidemark_commits tells of the entity, once no commit is in flight. -#}

@@ -1,5 +1,6 @@
 {#- What a run needs to know of an entity's commits, from all their states: see entity_states_sql(), whose order counts. The same as
-    entity_state_sql() works out where they are many. -#}
+    entity_state_sql() works out where they are many. `undone` are all commits that were rolled back: a run that was taken for dead may
+    have written beside the log after that. `left_refresh`: the last full refresh died, and nothing was loaded since. -#}
 {%- macro judged_state(states, business_date) -%}
     {%- set commits = tidemark.last_states(states) -%}
     {%- set completed = commits | selectattr('state', 'equalto', 'completed') | list -%}
@@ -26,13 +27,17 @@
         {%- if row['business_date'] -%}{%- do commit.update({'business_date': row['business_date'] | string}) -%}{%- endif -%}
         {%- do inflight.append(commit) -%}
     {%- endfor -%}
+    {%- set full = commits | selectattr('kind', 'equalto', 'full_refresh') | list -%}
+    {%- set failed = full | selectattr('state', 'equalto', 'rolled_back') | selectattr('undone_by', 'none') | map(attribute='commit_id') | first | default(0) -%}
+    {%- set loaded = completed | selectattr('kind', 'in', ['load', 'full_refresh']) | map(attribute='commit_id') | first | default(0) -%}
     {%- set config = completed | map(attribute='config') | select | first | default(none) -%}
     {{ return({
         'last_id': commits | map(attribute='commit_id') | first | default(none),
         'last_commit_id': completed | selectattr('kind', 'in', log_kinds) | map(attribute='commit_id') | first | default(0),
         'last_sequence_num': since | map(attribute='last_sequence_num') | reject('none') | list | max | default(none),
         'recorded': fromjson(config) if config else none,
-        'undone': commits | rejectattr('undone_by', 'none') | map(attribute='commit_id') | list,
+        'left_refresh': failed > loaded,
+        'undone': commits | selectattr('state', 'equalto', 'rolled_back') | map(attribute='commit_id') | list,
         'inflight': inflight,
         'this_commit_id': this_loads[-1]['commit_id'] if this_loads else none,
         'previous_date': earlier[-1]['business_date'] if earlier else none,
@@ -52,7 +57,7 @@
 {#- How far what is derived from an entity has read it, from the states of `own` commits and of the entity's `others`, and what those
     are by now. The same as scd2_state_sql() and shred_marks_sql() work out: `done` is the last completed run of that kind, none without
     one; `replaced` are commits with which the entity's log began anew, the last first; `ended` is the last load before what is in
-    flight, `undone` are those that were rolled back. -#}
+    flight, `undone` are those that were rolled back, also because their run died: it may have been alive, and have written on. -#}
 {%- macro judged_marks(own, others, kind) -%}
     {%- set own, others = tidemark.last_states(own), tidemark.last_states(others) -%}
     {%- set loads = others | selectattr('kind', 'in', ['load', 'full_refresh']) | list -%}
@@ -64,6 +69,6 @@
         'done': own | selectattr('kind', 'equalto', kind) | selectattr('state', 'equalto', 'completed') | first | default(none),
         'replaced': others | selectattr('kind', 'in', ['full_refresh', 'rehash']) | selectattr('state', 'equalto', 'completed') | list,
         'ended': ended | first | default(0),
-        'undone': others | selectattr('state', 'equalto', 'rolled_back') | rejectattr('undone_by', 'none') | map(attribute='commit_id') | list,
+        'undone': others | selectattr('state', 'equalto', 'rolled_back') | map(attribute='commit_id') | list,
     }) }}
 {%- endmacro -%}

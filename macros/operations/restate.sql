@@ -57,7 +57,7 @@
 
 {#- Go back to before the date, then take the files that landed since anew, as the next run would. -#}
 {%- macro restate_events(opened, from, dry_run) -%}
-    {%- set cfg, relations, commits, state = opened['cfg'], opened['relations'], opened['commits'], opened['state'] -%}
+    {%- set cfg, relations, commits = opened['cfg'], opened['relations'], opened['commits'] -%}
     {%- set timeline = tidemark.timeline(commits, cfg['relation']) -%}
     {%- set live = tidemark.live_commits(timeline, timeline[-1]['commit_id']) -%}
     {%- set at = namespace(before=none, first=none) -%}
@@ -68,7 +68,7 @@
             {%- set at.before = commit['commit_id'] -%}
         {%- endif -%}
     {%- endfor -%}
-    {%- if at.first is none and not state['undone'] -%}
+    {%- if at.first is none and not timeline | selectattr('kind', 'equalto', 'rollback') | list -%}
         {%- do tidemark.raise_error('usage', cfg['entity'] ~ ': no events arrived from ' ~ from ~ ' on') -%}
     {%- elif at.first is not none and at.before is none -%}
         {%- do tidemark.raise_error('usage', cfg['entity'] ~ ': all its events arrived from ' ~ from ~ ' on: begin again with --full-refresh') -%}

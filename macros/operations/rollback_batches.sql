@@ -2,8 +2,11 @@
     go, and their files count as not read: the next run takes them again, unless they are moved away first. So there is no way forth to a
     batch that was taken back. -#}
 {%- macro rollback_batches(entity, to, dry_run) -%}
-    {%- set opened = tidemark.open_atomic(entity) -%}
+    {%- set opened = tidemark.open_atomic(entity, dry_run) -%}
     {%- set cfg, commits, state = opened['cfg'], opened['commits'], opened['state'] -%}
+    {%- if not state['recorded'] -%}
+        {%- do tidemark.raise_error('data', entity ~ ': nothing was loaded yet, so there is nothing to roll back') -%}
+    {%- endif -%}
     {%- if to is none -%}
         {%- do tidemark.raise_error('usage', entity ~ ': to where? Give `to`, a commit id, a business date or a timestamp; `dbt run-operation show_commits` lists the commits') -%}
     {%- endif -%}

@@ -22,7 +22,7 @@
         'outcome': 'commit', 'load': load, 'figures': figures, 'files': staged['source']['files'], 'beside': statements,
         'numbers': dict(versions, etl_tstamp=tidemark.utc_text_of_micros(load['etl_micros']) if has_events else none),
         'log_sql': tidemark.for_format(cfg['file_format'], 'append_events')(
-            relations['current'], tidemark.atomic_columns(), tidemark.atomic_rows_sql(cfg, events, decided, load)
+            relations['current'], tidemark.atomic_columns(), tidemark.atomic_rows_sql(cfg, events, decided, load), last=load['last_commit_id']
         ) if figures['rows_inserted'] else none,
     }) }}
 {%- endmacro -%}
@@ -31,15 +31,17 @@
 {#- Lines that cannot be used, and entities: they count once the events are stored. -#}
 {%- macro beside_enriched(relations, staged, figures, decided) -%}
     {%- set load, source = staged['load'], staged['source'] -%}
+    {%- set append = tidemark.for_format(staged['cfg']['file_format'], 'append_events') -%}
     {%- set statements = [] -%}
     {%- if figures['rows_rejected'] -%}
-        {%- do statements.append(tidemark.insert_sql(relations['rejects'], tidemark.rejected_line_columns(),
+        {%- do statements.extend(append(relations['rejects'], tidemark.rejected_line_columns(),
             'select *, ' ~ load['commit_id'] ~ ' as _commit_id from ('
-            ~ tidemark.rejected_lines_sql(source['arrived'], staged['keys'], tidemark.raw_payload_expr(source['columns'])) ~ ')')) -%}
+            ~ tidemark.rejected_lines_sql(source['arrived'], staged['keys'], tidemark.raw_payload_expr(source['columns'])) ~ ')\nwhere '
+            ~ tidemark.still_inflight_expr(load), '_raw_payload')) -%}
     {%- endif -%}
     {%- if figures['rows_inserted'] -%}
-        {%- do statements.append(tidemark.insert_sql(relations['entities'], tidemark.entity_columns(),
-            tidemark.entity_rows_sql(staged['cfg'], staged['events'], decided, load))) -%}
+        {%- do statements.extend(append(relations['entities'], tidemark.entity_columns(),
+            tidemark.entity_rows_sql(staged['cfg'], staged['events'], decided, load), 'hierarchy.root_id')) -%}
     {%- endif -%}
     {{ return(statements) }}
 {%- endmacro -%}

@@ -4,10 +4,13 @@
 {%- endmacro -%}
 
 
-{#- Events have no column of what superseded them. -#}
-{%- macro enriched__fence(file_format, events, commit_id) -%}
-    {%- if file_format == 'iceberg' -%}{{ return(tidemark.iceberg__fence_log(events, commit_id, '_commit_id')) }}{%- endif -%}
-    {{ return(tidemark.log__fence(file_format, events, commit_id)) }}
+{#- Claims count at once, entities for whoever reads their table. Events come first: see commit_beside() of the engine in the workers. -#}
+{%- macro enriched__fences(file_format, relations, commit_id) -%}
+    {%- set statements = [] -%}
+    {%- for name in ['current', 'manifest', 'entities', 'rejects'] if tidemark.relation_exists(relations[name]) -%}
+        {%- do statements.extend(tidemark.for_format(file_format, 'fence_events')(relations[name], commit_id, name == 'manifest')) -%}
+    {%- endfor -%}
+    {{ return(statements) }}
 {%- endmacro -%}
 
 

@@ -6,12 +6,14 @@
     {%- set cfg, run = opened['cfg'], opened['run'] -%}
     {%- set landed = dict(tidemark.landed_enriched(opened), body=body) -%}
     {%- set is_idle = cfg['location'] is not none and not landed['files'] -%}
-    {%- if is_idle and opened['state']['first'] and not run['empty'] -%}
+    {%- if is_idle and opened['state']['replaces'] and not run['empty'] -%}
+        {%- do tidemark.warn(cfg['entity'], 'there is no file at ' ~ cfg['location'] ~ ' that could be read again, so its tables stay as they are') -%}
+    {%- elif is_idle and opened['state']['first'] and not run['empty'] -%}
         {%- do tidemark.warn_of_no_file(cfg) -%}
     {%- endif -%}
     {%- if run['empty'] or is_idle -%}
         {%- set source = tidemark.view_enriched(opened, landed) -%}
-        {%- do tidemark.enriched__prepare(opened) -%}
+        {%- if not opened['state']['replaces'] -%}{%- do tidemark.enriched__prepare(opened) -%}{%- endif -%}
         {{ return(dict(source, parts=[])) }}
     {%- endif -%}
     {%- if tidemark.workers_take_enriched(opened, body) -%}{{ return(dict(landed, parts=['all'], by_workers=true)) }}{%- endif -%}

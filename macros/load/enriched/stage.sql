@@ -34,9 +34,10 @@
         }},
         'load': {
             'commit_id': commit_id,
-            'kind': 'full_refresh' if opened['run']['full_refresh'] and opened['state']['exists'] else 'load',
+            'kind': 'full_refresh' if opened['state']['replaces'] else 'load',
             'business_date': opened['run']['business_date'], 'forward': true, 'is_last': true, 'log_version': none,
             'states': opened['commits']['states'], 'relation': cfg['relation'],
+            'last_commit_id': opened['state']['last_commit_id'], 'undone': opened['state']['undone'],
             'etl_micros': figures['etl_micros'], 'first_etl_micros': figures['first_etl_micros'],
         },
         'figures': figures,

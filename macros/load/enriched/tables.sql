@@ -1,3 +1,14 @@
+{#- A full refresh that died is begun anew by whichever run comes next: its tables are set aside, or some of them. -#}
+{%- macro enriched__run(opened, state) -%}
+    {%- set cfg, run = opened['cfg'], opened['run'] -%}
+    {%- if not state['left_refresh'] or run['full_refresh'] -%}{{ return(run) }}{%- endif -%}
+    {%- if not run['empty'] -%}
+        {%- do log(cfg['entity'] ~ ': reads all that has landed again, as a --full-refresh that died had begun to', info=true) -%}
+    {%- endif -%}
+    {{ return(dict(run, full_refresh=true)) }}
+{%- endmacro -%}
+
+
 {#- The state of atomic events: what lies where their tables belong is checked, what is missing beside them made anew. -#}
 {%- macro enriched__state(opened, state) -%}
     {%- set cfg, run, relations, commits = opened['cfg'], opened['run'], opened['relations'], opened['commits'] -%}
@@ -17,7 +28,8 @@
         ) -%}
     {%- endif -%}
     {%- set state = dict(
-        state, exists=exists, first=not state['recorded'] or run['full_refresh'], has_manifest=tidemark.relation_exists(relations['manifest'])
+        state, exists=exists, first=not state['recorded'] or run['full_refresh'], has_manifest=tidemark.relation_exists(relations['manifest']),
+        replaces=run['full_refresh'] and (exists or state['recorded'] is not none)
     ) -%}
     {%- if not state['first'] -%}
         {%- do tidemark.check_atomic_drift(cfg, state, relations['manifest'] | string) -%}
@@ -27,12 +39,14 @@
 {%- endmacro -%}
 
 
-{#- Make the tables where they are missing; a full refresh first sets the old ones aside, under the number of the last commit. -#}
+{#- Make the tables where they are missing; a full refresh first sets the old ones aside, under the number of the last commit. It is in flight
+    before that, by which the next run knows that it has died: see enriched__run(). -#}
 {%- macro enriched__prepare(opened, staged=none) -%}
     {%- set cfg, run, state, relations = opened['cfg'], opened['run'], opened['state'], opened['relations'] -%}
-    {%- if state['exists'] and run['full_refresh'] -%}
+    {%- if state['replaces'] -%}
+        {%- do tidemark.record_commit(opened['commits'], tidemark.new_commit(opened, staged['load'], staged['plan']['recorded']), 'inflight', {}) -%}
         {%- for name in ['entities', 'rejects', 'landed'] + ([] if cfg['manifest'] else ['manifest']) + ['current'] if tidemark.relation_exists(relations[name]) -%}
-            {%- set old = tidemark.old_relation(relations[name], state['last_id'] or 0) -%}
+            {%- set old = tidemark.old_relation(relations[name], state['last_commit_id']) -%}
             {%- if tidemark.relation_exists(old) -%}
                 {%- do tidemark.drop_table(relations[name]) -%}
             {%- else -%}
@@ -51,7 +65,7 @@
         ('landed', tidemark.landed_columns(), {}),
         ('entities', tidemark.entity_columns(), {'partition_by': ['vendor', 'name', 'model']}),
         ('manifest', tidemark.manifest_columns(), {}),
-        ('current', tidemark.atomic_columns(), dict(tidemark.atomic_options(cfg), is_fresh=state['exists'] and run['full_refresh'])),
+        ('current', tidemark.atomic_columns(), dict(tidemark.atomic_options(cfg), is_fresh=state['replaces'])),
     ] if name != 'manifest' or cfg['looks_across'] -%}
         {%- do statements.extend(tidemark.for_format(cfg['file_format'], 'create_table')(relations[name], columns, options)) -%}
     {%- endfor -%}

@@ -342,7 +342,7 @@
 {%- endmacro -%}
 
 
-{#- Rows of staging or rejects of commits that no rollback undid. -#}
+{#- Rows of staging or rejects of commits that were not rolled back. -#}
 {%- macro in_force_of(relation, state) -%}
     {%- if not state['undone'] -%}{{ return(relation) }}{%- endif -%}
     {{ return('(select * from ' ~ relation ~ ' where _commit_id not in (' ~ state['undone'] | join(', ') ~ '))') }}

@@ -71,7 +71,12 @@ when not matched and slice._supersedes is null then insert (
     {{ return(["alter table " ~ log_table ~ " set tblproperties ('tidemark.fence' = '" ~ commit_id ~ "')"]) }}
 {%- endmacro -%}
 
-{#- Append the events of a batch, which are the log of their family. -#}
-{%- macro delta__append_events(relation, columns, query) -%}
+{#- The same of events, which are the log of their family, and of what lies beside them. -#}
+{%- macro delta__fence_events(relation, commit_id, are_claims) -%}
+    {{ return(tidemark.delta__fence_log(relation, commit_id)) }}
+{%- endmacro -%}
+
+{#- Append the events of a batch, or what lies beside them: see iceberg__append_events(). -#}
+{%- macro delta__append_events(relation, columns, query, by='event_id', last=none) -%}
     {{ return([tidemark.insert_sql(relation, columns, query)]) }}
 {%- endmacro -%}

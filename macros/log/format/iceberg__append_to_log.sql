@@ -8,24 +8,33 @@
     {{ return([tidemark.merge_into_log_sql(relations, names, rows, load, later)]) }}
 {%- endmacro -%}
 
-{#- Stop statements on the log that began before now, as a row came that they may not overlook: they fail when they commit. Of events,
-    which are superseded by nothing, it is a row of a commit that there cannot be. -#}
-{%- macro iceberg__fence_log(log_table, commit_id, mark='_superseded_by') -%}
+{#- Stop statements on the log that began before now, as a row came that they may not overlook: they fail when they commit. -#}
+{%- macro iceberg__fence_log(log_table, commit_id) -%}
     {{ return([
-        'insert into ' ~ log_table ~ ' (' ~ mark ~ ') values (-' ~ commit_id ~ ')',
-        'delete from ' ~ log_table ~ ' where ' ~ mark ~ ' < 0',
+        'insert into ' ~ log_table ~ ' (_superseded_by) values (-' ~ commit_id ~ ')',
+        'delete from ' ~ log_table ~ ' where _superseded_by < 0',
     ]) }}
 {%- endmacro -%}
 
-{#- Append the events of a batch by a MERGE that fails after a fence. No row is updated: by none is a commit's number below 0. -#}
-{%- macro iceberg__append_events(relation, columns, query) -%}
+{#- The same of events and what lies beside them, which are superseded by nothing: a row of a commit that there cannot be; of claims one
+    that holds for ever, on no event. -#}
+{%- macro iceberg__fence_events(relation, commit_id, are_claims) -%}
+    {{ return([
+        'insert into ' ~ relation ~ (" (expires_at, _commit_id) values (timestamp'9999-12-31 00:00:00', -" if are_claims else ' (_commit_id) values (-') ~ commit_id ~ ')',
+        'delete from ' ~ relation ~ ' where _commit_id < 0',
+    ]) }}
+{%- endmacro -%}
+
+{#- Append the events of a batch, or what lies beside them, by a MERGE that fails after a fence, and where rows of a commit after `last` come
+    at the same time. No row is updated: none that is there has such a number. `by` is what the rows are spread by. -#}
+{%- macro iceberg__append_events(relation, columns, query, by='event_id', last=none) -%}
 {%- set names = columns | map(attribute='name') | list -%}
 {%- set statement -%}
 merge into {{ relation }} as stored
 using (
     {{ query | indent(4) }}
 ) as arrived
-    on stored.event_id = arrived.event_id and stored._commit_id < 0
+    on stored.{{ by }} = arrived.{{ by }} and {{ 'stored._commit_id < 0' if last is none else '(stored._commit_id < 0 or stored._commit_id > ' ~ last ~ ')' }}
 when matched then update set
     _commit_id = stored._commit_id
 when not matched then insert (

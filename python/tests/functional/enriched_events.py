@@ -12,6 +12,9 @@ from tests.conftest import Project
 from tests.functional.event_dedup_oracle import Kept, Loads
 from tidemark.shred.canonical import CONTEXTS_SCHEMA, TYPES, Event, parse_timestamp, to_line
 
+PRODUCT: list[tuple[str, Any]] = [("iglu:com.acme/product/jsonschema/1-0-0", {"sku": "a"})]
+"""The contexts of an event that has a product."""
+
 
 def add_events(
     project: Project, name: str = "events", body: str = "{{ tidemark.extract() }}", **settings: Any
@@ -37,6 +40,24 @@ models:
 """,
     )
     return landing
+
+
+def add_products(project: Project) -> None:
+    """Add a table of the products that came with `events`."""
+    project.write(
+        "models/products.sql",
+        "{{ tidemark.shred('iglu:com.acme/product/jsonschema/1-*-*', events='events') }}",
+    )
+    project.write(
+        "models/_products.yml",
+        """
+        version: 2
+        models:
+          - name: products
+            config: {materialized: shred}
+            columns: [{name: sku, data_type: string}]
+        """,
+    )
 
 
 def land(folder: Path, name: str, lines: Iterable[str]) -> Path:

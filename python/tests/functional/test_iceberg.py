@@ -217,7 +217,8 @@ APPEND_EVENTS = """
   {% set table = api.Relation.create(schema=target.schema, identifier='events') %}
   {% set append = tidemark.iceberg__append_events(table, tidemark.atomic_columns(), 'select * from arriving') %}
   {{ log('STATEMENT' ~ tojson(append[0]), info=true) }}
-  {{ log('STATEMENT' ~ tojson(tidemark.enriched__fence('iceberg', table, 7)), info=true) }}
+  {% set relations = tidemark.atomic_relations({'target': table, 'manifest': none}) %}
+  {{ log('STATEMENT' ~ tojson(tidemark.enriched__fences('iceberg', relations, 7)), info=true) }}
 {% endmacro %}
 """
 

@@ -243,7 +243,10 @@ BATCH = {
     "first_etl_micros": 1772614799123456,
     "states": STATES,
     "relation": "shop.atomic_events",
+    "last_commit_id": COMMIT - 1,
+    "undone": [],
 }
+AFTER_DEATHS = {**BATCH, "undone": [7, 8]}
 SCHEMA = {
     "uri": "iglu:com.acme/product/jsonschema/1-2-*",
     "vendor": "com.acme",
@@ -744,6 +747,20 @@ CASES: dict[str, tuple[Any, ...]] = {
     ),
     "file_sizes_sql.partitioned": ("file_sizes_sql", LOG, 134217728, "_business_date"),
     "claim_events_sql.any": ("claim_events_sql", ATOMIC, MANIFEST, EVENT_KEYS, BATCH),
+    "claim_events_sql.undone": (
+        "claim_events_sql",
+        ATOMIC,
+        MANIFEST,
+        EVENT_KEYS,
+        AFTER_DEATHS,
+    ),
+    "decided_events_sql.undone": (
+        "decided_events_sql",
+        ATOMIC,
+        EVENT_KEYS,
+        MANIFEST,
+        AFTER_DEATHS,
+    ),
     "decided_events_sql.across": ("decided_events_sql", ATOMIC, EVENT_KEYS, MANIFEST, BATCH),
     "decided_events_sql.in_batch": (
         "decided_events_sql",
@@ -983,6 +1000,7 @@ def test_judged_state() -> None:
         "last_commit_id": 5,
         "last_sequence_num": 40,
         "recorded": {"hash": "md5"},
+        "left_refresh": False,
         "undone": [6],
         "inflight": [
             {"commit_id": 7, "kind": "load", "config": "{}", "business_date": "2026-03-05"}
@@ -993,6 +1011,12 @@ def test_judged_state() -> None:
         "last_date_commit_id": 5,
         "later_loads": [{"business_date": "2026-03-05", "commit_id": 5}],
     }
+    # a run that died, or seemed to: what it wrote counts as little as what a rollback undid
+    died = state(8, "rolled_back", None, "full_refresh")
+    found = macros["judged_state"]([died, *states], None)
+    assert (found["undone"], found["left_refresh"]) == ([8, 6], True)
+    found = macros["judged_state"]([state(9, "completed", None), died, *states], None)
+    assert (found["undone"], found["left_refresh"]) == ([8, 6], False)
     nothing = macros["judged_state"]([], "2026-03-03")
     assert (nothing["last_id"], nothing["last_commit_id"], nothing["recorded"]) == (None, 0, None)
 

@@ -23,7 +23,9 @@ select
     to_json(collect_list(struct(commit_id, kind, business_date, config)) filter (
         where state = 'inflight' and kind in ('load', 'full_refresh', 'rehash', 'rollback')
     )) as inflight,
-    to_json(collect_list(commit_id) filter (where undone_by is not null)) as undone,
+    to_json(collect_list(commit_id) filter (where state = 'rolled_back')) as undone,
+    coalesce(max(commit_id) filter (where kind = 'full_refresh' and state = 'rolled_back' and undone_by is null), 0)
+    > coalesce(max(commit_id) filter (where kind in ('load', 'full_refresh') and state = 'completed'), 0) as left_refresh,
     max(commit_id) filter (where state = 'completed' and kind in ('load', 'full_refresh') and commit_id >= log_start_id and business_date = cast(null as date)) as this_commit_id,
     max(business_date) filter (where state = 'completed' and kind in ('load', 'full_refresh') and commit_id >= log_start_id and business_date < cast(null as date)) as previous_date,
     max(business_date) filter (where state = 'completed' and kind in ('load', 'full_refresh') and commit_id >= log_start_id) as last_date,

@@ -28,6 +28,7 @@ class Batch:
         on_reject: fail, or quarantine.
         shortest_doubles: Whether Spark's Java prints a double with no digit too many.
         commit_id: The commit that the rows go with.
+        undone: Commits that were rolled back, whose claims count for nothing.
     """
 
     files: tuple[str, ...]
@@ -38,6 +39,7 @@ class Batch:
     on_reject: str
     shortest_doubles: bool
     commit_id: int
+    undone: frozenset[int] = frozenset()
 
     @property
     def looks_across(self) -> bool:
@@ -89,7 +91,7 @@ def batch_of(
     """Return the batch that a model's configuration and files make.
 
     Args:
-        cfg: What atomic_config() returns.
+        cfg: What atomic_config() returns, with `undone`: commits that were rolled back.
         files: The files, as files_to_read() gives them.
         commit_id: The commit.
         java_version: That of Spark's Java.
@@ -119,4 +121,5 @@ def batch_of(
         # before, 2e23 is 1.9999999999999998E23
         shortest_doubles=java_version >= 19,
         commit_id=commit_id,
+        undone=frozenset(map(int, cfg.get("undone", ()))),
     )

@@ -145,12 +145,14 @@ def claims_sql(batch: Batch, manifest: Target, etl: int) -> str:
         name: identifier(manifest.fields[name][0])
         for name in ("event_id", "fingerprint", "etl_tstamp", "expires_at", "_commit_id")
     }
+    gone = ", ".join(map(str, sorted(batch.undone)))
+    counts = f"and coalesce({names['_commit_id']} not in ({gone}), true) " if gone else ""
     return (
         f"select {names['event_id']} as id, {names['fingerprint']} as fingerprint, "
         f"epoch_us(cast({names['etl_tstamp']} as timestamp with time zone)) as etl, "
         f"{names['_commit_id']} as commit_id\n"
         f"from {parquet_sql(manifest.files)}\n"
-        f"where epoch_us(cast({names['expires_at']} as timestamp with time zone)) >= {etl} "
+        f"where epoch_us(cast({names['expires_at']} as timestamp with time zone)) >= {etl} {counts}"
         f"and {names['event_id']} in (select id from usable)"
     )
 

@@ -63,6 +63,8 @@ class ShreddedRows(StagedRows):
                 manifest, or has taken this one for dead.
         """
         jvm: Any = self._session._jvm
+        # before that of atomic events is looked at, which are shut first: see enriched__fences()
+        transactions = [one.transaction or self._begun(one.table) for one in self._beside]
         version = int(newest(jvm, self._transaction.deltaLog()).version())
         if version != self.version or not is_of_this_table(jvm, self._transaction):
             # as what takes a run for dead does before it looks for what that run wrote
@@ -70,9 +72,8 @@ class ShreddedRows(StagedRows):
             raise written_by_another(self.table)
         while self._beside:
             one = self._beside[0]
-            transaction = one.transaction or self._begun(one.table)
             try:
-                version = commit(jvm, transaction, one.actions, "Append")
+                version = commit(jvm, transactions.pop(0), one.actions, "Append")
             except Exception as error:
                 # what failed otherwise may have done so once the commit was there, which names them
                 if not is_conflict(jvm, error):
