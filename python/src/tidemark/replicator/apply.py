@@ -102,6 +102,10 @@ class Applier:
             ConfigError: The project cannot be parsed.
         """
         last = self.look()
+        for table, state in self._state.tables.items():
+            if table not in self._backlog:
+                # nothing of it has landed: all that did has been applied
+                state.applied_file = max(state.applied_file, last)
         now = self._state.clock()
         due = {
             table: backlog
