@@ -190,29 +190,17 @@
 {%- endmacro -%}
 
 
-{#-
-    Where no DDL events come (PostgreSQL), the inline schema shows a new column: its default fills the rows that were
-    there before the first event with it.
--#}
+{#- Fills of the columns that the inline schemas of a batch show to be new at the source. -#}
 {%- macro fills_of_schemas(opened, plan, batch) -%}
     {%- set state = opened['state'] -%}
     {%- set fills = [] -%}
     {%- if opened['cfg']['sequence_by'] -%}{{ return(fills) }}{%- endif -%}
-    {%- for column in plan['columns'] if column['default'] is not none -%}
-        {%- set with_it, without = [], [] -%}
-        {%- for schema_id, fields in batch['schemas'].items() -%}
-            {%- set names = fields | map(attribute='name') | map('lower') | list -%}
-            {%- set has_it = column['sources'] | map('lower') | select('in', names) | list | length > 0 -%}
-            {%- do (with_it if has_it else without).append(batch['first_nums'][schema_id]) -%}
-        {%- endfor -%}
-        {%- set is_new = (without and with_it and without | min < with_it | min) or (with_it and not state['first'] and column['recorded_type'] is none) -%}
-        {%- if is_new -%}
-            {%- do fills.append({
-                'operation': 'ADD_COLUMN', 'effect': 'fill', 'event_id': local_md5('add_column|' ~ column['name'] ~ '|' ~ with_it | min),
-                'sequence_num': with_it | min, 'landing_num': with_it | min, 'column': column['name'],
-                'default': column['default']['text'], 'encoding': column['default']['encoding'],
-            }) -%}
-        {%- endif -%}
+    {%- for column, number in tidemark.new_in_schemas(plan, batch, none if state['first'] else state['recorded']) -%}
+        {%- do fills.append({
+            'operation': 'ADD_COLUMN', 'effect': 'fill', 'event_id': local_md5('add_column|' ~ column['name'] ~ '|' ~ number),
+            'sequence_num': number, 'landing_num': number, 'column': column['name'],
+            'default': column['default']['text'], 'encoding': column['default']['encoding'],
+        }) -%}
     {%- endfor -%}
     {{ return(fills) }}
 {%- endmacro -%}

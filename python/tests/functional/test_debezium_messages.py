@@ -39,7 +39,12 @@ def event(op: str, table: str, before: Any = None, after: Any = None, **source: 
 
 def with_schema(message: str, kind: str) -> str:
     """The same message with an inline schema, of a table (id, at) whose time is of this Kafka Connect type."""
-    columns = [{"field": "id", "type": "int32"}, {"field": "at", "type": "int64", "name": kind}]
+    at = {"field": "at", "type": "int64", "name": kind}
+    return with_columns(message, {"field": "id", "type": "int32"}, at)
+
+
+def with_columns(message: str, *columns: dict[str, Any]) -> str:
+    """The same message with an inline schema of these columns."""
     images = [
         {"field": name, "type": "struct", "fields": columns, "optional": True}
         for name in ("before", "after")
@@ -101,6 +106,24 @@ def entities(module_project: Any) -> Iterator[dict[str, EventEntity]]:
         "moved": entity("moved", {"id": "int", "big": "string"}, "id", table="public.moved"),
         "bytes": entity("bytes", {"id": "int", "b": "binary"}, "id", table="public.bytes"),
     }  # fmt: skip
+    # a column is left out, and taken in by the second run, before which the source adds another one
+    taken_in = EventEntity(
+        project, "taken_in", {"id": "int"}, format="debezium", table="public.taken_in"
+    )
+    taken_in.settings["columns"] = {"exclude": ["status"]}
+    taken_in.write()
+    made["taken_in"] = taken_in
+    key, status, level = (
+        {"field": "id", "type": "int32"},
+        {"field": "status", "type": "string", "default": "new"},
+        {"field": "level", "type": "int32", "default": 5},
+    )
+    taken_in.land(
+        [
+            with_columns(event("c", "taken_in", after={"id": 1, "status": "paid"}), key, status),
+            with_columns(event("c", "taken_in", after={"id": 2, "status": "void"}), key, status),
+        ]
+    )
     mssql = {"connector": "sqlserver", "schema": "dbo", "txId": None, "lsn": None}
     oracle = {"connector": "oracle", "db": "FREE", "schema": "SHOP", "lsn": None}
     land(
@@ -137,8 +160,13 @@ def entities(module_project: Any) -> Iterator[dict[str, EventEntity]]:
             with_schema(event("c", "clocked", after={"id": 2, "at": 1709210096123456}), "io.debezium.time.MicroTimestamp"),
         ],
     )  # fmt: skip
-    often = {name: made[name] for name in ("items", "copies", "moved")}
+    often = {name: made[name] for name in ("items", "copies", "moved", "taken_in")}
     project.dbt("run", "--select", *often)
+    taken_in.settings["columns"] = True
+    taken_in.write()
+    taken_in.land(
+        [with_columns(event("c", "taken_in", after={"id": 3, "status": "paid", "level": 7}), key, status, level)]
+    )  # fmt: skip
     # the connector was down; its new snapshot shows what is there now
     land(
         project,
@@ -216,6 +244,12 @@ def test_schema_that_changed_its_units(others: dict[str, EventEntity]) -> None:
         (1, "2024-02-29 12:34:56.123"),
         (2, "2024-02-29 12:34:56.123456"),
     ]
+
+
+def test_column_that_is_taken_in(entities: dict[str, EventEntity]) -> None:
+    """Rows that stand have values that nobody told, not the default; what is new at the source has its default in them."""
+    taken_in = entities["taken_in"]
+    assert taken_in.rows("id, status, level") == [(1, None, 5), (2, None, 5), (3, "paid", 7)]
 
 
 def test_change_of_key_in_two_runs(entities: dict[str, EventEntity]) -> None:
