@@ -237,7 +237,9 @@
 {%- macro with_what_arrived(opened, planned, now, arrived) -%}
     {%- set state, staged, seen = opened['state'], arrived['rows'], arrived['seen'] -%}
     {%- set source = state['recorded']['source'] if state['recorded'] and not state['first'] else {} -%}
-    {%- set late = planned['reorders'] or (not state['first'] and tidemark.comes_late(now, staged, state, seen)) -%}
+    {%- set late = planned['reorders'] or (not state['first'] and (
+        tidemark.comes_late(now, staged, state, seen) or tidemark.ends_earlier_snapshot(opened['cfg'], now, staged, seen)
+    )) -%}
     {%- set effects = planned['statements'] | map(attribute='effect') | list -%}
     {#- In a first batch too: a snapshot that was cut and began again may have read what was gone the second time. -#}
     {%- set closes_snapshot = seen['has_snapshot'] if not state['first'] else seen['snapshot_count'] | int > 1 -%}
@@ -332,6 +334,20 @@
             ~ staged ~ ' where _is_usable) limit 1') | length > 0) }}
     {%- endif -%}
     {{ return(false) }}
+{%- endmacro -%}
+
+
+{#-
+    Whether a batch ends a snapshot that an earlier run has had a part of, of which the log alone tells what it has read: rows that
+    it found unchanged, which current has as they were, and of a table without key how many of a row.
+-#}
+{%- macro ends_earlier_snapshot(cfg, relations, staged, seen) -%}
+    {%- if not seen['has_snapshot'] -%}{{ return(false) }}{%- endif -%}
+    {{ return(run_query(
+        'select 1 from ' ~ relations['log'] ~ " where _source_operation = 'READ' and " ~ ("_operation = 'N' and " if cfg['keys'] else '')
+        ~ tidemark.in_force_expr() ~ ' and _offset in (select _offset from ' ~ staged ~ ' where _is_usable and _is_snapshot) and exists (select 1 from '
+        ~ staged ~ " where _is_usable and (not _is_snapshot or _snapshot_mark in ('last', 'last_in_data_collection', 'end'))) limit 1"
+    ) | length > 0) }}
 {%- endmacro -%}
 
 
