@@ -13,7 +13,7 @@
         'sequence_by': tidemark._as_list(settings.get('sequence_by'), 'sequence_by', errors),
         'on_tie': settings.get('on_tie', 'later'),
         'apply_as_deletes': settings.get('apply_as_deletes', "_operation = 'DELETE'"),
-        'apply_as_truncates': settings.get('apply_as_truncates', "_operation in ('TRUNCATE', 'TRUNCATE_TABLE')"),
+        'apply_as_truncates': settings.get('apply_as_truncates', tidemark.usual_truncates()),
         'ignore_null_updates': tidemark._chosen(settings.get('ignore_null_updates', false), 'ignore_null_updates', errors),
         'chosen': tidemark._chosen(settings.get('columns', true), 'columns', errors),
         'tracked': tidemark._chosen(settings.get('track_history', true), 'track_history', errors),
@@ -35,6 +35,12 @@
     {%- do tidemark._check_event_config(cfg, settings, errors) -%}
     {%- do tidemark._raise_config_errors(cfg['entity'], errors) -%}
     {{ return(cfg) }}
+{%- endmacro -%}
+
+
+{#- What is a truncate unless a setting says otherwise. -#}
+{%- macro usual_truncates() -%}
+    {{ return("_operation in ('TRUNCATE', 'TRUNCATE_TABLE')") }}
 {%- endmacro -%}
 
 

@@ -166,6 +166,20 @@ select ({{ expression }})
 from decoded
 {%- endmacro -%}
 
+{#- The truncates of a batch, in landing order. -#}
+{%- macro truncates_sql(cfg, plan, events) -%}
+{{ tidemark._decoded_events_sql(plan, events, plan['keys'] if plan['keyed'] else plan['columns'], {'from': none, 'to': none}) | trim | trim(',') }}
+
+select
+    _landing_num,
+    _sequence_num,
+    _operation,
+    md5(concat_ws('|', _identity, _content)) as _event_id
+from decoded
+where _kind <> 'unreadable' and coalesce(({{ cfg['apply_as_truncates'] }}), false)
+order by _landing_num asc nulls last, _sequence_num asc nulls last
+{%- endmacro -%}
+
 {#- The images as values: texts by column, those that are given, and their types. -#}
 {%- macro _decoded_texts_sql(plan, before) -%}
 texts as (
@@ -277,9 +291,6 @@ judged as (
         _raw_payload,
         case
             when _kind = 'unreadable' then _problem
-            {%- if cfg['ddl']['truncate_table'] == 'fail' %}
-            when coalesce(({{ cfg['apply_as_truncates'] }}), false) then 'truncate_table (ddl.truncate_table is fail)'
-            {%- endif %}
             {%- for reason in reasons %}
             when {{ reason['condition'] }} then {{ reason['text'] }}
             {%- endfor %}

@@ -13,12 +13,13 @@ select
     count_if(_reject_reason like 'unavailable_value: %') as lone_arrival_count,
     count_if(_is_usable and (_tidemark_effect = 'delete' or {{ moved }})) as departure_count,
     coalesce(max(_is_usable and _is_snapshot), false) as has_snapshot,
-    count(distinct if(
+    {#- the end of one is told only where there may have been one before #}
+    count_if(_is_usable and _snapshot_mark = 'end') + count(distinct if(
         _is_usable and _snapshot_mark in ('first', 'first_in_data_collection', 'last', 'last_in_data_collection'), _offset, null
     )) as snapshot_count,
     count(distinct if(_is_usable and _is_snapshot, _offset, null)) as read_count,
     count_if(_is_usable and _is_snapshot and _offset is null) as unplaced_count,
-    coalesce(max(_is_usable and _snapshot_mark in ('last', 'last_in_data_collection')), false)
+    coalesce(max(_is_usable and _snapshot_mark in ('last', 'last_in_data_collection', 'end')), false)
     or coalesce(min({{ read }}) < max({{ streamed }}), false) as may_end_snapshot,
     coalesce(min({{ streamed }}) < max({{ read }}), false) as reads_later,
     coalesce(max(_is_usable and not _is_snapshot), false) as has_stream,

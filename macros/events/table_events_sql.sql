@@ -32,20 +32,25 @@ from {{ staged }}
 where _is_usable and _tidemark_effect = 'truncate'
 {%- endmacro -%}
 
-{#- The end of each snapshot that the batch ends: what it did not read is gone. -#}
+{#- The end of each snapshot that the batch ends: what it did not read is gone. Capture tells it of every table (SNAPSHOT, which the log
+    knows again by its identity); of one without rows all that stood before that is gone. -#}
 {%- macro _snapshot_ends_sql(cfg, plan, relations, staged, load) -%}
 {%- set sequence = tidemark.sequence_expr(cfg) -%}
+{%- set read = "if(_source_operation = 'SNAPSHOT', null, " ~ sequence ~ ')' -%}
+{%- set last_read = 'coalesce(ends.last_read, (select max(_sequence_by) from ' ~ load['log'] ~ '))' if cfg['sequence_by'] and load['log'] else 'ends.last_read' -%}
+{%- set place = tidemark.place_expr(cfg, last_read, '3', 'ends._event_id', [load['batch_id'], 'ends._sequence_num']) -%}
+{%- set first_read = 'least(ends.first_read, earlier.first_read)' if load['log'] else 'ends.first_read' -%}
 select
     {{ tidemark._no_values_list(plan) }},
     'close' as _tidemark_effect,
     cast(null as array<string>) as _unsupplied,
-    {{ tidemark.place_expr(cfg, 'ends.last_read', '3', 'ends._event_id', [load['batch_id'], 'ends._sequence_num']) }} as _tidemark_order,
-    {{ tidemark.place_expr(cfg, 'least(ends.first_read, coalesce(earlier.first_read, ends.first_read))' if load['log'] else 'ends.first_read', '0', "''") }} as _tidemark_bound,
+    {{ place }} as _tidemark_order,
+    if({{ first_read }} is null, {{ place }}, {{ tidemark.place_expr(cfg, first_read, '0', "''") }}) as _tidemark_bound,
     'SNAPSHOT' as _source_operation,
     ends._event_id,
     ends._sequence_num,
     {%- if cfg['sequence_by'] %}
-    ends.last_read as _sequence_by,
+    {{ last_read }} as _sequence_by,
     {%- endif %}
     ends._event_time,
     cast(null as string) as _transaction_id,
@@ -55,9 +60,11 @@ select
 from (
     select
         _offset,
-        md5(concat_ws('|', 'snapshot', _offset, max(_event_id))) as _event_id,
-        min({{ sequence }}) as first_read,
-        max({{ sequence }}) as last_read,
+        coalesce(
+            max(if(_source_operation = 'SNAPSHOT', _event_id, null)), md5(concat_ws('|', 'snapshot', _offset, max(_event_id)))
+        ) as _event_id,
+        min({{ read }}) as first_read,
+        max({{ read if cfg['sequence_by'] else sequence }}) as last_read,
         max(_sequence_num) as _sequence_num,
         max(_event_time) as _event_time
     from (
@@ -65,7 +72,7 @@ from (
     )
     group by _offset
     having
-        max(_snapshot_mark in ('last', 'last_in_data_collection'))
+        max(_snapshot_mark in ('last', 'last_in_data_collection', 'end'))
         or max({{ sequence }}) < (select max({{ sequence }}) from {{ staged }} where _reject_reason is null and not _is_snapshot)
 ) as ends
 {%- if load['log'] %}
@@ -112,17 +119,19 @@ where {{ tidemark.in_force_expr(alias='log') }} and log._operation <> 'T'
 {%- set names = [tidemark.sequence_expr(cfg), '_event_id', '_event_time'] + (['_sequence_num'] if cfg['sequence_by'] else []) -%}
 select
     _offset,
+    _source_operation,
     {{ names | join(',
     ') }},
     _snapshot_mark
 from {{ staged }}
 where
     _is_usable and _is_snapshot and _offset is not null
-    and _source_operation = 'READ' and not coalesce(_snapshot_mark = 'incremental', false)
+    and _source_operation in ('READ', 'SNAPSHOT') and not coalesce(_snapshot_mark = 'incremental', false)
 {%- if load.get('open_snapshot') %}
 union all
 select
     log._offset,
+    log._source_operation,
     log.{{ names | join(',
     log.') }},
     cast(null as string) as _snapshot_mark
@@ -179,6 +188,9 @@ select
     {{ tidemark.event_order_expr(cfg, 'logged') }} as _tidemark_order,
     case
         when logged._source_operation = 'TRUNCATE' then {{ tidemark.event_order_expr(cfg, 'logged') }}
+        {%- if cfg['format'] == 'debezium' %}
+        when logged._source_operation = 'SNAPSHOT' and reads.first_read is null then {{ tidemark.event_order_expr(cfg, 'logged') }}
+        {%- endif %}
         when logged._source_operation = 'SNAPSHOT' then {{ tidemark.place_expr(cfg, 'reads.first_read', '0', "''") }}
     end as _tidemark_bound,
     {{ tidemark.column_list_expr(tidemark.event_meta_columns(cfg), 'logged') }},

@@ -43,6 +43,39 @@
 {%- endmacro -%}
 
 
+{#-
+    With `ddl.truncate_table: fail` the batch is cut at its first truncate that is not known: that ends the run there, as a
+    statement of another kind does. What is an event of a row otherwise may be one, by `apply_as_truncates`.
+-#}
+{%- macro cut_at_truncate(opened, landing, batch) -%}
+    {%- set cfg, state, relations = opened['cfg'], opened['state'], opened['relations'] -%}
+    {%- set stretch = tidemark.stretches_of(batch)[0] -%}
+    {%- set plan = tidemark.plan_stretch(opened, landing, tidemark.batch_at(batch, stretch), stretch) -%}
+    {%- set found = tidemark.query_rows(tidemark.truncates_sql(cfg, plan, landing['events'])) -%}
+    {%- set known = [] -%}
+    {%- if found and not state['first'] -%}
+        {%- set is_found = '_event_id in (' ~ tidemark.string_literals(found | map(attribute='_event_id')) ~ ')' -%}
+        {#- one that was ignored is in staging alone -#}
+        {%- set sql = 'select _event_id from ' ~ relations['log'] ~ ' where ' ~ is_found ~ ' and ' ~ tidemark.in_force_expr()
+            ~ ' union select _event_id from ' ~ tidemark.in_force_of(relations['staging'], state) ~ ' where ' ~ is_found -%}
+        {%- for row in run_query(sql) -%}{%- do known.append(row[0]) -%}{%- endfor -%}
+    {%- endif -%}
+    {%- for row in found if row['_event_id'] not in known -%}
+        {%- set number = row['_landing_num'] -%}
+        {%- set statement = {
+            'landing_num': number, 'sequence_num': row['_sequence_num'], 'event_id': row['_event_id'], 'operation': row['_operation'], 'text': row['_operation'],
+            'columns': none, 'changes': [{'kind': 'truncate_table', 'policy': 'fail', 'name': ''}], 'effect': 'none', 'cuts': true,
+        } -%}
+        {%- if number is none -%}
+            {#- rows of a table that have no order of arrival -#}
+            {%- do tidemark.raise_failed_policy(cfg, statement, statement['changes'][0], 'nothing was applied') -%}
+        {%- endif -%}
+        {%- do batch.update({'statements': batch['statements'] | selectattr('landing_num', 'lt', number) | list + [statement]}) -%}
+        {{ return(none) }}
+    {%- endfor -%}
+{%- endmacro -%}
+
+
 {#- The statements that are logged with a stretch, with the fills of columns that they added. -#}
 {%- macro statements_within(opened, plan, batch, stretch) -%}
     {%- set within = [] -%}
@@ -64,12 +97,7 @@
 {%- macro apply_statement(opened, recorded, batch, statement) -%}
     {%- set cfg, relations = opened['cfg'], opened['relations'] -%}
     {%- for change in statement['changes'] if change['policy'] == 'fail' -%}
-        {%- do tidemark.raise_error('data',
-            cfg['entity'] ~ ': the source did `' ~ statement['text'] ~ '`, and ddl.' ~ change['kind'] ~ ' is fail; what came before it was applied. '
-            ~ ('The type of `' ~ change['name'] ~ '` went from ' ~ change['was'] ~ ' to ' ~ change['type'] ~ ', which the target cannot follow in place: declare a data_type for it that holds both, or '
-               if change['kind'] == 'change_type' else '')
-            ~ 'set ddl.' ~ change['kind'] ~ ' to apply or ignore under meta.tidemark, then run again'
-        ) -%}
+        {%- do tidemark.raise_failed_policy(cfg, statement, change, 'what came before it was applied') -%}
     {%- endfor -%}
     {%- set declared = cfg['columns'] | map(attribute='name') | map('lower') | list -%}
     {%- set keys = cfg['keys'] | map('lower') | list -%}
@@ -93,6 +121,17 @@
             {%- do tidemark.drop_column(cfg, relations, recorded, change['name']) -%}
         {%- endif -%}
     {%- endfor -%}
+{%- endmacro -%}
+
+
+{#- Stop at a statement by policy. -#}
+{%- macro raise_failed_policy(cfg, statement, change, applied) -%}
+    {%- do tidemark.raise_error('data',
+        cfg['entity'] ~ ': the source did `' ~ statement['text'] ~ '`, and ddl.' ~ change['kind'] ~ ' is fail; ' ~ applied ~ '. '
+        ~ ('The type of `' ~ change['name'] ~ '` went from ' ~ change['was'] ~ ' to ' ~ change['type'] ~ ', which the target cannot follow in place: declare a data_type for it that holds both, or '
+           if change['kind'] == 'change_type' else '')
+        ~ 'set ddl.' ~ change['kind'] ~ ' to apply or ignore under meta.tidemark, then run again'
+    ) -%}
 {%- endmacro -%}
 
 
@@ -151,31 +190,17 @@
 {%- endmacro -%}
 
 
-{#-
-    Where no DDL events come (PostgreSQL), the inline schema shows a new column: its default fills the rows that were
-    there before the first event with it.
--#}
+{#- Fills of the columns that the inline schemas of a batch show to be new at the source. -#}
 {%- macro fills_of_schemas(opened, plan, batch) -%}
     {%- set state = opened['state'] -%}
-    {%- set fills, reads_again = [], batch.get('arrival', '_landing_num') != '_landing_num' -%}
+    {%- set fills = [] -%}
     {%- if opened['cfg']['sequence_by'] -%}{{ return(fills) }}{%- endif -%}
-    {%- for column in plan['columns'] if column['default'] is not none -%}
-        {%- set with_it, without = [], [] -%}
-        {%- for schema_id, fields in batch['schemas'].items() -%}
-            {%- set names = fields | map(attribute='name') | map('lower') | list -%}
-            {%- set has_it = column['sources'] | map('lower') | select('in', names) | list | length > 0 -%}
-            {%- do (with_it if has_it else without).append(batch['first_nums'][schema_id]) -%}
-        {%- endfor -%}
-        {#- Of lines that are read again nothing tells here whether their column was new then. -#}
-        {%- set may_be_known = reads_again and column['recorded_type'] is not none -%}
-        {%- set is_new = (without and with_it and without | min < with_it | min and not may_be_known) or (with_it and not state['first'] and column['recorded_type'] is none) -%}
-        {%- if is_new -%}
-            {%- do fills.append({
-                'operation': 'ADD_COLUMN', 'effect': 'fill', 'event_id': local_md5('add_column|' ~ column['name'] ~ '|' ~ with_it | min),
-                'sequence_num': with_it | min, 'landing_num': with_it | min, 'column': column['name'],
-                'default': column['default']['text'], 'encoding': column['default']['encoding'],
-            }) -%}
-        {%- endif -%}
+    {%- for column, number in tidemark.new_in_schemas(plan, batch, none if state['first'] else state['recorded']) -%}
+        {%- do fills.append({
+            'operation': 'ADD_COLUMN', 'effect': 'fill', 'event_id': local_md5('add_column|' ~ column['name'] ~ '|' ~ number),
+            'sequence_num': number, 'landing_num': number, 'column': column['name'],
+            'default': column['default']['text'], 'encoding': column['default']['encoding'],
+        }) -%}
     {%- endfor -%}
     {{ return(fills) }}
 {%- endmacro -%}

@@ -16,6 +16,9 @@
         {{ return({'parts': []}) }}
     {%- endif -%}
     {%- set batch = tidemark.look_into(opened, landing) -%}
+    {%- if cfg['ddl']['truncate_table'] == 'fail' and not run['empty'] and (batch['has_truncates'] or cfg['apply_as_truncates'] not in [tidemark.usual_truncates(), 'false']) -%}
+        {%- do tidemark.cut_at_truncate(opened, landing, batch) -%}
+    {%- endif -%}
     {{ return({'parts': tidemark.stretches_of(batch), 'landing': landing, 'batch': dict(batch, reorders=reorders)}) }}
 {%- endmacro -%}
 
@@ -76,7 +79,7 @@
     {%- set tables = tidemark.tables_of(opened) -%}
     {%- set batch = {
         'tables': tables, 'named': source.get('named', []), 'followed': source.get('followed', []), 'ignored': 0, 'names': [],
-        'schemas': {}, 'has_schemaless': false, 'first_nums': {}, 'is_empty': true, 'statements': [], 'source_columns': source.get('columns'), 'refused': source.get('refused', []),
+        'schemas': {}, 'has_schemaless': false, 'first_nums': {}, 'is_empty': true, 'has_truncates': false, 'statements': [], 'source_columns': source.get('columns'), 'refused': source.get('refused', []),
         'renames': {},
         'by_content': source.get('by_content', state['first'] and cfg['sequence_by'] | length > 0),
         'identifying': tidemark.identifying_names(cfg, landing['columns'], none if state['first'] else state['recorded']),
@@ -102,6 +105,7 @@
         {%- else -%}
             {%- do batch.update({'ignored': batch['ignored'] + row['_row_count'] | int}) -%}
         {%- endif -%}
+        {%- if row['_kind'] == 'truncate' -%}{%- do batch.update({'has_truncates': true}) -%}{%- endif -%}
         {%- if row['_kind'] == 'row' -%}
             {%- for shape in fromjson(row['_after_shapes'] or '[]') + fromjson(row['_before_shapes'] or '[]') -%}
                 {%- for name in shape if name not in batch['names'] -%}

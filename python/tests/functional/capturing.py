@@ -170,7 +170,26 @@ class Capturing:
 
     def changes(self) -> list[dict[str, Any]]:
         """The payloads of rows that a snapshot has not read."""
-        return [event for event in self.events() if event["op"] != "r"]
+        return [event for event in self.events() if event["op"] not in ("r", "snapshot")]
+
+    def ends(self) -> list[tuple[str, bool]]:
+        """Tables of which the end of a snapshot was told, and whether that stands where a row of it does."""
+        places: dict[str, set[str]] = {}
+        found = []
+        for event in self.events():
+            source = {
+                **event["source"],
+                "snapshot": None,
+                "ts_ms": None,
+                "ts_us": None,
+                "ts_ns": None,
+            }
+            known = places.setdefault(source["table"], set())
+            place = json.dumps(source, sort_keys=True)
+            if event["op"] == "snapshot":
+                found.append((source["table"], place in known))
+            known.add(place)
+        return found
 
     def assert_whole(self) -> None:
         """File numbers have no gap, lines are numbered, and nothing stands there twice."""
@@ -211,7 +230,7 @@ class Capturing:
                 # a snapshot that starts again reads everything again, that it is of
                 rows.clear()
                 by_key.clear()
-            if not is_ours:
+            if not is_ours or event["op"] == "snapshot":
                 continue
             if event["op"] == "t":
                 rows.clear()

@@ -264,6 +264,7 @@ def test_killed_in_the_snapshot(capturing: Capturing, sql: Sql) -> None:
 @pytest.mark.parametrize("purge", ["purge binary logs to '{last}'", "reset master"])
 def test_lost_positions_and_logs(capturing: Capturing, sql: Sql, purge: str) -> None:
     sql("create table t (id int primary key); insert into t values (1)")
+    sql("create table never (id int primary key)")
     capturing.once()
     sql("flush binary logs; insert into t values (2)")
     capturing.once()
@@ -295,6 +296,7 @@ def test_lost_positions_and_logs(capturing: Capturing, sql: Sql, purge: str) -> 
     assert "--resnapshot" in said and "Traceback" not in said
     assert list(capturing.lines()) == before
     capturing.once("--resnapshot")
+    assert capturing.ends() == [("never", False), ("t", True)]
     sql("insert into t values (6)")
     capturing.once()
     assert capturing.replay("t", ["id"], ["id"]) == rows(sql("select * from t"))

@@ -287,6 +287,7 @@ def test_killed_in_the_snapshot__then_the_slot_is_gone(
     capturing: Capturing, sql: Sql, database: str
 ) -> None:
     sql("create table t (id int primary key); insert into t select generate_series(1, 12000)")
+    sql("create table emptied (id int primary key); insert into emptied values (1)")
     # a slot that is not this capture's is not touched
     sql(f"select pg_create_logical_replication_slot('{database}', 'pgoutput')")
     assert "has not made it" in capturing.once(code=1)
@@ -300,12 +301,15 @@ def test_killed_in_the_snapshot__then_the_slot_is_gone(
     capturing.once()
     assert capturing.replay("t", ["id"], ["id"]) == rows(sql("select * from t"))
     capturing.assert_whole()
-    sql("delete from t where id > 200; insert into t values (1)")
+    # its end is told of each table, where it began again
+    assert capturing.ends() == [("emptied", True), ("t", True)]
+    sql("delete from t where id > 200; insert into t values (1); delete from emptied")
     sql(f"select pg_drop_replication_slot('{database}')")
     said = capturing.once(code=1)
     assert "is gone" in said and "--resnapshot" in said and "Traceback" not in said
     capturing.once("--resnapshot")
     assert capturing.replay("t", ["id"], ["id"]) == rows(sql("select * from t"))
+    assert capturing.ends()[2:] == [("emptied", False), ("t", True)]
     capturing.assert_whole()
 
 

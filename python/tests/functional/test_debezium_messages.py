@@ -39,7 +39,12 @@ def event(op: str, table: str, before: Any = None, after: Any = None, **source: 
 
 def with_schema(message: str, kind: str) -> str:
     """The same message with an inline schema, of a table (id, at) whose time is of this Kafka Connect type."""
-    columns = [{"field": "id", "type": "int32"}, {"field": "at", "type": "int64", "name": kind}]
+    at = {"field": "at", "type": "int64", "name": kind}
+    return with_columns(message, {"field": "id", "type": "int32"}, at)
+
+
+def with_columns(message: str, *columns: dict[str, Any]) -> str:
+    """The same message with an inline schema of these columns."""
     images = [
         {"field": name, "type": "struct", "fields": columns, "optional": True}
         for name in ("before", "after")
@@ -57,6 +62,12 @@ def snapshot(table: str, rows: list[dict[str, Any]], position: int) -> list[str]
         event("r", table, after=row, snapshot=mark, txId=position, lsn=position, ts_us=position * 1000 + number)
         for number, (row, mark) in enumerate(zip(rows, marks, strict=True))
     ]  # fmt: skip
+
+
+def end_of_snapshot(table: str, position: int) -> str:
+    """What capture lands of each table when a snapshot is over."""
+    line = event("snapshot", table, snapshot="last", txId=position, lsn=position)
+    return json.dumps({**json.loads(line), "_id": f"r:{position}:{table}"})
 
 
 NOISE = [
@@ -101,6 +112,40 @@ def entities(module_project: Any) -> Iterator[dict[str, EventEntity]]:
         "moved": entity("moved", {"id": "int", "big": "string"}, "id", table="public.moved"),
         "bytes": entity("bytes", {"id": "int", "b": "binary"}, "id", table="public.bytes"),
     }  # fmt: skip
+    # a column is left out, and taken in by the second run, before which the source adds another one
+    taken_in = EventEntity(
+        project, "taken_in", {"id": "int"}, format="debezium", table="public.taken_in"
+    )
+    taken_in.settings["columns"] = {"exclude": ["status"]}
+    taken_in.write()
+    made["taken_in"] = taken_in
+    key, status, level = (
+        {"field": "id", "type": "int32"},
+        {"field": "status", "type": "string", "default": "new"},
+        {"field": "level", "type": "int32", "default": 5},
+    )
+    taken_in.land(
+        [
+            with_columns(event("c", "taken_in", after={"id": 1, "status": "paid"}), key, status),
+            with_columns(event("c", "taken_in", after={"id": 2, "status": "void"}), key, status),
+        ]
+    )
+    # what a second snapshot finds empty, and snapshots that two runs have parts of
+    gone = {
+        "emptied": EventEntity(project, "emptied", items, "id", format="debezium", table="public.emptied"),
+        "spread": EventEntity(project, "spread", {"v": "string"}, None, format="debezium", table=None),
+        "resumed": EventEntity(project, "resumed", items, "id", format="debezium", table=None),
+    }  # fmt: skip
+    made |= gone
+    rows = [{"id": 1, "name": "a"}, {"id": 2, "name": "b"}]
+    gone["emptied"].land(
+        [*snapshot("emptied", rows, 500), event("c", "emptied", after={"id": 3, "name": "c"})]
+    )
+    spread = snapshot("spread", [{"v": text} for text in "xxyz"], 500)
+    gone["spread"].land(spread[:3])
+    known = [{"id": key, "name": text} for key, text in enumerate("abc", 1)]
+    read = [event("r", "resumed", after=row, snapshot="true", txId=500, lsn=500) for row in known]
+    gone["resumed"].land([*(event("c", "resumed", after=row) for row in known), read[0]])
     mssql = {"connector": "sqlserver", "schema": "dbo", "txId": None, "lsn": None}
     oracle = {"connector": "oracle", "db": "FREE", "schema": "SHOP", "lsn": None}
     land(
@@ -137,8 +182,18 @@ def entities(module_project: Any) -> Iterator[dict[str, EventEntity]]:
             with_schema(event("c", "clocked", after={"id": 2, "at": 1709210096123456}), "io.debezium.time.MicroTimestamp"),
         ],
     )  # fmt: skip
-    often = {name: made[name] for name in ("items", "copies", "moved")}
+    often = {name: made[name] for name in ("items", "copies", "moved", "taken_in", *gone)}
     project.dbt("run", "--select", *often)
+    taken_in.settings["columns"] = True
+    taken_in.write()
+    taken_in.land(
+        [with_columns(event("c", "taken_in", after={"id": 3, "status": "paid", "level": 7}), key, status, level)]
+    )  # fmt: skip
+    gone["emptied"].land(
+        [end_of_snapshot("emptied", 900), event("c", "emptied", after={"id": 4, "name": "d"})]
+    )
+    gone["spread"].land([*spread[3:], end_of_snapshot("spread", 500)])
+    gone["resumed"].land([read[1], end_of_snapshot("resumed", 500)])
     # the connector was down; its new snapshot shows what is there now
     land(
         project,
@@ -216,6 +271,30 @@ def test_schema_that_changed_its_units(others: dict[str, EventEntity]) -> None:
         (1, "2024-02-29 12:34:56.123"),
         (2, "2024-02-29 12:34:56.123456"),
     ]
+
+
+def test_snapshot_without_rows(entities: dict[str, EventEntity]) -> None:
+    """What it did not read is gone, also where no row can say so; known again, the end of it ends nothing."""
+    emptied = entities["emptied"]
+    assert emptied.rows("id") == [(4,)]
+    assert emptied.rows("id, _operation, _source_operation", "__history", "_operation = 'D'") == [
+        (1, "D", "SNAPSHOT"),
+        (2, "D", "SNAPSHOT"),
+        (3, "D", "SNAPSHOT"),
+    ]
+    told = "_source_operation = 'SNAPSHOT' and _operation = 'T'"
+    assert emptied.rows("_event_id", "__log", told) == emptied.rows(
+        "_event_id", "__staging", "_operation = 'SNAPSHOT'"
+    )
+    # two runs had parts of it: of rows that are as they were, none of which says that it is the last, and of rows without key
+    assert entities["resumed"].rows("id") == [(1,), (2,)]
+    assert entities["spread"].rows("v") == [("x",), ("x",), ("y",), ("z",)]
+
+
+def test_column_that_is_taken_in(entities: dict[str, EventEntity]) -> None:
+    """Rows that stand have values that nobody told, not the default; what is new at the source has its default in them."""
+    taken_in = entities["taken_in"]
+    assert taken_in.rows("id, status, level") == [(1, None, 5), (2, None, 5), (3, "paid", 7)]
 
 
 def test_change_of_key_in_two_runs(entities: dict[str, EventEntity]) -> None:

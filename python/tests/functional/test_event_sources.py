@@ -63,6 +63,14 @@ def models(module_project: Any) -> dict[str, EventEntity]:
         ),
         EventEntity(project, "deleted", {**COLUMNS, "at": "int"}, sequence_by="at"),
         EventEntity(project, "nameless", COLUMNS, null_keys="allow"),
+        EventEntity(
+            project,
+            "truncated",
+            COLUMNS,
+            ddl={"truncate_table": "fail"},
+            apply_as_truncates="_operation = 'TRUNCATE' or name = 'all'",
+            on_reject="quarantine",
+        ),
         EventEntity(project, "unsigned", {}),
         EventEntity(
             project,
@@ -288,6 +296,26 @@ def test_ddl__ignored_and_failed(shaped: dict[str, EventEntity]) -> None:
     ]
     # what came before the statement was applied, and nothing after it
     assert shaped["strict"].rows("id, name, n") == [(1, "a2", 1), (2, "b", 2)]
+
+
+def test_ddl__truncate_that_fails(models: dict[str, EventEntity]) -> None:
+    """It ends the run there, and is not put aside: what comes after it waits for another policy."""
+    entity = models["truncated"]
+    entity.land([insert({"id": 1, "name": "a"}), truncate(), insert({"id": 2, "name": "b"})])
+    message = "`TRUNCATE`, and ddl.truncate_table is fail; what came before it was applied"
+    assert message in entity.run(expect_pass=False).messages["truncated"]
+    assert entity.rows("id") == [(1,)]
+    entity.write(ddl={"truncate_table": "apply"})
+    entity.run()
+    assert entity.rows("id") == [(2,)]
+    # one that was applied stops nothing; what is one by a value does
+    entity.write(ddl={"truncate_table": "fail"})
+    first = entity.folder / "000001.jsonl"
+    first.write_text(first.read_text() + first.read_text().splitlines()[0].replace("1", "3") + "\n")
+    entity.load(
+        [update({"id": 2, "name": "all"}), insert({"id": 4, "name": "d"})], expect_pass=False
+    )
+    assert entity.rows("id") == [(2,), (3,)]
 
 
 def test_full_refresh(shaped: dict[str, EventEntity]) -> None:

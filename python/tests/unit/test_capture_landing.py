@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 
 from tests.captures import read
-from tidemark.capture.config import Flush
-from tidemark.capture.events import read_event
+from tidemark.capture.config import CaptureConfig, Flush
+from tidemark.capture.events import read_event, read_line
 from tidemark.capture.files import LandingError, event_file, read_lines
 from tidemark.capture.lander import Lander
+from tidemark.capture.snapshots import source_of
 from tidemark.capture.state import CaptureState, settled_at, settled_before
 
 NAMES = ["postgres_inline_schema", "mariadb_inline_schema", "mariadb_schemaless"]
@@ -117,6 +118,89 @@ def envelope(op: str, **source: Any) -> str:
         "op": op,
     }
     return json.dumps({"schema": {"type": "struct"}, "payload": value}, separators=(",", ":"))
+
+
+def read_row(table: str, mark: str) -> str:
+    place = {"db": "shop", "schema": "public", "table": table, "txId": 7, "lsn": 90}
+    return envelope("r", **place, snapshot=mark, ts_ms=5)
+
+
+@pytest.mark.parametrize("last", ["a row", "a heartbeat", "a transaction"])
+def test_end_of_a_snapshot(last: str, tmp_path: Path) -> None:
+    """Of each table that it has read, in the file of its last row, before what comes after it."""
+    told = {"connector": "postgresql", "name": "shop", "db": "shop", "schema": "public"}
+    tables = ("busy", "empty", "lone")
+    lander = Lander(
+        tmp_path, Flush(), number=4, ends=lambda: [{**told, "table": name} for name in tables]
+    )
+    lander.add("shop.public.lone", None, read_row("lone", "first"), 1)
+    if last == "a row":
+        lander.add("shop.public.busy", None, read_row("busy", "first_in_data_collection"), 2)
+        assert not lander.is_snapshot_over
+        lander.add("shop.public.busy", None, read_row("busy", "last"), 3)
+    elif last == "a heartbeat":
+        lander.add("shop.public.lone", None, read_row("lone", "last_in_data_collection"), 2)
+        lander.add("__debezium-heartbeat.shop", None, '{"ts_ms": 1}', 3)
+    else:
+        lander.add("shop.transaction", None, '{"status": "BEGIN", "id": "8:91"}', 3)
+        lander.add(
+            "shop.public.lone",
+            None,
+            envelope("c", schema="public", table="lone", txId=8, lsn=91),
+            4,
+        )
+    assert lander.is_snapshot_over
+    mark = lander.land()
+    lines = landed(tmp_path)
+    ends = [line for line in lines if line["value"]["payload"]["op"] == "snapshot"]
+    assert [end["value"]["payload"]["source"]["table"] for end in ends] == list(tables)
+    # it stands where the rows stand, and comes before what happened since
+    for end in ends:
+        source = end["value"]["payload"]["source"]
+        assert (source["txId"], source["lsn"], source["snapshot"]) == (7, 90, "last")
+        event = read_line(json.dumps(end).encode())[1]
+        assert (event.kind, event.table) == ("snapshot", f"public.{source['table']}")
+    rest = lines[lines.index(ends[-1]) + 1 :]
+    assert [line["value"]["payload"]["op"] for line in rest] == (
+        ["c"] if last == "a transaction" else []
+    )
+    if last != "a transaction":
+        assert mark is not None and (mark.number, mark.line, mark.token) == (5, len(lines), 3)
+    # they are no changes, and a capture that goes on knows that the snapshot is over
+    assert sum(lander.figures.events.values()) == len(lines) - len(ends)
+    found = CaptureState(tmp_path).read_landed(settled_before(0))
+    assert found.has_snapshot
+    assert found.identities == {line["_id"] for line in rest}
+
+
+def test_end_of_a_snapshot__of_nothing(tmp_path: Path) -> None:
+    """Where no table has a row, there is no place that they have in the log."""
+    told = {"connector": "mariadb", "name": "shop", "db": "shop", "table": "empty"}
+    lander = Lander(tmp_path, Flush(), number=4, ends=lambda: [told])
+    lander.add("__debezium-heartbeat.shop", None, '{"ts_ms": 1}', 1)
+    lander.add("__debezium-heartbeat.shop", None, '{"ts_ms": 2}', 2)
+    lander.land()
+    (line,) = landed(tmp_path)
+    assert (line["topic"], line["_id"]) == ("shop.shop.empty", "r:5:1")
+    assert line["value"]["payload"]["source"] == {**told, "snapshot": "last"}
+    # the first one ends nothing
+    lander = Lander(tmp_path / "first", Flush())
+    lander.add("__debezium-heartbeat.shop", None, '{"ts_ms": 1}', 1)
+    assert lander.is_snapshot_over
+    lander.land()
+    assert not (tmp_path / "first").exists()
+
+
+def test_tables_as_debezium_calls_them() -> None:
+    def told(connector: str, name: str) -> list[str]:
+        connection = {"host": "h", "database": "shop", "user": "u", "password": {"env": "P"}}
+        config = CaptureConfig.from_dict("s", {"connector": connector, "connection": connection})
+        source = source_of(config, config.login({"P": "x"}), name)
+        return [source.get(part, "") for part in ("db", "schema", "table")]
+
+    assert told("postgresql", "public.a.b") == ["shop", "public", "a.b"]
+    assert told("mysql", "shop.t") == ["shop", "", "t"]
+    assert told("sqlserver", "shop.dbo.t") == ["shop", "dbo", "t"]
 
 
 def test_fields_are_not_taken_from_images() -> None:

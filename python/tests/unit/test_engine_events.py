@@ -225,7 +225,7 @@ DECLINED: dict[str, list[str | bytes]] = {
         PLAIN.replace('"n": 1', f'"n": {"9" * 39}'), PLAIN.replace('"lsn"', '"lsn": 1, "lsn"'),
     ],
     "a line is no plain envelope of a change of a row": [
-        "{}", "[]", "17", '"text"', PLAIN.replace('"c"', '"t"'), PLAIN.replace('"c"', '"x"'), '{"payload": ' + PLAIN + "}",
+        "{}", "[]", "17", '"text"', PLAIN.replace('"c"', '"t"'), PLAIN.replace('"c"', '"x"'), PLAIN.replace('"c"', '"snapshot"'), '{"payload": ' + PLAIN + "}",
         '{"value": null}', PLAIN.replace('"op"', '"_id": "7", "op"'), PLAIN.replace('"orders"', "null"), PLAIN.replace('"op": "c"', '"ddl": "x"'),
         PLAIN.replace('"op"', '"transaction": 5, "op"'), PLAIN.replace('"shop"', "5"), PLAIN.replace('"false"', '"maybe"'),
         PLAIN.replace("1772611200001", '"soon"'), PLAIN.replace('"op"', '"status": "x", "op"'),

@@ -329,3 +329,42 @@ def test_encodings__all_can_be_used() -> None:
     for encoding in macros["encodings"]():
         usable = {"decimal_bytes": "decimal_bytes:2", "array": "array:days"}.get(encoding, encoding)
         assert macros["decode_expr"]("v", usable, "string")
+
+
+def test_new_in_schemas() -> None:
+    """A column that the source had before, and that was left out or ignored, is not new where it is taken in."""
+    macros = load_sql_macros()
+
+    def column(name: str, recorded: str | None = None) -> dict[str, Any]:
+        return {
+            "name": name,
+            "sources": [name],
+            "recorded_type": recorded,
+            "default": {"text": "x"},
+        }
+
+    def new(columns: list[dict[str, Any]], recorded: Any, *schemas: str) -> list[tuple[str, int]]:
+        batch = {
+            "schemas": {schema: [{"name": name} for name in schema] for schema in schemas},
+            "first_nums": {schema: 10 * place for place, schema in enumerate(schemas)},
+        }
+        found = macros["new_in_schemas"]({"columns": columns}, batch, recorded)
+        return [(column["name"], number) for column, number in found]
+
+    plan = [column("a", "string"), column("b")]
+    assert new(plan, {}, "ab") == []
+    assert new(plan, {"excluded": []}, "ab") == [("b", 0)]
+    assert new(plan, {"excluded": ["b"]}, "ab") == []
+    assert new(plan, {"source": {"not_taken": ["b"]}}, "ab") == []
+    # it came, went and comes again
+    assert new(plan, {"excluded": ["b"]}, "a", "ab") == [("b", 10)]
+    assert new(plan, None, "a", "ab") == [("b", 10)]
+
+    def left(names: str, excluded: list[str], before: list[str]) -> Any:
+        recorded = {"columns": [{"name": name} for name in names], "excluded": excluded}
+        batch = {"schemas": {"1": [{"name": "A"}, {"name": "b"}], "2": [{"name": "c"}]}}
+        return macros["names_not_taken"]({"recorded": recorded}, batch, before)
+
+    assert left("a", [], []) == ["b", "c"]
+    assert left("a", ["b"], ["z"]) == ["c", "z"]
+    assert left("abc", [], ["c"]) == []

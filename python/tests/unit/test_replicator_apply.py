@@ -353,6 +353,47 @@ def test_landing_files_that_are_applied_go(shop: Shop) -> None:
     assert remove_applied(shop.state, 3600) == []
 
 
+def test_landing_files_that_are_applied_go__of_quiet_tables(shop: Shop) -> None:
+    """What has landed of one table since is nothing that another has not applied."""
+    shop.land(1, line("public.quiet", "r", {"a": 1}), line("public.busy", "r", {"a": 1}))
+    shop.applier.apply()
+    for number in (2, 3, 4):
+        shop.land(number, line("public.busy", "c", {"a": number}))
+        shop.applier.apply()
+    assert {name: one.applied_file for name, one in shop.state.tables.items()} == {
+        "public.quiet": 4,
+        "public.busy": 4,
+    }
+    for number in (1, 2, 3, 4):
+        os.utime(event_file(shop.landing, number), (NOW - 10_000, NOW - 10_000))
+    assert remove_applied(shop.state, 3600) == [1, 2, 3]
+    # a table that fails keeps what it has not applied
+    shop.fails = {"shop__quiet": "no"}
+    shop.land(5, line("public.quiet", "u", {"a": 1}))
+    shop.land(6, line("public.busy", "c", {"a": 6}))
+    shop.applier.apply()
+    assert shop.state.tables["public.quiet"].applied_file == 4
+
+
+def test_the_end_of_a_snapshot_is_applied(shop: Shop) -> None:
+    """Of a table that is empty by then nothing else lands; one of which no row ever came has no copy."""
+    shop.land(1, line("public.orders", "r", {"a": 1}))
+    shop.applier.apply()
+    shop.land(2, line("public.orders", "snapshot", None), line("public.never", "snapshot", None))
+    assert shop.applier.look() == 2
+    assert shop.applier.backlog["public.orders"].count == 1
+    assert shop.applier.apply()
+    assert shop.runs == [["shop__orders"], ["shop__orders"]]
+    # it is no event of the source
+    assert shop.state.tables["public.orders"].events == {"r": 1}
+    assert shop.applier.backlog == {}
+    shop.applier.apply()
+    assert {one.applied_file for one in shop.state.tables.values()} == {2}
+    assert {path.stem for path in model_folder(shop.root, shop.config).glob("*.sql")} == {
+        "shop__orders"
+    }
+
+
 def test_one_process_operates_a_source(shop: Shop) -> None:
     other = ReplicatorState(shop.landing)
     assert other.is_open_elsewhere

@@ -9,7 +9,10 @@ from typing import Any, Literal
 
 import orjson
 
-Kind = Literal["row", "ddl", "message", "begin", "end", "heartbeat"]
+Kind = Literal["row", "ddl", "message", "begin", "end", "heartbeat", "snapshot"]
+# the operation of our own envelopes that tell that a snapshot has read all of a table
+END_OF_SNAPSHOT = "snapshot"
+_KINDS: dict[Any, Kind] = {None: "ddl", "m": "message", END_OF_SNAPSHOT: "snapshot"}
 
 # An image cannot hold this text: within a JSON string its quotes would be escaped.
 _SOURCE = '"source":{"version":'
@@ -24,7 +27,7 @@ class Event:
 
     Attributes:
         kind: What it is.
-        op: Debezium's operation: c u d r t m, else "".
+        op: Debezium's operation: c u d r t m, or our own, `snapshot`, else "".
         table: `schema.table` as the database calls it, else "".
         snapshot: The mark of a row read by a snapshot (true, first, last, …), else "".
         transaction: The transaction that it says it is part of, else "".
@@ -70,13 +73,9 @@ def _event(topic: str, fields: Mapping[str, Any]) -> Event:
     snapshot = "" if snapshot in (None, "false") else str(snapshot)
     op = fields.get("op")
     transaction = fields.get("transaction")
-    if op is None:
-        kind: Kind = "ddl"
-    else:
-        kind = "message" if op == "m" else "row"
     message = fields.get("message")
     return Event(
-        kind,
+        _KINDS.get(op, "row"),
         op=op or "",
         table=_table(source),
         # changes that a running snapshot reads from the log are no rows of it

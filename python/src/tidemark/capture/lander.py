@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 import zlib
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ import orjson
 from tidemark.capture.config import Flush
 from tidemark.capture.events import Event, Identities, read_event
 from tidemark.capture.files import LandingError, event_file, write_atomically
+from tidemark.capture.snapshots import end_of_snapshot
 
 # the prefix of the messages by which capture asks how far it has come
 OWN_MESSAGES = "tidemark"
@@ -27,6 +28,8 @@ _WHOLE_FILE = 2**32
 # zlib's way of saying that it is to write gzip
 _GZIP = 31
 _WHOLE_TABLE = ("last_in_data_collection", "last")
+# tells of each table that a snapshot has read what its envelopes say of it in `source`
+Ends = Callable[[], Iterable[Mapping[str, str]]]
 
 
 @dataclass
@@ -59,6 +62,8 @@ class Lander:
         floors: Tables, and the position in the log below which their changes are in the rows that
             were read of them.
         reads: How identities of rows begin that a snapshot has read.
+        ends: Tells the tables that the snapshot has read, of which a line then tells the end. None:
+            there is nothing that it could end.
         clock: Tests have their own.
     """
 
@@ -72,6 +77,7 @@ class Lander:
         snapshot_done: bool = False,
         floors: Mapping[str, int] | None = None,
         reads: str = "r",
+        ends: Ends | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._folder = folder
@@ -80,6 +86,9 @@ class Lander:
         self._landed = landed or set()
         self._floors = floors or {}
         self._reads = reads
+        self._ends = ends
+        # of each table an envelope of a row that was read
+        self._read: dict[str, str] = {}
         self._identities = Identities()
         self._topics: dict[str, str] = {}
         self._since = 0.0
@@ -123,6 +132,8 @@ class Lander:
         if self._broken is not None:
             raise LandingError(self._broken)
         event = read_event(topic, value)
+        if not self._snapshot_seen and self._is_past_snapshot(event):
+            self._end_snapshot()
         if event.kind == "begin":
             # schema changes of the MySQL family have a BEGIN and no END
             self._end_transaction(self._previous)
@@ -131,7 +142,6 @@ class Lander:
             if self._open is None or (self._has_ddl and not self._has_rows):
                 self._end_transaction(token)
                 self._mark(token)
-            self._snapshot_seen |= "reading" not in self.snapshot_tables.values()
         elif event.kind == "end":
             if self._has_events:
                 self._take(topic, key, value, event)
@@ -142,11 +152,11 @@ class Lander:
             if event.transaction and self._open is None:
                 self._begin_transaction(event.transaction)
             self._take(topic, key, value, event)
+            self._follow_snapshot(event, value)
             self._has_rows |= event.kind == "row" and event.op != "t"
             self._has_ddl |= event.kind == "ddl" or event.op == "t"
             if self._open is None:
                 self._mark(token)
-        self._follow_snapshot(event)
         self._previous = token
 
     def _begin_transaction(self, transaction: str) -> None:
@@ -167,15 +177,33 @@ class Lander:
         else:
             self._safe = Mark(self.number, _WHOLE_FILE, token)
 
-    def _follow_snapshot(self, event: Event) -> None:
-        if event.op == "r":
-            done = event.snapshot in _WHOLE_TABLE
-            self.snapshot_tables[event.table] = "done" if done else "reading"
-            if event.snapshot == "last":
-                self.snapshot_tables = dict.fromkeys(self.snapshot_tables, "done")
-                self._snapshot_seen = True
-        elif event.kind in ("begin", "end") or (event.kind == "row" and not event.snapshot):
-            self._snapshot_seen = True
+    def _follow_snapshot(self, event: Event, value: str | None) -> None:
+        if event.op != "r":
+            return
+        done = event.snapshot in _WHOLE_TABLE
+        self.snapshot_tables[event.table] = "done" if done else "reading"
+        if self._ends is not None and value is not None and not self._snapshot_seen:
+            self._read[event.table] = value
+        if event.snapshot == "last":
+            self.snapshot_tables = dict.fromkeys(self.snapshot_tables, "done")
+            if not self._snapshot_seen:
+                self._end_snapshot()
+
+    def _is_past_snapshot(self, event: Event) -> bool:
+        if event.kind == "heartbeat":
+            return "reading" not in self.snapshot_tables.values()
+        is_change = event.kind == "row" and event.op != "r" and not event.snapshot
+        return is_change or event.kind in ("begin", "end")
+
+    def _end_snapshot(self) -> None:
+        """Note that the snapshot is over, and land the line of each table that says so."""
+        self._snapshot_seen = True
+        any_read = next(iter(self._read.values()), None)
+        for source in self._ends() if self._ends is not None else ():
+            table = f"{source.get('schema') or source['db']}.{source['table']}"
+            envelope = end_of_snapshot(source, self._read.get(table, any_read))
+            self._write(f"{source['name']}.{table}", None, envelope.decode(), None)
+        self._read.clear()
 
     def _take(self, topic: str, key: str | None, value: str | None, event: Event) -> None:
         identity = self._identities.of(event)
@@ -190,6 +218,12 @@ class Lander:
         if identity is not None and identity in self._landed:
             self.dropped += 1
             return
+        self._write(topic, key, value, identity)
+        if event.kind != "end":
+            self._counts[event.table, event.op or event.kind] += 1
+        self._last_time = event.time or self._last_time
+
+    def _write(self, topic: str, key: str | None, value: str | None, identity: str | None) -> None:
         if not self._lines:
             self._since = self._clock()
         line = self._lines + 1
@@ -204,9 +238,6 @@ class Lander:
         self._packed.append(self._packer.compress(data))
         self._lines = line
         self._size += len(data)
-        if event.kind != "end":
-            self._counts[event.table, event.op or event.kind] += 1
-        self._last_time = event.time or self._last_time
 
     # --- landing
 

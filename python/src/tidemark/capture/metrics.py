@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 
@@ -10,7 +11,23 @@ def streaming_metric(server: str, name: str) -> Any:
     return _metric("streaming", server, name)
 
 
+def rows_scanned(server: str) -> dict[str, int]:
+    """Return how many rows a snapshot has read, by table as Debezium calls it."""
+    tables: dict[str, int] = {}
+    for found in _values("snapshot", server, "RowsScanned"):
+        for row in found.values():
+            tables[str(row.get("key"))] = int(row.get("value"))
+    return tables
+
+
 def _metric(context: str, server: str, name: str) -> Any:
+    for value in _values(context, server, name):
+        return value if value is None or isinstance(value, str) else int(value)
+    return None
+
+
+def _values(context: str, server: str, name: str) -> Iterator[Any]:
+    """Yield what each bean says that has it."""
     import jpype
 
     management = jpype.JClass("java.lang.management.ManagementFactory")
@@ -20,10 +37,6 @@ def _metric(context: str, server: str, name: str) -> Any:
     )
     for bean in beans.queryNames(pattern, None):
         try:
-            value = beans.getAttribute(bean, name)
+            yield beans.getAttribute(bean, name)
         except jpype.JException:
-            return None
-        if value is None or isinstance(value, str):
-            return value
-        return int(value)
-    return None
+            continue

@@ -17,9 +17,10 @@ from tidemark.capture.database import DatabaseError
 from tidemark.capture.engine import Committer, Engine
 from tidemark.capture.files import LandingError, failpoint
 from tidemark.capture.joining import Joining, Table, are_lockable, join
-from tidemark.capture.lander import Lander
-from tidemark.capture.metrics import streaming_metric
+from tidemark.capture.lander import Ends, Lander
+from tidemark.capture.metrics import rows_scanned, streaming_metric
 from tidemark.capture.properties import debezium_properties, table_snapshot_properties
+from tidemark.capture.snapshots import source_of
 from tidemark.capture.sources import Source, make_source
 from tidemark.capture.state import LATER_READ, CaptureState
 from tidemark.errors import TidemarkError
@@ -174,6 +175,8 @@ class Session:
             landed=start.landed.identities,
             snapshot_done=self._state.snapshot_done,
             floors=start.floors,
+            # of the first one there is nothing that it could end
+            ends=self._ends if start.landed.number else None,
         )
         if self._state.snapshot_done:
             lander.snapshot_tables = dict(self._tables)
@@ -250,20 +253,31 @@ class Session:
             if not joining.tables:
                 return False
             names = [table.name for table in joining.tables]
+            again = any(name in self._state.later_tables for name in names)
             # before they are published: whatever happens, their rows are read again
             self._state.note_later_tables(dict.fromkeys(names))
-            if not self._read_rows(joining, names, number):
+            ends = self._ends if again else None
+            if not self._read_rows(joining, names, number, ends):
                 return False
         failpoint("before_join")
         self._state.note_later_tables(dict.fromkeys(names, joining.position))
         failpoint("after_join")
         return True
 
-    def _read_rows(self, joining: Joining, names: Sequence[str], number: int) -> bool:
+    def _ends(self) -> list[dict[str, str]]:
+        """Return what envelopes say of each table that the snapshot has read."""
+        tables = rows_scanned(self._config.topic_prefix)
+        return [source_of(self._config, self._login, name) for name in sorted(tables)]
+
+    def _read_rows(
+        self, joining: Joining, names: Sequence[str], number: int, ends: Ends | None
+    ) -> bool:
         properties = debezium_properties(
             self._config, self._login, self._state.folder, snapshot_mode="initial_only"
         )
-        lander = Lander(self._state.landing, self._config.flush, number=number, reads=LATER_READ)
+        lander = Lander(
+            self._state.landing, self._config.flush, number=number, reads=LATER_READ, ends=ends
+        )
         until = time.monotonic() + _WRITERS_WAIT
         with self._running(properties | table_snapshot_properties(names), lander) as engine:
             while not self._stop.wait(_TICK):

@@ -254,7 +254,7 @@ class CaptureState:
                 size += path.stat().st_size
                 for line in read_lines(path):
                     _, event = read_line(line)
-                    if event.kind != "end":
+                    if event.kind not in ("end", "snapshot"):
                         events[event.table, event.op or event.kind] += 1
         return events, size
 

@@ -102,6 +102,10 @@ class Applier:
             ConfigError: The project cannot be parsed.
         """
         last = self.look()
+        for table, state in self._state.tables.items():
+            if table not in self._backlog:
+                # nothing of it has landed: all that did has been applied
+                state.applied_file = max(state.applied_file, last)
         now = self._state.clock()
         due = {
             table: backlog
@@ -142,6 +146,9 @@ class Applier:
         for table, model in written.items():
             self._say(f"{table} appeared: wrote {model.path.relative_to(project)}")
         known |= written
+        for table in due.keys() - known.keys() - new.keys():
+            # nothing ever came of which there could be a copy: there is nothing to do
+            del self._backlog[table]
         models = {table: known[table].name for table in due if table in known}
         for table, name in models.items():
             self._state.tables[table].model = name
@@ -178,8 +185,8 @@ class Applier:
             row |= dict(
                 zip(("latency_p50", "latency_p95", "latency_p99"), state.latency, strict=False)
             )
-            for operation, count in backlog.events.items():
-                state.events[operation] = state.events.get(operation, 0) + count
+            for operation in _OPERATIONS.keys() & backlog.events.keys():
+                state.events[operation] = state.events.get(operation, 0) + backlog.events[operation]
             state.bytes += backlog.bytes
             state.succeeded(last, now)
             del self._backlog[table]

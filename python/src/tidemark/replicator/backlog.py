@@ -72,7 +72,7 @@ class Backlog:
     """Events of one table in some landing files.
 
     Attributes:
-        events: How many there are of each operation (c u d r t, ddl).
+        events: How many there are of each operation (c u d r t, ddl, snapshot).
         bytes: Their size as landed, before compression.
         times: When the source wrote them.
         key: The columns of the key, in order; None if no event of a row was seen.
@@ -119,7 +119,7 @@ def _count(
     tables: dict[str, Backlog], line: bytes, number: int, after: Mapping[str, int], start: int
 ) -> None:
     key, event = read_line(line)
-    if event.kind not in ("row", "ddl") or "." not in event.table:
+    if event.kind not in ("row", "ddl", "snapshot") or "." not in event.table:
         # also what concerns a whole database, such as CREATE DATABASE
         return
     if number <= after.get(event.table, start):

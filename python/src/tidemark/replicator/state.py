@@ -22,7 +22,7 @@ class TableState:
 
     Attributes:
         model: Its model.
-        applied_file: The number of the last landing file that is applied.
+        applied_file: The number of the last landing file that is applied, or has nothing of it.
         events: Events that were applied, by operation.
         bytes: Their size.
         applied_at: When it was last applied, in seconds since 1970.

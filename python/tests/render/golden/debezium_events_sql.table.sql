@@ -93,7 +93,7 @@ select
         when op is not null and source.table is null then 'unreadable'
         when op is not null and not _is_ours then 'ignored'
         when _is_malformed then 'unreadable'
-        when op = 't' then 'truncate'
+        when op in ('t', 'snapshot') then 'truncate'
         when op in ('c', 'r', 'u') and not _has_after then 'unreadable'
         when op in ('c', 'r', 'u', 'd') then 'row'
         when op is not null then 'unreadable'
@@ -119,9 +119,12 @@ select
     if(_connector = 'postgresql', cast(source.`txId` as string), coalesce(source.gtid, transaction.id)) as _transaction_id,
     cast(transaction.total_order as bigint) as _total_order,
     _is_snapshot,
-    if(op = 'r', coalesce(source.snapshot, ''), null) as _snapshot_mark,
+    case op when 'r' then coalesce(source.snapshot, '') when 'snapshot' then 'end' end as _snapshot_mark,
     timestamp_micros(coalesce(cast(source.ts_us as bigint), cast(source.ts_ms as bigint) * 1000)) as _event_time,
-    case op when 'c' then 'INSERT' when 'r' then 'READ' when 'u' then 'UPDATE' when 'd' then 'DELETE' when 't' then 'TRUNCATE' end as _operation,
+    case op
+        when 'c' then 'INSERT' when 'r' then 'READ' when 'u' then 'UPDATE' when 'd' then 'DELETE' when 't' then 'TRUNCATE'
+        when 'snapshot' then 'SNAPSHOT'
+    end as _operation,
     if(
         _landed_id is not null and op <> 'r',
         concat_ws('|', _connector, source.name, 'landed', _landed_id),

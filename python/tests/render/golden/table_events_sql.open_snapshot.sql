@@ -26,12 +26,12 @@ select
     cast(null as decimal(10,2)) as `balance`,
     'close' as _tidemark_effect,
     cast(null as array<string>) as _unsupplied,
-    struct(ends.last_read as sequence, cast(260304093000123 as bigint) as batch, cast(ends._sequence_num as bigint) as line, 3 as tie, ends._event_id as event) as _tidemark_order,
-    struct(least(ends.first_read, coalesce(earlier.first_read, ends.first_read)) as sequence, cast(null as bigint) as batch, cast(null as bigint) as line, 0 as tie, '' as event) as _tidemark_bound,
+    struct(coalesce(ends.last_read, (select max(_sequence_by) from shop.customers_in_sequence__log)) as sequence, cast(260304093000123 as bigint) as batch, cast(ends._sequence_num as bigint) as line, 3 as tie, ends._event_id as event) as _tidemark_order,
+    if(least(ends.first_read, earlier.first_read) is null, struct(coalesce(ends.last_read, (select max(_sequence_by) from shop.customers_in_sequence__log)) as sequence, cast(260304093000123 as bigint) as batch, cast(ends._sequence_num as bigint) as line, 3 as tie, ends._event_id as event), struct(least(ends.first_read, earlier.first_read) as sequence, cast(null as bigint) as batch, cast(null as bigint) as line, 0 as tie, '' as event)) as _tidemark_bound,
     'SNAPSHOT' as _source_operation,
     ends._event_id,
     ends._sequence_num,
-    ends.last_read as _sequence_by,
+    coalesce(ends.last_read, (select max(_sequence_by) from shop.customers_in_sequence__log)) as _sequence_by,
     ends._event_time,
     cast(null as string) as _transaction_id,
     ends._offset,
@@ -40,14 +40,17 @@ select
 from (
     select
         _offset,
-        md5(concat_ws('|', 'snapshot', _offset, max(_event_id))) as _event_id,
-        min(_sequence_by) as first_read,
-        max(_sequence_by) as last_read,
+        coalesce(
+            max(if(_source_operation = 'SNAPSHOT', _event_id, null)), md5(concat_ws('|', 'snapshot', _offset, max(_event_id)))
+        ) as _event_id,
+        min(if(_source_operation = 'SNAPSHOT', null, _sequence_by)) as first_read,
+        max(if(_source_operation = 'SNAPSHOT', null, _sequence_by)) as last_read,
         max(_sequence_num) as _sequence_num,
         max(_event_time) as _event_time
     from (
         select
             _offset,
+            _source_operation,
             _sequence_by,
             _event_id,
             _event_time,
@@ -56,10 +59,11 @@ from (
         from staged_in_sequence
         where
             _is_usable and _is_snapshot and _offset is not null
-            and _source_operation = 'READ' and not coalesce(_snapshot_mark = 'incremental', false)
+            and _source_operation in ('READ', 'SNAPSHOT') and not coalesce(_snapshot_mark = 'incremental', false)
         union all
         select
             log._offset,
+            log._source_operation,
             log._sequence_by,
             log._event_id,
             log._event_time,
@@ -77,7 +81,7 @@ from (
     )
     group by _offset
     having
-        max(_snapshot_mark in ('last', 'last_in_data_collection'))
+        max(_snapshot_mark in ('last', 'last_in_data_collection', 'end'))
         or max(_sequence_by) < (select max(_sequence_by) from staged_in_sequence where _reject_reason is null and not _is_snapshot)
 ) as ends
 left join (
