@@ -250,6 +250,7 @@ def test_tables_are_gone(module_project: Any) -> None:
     assert state_of(lost) == whole
 
 
+@pytest.mark.slow
 def test_log_moved_under_a_new_one(module_project: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """A rehash or a full refresh leaves the old log, if another run has written to it meanwhile, or has taken this one for dead."""
     moved = Entity(module_project, "moved", {"id": "int", "name": "string"})
@@ -261,8 +262,8 @@ def test_log_moved_under_a_new_one(module_project: Any, monkeypatch: pytest.Monk
     def meanwhile(columns: str, kind: str) -> None:
         """Have this said of the last commit of a kind, once the new log is about to be made."""
         added = (
-            f"insert into {states} (relation, entity, commit_id, kind, state, details, business_date, config, state_at) select relation, entity, "
-            f"{columns}, business_date, config, current_timestamp() from {states} where entity = 'moved' and kind = '{kind}' order by commit_id desc limit 1"
+            f"insert into {states} (relation, entity, commit_id, kind, state, details, rows_logged, business_date, config, state_at) select relation, entity, "
+            f"{columns}, rows_logged, business_date, config, current_timestamp() from {states} where entity = 'moved' and kind = '{kind}' order by commit_id desc limit 1"
         )
         pending = [added]
 
