@@ -20,7 +20,7 @@ from tidemark.state.project import KnownProject
 from tidemark.state.tables import Tables
 from tidemark.state.versions import versions_of
 
-from .enriched_events import add_events, event_line, land
+from .enriched_events import PRODUCT, add_events, event_line, land
 from .entities import Entity
 
 only_iceberg = pytest.mark.iceberg(only=True)
@@ -215,41 +215,53 @@ def test_commit__fails_after_another_one(project: Any, forward: bool) -> None:
 APPEND_EVENTS = """
 {% macro append_events() %}
   {% set table = api.Relation.create(schema=target.schema, identifier='events') %}
-  {% set append = tidemark.iceberg__append_events(table, tidemark.atomic_columns(), 'select * from arriving') %}
-  {{ log('STATEMENT' ~ tojson(append[0]), info=true) }}
   {% set relations = tidemark.atomic_relations({'target': table, 'manifest': none}) %}
-  {{ log('STATEMENT' ~ tojson(tidemark.enriched__fences('iceberg', relations, 7)), info=true) }}
+  {% set append = tidemark.iceberg__append_events %}
+  {% set load = {
+      'etl_micros': 1772614800000000, 'commit_id': 7,
+      'states': target.schema ~ '.tidemark_commits__log', 'relation': target.schema ~ '.events',
+  } %}
+  {% set rows = 'select * from arriving' %}
+  {% set statements = {
+      'events': append(table, tidemark.atomic_columns(), rows)[0],
+      'events__entities': append(relations['entities'], tidemark.entity_columns(), rows, 'hierarchy.root_id')[0],
+      'events__manifest': tidemark.claim_events_sql(
+          {'file_format': 'iceberg', 'manifest_ttl': '180 days'}, relations['manifest'], 'arriving', load
+      ),
+      'fences': tidemark.enriched__fences('iceberg', relations, 7),
+  } %}
+  {{ log('STATEMENTS' ~ tojson(statements), info=true) }}
 {% endmacro %}
 """
 
 
 @only_iceberg
 def test_events__fail_after_a_fence(project: Any) -> None:
-    """A run that was taken for dead stores nothing when it goes on."""
+    """A run that was taken for dead stores nothing when it goes on, claims nothing, and writes no entity."""
     landing = add_events(project)
-    land(landing, "one.tsv", [event_line(1)])
+    land(landing, "one.tsv", [event_line(1, PRODUCT)])
     project.dbt("run")
     project.write("macros/append_events.sql", APPEND_EVENTS)
     output = project.dbt("run-operation", "append_events").output
-    append, fence = (
-        json.loads(line.split("STATEMENT")[1])
-        for line in output.splitlines()
-        if "STATEMENT" in line
-    )
-    stored = project.sql("select * from events")
-    names = ", ".join(f"`{name}`" for name in project.columns("events"))
-    schema = project.schema
-    rows = f"select {names.replace('`_commit_id`', 'bigint(waiting(5)) as _commit_id')} from {schema}.events"
-    with planned_before(project, "arriving", rows, append) as running:
-        for statement in fence:
-            project.sql(statement)
-    with pytest.raises(Exception, match="conflicting files"):
-        running.result()
-    assert project.sql("select * from events") == stored
-    # and alone it is written
-    project.session.udf.register("waiting", lambda number: number, "int")
-    project.session.sql(append)
-    assert len(project.sql("select * from events")) == 2
+    statements = json.loads(output.split("STATEMENTS")[1].splitlines()[0])
+    fences = statements.pop("fences")
+    for table, append in statements.items():
+        stored = project.sql(f"select * from {table}")
+        names = ", ".join(f"`{name}`" for name in project.columns(table))
+        waiting = names.replace("`_commit_id`", "bigint(waiting(5)) as _commit_id")
+        rows = f"select {waiting} from {project.schema}.{table}"
+        if table == "events__manifest":
+            rows = "select concat('e', waiting(5)) as _event_id, 'f' as _fingerprint, cast(null as string) as _reject_reason"
+        with planned_before(project, "arriving", rows, append) as running:
+            for statement in fences:
+                project.sql(statement)
+        with pytest.raises(Exception, match="conflicting files"):
+            running.result()
+        assert project.sql(f"select * from {table}") == stored
+        # and alone it is written
+        project.session.udf.register("waiting", lambda number: number, "int")
+        project.session.sql(append)
+        assert len(project.sql(f"select * from {table}")) == len(stored) + 1
 
 
 @only_iceberg
