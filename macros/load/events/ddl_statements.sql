@@ -68,7 +68,7 @@
         } -%}
         {%- if number is none -%}
             {#- rows of a table that have no order of arrival -#}
-            {%- do tidemark.raise_failed_policy(cfg, statement, statement['changes'][0], 'nothing was applied') -%}
+            {%- do tidemark.raise_failed_policy(cfg, statement, statement['changes'][0], is_cut=false) -%}
         {%- endif -%}
         {%- do batch.update({'statements': batch['statements'] | selectattr('landing_num', 'lt', number) | list + [statement]}) -%}
         {{ return(none) }}
@@ -97,7 +97,7 @@
 {%- macro apply_statement(opened, recorded, batch, statement) -%}
     {%- set cfg, relations = opened['cfg'], opened['relations'] -%}
     {%- for change in statement['changes'] if change['policy'] == 'fail' -%}
-        {%- do tidemark.raise_failed_policy(cfg, statement, change, 'what came before it was applied') -%}
+        {%- do tidemark.raise_failed_policy(cfg, statement, change) -%}
     {%- endfor -%}
     {%- set declared = cfg['columns'] | map(attribute='name') | map('lower') | list -%}
     {%- set keys = cfg['keys'] | map('lower') | list -%}
@@ -124,10 +124,11 @@
 {%- endmacro -%}
 
 
-{#- Stop at a statement by policy. -#}
-{%- macro raise_failed_policy(cfg, statement, change, applied) -%}
+{#- Stop at a statement by policy; `is_cut`: the batch was cut there. -#}
+{%- macro raise_failed_policy(cfg, statement, change, is_cut=true) -%}
     {%- do tidemark.raise_error('data',
-        cfg['entity'] ~ ': the source did `' ~ statement['text'] ~ '`, and ddl.' ~ change['kind'] ~ ' is fail; ' ~ applied ~ '. '
+        cfg['entity'] ~ ': the source did `' ~ statement['text'] ~ '`, and ddl.' ~ change['kind']
+        ~ (' is fail; what came before it was applied. ' if is_cut else ' is fail; nothing was applied. ')
         ~ ('The type of `' ~ change['name'] ~ '` went from ' ~ change['was'] ~ ' to ' ~ change['type'] ~ ', which the target cannot follow in place: declare a data_type for it that holds both, or '
            if change['kind'] == 'change_type' else '')
         ~ 'set ddl.' ~ change['kind'] ~ ' to apply or ignore under meta.tidemark, then run again'
