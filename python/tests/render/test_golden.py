@@ -64,6 +64,7 @@ PLAIN = Entity("people", sensitive=[])
 FULL = Entity()
 DELTA = Entity(extract="delta")
 SOFT = Entity(soft_delete=True)
+LOOSE = Entity(ignore=["phone"])
 TAGGED = Entity(tag_unchanged=True)
 TAGGED_DELTA = Entity(extract="delta", tag_unchanged=True)
 
@@ -306,6 +307,19 @@ CASES: dict[str, tuple[Any, ...]] = {
         SOFT.cfg,
         SOFT.plan,
         SOFT.relations,
+    ),
+    "existing_rows_sql.sensitive_not_compared": (
+        "existing_rows_sql",
+        LOOSE.cfg,
+        LOOSE.plan,
+        LOOSE.relations,
+    ),
+    "sensitive_of_current_sql.events_by_change": (
+        "sensitive_of_current_sql",
+        APART.plan,
+        APART.relations["log"],
+        APART.relations["sensitive"],
+        True,
     ),
     "resolve_rejects_sql": (
         "resolve_rejects_sql",
@@ -965,6 +979,40 @@ def test_judged_state() -> None:
     }
     nothing = macros["judged_state"]([], "2026-03-03")
     assert (nothing["last_id"], nothing["last_commit_id"], nothing["recorded"]) == (None, 0, None)
+
+
+@pytest.mark.parametrize(
+    ("settings", "compare_as", "by_change"),
+    [
+        ({}, None, False),
+        ({"sensitive": ["phone", "ID"]}, None, False),
+        ({"sensitive": ["ID"], "ignore": ["phone"]}, None, False),
+        ({"ignore": ["PHONE"]}, None, True),
+        ({"ignore": [], "compare": {"include": ["balance"]}}, None, True),
+        ({}, "lower(phone)", True),
+    ],
+)
+def test_is_sensitive_by_change(
+    settings: dict[str, Any], compare_as: str | None, by_change: bool
+) -> None:
+    """Said alike of a plan and of settings, of which alone readers know."""
+    macros = load_sql_macros()
+    wanted = {"extract": "full", "location": "a_{business_date}.csv", "sensitive": ["phone"]}
+    meta = {"tidemark": {"compare_as": compare_as}} if compare_as else {}
+    columns = {**MODEL["columns"], "phone": {"name": "phone", "data_type": "string", "meta": meta}}  # type: ignore[dict-item]
+    config = {"unique_key": "id", "meta": {"tidemark": {**wanted, **settings}}}
+    cfg = macros["entity_config"]({**MODEL, "columns": columns, "config": config})
+    of_settings = macros["sensitive_columns_of"](cfg)
+    assert macros["is_sensitive_by_change"](of_settings) is by_change
+    plan = macros["column_plan"](cfg, ARRIVED, TYPES, None)
+    assert macros["is_sensitive_by_change"](plan["sensitive"]) is by_change
+
+
+def test_is_sensitive_by_change__of_events() -> None:
+    macros = load_sql_macros()
+    for events, by_change in ((APART, False), (Events("loose", sensitive=["phone"], ignore=["phone"]), True)):  # fmt: skip
+        for columns in (macros["sensitive_columns_of"](events.cfg), events.plan["sensitive"]):
+            assert macros["is_sensitive_by_change"](columns) is by_change
 
 
 @pytest.mark.parametrize(
