@@ -34,3 +34,11 @@ when not matched then insert (
 {%- macro etl_tstamp_expr(load) -%}
     {{ return('timestamp_micros(' ~ load['etl_micros'] ~ ')') }}
 {%- endmacro -%}
+
+{#- The claims that ended before it `clean` takes away, in microseconds; none without a batch. A batch that comes late, though by no
+    more than claims hold, finds what it found before; and no claim is old because a clock was ahead. -#}
+{%- macro claims_horizon_sql(cfg, commits) -%}
+select unix_micros(if(max(etl_tstamp) > current_timestamp(), current_timestamp(), max(etl_tstamp)) - interval {{ cfg['manifest_ttl'] }}) as horizon
+from {{ commits }}
+where state = 'completed' and relation = {{ tidemark.string_literal(cfg['relation']) }}
+{%- endmacro -%}

@@ -573,6 +573,29 @@ def test_decided_events__claims_of_another_tool(session: Any) -> None:
     assert dropped == {list(times).index(name) for name in others}
 
 
+def test_claims_horizon__is_that_of_late_batches(session: Any) -> None:
+    """What a batch still finds that is late by no more than claims hold stays; a time to come is now."""
+    macros = load_sql_macros()
+
+    def horizon(*times: dt.datetime) -> dt.datetime | None:
+        rows = [("completed", "shop.atomic_events", time) for time in times]
+        rows.append(("completed", "shop.other", dt.datetime(2099, 1, 1)))
+        rows.append(("rolled_back", "shop.atomic_events", dt.datetime(2099, 1, 1)))
+        session.createDataFrame(
+            rows, "state string, relation string, etl_tstamp timestamp"
+        ).createOrReplaceTempView("claiming")
+        (row,) = session.sql(macros["claims_horizon_sql"](ATOMIC, "claiming")).collect()
+        if row.horizon is None:
+            return None
+        return dt.datetime.fromtimestamp(row.horizon / 1_000_000)
+
+    august = dt.datetime(2025, 8, 1, 12)
+    assert horizon() is None
+    assert horizon(dt.datetime(2025, 1, 5), august) == august - dt.timedelta(days=180)
+    ahead = horizon(august, dt.datetime(2099, 1, 1))
+    assert ahead is not None and ahead < dt.datetime.now() - dt.timedelta(days=179)
+
+
 @pytest.mark.parametrize(
     ("rows", "removed", "kept"),
     [

@@ -278,11 +278,14 @@ def test_rollback_clean_and_full_refresh(project: Project) -> None:
     assert commits_of(project)[-1] == (1, 1, 0, 0, 0, 0, 0, 0)
     assert len(project.sql("select * from products")) == 2
 
-    # the claim of the first event has expired for what came later
+    # the claim of the first event has expired for what came later; one that a late batch would find stays
+    project.sql(
+        "insert into events__manifest (event_id, fingerprint, expires_at, _commit_id) values ('late', 'f', timestamp'2025-12-01', 1)"
+    )
     assert "1 expired claims" in operation(project, "clean", entity="events", dry_run=True)
     operation(project, "clean", entity="events")
-    claims = project.sql("select event_id from events__manifest")
-    assert claims == [(event_id(3),)]
+    claims = project.sql("select event_id from events__manifest order by event_id")
+    assert claims == [(event_id(3),), ("late",)]
 
     before = stored_events(project)
     project.dbt("run", "--full-refresh", "--select", "events")
