@@ -14,7 +14,9 @@ using (
 on
     claims.event_id = arrived._event_id
     and claims.fingerprint = arrived._fingerprint
+    {%- if tidemark.claims_expire(cfg) %}
     and claims.expires_at >= {{ tidemark.etl_tstamp_expr(load) }}
+    {%- endif %}
 {%- if cfg['file_format'] == 'iceberg' %}
 when matched and claims.expires_at is null then update set
     expires_at = claims.expires_at
@@ -33,6 +35,12 @@ when not matched then insert (
 {#- The etl time of a batch as a literal. -#}
 {%- macro etl_tstamp_expr(load) -%}
     {{ return('timestamp_micros(' ~ load['etl_micros'] ~ ')') }}
+{%- endmacro -%}
+
+{#- Whether claims end for a model. Without location each run has all events again, however old, and their claims alone tell that they
+    are stored. -#}
+{%- macro claims_expire(cfg) -%}
+    {{ return(cfg.get('location') not in [none, '']) }}
 {%- endmacro -%}
 
 {#- The claims that ended before it `clean` takes away, in microseconds; none without a batch. A batch that comes late, though by no

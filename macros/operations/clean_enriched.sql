@@ -7,7 +7,7 @@
     {%- set rejects = tidemark.side_relation(cfg['target'], 'rejects') -%}
     {%- set lengths = tidemark.retention_lengths(cfg, retention) -%}
     {%- set steps = [] -%}
-    {%- if is_atomic and cfg['manifest'] is none and tidemark.relation_exists(opened['relations']['manifest']) -%}
+    {%- if is_atomic and cfg['manifest'] is none and tidemark.claims_expire(cfg) and tidemark.relation_exists(opened['relations']['manifest']) -%}
         {%- set horizon = tidemark.query_rows(tidemark.claims_horizon_sql(cfg, commits['view']))[0]['horizon'] -%}
         {%- if horizon is not none -%}
             {%- do steps.append({'relation': opened['relations']['manifest'], 'what': 'expired claims', 'condition': 'expires_at < timestamp_micros(' ~ horizon ~ ')'}) -%}

@@ -571,6 +571,13 @@ def test_decided_events__claims_of_another_tool(session: Any) -> None:
     dropped = {row["_row"] for row in session.sql(sql).collect() if row["_kind"] != "rejected"}
     others = ["second before", "between", "of a batch here"]
     assert dropped == {list(times).index(name) for name in others}
+    # claims end, but not where each run has all events again; those of its earliest event are its own
+    load = {**load, "etl_micros": load["etl_micros"] + 10 * 86_400_000_000}
+    for location, wanted in (("landing/*.tsv", set()), (None, set(range(2, len(times))))):
+        cfg = {**ATOMIC, "location": location}
+        sql = macros["decided_events_sql"](cfg, "claimed_keys", "foreign_claims", load)
+        dropped = {row["_row"] for row in session.sql(sql).collect() if row["_kind"] != "rejected"}
+        assert dropped == wanted, location
 
 
 def test_claims_horizon__is_that_of_late_batches(session: Any) -> None:

@@ -235,6 +235,7 @@ ATOMIC = {
         "synthetic_cross_batch",
     ],
     "manifest_ttl": "180 days",
+    "location": "landing/events/*.tsv",
     "relation": "shop.atomic_events",
 }
 MANIFEST = relation("shop", "atomic_events__manifest")
@@ -731,6 +732,13 @@ CASES: dict[str, tuple[Any, ...]] = {
     ),
     "file_sizes_sql.partitioned": ("file_sizes_sql", LOG, 134217728, "_business_date"),
     "claim_events_sql.any": ("claim_events_sql", ATOMIC, MANIFEST, EVENT_KEYS, BATCH),
+    "claim_events_sql.without_location": (
+        "claim_events_sql",
+        {**ATOMIC, "location": None},
+        MANIFEST,
+        EVENT_KEYS,
+        BATCH,
+    ),
     "claims_horizon_sql.days": ("claims_horizon_sql", ATOMIC, STATES),
     "decided_events_sql.across": ("decided_events_sql", ATOMIC, EVENT_KEYS, MANIFEST, BATCH),
     "decided_events_sql.in_batch": (
