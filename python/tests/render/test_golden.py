@@ -1050,3 +1050,21 @@ def test_track_history__of_columns_that_are_compared(
         Events("customers", **settings)
     assert message in str(raised.value)
     assert str(raised.value).count("track_history") == 1
+
+
+@pytest.mark.parametrize(
+    ("read_to", "recorded", "made_by", "is_known"),
+    [
+        (0, {}, "7", True),  # nothing was read
+        (5, {"made_by": 3}, "3", True),
+        (5, {"made_by": 3}, "7", False),  # whoever made it died
+        (5, {"made_by": 3}, "0", False),  # of an --empty run
+        (5, {"made_by": 3}, None, False),  # of no run of ours
+        (5, {"uri": "iglu:…"}, None, True),  # table and run of before there was this property
+        (5, {"uri": "iglu:…"}, "0", False),
+    ],
+)
+def test_is_known_shred(
+    read_to: int, recorded: dict[str, Any], made_by: str | None, is_known: bool
+) -> None:
+    assert load_sql_macros()["is_known_shred"](read_to, recorded, made_by) is is_known
