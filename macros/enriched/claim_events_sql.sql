@@ -14,10 +14,12 @@ using (
 on
     claims.event_id = arrived._event_id
     and claims.fingerprint = arrived._fingerprint
+    {%- if tidemark.claims_expire(cfg) %}
     and claims.expires_at >= {{ tidemark.etl_tstamp_expr(load) }}
-{%- if load['undone'] %}
+    {%- endif %}
+    {%- if load['undone'] %}
     and {{ tidemark.claim_counts_expr(load) }}
-{%- endif %}
+    {%- endif %}
 {%- if cfg['file_format'] == 'iceberg' %}
 when matched and claims.expires_at is null then update set
     expires_at = claims.expires_at
@@ -41,4 +43,18 @@ when not matched then insert (
 {#- The etl time of a batch as a literal. -#}
 {%- macro etl_tstamp_expr(load) -%}
     {{ return('timestamp_micros(' ~ load['etl_micros'] ~ ')') }}
+{%- endmacro -%}
+
+{#- Whether claims end for a model. Without location each run has all events again, however old, and their claims alone tell that they
+    are stored. -#}
+{%- macro claims_expire(cfg) -%}
+    {{ return(cfg.get('location') not in [none, '']) }}
+{%- endmacro -%}
+
+{#- The claims that ended before it `clean` takes away, in microseconds; none without a batch. A batch that comes late, though by no
+    more than claims hold, finds what it found before; and no claim is old because a clock was ahead. -#}
+{%- macro claims_horizon_sql(cfg, commits) -%}
+select unix_micros(if(max(etl_tstamp) > current_timestamp(), current_timestamp(), max(etl_tstamp)) - interval {{ cfg['manifest_ttl'] }}) as horizon
+from {{ commits }}
+where state = 'completed' and relation = {{ tidemark.string_literal(cfg['relation']) }}
 {%- endmacro -%}

@@ -14,7 +14,7 @@ with usable as (
 ),
 {%- if manifest %}
 
-{{ tidemark._claimed_sql(manifest, load) }}
+{{ tidemark._claimed_sql(cfg, manifest, load) }}
 {%- endif %}
 
 copies as (
@@ -107,7 +107,7 @@ where _reject_reason is not null
 {%- endmacro -%}
 
 {#- The claims of other batches on the ids of this one: by id, and by id and fingerprint. -#}
-{%- macro _claimed_sql(manifest, load) -%}
+{%- macro _claimed_sql(cfg, manifest, load) -%}
 others as (
     select
         claims.event_id,
@@ -115,7 +115,7 @@ others as (
     from {{ manifest }} as claims
     left semi join usable on claims.event_id = usable._event_id
     where
-        claims.expires_at >= {{ tidemark.etl_tstamp_expr(load) }}
+        {{ 'claims.expires_at >= ' ~ tidemark.etl_tstamp_expr(load) if tidemark.claims_expire(cfg) else 'true' }}
         and not claims._commit_id <=> {{ load['commit_id'] }}
         {%- if load['undone'] %}
         and {{ tidemark.claim_counts_expr(load) }}

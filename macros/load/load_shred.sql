@@ -8,20 +8,29 @@
     {%- endif -%}
     {%- set exists = tidemark.relation_exists(cfg['target']) -%}
     {%- set marks = tidemark.shred_marks(commits, cfg['relation'], source['source']) -%}
-    {%- set build = not exists or run['full_refresh'] -%}
-    {%- if not build and 0 < marks['read_to'] < marks['source_start'] -%}
+    {%- set recorded = fromjson(marks['config'] or '{}') -%}
+    {%- set made_by = tidemark.table_property(cfg['target'], 'tidemark.shred_commit') if exists -%}
+    {%- set is_unknown = exists and not tidemark.is_known_shred(marks['read_to'], recorded, made_by) -%}
+    {#- an --empty run writes nothing where there is a table -#}
+    {%- set build = not exists or (not run['empty'] and (run['full_refresh'] or is_unknown)) -%}
+    {%- if build and is_unknown -%}{%- do log(cfg['entity'] ~ ': built again as a whole, as no completed run of this table is known', info=true) -%}{%- endif -%}
+    {%- set commit_id = tidemark.next_commit_id(marks['last_id']) -%}
+    {%- set new_mark = 0 if run['empty'] else commit_id -%}
+    {%- if not build and not run['empty'] and 0 < marks['read_to'] < marks['source_start'] -%}
         {%- do tidemark.raise_error('data',
             cfg['entity'] ~ ': ' ~ source['source'] ~ ' was read anew by commit ' ~ marks['source_start'] ~ '. Build this table again too, with --full-refresh'
         ) -%}
     {%- endif -%}
-    {%- if not build -%}{%- do tidemark.check_shred_drift(cfg, source, fromjson(marks['config'] or '{}')) -%}{%- endif -%}
+    {%- if not build -%}{%- do tidemark.check_shred_drift(cfg, source, recorded) -%}{%- endif -%}
     {{ return({
         'source': source['source'],
         'uri': source['uri'],
         'columns': tidemark.shred_columns(cfg, source['uri']),
         'exists': exists,
         'build': build,
-        'last_id': marks['last_id'] or 0,
+        'commit_id': commit_id,
+        'made_by': new_mark if build else made_by,
+        'started_at': tidemark.utc_now(),
         'from': [0 if build else marks['read_to'], marks['source_start'] - 1] | max,
         'to': marks['source_end'],
         'undone': marks['undone'],
@@ -99,6 +108,7 @@
         {%- set figures = tidemark.query_rows('select count(*) as rows_read, count_if(_reject_reason is not null) as rows_rejected from (\n' ~ rows ~ '\n)')[0] -%}
         {%- do tidemark.check_rejects(cfg, run, figures, rejected) -%}
     {%- endif -%}
+    {%- if run['empty'] and state['exists'] -%}{{ return(none) }}{%- endif -%}
     {%- do tidemark.prepare_shred(cfg, state, relation, rejects) -%}
     {%- if not state['build'] and not run['empty'] and not tidemark.relation_exists(rejects) -%}
         {%- do tidemark.make_missing_rejects(cfg, state, rejects, tidemark.typed_entities_sql(
@@ -119,9 +129,10 @@
     {%- endif -%}
     {%- do figures.update({'rows_inserted': figures['rows_read'] - figures['rows_rejected']}) -%}
     {%- do tidemark.record_commit(commits, {
-        'commit_id': tidemark.next_commit_id(state['last_id']), 'relation': cfg['relation'], 'entity': cfg['entity'], 'kind': 'shred',
-        'started_at': tidemark.utc_now(), 'invocation_id': run['invocation_id'],
-        'source_relation': state['source'], 'source_commit_id': state['to'], 'config': {'flow': 'shred', 'uri': state['uri'], 'source': state['source']},
+        'commit_id': state['commit_id'], 'relation': cfg['relation'], 'entity': cfg['entity'], 'kind': 'shred',
+        'started_at': state['started_at'], 'invocation_id': run['invocation_id'],
+        'source_relation': state['source'], 'source_commit_id': state['to'],
+        'config': {'flow': 'shred', 'uri': state['uri'], 'source': state['source'], 'made_by': state['made_by']},
     }, 'completed', figures) -%}
     {%- do tidemark.tell_rejects(cfg, figures, rejected, rejects, '_commit_id > ' ~ state['from'] ~ ' and _commit_id <= ' ~ state['to']) -%}
     {{ return(figures) }}
@@ -140,7 +151,7 @@
             + tidemark.for_format(cfg['file_format'], 'create_table')(relation, columns, {
                 'partition_by': cfg['partition_by'], 'cluster_by': cfg['cluster_by'], 'location_root': cfg['location_root'],
                 'replaces': cfg['location_root'] is not none,
-                'properties': cfg['table_properties'], 'description': cfg['description'],
+                'properties': dict({'tidemark.shred_commit': state['made_by']}, **cfg['table_properties']), 'description': cfg['description'],
             })
         ) -%}
         {{ return(none) }}

@@ -10,6 +10,7 @@ select
     {%- endfor %}
 from {{ relations['current'] }}
 {%- else -%}
+{%- set by_change = tidemark.is_sensitive_by_change(plan['sensitive']) -%}
 select
     {{ tidemark.column_list_expr(plan['stored'] | map(attribute='name'), 'current') }},
     {{ tidemark.column_list_expr(plan['sensitive'] | map(attribute='name'), 'sensitive') }},
@@ -20,15 +21,12 @@ select
     {%- endfor %}
 from {{ relations['current'] }} as current
 left join (
-    select
-        *,
-        row_number() over (
-            partition by _key_hash, _row_hash
-            order by _commit_id desc nulls last, _business_date desc nulls last
-        ) as _tidemark_rank
-    from {{ relations['sensitive'] }}
+    {{ tidemark.sensitive_of_current_sql(plan, relations['log'], relations['sensitive'], by_change) | indent(4) }}
 ) as sensitive
     on current._key_hash = sensitive._key_hash and current._row_hash = sensitive._row_hash and sensitive._tidemark_rank = 1
+    {%- if by_change %}
+    and current._eff_start_date = sensitive._business_date
+    {%- endif %}
 {%- endif %}
 {%- if cfg['soft_delete'] %}
 where {{ 'current.' if plan['sensitive'] }}_operation <> 'D'

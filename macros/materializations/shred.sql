@@ -16,7 +16,8 @@
     {%- set state = tidemark.shred_state(cfg, run, commits, compiled_code) -%}
     {%- set figures = tidemark.load_shred(cfg, run, state, commits, compiled_code) -%}
     {%- call noop_statement('main', 'EMPTY' if run['empty'] else tidemark.atomic_summary(figures)) -%}{%- endcall -%}
-    {%- do persist_docs(relation, model, for_relation=false) -%}
+    {#- an --empty run adds no columns, and one that is not there cannot be described -#}
+    {%- if state['build'] or not run['empty'] -%}{%- do persist_docs(relation, model, for_relation=false) -%}{%- endif -%}
     {%- do apply_grants(relation, config.get('grants'), should_revoke(load_cached_relation(relation), full_refresh_mode=state['build'])) -%}
 
     {{ run_hooks(post_hooks) }}

@@ -7,10 +7,10 @@
     {%- set rejects = tidemark.side_relation(cfg['target'], 'rejects') -%}
     {%- set lengths = tidemark.retention_lengths(cfg, retention) -%}
     {%- set steps = [] -%}
-    {%- if is_atomic and cfg['manifest'] is none and tidemark.relation_exists(opened['relations']['manifest']) -%}
-        {%- set last = run_query('select unix_micros(max(etl_tstamp)) from ' ~ commits['view'] ~ " where state = 'completed' and relation = " ~ tidemark.string_literal(cfg['relation']))[0][0] -%}
-        {%- if last is not none -%}
-            {%- do steps.append({'relation': opened['relations']['manifest'], 'what': 'expired claims', 'condition': 'expires_at < timestamp_micros(' ~ last ~ ')'}) -%}
+    {%- if is_atomic and cfg['manifest'] is none and tidemark.claims_expire(cfg) and tidemark.relation_exists(opened['relations']['manifest']) -%}
+        {%- set horizon = tidemark.query_rows(tidemark.claims_horizon_sql(cfg, commits['view']))[0]['horizon'] -%}
+        {%- if horizon is not none -%}
+            {%- do steps.append({'relation': opened['relations']['manifest'], 'what': 'expired claims', 'condition': 'expires_at < timestamp_micros(' ~ horizon ~ ')'}) -%}
         {%- endif -%}
     {%- endif -%}
     {%- if 'rejects' in lengths and tidemark.relation_exists(rejects) -%}

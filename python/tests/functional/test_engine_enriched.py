@@ -147,7 +147,7 @@ def by_spark(
     """What the statements of the macros give of a batch, as the tables have it."""
     macros = load_sql_macros()
     cfg = {"is_rows": False, "fingerprint_ignore": macros["fingerprint_ignore"](), "deduplicate": list(STEPS),
-           "manifest_ttl": "1 day"}  # fmt: skip
+           "manifest_ttl": "1 day", "location": "landing"}  # fmt: skip
 
     def keep(name: str, sql: str) -> str:
         spark.sql(sql).write.parquet(str(folder / name))

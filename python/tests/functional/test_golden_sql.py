@@ -281,6 +281,85 @@ def test_judged_marks__are_what_spark_works_out(session: Any) -> None:
     session.sql("uncache table judged_marks")
 
 
+def test_sensitive_of_current__of_the_change_in_force(session: Any) -> None:
+    """A column that is not compared has other values under the same hash: later ones that do not hold, and earlier ones."""
+    macros = load_sql_macros()
+
+    def view(name: str, columns: str, *rows: str) -> None:
+        values = ", ".join(f"({row})" for row in rows)
+        session.sql(
+            f"create or replace temporary view {name} as select * from values {values} as t ({columns})"
+        )
+
+    def values(rows: str, flow: Any) -> list[tuple[Any, ...]]:
+        sql = macros["sensitive_of_current_sql"](flow, "kept_log", "kept_apart", True)
+        found = session.sql(
+            f"select key_hash, phone from values {rows} as stored (key_hash, row_hash, since) left join ({sql}) as apart "
+            "on key_hash = apart._key_hash and row_hash = apart._row_hash and since = _business_date and _tidemark_rank = 1 order by 1"
+        )
+        return [tuple(row) for row in found.collect()]
+
+    view(
+        "kept_log",
+        "_key_hash, _row_hash, _business_date, _commit_id, _superseded_by, _operation",
+        # commits 2 and 3 were undone by 4
+        "'undone', 'A', date'2026-03-01', 1, null, 'I'",
+        "'undone', 'B', date'2026-03-02', 2, 4, 'U'",
+        "'undone', 'A', date'2026-03-03', 3, 4, 'U'",
+        # commit 4 came late, before the others
+        "'late', 'A', date'2026-03-01', 4, null, 'I'",
+        "'late', 'B', date'2026-03-02', 2, null, 'U'",
+        "'late', 'A', date'2026-03-03', 3, null, 'U'",
+        # nothing was kept apart of it
+        "'none', 'A', date'2026-03-03', 3, null, 'I'",
+    )
+    view(
+        "kept_apart",
+        "phone, _key_hash, _row_hash, _business_date, _commit_id",
+        "'u1', 'undone', 'A', date'2026-03-01', 1",
+        "'u2', 'undone', 'B', date'2026-03-02', 2",
+        "'u3', 'undone', 'A', date'2026-03-03', 3",
+        "'l0', 'late', 'A', date'2026-03-01', 4",
+        "'l2', 'late', 'B', date'2026-03-02', 2",
+        "'l3', 'late', 'A', date'2026-03-03', 3",
+        # of a run that died before its commit
+        "'l9', 'late', 'A', date'2026-03-03', 9",
+    )
+    stored = "('undone', 'A', date'2026-03-01'), ('late', 'A', date'2026-03-03'), ('none', 'A', date'2026-03-03')"
+    assert values(stored, PLAIN.plan) == [("late", "l3"), ("none", None), ("undone", "u1")]
+
+    # of one date and key there are many events; an N changed nothing, in current neither
+    view(
+        "kept_log",
+        "_key_hash, _row_hash, _business_date, _commit_id, _superseded_by, _operation, _event_id, _source_operation, _sequence_num, _batch_id",
+        *(
+            f"'k', '{row}', date'2026-03-01', {commit}, {by}, '{kind}', '{event}', 'UPDATE', {number}, {commit}"
+            for row, commit, by, kind, event, number in (
+                ("A", 1, "null", "I", "e1", 1),
+                ("B", 1, "null", "U", "e2", 2),
+                ("A", 1, "null", "U", "e3", 3),
+                ("A", 1, "null", "N", "e4", 4),
+                ("A", 2, "3", "U", "e5", 5),
+            )
+        ),
+    )
+    view(
+        "kept_apart",
+        "phone, _key_hash, _row_hash, _business_date, _commit_id, _event_id",
+        *(
+            f"'p{number}', 'k', '{row}', date'2026-03-01', {commit}, 'e{number}'"
+            for number, row, commit in (
+                (1, "A", 1),
+                (2, "B", 1),
+                (3, "A", 1),
+                (4, "A", 1),
+                (5, "A", 2),
+            )
+        ),
+    )
+    assert values("('k', 'A', date'2026-03-01')", APART.plan) == [("k", "p3")]
+
+
 def test_identity__of_a_source_that_gains_columns(session: Any) -> None:
     """What a row is known by stays, in a log begun by all columns too; a value in a new column is something new."""
     macros = load_sql_macros()
@@ -492,6 +571,36 @@ def test_decided_events__claims_of_another_tool(session: Any) -> None:
     dropped = {row["_row"] for row in session.sql(sql).collect() if row["_kind"] != "rejected"}
     others = ["second before", "between", "of a batch here"]
     assert dropped == {list(times).index(name) for name in others}
+    # claims end, but not where each run has all events again; those of its earliest event are its own
+    load = {**load, "etl_micros": load["etl_micros"] + 10 * 86_400_000_000}
+    for location, wanted in (("landing/*.tsv", set()), (None, set(range(2, len(times))))):
+        cfg = {**ATOMIC, "location": location}
+        sql = macros["decided_events_sql"](cfg, "claimed_keys", "foreign_claims", load)
+        dropped = {row["_row"] for row in session.sql(sql).collect() if row["_kind"] != "rejected"}
+        assert dropped == wanted, location
+
+
+def test_claims_horizon__is_that_of_late_batches(session: Any) -> None:
+    """What a batch still finds that is late by no more than claims hold stays; a time to come is now."""
+    macros = load_sql_macros()
+
+    def horizon(*times: dt.datetime) -> dt.datetime | None:
+        rows = [("completed", "shop.atomic_events", time) for time in times]
+        rows.append(("completed", "shop.other", dt.datetime(2099, 1, 1)))
+        rows.append(("rolled_back", "shop.atomic_events", dt.datetime(2099, 1, 1)))
+        session.createDataFrame(
+            rows, "state string, relation string, etl_tstamp timestamp"
+        ).createOrReplaceTempView("claiming")
+        (row,) = session.sql(macros["claims_horizon_sql"](ATOMIC, "claiming")).collect()
+        if row.horizon is None:
+            return None
+        return dt.datetime.fromtimestamp(row.horizon / 1_000_000)
+
+    august = dt.datetime(2025, 8, 1, 12)
+    assert horizon() is None
+    assert horizon(dt.datetime(2025, 1, 5), august) == august - dt.timedelta(days=180)
+    ahead = horizon(august, dt.datetime(2099, 1, 1))
+    assert ahead is not None and ahead < dt.datetime.now() - dt.timedelta(days=179)
 
 
 @pytest.mark.parametrize(

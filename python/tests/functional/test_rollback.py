@@ -49,6 +49,31 @@ def feed_of(entity: Any, key: str, *ranges: tuple[Any, Any]) -> list[list[tuple[
 
 
 @pytest.mark.slow
+def test_sensitive_column_that_is_not_compared(module_project: Any) -> None:
+    """Its value is that of the change in force, with late dates, in what a delete writes, and after a rollback."""
+    known = Entity(
+        module_project, "known", {"id": "int", "name": "string", "phone": "string"},
+        ignore=["phone"], sensitive=["phone"], max_delete_fraction=1,
+    )  # fmt: skip
+    phones = ["select id, name, phone from ({{ tidemark.with_sensitive(ref('known')) }})"]
+
+    def load(day: int, *rows: str) -> list[tuple[Any, ...]]:
+        known.load(f"2026-01-0{day}", "id,name,phone\n" + "".join(f"{row}\n" for row in rows))
+        return [tuple(row) for row in query_all(module_project, phones)[0]]
+
+    assert load(2, "1,A,p2") == [(1, "A", "p2")]
+    assert load(3, "1,B,p3") == [(1, "B", "p3")]
+    assert load(4, "1,A,p4") == [(1, "A", "p4")]
+    assert load(1, "1,A,p1") == [(1, "A", "p4")]
+    assert load(5, "9,Z,p9") == [(9, "Z", "p9")]
+    deleted = known.rows("_commit_id", "__history", "_operation = 'D'")[0][0]
+    assert ("p4",) in known.rows("phone", "__sensitive", f"_commit_id = {deleted}")
+    first = known.commits("commit_id")[0][0]
+    roll_back(known, first)
+    assert [tuple(row) for row in query_all(module_project, phones)[0]] == [(1, "A", "p2")]
+
+
+@pytest.mark.slow
 def test_back_and_forth(module_project: Any) -> None:
     people = Entity(
         module_project, "people", COLUMNS, sensitive=["phone"], ignore=["note"], tag_unchanged=True,

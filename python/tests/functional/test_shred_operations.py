@@ -231,6 +231,41 @@ def test_full_refresh__of_tables_in_a_folder_of_their_own(project: Project, tmp_
 
 
 @pytest.mark.slow
+def test_table_of_entities__that_no_completed_run_knows(project: Project) -> None:
+    """What made it died, or was an --empty run: it is built from the first commit on, whatever was read into the one before."""
+    landing = add_events(project)
+    project.write(
+        "models/products.sql",
+        "{{ tidemark.shred('iglu:com.acme/product/jsonschema/1-*-*', events='events') }}",
+    )
+    project.write(
+        "models/_products.yml",
+        "{version: 2, models: [{name: products, config: {materialized: shred}, columns: [{name: sku, data_type: string}]}]}",
+    )
+
+    def run_after(number: int) -> list[str]:
+        product = ("iglu:com.acme/product/jsonschema/1-0-0", {"sku": f"p{number}"})
+        land(landing, f"{number}.tsv", [event_line(number, [product])])
+        project.dbt("run", "--select", "events")
+        output = project.dbt("run", "--select", "products").output
+        assert ("no completed run of this table is known" in output) == (number > 2)
+        return [row.sku for row in project.sql("select sku from products order by 1")]
+
+    assert run_after(1) == ["p1"]
+    project.dbt("run", "--empty", "--full-refresh", "--select", "products")
+    assert run_after(2) == ["p1", "p2"]
+    # as it would be, had a full refresh died after it had made its table
+    project.dbt("run", "--full-refresh", "--select", "products")
+    project.sql("delete from products")
+    last = project.sql("select max(commit_id) from tidemark_commits where kind = 'shred'")[0][0]
+    project.sql(f"delete from tidemark_commits__log where commit_id = {last}")
+    assert run_after(3) == ["p1", "p2", "p3"]
+    project.sql("drop table products")
+    project.dbt("run", "--empty", "--select", "products")
+    assert run_after(4) == ["p1", "p2", "p3", "p4"]
+
+
+@pytest.mark.slow
 def test_rollback_clean_and_full_refresh(project: Project) -> None:
     landing = add_events(project, rejects_retention="1 minute")
     project.write(
@@ -293,11 +328,14 @@ def test_rollback_clean_and_full_refresh(project: Project) -> None:
     assert stored_events(project) == stored
     assert len(project.sql("select * from products")) == 2
 
-    # the claim of the first event has expired for what came later
+    # the claim of the first event has expired for what came later; one that a late batch would find stays
+    project.sql(
+        "insert into events__manifest (event_id, fingerprint, expires_at, _commit_id) values ('late', 'f', timestamp'2025-12-01', 1)"
+    )
     assert "1 expired claims" in operation(project, "clean", entity="events", dry_run=True)
     operation(project, "clean", entity="events")
-    claims = project.sql("select event_id from events__manifest")
-    assert claims == [(event_id(3),)]
+    claims = project.sql("select event_id from events__manifest order by event_id")
+    assert claims == [(event_id(3),), ("late",)]
 
     before = stored_events(project)
     project.dbt("run", "--full-refresh", "--select", "events")

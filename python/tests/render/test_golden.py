@@ -64,6 +64,7 @@ PLAIN = Entity("people", sensitive=[])
 FULL = Entity()
 DELTA = Entity(extract="delta")
 SOFT = Entity(soft_delete=True)
+LOOSE = Entity(ignore=["phone"])
 TAGGED = Entity(tag_unchanged=True)
 TAGGED_DELTA = Entity(extract="delta", tag_unchanged=True)
 
@@ -234,6 +235,8 @@ ATOMIC = {
         "synthetic_cross_batch",
     ],
     "manifest_ttl": "180 days",
+    "location": "landing/events/*.tsv",
+    "relation": "shop.atomic_events",
 }
 MANIFEST = relation("shop", "atomic_events__manifest")
 EVENT_KEYS = relation("shop", "atomic_events__keys")
@@ -309,6 +312,19 @@ CASES: dict[str, tuple[Any, ...]] = {
         SOFT.cfg,
         SOFT.plan,
         SOFT.relations,
+    ),
+    "existing_rows_sql.sensitive_not_compared": (
+        "existing_rows_sql",
+        LOOSE.cfg,
+        LOOSE.plan,
+        LOOSE.relations,
+    ),
+    "sensitive_of_current_sql.events_by_change": (
+        "sensitive_of_current_sql",
+        APART.plan,
+        APART.relations["log"],
+        APART.relations["sensitive"],
+        True,
     ),
     "resolve_rejects_sql": (
         "resolve_rejects_sql",
@@ -761,6 +777,14 @@ CASES: dict[str, tuple[Any, ...]] = {
         MANIFEST,
         AFTER_DEATHS,
     ),
+    "claim_events_sql.without_location": (
+        "claim_events_sql",
+        {**ATOMIC, "location": None},
+        MANIFEST,
+        EVENT_KEYS,
+        BATCH,
+    ),
+    "claims_horizon_sql.days": ("claims_horizon_sql", ATOMIC, STATES),
     "decided_events_sql.across": ("decided_events_sql", ATOMIC, EVENT_KEYS, MANIFEST, BATCH),
     "decided_events_sql.in_batch": (
         "decided_events_sql",
@@ -1022,6 +1046,40 @@ def test_judged_state() -> None:
 
 
 @pytest.mark.parametrize(
+    ("settings", "compare_as", "by_change"),
+    [
+        ({}, None, False),
+        ({"sensitive": ["phone", "ID"]}, None, False),
+        ({"sensitive": ["ID"], "ignore": ["phone"]}, None, False),
+        ({"ignore": ["PHONE"]}, None, True),
+        ({"ignore": [], "compare": {"include": ["balance"]}}, None, True),
+        ({}, "lower(phone)", True),
+    ],
+)
+def test_is_sensitive_by_change(
+    settings: dict[str, Any], compare_as: str | None, by_change: bool
+) -> None:
+    """Said alike of a plan and of settings, of which alone readers know."""
+    macros = load_sql_macros()
+    wanted = {"extract": "full", "location": "a_{business_date}.csv", "sensitive": ["phone"]}
+    meta = {"tidemark": {"compare_as": compare_as}} if compare_as else {}
+    columns = {**MODEL["columns"], "phone": {"name": "phone", "data_type": "string", "meta": meta}}  # type: ignore[dict-item]
+    config = {"unique_key": "id", "meta": {"tidemark": {**wanted, **settings}}}
+    cfg = macros["entity_config"]({**MODEL, "columns": columns, "config": config})
+    of_settings = macros["sensitive_columns_of"](cfg)
+    assert macros["is_sensitive_by_change"](of_settings) is by_change
+    plan = macros["column_plan"](cfg, ARRIVED, TYPES, None)
+    assert macros["is_sensitive_by_change"](plan["sensitive"]) is by_change
+
+
+def test_is_sensitive_by_change__of_events() -> None:
+    macros = load_sql_macros()
+    for events, by_change in ((APART, False), (Events("loose", sensitive=["phone"], ignore=["phone"]), True)):  # fmt: skip
+        for columns in (macros["sensitive_columns_of"](events.cfg), events.plan["sensitive"]):
+            assert macros["is_sensitive_by_change"](columns) is by_change
+
+
+@pytest.mark.parametrize(
     ("settings", "message"),
     [
         (
@@ -1046,3 +1104,21 @@ def test_track_history__of_columns_that_are_compared(
         Events("customers", **settings)
     assert message in str(raised.value)
     assert str(raised.value).count("track_history") == 1
+
+
+@pytest.mark.parametrize(
+    ("read_to", "recorded", "made_by", "is_known"),
+    [
+        (0, {}, "7", True),  # nothing was read
+        (5, {"made_by": 3}, "3", True),
+        (5, {"made_by": 3}, "7", False),  # whoever made it died
+        (5, {"made_by": 3}, "0", False),  # of an --empty run
+        (5, {"made_by": 3}, None, False),  # of no run of ours
+        (5, {"uri": "iglu:…"}, None, True),  # table and run of before there was this property
+        (5, {"uri": "iglu:…"}, "0", False),
+    ],
+)
+def test_is_known_shred(
+    read_to: int, recorded: dict[str, Any], made_by: str | None, is_known: bool
+) -> None:
+    assert load_sql_macros()["is_known_shred"](read_to, recorded, made_by) is is_known

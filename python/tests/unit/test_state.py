@@ -23,6 +23,7 @@ from tidemark.report.data import value_intervals
 from tidemark.run.options import RunOptions
 from tidemark.state import project as projects
 from tidemark.state.commits import Commit
+from tidemark.state.past import rows_as_of
 from tidemark.state.project import Entity, KnownProject, known_project
 from tidemark.state.show import ago, bar, notes
 from tidemark.state.status import Counts, Seen, landed_dates, missing_dates, status_of
@@ -30,7 +31,20 @@ from tidemark.state.tables import TableNotReadable, Tables
 from tidemark.state.versions import Change, Version
 
 from ..foreign_project import ForeignProject
-from ..stored import CITIES, ICEBERG, LOG, NOW, VIEWED, day, logged, stand_in, write, write_loads
+from ..stored import (
+    CITIES,
+    ICEBERG,
+    LOG,
+    NOW,
+    VIEWED,
+    day,
+    known_shop,
+    logged,
+    stand_in,
+    state,
+    write,
+    write_loads,
+)
 
 
 def commit(number: int, date: dt.date | None = None, **more: Any) -> Commit:
@@ -404,6 +418,50 @@ def test_events__have_the_order_of_the_log(shop: Path) -> None:
     write(shop, "cities__log", rows, "overwrite")
     differs = json.loads(call("diff", "cities", "2026-02-01", "2026-03-01", "--json").stdout)
     assert differs["samples"][0]["values"]["name"] == "c"
+
+
+@pytest.mark.parametrize(
+    ("recorded", "names"),
+    [
+        ('{"on_tie": "content"}', ["second", "first"]),
+        ('{"columns": {}}', ["second", "first"]),  # of before there was this setting
+        ('{"on_tie": "later"}', ["first", "second"]),
+        (None, ["first", "second"]),
+    ],
+)
+def test_events__have_the_order_that_ties_were_broken_in(
+    shop: Path, recorded: str | None, names: list[str]
+) -> None:
+    """With `on_tie: content` the identity decides at a tie, whatever arrived first, as it does in the log."""
+
+    def event(name: str, line: int) -> dict[str, Any]:
+        operation = "I" if name == names[0] else "U"
+        changed = ["name"] if operation == "U" else None
+        return logged(1, name, operation, 1, _sequence_num=line, _batch_id=1, _event_id=f"e{9 - line}",
+                      _sequence_by={"sequence_1": 5}, _source_operation="INSERT", _row_hash=name,
+                      _changed_columns=changed, _transaction_id="", _event_time=NOW, _offset=None)  # fmt: skip
+
+    write(shop, "cities__log", [event("first", 1), event("second", 2)])
+    # neither what was rolled back counts nor what another entity recorded
+    told = [
+        state(1, "completed", 1, config=recorded),
+        state(2, "rolled_back", 2, config='{"on_tie": "content"}'),
+        state(3, "completed", 3, relation="shop.other", config='{"on_tie": "later"}'),
+    ]
+    write(shop, "tidemark_commits__log", told)
+    found = json.loads(call("history", "cities", "1", "--json").stdout)
+    assert [one["values"]["name"] for one in found] == names
+    assert [one["operation"] for one in found] == ["I", "U"]
+    (change,) = found[1]["changes"]
+    assert (change["old"], change["new"]) == tuple(names)
+    differs = json.loads(call("diff", "cities", "2026-02-01", "2026-03-01", "--json").stdout)
+    assert differs["samples"][0]["values"]["name"] == names[1]
+    (day_changes,) = json.loads(call("changes", "--date", "2026-03-01", "--json").stdout)
+    assert [one["values"]["name"] for one in day_changes["samples"]] == names
+    tables = Tables(known_shop(shop))
+    for moment in (None, day(1)):
+        (row,) = rows_as_of(tables, CITIES, moment).rows
+        assert row["name"] == names[1]
 
 
 def test_diff__of_events_that_changed_nothing(shop: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -96,20 +97,34 @@ def read_commits(
     chosen = ""
     if relations is not None:
         chosen = f"where relation in ({', '.join(map(literal, relations)) or 'null'})"
+    last = f" limit {limit}" if limit is not None else ""
     rows = tables.rows(
-        path,
-        f"""
-        select {names} from (
-            select *, row_number() over (
-                partition by relation, commit_id
-                order by state_at desc nulls last, case when state = 'inflight' then 1 else 0 end
-            ) as place
-            from t {chosen}
-        ) where place = 1
-        order by commit_id desc, relation{f" limit {limit}" if limit is not None else ""}
-        """,
+        path, f"select {names} {_last_states(chosen)} order by commit_id desc, relation{last}"
     )
     return [_commit(row) for row in rows]
+
+
+def recorded_config(tables: Tables, relation: str) -> dict[str, Any]:
+    """Return what the last completed commit recorded of its entity's settings; {} where none did.
+
+    Args:
+        tables: Where they are read.
+        relation: The entity, as schema.table.
+
+    Raises:
+        TableNotReadable: Only Spark reads the table.
+    """
+    path = tables.commits()
+    if not tables.exists(path) or "config" not in tables.columns(path):
+        return {}
+    own = _last_states(f"where relation = {literal(relation)}")
+    rows = tables.rows(
+        path,
+        f"select config {own} and state = 'completed' and config is not null "
+        "order by commit_id desc limit 1",
+    )
+    found = json.loads(rows[0]["config"]) if rows else {}
+    return found if isinstance(found, dict) else {}
 
 
 def by_relation(commits: Iterable[Commit]) -> dict[str, list[Commit]]:
@@ -118,6 +133,17 @@ def by_relation(commits: Iterable[Commit]) -> dict[str, list[Commit]]:
     for commit in commits:
         found.setdefault(commit.relation, []).append(commit)
     return found
+
+
+def _last_states(chosen: str) -> str:
+    """Return the end of a query of the last state of each commit: `from … where …`."""
+    return f"""from (
+        select *, row_number() over (
+            partition by relation, commit_id
+            order by state_at desc nulls last, case when state = 'inflight' then 1 else 0 end
+        ) as place
+        from t {chosen}
+    ) where place = 1"""
 
 
 def _commit(row: dict[str, Any]) -> Commit:

@@ -9,6 +9,7 @@ from typing import Any
 
 from tidemark.errors import ConfigError
 from tidemark.state.commits import Commit, read_commits
+from tidemark.state.order import order_of
 from tidemark.state.project import Entity
 from tidemark.state.tables import Tables, literal, quoted
 from tidemark.state.versions import (
@@ -16,7 +17,6 @@ from tidemark.state.versions import (
     OWN,
     key_columns,
     log_of,
-    newest_first,
     newest_rows_sql,
     state_on_sql,
 )
@@ -73,11 +73,11 @@ def rows_as_of(
     if isinstance(moment, int):
         _check_commit(read_commits(tables, [entity.relation]), entity, moment)
     columns = [*keys, *(name for name in names if name not in OWN and name not in keys)]
+    order = order_of(tables, entity, log, names)
     if isinstance(moment, dt.date):
-        stood = state_on_sql(tables, log, names, moment)
+        stood = state_on_sql(order, names, moment)
     else:
-        order = newest_first(tables, log, names)
-        stood = newest_rows_sql(order, f"from t where {_counting(moment)}")
+        stood = newest_rows_sql(order.newest_first(), f"from t where {_counting(moment)}")
     state = f"select * from ({stood}){_filter(keys, begins)}"
     (counted,) = tables.rows(log, f"select count(*) as n from ({state})")
     selected = ", ".join(map(quoted, [*columns, *BESIDE]))

@@ -9,6 +9,7 @@ from typing import Any
 
 from tidemark.console import counted
 from tidemark.errors import ConfigError
+from tidemark.state.order import LogOrder, order_of
 from tidemark.state.project import Entity
 from tidemark.state.tables import Tables, literal
 from tidemark.state.values import are_same
@@ -37,8 +38,6 @@ OWN = {
 
 # superseded rows are no change any more; of events N changed nothing and T is no row's
 IN_FORCE = """_superseded_by is null and _operation in ('I', 'U', 'D')"""
-# what breaks the tie of events at one place, as the log is ordered
-_FIRST = {"TRUNCATE": 0, "ADD_COLUMN": 0, "DELETE": 2, "MOVE_OUT": 2, "SNAPSHOT": 3}
 
 
 @dataclass(frozen=True)
@@ -161,7 +160,8 @@ def versions_of(tables: Tables, entity: Entity, key: Sequence[str]) -> list[Vers
     # of a row without a value and one whose value is the text NULL it is the one without
     one = min(rows, key=lambda row: _texts_of_null(row, keys), default={"_key_hash": None})
     of_key = [row for row in rows if row["_key_hash"] == one["_key_hash"]]
-    return _versions(sorted(of_key, key=_order), keys)
+    order = order_of(tables, entity, log, names)
+    return _versions(sorted(of_key, key=order.place), keys)
 
 
 def changes_of(tables: Tables, entity: Entity, date: dt.date, samples: int) -> DayChanges:
@@ -195,7 +195,11 @@ def changes_of(tables: Tables, entity: Entity, date: dt.date, samples: int) -> D
     shown: list[Version] = []
     keys = key_columns(entity, names)
     if samples and entity.key:
-        shown = _samples(tables, log, keys, date, samples)
+        chosen = _sampled_rows(tables, log, date, samples)
+        place = order_of(tables, entity, log, names).place
+        for of_key in chosen:
+            versions = _versions(sorted(of_key, key=place), keys)
+            shown += [one for one in versions if one.business_date == date]
     return DayChanges(
         entity.name,
         date,
@@ -227,8 +231,9 @@ def difference_of(
     keys = key_columns(entity, names)
     if not entity.key:
         raise ConfigError(f"{entity.name} has no unique_key, so its rows cannot be compared")
+    order = order_of(tables, entity, log, names)
     states = ", ".join(
-        f"{side} as (select _key_hash, _row_hash from ({state_on_sql(tables, log, names, date)}))"
+        f"{side} as (select _key_hash, _row_hash from ({state_on_sql(order, names, date)}))"
         for side, date in (("a", first), ("b", last))
     )
     kinds = f"""
@@ -258,7 +263,7 @@ def difference_of(
             f"select * from t where {_counts(names)} and _key_hash = {literal(row['key_hash'])} "
             f"and _business_date <= date '{max(first, last).isoformat()}'",
         )
-        versions = _versions(_effects(sorted(of_key, key=_order)), keys)
+        versions = _versions(_effects(sorted(of_key, key=order.place)), keys)
         shown.append(_between(versions, row["kind"], first, last))
     return Difference(
         entity.name,
@@ -293,15 +298,15 @@ def _between(versions: Sequence[Version], kind: str, first: dt.date, last: dt.da
     return replace(shown, operation=kind, changes=tuple(changes))
 
 
-def state_on_sql(tables: Tables, log: str, names: Sequence[str], date: dt.date) -> str:
+def state_on_sql(log_order: LogOrder, names: Sequence[str], date: dt.date) -> str:
     """Return a query of an entity's rows as they stood at the end of a business date.
 
     What `tidemark.as_of` gives: an event that changed nothing in the order of the sequence may
     be what had changed the row by then.
     """
-    order = newest_first(tables, log, names)
+    order = log_order.newest_first()
     known = f"from t where {_counts(names)} and _business_date <= date '{date.isoformat()}'"
-    if "_event_id" not in names:
+    if not log_order.is_of_events:
         return newest_rows_sql(order, known)
     of_key = "over (partition by _key_hash)"
     place, top, last = "_tidemark_place", "_tidemark_top", "_tidemark_last"
@@ -360,21 +365,10 @@ def _effects(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     return effects
 
 
-def newest_first(tables: Tables, log: str, names: Sequence[str]) -> str:
-    """Return by what the versions of a key are ordered, in SQL; the same order as _order()."""
-    if "_event_id" not in names:
-        return "_business_date desc, _commit_id desc"
-    fields = tables.fields(log, "_sequence_by") if "_sequence_by" in names else []
-    place = [f"_sequence_by[{literal(field)}]" for field in fields] or ["_sequence_num"]
-    tie = " ".join(f"when {literal(name)} then {number}" for name, number in _FIRST.items())
-    parts = [*place, "_batch_id", "_sequence_num", f"case _source_operation {tie} else 1 end"]
-    return ", ".join(f"{part} desc nulls last" for part in [*parts, "_event_id"])
-
-
-def _samples(
-    tables: Tables, log: str, keys: Sequence[str], date: dt.date, number: int
-) -> list[Version]:
-    """Return versions of the date, of some keys of each operation, updates first."""
+def _sampled_rows(
+    tables: Tables, log: str, date: dt.date, number: int
+) -> list[list[dict[str, Any]]]:
+    """Return the rows up to a date of some keys of each operation, by key; updates first."""
     day = f"_business_date = date '{date.isoformat()}'"
     hashes: list[str] = []
     for operation in ("U", "D", "I"):
@@ -396,11 +390,7 @@ def _samples(
         f"select * from t where {IN_FORCE} and _key_hash in ({chosen}) "
         f"and _business_date <= date '{date.isoformat()}'",
     )
-    versions = []
-    for one in hashes:
-        of_key = sorted((row for row in rows if row["_key_hash"] == one), key=_order)
-        versions += [v for v in _versions(of_key, keys) if v.business_date == date]
-    return versions
+    return [[row for row in rows if row["_key_hash"] == one] for one in hashes]
 
 
 def log_of(tables: Tables, entity: Entity) -> tuple[str, list[str]]:
@@ -473,15 +463,3 @@ def _changes(
 
 def _texts_of_null(row: Mapping[str, Any], keys: Sequence[str]) -> int:
     return sum(row[name] == "NULL" for name in keys)
-
-
-def _order(row: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Return the place of a row among those of its key."""
-    if "_event_id" not in row:
-        return (row["_business_date"], row["_commit_id"])
-    sequence = row.get("_sequence_by")
-    place = list(sequence.values()) if isinstance(sequence, Mapping) else [row["_sequence_num"]]
-    tie = _FIRST.get(row["_source_operation"] or "", 1)
-    parts = [*place, row["_batch_id"], row["_sequence_num"], tie, row["_event_id"]]
-    # NULL is before everything
-    return tuple((part is not None, part) for part in parts)

@@ -57,7 +57,10 @@ class AtomicSettings(BaseModel):
     )
     manifest_ttl: Retention = Field(
         default="180 days",
-        description="How long, in etl time, copies of an event are recognised across batches.",
+        description=(
+            "How long, in etl time, copies of an event are recognised across batches; without "
+            "location, where each run has all events again, always."
+        ),
     )
     on_reject: Literal["fail", "quarantine"] = Field(
         default="quarantine",
