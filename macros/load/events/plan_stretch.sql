@@ -42,7 +42,7 @@
         'columns': batch['source_columns'], 'refused': batch['refused'], 'by_content': batch['by_content'], 'identifying': batch['identifying'],
         'has_moves': before.get('has_moves', false), 'has_partial_moves': before.get('has_partial_moves', false),
         'open_snapshot': before.get('open_snapshot'),
-        'not_taken': tidemark.names_not_taken(plan, batch, before.get('not_taken') or []),
+        'told': tidemark.told_names(batch, recorded) if cfg['format'] == 'debezium' else none,
     }))) }}
 {%- endmacro -%}
 

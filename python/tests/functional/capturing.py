@@ -221,11 +221,14 @@ class Capturing:
                 continue
             source = event["source"]
             is_ours = source["table"] == table
-            if event["op"] == "r" and line["_id"].startswith("s:"):
-                begins = is_ours and source["lsn"] != read_at
-                read_at = source["lsn"] if is_ours else read_at
-            else:
-                begins = event["op"] == "r" and source["snapshot"] == "first"
+            begins = False
+            if event["op"] in ("r", "snapshot"):
+                # no row is the first one where the first table is empty
+                place = [source.get(name) for name in ("lsn", "file", "pos")]
+                begins = is_ours and place != read_at
+                read_at = place if is_ours else read_at
+                if event["op"] == "r" and not line["_id"].startswith("s:"):
+                    begins |= source["snapshot"] == "first"
             if begins:
                 # a snapshot that starts again reads everything again, that it is of
                 rows.clear()

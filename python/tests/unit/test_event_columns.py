@@ -332,7 +332,7 @@ def test_encodings__all_can_be_used() -> None:
 
 
 def test_new_in_schemas() -> None:
-    """A column that the source had before, and that was left out or ignored, is not new where it is taken in."""
+    """A column that came before, and that was left out or ignored, is not new where it is taken in."""
     macros = load_sql_macros()
 
     def column(name: str, recorded: str | None = None) -> dict[str, Any]:
@@ -343,28 +343,36 @@ def test_new_in_schemas() -> None:
             "default": {"text": "x"},
         }
 
-    def new(columns: list[dict[str, Any]], recorded: Any, *schemas: str) -> list[tuple[str, int]]:
-        batch = {
+    def batch(*schemas: str) -> dict[str, Any]:
+        return {
+            "names": [],
             "schemas": {schema: [{"name": name} for name in schema] for schema in schemas},
             "first_nums": {schema: 10 * place for place, schema in enumerate(schemas)},
         }
-        found = macros["new_in_schemas"]({"columns": columns}, batch, recorded)
+
+    def new(columns: list[dict[str, Any]], recorded: Any, *schemas: str) -> list[tuple[str, int]]:
+        found = macros["new_in_schemas"]({"columns": columns}, batch(*schemas), recorded)
         return [(column["name"], number) for column, number in found]
 
+    def told(*names: str) -> dict[str, Any]:
+        return {"source": {"told": list(names)}}
+
     plan = [column("a", "string"), column("b")]
-    assert new(plan, {}, "ab") == []
+    # the first batch, then others
+    assert new(plan, None, "ab") == []
+    assert new(plan, None, "a", "ab") == [("b", 10)]
+    assert new(plan, told("a"), "ab") == [("b", 0)]
+    assert new(plan, told("a", "b"), "ab") == []
+    # declared before the source had it
+    assert new([column("b", "string")], told("a"), "ab") == [("b", 0)]
+    # events from before and after it was added come again
+    assert new([column("b", "string")], told("a", "b"), "a", "ab") == []
+    # logs that do not tell what came
     assert new(plan, {"excluded": []}, "ab") == [("b", 0)]
     assert new(plan, {"excluded": ["b"]}, "ab") == []
-    assert new(plan, {"source": {"not_taken": ["b"]}}, "ab") == []
-    # it came, went and comes again
-    assert new(plan, {"excluded": ["b"]}, "a", "ab") == [("b", 10)]
-    assert new(plan, None, "a", "ab") == [("b", 10)]
 
-    def left(names: str, excluded: list[str], before: list[str]) -> Any:
-        recorded = {"columns": [{"name": name} for name in names], "excluded": excluded}
-        batch = {"schemas": {"1": [{"name": "A"}, {"name": "b"}], "2": [{"name": "c"}]}}
-        return macros["names_not_taken"]({"recorded": recorded}, batch, before)
-
-    assert left("a", [], []) == ["b", "c"]
-    assert left("a", ["b"], ["z"]) == ["c", "z"]
-    assert left("abc", [], ["c"]) == []
+    came = {**batch("ac"), "names": ["D", "a"]}
+    assert macros["told_names"](came, told("b")) == ["a", "b", "c", "d"]
+    assert macros["told_names"](came, None) == ["a", "c", "d"]
+    before = {"columns": [{"name": "E"}], "excluded": ["f"], "source": {}}
+    assert macros["told_names"](came, before) == ["a", "c", "d", "e", "f"]
