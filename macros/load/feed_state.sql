@@ -118,6 +118,13 @@
     }) }}
 {%- endmacro -%}
 
+{#- The statement that appends to a feed. -#}
+{%- macro append_to_feed(cfg, relation, state, body) -%}
+    {%- set names = tidemark.feed_columns(cfg, state['columns']) | map(attribute='name') | list -%}
+    {%- set rows = tidemark.feed_rows_sql(relation, cfg, state, body) -%}
+    {{ return(tidemark.for_format(cfg['file_format'], 'append_to_feed')(relation, names, rows, state['after'])[0]) }}
+{%- endmacro -%}
+
 {#- Record how far the feed has read each of its sources, all as of one moment. -#}
 {%- macro record_pulls(cfg, run, commits, state) -%}
     {%- set rows = load_result('main')['table'].rows if state['is_news'] and load_result('main')['table'] else [] -%}
@@ -147,10 +154,4 @@
     {%- set partitions = ['_commit_date'] + (['_bucket'] if cfg['buckets'] > 1 else []) -%}
     {%- set properties = dict(cfg['table_properties'], **{'tidemark.feed_commit': state['commit_id'] + state['pulls'] | length - 1}) -%}
     {{ return(dict(cfg, partition_by=partitions, properties=properties, replaces=cfg['location_root'] is not none)) }}
-{%- endmacro -%}
-
-{#- Whether a feed's table was made by a run that did not come to its end, or that had no rows to read (`--empty`): it has the number of
-    the last commit that its run was to make, and that comes after those which were made. Tables of earlier versions have none. -#}
-{%- macro is_unfinished(relation, last_commit_id) -%}
-    {{ return((tidemark.table_property(relation, 'tidemark.feed_commit') or 0) | int > last_commit_id | int) }}
 {%- endmacro -%}

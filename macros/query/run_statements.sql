@@ -106,6 +106,12 @@
     {{ return(none) }}
 {%- endmacro -%}
 
+{#- Whether a feed's table was made by a run that did not come to its end, or that had no rows to read (`--empty`): it has the number of
+    the last commit that its run was to make, and that comes after those which were made. Tables of earlier versions have none. -#}
+{%- macro is_unfinished(relation, last_commit_id) -%}
+    {{ return((tidemark.table_property(relation, 'tidemark.feed_commit') or 0) | int > last_commit_id | int) }}
+{%- endmacro -%}
+
 {#- How many files a table has. -#}
 {%- macro file_count(file_format, relation) -%}
     {%- if file_format == 'iceberg' -%}{{ return(tidemark.row_count('spark_catalog.' ~ relation ~ '.files')) }}{%- endif -%}

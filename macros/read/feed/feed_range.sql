@@ -21,7 +21,10 @@
     {%- set start = ((pull or {}).get('source_commit_id') or none) if pulls else from -%}
     {%- set is_later = to is none and tidemark.is_read_later() -%}
     {%- set span = tidemark.span_of(cfg, commits, {'from': start, 'to': to, 'waits': asked.get('waits', false)}, macro_name, pulls) -%}
-    {%- set floor = {cfg['relation']: span['floor_id']} if pulls and span.get('floor_id') else {} -%}
+    {%- set kept_from = tidemark.kept_from(pull) -%}
+    {%- if pulls and not start and span.get('floor_id') -%}
+        {%- set kept_from = {'entities': {cfg['relation']: span['floor_id']}, 'all': span['from']} -%}
+    {%- endif -%}
     {{ return({
         'cfg': cfg,
         'source': cfg['relation'],
@@ -36,7 +39,7 @@
         'format': format,
         'ordered': true,
         'own': own,
-        'kept_from': tidemark.kept_from(pull) if start else {'entities': floor, 'all': span['from']} if floor else none,
+        'kept_from': kept_from,
     }) }}
 {%- endmacro -%}
 
@@ -73,12 +76,11 @@
     {%- set span = tidemark.kept_feed_span(commits, last, source, dict(asked, pulls=pulls, pull=pull), '_entity' in names) -%}
     {%- set begins = pulls and span['from'] == 0 -%}
     {%- set kept_from = tidemark.kept_from_of_feed(commits, last, source) -%}
-    {%- if not begins -%}{%- do tidemark.check_kept_from(relation, kept_from, span, pulls) -%}{%- endif -%}
-    {%- set is_short = kept_from['entities'] or kept_from['all'] -%}
+    {%- if kept_from and not begins -%}{%- do tidemark.check_kept_from(relation, kept_from, span, pulls) -%}{%- endif -%}
     {{ return(dict(
         span, kept=true, source=source, names=names, own=own, plan={'flow': 'events' if '_sequence_num' in names else none},
-        kept_from=(kept_from if is_short else none) if begins else tidemark.kept_from(pull),
-        **({'from': kept_from['all']} if begins and not span.get('read') else {})
+        kept_from=kept_from if begins else tidemark.kept_from(pull),
+        **({'from': kept_from['all']} if kept_from and begins and not span.get('read') else {})
     )) }}
 {%- endmacro -%}
 
@@ -96,7 +98,7 @@
         {%- do all.append(kept['all']) -%}
         {%- for entity, commit_id in kept['entities'].items() -%}{%- do entities.update({entity: [commit_id, entities.get(entity, 0)] | max}) -%}{%- endfor -%}
     {%- endfor -%}
-    {{ return({'entities': entities, 'all': all | max}) }}
+    {{ return({'entities': entities, 'all': all | max} if entities or all | max else none) }}
 {%- endmacro -%}
 
 {#- Refuse a range of a feed that begins before what it has. A feed on top of it may have read one entity further than another. -#}

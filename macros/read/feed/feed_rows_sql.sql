@@ -3,13 +3,6 @@
     {{ return(columns + [{'name': '_commit_date', 'type': 'date'}] + ([{'name': '_bucket', 'type': 'int'}] if cfg['buckets'] > 1 else [])) }}
 {%- endmacro -%}
 
-{#- The statement that appends to a feed. -#}
-{%- macro append_to_feed(cfg, relation, state, body) -%}
-    {%- set names = tidemark.feed_columns(cfg, state['columns']) | map(attribute='name') | list -%}
-    {%- set rows = tidemark.feed_rows_sql(relation, cfg, state, body) -%}
-    {{ return(tidemark.for_format(cfg['file_format'], 'append_to_feed')(relation, names, rows, state['after'])[0]) }}
-{%- endmacro -%}
-
 {#- The changes that a feed gets: by the date of the commit, which its id tells, and by buckets of keys, so that writes and the files of
     a commit spread over `feed_buckets` tasks, and a range reads its own dates only. An error where the feed has some of them: then
     another run has appended them since this one looked. -#}
