@@ -46,7 +46,7 @@
         {%- do details['removed'].update({step['relation'] | string: details['removed'].get(step['relation'] | string, 0) + step['count']}) -%}
         {%- do tidemark.say(entity, step['verb'] ~ 'd ' ~ step['count'] ~ ' rows of ' ~ step['relation']) -%}
     {%- endfor -%}
-    {%- if vacuum -%}{%- do tidemark.vacuum_at_once(tidemark.erasable_tables(opened)) -%}{%- endif -%}
+    {%- if vacuum -%}{%- do tidemark.vacuum_at_once(tidemark.erasable_tables(opened), record['commit_id']) -%}{%- endif -%}
     {%- do record.update({'details': tojson(details)}) -%}
     {%- do tidemark.record_commit(opened['commits'], record, 'completed', {
         'current_version_after': tidemark.table_version(cfg['file_format'], relations['current']),
@@ -226,8 +226,9 @@
 {%- endmacro -%}
 
 {#- Remove every file that the present version of these tables does not need. Rows that deletion vectors only marked are written out of
-    their files first. -#}
-{%- macro vacuum_at_once(tables) -%}
+    their files first. Of Delta that takes what a load on another machine has written and not committed yet, too: nothing may be committed
+    to them afterwards that began before. -#}
+{%- macro vacuum_at_once(tables, commit_id) -%}
     {%- do run_query('set spark.databricks.delta.retentionDurationCheck.enabled = false') -%}
     {%- for table in tables -%}
         {%- if tidemark.has_deletion_vectors(table['relation']) -%}
@@ -236,6 +237,9 @@
     {%- endfor -%}
     {%- do tidemark.vacuum_tables(tables | map(attribute='relation') | list, at_once=true) -%}
     {%- do run_query('reset spark.databricks.delta.retentionDurationCheck.enabled') -%}
+    {%- for table in tables if tidemark.lake_format() == 'delta' -%}
+        {%- do tidemark.run_statements(tidemark.for_format('delta', 'fence_log')(table['relation'], commit_id)) -%}
+    {%- endfor -%}
 {%- endmacro -%}
 
 {#- Whether rows of a Delta table can be marked as deleted instead of being written out of their file. -#}

@@ -9,6 +9,10 @@ from typing import Any
 
 import pytest
 
+from tidemark.errors import TidemarkError
+from tidemark.spark.delta import stage_rows, table_version
+from tidemark.spark.delta.staged import StagedRows
+
 from .entities import Entity
 from .event_entities import EventEntity, delete, insert, update
 
@@ -30,6 +34,17 @@ def cities(project: Any, name: str, **settings: Any) -> Entity:
         max_delete_fraction=1,
         **settings,
     )
+
+
+def stage_log_row(entity: Entity) -> StagedRows | None:
+    """What a load elsewhere would commit next; None: of Iceberg nothing is staged."""
+    project, log = entity.project, f"{entity.name}__log"
+    if project.file_format != "delta":
+        return None
+    row = f"select * from `{project.schema}`.`{log}` limit 1"
+    version = table_version(project.session, project.schema, log) or 0
+    table = (project.session, project.schema, log, version)
+    return stage_rows(*table, row, {}, "select * from {counted}")
 
 
 def extract(rows: dict[int, str], more: str = "") -> str:
@@ -356,7 +371,12 @@ def test_erase_key__nothing_left(module_project: Any) -> None:
     # and a call that had died is finished
     forget_completion(ports, last_commit(ports))
     assert "would finish erasing this key" in do(ports, "erase_key", **asked)
+    staged = stage_log_row(ports)
     do(ports, "erase_key", key={"icao": "WIPO"}, vacuum=True, confirm=True)
+    if staged is not None:
+        # its file went, too
+        with pytest.raises(TidemarkError, match="another run has written"):
+            staged.commit()
     for table in ("ports", "ports__log", "ports__sensitive", "ports_scd2", "ports_moves"):
         assert files_with(module_project, table, b"WIPO") == []
     assert ports.commits()[-1] == ("erase_key", "completed")
