@@ -6,6 +6,7 @@
         source   what there is to read, as a view; files are listed once                         <family>__source()
         stage    typed, hashed, rejects told apart, counted: {plan, load, figures, rejects}      <family>__stage()
         check    rejects, the guard of deletes: so far nothing was written                       check_load()
+        prepare  tables are made, or get the columns that are new                                <family>__prepare()
         derive   the rows of the log, and what is written beside it                              <family>__derive()
         commit   what lies beside the log, then the log, in one atomic commit                    commit_load()
         apply    current follows the log                                                         apply_load()
@@ -25,6 +26,9 @@
         {%- set staged = tidemark.step(cfg, 'stage')(at.opened, at.source, part) -%}
         {%- do tidemark.check_load(at.opened, staged) -%}
         {%- do tidemark.step(cfg, 'prepare')(at.opened, staged) -%}
+        {%- if staged.get('again') -%}
+            {%- set staged = tidemark.step(cfg, 'stage')(tidemark.opened_evolved(at.opened), at.source, part) -%}
+        {%- endif -%}
         {%- if not run['empty'] -%}
             {%- set commit = tidemark.new_commit(at.opened, staged['load'], staged['plan']['recorded']) -%}
             {%- set derived = tidemark.step(cfg, 'derive')(at.opened, staged, commit) -%}

@@ -1,4 +1,4 @@
-{#- The stored rows that an extract is compared with: the current table, less what soft_delete keeps of deleted keys. -#}
+{#- The stored rows that an extract is compared with: the current table, less what soft_delete keeps, or kept so far, of deleted keys. -#}
 {%- macro existing_rows_sql(cfg, plan, relations) -%}
 {%- if not plan['sensitive'] -%}
 select
@@ -30,7 +30,5 @@ left join (
 ) as sensitive
     on current._key_hash = sensitive._key_hash and current._row_hash = sensitive._row_hash and sensitive._tidemark_rank = 1
 {%- endif %}
-{%- if cfg['soft_delete'] %}
 where {{ 'current.' if plan['sensitive'] }}_operation <> 'D'
-{%- endif %}
 {%- endmacro -%}

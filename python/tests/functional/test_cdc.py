@@ -260,6 +260,49 @@ def test_soft_delete(module_project: Any) -> None:
     assert soft.rows("id, _operation") == [(1, "I"), (2, "I")]
 
 
+def test_stopped__tables_stay(module_project: Any) -> None:
+    """A load that says that nothing was written has altered nothing either."""
+    stopped = Entity(module_project, "stopped", PEOPLE, max_delete_fraction=1)
+    stopped.load("2026-01-01", "id,name,city\n1,a,x\n2,b,y\n3,c,z\n")
+    stopped.load("2026-01-02", "id,name,city\n1,a,x\n2,b,y\n")
+
+    def state() -> Any:
+        names = [module_project.sql(f"describe stopped{table}") for table in ("", "__log")]
+        return names, stopped.rows("id, name, _operation")
+
+    before = state()
+    stopped.write(columns={**PEOPLE, "price": "int"}, soft_delete=True)
+    text = "id,name,city,price\n1,a,x,12.50\n2,b,y,3\n"
+    assert "nothing was written" in stopped.load("2026-01-03", text, expect_pass=False).error
+    assert state() == before
+    # the settings are taken back, and the type is another one
+    stopped.write(columns={**PEOPLE, "price": "decimal(10,2)"}, soft_delete=False)
+    stopped.run("2026-01-03")
+    assert d(stopped.rows("id, price")) == [("1", "12.50"), ("2", "3.00")]
+    assert stopped.rows("_operation", "__history", "id = 3") == [("D",), ("I",)]
+
+
+@pytest.mark.slow
+def test_soft_delete__comes_and_goes(module_project: Any) -> None:
+    """The setting counts for rows that are there, also by a date that comes again with nothing new."""
+    turned = Entity(module_project, "turned", PEOPLE, max_delete_fraction=1)
+    turned.load("2026-01-01", "id,name,city\n1,a,x\n2,b,y\n")
+    turned.load("2026-01-02", "id,name,city\n1,a,x\n")
+    turned.write(soft_delete=True)
+    turned.run("2026-01-02")
+    assert turned.rows("id, _operation") == [(1, "I"), (2, "D")]
+    turned.run("2026-01-02")
+    assert turned.commits("kind")[-2:] == [("load",), ("repeat",)]
+    turned.write(soft_delete=False)
+    turned.load("2026-01-03", "id,name,city\n1,a,x\n")
+    assert turned.rows("id, _operation") == [(1, "I")]
+    turned.write(soft_delete=True)
+    turned.load("2026-01-04", "id,name,city\n1,a,x\n2,b,y\n")
+    assert turned.rows("id, _operation") == [(1, "I"), (2, "I")]
+    assert turned.rows("_operation", "__history", "id = 2") == [("D",), ("I",), ("I",)]
+    turned.check()
+
+
 def test_config_drift(module_project: Any) -> None:
     drifting = Entity(module_project, "drifting", PEOPLE)
     drifting.load("2026-01-01", "id,name,city\n1,a,x\n2,b,y\n")

@@ -167,6 +167,41 @@ def test_died_in_first_run(module_project: Any) -> None:
         assert tables[-1] == f"{first.name}__log", gone
 
 
+@pytest.mark.slow
+def test_died_with_new_columns(module_project: Any) -> None:
+    """Columns of a run that died before its commit: what the next one declares counts."""
+    columns = {"id": "int", "name": "string"}
+    left = Entity(module_project, "left", columns)
+    left.load("2026-01-01", "id,name\n1,a\n")
+    for table in ("", "__log"):
+        module_project.sql(f"alter table left{table} add columns (price int, phone string)")
+    left.write(columns={**columns, "price": "string", "phone": "string"}, sensitive=["phone"])
+    left.load("2026-01-03", "id,name,price,phone\n1,a,007,5\n2,b,8,6\n")
+    assert left.rows("id, price") == [(1, "007"), (2, "8")]
+    assert left.rows("phone", "__sensitive") == [("5",), ("6",)]
+    left.load("2026-01-02", "id,name\n1,a\n")
+    left.check()
+
+
+@pytest.mark.slow
+def test_died_with_other_settings(module_project: Any) -> None:
+    """A load that wrote current by other settings, and died: current is as the log's last commit has it, or as the load would have it."""
+    soft = Entity(module_project, "died_soft", {"id": "int", "name": "string"}, max_delete_fraction=1)  # fmt: skip
+    soft.load("2026-01-01", "id,name\n1,a\n2,b\n")
+    soft.load("2026-01-02", "id,name\n1,a\n")
+    for day, then, name, outcome in (
+        ("2026-01-03", "2026-01-04", "a", "rolled back"),  # nothing was logged
+        ("2026-01-05", "2026-01-06", "c", "finished"),
+    ):
+        soft.write(soft_delete=True)
+        soft.load(day, f"id,name\n1,{name}\n")
+        assert soft.rows("id") == [(1,), (2,)]
+        put_back(soft, last_commit(soft))
+        soft.write(soft_delete=False)
+        assert f"{outcome} commit" in soft.load(then, f"id,name\n1,{name}\n").output
+        assert soft.rows("id") == [(1,)]
+
+
 def test_died_in_correction(module_project: Any) -> None:
     late = new_entity(module_project, "late")
     for day in ("2026-01-01", "2026-01-03"):
