@@ -8,6 +8,7 @@ import pytest
 
 from tidemark.engine.load import Column
 from tidemark.spark.delta.worker import why_not_types
+from tidemark.spark.files import passed_over
 
 
 @pytest.mark.parametrize(
@@ -35,3 +36,14 @@ def test_why_not_types__of_staging() -> None:
     assert why_not_types(schema, columns) == (
         "has column _before_x as int, and the load has it as bigint"
     )
+
+
+def test_passed_over() -> None:
+    files = [
+        {"path": "file:/in/day.csv", "depth": 0},
+        {"path": "file:/in/day/a.csv", "depth": 1},
+        {"path": "file:/in/day/region=eu/a.csv", "depth": 2},
+        {"path": "file:/in/day/late/b.csv", "depth": 2},
+        {"path": "file:/in/day/region=eu/late/c.csv", "depth": 3},
+    ]
+    assert passed_over(files) == ["file:/in/day/late/b.csv", "file:/in/day/region=eu/late/c.csv"]
