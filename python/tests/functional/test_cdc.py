@@ -475,6 +475,18 @@ def test_sensitive(module_project: Any) -> None:
                 assert PEPPER.encode() not in found and b"5550199777" not in found, path
 
 
+def test_pepper__that_ends_its_literal(
+    module_project: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is refused before Spark sees it, whose message would show a piece of it."""
+    quoted = Entity(module_project, "quoted", PEOPLE, sensitive=["city"])
+    for pepper in ("Kq7'zR9 wint", "back\\slash"):
+        monkeypatch.setenv("TIDEMARK_PEPPER", pepper)
+        result = quoted.load("2026-01-01", "id,name,city\n1,a,x\n", expect_pass=False)
+        assert "TIDEMARK_PEPPER must not hold quotes" in result.error
+        assert "zR9" not in result.error + result.output
+
+
 def test_empty_flag(module_project: Any) -> None:
     hollow = Entity(module_project, "hollow", PEOPLE)
     module_project.dbt("run", "--select", "hollow", "--empty")
