@@ -33,10 +33,11 @@
             {%- set commit = tidemark.new_commit(at.opened, staged['load'], staged['plan']['recorded']) -%}
             {%- set derived = tidemark.step(cfg, 'derive')(at.opened, staged, commit) -%}
             {%- set committed = tidemark.commit_load(at.opened, staged['plan'], derived, commit) -%}
-            {%- if derived['outcome'] == 'commit' -%}
+            {%- set is_ours = tidemark.is_still_ours(at.opened, derived, commit) -%}
+            {%- if derived['outcome'] == 'commit' and is_ours -%}
                 {%- do tidemark.apply_load(at.opened, staged['plan'], committed['load'], commit, derived['figures']) -%}
             {%- endif -%}
-            {%- do tidemark.record_load(at.opened, derived, commit) -%}
+            {%- if is_ours -%}{%- do tidemark.record_load(at.opened, derived, commit) -%}{%- endif -%}
             {%- do tidemark.tell_rejects(cfg, derived['figures'], staged['rejects'], at.opened['relations']['rejects'],
                 '_commit_id = ' ~ derived.get('rejects_commit_id', commit['commit_id'])) -%}
             {%- set at.figures = tidemark.sum_of_figures(at.figures, derived['figures']) -%}

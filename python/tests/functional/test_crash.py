@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from dbt.adapters.tidemark import tables
+from dbt.adapters.tidemark import rows, tables
 from tidemark.spark import files
 
 from .entities import Entity
@@ -280,6 +280,37 @@ def test_tables_are_gone(module_project: Any) -> None:
         module_project.sql(f"alter table lost__elsewhere rename to lost__{table}")
     lost.run("2026-01-02")
     assert state_of(lost) == whole
+
+
+def test_taken_for_dead(module_project: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run that was taken for dead, and lives: it leaves current to the one that finished its commit, and completes none that was rolled back."""
+    if module_project.file_format != "delta":
+        return  # there the table of commits is asked by a statement, and of a load that logs nothing alone
+    slow = Entity(module_project, "slow", {"id": "int", "name": "string"}, extract="delta")
+    slow.load("2026-01-01", "id,name\n1,ann\n2,bob\n")
+    append = rows.RowsAdapter.append_known
+    taken = []
+
+    def take_over(adapter: Any, relation: Any, key: str, row: Any, columns: Any) -> None:
+        append(adapter, relation, key, row, columns)
+        if row["state"] == "inflight":
+            taken.append(row["commit_id"])
+            fields = f"{row['commit_id']}, '{row['relation']}', '{row['entity']}', 'load', current_timestamp()"
+            adapter._session.sql(
+                f"insert into {relation} (commit_id, relation, entity, kind, state_at, state) values ({fields}, '{outcome}')"
+            )
+
+    monkeypatch.setattr(rows.RowsAdapter, "append_known", take_over)
+    monkeypatch.setattr(files, "_is_shared", lambda configuration: True)
+    outcome = "rolled_back"
+    result = slow.load("2026-01-02", "id,name\n1,ann\n", expect_pass=False)
+    assert "another run has taken this one for dead" in result.error
+    outcome = "completed"
+    slow.load("2026-01-03", "id,name\n2,bo\n")
+    assert slow.rows("name", "__log", f"_commit_id = {taken[1]}") == [("bo",)]
+    assert slow.rows("name", where="id = 2") == [("bob",)]
+    states = dict(slow.commits("commit_id, state"))
+    assert [states[commit] for commit in taken] == ["rolled_back", "completed"]
 
 
 def test_second_writer(module_project: Any) -> None:
