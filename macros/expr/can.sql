@@ -16,7 +16,7 @@
         'write_delta_files': 'INSERT and MERGE, which plan what a small load needs no plan for',
         'know_commits': 'the commits of an entity are read anew by each run',
         'run_workers': 'extracts and events are loaded by Spark SQL',
-        'call_python': 'nothing: a registry of schemas is refused',
+        'call_python': 'a registry of schemas is refused, and a pepper with a quote is an error of Spark, which may show it',
         'keep_plan': 'a plan as tables, `plan: true`; `tidemark plan` is refused',
         'cache_views': 'cached views, worked out again by each reader that plans',
         'ask_catalog': 'describe and show statements',

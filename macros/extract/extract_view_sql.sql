@@ -29,7 +29,7 @@ from (
     select
         value,
         {{ tidemark._json_fields_expr(cfg, 'value') | indent(4) }} as parsed
-    from text.{{ tidemark.quote_identifier(path) }}
+    from {{ tidemark._lines_relation_expr(cfg, path) }}
     where trim(value) <> ''
 )
 {%- else -%}
@@ -158,6 +158,7 @@ left semi join endings on
 order by file asc nulls last
 {%- endmacro -%}
 
+{#- The lines of text files, those that the options choose. -#}
 {%- macro _lines_relation_expr(cfg, path) -%}
     {%- set options = {'lineSep': '\n'} if cfg['format'] == 'csv' else {} -%}
     {%- for name, value in cfg['options'].items() if name | lower in ['pathglobfilter', 'recursivefilelookup', 'modifiedbefore', 'modifiedafter', 'compression'] -%}
@@ -248,7 +249,7 @@ from (
         value,
         is_valid_utf8(value) as _is_readable,
         {{ tidemark._json_fields_expr(cfg, "if(is_valid_utf8(value), value, decode(cast(value as binary), 'ISO-8859-1'))") | indent(4) }} as parsed
-    from text.{{ tidemark.quote_identifier(path) }}
+    from {{ tidemark._lines_relation_expr(cfg, path) }}
     where trim(value) <> ''
 )
 {%- endmacro -%}
@@ -281,9 +282,9 @@ select * from {{ tidemark.file_relation_expr('csv', path, dict(tidemark.csv_opti
 {%- endmacro -%}
 
 {#- The names of the first JSON lines, which the YAML need not have. -#}
-{%- macro json_names_sql(path) -%}
+{%- macro json_names_sql(cfg, path) -%}
 select distinct explode(json_object_keys(value)) as name
-from (select value from text.{{ tidemark.quote_identifier(path) }} limit 1000)
+from (select value from {{ tidemark._lines_relation_expr(cfg, path) }} limit 1000)
 order by name asc nulls last
 {%- endmacro -%}
 

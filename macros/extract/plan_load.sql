@@ -1,5 +1,5 @@
 {#- Where a run's date lies among those loaded. `forward`: after all of them, so that it only appends. `observation` is what side
-    relations of the last date are looked up by. -#}
+    relations of the last date are looked up by. `rebuild`: current is written anew from the log. -#}
 {%- macro plan_load(cfg, run, state) -%}
     {%- set first = state['first'] -%}
     {%- set latest = first or not state['last_date'] or run['business_date'] >= state['last_date'] -%}
@@ -13,7 +13,7 @@
         'this_commit_id': none if first else state['this_commit_id'],
         'later_loads': [] if first else state['later_loads'],
         'forward': first or not state['last_date'] or run['business_date'] > state['last_date'],
-        'rebuild': false,
+        'rebuild': not first and tidemark.is_retagged(cfg, state['recorded']),
         'last_date': run['business_date'] if latest else state['last_date'],
         'last_date_commit_id': commit_id if latest else state['last_date_commit_id'],
     }) }}

@@ -15,7 +15,7 @@
 {%- macro commit_load(opened, plan, derived, commit) -%}
     {%- set cfg, load, figures = opened['cfg'], derived['load'], derived['figures'] -%}
     {%- set targets = tidemark.write_relations(opened) -%}
-    {%- set is_logged = figures.get('rows_logged') or figures.get('rows_superseded') or derived.get('log_sql') -%}
+    {%- set is_logged = tidemark.is_logged(derived) -%}
     {%- if derived['outcome'] == 'commit' -%}
         {%- do tidemark.record_commit(opened['commits'], commit, 'inflight', tidemark.numbers_of(derived)) -%}
         {%- do tidemark.run_statements(derived['beside']) -%}
@@ -35,6 +35,36 @@
     {%- endif -%}
     {%- do tidemark.step(cfg, 'append')(opened, plan, derived) -%}
     {{ return({'load': dict(load, touched=derived['slice']) if load['forward'] and derived.get('slice') else load, 'log_version': none}) }}
+{%- endmacro -%}
+
+{#- Whether a commit writes to the log, by which another run can be shut out that has taken it for dead. -#}
+{%- macro is_logged(derived) -%}
+    {{ return(derived['figures'].get('rows_logged') or derived['figures'].get('rows_superseded') or derived.get('log_sql')) }}
+{%- endmacro -%}
+
+{#- Whether current is this run's to bring after the log. Not where another run has taken it for dead meanwhile and finished the commit: what
+    that run loaded since may be newer. Of one that was rolled back nothing is left, and the log shuts out none that wrote nothing there.
+    Nothing is asked, but of the latter, where that would take a statement. -#}
+{%- macro is_still_ours(opened, derived, commit) -%}
+    {%- set cfg, commits = opened['cfg'], opened['commits'] -%}
+    {%- if derived['outcome'] != 'commit' -%}{{ return(true) }}{%- endif -%}
+    {%- if commits['are_known'] and not adapter.shares_metastore() -%}{{ return(true) }}{%- endif -%}
+    {%- set states = [] -%}
+    {%- if commits['are_known'] -%}
+        {%- for row in tidemark.known_states(commits, cfg['relation']) or [] if row['commit_id'] == commit['commit_id'] -%}{%- do states.append(row['state']) -%}{%- endfor -%}
+    {%- elif not tidemark.is_logged(derived) -%}
+        {%- do states.extend(tidemark.first_column('select state from ' ~ commits['states'] ~ ' where relation = ' ~ tidemark.string_literal(cfg['relation'])
+            ~ ' and commit_id = ' ~ commit['commit_id'])) -%}
+    {%- endif -%}
+    {%- if 'completed' in states -%}{{ return(false) }}{%- endif -%}
+    {#- Of enriched events a run says more than once that its commit is in flight. #}
+    {%- set is_taken = 'rolled_back' in states or (states | length > 1 and cfg['family'] != 'enriched') -%}
+    {%- if is_taken and not tidemark.is_logged(derived) -%}
+        {%- do tidemark.raise_error('data',
+            cfg['entity'] ~ ': another run has taken this one for dead since it began, so what it wrote does not count. Run it again'
+        ) -%}
+    {%- endif -%}
+    {{ return(true) }}
 {%- endmacro -%}
 
 {#- Rows of a slice into the log by a statement, which is counted afterwards. -#}
@@ -64,7 +94,7 @@
 {#- Record what became of a load. -#}
 {%- macro record_load(opened, derived, commit) -%}
     {%- set numbers = tidemark.numbers_of(derived) -%}
-    {%- if derived['outcome'] == 'commit' -%}
+    {%- if derived['outcome'] == 'commit' and (tidemark.is_logged(derived) or tidemark.is_still_ours(opened, derived, commit)) -%}
         {%- do numbers.update(tidemark.table_versions(opened['cfg'], opened['relations'], 'after')) -%}
         {%- do tidemark.record_commit(opened['commits'], commit, 'completed', numbers) -%}
     {%- elif derived['outcome'] == 'repeat' -%}

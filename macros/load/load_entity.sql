@@ -6,6 +6,7 @@
         source   what there is to read, as a view; files are listed once                         <family>__source()
         stage    typed, hashed, rejects told apart, counted: {plan, load, figures, rejects}      <family>__stage()
         check    rejects, the guard of deletes: so far nothing was written                       check_load()
+        prepare  tables are made, or get the columns that are new                                <family>__prepare()
         derive   the rows of the log, and what is written beside it                              <family>__derive()
         commit   what lies beside the log, then the log, in one atomic commit                    commit_load()
         apply    current follows the log                                                         apply_load()
@@ -25,15 +26,19 @@
         {%- set staged = tidemark.step(cfg, 'stage')(at.opened, at.source, part) -%}
         {%- do tidemark.check_load(at.opened, staged) -%}
         {%- do tidemark.step(cfg, 'prepare')(at.opened, staged) -%}
+        {%- if staged.get('again') -%}
+            {%- set staged = tidemark.step(cfg, 'stage')(tidemark.opened_evolved(at.opened), at.source, part) -%}
+        {%- endif -%}
         {%- if not run['empty'] -%}
             {%- set commit = tidemark.new_commit(at.opened, staged['load'], staged['plan']['recorded']) -%}
             {%- set derived = tidemark.step(cfg, 'derive')(at.opened, staged, commit) -%}
             {%- set committed = tidemark.commit_load(at.opened, staged['plan'], derived, commit) -%}
-            {%- if derived['outcome'] == 'commit' -%}
-                {%- do tidemark.check_replaced_log(at.opened, commit) -%}
+            {%- if derived['outcome'] == 'commit' -%}{%- do tidemark.check_replaced_log(at.opened, commit) -%}{%- endif -%}
+            {%- set is_ours = tidemark.is_still_ours(at.opened, derived, commit) -%}
+            {%- if derived['outcome'] == 'commit' and is_ours -%}
                 {%- do tidemark.apply_load(at.opened, staged['plan'], committed['load'], commit, derived['figures']) -%}
             {%- endif -%}
-            {%- do tidemark.record_load(at.opened, derived, commit) -%}
+            {%- if is_ours -%}{%- do tidemark.record_load(at.opened, derived, commit) -%}{%- endif -%}
             {%- do tidemark.tell_rejects(cfg, derived['figures'], staged['rejects'], at.opened['relations']['rejects'],
                 '_commit_id = ' ~ derived.get('rejects_commit_id', commit['commit_id'])) -%}
             {%- set at.figures = tidemark.sum_of_figures(at.figures, derived['figures']) -%}

@@ -34,7 +34,7 @@
     {%- if landed -%}
         {%- do tidemark.step(cfg, 'finish')(opened, state, commit) -%}
     {%- else -%}
-        {%- do tidemark.step(cfg, 'discard')(opened, commit) -%}
+        {%- do tidemark.step(cfg, 'discard')(dict(opened, state=state), commit) -%}
     {%- endif -%}
     {%- do tidemark.record_commit(commits, commit, 'completed' if landed else 'rolled_back', numbers if landed else {}) -%}
     {%- do log(cfg['entity'] ~ (': finished commit ' if landed else ': rolled back commit ') ~ commit['commit_id'] ~ ' ('
@@ -88,16 +88,17 @@
     {%- set recorded_cfg, plan = tidemark.recorded_cfg(cfg, recorded), tidemark.recorded_plan(recorded, cfg) -%}
     {%- set latest = commit['kind'] == 'full_refresh' or not state['last_date']
         or (commit.get('business_date') and commit['business_date'] >= state['last_date']) -%}
+    {%- set is_gone = not tidemark.relation_exists(relations['current']) -%}
     {%- set load = {
         'commit_id': commit['commit_id'], 'kind': commit['kind'], 'forward': false,
         'business_date': commit.get('business_date') or state['last_date'],
         'last_date': commit['business_date'] if latest else state['last_date'],
         'last_date_commit_id': commit['commit_id'] if latest else state['last_date_commit_id'],
-        'rebuild': not tidemark.relation_exists(relations['current']),
+        'rebuild': is_gone or (state['recorded'] and tidemark.is_retagged(recorded, state['recorded'])),
         'mends_rejects': commit['kind'] == 'load' and recorded['extract'] != 'events' and recorded.get('marks_rejects'),
     } -%}
     {%- if commit['kind'] not in ['full_refresh', 'rehash'] -%}
-        {%- if load['rebuild'] -%}{%- do tidemark.make_current(recorded_cfg, plan, relations) -%}{%- endif -%}
+        {%- if is_gone -%}{%- do tidemark.make_current(recorded_cfg, plan, relations) -%}{%- endif -%}
         {%- do tidemark.make_history_view(recorded_cfg, plan, relations) -%}
     {%- endif -%}
     {%- if commit['kind'] == 'rollback' -%}
@@ -107,9 +108,13 @@
     {%- do tidemark.apply_load(dict(opened, cfg=recorded_cfg), plan, load, commit) -%}
 {%- endmacro -%}
 
-{#- Take away what a commit wrote beside the log before it failed. -#}
+{#- Take away what a commit wrote beside the log before it failed, and from current what it shows by other settings than the last one: a
+    load that logs nothing may have come so far. -#}
 {%- macro log__discard(opened, commit) -%}
-    {%- set relations = opened['relations'] -%}
+    {%- set cfg, relations, recorded = opened['cfg'], opened['relations'], opened['state']['recorded'] -%}
+    {%- if recorded and tidemark.is_retagged(commit['config'], recorded) and tidemark.relation_exists(relations['current']) -%}
+        {%- do tidemark.rebuild_current(tidemark.recorded_cfg(cfg, recorded), tidemark.recorded_plan(recorded, cfg), opened['state'], relations) -%}
+    {%- endif -%}
     {%- if commit['kind'] in ['full_refresh', 'rehash'] -%}
         {%- for name in tidemark.swapped_relations() -%}{%- do tidemark.drop_table(tidemark.new_relation(relations[name])) -%}{%- endfor -%}
     {%- endif -%}

@@ -1,7 +1,9 @@
-{#- Make the entity's tables and views where they are missing. A full refresh writes a new log beside the old one, so that the old one
-    stays until the new one is whole: see swap_logs(). -#}
+{#- Make the entity's tables and views where they are missing, or bring those that are there up to the plan. A full refresh writes a new
+    log beside the old one, so that the old one stays until the new one is whole: see swap_logs(). -#}
 {%- macro log__prepare(opened, staged) -%}
     {%- set cfg, relations, state, plan = opened['cfg'], opened['relations'], opened['state'], staged['plan'] -%}
+    {%- if not state['first'] and not state['recorded'].get('marks_rejects') -%}{%- do tidemark.evolve_rejects(relations['rejects']) -%}{%- endif -%}
+    {%- if staged.get('alters') -%}{%- do tidemark.evolve_tables(opened, plan) -%}{%- endif -%}
     {%- set make = tidemark.for_format(cfg['file_format'], 'create_table') -%}
     {%- if state['first'] and state['has_log'] -%}
         {#- Also what a rehash left that was taken for dead: it would take names with the new log. -#}
@@ -111,67 +113,6 @@
 {%- macro make_history_view(cfg, plan, relations) -%}
     {%- do tidemark.run_statements(tidemark.for_format(cfg['file_format'], 'evolve_log')(relations, tidemark.log_columns(plan))) -%}
     {%- do run_query(tidemark.history_view_sql(plan, relations)) -%}
-{%- endmacro -%}
-
-{#- The entity once its tables are as its plan has them; of an altered log rows are not staged. A dry run alters none. -#}
-{%- macro evolved(opened, plan) -%}
-    {%- if opened['state']['first'] -%}{{ return(opened) }}{%- endif -%}
-    {%- if opened['run'].get('dry_run') -%}{{ return(tidemark.opened_to_come(opened, plan)) }}{%- endif -%}
-    {{ return(dict(opened, state=dict(opened['state'], log_version=none)) if tidemark.evolve_tables(opened, plan) else opened) }}
-{%- endmacro -%}
-
-{#- Bring the tables of an entity that has a log up to its plan: new columns are added, NULL in every row that is there; types widen. A
-    change of tag_unchanged or soft_delete writes current again. Returns whether the log was altered. -#}
-{%- macro evolve_tables(opened, plan) -%}
-    {%- set cfg, relations, state = opened['cfg'], opened['relations'], opened['state'] -%}
-    {%- if not state['recorded'].get('marks_rejects') -%}{%- do tidemark.evolve_rejects(relations['rejects']) -%}{%- endif -%}
-    {%- set added, widened = plan['added'], tidemark.widened_columns(plan) -%}
-    {%- if added or widened -%}
-        {%- for name in tidemark.tables_of_columns(cfg, plan, 'log_table') -%}
-            {%- set relation = relations[name] -%}
-            {%- if name == 'sensitive' and not tidemark.relation_exists(relation) -%}
-                {%- set table = tidemark.side_tables(cfg, plan)[name] -%}
-                {%- do tidemark.run_statements(tidemark.for_format(cfg['file_format'], 'create_table')(relation, table['columns'], table['options'])) -%}
-            {%- endif -%}
-            {%- set present = adapter.get_columns_in_relation(relation) | map(attribute='name') | map('lower') | list -%}
-            {%- set apart = name == 'sensitive' -%}
-            {%- set missing = [] -%}
-            {%- for column in added if column['sensitive'] == apart and column['name'] | lower not in present -%}
-                {%- do missing.append({'name': column['name'], 'type': column['type'], 'description': column['description']}) -%}
-                {%- if name == 'staging' and (column['key'] or not plan['keyed']) -%}
-                    {%- do missing.append({'name': '_before_' ~ column['name'], 'type': column['type']}) -%}
-                {%- endif -%}
-            {%- endfor -%}
-            {%- if missing -%}
-                {%- do run_query('alter table ' ~ relation ~ ' add columns (' ~ tidemark.column_definitions_expr(missing) ~ ')') -%}
-            {%- endif -%}
-            {%- set types = {} -%}
-            {%- for column in widened if column['sensitive'] == apart -%}
-                {%- for stored in [column['name'], '_before_' ~ column['name']] if stored | lower in present -%}
-                    {%- do types.update({tidemark.quote_identifier(stored): column['type']}) -%}
-                {%- endfor -%}
-            {%- endfor -%}
-            {%- if types -%}{%- do tidemark.widen_columns(relation, types) -%}{%- endif -%}
-        {%- endfor -%}
-        {%- do tidemark.make_history_view(cfg, plan, relations) -%}
-    {%- endif -%}
-    {%- set has_other_mode = cfg['write_mode'] != state['recorded'].get('write_mode', 'copy_on_write') -%}
-    {%- if has_other_mode -%}{%- do tidemark.change_write_mode(cfg, relations) -%}{%- endif -%}
-    {%- set retagged = cfg['tag_unchanged'] != state['recorded']['tag_unchanged'] or cfg['soft_delete'] != state['recorded']['soft_delete'] -%}
-    {%- if retagged -%}{%- do tidemark.rebuild_current(cfg, plan, state, relations) -%}{%- endif -%}
-    {{ return(added or widened or has_other_mode) }}
-{%- endmacro -%}
-
-{#- The columns whose type is wider than the one that is stored. -#}
-{%- macro widened_columns(plan) -%}
-    {%- set widened = [] -%}
-    {%- for column in plan['columns'] if column['recorded_type'] and column['recorded_type'] != column['type'] -%}{%- do widened.append(column) -%}{%- endfor -%}
-    {{ return(widened) }}
-{%- endmacro -%}
-
-{#- The tables that have the columns of a plan, by what they hold. -#}
-{%- macro tables_of_columns(cfg, plan, log) -%}
-    {{ return([log, 'current'] + (['sensitive'] if plan['sensitive'] else []) + (['staging'] if cfg['extract'] == 'events' else [])) }}
 {%- endmacro -%}
 
 {#- What may be written beside the old one to take its name: see swap_logs(). -#}

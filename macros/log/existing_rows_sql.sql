@@ -1,4 +1,4 @@
-{#- The stored rows that an extract is compared with: the current table, less what soft_delete keeps of deleted keys. -#}
+{#- The stored rows that an extract is compared with: the current table, less what soft_delete keeps, or kept so far, of deleted keys. -#}
 {%- macro existing_rows_sql(cfg, plan, relations) -%}
 {%- if not plan['sensitive'] -%}
 select
@@ -28,7 +28,5 @@ left join (
     and current._eff_start_date = sensitive._business_date
     {%- endif %}
 {%- endif %}
-{%- if cfg['soft_delete'] %}
 where {{ 'current.' if plan['sensitive'] }}_operation <> 'D'
-{%- endif %}
 {%- endmacro -%}

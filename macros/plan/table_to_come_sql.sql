@@ -1,18 +1,16 @@
-{#- A table with the columns and types that a load would give it before it writes: new columns are NULL. -#}
-{%- macro table_to_come_sql(relation, added, widened, condition=none) -%}
+{#- A table with the columns and types that a load would give it before it writes, see changes_to_come(): new columns are NULL. -#}
+{%- macro table_to_come_sql(relation, changes) -%}
+{%- set others = changes['widened'] + changes['left'] -%}
 select
     *
-    {%- if widened %} except ({{ tidemark.column_list_expr(widened | map(attribute='name')) | replace('\n    ', ' ') }}){% endif %}
-    {%- for column in widened %},
+    {%- if others %} except ({{ tidemark.column_list_expr(others | map(attribute='name')) | replace('\n    ', ' ') }}){% endif %}
+    {%- for column in changes['widened'] %},
     cast({{ tidemark.quote_identifier(column['name']) }} as {{ tidemark.quoted_type(column['type']) }}) as {{ tidemark.quote_identifier(column['name']) }}
     {%- endfor %}
-    {%- for column in added %},
+    {%- for column in changes['added'] %},
     cast(null as {{ tidemark.quoted_type(column['type']) }}) as {{ tidemark.quote_identifier(column['name']) }}
     {%- endfor %}
 from {{ relation }}
-{%- if condition %}
-where {{ condition }}
-{%- endif %}
 {%- endmacro -%}
 
 {#- A table that is still to be made. -#}

@@ -3,7 +3,7 @@
     {%- set plan, files, is_first = staged['plan'], staged['files'], opened['state']['first'] -%}
     {%- set load = dict(staged['load'], log_version=tidemark.version_to_append(opened, staged['load'])) -%}
     {%- set figures = staged['figures'] -%}
-    {%- if not files and not figures['rows_read'] and not load['statements'] and not load['reorders'] and load['kind'] == 'load' -%}
+    {%- if not files and not figures['rows_read'] and not load['statements'] and not load['reorders'] and not load['rebuild'] and load['kind'] == 'load' -%}
         {{ return({'outcome': 'nothing', 'load': dict(load, last_sequence_num=opened['state']['last_sequence_num']), 'figures': figures}) }}
     {%- endif -%}
     {%- set before = opened['state']['last_sequence_num'] -%}
@@ -17,7 +17,7 @@
         last_sequence_num=load['last_sequence_num'], **({'last_file': files[-1]['_file']} if files else {})
     ) -%}
     {#- Nothing but events that are known already, or that are no change: only the files are remembered. -#}
-    {%- set is_new = figures['rows_logged'] or figures['rows_superseded'] or figures['rows_rejected'] or load['kind'] != 'load' or is_first -%}
+    {%- set is_new = figures['rows_logged'] or figures['rows_superseded'] or figures['rows_rejected'] or load['kind'] != 'load' or load['rebuild'] or is_first -%}
     {%- set outcome = 'repeat' if files or load['reorders'] else 'nothing' -%}
     {%- set outcome = 'commit' if is_new else outcome -%}
     {{ return({

@@ -5,14 +5,16 @@
 {%- macro events__stage(opened, source, stretch) -%}
     {%- if source.get('staged') -%}{{ return(source['staged']) }}{%- endif -%}
     {%- set landing, batch = source['landing'], tidemark.batch_at(source['batch'], stretch) -%}
-    {%- set opened = tidemark.opened_after_statement(opened, batch, stretch) -%}
+    {%- set given, opened = opened, tidemark.opened_after_statement(opened, batch, stretch) -%}
     {%- set cfg, state = opened['cfg'], opened['state'] -%}
     {%- set plan = tidemark.plan_stretch(opened, landing, batch, stretch) -%}
+    {%- set tried = tidemark.tried_stretch(given, plan, source, stretch) -%}
     {%- set opened = tidemark.evolved_for_stretch(opened, plan) -%}
     {%- set now = tidemark.log_as_it_is(opened) -%}
     {%- set known = tidemark.known_events(opened, plan, now) -%}
     {%- do tidemark.make_staged_view(cfg, plan, landing, stretch, known) -%}
     {%- set plan = tidemark.with_sequence_type(opened, plan, landing, stretch, known) -%}
+    {%- if plan.get('wider') and tidemark.is_trial(opened['run']) -%}{{ return(none) }}{%- endif -%}
     {%- if plan.get('wider') -%}
         {%- set opened = tidemark.opened_after_widening(opened, plan) -%}
         {%- set now = tidemark.log_as_it_is(opened) -%}
@@ -23,7 +25,7 @@
     {%- if opened['run']['empty'] -%}{{ return({'plan': plan, 'figures': {}}) }}{%- endif -%}
 
     {%- set planned = dict(
-        tidemark.plan_event_load(opened, plan, batch, stretch), log_version=opened['state']['log_version'],
+        tidemark.plan_event_load(opened, plan, batch, dict(stretch, tried=tried)), log_version=opened['state']['log_version'],
         order_type=tidemark.place_type(cfg, plan['sequence_type'])
     ) -%}
     {%- set arrived = tidemark.staged_events(opened, plan, landing, stretch, dict(planned, now=now, known=known)) -%}
@@ -86,13 +88,33 @@
 {%- endmacro -%}
 
 
+{#- Where the tables are altered for a stretch whose rejects stop it, it is staged before on what they will be. Returns the number that
+    this attempt had, none if there was none. -#}
+{%- macro tried_stretch(opened, plan, source, stretch) -%}
+    {%- set cfg, run = opened['cfg'], opened['run'] -%}
+    {%- if cfg['on_reject'] != 'fail' or run['empty'] or run.get('dry_run') or not tidemark.alters_tables(opened, plan) -%}{{ return(none) }}{%- endif -%}
+    {%- set trial = tidemark.events__stage(dict(opened, run=dict(run, dry_run=true)), source, stretch) -%}
+    {%- if not trial -%}{{ return(none) }}{%- endif -%}
+    {%- do tidemark.check_load(opened, trial) -%}
+    {{ return(trial['load']['commit_id']) }}
+{%- endmacro -%}
+
+
+{#- Whether a dry run is that of tried_stretch() and no plan. -#}
+{%- macro is_trial(run) -%}
+    {{ return(run.get('dry_run', false) and not run['plan']) }}
+{%- endmacro -%}
+
+
 {#- The entity once its tables are as the plan of a stretch has them. -#}
 {%- macro evolved_for_stretch(opened, plan) -%}
-    {%- set evolved = tidemark.evolved(opened, plan) -%}
+    {%- if opened['run'].get('dry_run') -%}{{ return(tidemark.opened_to_come(opened, plan)) }}{%- endif -%}
+    {%- set alters = tidemark.alters_tables(opened, plan) -%}
+    {%- if alters -%}{%- do tidemark.evolve_tables(opened, plan) -%}{%- endif -%}
     {%- if not opened['state']['first'] and opened['state']['recorded'].get('views_are_old') -%}
         {%- do tidemark.make_history_view(opened['cfg'], plan, opened['relations']) -%}
     {%- endif -%}
-    {{ return(evolved) }}
+    {{ return(tidemark.opened_evolved(opened) if alters else opened) }}
 {%- endmacro -%}
 
 
@@ -183,7 +205,7 @@
 {#- What the commit of one stretch is made with. -#}
 {%- macro plan_event_load(opened, plan, batch, stretch) -%}
     {%- set run, state = opened['run'], opened['state'] -%}
-    {%- set commit_id = tidemark.next_commit_id(state['last_id']) -%}
+    {%- set commit_id = tidemark.next_commit_id(stretch.get('tried') or state['last_id']) -%}
     {%- set business_date = run['business_date'] or modules.datetime.datetime.now(modules.pytz.utc).strftime('%Y-%m-%d') -%}
     {{ return({
         'commit_id': commit_id,
@@ -193,7 +215,7 @@
         'last_commit_id': 0 if state['first'] else state['last_commit_id'],
         'last_date': business_date,
         'last_date_commit_id': commit_id,
-        'rebuild': false,
+        'rebuild': not state['first'] and tidemark.is_retagged(opened['cfg'], state['recorded']),
         'reorders': batch['reorders'] and stretch['is_first'],
         'is_last': stretch['is_last'],
         'statements': tidemark.statements_within(opened, plan, batch, stretch),

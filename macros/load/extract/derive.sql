@@ -13,7 +13,7 @@
     {%- set rows = tidemark.rows_to_log(opened, plan, load, figures) -%}
     {%- set figures = dict(figures, **rows['counts']) -%}
     {%- set logs_nothing = not figures['rows_logged'] and not figures['rows_superseded'] -%}
-    {%- if load['this_commit_id'] is not none and logs_nothing and tidemark.observed_the_same(cfg, relations, load) -%}
+    {%- if load['this_commit_id'] is not none and logs_nothing and not load['rebuild'] and tidemark.observed_the_same(cfg, relations, load) -%}
         {{ return({'outcome': 'repeat', 'load': load, 'figures': figures, 'rejects_commit_id': load['this_commit_id']}) }}
     {%- endif -%}
     {%- set uncommitted = none -%}

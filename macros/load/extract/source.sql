@@ -43,6 +43,7 @@
             ~ path ~ ' (location in meta.tidemark). Put the file there, or give another business_date'
         ) -%}
     {%- endif -%}
+    {%- do tidemark.check_folders(cfg, files) -%}
     {%- do tidemark.check_lines(cfg, files) -%}
     {%- if cfg['format'] == 'csv' -%}
         {%- set options = tidemark.csv_options(cfg['options']) -%}
@@ -79,9 +80,22 @@
         {{ return(names + told) }}
     {%- endif -%}
     {{ return(told + (
-        (tidemark.query_rows(tidemark.json_names_sql(path)) if cfg['format'] == 'json' else tidemark.describe_query('select * from ' ~ view))
+        (tidemark.query_rows(tidemark.json_names_sql(cfg, path)) if cfg['format'] == 'json' else tidemark.describe_query('select * from ' ~ view))
         | map(attribute='name') | list
     )) }}
+{%- endmacro -%}
+
+{#- Stop at files in folders of the folder, which Spark passes over: a full extract would take their keys for deleted ones. -#}
+{%- macro check_folders(cfg, files) -%}
+    {%- set options = {} -%}
+    {%- for name, value in cfg['options'].items() -%}{%- do options.update({name | lower: value | string | lower}) -%}{%- endfor -%}
+    {%- if options.get('recursivefilelookup') == 'true' or not tidemark.can('list_files') -%}{{ return(none) }}{%- endif -%}
+    {%- set unread = adapter.call_function('tidemark.spark.files.passed_over', files) -%}
+    {%- if unread -%}
+        {%- do tidemark.raise_error('data', cfg['entity'] ~ ': of a folder only the files right in it are read, and those below folders called name=value, but there '
+            ~ ('is ' if unread | length == 1 else 'are ') ~ unread[:3] | join(', ') ~ (' and ' ~ (unread | length - 3) ~ ' more' if unread | length > 3 else '')
+            ~ '. Name their folders in location (it may end in /*), set options: {recursiveFileLookup: true} in meta.tidemark, or take them away') -%}
+    {%- endif -%}
 {%- endmacro -%}
 
 {#- The view over Parquet files. Of columns that not all of them have Spark would take those of one file, and lose the others; a file

@@ -1,23 +1,27 @@
 {#- Type, hash and compare the extract of a date with what stood before it. Nothing of a first load is written yet. -#}
 {%- macro extract__stage(opened, source, part) -%}
-    {%- if not source.get('files') -%}{{ return(tidemark.stage_by_spark(opened, source)) }}{%- endif -%}
+    {%- if not source.get('files') or opened['state'].get('is_evolved') -%}{{ return(tidemark.stage_by_spark(opened, source)) }}{%- endif -%}
     {{ return(
         tidemark.stage_in_workers(opened, source) or tidemark.stage_by_spark(opened, tidemark.source_of_spark(opened, source['body']))
     ) }}
 {%- endmacro -%}
 
+{#- By Spark. Of tables that the load is going to alter it sees what they will be; what it keeps of them as a cached view is staged again
+    when they are altered. -#}
 {%- macro stage_by_spark(opened, source) -%}
     {%- set cfg, run, state = opened['cfg'], opened['run'], opened['state'] -%}
     {%- set plan = tidemark.plan_extract(opened, source) -%}
     {%- do tidemark.make_view(tidemark.run_view(cfg['target'], 'staged'), tidemark.staged_rows_sql(cfg, plan, source['body'])) -%}
     {%- if run['empty'] -%}{{ return({'plan': plan, 'figures': {}}) }}{%- endif -%}
     {%- set planned = tidemark.plan_load(cfg, run, state) -%}
-    {%- set opened = tidemark.evolved(opened, plan) -%}
+    {%- set alters = tidemark.alters_tables(opened, plan) -%}
+    {%- set opened = tidemark.opened_to_come(opened, plan) if alters else opened -%}
     {%- set load = dict(
         planned, log_version=opened['state']['log_version'], mends_rejects=planned['this_commit_id'] is not none,
         existing=none if state['first'] else tidemark.make_existing_view(opened, plan, planned)
     ) -%}
-    {{ return(tidemark.stage_changes(opened, plan, load) or tidemark.classify(opened, plan, load)) }}
+    {%- set staged = tidemark.stage_changes(opened, plan, load) or tidemark.classify(opened, plan, load) -%}
+    {{ return(dict(staged, alters=alters, again=alters and plan['sensitive'] | length > 0)) }}
 {%- endmacro -%}
 
 {#- What becomes of each column; an error for what a user can mend: a column that is not there, a configuration that is not the log's,
@@ -144,7 +148,8 @@
     {%- set cfg, existing = opened['cfg'], load['existing'] -%}
     {%- set staged = tidemark.run_view(cfg['target'], 'staged') -%}
     {#- Of current as it is Delta knows the number of rows. -#}
-    {%- set counted = opened['relations']['current'] if existing and load['forward'] and not cfg['soft_delete'] else existing -%}
+    {%- set keeps_deleted = cfg['soft_delete'] or (opened['state']['recorded'] or {}).get('soft_delete') -%}
+    {%- set counted = opened['relations']['current'] if existing and load['forward'] and not keeps_deleted else existing -%}
     {%- if existing and cfg['extract'] == 'delta' -%}
         {%- set staged = tidemark.kept_rows(cfg, plan, load, 'staged_rows', 'select * from ' ~ staged) -%}
     {%- endif -%}

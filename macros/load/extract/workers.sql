@@ -36,8 +36,10 @@
     {%- set load = dict(tidemark.plan_load(cfg, run, state), log_version=state['log_version']) -%}
     {%- if load['kind'] != 'load' or not load['forward'] -%}
         {{ return(tidemark.leave_to_spark(opened, 'the date is not after all others')) }}
-    {%- elif not state['first'] and (tidemark.evolve_tables(opened, plan) or plan['compared'] | selectattr('source_name', 'none') | list) -%}
+    {%- elif not state['first'] and (tidemark.alters_tables(opened, plan) or plan['compared'] | selectattr('source_name', 'none') | list) -%}
         {{ return(tidemark.leave_to_spark(opened, 'its columns have changed')) }}
+    {%- elif load['rebuild'] -%}
+        {{ return(tidemark.leave_to_spark(opened, 'current is written again, as tag_unchanged or soft_delete changed')) }}
     {%- endif -%}
     {%- set staged = adapter.keep_extract(cfg, plan, load, source, relations) if state['first']
         else adapter.stage_extract(cfg, plan, load, source, relations) -%}

@@ -26,7 +26,7 @@
     {%- set inputs = tidemark.planned_inputs(opened, body, source, at) -%}
     {%- if source['parts'] -%}
         {%- set staged = tidemark.step(cfg, 'stage')(opened, source, source['parts'][0]) -%}
-        {%- set derived = tidemark.step(cfg, 'derive')(tidemark.evolved(opened, staged['plan']), staged, none) -%}
+        {%- set derived = tidemark.step(cfg, 'derive')(tidemark.opened_to_come(opened, staged['plan']), staged, none) -%}
         {%- set facts = tidemark.planned_facts(opened, body, source, staged, derived) -%}
         {%- set queries = tidemark.planned_queries(opened, staged, derived) -%}
     {%- else -%}

@@ -8,7 +8,7 @@
     {%- set has_rows = counts['rows_logged'] > 0 or counts['rows_superseded'] > 0 -%}
     {%- set existing = figures.get('existing') -%}
     {%- if is_events and not state['first'] -%}
-        {%- set existing = run_query('select count(*) from ' ~ relations['current'] ~ (" where _operation <> 'D'" if cfg['soft_delete'] else ''))[0][0] -%}
+        {%- set existing = run_query('select count(*) from ' ~ relations['current'] ~ " where _operation <> 'D'")[0][0] -%}
     {%- endif -%}
     {%- set guard = tidemark.verdict_on_deletes(opened, figures) -%}
     {%- set stops = tidemark.why_it_stops(opened, staged, guard) -%}
@@ -74,12 +74,11 @@
 
 {#- How current would be written, and how much of it. The engine in the workers writes all of what it takes. -#}
 {%- macro planned_files(opened, body, staged, derived, has_rows) -%}
-    {%- set cfg, relations, recorded = opened['cfg'], opened['relations'], opened['state']['recorded'] -%}
+    {%- set cfg, relations = opened['cfg'], opened['relations'] -%}
     {%- set load, figures = derived['load'], derived['figures'] -%}
     {%- if opened['state']['first'] -%}{{ return({'current': 'whole', 'current_files': none, 'current_files_changed': none}) }}{%- endif -%}
-    {%- set retags = cfg['tag_unchanged'] != recorded['tag_unchanged'] or cfg['soft_delete'] != recorded['soft_delete'] -%}
     {%- set written = 'nothing' -%}
-    {%- if retags or (derived['outcome'] == 'commit' and tidemark.is_written_whole(cfg, relations, load, figures, not has_rows)) -%}
+    {%- if load['rebuild'] or (derived['outcome'] == 'commit' and tidemark.is_written_whole(cfg, relations, load, figures, not has_rows)) -%}
         {%- set written = 'whole' -%}
     {%- elif has_rows -%}
         {%- set asked = dict(opened, cfg=dict(cfg, engine=cfg['asked_engine'])) -%}
@@ -125,7 +124,7 @@
     {%- elif derived['outcome'] == 'commit' and not has_rows and not state['first'] -%}
         {%- do notes.append('no row changes: only the commit is recorded') -%}
     {%- endif -%}
-    {%- if not state['first'] and (cfg['tag_unchanged'] != state['recorded']['tag_unchanged'] or cfg['soft_delete'] != state['recorded']['soft_delete']) -%}
+    {%- if load['rebuild'] -%}
         {%- do notes.append('current is written again, as tag_unchanged or soft_delete changed') -%}
     {%- endif -%}
     {{ return(notes) }}
@@ -152,7 +151,7 @@
         {%- if cfg['extract'] != 'events' and load['existing'] -%}
             {%- set before = 'select\n    ' ~ tidemark.column_list_expr(plan['stored'] | map(attribute='name') | list + ['_key_hash']) ~ '\nfrom ' ~ load['existing'] -%}
         {%- elif cfg['extract'] == 'events' and plan['keyed'] and load['forward'] and not opened['state']['first'] -%}
-            {%- set before = tidemark.rows_before_events_sql(plan, tidemark.evolved(opened, plan)['relations']['current'], slice) -%}
+            {%- set before = tidemark.rows_before_events_sql(plan, tidemark.opened_to_come(opened, plan)['relations']['current'], slice) -%}
         {%- endif -%}
         {%- set condition = "_business_date = date'" ~ load['business_date'] ~ "'" ~ (' and _supersedes is null' if marks else '') -%}
         {%- do queries.update({

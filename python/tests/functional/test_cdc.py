@@ -260,6 +260,49 @@ def test_soft_delete(module_project: Any) -> None:
     assert soft.rows("id, _operation") == [(1, "I"), (2, "I")]
 
 
+def test_stopped__tables_stay(module_project: Any) -> None:
+    """A load that says that nothing was written has altered nothing either."""
+    stopped = Entity(module_project, "stopped", PEOPLE, max_delete_fraction=1)
+    stopped.load("2026-01-01", "id,name,city\n1,a,x\n2,b,y\n3,c,z\n")
+    stopped.load("2026-01-02", "id,name,city\n1,a,x\n2,b,y\n")
+
+    def state() -> Any:
+        names = [module_project.sql(f"describe stopped{table}") for table in ("", "__log")]
+        return names, stopped.rows("id, name, _operation")
+
+    before = state()
+    stopped.write(columns={**PEOPLE, "price": "int"}, soft_delete=True)
+    text = "id,name,city,price\n1,a,x,12.50\n2,b,y,3\n"
+    assert "nothing was written" in stopped.load("2026-01-03", text, expect_pass=False).error
+    assert state() == before
+    # the settings are taken back, and the type is another one
+    stopped.write(columns={**PEOPLE, "price": "decimal(10,2)"}, soft_delete=False)
+    stopped.run("2026-01-03")
+    assert d(stopped.rows("id, price")) == [("1", "12.50"), ("2", "3.00")]
+    assert stopped.rows("_operation", "__history", "id = 3") == [("D",), ("I",)]
+
+
+@pytest.mark.slow
+def test_soft_delete__comes_and_goes(module_project: Any) -> None:
+    """The setting counts for rows that are there, also by a date that comes again with nothing new."""
+    turned = Entity(module_project, "turned", PEOPLE, max_delete_fraction=1)
+    turned.load("2026-01-01", "id,name,city\n1,a,x\n2,b,y\n")
+    turned.load("2026-01-02", "id,name,city\n1,a,x\n")
+    turned.write(soft_delete=True)
+    turned.run("2026-01-02")
+    assert turned.rows("id, _operation") == [(1, "I"), (2, "D")]
+    turned.run("2026-01-02")
+    assert turned.commits("kind")[-2:] == [("load",), ("repeat",)]
+    turned.write(soft_delete=False)
+    turned.load("2026-01-03", "id,name,city\n1,a,x\n")
+    assert turned.rows("id, _operation") == [(1, "I")]
+    turned.write(soft_delete=True)
+    turned.load("2026-01-04", "id,name,city\n1,a,x\n2,b,y\n")
+    assert turned.rows("id, _operation") == [(1, "I"), (2, "I")]
+    assert turned.rows("_operation", "__history", "id = 2") == [("D",), ("I",), ("I",)]
+    turned.check()
+
+
 def test_config_drift(module_project: Any) -> None:
     drifting = Entity(module_project, "drifting", PEOPLE)
     drifting.load("2026-01-01", "id,name,city\n1,a,x\n2,b,y\n")
@@ -432,6 +475,18 @@ def test_sensitive(module_project: Any) -> None:
                 assert PEPPER.encode() not in found and b"5550199777" not in found, path
 
 
+def test_pepper__that_ends_its_literal(
+    module_project: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is refused before Spark sees it, whose message would show a piece of it."""
+    quoted = Entity(module_project, "quoted", PEOPLE, sensitive=["city"])
+    for pepper in ("Kq7'zR9 wint", "back\\slash"):
+        monkeypatch.setenv("TIDEMARK_PEPPER", pepper)
+        result = quoted.load("2026-01-01", "id,name,city\n1,a,x\n", expect_pass=False)
+        assert "TIDEMARK_PEPPER must not hold quotes" in result.error
+        assert "zR9" not in result.error + result.output
+
+
 def test_empty_flag(module_project: Any) -> None:
     hollow = Entity(module_project, "hollow", PEOPLE)
     module_project.dbt("run", "--select", "hollow", "--empty")
@@ -441,6 +496,23 @@ def test_empty_flag(module_project: Any) -> None:
     before = hollow.versions()
     module_project.dbt("run", "--select", "hollow", "--empty", vars={"business_date": "2026-01-02"})
     assert hollow.versions() == before and len(hollow.commits()) == 1
+
+
+def test_folders_of_the_folder(module_project: Any) -> None:
+    """What Spark would pass over is told; by an option of its reader it is read, of JSON lines, too."""
+    nested = Entity(module_project, "nested", PEOPLE, format="json", location=None)
+    nested.write(location=f"{nested.folder}/{{business_date}}")
+    for hour, line in (("h01", '{"id": 1, "name": "a"}'), ("h02", '{"id": 2, "name": "b"}')):
+        folder = nested.folder / "2026-01-01" / hour
+        folder.mkdir(parents=True)
+        (folder / "part.jsonl").write_text(f"{line}\n", encoding="utf-8")
+        (folder / "part.jsonl.bak").write_text(f"{line}\n", encoding="utf-8")
+    error = nested.run("2026-01-01", expect_pass=False).error
+    assert "of a folder only the files right in it are read" in error and "/h01/part.jsonl" in error
+    nested.write(options={"recursiveFileLookup": True, "pathGlobFilter": "*.jsonl"})
+    nested.run("2026-01-01")
+    assert nested.rows("id, name") == [(1, "a"), (2, "b")]
+    assert nested.commits("rows_read, rows_duplicate") == [(2, 0)]
 
 
 def test_missing_date_and_file(module_project: Any) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from dbt.adapters.tidemark import tables
+from dbt.adapters.tidemark import rows, tables
 from dbt.adapters.tidemark.cursor import SessionConnection
 from tidemark.spark import files
 
@@ -170,6 +170,41 @@ def test_died_in_first_run(module_project: Any) -> None:
         assert tables[-1] == f"{first.name}__log", gone
 
 
+@pytest.mark.slow
+def test_died_with_new_columns(module_project: Any) -> None:
+    """Columns of a run that died before its commit: what the next one declares counts."""
+    columns = {"id": "int", "name": "string"}
+    left = Entity(module_project, "left", columns)
+    left.load("2026-01-01", "id,name\n1,a\n")
+    for table in ("", "__log"):
+        module_project.sql(f"alter table left{table} add columns (price int, phone string)")
+    left.write(columns={**columns, "price": "string", "phone": "string"}, sensitive=["phone"])
+    left.load("2026-01-03", "id,name,price,phone\n1,a,007,5\n2,b,8,6\n")
+    assert left.rows("id, price") == [(1, "007"), (2, "8")]
+    assert left.rows("phone", "__sensitive") == [("5",), ("6",)]
+    left.load("2026-01-02", "id,name\n1,a\n")
+    left.check()
+
+
+@pytest.mark.slow
+def test_died_with_other_settings(module_project: Any) -> None:
+    """A load that wrote current by other settings, and died: current is as the log's last commit has it, or as the load would have it."""
+    soft = Entity(module_project, "died_soft", {"id": "int", "name": "string"}, max_delete_fraction=1)  # fmt: skip
+    soft.load("2026-01-01", "id,name\n1,a\n2,b\n")
+    soft.load("2026-01-02", "id,name\n1,a\n")
+    for day, then, name, outcome in (
+        ("2026-01-03", "2026-01-04", "a", "rolled back"),  # nothing was logged
+        ("2026-01-05", "2026-01-06", "c", "finished"),
+    ):
+        soft.write(soft_delete=True)
+        soft.load(day, f"id,name\n1,{name}\n")
+        assert soft.rows("id") == [(1,), (2,)]
+        put_back(soft, last_commit(soft))
+        soft.write(soft_delete=False)
+        assert f"{outcome} commit" in soft.load(then, f"id,name\n1,{name}\n").output
+        assert soft.rows("id") == [(1,)]
+
+
 def test_died_in_correction(module_project: Any) -> None:
     late = new_entity(module_project, "late")
     for day in ("2026-01-01", "2026-01-03"):
@@ -295,6 +330,37 @@ def test_log_moved_under_a_new_one(module_project: Any, monkeypatch: pytest.Monk
     assert moved.rows("*", "__log") == log
     assert moved.exists(f"__log_{moved.commits('commit_id')[-2][0]}")
     assert moved.commits()[-2:] == [("rehash", "completed"), ("repeat", "completed")]
+
+
+def test_taken_for_dead(module_project: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run that was taken for dead, and lives: it leaves current to the one that finished its commit, and completes none that was rolled back."""
+    if module_project.file_format != "delta":
+        return  # there the table of commits is asked by a statement, and of a load that logs nothing alone
+    slow = Entity(module_project, "slow", {"id": "int", "name": "string"}, extract="delta")
+    slow.load("2026-01-01", "id,name\n1,ann\n2,bob\n")
+    append = rows.RowsAdapter.append_known
+    taken = []
+
+    def take_over(adapter: Any, relation: Any, key: str, row: Any, columns: Any) -> None:
+        append(adapter, relation, key, row, columns)
+        if row["state"] == "inflight":
+            taken.append(row["commit_id"])
+            fields = f"{row['commit_id']}, '{row['relation']}', '{row['entity']}', 'load', current_timestamp()"
+            adapter._session.sql(
+                f"insert into {relation} (commit_id, relation, entity, kind, state_at, state) values ({fields}, '{outcome}')"
+            )
+
+    monkeypatch.setattr(rows.RowsAdapter, "append_known", take_over)
+    monkeypatch.setattr(files, "_is_shared", lambda configuration: True)
+    outcome = "rolled_back"
+    result = slow.load("2026-01-02", "id,name\n1,ann\n", expect_pass=False)
+    assert "another run has taken this one for dead" in result.error
+    outcome = "completed"
+    slow.load("2026-01-03", "id,name\n2,bo\n")
+    assert slow.rows("name", "__log", f"_commit_id = {taken[1]}") == [("bo",)]
+    assert slow.rows("name", where="id = 2") == [("bob",)]
+    states = dict(slow.commits("commit_id, state"))
+    assert [states[commit] for commit in taken] == ["rolled_back", "completed"]
 
 
 def test_second_writer(module_project: Any) -> None:

@@ -112,6 +112,34 @@ def test_replay_and_crash(entities: dict[str, EventEntity]) -> None:
     )
 
 
+@pytest.mark.slow
+def test_stopped__tables_stay(module_project: Any) -> None:
+    """A batch that says that nothing was written has altered no table either."""
+    columns = {"id": "int", "name": "string"}
+    halted = EventEntity(module_project, "halted", columns)
+    halted.load([*(insert({"id": key, "name": "a"}) for key in (1, 2)), delete({"id": 2})])
+
+    def state() -> Any:
+        tables = ("", "__log", "__staging")
+        return [module_project.sql(f"describe halted{table}") for table in tables], halted.rows(
+            "id"
+        )
+
+    before = state()
+    halted.write(columns={**columns, "price": "int"}, soft_delete=True)
+    halted.land([insert({"id": 3, "name": "c", "price": "12.50"})])
+    assert "nothing was written" in halted.run(expect_pass=False).error
+    assert state() == before
+    halted.write(columns={**columns, "price": "decimal(10,2)"})
+    halted.run()
+    assert [(key, str(price)) for key, price in halted.rows("id, price")] == [
+        (1, "None"),
+        (2, "None"),
+        (3, "12.50"),
+    ]
+    assert halted.rows("_operation", where="id = 2") == [("D",)]
+
+
 def _reopen(project: Any, relation: str) -> None:
     """Make the last commit look as if its run had died after writing the log."""
     columns = project.columns("tidemark_commits__log")

@@ -296,9 +296,11 @@ CASES: dict[str, tuple[Any, ...]] = {
     "table_to_come_sql": (
         "table_to_come_sql",
         FULL.relations["current"],
-        [{"name": "new one", "type": "int"}],
-        [FULL.plan["stored"][1]],
-        "_operation <> 'D'",
+        {
+            "added": [{"name": "new one", "type": "int"}, {"name": "loaded_at", "type": "date"}],
+            "widened": [FULL.plan["stored"][1]],
+            "left": [{"name": "loaded_at", "type": "timestamp"}],
+        },
     ),
     "rows_before_events_sql": (
         "rows_before_events_sql",

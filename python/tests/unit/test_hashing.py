@@ -24,6 +24,7 @@ from tidemark.hashing import (
     row_text,
     types,
 )
+from tidemark.hashing.rows import check_pepper
 
 CASES = hash_vectors.load()
 
@@ -186,6 +187,17 @@ def test_row_hash__unknown_algorithm() -> None:
 def test_row_text__pepper_that_cannot_be_used(pepper: str | None) -> None:
     with pytest.raises(ConfigError, match="TIDEMARK_PEPPER"):
         row_text({"a": 1}, [Column("a", "int", sensitive=True)], pepper)
+
+
+def test_check_pepper(monkeypatch: pytest.MonkeyPatch) -> None:
+    """That of the environment; one that is not set is refused elsewhere, by the entity's name."""
+    for harmless in ("", "a grain of salt"):
+        monkeypatch.setenv("TIDEMARK_PEPPER", harmless)
+        check_pepper()
+    monkeypatch.setenv("TIDEMARK_PEPPER", "it's")
+    with pytest.raises(ConfigError, match="must not hold quotes") as raised:
+        check_pepper()
+    assert "it's" not in str(raised.value)
 
 
 READ = [

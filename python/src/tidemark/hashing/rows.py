@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -39,6 +40,18 @@ class RowEncoder:
 
     def hash(self, values: Iterable[Any], algorithm: str) -> str:
         return _digest(self.text(values), algorithm)
+
+
+def check_pepper() -> None:
+    """Look at the pepper of the environment before Spark puts it into a statement.
+
+    Raises:
+        ConfigError: It would not be read as it stands, and might get into messages. One that is not
+            set is none of this function's business.
+    """
+    pepper = os.environ.get(PEPPER_VARIABLE)
+    if pepper:
+        _checked_pepper(pepper)
 
 
 def _checked_pepper(pepper: str | None) -> str:

@@ -24,4 +24,5 @@ from (
         _row_hash,
         _sequence_num
     from shop.customers_of_events
+    where _operation <> 'D'
 ) as existing

@@ -7,3 +7,4 @@ select
     _key_hash,
     _row_hash
 from shop.people
+where _operation <> 'D'

@@ -1,6 +1,6 @@
 select
-    * except (`full name`),
+    * except (`full name`, `loaded_at`),
     cast(`full name` as string) as `full name`,
-    cast(null as int) as `new one`
+    cast(null as int) as `new one`,
+    cast(null as date) as `loaded_at`
 from shop.customers
-where _operation <> 'D'

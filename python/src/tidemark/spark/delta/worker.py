@@ -21,7 +21,7 @@ from pyspark.sql import SparkSession
 
 from tidemark.engine.files import Written
 from tidemark.engine.header import is_read_as_it_stands, local_path
-from tidemark.engine.load import Load, Target
+from tidemark.engine.load import Column, Load, Target
 from tidemark.engine.room import Found, Room, attempt, import_engine
 from tidemark.engine.task import Outcome, Targets, compare, keep, write_kept
 from tidemark.errors import TidemarkError
@@ -255,6 +255,9 @@ def places_of(session: SparkSession, load: Load, tables: Tables) -> Places | str
         target = target_of(jvm, delta, snapshot, required)
         if isinstance(target, str):
             return f"{'.'.join(table)} {target}"
+        other = why_not_types(str(snapshot.metadata().schemaString()), load.columns)
+        if other:
+            return f"{'.'.join(table)} {other}"
         targets.append(target)
         versions.append(int(snapshot.version()))
         if table == tables.log:
@@ -320,6 +323,29 @@ def target_of(jvm: Any, delta: Any, snapshot: Any, required: Collection[str]) ->
     return Target(folder, fields)
 
 
+def why_not_types(schema: str, columns: Collection[Column]) -> str | None:
+    """Return why files by the plan do not fit a table, as Spark could not read them; None: they do.
+
+    Example:
+        >>> why_not_types('{"fields": [{"name": "price", "type": "integer"}]}', [price])
+        'has column price as int, and the load has it as decimal(10,2)'
+
+    Args:
+        schema: What the table's log says of its columns.
+        columns: The columns of the load.
+    """
+    types = {field["name"]: field["type"] for field in json.loads(schema)["fields"]}
+    for column in columns:
+        # staging has the values before a change, too
+        for name in (column.name, f"_before_{column.name}"):
+            found: Any = _SQL_TYPES.get(str(types.get(name)), types.get(name))
+            if found not in (None, column.type):
+                shown = found if isinstance(found, str) else found["type"]
+                return f"has column {name} as {shown}, and the load has it as {column.type}"
+    return None
+
+
+_SQL_TYPES = {"integer": "int", "long": "bigint", "short": "smallint", "byte": "tinyint"}
 _HARMFUL = (("delta.enableDeletionVectors", "true"), ("delta.columnMapping.mode", "id"))
 
 

@@ -1,0 +1,59 @@
+{#- Bring the tables of an entity that has a log up to its plan, once a load may write: new columns are added, NULL in every row that is
+    there; types widen. -#}
+{%- macro evolve_tables(opened, plan) -%}
+    {%- set cfg, relations = opened['cfg'], opened['relations'] -%}
+    {%- set widened = tidemark.widened_columns(plan) -%}
+    {%- if plan['added'] or widened -%}
+        {%- for name in tidemark.tables_of_columns(cfg, plan, 'log_table') -%}
+            {%- set relation = relations[name] -%}
+            {%- if name == 'sensitive' and not tidemark.relation_exists(relation) -%}
+                {%- set table = tidemark.side_tables(cfg, plan)[name] -%}
+                {%- do tidemark.run_statements(tidemark.for_format(cfg['file_format'], 'create_table')(relation, table['columns'], table['options'])) -%}
+            {%- endif -%}
+            {%- set changes = tidemark.changes_to_come(cfg, plan, name, tidemark.describe_query('select * from ' ~ relation)) -%}
+            {%- for column in changes['left'] -%}{%- do tidemark.take_column_away(cfg, relation, column) -%}{%- endfor -%}
+            {%- if changes['added'] -%}
+                {%- do run_query('alter table ' ~ relation ~ ' add columns (' ~ tidemark.column_definitions_expr(changes['added']) ~ ')') -%}
+            {%- endif -%}
+            {%- set types = {} -%}
+            {%- for column in changes['widened'] -%}{%- do types.update({tidemark.quote_identifier(column['name']): column['type']}) -%}{%- endfor -%}
+            {%- if types -%}{%- do tidemark.widen_columns(relation, types) -%}{%- endif -%}
+        {%- endfor -%}
+        {%- do tidemark.make_history_view(cfg, plan, relations) -%}
+    {%- endif -%}
+    {%- if tidemark.has_other_mode(opened) -%}{%- do tidemark.change_write_mode(cfg, relations) -%}{%- endif -%}
+{%- endmacro -%}
+
+{#- Whether a load with this plan alters tables that are there; such a load stages no rows of the log. -#}
+{%- macro alters_tables(opened, plan) -%}
+    {%- if opened['state']['first'] or opened['state'].get('is_evolved') -%}{{ return(false) }}{%- endif -%}
+    {{ return(plan['added'] | length > 0 or tidemark.widened_columns(plan) | length > 0 or tidemark.has_other_mode(opened)) }}
+{%- endmacro -%}
+
+{%- macro has_other_mode(opened) -%}
+    {{ return(opened['cfg']['write_mode'] != opened['state']['recorded'].get('write_mode', 'copy_on_write')) }}
+{%- endmacro -%}
+
+{#- The entity whose tables have been brought up to the plan. -#}
+{%- macro opened_evolved(opened) -%}
+    {{ return(dict(opened, state=dict(opened['state'], log_version=none, is_evolved=true))) }}
+{%- endmacro -%}
+
+{#- Take away a column that no commit in force has, as a run left it that died before its commit; not one that has values. -#}
+{%- macro take_column_away(cfg, relation, column) -%}
+    {%- set quoted = tidemark.quote_identifier(column['name']) -%}
+    {%- set has_values = tidemark.has_rows(relation, quoted ~ ' is not null') -%}
+    {%- if has_values or cfg['file_format'] == 'parquet' -%}
+        {%- do tidemark.raise_error('data',
+            cfg['entity'] ~ ': ' ~ relation ~ ' has column `' ~ column['name'] ~ '` as ' ~ column['type'] ~ ' from a load that is not in force'
+            ~ (' (a rollback undid it)' if has_values else ' (its run died), and a table of Parquet files cannot lose it')
+            ~ '. Declare it as it was then, or start a new log with --full-refresh'
+        ) -%}
+    {%- endif -%}
+    {%- do run_query('alter table ' ~ relation ~ ' drop column ' ~ quoted) -%}
+{%- endmacro -%}
+
+{#- The tables that have the columns of a plan, by what they hold. -#}
+{%- macro tables_of_columns(cfg, plan, log) -%}
+    {{ return([log, 'current'] + (['sensitive'] if plan['sensitive'] else []) + (['staging'] if cfg['extract'] == 'events' else [])) }}
+{%- endmacro -%}

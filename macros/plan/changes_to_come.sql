@@ -1,0 +1,39 @@
+{#- What a plan changes about the columns of a table, `name` by what it holds, that has those of `present`: {added, widened, left}. New
+    ones that are there already have no value yet, as the run that made them came to no commit: of another type, or in the wrong table
+    as they are sensitive or are not, they are `left`. -#}
+{%- macro changes_to_come(cfg, plan, name, present) -%}
+    {%- set types = {} -%}
+    {%- for column in present -%}{%- do types.update({column['name'] | lower: column}) -%}{%- endfor -%}
+    {%- set added, left, widened = [], [], [] -%}
+    {%- for column in plan['added'] -%}
+        {%- set belongs = column['sensitive'] == (name == 'sensitive') -%}
+        {%- set twice = name == 'staging' and (column['key'] or not plan['keyed']) -%}
+        {%- for stored in [column['name']] + (['_before_' ~ column['name']] if twice else []) -%}
+            {%- set found = types.get(stored | lower) -%}
+            {%- set fits = belongs and found and tidemark._is_kept_as(found['type'], column['type'], cfg['file_format']) -%}
+            {%- if found and not fits -%}{%- do left.append(found) -%}{%- endif -%}
+            {%- if belongs and not fits -%}
+                {%- do added.append(dict({'name': stored, 'type': column['type']}, **({'description': column['description']} if stored == column['name'] else {}))) -%}
+            {%- endif -%}
+        {%- endfor -%}
+    {%- endfor -%}
+    {%- for column in tidemark.widened_columns(plan) if column['sensitive'] == (name == 'sensitive') -%}
+        {%- for stored in [column['name'], '_before_' ~ column['name']] if stored | lower in types -%}
+            {%- do widened.append({'name': stored, 'type': column['type']}) -%}
+        {%- endfor -%}
+    {%- endfor -%}
+    {{ return({'added': added, 'widened': widened, 'left': left}) }}
+{%- endmacro -%}
+
+{#- The columns whose type is wider than the one that is stored. -#}
+{%- macro widened_columns(plan) -%}
+    {%- set widened = [] -%}
+    {%- for column in plan['columns'] if column['recorded_type'] and column['recorded_type'] != column['type'] -%}{%- do widened.append(column) -%}{%- endfor -%}
+    {{ return(widened) }}
+{%- endmacro -%}
+
+{#- Whether a table has a type in this way: Iceberg has no whole numbers shorter than int. -#}
+{%- macro _is_kept_as(found, type, file_format) -%}
+    {%- set small = ['tinyint', 'smallint', 'int'] -%}
+    {{ return(found == type or (file_format == 'iceberg' and found in small and type in small)) }}
+{%- endmacro -%}
