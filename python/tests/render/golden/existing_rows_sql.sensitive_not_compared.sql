@@ -28,3 +28,4 @@ left join (
 ) as sensitive
     on current._key_hash = sensitive._key_hash and current._row_hash = sensitive._row_hash and sensitive._tidemark_rank = 1
     and current._eff_start_date = sensitive._business_date
+where current._operation <> 'D'
