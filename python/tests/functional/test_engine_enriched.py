@@ -147,7 +147,7 @@ def by_spark(
     """What the statements of the macros give of a batch, as the tables have it."""
     macros = load_sql_macros()
     cfg = {"is_rows": False, "fingerprint_ignore": macros["fingerprint_ignore"](), "deduplicate": list(STEPS),
-           "manifest_ttl": "1 day", "location": "landing"}  # fmt: skip
+           "manifest_ttl": "1 day", "location": "landing", "target": "stored"}  # fmt: skip
 
     def keep(name: str, sql: str) -> str:
         spark.sql(sql).write.parquet(str(folder / name))
@@ -164,9 +164,10 @@ def by_spark(
         f"select * from values {', '.join(rows)} as t(event_id, fingerprint, etl_tstamp, expires_at, _commit_id)"
     ).to(spark.createDataFrame([], schema).schema).createOrReplaceTempView("manifest")
     spark.createDataFrame(
-        [], "relation string, commit_id bigint, state string, details string"
+        [], "relation string, commit_id bigint, kind string, state string, details string"
     ).createOrReplaceTempView("states")
-    load = {"commit_id": 7, "relation": "r", "states": "states", **figures}
+    spark.createDataFrame([], "_commit_id bigint").createOrReplaceTempView("stored")
+    load = {"commit_id": 7, "last_commit_id": 6, "relation": "r", "states": "states", **figures}
     keep("decided", macros["decided_events_sql"](cfg, keys, "manifest", load))
     etl = macros["etl_tstamp_expr"](load)
     queries = {
@@ -182,7 +183,7 @@ def by_spark(
     found = {name: rows_of(spark.sql(sql)) for name, sql in queries.items()}
     kinds = spark.sql("select _kind, count(*) from decided group by 1").collect()
     # the stories' tables are not to be hidden by them
-    for view in ("arrived", "events", "keys", "decided", "manifest", "states"):
+    for view in ("arrived", "events", "keys", "decided", "manifest", "states", "stored"):
         spark.catalog.dropTempView(view)
     return {**found, "kinds": dict(map(tuple, kinds)), "figures": figures}
 

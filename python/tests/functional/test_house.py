@@ -44,7 +44,7 @@ def stage_log_row(entity: Entity) -> StagedRows | None:
     row = f"select * from `{project.schema}`.`{log}` limit 1"
     version = table_version(project.session, project.schema, log) or 0
     table = (project.session, project.schema, log, version)
-    return stage_rows(*table, row, {}, "select * from {counted}")
+    return stage_rows(*table, row, {"read": "count(*)"}, "select * from {counted}")
 
 
 def extract(rows: dict[int, str], more: str = "") -> str:
