@@ -8,7 +8,7 @@
     {%- do tidemark.check_is_alone(opened, commit) -%}
     {#- A log of another format is of files, which have one writer, or is to be. -#}
     {%- if opened['state']['recorded']['file_format'] == cfg['file_format'] and tidemark.relation_exists(log) -%}
-        {%- do tidemark.run_statements(tidemark.step(cfg, 'fence')(cfg['file_format'], log, commit['commit_id'])) -%}
+        {%- do tidemark.run_statements(tidemark.log__fence(cfg['file_format'], log, commit['commit_id'])) -%}
         {%- do tidemark.check_is_alone(opened, commit) -%}
     {%- endif -%}
 {%- endmacro -%}

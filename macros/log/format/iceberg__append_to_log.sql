@@ -28,13 +28,19 @@
 {#- Append the events of a batch, or what lies beside them, by a MERGE that fails after a fence, and where rows of a commit after `last` come
     at the same time. No row is updated: none that is there has such a number. `by` is what the rows are spread by. -#}
 {%- macro iceberg__append_events(relation, columns, query, by='event_id', last=none) -%}
-{%- set names = columns | map(attribute='name') | list -%}
-{%- set statement -%}
+    {%- set later = 'stored._commit_id < 0' if last is none else '(stored._commit_id < 0 or stored._commit_id > ' ~ last ~ ')' -%}
+    {{ return([tidemark.append_by_merge_sql(
+        relation, columns | map(attribute='name') | list, query, 'stored.' ~ by ~ ' = arrived.' ~ by ~ ' and ' ~ later
+    )]) }}
+{%- endmacro -%}
+
+{#- Append rows by a MERGE whose condition `meets` no row that is there: of an INSERT Iceberg checks nothing. -#}
+{%- macro append_by_merge_sql(relation, names, rows, meets) -%}
 merge into {{ relation }} as stored
 using (
-    {{ query | indent(4) }}
+    {{ rows | indent(4) }}
 ) as arrived
-    on stored.{{ by }} = arrived.{{ by }} and {{ 'stored._commit_id < 0' if last is none else '(stored._commit_id < 0 or stored._commit_id > ' ~ last ~ ')' }}
+    on {{ meets }}
 when matched then update set
     _commit_id = stored._commit_id
 when not matched then insert (
@@ -42,6 +48,4 @@ when not matched then insert (
 ) values (
     {{ tidemark.column_list_expr(names, 'arrived') }}
 )
-{%- endset -%}
-    {{ return([statement]) }}
 {%- endmacro -%}
