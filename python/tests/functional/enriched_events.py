@@ -42,20 +42,20 @@ models:
     return landing
 
 
-def add_products(project: Project) -> None:
-    """Add a table of the products that came with `events`."""
+def add_products(project: Project, columns: str = "[{name: sku, data_type: string}]") -> None:
+    """Add a table of the products that came with `events`; its columns as YAML in one line."""
     project.write(
         "models/products.sql",
         "{{ tidemark.shred('iglu:com.acme/product/jsonschema/1-*-*', events='events') }}",
     )
     project.write(
         "models/_products.yml",
-        """
+        f"""
         version: 2
         models:
           - name: products
-            config: {materialized: shred}
-            columns: [{name: sku, data_type: string}]
+            config: {{materialized: shred}}
+            columns: {columns}
         """,
     )
 

@@ -9,6 +9,7 @@ import pytest
 from tests.conftest import Project
 from tests.functional.enriched_events import (
     add_events,
+    add_products,
     commits_of,
     event_id,
     event_line,
@@ -35,20 +36,7 @@ def loaded(module_project: Project) -> dict[str, Any]:
     """
     project = module_project
     landing = {name: add_events(project, name) for name in ("events", "backwards")}
-    project.write(
-        "models/products.sql",
-        "{{ tidemark.shred('iglu:com.acme/product/jsonschema/1-*-*', events='events') }}",
-    )
-    project.write(
-        "models/_products.yml",
-        """
-        version: 2
-        models:
-          - name: products
-            config: {materialized: shred}
-            columns: [{name: sku, data_type: string}]
-        """,
-    )
+    add_products(project)
     crowded = line_of("crowded", 31, PRODUCT, PRODUCT)
     first = [
         *(line_of("unmarked", 1, event_fingerprint=None, page_title="one") for _ in range(2)),

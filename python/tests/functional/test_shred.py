@@ -13,6 +13,7 @@ import pytest
 from tests.conftest import REPO, Project
 from tests.functional.enriched_events import (
     add_events,
+    add_products,
     assert_same_events,
     commits_of,
     counts_of,
@@ -48,7 +49,7 @@ def tell_batches(project: Project, tmp_path: Path) -> list[tuple[str, Any]]:
     )  # fmt: skip
     written = write_events(spec, str(tmp_path / "{batch}.tsv"))
     landing = add_events(project)
-    add_products(project)
+    add_products(project, PRODUCT_COLUMNS)
     loads = Loads()
     for path in written.files:
         lines = path.read_text(encoding="utf-8").rstrip("\n").split("\n")
@@ -87,25 +88,11 @@ def _entities(event) -> list:
     return found
 
 
-def add_products(project: Project) -> None:
-    """A table of an entity by its columns."""
-    project.write(
-        "models/products.sql",
-        "{{ tidemark.shred('iglu:com.acme/product/jsonschema/1-*-*', events='events') }}",
-    )
-    project.write(
-        "models/_products.yml",
-        """
-        version: 2
-        models:
-          - name: products
-            config: {materialized: shred}
-            columns:
-              - {name: sku, data_type: string, constraints: [{type: not_null}]}
-              - {name: price, data_type: "decimal(10,2)"}
-              - {name: in_stock, data_type: bigint, config: {meta: {tidemark: {property: stock}}}}
-        """,
-    )
+PRODUCT_COLUMNS = """[
+              {name: sku, data_type: string, constraints: [{type: not_null}]},
+              {name: price, data_type: "decimal(10,2)"},
+              {name: in_stock, data_type: bigint, config: {meta: {tidemark: {property: stock}}}}]"""
+"""A product's columns in the table of them."""
 
 
 def add_steps(project: Project) -> None:

@@ -10,6 +10,7 @@ import pytest
 from tests.conftest import Project
 from tests.functional.enriched_events import (
     add_events,
+    add_products,
     assert_same_events,
     commits_of,
     event_id,
@@ -206,14 +207,7 @@ def read_lines(folder: Path) -> list[str]:
 def test_full_refresh__of_tables_in_a_folder_of_their_own(project: Project, tmp_path: Path) -> None:
     """What is set aside keeps its folder, what takes its place begins in an empty one; a table of entities is replaced."""
     landing = add_events(project)
-    project.write(
-        "models/products.sql",
-        "{{ tidemark.shred('iglu:com.acme/product/jsonschema/1-*-*', events='events') }}",
-    )
-    project.write(
-        "models/_products.yml",
-        "{version: 2, models: [{name: products, config: {materialized: shred}, columns: [{name: sku, data_type: string}]}]}",
-    )
+    add_products(project)
     settings = project.root / "dbt_project.yml"
     apart = f"models: {{tests: {{+location_root: '{tmp_path}', "
     settings.write_text(settings.read_text().replace("models: {tests: {", apart))
@@ -234,14 +228,7 @@ def test_full_refresh__of_tables_in_a_folder_of_their_own(project: Project, tmp_
 def test_table_of_entities__that_no_completed_run_knows(project: Project) -> None:
     """What made it died, or was an --empty run: it is built from the first commit on, whatever was read into the one before."""
     landing = add_events(project)
-    project.write(
-        "models/products.sql",
-        "{{ tidemark.shred('iglu:com.acme/product/jsonschema/1-*-*', events='events') }}",
-    )
-    project.write(
-        "models/_products.yml",
-        "{version: 2, models: [{name: products, config: {materialized: shred}, columns: [{name: sku, data_type: string}]}]}",
-    )
+    add_products(project)
 
     def run_after(number: int) -> list[str]:
         product = ("iglu:com.acme/product/jsonschema/1-0-0", {"sku": f"p{number}"})
@@ -268,20 +255,7 @@ def test_table_of_entities__that_no_completed_run_knows(project: Project) -> Non
 @pytest.mark.slow
 def test_rollback_clean_and_full_refresh(project: Project) -> None:
     landing = add_events(project, rejects_retention="1 minute")
-    project.write(
-        "models/products.sql",
-        "{{ tidemark.shred('iglu:com.acme/product/jsonschema/1-*-*', events='events') }}",
-    )
-    project.write(
-        "models/_products.yml",
-        """
-        version: 2
-        models:
-          - name: products
-            config: {materialized: shred}
-            columns: [{name: sku, data_type: string}]
-        """,
-    )
+    add_products(project)
     product = [("iglu:com.acme/product/jsonschema/1-0-0", {"sku": "a"})]
     land(landing, "one.tsv", [event_line(1, product, etl_tstamp="2025-01-01 00:00:00.000")])
     project.dbt("run")
