@@ -107,6 +107,11 @@
     ) -%}
 {%- endmacro -%}
 
+{#- Another run has finished this one's commit, and may have written more since: what is left to do is none of this one's. -#}
+{%- macro raise_finished(cfg, commit) -%}
+    {%- do tidemark.raise_error('data', cfg['entity'] ~ ': another run has taken this one for dead, and finished its commit ' ~ commit['commit_id']) -%}
+{%- endmacro -%}
+
 {#- A warning on the console. None of dbt's, which --warn-error makes an error: what it tells of was written already. -#}
 {%- macro warn(entity, text) -%}
     {%- do log('[WARNING]: ' ~ entity ~ ': ' ~ text, info=true) -%}

@@ -3,7 +3,7 @@
     the fence is seen here, and what comes after it finds this commit, see still_inflight_expr(). -#}
 {%- macro check_replaced_log(opened, commit) -%}
     {%- set cfg, log = opened['cfg'], opened['relations']['log_table'] -%}
-    {%- set replaces = commit['kind'] in ['full_refresh', 'rehash'] and cfg['family'] != 'enriched' -%}
+    {%- set replaces = tidemark.replaces_log(commit) and cfg['family'] != 'enriched' -%}
     {%- if not replaces or not opened['state'].get('has_log', true) -%}{{ return(none) }}{%- endif -%}
     {%- do tidemark.check_is_alone(opened, commit) -%}
     {#- A log of another format is of files, which have one writer, or is to be. -#}
@@ -23,12 +23,48 @@
     {%- set others = [] -%}
     {%- for left in state['inflight'] if left['commit_id'] | int != commit['commit_id'] | int -%}{%- do others.append(left['commit_id']) -%}{%- endfor -%}
     {%- set has_moved = others or state['last_commit_id'] | int != opened['state']['last_commit_id'] | int -%}
-    {%- if is_own and not has_moved and tidemark.relation_exists(tidemark.new_relation(relations['log_table'])) -%}{{ return(none) }}{%- endif -%}
-    {%- if is_own -%}
+    {%- set has_log = cfg['family'] != 'enriched' -%}
+    {#- another full refresh may have begun a new log in the place of this one's -#}
+    {%- if is_own and not has_moved and (not has_log or tidemark.has_new_log(relations['log_table'], commit, own['rows_logged'])) -%}{{ return(none) }}{%- endif -%}
+    {%- if is_own and has_log and tidemark.relation_exists(tidemark.old_relation(relations['log_table'], commit['commit_id'])) -%}
+        {%- do tidemark.raise_finished(cfg, commit) -%}
+    {%- elif is_own -%}
         {%- do tidemark.step(cfg, 'discard')(opened, commit) -%}
-        {%- do tidemark.record_commit(commits, commit, 'rolled_back', {}) -%}
+        {#- of enriched events nothing was set aside, so no other run is to begin the full refresh anew: see enriched__run() -#}
+        {%- do tidemark.record_commit(commits, commit if has_log else dict(commit, kind='load'), 'rolled_back', {}) -%}
     {%- elif own['state'] == 'completed' -%}
-        {%- do tidemark.raise_error('data', cfg['entity'] ~ ': another run has taken this one for dead, and finished its commit ' ~ commit['commit_id']) -%}
+        {%- do tidemark.raise_finished(cfg, commit) -%}
     {%- endif -%}
-    {%- do tidemark.raise_moved(cfg, relations['log']) -%}
+    {%- do tidemark.raise_moved(cfg, relations['log' if has_log else 'current']) -%}
+{%- endmacro -%}
+
+{#- Whether a commit writes a new log in the place of the old one. -#}
+{%- macro replaces_log(commit) -%}
+    {{ return(commit['kind'] in ['full_refresh', 'rehash']) }}
+{%- endmacro -%}
+
+{#- Whether the new log of a full refresh or a rehash is there, with all that the commit was to write. -#}
+{%- macro has_new_log(log_table, commit, rows) -%}
+    {%- set new_log = tidemark.new_relation(log_table) -%}
+    {%- if not tidemark.relation_exists(new_log) -%}{{ return(false) }}{%- endif -%}
+    {%- if commit['kind'] == 'rehash' -%}{{ return(tidemark.row_count(new_log) == rows | int) }}{%- endif -%}
+    {{ return(rows == 0 or tidemark.has_commit(new_log, commit['commit_id'])) }}
+{%- endmacro -%}
+
+{#- Whether another run has written to the log that a commit was to replace, since that began and before this run shut everybody out of it:
+    what a dead run has made beside it lacks that. -#}
+{%- macro has_moved_since(opened, commit, began_micros) -%}
+    {%- set relations, states = opened['relations'], opened['commits']['states'] -%}
+    {%- set log, relation = relations['log_table'], opened['cfg']['relation'] -%}
+    {%- set state = tidemark.entity_state(opened['commits'], relation, opened['run']) -%}
+    {%- set file_format = commit['config']['file_format'] -%}
+    {%- if not tidemark.relation_exists(log) or tidemark.relation_exists(tidemark.old_relation(log, commit['commit_id']))
+        or not state['recorded'] or state['recorded']['file_format'] != file_format -%}
+        {{ return(false) }}
+    {%- endif -%}
+    {%- do tidemark.run_statements(tidemark.log__fence(file_format, log, commit['commit_id'])) -%}
+    {%- for left in state['inflight'] if not tidemark.replaces_log(left) -%}
+        {%- if tidemark.has_commit(log, left['commit_id']) -%}{{ return(true) }}{%- endif -%}
+    {%- endfor -%}
+    {{ return(tidemark.query_rows(tidemark.completed_since_sql(states, relation, commit['commit_id'], began_micros))[0]['has_moved']) }}
 {%- endmacro -%}

@@ -44,15 +44,17 @@
 
 {#- Whether current is this run's to bring after the log. Not where another run has taken it for dead meanwhile and finished the commit: what
     that run loaded since may be newer. Of one that was rolled back nothing is left, and the log shuts out none that wrote nothing there.
-    Nothing is asked, but of the latter, where that would take a statement. -#}
+    Nothing is asked where no other process can write to the tables. -#}
 {%- macro is_still_ours(opened, derived, commit) -%}
     {%- set cfg, commits = opened['cfg'], opened['commits'] -%}
     {%- if derived['outcome'] != 'commit' -%}{{ return(true) }}{%- endif -%}
-    {%- if commits['are_known'] and not adapter.shares_metastore() -%}{{ return(true) }}{%- endif -%}
+    {%- if tidemark.can('remove_files') and not adapter.shares_metastore() -%}{{ return(true) }}{%- endif -%}
     {%- set states = [] -%}
-    {%- if commits['are_known'] -%}
-        {%- for row in tidemark.known_states(commits, cfg['relation']) or [] if row['commit_id'] == commit['commit_id'] -%}{%- do states.append(row['state']) -%}{%- endfor -%}
-    {%- elif not tidemark.is_logged(derived) -%}
+    {#- none where the entity has many -#}
+    {%- set known = tidemark.known_states(commits, cfg['relation']) if commits['are_known'] else none -%}
+    {%- if known is not none -%}
+        {%- for row in known if row['commit_id'] == commit['commit_id'] -%}{%- do states.append(row['state']) -%}{%- endfor -%}
+    {%- else -%}
         {%- do states.extend(tidemark.first_column('select state from ' ~ commits['states'] ~ ' where relation = ' ~ tidemark.string_literal(cfg['relation'])
             ~ ' and commit_id = ' ~ commit['commit_id'])) -%}
     {%- endif -%}

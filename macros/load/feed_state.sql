@@ -24,10 +24,11 @@
         'pulls': pulls,
         'columns': columns,
         'exists': exists,
-        'build': not exists or pulls[0]['own']['anew'] or unread,
+        'build': not exists or (not run['empty'] and (pulls[0]['own']['anew'] or unread)),
         'is_news': news | length > 0 and not run['empty'],
     } -%}
     {%- do state.update(tidemark.unrecorded_rows(relation, state)) -%}
+    {%- if state['unrecorded'] -%}{%- do tidemark.check_sources(cfg, commits, pulls) -%}{%- endif -%}
     {%- set last = tidemark.query_rows(tidemark.last_commit_id_sql(commits['states'], cfg['relation']))[0] -%}
     {%- if state['is_news'] or state['build'] -%}{%- do tidemark.check_own_run(cfg, relation, state, last['read_id']) -%}{%- endif -%}
     {{ return(dict(state, commit_id=tidemark.next_commit_id(last['last_id']))) }}
@@ -98,15 +99,18 @@
 {#- Which rows of a feed are of commits that this run reads: `after`, the greatest commit that comes before them all, and `others`, their
     condition. There are some (`unrecorded`) where a run appended them and died before it recorded how far it had read. -#}
 {%- macro unrecorded_rows(relation, state) -%}
-    {%- set conditions, ends = [], [] -%}
+    {%- set conditions, ends, has_entity = [], [], '_entity' in state['columns'] | map(attribute='name') -%}
     {%- set sources = state['pulls'] | map(attribute='source') | list -%}
     {%- for pull in state['pulls'] -%}
         {%- set names = [tidemark.name_in_unit(pull['source'], sources)] -%}
+        {#- One entity may have been one of several before, whose changes stay. -#}
+        {%- set is_one_of_old = has_entity and not pull['read'] -%}
+        {%- if is_one_of_old and sources | unique | list | length == 1 -%}{%- do names.append(pull['source']) -%}{%- endif -%}
         {%- for entity in (pull['read'] or {}).keys() if entity not in sources -%}{%- do names.append(tidemark.name_in_unit(entity, sources + [entity])) -%}{%- endfor -%}
         {#- A commit of the same id as another entity's is known by `_entity` alone. -#}
-        {%- set late = pull['late'] if '_entity' in state['columns'] | map(attribute='name') else pull['late'] | rejectattr('entity') | list -%}
+        {%- set late = pull['late'] if has_entity else pull['late'] | rejectattr('entity') | list -%}
         {%- do conditions.append(tidemark.after_expr(pull['from'], late)
-            ~ (' and _entity in (' ~ tidemark.string_literals(names) ~ ')' if sources | unique | list | length > 1 else '')) -%}
+            ~ (' and _entity in (' ~ tidemark.string_literals(names) ~ ')' if is_one_of_old or sources | unique | list | length > 1 else '')) -%}
         {%- do ends.append(pull['from']) -%}
         {%- for commit in late -%}{%- do ends.append(commit['commit_id'] - 1) -%}{%- endfor -%}
     {%- endfor -%}
@@ -116,6 +120,21 @@
         'after': ends | min, 'others': others,
         'unrecorded': state['is_news'] and not state['build'] and tidemark.has_rows(relation, others),
     }) }}
+{%- endmacro -%}
+
+{#- Rows of a source that no run of the feed has read are none that a dead run left, unless that was its first: a feed that reads another
+    source than before would lose what it keeps of that. -#}
+{%- macro check_sources(cfg, commits, pulls) -%}
+    {%- if pulls | map(attribute='from') | min > 0 -%}{{ return(none) }}{%- endif -%}
+    {%- set known = tidemark.first_column('select distinct source_relation from ' ~ commits['states'] ~ " where kind = 'feed' and state = 'completed' and relation = "
+        ~ tidemark.string_literal(cfg['relation']) ~ ' order by 1') -%}
+    {%- set sources = pulls | map(attribute='source') | unique | list -%}
+    {%- if known and sources | length == 1 and sources[0] not in known -%}
+        {%- do tidemark.raise_error('configuration',
+            cfg['model'] ~ ': it reads ' ~ sources[0] ~ ', and its table has changes of ' ~ known | join(', ') ~ '; nothing was written. Give the feed of '
+            ~ sources[0] ~ ' another name, or build this one again with --full-refresh'
+        ) -%}
+    {%- endif -%}
 {%- endmacro -%}
 
 {#- The statement that appends to a feed. -#}

@@ -28,6 +28,8 @@
         {%- do tidemark.step(cfg, 'prepare')(at.opened, staged) -%}
         {%- if staged.get('again') -%}
             {%- set staged = tidemark.step(cfg, 'stage')(tidemark.opened_evolved(at.opened), at.source, part) -%}
+            {#- a file may have been replaced meanwhile -#}
+            {%- do tidemark.check_load(at.opened, staged) -%}
         {%- endif -%}
         {%- if not run['empty'] -%}
             {%- set commit = tidemark.new_commit(at.opened, staged['load'], staged['plan']['recorded']) -%}

@@ -22,14 +22,17 @@
     {%- endif -%}
 
     {%- set landed = tidemark.step(cfg, 'has_landed')(opened, commit, numbers) -%}
-    {%- if not landed -%}
+    {#- who replaces the log looks whether it was taken over as long as that has not happened -#}
+    {%- set replaces = tidemark.replaces_log(commit) and cfg['family'] != 'enriched' -%}
+    {%- if not landed or replaces -%}
         {%- set shared = tidemark.step(cfg, 'shared_log')(relations, commit) -%}
         {%- set commit = dict(commit, details=tojson({'taken_over_by': run['invocation_id']})) -%}
         {%- do tidemark.record_commit(commits, commit, 'inflight', numbers) -%}
         {%- if shared and tidemark.relation_exists(shared) -%}
             {%- do tidemark.run_statements(tidemark.step(cfg, 'fences')((commit['config'] or cfg)['file_format'], relations, commit['commit_id'])) -%}
         {%- endif -%}
-        {%- set landed = tidemark.step(cfg, 'has_landed')(opened, commit, numbers) -%}
+        {%- set landed = tidemark.step(cfg, 'has_landed')(opened, commit, numbers)
+            and not (replaces and tidemark.has_moved_since(opened, commit, row['started_micros'])) -%}
     {%- endif -%}
     {%- if landed -%}
         {%- do tidemark.step(cfg, 'finish')(opened, state, commit) -%}
@@ -62,7 +65,7 @@
     {%- if commit['kind'] == 'rehash' -%}
         {{ return(
             not tidemark.relation_exists(log) or tidemark.relation_exists(tidemark.old_relation(log, commit['commit_id']))
-            or (tidemark.relation_exists(new_log) and tidemark.row_count(new_log) == numbers['rows_logged'] | int)
+            or tidemark.has_new_log(log, commit, numbers['rows_logged'])
         ) }}
     {%- endif -%}
     {#- A rollback without rows of the log is done once it is recorded; what it undoes may be marked already. -#}

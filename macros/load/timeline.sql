@@ -11,6 +11,8 @@
     so the rows are read first. -#}
 {%- macro record_undone(cfg, commits, commit, undone, redone) -%}
     {%- if not undone and not redone -%}{{ return(none) }}{%- endif -%}
+    {#- this process may have been interrupted here before -#}
+    {%- do tidemark.drop_slices(cfg['target']) -%}
     {%- set sql = tidemark.undone_states_sql(commits['states'], commit, undone, redone) -%}
     {%- set slice = tidemark.make_slice(cfg['target'], commit['commit_id'], 'states', sql) -%}
     {%- do run_query(tidemark.insert_sql(commits['states'], tidemark.commit_columns(), 'select * from ' ~ slice)) -%}

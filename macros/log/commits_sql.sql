@@ -76,12 +76,25 @@ where _tidemark_rank = 1
 {%- macro last_state_sql(states, relation, commit_id) -%}
 select
     state,
-    details
+    details,
+    rows_logged
 from (
 {{ tidemark.last_states_sql(states) }}
     where relation = {{ tidemark.string_literal(relation) }} and commit_id = {{ commit_id }}
 )
 where _tidemark_rank = 1
+{%- endmacro -%}
+
+{#- Whether another commit of an entity's log was completed since a moment, in microseconds. -#}
+{%- macro completed_since_sql(states, relation, commit_id, micros) -%}
+select count(*) > 0 as has_moved
+from {{ states }}
+where
+    relation = {{ tidemark.string_literal(relation) }}
+    and commit_id <> {{ commit_id }}
+    and kind in ({{ tidemark.log_kinds() }})
+    and state = 'completed'
+    and unix_micros(state_at) > {{ 'null' if micros is none else micros }}
 {%- endmacro -%}
 
 {#- The commits of an entity in their last state, each with `log_start_id`, the full refresh that made the log that is there. -#}

@@ -27,7 +27,7 @@
             tidemark.for_format(cfg['file_format'], 'create_table')(relation, tidemark.feed_columns(cfg, state['columns']), tidemark.feed_options(cfg, state))
         ) -%}
         {%- do persist_docs(relation, model, for_relation=false) -%}
-    {%- else -%}
+    {%- elif not run['empty'] -%}
         {%- do tidemark.add_feed_columns(cfg, relation, state) -%}
         {%- if state['unrecorded'] -%}{%- do run_query('delete from ' ~ relation ~ ' where ' ~ state['others']) -%}{%- endif -%}
     {%- endif -%}

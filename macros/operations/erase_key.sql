@@ -16,7 +16,9 @@
     {%- set erased = tidemark.erased_key(opened, key) -%}
     {%- set steps = tidemark.erase_steps(opened, erased) -%}
     {%- set is_begun = tidemark.was_erased(opened, erased, 'inflight') -%}
-    {%- if not steps and not is_begun and not (vacuum and tidemark.was_erased(opened, erased, 'completed')) -%}
+    {#- one that died was rolled back by an erase of another key -#}
+    {%- set was_erased = tidemark.was_erased(opened, erased, 'completed') or tidemark.was_erased(opened, erased, 'rolled_back') -%}
+    {%- if not steps and not is_begun and not (vacuum and was_erased) -%}
         {%- do tidemark.raise_error('usage',
             entity ~ ': this key is in none of its tables (key hash ' ~ erased['hash'] ~ '). Give every column of unique_key ('
             ~ erased['names'] | join(', ') ~ ') as it is stored'
@@ -178,18 +180,13 @@
     {{ return(tables) }}
 {%- endmacro -%}
 
-{#- What `_entity` may be of an entity's rows in a table made from it: see name_in_unit(). The name without schema may be that of another one
-    which the table, or the one that it got the rows from, has read as long. `pairs` as of derived_tables_sql(). -#}
+{#- What `_entity` may be of an entity's rows in a table made from it: see name_in_unit(). The name without schema is not, where each run that
+    made the table, or the one that it got the rows from, read another one of that name too. `pairs` as of derived_tables_sql(). -#}
 {%- macro names_in_feed(pairs, entity, table) -%}
     {%- set short, names = entity.split('.')[-1], [entity] -%}
     {%- set all = pairs | selectattr('source_relation', 'equalto', entity) | list -%}
     {%- for pair in all | selectattr('relation', 'equalto', table) | list or all -%}
-        {%- set others = [] -%}
-        {%- for other in pairs if other['relation'] == pair['relation'] and other['source_relation'] != entity
-            and other['source_relation'].split('.')[-1] == short and other['began_micros'] <= pair['began_micros'] -%}
-            {%- do others.append(other) -%}
-        {%- endfor -%}
-        {%- if not others and short not in names -%}{%- do names.append(short) -%}{%- endif -%}
+        {%- if pair['was_alone'] and short not in names -%}{%- do names.append(short) -%}{%- endif -%}
     {%- endfor -%}
     {{ return(names) }}
 {%- endmacro -%}
@@ -235,11 +232,20 @@
             {%- do run_query('reorg table ' ~ table['relation'] ~ ' apply (purge)') -%}
         {%- endif -%}
     {%- endfor -%}
-    {%- do tidemark.vacuum_tables(tables | map(attribute='relation') | list, at_once=true) -%}
-    {%- do run_query('reset spark.databricks.delta.retentionDurationCheck.enabled') -%}
-    {%- for table in tables if tidemark.lake_format() == 'delta' -%}
-        {%- do tidemark.run_statements(tidemark.for_format('delta', 'fence_log')(table['relation'], commit_id)) -%}
+    {#- What began before this is shut out at once, and what began meanwhile as soon as the files of a table are gone. -#}
+    {%- for table in tables -%}{%- do tidemark.fence_table(table['relation'], commit_id) -%}{%- endfor -%}
+    {%- for table in tables -%}
+        {%- do tidemark.vacuum_tables([table['relation']], at_once=true) -%}
+        {%- do tidemark.fence_table(table['relation'], commit_id) -%}
     {%- endfor -%}
+    {%- do run_query('reset spark.databricks.delta.retentionDurationCheck.enabled') -%}
+{%- endmacro -%}
+
+{#- Stop what has been written for a Delta table and is committed after now. -#}
+{%- macro fence_table(relation, commit_id) -%}
+    {%- if tidemark.lake_format() == 'delta' -%}
+        {%- do tidemark.run_statements(tidemark.for_format('delta', 'fence_log')(relation, commit_id)) -%}
+    {%- endif -%}
 {%- endmacro -%}
 
 {#- Whether rows of a Delta table can be marked as deleted instead of being written out of their file. -#}

@@ -72,6 +72,7 @@
     } -%}
     {%- do tidemark.commit_load(held, whole, derived, commit) -%}
     {%- do tidemark.drop_slices(cfg['target']) -%}
+    {%- if not tidemark.is_still_ours(held, derived, commit) -%}{%- do tidemark.raise_finished(cfg, commit) -%}{%- endif -%}
     {%- do tidemark.apply_load(held, plan, dict(load, business_date=steps['last_date']), commit, derived['figures']) -%}
     {%- do tidemark.record_load(held, derived, commit) -%}
     {%- do tidemark.say(cfg['entity'], 'is back at commit ' ~ steps['target'] ~ ', by commit ' ~ load['commit_id']) -%}

@@ -18,7 +18,8 @@
         {%- endfor -%}
     {%- endfor -%}
     {%- for column in tidemark.widened_columns(plan) if column['sensitive'] == (name == 'sensitive') -%}
-        {%- for stored in [column['name'], '_before_' ~ column['name']] if stored | lower in types -%}
+        {%- for stored in [column['name'], '_before_' ~ column['name']] if stored | lower in types
+            and not tidemark._is_kept_as(types[stored | lower]['type'], column['type'], cfg['file_format']) -%}
             {%- do widened.append({'name': stored, 'type': column['type']}) -%}
         {%- endfor -%}
     {%- endfor -%}
@@ -32,8 +33,9 @@
     {{ return(widened) }}
 {%- endmacro -%}
 
-{#- Whether a table has a type in this way: Iceberg has no whole numbers shorter than int. -#}
+{#- Whether a table has a type in this way: Iceberg has no whole numbers shorter than int, in structs, arrays and maps neither. -#}
 {%- macro _is_kept_as(found, type, file_format) -%}
-    {%- set small = ['tinyint', 'smallint', 'int'] -%}
-    {{ return(found == type or (file_format == 'iceberg' and found in small and type in small)) }}
+    {%- if file_format != 'iceberg' -%}{{ return(found == type) }}{%- endif -%}
+    {%- set short = '\\b(tinyint|smallint)\\b' -%}
+    {{ return(modules.re.sub(short, 'int', found) == modules.re.sub(short, 'int', type)) }}
 {%- endmacro -%}

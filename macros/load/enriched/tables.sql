@@ -44,7 +44,9 @@
 {%- macro enriched__prepare(opened, staged=none) -%}
     {%- set cfg, run, state, relations = opened['cfg'], opened['run'], opened['state'], opened['relations'] -%}
     {%- if state['replaces'] -%}
-        {%- do tidemark.record_commit(opened['commits'], tidemark.new_commit(opened, staged['load'], staged['plan']['recorded']), 'inflight', {}) -%}
+        {%- set commit = tidemark.new_commit(opened, staged['load'], staged['plan']['recorded']) -%}
+        {%- do tidemark.record_commit(opened['commits'], commit, 'inflight', {}) -%}
+        {%- do tidemark.check_replaced_events(opened, commit) -%}
         {%- for name in ['entities', 'rejects', 'landed'] + ([] if cfg['manifest'] else ['manifest']) + ['current'] if tidemark.relation_exists(relations[name]) -%}
             {%- set old = tidemark.old_relation(relations[name], state['last_commit_id']) -%}
             {%- if tidemark.relation_exists(old) -%}
@@ -70,6 +72,18 @@
         {%- do statements.extend(tidemark.for_format(cfg['file_format'], 'create_table')(relations[name], columns, options)) -%}
     {%- endfor -%}
     {%- do tidemark.run_statements(statements) -%}
+{%- endmacro -%}
+
+
+{#- Before the tables are set aside: an error if another run has loaded a batch since this one began, or is about to, as check_replaced_log()
+    does it of the others. That batch would be read again, though tables of entities have it by then. -#}
+{%- macro check_replaced_events(opened, commit) -%}
+    {%- set current, recorded = opened['relations']['current'], opened['state']['recorded'] -%}
+    {%- do tidemark.check_is_alone(opened, commit) -%}
+    {%- if recorded and tidemark.relation_exists(current) -%}
+        {%- do tidemark.run_statements(tidemark.for_format(recorded['file_format'], 'fence_events')(current, commit['commit_id'], false)) -%}
+        {%- do tidemark.check_is_alone(opened, commit) -%}
+    {%- endif -%}
 {%- endmacro -%}
 
 

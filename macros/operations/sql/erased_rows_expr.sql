@@ -60,14 +60,22 @@ update {{ log_relation }} set
 where _moved_from in ({{ erased['hashes'] | join(', ') }})
 {%- endmacro -%}
 
-{#- Every derived table with what it was made from, and since when it has read that. -#}
+{#- Every derived table with what it was made from, and whether a run of it has read that and no other one of that name in another schema. -#}
 {%- macro derived_tables_sql(states) -%}
 select
     relation,
     source_relation,
-    unix_micros(min(started_at)) as began_micros
-from {{ states }}
-where kind in ('scd2', 'feed') and source_relation is not null
+    bool_or(size(in_run) = 1) as was_alone
+from (
+    select
+        relation,
+        source_relation,
+        collect_set(source_relation)
+            over (partition by relation, invocation_id, substring_index(source_relation, '.', -1))
+            as in_run
+    from {{ states }}
+    where kind in ('scd2', 'feed') and source_relation is not null
+)
 group by relation, source_relation
 order by relation asc nulls last, source_relation asc nulls last
 {%- endmacro -%}

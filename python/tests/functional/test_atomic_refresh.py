@@ -5,8 +5,12 @@ Each point is made exactly: the run stops at a statement, as one that is killed 
 
 from __future__ import annotations
 
+import re
+from typing import Any
+
 import pytest
 
+from dbt.adapters.tidemark.cursor import SessionConnection
 from tests.conftest import Project
 from tests.functional.enriched_events import (
     PRODUCT,
@@ -71,6 +75,32 @@ def test_died_in_full_refresh(project: Project, point: str) -> None:
     assert len(kept) == 1
     assert project.sql(f"select count(*) from {kept[0].tableName}") == [(2,)]
     assert project.dbt("run", "--select", "events").messages["events"] == "nothing new"
+
+
+@pytest.mark.slow
+def test_full_refresh__beside_a_load(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What another run has loaded since it began stays where it is, and no run goes on with a full refresh that set nothing aside."""
+    land(add_events(project), "one.tsv", [event_line(1, PRODUCT)])
+    project.dbt("run")
+    states = f"`{project.schema}`.tidemark_commits__log"
+    columns = project.session.table(states).columns
+    chosen = ["commit_id + 1 as commit_id" if name == "commit_id" else name for name in columns]
+    pending = [
+        f"insert into {states} select {', '.join(chosen)} from {states} where kind = 'load' and state = 'completed'"
+    ]
+    execute = SessionConnection.execute
+
+    def executed(self: Any, sql: str, bindings: Any = None) -> None:
+        if pending and re.search(r"'tidemark.fence' =|\(_commit_id\) values \(-", sql):
+            project.query(pending.pop())
+        execute(self, sql, bindings)
+
+    monkeypatch.setattr(SessionConnection, "execute", executed)
+    error = project.dbt("run", "--full-refresh", expect_pass=False).error
+    assert not pending and "another run has written to" in error
+    assert project.sql("show tables like 'events_2*'") == []
+    assert project.dbt("run").messages["events"] == "nothing new"
+    assert ids_of(project) == [event_id(1)]
 
 
 def test_full_refresh__of_nothing(project: Project) -> None:

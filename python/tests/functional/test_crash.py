@@ -294,13 +294,17 @@ def test_log_moved_under_a_new_one(module_project: Any, monkeypatch: pytest.Monk
     states = f"`{module_project.schema}`.tidemark_commits__log"
     execute = SessionConnection.execute
 
-    def meanwhile(columns: str, kind: str) -> None:
-        """Have this said of the last commit of a kind, once the new log is about to be made."""
-        added = (
-            f"insert into {states} (relation, entity, commit_id, kind, state, details, rows_logged, business_date, config, state_at) select relation, entity, "
-            f"{columns}, rows_logged, business_date, config, current_timestamp() from {states} where entity = 'moved' and kind = '{kind}' order by commit_id desc limit 1"
+    def said(columns: str, kind: str) -> str:
+        """SQL that says this of the last commit of a kind."""
+        names = "rows_logged, business_date, config, started_at"
+        return (
+            f"insert into {states} (relation, entity, commit_id, kind, state, details, {names}, state_at) select relation, entity, "
+            f"{columns}, {names}, current_timestamp() from {states} where entity = 'moved' and kind = '{kind}' order by commit_id desc limit 1"
         )
-        pending = [added]
+
+    def meanwhile(columns: str, kind: str) -> None:
+        """Have this said once the new log is about to be made."""
+        pending = [said(columns, kind)]
 
         def executed(self: Any, sql: str, bindings: Any = None) -> None:
             if pending and re.search(r"create table [^(]*moved__log__new", sql):
@@ -330,6 +334,15 @@ def test_log_moved_under_a_new_one(module_project: Any, monkeypatch: pytest.Monk
     assert moved.rows("*", "__log") == log
     assert moved.exists(f"__log_{moved.commits('commit_id')[-2][0]}")
     assert moved.commits()[-2:] == [("rehash", "completed"), ("repeat", "completed")]
+
+    # nor is it finished where another run has written to the old log since it began
+    meanwhile(f"commit_id, kind, 'inflight', {taken}", "rehash")
+    moved.operate("rehash", expect_pass=False)
+    died = last_commit(moved)
+    module_project.query(said(f"{died + 1}, 'load', 'completed', null", "load"))
+    assert f"rolled back commit {died}" in moved.run("2026-01-01").output
+    assert moved.rows("*", "__log") == log
+    assert not moved.exists(f"__log_{died}")
 
 
 def test_taken_for_dead(module_project: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -361,6 +374,15 @@ def test_taken_for_dead(module_project: Any, monkeypatch: pytest.MonkeyPatch) ->
     assert slow.rows("name", where="id = 2") == [("bob",)]
     states = dict(slow.commits("commit_id, state"))
     assert [states[commit] for commit in taken] == ["rolled_back", "completed"]
+    # also of an entity that has had more loads than are judged without Spark
+    many = f"`{module_project.schema}`.tidemark_commits__log"
+    module_project.sql(
+        f"insert into {many} select known.* from {many} as known cross join range(500) "
+        f"where entity = 'slow' and commit_id = {min(states)} and state = 'completed'"
+    )
+    slow.load("2026-01-04", "id,name\n2,bert\n")
+    assert slow.rows("name", "__log", f"_commit_id = {taken[2]}") == [("bert",)]
+    assert slow.rows("name", where="id = 2") == [("bob",)]
 
 
 def test_second_writer(module_project: Any) -> None:

@@ -128,10 +128,15 @@ def test_feed_that_died_is_not_doubled(people: Entity) -> None:
     project.sql(f"delete from tidemark_commits__log where {ours} and source_commit_id = {last}")
     project.dbt("run", "--select", "people_feed")
     assert people.rows("*", "_feed") == before
-    # made anew, and left so by --empty, as by a run that dies before it has appended; then what has a folder of its own
     names = people.rows("*", "_names")
     project.dbt("run", "--select", "people_feed", "people_names", "--full-refresh", "--empty")
-    assert people.rows("*", "_feed") == people.rows("*", "_names") == []
+    assert (people.rows("*", "_feed"), people.rows("*", "_names")) == (before, names)
+    # made anew by a run that died before it had appended; then what has a folder of its own
+    for table in ("people_feed", "people_names"):
+        project.sql(f"delete from {table}")
+        project.sql(
+            f"alter table {table} set tblproperties ('tidemark.feed_commit' = '999999999999999')"
+        )
     project.dbt("run", "--select", "people_feed", "people_names")
     assert (people.rows("*", "_feed"), people.rows("*", "_names")) == (before, names)
     project.dbt("run", "--select", "people_feed", "people_names", "--full-refresh")
@@ -227,6 +232,23 @@ def test_two_entities_as_one_unit(module_project: Any) -> None:
     (rows,) = query_all(project, [pull])
     assert {row["_operation"] for row in rows if row["_entity"] == "lines"} == {"I"}
     project.sql("delete from tidemark_commits__log where commit_id = 991231235959999")
+
+    # a kept feed that leaves one of them out keeps its changes; one that turns to another entity does not give up those of the first
+    def keep(both: str, one: str) -> None:
+        for name, body in (("moves", both), ("turns", f"{{{{ tidemark.change_feed(ref('{one}')) }}}}")):  # fmt: skip
+            project.write(f"models/{name}.sql", f"{{{{ config(materialized='feed') }}}} select * from ({body})")  # fmt: skip
+
+    keep(pull, "orders")
+    lines.load([insert({"id": 8, "order_id": 1})])
+    project.dbt("run", "--select", "moves", "turns")
+    kept = [project.sql(f"select * from {name} order by all") for name in ("moves", "turns")]
+    keep(pull.replace(", ref('lines')", ""), "lines")
+    orders.load([update({"id": 1, "total": 7})])
+    result = project.dbt("run", "--select", "moves", "turns", expect_pass=False)
+    assert [*result.statuses.values()].count("error") == 1
+    assert "its table has changes of" in result.messages["turns"]
+    now = [project.sql(f"select * from {name} order by all") for name in ("moves", "turns")]
+    assert len(now[0]) == len(kept[0]) + 1 and {*kept[0]} < {*now[0]} and now[1] == kept[1]
 
 
 def _began_earlier(entity: Entity, commit_id: int) -> None:

@@ -7,11 +7,12 @@ import pytest
 from tests.macros import load_macros
 
 PULLS = {
-    "both": [("a.orders", 1), ("b.orders", 1)],
-    "one": [("a.orders", 1), ("a.lines", 1)],
-    "joined_later": [("a.orders", 1), ("b.orders", 2)],
+    "both": [("a.orders", False), ("b.orders", False)],
+    "one": [("a.orders", True), ("a.lines", True)],
+    "joined_later": [("a.orders", True), ("b.orders", False)],
+    "moved": [("a.orders", True), ("c.orders", True)],
 }
-"""Feeds, and since when they have read what."""
+"""Feeds, what they have read, and whether a run had no other one of that name."""
 
 
 @pytest.mark.parametrize(
@@ -24,6 +25,8 @@ PULLS = {
         # it had the name for itself at first
         ("a.orders", "joined_later", ["a.orders", "orders"]),
         ("b.orders", "joined_later", ["b.orders"]),
+        # one after the other
+        ("c.orders", "moved", ["c.orders", "orders"]),
         # what feeds of one of them are called in a feed on top
         ("a.orders", "next", ["a.orders", "orders"]),
         ("b.orders", "next", ["b.orders"]),
@@ -31,8 +34,8 @@ PULLS = {
 )
 def test_names_in_feed(entity: str, table: str, names: list[str]) -> None:
     pairs = [
-        {"relation": relation, "source_relation": source, "began_micros": began}
+        {"relation": relation, "source_relation": source, "was_alone": was_alone}
         for relation, pulls in PULLS.items()
-        for source, began in pulls
+        for source, was_alone in pulls
     ]
     assert list(load_macros("operations")["names_in_feed"](pairs, entity, table)) == names

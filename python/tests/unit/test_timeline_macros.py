@@ -97,6 +97,49 @@ def test_rollback_together__all_or_none(monkeypatch: pytest.MonkeyPatch) -> None
     assert done == ["two", "three", "one"]
 
 
+@pytest.mark.parametrize("are_known", [None, False, True], ids=["asked", "too_many", "known"])
+@pytest.mark.parametrize(
+    ("states", "rows", "ours"),
+    [
+        (["inflight"], 1, True),
+        (["inflight", "completed"], 1, False),
+        (["inflight", "inflight"], 1, True),
+        (["inflight", "completed"], 0, False),
+        (["inflight", "inflight"], 0, None),
+        (["inflight", "rolled_back"], 0, None),
+    ],
+)
+def test_is_still_ours(
+    monkeypatch: pytest.MonkeyPatch,
+    are_known: bool | None,
+    states: list[str],
+    rows: int,
+    ours: bool | None,
+) -> None:
+    """A run that was taken for dead finds out, however the table of commits is asked. None: it stops."""
+    macros = load_macros("load")
+    known = [{"commit_id": 7, "state": state} for state in states]
+    stubs = {
+        "can": lambda capability: are_known is not None,
+        "known_states": lambda *_: known if are_known else None,
+        "first_column": lambda sql: states,
+        "string_literal": repr,
+    }
+    for name, stub in stubs.items():
+        monkeypatch.setitem(macros, name, stub)
+    macros["is_still_ours"].context["adapter"] = SimpleNamespace(shares_metastore=lambda: True)
+    opened = {
+        "cfg": {"entity": "one", "relation": "shop.one", "family": "log"},
+        "commits": {"are_known": are_known is not None, "states": "states"},
+    }
+    derived = {"outcome": "commit", "figures": {"rows_logged": rows}}
+    if ours is None:
+        with pytest.raises(MacroError, match="has taken this one for dead"):
+            macros["is_still_ours"](opened, derived, {"commit_id": 7})
+    else:
+        assert macros["is_still_ours"](opened, derived, {"commit_id": 7}) is ours
+
+
 def test_clean_and_savepoint_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whichever comes second finds the other one: nothing goes that a savepoint is said to keep."""
     macros = load_macros("operations")

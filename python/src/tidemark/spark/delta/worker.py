@@ -72,6 +72,7 @@ class WorkerRows(StagedRows):
     """
 
     replaced: Table
+    log_version: int
     version: int
     files: tuple[Written, ...] | None
     in_place_of: tuple[str, ...] | None
@@ -85,16 +86,18 @@ class WorkerRows(StagedRows):
         """Append what goes beside the log to its table, before the log has its rows.
 
         Raises:
-            TidemarkError: The table of the log is another one by now.
+            TidemarkError: The log is another table by now, or has moved on.
         """
         if self.supplied is None or not self.keys:
             return
         jvm: Any = self._session._jvm
-        if not is_of_this_table(jvm, self._transaction):
+        log = log_of(self._session, *self.supplied)
+        # before the log is looked at, which is shut first, and so is this table: see vacuum_at_once()
+        transaction = begin(self._session, log, newest(jvm, log), *self.supplied)
+        version = int(newest(jvm, self._transaction.deltaLog()).version())
+        if version != self.log_version or not is_of_this_table(jvm, self._transaction):
             self.discard()
             raise written_by_another(self.table)
-        log = log_of(self._session, *self.supplied)
-        transaction = begin(self._session, log, newest(jvm, log), *self.supplied)
         commit(jvm, transaction, added_files(jvm, self.keys, self.keys_partition), "Append")
         self.keys = ()
 
@@ -488,6 +491,7 @@ def rows_of(
         _transaction=transaction,
         _files=java_class(jvm, "org.apache.spark.api.python.PythonUtils").toSeq(files),
         replaced=tables.current,
+        log_version=places.log_version,
         version=places.current_version,
         files=outcome.current,
         in_place_of=outcome.replaced,

@@ -1,0 +1,50 @@
+"""What a plan changes about the columns of a table that is there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.macros import load_macros
+
+
+@pytest.mark.parametrize(
+    ("file_format", "found", "before", "wanted", "changes"),
+    [
+        pytest.param("delta", "tinyint", "tinyint", "smallint", ["widened"], id="wider"),
+        pytest.param("delta", "smallint", "tinyint", "smallint", [], id="a dead run widened it"),
+        pytest.param("iceberg", "int", "tinyint", "smallint", [], id="Iceberg has it as int"),
+        pytest.param("iceberg", "int", "smallint", "bigint", ["widened"], id="wider than int"),
+        pytest.param("delta", None, None, "int", ["added"], id="new"),
+        pytest.param("delta", "int", None, "int", [], id="left by a dead run"),
+        pytest.param("delta", "int", None, "string", ["added", "left"], id="of another type"),
+        pytest.param(
+            "iceberg", "struct<a:int>", None, "struct<a:smallint>", [], id="left, as Iceberg has it"
+        ),
+        pytest.param(
+            "delta", "struct<a:int>", None, "struct<a:smallint>", ["added", "left"], id="another one"
+        ),
+    ],
+)  # fmt: skip
+def test_changes_to_come(
+    file_format: str, found: str | None, before: str | None, wanted: str, changes: list[str]
+) -> None:
+    column = {
+        "name": "n",
+        "type": wanted,
+        "recorded_type": before,
+        "sensitive": False,
+        "key": False,
+        "description": "",
+    }
+    plan: dict[str, Any] = {
+        "columns": [column],
+        "added": [] if before else [column],
+        "keyed": True,
+        "sensitive": False,
+    }
+    present = [{"name": "n", "type": found}] if found else []
+    cfg = {"file_format": file_format}
+    to_come = load_macros("plan")["changes_to_come"](cfg, plan, "log", present)
+    assert sorted(name for name, of in to_come.items() if of) == changes
