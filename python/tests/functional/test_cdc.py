@@ -350,6 +350,7 @@ def test_config_drift(module_project: Any) -> None:
     assert [row[0] for row in drifting.commits("kind")] == ["load", "load", "full_refresh", "load"]
 
 
+@pytest.mark.slow
 def test_full_refresh__of_tables_in_a_folder_of_their_own(
     module_project: Any, tmp_path: Path
 ) -> None:

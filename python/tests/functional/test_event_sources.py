@@ -446,6 +446,7 @@ def test_files__that_go_on(models: dict[str, EventEntity]) -> None:
     assert lines.commits("rows_read, rows_duplicate, rows_deleted")[-1] == (6, 3, 3)
 
 
+@pytest.mark.slow
 def test_copies__are_counted_once(models: dict[str, EventEntity]) -> None:
     """Equal rows are known by their place in a file that is read again, and by an `_id` wherever they come.
 
@@ -700,6 +701,7 @@ def test_unsigned_ids(models: dict[str, EventEntity]) -> None:
     assert entity.rows("cast(id as string), share, small") == [(str(one), 0.5, 7) for one in ids]
 
 
+@pytest.mark.slow
 def test_late_delete__takes_kept_values_away(models: dict[str, EventEntity]) -> None:
     """What an update did not bring was kept from a row that, as it turns out, was deleted before."""
     entity = models["kept_values"]

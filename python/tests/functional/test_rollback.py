@@ -252,6 +252,7 @@ def test_together_and_died(module_project: Any) -> None:
     assert one.rows(columns) == second
 
 
+@pytest.mark.slow
 def test_died_without_rows(module_project: Any) -> None:
     """A rollback that has nothing to write to the log is finished, wherever it died: what it undoes is marked, or is then."""
     still = Entity(module_project, "still", {"id": "int", "name": "string"})
