@@ -81,7 +81,7 @@
     {%- set current, recorded = opened['relations']['current'], opened['state']['recorded'] -%}
     {%- do tidemark.check_is_alone(opened, commit) -%}
     {%- if recorded and tidemark.relation_exists(current) -%}
-        {%- do tidemark.run_statements(tidemark.for_format(recorded['file_format'], 'fence_events')(current, commit['commit_id'], false)) -%}
+        {%- do tidemark.run_statements(tidemark.for_format(recorded.get('file_format') or opened['cfg']['file_format'], 'fence_events')(current, commit['commit_id'], false)) -%}
         {%- do tidemark.check_is_alone(opened, commit) -%}
     {%- endif -%}
 {%- endmacro -%}
