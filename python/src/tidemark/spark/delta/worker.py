@@ -92,7 +92,7 @@ class WorkerRows(StagedRows):
             return
         jvm: Any = self._session._jvm
         log = log_of(self._session, *self.supplied)
-        # before the log is looked at, which is shut first, and so is this table: see vacuum_at_once()
+        # before the log is looked at: both are shut together, see vacuum_at_once()
         transaction = begin(self._session, log, newest(jvm, log), *self.supplied)
         version = int(newest(jvm, self._transaction.deltaLog()).version())
         if version != self.log_version or not is_of_this_table(jvm, self._transaction):
