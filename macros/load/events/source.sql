@@ -49,24 +49,31 @@
     {%- set number = 'cast(' ~ ('_sequence_num' if '_sequence_num' in names else 'null') ~ ' as bigint) as _landing_num' -%}
     {%- set sql = 'select *' ~ ('' if '_landing_num' in names else ', ' ~ number) ~ ' from (\n' ~ body ~ '\n)' -%}
     {%- do tidemark.make_view(arrived, sql, not in_files and not run['empty']) -%}
-    {%- set columns = tidemark.describe_query('select * from ' ~ arrived) | rejectattr('name', 'equalto', '_tidemark_arrival_num') | list -%}
+    {%- set columns = tidemark.describe_query('select * from ' ~ arrived) -%}
     {%- set is_text = 'value' in names and (cfg['format'] == 'debezium' or ('_operation' not in names and not cfg['keys'] | map('lower') | select('in', names) | list)) -%}
     {%- if cfg['format'] == 'debezium' and not is_text -%}
         {%- do tidemark.raise_error('configuration',
             cfg['entity'] ~ ': format: debezium needs the JSON text of the events in a column `value`, found columns: ' ~ names | join(', ')
         ) -%}
     {%- endif -%}
-    {%- if not in_files and not cfg['sequence_by'] and '_sequence_num' not in names and '_landing_num' not in names -%}
-        {%- do tidemark.raise_error('configuration',
-            cfg['entity'] ~ ': rows of a table have no order: the source needs `_sequence_num`, or set sequence_by to the columns that order the events of a key'
-        ) -%}
+    {%- if not cfg['sequence_by'] and '_sequence_num' not in names and '_landing_num' not in names -%}
+        {%- if not in_files -%}
+            {%- do tidemark.raise_error('configuration',
+                cfg['entity'] ~ ': rows of a table have no order: the source needs `_sequence_num`, or set sequence_by to the columns that order the events of a key'
+            ) -%}
+        {%- elif cfg['format'] == 'debezium' or not is_text -%}
+            {%- do tidemark.raise_error('configuration',
+                cfg['entity'] ~ ': the model selects neither `_landing_num`, the number of a line by its file, nor `_sequence_num`, so that nothing orders its events:'
+                ~ ' add `_landing_num` to its SELECT, or set sequence_by to the columns that order the events of a key'
+            ) -%}
+        {%- endif -%}
     {%- endif -%}
     {{ return({
         'files': files,
         'in_files': in_files,
         'arrived': arrived,
         'events': tidemark.run_view(cfg['target'], 'events'),
-        'arrival': '_tidemark_arrival_num' if '_tidemark_arrival_num' in names else '_landing_num',
+        'line_num': tidemark.line_num_expr(files) if '_landing_num' in names else '_landing_num',
         'columns': none if is_text else columns,
     }) }}
 {%- endmacro -%}
@@ -83,7 +90,7 @@
         'renames': {},
         'by_content': source.get('by_content', state['first'] and cfg['sequence_by'] | length > 0),
         'identifying': tidemark.identifying_names(cfg, landing['columns'], none if state['first'] else state['recorded']),
-        'arrival': landing['arrival'],
+        'line_num': landing['line_num'],
     } -%}
     {%- do tidemark.make_events_view(cfg, landing, batch) -%}
     {%- if run['empty'] -%}{{ return(batch) }}{%- endif -%}
@@ -145,7 +152,7 @@
 
 {%- macro make_events_view(cfg, landing, batch) -%}
     {%- if cfg['format'] == 'debezium' -%}
-        {%- set sql = tidemark.debezium_events_sql(cfg, batch['tables'], landing['arrived'], landing['arrival']) -%}
+        {%- set sql = tidemark.debezium_events_sql(cfg, batch['tables'], landing['arrived'], landing['line_num']) -%}
     {%- else -%}
         {%- set sql = tidemark.canonical_events_sql(cfg, batch, landing['arrived'], landing['columns']) -%}
     {%- endif -%}

@@ -87,7 +87,13 @@ def models(module_project: Any) -> dict[str, EventEntity]:
             for engine in ("spark", "workers")
         ),
         EventEntity(project, "envelopes", COLUMNS, format="debezium", table="public.envelopes"),
-        EventEntity(project, "lines", COLUMNS),
+        EventEntity(
+            project,
+            "lines",
+            COLUMNS,
+            body="select value, _landing_num from ({{ tidemark.extract() }})",
+            location=str(landing / "lines"),
+        ),
         EventEntity(project, "copies", COLUMNS, None, format="debezium", table="public.copies"),
         EventEntity(project, "numbered", COLUMNS, None),
         EventEntity(project, "read_in_parts", COLUMNS),
@@ -413,7 +419,10 @@ def envelope(
 
 
 def test_files__that_go_on(models: dict[str, EventEntity]) -> None:
-    """What a file that was read before has got is later than all that was read; what it had is known."""
+    """What a file that was read before has got is later than all that was read; what it had is known.
+
+    So it is for a model that names the columns that it takes.
+    """
     envelopes, lines = models["envelopes"], models["lines"]
     project = envelopes.project
     unavailable = "__debezium_unavailable_value"
