@@ -19,6 +19,7 @@
     {%- if cfg['ddl']['truncate_table'] == 'fail' and not run['empty'] and (batch['has_truncates'] or cfg['apply_as_truncates'] not in [tidemark.usual_truncates(), 'false']) -%}
         {%- do tidemark.cut_at_truncate(opened, landing, batch) -%}
     {%- endif -%}
+    {%- do tidemark.forget_what_fails(opened, landing, batch) -%}
     {{ return({'parts': tidemark.stretches_of(batch), 'landing': landing, 'batch': dict(batch, reorders=reorders)}) }}
 {%- endmacro -%}
 
@@ -113,21 +114,39 @@
             {%- do batch.update({'ignored': batch['ignored'] + row['_row_count'] | int}) -%}
         {%- endif -%}
         {%- if row['_kind'] == 'truncate' -%}{%- do batch.update({'has_truncates': true}) -%}{%- endif -%}
-        {%- if row['_kind'] == 'row' -%}
-            {%- for shape in fromjson(row['_after_shapes'] or '[]') + fromjson(row['_before_shapes'] or '[]') -%}
-                {%- for name in shape if name not in batch['names'] -%}
-                    {%- do batch['names'].append(name) -%}
-                {%- endfor -%}
+    {%- endfor -%}
+    {{ return(dict(batch, **tidemark.shapes_of(figures))) }}
+{%- endmacro -%}
+
+
+{#- What the rows of a batch tell of columns: names in their images, inline schemas and where each comes first. -#}
+{%- macro shapes_of(figures) -%}
+    {%- set shapes = {'names': [], 'schemas': {}, 'first_nums': {}, 'has_schemaless': false} -%}
+    {%- for row in figures if row['_kind'] == 'row' -%}
+        {%- for shape in fromjson(row['_after_shapes'] or '[]') + fromjson(row['_before_shapes'] or '[]') -%}
+            {%- for name in shape if name not in shapes['names'] -%}
+                {%- do shapes['names'].append(name) -%}
             {%- endfor -%}
-            {%- if row['_schema_id'] -%}
-                {%- do batch['schemas'].update({row['_schema_id']: tidemark.connect_columns(tidemark._row_fields(row['_schema_text']))}) -%}
-                {%- do batch['first_nums'].update({row['_schema_id']: row['_first_num']}) -%}
-            {%- else -%}
-                {%- do batch.update({'has_schemaless': true}) -%}
-            {%- endif -%}
+        {%- endfor -%}
+        {%- if row['_schema_id'] -%}
+            {%- do shapes['schemas'].update({row['_schema_id']: tidemark.connect_columns(tidemark._row_fields(row['_schema_text']))}) -%}
+            {%- do shapes['first_nums'].update({row['_schema_id']: row['_first_num']}) -%}
+        {%- else -%}
+            {%- do shapes.update({'has_schemaless': true}) -%}
         {%- endif -%}
     {%- endfor -%}
-    {{ return(batch) }}
+    {{ return(shapes) }}
+{%- endmacro -%}
+
+
+{#- Of a batch with a statement whose policy is `fail`, which ends the run, what comes behind that tells nothing of the rows before. Where there
+    are none, tables that are to be made yet go by what follows. -#}
+{%- macro forget_what_fails(opened, landing, batch) -%}
+    {%- for statement in batch['statements'] if statement['landing_num'] is not none and 'fail' in statement['changes'] | map(attribute='policy') -%}
+        {%- set shapes = tidemark.shapes_of(tidemark.query_rows(tidemark.event_figures_sql(landing['events'], statement['landing_num']))) -%}
+        {%- if shapes['names'] or not opened['state']['first'] -%}{%- do batch.update(shapes) -%}{%- endif -%}
+        {{ return(none) }}
+    {%- endfor -%}
 {%- endmacro -%}
 
 

@@ -96,6 +96,15 @@ def models(module_project: Any) -> dict[str, EventEntity]:
         ),
         EventEntity(project, "copies", COLUMNS, None, format="debezium", table="public.copies"),
         EventEntity(project, "numbered", COLUMNS, None),
+        EventEntity(project, "read_twins", COLUMNS, None),
+        EventEntity(
+            project,
+            "defaulted",
+            {"id": "int"},
+            format="debezium",
+            table="public.envelopes",
+            ddl={"truncate_table": "fail"},
+        ),
         EventEntity(project, "read_in_parts", COLUMNS),
         EventEntity(project, "read_at_once", COLUMNS),
         *(
@@ -322,6 +331,32 @@ def test_ddl__truncate_that_fails(models: dict[str, EventEntity]) -> None:
         [update({"id": 2, "name": "all"}), insert({"id": 4, "name": "d"})], expect_pass=False
     )
     assert entity.rows("id") == [(2,), (3,)]
+
+
+@pytest.mark.slow  # what is forgotten is told by test_event_batches.py too
+def test_ddl__what_comes_behind_one_that_fails(models: dict[str, EventEntity]) -> None:
+    """It tells nothing of the rows before: neither that they have a new column, nor that it had come by then."""
+    entity = models["defaulted"]
+
+    def line(op: str, lsn: int, **row: Any) -> str:
+        types = {"id": {"type": "int32"}, "status": {"type": "string", "default": "new"}, "x": {"type": "int32"}}  # fmt: skip
+        fields = [{"optional": True, "field": name, **types[name]} for name in row or ["id"]]
+        schema = {"type": "struct", "fields": [{"type": "struct", "field": "after", "fields": fields}]}  # fmt: skip
+        told = {**json.loads(envelope(op, lsn, 0)), "after": row or None}
+        return json.dumps({"schema": schema, "payload": told})
+
+    message = "ddl.truncate_table is fail; what came before it was applied"
+    entity.land([line("c", 1, id=1), line("t", 2), line("c", 3, id=2), line("c", 4, id=3, status="paid")])  # fmt: skip
+    assert message in entity.run(expect_pass=False).messages[entity.name]
+    assert entity.rows("id") == [(1,)]
+    entity.write(ddl={"truncate_table": "apply"})
+    entity.run()
+    assert entity.rows("id, status") == [(2, "new"), (3, "paid")]
+    entity.write(ddl={"truncate_table": "fail", "add_column": "fail"})
+    row = {"id": 4, "status": "sent"}
+    entity.land([line("c", 5, **row), line("t", 6), line("c", 7, **row, x=1)])
+    assert message in entity.run(expect_pass=False).messages[entity.name]
+    assert entity.rows("id, status") == [(2, "new"), (3, "paid"), (4, "sent")]
 
 
 def test_full_refresh(shaped: dict[str, EventEntity]) -> None:
