@@ -493,9 +493,10 @@ def test_files__that_go_on(models: dict[str, EventEntity]) -> None:
 def test_copies__are_counted_once(models: dict[str, EventEntity]) -> None:
     """Equal rows are known by their place in a file that is read again, and by an `_id` wherever they come.
 
-    A delete of one that is not there does nothing, or, by numbers, takes the next one away, also of a later run.
+    A delete of one that is not there does nothing, or, by numbers, takes the next one away, also of a later run. Those that
+    a snapshot reads are counted in whichever runs they come.
     """
-    entity, numbered = models["copies"], models["numbered"]
+    entity, numbered, twins = models["copies"], models["numbered"], models["read_twins"]
     twin = envelope("c", 1, 1, "a", "copies")
     source = {"connector": "tidemark", "name": "shop.repair.1.1", "db": "shop", "schema": "public"}
     after = {"id": 1, "name": "a"}
@@ -506,13 +507,25 @@ def test_copies__are_counted_once(models: dict[str, EventEntity]) -> None:
     entity.land([repair], "b2.jsonl")
     row = {"id": 1, "name": "a"}
     numbered.land([insert({"id": 2, "name": "b"}, sequence_num=1), delete(row, sequence_num=5)])
-    entity.project.dbt("run", "--select", entity.name, numbered.name)
+
+    def land_twins(number: int) -> None:
+        read = insert({"id": 1, "name": "a"}, sequence_num=number, is_snapshot=True, offset="s1")
+        twins.land([read, insert({"id": 2, "name": "b"}, is_snapshot=True)])
+
+    def run() -> None:
+        entity.project.dbt("run", "--select", entity.name, numbered.name, twins.name)
+
+    land_twins(1)
+    run()
     assert entity.rows("id, name") == [(1, "a")] * 3
     gone = [envelope(op, lsn, 2, "b", "copies") for lsn, op in enumerate("dcddc", 2)]
     entity.land([twin, twin, *gone, twin], "a.jsonl")
     entity.land([repair], "c.jsonl")
     numbered.land([insert(row, sequence_num=number) for number in (6, 7)])
-    entity.project.dbt("run", "--select", entity.name, numbered.name)
+    land_twins(3)
+    run()
+    assert twins.rows("id, name") == [(1, "a"), (1, "a"), (2, "b"), (2, "b")]
+    assert twins.rows("_operation, _superseded_by", "__log") == [("I", None)] * 4
     assert entity.rows("id, name") == [(1, "a")] * 4 + [(2, "b")]
     assert entity.commits("rows_read, rows_duplicate") == [(4, 1), (9, 3)]
     assert numbered.rows("id, name") == [(1, "a"), (2, "b")]
