@@ -1,8 +1,7 @@
 {#- Canonical events (docs block `canonical_events`), or plain rows that are upserts. With `columns` none, `arrived` has JSON lines in
     `value`, and the images are text by column name (`_after`, `_before`); else it has these columns, the business columns typed, and
     they are passed on under their own names. Of `batch` are read `tables`; `by_content`: with a sequence an event that comes again is
-    known by its content, whatever file it comes in; `identifying`: see identifying_names(); `arrival` is the column by which they are
-    ordered where they bring no number, `_landing_num` if not given. -#}
+    known by its content, whatever file it comes in; `identifying`: see identifying_names(); `line_num`: see line_num_expr(). -#}
 {%- macro canonical_events_sql(cfg, batch, arrived, columns=none) -%}
 {%- set tables = batch['tables'] -%}
 with messages as (
@@ -66,7 +65,6 @@ from identified
 {%- endmacro -%}
 
 {%- macro _canonical_text_messages_sql(cfg, batch, arrived) -%}
-{%- set arrival = batch.get('arrival', '_landing_num') -%}
 {#- A delete has the values that stand before it, and those of its own, such as its place in a sequence. -#}
 {%- set time = tidemark.decode_expr('_time_text', 'auto', 'timestamp') -%}
 select
@@ -99,8 +97,8 @@ from (
         select
             value as _raw_payload,
             not is_valid_utf8(value) as _is_malformed,
-            {{ arrival if arrival == '_landing_num' else arrival ~ ' as _landing_num' }},
-            _landing_num as _tidemark_line_num,
+            _landing_num,
+            {{ batch.get('line_num', '_landing_num') }} as _tidemark_line_num,
             try_parse_json(value) as _message,
             try_cast(try_parse_json(value) as map<string,string>) as _fields
         from {{ arrived }}
@@ -110,9 +108,12 @@ from (
 {%- endmacro -%}
 
 {%- macro _canonical_typed_messages_sql(cfg, batch, arrived, columns) -%}
-{%- set arrival = batch.get('arrival', '_landing_num') -%}
 {%- set supplied = {} -%}
 {%- for column in columns -%}{%- do supplied.update({column['name'] | lower: tidemark.quote_identifier(column['name'])}) -%}{%- endfor -%}
+{%- set landing_num = supplied.get('_landing_num', 'cast(null as bigint)') -%}
+{%- set line_num = batch.get('line_num', '_landing_num') if '_landing_num' in supplied else landing_num -%}
+{#- What a row looks like does not change where its file is read again. -#}
+{%- set told = '*' if line_num in ['_landing_num', landing_num] else dict(supplied, _landing_num=line_num ~ ' as _landing_num').values() | join(', ') -%}
 {%- set meta = tidemark.event_columns() -%}
 {%- set ours = meta | map(attribute='name') | list + ['_landing_num', '_file'] -%}
 {%- set others = [] -%}
@@ -126,14 +127,14 @@ select
     {%- endfor %}
     coalesce({{ supplied.get('_is_snapshot', 'false') }}, false) as _is_snapshot,
     coalesce(upper({{ supplied.get('_operation', 'cast(null as string)') }}), {{ "'UPSERT'" if cfg['format'] == 'rows' else 'null' }}) as _operation,
-    {{ supplied.get('_landing_num', 'cast(null as bigint)') if arrival == '_landing_num' else arrival }} as _landing_num,
-    {{ supplied.get('_landing_num', 'cast(null as bigint)') }} as _tidemark_line_num,
+    {{ landing_num }} as _landing_num,
+    {{ landing_num if line_num == '_landing_num' else line_num }} as _tidemark_line_num,
     cast({{ supplied.get('_sequence_num', 'null') }} as bigint) as _supplied_num,
     false as _is_broken,
     false as _is_malformed,
     false as _is_tombstone,
     false as _time_is_broken,
-    to_json(struct({{ '*' if arrival == '_landing_num' else supplied.values() | join(', ') }}), map('ignoreNullFields', 'false')) as _raw_payload,
+    to_json(struct({{ told }}), map('ignoreNullFields', 'false')) as _raw_payload,
     {{ tidemark._row_identity_expr(columns, batch.get('identifying', [])) }} as _content,
     cast(null as map<string,string>) as _after,
     cast(null as map<string,string>) as _before

@@ -1,8 +1,8 @@
 {#- Debezium envelopes as canonical events, images still as text by column name (`_image`, `_before`). `arrived` has the JSON text in
     `value`: an envelope, one within {topic, key, value}, with inline schema or without. What concerns other tables or is no change is
-    `ignored`; what cannot be understood is `unreadable`, with a reason. `arrival` is the column by which they are ordered. -#}
-{%- macro debezium_events_sql(cfg, tables, arrived, arrival='_landing_num') -%}
-with {{ tidemark._envelopes_sql(arrived, arrival) }}
+    `ignored`; what cannot be understood is `unreadable`, with a reason. `line_num`: see line_num_expr(). -#}
+{%- macro debezium_events_sql(cfg, tables, arrived, line_num='_landing_num') -%}
+with {{ tidemark._envelopes_sql(arrived, line_num) }}
 
 sources as (
     select
@@ -141,14 +141,14 @@ from positions
 {%- endmacro -%}
 
 {#- The envelope of each line, wherever in the line it stands. -#}
-{%- macro _envelopes_sql(arrived, arrival) -%}
+{%- macro _envelopes_sql(arrived, line_num) -%}
 {%- set names = ['before', 'after', 'source', 'op', 'ts_ms', 'ts_us', 'transaction', 'ddl', 'databaseName', 'tableChanges', 'status'] -%}
 messages as (
     select
         value as _raw_payload,
         not is_valid_utf8(value) as _is_malformed,
-        {{ arrival if arrival == '_landing_num' else arrival ~ ' as _landing_num' }},
-        _landing_num as _tidemark_line_num,
+        _landing_num,
+        {{ line_num }} as _tidemark_line_num,
         from_json(
             value,
             '{{ tidemark._message_type() }}',

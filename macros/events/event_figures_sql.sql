@@ -1,5 +1,6 @@
-{#- What a batch of events holds, a row per kind, problem, schema and table: counts and the shapes of its images. -#}
-{%- macro event_figures_sql(events) -%}
+{#- What a batch of events holds, up to a landing number if one is given, a row per kind, problem, schema and table: counts and the shapes of
+    its images. -#}
+{%- macro event_figures_sql(events, up_to=none) -%}
 select
     _kind,
     if(_kind = 'unreadable', _problem, null) as _problem,
@@ -12,6 +13,9 @@ select
     to_json(collect_set(map_keys(_after))) as _after_shapes,
     to_json(collect_set(map_keys(_before))) as _before_shapes
 from {{ events }}
+{%- if up_to is not none %}
+where _landing_num < {{ up_to }}
+{%- endif %}
 group by all
 {%- endmacro -%}
 

@@ -95,14 +95,22 @@ where _metadata.file_path in ({{ tidemark.string_literals(files | map(attribute=
     {{ return(false) }}
 {%- endmacro -%}
 
-{#- The same rows numbered: `_landing_num` is the file's number (32 bits) and the line's, so that it rises with files in name order and
-    lines in file order, and stays the same when a file is read again. Where one is, `_tidemark_arrival_num` has in its place the number
-    that the file arrives with this time, which is after all that was read before. -#}
+{#- By what a line is known, as an expression of `_landing_num`: with the number that its file was first read under, whatever the file
+    arrives with now. A model that names its columns passes on the one number; both are in it. Files arrive with numbers without gap. -#}
+{%- macro line_num_expr(files) -%}
+    {%- if not tidemark.files_read_again(files) -%}{{ return('_landing_num') }}{%- endif -%}
+    {%- set later = [] -%}
+    {%- for file in files | sort(attribute='_arrival_number') -%}{%- do later.append(file['_arrival_number'] - file['_file_number']) -%}{%- endfor -%}
+    {%- set place = 'cast(shiftright(_landing_num, 32) - ' ~ files | map(attribute='_arrival_number') | min ~ ' as int)' -%}
+    {{ return('(_landing_num - coalesce(get(array(' ~ later | join(', ') ~ '), ' ~ place ~ '), 0) * 4294967296)') }}
+{%- endmacro -%}
+
+{#- The same rows numbered: `_landing_num` is the number that the file arrives with (32 bits) and the line's, so that it rises with files
+    in the order in which they are read and lines in file order; a file that is read again comes after all that was read before. -#}
 {%- macro landed_lines_view_sql(view, lines, files) -%}
-{%- set numbers, again = [], tidemark.files_read_again(files) -%}
+{%- set numbers = [] -%}
 {%- for file in files -%}
-    {%- do numbers.append('(' ~ ([tidemark.string_literal(file['_file']), file['_file_number']]
-        + ([file['_arrival_number'] - file['_file_number']] if again else [])) | join(', ') ~ ')') -%}
+    {%- do numbers.append('(' ~ tidemark.string_literal(file['_file']) ~ ', ' ~ file['_arrival_number'] ~ ')') -%}
 {%- endfor -%}
 create or replace temporary view {{ view }} as
 with split_lines as (
@@ -119,24 +127,18 @@ split_starts as (
     select
         split_lines._file,
         split_lines._block,
-        {%- if again %}
-        files._files_later,
-        {%- endif %}
         files._file_number * 4294967296 + 1 - split_lines._first_row + coalesce(sum(split_lines._line_count) over (
             partition by split_lines._file
             order by split_lines._block asc nulls last
             rows between unbounded preceding and 1 preceding
         ), 0) as _offset_of_rows
     from split_lines
-    inner join (values {{ numbers | join(', ') }}) as files (_file, _file_number{{ ', _files_later' if again }}) on split_lines._file = files._file
+    inner join (values {{ numbers | join(', ') }}) as files (_file, _file_number) on split_lines._file = files._file
 )
 
 select /*+ broadcast(split_starts) */
     lines.* except (_block, _row),
     cast(split_starts._offset_of_rows + lines._row as bigint) as _landing_num
-    {%- if again %},
-    cast(split_starts._offset_of_rows + lines._row + split_starts._files_later * 4294967296 as bigint) as _tidemark_arrival_num
-    {%- endif %}
 from {{ lines }} as lines
 inner join split_starts on lines._file = split_starts._file and lines._block = split_starts._block
 {%- endmacro -%}

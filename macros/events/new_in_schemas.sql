@@ -5,7 +5,7 @@
 -#}
 {%- macro new_in_schemas(plan, batch, recorded) -%}
     {%- set told = ((recorded or {}).get('source') or {}).get('told') -%}
-    {%- set found, reads_again = [], batch.get('arrival', '_landing_num') != '_landing_num' -%}
+    {%- set found, reads_again = [], batch.get('line_num', '_landing_num') != '_landing_num' -%}
     {%- for column in plan['columns'] if column['default'] is not none -%}
         {%- set sources = column['sources'] | map('lower') | list -%}
         {%- set with_it, without = [], [] -%}

@@ -13,6 +13,7 @@ select
     count_if(_reject_reason like 'unavailable_value: %') as lone_arrival_count,
     count_if(_is_usable and (_tidemark_effect = 'delete' or {{ moved }})) as departure_count,
     coalesce(max(_is_usable and _is_snapshot), false) as has_snapshot,
+    coalesce(max(_is_usable and _source_operation = 'READ'), false) as has_reads,
     {#- the end of one is told only where there may have been one before #}
     count_if(_is_usable and _snapshot_mark = 'end') + count(distinct if(
         _is_usable and _snapshot_mark in ('first', 'first_in_data_collection', 'last', 'last_in_data_collection'), _offset, null

@@ -50,7 +50,9 @@
 {%- macro cut_at_truncate(opened, landing, batch) -%}
     {%- set cfg, state, relations = opened['cfg'], opened['state'], opened['relations'] -%}
     {%- set stretch = tidemark.stretches_of(batch)[0] -%}
-    {%- set plan = tidemark.plan_stretch(opened, landing, tidemark.batch_at(batch, stretch), stretch) -%}
+    {#- a column that is new behind it is not judged before it -#}
+    {%- set looking = dict(opened, cfg=dict(cfg, ddl=dict(cfg['ddl'], add_column='apply' if cfg['ddl']['add_column'] == 'fail' else cfg['ddl']['add_column']))) -%}
+    {%- set plan = tidemark.plan_stretch(looking, landing, tidemark.batch_at(batch, stretch), stretch) -%}
     {%- set found = tidemark.query_rows(tidemark.truncates_sql(cfg, plan, landing['events'])) -%}
     {%- set known = [] -%}
     {%- if found and not state['first'] -%}

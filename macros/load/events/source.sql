@@ -19,6 +19,7 @@
     {%- if cfg['ddl']['truncate_table'] == 'fail' and not run['empty'] and (batch['has_truncates'] or cfg['apply_as_truncates'] not in [tidemark.usual_truncates(), 'false']) -%}
         {%- do tidemark.cut_at_truncate(opened, landing, batch) -%}
     {%- endif -%}
+    {%- do tidemark.forget_what_fails(opened, landing, batch) -%}
     {{ return({'parts': tidemark.stretches_of(batch), 'landing': landing, 'batch': dict(batch, reorders=reorders)}) }}
 {%- endmacro -%}
 
@@ -49,24 +50,31 @@
     {%- set number = 'cast(' ~ ('_sequence_num' if '_sequence_num' in names else 'null') ~ ' as bigint) as _landing_num' -%}
     {%- set sql = 'select *' ~ ('' if '_landing_num' in names else ', ' ~ number) ~ ' from (\n' ~ body ~ '\n)' -%}
     {%- do tidemark.make_view(arrived, sql, not in_files and not run['empty']) -%}
-    {%- set columns = tidemark.describe_query('select * from ' ~ arrived) | rejectattr('name', 'equalto', '_tidemark_arrival_num') | list -%}
+    {%- set columns = tidemark.describe_query('select * from ' ~ arrived) -%}
     {%- set is_text = 'value' in names and (cfg['format'] == 'debezium' or ('_operation' not in names and not cfg['keys'] | map('lower') | select('in', names) | list)) -%}
     {%- if cfg['format'] == 'debezium' and not is_text -%}
         {%- do tidemark.raise_error('configuration',
             cfg['entity'] ~ ': format: debezium needs the JSON text of the events in a column `value`, found columns: ' ~ names | join(', ')
         ) -%}
     {%- endif -%}
-    {%- if not in_files and not cfg['sequence_by'] and '_sequence_num' not in names and '_landing_num' not in names -%}
-        {%- do tidemark.raise_error('configuration',
-            cfg['entity'] ~ ': rows of a table have no order: the source needs `_sequence_num`, or set sequence_by to the columns that order the events of a key'
-        ) -%}
+    {%- if not cfg['sequence_by'] and '_sequence_num' not in names and '_landing_num' not in names -%}
+        {%- if not in_files -%}
+            {%- do tidemark.raise_error('configuration',
+                cfg['entity'] ~ ': rows of a table have no order: the source needs `_sequence_num`, or set sequence_by to the columns that order the events of a key'
+            ) -%}
+        {%- elif cfg['format'] == 'debezium' or not is_text -%}
+            {%- do tidemark.raise_error('configuration',
+                cfg['entity'] ~ ': the model selects neither `_landing_num`, the number of a line by its file, nor `_sequence_num`, so that nothing orders its events:'
+                ~ ' add `_landing_num` to its SELECT, or set sequence_by to the columns that order the events of a key'
+            ) -%}
+        {%- endif -%}
     {%- endif -%}
     {{ return({
         'files': files,
         'in_files': in_files,
         'arrived': arrived,
         'events': tidemark.run_view(cfg['target'], 'events'),
-        'arrival': '_tidemark_arrival_num' if '_tidemark_arrival_num' in names else '_landing_num',
+        'line_num': tidemark.line_num_expr(files) if '_landing_num' in names else '_landing_num',
         'columns': none if is_text else columns,
     }) }}
 {%- endmacro -%}
@@ -83,7 +91,7 @@
         'renames': {},
         'by_content': source.get('by_content', state['first'] and cfg['sequence_by'] | length > 0),
         'identifying': tidemark.identifying_names(cfg, landing['columns'], none if state['first'] else state['recorded']),
-        'arrival': landing['arrival'],
+        'line_num': landing['line_num'],
     } -%}
     {%- do tidemark.make_events_view(cfg, landing, batch) -%}
     {%- if run['empty'] -%}{{ return(batch) }}{%- endif -%}
@@ -106,21 +114,39 @@
             {%- do batch.update({'ignored': batch['ignored'] + row['_row_count'] | int}) -%}
         {%- endif -%}
         {%- if row['_kind'] == 'truncate' -%}{%- do batch.update({'has_truncates': true}) -%}{%- endif -%}
-        {%- if row['_kind'] == 'row' -%}
-            {%- for shape in fromjson(row['_after_shapes'] or '[]') + fromjson(row['_before_shapes'] or '[]') -%}
-                {%- for name in shape if name not in batch['names'] -%}
-                    {%- do batch['names'].append(name) -%}
-                {%- endfor -%}
+    {%- endfor -%}
+    {{ return(dict(batch, **tidemark.shapes_of(figures))) }}
+{%- endmacro -%}
+
+
+{#- What the rows of a batch tell of columns: names in their images, inline schemas and where each comes first. -#}
+{%- macro shapes_of(figures) -%}
+    {%- set shapes = {'names': [], 'schemas': {}, 'first_nums': {}, 'has_schemaless': false} -%}
+    {%- for row in figures if row['_kind'] == 'row' -%}
+        {%- for shape in fromjson(row['_after_shapes'] or '[]') + fromjson(row['_before_shapes'] or '[]') -%}
+            {%- for name in shape if name not in shapes['names'] -%}
+                {%- do shapes['names'].append(name) -%}
             {%- endfor -%}
-            {%- if row['_schema_id'] -%}
-                {%- do batch['schemas'].update({row['_schema_id']: tidemark.connect_columns(tidemark._row_fields(row['_schema_text']))}) -%}
-                {%- do batch['first_nums'].update({row['_schema_id']: row['_first_num']}) -%}
-            {%- else -%}
-                {%- do batch.update({'has_schemaless': true}) -%}
-            {%- endif -%}
+        {%- endfor -%}
+        {%- if row['_schema_id'] -%}
+            {%- do shapes['schemas'].update({row['_schema_id']: tidemark.connect_columns(tidemark._row_fields(row['_schema_text']))}) -%}
+            {%- do shapes['first_nums'].update({row['_schema_id']: row['_first_num']}) -%}
+        {%- else -%}
+            {%- do shapes.update({'has_schemaless': true}) -%}
         {%- endif -%}
     {%- endfor -%}
-    {{ return(batch) }}
+    {{ return(shapes) }}
+{%- endmacro -%}
+
+
+{#- Of a batch with a statement whose policy is `fail`, which ends the run, what comes behind that tells nothing of the rows before. Where there
+    are none, tables that are to be made yet go by what follows. -#}
+{%- macro forget_what_fails(opened, landing, batch) -%}
+    {%- for statement in batch['statements'] if statement['landing_num'] is not none and 'fail' in statement['changes'] | map(attribute='policy') -%}
+        {%- set shapes = tidemark.shapes_of(tidemark.query_rows(tidemark.event_figures_sql(landing['events'], statement['landing_num']))) -%}
+        {%- if shapes['names'] or not opened['state']['first'] -%}{%- do batch.update(shapes) -%}{%- endif -%}
+        {{ return(none) }}
+    {%- endfor -%}
 {%- endmacro -%}
 
 
@@ -145,7 +171,7 @@
 
 {%- macro make_events_view(cfg, landing, batch) -%}
     {%- if cfg['format'] == 'debezium' -%}
-        {%- set sql = tidemark.debezium_events_sql(cfg, batch['tables'], landing['arrived'], landing['arrival']) -%}
+        {%- set sql = tidemark.debezium_events_sql(cfg, batch['tables'], landing['arrived'], landing['line_num']) -%}
     {%- else -%}
         {%- set sql = tidemark.canonical_events_sql(cfg, batch, landing['arrived'], landing['columns']) -%}
     {%- endif -%}

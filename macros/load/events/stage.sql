@@ -268,6 +268,7 @@
     {%- set is_overtaken = not state['first'] and tidemark.comes_late(now, staged, state, seen) -%}
     {%- set late = planned['reorders'] or is_overtaken or (not state['first'] and (
         (closes_snapshot and read['spans_runs']) or (tidemark.counts_below_zero(cfg) and tidemark.owes_copies(now, staged))
+        or (seen['has_reads'] and tidemark.reads_on(cfg, now, staged))
     )) -%}
     {%- set effects = planned['statements'] | map(attribute='effect') | list -%}
     {{ return(dict(
@@ -374,6 +375,18 @@
         ~ " where log._operation = 'N' and " ~ tidemark.in_force_expr(alias='log')
         ~ " group by log._row_hash having count_if(log._source_operation in ('DELETE', 'MOVE_OUT'))"
         ~ " > count_if(log._source_operation in ('INSERT', 'UPSERT', 'MOVE_IN')) limit 1"
+    ) | length > 0) }}
+{%- endmacro -%}
+
+
+{#- Whether the batch has rows without key that are equal to some that the same snapshot has read in an earlier run: only together they tell
+    how many there are. Those of Debezium are numbered as they come. -#}
+{%- macro reads_on(cfg, relations, staged) -%}
+    {%- if cfg['keys'] or cfg['format'] == 'debezium' -%}{{ return(false) }}{%- endif -%}
+    {{ return(run_query(
+        'select 1 from ' ~ relations['log'] ~ ' as log left semi join (select _row_hash, _offset from ' ~ staged
+        ~ " where _is_usable and _source_operation = 'READ') as read on log._row_hash = read._row_hash and log._offset <=> read._offset"
+        ~ " where log._source_operation = 'READ' and " ~ tidemark.in_force_expr(alias='log') ~ ' limit 1'
     ) | length > 0) }}
 {%- endmacro -%}
 

@@ -19,13 +19,15 @@
     {%- set load = dict(
         tidemark.plan_event_load(opened, plan, batch, stretch), log_version=state['log_version'], late=false, forward=true, staged=none
     ) -%}
+    {%- if load['statements'] -%}{{ return(tidemark.leave_to_spark(opened, 'a column with a default is new at the source')) }}{%- endif -%}
     {%- set source = {'landed': landed, 'sifted': sifted.files if sifted else [], 'tables': batch['tables'], 'named': batch['named'], 'first': state['first'], 'has_moves': plan['recorded']['source']['has_moves']} -%}
     {%- set staged = adapter.keep_events(cfg, plan, load, source) if state['first']
         else adapter.stage_events(cfg, plan, load, source, opened['relations']) -%}
     {%- if staged is string -%}{{ return(tidemark.leave_to_spark(opened, staged)) }}{%- endif -%}
     {%- set told = dict(
         plan['recorded']['source'], has_moves=source['has_moves'] or staged.figures['has_moves'] > 0,
-        named=tidemark.named_tables(batch, [{'_table_name': staged.of_table}])
+        named=tidemark.named_tables(batch, [{'_table_name': staged.of_table}]),
+        told=tidemark._told_to_workers(opened, plan, batch, staged.figures)
     ) -%}
     {{ return({'parts': [stretch], 'staged': {
         'plan': dict(plan, recorded=dict(plan['recorded'], source=told)), 'load': load, 'files': files, 'rejects': {},
@@ -44,9 +46,11 @@
     {%- set cfg, state = opened['cfg'], opened['state'] -%}
     {%- set recorded = {} if state['first'] else state['recorded'] -%}
     {%- set source = recorded.get('source') or {} -%}
-    {%- set schemas = {} -%}
+    {%- set schemas, first_nums = {}, {} -%}
     {%- for id, text in (sifted.schemas if sifted else {}).items() -%}
         {%- do schemas.update({id: tidemark.connect_columns(tidemark._row_fields(text))}) -%}
+        {#- there is but one: whether it shows a new column is asked, not where -#}
+        {%- do first_nums.update({id: 0}) -%}
     {%- endfor -%}
     {%- set known = recorded.get('columns', []) | map(attribute='name') | list -%}
     {%- set declared = cfg['columns'] | map(attribute='name') | list -%}
@@ -71,11 +75,22 @@
     {%- endfor -%}
     {{ return({
         'tables': tidemark.tables_of(opened), 'named': source.get('named', []), 'followed': source.get('followed', []), 'ignored': 0, 'names': told | sort(case_sensitive=true) or (declared + known) | unique | list,
-        'schemas': schemas, 'has_schemaless': not schemas, 'first_nums': {}, 'is_empty': false,
+        'schemas': schemas, 'has_schemaless': not schemas, 'first_nums': first_nums, 'is_empty': false,
         'statements': [], 'source_columns': source.get('columns'), 'refused': [], 'renames': {}, 'reorders': false,
         'by_content': source.get('by_content', false),
         'identifying': tidemark.identifying_names(cfg, none, none if state['first'] else recorded),
     }) }}
+{%- endmacro -%}
+
+
+{#- told_names() of a batch that went by the workers: without a schema its images tell, which have all columns of the plan or the key alone. -#}
+{%- macro _told_to_workers(opened, plan, batch, figures) -%}
+    {%- set cfg, state = opened['cfg'], opened['state'] -%}
+    {%- if cfg['format'] != 'debezium' -%}{{ return(none) }}{%- endif -%}
+    {%- set came = plan['keys'] if figures['rows_read'] > figures['rows_ignored'] else [] -%}
+    {%- set came = plan['columns'] if figures['has_whole_rows'] else came -%}
+    {%- set names = batch['names'] if batch['schemas'] else came | map(attribute='name') | list -%}
+    {{ return(tidemark.told_names(dict(batch, names=names), none if state['first'] else state['recorded'])) }}
 {%- endmacro -%}
 
 

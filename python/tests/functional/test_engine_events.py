@@ -440,6 +440,30 @@ def test_many_batches(module_project: Any) -> None:
     assert len(batch_by_batch.rows("_file", "__landed")) == 55
 
 
+@pytest.mark.slow  # which batches are left to Spark is told by test_event_batches.py too
+def test_default_of_a_declared_column(module_project: Any) -> None:
+    """A column that the YAML has had before the source got it: the rows that stand get its default."""
+    one, other, _ = entities(module_project, "defaulted", {"id": "int", "status": "string"}, ("id",))  # fmt: skip
+    source = Source(random.Random(5))
+    source.values = {"status": []}
+
+    def line(key: int, status: str | None = None) -> str:
+        source.number += 1
+        row = {"id": str(key)} | ({"status": json.dumps(status)} if status else {})
+        told = {"id": {"type": "int32"}, "status": {"type": "string", "default": "new"}}
+        fields = [{"optional": True, **told[name], "field": name} for name in row]
+        schema = {"type": "struct", "fields": [{"type": "struct", "field": "after", "fields": fields}]}  # fmt: skip
+        return f'{{"schema":{json.dumps(schema)},"payload":{source.line("c", None, row)}}}'
+
+    why = "by Spark SQL, as a column with a default is new at the source"
+    for lines, is_left in (([line(1), line(2)], False), ([line(3, "paid")], True), ([line(4, "sent")], False)):  # fmt: skip
+        one.land(lines)
+        assert (why in run(one, other).output) == is_left
+        assert_same(other, one)
+    assert other.rows("id, status") == [(1, "new"), (2, "new"), (3, "paid"), (4, "sent")]
+    assert by_workers(other).count(True) == 1
+
+
 @pytest.mark.slow
 def test_what_it_declines(module_project: Any) -> None:
     """The same tables as without it, and the reason is told; what comes after goes by it again."""

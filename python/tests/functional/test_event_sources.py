@@ -87,9 +87,24 @@ def models(module_project: Any) -> dict[str, EventEntity]:
             for engine in ("spark", "workers")
         ),
         EventEntity(project, "envelopes", COLUMNS, format="debezium", table="public.envelopes"),
-        EventEntity(project, "lines", COLUMNS),
+        EventEntity(
+            project,
+            "lines",
+            COLUMNS,
+            body="select value, _landing_num from ({{ tidemark.extract() }})",
+            location=str(landing / "lines"),
+        ),
         EventEntity(project, "copies", COLUMNS, None, format="debezium", table="public.copies"),
         EventEntity(project, "numbered", COLUMNS, None),
+        EventEntity(project, "read_twins", COLUMNS, None),
+        EventEntity(
+            project,
+            "defaulted",
+            {"id": "int"},
+            format="debezium",
+            table="public.envelopes",
+            ddl={"truncate_table": "fail"},
+        ),
         EventEntity(project, "read_in_parts", COLUMNS),
         EventEntity(project, "read_at_once", COLUMNS),
         *(
@@ -318,6 +333,32 @@ def test_ddl__truncate_that_fails(models: dict[str, EventEntity]) -> None:
     assert entity.rows("id") == [(2,), (3,)]
 
 
+@pytest.mark.slow  # what is forgotten is told by test_event_batches.py too
+def test_ddl__what_comes_behind_one_that_fails(models: dict[str, EventEntity]) -> None:
+    """It tells nothing of the rows before: neither that they have a new column, nor that it had come by then."""
+    entity = models["defaulted"]
+
+    def line(op: str, lsn: int, **row: Any) -> str:
+        types = {"id": {"type": "int32"}, "status": {"type": "string", "default": "new"}, "x": {"type": "int32"}}  # fmt: skip
+        fields = [{"optional": True, "field": name, **types[name]} for name in row or ["id"]]
+        schema = {"type": "struct", "fields": [{"type": "struct", "field": "after", "fields": fields}]}  # fmt: skip
+        told = {**json.loads(envelope(op, lsn, 0)), "after": row or None}
+        return json.dumps({"schema": schema, "payload": told})
+
+    message = "ddl.truncate_table is fail; what came before it was applied"
+    entity.land([line("c", 1, id=1), line("t", 2), line("c", 3, id=2), line("c", 4, id=3, status="paid")])  # fmt: skip
+    assert message in entity.run(expect_pass=False).messages[entity.name]
+    assert entity.rows("id") == [(1,)]
+    entity.write(ddl={"truncate_table": "apply"})
+    entity.run()
+    assert entity.rows("id, status") == [(2, "new"), (3, "paid")]
+    entity.write(ddl={"truncate_table": "fail", "add_column": "fail"})
+    row = {"id": 4, "status": "sent"}
+    entity.land([line("c", 5, **row), line("t", 6), line("c", 7, **row, x=1)])
+    assert message in entity.run(expect_pass=False).messages[entity.name]
+    assert entity.rows("id, status") == [(2, "new"), (3, "paid"), (4, "sent")]
+
+
 def test_full_refresh(shaped: dict[str, EventEntity]) -> None:
     kept = shaped["kept"]
     assert kept.rows("id, label", where="id = 5") == [(5, "e")]
@@ -413,7 +454,10 @@ def envelope(
 
 
 def test_files__that_go_on(models: dict[str, EventEntity]) -> None:
-    """What a file that was read before has got is later than all that was read; what it had is known."""
+    """What a file that was read before has got is later than all that was read; what it had is known.
+
+    So it is for a model that names the columns that it takes.
+    """
     envelopes, lines = models["envelopes"], models["lines"]
     project = envelopes.project
     unavailable = "__debezium_unavailable_value"
@@ -450,9 +494,10 @@ def test_files__that_go_on(models: dict[str, EventEntity]) -> None:
 def test_copies__are_counted_once(models: dict[str, EventEntity]) -> None:
     """Equal rows are known by their place in a file that is read again, and by an `_id` wherever they come.
 
-    A delete of one that is not there does nothing, or, by numbers, takes the next one away, also of a later run.
+    A delete of one that is not there does nothing, or, by numbers, takes the next one away, also of a later run. Those that
+    a snapshot reads are counted in whichever runs they come.
     """
-    entity, numbered = models["copies"], models["numbered"]
+    entity, numbered, twins = models["copies"], models["numbered"], models["read_twins"]
     twin = envelope("c", 1, 1, "a", "copies")
     source = {"connector": "tidemark", "name": "shop.repair.1.1", "db": "shop", "schema": "public"}
     after = {"id": 1, "name": "a"}
@@ -463,13 +508,25 @@ def test_copies__are_counted_once(models: dict[str, EventEntity]) -> None:
     entity.land([repair], "b2.jsonl")
     row = {"id": 1, "name": "a"}
     numbered.land([insert({"id": 2, "name": "b"}, sequence_num=1), delete(row, sequence_num=5)])
-    entity.project.dbt("run", "--select", entity.name, numbered.name)
+
+    def land_twins(number: int) -> None:
+        read = insert({"id": 1, "name": "a"}, sequence_num=number, is_snapshot=True, offset="s1")
+        twins.land([read, insert({"id": 2, "name": "b"}, is_snapshot=True)])
+
+    def run() -> None:
+        entity.project.dbt("run", "--select", entity.name, numbered.name, twins.name)
+
+    land_twins(1)
+    run()
     assert entity.rows("id, name") == [(1, "a")] * 3
     gone = [envelope(op, lsn, 2, "b", "copies") for lsn, op in enumerate("dcddc", 2)]
     entity.land([twin, twin, *gone, twin], "a.jsonl")
     entity.land([repair], "c.jsonl")
     numbered.land([insert(row, sequence_num=number) for number in (6, 7)])
-    entity.project.dbt("run", "--select", entity.name, numbered.name)
+    land_twins(3)
+    run()
+    assert twins.rows("id, name") == [(1, "a"), (1, "a"), (2, "b"), (2, "b")]
+    assert twins.rows("_operation, _superseded_by", "__log") == [("I", None)] * 4
     assert entity.rows("id, name") == [(1, "a")] * 4 + [(2, "b")]
     assert entity.commits("rows_read, rows_duplicate") == [(4, 1), (9, 3)]
     assert numbered.rows("id, name") == [(1, "a"), (2, "b")]

@@ -392,7 +392,7 @@ def test_replay__changes_of_keys(
         event("u", 6, before=(7,), after=(3, "r1", 1)), event("u", 6, before=(3,), after=(7, "r3", 1), lsn=2000),
     ]  # fmt: skip
     figures = lake.load(lines).figures or {}
-    assert figures["has_moves"] == 1
+    assert (figures["has_moves"], figures["has_whole_rows"]) == (1, 1)
     assert lake.rows("current", "id, name") == [(3, "r1"), (7, "r3"), (8, "r2")]
     found = lake.rows("log", "_sequence_num, id, _source_operation, _operation, _moved_from is not null")  # fmt: skip
     first = (lake.number << 32) + 1
@@ -405,3 +405,5 @@ def test_replay__changes_of_keys(
     again = replace(lake.batch([event("d", 6, before=(8,), lsn=3000)]), has_moves=True)
     outcome = replay(again, lake.targets(again), lake.log, lake.room())
     assert outcome.declined == "a transaction goes on in which a row has changed its key"
+    keys_alone = lake.load([event("d", 9, before=(8,), lsn=4000)]).figures or {}
+    assert (keys_alone["rows_logged"], keys_alone["has_whole_rows"]) == (1, 0)

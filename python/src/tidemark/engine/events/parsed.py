@@ -62,8 +62,8 @@ def parsed_sql(batch: Batch, usual: Sequence[Sequence[str]]) -> str:
     """Return a query of the lines: what they say of an event, all values as texts.
 
     Its columns: `num`, `is_ours`, `landed_id`, `doubt` (why the engine does not answer for the
-    line), `op`, `content`, what Debezium tells of the source, f0, f1, … (the image that counts)
-    and, of keys, b0, … (the image before).
+    line), `op`, `is_whole` (whether an image has more than the key), `content`, what Debezium
+    tells of the source, f0, f1, … (the image that counts) and, of keys, b0, … (the image before).
 
     Args:
         batch: The batch.
@@ -85,6 +85,7 @@ def parsed_sql(batch: Batch, usual: Sequence[Sequence[str]]) -> str:
     landed_id,
     {_doubt(batch, every, keys, usual)} as doubt,
     op,
+    op <> 'd' or before_names = {every} as is_whole,
     md5(concat({_image(batch, "before", every, keys)}, '|', {_image(batch, "after", every, keys)}))
         as content,
     {", ".join(f"{text_sql(name)} as {identifier(name)}" for name in (*_FIELDS, "transaction_id"))},

@@ -265,11 +265,13 @@ def _use(db: Any, batch: Batch, log: Target | None, old: Sequence[str]) -> dict[
     db.execute(f"create temp table usable as select * {unknown} {once}")
     usable, first, last = db.execute("select count(*), min(num), max(num) from usable").fetchone()
     read = sum(file.lines for file in batch.sifted) or _one(db, "select count(*) from parsed")
+    whole = "select coalesce(bool_or(is_whole and is_ours), false) from parsed"
     return {
         "rows_read": read,
         "rows_ignored": read - count,
         "rows_duplicate": count - usable,
         "has_moves": int(_has_moves(db)),
+        "has_whole_rows": int(not batch.is_canonical and _one(db, whole)),
         **({} if first is None else {"first_sequence_num": first, "last_sequence_num": last}),
     }
 

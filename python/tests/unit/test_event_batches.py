@@ -1,0 +1,200 @@
+"""What is made of a batch of change events before its rows are read. No JVM."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from dbt.adapters.tidemark.errors import MacroError
+from tests.macros import SQL_FOLDERS, load_macros
+
+Macros = dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def loaded() -> Macros:
+    return load_macros(*SQL_FOLDERS, "load/events")
+
+
+@pytest.fixture
+def macros(loaded: Macros) -> Iterator[Macros]:
+    """Those of a load, which a test may put others in the place of."""
+    as_loaded = dict(loaded)
+    yield loaded
+    loaded.clear()
+    loaded.update(as_loaded)
+
+
+def inline_schema(*names: str) -> str:
+    """The text of a schema of these columns, of which `status` has a default."""
+    default = {"status": {"default": "new"}}
+    fields = [{"field": name, "type": "string", **default.get(name, {})} for name in names]
+    return json.dumps({"fields": [{"field": "after", "fields": fields}]})
+
+
+def of_workers(macros: Macros, told: list[str], schemas: dict[str, str], **figures: int) -> Any:
+    """What events_of_workers() makes of a batch: the names that have come with it, or why Spark has to.
+
+    The table has `id`, and `status` since it was declared; `told` has come before.
+    """
+    columns = [
+        {"name": name, "type": "string", "data_type": "string", "role": "value", "gone": False}
+        for name in ("id", "status")
+    ]
+    recorded = {
+        "columns": columns,
+        "marks_rejects": True,
+        "soft_delete": False,
+        "source": {"told": told, "identifying": []},
+    }
+    plan_columns = [
+        {
+            **column,
+            "recorded_type": "string",
+            "key": column["name"] == "id",
+            "sources": [column["name"]],
+            "default": {"text": "new", "encoding": "text"}
+            if schemas and column["name"] == "status"
+            else None,
+        }
+        for column in columns
+    ]
+    plan = {
+        "columns": plan_columns,
+        "keys": plan_columns[:1],
+        "gone": [],
+        "recorded": {"source": {"told": [], "has_moves": False}},
+    }
+    cfg = {
+        "entity": "orders", "format": "debezium", "columns": columns, "keys": ["id"], "ignore": [],
+        "sequence_by": [], "soft_delete": False, "write_mode": "copy_on_write",
+    }  # fmt: skip
+    opened = {
+        "cfg": cfg,
+        "run": {"business_date": None, "full_refresh": False},
+        "state": {"first": False, "recorded": recorded, "log_version": 1, "last_id": 1, "last_commit_id": 1},
+        "relations": {},
+    }  # fmt: skip
+    figures = {"rows_read": 2, "rows_ignored": 0, "has_moves": 0, "has_whole_rows": 1, **figures}
+    staged = SimpleNamespace(figures=figures, of_table="")
+    sifted = SimpleNamespace(schemas=schemas, has_schemaless=not schemas, files=[])
+    stubs = {
+        "tries_workers": lambda *_: True,
+        "plan_stretch": lambda *_: plan,
+        "tables_of": lambda *_: ["orders"],
+        "reorders_ties": lambda *_: False,
+        "is_retagged": lambda *_: False,
+        "next_commit_id": lambda last: last + 1,
+        "leave_to_spark": lambda _, why: {"staged": why},
+    }
+    macros.update(stubs)
+    context = macros["events_of_workers"].context
+    context["local_md5"] = lambda text: text
+    context["adapter"] = SimpleNamespace(
+        call_function=lambda *_: [],
+        sift_events=lambda *_: sifted,
+        stage_events=lambda *_: staged,
+    )
+    found = macros["events_of_workers"](opened, "", [{}])["staged"]
+    return found if isinstance(found, str) else found["plan"]["recorded"]["source"]["told"]
+
+
+def test_events_of_workers__a_column_with_default_that_is_new_at_the_source(macros: Macros) -> None:
+    """The rows that stand are to have the default; Spark gives it to them."""
+    schema = {"x": inline_schema("id", "status")}
+    assert of_workers(macros, ["id"], schema) == "a column with a default is new at the source"
+    assert of_workers(macros, ["id", "status"], schema) == ["id", "status"]
+
+
+def test_events_of_workers__columns_that_came(macros: Macros) -> None:
+    """Where no schema tells them, the images do, not the YAML."""
+    assert of_workers(macros, [], {}) == ["id", "status"]
+    assert of_workers(macros, [], {}, has_whole_rows=0) == ["id"]
+    assert of_workers(macros, [], {}, has_whole_rows=0, rows_ignored=2) == []
+    assert of_workers(macros, ["a"], {}, has_whole_rows=0) == ["a", "id"]
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_forget_what_fails(macros: Macros, is_first: bool) -> None:
+    """What comes behind a statement that ends the run tells nothing of the rows before it."""
+    asked: list[str] = []
+    rows: list[dict[str, Any]] = []
+
+    def query_rows(sql: str) -> list[dict[str, Any]]:
+        asked.append(sql)
+        return rows
+
+    macros["query_rows"] = query_rows
+
+    def row(*names: str) -> dict[str, Any]:
+        return {
+            "_kind": "row",
+            "_after_shapes": json.dumps([names]),
+            "_before_shapes": "[]",
+            "_schema_id": "".join(names),
+            "_schema_text": inline_schema(*names),
+            "_first_num": 7,
+        }
+
+    def names(*policies: str) -> list[str]:
+        statements = [
+            {"landing_num": number, "changes": [{"policy": policy}]}
+            for number, policy in enumerate(policies, 10)
+        ]
+        shapes = macros["shapes_of"]([row("a"), row("a", "b"), {"_kind": "ddl"}])
+        assert shapes["first_nums"] == {"a": 7, "ab": 7}
+        batch = {"statements": statements, **shapes}
+        opened = {"state": {"first": is_first}}
+        macros["forget_what_fails"](opened, {"events": "events"}, batch)
+        assert "b" in batch["names"] or list(batch["schemas"]) == [*batch["names"]]
+        return batch["names"]  # type: ignore[no-any-return]
+
+    assert names("apply", "ignore") == ["a", "b"]
+    assert asked == []
+    # tables that are to be made go by what there is
+    assert names("fail") == (["a", "b"] if is_first else [])
+    rows.append(row("a"))
+    assert names("apply", "fail", "fail") == ["a"]
+    assert "where _landing_num < 11\n" in asked[-1]
+
+
+def test_line_num_expr(macros: Macros) -> None:
+    def files(*numbers: tuple[int, int]) -> list[dict[str, int]]:
+        names = ("_file_number", "_arrival_number")
+        return [dict(zip(names, pair, strict=True)) for pair in numbers]
+
+    line_num = macros["line_num_expr"]
+    assert line_num(files((5, 5), (6, 6))) == "_landing_num"
+    # the file that arrives as number 6 was the first, that of number 7 was number 2
+    found = line_num(files((0, 6), (5, 5), (2, 7)))
+    assert "get(array(0, 6, 5), cast(shiftright(_landing_num, 32) - 5 as int))" in found
+
+
+def test_land_events__without_a_number(macros: Macros) -> None:
+    """A model that names columns without what orders the lines of files is told so."""
+    found: list[str] = []
+    stubs = {
+        "lands_in_files": lambda *_: True,
+        "make_view": lambda *_: None,
+        "run_view": lambda _, name: name,
+        "describe_query": lambda _: [{"name": name, "type": "string"} for name in found],
+    }
+    macros.update(stubs)
+
+    def landed(format: str, names: list[str], sequence_by: list[str]) -> Any:
+        cfg = {"entity": "orders", "target": "t", "location": "landing/", "format": format, "keys": ["id"], "sequence_by": sequence_by}  # fmt: skip
+        found[:] = names
+        return macros["land_events"]({"cfg": cfg, "run": {"empty": False}}, "select 1", [])
+
+    for form, names in (("debezium", ["value"]), ("canonical", ["id", "_operation"])):
+        with pytest.raises(MacroError, match="selects neither `_landing_num`"):
+            landed(form, names, [])
+        landed(form, [*names, "_landing_num"], [])
+        landed(form, [*names, "_sequence_num"], [])
+        landed(form, names, ["at"])
+    # lines may bring numbers of their own
+    landed("canonical", ["value"], [])
