@@ -1,6 +1,8 @@
 {#- The files of a landing folder that are to be read, in name order: those that no commit has read to the end and those that changed
     since. A file keeps the number that it was first read under (`_file_number`, NULL for a new one), which its lines are known by;
-    `_last_number` is the greatest that was given, or -1. What the commits `undone`, which were rolled back, had read counts as not read. -#}
+    `_last_number` is the greatest that was given, or -1. What the commits `undone`, which were rolled back, had read counts as not read:
+    `_owed_number` is the one under which it was read first of what is owed again, by those or as it was read in part; NULL of a file that is
+    new, or that has changed since all of it was read. -#}
 {%- macro event_files_sql(location, landed, undone=[]) -%}
 with present as (
     select
@@ -16,7 +18,7 @@ present_and_landed as (
     select
         *,
         cast(null as bigint) as _file_number,
-        cast(null as struct<_is_whole: boolean, _file_size: bigint, _file_time: timestamp>) as _read_before,
+        cast(null as struct<_is_whole: boolean, _file_size: bigint, _file_time: timestamp, _file_number: bigint>) as _read_before,
         cast(null as bigint) as _commit_id
     from present
     union all
@@ -25,8 +27,8 @@ present_and_landed as (
         cast(null as bigint),
         cast(null as timestamp),
         _file_number,
-        {{ 'if(_commit_id in (' ~ undone | join(', ') ~ '), null, struct(_is_whole, _file_size, _file_time))' if undone
-            else 'struct(_is_whole, _file_size, _file_time)' }},
+        {{ 'if(_commit_id in (' ~ undone | join(', ') ~ '), null, struct(_is_whole, _file_size, _file_time, _file_number))' if undone
+            else 'struct(_is_whole, _file_size, _file_time, _file_number)' }},
         _commit_id
     from {{ landed }}
 ),
@@ -38,7 +40,8 @@ files as (
         max(_file_time) as _file_time,
         min(_file_number) as _file_number,
         coalesce(max(max(_file_number)) over (), -1) as _last_number,
-        max_by(_read_before, if(_read_before is null, null, _commit_id)) as _last
+        max_by(_read_before, if(_read_before is null, null, _commit_id)) as _last,
+        collect_list(_file_number) as _numbers
     from present_and_landed
     group by _file
 )
@@ -48,7 +51,11 @@ select
     _file_size,
     unix_micros(_file_time) as _file_micros,
     _file_number,
-    _last_number
+    _last_number,
+    coalesce(
+        array_min(filter(_numbers, number -> number > coalesce(_last._file_number, -1))),
+        if(_last._is_whole, null, _last._file_number)
+    ) as _owed_number
 from files
 where
     _file_size is not null
@@ -61,7 +68,8 @@ select
     _file_size,
     unix_micros(_file_time) as _file_micros,
     cast(null as bigint) as _file_number,
-    cast(-1 as bigint) as _last_number
+    cast(-1 as bigint) as _last_number,
+    cast(null as bigint) as _owed_number
 from present
 order by _file asc nulls last
 {%- endif %}

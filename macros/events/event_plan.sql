@@ -21,6 +21,7 @@
     {%- for name in names -%}
         {%- set lower = name | lower -%}
         {%- set known = known_columns | selectattr('name', 'equalto', name) | first | default(none) -%}
+        {%- set is_gone = known is not none and known.get('gone', false) -%}
         {%- set declaration = declared.get(lower, {}) -%}
         {%- set sources = tidemark._source_names(name, aliases, found) -%}
         {%- set fields = tidemark._fields_of(sources, found) -%}
@@ -49,10 +50,10 @@
             'recorded_type': known['type'] if known else none,
             'key': lower in keys,
             'ignored': lower in ignored,
-            'chosen': tidemark.is_chosen(cfg['chosen'], name),
-            'gone': known is not none and known.get('gone', false),
+            'chosen': is_gone or tidemark.is_chosen(cfg['chosen'], name),
+            'gone': is_gone,
             'dropped': false,
-            'sensitive': lower in sensitive,
+            'sensitive': known['sensitive'] if is_gone else lower in sensitive,
             'not_null': declaration.get('not_null', false) or (lower in keys and cfg['null_keys'] == 'reject'),
             'description': declaration.get('description', ''),
             'default': tidemark._default_of(fields),

@@ -11,8 +11,7 @@
     {{ return(location and '.' not in location and tidemark.files_at(location) | length > 0) }}
 {%- endmacro -%}
 
-{#- Files at a location that no commit has read to the end, each with the number that its lines are known by (`_file_number`), and the one
-    that orders them (`_arrival_number`): of a file that was read before a new one, as what it has got is later than all that was read. -#}
+{#- Files at a location that no commit has read to the end, in name order, with their numbers: see numbered_files(). -#}
 {%- macro files_to_read(opened, location) -%}
     {%- set relations, state = opened['relations'], opened['state'] -%}
     {%- set there = tidemark.files_at(location) -%}
@@ -23,13 +22,25 @@
         {%- set landed = tidemark.as_it_is(opened['cfg'], landed, 'landed') if landed else none -%}
         {%- set files = tidemark.query_rows(tidemark.event_files_sql(location, landed, state['undone'])) -%}
     {%- endif -%}
-    {%- set last = namespace(number=files | map(attribute='_last_number') | first | default(-1) | int) -%}
-    {%- for file in files -%}
-        {%- set last.number = last.number + 1 -%}
-        {%- do file.update({'_file_number': last.number if file['_file_number'] is none else file['_file_number'], '_arrival_number': last.number}) -%}
-    {%- endfor -%}
     {%- do tidemark.check_lines(opened['cfg'], files) -%}
-    {{ return(files) }}
+    {{ return(tidemark.numbered_files(files)) }}
+{%- endmacro -%}
+
+{#- Files to read, each with the number that its lines are known by (`_file_number`), and the one that orders them (`_arrival_number`): of a
+    file that was read before a new one, as what it has got is later than all that was read. What a rollback has left to be read again comes
+    first, in the order in which it was read first. -#}
+{%- macro numbered_files(files) -%}
+    {%- set last = files | map(attribute='_last_number') | first | default(-1) | int -%}
+    {%- set owed = files | rejectattr('_owed_number', 'none') | sort(attribute='_owed_number') | list -%}
+    {%- set arrivals, numbered = {}, [] -%}
+    {%- for file in owed + files | selectattr('_owed_number', 'none') | list -%}
+        {%- do arrivals.update({file['_file']: last + loop.index}) -%}
+    {%- endfor -%}
+    {%- for file in files -%}
+        {%- set number = arrivals[file['_file']] -%}
+        {%- do numbered.append(dict(file, _file_number=number if file['_file_number'] is none else file['_file_number'], _arrival_number=number)) -%}
+    {%- endfor -%}
+    {{ return(numbered) }}
 {%- endmacro -%}
 
 {#- The view over the lines of files, cached, as events are told apart by several looks at them. Of Parquet files Spark takes the columns

@@ -91,13 +91,14 @@
     {%- set recorded_cfg, plan = tidemark.recorded_cfg(cfg, recorded), tidemark.recorded_plan(recorded, cfg) -%}
     {%- set latest = commit['kind'] == 'full_refresh' or not state['last_date']
         or (commit.get('business_date') and commit['business_date'] >= state['last_date']) -%}
+    {%- set is_remade = commit['kind'] == 'rollback' and tidemark.columns_go_back(recorded_cfg, relations, state['recorded'], recorded) -%}
     {%- set is_gone = not tidemark.relation_exists(relations['current']) -%}
     {%- set load = {
         'commit_id': commit['commit_id'], 'kind': commit['kind'], 'forward': false,
         'business_date': commit.get('business_date') or state['last_date'],
         'last_date': commit['business_date'] if latest else state['last_date'],
         'last_date_commit_id': commit['commit_id'] if latest else state['last_date_commit_id'],
-        'rebuild': is_gone or (state['recorded'] and tidemark.is_retagged(recorded, state['recorded'])),
+        'rebuild': is_gone or is_remade or (state['recorded'] and tidemark.is_retagged(recorded, state['recorded'])),
         'mends_rejects': commit['kind'] == 'load' and recorded['extract'] != 'events' and recorded.get('marks_rejects'),
     } -%}
     {%- if commit['kind'] not in ['full_refresh', 'rehash'] -%}

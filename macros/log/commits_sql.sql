@@ -109,6 +109,18 @@ where
     where _tidemark_rank = 1
 {%- endmacro -%}
 
+{#- What an entity was held to after a commit, wherever rollbacks went since. -#}
+{%- macro config_at_sql(states, relation, commit_id) -%}
+select max_by(config, commit_id) as config
+from (
+    {{ tidemark.entity_commits_sql(states, relation) }}
+)
+where
+    commit_id <= {{ commit_id }}
+    and config is not null
+    and (state = 'completed' or undone_by is not null)
+{%- endmacro -%}
+
 {#- What the loads in force of a date, and of those before it, were made with. -#}
 {%- macro configs_until_sql(states, relation, business_date) -%}
 with commits as (

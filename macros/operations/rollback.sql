@@ -42,7 +42,7 @@
     {%- endif -%}
     {%- set recorded = state['recorded'] -%}
     {%- set recorded_cfg = tidemark.recorded_cfg(cfg, recorded) -%}
-    {%- set plan = tidemark.recorded_plan(recorded) -%}
+    {%- set plan, back = tidemark.recorded_plan(recorded), tidemark.recorded_at(opened, steps['target']) -%}
     {#- the log still has the values of columns that are gone from current -#}
     {%- set whole = dict(plan, stored=plan['stored'] + plan['gone'], gone=[]) -%}
     {%- set slice_sql = tidemark.rollback_slice_sql(whole, relations, steps['target']) -%}
@@ -56,11 +56,14 @@
                 ~ (commit['rows_updated'] or 0) ~ ', D ' ~ (commit['rows_deleted'] or 0)) -%}
         {%- endfor -%}
     {%- endfor -%}
+    {%- for old, new in tidemark.renames_back(cfg['entity'], recorded['columns'], back['columns']) -%}
+        {%- do tidemark.say(cfg['entity'], '  renames column `' ~ old ~ '` to `' ~ new ~ '`') -%}
+    {%- endfor -%}
     {%- if cfg['extract'] == 'events' and steps['undone'] -%}{%- do tidemark.tell_retaken(cfg, relations, steps) -%}{%- endif -%}
     {%- if dry_run -%}{{ return(none) }}{%- endif -%}
 
     {%- set load = dict(tidemark.rollback_load(state, steps), business_date=seen['first_date'] or steps['last_date']) -%}
-    {%- set commit = dict(tidemark.new_commit(opened, load, recorded), business_date=none, source_commit_id=steps['target']) -%}
+    {%- set commit = dict(tidemark.new_commit(opened, load, back), business_date=none, source_commit_id=steps['target']) -%}
     {%- set slice = tidemark.make_slice(cfg['target'], load['commit_id'], 'log', slice_sql) -%}
     {%- set held = dict(opened, cfg=recorded_cfg) -%}
     {%- set derived = {
@@ -73,9 +76,21 @@
     {%- do tidemark.commit_load(held, whole, derived, commit) -%}
     {%- do tidemark.drop_slices(cfg['target']) -%}
     {%- if not tidemark.is_still_ours(held, derived, commit) -%}{%- do tidemark.raise_finished(cfg, commit) -%}{%- endif -%}
-    {%- do tidemark.apply_load(held, plan, dict(load, business_date=steps['last_date']), commit, derived['figures']) -%}
+    {%- set is_remade = tidemark.columns_go_back(recorded_cfg, relations, recorded, back) -%}
+    {%- do tidemark.apply_load(
+        held, tidemark.recorded_plan(back), dict(load, business_date=steps['last_date'], rebuild=is_remade), commit, derived['figures']
+    ) -%}
     {%- do tidemark.record_load(held, derived, commit) -%}
     {%- do tidemark.say(cfg['entity'], 'is back at commit ' ~ steps['target'] ~ ', by commit ' ~ load['commit_id']) -%}
+{%- endmacro -%}
+
+{#- What an entity is held to once it is back at a commit. -#}
+{%- macro recorded_at(opened, target) -%}
+    {%- set cfg, recorded = opened['cfg'], opened['state']['recorded'] -%}
+    {%- if recorded['extract'] != 'events' -%}{{ return(recorded) }}{%- endif -%}
+    {%- set then = tidemark.query_rows(tidemark.config_at_sql(opened['commits']['states'], cfg['relation'], target))[0]['config'] -%}
+    {%- set named = cfg['columns'] | map(attribute='name') | map('lower') | list + cfg['keys'] | map('lower') | list -%}
+    {{ return(tidemark.recorded_back(recorded, fromjson(then) if then else none, named)) }}
 {%- endmacro -%}
 
 {#- Say what the next run will take again, as it was read by commits that are undone. -#}

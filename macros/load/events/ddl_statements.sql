@@ -105,6 +105,10 @@
     {%- set keys = cfg['keys'] | map('lower') | list -%}
     {%- for change in statement['changes'] -%}
         {%- if change['kind'] == 'add_column' -%}
+            {%- set is_taken = change['policy'] != 'ignore' or change['name'] | lower in declared -%}
+            {%- if is_taken and tidemark.was_dropped(recorded, change['name']) -%}
+                {%- do tidemark.put_aside(relations, recorded, change['name']) -%}
+            {%- endif -%}
             {%- if change['policy'] != 'ignore' and change['name'] not in batch['names'] -%}
                 {%- do batch['names'].append(change['name']) -%}
             {%- endif -%}
@@ -141,27 +145,58 @@
 {#- Rename a column wherever it is stored. Its values, and its name in hashes, stay. -#}
 {%- macro rename_column(cfg, relations, recorded, old, new) -%}
     {%- set declared = cfg['columns'] | map(attribute='name') | map('lower') | list -%}
-    {%- if old | lower in declared -%}{{ return(none) }}{%- endif -%}
+    {#- names in another case are the same -#}
+    {%- if old | lower in declared or old | lower == new | lower -%}{{ return(none) }}{%- endif -%}
     {%- for column in recorded['columns'] if column['name'] | lower == old | lower -%}
+        {%- do tidemark.put_aside(relations, recorded, new, old) -%}
         {%- for name in ['log_table', 'current', 'staging', 'sensitive'] if tidemark.relation_exists(relations[name]) -%}
-            {%- set present = adapter.get_columns_in_relation(relations[name]) | map(attribute='name') | map('lower') | list -%}
-            {%- for prefix in ['', '_before_'] if (prefix ~ old) | lower in present -%}
-                {%- if (prefix ~ new) | lower in present -%}
-                    {#- Declared before it existed: nothing was ever stored in it. -#}
-                    {%- do run_query('alter table ' ~ relations[name] ~ ' drop column ' ~ tidemark.quote_identifier(prefix ~ new)) -%}
-                {%- endif -%}
-                {%- do run_query('alter table ' ~ relations[name] ~ ' rename column ' ~ tidemark.quote_identifier(prefix ~ old)
-                    ~ ' to ' ~ tidemark.quote_identifier(prefix ~ new)) -%}
-            {%- endfor -%}
+            {%- do tidemark.rename_in(relations[name], old, new) -%}
         {%- endfor -%}
-        {%- set others = [] -%}
-        {%- for other in recorded['columns'] if other['name'] | lower != new | lower -%}
-            {%- do others.append(other) -%}
-        {%- endfor -%}
-        {%- do recorded.update({'columns': others}) -%}
         {%- do column.update({'name': new}) -%}
         {%- do recorded.update({'views_are_old': true}) -%}
     {%- endfor -%}
+{%- endmacro -%}
+
+
+{#- Make a name free for a column that takes it, the one that is called `old` so far, or none: what a dropped one has under it is kept beside
+    current under another name. One that was declared before it existed has no values, and goes. -#}
+{%- macro put_aside(relations, recorded, name, old=none) -%}
+    {%- set aside = tidemark.free_name(name, recorded['columns'] | map(attribute='name') | map('lower') | list) -%}
+    {%- set kept = namespace(is_any=false) -%}
+    {%- for table in ['log_table', 'current', 'staging', 'sensitive'] if tidemark.relation_exists(relations[table]) -%}
+        {%- set present = adapter.get_columns_in_relation(relations[table]) | map(attribute='name') | map('lower') | list -%}
+        {%- for prefix in ['', '_before_'] -%}
+            {%- set stored = prefix ~ name -%}
+            {#- of a run that died a table may be done -#}
+            {%- set is_done = (prefix ~ aside) | lower in present or (old is not none and (prefix ~ old) | lower not in present) -%}
+            {%- if stored | lower in present and not is_done -%}
+                {%- if table != 'current' and tidemark.has_rows(relations[table], tidemark.quote_identifier(stored) ~ ' is not null') -%}
+                    {%- do run_query('alter table ' ~ relations[table] ~ ' rename column ' ~ tidemark.quote_identifier(stored)
+                        ~ ' to ' ~ tidemark.quote_identifier(prefix ~ aside)) -%}
+                    {%- do present.append((prefix ~ aside) | lower) -%}
+                {%- else -%}
+                    {%- do run_query('alter table ' ~ relations[table] ~ ' drop column ' ~ tidemark.quote_identifier(stored)) -%}
+                {%- endif -%}
+            {%- endif -%}
+        {%- endfor -%}
+        {%- if table in ['log_table', 'sensitive'] and aside | lower in present -%}{%- set kept.is_any = true -%}{%- endif -%}
+    {%- endfor -%}
+    {%- set columns = [] -%}
+    {%- for column in recorded['columns'] -%}
+        {%- if column['name'] | lower != name | lower -%}
+            {%- do columns.append(column) -%}
+        {%- elif kept.is_any -%}
+            {%- do columns.append(dict(column, name=aside, gone=true)) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- do recorded.update({'columns': columns, 'views_are_old': true}) -%}
+{%- endmacro -%}
+
+
+{#- Whether a column of this name was taken away from current. -#}
+{%- macro was_dropped(recorded, name) -%}
+    {%- for column in (recorded or {}).get('columns', []) if column['name'] | lower == name | lower and column.get('gone') -%}{{ return(true) }}{%- endfor -%}
+    {{ return(false) }}
 {%- endmacro -%}
 
 

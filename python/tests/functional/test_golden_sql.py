@@ -673,7 +673,7 @@ def test_unread_files__are_those_of_the_query(session: Any, tmp_path: Path) -> N
         for file in chance.sample(first, 6):
             size, is_whole = file["_file_size"] + chance.choice((0, 0, 0, 1)), chance.random() < 0.8
             micros = file["_file_micros"] + chance.choice((0, 0, 0, 1000))
-            number = first.index(file) * 10
+            number = first.index(file) * 10 + chance.choice((0, commit * 100))
             session.sql(
                 f"insert into shop.known_files select {macros['string_literal'](file['_file'])}, {number}, {size}, "
                 f"timestamp_micros({micros}), {is_whole}, {commit}"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from datetime import date
 from typing import Any
 
 import pytest
 
 from .entities import Entity
-from .event_entities import EventEntity, delete, insert, update
+from .event_entities import EventEntity, ddl, delete, insert, update
 from .feed_reading import call, feed_rows, query_all
 
 pytestmark = pytest.mark.iceberg
@@ -184,6 +185,133 @@ def test_events(module_project: Any) -> None:
     shop.run()
     assert shop.rows("id, name") == [(1, "A")]
     assert shop.commits("kind")[-1] == ("rollback",)
+
+
+def columns_of(entity: EventEntity) -> set[str]:
+    """The names of current's business columns."""
+    table = entity.project.session.table(f"`{entity.project.schema}`.{entity.name}")
+    return {name for name in table.columns if not name.startswith("_")}
+
+
+def test_events__what_they_tell_is_told_again(module_project: Any) -> None:
+    """Files are read again in the order in which they were read first, with the columns that the source had then."""
+    moved = EventEntity(module_project, "moved", {"id": "int"})
+
+    def shape(*names: str, **previous: str) -> dict[str, Any]:
+        told = [
+            {"name": name, "type": "int", "previous_name": previous.get(name)} for name in names
+        ]
+        return ddl("CREATE_TABLE" if "a" in names and "b" in names else "ALTER_TABLE", told)
+
+    moved.land(
+        [shape("id", "a", "b"), *(insert({"id": n, "a": n, "b": 10 * n}) for n in (1, 2, 3))],
+        "m.jsonl",
+    )
+    moved.run()
+    first = moved.rows("id, a, b")
+    # the replacement of a column takes its name
+    moved.land(
+        [
+            update({"id": 1, "a": 4, "b": 40}),
+            shape("id", "a"),
+            shape("id", "b", b="a"),
+            update({"id": 2, "b": 5}),
+        ],
+        "z.jsonl",
+    )
+    moved.run()
+    moved.land([update({"id": 2, "b": 6})], "c.jsonl")
+    moved.run()
+    last, logged = [(1, 4), (2, 6), (3, 3)], "id, b, b__dropped, _operation"
+    assert (columns_of(moved), moved.rows("id, b")) == ({"id", "b"}, last)
+    # what was dropped is in log and history
+    history = moved.rows(logged, "__history")
+    assert history == [
+        (1, 1, 10, "I"), (1, 4, 40, "U"), (2, 2, 20, "I"), (2, 5, None, "U"), (2, 6, None, "U"), (3, 3, 30, "I"),
+    ]  # fmt: skip
+    commits = [row[0] for row in moved.commits("commit_id")]
+    assert "renames column `b` to `a`" in roll_back(moved, commits[0]).output
+    assert (columns_of(moved), moved.rows("id, a, b")) == ({"id", "a", "b"}, first)
+    moved.run()
+    assert (columns_of(moved), moved.rows("id, b")) == ({"id", "b"}, last)
+    assert moved.rows(logged, "__history") == history
+
+
+@pytest.mark.slow  # what is known of the source then is told by test_timeline_macros.py too
+def test_events__snapshot_and_defaults_again(module_project: Any) -> None:
+    """A snapshot that was open is, and a default fills the rows that have not had it."""
+    project = module_project
+    read = EventEntity(project, "read_again", {"id": "int", "name": "string"})
+    filled = EventEntity(project, "filled", {}, format="debezium", table="public.filled")
+    shaped = EventEntity(project, "shaped_again", {"id": "int"}, ddl={"drop_column": "apply"})
+
+    def row(key: int, number: int, **meta: Any) -> dict[str, Any]:
+        return insert({"id": key, "name": "a"}, sequence_num=number, **meta)
+
+    def line(op: str, number: int, key: int, **status: str) -> str:
+        fields = [{"field": "id", "type": "int32", "optional": False}]
+        if status:
+            fields.append({"field": "status", "type": "string", "optional": True, "default": "new"})
+        image = {"field": "after", "type": "struct", "optional": True, "fields": fields}
+        source = {"connector": "postgresql", "db": "shop", "schema": "public", "table": "filled"}
+        source |= {"txId": number, "lsn": number, "ts_ms": 1772600000000, "snapshot": "false"}  # type: ignore[dict-item]
+        told = {"before": None, "after": {"id": key, **status}, "source": source, "op": op}
+        return json.dumps({"schema": {"type": "struct", "fields": [image]}, "payload": told})
+
+    def shape(*names: str) -> dict[str, Any]:
+        return ddl("ALTER_TABLE", [{"name": name, "type": "int"} for name in names])
+
+    snapshot = {"is_snapshot": True, "offset": "s1"}
+    batches: list[list[list[Any]]] = [
+        [
+            [row(1, 1), row(2, 2)],
+            [line("c", 1, 1), line("c", 2, 2)],
+            [shape("id", "a"), insert({"id": 1, "a": 1}), insert({"id": 2, "a": 2})],
+        ],
+        [
+            [row(1, 10, **snapshot)],
+            [line("u", 3, 1), line("c", 4, 3, status="x")],
+            [update({"id": 1, "a": 3}), shape("id"), insert({"id": 3})],
+        ],
+        [
+            [row(3, 11)],
+            [line("c", 5, 4, status="y")],
+            # the column comes back as another one
+            [ddl("ALTER_TABLE", [{"name": "id", "type": "int"}, {"name": "a", "type": "string"}]), update({"id": 2, "a": "x"})],
+        ],
+    ]  # fmt: skip
+    entities = [read, filled, shaped]
+    names = [entity.name for entity in entities]
+    for batch in batches:
+        for entity, events in zip(entities, batch, strict=True):
+            entity.land(events)
+        project.dbt("run", "--select", *names)
+
+    def loaded() -> list[Any]:
+        return [
+            read.rows("id"),
+            filled.rows("id, status"),
+            shaped.rows("id, a"),
+            shaped.rows("id, a, a__dropped, _operation", "__history"),
+        ]
+
+    whole = [
+        [(1,), (3,)],
+        [(1, "new"), (2, "new"), (3, "x"), (4, "y")],
+        [(1, None), (2, "x"), (3, None)],
+        [
+            (1, None, 1, "I"), (1, None, 3, "U"), (2, None, 2, "I"), (2, "x", None, "U"), (3, None, None, "I"),
+        ],
+    ]  # fmt: skip
+    assert loaded() == whole
+    for target in (1, 0):
+        for entity in entities:
+            roll_back(entity, entity.commits("commit_id")[target][0])
+        if target == 0:
+            assert read.rows("id") == [(1,), (2,)]
+            assert (columns_of(shaped), shaped.rows("id, a")) == ({"id", "a"}, [(1, 1), (2, 2)])
+        project.dbt("run", "--select", *names)
+        assert loaded() == whole, target
 
 
 def test_together_and_died(module_project: Any) -> None:

@@ -1,11 +1,15 @@
-"""What DDL statements say of the name of a table, and which names it bears after them. No JVM."""
+"""What DDL statements say of the name of a table, which names it bears after them, and what becomes of its columns. No JVM."""
 
 from __future__ import annotations
 
+import copy
+import re
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from tests.macros import load_macros
 from tests.rendering import load_sql_macros
 
 APPLY = {"rename_table": "apply", "create_table": "apply", "drop_table": "apply"}
@@ -90,3 +94,155 @@ def test_follow_table() -> None:
     assert followed((rename, "b", "a"), **untold) == (["shop.a", "shop.b"], ["shop.a", "shop.b"])
     # the setting leaves out the database
     assert followed((rename, "b", "a"), (rename, "a", "c"), tables=["a"])[0] == ["shop.a"]
+
+
+class Stored:
+    """The tables of an entity, each with its columns and whether they have values, for macros that alter them.
+
+    Args:
+        columns: Those of each table.
+        dies: The number of the statement after which the run dies.
+    """
+
+    def __init__(self, columns: dict[str, dict[str, bool]], dies: int = 99) -> None:
+        self.columns = columns
+        self.left = dies
+        self.macros = load_macros("expr", "log", "load")
+        self.macros["relation_exists"] = lambda relation: relation in self.columns
+        self.macros["has_rows"] = lambda relation, condition: self.columns[relation][condition.split("`")[1]]  # fmt: skip
+        context = self.macros["rename_column"].context
+        context["run_query"] = self.run_query
+        context["adapter"] = SimpleNamespace(
+            get_columns_in_relation=lambda relation: [{"name": name} for name in self.columns[relation]]
+        )  # fmt: skip
+
+    def run_query(self, sql: str) -> None:
+        if not self.left:
+            raise RuntimeError("died")
+        self.left -= 1
+        table, what, names = re.fullmatch(r"alter table (\w+) (drop|rename) column (.*)", sql).groups()  # type: ignore[union-attr]  # fmt: skip
+        old, *new = [name.strip("`") for name in names.split(" to ")]
+        columns = self.columns[table]
+        assert old in columns and not {*new} & {*columns}, sql
+        self.columns[table] = {
+            (new[0] if name == old and what == "rename" else name): has_values
+            for name, has_values in columns.items()
+            if name != old or what == "rename"
+        }
+
+
+TABLES = ("log_table", "current", "staging", "sensitive")
+
+
+def known(*names: str) -> dict[str, Any]:
+    """What a commit recorded; a name in brackets is that of a column which was taken away."""
+    return {
+        "columns": [
+            {"name": name.strip("()"), "hash_name": name.strip("()"), "gone": name.startswith("("), "sensitive": False}
+            for name in names
+        ]
+    }  # fmt: skip
+
+
+def apply(stored: Stored, recorded: dict[str, Any], change: dict[str, Any]) -> list[Any]:
+    """Bring a statement to tables: what is recorded of their columns then."""
+    stored.macros["raise_failed_policy"] = None
+    opened = {
+        "cfg": {"columns": [], "keys": ["id"], "sequence_by": []},
+        "relations": {name: name for name in TABLES},
+    }
+    batch: dict[str, Any] = {"names": [], "refused": []}
+    told = copy.deepcopy(recorded)
+    stored.macros["apply_statement"](opened, told, batch, {"changes": [{"policy": "apply", **change}]})  # fmt: skip
+    return [(one["name"], one["hash_name"], one["gone"]) for one in told["columns"]]
+
+
+RENAME = {"kind": "rename_column", "old": "a", "name": "b"}
+ADD = {"kind": "add_column", "name": "b", "column": {"encoding": "auto"}}
+
+
+def test_rename_column__to_the_name_of_a_dropped_one() -> None:
+    """What that has is kept beside current, and again if the run died at any moment."""
+
+    def begin() -> dict[str, dict[str, bool]]:
+        columns = {"id": True, "a": True, "b": True}
+        return {
+            "log_table": dict(columns),
+            "current": dict(columns),
+            "staging": {**columns, "_before_a": True, "_before_b": False},
+        }
+
+    kept = [("id", "id", False), ("b", "a", False), ("b__dropped", "b", True)]
+    for dies in range(9):
+        stored = Stored(begin(), dies)
+        recorded = known("id", "a", "b")
+        try:
+            apply(stored, recorded, RENAME)
+        except RuntimeError:
+            pass
+        stored.left = 99
+        assert apply(stored, recorded, RENAME) == kept, dies
+        assert [*stored.columns["log_table"]] == ["id", "b", "b__dropped"]
+        assert [*stored.columns["current"]] == ["id", "b"]
+        assert [*stored.columns["staging"]] == ["id", "b", "b__dropped", "_before_b"]
+    # once more
+    stored.columns["log_table"]["a"] = True
+    for table in ("current", "staging"):
+        stored.columns[table]["a"] = True
+    again = apply(stored, known("id", "b", "(b__dropped)", "a"), RENAME)
+    assert again == [
+        ("id", "id", False), ("b__dropped_2", "b", True), ("b__dropped", "b__dropped", True), ("b", "a", False),
+    ]  # fmt: skip
+    assert [*stored.columns["log_table"]] == ["id", "b__dropped_2", "b__dropped", "b"]
+
+
+def test_rename_column__to_one_that_was_declared_before() -> None:
+    """It has no values, and gives way; a name in another case is the same."""
+    columns = {"id": True, "a": True, "b": False}
+    stored = Stored({"log_table": dict(columns), "current": dict(columns)})
+    assert apply(stored, known("id", "a", "b"), RENAME) == [("id", "id", False), ("b", "a", False)]
+    assert [*stored.columns["log_table"]] == [*stored.columns["current"]] == ["id", "b"]
+    cased = apply(stored, known("id", "b"), {**RENAME, "old": "b", "name": "B"})
+    assert cased == [("id", "id", False), ("b", "b", False)]
+
+
+def test_add_column__of_a_dropped_one() -> None:
+    """It is a new one; what the other one had stays in the log."""
+    stored = Stored({"log_table": {"id": True, "b": True}, "current": {"id": True}})
+    recorded = known("id", "(b)")
+    kept = [("id", "id", False), ("b__dropped", "b", True)]
+    assert apply(stored, recorded, ADD) == kept
+    for table in ("log_table", "current"):
+        stored.columns[table]["b"] = False
+    # the run died before its commit
+    assert apply(stored, recorded, ADD) == kept
+    assert [*stored.columns["log_table"]] == ["id", "b__dropped", "b"]
+    # one that only its source has dropped goes on
+    assert apply(stored, known("id", "b"), ADD) == [("id", "id", False), ("b", "b", False)]
+
+
+@pytest.mark.parametrize("is_dropped", [False, True])
+def test_columns_go_back(is_dropped: bool) -> None:
+    """A rollback that died while it brought tables to the names of then goes on with it."""
+    now, back = known("id", "b"), known("id", "a")
+    if is_dropped:
+        now, back = known("id", "b", "(b__dropped)"), known("id", "a", "b")
+    for dies in range(5):
+        logged = {"id": True, "b": True, **({"b__dropped": True} if is_dropped else {})}
+        columns = {"log_table": logged, "current": {"id": True, "b": True}, "staging": dict(logged)}
+        stored, made = Stored(columns, dies), []
+        stored.macros["recorded_plan"] = lambda *_: {}
+        stored.macros["make_current"] = lambda *_, made=made: made.append("current")
+        stored.macros["make_history_view"] = lambda *_: None
+        arguments = ({"entity": "shop"}, {name: name for name in TABLES}, now, back)
+        try:
+            stored.macros["columns_go_back"](*arguments)
+        except RuntimeError:
+            pass
+        stored.left = 99
+        assert stored.macros["columns_go_back"](*arguments) == is_dropped
+        names = ["id", "a", *(["b"] if is_dropped else [])]
+        assert [*stored.columns["log_table"]] == [*stored.columns["staging"]] == names
+        # built again from the log, where it has other columns
+        assert [*stored.columns["current"]] == (["id", "b"] if is_dropped else ["id", "a"])
+        assert ("current" in made) == is_dropped

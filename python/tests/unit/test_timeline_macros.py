@@ -49,6 +49,105 @@ def test_last_loads(
     assert list(macros["last_loads"](timeline(*steps), horizon)) == needed
 
 
+def columns(*told: str) -> list[dict[str, Any]]:
+    """Columns as they are recorded: `name`, `name=its name in hashes`, in brackets if it is not in current."""
+    found = []
+    for text in told:
+        name, _, hashed = text.strip("()").partition("=")
+        found.append({"name": name, "hash_name": hashed or name, "gone": text.startswith("(")})
+    return found
+
+
+@pytest.mark.parametrize(
+    ("now", "then", "back", "renames"),
+    [
+        pytest.param(["id", "a", "c"], ["id", "a"], ["id", "a", "c"], [], id="one has come"),
+        pytest.param(["id", "b=a"], ["id", "a"], ["id", "a"], [("b", "a")], id="renamed"),
+        pytest.param(
+            ["id", "b=a", "(b__dropped=b)"], ["id", "a", "b"], ["id", "a", "b"], [("b", "a"), ("b__dropped", "b")],
+            id="to the name of a dropped one",
+        ),
+        pytest.param(
+            ["id", "a", "b"], ["id", "b=a", "(b__dropped=b)"], ["id", "b=a", "(b__dropped=b)"], [("b", "b__dropped"), ("a", "b")],
+            id="and forth",
+        ),
+        pytest.param(
+            ["id", "b=a", "a=a~3"], ["id", "a"], ["id", "a", "(a__dropped=a~3)"], [("a", "a__dropped"), ("b", "a")],
+            id="another one has taken its name",
+        ),
+        pytest.param(["id", "(a)"], ["id", "a"], ["id", "a"], [], id="taken away"),
+        pytest.param(["id", "d=a"], ["id", "a"], ["id", "d=a"], [], id="declared by now"),
+        pytest.param(
+            ["id", "d=a", "(d__dropped=d)"], ["id", "a", "d"], ["id", "d=a", "(d__dropped=d)"], [],
+            id="declared, and the name of a dropped one",
+        ),
+    ],
+)  # fmt: skip
+def test_columns_back(
+    now: list[str], then: list[str], back: list[str], renames: list[tuple[str, str]]
+) -> None:
+    """Columns are called as they were when what is read again was read first."""
+    macros = load_macros("expr", "log")
+    told = macros["columns_back"](columns(*now), columns(*then), ["id", "d"])
+    assert told == columns(*back)
+    assert macros["renames_back"]("shop", columns(*now), told) == [[*pair] for pair in renames]
+    gone = [[column["gone"] for column in columns(*names)] for names in (now, back)]
+    assert macros["columns_return"](columns(*now), told) == (gone[0] != gone[1])
+
+
+def test_columns_back__exchanged() -> None:
+    macros = load_macros("expr", "log")
+    now = columns("a=b", "b=a")
+    back = macros["columns_back"](now, columns("a", "b"), [])
+    with pytest.raises(MacroError, match="shop: columns have exchanged their names since"):
+        macros["renames_back"]("shop", now, back)
+
+
+def test_recorded_back() -> None:
+    """What is known of the source is as it was; the names that the table has got stay known."""
+    recorded_back = load_macros("expr", "log")["recorded_back"]
+    learnt = {
+        "tables": ["shop.a", "shop.b"], "followed": ["shop.a", "shop.b"], "named": [], "columns": [{"name": "x"}],
+        "refused": ["y"], "told": ["id", "x"], "open_snapshot": None, "has_moves": True, "identifying": ["id"],
+    }  # fmt: skip
+    known = {
+        "tables": ["shop.a"], "followed": [], "named": [], "columns": None,
+        "refused": [], "told": ["id"], "open_snapshot": 2, "has_moves": False, "by_content": False,
+    }  # fmt: skip
+    now = {"extract": "events", "soft_delete": True, "on_tie": "later", "columns": columns("id", "x"), "source": learnt}  # fmt: skip
+    then = {"extract": "events", "soft_delete": False, "columns": columns("id"), "source": known}
+    back = recorded_back(now, then, [])
+    assert back == {
+        **now,
+        "on_tie": "content",
+        "source": {**known, "tables": ["shop.a", "shop.b"], "followed": ["shop.a"], "identifying": ["id"]},
+    }  # fmt: skip
+    # without the setting `table` all events are taken
+    untold = recorded_back(now, {**then, "source": {**known, "tables": []}}, [])["source"]
+    assert (untold["tables"], untold["followed"]) == ([], [])
+    # an earlier release did not tell, and an extract has none
+    assert recorded_back(now, {**then, "source": {}}, []) == now
+    assert recorded_back({**now, "extract": "full"}, then, []) == {**now, "extract": "full"}
+
+
+def test_numbered_files() -> None:
+    """What is owed since a rollback comes first, as it was read first; then, by name, what has changed or is new."""
+    files = [
+        {"_file": name, "_file_number": number, "_owed_number": owed, "_last_number": 7}
+        for name, number, owed in [
+            ("a new", None, None), ("b read last", 5, 5), ("c has changed", 0, None), ("d went on", 1, 6), ("z read first", 2, 2),
+        ]
+    ]  # fmt: skip
+    numbered = load_macros("load")["numbered_files"](files)
+    assert [(one["_file"], one["_file_number"], one["_arrival_number"]) for one in numbered] == [
+        ("a new", 11, 11), ("b read last", 5, 9), ("c has changed", 0, 12), ("d went on", 1, 10), ("z read first", 2, 8),
+    ]  # fmt: skip
+    none = load_macros("load")["numbered_files"]
+    first = none([{"_file": "a", "_file_number": None, "_owed_number": None, "_last_number": -1}])
+    assert (first[0]["_file_number"], first[0]["_arrival_number"]) == (0, 0)
+    assert none([]) == []
+
+
 def node(name: str) -> dict[str, Any]:
     """A model whose table has another name."""
     return {

@@ -11,7 +11,7 @@ present_and_landed as (
     select
         *,
         cast(null as bigint) as _file_number,
-        cast(null as struct<_is_whole: boolean, _file_size: bigint, _file_time: timestamp>) as _read_before,
+        cast(null as struct<_is_whole: boolean, _file_size: bigint, _file_time: timestamp, _file_number: bigint>) as _read_before,
         cast(null as bigint) as _commit_id
     from present
     union all
@@ -20,7 +20,7 @@ present_and_landed as (
         cast(null as bigint),
         cast(null as timestamp),
         _file_number,
-        if(_commit_id in (260304093000123), null, struct(_is_whole, _file_size, _file_time)),
+        if(_commit_id in (260304093000123), null, struct(_is_whole, _file_size, _file_time, _file_number)),
         _commit_id
     from shop.customers_of_events__landed
 ),
@@ -32,7 +32,8 @@ files as (
         max(_file_time) as _file_time,
         min(_file_number) as _file_number,
         coalesce(max(max(_file_number)) over (), -1) as _last_number,
-        max_by(_read_before, if(_read_before is null, null, _commit_id)) as _last
+        max_by(_read_before, if(_read_before is null, null, _commit_id)) as _last,
+        collect_list(_file_number) as _numbers
     from present_and_landed
     group by _file
 )
@@ -42,7 +43,11 @@ select
     _file_size,
     unix_micros(_file_time) as _file_micros,
     _file_number,
-    _last_number
+    _last_number,
+    coalesce(
+        array_min(filter(_numbers, number -> number > coalesce(_last._file_number, -1))),
+        if(_last._is_whole, null, _last._file_number)
+    ) as _owed_number
 from files
 where
     _file_size is not null

@@ -30,7 +30,8 @@ class DdlPolicies(BaseModel):
     drop_column: Policy = Field(
         default="ignore",
         description=(
-            "apply: the column leaves the current table; the log keeps it. ignore: it stays."
+            "apply: the column leaves the current table; the log keeps it. ignore: it stays, until "
+            "another one takes its name."
         ),
     )
     rename_column: Policy = Field(

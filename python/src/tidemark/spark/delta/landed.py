@@ -15,8 +15,8 @@ from tidemark.spark.delta.log import log_of, newest
 from tidemark.spark.delta.worker import Table, target_of, with_files
 from tidemark.spark.files import hadoop_path
 
-_Read = tuple[int, int, tuple[bool, int, int] | None]
-"""A file's first and last number, and how it was when last read: whole, bytes, milliseconds."""
+_Read = tuple[list[int], tuple[bool, int, int, int] | None]
+"""A file's numbers, and how it was when last read: whole, bytes, milliseconds, its number."""
 # that of the name which is no file yet
 _UNFINISHED = ".tmp"
 # a path that is an address as it stands, which is how Spark has it in _metadata.file_path
@@ -47,7 +47,7 @@ def unread_files(
     if read is None:
         return None
     jvm: Any = session._jvm
-    last = max((last for _, last, _ in read.values()), default=-1)
+    last = max((max(numbers) for numbers, _ in read.values()), default=-1)
     found = []
     for file in there:
         if str(file["path"]).endswith(_UNFINISHED) or not file["size"]:
@@ -56,18 +56,29 @@ def unread_files(
         if not _SAFE.fullmatch(path):
             path = str(hadoop_path(jvm, path).toUri().toString())
         size, millis = int(file["size"]), round(file["modified"].timestamp() * 1000)
-        number, _, before = read.get(path, (None, None, None))
-        if before != (True, size, millis):
+        numbers, before = read.get(path, ([], None))
+        if before is None or before[:3] != (True, size, millis):
             found.append(
                 {
                     "_file": path,
                     "_file_size": size,
                     "_file_micros": millis * 1000,
-                    "_file_number": number,
+                    "_file_number": min(numbers, default=None),
                     "_last_number": last,
+                    "_owed_number": _owed_number(numbers, before),
                 }
             )
     return sorted(found, key=lambda one: str(one["_file"]))
+
+
+def _owed_number(numbers: list[int], before: tuple[bool, int, int, int] | None) -> int | None:
+    """Return the number under which what is to be read again was read first; None: it is new.
+
+    Numbers rise with the commits that give them.
+    """
+    is_whole, number = (True, -1) if before is None else (before[0], before[3])
+    undone = [one for one in numbers if one > number]
+    return min(undone, default=None if is_whole else number)
 
 
 def _read_before(
@@ -90,11 +101,12 @@ def _rows_of(register: Target, undone: Collection[int]) -> dict[str, _Read]:
     names = {name: identifier(written) for name, (written, _) in register.fields.items()}
     last = (
         f"{{'is_whole': {names['_is_whole']}, 'size': {names['_file_size']}, "
-        f"'millis': epoch_ms(cast({names['_file_time']} as timestamp with time zone))}}"
+        f"'millis': epoch_ms(cast({names['_file_time']} as timestamp with time zone)), "
+        f"'number': {names['_file_number']}}}"
     )
     counts = " and ".join(["true", *(f"{names['_commit_id']} <> {int(one)}" for one in undone)])
     query = (
-        f"select {names['_file']}, min({names['_file_number']}), max({names['_file_number']}), "
+        f"select {names['_file']}, list({names['_file_number']}), "
         f"arg_max({last}, {names['_commit_id']}) filter (where {counts})\n"
         f"from {parquet_sql(register.files)} group by 1"
     )
@@ -102,6 +114,6 @@ def _rows_of(register: Target, undone: Collection[int]) -> dict[str, _Read]:
         db.execute("set TimeZone = 'UTC'")
         rows = db.execute(query).fetchall()
     return {
-        path: (first, last, None if before is None else tuple(before.values()))
-        for path, first, last, before in rows
+        path: (numbers, None if before is None else tuple(before.values()))
+        for path, numbers, before in rows
     }
