@@ -205,6 +205,7 @@ def test_died_with_other_settings(module_project: Any) -> None:
         assert soft.rows("id") == [(1,)]
 
 
+@pytest.mark.slow
 def test_died_in_correction(module_project: Any) -> None:
     late = new_entity(module_project, "late")
     for day in ("2026-01-01", "2026-01-03"):

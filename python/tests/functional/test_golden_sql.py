@@ -670,14 +670,16 @@ def test_unread_files__are_those_of_the_query(session: Any, tmp_path: Path) -> N
 
     chance = random.Random(3)
     for commit in range(1, 9):
+        rows = []
         for file in chance.sample(first, 6):
             size, is_whole = file["_file_size"] + chance.choice((0, 0, 0, 1)), chance.random() < 0.8
             micros = file["_file_micros"] + chance.choice((0, 0, 0, 1000))
             number = first.index(file) * 10 + chance.choice((0, commit * 100))
-            session.sql(
-                f"insert into shop.known_files select {macros['string_literal'](file['_file'])}, {number}, {size}, "
-                f"timestamp_micros({micros}), {is_whole}, {commit}"
+            name = macros["string_literal"](file["_file"])
+            rows.append(
+                f"({name}, {number}, {size}, timestamp_micros({micros}), {is_whole}, {commit})"
             )
+        session.sql(f"insert into shop.known_files values {', '.join(rows)}")
         for undone in ([], [commit], [2, 4, 6]):
             found = unread_files(session, there, register, undone)
             assert found == by_query("shop.known_files", undone)

@@ -193,6 +193,7 @@ def columns_of(entity: EventEntity) -> set[str]:
     return {name for name in table.columns if not name.startswith("_")}
 
 
+@pytest.mark.slow
 def test_events__what_they_tell_is_told_again(module_project: Any) -> None:
     """Files are read again in the order in which they were read first, with the columns that the source had then."""
     moved = EventEntity(module_project, "moved", {"id": "int"})
