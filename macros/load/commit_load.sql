@@ -69,6 +69,11 @@
     {{ return(true) }}
 {%- endmacro -%}
 
+{#- The same of an operation, which ends there. -#}
+{%- macro check_still_ours(opened, derived, commit) -%}
+    {%- if not tidemark.is_still_ours(opened, derived, commit) -%}{%- do tidemark.raise_finished(opened['cfg'], commit) -%}{%- endif -%}
+{%- endmacro -%}
+
 {#- Rows of a slice into the log by a statement, which is counted afterwards. -#}
 {%- macro log__append(opened, plan, derived) -%}
     {%- set cfg, targets = opened['cfg'], tidemark.write_relations(opened) -%}

@@ -101,16 +101,17 @@
 {%- macro unrecorded_rows(relation, state) -%}
     {%- set conditions, ends, has_entity = [], [], '_entity' in state['columns'] | map(attribute='name') -%}
     {%- set sources = state['pulls'] | map(attribute='source') | list -%}
+    {%- set has_several = sources | unique | list | length > 1 -%}
     {%- for pull in state['pulls'] -%}
         {%- set names = [tidemark.name_in_unit(pull['source'], sources)] -%}
         {#- One entity may have been one of several before, whose changes stay. -#}
         {%- set is_one_of_old = has_entity and not pull['read'] -%}
-        {%- if is_one_of_old and sources | unique | list | length == 1 -%}{%- do names.append(pull['source']) -%}{%- endif -%}
+        {%- if is_one_of_old and not has_several -%}{%- do names.append(pull['source']) -%}{%- endif -%}
         {%- for entity in (pull['read'] or {}).keys() if entity not in sources -%}{%- do names.append(tidemark.name_in_unit(entity, sources + [entity])) -%}{%- endfor -%}
         {#- A commit of the same id as another entity's is known by `_entity` alone. -#}
         {%- set late = pull['late'] if has_entity else pull['late'] | rejectattr('entity') | list -%}
         {%- do conditions.append(tidemark.after_expr(pull['from'], late)
-            ~ (' and _entity in (' ~ tidemark.string_literals(names) ~ ')' if is_one_of_old or sources | unique | list | length > 1 else '')) -%}
+            ~ (' and _entity in (' ~ tidemark.string_literals(names) ~ ')' if is_one_of_old or has_several else '')) -%}
         {%- do ends.append(pull['from']) -%}
         {%- for commit in late -%}{%- do ends.append(commit['commit_id'] - 1) -%}{%- endfor -%}
     {%- endfor -%}

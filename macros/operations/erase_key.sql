@@ -17,8 +17,8 @@
     {%- set steps = tidemark.erase_steps(opened, erased) -%}
     {%- set is_begun = tidemark.was_erased(opened, erased, 'inflight') -%}
     {#- one that died was rolled back by an erase of another key -#}
-    {%- set was_erased = tidemark.was_erased(opened, erased, 'completed') or tidemark.was_erased(opened, erased, 'rolled_back') -%}
-    {%- if not steps and not is_begun and not (vacuum and was_erased) -%}
+    {%- if not steps and not is_begun
+        and not (vacuum and (tidemark.was_erased(opened, erased, 'completed') or tidemark.was_erased(opened, erased, 'rolled_back'))) -%}
         {%- do tidemark.raise_error('usage',
             entity ~ ': this key is in none of its tables (key hash ' ~ erased['hash'] ~ '). Give every column of unique_key ('
             ~ erased['names'] | join(', ') ~ ') as it is stored'

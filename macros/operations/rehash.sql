@@ -46,7 +46,7 @@
         {%- set opened = {'cfg': cfg, 'run': run, 'relations': relations, 'commits': commits, 'state': state} -%}
         {%- do tidemark.check_replaced_log(opened, commit) -%}
         {%- set derived = {'outcome': 'commit', 'figures': {'rows_logged': rows}} -%}
-        {%- if not tidemark.is_still_ours(opened, derived, commit) -%}{%- do tidemark.raise_finished(cfg, commit) -%}{%- endif -%}
+        {%- do tidemark.check_still_ours(opened, derived, commit) -%}
         {%- do tidemark.apply_load(opened, plan, load, commit) -%}
         {%- do tidemark.record_commit(commits, commit, 'completed', {'rows_logged': rows}) -%}
         {%- do log(entity ~ ': rehashed in commit ' ~ commit['commit_id'], info=true) -%}

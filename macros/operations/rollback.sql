@@ -75,7 +75,7 @@
     } -%}
     {%- do tidemark.commit_load(held, whole, derived, commit) -%}
     {%- do tidemark.drop_slices(cfg['target']) -%}
-    {%- if not tidemark.is_still_ours(held, derived, commit) -%}{%- do tidemark.raise_finished(cfg, commit) -%}{%- endif -%}
+    {%- do tidemark.check_still_ours(held, derived, commit) -%}
     {%- set is_remade = tidemark.columns_go_back(recorded_cfg, relations, recorded, back) -%}
     {%- do tidemark.apply_load(
         held, tidemark.recorded_plan(back), dict(load, business_date=steps['last_date'], rebuild=is_remade), commit, derived['figures']
