@@ -214,7 +214,7 @@ PARQUET = [
     as_parquet("parquet_variable", texts("k", "${env:HOME}"), says="has `${` in its name"),
     as_parquet("parquet_wide", texts("k", *WIDE), [("1", "c0", "c299")], shown="k, c0, c299"),
     as_parquet("parquet_no_rows", texts("k", "v").slice(0, 0), [], columns=KV),
-    as_parquet("parquet_no_bytes", b"", says="cannot be read", columns=KV),
+    as_parquet("parquet_no_bytes", b"", says="is empty, which no Parquet file is", columns=KV),
     as_parquet("parquet_cut", WHOLE[:-20], says="cannot be read", columns=KV),
     as_parquet("parquet_not", b"k,v\n1,a\n" * 20, says="cannot be read", columns=KV),
 ]  # fmt: skip
