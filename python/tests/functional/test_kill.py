@@ -249,20 +249,20 @@ def kill_again_and_again(flow: Flow, home: Path, rng: random.Random) -> int:
     Returns:
         How many kills came while a load ran.
     """
-    log, hits, attempts = home / "dbt.log", 0, 0
+    log, hits, attempts, last_number = home / "dbt.log", 0, 0, flow.dates - 1
     days = [flow.day(number) for number in range(flow.dates)]
     while True:
         done = finished_loads(log)
-        flow.land(done)
-        process = start_dates(flow.project, home, days[min(done, len(days) - 1) :])
+        flow.land(min(done, last_number))
+        process = start_dates(flow.project, home, days[min(done, last_number) :])
         begun = starts(log)
         while process.poll() is None and starts(log) == begun:
             time.sleep(0.05)
         # the first load of a process takes ten times as long as those after it
-        until = time.monotonic() + rng.uniform(0.5, 25)
+        until = time.monotonic() + rng.uniform(0.5, 12)
         last = attempts >= KILLS
         while process.poll() is None and (last or time.monotonic() < until):
-            flow.land(finished_loads(log))
+            flow.land(min(finished_loads(log), last_number))
             time.sleep(0.05)
         if last:
             assert process.wait() == 0, (home / "stderr").read_text()[-3000:]
