@@ -99,8 +99,10 @@ def _write_parquet(
                 [[_given(one, row.get(one.name)) for row in rows] for one in columns],
             )
         path = hadoop_path(jvm, log.dataPath(), file)
-        path.getFileSystem(log.newDeltaHadoopConf()).copyFromLocalFile(
-            hadoop_path(jvm, written.as_uri()), path
+        settings = log.newDeltaHadoopConf()
+        # a stream as any other file's: copyFromLocalFile() has S3A hand it to another client
+        jvm.org.apache.hadoop.fs.FileUtil.copy(
+            jvm.java.io.File(str(written)), path.getFileSystem(settings), path, False, settings
         )
         return written.stat().st_size
 
