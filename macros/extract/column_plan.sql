@@ -33,7 +33,7 @@
         {%- set dropped = known is not none and known.get('dropped', false) and (source is none or recorded.get('is_past', false)) -%}
         {%- set declaration = declared.get(lower, {}) -%}
         {%- set source_type = source['type'] if source else none -%}
-        {%- set wanted = types.get(lower) or (known['type'] if known and not declaration.get('data_type') and not source else source_type) -%}
+        {%- set wanted = types.get(lower) or (known['type'] if known and not declaration.get('data_type') and (dropped or not source) else source_type) -%}
         {%- if known and tidemark.is_same_by_name(wanted, known['type']) -%}{%- set wanted = known['type'] -%}{%- endif -%}
         {%- do columns.append({
             'name': name,
@@ -47,7 +47,7 @@
             'compare_as': declaration.get('settings', {}).get('compare_as'),
             'dropped': dropped,
             'sensitive': lower in sensitive or (dropped and known['sensitive']),
-            'not_null': declaration.get('not_null', false) or (lower in keys and cfg['null_keys'] == 'reject'),
+            'not_null': (declaration.get('not_null', false) and not (source is none and lower in (recorded or {}).get('not_yet', []))) or (lower in keys and cfg['null_keys'] == 'reject'),
             'description': declaration.get('description', ''),
         }) -%}
     {%- endfor -%}

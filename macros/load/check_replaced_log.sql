@@ -22,7 +22,8 @@
     {%- set is_own = own['state'] == 'inflight' and own['details'] is none -%}
     {%- set others = [] -%}
     {%- for left in state['inflight'] if left['commit_id'] | int != commit['commit_id'] | int -%}{%- do others.append(left['commit_id']) -%}{%- endfor -%}
-    {%- set has_moved = others or state['last_commit_id'] | int != opened['state']['last_commit_id'] | int -%}
+    {%- set has_moved = others or state['last_commit_id'] | int != opened['state']['last_commit_id'] | int
+        or (commit['kind'] == 'rehash' and tidemark.erases_beside(commits, cfg['relation'], opened['state']['last_id'])) -%}
     {%- set has_log = cfg['family'] != 'enriched' -%}
     {#- another full refresh may have begun a new log in the place of this one's -#}
     {%- if is_own and not has_moved and (not has_log or tidemark.has_new_log(relations['log_table'], commit, own['rows_logged'])) -%}{{ return(none) }}{%- endif -%}
@@ -36,6 +37,11 @@
         {%- do tidemark.raise_finished(cfg, commit) -%}
     {%- endif -%}
     {%- do tidemark.raise_moved(cfg, relations['log' if has_log else 'current']) -%}
+{%- endmacro -%}
+
+{#- Whether a key of an entity is being erased, or has been since a commit: a copy of its log that was made meanwhile may have it. -#}
+{%- macro erases_beside(commits, relation, commit_id) -%}
+    {{ return(tidemark.query_rows(tidemark.erases_beside_sql(commits['states'], relation, commit_id))[0]['is_beside']) }}
 {%- endmacro -%}
 
 {#- Whether a commit writes a new log in the place of the old one. -#}

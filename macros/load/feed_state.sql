@@ -27,7 +27,7 @@
         'build': not exists or (not run['empty'] and (pulls[0]['own']['anew'] or unread)),
         'is_news': news | length > 0 and not run['empty'],
     } -%}
-    {%- do state.update(tidemark.unrecorded_rows(relation, state)) -%}
+    {%- do state.update(tidemark.unrecorded_rows(cfg, relation, commits, state)) -%}
     {%- if state['unrecorded'] -%}{%- do tidemark.check_sources(cfg, commits, pulls) -%}{%- endif -%}
     {%- set last = tidemark.query_rows(tidemark.last_commit_id_sql(commits['states'], cfg['relation']))[0] -%}
     {%- if state['is_news'] or state['build'] -%}{%- do tidemark.check_own_run(cfg, relation, state, last['read_id']) -%}{%- endif -%}
@@ -83,9 +83,10 @@
         {%- set type, wanted = stored.get(column['name'] | lower, {}).get('type'), types[loop.index0] -%}
         {%- if type is none -%}
             {%- do missing.append({'name': column['name'], 'type': column['type'], 'description': column.get('description', '')}) -%}
+        {%- elif tidemark._is_kept_as(type, wanted, tidemark.lake_format()) -%}
         {%- elif tidemark.is_widening(type, wanted, tidemark.lake_format()) -%}
             {%- do tidemark.widen_columns(relation, {tidemark.quote_identifier(column['name']): column['type']}) -%}
-        {%- elif type != wanted and not (open_structs and wanted.startswith('struct<')) -%}
+        {%- elif not (open_structs and wanted.startswith('struct<')) -%}
             {%- do tidemark.raise_error('data',
                 model ~ ': column `' ~ column['name'] ~ '` was ' ~ type ~ ' and is now ' ~ column['type'] ~ ': build the table again with --full-refresh'
             ) -%}
@@ -98,15 +99,16 @@
 
 {#- Which rows of a feed are of commits that this run reads: `after`, the greatest commit that comes before them all, and `others`, their
     condition. There are some (`unrecorded`) where a run appended them and died before it recorded how far it had read. -#}
-{%- macro unrecorded_rows(relation, state) -%}
+{%- macro unrecorded_rows(cfg, relation, commits, state) -%}
     {%- set conditions, ends, has_entity = [], [], '_entity' in state['columns'] | map(attribute='name') -%}
     {%- set sources = state['pulls'] | map(attribute='source') | list -%}
     {%- set has_several = sources | unique | list | length > 1 -%}
+    {#- One entity may have been one of several before, whose changes stay. -#}
+    {%- set is_one_of_old = has_entity and not has_several and not state['pulls'][0]['read'] and state['is_news'] and not state['build']
+        and tidemark.sources_of_feed(cfg, commits) | reject('equalto', sources[0]) | list | length > 0 -%}
     {%- for pull in state['pulls'] -%}
         {%- set names = [tidemark.name_in_unit(pull['source'], sources)] -%}
-        {#- One entity may have been one of several before, whose changes stay. -#}
-        {%- set is_one_of_old = has_entity and not pull['read'] -%}
-        {%- if is_one_of_old and not has_several -%}{%- do names.append(pull['source']) -%}{%- endif -%}
+        {%- if is_one_of_old -%}{%- do names.append(pull['source']) -%}{%- endif -%}
         {%- for entity in (pull['read'] or {}).keys() if entity not in sources -%}{%- do names.append(tidemark.name_in_unit(entity, sources + [entity])) -%}{%- endfor -%}
         {#- A commit of the same id as another entity's is known by `_entity` alone. -#}
         {%- set late = pull['late'] if has_entity else pull['late'] | rejectattr('entity') | list -%}
@@ -127,8 +129,7 @@
     source than before would lose what it keeps of that. -#}
 {%- macro check_sources(cfg, commits, pulls) -%}
     {%- if pulls | map(attribute='from') | min > 0 -%}{{ return(none) }}{%- endif -%}
-    {%- set known = tidemark.first_column('select distinct source_relation from ' ~ commits['states'] ~ " where kind = 'feed' and state = 'completed' and relation = "
-        ~ tidemark.string_literal(cfg['relation']) ~ ' order by 1') -%}
+    {%- set known = tidemark.sources_of_feed(cfg, commits) -%}
     {%- set sources = pulls | map(attribute='source') | unique | list -%}
     {%- if known and sources | length == 1 and sources[0] not in known -%}
         {%- do tidemark.raise_error('configuration',
@@ -136,6 +137,12 @@
             ~ sources[0] ~ ' another name, or build this one again with --full-refresh'
         ) -%}
     {%- endif -%}
+{%- endmacro -%}
+
+{#- The relations that runs of a feed have read. -#}
+{%- macro sources_of_feed(cfg, commits) -%}
+    {{ return(tidemark.first_column('select distinct source_relation from ' ~ commits['states'] ~ " where kind = 'feed' and state = 'completed' and relation = "
+        ~ tidemark.string_literal(cfg['relation']) ~ ' order by 1')) }}
 {%- endmacro -%}
 
 {#- The statement that appends to a feed. -#}

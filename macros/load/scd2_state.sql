@@ -85,7 +85,7 @@
     {%- endif -%}
     {%- set wanted, stored = {}, {} -%}
     {%- for columns, types in [(state['columns'], wanted), (tidemark.describe_query('select * from ' ~ relation), stored)] -%}
-        {%- for column in columns -%}{%- do types.update({column['name']: column['type']}) -%}{%- endfor -%}
+        {%- for column in columns -%}{%- do types.update({column['name']: tidemark.kept_type(column['type'], cfg['file_format'])}) -%}{%- endfor -%}
     {%- endfor -%}
     {%- if wanted != stored -%}{{ return('its columns changed') }}{%- endif -%}
     {%- if recorded != state['commit']['config'] -%}{{ return('its SQL or its layout changed') }}{%- endif -%}

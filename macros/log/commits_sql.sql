@@ -97,6 +97,16 @@ where
     and unix_micros(state_at) > {{ 'null' if micros is none else micros }}
 {%- endmacro -%}
 
+{#- Whether an erase of a key is in flight, or began after a commit. -#}
+{%- macro erases_beside_sql(states, relation, commit_id) -%}
+select count(*) > 0 as is_beside
+from (
+{{ tidemark.last_states_sql(states) }}
+    where relation = {{ tidemark.string_literal(relation) }}
+)
+where _tidemark_rank = 1 and kind = 'erase_key' and (state = 'inflight' or commit_id > {{ commit_id }})
+{%- endmacro -%}
+
 {#- The commits of an entity in their last state, each with `log_start_id`, the full refresh that made the log that is there. -#}
 {%- macro entity_commits_sql(states, relation) -%}
     select

@@ -12,6 +12,7 @@
             'description': said.get('description') or '', 'compare_as': column.get('compare_as'),
         }) -%}
     {%- endfor -%}
+    {%- set gone = recorded['columns'] | selectattr('gone', 'defined') | selectattr('gone') | list -%}
     {{ return({
         'columns': columns,
         'stored': columns | rejectattr('sensitive') | list,
@@ -19,7 +20,8 @@
         'compared': columns | selectattr('compared') | list,
         'ignored': columns | selectattr('ignored') | list,
         'flow': 'events' if recorded['extract'] == 'events' else none,
-        'gone': recorded['columns'] | selectattr('gone', 'defined') | selectattr('gone') | rejectattr('sensitive') | list,
+        'gone': gone | rejectattr('sensitive') | list,
+        'gone_sensitive': gone | selectattr('sensitive') | list,
         'sequence_by': recorded.get('sequence_by', []) | length > 0,
         'on_tie': recorded.get('on_tie', 'content'),
         'sequence_type': recorded.get('sequence_type'),

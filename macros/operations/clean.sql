@@ -89,7 +89,7 @@
     {%- elif vacuum and tidemark.can('remove_files') -%}
         {%- do tidemark.say(entity, 'would remove former versions of ' ~ opened['relations']['current']) -%}
     {%- endif -%}
-    {%- do tidemark.say(entity, 'changes could be asked from commit ' ~ horizons['floor'] ~ ' on') -%}
+    {%- do tidemark.say(entity, ('would let changes be asked from commit ' if horizons['draws_line'] else 'changes could be asked from commit ') ~ horizons['floor'] ~ ' on') -%}
 {%- endmacro -%}
 
 {#- The lengths that hold for this call, without those that keep all: {superseded: '30 days'}. -#}
@@ -141,6 +141,7 @@
         {%- do horizons.update({name: horizon}) -%}
     {%- endfor -%}
     {%- do horizons.update({
+        'draws_line': horizons['feed'] > row['floor'] | int,
         'savepoints': savepoints | map(attribute='commit_id') | list,
         'floor': [horizons['floor'], horizons['superseded'], horizons['history'], horizons['feed']] | max,
         'old_tables': tidemark.old_tables(opened, fromjson(row['replaced_logs'] or '[]'), savepoints),

@@ -17,6 +17,9 @@
     {%- set commits = tidemark.ensure_commits(run) -%}
     {%- set state = tidemark.entity_state(commits, cfg['relation'], run) -%}
     {%- set recorded = state['recorded'] -%}
+    {%- if tidemark.erases_beside(commits, cfg['relation'], state['last_id']) -%}
+        {%- do tidemark.raise_error('data', entity ~ ': a key is being erased, or a call of erase_key died: call it again with that key, which finishes it. Nothing was written') -%}
+    {%- endif -%}
     {%- set cfg = dict(cfg, keys=tidemark.keys_in_order(cfg, recorded)) -%}
     {%- set wanted = tidemark.rehashed_config(cfg, recorded, drop, state['inflight']) -%}
     {%- set plan = tidemark.recorded_plan(wanted) -%}
@@ -98,11 +101,11 @@
     {%- set dropped = drop | map('lower') | list -%}
     {%- set columns = [] -%}
     {%- for column in recorded['columns'] -%}
-        {%- set is_dropped = column['name'] | lower in dropped -%}
+        {%- set is_dropped = column['name'] | lower in dropped or column.get('dropped', false) -%}
         {%- do columns.append({
             'name': column['name'], 'type': column['type'], 'sensitive': column['sensitive'],
             'role': tidemark.column_role({'key': column['role'] == 'key', 'ignored': is_dropped or not tidemark.is_compared(cfg, column['name'])}),
-            'dropped': is_dropped or column.get('dropped', false),
+            'dropped': is_dropped,
         }) -%}
         {%- for declared in cfg['columns'] if declared['name'] | lower == column['name'] | lower and declared['settings'].get('compare_as') -%}
             {%- do columns[-1].update({'compare_as': declared['settings']['compare_as']}) -%}

@@ -29,6 +29,10 @@
             {%- do others.append((other_opened, tidemark.rollback_steps(other_opened, other['to']))) -%}
         {%- endfor -%}
     {%- endif -%}
+    {#- what cannot go back is told before anything does -#}
+    {%- for its_opened, its_steps in (others + [(opened, steps)] if others else []) -%}
+        {%- do tidemark.renames_back(its_opened['cfg']['entity'], its_opened['state']['recorded']['columns'], tidemark.recorded_at(its_opened, its_steps['target'])['columns']) -%}
+    {%- endfor -%}
     {%- for other_opened, other_steps in others -%}{%- do tidemark.roll_back(other_opened, other_steps, dry) -%}{%- endfor -%}
     {%- do tidemark.roll_back(opened, steps, dry) -%}
 {%- endmacro -%}
@@ -44,7 +48,7 @@
     {%- set recorded_cfg = tidemark.recorded_cfg(cfg, recorded) -%}
     {%- set plan, back = tidemark.recorded_plan(recorded), tidemark.recorded_at(opened, steps['target']) -%}
     {#- the log still has the values of columns that are gone from current -#}
-    {%- set whole = dict(plan, stored=plan['stored'] + plan['gone'], gone=[]) -%}
+    {%- set whole = dict(plan, stored=plan['stored'] + plan['gone'], gone=[], sensitive=plan['sensitive'] + plan['gone_sensitive']) -%}
     {%- set slice_sql = tidemark.rollback_slice_sql(whole, relations, steps['target']) -%}
     {%- set seen = tidemark.query_rows(tidemark.rollback_figures_sql(slice_sql))[0] -%}
     {%- do tidemark.say(cfg['entity'], ('would go' if dry_run else 'going') ~ ' back to commit ' ~ steps['target'] ~ ': ' ~ seen['mark_count']
@@ -69,9 +73,9 @@
     {%- set derived = {
         'outcome': 'commit', 'load': load, 'slice': slice, 'numbers': tidemark.table_versions(recorded_cfg, relations, 'before'),
         'figures': {'rows_logged': seen['copy_count'] | int, 'rows_superseded': seen['mark_count'] | int},
-        'beside': [tidemark.insert_sql(relations['sensitive'], tidemark.sensitive_columns(plan),
-            tidemark.restored_sensitive_sql(plan, relations, slice, load['commit_id']), cfg['file_format'])]
-            if plan['sensitive'] and seen['copy_count'] | int else [],
+        'beside': [tidemark.insert_sql(relations['sensitive'], tidemark.sensitive_columns(whole),
+            tidemark.restored_sensitive_sql(whole, relations, slice, load['commit_id']), cfg['file_format'])]
+            if whole['sensitive'] and seen['copy_count'] | int else [],
     } -%}
     {%- do tidemark.commit_load(held, whole, derived, commit) -%}
     {%- do tidemark.drop_slices(cfg['target']) -%}

@@ -35,7 +35,10 @@
 
 {#- Whether a table has a type in this way: Iceberg has no whole numbers shorter than int, in structs, arrays and maps neither. -#}
 {%- macro _is_kept_as(found, type, file_format) -%}
-    {%- if file_format != 'iceberg' -%}{{ return(found == type) }}{%- endif -%}
-    {%- set short = '\\b(tinyint|smallint)\\b' -%}
-    {{ return(modules.re.sub(short, 'int', found) == modules.re.sub(short, 'int', type)) }}
+    {{ return(tidemark.kept_type(found, file_format) == tidemark.kept_type(type, file_format)) }}
+{%- endmacro -%}
+
+{#- The type that a table has where it was made with this one. -#}
+{%- macro kept_type(type, file_format) -%}
+    {{ return(modules.re.sub('\\b(tinyint|smallint)\\b', 'int', type) if file_format == 'iceberg' else type) }}
 {%- endmacro -%}

@@ -83,7 +83,7 @@ where
         {{ return("coalesce(_event_time <= timestamp'" ~ moment['value'] ~ "', true)") }}
     {%- elif by == 'sequence' -%}
         {%- do tidemark.check_sequence(relation, date, flow) -%}
-        {{ return(tidemark.event_moment_expr(flow, 'sequence') ~ ' <= ' ~ (date if date is number else tidemark.string_literal(date))) }}
+        {{ return('coalesce(' ~ tidemark.event_moment_expr(flow, 'sequence') ~ ' <= ' ~ (date if date is number else tidemark.string_literal(date)) ~ ', true)') }}
     {%- endif -%}
     {{ return("_business_date <= date'" ~ tidemark._business_date(date, 'tidemark.as_of: date') ~ "'") }}
 {%- endmacro -%}

@@ -21,7 +21,7 @@
     ) -%}
     {%- if load['statements'] -%}{{ return(tidemark.leave_to_spark(opened, 'a column with a default is new at the source')) }}{%- endif -%}
     {%- set source = {'landed': landed, 'sifted': sifted.files if sifted else [], 'tables': batch['tables'], 'named': batch['named'], 'first': state['first'], 'has_moves': plan['recorded']['source']['has_moves']} -%}
-    {%- set staged = adapter.keep_events(cfg, plan, load, source) if state['first']
+    {%- set staged = adapter.keep_events(cfg, plan, load, source, opened['relations']) if state['first']
         else adapter.stage_events(cfg, plan, load, source, opened['relations']) -%}
     {%- if staged is string -%}{{ return(tidemark.leave_to_spark(opened, staged)) }}{%- endif -%}
     {%- set told = dict(

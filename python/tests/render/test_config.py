@@ -10,6 +10,7 @@ from dbt.artifacts.resources.v1.model import ModelConfig
 
 from dbt.adapters.tidemark.errors import MacroError
 
+from ..macros import SQL_FOLDERS, load_macros
 from ..rendering import load_sql_macros
 
 CSV = {"extract": "full", "location": "landing/shop_{business_date}.csv", "format": "csv"}
@@ -384,6 +385,33 @@ def test_earlier_extract__lacks_what_came_later() -> None:
     assert plan["columns"][3]["source_name"] == "zip"
     drift = macros["config_drift"](cfg, plan_of(cfg, whole, recorded), recorded)
     assert drift == ["column `zip` was ignored and is now compared"]
+
+
+def test_earlier_extract__column_that_is_required_since() -> None:
+    """Rows of an extract from before a column came are no rejects for want of it."""
+    cfg, whole = shop(), arrived("id", "name", "total")
+    for column in cfg["columns"]:
+        column["not_null"] = column["name"] == "name"
+    recorded = plan_of(cfg, whole)["recorded"]
+    earlier = {**recorded, "not_yet": ["name"], "is_past": True}
+    plan = plan_of(cfg, arrived("id", "total"), earlier)
+    assert [each["not_null"] for each in plan["columns"]] == [True, False, False]
+    assert [each["not_null"] for each in plan_of(cfg, whole, earlier)["columns"]][1]
+
+
+def test_dropped_column__keeps_its_type_and_its_role() -> None:
+    """An extract of before may have it as text; another rehash compares it no more than the one that dropped it."""
+    macros, cfg = load_macros(*SQL_FOLDERS, "operations"), shop()
+    recorded = plan_of(cfg, arrived("id", "name", "total", "zip", zip="int"))["recorded"]
+    dropped = macros["rehashed_config"](cfg, recorded, ["zip"], [])
+    again = macros["rehashed_config"]({**cfg, "hash": "sha256"}, dropped, [], [])
+    for config in (dropped, again):
+        (found,) = [each for each in config["columns"] if each["name"] == "zip"]
+        assert (found["role"], found["dropped"]) == ("ignored", True)
+    past = {**dropped, "is_past": True}
+    plan = plan_of(cfg, arrived("id", "name", "total", "zip"), past)
+    assert macros["config_drift"](cfg, plan, past) == []
+    assert (plan["columns"][3]["type"], plan["columns"][3]["source_type"]) == ("int", "string")
 
 
 def test_drift__spelling_and_order_are_none() -> None:

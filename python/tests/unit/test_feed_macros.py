@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from tests.macros import load_macros
+from tests.macros import SQL_FOLDERS, load_macros
 
 PULLS = {
     "both": [("a.orders", False), ("b.orders", False)],
@@ -39,3 +41,34 @@ def test_names_in_feed(entity: str, table: str, names: list[str]) -> None:
         for source, was_alone in pulls
     ]
     assert list(load_macros("operations")["names_in_feed"](pairs, entity, table)) == names
+
+
+@pytest.mark.parametrize(
+    ("source", "known", "of_entity"),
+    [
+        pytest.param("shop.orders", ["shop.orders"], None, id="one entity"),
+        pytest.param("shop.orders_feed", ["shop.orders_feed"], None, id="a feed of one entity"),
+        pytest.param("shop.orders", [], None, id="the first run"),
+        pytest.param("shop.orders", ["shop.lines", "shop.orders"], "shop.orders", id="of several before"),
+    ],
+)  # fmt: skip
+def test_unrecorded_rows__of_one_source(
+    monkeypatch: pytest.MonkeyPatch, source: str, known: list[str], of_entity: str | None
+) -> None:
+    """Whatever `_entity` says they are found, unless the feed keeps rows of another source."""
+    macros = load_macros(*SQL_FOLDERS, "load")
+    monkeypatch.setitem(macros, "first_column", lambda sql: known)
+    monkeypatch.setitem(macros, "has_rows", lambda *_: True)
+    pull: dict[str, Any] = {"source": source, "from": 7, "to": 9, "late": [], "read": None}
+    state = {
+        "pulls": [pull],
+        "columns": [{"name": "_commit_id"}, {"name": "_entity"}],
+        "is_news": True,
+        "build": False,
+    }
+    found = macros["unrecorded_rows"](
+        {"relation": "shop.kept"}, "shop.kept", {"states": "states"}, state
+    )
+    assert found["unrecorded"]
+    assert ("_entity in (" in found["others"]) == (of_entity is not None)
+    assert (of_entity or "") in found["others"]

@@ -167,19 +167,32 @@ def test_rollback_together__all_or_none(monkeypatch: pytest.MonkeyPatch) -> None
 
     def open_entity(entity: str, *_: Any) -> dict[str, Any]:
         name = entity.removeprefix("t_")
-        return {"cfg": {"entity": name, "relation": f"shop.t_{name}"}, "commits": {}}
+        state = {"recorded": {"columns": [name]}}
+        return {
+            "cfg": {"entity": name, "relation": f"shop.t_{name}"},
+            "commits": {},
+            "state": state,
+        }
+
+    def renames_back(entity: str, now: list[str], back: list[str]) -> list[Any]:
+        if entity in exchanged:
+            raise MacroError("data", "columns have exchanged their names since")
+        return []
 
     def rollback_steps(opened: dict[str, Any], to: Any) -> dict[str, Any]:
         if opened["cfg"]["entity"] in cannot:
             raise MacroError("usage", "changes are kept from a later commit on")
-        return {"undone": [{"invocation_id": "second"}]}
+        return {"undone": [{"invocation_id": "second"}], "target": 1}
 
+    exchanged = ["three"]
     runs = [{"commit_id": 1, "invocation_id": "first"}, {"commit_id": 2, "invocation_id": "second"}]
     stubs = {
         "node_if": lambda *_: None,
         "open_entity": open_entity,
         "rollback_steps": rollback_steps,
         "settle_entities_of_runs": lambda *_: None,
+        "recorded_at": lambda *_: {"columns": []},
+        "renames_back": renames_back,
         "timeline": lambda *_: runs,
         "live_commits": lambda *_: {1: True, 2: True},
         "roll_back": lambda opened, *_: done.append(opened["cfg"]["entity"]),
@@ -190,8 +203,11 @@ def test_rollback_together__all_or_none(monkeypatch: pytest.MonkeyPatch) -> None
     macros["rollback"].context["graph"] = SimpleNamespace(nodes=nodes)
     with pytest.raises(MacroError, match="changes are kept"):
         macros["rollback"]("t_one", to=1, together=True)
-    assert done == []
     cannot.clear()
+    with pytest.raises(MacroError, match="exchanged their names"):
+        macros["rollback"]("t_one", to=1, together=True)
+    assert done == []
+    exchanged.clear()
     macros["rollback"]("t_one", to=1, together=True)
     assert done == ["two", "three", "one"]
 

@@ -135,10 +135,13 @@ def check_unmoved(plan: Plan, nodes: dict[str, Any], invoker: Invoker) -> None:
     """
     moved = moved_models(plan.entities, nodes)
     if not moved:
-        names = [one.entity for one in plan.entities]
+        asked = {
+            "entities": [one.entity for one in plan.entities],
+            "full_refresh": plan.options.full_refresh,
+        }
         now = {
             str(state.pop("entity")): Tables.model_validate(state)
-            for state in invoker.ask("planned_state", {"entities": names}, _STATE)
+            for state in invoker.ask("planned_state", asked, _STATE)
         }
         moved = [said for one in plan.entities for said in moved_tables(one, now[one.entity])]
     if not moved:

@@ -251,8 +251,8 @@ def _last_touched(jvm: Any, files: Any, folder: Any) -> float:
     return max(int(status.getModificationTime()) for status in found) / 1000
 
 
-def is_made_here(session: SparkSession, schema: str, name: str, root: str | None) -> bool:
-    """Say whether a table that is to be made gets a folder of this machine.
+def folder_to_come(session: SparkSession, schema: str, name: str, root: str | None) -> str | None:
+    """Return where a table that is to be made will lie on this machine; None: it will not.
 
     Args:
         session: The running session.
@@ -262,11 +262,15 @@ def is_made_here(session: SparkSession, schema: str, name: str, root: str | None
     """
     jvm: Any = session.sparkContext._jvm
     state = session._jsparkSession.sessionState()
-    folder = root or state.catalog().defaultTablePath(table_identifier(jvm, schema, name))
+    folder = (
+        f"{root}/{name}"
+        if root
+        else state.catalog().defaultTablePath(table_identifier(jvm, schema, name))
+    )
     system = java_class(jvm, "org.apache.hadoop.fs.FileSystem")
     default = system.getDefaultUri(state.newHadoopConf())
-    scheme = hadoop_path(jvm, folder).toUri().getScheme() or default.getScheme()
-    return str(scheme) == "file"
+    place = hadoop_path(jvm, folder).toUri()
+    return str(place.getPath()) if (place.getScheme() or default.getScheme()) == "file" else None
 
 
 def table_identifier(jvm: Any, schema: str, name: str) -> Any:

@@ -56,7 +56,9 @@ versions as (
 last_rows as (
     select
         *,
-        min(_tidemark_time) over (partition by _key_hash, _tidemark_version) as _valid_from,
+        first_value(_tidemark_time) over (
+            partition by _key_hash, _tidemark_version order by _tidemark_time asc nulls first, _tidemark_order asc nulls first
+        ) as _valid_from,
         row_number() over (
             partition by _key_hash, _tidemark_version
             order by _tidemark_is_same asc nulls last, _tidemark_order desc nulls last

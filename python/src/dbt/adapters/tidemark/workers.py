@@ -22,6 +22,7 @@ from tidemark.spark.delta.worker import (
     keep_extract,
     stage_extract,
     warm_worker,
+    why_not_made,
     write_kept_rows,
 )
 from tidemark.spark.delta.worker_events import (
@@ -30,7 +31,6 @@ from tidemark.spark.delta.worker_events import (
     stage_events,
     write_kept_events,
 )
-from tidemark.spark.files import is_made_here
 
 
 class WorkersAdapter(SessionAdapter):
@@ -41,6 +41,10 @@ class WorkersAdapter(SessionAdapter):
         """Say whether Spark's workers may be on other machines than this process."""
         with self.connections.exception_handler("is_on_cluster"):
             return is_on_cluster(self._session)
+
+    def _why_not_made(self, cfg: dict[str, Any], relations: dict[str, Any]) -> str | None:
+        log = relations["log"]
+        return why_not_made(self._session, (log.schema, log.identifier), cfg["location_root"])
 
     @available.parse(lambda *args, **kwargs: "")
     def keep_extract(
@@ -64,10 +68,8 @@ class WorkersAdapter(SessionAdapter):
             What write_kept_rows() takes, with `figures`; or a text: why the engine does not do it.
         """
         with self.connections.exception_handler("keep_extract"):
-            log = relations["log"]
             why = why_not_columns(plan["columns"], self._time_zone)
-            if not is_made_here(self._session, log.schema, log.identifier, cfg["location_root"]):
-                why = why or f"{log.schema}.{log.identifier} is not to lie on a local file system"
+            why = why or self._why_not_made(cfg, relations)
             return why or keep_extract(self._session, load_of(cfg, plan, load, source))
 
     @available.parse(lambda *args, **kwargs: None)
@@ -140,6 +142,7 @@ class WorkersAdapter(SessionAdapter):
         plan: dict[str, Any],
         load: dict[str, Any],
         source: dict[str, Any],
+        relations: dict[str, Any],
     ) -> KeptEvents | str:
         """Have the engine in the workers read the first change events of an entity.
 
@@ -149,12 +152,14 @@ class WorkersAdapter(SessionAdapter):
             load: The commit, and the batch that it takes.
             source: The files (`landed`, and what was `sifted` of them), the `tables` whose events
                 count, and `first`.
+            relations: The entity's, which are to be made.
 
         Returns:
             What write_kept_rows() takes, with `figures`; or a text: why the engine does not do it.
         """
         with self.connections.exception_handler("keep_events"):
             why = why_not_images(plan["columns"], self._time_zone)
+            why = why or self._why_not_made(cfg, relations)
             return why or keep_events(self._session, batch_of(cfg, plan, load, source))
 
     @available.parse(lambda *args, **kwargs: "")

@@ -38,7 +38,7 @@ from tidemark.spark.delta.log import (
 )
 from tidemark.spark.delta.small import listed_files, paths_of
 from tidemark.spark.delta.staged import StagedRows, written_by_another
-from tidemark.spark.files import each, java_class
+from tidemark.spark.files import each, folder_to_come, java_class
 from tidemark.spark.messages import readable_error
 
 Table = tuple[str, str]
@@ -234,6 +234,28 @@ def write_kept_rows(
     return rows_of(session, kept.load, places, outcome, tables)
 
 
+def why_not_made(session: SparkSession, log: tuple[str, str], root: str | None) -> str | None:
+    """Return why the engine could not write to tables that are to be made; None: it can.
+
+    Asked before they are made: a first load that finds it out afterwards would do so each time.
+
+    Args:
+        session: The running session.
+        log: The schema and the name of the entity's log.
+        root: The folder of the tables' folders, where that is not the schema's.
+    """
+    folder = folder_to_come(session, *log, root)
+    if folder is None:
+        return f"{'.'.join(log)} is not to lie on a local file system"
+    if not is_read_as_it_stands(folder):
+        return f"{'.'.join(log)} is to lie at a path that is not read as it stands"
+    for name, value in session.conf.getAll.items():
+        default = f"delta.{name.removeprefix(_DEFAULTS)}"
+        if name.startswith(_DEFAULTS) and _is_harmful(default, value):
+            return f"the session gives new tables the property {default}"
+    return None
+
+
 @dataclass(frozen=True)
 class Places:
     """The tables of a load, as the engine sees them."""
@@ -309,8 +331,7 @@ def target_of(jvm: Any, delta: Any, snapshot: Any, required: Collection[str]) ->
     converters = java_class(jvm, "scala.jdk.javaapi.CollectionConverters")
     settings = dict(converters.asJava(metadata.configuration()))
     for name, value in settings.items():
-        harmful = name.startswith("delta.") and name not in _HARMLESS
-        if harmful or (name, value) in _HARMFUL:
+        if _is_harmful(name, value):
             return f"has the property {name}"
     fields = {}
     for place, field in enumerate(json.loads(metadata.schemaString())["fields"]):
@@ -350,6 +371,11 @@ def why_not_types(schema: str, columns: Collection[Column]) -> str | None:
 
 _SQL_TYPES = {"integer": "int", "long": "bigint", "short": "smallint", "byte": "tinyint"}
 _HARMFUL = (("delta.enableDeletionVectors", "true"), ("delta.columnMapping.mode", "id"))
+_DEFAULTS = "spark.databricks.delta.properties.defaults."
+
+
+def _is_harmful(name: str, value: str) -> bool:
+    return (name.startswith("delta.") and name not in _HARMLESS) or (name, value) in _HARMFUL
 
 
 def _folder(delta: Any) -> str | None:
