@@ -13,8 +13,6 @@
             {%- endif -%}
             {%- if change_policy != 'ignore' -%}
                 {%- do statement.update({'cuts': true}) -%}
-            {%- elif change['kind'] == 'add_column' -%}
-                {%- do batch['refused'].append(change['name']) -%}
             {%- endif -%}
         {%- endfor -%}
         {%- if kind == 'create_table' and policy == 'fail' and before -%}

@@ -122,7 +122,6 @@
             {%- endif -%}
         {%- elif change['kind'] == 'rename_column' and change['policy'] == 'apply' and recorded -%}
             {%- do tidemark.rename_column(cfg, relations, recorded, change['old'], change['name']) -%}
-            {%- do batch['refused'].append(change['old']) -%}
         {%- elif change['kind'] == 'drop_column' and change['policy'] == 'apply' and recorded and change['name'] | lower not in keys -%}
             {%- do tidemark.drop_column(cfg, relations, recorded, change['name']) -%}
         {%- endif -%}

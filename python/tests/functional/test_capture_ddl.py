@@ -64,6 +64,7 @@ class Story:
         self.columns = {"a": "int", "b": "varchar(10)"}
         self.said: list[str] = []
         self.made = 0
+        self.former: list[str] = []
         self.begin()
 
     def begin(self) -> None:
@@ -122,7 +123,7 @@ class Story:
         name, kind = self.new("c"), self.rng.choice(list(TYPES))
         if self.rng.random() < 0.3 and self.made > 1:
             # a name that there may have been before, of another type
-            name = f"c{self.rng.randrange(1, self.made)}"
+            name = self.rng.choice([f"c{self.rng.randrange(1, self.made)}", *self.former])
             if name in self.columns:
                 return
         default = self.rng.choice(["", " default 'd'" if "char" in kind else " default 5"])
@@ -141,6 +142,7 @@ class Story:
             old, new = self.rng.choice(list(self.columns)), self.new("r")
             kind = self.columns.pop(old)
             self.columns[new] = kind
+            self.former.append(old)
             how = self.rng.choice([f"rename column {old} to {new}", f"change {old} {new} {kind}"])
             self.run(f"alter table {self.name} {how}")
 

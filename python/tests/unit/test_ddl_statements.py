@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import re
 from types import SimpleNamespace
 from typing import Any
@@ -94,6 +95,74 @@ def test_follow_table() -> None:
     assert followed((rename, "b", "a"), **untold) == (["shop.a", "shop.b"], ["shop.a", "shop.b"])
     # the setting leaves out the database
     assert followed((rename, "b", "a"), (rename, "a", "c"), tables=["a"])[0] == ["shop.a"]
+
+
+@functools.cache
+def load_ddl_macros() -> dict[str, Any]:
+    return load_macros("expr", "log", "events", "load")
+
+
+def refused(
+    *statements: tuple[str, list[str]], policy: str = "apply", **batch: Any
+) -> tuple[list[set[str]], dict[str, Any]]:
+    """The names that images have for no column, in each stretch, of statements (text, names of columns); and the batch in the last."""
+    macros = load_ddl_macros()
+    cfg = {
+        "ddl": {"add_column": policy, "rename_column": "apply", "drop_column": "ignore"},
+        "columns": [], "file_format": "delta",
+    }  # fmt: skip
+    batch = {
+        "statements": [], "refused": [], "renames": {}, "names": [], "source_columns": [{"name": "id"}, {"name": "a"}],
+        **batch,
+    }  # fmt: skip
+    before = batch["source_columns"]
+    for number, (text, names) in enumerate(statements, 1):
+        columns = [{"name": name, "type": None} for name in names]
+        statement = {
+            "landing_num": number * 10, "columns": columns, "changes": [], "effect": "none", "cuts": False,
+        }  # fmt: skip
+        said = {"operation": "ALTER_TABLE", "table": "shop.a", "columns": columns, "ddl": text}
+        macros["judge_statement"](cfg, batch, statement, said, before)
+        batch["statements"].append(statement)
+        before = columns
+    found = []
+    for stretch in macros["stretches_of"](batch):
+        batch = macros["batch_at"](batch, stretch)
+        found.append({*batch["refused"], *macros["names_to_come"](batch, stretch)})
+    return found, batch
+
+
+def test_refused_names__a_column_takes_a_former_name() -> None:
+    """The name of a renamed column is free for a new one; before the rename it is that of the old one."""
+    rename = ("alter table a rename column a to b", ["id", "b"])
+    add = ("alter table a add column a int", ["id", "b", "a"])
+    assert refused(rename)[0] == [{"b"}, {"a"}]
+    assert refused(rename, add)[0] == [{"b"}, {"a"}, set()]
+    # in a later batch
+    renamed = {"refused": ["a"], "source_columns": [{"name": "id"}, {"name": "b"}]}
+    assert refused(**renamed)[0] == [{"a"}]
+    assert refused(add, **renamed)[0] == [{"a"}, set()]
+    # by another rename
+    shifted = ("alter table a rename column id to a", ["a", "b"])
+    assert refused(shifted, **renamed)[0] == [{"a"}, {"id"}]
+    # as it is read under the name that is declared
+    aliases = [refused(*given)[1]["renames"] for given in ([rename], [rename, add])]
+    assert aliases == [{"a": "b"}, {}]
+
+
+def test_refused_names__by_policy() -> None:
+    """What a policy leaves out is refused by the policy of the day; where tables are still to be made, in its batch."""
+    drop = ("alter table a drop column a", ["id"])
+    add = ("alter table a add column a int", ["id", "a"])
+    other = ("alter table a add column c int", ["id", "a", "c"])
+    found, batch = refused(other, policy="ignore")
+    assert (found, batch["refused"]) == ([{"c"}], [])
+    # there was one of that name before
+    assert refused(drop, add, policy="ignore")[0] == [set()]
+    assert refused(drop, add)[0] == [set(), set()]
+    # an earlier version recorded it
+    columns = [{"name": "id"}, {"name": "a"}, {"name": "c"}]
+    assert refused(refused=["c"], source_columns=columns)[0] == [set()]
 
 
 class Stored:
