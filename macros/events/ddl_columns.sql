@@ -148,11 +148,15 @@
             {{ return({'default': none}) }}
         {%- elif quoted -%}
             {%- set state.text = quoted.group(1).replace("''", "'") -%}
-        {%- elif modules.re.match('^[-+]?[0-9]*[.]?[0-9]+$', bare) -%}
+        {%- elif modules.re.match('(?i)^([-+]?[0-9]*[.]?[0-9]+|true|false)$', bare) -%}
             {%- set state.text = bare -%}
         {%- else -%}
             {{ return({}) }}
         {%- endif -%}
+    {%- endif -%}
+    {#- a database stores them as numbers, save where they are texts -#}
+    {%- if state.text | lower in ['true', 'false'] and described['type'] != 'string' -%}
+        {%- set state.text = {'true': '1', 'false': '0'}[state.text | lower] -%}
     {%- endif -%}
     {%- set text = tidemark._encoded_literal(state.text, described['encoding']) -%}
     {{ return({} if text is none else tidemark._default_value(text, described)) }}

@@ -50,8 +50,7 @@
 {%- macro renamed_table(ddl, name) -%}
     {%- set part = '(?:`[^`]+`|"[^"]+"|[^\\s,;.`"()]+)' -%}
     {%- set table = '(' ~ part ~ '(?:\\.' ~ part ~ ')*)' -%}
-    {#- without comments and texts -#}
-    {%- set said = modules.re.sub("(?s)/\\*(?!!).*?\\*/|'(?:[^'\\\\]|\\\\.|'')*'", ' ', ddl) -%}
+    {%- set said = tidemark._without_texts(ddl) -%}
     {%- set pattern = '(?i)' ~ table ~ '\\s+(?:wait\\s+\\d+\\s+|nowait\\s+)?to\\s+' ~ table if modules.re.match('(?i)\\s*rename\\s', said)
         else '(?is)^\\s*alter\\s+(?:online\\s+|ignore\\s+)*table\\s+(?:if\\s+exists\\s+)?' ~ table
         ~ '\\s(?:.*[\\s,])?rename\\s+(?!column\\b|index\\b|key\\b|constraint\\b)(?:to\\s+|as\\s+|=\\s*)?' ~ table -%}
@@ -65,12 +64,17 @@
     {{ return(none) }}
 {%- endmacro -%}
 
+{#- The text of a statement without comments and texts; what stands in a comment that a server executes is none. -#}
+{%- macro _without_texts(ddl) -%}
+    {{ return(modules.re.sub("(?s)/\\*(?!M?!).*?\\*/|'(?:[^'\\\\]|\\\\.|'')*'", ' ', ddl)) }}
+{%- endmacro -%}
+
 {#- Whether the text of a statement renames a column: CHANGE [COLUMN] a b, RENAME COLUMN a TO b. -#}
 {%- macro says_rename(ddl, old, new) -%}
     {%- set name = '[`"\\[]?%s[`"\\]]?' -%}
-    {%- set pattern = '(?is)(change|rename)\\s+(column\\s+)?' ~ (name | replace('%s', modules.re.escape(old))) ~ '\\s+(to\\s+)?'
+    {%- set pattern = '(?is)(change|rename)\\s+(column\\s+)?(if\\s+exists\\s+)?' ~ (name | replace('%s', modules.re.escape(old))) ~ '\\s+(to\\s+)?'
         ~ (name | replace('%s', modules.re.escape(new))) ~ '(?![\\w])' -%}
-    {{ return(modules.re.search(pattern, ddl) is not none) }}
+    {{ return(modules.re.search(pattern, tidemark._without_texts(ddl)) is not none) }}
 {%- endmacro -%}
 
 {%- macro is_database_of(database, tables) -%}

@@ -263,7 +263,13 @@ def shaped(models: dict[str, EventEntity], module_project: Any) -> dict[str, Eve
     assert {name for name, status in failed.statuses.items() if status == "error"} == {"strict"}
     assert "ddl.add_column is fail" in failed.messages["strict"]
     # a new column takes the former name of another one
-    again = [wide[0], {"name": "label", "type": "string"}, tier, code, {"name": "name", "type": "int"}]
+    again = [
+        wide[0],
+        {"name": "label", "type": "string"},
+        tier,
+        code,
+        {"name": "name", "type": "int"},
+    ]
     land(
         3,
         [

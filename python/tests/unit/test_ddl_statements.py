@@ -45,6 +45,26 @@ def test_renamed_table(ddl: str, name: str, previous: str | None) -> None:
     assert load_sql_macros()["renamed_table"](ddl, name) == previous
 
 
+@pytest.mark.parametrize(
+    ("ddl", "says"),
+    [
+        ("alter table t change a b int", True),
+        ("alter table t CHANGE COLUMN `a` `b` int", True),
+        ("alter table t rename column a to b", True),
+        ("alter table t change column if exists a b int", True),
+        ("alter table t rename column if exists a to b", True),
+        ("alter table t change /* by a tool */ a/**/b int", True),
+        ("alter table t /*!50000 change a b int */", True),
+        ("alter table t /*M!100100 change a b int */", True),
+        ("alter table t comment 'change a b', add column b int", False),
+        ("alter table t add column b int /* change a b */", False),
+        ("alter table t change a bc int", False),
+    ],
+)
+def test_says_rename(ddl: str, says: bool) -> None:
+    assert load_sql_macros()["says_rename"](ddl, "a", "b") is says
+
+
 def followed(*statements: tuple[str, str, str | None], **batch: Any) -> tuple[list[str], list[str]]:
     """The names that a table bears after statements (operation, table, previous), and those whose rows are taken."""
     macros = load_sql_macros()

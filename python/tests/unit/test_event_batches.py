@@ -94,6 +94,7 @@ def of_workers(macros: Macros, told: list[str], schemas: dict[str, str], **figur
     macros.update(stubs)
     context = macros["events_of_workers"].context
     context["local_md5"] = lambda text: text
+    context["run_query"] = lambda _: [(False,)]
     context["adapter"] = SimpleNamespace(
         call_function=lambda *_: [],
         sift_events=lambda *_: sifted,
@@ -116,6 +117,57 @@ def test_events_of_workers__columns_that_came(macros: Macros) -> None:
     assert of_workers(macros, [], {}, has_whole_rows=0) == ["id"]
     assert of_workers(macros, [], {}, has_whole_rows=0, rows_ignored=2) == []
     assert of_workers(macros, ["a"], {}, has_whole_rows=0) == ["a", "id"]
+
+
+def test_statements_of__that_come_twice(macros: Macros) -> None:
+    """A batch may have a delivery and its repetition; one statement on several tables has one place in the source."""
+
+    def message(place: str, name: str, ddl: str, *columns: str, **table: Any) -> dict[str, Any]:
+        told = {"columns": [{"name": column, "typeName": "INT"} for column in columns]}
+        change = {
+            "type": "ALTER",
+            "id": f'"shop"."{name}"',
+            "table": told if columns else None,
+            **table,
+        }
+        return {
+            "_landing_num": 1, "_sequence_num": 1, "_event_time": None, "_event_id": place, "_operation": None, "_is_snapshot": False,
+            "_is_captured": False, "_ddl": ddl, "_ddl_database": "shop", "_table_changes": json.dumps([change]),
+        }  # fmt: skip
+
+    add = message("1", "orders", "alter table orders add column b int default 5", "id", "b")
+    drop = message("2", "orders", "drop table orders", type="DROP")
+    swap = "rename table orders to orders_old, orders_new to orders"
+    aside, copy = message("3", "orders_old", swap, "id"), message("3", "orders", swap, "id", "b")
+    policies = ("add_column", "drop_column", "drop_table", "rename_table")
+    cfg = {"entity": "orders", "columns": [], "file_format": "delta", "ddl": dict.fromkeys(policies, "apply")}  # fmt: skip
+
+    def statements(*messages: dict[str, Any], known: tuple[str, ...] = ()) -> list[str]:
+        macros["query_rows"] = lambda _: messages
+        context = macros["statements_of"].context
+        context["run_query"] = lambda _: [(one,) for one in known]
+        context["log"] = lambda *_, **__: None
+        batch = {"tables": ["shop.orders"], "named": [], "followed": [], "source_columns": [{"name": "id", "type": "int"}], "refused": [], "renames": {}}  # fmt: skip
+        opened = {"cfg": cfg, "state": {"first": not known}, "relations": {"log": "log"}}
+        found = macros["statements_of"](opened, {"events": "events"}, batch)
+        return [f"{one['event_id']} {one['operation']}" for one in found]
+
+    assert statements(add, drop, add, drop) == ["1 ALTER_TABLE", "2 TRUNCATE"]
+    assert statements(add, drop, add, drop, known=("1",)) == ["2 TRUNCATE"]
+    assert statements(aside, copy, aside, copy) == ["3 RENAME_TABLE", "3 ALTER_TABLE"]
+
+
+def test_with_values__that_are_none(macros: Macros) -> None:
+    """A default that the column cannot have is told: a fill with NULL does nothing."""
+    told: list[str] = []
+    macros["warn"] = lambda _, text: told.append(text)
+    context = macros["with_values"].context
+    context["run_query"] = lambda sql: [("'x'" in sql,)]
+    plan = {"columns": [{"name": "n", "type": "int", "key": False}]}
+    fills = [{"column": "n", "default": text, "encoding": "number"} for text in ("1", "x")]
+    found = macros["with_values"]({"cfg": {"entity": "orders"}}, plan, fills)
+    assert [one["value"] for one in found] == ["try_cast('1' as int)", "try_cast('x' as int)"]
+    assert told == ["the default of the new column `n` is no value of type int: the rows that were there have NULL"]  # fmt: skip
 
 
 @pytest.mark.parametrize("is_first", [True, False])

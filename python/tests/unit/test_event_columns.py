@@ -256,6 +256,11 @@ def test_ddl_columns__defaults() -> None:
     assert ddl_default("BIT", "100000001", length=9) == "AQE="
     assert ddl_default("VARBINARY", "ab", length=9) == "6162"
     assert ddl_default("POINT", "x") == "absent"
+    for true, kind in (("TRUE", "BOOLEAN"), ("true", "TINYINT"), ("True", "INT"), ("TRUE", "BIT")):
+        assert ddl_default(kind, true, length=1) == "1"
+    assert ddl_default("DECIMAL", "FALSE", length=3) == "0"
+    assert ddl_default("VARCHAR", "TRUE") == "TRUE"
+    assert ddl_default("BOOLEAN", "FALSE ", "oracle") == "0"
     assert ddl_default("VARCHAR2", "'it''s' ", "oracle") == "it's"
     assert ddl_default("NUMBER", "-1.5", "oracle", length=3, scale=1) == "-1.5"
     assert ddl_default("DATE", "SYSDATE", "oracle") == "absent"
