@@ -52,7 +52,7 @@
     {%- set declared = tidemark.declared_names_with_type(cfg) -%}
     {%- for column in said['columns'] -%}
         {%- set was = before | selectattr('name', 'equalto', column['name']) | first | default(none) -%}
-        {%- if was and was['type'] and column['type'] and was['type'] != column['type'] and column['name'] | lower not in declared -%}
+        {%- if was and was['type'] and column['type'] and not tidemark.is_same_by_name(was['type'], column['type']) and column['name'] | lower not in declared -%}
             {%- set wider = tidemark.is_widening(was['type'], column['type'], cfg['file_format']) -%}
             {%- do changes.append({
                 'kind': 'widen_column' if wider else 'change_type', 'name': column['name'], 'type': column['type'], 'was': was['type'],

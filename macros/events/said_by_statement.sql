@@ -1,5 +1,5 @@
 {#- A canonical DDL event as {operation, table, columns, ddl}, or none if it is of another table. -#}
-{%- macro canonical_statement(row, batch) -%}
+{%- macro canonical_statement(row, batch, entity) -%}
     {%- set name = ([row['_database'], row['_table']] | select | join('.')) -%}
     {%- set previous = ([row['_database'], row['_prev_table']] | select | join('.')) if row['_prev_table'] else none -%}
     {%- set operation, ours = row['_operation'], tidemark.names_of_table(batch) -%}
@@ -11,14 +11,31 @@
         {%- set operation = 'ALTER_TABLE' if operation == 'RENAME_TABLE' else operation -%}
     {%- endif -%}
     {%- set columns = [] -%}
-    {%- for column in fromjson(row['_schema'] or '[]') -%}
+    {%- for column in tidemark._told_columns(row['_schema'], entity) -%}
         {%- do columns.append({
-            'name': column['name'], 'type': column.get('type') | lower if column.get('type') else none, 'encoding': 'auto',
+            'name': column['name'], 'type': tidemark.type_in_lower_case(column['type']) if column.get('type') else none, 'encoding': 'auto',
             'default': tidemark._json_text(column['default']) if column.get('default') is not none else none,
             'previous_name': column.get('previous_name'),
         }) -%}
     {%- endfor -%}
     {{ return({'operation': operation, 'table': name, 'previous': previous, 'columns': columns or none}) }}
+{%- endmacro -%}
+
+{#- The columns that `_schema` of a canonical event lists. -#}
+{%- macro _told_columns(text, entity) -%}
+    {%- set columns = fromjson(text or '[]') -%}
+    {%- set found = namespace(is_list=columns is sequence and columns is not string and columns is not mapping) -%}
+    {%- for column in (columns if found.is_list else []) -%}
+        {%- set is_column = column is mapping and column.get('name') is string and (column.get('type') is none or column['type'] is string) -%}
+        {%- set found.is_list = found.is_list and is_column -%}
+    {%- endfor -%}
+    {%- if not found.is_list -%}
+        {%- do tidemark.raise_error('data',
+            entity ~ ': `_schema` of a DDL event is `' ~ text[:60] ~ '`, which is no list of columns; nothing was written. Mend the event: '
+            ~ '[{"name": "id", "type": "int"}, …]'
+        ) -%}
+    {%- endif -%}
+    {{ return(columns) }}
 {%- endmacro -%}
 
 {#- A Debezium schema-change message as {operation, table, columns, ddl}, or none if it is of another table. -#}

@@ -270,15 +270,16 @@ def shaped(models: dict[str, EventEntity], module_project: Any) -> dict[str, Eve
         code,
         {"name": "name", "type": "int"},
     ]
+    place = {"name": "place", "type": "STRUCT<streetName: STRING>"}
     land(
         3,
         [
             truncate(),
-            ddl("ALTER_TABLE", again),
-            insert({"id": 5, "label": "e", "tier": "std", "name": 5}),
+            ddl("ALTER_TABLE", [*again, place]),
+            insert({"id": 5, "label": "e", "tier": "std", "name": 5, "place": {"streetName": "High St"}}),
             ddl("DROP_TABLE"),
         ],
-    )
+    )  # fmt: skip
     project.dbt("run", "--select", "followed")
     # a full refresh takes what has landed since, too
     project.dbt("run", "--full-refresh", "--select", "kept")
@@ -290,7 +291,7 @@ def test_ddl__followed(shaped: dict[str, EventEntity]) -> None:
     columns = followed.project.session.table(f"`{followed.project.schema}`.followed").columns
     assert "n" not in columns
     assert {"label", "tier", "name"} <= {*columns}
-    assert followed.rows("id", "__history", "name = 5") == [(5,), (5,)]
+    assert followed.rows("id, place.streetName", "__history", "name = 5") == [(5, "High St")] * 2
     # the drop of the table closed what was there; history has every column that ever was
     assert followed.rows("id") == []
     assert followed.rows("id, label, n, tier, _operation", "__history") == sorted(

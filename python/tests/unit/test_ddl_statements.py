@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import copy
 import functools
+import json
 import re
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from dbt.adapters.tidemark.errors import MacroError
 from tests.macros import load_macros
 from tests.rendering import load_sql_macros
 
@@ -80,7 +82,7 @@ def followed(*statements: tuple[str, str, str | None], **batch: Any) -> tuple[li
         row = {
             "_operation": operation, "_database": "shop", "_table": table, "_prev_table": previous, "_schema": None,
         }  # fmt: skip
-        said = macros["canonical_statement"](row, batch)
+        said = macros["canonical_statement"](row, batch, "orders")
         if said:
             cfg = {"ddl": APPLY, "columns": [], "file_format": "delta"}
             statement = {"operation": operation, "changes": [], "effect": "none", "cuts": False}
@@ -89,6 +91,45 @@ def followed(*statements: tuple[str, str, str | None], **batch: Any) -> tuple[li
                 batch.setdefault("closed", []).append(table)
     assert not batch.get("closed") or batch["closed"] == ["a"]
     return macros["names_of_table"](batch), batch["tables"]
+
+
+def told_columns(text: Any) -> list[dict[str, Any]]:
+    """What a canonical statement with this `_schema` says of columns."""
+    row = {
+        "_operation": "ALTER_TABLE", "_database": "shop", "_table": "a", "_prev_table": None,
+        "_schema": text if isinstance(text, str) or text is None else json.dumps(text),
+    }  # fmt: skip
+    batch = {"tables": ["shop.a"], "followed": [], "named": []}
+    found = load_sql_macros()["canonical_statement"](row, batch, "orders")["columns"]
+    return found  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize(
+    ("told", "kept"),
+    [
+        ("DECIMAL(9, 2)", "decimal(9, 2)"),
+        ("STRUCT<streetName: STRING, No:Decimal(9, 2)>", "struct<streetName: string,No:decimal(9, 2)>"),
+        ("Array<Map<String, Struct<`A:b`:INT>>>", "array<map<string,struct<`A:b`:int>>>"),
+        (None, None),
+    ],
+)  # fmt: skip
+def test_canonical_statement__names_of_fields(told: str | None, kept: str | None) -> None:
+    """They are letter for letter those of JSON; the words of types are one in any case."""
+    (column,) = told_columns([{"name": "address", "type": told}])
+    assert column["type"] == kept
+    cfg = {"columns": [], "file_format": "delta"}
+    before = [{"name": "address", "type": told and told.lower()}]
+    assert load_sql_macros()["column_changes"](cfg, {"columns": [column]}, before) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["id int, name string", ["id", "name"], {"id": "int"}, "3", "null", [{"type": "int"}], [{"name": "id", "type": 3}]],
+)  # fmt: skip
+def test_canonical_statement__no_list_of_columns(text: Any) -> None:
+    assert told_columns(None) is told_columns([]) is None
+    with pytest.raises(MacroError, match=r"orders: `_schema` of a DDL event is `.*`, which is no list of columns"):  # fmt: skip
+        told_columns(text)
 
 
 def test_follow_table() -> None:
