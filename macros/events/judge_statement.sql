@@ -85,7 +85,14 @@
     {%- endif -%}
 {%- endmacro -%}
 
-{#- The names by which the table of an entity is known: after the statements of the batch so far, by the setting or by its events. -#}
+{#- The names by which the table of an entity is known: after the statements of the batch so far, by the setting or by its events. What the
+    setting leaves out, such as the database, they tell: there may be a table of that name in another one. -#}
 {%- macro names_of_table(batch) -%}
-    {{ return(batch['followed'] or batch['tables'] or batch['named']) }}
+    {%- set names = [] -%}
+    {%- for table in batch['tables'] -%}
+        {%- set written = [] -%}
+        {%- for name in batch['named'] if tidemark.is_one_of_tables(name, [table]) -%}{%- do written.append(name) -%}{%- endfor -%}
+        {%- do names.extend(written or [table]) -%}
+    {%- endfor -%}
+    {{ return(batch['followed'] or names or batch['named']) }}
 {%- endmacro -%}

@@ -2,7 +2,7 @@
 {%- macro canonical_statement(row, batch, entity) -%}
     {%- set name = ([row['_database'], row['_table']] | select | join('.')) -%}
     {%- set previous = ([row['_database'], row['_prev_table']] | select | join('.')) if row['_prev_table'] else none -%}
-    {%- set operation, ours = row['_operation'], tidemark.names_of_table(batch) -%}
+    {%- set operation, ours = row['_operation'], tidemark.names_of_table(batch) + (batch['tables'] if not row['_database'] else []) -%}
     {%- if operation in ['CREATE_DATABASE', 'DROP_DATABASE'] -%}
         {%- if not tidemark.is_database_of(row['_database'], ours) -%}{{ return(none) }}{%- endif -%}
     {%- elif operation != 'RENAME_TABLE' or not previous or not tidemark.is_one_of_tables(previous, ours) -%}

@@ -158,6 +158,31 @@ def test_follow_table() -> None:
     assert followed((rename, "b", "a"), (rename, "a", "c"), tables=["a"])[0] == ["shop.a"]
 
 
+@pytest.mark.parametrize("told", [{"tables": ["a"]}, {"tables": []}, {"tables": ["SHOP.A"]}])
+def test_database_of_table(told: dict[str, list[str]]) -> None:
+    """Which database a statement has to be of the events tell, where the setting leaves it out."""
+    macros = load_sql_macros()
+    batch = {"named": ["shop.a"], "followed": [], "refused": [], **told}
+
+    def is_ours(operation: str, database: str | None, table: str | None = None) -> list[bool]:
+        row = {"_operation": operation, "_database": database, "_table": table, "_prev_table": None, "_schema": None}  # fmt: skip
+        change = {"id": f'"{database}"."{table}"', "type": "DROP"}
+        debezium = {
+            "_ddl": operation.replace("_", " ") + f" {table or database}", "_ddl_database": database, "_is_captured": False,
+            "_table_changes": json.dumps([change] if table else []),
+        }  # fmt: skip
+        said = [
+            macros["canonical_statement"](row, batch, "a"), macros["debezium_statement"](debezium, batch)
+        ]  # fmt: skip
+        return [one is not None for one in said]
+
+    assert is_ours("DROP_DATABASE", "shop") == is_ours("DROP_TABLE", "shop", "a") == [True, True]
+    assert is_ours("DROP_DATABASE", "archive") == is_ours("DROP_TABLE", "archive", "a") == [False, False]  # fmt: skip
+    # a statement may leave it out too
+    if told["tables"] == ["a"]:
+        assert is_ours("DROP_TABLE", None, "a")[0]
+
+
 @functools.cache
 def load_ddl_macros() -> dict[str, Any]:
     return load_macros("expr", "log", "events", "load")
