@@ -47,7 +47,7 @@
     {%- endif -%}
     {%- for change in changes -%}
         {%- set name = change['id'] | replace('"', '') | replace('`', '') -%}
-        {%- set columns = tidemark.ddl_columns(change['table']['columns'], captured=row['_is_captured']) if change.get('table') else none -%}
+        {%- set columns = tidemark.ddl_columns(change['table']['columns'], captured=row['_is_captured'], ddl=ddl) if change.get('table') else none -%}
         {%- set previous = tidemark.renamed_table(ddl, name) -%}
         {%- if previous and tidemark.is_one_of_tables(previous, ours) -%}
             {{ return({'operation': 'RENAME_TABLE', 'table': name, 'previous': previous, 'columns': columns, 'ddl': ddl}) }}

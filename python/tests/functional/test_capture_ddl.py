@@ -126,10 +126,13 @@ class Story:
             name = self.rng.choice([f"c{self.rng.randrange(1, self.made)}", *self.former])
             if name in self.columns:
                 return
-        default = self.rng.choice(["", " default 'd'" if "char" in kind else " default 5"])
+        defaults = [" default 'd'"] if "char" in kind else [" default 5", " default TRUE"]
+        default = self.rng.choice(["", " not null", *defaults])
         place = self.rng.choice(["", " first", " after id"])
         self.columns[name] = kind
         self.run(f"alter table {self.name} add column {name} {kind}{default}{place}")
+        if default == " not null":
+            self.run(f"alter table {self.name} modify {name} {kind} null")
 
     def drop(self) -> None:
         if self.columns:
