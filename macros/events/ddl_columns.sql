@@ -158,9 +158,9 @@
             {{ return({}) }}
         {%- endif -%}
     {%- endif -%}
-    {#- a database stores them as numbers, save where they are texts -#}
+    {#- in any case; of a number they are 1 and 0 -#}
     {%- if state.text | lower in ['true', 'false'] and described['type'] != 'string' -%}
-        {%- set state.text = {'true': '1', 'false': '0'}[state.text | lower] -%}
+        {%- set state.text = state.text | lower if described['encoding'] == 'boolean' else {'true': '1', 'false': '0'}[state.text | lower] -%}
     {%- endif -%}
     {%- set text = tidemark._encoded_literal(state.text, described['encoding']) -%}
     {{ return({} if text is none else tidemark._default_value(text, described)) }}
@@ -179,13 +179,14 @@
 
 {#- That value as the text of an event's: zero, the empty text, the first of an ENUM; none where it is a date, or no event could bring it. -#}
 {%- macro _implicit_default(column, encoding) -%}
+    {%- if encoding == 'boolean' -%}{{ return('false') }}{%- endif -%}
     {%- set word = (column.get('typeName') or '').split('(')[0].split(' ')[0] | upper -%}
     {%- set length = column.get('length') or 1 -%}
     {%- set first = (column.get('enumValues') or ["''"])[0][1:-1] | replace("''", "'") -%}
     {%- set literal = {'ENUM': first, 'BIT': '0' * length, 'BINARY': '0x' ~ '00' * length, 'TIME': '00:00:00'}.get(word) -%}
     {%- if literal is none -%}
         {%- set literal = tidemark._type_of(word, [
-            ('0', 'number', 'TINYINT INT1 SMALLINT INT2 MEDIUMINT INT3 MIDDLEINT INT INTEGER INT4 BIGINT INT8 YEAR BOOL BOOLEAN'),
+            ('0', 'number', 'TINYINT INT1 SMALLINT INT2 MEDIUMINT INT3 MIDDLEINT INT INTEGER INT4 BIGINT INT8 YEAR'),
             ('0', 'number', 'DECIMAL NUMERIC DEC FIXED FLOAT FLOAT4 FLOAT8 DOUBLE REAL'),
             ('', 'text', 'CHAR VARCHAR CHARACTER NCHAR NVARCHAR TINYTEXT TEXT MEDIUMTEXT LONGTEXT SET'),
             ('', 'bytes', 'VARBINARY TINYBLOB BLOB MEDIUMBLOB LONGBLOB'),

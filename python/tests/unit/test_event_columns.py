@@ -256,11 +256,11 @@ def test_ddl_columns__defaults() -> None:
     assert ddl_default("BIT", "100000001", length=9) == "AQE="
     assert ddl_default("VARBINARY", "ab", length=9) == "6162"
     assert ddl_default("POINT", "x") == "absent"
-    for true, kind in (("TRUE", "BOOLEAN"), ("true", "TINYINT"), ("True", "INT"), ("TRUE", "BIT")):
-        assert ddl_default(kind, true, length=1) == "1"
+    for kind, true in {"BOOLEAN": "true", "BIT": "true", "TINYINT": "1", "DECIMAL": "1"}.items():
+        assert ddl_default(kind, "TRUE", length=1) == ddl_default(kind, "true", length=1) == true
     assert ddl_default("DECIMAL", "FALSE", length=3) == "0"
     assert ddl_default("VARCHAR", "TRUE") == "TRUE"
-    assert ddl_default("BOOLEAN", "FALSE ", "oracle") == "0"
+    assert ddl_default("BOOLEAN", "FALSE ", "oracle") == "false"
     assert ddl_default("VARCHAR2", "'it''s' ", "oracle") == "it's"
     assert ddl_default("NUMBER", "-1.5", "oracle", length=3, scale=1) == "-1.5"
     assert ddl_default("DATE", "SYSDATE", "oracle") == "absent"
@@ -279,12 +279,12 @@ def implicit(kind: str, ddl: str = "alter table t add c …", connector: str = "
 def test_ddl_columns__implicit_defaults() -> None:
     """What rows get for a column that is NOT NULL and has no default."""
     expected = {
-        "INT": "0", "TINYINT UNSIGNED": "0", "DECIMAL": "0", "DOUBLE": "0", "BOOLEAN": "0", "YEAR": "0",
+        "INT": "0", "TINYINT UNSIGNED": "0", "DECIMAL": "0", "DOUBLE": "0", "BOOLEAN": "false", "YEAR": "0",
         "BIGINT UNSIGNED": "AA==", "VARCHAR": "", "LONGTEXT": "", "SET": "", "BLOB": "", "BINARY": "00", "TIME": "0",
         "DATE": "absent", "DATETIME": "absent", "TIMESTAMP": "absent", "JSON": "absent", "POINT": "absent", "UUID": "absent",
     }  # fmt: skip
     assert {kind: implicit(kind) for kind in expected} == expected
-    assert (implicit("BIT", length=1), implicit("BIT", length=9)) == ("0", "AAA=")
+    assert (implicit("BIT", length=1), implicit("BIT", length=9)) == ("false", "AAA=")
     assert implicit("ENUM", enumValues=["'it''s'", "'b'"]) == "it's"
     assert implicit("INT", connector="mariadb") == implicit("INT", connector=None) == "0"  # type: ignore[arg-type]
     assert implicit("INT", "alter table t add c int not null, add d int default 5") == "0"
