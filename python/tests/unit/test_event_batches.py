@@ -165,7 +165,8 @@ def test_with_values__that_are_none(macros: Macros) -> None:
     context["run_query"] = lambda sql: [("'x'" in sql,)]
     plan = {"columns": [{"name": "n", "type": "int", "key": False}]}
     fills = [{"column": "n", "default": text, "encoding": "number"} for text in ("1", "x")]
-    found = macros["with_values"]({"cfg": {"entity": "orders"}}, plan, fills)
+    opened = {"cfg": {"entity": "orders"}, "run": {}}
+    found = macros["with_values"](opened, plan, fills)
     assert [one["value"] for one in found] == ["try_cast('1' as int)", "try_cast('x' as int)"]
     assert told == ["the default of the new column `n` is no value of type int: the rows that were there have NULL"]  # fmt: skip
 
