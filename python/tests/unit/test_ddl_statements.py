@@ -117,7 +117,7 @@ def test_canonical_statement__names_of_fields(told: str | None, kept: str | None
     """They are letter for letter those of JSON; the words of types are one in any case."""
     (column,) = told_columns([{"name": "address", "type": told}])
     assert column["type"] == kept
-    cfg = {"columns": [], "file_format": "delta"}
+    cfg = {"columns": [], "file_format": "delta", "ddl": {"rename_column": "apply"}}
     before = [{"name": "address", "type": told and told.lower()}]
     assert load_sql_macros()["column_changes"](cfg, {"columns": [column]}, before) == []
 
@@ -195,7 +195,8 @@ def refused(
     macros = load_ddl_macros()
     cfg = {
         "ddl": {"add_column": policy, "rename_column": "apply", "drop_column": "ignore"},
-        "columns": [], "file_format": "delta",
+        "columns": [], "keys": [], "sequence_by": [], "ignore": [], "sensitive": [], "tracked": {"include": [], "exclude": []},
+        "previous_names": {}, "file_format": "delta",
     }  # fmt: skip
     batch = {
         "statements": [], "refused": [], "renames": {}, "names": [], "source_columns": [{"name": "id"}, {"name": "a"}],
