@@ -52,11 +52,11 @@
 {%- endmacro -%}
 
 
-{#- Names that a later DDL event of the batch brings. -#}
+{#- Names that a later DDL event of the batch brings, and no column has before. -#}
 {%- macro names_to_come(batch, stretch) -%}
-    {%- set names = [] -%}
+    {%- set names, present = [], (batch['source_columns'] or []) | map(attribute='name') | list -%}
     {%- for statement in batch['statements'] if stretch['to'] and statement['cuts'] and statement['landing_num'] >= stretch['to'] -%}
-        {%- for change in statement['changes'] if change['kind'] in ['add_column', 'rename_column'] -%}
+        {%- for change in statement['changes'] if change['kind'] in ['add_column', 'rename_column'] and change['name'] not in present -%}
             {%- do names.append(change['name']) -%}
         {%- endfor -%}
     {%- endfor -%}
