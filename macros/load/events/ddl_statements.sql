@@ -132,14 +132,17 @@
 {%- endmacro -%}
 
 
-{#- Stop at a statement by policy; `is_cut`: the batch was cut there. -#}
+{#- Stop at a statement by policy, or because it cannot be followed; `is_cut`: the batch was cut there. -#}
 {%- macro raise_failed_policy(cfg, statement, change, is_cut=true) -%}
+    {%- set why, advice = change.get('stops') or [
+        'and ddl.' ~ change['kind'] ~ ' is fail',
+        ('The type of `' ~ change['name'] ~ '` went from ' ~ change['was'] ~ ' to ' ~ change['type'] ~ ', which the target cannot follow in place: declare a data_type for it that holds both, or '
+         if change['kind'] == 'change_type' else '')
+        ~ 'set ddl.' ~ change['kind'] ~ ' to apply or ignore under meta.tidemark, then run again',
+    ] -%}
     {%- do tidemark.raise_error('data',
-        cfg['entity'] ~ ': the source did `' ~ statement['text'] ~ '`, and ddl.' ~ change['kind']
-        ~ (' is fail; what came before it was applied. ' if is_cut else ' is fail; nothing was applied. ')
-        ~ ('The type of `' ~ change['name'] ~ '` went from ' ~ change['was'] ~ ' to ' ~ change['type'] ~ ', which the target cannot follow in place: declare a data_type for it that holds both, or '
-           if change['kind'] == 'change_type' else '')
-        ~ 'set ddl.' ~ change['kind'] ~ ' to apply or ignore under meta.tidemark, then run again'
+        cfg['entity'] ~ ': the source did `' ~ statement['text'] ~ '`, ' ~ why
+        ~ ('; what came before it was applied. ' if is_cut else '; nothing was applied. ') ~ advice
     ) -%}
 {%- endmacro -%}
 

@@ -72,6 +72,7 @@ def models(module_project: Any) -> dict[str, EventEntity]:
             on_reject="quarantine",
         ),
         EventEntity(project, "unsigned", {}),
+        EventEntity(project, "rekeyed", {}),
         EventEntity(
             project,
             "kept_values",
@@ -329,6 +330,36 @@ def test_ddl__ignored_and_failed(shaped: dict[str, EventEntity]) -> None:
     ]
     # what came before the statement was applied, and nothing after it
     assert shaped["strict"].rows("id, name, n") == [(1, "a2", 1), (2, "b", 2)]
+
+
+def test_ddl__that_cannot_be_followed(models: dict[str, EventEntity]) -> None:
+    """It stops the run before a table is altered, and there is a way on."""
+    entity = models["rekeyed"]
+
+    def shape(*names: str, **previous: str) -> dict[str, Any]:
+        told = [{"name": n, "type": "int", "previous_name": previous.get(n)} for n in names]
+        return ddl("ALTER_TABLE", told)
+
+    entity.land(
+        [
+            shape("id", "a", "b"),
+            insert({"id": 1, "a": 1, "b": 10}),
+            shape("nr", "a", "b", nr="id"),
+            update({"nr": 1, "a": 2, "b": 10}),
+            insert({"nr": 2, "a": 3, "b": 30}),
+            shape("nr", "a", "b", a="b", b="a"),
+            update({"nr": 2, "a": 31, "b": 3}),
+        ]
+    )
+    stopped = entity.run(expect_pass=False).messages["rekeyed"]
+    assert "and unique_key names `id`, which is `nr` now; what came before it was" in stopped
+    assert entity.rows("id, a, b") == [(1, 1, 10)]
+    entity.write(previous_names={"id": "nr"})
+    assert "in which `b` becomes `a`" in entity.run(expect_pass=False).messages["rekeyed"]
+    assert entity.rows("id, a, b") == [(1, 2, 10), (2, 3, 30)]
+    entity.write(ddl={"rename_column": "ignore"})
+    entity.load([update({"nr": 1, "a": 10, "b": 2})])
+    assert entity.rows("id, a, b") == [(1, 10, 2), (2, 31, 3)]
 
 
 def test_ddl__truncate_that_fails(models: dict[str, EventEntity]) -> None:

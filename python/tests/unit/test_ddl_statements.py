@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from dbt.adapters.tidemark.errors import MacroError
-from tests.macros import load_macros
+from tests.macros import SQL_FOLDERS, load_macros
 from tests.rendering import load_sql_macros
 
 APPLY = {"rename_table": "apply", "create_table": "apply", "drop_table": "apply"}
@@ -250,6 +250,107 @@ def test_refused_names__by_policy() -> None:
     # an earlier version recorded it
     columns = [{"name": "id"}, {"name": "a"}, {"name": "c"}]
     assert refused(refused=["c"], source_columns=columns)[0] == [set()]
+
+
+SETTINGS: dict[str, Any] = {
+    "ddl": {
+        "add_column": "apply", "drop_column": "ignore", "rename_column": "apply", "widen_column": "apply", "change_type": "fail", **APPLY,
+    },
+    "columns": [], "keys": ["id"], "sequence_by": [], "ignore": ["seen"], "sensitive": [], "tracked": {"include": [], "exclude": []},
+    "previous_names": {}, "file_format": "delta", "entity": "shop", "chosen": {"all": True, "include": [], "exclude": []},
+}  # fmt: skip
+
+
+def judged(
+    said: str | dict[str, str], before: str, after: str, **settings: Any
+) -> list[tuple[str, ...]]:
+    """What becomes of the columns of a table (`id a:bigint`) by a statement's text, or the former names that an event tells."""
+
+    def columns(names: str, former: dict[str, str]) -> list[dict[str, Any]]:
+        found = [(*name.split(":"), "int")[:2] for name in names.split()]
+        return [{"name": n, "type": kind, "encoding": "auto", "previous_name": former.get(n)} for n, kind in found]  # fmt: skip
+
+    macros = load_sql_macros()
+    told = {"operation": "ALTER_TABLE", "table": "shop.a", "ddl": said if isinstance(said, str) else None}  # fmt: skip
+    told["columns"] = columns(after, {} if isinstance(said, str) else said)  # type: ignore[assignment]
+    batch = {"tables": ["shop.a"], "named": [], "followed": [], "refused": [], "renames": {}}
+    statement: dict[str, Any] = {"text": "x", "changes": [], "effect": "none", "cuts": False}
+    cfg = {**SETTINGS, **settings}
+    macros["judge_statement"](cfg, batch, statement, told, columns(before, {}))
+    assert statement["cuts"] == any(one["policy"] != "ignore" for one in statement["changes"])
+    return [
+        (one["kind"].split("_")[0], one["policy"], *filter(None, [one.get("old"), one["name"]]))
+        for one in statement["changes"]
+    ]
+
+
+@pytest.mark.parametrize(
+    ("said", "before", "after", "expected"),
+    [
+        # names go round
+        ("alter table t change a b int, change b a int", "id a b", "id b a", ["fail a b", "fail b a"]),
+        ("alter table t rename column `A` to B, rename column `b` to `a`", "id a b", "id b a", ["fail a b", "fail b a"]),
+        ({"a": "b", "b": "a"}, "id a b", "id a b", ["fail b a", "fail a b"]),
+        # on to the next
+        ("alter table t change column b c int, change a b int", "id a b", "id b c", ["fail b c", "fail a b"]),
+        # the name goes to a new column
+        ('ALTER TABLE t RENAME COLUMN "a" TO "b", ADD COLUMN "a" INT', "id a", "id b a", ["fail a b"]),
+        # the name is that of a column which goes
+        ("alter table t drop column b, change if exists a b bigint", "id a b:text", "id b:bigint", ["apply a b"]),
+        ({"b": "a"}, "id a b", "id b", ["apply a b"]),
+        # none of these is one
+        ("alter table t change a a bigint comment 'change a b', add c int /* change a b */", "id a b", "id a b c", []),
+        ('alter table t add c int comment "change a b"', "id a b", "id a b c", []),
+        ("alter table t rename index a to b", "id a b", "id a b", []),
+        ("alter table t rename to b, change a a int", "id to a b", "id to a b", []),
+        ("alter table t rename column a to c", "id a to", "id c to", ["apply a c"]),
+    ],
+)  # fmt: skip
+def test_column_changes__names_within_a_statement(
+    said: Any, before: str, after: str, expected: list[str]
+) -> None:
+    found = judged(said, before, after)
+    assert [" ".join(change[1:]) for change in found if change[0] == "rename"] == expected
+    kept = judged(said, before, after, ddl={**SETTINGS["ddl"], "rename_column": "ignore"})
+    renames = [" ".join(change[2:]) for change in kept if change[0] == "rename"]
+    assert renames == [one.split(" ", 1)[1] for one in expected]
+    assert {change[1] for change in kept if change[0] == "rename"} <= {"ignore"}
+
+
+def test_column_changes__what_else_a_statement_does() -> None:
+    swap = "alter table t change a b int, change b a int, add c int, drop d"
+    assert judged(swap, "id a b d", "id b a c")[2:] == [("add", "apply", "c"), ("drop", "ignore", "d")]  # fmt: skip
+    # an event that says again what a column was called once
+    again = {"ddl": None, "columns": [{"name": "b", "previous_name": "a"}, {"name": "a"}]}
+    assert load_sql_macros()["hidden_renames"](again, again["columns"]) == []
+    # of a column that others are named by here
+    assert judged({"key": "id"}, "id a", "key a") == [("rename", "fail", "id", "key")]
+    assert judged({"at": "seen"}, "id seen", "id at") == [("rename", "fail", "seen", "at")]
+    assert judged({"ID": "id"}, "id a", "ID a") == [("rename", "apply", "id", "ID")]
+    declared = [{"name": "seen", "data_type": None}]
+    assert judged({"at": "seen"}, "id seen", "id at", columns=declared)[0][1] == "apply"
+    # which its setting keeps
+    kept = {"id": ["nr", "Key"]}
+    assert judged({"key": "id"}, "id a", "key a", previous_names=kept) == [("rename", "ignore", "id", "key")]  # fmt: skip
+
+
+def test_raise_failed_policy() -> None:
+    """It says what to do."""
+    macros = load_macros(*SQL_FOLDERS, "load/events")
+
+    def message(change: dict[str, Any]) -> str:
+        change = {**change, **macros["judge_change"](SETTINGS, change)}
+        with pytest.raises(MacroError) as stopped:
+            macros["raise_failed_policy"](SETTINGS, {"text": "x"}, change)
+        return str(stopped.value)
+
+    key = message({"kind": "rename_column", "old": "id", "name": "key"})
+    assert "shop: the source did `x`, and unique_key names `id`, which is `key` now; what came before it was applied. " in key  # fmt: skip
+    assert "Set previous_names: {id: key} under" in key
+    crossing = message({"kind": "rename_column", "old": "a", "name": "b", "crosses": True})
+    assert "in which `a` becomes `b` while another column takes or gives up one" in crossing
+    widened = message({"kind": "change_type", "name": "a", "was": "int", "type": "text"})
+    assert "and ddl.change_type is fail; what came before it was applied. The type of `a`" in widened  # fmt: skip
 
 
 class Stored:

@@ -217,6 +217,92 @@ def test_forget_what_fails(macros: Macros, is_first: bool) -> None:
     assert "where _landing_num < 11\n" in asked[-1]
 
 
+@pytest.mark.parametrize("is_reversed", [False, True])
+@pytest.mark.parametrize(
+    ("told", "expected"),
+    [
+        # the widest that rows of the batch have, whichever came last
+        ([{"type": "int32"}, {"type": "int64"}], ("bigint", None)),
+        ([{"type": "int64"}, {"type": "int32"}], ("bigint", None)),
+        ([{"type": "int64"}, {"type": "string"}], ("string", None)),
+        # what rows that are there have is the default which the column came with
+        ([{}, {"type": "int32", "default": 5}, {"type": "int32", "default": 6}], ("int", "5")),
+        ([{"type": "int32"}, {"type": "int32", "default": 6}], ("int", None)),
+    ],
+)
+def test_shapes_of__several_schemas(
+    macros: Macros, told: list[dict[str, Any]], expected: tuple[Any, ...], is_reversed: bool
+) -> None:
+    """They count in the order of their events, in whichever the figures come."""
+    rows = []
+    for number, field in enumerate(told):
+        fields = [{"field": "c", "optional": True, **field}] if field else []
+        text = json.dumps({"fields": [{"field": "after", "fields": fields}]})
+        rows.append({"_kind": "row", "_after_shapes": None, "_before_shapes": None, "_schema_id": str(number), "_schema_text": text, "_first_num": number})  # fmt: skip
+    # events of a SELECT without numbers
+    rows.append({"_kind": "row", "_after_shapes": '[["c"]]', "_before_shapes": None, "_schema_id": None, "_first_num": None})  # fmt: skip
+    shapes = macros["shapes_of"](rows[::-1] if is_reversed else rows)
+    assert list(shapes["schemas"]) == [str(number) for number in range(len(told))]
+    found = {**shapes, "ddl": None}
+    cfg = {"file_format": "delta"}
+    fields = macros["_fields_of"](["c"], found)
+    default = macros["_default_of"](fields)
+    kind = macros["_field_type"](cfg, ["c"], fields, found)
+    assert (kind, default and default["text"]) == expected
+    # what the DDL says holds in its stretch
+    found["ddl"] = [{"name": "c", "type": "smallint"}]
+    fields = macros["_fields_of"](["c"], found)
+    assert macros["_field_type"](cfg, ["c"], fields, found) == "smallint"
+
+
+@pytest.mark.parametrize(
+    ("statement", "expected"),
+    [
+        ({"effect": "fill", "column": "C"}, "c"),
+        ({"changes": [{"kind": "drop_column", "name": "b"}]}, "b"),
+        # left out of current, where policies say so
+        ({"changes": [{"kind": "drop_column", "name": "d"}]}, "d"),
+        ({"changes": [{"kind": "rename_column", "old": "b", "name": "x"}]}, "b"),
+        # one that was followed, one that is read under its former name, one that is not compared
+        ({"changes": [{"kind": "rename_column", "old": "x", "name": "b"}]}, None),
+        ({"changes": [{"kind": "rename_column", "old": "c", "name": "cc"}]}, None),
+        ({"changes": [{"kind": "drop_column", "name": "seen"}]}, None),
+        ({"operation": "CREATE_TABLE", "changes": [{"kind": "drop_column", "name": "b"}]}, None),
+        ({"changes": [{"kind": "add_column", "name": "c"}]}, None),
+    ],
+)
+def test_warn_of_columns_without_key(
+    macros: Macros, statement: dict[str, Any], expected: str | None
+) -> None:
+    """What they were is in the hashes by which rows without key are found."""
+    told: list[str] = []
+    macros["warn"] = lambda entity, text: told.append(f"{entity}: {text}")
+    cfg = {"entity": "shop", "previous_names": {"c": "cc"}, "columns": [], "keys": []}
+    plan = {"compared": [{"name": "B"}, {"name": "c"}], "gone": [{"name": "d"}]}
+    statement = {"operation": "ALTER_TABLE", "effect": "none", **statement}
+    macros["warn_of_columns_without_key"](cfg, plan, [statement])
+    assert [text.split(" have others in ")[1].split(" than ")[0] for text in told] == ([expected] if expected else [])  # fmt: skip
+
+
+def test_names_to_come(macros: Macros) -> None:
+    """One that a column has until a later statement gives it to another is there."""
+
+    def statement(number: int, kind: str, name: str) -> dict[str, Any]:
+        return {"landing_num": number, "cuts": True, "changes": [{"kind": kind, "name": name}]}
+
+    batch = {
+        "source_columns": [{"name": "a"}, {"name": "b"}],
+        "statements": [
+            statement(3, "add_column", "c"),
+            statement(5, "rename_column", "b"),
+            statement(7, "add_column", "d"),
+        ],
+    }
+    assert macros["names_to_come"](batch, {"from": 3, "to": 5}) == ["d"]
+    assert macros["names_to_come"]({**batch, "source_columns": None}, {"to": 5}) == ["b", "d"]
+    assert macros["names_to_come"](batch, {"from": 7, "to": None}) == []
+
+
 def test_line_num_expr(macros: Macros) -> None:
     def files(*numbers: tuple[int, int]) -> list[dict[str, int]]:
         names = ("_file_number", "_arrival_number")
