@@ -2,9 +2,9 @@
     connect_columns(): how the values of its events will be written, and the Spark type that holds them. `connector` is the message's
     `source.connector`; without it the type names tell. The settings are those of Tidemark's capture: decimals as strings, binary as
     hex, unsigned bigint precise, time precision adaptive, intervals as strings. Of another capture (`captured` false) nothing tells how
-    it writes bytes; unsigned bigint tells itself.
+    it writes bytes; unsigned bigint tells itself. `ddl` is the text of the statement.
     https://debezium.io/documentation/reference/3.5/connectors/mysql.html#mysql-data-types, likewise oracle and sqlserver -#}
-{%- macro ddl_columns(columns, connector=none, captured=true) -%}
+{%- macro ddl_columns(columns, connector=none, captured=true, ddl='') -%}
     {%- set family = tidemark._ddl_family(columns, connector) -%}
     {%- set found = [] -%}
     {%- for column in columns -%}
@@ -17,6 +17,10 @@
         {%- endif -%}
         {%- set described = {'name': column['name'], 'encoding': type[0], 'type': type[1], 'optional': column.get('optional', true)} -%}
         {%- do described.update(tidemark._ddl_default(column, described, family)) -%}
+        {%- if family in ['mysql', 'mariadb'] and tidemark._has_implicit_default(column, ddl) -%}
+            {%- set text = tidemark._implicit_default(column, described['encoding']) -%}
+            {%- if text is not none -%}{%- do described.update({'default': text}) -%}{%- endif -%}
+        {%- endif -%}
         {%- if not captured and described['encoding'] in ['hex', 'decimal_bytes:0'] -%}
             {%- do described.update({
                 'encoding': {'hex': 'auto', 'decimal_bytes:0': 'unsigned'}[described['encoding']],
@@ -148,14 +152,47 @@
             {{ return({'default': none}) }}
         {%- elif quoted -%}
             {%- set state.text = quoted.group(1).replace("''", "'") -%}
-        {%- elif modules.re.match('^[-+]?[0-9]*[.]?[0-9]+$', bare) -%}
+        {%- elif modules.re.match('(?i)^([-+]?[0-9]*[.]?[0-9]+|true|false)$', bare) -%}
             {%- set state.text = bare -%}
         {%- else -%}
             {{ return({}) }}
         {%- endif -%}
     {%- endif -%}
+    {#- in any case; of a number they are 1 and 0 -#}
+    {%- if state.text | lower in ['true', 'false'] and described['type'] != 'string' -%}
+        {%- set state.text = state.text | lower if described['encoding'] == 'boolean' else {'true': '1', 'false': '0'}[state.text | lower] -%}
+    {%- endif -%}
     {%- set text = tidemark._encoded_literal(state.text, described['encoding']) -%}
     {{ return({} if text is none else tidemark._default_value(text, described)) }}
+{%- endmacro -%}
+
+{#- Whether the rows that are there get what MySQL and MariaDB have for a type, as a statement adds a column that is NOT NULL and has no
+    default. An expression that tells another value is in the statement alone. -#}
+{%- macro _has_implicit_default(column, ddl) -%}
+    {%- set tells_expression = '(?i)\\bas\\s*[(]|\\bdefault\\b\\s*(?![\\s0-9.+\'"-]|(?:null|true|false)\\b|[bx]\')' -%}
+    {{ return(
+        not column.get('optional', true) and column.get('defaultValueExpression') is none
+        and not (column.get('hasDefaultValue') or column.get('autoIncremented') or column.get('generated'))
+        and modules.re.search('(?i)\\badd\\b', ddl) is not none and modules.re.search(tells_expression, ddl) is none
+    ) }}
+{%- endmacro -%}
+
+{#- That value as the text of an event's: zero, the empty text, the first of an ENUM; none where it is a date, or no event could bring it. -#}
+{%- macro _implicit_default(column, encoding) -%}
+    {%- if encoding == 'boolean' -%}{{ return('false') }}{%- endif -%}
+    {%- set word = (column.get('typeName') or '').split('(')[0].split(' ')[0] | upper -%}
+    {%- set length = column.get('length') or 1 -%}
+    {%- set first = (column.get('enumValues') or ["''"])[0][1:-1] | replace("''", "'") -%}
+    {%- set literal = {'ENUM': first, 'BIT': '0' * length, 'BINARY': '0x' ~ '00' * length, 'TIME': '00:00:00'}.get(word) -%}
+    {%- if literal is none -%}
+        {%- set literal = tidemark._type_of(word, [
+            ('0', 'number', 'TINYINT INT1 SMALLINT INT2 MEDIUMINT INT3 MIDDLEINT INT INTEGER INT4 BIGINT INT8 YEAR'),
+            ('0', 'number', 'DECIMAL NUMERIC DEC FIXED FLOAT FLOAT4 FLOAT8 DOUBLE REAL'),
+            ('', 'text', 'CHAR VARCHAR CHARACTER NCHAR NVARCHAR TINYTEXT TEXT MEDIUMTEXT LONGTEXT SET'),
+            ('', 'bytes', 'VARBINARY TINYBLOB BLOB MEDIUMBLOB LONGBLOB'),
+        ], (none, none))[0] -%}
+    {%- endif -%}
+    {{ return(literal if literal is none else tidemark._encoded_literal(literal, encoding)) }}
 {%- endmacro -%}
 
 {#- The text of a SQL literal as that of an event's value; none where it is not one of the encoding. -#}

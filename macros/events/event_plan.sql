@@ -25,7 +25,7 @@
         {%- set declaration = declared.get(lower, {}) -%}
         {%- set sources = tidemark._source_names(name, aliases, found) -%}
         {%- set fields = tidemark._fields_of(sources, found) -%}
-        {%- set source_type = tidemark._field_type(sources, fields, found) -%}
+        {%- set source_type = tidemark._field_type(cfg, sources, fields, found) -%}
         {%- set type = types.get(lower) or (known['type'] if known else source_type) or excluded_types.get(name) or 'string' -%}
         {%- if known and not types.get(lower) and source_type and cfg['ddl']['widen_column'] == 'apply'
             and tidemark.is_widening(type, source_type, cfg['file_format']) -%}
@@ -245,9 +245,15 @@
     {{ return(fields) }}
 {%- endmacro -%}
 
-{%- macro _field_type(sources, fields, found) -%}
+{#- The type of a column at the source: by its last schema, unless rows of the batch before that need a wider one. The DDL, if there is
+    some, says what it is in this stretch. -#}
+{%- macro _field_type(cfg, sources, fields, found) -%}
     {%- set found_type = namespace(value=none) -%}
-    {%- for field in fields.values() if field['type'] -%}{%- set found_type.value = field['type'] -%}{%- endfor -%}
+    {%- for schema_id, field in fields.items() if field['type'] -%}
+        {%- if schema_id == 'ddl' or not found_type.value or not tidemark.is_widening(field['type'], found_type.value, cfg['file_format']) -%}
+            {%- set found_type.value = field['type'] -%}
+        {%- endif -%}
+    {%- endfor -%}
     {%- for source in sources if not found_type.value -%}
         {%- set arrived = (found['arrived'] or {}).get(source | lower) -%}
         {%- set found_type.value = arrived['type'] if arrived else found['inferred'].get(source) -%}
@@ -268,11 +274,10 @@
     {{ return(encodings) }}
 {%- endmacro -%}
 
-{#- The default of a column as {text, encoding}, or none. -#}
+{#- The default of a column as {text, encoding}, or none: that of the first schema which has it, as a later one gives nothing to rows that
+    are there. -#}
 {%- macro _default_of(fields) -%}
-    {%- set found = namespace(value=none) -%}
-    {%- for field in fields.values() if field.get('default') is not none and not field.get('default_is_stand_in') -%}
-        {%- set found.value = {'text': field['default'], 'encoding': field.get('default_encoding', field['encoding'])} -%}
-    {%- endfor -%}
-    {{ return(found.value) }}
+    {%- set field = fields.values() | first | default({}) -%}
+    {%- if field.get('default') is none or field.get('default_is_stand_in') -%}{{ return(none) }}{%- endif -%}
+    {{ return({'text': field['default'], 'encoding': field.get('default_encoding', field['encoding'])}) }}
 {%- endmacro -%}

@@ -15,9 +15,8 @@
     {{ return(['table was ' ~ taken | join(', ') ~ ' and is now ' ~ cfg['table']]) }}
 {%- endmacro -%}
 
-{#- The tables that events of a log without the setting `table` are of, as they are written: those of earlier batches, and of this one. -#}
+{#- The tables that events are of, as they are written: those of earlier batches, and of this one. -#}
 {%- macro named_tables(batch, figures) -%}
-    {%- if batch['tables'] -%}{{ return([]) }}{%- endif -%}
     {%- set named = batch['named'] | list -%}
     {%- for row in figures if row['_table_name'] -%}
         {%- set name = row['_table_name'] -%}

@@ -1,8 +1,8 @@
 {#- A canonical DDL event as {operation, table, columns, ddl}, or none if it is of another table. -#}
-{%- macro canonical_statement(row, batch) -%}
+{%- macro canonical_statement(row, batch, entity) -%}
     {%- set name = ([row['_database'], row['_table']] | select | join('.')) -%}
     {%- set previous = ([row['_database'], row['_prev_table']] | select | join('.')) if row['_prev_table'] else none -%}
-    {%- set operation, ours = row['_operation'], tidemark.names_of_table(batch) -%}
+    {%- set operation, ours = row['_operation'], tidemark.names_of_table(batch) + (batch['tables'] if not row['_database'] else []) -%}
     {%- if operation in ['CREATE_DATABASE', 'DROP_DATABASE'] -%}
         {%- if not tidemark.is_database_of(row['_database'], ours) -%}{{ return(none) }}{%- endif -%}
     {%- elif operation != 'RENAME_TABLE' or not previous or not tidemark.is_one_of_tables(previous, ours) -%}
@@ -11,14 +11,31 @@
         {%- set operation = 'ALTER_TABLE' if operation == 'RENAME_TABLE' else operation -%}
     {%- endif -%}
     {%- set columns = [] -%}
-    {%- for column in fromjson(row['_schema'] or '[]') -%}
+    {%- for column in tidemark._told_columns(row['_schema'], entity) -%}
         {%- do columns.append({
-            'name': column['name'], 'type': column.get('type') | lower if column.get('type') else none, 'encoding': 'auto',
+            'name': column['name'], 'type': tidemark.type_in_lower_case(column['type']) if column.get('type') else none, 'encoding': 'auto',
             'default': tidemark._json_text(column['default']) if column.get('default') is not none else none,
             'previous_name': column.get('previous_name'),
         }) -%}
     {%- endfor -%}
     {{ return({'operation': operation, 'table': name, 'previous': previous, 'columns': columns or none}) }}
+{%- endmacro -%}
+
+{#- The columns that `_schema` of a canonical event lists. -#}
+{%- macro _told_columns(text, entity) -%}
+    {%- set columns = fromjson(text or '[]') -%}
+    {%- set found = namespace(is_list=columns is sequence and columns is not string and columns is not mapping) -%}
+    {%- for column in (columns if found.is_list else []) -%}
+        {%- set is_column = column is mapping and column.get('name') is string and (column.get('type') is none or column['type'] is string) -%}
+        {%- set found.is_list = found.is_list and is_column -%}
+    {%- endfor -%}
+    {%- if not found.is_list -%}
+        {%- do tidemark.raise_error('data',
+            entity ~ ': `_schema` of a DDL event is `' ~ text[:60] ~ '`, which is no list of columns; nothing was written. Mend the event: '
+            ~ '[{"name": "id", "type": "int"}, …]'
+        ) -%}
+    {%- endif -%}
+    {{ return(columns) }}
 {%- endmacro -%}
 
 {#- A Debezium schema-change message as {operation, table, columns, ddl}, or none if it is of another table. -#}
@@ -30,7 +47,7 @@
     {%- endif -%}
     {%- for change in changes -%}
         {%- set name = change['id'] | replace('"', '') | replace('`', '') -%}
-        {%- set columns = tidemark.ddl_columns(change['table']['columns'], captured=row['_is_captured']) if change.get('table') else none -%}
+        {%- set columns = tidemark.ddl_columns(change['table']['columns'], captured=row['_is_captured'], ddl=ddl) if change.get('table') else none -%}
         {%- set previous = tidemark.renamed_table(ddl, name) -%}
         {%- if previous and tidemark.is_one_of_tables(previous, ours) -%}
             {{ return({'operation': 'RENAME_TABLE', 'table': name, 'previous': previous, 'columns': columns, 'ddl': ddl}) }}
@@ -50,8 +67,7 @@
 {%- macro renamed_table(ddl, name) -%}
     {%- set part = '(?:`[^`]+`|"[^"]+"|[^\\s,;.`"()]+)' -%}
     {%- set table = '(' ~ part ~ '(?:\\.' ~ part ~ ')*)' -%}
-    {#- without comments and texts -#}
-    {%- set said = modules.re.sub("(?s)/\\*(?!!).*?\\*/|'(?:[^'\\\\]|\\\\.|'')*'", ' ', ddl) -%}
+    {%- set said = tidemark._without_texts(ddl) -%}
     {%- set pattern = '(?i)' ~ table ~ '\\s+(?:wait\\s+\\d+\\s+|nowait\\s+)?to\\s+' ~ table if modules.re.match('(?i)\\s*rename\\s', said)
         else '(?is)^\\s*alter\\s+(?:online\\s+|ignore\\s+)*table\\s+(?:if\\s+exists\\s+)?' ~ table
         ~ '\\s(?:.*[\\s,])?rename\\s+(?!column\\b|index\\b|key\\b|constraint\\b)(?:to\\s+|as\\s+|=\\s*)?' ~ table -%}
@@ -65,12 +81,17 @@
     {{ return(none) }}
 {%- endmacro -%}
 
+{#- The text of a statement without comments and texts; what stands in a comment that a server executes is none. -#}
+{%- macro _without_texts(ddl) -%}
+    {{ return(modules.re.sub("(?s)/\\*(?!M?!).*?\\*/|'(?:[^'\\\\]|\\\\.|'')*'", ' ', ddl)) }}
+{%- endmacro -%}
+
 {#- Whether the text of a statement renames a column: CHANGE [COLUMN] a b, RENAME COLUMN a TO b. -#}
 {%- macro says_rename(ddl, old, new) -%}
     {%- set name = '[`"\\[]?%s[`"\\]]?' -%}
-    {%- set pattern = '(?is)(change|rename)\\s+(column\\s+)?' ~ (name | replace('%s', modules.re.escape(old))) ~ '\\s+(to\\s+)?'
+    {%- set pattern = '(?is)(change|rename)\\s+(column\\s+)?(if\\s+exists\\s+)?' ~ (name | replace('%s', modules.re.escape(old))) ~ '\\s+(to\\s+)?'
         ~ (name | replace('%s', modules.re.escape(new))) ~ '(?![\\w])' -%}
-    {{ return(modules.re.search(pattern, ddl) is not none) }}
+    {{ return(modules.re.search(pattern, tidemark._without_texts(ddl)) is not none) }}
 {%- endmacro -%}
 
 {%- macro is_database_of(database, tables) -%}

@@ -7,7 +7,7 @@
 -#}
 {%- macro statements_of(opened, landing, batch) -%}
     {%- set cfg, state, relations = opened['cfg'], opened['state'], opened['relations'] -%}
-    {%- set known = [] -%}
+    {%- set known, told = [], [] -%}
     {%- if not state['first'] -%}
         {%- for row in run_query('select distinct _event_id from ' ~ relations['log'] ~ " where _operation = 'T' and " ~ tidemark.in_force_expr()) -%}
             {%- do known.append(row[0]) -%}
@@ -16,8 +16,11 @@
     {%- set statements, followed = [], batch['followed'] -%}
     {%- set now = namespace(columns=batch['source_columns']) -%}
     {%- for row in tidemark.query_rows(tidemark.ddl_events_sql(landing['events'])) -%}
-        {%- set said = tidemark.canonical_statement(row, batch) if row['_operation'] else tidemark.debezium_statement(row, batch) -%}
-        {%- if said -%}
+        {%- set said = tidemark.canonical_statement(row, batch, cfg['entity']) if row['_operation'] else tidemark.debezium_statement(row, batch) -%}
+        {#- what a delivery repeats is the same letter for letter; one statement on several tables has one place in the source -#}
+        {%- set text = row['_event_id'] ~ '|' ~ (row['_ddl'] or '') ~ '|' ~ (row['_table_changes'] or '') -%}
+        {%- if said and text not in told -%}
+            {%- do told.append(text) -%}
             {%- do tidemark.check_told_types(cfg['entity'], said['columns']) -%}
             {%- if row['_is_snapshot'] or row['_event_id'] in known -%}
                 {%- if said['columns'] and row['_event_id'] not in known -%}
@@ -83,10 +86,10 @@
     {%- set within = [] -%}
     {%- for statement in batch['statements'] if tidemark.is_within(statement, stretch) -%}
         {%- do within.append(statement) -%}
-        {%- do within.extend(tidemark.with_values(plan, statement.get('fills', []))) -%}
+        {%- do within.extend(tidemark.with_values(opened, plan, statement.get('fills', []))) -%}
     {%- endfor -%}
     {%- if batch['source_columns'] is none and not stretch['from'] -%}
-        {%- do within.extend(tidemark.with_values(plan, tidemark.fills_of_schemas(opened, plan, batch))) -%}
+        {%- do within.extend(tidemark.with_values(opened, plan, tidemark.fills_of_schemas(opened, plan, batch))) -%}
     {%- endif -%}
     {{ return(within) }}
 {%- endmacro -%}
@@ -122,7 +125,6 @@
             {%- endif -%}
         {%- elif change['kind'] == 'rename_column' and change['policy'] == 'apply' and recorded -%}
             {%- do tidemark.rename_column(cfg, relations, recorded, change['old'], change['name']) -%}
-            {%- do batch['refused'].append(change['old']) -%}
         {%- elif change['kind'] == 'drop_column' and change['policy'] == 'apply' and recorded and change['name'] | lower not in keys -%}
             {%- do tidemark.drop_column(cfg, relations, recorded, change['name']) -%}
         {%- endif -%}
@@ -130,14 +132,17 @@
 {%- endmacro -%}
 
 
-{#- Stop at a statement by policy; `is_cut`: the batch was cut there. -#}
+{#- Stop at a statement by policy, or because it cannot be followed; `is_cut`: the batch was cut there. -#}
 {%- macro raise_failed_policy(cfg, statement, change, is_cut=true) -%}
+    {%- set why, advice = change.get('stops') or [
+        'and ddl.' ~ change['kind'] ~ ' is fail',
+        ('The type of `' ~ change['name'] ~ '` went from ' ~ change['was'] ~ ' to ' ~ change['type'] ~ ', which the target cannot follow in place: declare a data_type for it that holds both, or '
+         if change['kind'] == 'change_type' else '')
+        ~ 'set ddl.' ~ change['kind'] ~ ' to apply or ignore under meta.tidemark, then run again',
+    ] -%}
     {%- do tidemark.raise_error('data',
-        cfg['entity'] ~ ': the source did `' ~ statement['text'] ~ '`, and ddl.' ~ change['kind']
-        ~ (' is fail; what came before it was applied. ' if is_cut else ' is fail; nothing was applied. ')
-        ~ ('The type of `' ~ change['name'] ~ '` went from ' ~ change['was'] ~ ' to ' ~ change['type'] ~ ', which the target cannot follow in place: declare a data_type for it that holds both, or '
-           if change['kind'] == 'change_type' else '')
-        ~ 'set ddl.' ~ change['kind'] ~ ' to apply or ignore under meta.tidemark, then run again'
+        cfg['entity'] ~ ': the source did `' ~ statement['text'] ~ '`, ' ~ why
+        ~ ('; what came before it was applied. ' if is_cut else '; nothing was applied. ') ~ advice
     ) -%}
 {%- endmacro -%}
 
@@ -215,13 +220,16 @@
 
 
 {#- Fills of columns that are stored, with the value as SQL. -#}
-{%- macro with_values(plan, fills) -%}
+{%- macro with_values(opened, plan, fills) -%}
     {%- set valued = [] -%}
     {%- for fill in fills -%}
         {%- for column in plan['columns'] if column['name'] | lower == fill['column'] | lower and not column['key'] -%}
-            {%- do valued.append(dict(
-                fill, column=column['name'], value=tidemark.decode_expr(tidemark.string_literal(fill['default']), fill['encoding'], column['type'])
-            )) -%}
+            {%- set value = tidemark.decode_expr(tidemark.string_literal(fill['default']), fill['encoding'], column['type']) -%}
+            {%- if not tidemark.is_trial(opened['run']) and run_query('select ' ~ value ~ ' is null')[0][0] -%}
+                {%- do tidemark.warn(opened['cfg']['entity'], 'the default of the new column `' ~ column['name'] ~ '` is no value of type '
+                    ~ column['type'] ~ ': the rows that were there have NULL') -%}
+            {%- endif -%}
+            {%- do valued.append(dict(fill, column=column['name'], value=value)) -%}
         {%- endfor -%}
     {%- endfor -%}
     {{ return(valued) }}

@@ -77,9 +77,32 @@
     {%- if load['has_partial_moves'] -%}
         {%- set sources = dict(sources, moved=tidemark.moved_values(cfg, plan, sources, load)) -%}
     {%- endif -%}
+    {%- if not plan['keyed'] -%}{%- do tidemark.warn_of_columns_without_key(cfg, plan, load['statements']) -%}{%- endif -%}
     {%- set generate = tidemark.replayed_keys_sql if plan['keyed'] else tidemark.replayed_copies_sql -%}
     {%- do rows_sql.append('select * from (\n' ~ generate(cfg, plan, sources, load) ~ '\n)') -%}
     {{ return(rows_sql | join('\nunion all\n')) }}
+{%- endmacro -%}
+
+
+{#- Tell what rows of a table without key are not found by any more: they are known by all values, and were stored with other columns than
+    the images of before have from now on. -#}
+{%- macro warn_of_columns_without_key(cfg, plan, statements) -%}
+    {%- set compared = (plan['compared'] + plan['gone']) | map(attribute='name') | map('lower') | list -%}
+    {%- set aliases, names = tidemark._aliases(cfg, {'renames': {}}), [] -%}
+    {%- for statement in statements if statement['operation'] != 'CREATE_TABLE' -%}
+        {%- if statement['effect'] == 'fill' -%}{%- do names.append(statement['column']) -%}{%- endif -%}
+        {%- for change in statement.get('changes', []) if change['kind'] in ['drop_column', 'rename_column'] -%}
+            {%- set old = change.get('old', change['name']) -%}
+            {%- if aliases.get(change['name'] | lower) != old | lower -%}{%- do names.append(old) -%}{%- endif -%}
+        {%- endfor -%}
+    {%- endfor -%}
+    {%- set names = names | map('lower') | select('in', compared) | unique | list -%}
+    {%- if names -%}
+        {%- do tidemark.warn(cfg['entity'],
+            'without unique_key a row is found by all its values, and those that are there have others in ' ~ names | join(', ')
+            ~ ' than the source, whose columns have changed: no event updates or deletes them any more. Begin anew with --full-refresh on a snapshot of now'
+        ) -%}
+    {%- endif -%}
 {%- endmacro -%}
 
 

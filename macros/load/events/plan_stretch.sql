@@ -52,12 +52,17 @@
 {%- endmacro -%}
 
 
-{#- Names that a later DDL event of the batch brings. -#}
+{#- Names that a DDL event of the batch brings: a later one, or one whose policy leaves them out; not those that a column has before. -#}
 {%- macro names_to_come(batch, stretch) -%}
-    {%- set names = [] -%}
-    {%- for statement in batch['statements'] if stretch['to'] and statement['cuts'] and statement['landing_num'] >= stretch['to'] -%}
-        {%- for change in statement['changes'] if change['kind'] in ['add_column', 'rename_column'] -%}
-            {%- do names.append(change['name']) -%}
+    {%- set names, before, now = [], [], (batch['source_columns'] or []) | map(attribute='name') | list -%}
+    {%- for statement in batch['statements'] -%}
+        {%- set is_later = stretch['to'] and statement['cuts'] and statement['landing_num'] >= stretch['to'] -%}
+        {%- do before.extend(statement['changes'] | map(attribute='old') | select('string') | list) -%}
+        {%- do before.extend(statement['changes'] | selectattr('kind', 'equalto', 'drop_column') | map(attribute='name') | list) -%}
+        {%- for change in statement['changes'] if change['kind'] in ['add_column', 'rename_column'] and change['name'] not in before -%}
+            {%- if (is_later and change['name'] not in now) or (change['kind'] == 'add_column' and change['policy'] == 'ignore') -%}
+                {%- do names.append(change['name']) -%}
+            {%- endif -%}
         {%- endfor -%}
     {%- endfor -%}
     {{ return(names) }}

@@ -119,10 +119,12 @@
 {%- endmacro -%}
 
 
-{#- What the rows of a batch tell of columns: names in their images, inline schemas and where each comes first. -#}
+{#- What the rows of a batch tell of columns: names in their images, inline schemas and where each comes first, in that order. -#}
 {%- macro shapes_of(figures) -%}
     {%- set shapes = {'names': [], 'schemas': {}, 'first_nums': {}, 'has_schemaless': false} -%}
-    {%- for row in figures if row['_kind'] == 'row' -%}
+    {%- set rows = figures | selectattr('_kind', 'equalto', 'row') | list -%}
+    {#- rows of a SELECT need not be numbered -#}
+    {%- for row in rows | rejectattr('_first_num', 'none') | sort(attribute='_first_num') + rows | selectattr('_first_num', 'none') | list -%}
         {%- for shape in fromjson(row['_after_shapes'] or '[]') + fromjson(row['_before_shapes'] or '[]') -%}
             {%- for name in shape if name not in shapes['names'] -%}
                 {%- do shapes['names'].append(name) -%}

@@ -51,19 +51,28 @@
 {%- endmacro -%}
 
 
-{#- The batch as it is known within a stretch: what its DDL events have done so far is a copy of its own. -#}
+{#- The batch as it is known within a stretch: what its DDL events have done so far is a copy of its own. The former name of a column is
+    refused, as rows from before may bring it, until the source has a column of that name again. -#}
 {%- macro batch_at(batch, stretch) -%}
-    {%- set statements = [] -%}
+    {%- set statements, refused, renames = [], batch['refused'] | list, dict(batch['renames']) -%}
     {%- set columns = namespace(now=batch['source_columns']) -%}
     {%- for statement in batch['statements'] -%}
         {%- do statements.append(dict(statement)) -%}
         {%- if tidemark.is_within(statement, stretch) -%}
             {%- set columns.now = statement['columns'] -%}
+            {%- for change in statement['changes'] if change['kind'] == 'rename_column' and change['policy'] == 'apply' -%}
+                {%- do refused.append(change['old']) -%}
+            {%- endfor -%}
+            {%- for change in statement['changes'] if change['kind'] in ['add_column', 'rename_column'] -%}
+                {%- do renames.pop(change['name'], none) -%}
+            {%- endfor -%}
         {%- endif -%}
     {%- endfor -%}
+    {%- set there = (columns.now or []) | map(attribute='name') | map('lower') | list -%}
+    {%- set gone = [] -%}
+    {%- for name in refused | unique if name | lower not in there -%}{%- do gone.append(name) -%}{%- endfor -%}
     {{ return(dict(
-        batch, statements=statements, source_columns=columns.now, names=batch['names'] | list, refused=batch['refused'] | list,
-        renames=dict(batch['renames'])
+        batch, statements=statements, source_columns=columns.now, names=batch['names'] | list, refused=gone, renames=renames
     )) }}
 {%- endmacro -%}
 

@@ -64,6 +64,7 @@ class Story:
         self.columns = {"a": "int", "b": "varchar(10)"}
         self.said: list[str] = []
         self.made = 0
+        self.former: list[str] = []
         self.begin()
 
     def begin(self) -> None:
@@ -122,13 +123,16 @@ class Story:
         name, kind = self.new("c"), self.rng.choice(list(TYPES))
         if self.rng.random() < 0.3 and self.made > 1:
             # a name that there may have been before, of another type
-            name = f"c{self.rng.randrange(1, self.made)}"
+            name = self.rng.choice([f"c{self.rng.randrange(1, self.made)}", *self.former])
             if name in self.columns:
                 return
-        default = self.rng.choice(["", " default 'd'" if "char" in kind else " default 5"])
+        defaults = [" default 'd'"] if "char" in kind else [" default 5", " default TRUE"]
+        default = self.rng.choice(["", " not null", *defaults])
         place = self.rng.choice(["", " first", " after id"])
         self.columns[name] = kind
         self.run(f"alter table {self.name} add column {name} {kind}{default}{place}")
+        if default == " not null":
+            self.run(f"alter table {self.name} modify {name} {kind} null")
 
     def drop(self) -> None:
         if self.columns:
@@ -141,6 +145,7 @@ class Story:
             old, new = self.rng.choice(list(self.columns)), self.new("r")
             kind = self.columns.pop(old)
             self.columns[new] = kind
+            self.former.append(old)
             how = self.rng.choice([f"rename column {old} to {new}", f"change {old} {new} {kind}"])
             self.run(f"alter table {self.name} {how}")
 

@@ -72,6 +72,7 @@ def models(module_project: Any) -> dict[str, EventEntity]:
             on_reject="quarantine",
         ),
         EventEntity(project, "unsigned", {}),
+        EventEntity(project, "rekeyed", {}),
         EventEntity(
             project,
             "kept_values",
@@ -262,7 +263,24 @@ def shaped(models: dict[str, EventEntity], module_project: Any) -> dict[str, Eve
     failed = project.dbt("run", "--select", *made, expect_pass=False)
     assert {name for name, status in failed.statuses.items() if status == "error"} == {"strict"}
     assert "ddl.add_column is fail" in failed.messages["strict"]
-    land(3, [truncate(), insert({"id": 5, "label": "e", "tier": "std"}), ddl("DROP_TABLE")])
+    # a new column takes the former name of another one
+    again = [
+        wide[0],
+        {"name": "label", "type": "string"},
+        tier,
+        code,
+        {"name": "name", "type": "int"},
+    ]
+    place = {"name": "place", "type": "STRUCT<streetName: STRING>"}
+    land(
+        3,
+        [
+            truncate(),
+            ddl("ALTER_TABLE", [*again, place]),
+            insert({"id": 5, "label": "e", "tier": "std", "name": 5, "place": {"streetName": "High St"}}),
+            ddl("DROP_TABLE"),
+        ],
+    )  # fmt: skip
     project.dbt("run", "--select", "followed")
     # a full refresh takes what has landed since, too
     project.dbt("run", "--full-refresh", "--select", "kept")
@@ -273,8 +291,8 @@ def test_ddl__followed(shaped: dict[str, EventEntity]) -> None:
     followed = shaped["followed"]
     columns = followed.project.session.table(f"`{followed.project.schema}`.followed").columns
     assert "n" not in columns
-    assert {"label", "tier"} <= {*columns}
-    assert "name" not in columns
+    assert {"label", "tier", "name"} <= {*columns}
+    assert followed.rows("id, place.streetName", "__history", "name = 5") == [(5, "High St")] * 2
     # the drop of the table closed what was there; history has every column that ever was
     assert followed.rows("id") == []
     assert followed.rows("id, label, n, tier, _operation", "__history") == sorted(
@@ -301,7 +319,8 @@ def test_ddl__followed(shaped: dict[str, EventEntity]) -> None:
 def test_ddl__ignored_and_failed(shaped: dict[str, EventEntity]) -> None:
     kept = shaped["kept"]
     types = dict(kept.project.session.table(f"`{kept.project.schema}`.kept").dtypes)
-    assert ("tier" in types, types["code"]) == (False, "decimal(9,2)")
+    assert not {"tier", "name"} & {*types}
+    assert types["code"] == "decimal(9,2)"
     assert kept.rows("id, label, n") == [
         (1, "a2", 1),
         (2, "b", 2),
@@ -311,6 +330,36 @@ def test_ddl__ignored_and_failed(shaped: dict[str, EventEntity]) -> None:
     ]
     # what came before the statement was applied, and nothing after it
     assert shaped["strict"].rows("id, name, n") == [(1, "a2", 1), (2, "b", 2)]
+
+
+def test_ddl__that_cannot_be_followed(models: dict[str, EventEntity]) -> None:
+    """It stops the run before a table is altered, and there is a way on."""
+    entity = models["rekeyed"]
+
+    def shape(*names: str, **previous: str) -> dict[str, Any]:
+        told = [{"name": n, "type": "int", "previous_name": previous.get(n)} for n in names]
+        return ddl("ALTER_TABLE", told)
+
+    entity.land(
+        [
+            shape("id", "a", "b"),
+            insert({"id": 1, "a": 1, "b": 10}),
+            shape("nr", "a", "b", nr="id"),
+            update({"nr": 1, "a": 2, "b": 10}),
+            insert({"nr": 2, "a": 3, "b": 30}),
+            shape("nr", "a", "b", a="b", b="a"),
+            update({"nr": 2, "a": 31, "b": 3}),
+        ]
+    )
+    stopped = entity.run(expect_pass=False).messages["rekeyed"]
+    assert "and unique_key names `id`, which is `nr` now; what came before it was" in stopped
+    assert entity.rows("id, a, b") == [(1, 1, 10)]
+    entity.write(previous_names={"id": "nr"})
+    assert "in which `b` becomes `a`" in entity.run(expect_pass=False).messages["rekeyed"]
+    assert entity.rows("id, a, b") == [(1, 2, 10), (2, 3, 30)]
+    entity.write(ddl={"rename_column": "ignore"})
+    entity.load([update({"nr": 1, "a": 10, "b": 2})])
+    assert entity.rows("id, a, b") == [(1, 10, 2), (2, 31, 3)]
 
 
 def test_ddl__truncate_that_fails(models: dict[str, EventEntity]) -> None:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import copy
+import functools
+import json
 import re
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from tests.macros import load_macros
+from dbt.adapters.tidemark.errors import MacroError
+from tests.macros import SQL_FOLDERS, load_macros
 from tests.rendering import load_sql_macros
 
 APPLY = {"rename_table": "apply", "create_table": "apply", "drop_table": "apply"}
@@ -44,6 +47,26 @@ def test_renamed_table(ddl: str, name: str, previous: str | None) -> None:
     assert load_sql_macros()["renamed_table"](ddl, name) == previous
 
 
+@pytest.mark.parametrize(
+    ("ddl", "says"),
+    [
+        ("alter table t change a b int", True),
+        ("alter table t CHANGE COLUMN `a` `b` int", True),
+        ("alter table t rename column a to b", True),
+        ("alter table t change column if exists a b int", True),
+        ("alter table t rename column if exists a to b", True),
+        ("alter table t change /* by a tool */ a/**/b int", True),
+        ("alter table t /*!50000 change a b int */", True),
+        ("alter table t /*M!100100 change a b int */", True),
+        ("alter table t comment 'change a b', add column b int", False),
+        ("alter table t add column b int /* change a b */", False),
+        ("alter table t change a bc int", False),
+    ],
+)
+def test_says_rename(ddl: str, says: bool) -> None:
+    assert load_sql_macros()["says_rename"](ddl, "a", "b") is says
+
+
 def followed(*statements: tuple[str, str, str | None], **batch: Any) -> tuple[list[str], list[str]]:
     """The names that a table bears after statements (operation, table, previous), and those whose rows are taken."""
     macros = load_sql_macros()
@@ -59,7 +82,7 @@ def followed(*statements: tuple[str, str, str | None], **batch: Any) -> tuple[li
         row = {
             "_operation": operation, "_database": "shop", "_table": table, "_prev_table": previous, "_schema": None,
         }  # fmt: skip
-        said = macros["canonical_statement"](row, batch)
+        said = macros["canonical_statement"](row, batch, "orders")
         if said:
             cfg = {"ddl": APPLY, "columns": [], "file_format": "delta"}
             statement = {"operation": operation, "changes": [], "effect": "none", "cuts": False}
@@ -68,6 +91,45 @@ def followed(*statements: tuple[str, str, str | None], **batch: Any) -> tuple[li
                 batch.setdefault("closed", []).append(table)
     assert not batch.get("closed") or batch["closed"] == ["a"]
     return macros["names_of_table"](batch), batch["tables"]
+
+
+def told_columns(text: Any) -> list[dict[str, Any]]:
+    """What a canonical statement with this `_schema` says of columns."""
+    row = {
+        "_operation": "ALTER_TABLE", "_database": "shop", "_table": "a", "_prev_table": None,
+        "_schema": text if isinstance(text, str) or text is None else json.dumps(text),
+    }  # fmt: skip
+    batch = {"tables": ["shop.a"], "followed": [], "named": []}
+    found = load_sql_macros()["canonical_statement"](row, batch, "orders")["columns"]
+    return found  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize(
+    ("told", "kept"),
+    [
+        ("DECIMAL(9, 2)", "decimal(9, 2)"),
+        ("STRUCT<streetName: STRING, No:Decimal(9, 2)>", "struct<streetName: string,No:decimal(9, 2)>"),
+        ("Array<Map<String, Struct<`A:b`:INT>>>", "array<map<string,struct<`A:b`:int>>>"),
+        (None, None),
+    ],
+)  # fmt: skip
+def test_canonical_statement__names_of_fields(told: str | None, kept: str | None) -> None:
+    """They are letter for letter those of JSON; the words of types are one in any case."""
+    (column,) = told_columns([{"name": "address", "type": told}])
+    assert column["type"] == kept
+    cfg = {"columns": [], "file_format": "delta", "ddl": {"rename_column": "apply"}}
+    before = [{"name": "address", "type": told and told.lower()}]
+    assert load_sql_macros()["column_changes"](cfg, {"columns": [column]}, before) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["id int, name string", ["id", "name"], {"id": "int"}, "3", "null", [{"type": "int"}], [{"name": "id", "type": 3}]],
+)  # fmt: skip
+def test_canonical_statement__no_list_of_columns(text: Any) -> None:
+    assert told_columns(None) is told_columns([]) is None
+    with pytest.raises(MacroError, match=r"orders: `_schema` of a DDL event is `.*`, which is no list of columns"):  # fmt: skip
+        told_columns(text)
 
 
 def test_follow_table() -> None:
@@ -94,6 +156,201 @@ def test_follow_table() -> None:
     assert followed((rename, "b", "a"), **untold) == (["shop.a", "shop.b"], ["shop.a", "shop.b"])
     # the setting leaves out the database
     assert followed((rename, "b", "a"), (rename, "a", "c"), tables=["a"])[0] == ["shop.a"]
+
+
+@pytest.mark.parametrize("told", [{"tables": ["a"]}, {"tables": []}, {"tables": ["SHOP.A"]}])
+def test_database_of_table(told: dict[str, list[str]]) -> None:
+    """Which database a statement has to be of the events tell, where the setting leaves it out."""
+    macros = load_sql_macros()
+    batch = {"named": ["shop.a"], "followed": [], "refused": [], **told}
+
+    def is_ours(operation: str, database: str | None, table: str | None = None) -> list[bool]:
+        row = {"_operation": operation, "_database": database, "_table": table, "_prev_table": None, "_schema": None}  # fmt: skip
+        change = {"id": f'"{database}"."{table}"', "type": "DROP"}
+        debezium = {
+            "_ddl": operation.replace("_", " ") + f" {table or database}", "_ddl_database": database, "_is_captured": False,
+            "_table_changes": json.dumps([change] if table else []),
+        }  # fmt: skip
+        said = [
+            macros["canonical_statement"](row, batch, "a"), macros["debezium_statement"](debezium, batch)
+        ]  # fmt: skip
+        return [one is not None for one in said]
+
+    assert is_ours("DROP_DATABASE", "shop") == is_ours("DROP_TABLE", "shop", "a") == [True, True]
+    assert is_ours("DROP_DATABASE", "archive") == is_ours("DROP_TABLE", "archive", "a") == [False, False]  # fmt: skip
+    # a statement may leave it out too
+    if told["tables"] == ["a"]:
+        assert is_ours("DROP_TABLE", None, "a")[0]
+
+
+@functools.cache
+def load_ddl_macros() -> dict[str, Any]:
+    return load_macros("expr", "log", "events", "load")
+
+
+def refused(
+    *statements: tuple[str, list[str]], policy: str = "apply", **batch: Any
+) -> tuple[list[set[str]], dict[str, Any]]:
+    """The names that images have for no column, in each stretch, of statements (text, names of columns); and the batch in the last."""
+    macros = load_ddl_macros()
+    cfg = {
+        "ddl": {"add_column": policy, "rename_column": "apply", "drop_column": "ignore"},
+        "columns": [], "keys": [], "sequence_by": [], "ignore": [], "sensitive": [], "tracked": {"include": [], "exclude": []},
+        "previous_names": {}, "file_format": "delta",
+    }  # fmt: skip
+    batch = {
+        "statements": [], "refused": [], "renames": {}, "names": [], "source_columns": [{"name": "id"}, {"name": "a"}],
+        **batch,
+    }  # fmt: skip
+    before = batch["source_columns"]
+    for number, (text, names) in enumerate(statements, 1):
+        columns = [{"name": name, "type": None} for name in names]
+        statement = {
+            "landing_num": number * 10, "columns": columns, "changes": [], "effect": "none", "cuts": False,
+        }  # fmt: skip
+        said = {"operation": "ALTER_TABLE", "table": "shop.a", "columns": columns, "ddl": text}
+        macros["judge_statement"](cfg, batch, statement, said, before)
+        batch["statements"].append(statement)
+        before = columns
+    found = []
+    for stretch in macros["stretches_of"](batch):
+        batch = macros["batch_at"](batch, stretch)
+        found.append({*batch["refused"], *macros["names_to_come"](batch, stretch)})
+    return found, batch
+
+
+def test_refused_names__a_column_takes_a_former_name() -> None:
+    """The name of a renamed column is free for a new one; before the rename it is that of the old one."""
+    rename = ("alter table a rename column a to b", ["id", "b"])
+    add = ("alter table a add column a int", ["id", "b", "a"])
+    assert refused(rename)[0] == [{"b"}, {"a"}]
+    assert refused(rename, add)[0] == [{"b"}, {"a"}, set()]
+    # in a later batch
+    renamed = {"refused": ["a"], "source_columns": [{"name": "id"}, {"name": "b"}]}
+    assert refused(**renamed)[0] == [{"a"}]
+    assert refused(add, **renamed)[0] == [{"a"}, set()]
+    # by another rename
+    shifted = ("alter table a rename column id to a", ["a", "b"])
+    assert refused(shifted, **renamed)[0] == [{"a"}, {"id"}]
+    # as it is read under the name that is declared
+    aliases = [refused(*given)[1]["renames"] for given in ([rename], [rename, add])]
+    assert aliases == [{"a": "b"}, {}]
+
+
+def test_refused_names__by_policy() -> None:
+    """What a policy leaves out is refused by the policy of the day; where tables are still to be made, in its batch."""
+    drop = ("alter table a drop column a", ["id"])
+    add = ("alter table a add column a int", ["id", "a"])
+    other = ("alter table a add column c int", ["id", "a", "c"])
+    found, batch = refused(other, policy="ignore")
+    assert (found, batch["refused"]) == ([{"c"}], [])
+    # there was one of that name before
+    assert refused(drop, add, policy="ignore")[0] == [set()]
+    assert refused(drop, add)[0] == [set(), set()]
+    # an earlier version recorded it
+    columns = [{"name": "id"}, {"name": "a"}, {"name": "c"}]
+    assert refused(refused=["c"], source_columns=columns)[0] == [set()]
+
+
+SETTINGS: dict[str, Any] = {
+    "ddl": {
+        "add_column": "apply", "drop_column": "ignore", "rename_column": "apply", "widen_column": "apply", "change_type": "fail", **APPLY,
+    },
+    "columns": [], "keys": ["id"], "sequence_by": [], "ignore": ["seen"], "sensitive": [], "tracked": {"include": [], "exclude": []},
+    "previous_names": {}, "file_format": "delta", "entity": "shop", "chosen": {"all": True, "include": [], "exclude": []},
+}  # fmt: skip
+
+
+def judged(
+    said: str | dict[str, str], before: str, after: str, **settings: Any
+) -> list[tuple[str, ...]]:
+    """What becomes of the columns of a table (`id a:bigint`) by a statement's text, or the former names that an event tells."""
+
+    def columns(names: str, former: dict[str, str]) -> list[dict[str, Any]]:
+        found = [(*name.split(":"), "int")[:2] for name in names.split()]
+        return [{"name": n, "type": kind, "encoding": "auto", "previous_name": former.get(n)} for n, kind in found]  # fmt: skip
+
+    macros = load_sql_macros()
+    told = {"operation": "ALTER_TABLE", "table": "shop.a", "ddl": said if isinstance(said, str) else None}  # fmt: skip
+    told["columns"] = columns(after, {} if isinstance(said, str) else said)  # type: ignore[assignment]
+    batch = {"tables": ["shop.a"], "named": [], "followed": [], "refused": [], "renames": {}}
+    statement: dict[str, Any] = {"text": "x", "changes": [], "effect": "none", "cuts": False}
+    cfg = {**SETTINGS, **settings}
+    macros["judge_statement"](cfg, batch, statement, told, columns(before, {}))
+    assert statement["cuts"] == any(one["policy"] != "ignore" for one in statement["changes"])
+    return [
+        (one["kind"].split("_")[0], one["policy"], *filter(None, [one.get("old"), one["name"]]))
+        for one in statement["changes"]
+    ]
+
+
+@pytest.mark.parametrize(
+    ("said", "before", "after", "expected"),
+    [
+        # names go round
+        ("alter table t change a b int, change b a int", "id a b", "id b a", ["fail a b", "fail b a"]),
+        ("alter table t rename column `A` to B, rename column `b` to `a`", "id a b", "id b a", ["fail a b", "fail b a"]),
+        ({"a": "b", "b": "a"}, "id a b", "id a b", ["fail b a", "fail a b"]),
+        # on to the next
+        ("alter table t change column b c int, change a b int", "id a b", "id b c", ["fail b c", "fail a b"]),
+        # the name goes to a new column
+        ('ALTER TABLE t RENAME COLUMN "a" TO "b", ADD COLUMN "a" INT', "id a", "id b a", ["fail a b"]),
+        # the name is that of a column which goes
+        ("alter table t drop column b, change if exists a b bigint", "id a b:text", "id b:bigint", ["apply a b"]),
+        ({"b": "a"}, "id a b", "id b", ["apply a b"]),
+        # none of these is one
+        ("alter table t change a a bigint comment 'change a b', add c int /* change a b */", "id a b", "id a b c", []),
+        ('alter table t add c int comment "change a b"', "id a b", "id a b c", []),
+        ("alter table t rename index a to b", "id a b", "id a b", []),
+        ("alter table t rename to b, change a a int", "id to a b", "id to a b", []),
+        ("alter table t rename column a to c", "id a to", "id c to", ["apply a c"]),
+    ],
+)  # fmt: skip
+def test_column_changes__names_within_a_statement(
+    said: Any, before: str, after: str, expected: list[str]
+) -> None:
+    found = judged(said, before, after)
+    assert [" ".join(change[1:]) for change in found if change[0] == "rename"] == expected
+    kept = judged(said, before, after, ddl={**SETTINGS["ddl"], "rename_column": "ignore"})
+    renames = [" ".join(change[2:]) for change in kept if change[0] == "rename"]
+    assert renames == [one.split(" ", 1)[1] for one in expected]
+    assert {change[1] for change in kept if change[0] == "rename"} <= {"ignore"}
+
+
+def test_column_changes__what_else_a_statement_does() -> None:
+    swap = "alter table t change a b int, change b a int, add c int, drop d"
+    assert judged(swap, "id a b d", "id b a c")[2:] == [("add", "apply", "c"), ("drop", "ignore", "d")]  # fmt: skip
+    # an event that says again what a column was called once
+    again = {"ddl": None, "columns": [{"name": "b", "previous_name": "a"}, {"name": "a"}]}
+    assert load_sql_macros()["hidden_renames"](again, again["columns"]) == []
+    # of a column that others are named by here
+    assert judged({"key": "id"}, "id a", "key a") == [("rename", "fail", "id", "key")]
+    assert judged({"at": "seen"}, "id seen", "id at") == [("rename", "fail", "seen", "at")]
+    assert judged({"ID": "id"}, "id a", "ID a") == [("rename", "apply", "id", "ID")]
+    declared = [{"name": "seen", "data_type": None}]
+    assert judged({"at": "seen"}, "id seen", "id at", columns=declared)[0][1] == "apply"
+    # which its setting keeps
+    kept = {"id": ["nr", "Key"]}
+    assert judged({"key": "id"}, "id a", "key a", previous_names=kept) == [("rename", "ignore", "id", "key")]  # fmt: skip
+
+
+def test_raise_failed_policy() -> None:
+    """It says what to do."""
+    macros = load_macros(*SQL_FOLDERS, "load/events")
+
+    def message(change: dict[str, Any]) -> str:
+        change = {**change, **macros["judge_change"](SETTINGS, change)}
+        with pytest.raises(MacroError) as stopped:
+            macros["raise_failed_policy"](SETTINGS, {"text": "x"}, change)
+        return str(stopped.value)
+
+    key = message({"kind": "rename_column", "old": "id", "name": "key"})
+    assert "shop: the source did `x`, and unique_key names `id`, which is `key` now; what came before it was applied. " in key  # fmt: skip
+    assert "Set previous_names: {id: key} under" in key
+    crossing = message({"kind": "rename_column", "old": "a", "name": "b", "crosses": True})
+    assert "in which `a` becomes `b` while another column takes or gives up one" in crossing
+    widened = message({"kind": "change_type", "name": "a", "was": "int", "type": "text"})
+    assert "and ddl.change_type is fail; what came before it was applied. The type of `a`" in widened  # fmt: skip
 
 
 class Stored:

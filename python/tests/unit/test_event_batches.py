@@ -94,6 +94,7 @@ def of_workers(macros: Macros, told: list[str], schemas: dict[str, str], **figur
     macros.update(stubs)
     context = macros["events_of_workers"].context
     context["local_md5"] = lambda text: text
+    context["run_query"] = lambda _: [(False,)]
     context["adapter"] = SimpleNamespace(
         call_function=lambda *_: [],
         sift_events=lambda *_: sifted,
@@ -116,6 +117,60 @@ def test_events_of_workers__columns_that_came(macros: Macros) -> None:
     assert of_workers(macros, [], {}, has_whole_rows=0) == ["id"]
     assert of_workers(macros, [], {}, has_whole_rows=0, rows_ignored=2) == []
     assert of_workers(macros, ["a"], {}, has_whole_rows=0) == ["a", "id"]
+
+
+def test_statements_of__that_come_twice(macros: Macros) -> None:
+    """A batch may have a delivery and its repetition; one statement on several tables has one place in the source."""
+
+    def message(place: str, name: str, ddl: str, *columns: str, **table: Any) -> dict[str, Any]:
+        told = {"columns": [{"name": column, "typeName": "INT"} for column in columns]}
+        change = {
+            "type": "ALTER",
+            "id": f'"shop"."{name}"',
+            "table": told if columns else None,
+            **table,
+        }
+        return {
+            "_landing_num": 1, "_sequence_num": 1, "_event_time": None, "_event_id": place, "_operation": None, "_is_snapshot": False,
+            "_is_captured": False, "_ddl": ddl, "_ddl_database": "shop", "_table_changes": json.dumps([change]),
+        }  # fmt: skip
+
+    add = message("1", "orders", "alter table orders add column b int default 5", "id", "b")
+    drop = message("2", "orders", "drop table orders", type="DROP")
+    swap = "rename table orders to orders_old, orders_new to orders"
+    aside, copy = message("3", "orders_old", swap, "id"), message("3", "orders", swap, "id", "b")
+    policies = ("add_column", "drop_column", "drop_table", "rename_table")
+    cfg = {
+        "entity": "orders", "columns": [], "file_format": "delta", "ddl": dict.fromkeys((*policies, "rename_column"), "apply"),
+    }  # fmt: skip
+
+    def statements(*messages: dict[str, Any], known: tuple[str, ...] = ()) -> list[str]:
+        macros["query_rows"] = lambda _: messages
+        context = macros["statements_of"].context
+        context["run_query"] = lambda _: [(one,) for one in known]
+        context["log"] = lambda *_, **__: None
+        batch = {"tables": ["shop.orders"], "named": [], "followed": [], "source_columns": [{"name": "id", "type": "int"}], "refused": [], "renames": {}}  # fmt: skip
+        opened = {"cfg": cfg, "state": {"first": not known}, "relations": {"log": "log"}}
+        found = macros["statements_of"](opened, {"events": "events"}, batch)
+        return [f"{one['event_id']} {one['operation']}" for one in found]
+
+    assert statements(add, drop, add, drop) == ["1 ALTER_TABLE", "2 TRUNCATE"]
+    assert statements(add, drop, add, drop, known=("1",)) == ["2 TRUNCATE"]
+    assert statements(aside, copy, aside, copy) == ["3 RENAME_TABLE", "3 ALTER_TABLE"]
+
+
+def test_with_values__that_are_none(macros: Macros) -> None:
+    """A default that the column cannot have is told: a fill with NULL does nothing."""
+    told: list[str] = []
+    macros["warn"] = lambda _, text: told.append(text)
+    context = macros["with_values"].context
+    context["run_query"] = lambda sql: [("'x'" in sql,)]
+    plan = {"columns": [{"name": "n", "type": "int", "key": False}]}
+    fills = [{"column": "n", "default": text, "encoding": "number"} for text in ("1", "x")]
+    opened = {"cfg": {"entity": "orders"}, "run": {}}
+    found = macros["with_values"](opened, plan, fills)
+    assert [one["value"] for one in found] == ["try_cast('1' as int)", "try_cast('x' as int)"]
+    assert told == ["the default of the new column `n` is no value of type int: the rows that were there have NULL"]  # fmt: skip
 
 
 @pytest.mark.parametrize("is_first", [True, False])
@@ -160,6 +215,92 @@ def test_forget_what_fails(macros: Macros, is_first: bool) -> None:
     rows.append(row("a"))
     assert names("apply", "fail", "fail") == ["a"]
     assert "where _landing_num < 11\n" in asked[-1]
+
+
+@pytest.mark.parametrize("is_reversed", [False, True])
+@pytest.mark.parametrize(
+    ("told", "expected"),
+    [
+        # the widest that rows of the batch have, whichever came last
+        ([{"type": "int32"}, {"type": "int64"}], ("bigint", None)),
+        ([{"type": "int64"}, {"type": "int32"}], ("bigint", None)),
+        ([{"type": "int64"}, {"type": "string"}], ("string", None)),
+        # what rows that are there have is the default which the column came with
+        ([{}, {"type": "int32", "default": 5}, {"type": "int32", "default": 6}], ("int", "5")),
+        ([{"type": "int32"}, {"type": "int32", "default": 6}], ("int", None)),
+    ],
+)
+def test_shapes_of__several_schemas(
+    macros: Macros, told: list[dict[str, Any]], expected: tuple[Any, ...], is_reversed: bool
+) -> None:
+    """They count in the order of their events, in whichever the figures come."""
+    rows = []
+    for number, field in enumerate(told):
+        fields = [{"field": "c", "optional": True, **field}] if field else []
+        text = json.dumps({"fields": [{"field": "after", "fields": fields}]})
+        rows.append({"_kind": "row", "_after_shapes": None, "_before_shapes": None, "_schema_id": str(number), "_schema_text": text, "_first_num": number})  # fmt: skip
+    # events of a SELECT without numbers
+    rows.append({"_kind": "row", "_after_shapes": '[["c"]]', "_before_shapes": None, "_schema_id": None, "_first_num": None})  # fmt: skip
+    shapes = macros["shapes_of"](rows[::-1] if is_reversed else rows)
+    assert list(shapes["schemas"]) == [str(number) for number in range(len(told))]
+    found = {**shapes, "ddl": None}
+    cfg = {"file_format": "delta"}
+    fields = macros["_fields_of"](["c"], found)
+    default = macros["_default_of"](fields)
+    kind = macros["_field_type"](cfg, ["c"], fields, found)
+    assert (kind, default and default["text"]) == expected
+    # what the DDL says holds in its stretch
+    found["ddl"] = [{"name": "c", "type": "smallint"}]
+    fields = macros["_fields_of"](["c"], found)
+    assert macros["_field_type"](cfg, ["c"], fields, found) == "smallint"
+
+
+@pytest.mark.parametrize(
+    ("statement", "expected"),
+    [
+        ({"effect": "fill", "column": "C"}, "c"),
+        ({"changes": [{"kind": "drop_column", "name": "b"}]}, "b"),
+        # left out of current, where policies say so
+        ({"changes": [{"kind": "drop_column", "name": "d"}]}, "d"),
+        ({"changes": [{"kind": "rename_column", "old": "b", "name": "x"}]}, "b"),
+        # one that was followed, one that is read under its former name, one that is not compared
+        ({"changes": [{"kind": "rename_column", "old": "x", "name": "b"}]}, None),
+        ({"changes": [{"kind": "rename_column", "old": "c", "name": "cc"}]}, None),
+        ({"changes": [{"kind": "drop_column", "name": "seen"}]}, None),
+        ({"operation": "CREATE_TABLE", "changes": [{"kind": "drop_column", "name": "b"}]}, None),
+        ({"changes": [{"kind": "add_column", "name": "c"}]}, None),
+    ],
+)
+def test_warn_of_columns_without_key(
+    macros: Macros, statement: dict[str, Any], expected: str | None
+) -> None:
+    """What they were is in the hashes by which rows without key are found."""
+    told: list[str] = []
+    macros["warn"] = lambda entity, text: told.append(f"{entity}: {text}")
+    cfg = {"entity": "shop", "previous_names": {"c": "cc"}, "columns": [], "keys": []}
+    plan = {"compared": [{"name": "B"}, {"name": "c"}], "gone": [{"name": "d"}]}
+    statement = {"operation": "ALTER_TABLE", "effect": "none", **statement}
+    macros["warn_of_columns_without_key"](cfg, plan, [statement])
+    assert [text.split(" have others in ")[1].split(" than ")[0] for text in told] == ([expected] if expected else [])  # fmt: skip
+
+
+def test_names_to_come(macros: Macros) -> None:
+    """One that a column has until a later statement gives it to another is there."""
+
+    def statement(number: int, kind: str, name: str) -> dict[str, Any]:
+        return {"landing_num": number, "cuts": True, "changes": [{"kind": kind, "name": name}]}
+
+    batch = {
+        "source_columns": [{"name": "a"}, {"name": "b"}],
+        "statements": [
+            statement(3, "add_column", "c"),
+            statement(5, "rename_column", "b"),
+            statement(7, "add_column", "d"),
+        ],
+    }
+    assert macros["names_to_come"](batch, {"from": 3, "to": 5}) == ["d"]
+    assert macros["names_to_come"]({**batch, "source_columns": None}, {"to": 5}) == ["b", "d"]
+    assert macros["names_to_come"](batch, {"from": 7, "to": None}) == []
 
 
 def test_line_num_expr(macros: Macros) -> None:

@@ -256,6 +256,11 @@ def test_ddl_columns__defaults() -> None:
     assert ddl_default("BIT", "100000001", length=9) == "AQE="
     assert ddl_default("VARBINARY", "ab", length=9) == "6162"
     assert ddl_default("POINT", "x") == "absent"
+    for kind, true in {"BOOLEAN": "true", "BIT": "true", "TINYINT": "1", "DECIMAL": "1"}.items():
+        assert ddl_default(kind, "TRUE", length=1) == ddl_default(kind, "true", length=1) == true
+    assert ddl_default("DECIMAL", "FALSE", length=3) == "0"
+    assert ddl_default("VARCHAR", "TRUE") == "TRUE"
+    assert ddl_default("BOOLEAN", "FALSE ", "oracle") == "false"
     assert ddl_default("VARCHAR2", "'it''s' ", "oracle") == "it's"
     assert ddl_default("NUMBER", "-1.5", "oracle", length=3, scale=1) == "-1.5"
     assert ddl_default("DATE", "SYSDATE", "oracle") == "absent"
@@ -263,6 +268,35 @@ def test_ddl_columns__defaults() -> None:
     assert ddl_default("int", "((0))", "sqlserver") == "0"
     assert ddl_default("nvarchar", "(N'std')", "sqlserver") == "std"
     assert ddl_default("datetime2", "(getdate())", "sqlserver") == "absent"
+
+
+def implicit(kind: str, ddl: str = "alter table t add c …", connector: str = "mysql", **column: Any) -> Any:  # fmt: skip
+    given = {"name": "c", "typeName": kind, "optional": False, "defaultValueExpression": None, **column}  # fmt: skip
+    (found,) = load_sql_macros()["ddl_columns"]([given], connector, ddl=ddl)
+    return found.get("default", "absent")
+
+
+def test_ddl_columns__implicit_defaults() -> None:
+    """What rows get for a column that is NOT NULL and has no default."""
+    expected = {
+        "INT": "0", "TINYINT UNSIGNED": "0", "DECIMAL": "0", "DOUBLE": "0", "BOOLEAN": "false", "YEAR": "0",
+        "BIGINT UNSIGNED": "AA==", "VARCHAR": "", "LONGTEXT": "", "SET": "", "BLOB": "", "BINARY": "00", "TIME": "0",
+        "DATE": "absent", "DATETIME": "absent", "TIMESTAMP": "absent", "JSON": "absent", "POINT": "absent", "UUID": "absent",
+    }  # fmt: skip
+    assert {kind: implicit(kind) for kind in expected} == expected
+    assert (implicit("BIT", length=1), implicit("BIT", length=9)) == ("false", "AAA=")
+    assert implicit("ENUM", enumValues=["'it''s'", "'b'"]) == "it's"
+    assert implicit("INT", connector="mariadb") == implicit("INT", connector=None) == "0"  # type: ignore[arg-type]
+    assert implicit("INT", "alter table t add c int not null, add d int default 5") == "0"
+    # it is NULL, or what the server works out
+    assert implicit("INT", optional=True) == "absent"
+    assert implicit("INT", autoIncremented=True) == "absent"
+    assert implicit("NUMBER", connector="oracle") == "absent"
+    for ddl in (
+        "create table t (c int not null)", "rename table t to u, v to t", "alter table t add c int not null default (1 + 1)",
+        "alter table t add c char(36) not null default uuid()", "alter table t add c int as (a + 1) stored not null",
+    ):  # fmt: skip
+        assert implicit("CHAR", ddl) == "absent", ddl
 
 
 def test_ddl_columns__of_another_capture() -> None:

@@ -42,6 +42,13 @@ def _return(value: Any) -> None:
     raise MacroReturn(value)
 
 
+def _fromjson(text: str, default: Any = None) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return default
+
+
 def callable_macros(sources: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the macros of the package `tidemark`, callable, and what all of them see.
 
@@ -64,7 +71,7 @@ def callable_macros(sources: Mapping[str, str]) -> tuple[dict[str, Any], dict[st
             datetime=datetime, pytz=SimpleNamespace(utc=datetime.UTC), re=re
         ),
         "tojson": json.dumps,
-        "fromjson": json.loads,
+        "fromjson": _fromjson,
     }
     package.update({name: _Macro(name, text, context) for name, text in sources.items()})
     package["raise_error"] = _raise_error

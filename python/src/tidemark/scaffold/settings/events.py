@@ -24,7 +24,8 @@ class DdlPolicies(BaseModel):
         default="apply",
         description=(
             "apply: the column is added, and its default fills the rows that are there, as "
-            "updates. fail: also for a column that comes without a DDL event, unless declared."
+            "updates (of MySQL and MariaDB also what NOT NULL without one gives them, unless that "
+            "is a date). fail: also for a column that comes without a DDL event, unless declared."
         ),
     )
     drop_column: Policy = Field(
