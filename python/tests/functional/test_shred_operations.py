@@ -238,6 +238,12 @@ def test_table_of_entities__that_no_completed_run_knows(project: Project) -> Non
         assert ("no completed run of this table is known" in output) == (number > 2)
         return [row.sku for row in project.sql("select sku from products order by 1")]
 
+    for kind in ("table", "view"):
+        project.sql(f"create {kind} products as select 'other' as sku")
+        refused = project.dbt("run", "--select", "products", expect_pass=False).error
+        assert "products is one that Tidemark did not make" in refused
+        assert project.sql("select * from products") == [("other",)]
+        project.sql(f"drop {kind} products")
     assert run_after(1) == ["p1"]
     project.dbt("run", "--empty", "--full-refresh", "--select", "products")
     assert run_after(2) == ["p1", "p2"]

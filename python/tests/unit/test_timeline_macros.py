@@ -285,3 +285,76 @@ def test_clean_and_savepoint_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(MacroError, match="commit 4 is not kept"):
         macros["savepoint"]("one")
     assert recorded == [("savepoint", "completed"), ("savepoint", "rolled_back")]
+
+
+@pytest.mark.parametrize("build", [False, True])
+def test_rows_of_another_run_of_entities(monkeypatch: pytest.MonkeyPatch, build: bool) -> None:
+    """What was recorded since a run began is no debris: nothing of it is taken away."""
+    macros = load_macros("load")
+    done: list[str] = []
+    last = {"last_id": 7}
+    stubs = {
+        "side_relation": lambda relation, name: f"{relation}__{name}",
+        "shred_table_columns": lambda *_: [],
+        "add_missing_columns": lambda *_: None,
+        "relation_exists": lambda *_: True,
+        "has_rows": lambda *_: True,
+        "shred_marks": lambda *_: last,
+    }
+    for name, stub in stubs.items():
+        monkeypatch.setitem(macros, name, stub)
+    macros["prepare_shred"].context["run_query"] = done.append
+    cfg = {"entity": "one", "relation": "shop.one", "target": "one"}
+    state = {"build": build, "last_id": 7, "from": 4, "undone": [], "source": "events"}
+    if not build:
+        macros["prepare_shred"](cfg, state, {})
+        assert done == [
+            f"delete from {name} where _commit_id > 4" for name in ("one", "one__rejects")
+        ]
+        done.clear()
+    last["last_id"] = 9
+    with pytest.raises(MacroError, match="another run has written to one since this one began"):
+        macros["prepare_shred"](cfg, state, {})
+    assert done == []
+
+
+@pytest.mark.parametrize(
+    ("read_to", "made_by", "full_refresh", "taken"),
+    [(0, None, False, False), (0, None, True, True), (0, "0", False, True), (5, None, False, True)],
+)
+def test_table_where_entities_belong(
+    monkeypatch: pytest.MonkeyPatch,
+    read_to: int,
+    made_by: str | None,
+    full_refresh: bool,
+    taken: bool,
+) -> None:
+    """A table that nothing tells to be ours is not written to."""
+    macros = load_macros("load")
+    marks = {
+        "last_id": 5,
+        "read_to": read_to,
+        "config": "{}",
+        "source_start": 0,
+        "source_end": 6,
+        "undone": [],
+    }
+    stubs = {
+        "shred_of": lambda _: {"source": "shop.events", "uri": "iglu:a/b/c/1-*-*"},
+        "relation_exists": lambda *_: True,
+        "shred_marks": lambda *_: marks,
+        "table_property": lambda *_: made_by,
+        "is_known_shred": lambda *_: True,
+        "next_commit_id": lambda last: last + 1,
+        "utc_now": lambda: "now",
+    }
+    for name, stub in stubs.items():
+        monkeypatch.setitem(macros, name, stub)
+    cfg = {"entity": "one", "relation": "shop.one", "target": "shop.one", "columns": [{}]}
+    run = {"empty": False, "full_refresh": full_refresh}
+    state = lambda: macros["shred_state"](cfg, run, {"view": "commits"}, "")  # noqa: E731
+    if taken:
+        assert state()["build"] is full_refresh
+    else:
+        with pytest.raises(MacroError, match=r"shop\.one is one that Tidemark did not make"):
+            state()
