@@ -110,6 +110,19 @@ def test_populate_manifest__of_batches_that_are_taken_back(project: Project) -> 
     operation(project, "populate_manifest", entity="events")
     project.dbt("run")
     assert commits_of(project)[-1] == (1, 0, 0, 0, 1, 0, 0, 1)
+    # a full refresh reads the model's own events anew; those of the other tool are claimed as before
+    for manifest in (None, "shared"):
+        add_events(project, manifest=manifest)
+        if manifest:
+            operation(project, "populate_manifest", entity="events")
+            operation(project, "populate_manifest", **arguments)
+        project.dbt("run", "--full-refresh")
+        ids = [event_id(number) for number in (1, 2, 3, 10)]
+        claims = project.sql(
+            f"select distinct event_id from {manifest or 'events__manifest'} order by 1"
+        )
+        assert [row[0] for row in claims] == [*ids[:-1], event_id(9), ids[-1]]
+        assert project.sql("select * from events where event_fingerprint = 'f9'") == []
 
 
 @pytest.mark.slow
