@@ -358,3 +358,65 @@ def test_table_where_entities_belong(
     else:
         with pytest.raises(MacroError, match=r"shop\.one is one that Tidemark did not make"):
             state()
+
+
+@pytest.mark.parametrize("populated", [[], [7, 9]])
+def test_claims_of_other_tables_at_a_full_refresh(
+    monkeypatch: pytest.MonkeyPatch, populated: list[int]
+) -> None:
+    """What populate_manifest claimed of them is copied into the new manifest, and left in one that models share."""
+    macros = load_macros("load", "log", "enriched", "expr")
+    done: list[str] = []
+    relation = macros["old_relation"].context["api"].Relation.create
+    stubs = {
+        "query_rows": lambda sql: [{"commit_id": n} for n in populated] if "<> 'shop.events'" in sql else None,
+        "relation_exists": lambda *_: True,
+    }  # fmt: skip
+    for name, stub in stubs.items():
+        monkeypatch.setitem(macros, name, stub)
+    macros["take_back_claims"].context["run_query"] = done.append
+    opened = {
+        "cfg": {"relation": "shop.events"},
+        "commits": {"states": "states"},
+        "state": {"last_commit_id": 5},
+        "relations": {
+            "current": relation(schema="shop", identifier="events"),
+            "manifest": relation(schema="shop", identifier="claims"),
+        },
+    }
+    macros["take_back_claims"](opened)
+    assert ("and commit_id not in (7, 9)" in done.pop()) == bool(populated)
+    macros["keep_claims_of_others"](opened)
+    assert len(done) == bool(populated)
+    if populated:
+        assert "select * from shop.claims_5 where _commit_id in (7, 9)" in done[0]
+
+
+@pytest.mark.parametrize(
+    ("number", "owed", "steps", "refused"),
+    [
+        (0, None, ["natural_in_batch"], True),
+        (0, None, ["natural_cross_batch"], False),
+        (0, 0, ["natural_in_batch"], False),  # it was rolled back
+        (None, None, ["natural_in_batch"], False),  # it is new
+    ],
+)
+def test_changed_file_that_nothing_tells_apart(
+    monkeypatch: pytest.MonkeyPatch,
+    number: int | None,
+    owed: int | None,
+    steps: list[str],
+    refused: bool,
+) -> None:
+    macros = load_macros("load")
+    files = [
+        {"_file": "a.tsv", "_file_number": number, "_owed_number": owed, "_last_number": 3},
+        {"_file": "b.tsv", "_file_number": None, "_owed_number": None, "_last_number": 3},
+    ]
+    monkeypatch.setitem(macros, "files_to_read", lambda *_: macros["numbered_files"](files))
+    opened = {"cfg": {"entity": "events", "deduplicate": steps}}
+    if refused:
+        with pytest.raises(MacroError, match=r"a\.tsv has changed since it was read"):
+            macros["enriched_files"](opened, "landing", False)
+    else:
+        assert len(macros["enriched_files"](opened, "landing", False)) == 2
