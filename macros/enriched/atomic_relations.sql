@@ -42,7 +42,7 @@
 event_id string Id that the event came with, in lower case
 fingerprint string Its fingerprint, found or computed
 etl_tstamp timestamp Etl time of its batch
-expires_at timestamp Etl time up to which batches find the claim
+expires_at timestamp Etl time up to which events find the claim
 _commit_id bigint Commit that took the event; NULL where another tool did
     {%- endset -%}
     {{ return(tidemark.described_columns(columns)) }}

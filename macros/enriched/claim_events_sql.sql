@@ -7,6 +7,10 @@ using (
     select
         _event_id,
         _fingerprint
+        {%- if tidemark.claims_expire(cfg) %},
+        -- of copies the earliest stays
+        {{ 'min' if 'natural_in_batch' in cfg['deduplicate'] else 'max' }}({{ tidemark.looked_up_at_expr('_etl_tstamp', load) }}) as _looked_up_at
+        {%- endif %}
     from {{ keys }}
     where _reject_reason is null and {{ tidemark.still_inflight_expr(load) }}
     group by _event_id, _fingerprint
@@ -15,7 +19,7 @@ on
     claims.event_id = arrived._event_id
     and claims.fingerprint = arrived._fingerprint
     {%- if tidemark.claims_expire(cfg) %}
-    and claims.expires_at >= {{ tidemark.etl_tstamp_expr(load) }}
+    and claims.expires_at >= arrived._looked_up_at
     {%- endif %}
     {%- if load['undone'] %}
     and {{ tidemark.claim_counts_expr(load) }}
@@ -43,6 +47,12 @@ when not matched then insert (
 {#- The etl time of a batch as a literal. -#}
 {%- macro etl_tstamp_expr(load) -%}
     {{ return('timestamp_micros(' ~ load['etl_micros'] ~ ')') }}
+{%- endmacro -%}
+
+{#- The time at which a claim must hold to be found by an event: its own etl time, whatever came with it. One whose clock was ahead, or a file of
+    last year beside one of today, would have the claims of all others end. -#}
+{%- macro looked_up_at_expr(etl_tstamp, load) -%}
+    {{ return('coalesce(' ~ etl_tstamp ~ ', ' ~ tidemark.etl_tstamp_expr(load) ~ ')') }}
 {%- endmacro -%}
 
 {#- Whether claims end for a model. Without location each run has all events again, however old, and their claims alone tell that they

@@ -22,8 +22,13 @@ copies as (
         usable._row,
         usable._event_id,
         usable._fingerprint,
-        {{ 'claimed.event_id is not null' if manifest else 'false' }} as _is_claimed,
-        {{ 'claimed_ids._least <> usable._fingerprint or claimed_ids._greatest <> usable._fingerprint' if manifest else 'false' }} as _has_claimed_sibling,
+        {{ 'claimed._until >= ' ~ tidemark.looked_up_at_expr('usable._etl_tstamp', load) if manifest else 'false' }} as _is_claimed,
+        {%- if manifest %}
+        if(claimed_ids._fingerprint <> usable._fingerprint, claimed_ids._until, claimed_ids._others_until)
+            >= {{ tidemark.looked_up_at_expr('usable._etl_tstamp', load) }} as _has_claimed_sibling,
+        {%- else %}
+        false as _has_claimed_sibling,
+        {%- endif %}
         row_number() over (
             partition by usable._event_id, usable._fingerprint
             order by
@@ -106,38 +111,40 @@ where _reject_reason is not null
     {{ return(times | unique | join(', ')) }}
 {%- endmacro -%}
 
-{#- The claims of other batches on the ids of this one: by id, and by id and fingerprint. -#}
+{#- The claims of other batches on the ids of this one: by id and fingerprint, until when they hold; and by id, that of them which holds longest,
+    and until when another one does. -#}
 {%- macro _claimed_sql(cfg, manifest, load) -%}
-others as (
+claimed as (
     select
         claims.event_id,
-        claims.fingerprint
+        claims.fingerprint,
+        max({{ 'claims.expires_at' if tidemark.claims_expire(cfg) else "timestamp'9999-12-31 00:00:00'" }}) as _until
     from {{ manifest }} as claims
     left semi join usable on claims.event_id = usable._event_id
     where
-        {{ 'claims.expires_at >= ' ~ tidemark.etl_tstamp_expr(load) if tidemark.claims_expire(cfg) else 'true' }}
+        {{ 'claims.expires_at >= timestamp_micros(' ~ load['first_etl_micros'] ~ ')' if tidemark.claims_expire(cfg) else 'true' }}
         and not claims._commit_id <=> {{ load['commit_id'] }}
         {%- if load['undone'] %}
         and {{ tidemark.claim_counts_expr(load) }}
         {%- endif %}
         -- a claim of another tool tells its batch by etl time alone: of its earliest event or of its latest, perhaps in seconds
         and not (claims._commit_id is null and claims.etl_tstamp in ({{ tidemark._own_etl_tstamps_expr(load) }}))
+    group by claims.event_id, claims.fingerprint
 ),
 
 claimed_ids as (
     select
         event_id,
-        min(fingerprint) as _least,
-        max(fingerprint) as _greatest
-    from others
+        max(if(_nth = 1, fingerprint, null)) as _fingerprint,
+        max(if(_nth = 1, _until, null)) as _until,
+        max(if(_nth = 2, _until, null)) as _others_until
+    from (
+        select
+            *,
+            row_number() over (partition by event_id order by _until desc nulls last, fingerprint asc nulls last) as _nth
+        from claimed
+    )
+    where _nth <= 2
     group by event_id
-),
-
-claimed as (
-    select
-        event_id,
-        fingerprint
-    from others
-    group by event_id, fingerprint
 ),
 {%- endmacro -%}

@@ -51,7 +51,7 @@ exploded as (
                 'field', 'derived_contexts',
                 'position', 0,
                 'uri', 'iglu:com.snowplowanalytics.snowplow/duplicate/jsonschema/1-0-0',
-                'data', concat('{"originalEventId":"', _duplicate_of, '"}')
+                'data', {{ tidemark.duplicate_data_expr('_duplicate_of') }}
             ))),
             coalesce(transform(
                 _derived_contexts[0].data,

@@ -1,11 +1,11 @@
-{#- The commits of populate_manifest that claimed a model's own events, `events`. -#}
-{%- macro populations_sql(states, relation, events) -%}
+{#- The commits of populate_manifest that claimed a model's own events, `events`, or those of other tables. -#}
+{%- macro populations_sql(states, relation, events, of_others=false) -%}
 select distinct commit_id
 from {{ states }}
 where
     relation = {{ tidemark.string_literal(relation) }}
     and kind = 'populate_manifest'
-    and get_json_object(details, '$.from') = {{ tidemark.string_literal(events | string) }}
+    and get_json_object(details, '$.from') {{ '<>' if of_others else '=' }} {{ tidemark.string_literal(events | string) }}
 order by commit_id asc nulls last
 {%- endmacro -%}
 

@@ -10,6 +10,12 @@
     {%- set marks = tidemark.shred_marks(commits, cfg['relation'], source['source']) -%}
     {%- set recorded = fromjson(marks['config'] or '{}') -%}
     {%- set made_by = tidemark.table_property(cfg['target'], 'tidemark.shred_commit') if exists -%}
+    {%- if exists and not marks['read_to'] and made_by is none and not run['full_refresh'] -%}
+        {%- do tidemark.raise_error('data',
+            cfg['entity'] ~ ': ' ~ cfg['target'] ~ ' is one that Tidemark did not make, or whose commits are gone from ' ~ commits['view']
+            ~ '. Drop or rename it, or have a table replaced with --full-refresh'
+        ) -%}
+    {%- endif -%}
     {%- set is_unknown = exists and not tidemark.is_known_shred(marks['read_to'], recorded, made_by) -%}
     {#- an --empty run writes nothing where there is a table -#}
     {%- set build = not exists or (not run['empty'] and (run['full_refresh'] or is_unknown)) -%}
@@ -28,6 +34,7 @@
         'columns': tidemark.shred_columns(cfg, source['uri']),
         'exists': exists,
         'build': build,
+        'last_id': marks['last_id'],
         'commit_id': commit_id,
         'made_by': new_mark if build else made_by,
         'started_at': tidemark.utc_now(),
@@ -109,7 +116,7 @@
         {%- do tidemark.check_rejects(cfg, run, figures, rejected) -%}
     {%- endif -%}
     {%- if run['empty'] and state['exists'] -%}{{ return(none) }}{%- endif -%}
-    {%- do tidemark.prepare_shred(cfg, state, relation, rejects) -%}
+    {%- do tidemark.prepare_shred(cfg, state, commits) -%}
     {%- if not state['build'] and not run['empty'] and not tidemark.relation_exists(rejects) -%}
         {%- do tidemark.make_missing_rejects(cfg, state, rejects, tidemark.typed_entities_sql(
             state['columns'], tidemark.entities_in_force(body, state['undone'], 0, state['from']), 0, state['from'], validate
@@ -128,8 +135,9 @@
         {%- do tidemark.append_shred(cfg, rejects, tidemark.rejected_entity_columns(), 'select * from (\n' ~ rows ~ '\n) where _reject_reason is not null', state['from']) -%}
     {%- endif -%}
     {%- do figures.update({'rows_inserted': figures['rows_read'] - figures['rows_rejected']}) -%}
+    {#- Of two runs the table is as the last one left it, whichever began first: the greatest number is to be that one's. -#}
     {%- do tidemark.record_commit(commits, {
-        'commit_id': state['commit_id'], 'relation': cfg['relation'], 'entity': cfg['entity'], 'kind': 'shred',
+        'commit_id': tidemark.next_commit_id(state['commit_id']), 'relation': cfg['relation'], 'entity': cfg['entity'], 'kind': 'shred',
         'started_at': state['started_at'], 'invocation_id': run['invocation_id'],
         'source_relation': state['source'], 'source_commit_id': state['to'],
         'config': {'flow': 'shred', 'uri': state['uri'], 'source': state['source'], 'made_by': state['made_by']},
@@ -139,9 +147,11 @@
 {%- endmacro -%}
 
 {#- Make the table, or add the columns it lacks and take away what no commit counts. -#}
-{%- macro prepare_shred(cfg, state, relation, rejects) -%}
+{%- macro prepare_shred(cfg, state, commits) -%}
+    {%- set relation, rejects = cfg['target'], tidemark.side_relation(cfg['target'], 'rejects') -%}
     {%- set columns = tidemark.shred_table_columns(state) -%}
     {%- if state['build'] -%}
+        {%- do tidemark.check_own_entities(cfg, state, commits) -%}
         {%- do tidemark.drop_other_format(relation, cfg['file_format']) -%}
         {%- do run_query('create schema if not exists ' ~ relation.include(identifier=false)) -%}
         {%- for name in ([] if cfg['location_root'] else [relation]) + [rejects] -%}{%- do tidemark.drop_table(name) -%}{%- endfor -%}
@@ -160,8 +170,19 @@
     {%- for name in [relation, rejects] if tidemark.relation_exists(name) -%}
         {%- set undone = state['undone'] | select('le', state['from']) | list -%}
         {%- set condition = '_commit_id > ' ~ state['from'] ~ (' or _commit_id in (' ~ undone | join(', ') ~ ')' if undone else '') -%}
-        {%- if tidemark.has_rows(name, condition) -%}{%- do run_query('delete from ' ~ name ~ ' where ' ~ condition) -%}{%- endif -%}
+        {%- if tidemark.has_rows(name, condition) -%}
+            {%- do tidemark.check_own_entities(cfg, state, commits) -%}
+            {%- do run_query('delete from ' ~ name ~ ' where ' ~ condition) -%}
+        {%- endif -%}
     {%- endfor -%}
+{%- endmacro -%}
+
+{#- Before rows are taken away that no run had recorded when this one began: by now one may have, and have read further than this one
+    is going to. -#}
+{%- macro check_own_entities(cfg, state, commits) -%}
+    {%- if tidemark.shred_marks(commits, cfg['relation'], state['source'])['last_id'] != state['last_id'] -%}
+        {%- do tidemark.raise_error('data', cfg['entity'] ~ ': another run has written to ' ~ cfg['target'] ~ ' since this one began, which wrote nothing. Run it again') -%}
+    {%- endif -%}
 {%- endmacro -%}
 
 {#- The rejects of what was read so far, made anew from the entities: under another name until they are whole. -#}

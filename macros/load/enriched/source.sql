@@ -73,6 +73,15 @@
 {#- The files to read; of a business date there must be one, unless all of it was read before. -#}
 {%- macro enriched_files(opened, location, dated) -%}
     {%- set files = tidemark.files_to_read(opened, location) -%}
+    {#- a new file arrives under its own number, and of what was rolled back nothing is stored -#}
+    {%- set changed = [] -%}
+    {%- for file in files if file['_arrival_number'] != file['_file_number'] and file['_owed_number'] is none -%}{%- do changed.append(file['_file']) -%}{%- endfor -%}
+    {%- if changed and 'natural_cross_batch' not in opened['cfg']['deduplicate'] -%}
+        {%- do tidemark.raise_error('data',
+            opened['cfg']['entity'] ~ ': ' ~ changed[0] ~ ' has changed since it was read, and without natural_cross_batch in deduplicate its events '
+            ~ 'would be stored once more; nothing was written. Move it away, and land what is new in a file of its own'
+        ) -%}
+    {%- endif -%}
     {%- if not files and dated and not tidemark.files_at(location) -%}
         {%- do tidemark.raise_error('data', opened['cfg']['entity'] ~ ': there is no file at ' ~ location) -%}
     {%- endif -%}

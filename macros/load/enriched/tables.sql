@@ -72,6 +72,28 @@
         {%- do statements.extend(tidemark.for_format(cfg['file_format'], 'create_table')(relations[name], columns, options)) -%}
     {%- endfor -%}
     {%- do tidemark.run_statements(statements) -%}
+    {%- if state['replaces'] and cfg['looks_across'] and not cfg['manifest'] -%}{%- do tidemark.keep_claims_of_others(opened) -%}{%- endif -%}
+{%- endmacro -%}
+
+
+{#- What populate_manifest claimed of other tables, out of the manifest that was set aside: those are not read anew, and copies of their
+    events are copies still. -#}
+{%- macro keep_claims_of_others(opened) -%}
+    {%- set manifest = opened['relations']['manifest'] -%}
+    {%- set old, ids = tidemark.old_relation(manifest, opened['state']['last_commit_id']), tidemark.populations_of_others(opened) -%}
+    {%- if ids and tidemark.relation_exists(old) -%}
+        {%- do run_query(tidemark.insert_sql(
+            manifest, tidemark.manifest_columns(), 'select * from ' ~ old ~ ' where _commit_id in (' ~ ids | join(', ') ~ ')'
+        )) -%}
+    {%- endif -%}
+{%- endmacro -%}
+
+
+{#- The commits of populate_manifest that claimed the events of other tables. -#}
+{%- macro populations_of_others(opened) -%}
+    {{ return(tidemark.query_rows(tidemark.populations_sql(
+        opened['commits']['states'], opened['cfg']['relation'], opened['relations']['current'], of_others=true
+    )) | map(attribute='commit_id') | list) }}
 {%- endmacro -%}
 
 
@@ -88,13 +110,14 @@
 
 
 {#- What all batches of a model have claimed in a manifest that others share with it, and that is not set aside with its tables: read anew,
-    its events would be copies of themselves. After the tables, so that a run that died in between is followed by another full refresh. -#}
+    its events would be copies of themselves. Not what populate_manifest claimed of other tables. After the tables, so that a run that died in between is followed by another full refresh. -#}
 {%- macro take_back_claims(opened) -%}
     {%- set manifest, states = opened['relations']['manifest'], opened['commits']['states'] -%}
     {%- if tidemark.relation_exists(manifest) -%}
+        {%- set ids = tidemark.populations_of_others(opened) -%}
         {%- do run_query(tidemark.delete_rows_sql(
-            manifest, 'select distinct commit_id as _commit_id from ' ~ states ~ ' where relation = ' ~ tidemark.string_literal(opened['cfg']['relation']),
-            ['_commit_id']
+            manifest, 'select distinct commit_id as _commit_id from ' ~ states ~ ' where relation = ' ~ tidemark.string_literal(opened['cfg']['relation'])
+            ~ (' and commit_id not in (' ~ ids | join(', ') ~ ')' if ids else ''), ['_commit_id']
         )) -%}
     {%- endif -%}
 {%- endmacro -%}

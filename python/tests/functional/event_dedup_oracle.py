@@ -35,8 +35,10 @@ and what came with it would expire early.
   recognised, and so are new siblings.
 - *A copy of an event whose siblings were renamed*: claimed, so dropped. If it was the first, its own id stays as it was.
 - *Ids are compared and stored in lower case*; fingerprints are compared as they are.
-- *Expiry*: a claim holds while batch's etl timestamp ≤ claim's + 180 days: at exactly 180 days it still does. A copy that is
-  dropped does not renew the claim. An expired claim is as good as gone; the event is then taken again, under its own id.
+- *Expiry*: a claim holds for an event while the event's own etl timestamp (the batch's, if it has none) ≤ claim's + 180 days: at
+  exactly 180 days it still does. What comes with an event has no say in it, so neither a clock that was ahead nor a late file beside
+  one of today has the claims of others end. A copy that is dropped does not renew the claim. An expired claim is as good as gone;
+  the event is then taken again, under its own id.
 - *An older batch that comes late* sees the claims of newer ones, whatever their etl timestamps.
 - *A missing fingerprint* is computed from what the line has; a copy with and one without are two contents.
 - *Steps switched on later* know only what was claimed since: populate the manifest first.
@@ -269,17 +271,18 @@ class Loads:
         for each in arrived:
             copies[each.key].append(each)
         left = []
-        for (event_id, found), group in copies.items():
+        for (_, found), group in copies.items():
             if self.steps.in_batch_natural:
                 first, *others = sorted(group, key=_preference)
                 outcome.duplicates |= {each.line: "natural_in_batch" for each in others}
                 group = [first]
-            own, of_others = self._claims_of(event_id, batch, etl_tstamp)
-            taken = found not in own and any(claim.fingerprint == found for claim in of_others)
-            if taken and self.steps.cross_batch_natural:
-                outcome.duplicates |= {each.line: "natural_cross_batch" for each in group}
-            else:
-                left += group
+            for each in group:
+                own, of_others = self._claims_of(each, batch, etl_tstamp)
+                taken = found not in own and any(claim.fingerprint == found for claim in of_others)
+                if taken and self.steps.cross_batch_natural:
+                    outcome.duplicates[each.line] = "natural_cross_batch"
+                else:
+                    left.append(each)
         return sorted(left, key=lambda each: each.line)
 
     def _kept(self, left: list[_Arrived], batch: Batch, etl_tstamp: datetime) -> list[Kept]:
@@ -290,7 +293,7 @@ class Loads:
         kept = []
         for each in left:
             event_id, found = each.key
-            own, of_others = self._claims_of(event_id, batch, etl_tstamp)
+            own, of_others = self._claims_of(each, batch, etl_tstamp)
             renamed = None
             if self.steps.in_batch_synthetic and len(fingerprints[event_id]) > 1:
                 renamed = "synthetic_in_batch"
@@ -313,24 +316,25 @@ class Loads:
             return []
         made: dict[Key, Claim] = {}
         for each in kept:
-            own, _ = self._claims_of(each.original_id, batch, etl_tstamp)
+            own, _ = self._claims_of(each, batch, etl_tstamp)
             if each.key[1] not in own:
                 made[each.key] = Claim(*each.key, etl_tstamp, batch.name, each.event_id)
         return list(made.values())
 
     def _claims_of(
-        self, event_id: str, batch: Batch, etl_tstamp: datetime
+        self, found: _Arrived | Kept, batch: Batch, etl_tstamp: datetime
     ) -> tuple[dict[str, str | None], list[Claim]]:
-        """The batch's own claims of an id, stored id by fingerprint, and those of others in force."""
+        """The batch's own claims of an event's id, stored id by fingerprint, and those of others in force."""
+        at = parse_timestamp(found.event["etl_tstamp"]) or etl_tstamp
         own: dict[str, str | None] = {}
         of_others = []
         told_by_time = {etl_tstamp, self._first_tstamps[batch.name]}
         told_by_time |= {moment.replace(microsecond=0) for moment in told_by_time}
-        for claim in self._claims.get(event_id, ()):
+        for claim in self._claims.get(found.key[0], ()):
             is_own = claim.batch == batch.name and claim.etl_tstamp == etl_tstamp
             if is_own or (claim.batch is None and claim.etl_tstamp in told_by_time):
                 own[claim.fingerprint] = claim.stored_id
-            elif etl_tstamp <= claim.etl_tstamp + self.ttl:
+            elif at <= claim.etl_tstamp + self.ttl:
                 of_others.append(claim)
         return own, of_others
 

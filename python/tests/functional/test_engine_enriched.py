@@ -175,10 +175,13 @@ def by_spark(
         "entities": macros["entity_rows_sql"](cfg, "events", "decided", load),
         "rejects": f"select _reject_reason, _raw_payload, 7L as _commit_id from ({macros['rejected_lines_sql']('arrived', keys, 'value')})",
         "claims": f"""
-            select distinct _event_id as event_id, _fingerprint as fingerprint, {etl} as etl_tstamp, {etl} + interval 1 day as expires_at,
+            select _event_id as event_id, _fingerprint as fingerprint, {etl} as etl_tstamp, {etl} + interval 1 day as expires_at,
                 7L as _commit_id
-            from {keys} left anti join manifest
-            on event_id = _event_id and fingerprint = _fingerprint and expires_at >= {etl} where _reject_reason is null""",
+            from (
+                select _event_id, _fingerprint, min(coalesce(_etl_tstamp, {etl})) as least
+                from {keys} where _reject_reason is null group by all
+            ) left anti join manifest
+            on event_id = _event_id and fingerprint = _fingerprint and expires_at >= least""",
     }
     found = {name: rows_of(spark.sql(sql)) for name, sql in queries.items()}
     kinds = spark.sql("select _kind, count(*) from decided group by 1").collect()
@@ -236,13 +239,14 @@ def test_random_lines(spark: SparkSession, tmp_path: Path, seed: int) -> None:
     lines += dice.choices(lines, k=100)  # copies
     path = tmp_path / "lines.tsv"
     path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8", newline="")
-    times = ("2026-03-04 09:00:00", "2026-03-05 09:00:00")
+    # the second one ends between the events of a batch
+    times = ("2026-03-04 09:00:00", "2026-03-04 10:30:00", "2026-03-05 09:00:00")
     claims = [
         (event_id(number), dice.choice(("f1", "f2")), times[0], dice.choice(times), dice.choice(("1", "7", "null")))
         for number in range(0, 200, 5)
     ]  # fmt: skip
     claims += [
-        (event_id(number), "f2", "2026-03-04 11:00:00", times[1], "null") for number in range(50)
+        (event_id(number), "f2", "2026-03-04 11:00:00", times[-1], "null") for number in range(50)
     ]
     wanted = by_spark(spark, tmp_path / "spark", path, claims)
     found = by_workers(spark, tmp_path, path, claims)

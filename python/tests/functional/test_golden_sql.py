@@ -573,6 +573,11 @@ def test_decided_events__claims_of_another_tool(session: Any) -> None:
     assert dropped == {list(times).index(name) for name in others}
     # claims end, but not where each run has all events again; those of its earliest event are its own
     load = {**load, "etl_micros": load["etl_micros"] + 10 * 86_400_000_000}
+    later = [
+        (n, name, "f", moment + dt.timedelta(days=10), moment, n, None)
+        for n, name in enumerate(times)
+    ]
+    session.createDataFrame(later, columns).createOrReplaceTempView("claimed_keys")
     for location, wanted in (("landing/*.tsv", set()), (None, set(range(2, len(times))))):
         cfg = {**ATOMIC, "location": location}
         sql = macros["decided_events_sql"](cfg, "claimed_keys", "foreign_claims", load)

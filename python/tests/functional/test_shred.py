@@ -223,6 +223,8 @@ def test_events_that_come_as_rows(project: Project) -> None:
         (event_id(1), None, moment, "one", None, None),
         (event_id(1), None, moment, "one", None, None),
         (event_id(1), None, moment, "two", None, None),
+        ("no$1", "f1", moment, "nine", None, None),
+        ("no$1", "f2", moment, "ten", None, None),
         (None, "f", moment, "three", None, None),
         (None, "f", moment, "four", None, None),
         (event_id(2), "f", None, "five", None, None),
@@ -246,8 +248,10 @@ def test_events_that_come_as_rows(project: Project) -> None:
     stored = "select event_id, event_fingerprint, page_title, txn_id from events"
     wanted = [(synthetic_id(event_id(1), mark), mark, title, None) for title, mark in marks.items()]
     wanted.append((event_id(5), "f", "eight", 7))
+    for mark, title in [("f1", "nine"), ("f2", "ten")]:
+        wanted.append((synthetic_id("no$1", mark), mark, title, None))
     assert sorted(map(tuple, project.sql(stored))) == sorted(wanted)
-    assert commits_of(project)[-1] == (9, 3, 5, 1, 0, 2, 0, 1)
+    assert commits_of(project)[-1] == (11, 5, 5, 1, 0, 4, 0, 1)
     assert sorted(row[0] for row in project.sql("select _reject_reason from events__rejects")) == [
         "cast_failed: contexts",
         "cast_failed: txn_id",
@@ -256,8 +260,8 @@ def test_events_that_come_as_rows(project: Project) -> None:
         "null_value: event_id",
     ]
     entities = project.sql("select schema.name, data from events__entities order by 1")
-    assert [row["name"] for row in entities] == ["duplicate", "duplicate", "product"]
+    assert [row["name"] for row in entities] == [*["duplicate"] * 4, "product"]
     # the table has it all the next time, too
     project.dbt("run")
-    assert len(project.sql(stored)) == 3
-    assert commits_of(project)[-1] == (9, 0, 5, 1, 3, 0, 0, 4)
+    assert len(project.sql(stored)) == 5
+    assert commits_of(project)[-1] == (11, 0, 5, 1, 5, 0, 0, 6)

@@ -110,6 +110,19 @@ def test_populate_manifest__of_batches_that_are_taken_back(project: Project) -> 
     operation(project, "populate_manifest", entity="events")
     project.dbt("run")
     assert commits_of(project)[-1] == (1, 0, 0, 0, 1, 0, 0, 1)
+    # a full refresh reads the model's own events anew; those of the other tool are claimed as before
+    for manifest in (None, "shared"):
+        add_events(project, manifest=manifest)
+        if manifest:
+            operation(project, "populate_manifest", entity="events")
+            operation(project, "populate_manifest", **arguments)
+        project.dbt("run", "--full-refresh")
+        ids = [event_id(number) for number in (1, 2, 3, 10)]
+        claims = project.sql(
+            f"select distinct event_id from {manifest or 'events__manifest'} order by 1"
+        )
+        assert [row[0] for row in claims] == [*ids[:-1], event_id(9), ids[-1]]
+        assert project.sql("select * from events where event_fingerprint = 'f9'") == []
 
 
 @pytest.mark.slow
@@ -238,6 +251,12 @@ def test_table_of_entities__that_no_completed_run_knows(project: Project) -> Non
         assert ("no completed run of this table is known" in output) == (number > 2)
         return [row.sku for row in project.sql("select sku from products order by 1")]
 
+    for kind in ("table", "view"):
+        project.sql(f"create {kind} products as select 'other' as sku")
+        refused = project.dbt("run", "--select", "products", expect_pass=False).error
+        assert "products is one that Tidemark did not make" in refused
+        assert project.sql("select * from products") == [("other",)]
+        project.sql(f"drop {kind} products")
     assert run_after(1) == ["p1"]
     project.dbt("run", "--empty", "--full-refresh", "--select", "products")
     assert run_after(2) == ["p1", "p2"]

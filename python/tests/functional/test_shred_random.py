@@ -170,3 +170,8 @@ def test_a_file_that_changed_is_read_again(project: Project) -> None:
     project.dbt("run")
     assert commits_of(project)[-1] == (2, 1, 0, 0, 1, 0, 0, 1)
     assert len(stored_events(project)) == 2
+    # where nothing would keep what it had from being stored again, it is not
+    add_events(project, deduplicate=["natural_in_batch", "synthetic_cross_batch"])
+    land(landing, path.name, [event_line(number) for number in (1, 2, 3)])
+    error = project.dbt("run", expect_pass=False).error
+    assert "one.tsv has changed since it was read, and without natural_cross_batch" in error

@@ -19,7 +19,7 @@ from tidemark.datagen.events import write_events
 from tidemark.datagen.events_spec import EventsSpec
 from tidemark.dedup import STEPS, deduplicate_batch, duplicate_counts
 from tidemark.shred import read_events
-from tidemark.shred.canonical import COLUMNS, TYPES, to_line
+from tidemark.shred.canonical import COLUMNS, CONTEXTS_SCHEMA, TYPES, to_line, with_duplicate
 
 CASES = event_vectors.load()
 UUID = "1799a90f-f570-4414-b91a-b0db8f39cc2e"
@@ -87,6 +87,23 @@ def test_sql__vectors(spark: SparkSession, by_sql: None) -> None:
         if texts or made != expected:
             differing.append((case["name"], texts, made, expected))
     assert differing == []
+
+
+def test_sql__an_id_that_is_no_uuid(spark: SparkSession) -> None:
+    """What means something to JSON, or to Java's regular expressions, is part of the id."""
+    macros, odd = load_sql_macros(), r'x$1$\\1"y\u0041'
+    literal = macros["string_literal"]
+    others = (f'{{"schema":"{CONTEXTS_SCHEMA}","data":[{other}]}}' for other in ("", '{"a": 1}'))
+    for derived in (None, *others):
+        given = "cast(null as string)" if derived is None else literal(derived)
+        made = macros["with_duplicate_expr"]("given", literal(odd))
+        (found,) = spark.sql(
+            f"""
+            select derived_contexts, {macros["original_id_expr"]()} as id
+            from (select {made} as derived_contexts, 'new' as event_id from (select {given} as given))
+            """
+        ).collect()
+        assert tuple(found) == (with_duplicate(derived, odd), odd.lower())
 
 
 @pytest.mark.parametrize("zone", ["America/New_York", pytest.param("UTC", marks=pytest.mark.slow)])

@@ -163,3 +163,26 @@ def test_two_runs_of_a_model(project: Project) -> None:
     assert len(project.sql("select * from events")) == 3
     assert project.sql("select count(*) from products") == [(2,)]
     assert project.dbt("run").messages == {"events": "nothing new", "products": "nothing new"}
+    # and it is further than this one, which counted what it was to write before that
+    land(landing, "three.tsv", [event_line(4, PRODUCT)])
+    project.dbt("run", "--select", "events")
+
+    def read_on(_: str) -> None:
+        shred = "kind = 'shred' order by commit_id desc limit 1"
+        ((last, ended),) = project.sql(
+            "select max(commit_id), max(commit_id) filter (where kind = 'load') from tidemark_commits"
+        )
+        for commit in (ended, ended + 1):
+            project.sql(
+                f"insert into products select * except (_commit_id), {commit} from products limit 1"
+            )
+        others = "select * except (commit_id, source_commit_id)"
+        project.sql(
+            f"insert into tidemark_commits__log by name {others}, {last + 1} as commit_id,"
+            f" {ended + 1} as source_commit_id from tidemark_commits__log where {shred}"
+        )
+
+    with before(r"select count\(\*\) as rows_read", read_on) as met:
+        error = project.dbt("run", "--select", "products", expect_pass=False).error
+    assert met and "another run has written to" in error
+    assert project.sql("select count(*) from products") == [(4,)]

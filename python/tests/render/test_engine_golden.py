@@ -98,7 +98,8 @@ CASES: dict[str, Callable[[], str | None]] = {
     "enriched.keys_sql": lambda: enriched.keys_sql(ENRICHED),
     "enriched.carried_sql": enriched.carried_sql,
     "enriched.claims_sql": lambda: enriched.claims_sql(ENRICHED, MANIFEST, 7),
-    "enriched.decided_sql": lambda: enriched.decided_sql(ENRICHED, [1, 7]),
+    "enriched.claimed_sql": lambda: enriched.claimed_sql(ENRICHED, MANIFEST, 7),
+    "enriched.decided_sql": lambda: enriched.decided_sql(ENRICHED, 7, [1, 7]),
 }
 
 

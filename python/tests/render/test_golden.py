@@ -850,6 +850,13 @@ CASES: dict[str, tuple[Any, ...]] = {
         "2026-01-01",
     ),
     "populations_sql.any": ("populations_sql", STATES, "shop.atomic_events", "shop.atomic_events"),
+    "populations_sql.of_others": (
+        "populations_sql",
+        STATES,
+        "shop.atomic_events",
+        "shop.atomic_events",
+        True,
+    ),
     "populated_claims_sql.any": (
         "populated_claims_sql",
         relation("shop", "atomic_events"),

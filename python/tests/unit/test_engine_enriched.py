@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 from collections import Counter
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,10 @@ import duckdb
 import pyarrow.parquet as pq
 import pytest
 
-from tests.enriched_batches import ROOM, batch_of_file, shelves_in
+from tests.enriched_batches import ROOM, STEPS, batch_of_file, shelves_in
 from tests.functional.enriched_events import assert_same_events, event_line, expected_events
 from tests.functional.event_dedup_oracle import Batch as Told
-from tests.functional.event_dedup_oracle import Loads
+from tests.functional.event_dedup_oracle import Loads, Steps
 from tidemark.datagen.events import write_events
 from tidemark.datagen.events_spec import EventsSpec
 from tidemark.engine.enriched import task
@@ -220,6 +221,42 @@ def test_batches_as_the_oracle_has_them(tmp_path: Path) -> None:
             if kind == "timestamp" and row[column] is not None:
                 row[column] = row[column].replace(tzinfo=None)
     assert_same_events(stored, expected_events(loads.atomic))
+
+
+@pytest.mark.parametrize("steps", [STEPS, ("natural_cross_batch", "synthetic_cross_batch")])
+def test_claims_are_looked_up_by_the_time_of_the_event(
+    tmp_path: Path, steps: tuple[str, ...]
+) -> None:
+    """Claims hold for a day here: a late file, and a clock that was ahead, in one batch with events of today."""
+    now, later, ahead = (
+        f"{day} 10:00:00.000" for day in ("2026-03-04", "2026-03-06", "2027-09-01")
+    )
+
+    def line(number: int, etl: str | None, mark: str = "f") -> str:
+        return event_line(number, etl_tstamp=etl, event_fingerprint=mark)
+
+    batches = [
+        [line(number, now) for number in range(1, 5)],
+        [line(1, now), line(1, later), line(2, now, "g"), line(3, later), line(4, None), line(5, ahead)],
+        [line(1, later), line(2, later), line(3, later), line(4, now, "g"), line(5, ahead), line(5, now, "g")],
+    ]  # fmt: skip
+    loads = Loads(Steps(STEPS[0] in steps, STEPS[2] in steps, True, True), ttl=timedelta(days=1))
+    claims: list[str] = []
+    for number, lines in enumerate(batches):
+        folder = tmp_path / str(number)
+        batch = batch_with(folder, *lines, commit_id=number, deduplicate=frozenset(steps))
+        outcome = task.shred(batch, shelves_in(folder, tuple(claims)), ROOM)
+        assert outcome.declined is None
+        told = loads.load(Told(str(number), tuple(lines)))
+        assert told is not None
+        wanted = {k: n for k, n in told.counts.items() if k not in ("read", "atomic")}
+        assert outcome.kinds == wanted, number
+        found = rows_of(folder / "claims", outcome.claims)
+        made = [claim for claim in loads.claims if claim.batch == str(number)]
+        assert sorted((row["event_id"], row["fingerprint"]) for row in found) == sorted(
+            (claim.event_id, claim.fingerprint) for claim in made
+        )
+        claims += [str(folder / "claims" / file.path) for file in outcome.claims]
 
 
 def batch_with(folder: Path, *lines: str, **changes: Any) -> Any:

@@ -279,27 +279,38 @@ def test_first_event_keeps_its_id_when_a_sibling_comes() -> None:
 )
 def test_expiry(after: timedelta, expected: list[str]) -> None:
     loads = Loads()
-    load(loads, Batch("1", (line("A"),), DAY_1))
-    outcome = load(loads, Batch("2", (line("A"),), DAY_1 + after))
+    load(loads, batch("1", line("A")))
+    outcome = load(loads, batch("2", line("A", etl=DAY_1 + after)))
     assert list(outcome.duplicates.values()) == expected
-    sibling = load(loads, Batch("3", (line("A", "g"),), DAY_1 + after))
+    sibling = load(loads, batch("3", line("A", "g", etl=DAY_1 + after)))
     assert shown(sibling) == ["A:g+"]
+
+
+def test_expiry__whatever_comes_with_an_event() -> None:
+    """Neither a clock that was ahead nor a late file beside one of today has the claims of others end."""
+    loads = Loads()
+    load(loads, batch("1", line("A"), line("B", "f"), line("C")))
+    later = DAY_1 + timedelta(days=200)
+    beside = line("D", etl=later), line("C", etl=later)
+    outcome = load(loads, batch("2", line("A"), line("B", "g"), *beside))
+    assert outcome.duplicates == {0: "natural_cross_batch"}
+    assert shown(outcome) == ["B:g+", "C:f", "D:f"]
 
 
 def test_expiry__of_a_sibling_and_not_renewed_by_copies() -> None:
     loads = Loads()
-    load(loads, batch("1", line("A", "f"), days=0))
-    assert load(loads, batch("2", line("A", "f"), days=170)).duplicates
+    load(loads, batch("1", line("A", "f", etl=None), days=0))
+    assert load(loads, batch("2", line("A", "f", etl=None), days=170)).duplicates
     # Not renewed at day 170: at day 190 the id is as good as new.
-    assert shown(load(loads, batch("3", line("A", "g"), days=190))) == ["A:g"]
-    assert shown(load(loads, batch("4", line("A", "f"), days=190))) == ["A:f+"]
+    assert shown(load(loads, batch("3", line("A", "g", etl=None), days=190))) == ["A:g"]
+    assert shown(load(loads, batch("4", line("A", "f", etl=None), days=190))) == ["A:f+"]
 
 
 def test_expiry__rerun_of_the_batch_whose_claims_expired_changes_nothing() -> None:
     loads = Loads()
-    first = batch("1", line("A"), line("B"), days=0)
+    first = batch("1", line("A", etl=None), line("B", etl=None), days=0)
     before = load(loads, first)
-    assert shown(load(loads, batch("2", line("A"), days=200))) == ["A:f"]
+    assert shown(load(loads, batch("2", line("A", etl=None), days=200))) == ["A:f"]
     claims = list(loads.claims)
     assert load(loads, first) == before
     assert loads.claims == claims

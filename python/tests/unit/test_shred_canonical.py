@@ -305,12 +305,16 @@ def test_synthetic_id() -> None:
     assert uuid.UUID(lower).version == 5
 
 
+ODD_ID = r"x$1\"y"
+
+
 def test_with_duplicate__before_the_others() -> None:
     other = {"schema": PAGE, "data": {"data": []}}
     for others in ([], [other], [other, other]):
         derived = json.dumps({"schema": CONTEXTS, "data": others})
-        found = json.loads(canonical.with_duplicate(derived, "x"))["data"]
+        found = json.loads(canonical.with_duplicate(derived, ODD_ID))["data"]
         assert found[0]["schema"] == canonical.DUPLICATE_SCHEMA
+        assert found[0]["data"] == {"originalEventId": ODD_ID}
         assert found[1:] == others
 
 

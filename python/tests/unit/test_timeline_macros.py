@@ -301,3 +301,138 @@ def test_clean_and_savepoint_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(MacroError, match="commit 4 is not kept"):
         macros["savepoint"]("one")
     assert recorded == [("savepoint", "completed"), ("savepoint", "rolled_back")]
+
+
+@pytest.mark.parametrize("build", [False, True])
+def test_rows_of_another_run_of_entities(monkeypatch: pytest.MonkeyPatch, build: bool) -> None:
+    """What was recorded since a run began is no debris: nothing of it is taken away."""
+    macros = load_macros("load")
+    done: list[str] = []
+    last = {"last_id": 7}
+    stubs = {
+        "side_relation": lambda relation, name: f"{relation}__{name}",
+        "shred_table_columns": lambda *_: [],
+        "add_missing_columns": lambda *_: None,
+        "relation_exists": lambda *_: True,
+        "has_rows": lambda *_: True,
+        "shred_marks": lambda *_: last,
+    }
+    for name, stub in stubs.items():
+        monkeypatch.setitem(macros, name, stub)
+    macros["prepare_shred"].context["run_query"] = done.append
+    cfg = {"entity": "one", "relation": "shop.one", "target": "one"}
+    state = {"build": build, "last_id": 7, "from": 4, "undone": [], "source": "events"}
+    if not build:
+        macros["prepare_shred"](cfg, state, {})
+        assert done == [
+            f"delete from {name} where _commit_id > 4" for name in ("one", "one__rejects")
+        ]
+        done.clear()
+    last["last_id"] = 9
+    with pytest.raises(MacroError, match="another run has written to one since this one began"):
+        macros["prepare_shred"](cfg, state, {})
+    assert done == []
+
+
+@pytest.mark.parametrize(
+    ("read_to", "made_by", "full_refresh", "taken"),
+    [(0, None, False, False), (0, None, True, True), (0, "0", False, True), (5, None, False, True)],
+)
+def test_table_where_entities_belong(
+    monkeypatch: pytest.MonkeyPatch,
+    read_to: int,
+    made_by: str | None,
+    full_refresh: bool,
+    taken: bool,
+) -> None:
+    """A table that nothing tells to be ours is not written to."""
+    macros = load_macros("load")
+    marks = {
+        "last_id": 5,
+        "read_to": read_to,
+        "config": "{}",
+        "source_start": 0,
+        "source_end": 6,
+        "undone": [],
+    }
+    stubs = {
+        "shred_of": lambda _: {"source": "shop.events", "uri": "iglu:a/b/c/1-*-*"},
+        "relation_exists": lambda *_: True,
+        "shred_marks": lambda *_: marks,
+        "table_property": lambda *_: made_by,
+        "is_known_shred": lambda *_: True,
+        "next_commit_id": lambda last: last + 1,
+        "utc_now": lambda: "now",
+    }
+    for name, stub in stubs.items():
+        monkeypatch.setitem(macros, name, stub)
+    cfg = {"entity": "one", "relation": "shop.one", "target": "shop.one", "columns": [{}]}
+    run = {"empty": False, "full_refresh": full_refresh}
+    state = lambda: macros["shred_state"](cfg, run, {"view": "commits"}, "")  # noqa: E731
+    if taken:
+        assert state()["build"] is full_refresh
+    else:
+        with pytest.raises(MacroError, match=r"shop\.one is one that Tidemark did not make"):
+            state()
+
+
+@pytest.mark.parametrize("populated", [[], [7, 9]])
+def test_claims_of_other_tables_at_a_full_refresh(
+    monkeypatch: pytest.MonkeyPatch, populated: list[int]
+) -> None:
+    """What populate_manifest claimed of them is copied into the new manifest, and left in one that models share."""
+    macros = load_macros("load", "log", "enriched", "expr")
+    done: list[str] = []
+    relation = macros["old_relation"].context["api"].Relation.create
+    stubs = {
+        "query_rows": lambda sql: [{"commit_id": n} for n in populated] if "<> 'shop.events'" in sql else None,
+        "relation_exists": lambda *_: True,
+    }  # fmt: skip
+    for name, stub in stubs.items():
+        monkeypatch.setitem(macros, name, stub)
+    macros["take_back_claims"].context["run_query"] = done.append
+    opened = {
+        "cfg": {"relation": "shop.events"},
+        "commits": {"states": "states"},
+        "state": {"last_commit_id": 5},
+        "relations": {
+            "current": relation(schema="shop", identifier="events"),
+            "manifest": relation(schema="shop", identifier="claims"),
+        },
+    }
+    macros["take_back_claims"](opened)
+    assert ("and commit_id not in (7, 9)" in done.pop()) == bool(populated)
+    macros["keep_claims_of_others"](opened)
+    assert len(done) == bool(populated)
+    if populated:
+        assert "select * from shop.claims_5 where _commit_id in (7, 9)" in done[0]
+
+
+@pytest.mark.parametrize(
+    ("number", "owed", "steps", "refused"),
+    [
+        (0, None, ["natural_in_batch"], True),
+        (0, None, ["natural_cross_batch"], False),
+        (0, 0, ["natural_in_batch"], False),  # it was rolled back
+        (None, None, ["natural_in_batch"], False),  # it is new
+    ],
+)
+def test_changed_file_that_nothing_tells_apart(
+    monkeypatch: pytest.MonkeyPatch,
+    number: int | None,
+    owed: int | None,
+    steps: list[str],
+    refused: bool,
+) -> None:
+    macros = load_macros("load")
+    files = [
+        {"_file": "a.tsv", "_file_number": number, "_owed_number": owed, "_last_number": 3},
+        {"_file": "b.tsv", "_file_number": None, "_owed_number": None, "_last_number": 3},
+    ]
+    monkeypatch.setitem(macros, "files_to_read", lambda *_: macros["numbered_files"](files))
+    opened = {"cfg": {"entity": "events", "deduplicate": steps}}
+    if refused:
+        with pytest.raises(MacroError, match=r"a\.tsv has changed since it was read"):
+            macros["enriched_files"](opened, "landing", False)
+    else:
+        assert len(macros["enriched_files"](opened, "landing", False)) == 2

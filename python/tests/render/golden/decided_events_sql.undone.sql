@@ -2,35 +2,36 @@ with usable as (
     select * from shop.atomic_events__keys where _reject_reason is null
 ),
 
-others as (
+claimed as (
     select
         claims.event_id,
-        claims.fingerprint
+        claims.fingerprint,
+        max(claims.expires_at) as _until
     from shop.atomic_events__manifest as claims
     left semi join usable on claims.event_id = usable._event_id
     where
-        claims.expires_at >= timestamp_micros(1772614800000000)
+        claims.expires_at >= timestamp_micros(1772614799123456)
         and not claims._commit_id <=> 260304093000123
         and coalesce(claims._commit_id not in (7, 8), true)
         -- a claim of another tool tells its batch by etl time alone: of its earliest event or of its latest, perhaps in seconds
         and not (claims._commit_id is null and claims.etl_tstamp in (timestamp_micros(1772614800000000), timestamp_seconds(1772614800), timestamp_micros(1772614799123456), timestamp_seconds(1772614799)))
+    group by claims.event_id, claims.fingerprint
 ),
 
 claimed_ids as (
     select
         event_id,
-        min(fingerprint) as _least,
-        max(fingerprint) as _greatest
-    from others
+        max(if(_nth = 1, fingerprint, null)) as _fingerprint,
+        max(if(_nth = 1, _until, null)) as _until,
+        max(if(_nth = 2, _until, null)) as _others_until
+    from (
+        select
+            *,
+            row_number() over (partition by event_id order by _until desc nulls last, fingerprint asc nulls last) as _nth
+        from claimed
+    )
+    where _nth <= 2
     group by event_id
-),
-
-claimed as (
-    select
-        event_id,
-        fingerprint
-    from others
-    group by event_id, fingerprint
 ),
 
 copies as (
@@ -38,8 +39,9 @@ copies as (
         usable._row,
         usable._event_id,
         usable._fingerprint,
-        claimed.event_id is not null as _is_claimed,
-        claimed_ids._least <> usable._fingerprint or claimed_ids._greatest <> usable._fingerprint as _has_claimed_sibling,
+        claimed._until >= coalesce(usable._etl_tstamp, timestamp_micros(1772614800000000)) as _is_claimed,
+        if(claimed_ids._fingerprint <> usable._fingerprint, claimed_ids._until, claimed_ids._others_until)
+            >= coalesce(usable._etl_tstamp, timestamp_micros(1772614800000000)) as _has_claimed_sibling,
         row_number() over (
             partition by usable._event_id, usable._fingerprint
             order by

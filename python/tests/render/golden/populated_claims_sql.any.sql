@@ -1,6 +1,6 @@
 with stored as (
     select
-        lower(coalesce(nullif(regexp_extract(derived_contexts, '"schema"[ ]*:[ ]*"iglu:com\\.snowplowanalytics\\.snowplow/duplicate/jsonschema/1-0-[0-9]+"[ ]*,[ ]*"data"[ ]*:[ ]*[{][ ]*"originalEventId"[ ]*:[ ]*"([^"]+)"', 1), ''), event_id)) as event_id,
+        lower(coalesce(nullif(get_json_object(concat('{"id":', regexp_extract(derived_contexts, '"schema"[ ]*:[ ]*"iglu:com\\.snowplowanalytics\\.snowplow/duplicate/jsonschema/1-0-[0-9]+"[ ]*,[ ]*"data"[ ]*:[ ]*[{][ ]*"originalEventId"[ ]*:[ ]*("[^"\\\\]*(?:\\\\.[^"\\\\]*)*")', 1), '}'), '$.id'), ''), event_id)) as event_id,
         event_fingerprint as fingerprint,
         _commit_id in (7, 8) as _goes
     from shop.atomic_events

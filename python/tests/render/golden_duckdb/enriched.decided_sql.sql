@@ -1,18 +1,31 @@
-with others as (
-    select id, fingerprint from claims
+with claimed as (
+    select id, fingerprint, max(until) as until from claims
     where commit_id is distinct from 20260304000000000001
         and not (commit_id is null and etl in (1, 7))
+    group by id, fingerprint
 ),
 claimed_ids as (
-    select id, min(fingerprint) as least, max(fingerprint) as greatest from others group by id
+    select
+        id,
+        max(if(nth = 1, fingerprint, null)) as fingerprint,
+        max(if(nth = 1, until, null)) as until,
+        max(if(nth = 2, until, null)) as others_until
+    from (
+        select *, row_number() over (partition by id order by until desc, fingerprint) as nth
+        from claimed
+    )
+    where nth <= 2
+    group by id
 ),
-claimed as (select distinct id, fingerprint from others),
 copies as (
     select
         usable.place, usable.id, usable.fingerprint,
-        claimed.id is not null as is_claimed,
-        claimed_ids.least <> usable.fingerprint or claimed_ids.greatest <> usable.fingerprint
-            as has_claimed_sibling,
+        claimed.until >= coalesce(epoch_us(usable.etl), 7) as is_claimed,
+        if(
+            claimed_ids.fingerprint <> usable.fingerprint,
+            claimed_ids.until,
+            claimed_ids.others_until
+        ) >= coalesce(epoch_us(usable.etl), 7) as has_claimed_sibling,
         row_number() over (
             partition by usable.id, usable.fingerprint
             order by

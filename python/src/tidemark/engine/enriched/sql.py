@@ -139,8 +139,8 @@ def carried_sql() -> str:
     )
 
 
-def claims_sql(batch: Batch, manifest: Target, etl: int) -> str:
-    """Return a query of the claims that are found by the batch's events at an etl time."""
+def claims_sql(batch: Batch, manifest: Target, first_etl: int) -> str:
+    """Return a query of the claims on the batch's ids that hold at its first etl time."""
     names = {
         name: identifier(manifest.fields[name][0])
         for name in ("event_id", "fingerprint", "etl_tstamp", "expires_at", "_commit_id")
@@ -150,20 +150,27 @@ def claims_sql(batch: Batch, manifest: Target, etl: int) -> str:
     return (
         f"select {names['event_id']} as id, {names['fingerprint']} as fingerprint, "
         f"epoch_us(cast({names['etl_tstamp']} as timestamp with time zone)) as etl, "
+        f"epoch_us(cast({names['expires_at']} as timestamp with time zone)) as until, "
         f"{names['_commit_id']} as commit_id\n"
         f"from {parquet_sql(manifest.files)}\n"
-        f"where epoch_us(cast({names['expires_at']} as timestamp with time zone)) >= {etl} {counts}"
+        f"where until >= {first_etl} {counts}"
         f"and {names['event_id']} in (select id from usable)"
     )
 
 
-def decided_sql(batch: Batch, own_times: Iterable[int]) -> str:
+def looked_up_at_sql(etl: int) -> str:
+    """Return when a claim must hold to be found by an event of a batch with that etl time."""
+    return f"coalesce(epoch_us(usable.etl), {etl})"
+
+
+def decided_sql(batch: Batch, etl: int, own_times: Iterable[int]) -> str:
     """Return a query of what becomes of lines that are not stored as they came.
 
     As decided_events_sql() of the macros says it: `place`, `kind`, `id`, `fingerprint`.
 
     Args:
         batch: The batch.
+        etl: Its etl time.
         own_times: The etl times by which another tool marks the claims of this batch.
     """
     times = ", ".join(map(str, own_times))
@@ -176,21 +183,34 @@ def decided_sql(batch: Batch, own_times: Iterable[int]) -> str:
         renamed.append("when least <> greatest then 'synthetic_in_batch'")
     if "synthetic_cross_batch" in steps:
         renamed.append("when has_claimed_sibling then 'synthetic_cross_batch'")
-    return f"""with others as (
-    select id, fingerprint from claims
+    return f"""with claimed as (
+    select id, fingerprint, max(until) as until from claims
     where commit_id is distinct from {batch.commit_id}
         and not (commit_id is null and etl in ({times}))
+    group by id, fingerprint
 ),
 claimed_ids as (
-    select id, min(fingerprint) as least, max(fingerprint) as greatest from others group by id
+    select
+        id,
+        max(if(nth = 1, fingerprint, null)) as fingerprint,
+        max(if(nth = 1, until, null)) as until,
+        max(if(nth = 2, until, null)) as others_until
+    from (
+        select *, row_number() over (partition by id order by until desc, fingerprint) as nth
+        from claimed
+    )
+    where nth <= 2
+    group by id
 ),
-claimed as (select distinct id, fingerprint from others),
 copies as (
     select
         usable.place, usable.id, usable.fingerprint,
-        claimed.id is not null as is_claimed,
-        claimed_ids.least <> usable.fingerprint or claimed_ids.greatest <> usable.fingerprint
-            as has_claimed_sibling,
+        claimed.until >= {looked_up_at_sql(etl)} as is_claimed,
+        if(
+            claimed_ids.fingerprint <> usable.fingerprint,
+            claimed_ids.until,
+            claimed_ids.others_until
+        ) >= {looked_up_at_sql(etl)} as has_claimed_sibling,
         row_number() over (
             partition by usable.id, usable.fingerprint
             order by
@@ -300,10 +320,14 @@ def claimed_sql(batch: Batch, manifest: Target, etl: int) -> str:
         "expires_at": f"make_timestamptz({etl + batch.ttl_micros})",
         "_commit_id": f"cast({batch.commit_id} as bigint)",
     }
+    # of copies the earliest stays
+    stays = "min" if "natural_in_batch" in batch.deduplicate else "max"
     return (
         f"select {_named(values, manifest)}\n"
-        "from (select distinct id, fingerprint from usable) as usable\n"
-        "anti join claims using (id, fingerprint)"
+        f"from (select id, fingerprint, {stays}({looked_up_at_sql(etl)}) as looked_up_at\n"
+        "from usable group by id, fingerprint) as usable\n"
+        "anti join claims on usable.id = claims.id and usable.fingerprint = claims.fingerprint\n"
+        "and until >= looked_up_at"
     )
 
 

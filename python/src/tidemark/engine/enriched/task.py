@@ -215,10 +215,11 @@ def _decide(
     etl, first = figures["etl_micros"], figures["first_etl_micros"]
     nothing = (
         "select cast(null as varchar) as id, cast(null as varchar) as fingerprint, "
-        "cast(null as bigint) as etl, cast(null as bigint) as commit_id where false"
+        "cast(null as bigint) as etl, cast(null as bigint) as until, "
+        "cast(null as bigint) as commit_id where false"
     )
     found = manifest is not None and manifest.files and etl is not None
-    query = claims_sql(batch, manifest, etl) if found and manifest else nothing
+    query = claims_sql(batch, manifest, first) if found and manifest else nothing
     db.execute(f"create table claims as {query}")
     same = db.cursor().execute(
         f"select place, {line_sql()} from texts inner join (select place from usable "
@@ -228,7 +229,7 @@ def _decide(
     hashes = ((place, line_hash(line)) for place, line in _rows(same))
     _table_of(db, "ties", {"place": "bigint", "line_hash": "bigint"}, hashes, scratch)
     times = {time for each in (etl, first) if each is not None for time in _times(each)}
-    db.execute(f"create table judged as {decided_sql(batch, sorted(times) or [0])}")
+    db.execute(f"create table judged as {decided_sql(batch, etl or 0, sorted(times) or [0])}")
     renamed = db.cursor().execute(
         f"select place, id, fingerprint, {number_of('derived_contexts')} "
         "from judged inner join texts on place = texts.rowid where starts_with(kind, 'synthetic')"

@@ -38,7 +38,8 @@ class AtomicSettings(BaseModel):
         ],
         description=(
             "Which steps are taken. natural: copies of an event (same id, same fingerprint) are "
-            "left out. synthetic: events that share an id get new ones. [] takes none."
+            "left out. synthetic: events that share an id get new ones. [] takes none. Without "
+            "natural_cross_batch a file that changes after it was read stops the run."
         ),
     )
     fingerprint_ignore: Names = Field(

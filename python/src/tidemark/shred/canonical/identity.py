@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import uuid
 from collections.abc import Iterable, Mapping
@@ -73,7 +74,8 @@ def with_duplicate(derived_contexts: str | None, original_id: str) -> str:
         >>> with_duplicate(None, "1799a90f-f570-4414-b91a-b0db8f39cc2e").partition("data")[2][:30]
         '":[{"schema":"iglu:com.snowplo'
     """
-    own = f'{{"schema":"{DUPLICATE_SCHEMA}","data":{{"originalEventId":"{original_id}"}}}}'
+    quoted = json.dumps(original_id, ensure_ascii=False)
+    own = f'{{"schema":"{DUPLICATE_SCHEMA}","data":{{"originalEventId":{quoted}}}}}'
     if derived_contexts is None:
         return f'{{"schema":"{CONTEXTS_SCHEMA}","data":[{own}]}}'
     # as text, so that what is there stays as it is
