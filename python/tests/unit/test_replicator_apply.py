@@ -292,9 +292,51 @@ def test_a_model_that_did_not_run_is_a_failure(shop: Shop) -> None:
 def test_backlog__only_what_is_not_applied(shop: Shop) -> None:
     for number in (1, 2, 3):
         shop.land(number, line("public.a", "c", {"x": 1}), line("public.b", "u", {"x": 1}))
-    found = read_backlog(shop.landing, {"public.a": 3, "public.b": 1})
+    found = read_backlog(shop.config, shop.landing, {"public.a": 3, "public.b": 1})
     assert {table: backlog.count for table, backlog in found.items()} == {"public.b": 2}
-    assert read_backlog(shop.landing, {}, 1, 2)["public.a"].count == 1
+    assert read_backlog(shop.config, shop.landing, {}, 1, 2)["public.a"].count == 1
+
+
+def ddl(statement: str, *tables: str, change: str = "ALTER") -> list[str]:
+    """The schema changes that Debezium sends of one statement of MariaDB."""
+    names = [table.split(".") for table in tables]
+    source = {"version": "3", "connector": "mariadb", "name": "shop", "db": names[0][0]}
+    source |= {"table": ",".join(name[1] for name in names), "ts_ms": int(NOW * 1000)}
+    return [
+        json.dumps({"topic": "shop", "key": {"databaseName": name[0]}, "_id": "1", "value": {
+            "source": source, "ts_ms": 1, "databaseName": name[0], "ddl": statement,
+            "tableChanges": [{"type": change, "id": f'"{name[0]}"."{name[1]}"', "table": None}],
+        }})
+        for name in names
+    ]  # fmt: skip
+
+
+def test_schema_changes_alone_make_no_model(tmp_path: Path) -> None:
+    """Those of a snapshot come before all rows: what the key is, and whether a row comes, is not known yet."""
+    shop = Shop(tmp_path, connector="mariadb", include=["shop.*"], exclude=["shop.audit_*"])
+    lines = ddl("create table `log`", "shop.log") + ddl("create …", "shop.never")
+    shop.land(1, *lines, *ddl("create table audit_x", "shop.audit_x", change="CREATE"))
+    assert shop.applier.apply() and not shop.runs
+    folder = model_folder(shop.root, shop.config)
+    assert not folder.exists() and "shop.audit_x" not in shop.state.tables
+    shop.land(2, line("shop.log", "r", {"id": 1}))
+    assert shop.applier.apply()
+    assert [path.name for path in folder.glob("*.yml")] == ["shop__log.yml"]
+    (model,) = yaml.safe_load((folder / "shop__log.yml").read_text())["models"]
+    assert model["config"]["unique_key"] == ["id"]
+    assert {one.applied_file for one in shop.state.tables.values()} == {2}
+
+
+def test_schema_changes__of_several_tables(tmp_path: Path) -> None:
+    shop = Shop(tmp_path, connector="mariadb")
+    shop.land(1, line("shop.a", "r", {"id": 1}), line("shop.b", "r", {"id": 1}))
+    shop.applier.apply()
+    shop.land(2, *ddl("drop table a, b", "shop.a", "shop.b", change="DROP"))
+    assert shop.applier.look() == 2
+    assert {name: one.events["ddl"] for name, one in shop.applier.backlog.items()} == {
+        "shop.a": 1,
+        "shop.b": 1,
+    }
 
 
 def test_next_try__of_a_clock_that_has_gone_back() -> None:

@@ -84,7 +84,8 @@ class Applier:
                 table: max(state.applied_file, self._read)
                 for table, state in self._state.tables.items()
             }
-            for table, more in read_backlog(self._state.landing, after, self._read, last).items():
+            found = read_backlog(self._config, self._state.landing, after, self._read, last)
+            for table, more in found.items():
                 self._state.tables.setdefault(table, TableState(applied_file=self._read))
                 known = self._backlog.setdefault(table, Backlog())
                 known.events += more.events
