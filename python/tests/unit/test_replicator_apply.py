@@ -131,6 +131,7 @@ def test_settings__all_errors_at_once() -> None:
         ("sqlserver", "dbo.orders", "shop__orders"),
         ("mysql", "shop.orders", "shop__orders"),
         ("mysql", "other.orders", "shop__other__orders"),
+        ("postgresql", "public.größe", "shop__gr__e"),
     ],
 )
 def test_model_names(connector: str, table: str, name: str) -> None:

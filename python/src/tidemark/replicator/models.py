@@ -55,7 +55,8 @@ def model_name(config: CaptureConfig, table: str) -> str:
         config.connection.database if config.connector in ("mysql", "mariadb") else None
     )
     parts = [config.source, name] if schema == own or not schema else [config.source, schema, name]
-    return "__".join(re.sub(r"\W", "_", part.lower()) for part in parts)
+    # Spark takes no other letters in the name of a table
+    return "__".join(re.sub(r"\W", "_", part.lower(), flags=re.ASCII) for part in parts)
 
 
 def model_folder(project: Path, config: CaptureConfig) -> Path:
