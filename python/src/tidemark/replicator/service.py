@@ -61,7 +61,7 @@ class CaptureProcess:
 
     def __init__(self, source: str, project: Path, log: Path) -> None:
         self._command = [sys.executable, "-m", "tidemark.cli", "capture", source]
-        self._command += ["--project-dir", str(project)]
+        self._command += ["--project-dir", str(project), "--parent", str(os.getpid())]
         self._log = log
         self._process: subprocess.Popen[bytes] | None = None
         self._start = 0
