@@ -19,7 +19,9 @@ from tidemark.capture.config import CaptureConfig
 from tidemark.capture.files import event_file
 from tidemark.capture.state import CaptureState
 from tidemark.errors import ConfigError, TidemarkError
+from tidemark.home import Home
 from tidemark.replicator.apply import Applier, ApplyError
+from tidemark.replicator.background import stop_process
 from tidemark.replicator.backlog import Backlog, Times, read_backlog
 from tidemark.replicator.lag import read_lags
 from tidemark.replicator.metrics import (
@@ -30,6 +32,7 @@ from tidemark.replicator.metrics import (
     table_figures,
 )
 from tidemark.replicator.models import known_models, model_folder, model_name
+from tidemark.replicator.operated import Operated
 from tidemark.replicator.service import CaptureFailed, CaptureProcess, Service, remove_applied
 from tidemark.replicator.settings import Operation
 from tidemark.replicator.show import print_status
@@ -563,3 +566,50 @@ def test_status_tells_what_capture_warns_of(capsys: pytest.CaptureFixture[str]) 
     assert f"Warning: {warning}" in capsys.readouterr().out
     print_status("postgresql", SourceStatus("shop", False, None, False, None, 300, 99, {}, []))
     assert "Warning" not in capsys.readouterr().out
+
+
+def stop(shop: Shop, sent: list[int]) -> bool:
+    """`tidemark replicator stop`, as another process."""
+    operated = Operated(shop.root, shop.config, shop.operation, Home(shop.root), shop.landing)
+
+    def kill(pid: int, number: int) -> None:
+        sent.append(pid)
+        shop.state.close()
+        raise ProcessLookupError
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tidemark.replicator.background.os.kill", kill)
+        return stop_process(operated)
+
+
+def test_stop__knows_who_operates_the_source(shop: Shop) -> None:
+    class Once(CaptureProcess):
+        """Is stopped while it captures."""
+
+        is_running = True
+
+        def start(self, *arguments: str) -> None:
+            assert stop(shop, sent)
+
+        def stop(self) -> None:
+            """Nothing runs."""
+
+    sent: list[int] = []
+    shop.state.pid = 4711
+    shop.state.save()
+    # that one was killed, and its number is another process's by now
+    shop.state.close()
+    assert not stop(shop, sent)
+    shop.state.open()
+    with pytest.raises(ConfigError, match="is being reconciled or deleted"):
+        stop(shop, sent)
+    assert sent == []
+    capture = Once("shop", shop.root, shop.root / "capture.log")
+    stopping = threading.Event()
+    stopping.set()
+    service = Service(
+        shop.config, shop.operation, shop.state, capture, shop.applier, stopping, shop.said.append
+    )
+    service.run_once()
+    assert sent == [os.getpid()]
+    assert ReplicatorState(shop.landing).pid is None

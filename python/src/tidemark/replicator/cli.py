@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from tidemark.capture.jvm import import_jpype
+from tidemark.capture.state import CaptureState
 from tidemark.errors import ConfigError, TidemarkError
 from tidemark.options import project_dir_option, target_option
 from tidemark.replicator.background import start_in_background, stop_process
@@ -287,11 +288,15 @@ def delete(
     if not yes:
         click.confirm(f"Delete {what}?", abort=True)
     state.open()
+    capture = CaptureState(operated.landing)
     try:
+        # nor by `tidemark capture` alone
+        capture.open()
         forget_position(operated)
         if with_tables:
             drop_copies(operated, models, target, say)
     finally:
+        capture.close()
         state.close()
     remove_landed(operated)
     click.echo(f"{source}: deleted {what}")

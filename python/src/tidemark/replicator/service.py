@@ -8,7 +8,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from tidemark.capture.config import CaptureConfig
@@ -153,11 +154,8 @@ class Service:
         Raises:
             TidemarkError: It cannot go on.
         """
-        self._state.pid = os.getpid()
-        self._state.last_error = None
-        self._state.save()
         next_apply = 0.0
-        try:
+        with self._at_work():
             while not self._stop.wait(_TICK):
                 if self._is_paused():
                     continue
@@ -169,6 +167,15 @@ class Service:
                     remove_applied(self._state, self._operation.keep_landed)
                     next_apply = time.monotonic() + self._operation.every
                     self.tick()
+
+    @contextmanager
+    def _at_work(self) -> Iterator[None]:
+        """Let others know this process, so that they can stop it, and how it ended."""
+        self._state.pid = os.getpid()
+        self._state.last_error = None
+        self._state.save()
+        try:
+            yield
         except TidemarkError as error:
             self._state.last_error = str(error)
             raise
@@ -188,15 +195,13 @@ class Service:
         Raises:
             CaptureFailed: The source could not be captured.
         """
-        self._capture.start("--once")
-        try:
+        with self._at_work():
+            self._capture.start("--once")
             while self._capture.is_running and not self._stop.wait(_TICK / 5):
                 pass
             if self._capture.exit_code not in (0, None):
                 raise CaptureFailed(self._capture.said())
-        finally:
-            self._capture.stop()
-        return True if self._stop.is_set() else self.apply_landed()
+            return True if self._stop.is_set() else self.apply_landed()
 
     def apply_landed(self) -> bool:
         """Apply what has landed, also of tables that failed; return whether every one succeeded."""
