@@ -440,6 +440,19 @@ def test_the_end_of_a_snapshot_is_applied(shop: Shop) -> None:
     }
 
 
+def test_the_end_of_a_snapshot__of_a_table_without_copy(shop: Shop) -> None:
+    """Its model is there, as in a project that comes with all of them; its table was never made."""
+    shop.land(1, line("public.orders", "r", {"a": 1}))
+    shop.applier.apply()
+    said = "shop__orders: no events of public.orders have landed at … yet, and the YAML declares no columns to make the tables with"
+    shop.fails = {"shop__orders": said}
+    shop.land(2, line("public.orders", "snapshot", None))
+    assert shop.applier.apply() and len(shop.runs) == 2
+    assert shop.state.tables["public.orders"].applied_file == 2
+    shop.land(3, line("public.orders", "c", {"a": 2}))
+    assert not shop.applier.apply()
+
+
 def test_one_process_operates_a_source(shop: Shop) -> None:
     other = ReplicatorState(shop.landing)
     assert other.is_open_elsewhere

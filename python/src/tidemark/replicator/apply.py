@@ -22,6 +22,8 @@ from tidemark.run.options import RunOptions
 
 # seconds that an application may take before it tells where it is
 _TELL_AFTER = 20.0
+# what the reader says of a model without tables, of which nothing tells the columns yet
+_NO_COLUMNS = "the YAML declares no columns to make the tables with"
 # operations of Debezium → columns of tidemark_replication
 _OPERATIONS = {
     "c": "inserts",
@@ -161,6 +163,9 @@ class Applier:
         error = outcome.failures.get(model)
         if error is None and (result is None or result.status != "success"):
             error = "\n".join(outcome.errors) or "dbt did not run the model (is it disabled?)"
+        if error is not None and not backlog.has_rows and _NO_COLUMNS in error:
+            # the table is empty, and there is no copy that could have rows from before
+            error = None
         first = state.applied_file
         row = {
             "source": self._config.source,
