@@ -342,6 +342,39 @@ def _end(identity: str) -> int:
     return int(identity.split(":")[2]) if identity.startswith("end:") else 0
 
 
+@pytest.mark.parametrize(
+    ("offsets", "is_over"),
+    [
+        (None, False),
+        ('{"snapshot":true,"file":"b.1"}', False),
+        ('{"snapshot":"INITIAL","snapshot_completed":false}', False),
+        ('{"snapshot":true,"snapshot_completed":true}', True),
+        ('{"gtids":"0-1-7"}', True),
+    ],
+)
+def test_killed_before_the_positions_after_a_snapshot_were_kept(
+    offsets: str | None, is_over: bool, tmp_path: Path
+) -> None:
+    """It is taken anew, and what it does not read again is to be told at its end."""
+    pytest.importorskip("jpype")
+    from tidemark.capture.sources import WithOffsets
+
+    lander = Lander(tmp_path, Flush())
+    lander.add("shop.shop.t", None, read_row("t", "last"), 1)
+    lander.land()
+    state = CaptureState(tmp_path)
+    state.open()
+    state.mark_snapshot()
+    if offsets is not None:
+        state.positions.offsets.write_text(offsets)
+        state.positions.copy(1, 1)
+    connection = {"host": "h", "user": "u", "password": {"env": "P"}}
+    config = CaptureConfig.from_dict("s", {"connector": "mariadb", "connection": connection})
+    start = WithOffsets(config, config.login({"P": "x"})).prepare(state)
+    assert (start.landed.number, state.snapshot_done) == (1, is_over)
+    state.close()
+
+
 def test_two_captures_of_one_folder(tmp_path: Path) -> None:
     first, second = CaptureState(tmp_path), CaptureState(tmp_path)
     first.open()
