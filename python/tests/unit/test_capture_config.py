@@ -115,6 +115,9 @@ def test_all_problems_at_once() -> None:
             "connection.host: Jinja is not rendered here: write {env: NAME}",
         ),
         ({"flush": {"rows": 0}}, "flush.rows: "),
+        ({"location": "{{ env_var('X') }}/l"}, "location: must be a folder of this machine: no "),
+        ({"location": "s3a://bucket/l"}, "location: must be a folder of this machine: no URI"),
+        ({"location": "landing/*"}, "location: must be a folder of this machine: no URI"),
         (
             {"connection": {"host": "h", "user": "u", "password": {"env": "P"}}},
             "connection.database is missing",

@@ -31,7 +31,12 @@ from tidemark.replicator.metrics import (
     metrics_text,
     table_figures,
 )
-from tidemark.replicator.models import known_models, model_folder, model_name
+from tidemark.replicator.models import (
+    known_models,
+    landing_location,
+    model_folder,
+    model_name,
+)
 from tidemark.replicator.operated import Operated
 from tidemark.replicator.service import CaptureFailed, CaptureProcess, Service, remove_applied
 from tidemark.replicator.settings import Operation
@@ -158,6 +163,16 @@ def test_models__names_in_the_database_are_data(shop: Shop) -> None:
     shop.land(2, line(table, "c", {key: 2}))
     assert shop.applier.apply()
     assert len(list(folder.glob("*.yml"))) == 1
+
+
+@pytest.mark.parametrize("location", ["~/landing/shop", "landing/shop/", "/landing/shop"])
+def test_models__read_where_capture_writes(
+    location: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", "/home/me")
+    source = config(location=location)
+    read = landing_location(source)
+    assert (tmp_path / read).parent == source.landing(tmp_path, tmp_path / "home")
 
 
 def test_models_are_written_once(shop: Shop) -> None:

@@ -152,7 +152,7 @@ def model_yaml(
 def landing_location(config: CaptureConfig) -> str:
     """Return the `location` of the models: relative to the project, or to TIDEMARK_HOME."""
     if config.location is not None:
-        folder = config.location.rstrip("/")
+        folder = str(Path(config.location).expanduser())
     else:
         folder = f"{{{{ env_var('{HOME_VARIABLE}', '{DEFAULT_HOME}') }}}}/landing/{config.source}"
     return f"{folder}/*.jsonl.gz"
