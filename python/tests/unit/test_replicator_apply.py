@@ -175,6 +175,42 @@ def test_models__read_where_capture_writes(
     assert (tmp_path / read).parent == source.landing(tmp_path, tmp_path / "home")
 
 
+@pytest.mark.parametrize("paths", ["[transform]", '["{{ env_var(1) }}", transform]'])
+def test_models_are_parsed_when_they_have_changed(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch, paths: str
+) -> None:
+    """Wherever the project has them."""
+    parsed: list[int] = []
+
+    class Dbt:
+        options: RunOptions
+
+        def run_date(self, *_: Any, **__: Any) -> Outcome:
+            return shop.run(list(self.options.select))
+
+        def ask(self, *_: Any) -> None:
+            """Figures."""
+
+    def quiet(*_: Any) -> Dbt:
+        parsed.append(len(shop.runs))
+        return Dbt()
+
+    monkeypatch.setattr("tidemark.replicator.apply.Invoker.quiet", quiet)
+    (shop.root / "dbt_project.yml").write_text(f"name: tests\nmodel-paths: {paths}\n")
+    options = RunOptions(dates=[], project_dir=shop.root)
+    applier = Applier(shop.config, shop.operation, shop.state, options, shop.said.append)
+    shop.land(1, line("public.orders", "r", {"a": 1}))
+    assert applier.apply()
+    shop.land(2, line("public.orders", "c", {"a": 2}))
+    assert applier.apply() and parsed == [0]
+    shop.land(3, line("public.later", "c", {"a": 1}))
+    assert applier.apply() and parsed == [0, 2]
+    path = shop.root / "transform" / "shop" / "shop__later.yml"
+    path.write_text(path.read_text() + "# edited\n")
+    shop.land(4, line("public.later", "c", {"a": 2}))
+    assert applier.apply() and parsed == [0, 2, 3]
+
+
 def test_models_are_written_once(shop: Shop) -> None:
     shop.land(1, line("public.orders", "r", {"b": 1, "a": 2}), line("public.logs", "c", None))
     assert shop.applier.apply()

@@ -165,7 +165,7 @@ class _Settings(_Strict):
     @field_validator("location")
     @classmethod
     def _folder(cls, location: str | None) -> str | None:
-        # capture writes there, and models read what is written there: both are to understand it alike
+        # capture writes there, and models read it there: both are to understand it alike
         if location is not None and re.search(r"^\w[\w.+-]+:|[*?\[\]{}]", location):
             raise ValueError(
                 f"must be a folder of this machine: no URI, no Jinja, none of *?[]{{}}, "

@@ -13,6 +13,7 @@ from tidemark.capture.config import CaptureConfig
 from tidemark.capture.files import event_files
 from tidemark.console import counted
 from tidemark.errors import ConfigError, TidemarkError
+from tidemark.project import dbt_folders, model_folders
 from tidemark.replicator.backlog import Backlog, read_backlog
 from tidemark.replicator.models import known_models, model_folder, write_models
 from tidemark.replicator.settings import Operation
@@ -148,6 +149,8 @@ class Applier:
         written = write_models(folder, self._config, self._operation, new, known)
         for table, model in written.items():
             self._say(f"{table} appeared: wrote {model.path.relative_to(project)}")
+            # whatever else tells that the project has changed
+            self._seen = []
         known |= written
         for table in due.keys() - known.keys() - new.keys():
             # nothing ever came of which there could be a copy: there is nothing to do
@@ -235,12 +238,12 @@ def _timestamp(seconds: float) -> str:
 
 def _signature(project: Path) -> list[tuple[str, int]]:
     """What tells that the project has changed since it was parsed."""
+    folders = dbt_folders(project)
+    if folders is None:
+        # one is Jinja: what can be known without dbt
+        folders = {"": [*model_folders(project), project / "macros", project / "tests"]}
     files = [
         project / "dbt_project.yml",
-        *(
-            file
-            for name in ("models", "macros", "tests", "seeds")
-            for file in (project / name).rglob("*")
-        ),
+        *(file for paths in folders.values() for path in paths for file in path.rglob("*")),
     ]
     return [(str(file), file.stat().st_mtime_ns) for file in sorted(files) if file.is_file()]
