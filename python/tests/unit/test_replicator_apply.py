@@ -38,6 +38,7 @@ from tidemark.replicator.models import (
     model_name,
 )
 from tidemark.replicator.operated import Operated
+from tidemark.replicator.removal import drop_copies
 from tidemark.replicator.service import CaptureFailed, CaptureProcess, Service, remove_applied
 from tidemark.replicator.settings import Operation
 from tidemark.replicator.show import print_status
@@ -230,6 +231,38 @@ def test_models_are_written_once(shop: Shop) -> None:
     shop.applier.apply()
     assert shop.runs[-1] == ["my_orders"]
     assert not (folder / "shop__orders.yml").exists()
+
+
+def test_two_models_of_one_table(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both are run; what landed is applied when both have it."""
+    shop.land(1, line("public.orders", "r", {"a": 1}))
+    shop.applier.apply()
+    folder = model_folder(shop.root, shop.config)
+    orders = yaml.safe_load((folder / "shop__orders.yml").read_text())["models"][0]
+    more = {"models": [{**orders, "name": "shop__orders_eu"}, {"name": "mine"}]}
+    (folder / "shop__orders_eu.yml").write_text(yaml.safe_dump(more))
+    for name in ("shop__orders_eu", "mine"):
+        (folder / f"{name}.sql").write_text("")
+    shop.fails = {"shop__orders_eu": "no"}
+    shop.land(2, line("public.orders", "c", {"a": 2}))
+    assert not shop.applier.apply()
+    assert shop.runs[-1] == ["shop__orders", "shop__orders_eu"]
+    state = shop.state.tables["public.orders"]
+    assert (state.model, state.last_error, state.applied_file) == ("shop__orders", "no", 1)
+    # deleted, a file with something else stays
+    operated = Operated(shop.root, shop.config, shop.operation, Home(shop.root), shop.landing)
+    monkeypatch.setattr("tidemark.replicator.removal.Invoker.quiet", lambda *_: Invoked())
+    known = known_models(folder)["public.orders"]
+    drop_copies(operated, known.all, None, shop.said.append)
+    assert {path.name for path in folder.iterdir()} == {"mine.sql", "shop__orders_eu.yml"}
+    assert shop.said[-1].endswith("take out shop__orders_eu")
+
+
+class Invoked:
+    """Stands for dbt."""
+
+    def ask(self, *_: Any) -> None:
+        """Drops a table."""
 
 
 def test_two_tables_of_one_name(shop: Shop) -> None:

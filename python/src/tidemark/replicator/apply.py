@@ -122,7 +122,7 @@ class Applier:
         events = sum(due[table].count for table in models)
         self._say(f"applying {counted(events, 'event')} of {counted(len(models), 'table')} …")
         self._told = time.monotonic()
-        outcome = self._run(sorted(models.values()))
+        outcome = self._run(sorted(name for names in models.values() for name in names))
         if outcome.interrupted:
             raise KeyboardInterrupt
         rows = [self._note(table, models[table], outcome, last) for table in due if table in models]
@@ -140,8 +140,8 @@ class Applier:
     def _is_well(self) -> bool:
         return not any(table.last_error for table in self._state.tables.values())
 
-    def _models(self, due: dict[str, Backlog]) -> dict[str, str]:
-        """Return the model of each table, written where there is none."""
+    def _models(self, due: dict[str, Backlog]) -> dict[str, list[str]]:
+        """Return the models of each table, the first one written where there is none."""
         project = self._options.project_dir
         new = {table: backlog.key or [] for table, backlog in due.items() if backlog.has_rows}
         folder = model_folder(project, self._config)
@@ -155,17 +155,23 @@ class Applier:
         for table in due.keys() - known.keys() - new.keys():
             # nothing ever came of which there could be a copy: there is nothing to do
             del self._backlog[table]
-        models = {table: known[table].name for table in due if table in known}
-        for table, name in models.items():
-            self._state.tables[table].model = name
+        models = {
+            table: [model.name for model in known[table].all] for table in due if table in known
+        }
+        for table, (first, *_) in models.items():
+            self._state.tables[table].model = first
         return models
 
-    def _note(self, table: str, model: str, outcome: Outcome, last: int) -> dict[str, Any]:
+    def _note(self, table: str, models: list[str], outcome: Outcome, last: int) -> dict[str, Any]:
         state, backlog, now = self._state.tables[table], self._backlog[table], self._state.clock()
-        result = next((one for one in outcome.results if one.name == model), None)
-        error = outcome.failures.get(model)
-        if error is None and (result is None or result.status != "success"):
-            error = "\n".join(outcome.errors) or "dbt did not run the model (is it disabled?)"
+        results = {one.name: one for one in outcome.results}
+        seconds = sum(results[name].seconds or 0 for name in models if name in results)
+        error = None
+        for name in models:
+            succeeded = name in results and results[name].status == "success"
+            error = error or outcome.failures.get(name)
+            if error is None and not succeeded:
+                error = "\n".join(outcome.errors) or "dbt did not run the model (is it disabled?)"
         if error is not None and not backlog.has_rows and _NO_COLUMNS in error:
             # the table is empty, and there is no copy that could have rows from before
             error = None
@@ -173,14 +179,14 @@ class Applier:
         row = {
             "source": self._config.source,
             "table_name": table,
-            "model": model,
+            "model": models[0],
             "applied_at": _timestamp(now),
             "state": "FAILING" if error else "REPLICATING",
             "first_file": first,
             "last_file": last,
             **{name: backlog.events[operation] for operation, name in _OPERATIONS.items()},
             "bytes": backlog.bytes,
-            "seconds": result.seconds if result is not None else None,
+            "seconds": seconds or None,
             "error": error,
         }
         if error is not None:
@@ -189,8 +195,8 @@ class Applier:
         else:
             ages = backlog.times.ages(now * 1000, (0.5, 0.95, 0.99))
             state.latency = [age / 1000 for age in ages]
-            if result is not None and result.seconds:
-                state.throughput = backlog.count / result.seconds
+            if seconds:
+                state.throughput = backlog.count / seconds
             row |= dict(
                 zip(("latency_p50", "latency_p95", "latency_p99"), state.latency, strict=False)
             )

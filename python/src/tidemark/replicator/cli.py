@@ -280,7 +280,8 @@ def delete(
     state = operated.state
     if state.is_open_elsewhere:
         raise ConfigError(f"source {source!r} is in operation: tidemark replicator stop {source}")
-    models = known_models(model_folder(operated.project, operated.config)).values()
+    known = known_models(model_folder(operated.project, operated.config))
+    models = [model for first in known.values() for model in first.all]
     what = f"the landing folder {operated.landing} and the position in the database"
     if with_tables:
         names = ", ".join(model.name for model in models) or "no models"
