@@ -221,6 +221,19 @@ def test_first_snapshot_leaves_out_tables_whose_updates_would_fail(include: list
     assert leave_out(config(include=["crm.*"]), tables) == ({}, ())
 
 
+def test_tls_of_our_own_connection() -> None:
+    """PostgreSQL's driver has Debezium's names, of others `driver.` says how it is."""
+    pytest.importorskip("jpype")
+    from tidemark.capture.database import _driver_options
+
+    names = ("sslmode", "sslrootcert", "sslcert", "sslkey", "sslpassword")
+    given = {f"database.{name}": "x" for name in names}
+    assert _driver_options(config(options=given)) == dict.fromkeys(names, "x")
+    options = {"database.ssl.mode": "required", "driver.sslMode": "trust"}
+    other = config(connector="mariadb", options=options)
+    assert _driver_options(other) == {"sslMode": "trust"}
+
+
 def test_landing(tmp_path: Path) -> None:
     assert config().landing(Path("/project"), Path("/home")) == Path("/home/landing/shop")
     assert config(location="landing/s").landing(Path("/project"), Path("/home")) == Path(
