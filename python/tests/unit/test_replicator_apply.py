@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import gzip
 import json
 import math
@@ -639,6 +640,66 @@ def test_a_source_that_is_gone_fails_after_retry_for(
         service.run()
     # not once more after the time that capture has used up
     assert len(capture.starts) == 1 and clock[0] - 1000 < shop.operation.retry_for + 10
+
+
+class Running(CaptureProcess):
+    """A capture that runs."""
+
+    is_running = True
+
+    def start(self, *arguments: str) -> None:
+        """It does."""
+
+    def stop(self) -> None:
+        """Nothing runs."""
+
+
+@pytest.mark.parametrize(("how", "fresh"), [("fast", 1.0), ("slow", 0.0), ("paused", 0.0)])
+def test_freshness__of_slow_applications_and_pauses(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch, how: str, fresh: float
+) -> None:
+    """What is applied in the end was behind until then."""
+    clock = [1000.0]
+    monkeypatch.setattr("tidemark.replicator.service.time.monotonic", lambda: clock[0])
+
+    def pass_time(seconds: float) -> None:
+        clock[0] += seconds
+        shop.now += seconds
+        # capture goes on, unless it is paused
+        if not shop.state.paused:
+            CaptureState(shop.landing).write_status(
+                {"state": "REPLICATING", "updated_at": moment(shop.now), "tables": {}}
+            )
+
+    class Ends(threading.Event):
+        def wait(self, timeout: float | None = None) -> bool:
+            pass_time(200 * (timeout or 0))
+            return clock[0] > 21_000
+
+    def run(models: list[str]) -> Outcome:
+        pass_time(20_000 if how == "slow" else 0)
+        return shop.run(models)
+
+    options = RunOptions(dates=[], project_dir=shop.root)
+    applier = Applier(shop.config, shop.operation, shop.state, options, shop.said.append, run=run)
+    shop.land(1, line("public.orders", "r", {"a": 1}))
+    pass_time(0)
+    if how == "paused":
+        shop.applier.apply()
+        shop.state.pause()
+    capture = Running("shop", shop.root, shop.root / "capture.log")
+    service = Service(
+        shop.config, shop.operation, shop.state, capture, applier, Ends(), shop.said.append
+    )
+    service.run()
+    service.close()
+    table = shop.state.tables["public.orders"]
+    assert table.seconds_total > 19_000
+    assert table.seconds_within / table.seconds_total == pytest.approx(fresh, abs=0.05)
+
+
+def moment(seconds: float) -> str:
+    return dt.datetime.fromtimestamp(seconds, dt.UTC).isoformat(timespec="seconds")
 
 
 def test_lag__is_noted_before_it_is_gone(shop: Shop) -> None:

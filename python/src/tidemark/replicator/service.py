@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from tidemark.capture.files import event_files
 from tidemark.capture.state import CaptureState
 from tidemark.errors import ConfigError, TidemarkError
 from tidemark.replicator.apply import Applier
+from tidemark.replicator.backlog import Backlog
 from tidemark.replicator.lag import LagHistory
 from tidemark.replicator.metrics import SourceCollector, lag_seconds, write_metrics
 from tidemark.replicator.settings import Operation
@@ -158,15 +159,19 @@ class Service:
         with self._at_work():
             while not self._stop.wait(_TICK):
                 if self._is_paused():
+                    if time.monotonic() >= next_apply:
+                        self.tick()
+                        next_apply = time.monotonic() + self._operation.every
                     continue
                 self._watch_capture()
                 self._state.take_retry()
                 if time.monotonic() >= next_apply:
-                    self._note_lag()
+                    self.tick()
+                    waiting = dict(self._applier.backlog)
                     self._applier.apply()
                     remove_applied(self._state, self._operation.keep_landed)
                     next_apply = time.monotonic() + self._operation.every
-                    self.tick()
+                    self.tick(waiting)
 
     @contextmanager
     def _at_work(self) -> Iterator[None]:
@@ -209,9 +214,10 @@ class Service:
         for table in self._state.tables.values():
             table.retry()
         self._note_lag()
+        waiting = dict(self._applier.backlog)
         succeeded = self._applier.apply()
         remove_applied(self._state, self._operation.keep_landed)
-        self.tick()
+        self.tick(waiting)
         return succeeded
 
     def _is_paused(self) -> bool:
@@ -250,14 +256,20 @@ class Service:
         """For how many seconds the capture that has ended had tried again by itself."""
         return float(self._landing.read_status().get("failing_seconds") or 0)
 
-    def tick(self) -> None:
-        """Count the time that each copy was fresh, and write state and metrics."""
+    def tick(self, waiting: Mapping[str, Backlog] | None = None) -> None:
+        """Count the time that each copy was fresh, and write state and metrics.
+
+        Args:
+            waiting: What has been applied since the last time: the copies were without it till now.
+        """
+        self._applier.look()
+        backlogs = {**self._applier.backlog, **(waiting or {})}
         now, since = time.monotonic(), self._ticked
         self._ticked = now
         status = self._landing.read_status()
         for table, state in self._state.tables.items():
             state.seconds_total += now - since
-            behind = lag_seconds(self._applier.backlog.get(table), status, self._state.clock())
+            behind = lag_seconds(backlogs.get(table), status, self._state.clock())
             if behind is not None and behind <= self._operation.freshness:
                 state.seconds_within += now - since
         self._note_lag()
