@@ -28,12 +28,7 @@
     {%- if recorded -%}
         {%- do tidemark.check_drift(cfg, tidemark.config_drift(cfg, plan, recorded), tidemark._anew_from_events()) -%}
     {%- endif -%}
-    {%- if not plan['columns'] -%}
-        {%- do tidemark.raise_error('data',
-            cfg['entity'] ~ ': no events of ' ~ (cfg['table'] or 'the table') ~ ' have landed at ' ~ (cfg['location'] or 'the source')
-            ~ ' yet, and the YAML declares no columns to make the tables with'
-        ) -%}
-    {%- endif -%}
+    {%- do tidemark.check_told_columns(cfg, plan, found, recorded) -%}
     {%- set guessed, before = [], recorded['source'] if recorded else {} -%}
     {%- for name, type in found['inferred'].items() if type == 'string' -%}{%- do guessed.append(name | lower) -%}{%- endfor -%}
     {{ return(dict(plan, guessed_texts=guessed, recorded=dict(plan['recorded'], source={
@@ -44,6 +39,18 @@
         'open_snapshot': before.get('open_snapshot'),
         'told': tidemark.told_names(batch, recorded) if cfg['format'] == 'debezium' else none,
     }))) }}
+{%- endmacro -%}
+
+
+{#- Refuses to make tables of columns that nothing tells: of the key alone the names are known, and a type that is guessed would stay. -#}
+{%- macro check_told_columns(cfg, plan, found, recorded) -%}
+    {%- set is_told = recorded or found['arrived'] is not none or cfg['columns'] or found['names'] or found['ddl'] -%}
+    {%- if not plan['columns'] or not is_told -%}
+        {%- do tidemark.raise_error('data',
+            cfg['entity'] ~ ': no events of ' ~ (cfg['table'] or 'the table') ~ ' have landed at ' ~ (cfg['location'] or 'the source')
+            ~ ' yet, and the YAML declares no columns to make the tables with'
+        ) -%}
+    {%- endif -%}
 {%- endmacro -%}
 
 

@@ -296,7 +296,7 @@ def test_lost_positions_and_logs(capturing: Capturing, sql: Sql, purge: str) -> 
     assert "--resnapshot" in said and "Traceback" not in said
     assert list(capturing.lines()) == before
     capturing.once("--resnapshot")
-    assert capturing.ends() == [("never", False), ("t", True)]
+    assert capturing.ends() == [("never", False), ("never", False), ("t", True)]
     sql("insert into t values (6)")
     capturing.once()
     assert capturing.replay("t", ["id"], ["id"]) == rows(sql("select * from t"))

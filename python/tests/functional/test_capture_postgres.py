@@ -101,7 +101,8 @@ def test_story(capturing: Capturing, sql: Sql) -> None:
     ]
     # a user with no more rights than these captures; day 1: the snapshot
     capturing.once()
-    assert [event["op"] for event in capturing.events()] == ["r"] * 6
+    assert [event["op"] for event in capturing.events()] == ["r"] * 6 + ["snapshot"] * 3
+    assert [table for table, _ in capturing.ends()] == ["keyless", "nothing", "unlogged"]
     defaults.assert_landed(capturing, changed=False)
     # day 2: every kind of change
     sql(
@@ -139,6 +140,7 @@ def test_story(capturing: Capturing, sql: Sql) -> None:
         "defaults",
         "keyless",
         "logs",
+        "nothing",
         "unlogged",
     }
     status = capturing.status

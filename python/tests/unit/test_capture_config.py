@@ -115,6 +115,9 @@ def test_all_problems_at_once() -> None:
             "connection.host: Jinja is not rendered here: write {env: NAME}",
         ),
         ({"flush": {"rows": 0}}, "flush.rows: "),
+        ({"location": "{{ env_var('X') }}/l"}, "location: must be a folder of this machine: no "),
+        ({"location": "s3a://bucket/l"}, "location: must be a folder of this machine: no URI"),
+        ({"location": "landing/*"}, "location: must be a folder of this machine: no URI"),
         (
             {"connection": {"host": "h", "user": "u", "password": {"env": "P"}}},
             "connection.database is missing",
@@ -216,6 +219,19 @@ def test_first_snapshot_leaves_out_tables_whose_updates_would_fail(include: list
     assert "alter table public.logs replica identity full" in warnings[0]
     assert leave_out(given, tables[:1]) == ({}, ())
     assert leave_out(config(include=["crm.*"]), tables) == ({}, ())
+
+
+def test_tls_of_our_own_connection() -> None:
+    """PostgreSQL's driver has Debezium's names, of others `driver.` says how it is."""
+    pytest.importorskip("jpype")
+    from tidemark.capture.database import _driver_options
+
+    names = ("sslmode", "sslrootcert", "sslcert", "sslkey", "sslpassword")
+    given = {f"database.{name}": "x" for name in names}
+    assert _driver_options(config(options=given)) == dict.fromkeys(names, "x")
+    options = {"database.ssl.mode": "required", "driver.sslMode": "trust"}
+    other = config(connector="mariadb", options=options)
+    assert _driver_options(other) == {"sslMode": "trust"}
 
 
 def test_landing(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +22,14 @@ import jpype
 from tidemark.capture import cli, session
 
 class Session:
-    def __init__(self, *arguments):
-        pass
+    def __init__(self, config, login, state, options, stop, say):
+        self.stop = stop
 
     def run(self):
         self.timer = jpype.java.util.Timer("does not end")
+        if sys.argv[1] == "waits":
+            print("waits", flush=True)
+            self.stop.wait(60)
         if sys.argv[1] == "fails":
             raise session.CaptureError("the database said no")
         if sys.argv[1] == "breaks":
@@ -33,8 +37,28 @@ class Session:
 
 cli.connector_jars = lambda: []
 session.Session = Session
-cli.capture.main(["shop"])
+cli.capture.main(["shop", *sys.argv[2:]])
 """
+# operates the source until it is killed
+PARENT = """
+import sys, time
+from pathlib import Path
+from tidemark.replicator.service import CaptureProcess
+
+process = CaptureProcess("shop", Path.cwd(), Path("capture.log"))
+process._command[1:5] = ["-c", sys.argv[1], "waits"]
+process.start()
+time.sleep(600)
+"""
+
+
+def make_source(tmp_path: Path) -> None:
+    connection = {"host": "h", "database": "d", "user": "u", "password": {"env": "P"}}
+    replicator = {"connector": "postgresql", "connection": connection, "snapshot": "initial"}
+    source = {"name": "shop", "config": {"meta": {"tidemark": {"replicator": replicator}}}}
+    (tmp_path / "models").mkdir()
+    (tmp_path / "dbt_project.yml").write_text("name: tests\nversion: 1.0.0\n")
+    (tmp_path / "models" / "sources.yml").write_text(yaml.safe_dump({"sources": [source]}))
 
 
 @pytest.mark.parametrize(
@@ -46,12 +70,7 @@ cli.capture.main(["shop"])
     ],
 )
 def test_ends_with_threads_of_java(tmp_path: Path, how: str, code: int, said: str) -> None:
-    connection = {"host": "h", "database": "d", "user": "u", "password": {"env": "P"}}
-    replicator = {"connector": "postgresql", "connection": connection, "snapshot": "initial"}
-    source = {"name": "shop", "config": {"meta": {"tidemark": {"replicator": replicator}}}}
-    (tmp_path / "models").mkdir()
-    (tmp_path / "dbt_project.yml").write_text("name: tests\nversion: 1.0.0\n")
-    (tmp_path / "models" / "sources.yml").write_text(yaml.safe_dump({"sources": [source]}))
+    make_source(tmp_path)
     done = subprocess.run(
         [sys.executable, "-c", CAPTURE, how],
         cwd=tmp_path,
@@ -62,6 +81,25 @@ def test_ends_with_threads_of_java(tmp_path: Path, how: str, code: int, said: st
         check=False,
     )
     assert (done.returncode, said in done.stderr) == (code, True), done.stdout + done.stderr
+
+
+def test_ends_with_the_process_that_operates_the_source(tmp_path: Path) -> None:
+    make_source(tmp_path)
+    parent = subprocess.Popen(
+        [sys.executable, "-c", PARENT, CAPTURE],
+        cwd=tmp_path,
+        env={**os.environ, "TIDEMARK_HOME": str(tmp_path / "home"), "P": "p"},
+    )
+    log = tmp_path / "capture.log"
+    until = time.monotonic() + 60
+    while not (log.exists() and "waits" in log.read_text()) and time.monotonic() < until:
+        assert parent.poll() is None
+        time.sleep(0.1)
+    parent.kill()
+    parent.wait()
+    while "shop: stopped" not in log.read_text():
+        assert time.monotonic() < until, log.read_text()
+        time.sleep(0.1)
 
 
 @pytest.mark.parametrize(

@@ -183,12 +183,35 @@ def test_end_of_a_snapshot__of_nothing(tmp_path: Path) -> None:
     (line,) = landed(tmp_path)
     assert (line["topic"], line["_id"]) == ("shop.shop.empty", "r:5:1")
     assert line["value"]["payload"]["source"] == {**told, "snapshot": "last"}
-    # the first one ends nothing
+    # where no rows are read, nothing ends
     lander = Lander(tmp_path / "first", Flush())
     lander.add("__debezium-heartbeat.shop", None, '{"ts_ms": 1}', 1)
     assert lander.is_snapshot_over
     lander.land()
     assert not (tmp_path / "first").exists()
+
+
+@pytest.mark.parametrize("last", ["a row", "a heartbeat"])
+def test_end_of_a_snapshot__of_the_first_one(last: str, tmp_path: Path) -> None:
+    """Copies may have rows from another folder: what no row tells is told of the others."""
+    told = {"connector": "postgresql", "name": "shop", "db": "shop", "schema": "public"}
+    tables = ("busy", "empty", "lone")
+    lander = Lander(
+        tmp_path, Flush(), ends=lambda: [{**told, "table": name} for name in tables], is_first=True
+    )
+    if last == "a row":
+        lander.add("shop.public.lone", None, read_row("lone", "first"), 1)
+        lander.add("shop.public.busy", None, read_row("busy", "first_in_data_collection"), 2)
+        lander.add("shop.public.busy", None, read_row("busy", "last"), 3)
+    else:
+        lander.add("shop.public.busy", None, read_row("busy", "first"), 2)
+        lander.add("shop.public.busy", None, read_row("busy", "last_in_data_collection"), 3)
+        lander.add("__debezium-heartbeat.shop", None, '{"ts_ms": 1}', 4)
+    lander.land()
+    payloads = [line["value"]["payload"] for line in landed(tmp_path)]
+    ends = [one["source"]["table"] for one in payloads if one["op"] == "snapshot"]
+    assert ends == (["empty", "lone"])
+    assert set(lander.snapshot_tables.values()) == {"done"}
 
 
 def test_tables_as_debezium_calls_them() -> None:
@@ -317,6 +340,39 @@ def test_tail(tmp_path: Path) -> None:
 
 def _end(identity: str) -> int:
     return int(identity.split(":")[2]) if identity.startswith("end:") else 0
+
+
+@pytest.mark.parametrize(
+    ("offsets", "is_over"),
+    [
+        (None, False),
+        ('{"snapshot":true,"file":"b.1"}', False),
+        ('{"snapshot":"INITIAL","snapshot_completed":false}', False),
+        ('{"snapshot":true,"snapshot_completed":true}', True),
+        ('{"gtids":"0-1-7"}', True),
+    ],
+)
+def test_killed_before_the_positions_after_a_snapshot_were_kept(
+    offsets: str | None, is_over: bool, tmp_path: Path
+) -> None:
+    """It is taken anew, and what it does not read again is to be told at its end."""
+    pytest.importorskip("jpype")
+    from tidemark.capture.sources import WithOffsets
+
+    lander = Lander(tmp_path, Flush())
+    lander.add("shop.shop.t", None, read_row("t", "last"), 1)
+    lander.land()
+    state = CaptureState(tmp_path)
+    state.open()
+    state.mark_snapshot()
+    if offsets is not None:
+        state.positions.offsets.write_text(offsets)
+        state.positions.copy(1, 1)
+    connection = {"host": "h", "user": "u", "password": {"env": "P"}}
+    config = CaptureConfig.from_dict("s", {"connector": "mariadb", "connection": connection})
+    start = WithOffsets(config, config.login({"P": "x"})).prepare(state)
+    assert (start.landed.number, state.snapshot_done) == (1, is_over)
+    state.close()
 
 
 def test_two_captures_of_one_folder(tmp_path: Path) -> None:

@@ -48,3 +48,28 @@ def test_changes_to_come(
     cfg = {"file_format": file_format}
     to_come = load_macros("plan")["changes_to_come"](cfg, plan, "log", present)
     assert sorted(name for name, of in to_come.items() if of) == changes
+
+
+@pytest.mark.parametrize(
+    ("found", "declared", "recorded", "is_refused"),
+    [
+        # the end of a snapshot alone, as of a table that is empty
+        ({}, [], None, True),
+        ({}, [{"name": "id", "type": "int"}], None, False),
+        ({"names": ["id"]}, [], None, False),
+        ({"ddl": [{"name": "id", "type": "int"}]}, [], None, False),
+        ({}, [], {"columns": []}, False),
+    ],
+)
+def test_tables_of_a_key_alone_are_not_made(
+    found: dict[str, Any], declared: list[Any], recorded: Any, is_refused: bool
+) -> None:
+    """Nothing tells the type of its columns, and it would stay what it is guessed to be."""
+    cfg = {"entity": "orders", "table": "public.orders", "location": "x", "columns": declared}
+    plan = {"columns": [{"name": "id", "type": "string"}]}
+    found = {"names": [], "ddl": None, "arrived": None, **found}
+    errors = []
+    macros = load_macros("load/events")
+    macros["raise_error"] = lambda kind, text: errors.append(text)
+    macros["check_told_columns"](cfg, plan, found, recorded)
+    assert len(errors) == is_refused

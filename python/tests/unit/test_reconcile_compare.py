@@ -8,7 +8,9 @@ import json
 import random
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -239,7 +241,7 @@ def test_land__files_as_capture_writes_them(landing: Path) -> None:
     assert len({value["source"]["name"] for value in values.values()}) == 3
     event = read_event(found[0]["topic"], json.dumps(found[0]["value"], separators=(",", ":")))
     assert (event.kind, event.table, event.snapshot) == ("row", "public.people", "")
-    backlog = read_backlog(landing, {}, 1)["public.people"]
+    backlog = read_backlog(config(), landing, {}, 1)["public.people"]
     assert (backlog.count, backlog.key) == (3, ["id"])
 
 
@@ -313,3 +315,54 @@ def test_render_json() -> None:
     assert content["tables"][0]["examples"] == [
         {"kind": "different", "key": {"id": "1"}, "columns": {"n": ["1", None]}}
     ]
+
+
+@pytest.mark.parametrize(("settle", "keyless"), [(0, True), (0, False), (1, True)])
+def test_repair__of_a_table_without_key_captures_first(
+    settle: float, keyless: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is repaired and comes by capture afterwards would be there twice."""
+    pytest.importorskip("jpype")
+    from tidemark.replicator.reconcile import work
+    from tidemark.replicator.reconcile.run import Options, TableResult
+
+    done: list[str] = []
+
+    class Reconciler:
+        def __init__(self, *_: Any) -> None:
+            """Nothing."""
+
+        def compare(self) -> list[TableResult]:
+            done.append("compare")
+            return [TableResult("public.logs", "shop__logs", missing=1)]
+
+        def is_keyless(self, result: TableResult) -> bool:
+            return keyless
+
+        def look_again(self, results: list[TableResult]) -> list[TableResult]:
+            done.append("look again")
+            return results
+
+        def repair(self, *_: Any) -> list[TableResult]:
+            done.append("repair")
+            return []
+
+    service = SimpleNamespace(run_once=lambda: done.append("capture"), apply_landed=None)
+    operated = SimpleNamespace(
+        config=None,
+        project=None,
+        landing=tmp_path,
+        start_java=lambda _: SimpleNamespace(database="shop"),
+        run_options=lambda _: None,
+    )
+    monkeypatch.setattr(work, "Reconciler", Reconciler)
+    monkeypatch.setattr(work, "connect", lambda *_: nullcontext())
+    monkeypatch.setattr(work, "known_models", lambda _: {})
+    monkeypatch.setattr(work, "model_folder", lambda *_: None)
+    monkeypatch.setattr(work, "prepare_environment", lambda: None)
+    monkeypatch.setattr(work.Invoker, "quiet", lambda *_: SimpleNamespace(ask=None))
+    monkeypatch.setattr(work.time, "sleep", lambda _: None)
+    at_work: Any = work.Work(operated, None, Options(), service, lambda _: None)  # type: ignore[arg-type]
+    at_work.run(settle=settle, repair=True)
+    first = ["capture", "look again"] if settle or keyless else []
+    assert done == ["compare", *first, "repair"]

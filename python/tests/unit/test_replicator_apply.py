@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import gzip
 import json
 import math
@@ -19,7 +20,9 @@ from tidemark.capture.config import CaptureConfig
 from tidemark.capture.files import event_file
 from tidemark.capture.state import CaptureState
 from tidemark.errors import ConfigError, TidemarkError
+from tidemark.home import Home
 from tidemark.replicator.apply import Applier, ApplyError
+from tidemark.replicator.background import stop_process
 from tidemark.replicator.backlog import Backlog, Times, read_backlog
 from tidemark.replicator.lag import read_lags
 from tidemark.replicator.metrics import (
@@ -29,7 +32,14 @@ from tidemark.replicator.metrics import (
     metrics_text,
     table_figures,
 )
-from tidemark.replicator.models import known_models, model_folder, model_name
+from tidemark.replicator.models import (
+    known_models,
+    landing_location,
+    model_folder,
+    model_name,
+)
+from tidemark.replicator.operated import Operated
+from tidemark.replicator.removal import drop_copies
 from tidemark.replicator.service import CaptureFailed, CaptureProcess, Service, remove_applied
 from tidemark.replicator.settings import Operation
 from tidemark.replicator.show import print_status
@@ -131,6 +141,7 @@ def test_settings__all_errors_at_once() -> None:
         ("sqlserver", "dbo.orders", "shop__orders"),
         ("mysql", "shop.orders", "shop__orders"),
         ("mysql", "other.orders", "shop__other__orders"),
+        ("postgresql", "public.größe", "shop__gr__e"),
     ],
 )
 def test_model_names(connector: str, table: str, name: str) -> None:
@@ -156,6 +167,52 @@ def test_models__names_in_the_database_are_data(shop: Shop) -> None:
     assert len(list(folder.glob("*.yml"))) == 1
 
 
+@pytest.mark.parametrize("location", ["~/landing/shop", "landing/shop/", "/landing/shop"])
+def test_models__read_where_capture_writes(
+    location: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", "/home/me")
+    source = config(location=location)
+    read = landing_location(source)
+    assert (tmp_path / read).parent == source.landing(tmp_path, tmp_path / "home")
+
+
+@pytest.mark.parametrize("paths", ["[transform]", '["{{ env_var(1) }}", transform]'])
+def test_models_are_parsed_when_they_have_changed(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch, paths: str
+) -> None:
+    """Wherever the project has them."""
+    parsed: list[int] = []
+
+    class Dbt:
+        options: RunOptions
+
+        def run_date(self, *_: Any, **__: Any) -> Outcome:
+            return shop.run(list(self.options.select))
+
+        def ask(self, *_: Any) -> None:
+            """Figures."""
+
+    def quiet(*_: Any) -> Dbt:
+        parsed.append(len(shop.runs))
+        return Dbt()
+
+    monkeypatch.setattr("tidemark.replicator.apply.Invoker.quiet", quiet)
+    (shop.root / "dbt_project.yml").write_text(f"name: tests\nmodel-paths: {paths}\n")
+    options = RunOptions(dates=[], project_dir=shop.root)
+    applier = Applier(shop.config, shop.operation, shop.state, options, shop.said.append)
+    shop.land(1, line("public.orders", "r", {"a": 1}))
+    assert applier.apply()
+    shop.land(2, line("public.orders", "c", {"a": 2}))
+    assert applier.apply() and parsed == [0]
+    shop.land(3, line("public.later", "c", {"a": 1}))
+    assert applier.apply() and parsed == [0, 2]
+    path = shop.root / "transform" / "shop" / "shop__later.yml"
+    path.write_text(path.read_text() + "# edited\n")
+    shop.land(4, line("public.later", "c", {"a": 2}))
+    assert applier.apply() and parsed == [0, 2, 3]
+
+
 def test_models_are_written_once(shop: Shop) -> None:
     shop.land(1, line("public.orders", "r", {"b": 1, "a": 2}), line("public.logs", "c", None))
     assert shop.applier.apply()
@@ -175,6 +232,38 @@ def test_models_are_written_once(shop: Shop) -> None:
     shop.applier.apply()
     assert shop.runs[-1] == ["my_orders"]
     assert not (folder / "shop__orders.yml").exists()
+
+
+def test_two_models_of_one_table(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both are run; what landed is applied when both have it."""
+    shop.land(1, line("public.orders", "r", {"a": 1}))
+    shop.applier.apply()
+    folder = model_folder(shop.root, shop.config)
+    orders = yaml.safe_load((folder / "shop__orders.yml").read_text())["models"][0]
+    more = {"models": [{**orders, "name": "shop__orders_eu"}, {"name": "mine"}]}
+    (folder / "shop__orders_eu.yml").write_text(yaml.safe_dump(more))
+    for name in ("shop__orders_eu", "mine"):
+        (folder / f"{name}.sql").write_text("")
+    shop.fails = {"shop__orders_eu": "no"}
+    shop.land(2, line("public.orders", "c", {"a": 2}))
+    assert not shop.applier.apply()
+    assert shop.runs[-1] == ["shop__orders", "shop__orders_eu"]
+    state = shop.state.tables["public.orders"]
+    assert (state.model, state.last_error, state.applied_file) == ("shop__orders", "no", 1)
+    # deleted, a file with something else stays
+    operated = Operated(shop.root, shop.config, shop.operation, Home(shop.root), shop.landing)
+    monkeypatch.setattr("tidemark.replicator.removal.Invoker.quiet", lambda *_: Invoked())
+    known = known_models(folder)["public.orders"]
+    drop_copies(operated, known.all, None, shop.said.append)
+    assert {path.name for path in folder.iterdir()} == {"mine.sql", "shop__orders_eu.yml"}
+    assert shop.said[-1].endswith("take out shop__orders_eu")
+
+
+class Invoked:
+    """Stands for dbt."""
+
+    def ask(self, *_: Any) -> None:
+        """Drops a table."""
 
 
 def test_two_tables_of_one_name(shop: Shop) -> None:
@@ -292,9 +381,51 @@ def test_a_model_that_did_not_run_is_a_failure(shop: Shop) -> None:
 def test_backlog__only_what_is_not_applied(shop: Shop) -> None:
     for number in (1, 2, 3):
         shop.land(number, line("public.a", "c", {"x": 1}), line("public.b", "u", {"x": 1}))
-    found = read_backlog(shop.landing, {"public.a": 3, "public.b": 1})
+    found = read_backlog(shop.config, shop.landing, {"public.a": 3, "public.b": 1})
     assert {table: backlog.count for table, backlog in found.items()} == {"public.b": 2}
-    assert read_backlog(shop.landing, {}, 1, 2)["public.a"].count == 1
+    assert read_backlog(shop.config, shop.landing, {}, 1, 2)["public.a"].count == 1
+
+
+def ddl(statement: str, *tables: str, change: str = "ALTER") -> list[str]:
+    """The schema changes that Debezium sends of one statement of MariaDB."""
+    names = [table.split(".") for table in tables]
+    source = {"version": "3", "connector": "mariadb", "name": "shop", "db": names[0][0]}
+    source |= {"table": ",".join(name[1] for name in names), "ts_ms": int(NOW * 1000)}
+    return [
+        json.dumps({"topic": "shop", "key": {"databaseName": name[0]}, "_id": "1", "value": {
+            "source": source, "ts_ms": 1, "databaseName": name[0], "ddl": statement,
+            "tableChanges": [{"type": change, "id": f'"{name[0]}"."{name[1]}"', "table": None}],
+        }})
+        for name in names
+    ]  # fmt: skip
+
+
+def test_schema_changes_alone_make_no_model(tmp_path: Path) -> None:
+    """Those of a snapshot come before all rows: what the key is, and whether a row comes, is not known yet."""
+    shop = Shop(tmp_path, connector="mariadb", include=["shop.*"], exclude=["shop.audit_*"])
+    lines = ddl("create table `log`", "shop.log") + ddl("create …", "shop.never")
+    shop.land(1, *lines, *ddl("create table audit_x", "shop.audit_x", change="CREATE"))
+    assert shop.applier.apply() and not shop.runs
+    folder = model_folder(shop.root, shop.config)
+    assert not folder.exists() and "shop.audit_x" not in shop.state.tables
+    shop.land(2, line("shop.log", "r", {"id": 1}))
+    assert shop.applier.apply()
+    assert [path.name for path in folder.glob("*.yml")] == ["shop__log.yml"]
+    (model,) = yaml.safe_load((folder / "shop__log.yml").read_text())["models"]
+    assert model["config"]["unique_key"] == ["id"]
+    assert {one.applied_file for one in shop.state.tables.values()} == {2}
+
+
+def test_schema_changes__of_several_tables(tmp_path: Path) -> None:
+    shop = Shop(tmp_path, connector="mariadb")
+    shop.land(1, line("shop.a", "r", {"id": 1}), line("shop.b", "r", {"id": 1}))
+    shop.applier.apply()
+    shop.land(2, *ddl("drop table a, b", "shop.a", "shop.b", change="DROP"))
+    assert shop.applier.look() == 2
+    assert {name: one.events["ddl"] for name, one in shop.applier.backlog.items()} == {
+        "shop.a": 1,
+        "shop.b": 1,
+    }
 
 
 def test_next_try__of_a_clock_that_has_gone_back() -> None:
@@ -392,6 +523,19 @@ def test_the_end_of_a_snapshot_is_applied(shop: Shop) -> None:
     assert {path.stem for path in model_folder(shop.root, shop.config).glob("*.sql")} == {
         "shop__orders"
     }
+
+
+def test_the_end_of_a_snapshot__of_a_table_without_copy(shop: Shop) -> None:
+    """Its model is there, as in a project that comes with all of them; its table was never made."""
+    shop.land(1, line("public.orders", "r", {"a": 1}))
+    shop.applier.apply()
+    said = "shop__orders: no events of public.orders have landed at … yet, and the YAML declares no columns to make the tables with"
+    shop.fails = {"shop__orders": said}
+    shop.land(2, line("public.orders", "snapshot", None))
+    assert shop.applier.apply() and len(shop.runs) == 2
+    assert shop.state.tables["public.orders"].applied_file == 2
+    shop.land(3, line("public.orders", "c", {"a": 2}))
+    assert not shop.applier.apply()
 
 
 def test_one_process_operates_a_source(shop: Shop) -> None:
@@ -498,6 +642,66 @@ def test_a_source_that_is_gone_fails_after_retry_for(
     assert len(capture.starts) == 1 and clock[0] - 1000 < shop.operation.retry_for + 10
 
 
+class Running(CaptureProcess):
+    """A capture that runs."""
+
+    is_running = True
+
+    def start(self, *arguments: str) -> None:
+        """It does."""
+
+    def stop(self) -> None:
+        """Nothing runs."""
+
+
+@pytest.mark.parametrize(("how", "fresh"), [("fast", 1.0), ("slow", 0.0), ("paused", 0.0)])
+def test_freshness__of_slow_applications_and_pauses(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch, how: str, fresh: float
+) -> None:
+    """What is applied in the end was behind until then."""
+    clock = [1000.0]
+    monkeypatch.setattr("tidemark.replicator.service.time.monotonic", lambda: clock[0])
+
+    def pass_time(seconds: float) -> None:
+        clock[0] += seconds
+        shop.now += seconds
+        # capture goes on, unless it is paused
+        if not shop.state.paused:
+            CaptureState(shop.landing).write_status(
+                {"state": "REPLICATING", "updated_at": moment(shop.now), "tables": {}}
+            )
+
+    class Ends(threading.Event):
+        def wait(self, timeout: float | None = None) -> bool:
+            pass_time(200 * (timeout or 0))
+            return clock[0] > 21_000
+
+    def run(models: list[str]) -> Outcome:
+        pass_time(20_000 if how == "slow" else 0)
+        return shop.run(models)
+
+    options = RunOptions(dates=[], project_dir=shop.root)
+    applier = Applier(shop.config, shop.operation, shop.state, options, shop.said.append, run=run)
+    shop.land(1, line("public.orders", "r", {"a": 1}))
+    pass_time(0)
+    if how == "paused":
+        shop.applier.apply()
+        shop.state.pause()
+    capture = Running("shop", shop.root, shop.root / "capture.log")
+    service = Service(
+        shop.config, shop.operation, shop.state, capture, applier, Ends(), shop.said.append
+    )
+    service.run()
+    service.close()
+    table = shop.state.tables["public.orders"]
+    assert table.seconds_total > 19_000
+    assert table.seconds_within / table.seconds_total == pytest.approx(fresh, abs=0.05)
+
+
+def moment(seconds: float) -> str:
+    return dt.datetime.fromtimestamp(seconds, dt.UTC).isoformat(timespec="seconds")
+
+
 def test_lag__is_noted_before_it_is_gone(shop: Shop) -> None:
     capture = CaptureProcess("shop", shop.root, shop.root / "capture.log")
     service = Service(
@@ -520,3 +724,50 @@ def test_status_tells_what_capture_warns_of(capsys: pytest.CaptureFixture[str]) 
     assert f"Warning: {warning}" in capsys.readouterr().out
     print_status("postgresql", SourceStatus("shop", False, None, False, None, 300, 99, {}, []))
     assert "Warning" not in capsys.readouterr().out
+
+
+def stop(shop: Shop, sent: list[int]) -> bool:
+    """`tidemark replicator stop`, as another process."""
+    operated = Operated(shop.root, shop.config, shop.operation, Home(shop.root), shop.landing)
+
+    def kill(pid: int, number: int) -> None:
+        sent.append(pid)
+        shop.state.close()
+        raise ProcessLookupError
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tidemark.replicator.background.os.kill", kill)
+        return stop_process(operated)
+
+
+def test_stop__knows_who_operates_the_source(shop: Shop) -> None:
+    class Once(CaptureProcess):
+        """Is stopped while it captures."""
+
+        is_running = True
+
+        def start(self, *arguments: str) -> None:
+            assert stop(shop, sent)
+
+        def stop(self) -> None:
+            """Nothing runs."""
+
+    sent: list[int] = []
+    shop.state.pid = 4711
+    shop.state.save()
+    # that one was killed, and its number is another process's by now
+    shop.state.close()
+    assert not stop(shop, sent)
+    shop.state.open()
+    with pytest.raises(ConfigError, match="is being reconciled or deleted"):
+        stop(shop, sent)
+    assert sent == []
+    capture = Once("shop", shop.root, shop.root / "capture.log")
+    stopping = threading.Event()
+    stopping.set()
+    service = Service(
+        shop.config, shop.operation, shop.state, capture, shop.applier, stopping, shop.said.append
+    )
+    service.run_once()
+    assert sent == [os.getpid()]
+    assert ReplicatorState(shop.landing).pid is None

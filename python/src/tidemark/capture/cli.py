@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 import threading
+import time
 import traceback
 from pathlib import Path
 from typing import Any, NoReturn
@@ -26,6 +27,7 @@ from tidemark.home import tidemark_home
 from tidemark.options import project_dir_option
 from tidemark.run.options import find_project
 
+_LOOK_EVERY = 0.5
 _EPILOG = """
 The source is one of the dbt project, with `config.meta.tidemark.replicator` in its YAML.
 
@@ -56,12 +58,14 @@ Examples:
     type=click.Path(file_okay=False, path_type=Path),
     help="The landing folder, instead of the source's `location`.",
 )
+@click.option("--parent", type=int, hidden=True, help="Stop when this is not the parent any more.")
 @project_dir_option
 def capture(
     source: str,
     once: bool,
     resnapshot: bool,
     landing: Path | None,
+    parent: int | None,
     project_dir: Path | None,
 ) -> None:
     """Land the changes of a database, as Debezium reads them, until stopped."""
@@ -83,6 +87,8 @@ def capture(
         stop = threading.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: stop.set())
+        if parent is not None:
+            threading.Thread(target=_stop_without, args=(parent, stop), daemon=True).start()
         options = CaptureOptions(once=once, resnapshot=resnapshot)
         with Progress(talk) as progress:
             Session(config, login, state, options, stop, progress.show).run()
@@ -99,6 +105,13 @@ def capture(
     finally:
         state.close()
     leave(code)
+
+
+def _stop_without(parent: int, stop: threading.Event) -> None:
+    """Stop when the process that started this one has died: nobody else would."""
+    while os.getppid() == parent:
+        time.sleep(_LOOK_EVERY)
+    stop.set()
 
 
 def leave(code: int) -> NoReturn:

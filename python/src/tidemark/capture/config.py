@@ -162,6 +162,17 @@ class _Settings(_Strict):
     def _seconds(cls, value: Any) -> float:
         return RETRY_FOR if value is None else parse_duration(value)
 
+    @field_validator("location")
+    @classmethod
+    def _folder(cls, location: str | None) -> str | None:
+        # capture writes there, and models read it there: both are to understand it alike
+        if location is not None and re.search(r"^\w[\w.+-]+:|[*?\[\]{}]", location):
+            raise ValueError(
+                f"must be a folder of this machine: no URI, no Jinja, none of *?[]{{}}, "
+                f"found: {location!r}"
+            )
+        return location
+
     @field_validator("options")
     @classmethod
     def _safe(cls, options: dict[str, Any]) -> dict[str, Any]:

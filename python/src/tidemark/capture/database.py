@@ -134,8 +134,9 @@ def _driver_options(config: CaptureConfig) -> dict[str, str]:
     for name, value in config.options.items():
         if name.startswith("driver."):
             passed[name.removeprefix("driver.")] = value
-        elif name == "database.sslmode":
-            passed["sslmode"] = value
+        elif config.connector == "postgresql" and name.startswith("database.ssl"):
+            # the driver has the same names: sslmode, sslrootcert, sslcert, sslkey, …
+            passed[name.removeprefix("database.")] = value
         elif name in ("database.encrypt", "database.trustServerCertificate"):
             passed[name.removeprefix("database.")] = value
     return passed

@@ -17,6 +17,8 @@ _KINDS: dict[Any, Kind] = {None: "ddl", "m": "message", END_OF_SNAPSHOT: "snapsh
 # An image cannot hold this text: within a JSON string its quotes would be escaped.
 _SOURCE = '"source":{"version":'
 _HEARTBEAT = "__debezium-heartbeat."
+# a part of the id of a table in a schema change: "shop"."orders"
+_ID_PART = re.compile(r'"((?:[^"]|"")+)"')
 # the END marker of PostgreSQL is known by transaction and position
 _END_POSITION = re.compile(r"end:\d+:(\d+)")
 
@@ -77,7 +79,7 @@ def _event(topic: str, fields: Mapping[str, Any]) -> Event:
     return Event(
         _KINDS.get(op, "row"),
         op=op or "",
-        table=_table(source),
+        table=_table(source) if op is not None else _changed_table(fields, source),
         # changes that a running snapshot reads from the log are no rows of it
         snapshot=snapshot if op in ("r", None) else "",
         transaction=str(transaction["id"]) if isinstance(transaction, Mapping) else "",
@@ -137,6 +139,19 @@ def _marker(fields: Mapping[str, Any]) -> Event:
 def _table(source: Mapping[str, Any]) -> str:
     parts = [source.get("schema") or source.get("db"), source.get("table")]
     return ".".join(str(part) for part in parts if part)
+
+
+def _changed_table(fields: Mapping[str, Any], source: Mapping[str, Any]) -> str:
+    """The table of a schema change.
+
+    Of a statement about several, such as DROP TABLE a, b, each has a message of its own, whose
+    `source` names all of them.
+    """
+    for change in fields.get("tableChanges") or ():
+        parts = _ID_PART.findall(str(change.get("id")))
+        if parts:
+            return ".".join(part.replace('""', '"') for part in parts[-2:])
+    return _table(source)
 
 
 def _place(source: Mapping[str, Any], op: str) -> str:

@@ -63,7 +63,9 @@ class Lander:
             were read of them.
         reads: How identities of rows begin that a snapshot has read.
         ends: Tells the tables that the snapshot has read, of which a line then tells the end. None:
-            there is nothing that it could end.
+            it reads no rows.
+        is_first: Whether nothing has landed before: then rows tell the ends of their tables, and
+            lines those of the others only, of which a copy may have rows from another folder.
         clock: Tests have their own.
     """
 
@@ -78,6 +80,7 @@ class Lander:
         floors: Mapping[str, int] | None = None,
         reads: str = "r",
         ends: Ends | None = None,
+        is_first: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._folder = folder
@@ -87,6 +90,7 @@ class Lander:
         self._floors = floors or {}
         self._reads = reads
         self._ends = ends
+        self._is_first = is_first
         # of each table an envelope of a row that was read
         self._read: dict[str, str] = {}
         self._identities = Identities()
@@ -185,9 +189,9 @@ class Lander:
         if self._ends is not None and value is not None and not self._snapshot_seen:
             self._read[event.table] = value
         if event.snapshot == "last":
-            self.snapshot_tables = dict.fromkeys(self.snapshot_tables, "done")
             if not self._snapshot_seen:
                 self._end_snapshot()
+            self.snapshot_tables = dict.fromkeys(self.snapshot_tables, "done")
 
     def _is_past_snapshot(self, event: Event) -> bool:
         if event.kind == "heartbeat":
@@ -201,6 +205,8 @@ class Lander:
         any_read = next(iter(self._read.values()), None)
         for source in self._ends() if self._ends is not None else ():
             table = f"{source.get('schema') or source['db']}.{source['table']}"
+            if self._is_first and self.snapshot_tables.get(table) == "done":
+                continue
             envelope = end_of_snapshot(source, self._read.get(table, any_read))
             self._write(f"{source['name']}.{table}", None, envelope.decode(), None)
         self._read.clear()

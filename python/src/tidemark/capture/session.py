@@ -17,7 +17,7 @@ from tidemark.capture.database import DatabaseError
 from tidemark.capture.engine import Committer, Engine
 from tidemark.capture.files import LandingError, failpoint
 from tidemark.capture.joining import Joining, Table, are_lockable, join
-from tidemark.capture.lander import Ends, Lander
+from tidemark.capture.lander import Lander
 from tidemark.capture.metrics import rows_scanned, streaming_metric
 from tidemark.capture.properties import debezium_properties, table_snapshot_properties
 from tidemark.capture.snapshots import source_of
@@ -175,8 +175,8 @@ class Session:
             landed=start.landed.identities,
             snapshot_done=self._state.snapshot_done,
             floors=start.floors,
-            # of the first one there is nothing that it could end
-            ends=self._ends if start.landed.number else None,
+            ends=self._ends if self._config.snapshot != "no_data" else None,
+            is_first=not start.landed.number,
         )
         if self._state.snapshot_done:
             lander.snapshot_tables = dict(self._tables)
@@ -256,8 +256,7 @@ class Session:
             again = any(name in self._state.later_tables for name in names)
             # before they are published: whatever happens, their rows are read again
             self._state.note_later_tables(dict.fromkeys(names))
-            ends = self._ends if again else None
-            if not self._read_rows(joining, names, number, ends):
+            if not self._read_rows(joining, names, number, is_first=not again):
                 return False
         failpoint("before_join")
         self._state.note_later_tables(dict.fromkeys(names, joining.position))
@@ -270,13 +269,18 @@ class Session:
         return [source_of(self._config, self._login, name) for name in sorted(tables)]
 
     def _read_rows(
-        self, joining: Joining, names: Sequence[str], number: int, ends: Ends | None
+        self, joining: Joining, names: Sequence[str], number: int, *, is_first: bool
     ) -> bool:
         properties = debezium_properties(
             self._config, self._login, self._state.folder, snapshot_mode="initial_only"
         )
         lander = Lander(
-            self._state.landing, self._config.flush, number=number, reads=LATER_READ, ends=ends
+            self._state.landing,
+            self._config.flush,
+            number=number,
+            reads=LATER_READ,
+            ends=self._ends,
+            is_first=is_first,
         )
         until = time.monotonic() + _WRITERS_WAIT
         with self._running(properties | table_snapshot_properties(names), lander) as engine:

@@ -31,6 +31,8 @@ _SLOT_WAIT = 60.0
 # what Debezium's file of positions says, as JSON within Java's own format
 _OFFSET_PLACE = re.compile(rb'"file":"([^"]+)","pos":(\d+)')
 _OFFSET_SERVER = re.compile(rb'"server_id":(\d+)')
+_OFFSET_SNAPSHOT = re.compile(rb'"snapshot":(?!false|null)')
+_OFFSET_COMPLETED = b'"snapshot_completed":true'
 # without a position to wait for: how long nothing comes from a source that has been read
 _QUIET = 10.0
 
@@ -236,6 +238,9 @@ class WithOffsets:
     def prepare(self, state: CaptureState) -> Start:
         """Go on at the newest copy of the positions."""
         position = state.positions.restore()
+        if position is None or _in_snapshot(position.offsets):
+            # Debezium takes it anew, though it may have landed already: how it ends is to be told
+            state.unmark_snapshot()
         if position is None:
             if state.has_events:
                 raise LandingError(
@@ -245,7 +250,7 @@ class WithOffsets:
             return Start(self._config.snapshot, Landed(state.last_number(), set(), False))
         self._check_log(position.offsets)
         landed = state.read_landed(settled_at(position.file, position.line))
-        if landed.has_snapshot:
+        if landed.has_snapshot and not _in_snapshot(position.offsets):
             state.mark_snapshot()
         return Start(self._config.snapshot, landed)
 
@@ -300,6 +305,11 @@ class WithOffsets:
             return False
         self._reached = self._reached or time.monotonic()
         return time.monotonic() - self._reached > 1.5
+
+
+def _in_snapshot(offsets: bytes) -> bool:
+    """Whether positions are ones from which Debezium takes the snapshot anew."""
+    return _OFFSET_SNAPSHOT.search(offsets) is not None and _OFFSET_COMPLETED not in offsets
 
 
 def binlog_position(database: Database) -> tuple[int, int]:

@@ -101,6 +101,10 @@ class CaptureState:
         if not self.snapshot_done:
             write_state(self._snapshot_mark, b"")
 
+    def unmark_snapshot(self) -> None:
+        """Note that the initial snapshot is to be taken, or taken anew."""
+        self._snapshot_mark.unlink(missing_ok=True)
+
     @property
     def owns_slot(self) -> bool:
         """Whether the replication slot was made by this capture."""
@@ -117,8 +121,8 @@ class CaptureState:
         last = max(self._known_number(), files[-1][0] if files else 0)
         write_state(self._anew, str(last).encode())
         self.positions.forget()
-        for path in (self._snapshot_mark, self._later_tables):
-            path.unlink(missing_ok=True)
+        self.unmark_snapshot()
+        self._later_tables.unlink(missing_ok=True)
 
     # --- tables that came after the initial snapshot
 

@@ -13,6 +13,7 @@ from tidemark.capture.config import CaptureConfig
 from tidemark.capture.files import event_files
 from tidemark.console import counted
 from tidemark.errors import ConfigError, TidemarkError
+from tidemark.project import dbt_folders, model_folders
 from tidemark.replicator.backlog import Backlog, read_backlog
 from tidemark.replicator.models import known_models, model_folder, write_models
 from tidemark.replicator.settings import Operation
@@ -22,6 +23,8 @@ from tidemark.run.options import RunOptions
 
 # seconds that an application may take before it tells where it is
 _TELL_AFTER = 20.0
+# what the reader says of a model without tables, of which nothing tells the columns yet
+_NO_COLUMNS = "the YAML declares no columns to make the tables with"
 # operations of Debezium → columns of tidemark_replication
 _OPERATIONS = {
     "c": "inserts",
@@ -84,7 +87,8 @@ class Applier:
                 table: max(state.applied_file, self._read)
                 for table, state in self._state.tables.items()
             }
-            for table, more in read_backlog(self._state.landing, after, self._read, last).items():
+            found = read_backlog(self._config, self._state.landing, after, self._read, last)
+            for table, more in found.items():
                 self._state.tables.setdefault(table, TableState(applied_file=self._read))
                 known = self._backlog.setdefault(table, Backlog())
                 known.events += more.events
@@ -118,7 +122,7 @@ class Applier:
         events = sum(due[table].count for table in models)
         self._say(f"applying {counted(events, 'event')} of {counted(len(models), 'table')} …")
         self._told = time.monotonic()
-        outcome = self._run(sorted(models.values()))
+        outcome = self._run(sorted(name for names in models.values() for name in names))
         if outcome.interrupted:
             raise KeyboardInterrupt
         rows = [self._note(table, models[table], outcome, last) for table in due if table in models]
@@ -136,8 +140,8 @@ class Applier:
     def _is_well(self) -> bool:
         return not any(table.last_error for table in self._state.tables.values())
 
-    def _models(self, due: dict[str, Backlog]) -> dict[str, str]:
-        """Return the model of each table, written where there is none."""
+    def _models(self, due: dict[str, Backlog]) -> dict[str, list[str]]:
+        """Return the models of each table, the first one written where there is none."""
         project = self._options.project_dir
         new = {table: backlog.key or [] for table, backlog in due.items() if backlog.has_rows}
         folder = model_folder(project, self._config)
@@ -145,33 +149,44 @@ class Applier:
         written = write_models(folder, self._config, self._operation, new, known)
         for table, model in written.items():
             self._say(f"{table} appeared: wrote {model.path.relative_to(project)}")
+            # whatever else tells that the project has changed
+            self._seen = []
         known |= written
         for table in due.keys() - known.keys() - new.keys():
             # nothing ever came of which there could be a copy: there is nothing to do
             del self._backlog[table]
-        models = {table: known[table].name for table in due if table in known}
-        for table, name in models.items():
-            self._state.tables[table].model = name
+        models = {
+            table: [model.name for model in known[table].all] for table in due if table in known
+        }
+        for table, (first, *_) in models.items():
+            self._state.tables[table].model = first
         return models
 
-    def _note(self, table: str, model: str, outcome: Outcome, last: int) -> dict[str, Any]:
+    def _note(self, table: str, models: list[str], outcome: Outcome, last: int) -> dict[str, Any]:
         state, backlog, now = self._state.tables[table], self._backlog[table], self._state.clock()
-        result = next((one for one in outcome.results if one.name == model), None)
-        error = outcome.failures.get(model)
-        if error is None and (result is None or result.status != "success"):
-            error = "\n".join(outcome.errors) or "dbt did not run the model (is it disabled?)"
+        results = {one.name: one for one in outcome.results}
+        seconds = sum(results[name].seconds or 0 for name in models if name in results)
+        error = None
+        for name in models:
+            succeeded = name in results and results[name].status == "success"
+            error = error or outcome.failures.get(name)
+            if error is None and not succeeded:
+                error = "\n".join(outcome.errors) or "dbt did not run the model (is it disabled?)"
+        if error is not None and not backlog.has_rows and _NO_COLUMNS in error:
+            # the table is empty, and there is no copy that could have rows from before
+            error = None
         first = state.applied_file
         row = {
             "source": self._config.source,
             "table_name": table,
-            "model": model,
+            "model": models[0],
             "applied_at": _timestamp(now),
             "state": "FAILING" if error else "REPLICATING",
             "first_file": first,
             "last_file": last,
             **{name: backlog.events[operation] for operation, name in _OPERATIONS.items()},
             "bytes": backlog.bytes,
-            "seconds": result.seconds if result is not None else None,
+            "seconds": seconds or None,
             "error": error,
         }
         if error is not None:
@@ -180,8 +195,8 @@ class Applier:
         else:
             ages = backlog.times.ages(now * 1000, (0.5, 0.95, 0.99))
             state.latency = [age / 1000 for age in ages]
-            if result is not None and result.seconds:
-                state.throughput = backlog.count / result.seconds
+            if seconds:
+                state.throughput = backlog.count / seconds
             row |= dict(
                 zip(("latency_p50", "latency_p95", "latency_p99"), state.latency, strict=False)
             )
@@ -229,12 +244,12 @@ def _timestamp(seconds: float) -> str:
 
 def _signature(project: Path) -> list[tuple[str, int]]:
     """What tells that the project has changed since it was parsed."""
+    folders = dbt_folders(project)
+    if folders is None:
+        # one is Jinja: what can be known without dbt
+        folders = {"": [*model_folders(project), project / "macros", project / "tests"]}
     files = [
         project / "dbt_project.yml",
-        *(
-            file
-            for name in ("models", "macros", "tests", "seeds")
-            for file in (project / name).rglob("*")
-        ),
+        *(file for paths in folders.values() for path in paths for file in path.rglob("*")),
     ]
     return [(str(file), file.stat().st_mtime_ns) for file in sorted(files) if file.is_file()]

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 
 from tidemark.errors import ConfigError
 from tidemark.replicator.operated import Operated
@@ -51,12 +52,19 @@ def stop_process(operated: Operated) -> bool:
     """Stop the process that operates the source; return whether there was one.
 
     Raises:
-        ConfigError: It does not end.
+        ConfigError: It does not end, or is none that can be stopped.
     """
     state = operated.state
-    if not state.is_open_elsewhere or state.pid is None:
+    if not state.is_open_elsewhere:
         return False
-    os.kill(state.pid, signal.SIGTERM)
+    if state.pid is None:
+        raise ConfigError(
+            f"source {operated.source!r} is being reconciled or deleted, or a process begins or "
+            "ends to operate it: try again"
+        )
+    # it may have ended by itself
+    with suppress(ProcessLookupError):
+        os.kill(state.pid, signal.SIGTERM)
     until = time.monotonic() + _STOP_SECONDS
     while operated.state.is_open_elsewhere and time.monotonic() < until:
         time.sleep(_LOOK_EVERY)

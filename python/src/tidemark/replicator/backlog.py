@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from tidemark.capture.events import read_line
+from tidemark.capture.config import CaptureConfig
+from tidemark.capture.events import Event, read_line
 from tidemark.capture.files import event_files, read_lines
+from tidemark.capture.properties import selects
 
 # moments that are told apart of the times of a backlog, however many events it has
 _MOST_MOMENTS = 4096
@@ -90,47 +93,55 @@ class Backlog:
 
     @property
     def has_rows(self) -> bool:
-        """Whether there is anything from which columns can be known."""
-        return any(self.events[op] for op in ("c", "u", "d", "r", "ddl"))
+        """Whether there is anything from which columns and key can be known.
+
+        Of a schema change they are not: it may be of a table that stays empty, or is gone by now.
+        """
+        return any(self.events[op] for op in ("c", "u", "d", "r"))
 
 
 def read_backlog(
-    landing: Path, after: Mapping[str, int], start: int = 0, end: int | None = None
+    config: CaptureConfig,
+    landing: Path,
+    after: Mapping[str, int],
+    start: int = 0,
+    end: int | None = None,
 ) -> dict[str, Backlog]:
     """Return the events by table of the files after the ones that are applied.
 
     Args:
+        config: The source.
         landing: The landing folder.
         after: The number of the last file that is applied, by table.
         start: The same for tables that `after` does not name.
         end: The last file that counts; by default the last that has landed.
     """
+    # schema changes land of all tables
+    is_selected = cache(partial(selects, config))
     first = min([start, *after.values()])
     tables: dict[str, Backlog] = {}
     for number, path in event_files(landing):
         if number <= first or (end is not None and number > end):
             continue
         for line in read_lines(path):
-            _count(tables, line, number, after, start)
+            key, event = read_line(line)
+            if number <= after.get(event.table, start) or not _is_of_table(event, is_selected):
+                continue
+            table = tables.setdefault(event.table, Backlog())
+            table.events[event.op or event.kind] += 1
+            table.bytes += len(line)
+            if event.time is not None:
+                table.times.add(event.time)
+            if table.key is None and event.op in ("c", "u", "d", "r"):
+                table.key = key_columns(key)
     return tables
 
 
-def _count(
-    tables: dict[str, Backlog], line: bytes, number: int, after: Mapping[str, int], start: int
-) -> None:
-    key, event = read_line(line)
+def _is_of_table(event: Event, is_selected: Callable[[str], bool]) -> bool:
+    """Whether it is of a mirrored table, and not of a whole database, as CREATE DATABASE is."""
     if event.kind not in ("row", "ddl", "snapshot") or "." not in event.table:
-        # also what concerns a whole database, such as CREATE DATABASE
-        return
-    if number <= after.get(event.table, start):
-        return
-    table = tables.setdefault(event.table, Backlog())
-    table.events[event.op or event.kind] += 1
-    table.bytes += len(line)
-    if event.time is not None:
-        table.times.add(event.time)
-    if table.key is None and event.op in ("c", "u", "d", "r"):
-        table.key = key_columns(key)
+        return False
+    return event.kind != "ddl" or is_selected(event.table)
 
 
 def key_columns(key: Any) -> list[str]:

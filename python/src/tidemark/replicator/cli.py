@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from tidemark.capture.jvm import import_jpype
+from tidemark.capture.state import CaptureState
 from tidemark.errors import ConfigError, TidemarkError
 from tidemark.options import project_dir_option, target_option
 from tidemark.replicator.background import start_in_background, stop_process
@@ -279,7 +280,8 @@ def delete(
     state = operated.state
     if state.is_open_elsewhere:
         raise ConfigError(f"source {source!r} is in operation: tidemark replicator stop {source}")
-    models = known_models(model_folder(operated.project, operated.config)).values()
+    known = known_models(model_folder(operated.project, operated.config))
+    models = [model for first in known.values() for model in first.all]
     what = f"the landing folder {operated.landing} and the position in the database"
     if with_tables:
         names = ", ".join(model.name for model in models) or "no models"
@@ -287,11 +289,15 @@ def delete(
     if not yes:
         click.confirm(f"Delete {what}?", abort=True)
     state.open()
+    capture = CaptureState(operated.landing)
     try:
+        # nor by `tidemark capture` alone
+        capture.open()
         forget_position(operated)
         if with_tables:
             drop_copies(operated, models, target, say)
     finally:
+        capture.close()
         state.close()
     remove_landed(operated)
     click.echo(f"{source}: deleted {what}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,16 +31,23 @@ class MirrorModel:
         name: Of the model.
         table: `schema.table` as the database calls it.
         path: Its YAML file; the SQL file lies beside it.
+        others: Further models of the same table, such as one of some of its rows.
     """
 
     name: str
     table: str
     path: Path
+    others: tuple[MirrorModel, ...] = ()
 
     @property
     def body(self) -> Path:
         """The SQL file."""
-        return self.path.with_suffix(".sql")
+        return self.path.with_name(f"{self.name}.sql")
+
+    @property
+    def all(self) -> tuple[MirrorModel, ...]:
+        """This one and the others."""
+        return (self, *self.others)
 
 
 def model_name(config: CaptureConfig, table: str) -> str:
@@ -55,7 +62,8 @@ def model_name(config: CaptureConfig, table: str) -> str:
         config.connection.database if config.connector in ("mysql", "mariadb") else None
     )
     parts = [config.source, name] if schema == own or not schema else [config.source, schema, name]
-    return "__".join(re.sub(r"\W", "_", part.lower()) for part in parts)
+    # Spark takes no other letters in the name of a table
+    return "__".join(re.sub(r"\W", "_", part.lower(), flags=re.ASCII) for part in parts)
 
 
 def model_folder(project: Path, config: CaptureConfig) -> Path:
@@ -66,7 +74,7 @@ def model_folder(project: Path, config: CaptureConfig) -> Path:
 def known_models(folder: Path) -> dict[str, MirrorModel]:
     """Return the models of a source's folder, by table, whoever wrote them.
 
-    One that a user has renamed or changed is still that of its table.
+    One that a user has renamed or changed is still that of its table; of several the first one is.
     """
     models: dict[str, MirrorModel] = {}
     for path in sorted(folder.glob("*.yml")) if folder.is_dir() else ():
@@ -75,7 +83,11 @@ def known_models(folder: Path) -> dict[str, MirrorModel]:
             settings = ((model.get("config") or {}).get("meta") or {}).get("tidemark") or {}
             if settings.get("extract") == "events" and settings.get("table"):
                 table = as_rendered(str(settings["table"]))
-                models[table] = MirrorModel(str(model["name"]), table, path)
+                found = MirrorModel(str(model["name"]), table, path)
+                first = models.get(table)
+                models[table] = (
+                    replace(first, others=(*first.others, found)) if first is not None else found
+                )
     return models
 
 
@@ -95,7 +107,7 @@ def write_models(
         tables: Columns of the key, by table; an empty list for a table without one.
         known: The models that there are, by table.
     """
-    names = {model.name for model in known.values()}
+    names = {model.name for first in known.values() for model in first.all}
     written = {}
     for table, key in sorted(tables.items()):
         if table in known:
@@ -151,7 +163,7 @@ def model_yaml(
 def landing_location(config: CaptureConfig) -> str:
     """Return the `location` of the models: relative to the project, or to TIDEMARK_HOME."""
     if config.location is not None:
-        folder = config.location.rstrip("/")
+        folder = str(Path(config.location).expanduser())
     else:
         folder = f"{{{{ env_var('{HOME_VARIABLE}', '{DEFAULT_HOME}') }}}}/landing/{config.source}"
     return f"{folder}/*.jsonl.gz"

@@ -113,7 +113,9 @@ class Operated:
         after = {table: known.applied_file for table, known in state.tables.items()}
         # a table that is not known yet has nothing in files that were looked at
         start = max(after.values(), default=0)
-        return read_backlog(self.landing, after, start) if self.landing.is_dir() else {}
+        if not self.landing.is_dir():
+            return {}
+        return read_backlog(self.config, self.landing, after, start)
 
     # --- at work
 

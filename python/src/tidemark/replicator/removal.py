@@ -5,6 +5,8 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Collection
 
+import yaml
+
 from tidemark.capture.files import event_files
 from tidemark.capture.state import STATE
 from tidemark.replicator.models import MirrorModel
@@ -41,9 +43,17 @@ def drop_copies(
     for model in models:
         invoker.ask("drop_entity", {"entity": model.name}, "tidemark dropped ")
         say(f"dropped {model.name}")
+    dropped = {model.name for model in models}
     for model in models:
-        model.path.unlink(missing_ok=True)
         model.body.unlink(missing_ok=True)
+    for path in {model.path for model in models}:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        named = {str(model["name"]) for model in content["models"]}
+        if named <= dropped and content.keys() <= {"version", "models"}:
+            path.unlink()
+        else:
+            gone = ", ".join(sorted(named & dropped))
+            say(f"{path} has more than the models that are gone: take out {gone}")
 
 
 def remove_landed(operated: Operated) -> None:

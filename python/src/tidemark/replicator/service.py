@@ -8,7 +8,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from tidemark.capture.config import CaptureConfig
@@ -16,6 +17,7 @@ from tidemark.capture.files import event_files
 from tidemark.capture.state import CaptureState
 from tidemark.errors import ConfigError, TidemarkError
 from tidemark.replicator.apply import Applier
+from tidemark.replicator.backlog import Backlog
 from tidemark.replicator.lag import LagHistory
 from tidemark.replicator.metrics import SourceCollector, lag_seconds, write_metrics
 from tidemark.replicator.settings import Operation
@@ -61,7 +63,7 @@ class CaptureProcess:
 
     def __init__(self, source: str, project: Path, log: Path) -> None:
         self._command = [sys.executable, "-m", "tidemark.cli", "capture", source]
-        self._command += ["--project-dir", str(project)]
+        self._command += ["--project-dir", str(project), "--parent", str(os.getpid())]
         self._log = log
         self._process: subprocess.Popen[bytes] | None = None
         self._start = 0
@@ -153,22 +155,32 @@ class Service:
         Raises:
             TidemarkError: It cannot go on.
         """
-        self._state.pid = os.getpid()
-        self._state.last_error = None
-        self._state.save()
         next_apply = 0.0
-        try:
+        with self._at_work():
             while not self._stop.wait(_TICK):
                 if self._is_paused():
+                    if time.monotonic() >= next_apply:
+                        self.tick()
+                        next_apply = time.monotonic() + self._operation.every
                     continue
                 self._watch_capture()
                 self._state.take_retry()
                 if time.monotonic() >= next_apply:
-                    self._note_lag()
+                    self.tick()
+                    waiting = dict(self._applier.backlog)
                     self._applier.apply()
                     remove_applied(self._state, self._operation.keep_landed)
                     next_apply = time.monotonic() + self._operation.every
-                    self.tick()
+                    self.tick(waiting)
+
+    @contextmanager
+    def _at_work(self) -> Iterator[None]:
+        """Let others know this process, so that they can stop it, and how it ended."""
+        self._state.pid = os.getpid()
+        self._state.last_error = None
+        self._state.save()
+        try:
+            yield
         except TidemarkError as error:
             self._state.last_error = str(error)
             raise
@@ -188,15 +200,13 @@ class Service:
         Raises:
             CaptureFailed: The source could not be captured.
         """
-        self._capture.start("--once")
-        try:
+        with self._at_work():
+            self._capture.start("--once")
             while self._capture.is_running and not self._stop.wait(_TICK / 5):
                 pass
             if self._capture.exit_code not in (0, None):
                 raise CaptureFailed(self._capture.said())
-        finally:
-            self._capture.stop()
-        return True if self._stop.is_set() else self.apply_landed()
+            return True if self._stop.is_set() else self.apply_landed()
 
     def apply_landed(self) -> bool:
         """Apply what has landed, also of tables that failed; return whether every one succeeded."""
@@ -204,9 +214,10 @@ class Service:
         for table in self._state.tables.values():
             table.retry()
         self._note_lag()
+        waiting = dict(self._applier.backlog)
         succeeded = self._applier.apply()
         remove_applied(self._state, self._operation.keep_landed)
-        self.tick()
+        self.tick(waiting)
         return succeeded
 
     def _is_paused(self) -> bool:
@@ -245,14 +256,20 @@ class Service:
         """For how many seconds the capture that has ended had tried again by itself."""
         return float(self._landing.read_status().get("failing_seconds") or 0)
 
-    def tick(self) -> None:
-        """Count the time that each copy was fresh, and write state and metrics."""
+    def tick(self, waiting: Mapping[str, Backlog] | None = None) -> None:
+        """Count the time that each copy was fresh, and write state and metrics.
+
+        Args:
+            waiting: What has been applied since the last time: the copies were without it till now.
+        """
+        self._applier.look()
+        backlogs = {**self._applier.backlog, **(waiting or {})}
         now, since = time.monotonic(), self._ticked
         self._ticked = now
         status = self._landing.read_status()
         for table, state in self._state.tables.items():
             state.seconds_total += now - since
-            behind = lag_seconds(self._applier.backlog.get(table), status, self._state.clock())
+            behind = lag_seconds(backlogs.get(table), status, self._state.clock())
             if behind is not None and behind <= self._operation.freshness:
                 state.seconds_within += now - since
         self._note_lag()

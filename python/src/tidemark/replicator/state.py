@@ -156,6 +156,10 @@ class ReplicatorState:
                 f"another process operates {self.landing} (pid {self.pid}): pause or stop that one"
             ) from None
         self.load()
+        if self.pid is not None:
+            # of a process that was killed: the number is another one's now, or nobody's
+            self.pid = None
+            self.save()
 
     def close(self) -> None:
         """Give the lock back."""

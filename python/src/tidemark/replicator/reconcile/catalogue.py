@@ -20,7 +20,7 @@ join pg_namespace n on n.oid = c.relnamespace
 join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
 join pg_type t on t.oid = a.atttypid
 left join pg_type i on i.oid = t.typelem and t.typelem <> 0 and t.typlen = -1
-where c.relkind in ('r', 'p') and not c.relispartition
+where c.relkind in ('r', 'p')
   and n.nspname not in ('pg_catalog', 'information_schema') and n.nspname not like 'pg\\_%'
 order by n.nspname, c.relname, a.attnum
 """

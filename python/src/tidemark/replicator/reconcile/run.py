@@ -249,6 +249,10 @@ class Reconciler:
         work.seen = seen
         return result
 
+    def is_keyless(self, result: TableResult) -> bool:
+        """Whether a table differs that has no key."""
+        return result.differs and not self._tables[result.table].pairing.keys
+
     def look_again(self, results: Sequence[TableResult]) -> list[TableResult]:
         """Compare the tables that differ once more: only keys that differed before count."""
         return [

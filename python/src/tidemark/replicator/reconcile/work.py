@@ -74,6 +74,11 @@ class Work:
                 results = reconciler.look_again(results)
             if not repair or self.service is None or not any(one.differs for one in results):
                 return Outcome(results)
+            if not settle and any(map(reconciler.is_keyless, results)):
+                # what is still to be captured would come beside the events of the repair, and
+                # without a key nothing tells that they are of the same rows
+                self._settle(0)
+                results = reconciler.look_again(results)
             landing = CaptureState(self.operated.landing)
             repaired = reconciler.repair(landing, results, self.service.apply_landed)
             return Outcome(repaired, results)
