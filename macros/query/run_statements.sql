@@ -54,6 +54,12 @@
     {%- if tidemark.can('ask_catalog') -%}{{ return(adapter.query_columns(sql)) }}{%- endif -%}
     {%- set columns = [] -%}
     {%- for row in run_query('describe query ' ~ sql) -%}
+        {%- if tidemark.is_shortened(row[1]) -%}
+            {%- do tidemark.raise_error('configuration',
+                'column `' ~ row[0] ~ '` has a struct of more fields than Spark tells: raise spark.sql.debug.maxToStringFields '
+                ~ '(25, if it is not set) in the server_side_parameters of the profile, or on the server'
+            ) -%}
+        {%- endif -%}
         {#- fields are not quoted here, so that one may be called what ends its type -#}
         {%- if not tidemark.is_type_text(tidemark.quoted_type(row[1])) -%}
             {%- do tidemark.raise_error('data',
