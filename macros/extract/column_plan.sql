@@ -48,6 +48,7 @@
             'dropped': dropped,
             'sensitive': lower in sensitive or (dropped and known['sensitive']),
             'not_null': declaration.get('not_null', false) or (lower in keys and cfg['null_keys'] == 'reject'),
+            'held': tidemark.is_held(recorded, known),
             'description': declaration.get('description', ''),
         }) -%}
     {%- endfor -%}
@@ -81,6 +82,7 @@
             'file_format': cfg['file_format'],
             'write_mode': cfg['write_mode'],
             'marks_rejects': true,
+            'marks_not_null': true,
             'columns': tidemark._recorded_columns(columns),
         }, **tidemark._lacking(columns)),
     }) }}
@@ -136,7 +138,7 @@
         {%- do recorded.append(dict({
             'name': column['name'], 'type': column['type'], 'role': tidemark.column_role(column), 'sensitive': column['sensitive'],
             'dropped': column['dropped'],
-        }, **({'compare_as': column['compare_as']} if column.get('compare_as') else {}))) -%}
+        }, **dict({'compare_as': column['compare_as']} if column.get('compare_as') else {}, **tidemark.held_not_null(column)))) -%}
     {%- endfor -%}
     {{ return(recorded) }}
 {%- endmacro -%}

@@ -28,6 +28,7 @@
         'columns': tidemark.shred_columns(cfg, source['uri']),
         'exists': exists,
         'build': build,
+        'recorded': recorded,
         'commit_id': commit_id,
         'made_by': new_mark if build else made_by,
         'started_at': tidemark.utc_now(),
@@ -116,6 +117,9 @@
         )) -%}
     {%- endif -%}
     {%- if not is_news -%}{{ return(none) }}{%- endif -%}
+    {%- if not state['build'] -%}
+        {%- do tidemark.free_columns(relation, tidemark.no_longer_required(relation, state['columns'], state['recorded'].get('not_null'))) -%}
+    {%- endif -%}
 
     {%- if figures['rows_read'] > figures['rows_rejected'] -%}
         {%- do tidemark.append_shred(cfg, relation, tidemark.shred_table_columns(state), 'select * from (\n' ~ rows ~ '\n) where _reject_reason is null', state['from']) -%}
@@ -132,7 +136,10 @@
         'commit_id': state['commit_id'], 'relation': cfg['relation'], 'entity': cfg['entity'], 'kind': 'shred',
         'started_at': state['started_at'], 'invocation_id': run['invocation_id'],
         'source_relation': state['source'], 'source_commit_id': state['to'],
-        'config': {'flow': 'shred', 'uri': state['uri'], 'source': state['source'], 'made_by': state['made_by']},
+        'config': {
+            'flow': 'shred', 'uri': state['uri'], 'source': state['source'], 'made_by': state['made_by'],
+            'not_null': tidemark.names_required(state['columns']),
+        },
     }, 'completed', figures) -%}
     {%- do tidemark.tell_rejects(cfg, figures, rejected, rejects, '_commit_id > ' ~ state['from'] ~ ' and _commit_id <= ' ~ state['to']) -%}
     {{ return(figures) }}
