@@ -154,6 +154,7 @@
             'write_mode': cfg['write_mode'],
             'marks_rejects': true,
             'marks_not_null': true,
+            'layout': tidemark.recorded_layout(cfg),
             'sequence_by': cfg['sequence_by'],
             'on_tie': cfg['on_tie'],
             'columns': recorded_columns,

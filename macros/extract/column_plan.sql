@@ -83,6 +83,7 @@
             'write_mode': cfg['write_mode'],
             'marks_rejects': true,
             'marks_not_null': true,
+            'layout': tidemark.recorded_layout(cfg),
             'columns': tidemark._recorded_columns(columns),
         }, **tidemark._lacking(columns)),
     }) }}

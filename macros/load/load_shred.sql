@@ -118,6 +118,7 @@
     {%- endif -%}
     {%- if not is_news -%}{{ return(none) }}{%- endif -%}
     {%- if not state['build'] -%}
+        {%- do tidemark.tell_layout(cfg, state['recorded']) -%}
         {%- do tidemark.free_columns(relation, tidemark.no_longer_required(relation, state['columns'], state['recorded'].get('not_null'))) -%}
     {%- endif -%}
 
@@ -138,7 +139,7 @@
         'source_relation': state['source'], 'source_commit_id': state['to'],
         'config': {
             'flow': 'shred', 'uri': state['uri'], 'source': state['source'], 'made_by': state['made_by'],
-            'not_null': tidemark.names_required(state['columns']),
+            'not_null': tidemark.names_required(state['columns']), 'layout': tidemark.recorded_layout(cfg),
         },
     }, 'completed', figures) -%}
     {%- do tidemark.tell_rejects(cfg, figures, rejected, rejects, '_commit_id > ' ~ state['from'] ~ ' and _commit_id <= ' ~ state['to']) -%}

@@ -128,16 +128,21 @@ def test_not_null__taken_back(module_project: Any) -> None:
     freed = Entity(module_project, "freed", PEOPLE, not_null=("name", "city"))
     freed.load("2026-01-01", "id,name,city\n1,ann,Oslo\n")
     freed.not_null = ("city",)
+    freed.config = {"tblproperties": {"team": "bags"}}
     freed.write()
-    freed.load("2026-01-02", "id,name,city\n1,,Oslo\n")
+    told = freed.load("2026-01-02", "id,name,city\n1,,Oslo\n").output
     assert freed.rows("id, name, city") == [(1, None, "Oslo")]
+    # what does not follow the YAML is told, once
+    said = f"tblproperties is not what {module_project.schema}.freed was made with"
+    assert said in told
     # one that was left where nothing of it was recorded
     module_project.sql(
         """update tidemark_commits__log set config = replace(config, '"not_null": true', '"is_old": true') where entity = 'freed'"""
     )
     freed.not_null = ()
     freed.write()
-    freed.load("2026-01-03", "id,name,city\n1,,\n", expect_pass=False)
+    told = freed.load("2026-01-03", "id,name,city\n1,,\n", expect_pass=False).output
+    assert said not in told
     assert freed.commits("state")[-1] == ("inflight",)
     assert freed.rows("id, name, city") == [(1, None, "Oslo")]
     freed.run("2026-01-03")

@@ -1,4 +1,4 @@
-"""A NOT NULL that a table was made with and the YAML has no more."""
+"""What a table was made with and the YAML has no more: a NOT NULL is taken from it, another layout is told."""
 
 from __future__ import annotations
 
@@ -73,3 +73,17 @@ def test_is_held__as_long_as_it_has_been_declared(macros: Macros) -> None:
     assert not held({"marks_not_null": True}, {**NAME, "gone": True})
     # earlier versions did not record it
     assert held({}, {"name": "name"})
+
+
+def test_changed_layout(macros: Macros) -> None:
+    cfg = {"partition_by": ["city"], "cluster_by": [], "table_properties": {"a": 1}}
+    recorded = {"layout": macros["recorded_layout"](cfg)}
+    changed = macros["changed_layout"]
+    assert changed(cfg, recorded) == []
+    assert changed({**cfg, "partition_by": [], "cluster_by": ["city"]}, recorded) == [
+        "partition_by",
+        "liquid_clustered_by",
+    ]
+    assert changed({**cfg, "table_properties": {"a": "2"}}, recorded) == ["tblproperties"]
+    # nothing where an earlier version recorded none
+    assert changed({**cfg, "partition_by": []}, {}) == []
