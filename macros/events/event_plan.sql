@@ -55,6 +55,7 @@
             'dropped': false,
             'sensitive': known['sensitive'] if is_gone else lower in sensitive,
             'not_null': declaration.get('not_null', false) or (lower in keys and cfg['null_keys'] == 'reject'),
+            'held': tidemark.is_held(recorded, known),
             'description': declaration.get('description', ''),
             'default': tidemark._default_of(fields),
         }) -%}
@@ -117,11 +118,11 @@
     {%- set key_columns = tidemark.named_columns(kept, tidemark.keys_in_order(cfg, recorded) | map('lower') | list) -%}
     {%- set recorded_columns = [] -%}
     {%- for column in columns if column['chosen'] -%}
-        {%- do recorded_columns.append({
+        {%- do recorded_columns.append(dict({
             'name': column['name'], 'type': column['type'], 'hash_name': column['hash_name'], 'gone': column['gone'],
             'role': tidemark.column_role(column),
             'sensitive': column['sensitive'], 'dropped': false,
-        }) -%}
+        }, **tidemark.held_not_null(column))) -%}
     {%- endfor -%}
     {{ return({
         'flow': 'events',
@@ -152,6 +153,8 @@
             'file_format': cfg['file_format'],
             'write_mode': cfg['write_mode'],
             'marks_rejects': true,
+            'marks_not_null': true,
+            'layout': tidemark.recorded_layout(cfg),
             'sequence_by': cfg['sequence_by'],
             'on_tie': cfg['on_tie'],
             'columns': recorded_columns,

@@ -45,7 +45,7 @@
             {%- set entries = 'transform(map_entries(' ~ x ~ '), ' ~ item ~ " -> concat_ws('', "
                 ~ tidemark._items_text(entry, depth + 1) ~ '))' -%}
             {{ return("concat('<', concat_ws('', array_sort(" ~ entries ~ ")), if(" ~ x ~ " is null, null, '>'))") }}
-        {%- elif base == 'struct' and not type.endswith('more fields>') -%}
+        {%- elif base == 'struct' and not tidemark.is_shortened(type) -%}
             {%- set names, texts = [], [] -%}
             {%- for field in tidemark._struct_fields(inner) -%}
                 {%- do names.append(tidemark._name_literal(field['name'])) -%}
@@ -65,7 +65,7 @@
     {%- do tidemark.raise_error('configuration',
         'cannot hash ' ~ column ~ ': a value of type ' ~ data_type ~ ' has no canonical text. '
         ~ 'Cast the column to another type in the model, or list it under meta.tidemark.ignore so that it is carried but not compared'
-        ~ (' (Spark shortened the type: raise spark.sql.debug.maxToStringFields)' if 'more fields' in type else '')
+        ~ (' (Spark shortened the type: raise spark.sql.debug.maxToStringFields)' if tidemark.is_shortened(type) else '')
     ) -%}
 {%- endmacro -%}
 

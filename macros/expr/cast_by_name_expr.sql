@@ -73,7 +73,7 @@
 {#- array, map or struct; none of a type that holds no other. -#}
 {%- macro _nested_kind(type) -%}
     {%- set kind = type.split('<')[0] | trim | lower -%}
-    {{ return(kind if kind in ['array', 'map', 'struct'] and type.endswith('>') and not type.endswith('more fields>') else none) }}
+    {{ return(kind if kind in ['array', 'map', 'struct'] and type.endswith('>') and not tidemark.is_shortened(type) else none) }}
 {%- endmacro -%}
 
 {#- The field of a name, in other case if there is none in this. -#}

@@ -7,3 +7,8 @@
     {%- set words = left.text | lower | trim -%}
     {{ return(modules.re.fullmatch('[a-z]\\w*(?: \\w+)*', words) is not none and words.split(' ')[0] in tidemark._type_words()) }}
 {%- endmacro -%}
+
+{#- Whether Spark shortened a type where it was told, as of a struct of more fields than spark.sql.debug.maxToStringFields (25). -#}
+{%- macro is_shortened(type) -%}
+    {{ return(modules.re.search('[<,]\\s*[.]{3} \\d+ more fields?>', type) is not none) }}
+{%- endmacro -%}

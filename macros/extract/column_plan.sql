@@ -48,6 +48,7 @@
             'dropped': dropped,
             'sensitive': lower in sensitive or (dropped and known['sensitive']),
             'not_null': (declaration.get('not_null', false) and not (source is none and lower in (recorded or {}).get('not_yet', []))) or (lower in keys and cfg['null_keys'] == 'reject'),
+            'held': tidemark.is_held(recorded, known),
             'description': declaration.get('description', ''),
         }) -%}
     {%- endfor -%}
@@ -81,6 +82,8 @@
             'file_format': cfg['file_format'],
             'write_mode': cfg['write_mode'],
             'marks_rejects': true,
+            'marks_not_null': true,
+            'layout': tidemark.recorded_layout(cfg),
             'columns': tidemark._recorded_columns(columns),
         }, **tidemark._lacking(columns)),
     }) }}
@@ -136,7 +139,7 @@
         {%- do recorded.append(dict({
             'name': column['name'], 'type': column['type'], 'role': tidemark.column_role(column), 'sensitive': column['sensitive'],
             'dropped': column['dropped'],
-        }, **({'compare_as': column['compare_as']} if column.get('compare_as') else {}))) -%}
+        }, **dict({'compare_as': column['compare_as']} if column.get('compare_as') else {}, **tidemark.held_not_null(column)))) -%}
     {%- endfor -%}
     {{ return(recorded) }}
 {%- endmacro -%}

@@ -117,6 +117,15 @@
     {%- do log('[WARNING]: ' ~ entity ~ ': ' ~ text, info=true) -%}
 {%- endmacro -%}
 
+{#- Say that a table does not follow the layout of the YAML; the commit to come records that. -#}
+{%- macro tell_layout(cfg, recorded) -%}
+    {%- set changed = tidemark.changed_layout(cfg, recorded) -%}
+    {%- if changed -%}
+        {%- do tidemark.warn(cfg['entity'], changed | join(' and ') ~ (' is' if changed | length == 1 else ' are') ~ ' not what ' ~ cfg['target']
+            ~ ' was made with: the table stays as it is until --full-refresh') -%}
+    {%- endif -%}
+{%- endmacro -%}
+
 {#- Say what went to quarantine, by reason, and where it is; of a date that was loaded before how much of it is new. The reasons
     are asked of the table where the rejects do not come with them (`reasons`). -#}
 {%- macro tell_rejects(cfg, figures, rejects, relation, condition) -%}

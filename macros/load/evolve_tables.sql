@@ -1,5 +1,5 @@
 {#- Bring the tables of an entity that has a log up to its plan, once a load may write: new columns are added, NULL in every row that is
-    there; types widen. -#}
+    there; types widen; a NOT NULL that the YAML has no more goes, or current would refuse what the log has by then. -#}
 {%- macro evolve_tables(opened, plan) -%}
     {%- set cfg, relations = opened['cfg'], opened['relations'] -%}
     {%- set widened = tidemark.widened_columns(plan) -%}
@@ -21,13 +21,49 @@
         {%- endfor -%}
         {%- do tidemark.make_history_view(cfg, plan, relations) -%}
     {%- endif -%}
+    {%- do tidemark.free_columns(relations['current'], tidemark.freed_columns(opened, plan)) -%}
     {%- if tidemark.has_other_mode(opened) -%}{%- do tidemark.change_write_mode(cfg, relations) -%}{%- endif -%}
 {%- endmacro -%}
 
 {#- Whether a load with this plan alters tables that are there; such a load stages no rows of the log. -#}
 {%- macro alters_tables(opened, plan) -%}
     {%- if opened['state']['first'] or opened['state'].get('is_evolved') -%}{{ return(false) }}{%- endif -%}
-    {{ return(plan['added'] | length > 0 or tidemark.widened_columns(plan) | length > 0 or tidemark.has_other_mode(opened)) }}
+    {{ return(
+        plan['added'] | length > 0 or tidemark.widened_columns(plan) | length > 0 or tidemark.has_other_mode(opened)
+        or tidemark.freed_columns(opened, plan) | length > 0
+    ) }}
+{%- endmacro -%}
+
+{#- Columns that current has as NOT NULL and the plan has not; those of a Parquet table are never that. -#}
+{%- macro freed_columns(opened, plan) -%}
+    {%- set recorded = opened['state']['recorded'] -%}
+    {%- if recorded['file_format'] == 'parquet' -%}{{ return([]) }}{%- endif -%}
+    {%- set held = tidemark.names_required(recorded['columns']) if recorded.get('marks_not_null') else none -%}
+    {{ return(tidemark.no_longer_required(opened['relations']['current'], plan['stored'], held)) }}
+{%- endmacro -%}
+
+{#- Columns that a table has as NOT NULL and that are none of these, or may be NULL by now. `held` names those that may be so, as the last
+    commit recorded: where that tells enough the table is not asked. -#}
+{%- macro no_longer_required(relation, columns, held=none) -%}
+    {%- set required = tidemark.names_required(columns) -%}
+    {%- if held is not none and not held | reject('in', required) | list -%}{{ return([]) }}{%- endif -%}
+    {%- set names = [] -%}
+    {%- for name in tidemark.required_names(relation) if name | lower not in required -%}{%- do names.append(name) -%}{%- endfor -%}
+    {{ return(names) }}
+{%- endmacro -%}
+
+{#- Names, in lower case, of the columns that are not to be NULL. -#}
+{%- macro names_required(columns) -%}
+    {%- set names = [] -%}
+    {%- for column in columns if column.get('not_null') -%}{%- do names.append(column['name'] | lower) -%}{%- endfor -%}
+    {{ return(names) }}
+{%- endmacro -%}
+
+{#- Let columns of a table be NULL. -#}
+{%- macro free_columns(relation, names) -%}
+    {%- for name in names -%}
+        {%- do run_query('alter table ' ~ relation ~ ' alter column ' ~ tidemark.quote_identifier(name) ~ ' drop not null') -%}
+    {%- endfor -%}
 {%- endmacro -%}
 
 {%- macro has_other_mode(opened) -%}

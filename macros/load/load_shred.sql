@@ -35,6 +35,7 @@
         'exists': exists,
         'build': build,
         'last_id': marks['last_id'],
+        'recorded': recorded,
         'commit_id': commit_id,
         'made_by': new_mark if build else made_by,
         'started_at': tidemark.utc_now(),
@@ -123,6 +124,10 @@
         )) -%}
     {%- endif -%}
     {%- if not is_news -%}{{ return(none) }}{%- endif -%}
+    {%- if not state['build'] -%}
+        {%- do tidemark.tell_layout(cfg, state['recorded']) -%}
+        {%- do tidemark.free_columns(relation, tidemark.no_longer_required(relation, state['columns'], state['recorded'].get('not_null'))) -%}
+    {%- endif -%}
 
     {%- if figures['rows_read'] > figures['rows_rejected'] -%}
         {%- do tidemark.append_shred(cfg, relation, tidemark.shred_table_columns(state), 'select * from (\n' ~ rows ~ '\n) where _reject_reason is null', state['from']) -%}
@@ -140,7 +145,10 @@
         'commit_id': tidemark.next_commit_id(state['commit_id']), 'relation': cfg['relation'], 'entity': cfg['entity'], 'kind': 'shred',
         'started_at': state['started_at'], 'invocation_id': run['invocation_id'],
         'source_relation': state['source'], 'source_commit_id': state['to'],
-        'config': {'flow': 'shred', 'uri': state['uri'], 'source': state['source'], 'made_by': state['made_by']},
+        'config': {
+            'flow': 'shred', 'uri': state['uri'], 'source': state['source'], 'made_by': state['made_by'],
+            'not_null': tidemark.names_required(state['columns']), 'layout': tidemark.recorded_layout(cfg),
+        },
     }, 'completed', figures) -%}
     {%- do tidemark.tell_rejects(cfg, figures, rejected, rejects, '_commit_id > ' ~ state['from'] ~ ' and _commit_id <= ' ~ state['to']) -%}
     {{ return(figures) }}

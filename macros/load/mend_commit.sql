@@ -104,6 +104,10 @@
     {%- if commit['kind'] not in ['full_refresh', 'rehash'] -%}
         {%- if is_gone -%}{%- do tidemark.make_current(recorded_cfg, plan, relations) -%}{%- endif -%}
         {%- do tidemark.make_history_view(recorded_cfg, plan, relations) -%}
+        {#- what the log has current must take -#}
+        {%- if recorded['file_format'] != 'parquet' -%}
+            {%- do tidemark.free_columns(relations['current'], tidemark.no_longer_required(relations['current'], plan['stored'])) -%}
+        {%- endif -%}
     {%- endif -%}
     {%- if commit['kind'] == 'rollback' -%}
         {%- set steps = tidemark.steps_of_rollback(commits, commit) -%}

@@ -3,6 +3,7 @@
 {%- macro log__prepare(opened, staged) -%}
     {%- set cfg, relations, state, plan = opened['cfg'], opened['relations'], opened['state'], staged['plan'] -%}
     {%- if not state['first'] and not state['recorded'].get('marks_rejects') -%}{%- do tidemark.evolve_rejects(relations['rejects']) -%}{%- endif -%}
+    {%- if not state['first'] -%}{%- do tidemark.tell_layout(cfg, state['recorded']) -%}{%- endif -%}
     {%- if staged.get('alters') -%}{%- do tidemark.evolve_tables(opened, plan) -%}{%- endif -%}
     {%- set make = tidemark.for_format(cfg['file_format'], 'create_table') -%}
     {%- if state['first'] and state['has_log'] -%}

@@ -75,3 +75,17 @@
     {%- if column['key'] -%}{{ return('key') }}{%- endif -%}
     {{ return('ignored' if column['ignored'] else 'compared') }}
 {%- endmacro -%}
+
+{#- How a table is laid out by the YAML, to be recorded. It is made so once: another layout is no drift, but nothing follows it. -#}
+{%- macro recorded_layout(cfg) -%}
+    {%- set properties = {} -%}
+    {%- for name, value in cfg['table_properties'].items() -%}{%- do properties.update({name: value | string}) -%}{%- endfor -%}
+    {{ return({'partition_by': cfg['partition_by'] or [], 'liquid_clustered_by': cfg['cluster_by'] or [], 'tblproperties': properties}) }}
+{%- endmacro -%}
+
+{#- Which of that is not as the last commit recorded it; nothing where that was of an earlier version. -#}
+{%- macro changed_layout(cfg, recorded) -%}
+    {%- set before, names = recorded.get('layout'), [] -%}
+    {%- for name, value in tidemark.recorded_layout(cfg).items() if before and before[name] != value -%}{%- do names.append(name) -%}{%- endfor -%}
+    {{ return(names) }}
+{%- endmacro -%}

@@ -8,7 +8,8 @@
         {%- do columns.append({
             'name': column['name'], 'hash_name': column.get('hash_name'), 'type': column['type'], 'sensitive': column['sensitive'],
             'key': column['role'] == 'key', 'compared': column['role'] == 'compared', 'ignored': column['role'] == 'ignored',
-            'not_null': said.get('not_null', false) or (cfg is not none and column['role'] == 'key' and cfg['null_keys'] == 'reject'),
+            'not_null': (said.get('not_null', false) or (cfg is not none and column['role'] == 'key' and cfg['null_keys'] == 'reject'))
+                and tidemark.is_held(recorded, column),
             'description': said.get('description') or '', 'compare_as': column.get('compare_as'),
         }) -%}
     {%- endfor -%}
@@ -49,4 +50,16 @@
         {%- for column in columns if column['name'] | lower == name -%}{%- do named.append(column) -%}{%- endfor -%}
     {%- endfor -%}
     {{ return(named) }}
+{%- endmacro -%}
+
+{#- Whether a column may be NOT NULL in current, by what the last commit recorded (none before the first): so is one that has been so in every
+    commit of the log, and no other, or current could not be made of the log again. Earlier versions did not record it. -#}
+{%- macro is_held(recorded, column) -%}
+    {%- if not recorded -%}{{ return(true) }}{%- endif -%}
+    {{ return(column is not none and not column.get('gone', false) and (not recorded.get('marks_not_null') or column.get('not_null', false))) }}
+{%- endmacro -%}
+
+{#- What is recorded of that, of a column of the plan. -#}
+{%- macro held_not_null(column) -%}
+    {{ return({'not_null': true} if column['not_null'] and column['held'] and not column['sensitive'] else {}) }}
 {%- endmacro -%}

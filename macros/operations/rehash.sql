@@ -111,7 +111,7 @@
             {%- do columns[-1].update({'compare_as': declared['settings']['compare_as']}) -%}
         {%- endfor -%}
     {%- endfor -%}
-    {{ return(dict(recorded, hash=cfg['hash'], recipe=tidemark.hash_recipe_version(), columns=columns)) }}
+    {{ return(dict(recorded, hash=cfg['hash'], recipe=tidemark.hash_recipe_version(), columns=columns, layout=tidemark.recorded_layout(cfg))) }}
 {%- endmacro -%}
 
 {#- The last commit that gave an entity's log other hashes; 0 if none did. -#}

@@ -49,11 +49,30 @@
     {{ return(tidemark.describe_query('select * from ' ~ relation) | map(attribute='name') | list) }}
 {%- endmacro -%}
 
+{#- Names of the columns that a table has as NOT NULL. No statement tells that of every format, but a plan does: there it is never NULL. -#}
+{%- macro required_names(relation) -%}
+    {%- set names = [] -%}
+    {#- by few at a time, as Spark shortens what a plan has more of -#}
+    {%- for some in tidemark.names_in(relation) | batch(20) -%}
+        {%- set terms = [] -%}
+        {%- for name in some -%}{%- do terms.append('isnull(' ~ tidemark.quote_identifier(name) ~ ') as tidemark_' ~ loop.index0) -%}{%- endfor -%}
+        {%- set plan = run_query('explain select ' ~ terms | join(', ') ~ ' from ' ~ relation)[0][0] -%}
+        {%- for place in modules.re.findall('\\bfalse AS tidemark_([0-9]+)#', plan) -%}{%- do names.append(some[place | int]) -%}{%- endfor -%}
+    {%- endfor -%}
+    {{ return(names) }}
+{%- endmacro -%}
+
 {#- Names and types of a query's columns, without running it. -#}
 {%- macro describe_query(sql) -%}
     {%- if tidemark.can('ask_catalog') -%}{{ return(adapter.query_columns(sql)) }}{%- endif -%}
     {%- set columns = [] -%}
     {%- for row in run_query('describe query ' ~ sql) -%}
+        {%- if tidemark.is_shortened(row[1]) -%}
+            {%- do tidemark.raise_error('configuration',
+                'column `' ~ row[0] ~ '` has a struct of more fields than Spark tells: raise spark.sql.debug.maxToStringFields '
+                ~ '(25, if it is not set) in the server_side_parameters of the profile, or on the server'
+            ) -%}
+        {%- endif -%}
         {#- fields are not quoted here, so that one may be called what ends its type -#}
         {%- if not tidemark.is_type_text(tidemark.quoted_type(row[1])) -%}
             {%- do tidemark.raise_error('data',

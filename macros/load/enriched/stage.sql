@@ -30,6 +30,7 @@
     {{ return({
         'plan': {'recorded': {
             'flow': 'atomic', 'fingerprint_ignore': cfg['fingerprint_ignore'], 'deduplicate': cfg['deduplicate'], 'file_format': cfg['file_format'],
+            'layout': tidemark.recorded_layout(cfg),
             'manifest': opened['relations']['manifest'] | string if cfg['looks_across'] else none,
         }},
         'load': {

@@ -58,6 +58,7 @@
             {%- endif -%}
         {%- endfor -%}
     {%- endif -%}
+    {%- if staged and not state['first'] -%}{%- do tidemark.tell_layout(cfg, state['recorded']) -%}{%- endif -%}
     {%- if not state['first'] or (staged or {}).get('is_prepared') -%}{{ return(none) }}{%- endif -%}
     {%- if run['full_refresh'] and cfg['manifest'] -%}{%- do tidemark.take_back_claims(opened) -%}{%- endif -%}
     {%- do tidemark.clear_debris(relations.values() | list) -%}

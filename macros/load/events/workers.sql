@@ -102,6 +102,7 @@
     {{ return(
         plan['gone'] | length > 0 or not recorded.get('marks_rejects') or recorded.get('views_are_old', false)
         or recorded['soft_delete'] != cfg['soft_delete'] or recorded.get('write_mode', 'copy_on_write') != cfg['write_mode']
+        or tidemark.freed_columns(opened, plan) | length > 0
     ) }}
 {%- endmacro -%}
 

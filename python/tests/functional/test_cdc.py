@@ -123,6 +123,34 @@ def test_rejects__fail(module_project: Any) -> None:
     assert not strict.exists() and not strict.exists("__log") and strict.commits() == []
 
 
+def test_not_null__taken_back(module_project: Any) -> None:
+    """Current takes what the log has, also where an earlier version left it refusing that."""
+    freed = Entity(module_project, "freed", PEOPLE, not_null=("name", "city"))
+    freed.load("2026-01-01", "id,name,city\n1,ann,Oslo\n")
+    freed.not_null = ("city",)
+    freed.config = {"tblproperties": {"team": "bags"}}
+    freed.write()
+    told = freed.load("2026-01-02", "id,name,city\n1,,Oslo\n").output
+    assert freed.rows("id, name, city") == [(1, None, "Oslo")]
+    # what does not follow the YAML is told, once
+    said = f"tblproperties is not what {module_project.schema}.freed was made with"
+    assert said in told
+    # one that was left where nothing of it was recorded
+    module_project.sql(
+        """update tidemark_commits__log set config = replace(config, '"not_null": true', '"is_old": true') where entity = 'freed'"""
+    )
+    freed.not_null = ()
+    freed.write()
+    told = freed.load("2026-01-03", "id,name,city\n1,,\n", expect_pass=False).output
+    assert said not in told
+    assert freed.commits("state")[-1] == ("inflight",)
+    assert freed.rows("id, name, city") == [(1, None, "Oslo")]
+    freed.run("2026-01-03")
+    assert freed.rows("id, name, city") == [(1, None, None)]
+    assert freed.commits("state")[2] == ("completed",)
+    freed.check()
+
+
 def test_rejects__quarantine(module_project: Any) -> None:
     loose = Entity(
         module_project,

@@ -15,7 +15,7 @@ def test_extracts(module_project: Any) -> None:
     # Spark is started by our adapter, which the tests ask by
     assert module_project.session is not None
     module_project.target = "plain"
-    one = Entity(module_project, "one", {"id": "int", "name": "string"})
+    one = Entity(module_project, "one", {"id": "int", "name": "string"}, not_null=("name",))
     one.load("2026-01-01", "id,name\n1,ann\n2,bob\n")
     missing = one.run("2026-01-02", expect_pass=False)
     assert "no extract for business date 2026-01-02: there is nothing at" in missing.error
@@ -25,3 +25,8 @@ def test_extracts(module_project: Any) -> None:
         ("load", "completed", 0),
         ("load", "completed", 1),
     ]
+    # the NOT NULL of current goes with that of the YAML
+    one.not_null = ()
+    one.write()
+    one.load("2026-01-04", "id,name\n1,anna\n3,\n")
+    assert one.rows("id, name, _operation") == [(1, "anna", "U"), (3, None, "U")]

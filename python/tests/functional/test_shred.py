@@ -194,10 +194,15 @@ def test_entities_that_do_not_match(project: Project, tmp_path: Path) -> None:
     newer["self"]["version"] = "1-0-9"
     (versions / "1-0-9").write_text(json.dumps(newer))
     newest = [("iglu:com.acme/checkoutStep/jsonschema/1-0-9", {**step, "step": n}) for n in (2, 3)]
+    # and the table has a NOT NULL no longer than the YAML
+    newest.append(("iglu:com.acme/userProfile/jsonschema/1-0-0", {"userName": None}))
+    entities = project.root / "models/_entities.yml"
+    entities.write_text(entities.read_text().replace(", constraints: [{type: not_null}]", ""))
     land(landing, "later.tsv", [event_line(20, contexts=newest)])
     project.dbt("run")
     assert project.sql("select step from steps order by 1") == [(1,), (2,), (3,)]
     assert len(project.sql("select * from steps__rejects")) == 2
+    assert [row[0] for row in project.sql("select user_name from profiles order by 1")] == [None, "a", "h"]  # fmt: skip
     # others than were read so far
     project.write(
         "models/profiles.sql",
@@ -206,7 +211,7 @@ def test_entities_that_do_not_match(project: Project, tmp_path: Path) -> None:
     error = project.dbt("run", "--select", "profiles", expect_pass=False).error
     assert "its entities were iglu:com.acme/userProfile/jsonschema/1-*-* and are now" in error
     project.dbt("run", "--select", "profiles", "--full-refresh")
-    assert len(project.sql("select * from profiles")) == 2
+    assert len(project.sql("select * from profiles")) == 4
 
 
 @pytest.mark.slow

@@ -88,6 +88,7 @@ def of_workers(macros: Macros, told: list[str], schemas: dict[str, str], **figur
         "tables_of": lambda *_: ["orders"],
         "reorders_ties": lambda *_: False,
         "is_retagged": lambda *_: False,
+        "freed_columns": lambda *_: [],
         "next_commit_id": lambda last: last + 1,
         "leave_to_spark": lambda _, why: {"staged": why},
     }

@@ -125,7 +125,13 @@ def test_fields__that_cannot_be_told_from_their_types_are_noticed() -> None:
     macros = load_sql_macros()
     for name in ("x:decimal(1,1)) as y, (select 1", "x:string collate a) --", "x:array<int>) --"):
         assert not macros["is_type_text"](macros["quoted_type"](f"struct<{name}:int>")), name
-    for name in ("a b", "c,d:e", "it's", "x:int) as y, (select 1"):
+    for told in ("struct<a:int,... 5 more fields>", "array<struct<a:int,... 1 more field>>"):
+        assert macros["is_shortened"](told)
+        # the fields that are not told would be left out, of the hash too
+        with pytest.raises(MacroError, match=r"raise spark[.]sql[.]debug[.]maxToStringFields"):
+            macros["canonical_text_expr"]("x", told)
+    for name in ("a b", "c,d:e", "it's", "x:int) as y, (select 1", "more fields"):
+        assert not macros["is_shortened"](f"struct<{name}:int>")
         quoted = macros["quoted_type"](f"struct<{name}:int>")
         assert quoted == f"struct<`{name}`:int>" and macros["is_type_text"](quoted)
 

@@ -176,7 +176,8 @@ class IcebergFiles:
 def _newest_description(folder: Path) -> Path | None:
     """Return the newest file that describes a table.
 
-    Of two that have a number the later one: the other is of a run that died before it committed.
+    Of two that have a number the later one: the other is most likely of a run that died before it
+    committed. Only the metastore knows; the next commit's number is greater than both.
     """
     found = []
     metadata = folder / "metadata"
