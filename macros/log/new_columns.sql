@@ -22,7 +22,7 @@
     {%- endfor -%}
     {%- if undeclared -%}
         {%- do long.append('new in the source and loaded from now on: ' ~ undeclared | join(', ')
-            ~ '. Declare it in the YAML to choose its data_type' ~ (', or name it under ignore' if cfg['extract'] != 'events' else '')) -%}
+            ~ '. Declare it in the YAML (another data_type needs a new log: --full-refresh)' ~ (', or name it under ignore' if cfg['extract'] != 'events' else '')) -%}
     {%- endif -%}
     {%- set before = (recorded or {}).get('left_out') -%}
     {%- set is_told = before is not none or (not recorded and cfg.get('format') == 'json') -%}

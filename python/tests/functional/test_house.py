@@ -37,9 +37,9 @@ def cities(project: Any, name: str, **settings: Any) -> Entity:
 
 
 def stage_log_row(entity: Entity) -> StagedRows | None:
-    """What a load elsewhere would commit next; None: of Iceberg nothing is staged."""
+    """What a load elsewhere would commit next; None: of Iceberg nothing is staged, and not from here where Spark is elsewhere."""
     project, log = entity.project, f"{entity.name}__log"
-    if project.file_format != "delta":
+    if project.file_format != "delta" or project.target == "thrift":
         return None
     row = f"select * from `{project.schema}`.`{log}` limit 1"
     version = table_version(project.session, project.schema, log) or 0

@@ -79,7 +79,8 @@ def project(
 
 
 def test_extracts__parquet(project: ThriftProject) -> None:
-    test_parquet.test_days__parquet(project)
+    test_parquet.test_two_days(project)
+    test_parquet.test_after_two_days(project)
 
 
 def test_atomic_and_shred(project: ThriftProject, tmp_path: Path) -> None:

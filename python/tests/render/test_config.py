@@ -651,7 +651,7 @@ def test_new_columns() -> None:
     assert news["short"] == ["new column age", "not loaded: zip"]
     assert news["long"] == [
         "new in the source and loaded from now on: `age` (string). "
-        "Declare it in the YAML to choose its data_type, or name it under ignore",
+        "Declare it in the YAML (another data_type needs a new log: --full-refresh), or name it under ignore",
         "new in the source but not loaded: `zip`. Add it to the SELECT of the model to load it",
     ]
     assert told(csv, known + " age", known, recorded) == (nothing, recorded)

@@ -272,7 +272,7 @@ def test_init__parquet(init: Init) -> None:
             "tags": arrow.array([["a"], None]),
             "at": arrow.array([0, 1], arrow.timestamp("us", "UTC")),
             "local": arrow.array([0, 1], arrow.timestamp("us")),
-            "place": arrow.array([{"lat": 1.5}, {"lat": 2.5}]),
+            "place": arrow.array([{"lat": 1.5, "a-b": 1}, {"lat": 2.5, "a-b": 1}]),
         }
     )
     parquet.write_table(table, init.root / "things.parquet")
@@ -285,7 +285,7 @@ def test_init__parquet(init: Init) -> None:
         "tags": "array<string>",
         "at": "timestamp",
         "local": "timestamp_ntz",
-        "place": "struct<lat: double>",
+        "place": "struct<lat: double, `a-b`: bigint>",
     }
 
 

@@ -191,12 +191,14 @@ def _json_type(values: Sequence[Any]) -> str:
         for value in values:
             for name, item in value.items():
                 fields.setdefault(name, []).append(item)
-        inner = ", ".join(f"{_field(name)}: {_json_type(items)}" for name, items in fields.items())
+        inner = ", ".join(
+            f"{field_name(name)}: {_json_type(items)}" for name, items in fields.items()
+        )
         return f"struct<{inner}>" if inner else "string"
     return kind
 
 
-def _field(name: str) -> str:
+def field_name(name: str) -> str:
     """A field's name in a struct type."""
     if re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII):
         return name

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from tidemark.errors import ConfigError
-from tidemark.scaffold.inference import Column, infer_column, infer_json_column
+from tidemark.scaffold.inference import Column, field_name, infer_column, infer_json_column
 
 Format = Literal["csv", "json", "parquet"]
 
@@ -432,7 +432,9 @@ def _arrow_type(arrow: Any, kind: Any) -> str:
     if types.is_map(kind):
         return f"map<{_arrow_type(arrow, kind.key_type)}, {_arrow_type(arrow, kind.item_type)}>"
     if types.is_struct(kind):
-        fields = ", ".join(f"{field.name}: {_arrow_type(arrow, field.type)}" for field in kind)
+        fields = ", ".join(
+            f"{field_name(field.name)}: {_arrow_type(arrow, field.type)}" for field in kind
+        )
         return f"struct<{fields}>"
     spark = {
         "bool": "boolean",

@@ -207,20 +207,28 @@ def changes(
     project, tables = open_project(where)
     chosen = [one for one in chosen_entities(project, names) if names or one.kind == "cdc"]
     commits, now = read_commits(tables), dt.datetime.now(dt.UTC)
-    found = []
+    found, unread = [], []
     for one in chosen:
         date = dates[0] if dates else status_of(one, commits, Seen(), now).last_date
         if date is not None:
-            found.append(changes_of(tables, one, date, samples))
+            try:
+                found.append(changes_of(tables, one, date, samples))
+            except TableNotReadable as error:
+                # of all entities those are shown that can be read
+                if names:
+                    raise
+                unread.append(str(error))
     if as_json:
         _print_json(asdict(one) for one in found)
-    elif not found:
+    elif not found and not unread:
         click.echo("nothing was loaded yet")
     else:
         out = stdout_console()
         for date in sorted({one.business_date for one in found}):
             out.print(str(date), style="bold", highlight=False)
             show.show_changes([one for one in found if one.business_date == date], out)
+    for said in unread:
+        click.echo(said, err=True)
 
 
 @click.command(

@@ -7,7 +7,7 @@ from typing import Any
 
 from tidemark.state.commits import Commit
 from tidemark.state.project import Entity
-from tidemark.state.tables import Tables, quoted
+from tidemark.state.tables import Tables, check_readable, quoted
 
 
 def reject_rows(
@@ -31,6 +31,7 @@ def reject_rows(
     Raises:
         TableNotReadable: Only Spark reads them.
     """
+    check_readable(entity)
     path = tables.of(entity, "__rejects")
     if not tables.exists(path):
         return [], 0

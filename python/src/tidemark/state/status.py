@@ -236,15 +236,26 @@ def _loaded(own: Sequence[Commit]) -> _Loaded:
 def _is_behind(own: Sequence[Commit], commits: Sequence[Commit]) -> bool:
     """Say whether what a derived table reads has loaded more than it has read."""
     done = next((c for c in own if c.state == "completed" and c.source_relation), None)
-    if done is None or done.source_commit_id is None or done.kind in ("rollback", "clean"):
+    if done is None or done.kind in ("rollback", "clean"):
         return False
-    return any(
-        commit.relation == done.source_relation
-        and commit.state == "completed"
-        and commit.kind in (*LOADS, "rollback", "rehash")
-        and commit.commit_id > done.source_commit_id
-        for commit in commits
-    )
+    # a feed of several entities records one commit for each
+    reads = [c for c in own if c.source_relation and c.started_at == done.started_at]
+    return any(_is_news(commit, read) for read in reads for commit in commits)
+
+
+def _is_news(commit: Commit, read: Commit) -> bool:
+    """Say whether a commit of what a derived table reads brought something that it has not read."""
+    if commit.relation != read.source_relation or commit.state != "completed":
+        return False
+    if read.source_commit_id is None or commit.commit_id <= read.source_commit_id:
+        return False
+    if commit.kind == "load":
+        # what changed nothing has no rows in the log, by which intervals say how far they read
+        return commit.changed > 0 or bool(commit.is_correction) or commit.rows_inserted is None
+    if commit.kind == "rehash":
+        # it leaves the numbers in the log as they are
+        return commit.commit_id > read.commit_id
+    return commit.kind in (*LOADS, "rollback")
 
 
 def _went_through(own: Sequence[Commit], failed_at: dt.datetime) -> bool:

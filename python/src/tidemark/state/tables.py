@@ -34,6 +34,18 @@ class TableNotReadable(TidemarkError):
     """A table that only Spark reads."""
 
 
+def check_readable(entity: Entity) -> None:
+    """Refuse an entity whose tables are read by Spark alone: they look as if they were not there.
+
+    Raises:
+        TableNotReadable: They are.
+    """
+    if entity.file_format not in READ_WITHOUT_SPARK:
+        raise TableNotReadable(
+            f"{entity.name}: its tables are {entity.file_format}, and only Spark reads them"
+        )
+
+
 class Opened(Protocol):
     """A table as it is at the moment; what its methods raise says why it is not read."""
 

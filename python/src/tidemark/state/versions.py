@@ -11,7 +11,7 @@ from tidemark.console import counted
 from tidemark.errors import ConfigError
 from tidemark.state.order import LogOrder, order_of
 from tidemark.state.project import Entity
-from tidemark.state.tables import Tables, literal
+from tidemark.state.tables import Tables, check_readable, literal
 from tidemark.state.values import are_same
 
 OWN = {
@@ -176,6 +176,7 @@ def changes_of(tables: Tables, entity: Entity, date: dt.date, samples: int) -> D
     Raises:
         TableNotReadable: Only Spark reads the log.
     """
+    check_readable(entity)
     if not tables.exists(tables.of(entity, "__log")):
         return DayChanges(entity.name, date)
     log, names = log_of(tables, entity)
@@ -398,11 +399,13 @@ def log_of(tables: Tables, entity: Entity) -> tuple[str, list[str]]:
 
     Raises:
         ConfigError: It has none.
+        TableNotReadable: Only Spark reads it.
     """
     if entity.kind != "cdc":
         raise ConfigError(
             f"{entity.name} is materialized {entity.kind}: only cdc models have a log of versions"
         )
+    check_readable(entity)
     log = tables.of(entity, "__log")
     if not tables.exists(log):
         raise ConfigError(
