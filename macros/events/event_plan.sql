@@ -36,6 +36,7 @@
         {%- set arrived = (found['arrived'] or {}).get(lower) -%}
         {%- set new_hash_name = name ~ '~' ~ loop.index if lower in hash_names else name -%}
         {%- set hash_name = known['hash_name'] if known else new_hash_name -%}
+        {#- `held`: not more than the key, as an event may leave out what a row must have, of a key that is not there. -#}
         {%- do columns.append({
             'name': name,
             'hash_name': hash_name,
@@ -55,7 +56,7 @@
             'dropped': false,
             'sensitive': known['sensitive'] if is_gone else lower in sensitive,
             'not_null': declaration.get('not_null', false) or (lower in keys and cfg['null_keys'] == 'reject'),
-            'held': tidemark.is_held(recorded, known),
+            'held': lower in keys and tidemark.is_held(recorded, known),
             'description': declaration.get('description', ''),
             'default': tidemark._default_of(fields),
         }) -%}

@@ -47,7 +47,7 @@
         {%- do columns.append({
             'name': column['name'],
             'type': column['type'],
-            'not_null': column['not_null'],
+            'not_null': column['not_null'] and column.get('held', true),
             'description': column['description'] if cfg['persist_docs'].get('columns') else '',
         }) -%}
     {%- endfor -%}

@@ -113,6 +113,20 @@ def test_replay_and_crash(entities: dict[str, EventEntity]) -> None:
 
 
 @pytest.mark.slow
+def test_required_column_that_events_leave_out(module_project: Any) -> None:
+    """Of a key that is not there it is NULL; current takes that, or nothing would get on behind the log's commit."""
+    lacking = EventEntity(
+        module_project,
+        "lacking",
+        {"id": "int", "n": "int", "v": "string"},
+        engine="spark",
+        not_null=("n",),
+    )
+    lacking.load([insert({"id": 1, "n": 5, "v": "a"})])
+    lacking.load([update({"id": 2, "v": "b"}), update({"id": 1, "v": "c"})])
+    assert lacking.rows("id, n, v") == [(1, 5, "c"), (2, None, "b")]
+
+
 def test_stopped__tables_stay(module_project: Any) -> None:
     """A batch that says that nothing was written has altered no table either."""
     columns = {"id": "int", "name": "string"}
