@@ -124,6 +124,7 @@
                 }) -%}
             {%- endif -%}
         {%- elif change['kind'] == 'rename_column' and change['policy'] == 'apply' and recorded -%}
+            {%- do tidemark.check_name_of_key(cfg, recorded, statement, change) -%}
             {%- do tidemark.rename_column(cfg, relations, recorded, change['old'], change['name']) -%}
         {%- elif change['kind'] == 'drop_column' and change['policy'] == 'apply' and recorded and change['name'] | lower not in keys -%}
             {%- do tidemark.drop_column(cfg, relations, recorded, change['name']) -%}
@@ -144,6 +145,19 @@
         cfg['entity'] ~ ': the source did `' ~ statement['text'] ~ '`, ' ~ why
         ~ ('; what came before it was applied. ' if is_cut else '; nothing was applied. ') ~ advice
     ) -%}
+{%- endmacro -%}
+
+
+{#- A column that takes the name of the key: the rows are known here by what the one that was called so had. -#}
+{%- macro check_name_of_key(cfg, recorded, statement, change) -%}
+    {%- set declared = cfg['columns'] | map(attribute='name') | map('lower') | list -%}
+    {%- set old, new = change['old'] | lower, change['name'] | lower -%}
+    {%- for column in recorded['columns'] if column['name'] | lower == new and column['role'] == 'key' and old != new and old not in declared -%}
+        {%- do tidemark.raise_failed_policy(cfg, statement, dict(change, stops=[
+            'and `' ~ column['name'] ~ '`, by which rows are known here, is what was `' ~ change['old'] ~ '`',
+            'Begin anew with --full-refresh on a snapshot from after the statement',
+        ])) -%}
+    {%- endfor -%}
 {%- endmacro -%}
 
 

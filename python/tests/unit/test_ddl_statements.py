@@ -353,6 +353,21 @@ def test_raise_failed_policy() -> None:
     assert "and ddl.change_type is fail; what came before it was applied. The type of `a`" in widened  # fmt: skip
 
 
+def test_column_that_takes_the_name_of_the_key() -> None:
+    """It stops before the key's values are put aside; not where the name stays."""
+    macros = load_macros(*SQL_FOLDERS, "load/events")
+    recorded = {"columns": [{"name": "id", "role": "key"}, {"name": "nr", "role": "compared"}]}
+    change = {"kind": "rename_column", "old": "nr", "name": "ID"}
+    with pytest.raises(
+        MacroError, match="and `id`, by which rows are known here, is what was `nr`"
+    ):
+        macros["check_name_of_key"](SETTINGS, recorded, {"text": "x"}, change)
+    for old, new in (("id", "ID"), ("nr", "number")):
+        macros["check_name_of_key"](
+            SETTINGS, recorded, {"text": "x"}, {**change, "old": old, "name": new}
+        )
+
+
 class Stored:
     """The tables of an entity, each with its columns and whether they have values, for macros that alter them.
 
