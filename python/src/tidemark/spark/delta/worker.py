@@ -7,8 +7,10 @@ import json
 import os
 import re
 import shutil
+import socket
 import threading
 import time
+import zlib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -482,15 +484,27 @@ def why_unseen(written: Iterable[tuple[Target, Written]]) -> str | None:
 
 
 def folder_of_task() -> Path:
-    """Return a new folder below TIDEMARK_HOME, and remove those that killed runs have left."""
+    """Return a new folder below TIDEMARK_HOME, and remove those that killed runs have left.
+
+    Machines that share the folder number their processes each for itself: those of another one are
+    left for a day.
+    """
     parent = tidemark_home().create().temporary
+    own = f"{zlib.crc32(socket.gethostname().encode()):08x}"
     for folder in parent.glob(f"{_FOLDERS}*"):
-        if not Path("/proc", folder.name.split("-")[1]).exists() and Path("/proc").exists():
-            shutil.rmtree(folder, ignore_errors=True)
-    return parent / f"{_FOLDERS}{os.getpid()}-{uuid4()}"
+        process, _, more = folder.name.removeprefix(_FOLDERS).partition("-")
+        with suppress(OSError):
+            if more.startswith(f"{own}-"):
+                is_left = Path("/proc").exists() and not Path("/proc", process).exists()
+            else:
+                is_left = folder.stat().st_mtime < time.time() - _A_DAY
+            if is_left:
+                shutil.rmtree(folder, ignore_errors=True)
+    return parent / f"{_FOLDERS}{os.getpid()}-{own}-{uuid4()}"
 
 
 _FOLDERS = "engine-"
+_A_DAY = 24 * 60 * 60
 UNSEEN = "what Spark's workers wrote is not to be seen here: the nodes share no files"
 
 
