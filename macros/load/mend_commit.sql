@@ -13,6 +13,7 @@
         state_at=tidemark.utc_text_of_micros(row['state_micros']),
         config=fromjson(left['config'] or 'null'), is_correction=row['is_correction'], source_commit_id=row['source_commit_id']
     ) -%}
+    {%- do tidemark.check_format_in_flight(cfg, run, commit) -%}
     {%- set numbers = {} -%}
     {%- for name, value in row.items() if name.startswith('rows_') or name.endswith(('_before', '_sequence_num')) or name in ['batch_id', 'last_file'] -%}
         {%- do numbers.update({name: value}) -%}
@@ -42,6 +43,17 @@
     {%- do tidemark.record_commit(commits, commit, 'completed' if landed else 'rolled_back', numbers if landed else {}) -%}
     {%- do log(cfg['entity'] ~ (': finished commit ' if landed else ': rolled back commit ') ~ commit['commit_id'] ~ ' ('
         ~ commit.get('business_date', commit['kind']) ~ '), which an earlier run had left ' ~ ('after' if landed else 'before') ~ ' writing its log', info=true) -%}
+{%- endmacro -%}
+
+{#- What a commit in flight has written is looked for where its format has it. A full refresh leaves all of that behind. -#}
+{%- macro check_format_in_flight(cfg, run, commit) -%}
+    {%- set begun = (commit['config'] or {}).get('file_format', cfg['file_format']) -%}
+    {%- if begun != cfg['file_format'] and commit['kind'] != 'full_refresh' and not run['full_refresh'] -%}
+        {%- do tidemark.raise_error('configuration',
+            cfg['entity'] ~ ': commit ' ~ commit['commit_id'] ~ ', which an earlier run left in flight, has file_format: ' ~ begun ~ ', and now it is '
+            ~ cfg['file_format'] ~ '. Take it back and run once, which finishes that commit; another format begins with --full-refresh'
+        ) -%}
+    {%- endif -%}
 {%- endmacro -%}
 
 {#- The table that the run which left a commit may still write to; none where it wrote a new one, which nobody reads: it looks whether it
