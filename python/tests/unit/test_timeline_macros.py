@@ -261,7 +261,7 @@ def test_format_in_flight() -> None:
     cfg, commit = {"entity": "one", "file_format": "parquet"}, {"kind": "load", "commit_id": 7}
     delta = {**commit, "config": {"file_format": "delta"}}
     with pytest.raises(
-        MacroError, match="one: commit 7, .* has file_format: delta, and now it is parquet"
+        MacroError, match=r"one: commit 7, .* has file_format: delta, and now it is parquet"
     ):
         check(cfg, {"full_refresh": False}, delta)
     check(cfg, {"full_refresh": True}, delta)
