@@ -28,15 +28,13 @@
         {%- do tidemark.say(entity, versions['figures']['within_count'] ~ ' versions began and ended within a day, which an entity of business dates does not keep') -%}
     {%- endif -%}
     {%- if not dry -%}
-        {%- set rejected = namespace(rows=0) -%}
         {%- for date in dates if date not in loaded -%}
             {%- set figures = tidemark.load_entity(
                 tidemark.opened_anew(opened, dict(run, business_date=date)), tidemark.adopted_extract_sql(versions, date)
             ) -%}
-            {%- set rejected.rows = rejected.rows + (figures.get('rows_rejected') or 0) | int -%}
             {%- do tidemark.say(entity, '  ' ~ loop.index ~ ' of ' ~ loop.length ~ ', ' ~ date ~ ': ' ~ tidemark.summary(figures)) -%}
         {%- endfor -%}
-        {%- do tidemark.check_adopted(opened, versions, dates, table, rejected.rows) -%}
+        {%- do tidemark.check_adopted(opened, versions, dates, table) -%}
     {%- endif -%}
 {%- endmacro -%}
 
@@ -115,8 +113,10 @@
 {%- endmacro -%}
 
 {#- Compare the log replayed, and current, with the table. -#}
-{%- macro check_adopted(opened, versions, dates, table, rejected) -%}
+{%- macro check_adopted(opened, versions, dates, table) -%}
     {%- set cfg, relations = opened['cfg'], opened['relations'] -%}
+    {#- of calls before this one, too -#}
+    {%- set rejected = tidemark.row_count(relations['rejects']) if tidemark.relation_exists(relations['rejects']) else 0 -%}
     {%- set differences = tidemark.query_rows(tidemark.adopted_differences_sql(versions, relations['log'], dates)) -%}
     {%- if differences and not rejected -%}
         {%- do tidemark.raise_error('data',

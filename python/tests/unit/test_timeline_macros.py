@@ -255,6 +255,29 @@ def test_is_still_ours(
         assert macros["is_still_ours"](opened, derived, {"commit_id": 7}) is ours
 
 
+@pytest.mark.parametrize("rejected", [0, 3])
+def test_adopted_again(monkeypatch: pytest.MonkeyPatch, rejected: int) -> None:
+    """Rows that a call before this one rejected are none that the log lacks."""
+    macros, said = load_macros("operations"), list[str]()
+    stubs = {
+        "adopted_differences_sql": lambda *_: "differences",
+        "query_rows": lambda sql: [{"date_count": 1, "first_date": "2026-03-01"}],
+        "relation_exists": lambda relation: True,
+        "row_count": lambda relation: rejected,
+        "say": lambda entity, text: said.append(text),
+    }
+    for name, stub in stubs.items():
+        monkeypatch.setitem(macros, name, stub)
+    relations = {name: f"shop.one__{name}" for name in ("log", "rejects", "current")}
+    opened = {"cfg": {"entity": "one"}, "relations": relations}
+    if not rejected:
+        with pytest.raises(MacroError, match="the log replayed has other rows than"):
+            macros["check_adopted"](opened, {}, [], "shop.old")
+        return
+    macros["check_adopted"](opened, {}, [], "shop.old")
+    assert said[0] == "adopted shop.old, without the 3 rows in shop.one__rejects"
+
+
 def test_format_in_flight() -> None:
     """What a dead run wrote is not looked for in tables of another format, where it is not."""
     check = load_macros("load")["check_format_in_flight"]
