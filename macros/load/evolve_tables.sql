@@ -39,7 +39,7 @@
     {%- set recorded = opened['state']['recorded'] -%}
     {%- if recorded['file_format'] == 'parquet' -%}{{ return([]) }}{%- endif -%}
     {%- set held = tidemark.names_required(recorded['columns']) if recorded.get('marks_not_null') else none -%}
-    {{ return(tidemark.no_longer_required(opened['relations']['current'], tidemark.current_columns(opened['cfg'], plan), held)) }}
+    {{ return(tidemark.no_longer_required(opened['relations']['current'], plan['stored'], held)) }}
 {%- endmacro -%}
 
 {#- Columns that a table has as NOT NULL and that are none of these, or may be NULL by now. `held` names those that may be so, as the last
@@ -55,7 +55,7 @@
 {#- Names, in lower case, of the columns that are not to be NULL. -#}
 {%- macro names_required(columns) -%}
     {%- set names = [] -%}
-    {%- for column in columns if column.get('not_null') -%}{%- do names.append(column['name'] | lower) -%}{%- endfor -%}
+    {%- for column in columns if column.get('not_null') and column.get('held', true) -%}{%- do names.append(column['name'] | lower) -%}{%- endfor -%}
     {{ return(names) }}
 {%- endmacro -%}
 

@@ -56,8 +56,10 @@ versions as (
 last_rows as (
     select
         *,
-        first_value(_tidemark_time) over (
-            partition by _key_hash, _tidemark_version order by _tidemark_time asc nulls first, _tidemark_order asc nulls first
+        if(
+            bool_or(_tidemark_time is null) over (partition by _key_hash, _tidemark_version),
+            null,
+            min(_tidemark_time) over (partition by _key_hash, _tidemark_version)
         ) as _valid_from,
         row_number() over (
             partition by _key_hash, _tidemark_version
