@@ -137,7 +137,7 @@ test-faults: setup-dev  ## Hostile inputs, broken files, two writers, kills
 	@$(BIN)/python -m pytest -m faults
 
 .PHONY: test-iceberg
-test-iceberg: setup-dev  ## The core stories once more, with tables of Iceberg (three quarters of an hour)
+test-iceberg: setup-dev  ## The core stories once more, with tables of Iceberg (twenty minutes)
 	@$(BIN)/python -m pytest -n 2 --dist loadfile --iceberg -m 'not slow' python/tests/functional
 
 .PHONY: functional
