@@ -106,12 +106,8 @@
     {%- set part = '(`[^`]+`|"[^"]+"|[^\\s,;.`"()]+)' -%}
     {%- set pattern = '(?i)\\b(?:change|rename)\\s+(?!(?:tables?|to|as|index|key|constraint)\\b)(?:column\\s+)?(?:if\\s+exists\\s+)?'
         ~ part ~ '\\s+(?:to\\s+)?' ~ part -%}
-    {#- without comments and texts -#}
-    {%- set text = modules.re.sub(
-        "(?is)/\\*(?!!).*?\\*/|'(?:[^'\\\\]|\\\\.|'')*'|\\b(?:comment|default)\\s*=?\\s*\"(?:[^\"\\\\]|\\\\.)*\"", ' ', said.get('ddl') or ''
-    ) -%}
     {%- set pairs = [] -%}
-    {%- for old, new in modules.re.findall(pattern, text) -%}
+    {%- for old, new in modules.re.findall(pattern, tidemark._without_texts(said.get('ddl') or '')) -%}
         {%- do pairs.append((old.strip('`"') | lower, new.strip('`"') | lower)) -%}
     {%- endfor -%}
     {%- for column in said['columns'] if column.get('previous_name') -%}

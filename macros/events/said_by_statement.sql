@@ -83,7 +83,9 @@
 
 {#- The text of a statement without comments and texts; what stands in a comment that a server executes is none. -#}
 {%- macro _without_texts(ddl) -%}
-    {{ return(modules.re.sub("(?s)/\\*(?!M?!).*?\\*/|'(?:[^'\\\\]|\\\\.|'')*'", ' ', ddl)) }}
+    {{ return(modules.re.sub(
+        "(?is)/\\*(?!M?!).*?\\*/|'(?:[^'\\\\]|\\\\.|'')*'|\\b(?:comment|default)\\s*=?\\s*\"(?:[^\"\\\\]|\\\\.)*\"", ' ', ddl
+    )) }}
 {%- endmacro -%}
 
 {#- Whether the text of a statement renames a column: CHANGE [COLUMN] a b, RENAME COLUMN a TO b. -#}

@@ -141,7 +141,7 @@
         {%- do horizons.update({name: horizon}) -%}
     {%- endfor -%}
     {%- do horizons.update({
-        'draws_line': horizons['feed'] > row['floor'] | int,
+        'draws_line': horizons['feed'] > horizons['floor'],
         'savepoints': savepoints | map(attribute='commit_id') | list,
         'floor': [horizons['floor'], horizons['superseded'], horizons['history'], horizons['feed']] | max,
         'old_tables': tidemark.old_tables(opened, fromjson(row['replaced_logs'] or '[]'), savepoints),
