@@ -251,7 +251,9 @@ def why_not_made(session: SparkSession, log: tuple[str, str], root: str | None) 
         return f"{'.'.join(log)} is not to lie on a local file system"
     if not is_read_as_it_stands(folder):
         return f"{'.'.join(log)} is to lie at a path that is not read as it stands"
-    for name, value in session.conf.getAll.items():
+    # one call of the JVM in place of one for each setting
+    is_set = _DEFAULTS in str(session._jsparkSession.conf().getAll().toString())
+    for name, value in (session.conf.getAll if is_set else {}).items():
         default = f"delta.{name.removeprefix(_DEFAULTS)}"
         if name.startswith(_DEFAULTS) and _is_harmful(default, value):
             return f"the session gives new tables the property {default}"
