@@ -528,6 +528,7 @@ def test_two_writers(lake: Lake, writers: Writers) -> None:
             answer = plain.answer()
             assert answer is not None and answer["codes"] == [0], plain.news()
             tally["plain runs"] += 1
+            truth.loads(day, again)
             left -= set(again)
         truth.check(left | writers.warming)
         if victim:
