@@ -13,6 +13,8 @@ from tidemark.errors import ConfigError
 from tidemark.run.invoke import Invoker
 from tidemark.state.project import Entity, entities_of
 
+_NULLS = {"NULL": None, "'NULL'": "NULL"}
+
 
 @dataclass(frozen=True)
 class Operation:
@@ -99,7 +101,8 @@ def with_key(operation: Operation, entity: Entity, values: tuple[str, ...]) -> O
     Args:
         operation: The call.
         entity: Whose row.
-        values: Of its key columns, in the order of `unique_key`.
+        values: Of its key columns, in the order of `unique_key`, as `history` shows them: NULL for
+            none, 'NULL' in quotes for that text.
 
     Raises:
         ConfigError: It has no key, or another number of key columns.
@@ -110,5 +113,8 @@ def with_key(operation: Operation, entity: Entity, values: tuple[str, ...]) -> O
             f"the key of {entity.name} is {keys}: "
             f"give {len(entity.key)} values, found {len(values)}"
         )
-    key = dict(zip(entity.key, values, strict=True))
+    key = {name: _NULLS.get(value, value) for name, value in zip(entity.key, values, strict=True)}
+    if nulls := [name for name, value in key.items() if value is None]:
+        note = "taken for no value; the text NULL is \"'NULL'\""
+        click.echo(f"{entity.name}: NULL of {', '.join(nulls)} is {note}", err=True)
     return replace(operation, arguments={**operation.arguments, "key": key})

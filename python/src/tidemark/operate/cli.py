@@ -179,6 +179,7 @@ def compact(
 Examples:
   tidemark erase airports WIPO
   tidemark erase order_lines 4711 2 --vacuum     # a key of two columns
+  tidemark erase order_lines 4711 NULL           # one without a value; "'NULL'" is that text
 """
 )
 @_operating

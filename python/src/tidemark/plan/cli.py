@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 from rich.console import Console
 
 from tidemark.console import stdout_console
@@ -156,7 +157,9 @@ def plan(
         )
         if given
     ]
-    if len(asked) > 1 or (asked and (dates or select or exclude or full_refresh or vars_text)):
+    # the vars of a shell are every command's
+    typed = ctx.get_parameter_source("vars_text") == ParameterSource.COMMANDLINE
+    if len(asked) > 1 or (asked and (dates or select or exclude or full_refresh or typed)):
         raise click.UsageError(f"{' and '.join(asked)}: give one of them, and nothing else")
     out = stdout_console()
     if schema:
