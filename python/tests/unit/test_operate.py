@@ -136,6 +136,21 @@ def test_error__of_the_operation_ends_it(dbt: Dbt) -> None:
         operate(dbt, Asked(yes=True), lambda one: Operation("clean", one.name), "orders")  # type: ignore[arg-type]
 
 
+def test_error__once_it_was_begun_is_told_by_its_exit_code(dbt: Dbt) -> None:
+    said = dbt.operate
+
+    def fail(operation: str, arguments: dict[str, Any], out: Any) -> list[str]:
+        if not arguments["dry_run"]:
+            raise ConfigError("orders: 3 rejects on 2026-03-15")
+        return said(operation, arguments, out)
+
+    dbt.operate = fail  # type: ignore[method-assign]
+    line = ["restate", "orders", "--from", "2026-03-01", "--yes"]
+    result = CliRunner().invoke(cli.cli, line)
+    assert result.exit_code == 3, result.exception
+    assert "Error: orders: 3 rejects on 2026-03-15\nit stopped on the way" in result.stderr
+
+
 def test_every_operation_says_what_it_would() -> None:
     """The word by which `operate` knows that there is something to do is in each macro's dry run."""
     folder = Path(calls.__file__).parents[4] / "macros" / "operations"

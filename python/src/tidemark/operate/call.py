@@ -13,6 +13,8 @@ from tidemark.errors import ConfigError
 from tidemark.run.invoke import Invoker
 from tidemark.state.project import Entity, entities_of
 
+EXIT_STOPPED = 3
+_STOPPED = "it stopped on the way: what was done before stays done, and calling it again goes on"
 _NULLS = {"NULL": None, "'NULL'": "NULL"}
 
 
@@ -74,7 +76,8 @@ def operate(
         name: The entity.
 
     Raises:
-        ConfigError: There is no such entity, the operation refused, or nobody could be asked.
+        ConfigError: There is no such entity, the operation refused, or nobody could be asked:
+            nothing was done.
     """
     entities = entities_of(invoker.manifest)
     if name not in entities:
@@ -91,7 +94,11 @@ def operate(
         if not click.confirm("Go ahead?", err=True):
             click.echo("nothing was done", err=True)
             return 1
-    invoker.operate(call.name, call.called(dry_run=False), out)
+    try:
+        invoker.operate(call.name, call.called(dry_run=False), out)
+    except ConfigError as error:
+        click.echo(f"Error: {error}\n{_STOPPED}", err=True)
+        return EXIT_STOPPED
     return 0
 
 

@@ -32,6 +32,8 @@ Exit codes:
   0    done, or nothing to do, or --dry-run
   1    you said no
   2    refused, or the project is wrong; nothing was done
+  3    it stopped on the way: what was done before stays done, and calling it again goes on
+  130  interrupted
 """
 
 
