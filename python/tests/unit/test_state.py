@@ -567,6 +567,22 @@ def test_cli__report(loaded: Path) -> None:
     assert (loaded / ".tidemark/report.html").exists()
 
 
+def test_cli__model_whose_table_has_another_name(
+    loaded: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = known_shop(loaded)
+    entities = {
+        "dim_cities": replace(project.entities["cities"], name="dim_cities"),
+        # another model has the name that stands in the commits
+        "cities": replace(project.entities["cities_scd2"], name="cities"),
+    }
+    renamed = replace(project, entities=entities)
+    monkeypatch.setattr("tidemark.state.cli.known_project", lambda *_: renamed)
+    found = json.loads(call("report", "--days", "36500", "--json").stdout)
+    assert [row["entity"] for row in found["loads"]] == ["dim_cities", "dim_cities"]
+    assert {row["entity"] for row in json.loads(call("runs", "--json").stdout)} == {"dim_cities"}
+
+
 def test_value_intervals__of_a_row_that_goes_and_comes() -> None:
     def version(number: int, operation: str, n: int, *changed: str) -> Version:
         changes = tuple(Change(name, None, n) for name in changed)
