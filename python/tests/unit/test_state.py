@@ -635,6 +635,9 @@ def test_table__that_only_spark_reads(tmp_path: Path, monkeypatch: pytest.Monkey
 def test_tables__lie_where_spark_puts_them(tmp_path: Path) -> None:
     project = KnownProject(tmp_path, f"file:{tmp_path}/w", "shop", "delta")
     assert Tables(project).of(CITIES, "__log") == str(tmp_path / "w/shop.db/cities__log")
+    # Spark's own schema lies at the warehouse
+    default = replace(CITIES, schema="default")
+    assert Tables(project).of(default, "__log") == str(tmp_path / "w/cities__log")
     away = replace(CITIES, location_root="s3a://lake/tables/")
     assert Tables(project).of(away) == "s3://lake/tables/cities"
     with pytest.raises(TableNotReadable, match="cannot be read"):
