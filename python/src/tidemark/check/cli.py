@@ -65,7 +65,7 @@ def check(
         profiles_dir=profiles_dir or find_profiles(root),
         target=target,
     )
-    prepare_environment()
+    prepare_environment(root)
     invoker = Invoker(options, Console(stderr=True))
     if not invoker.parse():
         ctx.exit(2)

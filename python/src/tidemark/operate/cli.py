@@ -209,7 +209,7 @@ def _operate(entity: str, call: Callable[[Entity], Operation], how: dict[str, An
         profiles_dir=how["profiles_dir"] or find_profiles(root),
         target=how["target"],
     )
-    prepare_environment()
+    prepare_environment(root)
     asked = Asked(how["dry_run"], how["yes"], can_ask=_can_ask())
     talk = Console(stderr=True)
     invoker = Invoker(options, talk)

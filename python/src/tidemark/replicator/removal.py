@@ -35,7 +35,7 @@ def drop_copies(
     Raises:
         ConfigError: The project cannot be parsed; nothing was dropped.
     """
-    prepare_environment()
+    prepare_environment(operated.project)
     invoker = Invoker.quiet(
         operated.run_options(target),
         "the dbt project cannot be parsed, so that no table was dropped: `dbt parse` says why",

@@ -143,7 +143,7 @@ def run(
     for name, asked in (("--available", available), ("--changes", changes)):
         if asked and not options.dates:
             raise ConfigError(f"{name} needs --business-date")
-    prepare_environment()
+    prepare_environment(root)
     from tidemark.spark.session import session_expected
 
     talk, out = Console(stderr=True), stdout_console()

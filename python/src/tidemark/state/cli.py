@@ -313,7 +313,7 @@ def open_project(where: dict[str, Any]) -> tuple[KnownProject, Tables]:
         TableNotReadable: Its commits are read by Spark alone.
     """
     options = options_of(where)
-    prepare_environment()
+    prepare_environment(options.project_dir)
     project = known_project(options, Console(stderr=True))
     if project.commits_format not in READ_WITHOUT_SPARK:
         raise TableNotReadable(
