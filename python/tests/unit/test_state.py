@@ -700,6 +700,16 @@ def test_project__is_parsed_again_when_a_file_changed(
     assert known_project(options, talk).entities["orders"].key == ("id",)
     assert len(parsed) == 2
 
+    # what is saved while dbt parses is read by the next one
+    def saved_meanwhile(*given: Any) -> KnownProject:
+        made.write("models/models.yml", YAML)
+        return whole(*given)
+
+    made.write("models/models.yml", YAML.replace("[id, line]", "line"))
+    monkeypatch.setattr(projects, "remember_project", saved_meanwhile)
+    assert known_project(options, talk).entities["orders"].key == ("line",)
+    assert known_project(options, talk).entities["orders"].key == ("id", "line")
+
 
 def test_tables__an_object_store_that_the_environment_does_not_reach(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from tidemark.errors import ConfigError, TidemarkError
 from tidemark.project import parse
-from tidemark.run.files import changed_files, files_of, stamps, told_changes
+from tidemark.run.files import changed_files, files_of, fingerprint, stamps, told_changes
 from tidemark.run.invoke import Invoker
 from tidemark.run.kept import forget_projects
 from tidemark.run.options import RunOptions
@@ -56,12 +56,13 @@ class Warm:
         """Parse what changed since it was parsed; say what is wrong with it."""
         with self.lock:
             self._files = stamps(files_of(self.options, seeds=True))
+            mark = fingerprint(self.options)
             invoker = Invoker(self.options, self._talk)
             if not invoker.parse():
                 return False
             if self._invoker is None or invoker.manifest is not self._invoker.manifest:
                 self._invoker = invoker
-                project = remember_project(self.options, invoker)
+                project = remember_project(self.options, invoker, mark)
                 self.names = ProjectNames(invoker.manifest, project)
             return True
 

@@ -103,22 +103,23 @@ def known_project(options: RunOptions, talk: Console) -> KnownProject:
     with talk.status("reading the project (once, until one of its files changes) …"):
         if not invoker.parse():
             raise ConfigError("the project cannot be parsed")
-    return remember_project(options, invoker)
+    return remember_project(options, invoker, mark)
 
 
-def remember_project(options: RunOptions, invoker: Invoker) -> KnownProject:
+def remember_project(options: RunOptions, invoker: Invoker, mark: str) -> KnownProject:
     """Keep what dbt has just parsed for the next who asks.
 
     Args:
         options: What it was parsed with.
         invoker: Who had it parsed.
+        mark: The fingerprint of before it was parsed: what changes meanwhile is to be noticed.
     """
     project = _described(options, invoker)
     content = {**asdict(project), "root": str(project.root)}
     kept = _kept()
     kept.parent.mkdir(parents=True, exist_ok=True)
     new = kept.with_suffix(f".{os.getpid()}")
-    new.write_text(json.dumps({fingerprint(options): content}), encoding="utf-8")
+    new.write_text(json.dumps({mark: content}), encoding="utf-8")
     new.replace(kept)
     return project
 
