@@ -9,11 +9,13 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from dbt.adapters.tidemark.errors import MacroError
+from tests.macros import load_macros
 from tidemark import cli
 from tidemark.errors import ConfigError
 from tidemark.operate import call as calls
 from tidemark.operate.call import Asked, Operation, operate, with_key
-from tidemark.state.project import Entity
+from tidemark.state.project import Entity, entities_of
 
 
 class Dbt:
@@ -112,6 +114,42 @@ def test_arguments(dbt: Dbt, line: str, operation: str, arguments: dict[str, Any
     assert dbt.called[-1] == (operation, {"entity": "orders", **arguments, "dry_run": False})
     # what a macro asks to be confirmed is not, before it was
     assert "confirm" not in dbt.called[0][1]
+
+
+def a_model(name: str, alias: str, package: str = "shop") -> dict[str, Any]:
+    config = {"materialized": "cdc", "unique_key": [alias], "meta": {}}
+    return {"name": name, "alias": alias, "schema": "lake", "package_name": package,
+            "resource_type": "model", "config": config}  # fmt: skip
+
+
+SAME_NAMES = [
+    a_model("dim", "dim_v1"), a_model("dim", "dim_v2"),
+    a_model("orders", "pkg_orders", "pkg"), a_model("orders", "orders"),
+    a_model("facts", "a_facts"),
+]  # fmt: skip
+
+
+def test_several_models_of_one_name__are_called_by_their_tables() -> None:
+    """dbt allows it of versions, and of models of packages."""
+    manifest = SimpleNamespace(
+        nodes={str(number): SimpleNamespace(**one) for number, one in enumerate(SAME_NAMES)},
+        metadata=SimpleNamespace(project_name="shop"),
+    )
+    found = entities_of(manifest)
+    assert {name: one.table for name, one in found.items()} == {
+        "lake.dim_v1": "dim_v1", "lake.dim_v2": "dim_v2", "orders": "orders",
+        "lake.pkg_orders": "pkg_orders", "facts": "a_facts",
+    }  # fmt: skip
+    assert all(name == one.name and one.key == (one.table,) for name, one in found.items())
+
+    macros = load_macros("operations")
+    context = macros["entity_node"].context
+    context["graph"] = SimpleNamespace(nodes=dict(enumerate(SAME_NAMES)))
+    context["project_name"] = "shop"
+    for name, one in [*found.items(), ("dim_v2", found["lake.dim_v2"])]:
+        assert macros["entity_node"](name)["alias"] == one.table
+    with pytest.raises(MacroError, match=r"named dim: .* lake.dim_v1 or lake.dim_v2"):
+        macros["entity_node"]("dim")
 
 
 def test_entity_that_is_not_there(dbt: Dbt) -> None:

@@ -526,7 +526,7 @@ def test_apply__refused_when_the_tables_moved(session: None) -> None:
     dbt = Dbt()
     plan = planned(dbt)
     write_plan(plan)
-    dbt.ask = lambda *_: [{"entity": "items", "last_commit_id": 8}]  # type: ignore[method-assign]
+    dbt.ask = lambda *_: [{"entity": "shop.items", "last_commit_id": 8}]  # type: ignore[method-assign]
     with pytest.raises(
         ConfigError,
         match="does not hold any more, and nothing was loaded: plan again\n  - items: its last",

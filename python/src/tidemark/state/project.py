@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -30,7 +31,7 @@ class Entity:
     """A model whose table has commits.
 
     Attributes:
-        name: The model.
+        name: The model; of several of one name schema.table.
         kind: Its materialization.
         schema: Where its tables lie.
         table: The name of its table; side tables are called `<table>__log` and so on.
@@ -136,20 +137,33 @@ def entities_of(manifest: Any, commits_format: str = "delta") -> dict[str, Entit
         commits_format: The format of `tidemark_commits`; with iceberg all tables are Iceberg's.
     """
     usual_format = "iceberg" if commits_format == "iceberg" else "delta"
+    nodes = [
+        node
+        for node in manifest.nodes.values()
+        if node.resource_type == "model" and str(node.config.get("materialized")) in KINDS
+    ]
+    project = getattr(getattr(manifest, "metadata", None), "project_name", None)
+    named = Counter(node.name for node in nodes)
+    named_here = Counter(
+        node.name for node in nodes if getattr(node, "package_name", None) == project
+    )
     found = {}
-    for node in manifest.nodes.values():
+    for node in nodes:
         config = node.config
         kind = str(config.get("materialized"))
-        if node.resource_type != "model" or kind not in KINDS:
-            continue
         meta = config.get("meta") or {}
         settings = meta.get("tidemark") if isinstance(meta, Mapping) else None
         settings = settings if isinstance(settings, Mapping) else {}
         location = settings.get("location")
         key = config.get("unique_key") or settings.get("key") or ()
         root = config.get("location_root") or settings.get("location_root")
-        found[node.name] = Entity(
-            name=node.name,
+        # versions and packages have models of one name: the operations know them by their tables
+        is_meant = named[node.name] == 1 or (
+            named_here[node.name] == 1 and getattr(node, "package_name", None) == project
+        )
+        name = node.name if is_meant else f"{node.schema}.{node.alias}"
+        found[name] = Entity(
+            name=name,
             kind=kind,
             schema=node.schema,
             table=node.alias,
