@@ -181,20 +181,19 @@ class Invoker:
         """Return the Spark session of this process, started if need be.
 
         Raises:
-            SparkStartError: There is none.
+            TidemarkError: Spark does not start, or another process holds the metastore.
             ConfigError: There can be none: the profile's Spark is elsewhere.
         """
-        from tidemark.errors import SparkStartError
-        from tidemark.spark.session import current_session
+        from tidemark.spark.session import current_session, get_session
 
         if current_session() is None:
-            connected = self._invoke(
-                ["debug", "--connection", *common_options(self._options, None)]
-            )
+            credentials: Any = getattr(self._config, "credentials", None)
+            if getattr(credentials, "type", None) == "tidemark":
+                return get_session(credentials.server_side_parameters)
+            # dbt-spark's own may have one in this process (method: session)
+            self._invoke(["debug", "--connection", *common_options(self._options, None)])
             if current_session() is None:
-                if connected.exception is None:
-                    raise ConfigError("this needs Spark here: `type: tidemark` in the profile")
-                raise SparkStartError(f"Spark did not start: {connected.exception}")
+                raise ConfigError("this needs Spark here: `type: tidemark` in the profile")
         return current_session()
 
     def check_python_models(self) -> None:
