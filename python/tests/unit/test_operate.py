@@ -96,6 +96,7 @@ def test_dry_run_and_nothing_to_do__end_there(dbt: Dbt) -> None:
         ("savepoint orders", "savepoint", {}),
         ("savepoint orders --commit 7 --name x --remove", "savepoint", {"commit": 7, "name": "x", "remove": True}),
         ("clean orders --retention superseded:\u00a030", "clean", None),
+        ("clean orders --retention [2026-02-30]", "clean", None),
         ("clean orders --retention {superseded:30_days} --vacuum", "clean", {"retention": {"superseded": "30 days"}, "vacuum": True}),
         ("compact orders --target-file-size 1MB --max-partitions 3", "compact", {"target_file_size": "1MB", "max_partitions": 3}),
         ("erase orders NULL 'NULL'", "erase_key", {"key": {"id": None, "line": "NULL"}, "confirm": True}),

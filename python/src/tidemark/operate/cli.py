@@ -144,7 +144,7 @@ def clean(entity: str, retention: str | None, vacuum: bool, **how: Any) -> None:
     if retention is not None:
         try:
             kept = yaml.safe_load(retention)
-        except yaml.YAMLError:
+        except (yaml.YAMLError, ValueError):
             kept = None
         if not isinstance(kept, dict):
             raise ConfigError(

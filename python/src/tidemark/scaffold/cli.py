@@ -15,7 +15,7 @@ import click
 
 from tidemark.errors import ConfigError, TidemarkError
 from tidemark.printable import one_line
-from tidemark.project import is_jinja, model_folders, model_paths, parse
+from tidemark.project import is_jinja, model_folders, model_paths, read_properties
 from tidemark.scaffold.keys import count_key_problems, propose_key
 from tidemark.scaffold.locations import Extract, check_date, find_extract
 from tidemark.scaffold.new_project import package, project_files, write_project
@@ -264,7 +264,7 @@ def _check_new(place: _Place) -> None:
                 "choose another --name, or remove it"
             )
     for path in property_files(place.model_folders):
-        content = parse(path.read_text(encoding="utf-8"), place.shown(path))
+        content = read_properties(path, place.shown(path))
         for item in content.get("models") or []:
             if isinstance(item, dict) and str(item.get("name")).lower() == name.lower():
                 raise ConfigError(
@@ -388,7 +388,7 @@ def _from_source(place: _Place, source: str, keys: Sequence[str], extract: str) 
         f"- name: {scalar(schema_name)}\n  tables:\n    - name: {scalar(table)}\n"
     )
     for path in property_files(place.model_folders):
-        content = parse(path.read_text(encoding="utf-8"), place.shown(path))
+        content = read_properties(path, place.shown(path))
         for item in content.get("sources") or []:
             if not isinstance(item, dict) or item.get("name") != schema_name:
                 continue
@@ -415,6 +415,7 @@ def _write(place: _Place, model: _Model, dry_run: bool) -> None:
     shown = place.shown(place.properties)
     text = ""
     if place.properties.exists():
+        read_properties(place.properties, shown)
         text = place.properties.read_bytes().decode("utf-8")
     entry = model.entry.to_yaml()
     try:

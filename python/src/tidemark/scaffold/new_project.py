@@ -9,7 +9,7 @@ from pathlib import Path
 
 import tidemark
 from tidemark.errors import ConfigError, TidemarkError
-from tidemark.project import parse
+from tidemark.project import read_properties
 from tidemark.scaffold.properties import scalar
 
 _IGNORED = """\
@@ -80,7 +80,7 @@ def package(text: str | None) -> Package:
         return Package(place, revision)
     folder = Path(text) if text is not None else Path(tidemark.__file__).parents[3]
     file = folder / "dbt_project.yml"
-    known = parse(file.read_text(encoding="utf-8"), str(file)) if file.is_file() else {}
+    known = read_properties(file) if file.is_file() else {}
     if known.get("name") != "tidemark":
         where = (
             f"--package {text}" if text is not None else "This command has no checkout beside it"

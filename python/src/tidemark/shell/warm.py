@@ -9,7 +9,7 @@ from typing import Any
 from rich.console import Console
 
 from tidemark.errors import ConfigError, TidemarkError
-from tidemark.project import parse
+from tidemark.project import read_properties
 from tidemark.run.files import changed_files, files_of, fingerprint, stamps, told_changes
 from tidemark.run.invoke import Invoker
 from tidemark.run.kept import forget_projects
@@ -47,7 +47,7 @@ class Warm:
         """What the project is called."""
         file = self.options.project_dir / "dbt_project.yml"
         try:
-            name = parse(file.read_text(encoding="utf-8"), file.name).get("name")
+            name = read_properties(file, file.name).get("name")
         except (OSError, ConfigError):
             name = None
         return str(name or self.options.project_dir.name)

@@ -187,7 +187,7 @@ def _unparsed_variables() -> tuple[Mapping[str, Any], str, Mapping[str, Any]]:
     flags = get_flags()
     file = Path(getattr(flags, "PROJECT_DIR", None) or os.getcwd()) / "dbt_project.yml"
     content: Any = None
-    with suppress(OSError, yaml.YAMLError):
+    with suppress(OSError, ValueError, yaml.YAMLError):
         content = yaml.safe_load(file.read_text(encoding="utf-8"))
     content = content if isinstance(content, Mapping) else {}
     variables, given = content.get("vars"), getattr(flags, "VARS", None)
