@@ -522,6 +522,19 @@ def test_init__model_paths_are_jinja(init: Init, paths: str) -> None:
         init(file, "--folder", "../sql", name="others")
 
 
+def test_init__from_a_folder_below_the_project(init: Init, monkeypatch: pytest.MonkeyPatch) -> None:
+    init.write("landing/a_2026-01-01.csv", "id,v\n1,x\n")
+    monkeypatch.chdir(init.root / "landing")
+    init("a_2026-01-01.csv")
+    assert init.settings()["location"] == "landing/a_{business_date}.csv"
+
+
+@pytest.mark.parametrize("name", ["sales [eu]_2026-01-01.csv", "sales{1}_2026-01-01.csv"])
+def test_init__of_a_name_that_is_a_pattern(init: Init, name: str) -> None:
+    with pytest.raises(ConfigError, match="which `location` takes for a pattern"):
+        init(init.write(name, "id,v\n1,x\n"))
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [

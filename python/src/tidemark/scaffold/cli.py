@@ -14,6 +14,7 @@ from typing import Any, cast
 import click
 
 from tidemark.errors import ConfigError, TidemarkError
+from tidemark.home import project_above
 from tidemark.printable import one_line
 from tidemark.project import is_jinja, model_folders, model_paths, read_properties
 from tidemark.scaffold.keys import count_key_problems, propose_key
@@ -107,8 +108,7 @@ def schema(events: bool, webhook: bool) -> None:
 @click.option(
     "--project-dir",
     type=click.Path(file_okay=False, path_type=Path),
-    default=Path("."),
-    help="Folder of dbt_project.yml; the working directory if left out.",
+    help="Folder of dbt_project.yml. Default: this folder or the nearest above it.",
 )
 @click.option("--dry-run", is_flag=True, help="Print what would be written.")
 def init(
@@ -126,7 +126,7 @@ def init(
     header: bool | None,
     encoding: str | None,
     rows: int,
-    project_dir: Path,
+    project_dir: Path | None,
     dry_run: bool,
 ) -> None:
     """Write a cdc model and its YAML from a sample file.
@@ -150,7 +150,8 @@ def init(
     if project is not None:
         if has_model and dry_run:
             raise ConfigError("--dry-run shows a project or a model: leave one of them out")
-        project_dir = _make_project(project_dir / project, project, package_text, dry_run)
+        folder_of_projects = project_dir or Path()
+        project_dir = _make_project(folder_of_projects / project, project, package_text, dry_run)
         click.echo(f"Next: cd {project_dir} && dbt deps", err=True)
     if name is None:
         if project is None:
@@ -158,6 +159,7 @@ def init(
         return
     if business_date is not None:
         check_date(business_date)
+    project_dir = project_dir or project_above(Path.cwd()) or Path()
     place = _place(project_dir, folder, name)
     wanted_keys = [key.strip() for option in keys for key in option.split(",") if key.strip()]
     if source:
