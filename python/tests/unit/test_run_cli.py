@@ -543,6 +543,14 @@ def test_counts_of__adds_up_the_commits_of_an_entity() -> None:
     }
 
 
+def test_variables__of_the_project_by_its_name_too() -> None:
+    invoker = Invoker(RunOptions(dates=[], vars={"a": 1}), Console())
+    known = {"a": 3, "b": 3, "c": 3, "shop": {"a": 2, "b": 2}, "other": {"c": 4}}
+    provider = SimpleNamespace(to_dict=lambda: known)
+    invoker._config = SimpleNamespace(vars=provider, project_name="shop")
+    assert [invoker.variables[name] for name in "abc"] == [1, 2, 3]
+
+
 def test_session__that_does_not_start_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     invoker = Invoker(RunOptions(dates=[]), Console())
     monkeypatch.setattr("tidemark.spark.session.current_session", lambda: None)

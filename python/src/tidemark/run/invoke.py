@@ -108,6 +108,13 @@ class Invoker:
         """dbt's configuration of the parsed project: vars, and the credentials of its target."""
         return self._config
 
+    @property
+    def variables(self) -> dict[str, Any]:
+        """The vars that models of the project see: those of the command, of the project, of all."""
+        known = self._config.vars.to_dict()
+        own = known.get(self._config.project_name)
+        return {**known, **(own if isinstance(own, dict) else {}), **self._options.vars}
+
     # --- parsing
 
     def parse(self) -> bool:

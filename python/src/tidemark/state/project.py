@@ -220,7 +220,7 @@ def _described(options: RunOptions, invoker: Invoker) -> KnownProject:
     from tidemark.lineage.datasets import warehouse_of
 
     config = invoker.config
-    variables = {**config.vars.to_dict(), **options.vars}
+    variables = invoker.variables
     commits_format = str(variables.get("tidemark__commits_format") or "delta")
     warehouse = warehouse_of(config.credentials, options.project_dir, tidemark_home().warehouse)
     return KnownProject(
