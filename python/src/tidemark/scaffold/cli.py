@@ -298,6 +298,11 @@ def _from_sample(
             "Note: the path has no business date, so every date reads the same file; "
             "put {business_date} into location where the date belongs"
         )
+    if found.special:
+        report.append(
+            f"Note: {' '.join(found.special)} of the path is part of a pattern in location, "
+            "by which a run will not find the file: rename it"
+        )
     settings: dict[str, Any] = {
         "extract": extract,
         "location": found.location,

@@ -29,6 +29,7 @@ class Extract:
         business_date: The date that was found in the path, as 2026-03-04; None where there is none.
         first_date: The first of all the dates for which there are files.
         found: Number of files that the command line named, of all dates.
+        special: Characters of the files' own path that the setting takes for a pattern.
     """
 
     files: tuple[Path, ...]
@@ -36,6 +37,7 @@ class Extract:
     business_date: str | None
     first_date: str | None
     found: int
+    special: str = ""
 
 
 def find_extract(patterns: Sequence[str], base: Path, business_date: str | None = None) -> Extract:
@@ -54,6 +56,7 @@ def find_extract(patterns: Sequence[str], base: Path, business_date: str | None 
         paths += _expand(pattern)
     paths = sorted(set(paths))
 
+    special = ""
     templates: dict[str, dict[str, list[Path]]] = {}
     for path in paths:
         template, found = put_placeholders(_relative(path, base), business_date)
@@ -67,11 +70,7 @@ def find_extract(patterns: Sequence[str], base: Path, business_date: str | None 
 
     if len(templates) == 1:
         [(location, dates)] = templates.items()
-        if special := _SPECIAL.search(_PLACEHOLDERS.sub("", location)):
-            raise ConfigError(
-                f"{paths[0]} has {special[0]} in its name, which `location` takes for a pattern: "
-                "rename it"
-            )
+        special = "".join(sorted(set(_SPECIAL.findall(_PLACEHOLDERS.sub("", location)))))
         latest, first = business_date or max(dates), business_date or min(dates)
         chosen = dates[latest]
     elif len(patterns) == 1 and _IS_GLOB.search(patterns[0]):
@@ -94,7 +93,7 @@ def find_extract(patterns: Sequence[str], base: Path, business_date: str | None 
         files += _data_files(path) if path.is_dir() else [path]
     if not files:
         raise ConfigError(f"{chosen[0]} is an empty folder: a sample file is needed")
-    return Extract(tuple(files), location, latest or None, first or None, len(paths))
+    return Extract(tuple(files), location, latest or None, first or None, len(paths), special)
 
 
 def put_placeholders(path: str, business_date: str | None = None) -> tuple[str, str | None]:
