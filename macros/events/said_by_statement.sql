@@ -42,8 +42,9 @@
 {%- macro debezium_statement(row, batch) -%}
     {%- set ddl, ours = row['_ddl'] or '', tidemark.names_of_table(batch) -%}
     {%- set changes = fromjson(row['_table_changes'] or '[]') or [] -%}
-    {%- if modules.re.match('(?is)\\s*drop\\s+(database|schema)\\b', ddl) and tidemark.is_database_of(row['_ddl_database'], ours) -%}
-        {{ return({'operation': 'DROP_DATABASE', 'table': none, 'columns': none, 'ddl': ddl}) }}
+    {%- set of_database = modules.re.match('(?is)\\s*(create|drop)\\s+(?:or\\s+replace\\s+)?(?:database|schema)\\b', ddl) -%}
+    {%- if of_database and tidemark.is_database_of(row['_ddl_database'], ours) -%}
+        {{ return({'operation': of_database.group(1) | upper ~ '_DATABASE', 'table': none, 'columns': none, 'ddl': ddl}) }}
     {%- endif -%}
     {%- for change in changes -%}
         {%- set name = change['id'] | replace('"', '') | replace('`', '') -%}

@@ -177,6 +177,8 @@ def test_database_of_table(told: dict[str, list[str]]) -> None:
         return [one is not None for one in said]
 
     assert is_ours("DROP_DATABASE", "shop") == is_ours("DROP_TABLE", "shop", "a") == [True, True]
+    assert is_ours("CREATE_DATABASE", "shop") == [True, True]
+    assert is_ours("CREATE_DATABASE", "archive") == [False, False]
     assert is_ours("DROP_DATABASE", "archive") == is_ours("DROP_TABLE", "archive", "a") == [False, False]  # fmt: skip
     # a statement may leave it out too
     if told["tables"] == ["a"]:
