@@ -16,7 +16,7 @@
     {%- set statements, followed = [], batch['followed'] -%}
     {%- set now = namespace(columns=batch['source_columns']) -%}
     {%- for row in tidemark.query_rows(tidemark.ddl_events_sql(landing['events'])) -%}
-        {%- set said = tidemark.canonical_statement(row, batch, cfg['entity']) if row['_operation'] else tidemark.debezium_statement(row, batch) -%}
+        {%- set said = tidemark.canonical_statement(row, batch, cfg) if row['_operation'] else tidemark.debezium_statement(row, batch) -%}
         {#- what a delivery repeats is the same letter for letter; one statement on several tables has one place in the source -#}
         {%- set text = row['_event_id'] ~ '|' ~ (row['_ddl'] or '') ~ '|' ~ (row['_table_changes'] or '') -%}
         {%- if said and text not in told -%}
