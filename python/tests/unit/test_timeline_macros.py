@@ -255,6 +255,34 @@ def test_is_still_ours(
         assert macros["is_still_ours"](opened, derived, {"commit_id": 7}) is ours
 
 
+@pytest.mark.parametrize("shared", [True, False])
+@pytest.mark.parametrize("landed", [True, False])
+@pytest.mark.parametrize("rows", [1, 0])
+def test_known_is_done(
+    monkeypatch: pytest.MonkeyPatch, rows: int, landed: bool, shared: bool
+) -> None:
+    """What a run takes for known may be of a commit whose current is still to come."""
+    macros = load_macros("load")
+    stubs = {
+        "can": lambda capability: True,
+        "entity_state": lambda *_: {"inflight": [{"commit_id": 7}]},
+        "has_commit": lambda log, commit: landed and (log, commit) == ("shop.one__log", 7),
+    }
+    for name, stub in stubs.items():
+        monkeypatch.setitem(macros, name, stub)
+    macros["check_known_is_done"].context["adapter"] = SimpleNamespace(shares_metastore=lambda: shared)  # fmt: skip
+    opened = {
+        "cfg": {"entity": "one", "relation": "shop.one", "family": "log"},
+        "commits": {}, "run": {}, "relations": {"log": "shop.one__log", "log_table": "shop.one__log"},
+    }  # fmt: skip
+    derived = {"outcome": "repeat", "figures": {"rows_logged": rows}}
+    if rows or not landed or not shared:
+        macros["check_known_is_done"](opened, derived)
+    else:
+        with pytest.raises(MacroError, match=r"one__log since this one began, .* Run it again"):
+            macros["check_known_is_done"](opened, derived)
+
+
 @pytest.mark.parametrize("rejected", [0, 3])
 def test_adopted_again(monkeypatch: pytest.MonkeyPatch, rejected: int) -> None:
     """Rows that a call before this one rejected are none that the log lacks."""
