@@ -67,9 +67,12 @@ def test_says_rename(ddl: str, says: bool) -> None:
     assert load_sql_macros()["says_rename"](ddl, "a", "b") is says
 
 
-def followed(*statements: tuple[str, str, str | None], **batch: Any) -> tuple[list[str], list[str]]:
+def followed(
+    *statements: tuple[str, str, str | None], database: str | None = "shop", **batch: Any
+) -> tuple[list[str], list[str]]:
     """The names that a table bears after statements (operation, table, previous), and those whose rows are taken."""
     macros = load_sql_macros()
+    table_named = next(iter(batch.get("tables", ["shop.a"])), None)
     batch = {
         "tables": ["shop.a"],
         "named": [],
@@ -80,9 +83,10 @@ def followed(*statements: tuple[str, str, str | None], **batch: Any) -> tuple[li
     }
     for operation, table, previous in statements:
         row = {
-            "_operation": operation, "_database": "shop", "_table": table, "_prev_table": previous, "_schema": None,
+            "_operation": operation, "_database": database, "_table": table, "_prev_table": previous, "_schema": None,
         }  # fmt: skip
-        said = macros["canonical_statement"](row, batch, "orders")
+        setting = {"entity": "orders", "table": table_named}
+        said = macros["canonical_statement"](row, batch, setting)
         if said:
             cfg = {"ddl": APPLY, "columns": [], "file_format": "delta"}
             statement = {"operation": operation, "changes": [], "effect": "none", "cuts": False}
@@ -100,7 +104,9 @@ def told_columns(text: Any) -> list[dict[str, Any]]:
         "_schema": text if isinstance(text, str) or text is None else json.dumps(text),
     }  # fmt: skip
     batch = {"tables": ["shop.a"], "followed": [], "named": []}
-    found = load_sql_macros()["canonical_statement"](row, batch, "orders")["columns"]
+    found = load_sql_macros()["canonical_statement"](
+        row, batch, {"entity": "orders", "table": "shop.a"}
+    )["columns"]
     return found  # type: ignore[no-any-return]
 
 
@@ -158,11 +164,25 @@ def test_follow_table() -> None:
     assert followed((rename, "b", "a"), (rename, "a", "c"), tables=["a"])[0] == ["shop.a"]
 
 
+@pytest.mark.parametrize("name", ["shop.a", "a"])
+@pytest.mark.parametrize("tables", [["a"], []])
+def test_follow_table__statements_without_database(name: str, tables: list[str]) -> None:
+    rename, drop = "RENAME_TABLE", "DROP_TABLE"
+    told: dict[str, Any] = {"tables": tables, "named": [name], "database": None}
+    swap = ((rename, "a_del", "a"), (rename, "a", "a_gho"), (drop, "a_del", None))
+    assert followed(*swap, **told)[0] == [name]
+    # a table that only looks alike, and one that was renamed before
+    assert followed((drop, "aa", None), **told)[0] == [name]
+    moved = f"{name[:-1]}b"
+    assert followed((rename, "b", "a"), **told)[0] == [name, moved]
+
+
 @pytest.mark.parametrize("told", [{"tables": ["a"]}, {"tables": []}, {"tables": ["SHOP.A"]}])
 def test_database_of_table(told: dict[str, list[str]]) -> None:
     """Which database a statement has to be of the events tell, where the setting leaves it out."""
     macros = load_sql_macros()
     batch = {"named": ["shop.a"], "followed": [], "refused": [], **told}
+    setting = {"entity": "a", "table": next(iter(told["tables"]), None)}
 
     def is_ours(operation: str, database: str | None, table: str | None = None) -> list[bool]:
         row = {"_operation": operation, "_database": database, "_table": table, "_prev_table": None, "_schema": None}  # fmt: skip
@@ -172,11 +192,13 @@ def test_database_of_table(told: dict[str, list[str]]) -> None:
             "_table_changes": json.dumps([change] if table else []),
         }  # fmt: skip
         said = [
-            macros["canonical_statement"](row, batch, "a"), macros["debezium_statement"](debezium, batch)
+            macros["canonical_statement"](row, batch, setting), macros["debezium_statement"](debezium, batch)
         ]  # fmt: skip
         return [one is not None for one in said]
 
     assert is_ours("DROP_DATABASE", "shop") == is_ours("DROP_TABLE", "shop", "a") == [True, True]
+    assert is_ours("CREATE_DATABASE", "shop") == [True, True]
+    assert is_ours("CREATE_DATABASE", "archive") == [False, False]
     assert is_ours("DROP_DATABASE", "archive") == is_ours("DROP_TABLE", "archive", "a") == [False, False]  # fmt: skip
     # a statement may leave it out too
     if told["tables"] == ["a"]:
@@ -196,7 +218,7 @@ def refused(
     cfg = {
         "ddl": {"add_column": policy, "rename_column": "apply", "drop_column": "ignore"},
         "columns": [], "keys": [], "sequence_by": [], "ignore": [], "sensitive": [], "tracked": {"include": [], "exclude": []},
-        "previous_names": {}, "file_format": "delta",
+        "previous_names": {}, "file_format": "delta", "chosen": SETTINGS["chosen"],
     }  # fmt: skip
     batch = {
         "statements": [], "refused": [], "renames": {}, "names": [], "source_columns": [{"name": "id"}, {"name": "a"}],
@@ -235,6 +257,17 @@ def test_refused_names__a_column_takes_a_former_name() -> None:
     # as it is read under the name that is declared
     aliases = [refused(*given)[1]["renames"] for given in ([rename], [rename, add])]
     assert aliases == [{"a": "b"}, {}]
+
+
+def test_aliases__of_renames_to_declared_names() -> None:
+    """Values come under the declared name at once, unless the column is known under the former one: the statement takes them along."""
+    cfg = {"previous_names": {}, "columns": [{"name": "B"}], "keys": ["id"]}
+    aliases = load_sql_macros()["_aliases"]
+    found = {"renames": {"a": "B"}}
+    assert aliases(cfg, found) == aliases(cfg, found, [{"name": "b"}]) == {"a": "b"}
+    assert aliases(cfg, found, [{"name": "A"}]) == {}
+    # another one of that name, which was dropped
+    assert aliases(cfg, found, [{"name": "a", "gone": True}]) == {"a": "b"}
 
 
 def test_refused_names__by_policy() -> None:
@@ -329,6 +362,19 @@ def test_column_changes__what_else_a_statement_does() -> None:
     assert judged({"ID": "id"}, "id a", "ID a") == [("rename", "apply", "id", "ID")]
     declared = [{"name": "seen", "data_type": None}]
     assert judged({"at": "seen"}, "id seen", "id at", columns=declared)[0][1] == "apply"
+    # a renamed column may get another type too, and the name of one that goes
+    change = "alter table t change a b varchar(9)"
+    assert judged(change, "id a:int", "id b:string") == [("rename", "apply", "a", "b"), ("change", "fail", "b")]  # fmt: skip
+    assert judged(change, "id a:int", "id b:bigint")[1:] == [("widen", "apply", "b")]
+    drop = "alter table t drop column b, change a b int"
+    assert judged(drop, "id a:int b:string", "id b:int") == [("rename", "apply", "a", "b")]
+    stops = judged(drop, "id a b", "id b", ddl={**SETTINGS["ddl"], "drop_column": "fail"})
+    assert stops == [("rename", "apply", "a", "b"), ("drop", "fail", "b")]
+    # one that the copy is not to have, unless its new name is left out too
+    left_out = {"all": True, "include": [], "exclude": ["a"]}
+    assert judged(change, "id a", "id b", chosen=left_out) == [("rename", "fail", "a", "b")]
+    left_out = {**left_out, "exclude": ["a", "b"]}
+    assert judged(change, "id a", "id b", chosen=left_out) == [("rename", "apply", "a", "b")]
     # which its setting keeps
     kept = {"id": ["nr", "Key"]}
     assert judged({"key": "id"}, "id a", "key a", previous_names=kept) == [("rename", "ignore", "id", "key")]  # fmt: skip
