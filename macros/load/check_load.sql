@@ -1,6 +1,13 @@
-{#- Stop a load before anything is written: rows that cannot be used, or more deletes than are allowed. -#}
+{#- Stop a load before anything is written: rows that cannot be used, or more deletes than are allowed. Of events that come behind a statement
+    of the source the tables are as they were before it then. -#}
 {%- macro check_load(opened, staged) -%}
-    {%- do tidemark.check_rejects(opened['cfg'], opened['run'], staged['figures'], staged['rejects']) -%}
+    {%- set why = tidemark.why_rejects_stop(opened['cfg'], opened['run'], staged['figures'], staged['rejects']) -%}
+    {%- set begun = (staged.get('load') or {}).get('begun') if why else none -%}
+    {%- if begun -%}
+        {%- do tidemark.undo_statement(opened, begun) -%}
+        {%- do tidemark.record_commit(opened['commits'], begun, 'rolled_back', {}) -%}
+    {%- endif -%}
+    {%- if why -%}{%- do tidemark.raise_error('data', why) -%}{%- endif -%}
     {%- do tidemark.check_deletes(opened, staged) -%}
     {%- do tidemark.check_planned(opened, staged) -%}
 {%- endmacro -%}
@@ -28,10 +35,15 @@
     {%- endif -%}
 {%- endmacro -%}
 
-{#- `on_reject: fail`. `rejects` says what they are: `units` names one of them and several, `rows` is SQL or a relation with
-    `_reject_reason`, `samples` such rows with `_raw_payload` (none: samples would show what people sent), `of` is said of the rows,
-    `advice` how to mend them. -#}
 {%- macro check_rejects(cfg, run, figures, rejects) -%}
+    {%- set why = tidemark.why_rejects_stop(cfg, run, figures, rejects) -%}
+    {%- if why -%}{%- do tidemark.raise_error('data', why) -%}{%- endif -%}
+{%- endmacro -%}
+
+{#- What a load stops with by `on_reject: fail`, none if it goes on. `rejects` says what they are: `units` names one of them and several,
+    `rows` is SQL or a relation with `_reject_reason`, `samples` such rows with `_raw_payload` (none: samples would show what people sent),
+    `of` is said of the rows, `advice` how to mend them. -#}
+{%- macro why_rejects_stop(cfg, run, figures, rejects) -%}
     {%- if not figures.get('rows_rejected') or cfg['on_reject'] != 'fail' -%}{{ return(none) }}{%- endif -%}
     {%- set units = rejects['units'] -%}
     {%- set lines = [] -%}
@@ -48,10 +60,10 @@
         {%- endfor -%}
     {%- endif -%}
     {%- do tidemark.forget_run_views(cfg['target']) -%}
-    {%- do tidemark.raise_error('data',
+    {{ return(
         cfg['entity'] ~ ': ' ~ figures['rows_rejected'] ~ ' of ' ~ figures['rows_read'] ~ ' ' ~ units[1] ~ rejects['of'] ~ ' cannot be used; nothing was written'
         ~ lines | join('') ~ '\n' ~ rejects['advice'] ~ ', or set on_reject: quarantine to put such ' ~ units[1] ~ ' aside and go on'
-    ) -%}
+    ) }}
 {%- endmacro -%}
 
 {#- Stop a full extract that is empty or would delete more than it may. -#}

@@ -132,6 +132,7 @@
     load that logs nothing may have come so far. -#}
 {%- macro log__discard(opened, commit) -%}
     {%- set cfg, relations, recorded = opened['cfg'], opened['relations'], opened['state']['recorded'] -%}
+    {%- if recorded and recorded['extract'] == 'events' and commit['kind'] == 'load' -%}{%- do tidemark.undo_statement(opened, commit) -%}{%- endif -%}
     {%- if recorded and tidemark.is_retagged(commit['config'], recorded) and tidemark.relation_exists(relations['current']) -%}
         {%- do tidemark.rebuild_current(tidemark.recorded_cfg(cfg, recorded), tidemark.recorded_plan(recorded, cfg), opened['state'], relations) -%}
     {%- endif -%}

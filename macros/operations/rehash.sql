@@ -123,3 +123,16 @@
         ~ tidemark.string_literal(relation.schema ~ '.' ~ relation.identifier)) -%}
     {{ return(found[0][0] | int) }}
 {%- endmacro -%}
+
+{#- Columns of the history that current has no more, as the source has dropped them: since then they count for no hash. -#}
+{%- macro columns_gone(relation) -%}
+    {%- if not execute -%}{{ return([]) }}{%- endif -%}
+    {#- under --empty a relation is a query -#}
+    {%- set current = api.Relation.create(database=relation.database, schema=relation.schema, identifier=relation.identifier) -%}
+    {%- set stays = adapter.get_columns_in_relation(current) | map(attribute='name') | map('lower') | list + tidemark.reserved_columns() -%}
+    {%- set gone = [] -%}
+    {%- for column in adapter.get_columns_in_relation(tidemark.side_relation(current, 'history')) if column.name | lower not in stays -%}
+        {%- do gone.append(column.name) -%}
+    {%- endfor -%}
+    {{ return(gone) }}
+{%- endmacro -%}

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import functools
+import itertools
 import json
 import re
 from types import SimpleNamespace
@@ -259,6 +261,17 @@ def test_refused_names__a_column_takes_a_former_name() -> None:
     assert aliases == [{"a": "b"}, {}]
 
 
+def test_aliases__of_renames_to_declared_names() -> None:
+    """Values come under the declared name at once, unless the column is known under the former one: the statement takes them along."""
+    cfg = {"previous_names": {}, "columns": [{"name": "B"}], "keys": ["id"]}
+    aliases = load_sql_macros()["_aliases"]
+    found = {"renames": {"a": "B"}}
+    assert aliases(cfg, found) == aliases(cfg, found, [{"name": "b"}]) == {"a": "b"}
+    assert aliases(cfg, found, [{"name": "A"}]) == {}
+    # another one of that name, which was dropped
+    assert aliases(cfg, found, [{"name": "a", "gone": True}]) == {"a": "b"}
+
+
 def test_refused_names__by_policy() -> None:
     """What a policy leaves out is refused by the policy of the day; where tables are still to be made, in its batch."""
     drop = ("alter table a drop column a", ["id"])
@@ -427,9 +440,12 @@ class Stored:
         if not self.left:
             raise RuntimeError("died")
         self.left -= 1
-        table, what, names = re.fullmatch(r"alter table (\w+) (drop|rename) column (.*)", sql).groups()  # type: ignore[union-attr]  # fmt: skip
+        table, what, names = re.fullmatch(r"alter table (\w+) (drop|rename|add) columns? (.*)", sql, re.DOTALL).groups()  # type: ignore[union-attr]  # fmt: skip
         old, *new = [name.strip("`") for name in names.split(" to ")]
         columns = self.columns[table]
+        if what == "add":
+            columns.update(dict.fromkeys(re.findall("`(.*?)`", names), False))
+            return
         assert old in columns and not {*new} & {*columns}, sql
         self.columns[table] = {
             (new[0] if name == old and what == "rename" else name): has_values
@@ -528,19 +544,24 @@ def test_add_column__of_a_dropped_one() -> None:
     assert apply(stored, known("id", "b"), ADD) == [("id", "id", False), ("b", "b", False)]
 
 
+@pytest.mark.parametrize("left", [[], ["a"]])
 @pytest.mark.parametrize("is_dropped", [False, True])
-def test_columns_go_back(is_dropped: bool) -> None:
-    """A rollback that died while it brought tables to the names of then goes on with it."""
+def test_columns_go_back(is_dropped: bool, left: list[str]) -> None:
+    """A rollback that died while it brought tables to the names of then goes on with it. What another dead run left gives way."""
     now, back = known("id", "b"), known("id", "a")
     if is_dropped:
         now, back = known("id", "b", "(b__dropped)"), known("id", "a", "b")
-    for dies in range(5):
+    stored, made = Stored({}), []
+    stored.macros["recorded_plan"] = lambda *_: {}
+    stored.macros["make_current"] = lambda *_: made.append("current")
+    stored.macros["make_history_view"] = lambda *_: None
+    for dies in range(7):
         logged = {"id": True, "b": True, **({"b__dropped": True} if is_dropped else {})}
         columns = {"log_table": logged, "current": {"id": True, "b": True}, "staging": dict(logged)}
-        stored, made = Stored(columns, dies), []
-        stored.macros["recorded_plan"] = lambda *_: {}
-        stored.macros["make_current"] = lambda *_, made=made: made.append("current")
-        stored.macros["make_history_view"] = lambda *_: None
+        for table in columns.values():
+            table.update(dict.fromkeys(left, False))
+        stored.columns, stored.left = columns, dies
+        made.clear()
         arguments = ({"entity": "shop"}, {name: name for name in TABLES}, now, back)
         try:
             stored.macros["columns_go_back"](*arguments)
@@ -551,5 +572,81 @@ def test_columns_go_back(is_dropped: bool) -> None:
         names = ["id", "a", *(["b"] if is_dropped else [])]
         assert [*stored.columns["log_table"]] == [*stored.columns["staging"]] == names
         # built again from the log, where it has other columns
-        assert [*stored.columns["current"]] == (["id", "b"] if is_dropped else ["id", "a"])
+        assert [*stored.columns["current"]] == (["id", "b", *left] if is_dropped else ["id", "a"])
         assert ("current" in made) == is_dropped
+
+
+def meant_by(stored: Stored, recorded: dict[str, Any], change: dict[str, Any]) -> dict[str, Any]:
+    """What the commit of a statement records before a table is altered."""
+    rows: list[dict[str, Any]] = []
+    stored.macros["record_commit"] = lambda commits, commit, *_: rows.append(commit["config"])
+    opened = {
+        "cfg": {"columns": [], "keys": ["id"], "sequence_by": [], "relation": "shop", "entity": "shop"},
+        "run": {"business_date": None, "invocation_id": "x"}, "commits": {}, "relations": {name: name for name in TABLES},
+        "state": {"first": False, "recorded": recorded, "last_id": 1},
+    }  # fmt: skip
+    statement = {"event_id": "x", "changes": [{"policy": "apply", **change}]}
+    begun = stored.macros["begin_statement"](opened, {"names": []}, statement)
+    assert begun["state"]["begun"]["commit_id"] == begun["state"]["last_id"] > 1
+    assert opened["state"]["recorded"] == recorded
+    return rows[0]
+
+
+@pytest.mark.parametrize(
+    ("change", "names", "logged", "current"),
+    [
+        # with what an earlier run left under its name, in one table
+        (RENAME, "id a", "id a b?", "id a"),
+        # to the name of one that was dropped, or declared before it had values
+        (RENAME, "id a (b)", "id a b", "id a"),
+        (RENAME, "id a b", "id a b", "id a b"),
+        (RENAME, "id a b", "id a b?", "id a b?"),
+        (RENAME, "id a b", "id a? b", "id a? b"),
+        (ADD, "id (b)", "id b", "id"),
+        ({"kind": "drop_column", "name": "a"}, "id a", "id a", "id a"),
+    ],
+)
+def test_undo_statement(change: dict[str, Any], names: str, logged: str, current: str) -> None:
+    """Tables that a dead run altered, wholly or half way, are as they are recorded; also if the run dies that takes it back."""
+
+    def table(text: str) -> dict[str, bool]:
+        return {name.strip("?"): not name.endswith("?") for name in text.split()}
+
+    begun = {"log_table": table(logged), "current": table(current), "staging": table(logged)}
+    stored, made = Stored({}), []
+    recorded = {**known(*names.split()), "extract": "events"}
+    commit = {"kind": "load", "config": meant_by(stored, recorded, change)}
+    stored.macros |= {
+        "recorded_cfg": lambda cfg, _: cfg,
+        "recorded_plan": lambda *_: {"columns": [], "sensitive": [], "gone_sensitive": []},
+        "log_columns": lambda _: [{"name": name} for name in begun["log_table"]],
+        "staging_columns": lambda *_: [{"name": name} for name in begun["staging"]],
+        "sensitive_columns": lambda _: [],
+        "current_columns": lambda *_: [{"name": name} for name in begun["current"]],
+        "_nullable": lambda columns: [{"type": "int", **column} for column in columns],
+        "make_current": lambda *_: made.append("made"),
+        "make_history_view": lambda *_: None,
+        "rebuild_current": lambda *_: made.append("built"),
+    }
+    opened = {
+        "cfg": {"entity": "shop", "keys": ["id"]}, "state": {"recorded": recorded}, "relations": {name: name for name in TABLES},
+    }  # fmt: skip
+    is_remade = change.get("kind") == "drop_column" or (change is RENAME and names == "id a b")
+    left = {"b"} if names == "id a" else set()
+    for dies, dies_again in itertools.product(range(10), (0, 2, 99)):
+        stored.columns, stored.left = copy.deepcopy(begun), dies
+        made.clear()
+        with contextlib.suppress(RuntimeError):
+            apply(stored, recorded, change)
+            if change is ADD:
+                stored.run_query("alter table log_table add columns (`b` int)")
+        stored.left = dies_again
+        with contextlib.suppress(RuntimeError):
+            stored.macros["undo_statement"](opened, commit)
+        stored.left = 99
+        stored.macros["undo_statement"](opened, commit)
+        assert (made[-2:] == ["made", "built"]) == is_remade
+        for name, had in begun.items():
+            if name != "current" or not is_remade:
+                found = {**stored.columns[name], **dict.fromkeys(left & {*had}, False)}
+                assert found == had, (dies, dies_again, name)
