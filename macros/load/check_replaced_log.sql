@@ -58,19 +58,20 @@
 {%- endmacro -%}
 
 {#- Whether another run has written to the log that a commit was to replace, since that began and before this run shut everybody out of it:
-    what a dead run has made beside it lacks that. -#}
-{%- macro has_moved_since(opened, commit, began_micros) -%}
-    {%- set relations, states = opened['relations'], opened['commits']['states'] -%}
-    {%- set log, relation = relations['log_table'], opened['cfg']['relation'] -%}
-    {%- set state = tidemark.entity_state(opened['commits'], relation, opened['run']) -%}
+    what a dead run has made beside it lacks that. It recorded the last commit of the log that it began with (earlier releases did not), so no
+    clocks of two machines are compared. -#}
+{%- macro has_moved_since(opened, commit) -%}
+    {%- set log, relation = opened['relations']['log_table'], opened['cfg']['relation'] -%}
+    {%- set recorded = tidemark.entity_state(opened['commits'], relation, opened['run'])['recorded'] -%}
     {%- set file_format = commit['config']['file_format'] -%}
     {%- if not tidemark.relation_exists(log) or tidemark.relation_exists(tidemark.old_relation(log, commit['commit_id']))
-        or not state['recorded'] or state['recorded']['file_format'] != file_format -%}
+        or not recorded or recorded['file_format'] != file_format -%}
         {{ return(false) }}
     {%- endif -%}
     {%- do tidemark.run_statements(tidemark.log__fence(file_format, log, commit['commit_id'])) -%}
+    {%- set state = tidemark.entity_state(opened['commits'], relation, opened['run']) -%}
     {%- for left in state['inflight'] if not tidemark.replaces_log(left) -%}
         {%- if tidemark.has_commit(log, left['commit_id']) -%}{{ return(true) }}{%- endif -%}
     {%- endfor -%}
-    {{ return(tidemark.query_rows(tidemark.completed_since_sql(states, relation, commit['commit_id'], began_micros))[0]['has_moved']) }}
+    {{ return(commit['source_commit_id'] is none or commit['source_commit_id'] | int != state['last_commit_id'] | int) }}
 {%- endmacro -%}

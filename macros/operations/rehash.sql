@@ -35,7 +35,7 @@
         {%- set commit = {
             'commit_id': tidemark.next_commit_id(state['last_id']), 'relation': cfg['relation'], 'entity': cfg['entity'],
             'kind': 'rehash', 'started_at': tidemark.utc_now(),
-            'invocation_id': run['invocation_id'], 'config': wanted,
+            'invocation_id': run['invocation_id'], 'config': wanted, 'source_commit_id': state['last_commit_id'],
         } -%}
         {%- do tidemark.record_commit(commits, commit, 'inflight', {'rows_logged': rows}) -%}
         {%- do tidemark.evolve_rejects(relations['rejects']) -%}
