@@ -16,6 +16,13 @@ def macros() -> dict[str, Any]:
     return load_macros("load")
 
 
+class Named(str):
+    """A relation of which only the name counts."""
+
+    def include(self, **_: bool) -> str:
+        return "shop"
+
+
 def timeline(*steps: str | int) -> list[dict[str, Any]]:
     """Commits 1, 2, …: a date is a load of it, a number a rollback to that commit."""
     return [
@@ -372,6 +379,45 @@ def test_rows_of_another_run_of_entities(monkeypatch: pytest.MonkeyPatch, build:
 
 
 @pytest.mark.parametrize(
+    ("exists", "location_root", "expected"),
+    [
+        (True, None, ["create one__new", "drop one__rejects__new", "create one__rejects__new", "swap",
+                      "drop one", "rename one__new to one", "drop one__rejects", "rename one__rejects__new to one__rejects"]),
+        (True, "apart", ["create one", "drop one__rejects", "create one__rejects", "swap"]),
+        (False, None, ["create one", "drop one__rejects", "create one__rejects", "swap"]),
+    ],
+)  # fmt: skip
+def test_table_of_entities_that_is_built_again(
+    monkeypatch: pytest.MonkeyPatch, exists: bool, location_root: str | None, expected: list[str]
+) -> None:
+    """What is there stays until the new table is whole; the rejects come last, as by the table is told who made it."""
+    macros = load_macros("load")
+    done: list[str] = []
+    stubs = {
+        "side_relation": lambda relation, name: f"{relation}__{name}",
+        "new_relation": lambda relation: f"{relation}__new",
+        "shred_table_columns": lambda *_: [],
+        "check_own_entities": lambda *_: None,
+        "drop_other_format": lambda *_: None,
+        "drop_table": lambda *_: None,
+        "clear_debris": lambda *_: None,
+        "for_format": lambda *_: lambda relation, *_: [f"create {relation}"],
+        "drop_table_sql": lambda relation: f"drop {relation}",
+        "rename_table_sql": lambda new, old: [f"rename {new} to {old}"],
+        "run_statements": done.extend,
+    }
+    for name, stub in stubs.items():
+        monkeypatch.setitem(macros, name, stub)
+    macros["prepare_shred"].context["run_query"] = lambda _: None
+    cfg = {"target": Named("one"), "location_root": location_root, "table_properties": {}}
+    state = {"build": True, "exists": exists, "made_by": 7}
+    made = macros["prepare_shred"](cfg, state, {})
+    done.append("swap")
+    macros["swap_shred"](cfg, state, made, {})
+    assert done == expected
+
+
+@pytest.mark.parametrize(
     ("read_to", "made_by", "full_refresh", "taken"),
     [(0, None, False, False), (0, None, True, True), (0, "0", False, True), (5, None, False, True)],
 )
@@ -408,6 +454,10 @@ def test_table_where_entities_belong(
     state = lambda: macros["shred_state"](cfg, run, {"view": "commits"}, "")  # noqa: E731
     if taken:
         assert state()["build"] is full_refresh
+        # no two tables are of one run, also of those that --empty makes
+        monkeypatch.setitem(macros, "relation_exists", lambda *_: False)
+        run["empty"] = True
+        assert state()["made_by"] == 6
     else:
         with pytest.raises(MacroError, match=r"shop\.one is one that Tidemark did not make"):
             state()
