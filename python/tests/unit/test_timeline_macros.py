@@ -347,6 +347,58 @@ def test_clean_and_savepoint_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert recorded == [("savepoint", "completed"), ("savepoint", "rolled_back")]
 
 
+@pytest.mark.parametrize(
+    ("inflight", "last", "is_alone"), [([7], 5, True), ([6, 7], 5, False), ([7], 8, False)]
+)
+def test_rejects_of_two_runs_at_once(
+    monkeypatch: pytest.MonkeyPatch, inflight: list[int], last: int, is_alone: bool
+) -> None:
+    """Of a load that has nothing for the log its rejects are taken back where another one is at work, or has come since."""
+    macros = load_macros("load")
+    done: list[str] = []
+    state = {"inflight": [{"commit_id": one} for one in inflight], "last_commit_id": last}
+    figures = {"rows_rejected": 1, "rows_logged": 0, "rows_superseded": 0}
+    derived = {"outcome": "commit", "figures": figures}
+    steps = {
+        "source": lambda *_: {"parts": ["all"]},
+        "stage": lambda *_: {"load": {}, "plan": {"recorded": {}}, "rejects": {}},
+        "prepare": lambda *_: None,
+        "derive": lambda *_: derived,
+        "discard": lambda *_: done.append("discard"),
+    }
+    stubs = {
+        "step": lambda _, name: steps[name],
+        "new_commit": lambda *_: {"commit_id": 7, "kind": "load"},
+        "commit_load": lambda *_: {"load": {}},
+        "is_still_ours": lambda *_: True,
+        "entity_state": lambda *_: state,
+        "last_state_sql": lambda *_: "",
+        "query_rows": lambda *_: [{"state": "inflight", "details": None, "rows_logged": 0}],
+        "record_commit": lambda _, commit, state, __: done.append(state),
+        "record_load": lambda *_: done.append("completed"),
+        **dict.fromkeys(
+            ("forget_run_views", "clear_slices", "check_load", "apply_load", "tell_rejects", "opened_after"),
+            lambda *_: None,
+        ),
+    }  # fmt: skip
+    for name, stub in stubs.items():
+        monkeypatch.setitem(macros, name, stub)
+    opened = {
+        "cfg": {"entity": "one", "family": "extract", "relation": "shop.one", "target": "one"},
+        "run": {"empty": False},
+        "commits": {"states": "states"},
+        "relations": {"log": "one__log", "log_table": "one__log", "rejects": "one__rejects"},
+        "state": {"last_commit_id": 5, "first": False},
+    }
+    if is_alone:
+        macros["load_entity"](opened, "")
+        assert done == ["completed"]
+    else:
+        with pytest.raises(MacroError, match="another run has written to one__log"):
+            macros["load_entity"](opened, "")
+        assert done == ["discard", "rolled_back"]
+
+
 @pytest.mark.parametrize("build", [False, True])
 def test_rows_of_another_run_of_entities(monkeypatch: pytest.MonkeyPatch, build: bool) -> None:
     """What was recorded since a run began is no debris: nothing of it is taken away."""
