@@ -33,7 +33,7 @@
             {%- do tidemark.run_statements(tidemark.step(cfg, 'fences')((commit['config'] or cfg)['file_format'], relations, commit['commit_id'])) -%}
         {%- endif -%}
         {%- set landed = tidemark.step(cfg, 'has_landed')(opened, commit, numbers)
-            and not (replaces and tidemark.has_moved_since(opened, commit, row['started_micros'])) -%}
+            and not (replaces and tidemark.has_moved_since(opened, commit)) -%}
     {%- endif -%}
     {%- if landed -%}
         {%- do tidemark.step(cfg, 'finish')(opened, state, commit) -%}

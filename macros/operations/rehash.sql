@@ -22,7 +22,7 @@
     {%- endif -%}
     {%- set cfg = dict(cfg, keys=tidemark.keys_in_order(cfg, recorded)) -%}
     {%- set wanted = tidemark.rehashed_config(cfg, recorded, drop, state['inflight']) -%}
-    {%- set plan = tidemark.recorded_plan(wanted) -%}
+    {%- set plan = tidemark.recorded_plan(wanted, cfg) -%}
     {%- do tidemark.type_compared_values(cfg, plan) -%}
     {%- if plan['sensitive'] -%}{%- do wanted.update({'pepper': tidemark.pepper_check(cfg)}) -%}{%- endif -%}
 
@@ -35,7 +35,7 @@
         {%- set commit = {
             'commit_id': tidemark.next_commit_id(state['last_id']), 'relation': cfg['relation'], 'entity': cfg['entity'],
             'kind': 'rehash', 'started_at': tidemark.utc_now(),
-            'invocation_id': run['invocation_id'], 'config': wanted,
+            'invocation_id': run['invocation_id'], 'config': wanted, 'source_commit_id': state['last_commit_id'],
         } -%}
         {%- do tidemark.record_commit(commits, commit, 'inflight', {'rows_logged': rows}) -%}
         {%- do tidemark.evolve_rejects(relations['rejects']) -%}
@@ -107,6 +107,7 @@
             'role': tidemark.column_role({'key': column['role'] == 'key', 'ignored': is_dropped or not tidemark.is_compared(cfg, column['name'])}),
             'dropped': is_dropped,
         }) -%}
+        {%- if column.get('not_null') and not is_dropped -%}{%- do columns[-1].update({'not_null': true}) -%}{%- endif -%}
         {%- for declared in cfg['columns'] if declared['name'] | lower == column['name'] | lower and declared['settings'].get('compare_as') -%}
             {%- do columns[-1].update({'compare_as': declared['settings']['compare_as']}) -%}
         {%- endfor -%}

@@ -414,6 +414,17 @@ def test_dropped_column__keeps_its_type_and_its_role() -> None:
     assert (plan["columns"][3]["type"], plan["columns"][3]["source_type"]) == ("int", "string")
 
 
+def test_rehashed_config__keeps_what_is_required() -> None:
+    """Current, which a rehash makes anew, has the same NOT NULL as before, but of a column that is dropped."""
+    macros, cfg = load_macros(*SQL_FOLDERS, "operations"), shop()
+    for column in cfg["columns"]:
+        column["not_null"] = column["name"] in ("total", "zip")
+    recorded = plan_of(cfg, arrived("id", "name", "total", "zip"))["recorded"]
+    rehashed = macros["rehashed_config"]({**cfg, "hash": "sha256"}, recorded, ["zip"], [])
+    stored = macros["recorded_plan"](rehashed, cfg)["stored"]
+    assert [each["name"] for each in stored if each["not_null"]] == ["id", "total"]
+
+
 def test_drift__spelling_and_order_are_none() -> None:
     """Keys in another order keep the order of their hashes; the case of `sequence_by` says nothing, save in literals."""
     macros, names = load_sql_macros(), ("id", "name", "total")
