@@ -108,7 +108,9 @@
             'exclude': excluded | map('lower') | list,
         }) }}
     {%- endif -%}
+    {%- set known = errors | length -%}
     {%- set included = tidemark._as_list(value, name, errors) -%}
+    {%- if errors | length > known -%}{{ return({'all': true, 'include': [], 'exclude': []}) }}{%- endif -%}
     {%- if not value -%}{%- do errors.append(name ~ ' names no column: say true for all, false for none, or leave it out') -%}{%- endif -%}
     {{ return({'all': false, 'include': included | map('lower') | list, 'exclude': []}) }}
 {%- endmacro -%}

@@ -167,6 +167,9 @@ def cdc(**settings: Any) -> dict[str, Any]:
         ),
         (cdc(**CSV, options={"seperator": ";"}), "options.seperator is no option of Spark for csv; did you mean `sep`?"),
         (cdc(**CSV, options={"headers": True, "SEP": ";", "samplingRatio": 1}), "options.headers is no option of Spark for csv; did you mean `header`?"),
+        (cdc(**{**CSV, "format": "json"}, options={"dateFromat": "d"}), "options.dateFromat is no option of Spark for json; did you mean `dateFormat`?"),
+        (cdc(**CSV, options={"Sep": ";", "sep": ","}), "options.sep and options.Sep are one option: take one out"),
+        (cdc(**CSV, options={"sep": ";", "DELIMITER": ";"}), "options.DELIMITER and options.sep are one option: take one out"),
         ({**cdc(**{**CSV, "format": "json"}, options={"encoding": "latin1"})}, "options.encoding: JSON lines are UTF-8, found: latin1. Have the files written so"),
         # what is compared
         (cdc(**CSV, ignore=["a"], compare={"include": ["b"]}), "compare and ignore conflict: ignore is the short form of compare: {exclude: […]}"),
@@ -329,6 +332,18 @@ def shop(**settings: Any) -> dict[str, Any]:
     columns = {n: {"name": n, **({"data_type": t} if t else {})} for n, t in COLUMNS.items()}
     node = {"alias": "shop", "schema": "s", "columns": columns, "config": cdc(**CSV | settings)}
     return dict(load_sql_macros()["entity_config"](node))
+
+
+def test_options__in_any_case() -> None:
+    """As to Spark: each was passed over where it is read here."""
+    macros = load_sql_macros()
+    options = shop(**CSV, options={"dateformat": "d", "Header": False, "QUOTE": "'"})["options"]
+    assert options == {"dateFormat": "d", "header": False, "quote": "'"}
+    day = {"name": "day", "type": "date", "source_name": "day", "source_type": "string"}
+    assert "try_to_timestamp" in macros["cast_expr"](day, options, "a")
+    assert macros["csv_options"](options)["header"] is False
+    of_json = shop(**{**CSV, "format": "json"}, options={"DATEFORMAT": "d"})["options"]
+    assert of_json == {"dateFormat": "d"}
 
 
 def arrived(*names: str, **types: str) -> list[dict[str, str]]:

@@ -631,6 +631,7 @@ def test_value_intervals__of_a_row_that_goes_and_comes() -> None:
         ("cities", "--key is an entity and a key"),
         ("citys:1", "Did you mean 'cities'?"),
         ("cities:", "--key is an entity and a key"),
+        ("cities:7", "cities never had a row with the key 7"),
     ],
 )
 def test_cli__report__of_a_wrong_key(loaded: Path, key: str, message: str) -> None:
