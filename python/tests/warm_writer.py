@@ -25,7 +25,7 @@ def serve() -> None:
     os.dup2(2, 1)
     root = Path.cwd()
     options = RunOptions(dates=[], project_dir=root, profiles_dir=find_profiles(root))
-    prepare_environment()
+    prepare_environment(root)
     with session_expected(), projects_kept():
         Invoker.quiet(options, "the project cannot be parsed").session()
         print(json.dumps({"codes": []}), file=answers)

@@ -133,6 +133,11 @@ def call(
     except TidemarkError as error:
         click.echo(f"Error: {error}", err=True)
         code = EXIT_USAGE
+    except OSError as error:
+        if error.filename is None:
+            raise
+        click.echo(f"Error: {error.filename}: {error.strerror}", err=True)
+        code = EXIT_FAILED
     return code if isinstance(code, int) else 0
 
 

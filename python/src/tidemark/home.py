@@ -86,6 +86,11 @@ class Home:
         """Spark's shuffle files and other scratch space."""
         return self.root / "tmp"
 
+    @property
+    def is_used(self) -> bool:
+        """Whether there is more than logs: tables, a catalogue, what was captured."""
+        return any(one.exists() for one in (self.warehouse, self.metastore, self.root / "landing"))
+
     def create(self) -> Home:
         """Create the folders that must exist before Spark starts."""
         for folder in (self.root, self.logs, self.temporary):
@@ -93,10 +98,40 @@ class Home:
         return self
 
 
-def tidemark_home() -> Home:
-    """Return the home folder, absolute: TIDEMARK_HOME, else `.tidemark/` in this folder."""
-    value = os.environ.get(HOME_VARIABLE) or DEFAULT_HOME
-    return Home(Path(value).expanduser().absolute())
+class _Known:
+    """The project that dbt works for in this process."""
+
+    project: Path | None = None
+
+
+def work_for(project: Path) -> None:
+    """Have the home be that of a project: dbt goes there only after it has made its adapter."""
+    _Known.project = project.absolute()
+
+
+def project_above(start: Path) -> Path | None:
+    """Return the nearest folder with a dbt_project.yml, at or above an absolute one, if any."""
+    for folder in (start, *start.parents):
+        if (folder / "dbt_project.yml").exists():
+            return folder
+    return None
+
+
+def tidemark_home(project: Path | None = None) -> Home:
+    """Return the home folder, absolute: TIDEMARK_HOME, else `.tidemark/` beside the project.
+
+    Where this folder's is in use and the project's is not, it is this one: it once always was.
+
+    Args:
+        project: Default: that of dbt, of this folder, or the nearest above it.
+    """
+    value = os.environ.get(HOME_VARIABLE)
+    if value:
+        return Home(Path(value).expanduser().absolute())
+    here = Path.cwd()
+    beside = project or _Known.project or project_above(here) or here
+    home, of_folder = Home(beside.absolute() / DEFAULT_HOME), Home(here / DEFAULT_HOME)
+    return of_folder if of_folder.is_used and not home.is_used else home
 
 
 def write_private(path: Path, text: str) -> None:

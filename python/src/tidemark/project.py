@@ -37,6 +37,8 @@ def parse(text: str, file: str) -> dict[str, Any]:
         where = f" line {mark.line + 1}" if mark is not None else ""
         problem = getattr(error, "problem", None) or "not one YAML document"
         raise ConfigError(f"{file}{where} is not valid YAML: {problem}") from error
+    except ValueError as error:
+        raise ConfigError(f"{file} has a date that is none: {error}") from error
     if content is None:
         return {}
     if not isinstance(content, dict):
@@ -46,9 +48,27 @@ def parse(text: str, file: str) -> dict[str, Any]:
     return content
 
 
+def read_properties(path: Path, shown: str | None = None) -> dict[str, Any]:
+    """Return what the property file of this path says.
+
+    Args:
+        path: Of the file.
+        shown: How messages name it, if not by its path.
+
+    Raises:
+        ConfigError: It is not a property file.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        raise ConfigError(f"{shown or path} line {line} is not UTF-8, which dbt reads") from error
+    return parse(text, shown or str(path))
+
+
 def model_paths(project: Path) -> list[str]:
     """Return `model-paths` of a project as they are written; one may be Jinja."""
-    settings = parse((project / "dbt_project.yml").read_text(encoding="utf-8"), "dbt_project.yml")
+    settings = read_properties(project / "dbt_project.yml", "dbt_project.yml")
     return [str(path) for path in settings.get("model-paths") or ["models"]]
 
 
@@ -92,7 +112,7 @@ def dbt_folders(project: Path) -> dict[str, list[Path]] | None:
     Raises:
         ConfigError: dbt_project.yml cannot be read.
     """
-    settings = parse((project / "dbt_project.yml").read_text(encoding="utf-8"), "dbt_project.yml")
+    settings = read_properties(project / "dbt_project.yml", "dbt_project.yml")
     found: dict[str, list[Path]] = {}
     for name, usual in _FOLDERS.items():
         paths = [str(path) for path in settings.get(name) or [usual]]

@@ -16,8 +16,10 @@ from filelock import FileLock
 from dbt.adapters.tidemark import connections
 from dbt.adapters.tidemark.connections import TidemarkCredentials, project_variable
 from dbt.adapters.tidemark.cursor import _literal
+from tidemark import home
 from tidemark.errors import ConfigError, MetastoreBusyError
 from tidemark.home import Home, tidemark_home
+from tidemark.run.options import prepare_environment
 from tidemark.spark import launch
 from tidemark.spark.defaults import (
     ANSI,
@@ -72,11 +74,45 @@ def test_credentials__of_a_server_are_refused() -> None:
 
 
 def test_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(home._Known, "project", None)
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("TIDEMARK_HOME", raising=False)
     assert tidemark_home().root == tmp_path / ".tidemark"
     monkeypatch.setenv("TIDEMARK_HOME", "elsewhere")
     assert tidemark_home().warehouse == tmp_path / "elsewhere" / "warehouse"
+
+
+def test_home__beside_the_project(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(home._Known, "project", None)
+    monkeypatch.delenv("TIDEMARK_HOME", raising=False)
+    shop, models = tmp_path / "shop", tmp_path / "shop" / "models"
+    models.mkdir(parents=True)
+    (shop / "dbt_project.yml").write_text("name: shop\n")
+    for folder in (shop, models):
+        monkeypatch.chdir(folder)
+        assert tidemark_home().root == shop / ".tidemark"
+    monkeypatch.chdir(tmp_path)
+    assert tidemark_home().root == tmp_path / ".tidemark"
+    assert tidemark_home(Path("shop")).root == shop / ".tidemark"
+    # as dbt is called with --project-dir
+    home.work_for(Path("shop"))
+    assert tidemark_home().root == shop / ".tidemark"
+    # where a home was made before it lay beside the project, its tables are found
+    (tmp_path / ".tidemark" / "warehouse").mkdir(parents=True)
+    assert tidemark_home(shop).root == tmp_path / ".tidemark"
+    (shop / ".tidemark" / "metastore").mkdir(parents=True)
+    assert tidemark_home(shop).root == shop / ".tidemark"
+
+
+def test_environment__has_the_home_of_the_project(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name in ("TIDEMARK_HOME", "DBT_LOG_PATH", "DBT_TARGET_PATH"):
+        monkeypatch.setenv(name, "")  # put back when the test is over
+        monkeypatch.delenv(name)
+    monkeypatch.chdir(tmp_path)
+    prepare_environment(tmp_path / "shop")
+    assert os.environ["DBT_TARGET_PATH"] == str(tmp_path / "shop" / ".tidemark" / "target")
 
 
 def test_spark_settings__all_that_is_written_lies_under_home() -> None:

@@ -376,6 +376,7 @@ def test_warehouse__embedded_metastore_and_thrift() -> None:
     root, home = Path("/project"), Path("/home")
     embedded = warehouse_of(Credentials("session", "localhost"), root, home / "warehouse")
     assert embedded.table("lake", "orders") == WAREHOUSE.table("lake", "orders")
+    assert embedded.table("default", "orders").name == "/home/warehouse/orders"
     assert embedded.table("lake", "orders").symlink == ("file:/home/warehouse", "lake.orders")
     shared = warehouse_of(
         Credentials(

@@ -9,11 +9,13 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from dbt.adapters.tidemark.errors import MacroError
+from tests.macros import load_macros
 from tidemark import cli
 from tidemark.errors import ConfigError
 from tidemark.operate import call as calls
 from tidemark.operate.call import Asked, Operation, operate, with_key
-from tidemark.state.project import Entity
+from tidemark.state.project import Entity, entities_of
 
 
 class Dbt:
@@ -94,8 +96,10 @@ def test_dry_run_and_nothing_to_do__end_there(dbt: Dbt) -> None:
         ("savepoint orders", "savepoint", {}),
         ("savepoint orders --commit 7 --name x --remove", "savepoint", {"commit": 7, "name": "x", "remove": True}),
         ("clean orders --retention superseded:\u00a030", "clean", None),
+        ("clean orders --retention [2026-02-30]", "clean", None),
         ("clean orders --retention {superseded:30_days} --vacuum", "clean", {"retention": {"superseded": "30 days"}, "vacuum": True}),
         ("compact orders --target-file-size 1MB --max-partitions 3", "compact", {"target_file_size": "1MB", "max_partitions": 3}),
+        ("erase orders NULL 'NULL'", "erase_key", {"key": {"id": None, "line": "NULL"}, "confirm": True}),
         ("erase orders 7 x --vacuum", "erase_key", {"key": {"id": "7", "line": "x"}, "vacuum": True, "confirm": True}),
     ],
 )  # fmt: skip
@@ -111,6 +115,42 @@ def test_arguments(dbt: Dbt, line: str, operation: str, arguments: dict[str, Any
     assert dbt.called[-1] == (operation, {"entity": "orders", **arguments, "dry_run": False})
     # what a macro asks to be confirmed is not, before it was
     assert "confirm" not in dbt.called[0][1]
+
+
+def a_model(name: str, alias: str, package: str = "shop") -> dict[str, Any]:
+    config = {"materialized": "cdc", "unique_key": [alias], "meta": {}}
+    return {"name": name, "alias": alias, "schema": "lake", "package_name": package,
+            "resource_type": "model", "config": config}  # fmt: skip
+
+
+SAME_NAMES = [
+    a_model("dim", "dim_v1"), a_model("dim", "dim_v2"),
+    a_model("orders", "pkg_orders", "pkg"), a_model("orders", "orders"),
+    a_model("facts", "a_facts"),
+]  # fmt: skip
+
+
+def test_several_models_of_one_name__are_called_by_their_tables() -> None:
+    """dbt allows it of versions, and of models of packages."""
+    manifest = SimpleNamespace(
+        nodes={str(number): SimpleNamespace(**one) for number, one in enumerate(SAME_NAMES)},
+        metadata=SimpleNamespace(project_name="shop"),
+    )
+    found = entities_of(manifest)
+    assert {name: one.table for name, one in found.items()} == {
+        "lake.dim_v1": "dim_v1", "lake.dim_v2": "dim_v2", "orders": "orders",
+        "lake.pkg_orders": "pkg_orders", "facts": "a_facts",
+    }  # fmt: skip
+    assert all(name == one.name and one.key == (one.table,) for name, one in found.items())
+
+    macros = load_macros("operations")
+    context = macros["entity_node"].context
+    context["graph"] = SimpleNamespace(nodes=dict(enumerate(SAME_NAMES)))
+    context["project_name"] = "shop"
+    for name, one in [*found.items(), ("dim_v2", found["lake.dim_v2"])]:
+        assert macros["entity_node"](name)["alias"] == one.table
+    with pytest.raises(MacroError, match=r"named dim: .* lake.dim_v1 or lake.dim_v2"):
+        macros["entity_node"]("dim")
 
 
 def test_entity_that_is_not_there(dbt: Dbt) -> None:
@@ -133,6 +173,21 @@ def test_error__of_the_operation_ends_it(dbt: Dbt) -> None:
     dbt.operate = refuse  # type: ignore[method-assign]
     with pytest.raises(ConfigError, match="is being loaded"):
         operate(dbt, Asked(yes=True), lambda one: Operation("clean", one.name), "orders")  # type: ignore[arg-type]
+
+
+def test_error__once_it_was_begun_is_told_by_its_exit_code(dbt: Dbt) -> None:
+    said = dbt.operate
+
+    def fail(operation: str, arguments: dict[str, Any], out: Any) -> list[str]:
+        if not arguments["dry_run"]:
+            raise ConfigError("orders: 3 rejects on 2026-03-15")
+        return said(operation, arguments, out)
+
+    dbt.operate = fail  # type: ignore[method-assign]
+    line = ["restate", "orders", "--from", "2026-03-01", "--yes"]
+    result = CliRunner().invoke(cli.cli, line)
+    assert result.exit_code == 3, result.exception
+    assert "Error: orders: 3 rejects on 2026-03-15\nit stopped on the way" in result.stderr
 
 
 def test_every_operation_says_what_it_would() -> None:

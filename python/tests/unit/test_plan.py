@@ -28,7 +28,7 @@ from tidemark.plan.collect import entity_plan, values_of
 from tidemark.plan.inputs import inputs_of, location_input, moved_inputs
 from tidemark.plan.make import make_plan
 from tidemark.plan.model import EntityPlan, Plan, Tables, outcome_of
-from tidemark.plan.project import model_checksum, read_before
+from tidemark.plan.project import model_checksum, read_before, selector
 from tidemark.plan.show import facts, last_line, show_plan
 from tidemark.plan.store import (
     close_plan,
@@ -131,6 +131,49 @@ def test_values__nested_ones_as_json() -> None:
     assert values_of('{"a": true, "b": [1, "x"], "c": 12345678901234567890.10}') == {
         "a": "true", "b": '[1, "x"]', "c": "12345678901234567890.10",
     }  # fmt: skip
+
+
+# --- what of the project
+
+
+NAMES = [
+    ["shop", "sales"],
+    ["shop", "sales", "by_day"],
+    ["other", "shop", "sales"],
+    ["shop", "my folder", "sales"],
+    ["shop", "my_folder", "sales"],
+    ["shop", "a,b [eu]!", "sales"],
+    ["shop", "dim", "v1"],
+    ["shop", "dim", "v2"],
+    ["shop", "dim", "v1", "by_day"],
+]
+
+
+@pytest.mark.parametrize("fqn", NAMES, ids=".".join)
+def test_selector__selects_one_model_as_dbt_reads_it(fqn: list[str]) -> None:
+    from dbt.graph.selector_methods import PackageSelectorMethod, QualifiedNameSelectorMethod
+    from dbt.graph.selector_spec import RAW_SELECTOR_PATTERN
+
+    nodes = {
+        ".".join(name): SimpleNamespace(
+            fqn=name, package_name=name[0], is_versioned=name[-1].startswith("v")
+        )
+        for name in NAMES
+    }
+    empty: dict[str, Any] = {}
+    groups = ("sources", "exposures", "metrics", "unit_tests", "semantic_models", "saved_queries")
+    manifest: Any = SimpleNamespace(
+        nodes=nodes, functions=empty, metadata=SimpleNamespace(project_name="shop"),
+        **dict.fromkeys(groups, empty),
+    )  # fmt: skip
+    methods = {"fqn": QualifiedNameSelectorMethod, "package": PackageSelectorMethod}
+    (said,) = selector(nodes[".".join(fqn)]).split(" ")
+    chosen: set[Any] = set(nodes)
+    for part in said.split(","):
+        read = RAW_SELECTOR_PATTERN.fullmatch(part)
+        assert read is not None and not read["parents"] and not read["children"]
+        chosen &= set(methods[read["method"]](manifest, None, []).search(chosen, read["value"]))
+    assert chosen == {".".join(fqn)}
 
 
 # --- the store
@@ -280,7 +323,7 @@ def node(name: str, sql: str = "select 1", reads: tuple[str, ...] = (), kind: st
     config = SimpleNamespace(materialized=kind, to_dict=lambda omit_none: {"materialized": kind})
     return SimpleNamespace(
         name=name, alias=name, schema="shop", raw_code=sql, config=config, columns={}, unique_id=f"model.shop.{name}",
-        fqn=["shop", name], resource_type="model", depends_on=SimpleNamespace(nodes=[f"model.shop.{other}" for other in reads]),
+        fqn=["shop", name], package_name="shop", resource_type="model", depends_on=SimpleNamespace(nodes=[f"model.shop.{other}" for other in reads]),
     )  # fmt: skip
 
 
@@ -410,7 +453,7 @@ def test_make__only_entities_and_what_reads_none_of_them() -> None:
     dbt = Dbt()
     plan = planned(dbt)
     (ran,) = dbt.ran
-    assert ran.select == ["fqn:shop.items", "fqn:shop.more"]
+    assert ran.select == ["package:shop,fqn:[s]hop.items", "package:shop,fqn:[s]hop.more"]
     assert ran.vars == {"plan": "kept", "tidemark__sample_rows": 3} and dbt.options.vars == {}
     assert [one.entity for one in plan.entities] == ["items"] and plan.outcome == "changes"
     assert [(one.model, one.failed) for one in plan.not_planned] == [
@@ -458,7 +501,7 @@ def test_apply__as_planned(session: None) -> None:
         "applied",
         "applied",
     )
-    assert dbt.ran[-1].select == ["fqn:shop.items"] and dbt.ran[-1].dates == [DAY]
+    assert dbt.ran[-1].select == ["package:shop,fqn:[s]hop.items"] and dbt.ran[-1].dates == [DAY]
     with pytest.raises(ConfigError, match="was applied on"):
         applied(dbt, plan.id)
 
@@ -483,7 +526,7 @@ def test_apply__refused_when_the_tables_moved(session: None) -> None:
     dbt = Dbt()
     plan = planned(dbt)
     write_plan(plan)
-    dbt.ask = lambda *_: [{"entity": "items", "last_commit_id": 8}]  # type: ignore[method-assign]
+    dbt.ask = lambda *_: [{"entity": "shop.items", "last_commit_id": 8}]  # type: ignore[method-assign]
     with pytest.raises(
         ConfigError,
         match="does not hold any more, and nothing was loaded: plan again\n  - items: its last",
@@ -501,6 +544,13 @@ def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Dbt:
     (tmp_path / "dbt_project.yml").write_text("name: shop\n")
     monkeypatch.setattr("tidemark.plan.cli._parsed", lambda options, talk: dbt)
     return dbt
+
+
+def test_command__vars_of_a_shell_are_not_typed(capsys: pytest.CaptureFixture[str]) -> None:
+    shell = {"plan": {"vars_text": "{region: eu}"}}
+    assert cli.call(cli.cli, ["plan", "--list"], defaults=shell) == 0
+    assert cli.call(cli.cli, ["plan", "--list", "--vars", "{region: eu}"], defaults=shell) != 0
+    assert "--list: give one of them, and nothing else" in capsys.readouterr().err
 
 
 def test_command__exit_codes(shop: Dbt, session: None) -> None:

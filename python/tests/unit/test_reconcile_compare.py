@@ -359,7 +359,7 @@ def test_repair__of_a_table_without_key_captures_first(
     monkeypatch.setattr(work, "connect", lambda *_: nullcontext())
     monkeypatch.setattr(work, "known_models", lambda _: {})
     monkeypatch.setattr(work, "model_folder", lambda *_: None)
-    monkeypatch.setattr(work, "prepare_environment", lambda: None)
+    monkeypatch.setattr(work, "prepare_environment", lambda _: None)
     monkeypatch.setattr(work.Invoker, "quiet", lambda *_: SimpleNamespace(ask=None))
     monkeypatch.setattr(work.time, "sleep", lambda _: None)
     at_work: Any = work.Work(operated, None, Options(), service, lambda _: None)  # type: ignore[arg-type]

@@ -723,6 +723,46 @@ def test_freshness__of_slow_applications_and_pauses(
     assert table.seconds_within / table.seconds_total == pytest.approx(fresh, abs=0.05)
 
 
+@pytest.mark.parametrize("is_mended", [True, False])
+def test_slip_in_a_file__is_waited_for(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch, is_mended: bool
+) -> None:
+    clock = [1000.0]
+    monkeypatch.setattr("tidemark.replicator.service.time.monotonic", lambda: clock[0])
+    file = model_folder(shop.root, shop.config) / "shop__orders.yml"
+    steps = [
+        lambda: shop.land(1, line("public.orders", "c", {"a": 1})),
+        lambda: (
+            file.write_text("models:\n\t- name: shop__orders\n"),
+            shop.land(2, line("public.orders", "c", {"a": 2})),
+        ),
+        lambda: file.write_text("models: [text, {config: none}, {name: mine}]\n") if is_mended else None,
+    ]  # fmt: skip
+
+    class Ends(threading.Event):
+        def wait(self, timeout: float | None = None) -> bool:
+            clock[0] += shop.operation.every
+            if steps:
+                steps.pop(0)()
+            elif shop.state.last_error is None:
+                return True
+            return clock[0] > 1000 + 2 * shop.operation.retry_for
+
+    capture = Running("shop", shop.root, shop.root / "capture.log")
+    service = Service(
+        shop.config, shop.operation, shop.state, capture, shop.applier, Ends(), shop.said.append
+    )
+    if is_mended:
+        service.run()
+        assert shop.runs == [["shop__orders"], ["shop__orders_2"]]
+    else:
+        with pytest.raises(ConfigError, match=r"orders\.yml line 2 is not valid YAML"):
+            service.run()
+        assert clock[0] - 1000 >= shop.operation.retry_for
+    (said,) = [text for text in shop.said if text.startswith("nothing is applied until")]
+    assert "shop__orders.yml line 2 is not valid YAML" in said
+
+
 def moment(seconds: float) -> str:
     return dt.datetime.fromtimestamp(seconds, dt.UTC).isoformat(timespec="seconds")
 

@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from rich.console import Console
 
 from tidemark import cli
-from tidemark.errors import ConfigError
+from tidemark.errors import ConfigError, MetastoreBusyError
 from tidemark.run.cli import run_dates
 from tidemark.run.dates import date_ranges, extract_path, parse_business_dates
 from tidemark.run.invoke import (
@@ -541,6 +541,33 @@ def test_counts_of__adds_up_the_commits_of_an_entity() -> None:
         ("shop", "orders"): {"rows_read": 5, "rows_updated": 1},
         ("mart", "orders"): {},
     }
+
+
+def test_variables__of_the_project_by_its_name_too() -> None:
+    invoker = Invoker(RunOptions(dates=[], vars={"a": 1}), Console())
+    known = {"a": 3, "b": 3, "c": 3, "shop": {"a": 2, "b": 2}, "other": {"c": 4}}
+    provider = SimpleNamespace(to_dict=lambda: known)
+    invoker._config = SimpleNamespace(vars=provider, project_name="shop")
+    assert [invoker.variables[name] for name in "abc"] == [1, 2, 3]
+
+
+def test_session__that_does_not_start_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    invoker = Invoker(RunOptions(dates=[]), Console())
+    monkeypatch.setattr("tidemark.spark.session.current_session", lambda: None)
+
+    def busy(settings: dict[str, str]) -> Any:
+        raise MetastoreBusyError(f"{settings['spark.master']}: another run holds it")
+
+    monkeypatch.setattr("tidemark.spark.session.get_session", busy)
+    monkeypatch.setattr(invoker, "_invoke", lambda *_: SimpleNamespace(exception=None))
+    settings = {"spark.master": "local"}
+    credentials = SimpleNamespace(type="tidemark", server_side_parameters=settings)
+    invoker._config = SimpleNamespace(credentials=credentials)
+    with pytest.raises(MetastoreBusyError, match="local: another run"):
+        invoker.session()
+    credentials.type = "spark"
+    with pytest.raises(ConfigError, match="this needs Spark here"):
+        invoker.session()
 
 
 def test_run_date__counts_of_a_table_with_another_name(monkeypatch: pytest.MonkeyPatch) -> None:

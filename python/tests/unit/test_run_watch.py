@@ -82,6 +82,20 @@ def test_fingerprint__changes_with_files_and_options(options: RunOptions) -> Non
     assert fingerprint(options, seeds=True) != before
 
 
+def test_fingerprint__changes_with_what_files_ask_of_the_environment(
+    options: RunOptions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SHOP_SCHEMA", "dev")
+    before = fingerprint(options)
+    monkeypatch.setenv("SHOP_SCHEMA", "prod")
+    assert fingerprint(options) == before
+    profile = "shop: {outputs: {dev: {schema: \"{{ env_var('SHOP_SCHEMA') }}\"}}}\n"
+    write(options.project_dir / "profiles.yml", profile)
+    before = fingerprint(options)
+    monkeypatch.setenv("SHOP_SCHEMA", "dev")
+    assert fingerprint(options) != before
+
+
 def test_changes__are_told_by_path() -> None:
     before = {Path("/p/a"): (1, 1), Path("/p/b"): (1, 1), Path("/d/c"): (1, 1)}
     after = {Path("/p/a"): (1, 2), Path("/d/c"): (1, 1), Path("/d/e"): (1, 1)}

@@ -17,7 +17,8 @@ import yaml
 from click.testing import CliRunner
 
 from tests.macros import ROOT
-from tidemark.cli import main
+from tidemark.cli import call, main
+from tidemark.cli import cli as tidemark
 from tidemark.errors import ConfigError
 from tidemark.scaffold import cli
 from tidemark.scaffold.properties import flow_list, insert_entry, scalar
@@ -519,6 +520,43 @@ def test_init__model_paths_are_jinja(init: Init, paths: str) -> None:
     assert "name: more" in init.read("sql/shop/_shop__models.yml")
     with pytest.raises(ConfigError, match="not below the project's models"):
         init(file, "--folder", "../sql", name="others")
+
+
+def test_init__from_a_folder_below_the_project(init: Init, monkeypatch: pytest.MonkeyPatch) -> None:
+    init.write("landing/a_2026-01-01.csv", "id,v\n1,x\n")
+    monkeypatch.chdir(init.root / "landing")
+    init("a_2026-01-01.csv")
+    assert init.settings()["location"] == "landing/a_{business_date}.csv"
+
+
+@pytest.mark.parametrize("name", ["sales [eu]_2026-01-01.csv", "sales{1}_2026-01-01.csv"])
+def test_init__of_a_name_that_is_a_pattern(init: Init, name: str) -> None:
+    with pytest.raises(ConfigError, match="which `location` takes for a pattern"):
+        init(init.write(name, "id,v\n1,x\n"))
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"models:\n  - name: caf\xe9\n", "models/old.yml line 2 is not UTF-8"),
+        (b"models: [{name: a, config: {since: 2026-02-30}}]\n", "old.yml has a date that is none"),
+    ],
+)
+def test_init__beside_a_file_that_is_not_read(init: Init, content: bytes, message: str) -> None:
+    file = init.write("a.csv", "id,v\n1,x\n")
+    (init.root / "models").mkdir()
+    (init.root / "models/old.yml").write_bytes(content)
+    with pytest.raises(ConfigError, match=message):
+        init(file)
+
+
+def test_files_that_cannot_be_written__are_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").touch()
+    files = [str(tmp_path / "file" / name) for name in ("a.csv", "b.csv")]
+    assert call(tidemark, ["datagen", "cdc", *"10 2 1 3 20 40 40".split(), *files]) == 1
+    assert capsys.readouterr().err == f"Error: {tmp_path / 'file'}: File exists\n"
 
 
 def test_init__in_this_project(init: Init) -> None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import yaml
 from click.testing import CliRunner, Result
 
 from tidemark import cli
+from tidemark.errors import ConfigError
+from tidemark.scaffold import new_project
 from tidemark.scaffold.new_project import Package, package
 
 from ..macros import ROOT
@@ -109,3 +113,23 @@ def test_package(text: str, place: str, revision: str | None) -> None:
 def test_package__without_revision(text: str) -> None:
     with pytest.raises(Exception, match="say which revision"):
         package(text)
+
+
+def test_package__of_a_copy_that_pip_made_of_a_checkout(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checkout = tmp_path / "my tidemark"
+    checkout.mkdir()
+    (checkout / "dbt_project.yml").write_text("name: tidemark\n")
+    monkeypatch.setattr("tidemark.__file__", str(tmp_path / "a/b/c/tidemark/__init__.py"))
+    noted = json.dumps({"url": checkout.as_uri(), "dir_info": {}})
+    monkeypatch.setattr(
+        new_project, "distribution", lambda _: SimpleNamespace(read_text=lambda _: noted)
+    )
+    assert new_project.package(None).place == str(checkout)
+    # of an index nothing is noted
+    monkeypatch.setattr(
+        new_project, "distribution", lambda _: SimpleNamespace(read_text=lambda _: None)
+    )
+    with pytest.raises(ConfigError, match="no checkout beside it"):
+        new_project.package(None)

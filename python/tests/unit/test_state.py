@@ -608,6 +608,22 @@ def test_cli__report(loaded: Path) -> None:
     assert (loaded / ".tidemark/report.html").exists()
 
 
+def test_cli__model_whose_table_has_another_name(
+    loaded: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = known_shop(loaded)
+    entities = {
+        "dim_cities": replace(project.entities["cities"], name="dim_cities"),
+        # another model has the name that stands in the commits
+        "cities": replace(project.entities["cities_scd2"], name="cities"),
+    }
+    renamed = replace(project, entities=entities)
+    monkeypatch.setattr("tidemark.state.cli.known_project", lambda *_: renamed)
+    found = json.loads(call("report", "--days", "36500", "--json").stdout)
+    assert [row["entity"] for row in found["loads"]] == ["dim_cities", "dim_cities"]
+    assert {row["entity"] for row in json.loads(call("runs", "--json").stdout)} == {"dim_cities"}
+
+
 def test_value_intervals__of_a_row_that_goes_and_comes() -> None:
     def version(number: int, operation: str, n: int, *changed: str) -> Version:
         changes = tuple(Change(name, None, n) for name in changed)
@@ -661,6 +677,9 @@ def test_table__that_only_spark_reads(tmp_path: Path, monkeypatch: pytest.Monkey
 def test_tables__lie_where_spark_puts_them(tmp_path: Path) -> None:
     project = KnownProject(tmp_path, f"file:{tmp_path}/w", "shop", "delta")
     assert Tables(project).of(CITIES, "__log") == str(tmp_path / "w/shop.db/cities__log")
+    # Spark's own schema lies at the warehouse
+    default = replace(CITIES, schema="default")
+    assert Tables(project).of(default, "__log") == str(tmp_path / "w/cities__log")
     away = replace(CITIES, location_root="s3a://lake/tables/")
     assert Tables(project).of(away) == "s3://lake/tables/cities"
     with pytest.raises(TableNotReadable, match="cannot be read"):
@@ -722,6 +741,16 @@ def test_project__is_parsed_again_when_a_file_changed(
     made.write("models/models.yml", YAML.replace("[id, line]", "id"))
     assert known_project(options, talk).entities["orders"].key == ("id",)
     assert len(parsed) == 2
+
+    # what is saved while dbt parses is read by the next one
+    def saved_meanwhile(*given: Any) -> KnownProject:
+        made.write("models/models.yml", YAML)
+        return whole(*given)
+
+    made.write("models/models.yml", YAML.replace("[id, line]", "line"))
+    monkeypatch.setattr(projects, "remember_project", saved_meanwhile)
+    assert known_project(options, talk).entities["orders"].key == ("line",)
+    assert known_project(options, talk).entities["orders"].key == ("id", "line")
 
 
 def test_tables__an_object_store_that_the_environment_does_not_reach(

@@ -73,7 +73,7 @@ def capture(
     project = find_project(project_dir or Path.cwd())
     config = CaptureConfig.from_dict(source, replicator_settings(project, source))
     login = config.login(os.environ)
-    home = tidemark_home()
+    home = tidemark_home(project)
     state = CaptureState((landing or config.landing(project, home.root)).absolute())
     jars = connector_jars()
     talk = Console(stderr=True)

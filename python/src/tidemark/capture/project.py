@@ -60,7 +60,7 @@ def _sources(project: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     for file in _yaml_files(project):
         try:
             content = yaml.safe_load(file.read_text(encoding="utf-8"))
-        except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        except (OSError, ValueError, yaml.YAMLError) as error:
             raise ConfigError(f"{file} is no YAML: {error}") from error
         if not isinstance(content, dict):
             continue

@@ -65,12 +65,11 @@ def check(
         profiles_dir=profiles_dir or find_profiles(root),
         target=target,
     )
-    prepare_environment()
+    prepare_environment(root)
     invoker = Invoker(options, Console(stderr=True))
     if not invoker.parse():
         ctx.exit(2)
-    variables = {**invoker.config.vars.to_dict(), **options.vars}
-    models = checked_models(invoker.manifest, variables)
+    models = checked_models(invoker.manifest, invoker.variables)
     if as_json:
         click.echo(json.dumps([asdict(model) for model in models], indent=2))
     else:

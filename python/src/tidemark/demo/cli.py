@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from contextlib import chdir
 from pathlib import Path
@@ -14,7 +13,7 @@ from rich.console import Console
 from tidemark.cli import call, cli
 from tidemark.demo.project import landings, make_project
 from tidemark.errors import ConfigError
-from tidemark.home import HOME_VARIABLE, tidemark_home
+from tidemark.home import tidemark_home
 from tidemark.run.options import prepare_environment
 from tidemark.scaffold.new_project import package
 
@@ -68,10 +67,7 @@ def demo(folder: Path, package_text: str | None) -> None:
     for path in written:
         talk.print(f"  {path}", highlight=False, markup=False)
     with chdir(root):
-        if not os.environ.get(HOME_VARIABLE):
-            # as who goes on in this folder has it
-            os.environ[HOME_VARIABLE] = str(root / ".tidemark")
-        prepare_environment()
+        prepare_environment(root)
         _install(root, talk)
         with session_expected(), projects_kept():
             play(root, landings(), _call, _newest_plan, talk)

@@ -126,7 +126,7 @@ def feed(
         profiles_dir=profiles_dir or find_profiles(root),
         target=target,
     )
-    prepare_environment()
+    prepare_environment(root)
     from tidemark.feed.reader import FeedReader, print_feed
 
     talk = Console(stderr=True)

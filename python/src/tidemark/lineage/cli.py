@@ -95,7 +95,7 @@ def _options(
         profiles_dir=profiles_dir or find_profiles(root),
         target=target,
     )
-    prepare_environment()
+    prepare_environment(root)
     missing = _missing_extra()
     if needs_extra and missing is not None:
         raise ConfigError(f"lineage {missing}")

@@ -37,6 +37,17 @@ class Dataset:
     symlink: tuple[str, str] | None = None
 
 
+def schema_folder(warehouse: str, schema: str) -> str:
+    """Return where Spark puts a schema's tables: its schema `default` is the warehouse itself.
+
+    Example:
+        >>> schema_folder("/w", "shop"), schema_folder("/w/", "default")
+        ('/w/shop.db', '/w')
+    """
+    folder = warehouse.rstrip("/")
+    return folder if schema.lower() == "default" else f"{folder}/{schema}.db"
+
+
 @dataclass(frozen=True)
 class Warehouse:
     """Where the project's tables are.
@@ -66,7 +77,8 @@ class Warehouse:
         if location_root:
             path = f"{location_root.rstrip('/')}/{identifier}"
         else:
-            path = f"{self.folder.rstrip('/')}/{f'{schema}.db/' if schema else ''}{identifier}"
+            folder = schema_folder(self.folder, schema) if schema else self.folder.rstrip("/")
+            path = f"{folder}/{identifier}"
         file = self.file(path)
         return Dataset(file.namespace, file.name, name, (self.file(self.folder).uri, name))
 

@@ -13,6 +13,10 @@ from tidemark.errors import ConfigError
 from tidemark.run.invoke import Invoker
 from tidemark.state.project import Entity, entities_of
 
+EXIT_STOPPED = 3
+_STOPPED = "it stopped on the way: what was done before stays done, and calling it again goes on"
+_NULLS = {"NULL": None, "'NULL'": "NULL"}
+
 
 @dataclass(frozen=True)
 class Operation:
@@ -72,7 +76,8 @@ def operate(
         name: The entity.
 
     Raises:
-        ConfigError: There is no such entity, the operation refused, or nobody could be asked.
+        ConfigError: There is no such entity, the operation refused, or nobody could be asked:
+            nothing was done.
     """
     entities = entities_of(invoker.manifest)
     if name not in entities:
@@ -89,7 +94,11 @@ def operate(
         if not click.confirm("Go ahead?", err=True):
             click.echo("nothing was done", err=True)
             return 1
-    invoker.operate(call.name, call.called(dry_run=False), out)
+    try:
+        invoker.operate(call.name, call.called(dry_run=False), out)
+    except ConfigError as error:
+        click.echo(f"Error: {error}\n{_STOPPED}", err=True)
+        return EXIT_STOPPED
     return 0
 
 
@@ -99,7 +108,8 @@ def with_key(operation: Operation, entity: Entity, values: tuple[str, ...]) -> O
     Args:
         operation: The call.
         entity: Whose row.
-        values: Of its key columns, in the order of `unique_key`.
+        values: Of its key columns, in the order of `unique_key`, as `history` shows them: NULL for
+            none, 'NULL' in quotes for that text.
 
     Raises:
         ConfigError: It has no key, or another number of key columns.
@@ -110,5 +120,8 @@ def with_key(operation: Operation, entity: Entity, values: tuple[str, ...]) -> O
             f"the key of {entity.name} is {keys}: "
             f"give {len(entity.key)} values, found {len(values)}"
         )
-    key = dict(zip(entity.key, values, strict=True))
+    key = {name: _NULLS.get(value, value) for name, value in zip(entity.key, values, strict=True)}
+    if nulls := [name for name, value in key.items() if value is None]:
+        note = "taken for no value; the text NULL is \"'NULL'\""
+        click.echo(f"{entity.name}: NULL of {', '.join(nulls)} is {note}", err=True)
     return replace(operation, arguments={**operation.arguments, "key": key})

@@ -32,6 +32,8 @@ Exit codes:
   0    done, or nothing to do, or --dry-run
   1    you said no
   2    refused, or the project is wrong; nothing was done
+  3    it stopped on the way: what was done before stays done, and calling it again goes on
+  130  interrupted
 """
 
 
@@ -142,7 +144,7 @@ def clean(entity: str, retention: str | None, vacuum: bool, **how: Any) -> None:
     if retention is not None:
         try:
             kept = yaml.safe_load(retention)
-        except yaml.YAMLError:
+        except (yaml.YAMLError, ValueError):
             kept = None
         if not isinstance(kept, dict):
             raise ConfigError(
@@ -179,6 +181,7 @@ def compact(
 Examples:
   tidemark erase airports WIPO
   tidemark erase order_lines 4711 2 --vacuum     # a key of two columns
+  tidemark erase order_lines 4711 NULL           # one without a value; "'NULL'" is that text
 """
 )
 @_operating
@@ -206,7 +209,7 @@ def _operate(entity: str, call: Callable[[Entity], Operation], how: dict[str, An
         profiles_dir=how["profiles_dir"] or find_profiles(root),
         target=how["target"],
     )
-    prepare_environment()
+    prepare_environment(root)
     asked = Asked(how["dry_run"], how["yes"], can_ask=_can_ask())
     talk = Console(stderr=True)
     invoker = Invoker(options, talk)

@@ -136,14 +136,14 @@ def check_unmoved(plan: Plan, nodes: dict[str, Any], invoker: Invoker) -> None:
     moved = moved_models(plan.entities, nodes)
     if not moved:
         asked = {
-            "entities": [one.entity for one in plan.entities],
+            "entities": [one.relation for one in plan.entities],
             "full_refresh": plan.options.full_refresh,
         }
         now = {
             str(state.pop("entity")): Tables.model_validate(state)
             for state in invoker.ask("planned_state", asked, _STATE)
         }
-        moved = [said for one in plan.entities for said in moved_tables(one, now[one.entity])]
+        moved = [said for one in plan.entities for said in moved_tables(one, now[one.relation])]
     if not moved:
         from tidemark.spark.session import current_session
 

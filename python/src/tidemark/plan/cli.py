@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 from rich.console import Console
 
 from tidemark.console import stdout_console
 from tidemark.errors import ConfigError, TidemarkError
+from tidemark.home import project_above
 from tidemark.options import (
     exclude_option,
     profiles_dir_option,
@@ -156,9 +158,13 @@ def plan(
         )
         if given
     ]
-    if len(asked) > 1 or (asked and (dates or select or exclude or full_refresh or vars_text)):
+    # the vars of a shell are every command's
+    typed = ctx.get_parameter_source("vars_text") == ParameterSource.COMMANDLINE
+    if len(asked) > 1 or (asked and (dates or select or exclude or full_refresh or typed)):
         raise click.UsageError(f"{' and '.join(asked)}: give one of them, and nothing else")
     out = stdout_console()
+    if asked and project_dir is not None:
+        prepare_environment(find_project(project_dir))
     if schema:
         click.echo(json.dumps(Plan.model_json_schema(mode="serialization"), indent=2))
     elif listed:
@@ -203,9 +209,17 @@ def plan(
     "--allow-deletes", is_flag=True, help="Let the guard of deletes pass what it would stop."
 )
 @click.option("--json", "as_json", is_flag=True, help="As JSON: the plan, counts, errors.")
+@project_dir_option
 @verbose_option
 @click.pass_context
-def apply(ctx: click.Context, id: str, allow_deletes: bool, as_json: bool, verbose: bool) -> None:
+def apply(
+    ctx: click.Context,
+    id: str,
+    allow_deletes: bool,
+    as_json: bool,
+    project_dir: Path | None,
+    verbose: bool,
+) -> None:
     """Load what was planned, if nothing moved since.
 
     It is refused where a model, one of its tables or what it reads is not as it was.
@@ -214,7 +228,9 @@ def apply(ctx: click.Context, id: str, allow_deletes: bool, as_json: bool, verbo
     from tidemark.spark.session import session_expected
 
     talk, out = Console(stderr=True), stdout_console()
-    prepare_environment()
+    here = Path.cwd()
+    root = find_project(project_dir) if project_dir else project_above(here)
+    prepare_environment(root or here)
     with session_expected(), talk.status(f"applying {id} …") as status:
         applied = apply_plan(
             id,
@@ -259,7 +275,7 @@ def _plan(options: RunOptions, samples: int, as_json: bool, out: Console) -> int
     from tidemark.spark.session import session_expected
 
     talk = Console(stderr=True)
-    prepare_environment()
+    prepare_environment(options.project_dir)
     with session_expected(), talk.status("planning …") as status:
         made, errors = make_plan(
             _parsed(options, talk),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -15,6 +16,8 @@ _FOLLOWS = {
     "shred": "it follows the enriched events",
     "atomic": "batches of enriched events are not planned",
 }
+# dbt cuts selectors at blanks and commas, and `!` cannot stand in brackets alone: the nearest to it
+_WILDCARDS = {" ": "[!!-~]", ",": "[+--]", "!": "?"}
 
 
 def entities_among(manifest: Any, chosen: Iterable[str]) -> tuple[list[Any], list[NotPlanned]]:
@@ -36,8 +39,19 @@ def entities_among(manifest: Any, chosen: Iterable[str]) -> tuple[list[Any], lis
 
 
 def selector(node: Any) -> str:
-    """Return what selects one model and no other of that name."""
-    return "fqn:" + ".".join(node.fqn)
+    """Return what selects one model and no other.
+
+    Without a wildcard dbt takes a name for a folder's too: `fqn:shop.sales` also selects what lies
+    in `models/sales/`. From a part with a wildcard on it compares the rest as a whole.
+
+    Example:
+        >>> selector(SimpleNamespace(package_name="shop", fqn=["shop", "my folder", "sales"]))
+        'package:shop,fqn:[s]hop.my[!!-~]folder.sales'
+    """
+    name = re.sub(
+        r"[^\w.]", lambda found: _WILDCARDS.get(found[0], f"[{found[0]}]"), ".".join(node.fqn)
+    )
+    return f"package:{node.package_name},fqn:[{name[0]}]{name[1:]}"
 
 
 def relation_of(node: Any) -> str:

@@ -10,13 +10,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from tidemark.capture.config import BINLOG, CaptureConfig, FromEnvironment
 from tidemark.capture.files import write_atomically
 from tidemark.home import DEFAULT_HOME, HOME_VARIABLE
 from tidemark.printable import one_line
-from tidemark.project import as_rendered, model_folders, unrendered
+from tidemark.project import as_rendered, model_folders, read_properties, unrendered
 from tidemark.replicator.settings import Operation
 
 # schemas that a table's name is the same without
@@ -100,20 +98,36 @@ def known_models(folder: Path) -> dict[str, MirrorModel]:
     """Return the models of a source's folder, by table, whoever wrote them.
 
     One that a user has renamed or changed is still that of its table; of several the first one is.
+
+    Raises:
+        ConfigError: A file cannot be read: somebody is at work on it.
     """
     models: dict[str, MirrorModel] = {}
     for path in sorted(folder.glob("*.yml")) if folder.is_dir() else ():
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-        for model in (content or {}).get("models") or []:
-            settings = ((model.get("config") or {}).get("meta") or {}).get("tidemark") or {}
+        for name, model in models_in(read_properties(path)):
+            settings: Any = model
+            for key in ("config", "meta", "tidemark"):
+                settings = settings.get(key) if isinstance(settings, dict) else None
+            if not isinstance(settings, dict):
+                continue
             if settings.get("extract") == "events" and settings.get("table"):
                 table = _table_of(as_rendered(str(settings["table"])))
-                found = MirrorModel(str(model["name"]), table, path)
+                found = MirrorModel(name, table, path)
                 first = models.get(table)
                 models[table] = (
                     replace(first, others=(*first.others, found)) if first is not None else found
                 )
     return models
+
+
+def models_in(content: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    """Return the models of a property file with their names; dbt says what else is wrong there."""
+    models = content.get("models")
+    return [
+        (str(model["name"]), model)
+        for model in (models if isinstance(models, list) else [])
+        if isinstance(model, dict) and "name" in model
+    ]
 
 
 def write_models(

@@ -52,7 +52,7 @@ class Operated:
         """
         project = find_project(project_dir or Path.cwd())
         config = CaptureConfig.from_dict(source, replicator_settings(project, source))
-        home = tidemark_home()
+        home = tidemark_home(project)
         landing = config.landing(project, home.root).absolute()
         return cls(project, config, Operation.of(config), home, landing)
 
@@ -154,7 +154,7 @@ class Operated:
         import_jpype()
         self.config.login(os.environ)
         connector_jars()
-        prepare_environment()
+        prepare_environment(self.project)
         state = self.state
         state.open()
         applier = Applier(self.config, self.operation, state, self.run_options(target), say)

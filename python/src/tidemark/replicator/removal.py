@@ -5,11 +5,10 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Collection
 
-import yaml
-
 from tidemark.capture.files import event_files
 from tidemark.capture.state import STATE
-from tidemark.replicator.models import MirrorModel
+from tidemark.project import read_properties
+from tidemark.replicator.models import MirrorModel, models_in
 from tidemark.replicator.operated import Operated
 from tidemark.run.invoke import Invoker
 from tidemark.run.options import prepare_environment
@@ -35,7 +34,7 @@ def drop_copies(
     Raises:
         ConfigError: The project cannot be parsed; nothing was dropped.
     """
-    prepare_environment()
+    prepare_environment(operated.project)
     invoker = Invoker.quiet(
         operated.run_options(target),
         "the dbt project cannot be parsed, so that no table was dropped: `dbt parse` says why",
@@ -47,8 +46,8 @@ def drop_copies(
     for model in models:
         model.body.unlink(missing_ok=True)
     for path in {model.path for model in models}:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-        named = {str(model["name"]) for model in content["models"]}
+        content = read_properties(path)
+        named = {name for name, _ in models_in(content)}
         if named <= dropped and content.keys() <= {"version", "models"}:
             path.unlink()
         else:

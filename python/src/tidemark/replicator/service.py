@@ -148,6 +148,8 @@ class Service:
         self._restart_at: float | None = None
         self._started = 0.0
         self._pause = _RESTART[0]
+        self._has_applied = False
+        self._unread_since: float | None = None
 
     def run(self) -> None:
         """Work until stopped.
@@ -168,8 +170,7 @@ class Service:
                 if time.monotonic() >= next_apply:
                     self.tick()
                     waiting = dict(self._applier.backlog)
-                    self._applier.apply()
-                    remove_applied(self._state, self._operation.keep_landed)
+                    self._apply()
                     next_apply = time.monotonic() + self._operation.every
                     self.tick(waiting)
 
@@ -207,6 +208,26 @@ class Service:
             if self._capture.exit_code not in (0, None):
                 raise CaptureFailed(self._capture.said())
             return True if self._stop.is_set() else self.apply_landed()
+
+    def _apply(self) -> None:
+        """Apply what has landed; for `retry_for` somebody may be at work on the project."""
+        try:
+            self._applier.apply()
+        except ConfigError as error:
+            now = time.monotonic()
+            if not self._has_applied:
+                raise
+            self._unread_since = self._unread_since or now
+            if now - self._unread_since >= self._operation.retry_for:
+                raise
+            if self._state.last_error != str(error):
+                self._say(f"nothing is applied until this is mended: {error}")
+                self._state.last_error = str(error)
+            return
+        if self._unread_since is not None:
+            self._unread_since = self._state.last_error = None
+        self._has_applied = True
+        remove_applied(self._state, self._operation.keep_landed)
 
     def apply_landed(self) -> bool:
         """Apply what has landed, also of tables that failed; return whether every one succeeded."""

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tidemark import distribution_version
 from tidemark.replicator.lag import Lag, read_lags, thinned
-from tidemark.state.commits import RUNS, Commit, by_relation
+from tidemark.state.commits import RUNS, Commit, by_relation, of_models
 from tidemark.state.mirrors import operated_sources
 from tidemark.state.project import Entity, KnownProject
 from tidemark.state.rejects import open_rejects_sql
@@ -205,13 +205,18 @@ def collected(
     Raises:
         ConfigError: A key of another number of columns.
     """
-    shown = {status.entity for status in statuses}
+    shown = {project.entities[status.entity].relation for status in statuses}
     since = now - dt.timedelta(days=days)
     columns: list[ColumnRow] = []
     versions: list[VersionsRow] = []
     rejects: list[RejectRow] = []
     rows: list[EntityRow] = []
     known = by_relation(commits)
+    commits = [
+        commit
+        for commit in of_models(commits, project.entities.values())
+        if commit.relation in shown
+    ]
     for status in statuses:
         entity = project.entities[status.entity]
         own = known.get(entity.relation, [])
@@ -229,8 +234,7 @@ def collected(
         loads=[
             _load(commit)
             for commit in reversed(commits)
-            if commit.entity in shown
-            and commit.state == "completed"
+            if commit.state == "completed"
             and commit.kind not in _NO_LOADS
             and _ended(commit) >= since
         ],
@@ -242,8 +246,7 @@ def collected(
         runs=[
             RunRow(entity=commit.entity, completed_at=_ended(commit))
             for commit in reversed(commits)
-            if commit.entity in shown
-            and project.entities[commit.entity].fresh_minutes is not None
+            if project.entities[commit.entity].fresh_minutes is not None
             and commit.state == "completed"
             and commit.kind in RUNS
             and _ended(commit) >= since

@@ -143,7 +143,7 @@ def run(
     for name, asked in (("--available", available), ("--changes", changes)):
         if asked and not options.dates:
             raise ConfigError(f"{name} needs --business-date")
-    prepare_environment()
+    prepare_environment(root)
     from tidemark.spark.session import session_expected
 
     talk, out = Console(stderr=True), stdout_console()
@@ -155,13 +155,25 @@ def run(
 
 def run_dates(options: RunOptions, talk: Console, out: Console) -> int:
     """Run every date and return the exit code."""
+    from tidemark.run.files import fingerprint
     from tidemark.run.invoke import Invoker
+    from tidemark.state.project import remember_project
 
     invoker = Invoker(options, talk)
     dates: list[dt.date | None] = list(options.dates) or [None]
+    # spares `tidemark status` to parse what is parsed here
+    asked = RunOptions(
+        dates=[],
+        vars=options.vars,
+        project_dir=options.project_dir,
+        profiles_dir=options.profiles_dir,
+        target=options.target,
+    )
+    mark = fingerprint(asked)
     if not invoker.parse():
         return 2
-    _remember(options, invoker)
+    if invoker.manifest is not None:
+        remember_project(asked, invoker, mark)
     invoker.check_python_models()
     if options.available:
         dates, missing = invoker.split_available(options.dates)
@@ -236,21 +248,6 @@ def _watch(options: RunOptions, talk: Console, out: Console) -> int:
             run=lambda asked: run_dates(asked, talk, out),
             select=lambda asked: selection_of(asked, talk),
         )
-
-
-def _remember(options: RunOptions, invoker: Invoker) -> None:
-    """Spare `tidemark status` to parse what was just parsed."""
-    from tidemark.state.project import remember_project
-
-    asked = RunOptions(
-        dates=[],
-        vars=options.vars,
-        project_dir=options.project_dir,
-        profiles_dir=options.profiles_dir,
-        target=options.target,
-    )
-    if invoker.manifest is not None:
-        remember_project(asked, invoker)
 
 
 def _show_changes(

@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ Stamp = tuple[int, int]
 
 _YAML = {".yml", ".yaml"}
 _READ_BY_DBT = {*_YAML, ".sql", ".py", ".md", ".csv"}
+_ENV_VAR = re.compile(r"\benv_var\(\s*['\"]([^'\"]+)")
 _LEFT_OUT = {"target", "logs", "dbt_packages", "dbt_modules", "node_modules", "venv"}
 
 
@@ -31,6 +34,8 @@ def fingerprint(options: RunOptions, *, seeds: bool = False) -> str:
         options: Which project, profile, target and vars.
         seeds: Whether the rows of seeds count.
     """
+    paths = list(files_of(options, seeds=seeds))
+    asked = _environment_asked(paths)
     parts: list[Any] = [
         distribution_version(),
         str(options.project_dir),
@@ -40,12 +45,22 @@ def fingerprint(options: RunOptions, *, seeds: bool = False) -> str:
         sorted(
             (name, value)
             for name, value in os.environ.items()
-            if name.startswith(("DBT_", "TIDEMARK_")) and "SECRET" not in name
+            if name in asked or (name.startswith(("DBT_", "TIDEMARK_")) and "SECRET" not in name)
         ),
     ]
-    found = stamps(files_of(options, seeds=seeds))
+    found = stamps(paths)
     parts += [(str(path), *stamp) for path, stamp in found.items()]
     return hashlib.sha256(json.dumps(parts, default=str).encode()).hexdigest()
+
+
+def _environment_asked(paths: Iterable[Path]) -> set[str]:
+    """Return which environment variables files ask for."""
+    names: set[str] = set()
+    for path in paths:
+        if path.suffix != ".csv":
+            with suppress(OSError):
+                names |= set(_ENV_VAR.findall(path.read_text(encoding="utf-8", errors="replace")))
+    return names
 
 
 def files_of(options: RunOptions, *, seeds: bool = False) -> Iterator[Path]:

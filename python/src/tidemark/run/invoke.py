@@ -108,6 +108,13 @@ class Invoker:
         """dbt's configuration of the parsed project: vars, and the credentials of its target."""
         return self._config
 
+    @property
+    def variables(self) -> dict[str, Any]:
+        """The vars that models of the project see: those of the command, of the project, of all."""
+        known = self._config.vars.to_dict()
+        own = known.get(self._config.project_name)
+        return {**known, **(own if isinstance(own, dict) else {}), **self._options.vars}
+
     # --- parsing
 
     def parse(self) -> bool:
@@ -180,20 +187,19 @@ class Invoker:
         """Return the Spark session of this process, started if need be.
 
         Raises:
-            SparkStartError: There is none.
+            TidemarkError: Spark does not start, or another process holds the metastore.
             ConfigError: There can be none: the profile's Spark is elsewhere.
         """
-        from tidemark.errors import SparkStartError
-        from tidemark.spark.session import current_session
+        from tidemark.spark.session import current_session, get_session
 
         if current_session() is None:
-            connected = self._invoke(
-                ["debug", "--connection", *common_options(self._options, None)]
-            )
+            credentials: Any = getattr(self._config, "credentials", None)
+            if getattr(credentials, "type", None) == "tidemark":
+                return get_session(credentials.server_side_parameters)
+            # dbt-spark's own may have one in this process (method: session)
+            self._invoke(["debug", "--connection", *common_options(self._options, None)])
             if current_session() is None:
-                if connected.exception is None:
-                    raise ConfigError("this needs Spark here: `type: tidemark` in the profile")
-                raise SparkStartError(f"Spark did not start: {connected.exception}")
+                raise ConfigError("this needs Spark here: `type: tidemark` in the profile")
         return current_session()
 
     def check_python_models(self) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 
 from tidemark.errors import ConfigError
-from tidemark.home import HOME_VARIABLE, tidemark_home
+from tidemark.home import HOME_VARIABLE, project_above, tidemark_home
 
 
 @dataclass(frozen=True)
@@ -60,9 +60,9 @@ def parse_vars(text: str | None) -> dict[str, Any]:
 def find_project(start: Path) -> Path:
     """Return the nearest folder with a dbt_project.yml, at or above `start`."""
     start = start.absolute()
-    for folder in (start, *start.parents):
-        if (folder / "dbt_project.yml").exists():
-            return folder
+    found = project_above(start)
+    if found is not None:
+        return found
     raise ConfigError(
         f"no dbt_project.yml in {start} or above it: use --project-dir, or `tidemark init`"
     )
@@ -78,9 +78,9 @@ def find_profiles(root: Path) -> Path | None:
     return None
 
 
-def prepare_environment() -> None:
-    """Fix TIDEMARK_HOME (dbt changes the working directory) and put dbt's own files there too."""
-    home = tidemark_home()
+def prepare_environment(project: Path) -> None:
+    """Fix TIDEMARK_HOME, that of a project, and put dbt's own files there too."""
+    home = tidemark_home(project)
     os.environ[HOME_VARIABLE] = str(home.root)
     os.environ.setdefault("DBT_LOG_PATH", str(home.logs))
     os.environ.setdefault("DBT_TARGET_PATH", str(home.target))

@@ -14,8 +14,9 @@ from typing import Any, cast
 import click
 
 from tidemark.errors import ConfigError, TidemarkError
+from tidemark.home import project_above
 from tidemark.printable import one_line
-from tidemark.project import is_jinja, model_folders, model_paths, parse
+from tidemark.project import is_jinja, model_folders, model_paths, read_properties
 from tidemark.scaffold.keys import count_key_problems, propose_key
 from tidemark.scaffold.locations import Extract, check_date, find_extract
 from tidemark.scaffold.new_project import package, project_files, write_project
@@ -107,8 +108,7 @@ def schema(events: bool, webhook: bool) -> None:
 @click.option(
     "--project-dir",
     type=click.Path(file_okay=False, path_type=Path),
-    default=Path("."),
-    help="Folder of dbt_project.yml; the working directory if left out.",
+    help="Folder of dbt_project.yml. Default: this folder or the nearest above it.",
 )
 @click.option("--dry-run", is_flag=True, help="Print what would be written.")
 def init(
@@ -126,7 +126,7 @@ def init(
     header: bool | None,
     encoding: str | None,
     rows: int,
-    project_dir: Path,
+    project_dir: Path | None,
     dry_run: bool,
 ) -> None:
     """Write a cdc model and its YAML from a sample file.
@@ -150,7 +150,8 @@ def init(
     if project is not None:
         if has_model and dry_run:
             raise ConfigError("--dry-run shows a project or a model: leave one of them out")
-        project_dir = _make_project(project_dir / project, project, package_text, dry_run)
+        folder_of_projects = project_dir or Path()
+        project_dir = _make_project(folder_of_projects / project, project, package_text, dry_run)
         click.echo(f"Next: cd {project_dir} && dbt deps", err=True)
     if name is None:
         if project is None:
@@ -158,6 +159,7 @@ def init(
         return
     if business_date is not None:
         check_date(business_date)
+    project_dir = project_dir or project_above(Path.cwd()) or Path()
     place = _place(project_dir, folder, name)
     wanted_keys = [key.strip() for option in keys for key in option.split(",") if key.strip()]
     if source:
@@ -264,7 +266,7 @@ def _check_new(place: _Place) -> None:
                 "choose another --name, or remove it"
             )
     for path in property_files(place.model_folders):
-        content = parse(path.read_text(encoding="utf-8"), place.shown(path))
+        content = read_properties(path, place.shown(path))
         for item in content.get("models") or []:
             if isinstance(item, dict) and str(item.get("name")).lower() == name.lower():
                 raise ConfigError(
@@ -388,7 +390,7 @@ def _from_source(place: _Place, source: str, keys: Sequence[str], extract: str) 
         f"- name: {scalar(schema_name)}\n  tables:\n    - name: {scalar(table)}\n"
     )
     for path in property_files(place.model_folders):
-        content = parse(path.read_text(encoding="utf-8"), place.shown(path))
+        content = read_properties(path, place.shown(path))
         for item in content.get("sources") or []:
             if not isinstance(item, dict) or item.get("name") != schema_name:
                 continue
@@ -415,6 +417,7 @@ def _write(place: _Place, model: _Model, dry_run: bool) -> None:
     shown = place.shown(place.properties)
     text = ""
     if place.properties.exists():
+        read_properties(place.properties, shown)
         text = place.properties.read_bytes().decode("utf-8")
     entry = model.entry.to_yaml()
     try:

@@ -14,6 +14,8 @@ from tidemark.errors import ConfigError
 _DATE = re.compile(
     r"(?<!\d)(?P<yyyy>\d{4})(?P<sep>[-_./]?)(?P<mm>\d{2})(?P=sep)(?P<dd>\d{2})(?!\d)"
 )
+_SPECIAL = re.compile(r"[\[\]{}*?\\]")
+_PLACEHOLDERS = re.compile(r"\{(?:business_date|yyyy|mm|dd)\}")
 _IS_GLOB = re.compile(r"[*?\[]")
 
 
@@ -65,6 +67,11 @@ def find_extract(patterns: Sequence[str], base: Path, business_date: str | None 
 
     if len(templates) == 1:
         [(location, dates)] = templates.items()
+        if special := _SPECIAL.search(_PLACEHOLDERS.sub("", location)):
+            raise ConfigError(
+                f"{paths[0]} has {special[0]} in its name, which `location` takes for a pattern: "
+                "rename it"
+            )
         latest, first = business_date or max(dates), business_date or min(dates)
         chosen = dates[latest]
     elif len(patterns) == 1 and _IS_GLOB.search(patterns[0]):

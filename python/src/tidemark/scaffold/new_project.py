@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
+from contextlib import suppress
 from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 import tidemark
 from tidemark.errors import ConfigError, TidemarkError
-from tidemark.project import parse
+from tidemark.project import read_properties
 from tidemark.scaffold.properties import scalar
 
 _IGNORED = """\
@@ -78,9 +82,9 @@ def package(text: str | None) -> Package:
                 f"--package {text}: say which revision, such as {text}@main; packages move on"
             )
         return Package(place, revision)
-    folder = Path(text) if text is not None else Path(tidemark.__file__).parents[3]
+    folder = Path(text) if text is not None else _checkout()
     file = folder / "dbt_project.yml"
-    known = parse(file.read_text(encoding="utf-8"), str(file)) if file.is_file() else {}
+    known = read_properties(file) if file.is_file() else {}
     if known.get("name") != "tidemark":
         where = (
             f"--package {text}" if text is not None else "This command has no checkout beside it"
@@ -90,6 +94,17 @@ def package(text: str | None) -> Package:
             "repository and a revision, such as https://git.example.com/data/tidemark.git@main"
         )
     return Package(str(folder.resolve()))
+
+
+def _checkout() -> Path:
+    """Return the folder that this command was installed from, as pip noted it if it copied it."""
+    here = Path(tidemark.__file__).parents[3]
+    with suppress(PackageNotFoundError, ValueError, TypeError):
+        origin = json.loads(distribution("dbt-tidemark").read_text("direct_url.json") or "{}")
+        url = urlsplit(str(origin.get("url")))
+        if url.scheme == "file" and not (here / "dbt_project.yml").is_file():
+            return Path(unquote(url.path))
+    return here
 
 
 def project_files(name: str, macros: Package) -> dict[str, str]:

@@ -70,7 +70,7 @@ def shell(
         profiles_dir=profiles_dir or find_profiles(root),
         target=target,
     )
-    prepare_environment()
+    prepare_environment(root)
     from tidemark.run.kept import projects_kept
     from tidemark.spark.session import session_expected
 

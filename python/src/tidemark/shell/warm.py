@@ -9,8 +9,8 @@ from typing import Any
 from rich.console import Console
 
 from tidemark.errors import ConfigError, TidemarkError
-from tidemark.project import parse
-from tidemark.run.files import changed_files, files_of, stamps, told_changes
+from tidemark.project import read_properties
+from tidemark.run.files import changed_files, files_of, fingerprint, stamps, told_changes
 from tidemark.run.invoke import Invoker
 from tidemark.run.kept import forget_projects
 from tidemark.run.options import RunOptions
@@ -47,7 +47,7 @@ class Warm:
         """What the project is called."""
         file = self.options.project_dir / "dbt_project.yml"
         try:
-            name = parse(file.read_text(encoding="utf-8"), file.name).get("name")
+            name = read_properties(file, file.name).get("name")
         except (OSError, ConfigError):
             name = None
         return str(name or self.options.project_dir.name)
@@ -56,12 +56,13 @@ class Warm:
         """Parse what changed since it was parsed; say what is wrong with it."""
         with self.lock:
             self._files = stamps(files_of(self.options, seeds=True))
+            mark = fingerprint(self.options)
             invoker = Invoker(self.options, self._talk)
             if not invoker.parse():
                 return False
             if self._invoker is None or invoker.manifest is not self._invoker.manifest:
                 self._invoker = invoker
-                project = remember_project(self.options, invoker)
+                project = remember_project(self.options, invoker, mark)
                 self.names = ProjectNames(invoker.manifest, project)
             return True
 

@@ -26,7 +26,7 @@ from tidemark.run.options import (
     prepare_environment,
 )
 from tidemark.state import show
-from tidemark.state.commits import Commit, by_relation, read_commits
+from tidemark.state.commits import Commit, by_relation, of_models, read_commits
 from tidemark.state.mirrors import mirrors_of
 from tidemark.state.project import Entity, KnownProject, known_project
 from tidemark.state.rejects import reject_rows
@@ -104,7 +104,8 @@ def runs(names: Sequence[str], limit: int, as_json: bool, **where: Any) -> None:
         for failure in read_failures(tidemark_home())
         if relations is None or failure.relation in relations
     ]
-    found: list[Commit | Failure] = [*read_commits(tables, relations, limit), *failures]
+    commits = of_models(read_commits(tables, relations, limit), project.entities.values())
+    found: list[Commit | Failure] = [*commits, *failures]
     found.sort(key=lambda one: _moment_of(one), reverse=True)
     del found[limit:]
     if as_json:
@@ -313,7 +314,7 @@ def open_project(where: dict[str, Any]) -> tuple[KnownProject, Tables]:
         TableNotReadable: Its commits are read by Spark alone.
     """
     options = options_of(where)
-    prepare_environment()
+    prepare_environment(options.project_dir)
     project = known_project(options, Console(stderr=True))
     if project.commits_format not in READ_WITHOUT_SPARK:
         raise TableNotReadable(

@@ -5,9 +5,10 @@ from __future__ import annotations
 import datetime as dt
 import json
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from tidemark.state.project import Entity
 from tidemark.state.tables import Tables, literal, quoted
 
 LOADS = ("load", "full_refresh")
@@ -133,6 +134,17 @@ def by_relation(commits: Iterable[Commit]) -> dict[str, list[Commit]]:
     for commit in commits:
         found.setdefault(commit.relation, []).append(commit)
     return found
+
+
+def of_models(commits: Iterable[Commit], entities: Iterable[Entity]) -> list[Commit]:
+    """Return commits with the name of the model, which its table need not have.
+
+    Args:
+        commits: As `tidemark_commits` has them.
+        entities: The models; what is of others stays as it is.
+    """
+    names = {entity.relation: entity.name for entity in entities}
+    return [replace(commit, entity=names.get(commit.relation, commit.entity)) for commit in commits]
 
 
 def _last_states(chosen: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -30,7 +31,7 @@ class Entity:
     """A model whose table has commits.
 
     Attributes:
-        name: The model.
+        name: The model; of several of one name schema.table.
         kind: Its materialization.
         schema: Where its tables lie.
         table: The name of its table; side tables are called `<table>__log` and so on.
@@ -103,22 +104,23 @@ def known_project(options: RunOptions, talk: Console) -> KnownProject:
     with talk.status("reading the project (once, until one of its files changes) …"):
         if not invoker.parse():
             raise ConfigError("the project cannot be parsed")
-    return remember_project(options, invoker)
+    return remember_project(options, invoker, mark)
 
 
-def remember_project(options: RunOptions, invoker: Invoker) -> KnownProject:
+def remember_project(options: RunOptions, invoker: Invoker, mark: str) -> KnownProject:
     """Keep what dbt has just parsed for the next who asks.
 
     Args:
         options: What it was parsed with.
         invoker: Who had it parsed.
+        mark: The fingerprint of before it was parsed: what changes meanwhile is to be noticed.
     """
     project = _described(options, invoker)
     content = {**asdict(project), "root": str(project.root)}
     kept = _kept()
     kept.parent.mkdir(parents=True, exist_ok=True)
     new = kept.with_suffix(f".{os.getpid()}")
-    new.write_text(json.dumps({fingerprint(options): content}), encoding="utf-8")
+    new.write_text(json.dumps({mark: content}), encoding="utf-8")
     new.replace(kept)
     return project
 
@@ -135,20 +137,33 @@ def entities_of(manifest: Any, commits_format: str = "delta") -> dict[str, Entit
         commits_format: The format of `tidemark_commits`; with iceberg all tables are Iceberg's.
     """
     usual_format = "iceberg" if commits_format == "iceberg" else "delta"
+    nodes = [
+        node
+        for node in manifest.nodes.values()
+        if node.resource_type == "model" and str(node.config.get("materialized")) in KINDS
+    ]
+    project = getattr(getattr(manifest, "metadata", None), "project_name", None)
+    named = Counter(node.name for node in nodes)
+    named_here = Counter(
+        node.name for node in nodes if getattr(node, "package_name", None) == project
+    )
     found = {}
-    for node in manifest.nodes.values():
+    for node in nodes:
         config = node.config
         kind = str(config.get("materialized"))
-        if node.resource_type != "model" or kind not in KINDS:
-            continue
         meta = config.get("meta") or {}
         settings = meta.get("tidemark") if isinstance(meta, Mapping) else None
         settings = settings if isinstance(settings, Mapping) else {}
         location = settings.get("location")
         key = config.get("unique_key") or settings.get("key") or ()
         root = config.get("location_root") or settings.get("location_root")
-        found[node.name] = Entity(
-            name=node.name,
+        # versions and packages have models of one name: the operations know them by their tables
+        is_meant = named[node.name] == 1 or (
+            named_here[node.name] == 1 and getattr(node, "package_name", None) == project
+        )
+        name = node.name if is_meant else f"{node.schema}.{node.alias}"
+        found[name] = Entity(
+            name=name,
             kind=kind,
             schema=node.schema,
             table=node.alias,
@@ -205,7 +220,7 @@ def _described(options: RunOptions, invoker: Invoker) -> KnownProject:
     from tidemark.lineage.datasets import warehouse_of
 
     config = invoker.config
-    variables = {**config.vars.to_dict(), **options.vars}
+    variables = invoker.variables
     commits_format = str(variables.get("tidemark__commits_format") or "delta")
     warehouse = warehouse_of(config.credentials, options.project_dir, tidemark_home().warehouse)
     return KnownProject(

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from tidemark.errors import TidemarkError
+from tidemark.lineage.datasets import schema_folder
 from tidemark.state import delta, iceberg
 from tidemark.state.folders import folder_of
 from tidemark.state.project import Entity, KnownProject
@@ -168,7 +169,7 @@ class Tables:
         if root is None:
             # a metastore has names in small letters, whatever the model is called
             schema, name = schema.lower(), name.lower()
-        folder = root or f"{self._project.warehouse.rstrip('/')}/{schema}.db"
+        folder = root or schema_folder(self._project.warehouse, schema)
         path = f"{folder.rstrip('/')}/{name}"
         if is_local(path):
             if path.startswith("file:"):

@@ -30,7 +30,7 @@ from dbt.adapters.tidemark.parsing import read_macros_once
 from dbt.adapters.tidemark.progress import progress_listener
 from tidemark.errors import TidemarkError
 from tidemark.failures import Failure, one_line, remember_failure, remember_success
-from tidemark.home import HOME_VARIABLE, tidemark_home
+from tidemark.home import HOME_VARIABLE, tidemark_home, work_for
 from tidemark.spark.defaults import shown_settings, with_iceberg
 from tidemark.spark.messages import error_details, readable_error
 from tidemark.spark.session import (
@@ -113,13 +113,16 @@ class TidemarkConnectionManager(SparkConnectionManager):
         super().__init__(profile, mp_context)
         credentials: Any = profile.credentials
         flags = getattr(profile, "args", None)
+        project = getattr(profile, "project_root", None)
+        if project:
+            work_for(Path(project))
         add_callback_to_manager(partial(_remember_run, flags))
         add_callback_to_manager(progress_listener(flags))
         _listen_for_webhook(profile)
         if project_variable(profile, "tidemark__commits_format") == "iceberg":
             settings = with_iceberg(credentials.server_side_parameters)
             credentials.server_side_parameters = settings
-        set_working_directory(str(getattr(profile, "project_root", None) or os.getcwd()))
+        set_working_directory(str(project or os.getcwd()))
         reset_settings(credentials.server_side_parameters)
         if is_session_expected() or _will_run_sql(getattr(profile, "args", None)):
             start_session(credentials.server_side_parameters)
@@ -186,7 +189,7 @@ def _unparsed_variables() -> tuple[Mapping[str, Any], str, Mapping[str, Any]]:
     flags = get_flags()
     file = Path(getattr(flags, "PROJECT_DIR", None) or os.getcwd()) / "dbt_project.yml"
     content: Any = None
-    with suppress(OSError, yaml.YAMLError):
+    with suppress(OSError, ValueError, yaml.YAMLError):
         content = yaml.safe_load(file.read_text(encoding="utf-8"))
     content = content if isinstance(content, Mapping) else {}
     variables, given = content.get("vars"), getattr(flags, "VARS", None)

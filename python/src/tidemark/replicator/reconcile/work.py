@@ -49,7 +49,7 @@ class Work:
     def run(self, *, settle: float, repair: bool) -> Outcome:
         """Compare, look again after a while, and repair, as it was asked for."""
         config = self.operated.config
-        prepare_environment()
+        prepare_environment(self.operated.project)
         login = self.operated.start_java("reconcile")
         invoker = Invoker.quiet(
             self.operated.run_options(self.target),
