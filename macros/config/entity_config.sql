@@ -14,7 +14,7 @@
     {%- do cfg.update({
         'family': 'extract',
         'format': settings.get('format', 'csv'),
-        'options': settings.get('options', {}),
+        'options': tidemark._spelled_options(settings.get('options', {}), settings.get('format', 'csv'), errors),
         'stored_hashes': tidemark._as_bool(settings.get('stored_hashes', false), 'stored_hashes', errors),
         'tag_unchanged': tidemark._as_bool(settings.get('tag_unchanged', false), 'tag_unchanged', errors),
         'max_delete_fraction': settings.get('max_delete_fraction', 0.5),
@@ -218,19 +218,48 @@
     {%- endfor -%}
 {%- endmacro -%}
 
+{#- The reader options of Spark for files of a format, as it spells them. -#}
+{%- macro _reader_options(format) -%}
+    {%- set of_files = ['compression', 'pathGlobFilter', 'recursiveFileLookup', 'modifiedBefore', 'modifiedAfter', 'ignoreCorruptFiles', 'ignoreMissingFiles'] -%}
+    {%- set of_texts = ['encoding', 'charset', 'dateFormat', 'timestampFormat', 'lineSep', 'multiLine', 'locale', 'timeZone', 'mode', 'timestampNTZFormat',
+        'enableDateTimeParsingFallback', 'columnNameOfCorruptRecord'] -%}
+    {{ return(of_files + {
+        'csv': of_texts + [
+            'sep', 'delimiter', 'quote', 'escape', 'escapeQuotes', 'comment', 'header', 'nullValue', 'emptyValue', 'nanValue', 'positiveInf',
+            'negativeInf', 'ignoreLeadingWhiteSpace', 'ignoreTrailingWhiteSpace', 'maxColumns', 'maxCharsPerColumn',
+            'charToEscapeQuoteEscaping', 'unescapedQuoteHandling', 'inferSchema', 'enforceSchema',
+        ],
+        'json': of_texts + [
+            'primitivesAsString', 'prefersDecimal', 'allowComments', 'allowUnquotedFieldNames', 'allowSingleQuotes', 'allowNumericLeadingZeros',
+            'allowBackslashEscapingAnyCharacter', 'allowUnquotedControlChars', 'allowNonNumericNumbers', 'dropFieldIfAllNull', 'samplingRatio',
+        ],
+        'parquet': ['mergeSchema', 'datetimeRebaseMode', 'int96RebaseMode'],
+    }.get(format | string, [])) }}
+{%- endmacro -%}
+
+{#- Options as Spark spells them: to it their case is one, to what reads them here it is not. -#}
+{%- macro _spelled_options(given, format, errors) -%}
+    {%- if given is not mapping -%}{{ return(given) }}{%- endif -%}
+    {%- set spelled, options, taken = {}, {}, {} -%}
+    {%- for name in tidemark._reader_options(format) -%}{%- do spelled.update({name | lower: name}) -%}{%- endfor -%}
+    {%- for name, value in given.items() -%}
+        {%- set lower = name | string | lower -%}
+        {%- set meant = {'delimiter': 'sep', 'charset': 'encoding'}.get(lower, lower) -%}
+        {%- if meant in taken -%}{%- do errors.append('options.' ~ name ~ ' and options.' ~ taken[meant] ~ ' are one option: take one out') -%}{%- endif -%}
+        {%- do taken.update({meant: name}) -%}
+        {%- do options.update({spelled.get(lower, name): value}) -%}
+    {%- endfor -%}
+    {{ return(options) }}
+{%- endmacro -%}
+
 {#- Spark passes over an option that it does not have, so one that is nearly the name of another is refused here. -#}
-{%- macro _check_csv_options(options, errors) -%}
-    {%- set known = [
-        'sep', 'delimiter', 'encoding', 'charset', 'quote', 'escape', 'escapeQuotes', 'comment', 'header', 'nullValue', 'emptyValue', 'nanValue',
-        'positiveInf', 'negativeInf', 'ignoreLeadingWhiteSpace', 'ignoreTrailingWhiteSpace', 'dateFormat', 'timestampFormat', 'lineSep',
-        'multiLine', 'maxColumns', 'maxCharsPerColumn', 'charToEscapeQuoteEscaping', 'unescapedQuoteHandling', 'compression', 'locale',
-        'pathGlobFilter', 'recursiveFileLookup', 'modifiedBefore', 'modifiedAfter', 'timeZone', 'mode', 'inferSchema', 'enforceSchema',
-    ] -%}
-    {%- set lower = known | map('lower') | list -%}
-    {%- for name in options if name | lower not in lower -%}
-        {%- set meant = tidemark._nearest(name, known + ['separator'], 0.6) -%}
+{%- macro _check_options(options, format, errors) -%}
+    {%- set known = tidemark._reader_options(format) -%}
+    {%- set others = ['separator'] if format == 'csv' else [] -%}
+    {%- for name in options if name not in known -%}
+        {%- set meant = tidemark._nearest(name, known + others, 0.6) -%}
         {%- if meant -%}
-            {%- do errors.append('options.' ~ name ~ ' is no option of Spark for csv; did you mean `' ~ ('sep' if meant == 'separator' else meant) ~ '`?') -%}
+            {%- do errors.append('options.' ~ name ~ ' is no option of Spark for ' ~ format ~ '; did you mean `' ~ ('sep' if meant == 'separator' else meant) ~ '`?') -%}
         {%- endif -%}
     {%- endfor -%}
 {%- endmacro -%}
@@ -258,7 +287,7 @@
     {%- for name in cfg['compare']['exclude'] if name in cfg['keys'] | map('lower') | list -%}
         {%- do errors.append('compare.exclude names `' ~ name ~ '`, which is part of unique_key: a key is always compared') -%}
     {%- endfor -%}
-    {%- if options is mapping and cfg['format'] == 'csv' -%}{%- do tidemark._check_csv_options(options, errors) -%}{%- endif -%}
+    {%- if options is mapping -%}{%- do tidemark._check_options(options, cfg['format'], errors) -%}{%- endif -%}
     {%- for name, value in (options.items() if options is mapping and cfg['format'] == 'json' else [])
         if name | lower in ['encoding', 'charset'] and not tidemark.is_utf8(value) -%}
         {%- do errors.append('options.' ~ name ~ ': JSON lines are UTF-8, found: ' ~ value ~ '. Have the files written so') -%}

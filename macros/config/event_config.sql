@@ -44,6 +44,15 @@
 {%- endmacro -%}
 
 
+{#- The condition for events that delete all rows: what is a truncate by itself, and what a setting says beside it. Rows that are no events
+    have only the latter. -#}
+{%- macro truncates_expr(cfg) -%}
+    {%- set given = cfg['apply_as_truncates'] -%}
+    {{ return(given if cfg['format'] == 'rows' or given == tidemark.usual_truncates()
+        else tidemark.usual_truncates() ~ ' or coalesce((' ~ given ~ '), false)') }}
+{%- endmacro -%}
+
+
 {#- Every setting that may stand under meta.tidemark of an events model. -#}
 {%- macro _event_settings() -%}
     {{ return([
@@ -99,7 +108,9 @@
             'exclude': excluded | map('lower') | list,
         }) }}
     {%- endif -%}
+    {%- set known = errors | length -%}
     {%- set included = tidemark._as_list(value, name, errors) -%}
+    {%- if errors | length > known -%}{{ return({'all': true, 'include': [], 'exclude': []}) }}{%- endif -%}
     {%- if not value -%}{%- do errors.append(name ~ ' names no column: say true for all, false for none, or leave it out') -%}{%- endif -%}
     {{ return({'all': false, 'include': included | map('lower') | list, 'exclude': []}) }}
 {%- endmacro -%}

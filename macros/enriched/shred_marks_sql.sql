@@ -47,7 +47,7 @@ cross join events
 {%- endmacro -%}
 
 {#- Whether the table that is there is the one that the last completed run had, so that what that run had read is in it: each table has the
-    commit of the run that made it, 0 where that was an --empty one. One that was made before tables had it has none, and neither have its runs. -#}
+    number of the run that made it. One that was made before tables had it has none, and neither have its runs. -#}
 {%- macro is_known_shred(read_to, recorded, made_by) -%}
     {{ return(not read_to or recorded.get('made_by') | string == made_by | string) }}
 {%- endmacro -%}

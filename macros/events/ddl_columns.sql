@@ -169,12 +169,20 @@
 {#- Whether the rows that are there get what MySQL and MariaDB have for a type, as a statement adds a column that is NOT NULL and has no
     default. An expression that tells another value is in the statement alone. -#}
 {%- macro _has_implicit_default(column, ddl) -%}
-    {%- set tells_expression = '(?i)\\bas\\s*[(]|\\bdefault\\b\\s*(?![\\s0-9.+\'"-]|(?:null|true|false)\\b|[bx]\')' -%}
     {{ return(
         not column.get('optional', true) and column.get('defaultValueExpression') is none
         and not (column.get('hasDefaultValue') or column.get('autoIncremented') or column.get('generated'))
-        and modules.re.search('(?i)\\badd\\b', ddl) is not none and modules.re.search(tells_expression, ddl) is none
+        and modules.re.search('(?i)\\badd\\b', ddl) is not none
+        and modules.re.search('(?i)\\bas\\s*[(]|\\bdefault\\b', tidemark._definition_of(column['name'], ddl)) is none
     ) }}
+{%- endmacro -%}
+
+{#- What a statement says of a column that it adds, without texts and comments. -#}
+{%- macro _definition_of(name, ddl) -%}
+    {%- set within = '[^,()]*(?:[(][^()]*(?:[(][^()]*[)][^()]*)*[)][^,()]*)*' -%}
+    {%- set said = '(?is)(?:\\badd\\s+(?:column\\s+)?(?:if\\s+not\\s+exists\\s+)?[(]?|,)\\s*[`"]?' ~ modules.re.escape(name) ~ '[`"]?(?![\\w$])(' ~ within ~ ')' -%}
+    {%- set found = modules.re.search(said, tidemark._without_texts(ddl)) -%}
+    {{ return(found.group(1) if found else ddl) }}
 {%- endmacro -%}
 
 {#- That value as the text of an event's: zero, the empty text, the first of an ENUM; none where it is a date, or no event could bring it. -#}

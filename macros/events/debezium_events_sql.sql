@@ -32,7 +32,8 @@ select
         when op in ('c', 'r', 'u') and not _has_after then 'unreadable'
         when op in ('c', 'r', 'u', 'd') then 'row'
         when op is not null then 'unreadable'
-        when ddl is not null then 'ddl'
+        {#- SQL Server tells of changed tables without a text #}
+        when ddl is not null or `tableChanges` is not null then 'ddl'
         when ts_ms is not null then 'ignored'
         else 'unreadable'
     end as _kind,
@@ -85,7 +86,19 @@ select
     _landed_id is not null as _is_captured,
     `databaseName` as _ddl_database,
     `tableChanges` as _table_changes
+    {%- if cfg['sequence_by'] %},
+    {{ tidemark._is_key_image_expr(cfg) | indent(4) }} as _is_key_image
+    {%- endif %}
 from positions
+{%- endmacro -%}
+
+{#- Whether a PostgreSQL delete's image tells no more than the key: by its default replica identity a server sends NULL for the other
+    columns, or nothing's value of their type where they are NOT NULL (an empty text, 0, false, 1970-01-01). -#}
+{%- macro _is_key_image_expr(cfg) -%}
+    {%- set is_key = 'lower(name) in (' ~ tidemark.string_literals(cfg['keys'] | map('lower')) ~ ')'
+        ~ ' or coalesce(map_contains_key(' ~ tidemark._key_texts_expr(cfg) ~ ', name), false)' -%}
+    {%- set is_nothing = "text is null or text rlike '^(0*(E[+-]?[0-9]+)?|0*[.]0*|false|AA==|[{][}]|\\\\[\\\\]|1970-01-01.*|00:00:00.*|[0-]+|P[T0YMDHS]*)$'" -%}
+    {{ return("op = 'd' and _connector = 'postgresql' and _has_before\nand size(map_filter(_before_texts, (name, text) -> not (" ~ is_key ~ ' or ' ~ is_nothing ~ '))) = 0') }}
 {%- endmacro -%}
 
 {#- The type of a line: an envelope, one with a schema around it, or either of them within {topic, key, value}. Images are variants,

@@ -9,7 +9,7 @@
     {%- set errors = [] -%}
     {%- set known_columns = recorded['columns'] if recorded else [] -%}
     {%- set typed = found['arrived'] is not none -%}
-    {%- set aliases = tidemark._aliases(cfg, found) -%}
+    {%- set aliases = tidemark._aliases(cfg, found, known_columns) -%}
     {%- set declared = tidemark.by_name(cfg['columns']) -%}
     {%- set names = tidemark._event_names(cfg, found, recorded, aliases, errors) -%}
     {%- set keys = tidemark.keys_in_order(cfg, recorded) | map('lower') | list -%}
@@ -208,14 +208,17 @@
     {{ return(errors) }}
 {%- endmacro -%}
 
-{#- Former names, lower case, to the present name: of previous_names, and of renames in the batch whose new name is declared. -#}
-{%- macro _aliases(cfg, found) -%}
+{#- Former names, lower case, to the present name: of previous_names, and of renames in the batch whose new name is declared, but where the
+    column is known under the former name so far: its values go there until the statement takes them along. -#}
+{%- macro _aliases(cfg, found, known_columns=[]) -%}
     {%- set aliases = {} -%}
     {%- for name, old in cfg['previous_names'].items() -%}
         {%- for former in ([old] if old is string else old) -%}{%- do aliases.update({former | lower: name | lower}) -%}{%- endfor -%}
     {%- endfor -%}
     {%- set declared = cfg['columns'] | map(attribute='name') | map('lower') | list + cfg['keys'] | map('lower') | list -%}
-    {%- for old, new in found['renames'].items() if new | lower in declared and old | lower not in declared -%}
+    {%- set named = [] -%}
+    {%- for column in known_columns if not column.get('gone') -%}{%- do named.append(column['name'] | lower) -%}{%- endfor -%}
+    {%- for old, new in found['renames'].items() if new | lower in declared and old | lower not in declared + named -%}
         {%- do aliases.update({old | lower: new | lower}) -%}
     {%- endfor -%}
     {{ return(aliases) }}

@@ -34,7 +34,7 @@
             {%- do reasons.append(tidemark._reason(text ~ ' is not null and ' ~ tidemark.quote_identifier(was) ~ ' is null', 'cast_failed', was)) -%}
         {%- endfor -%}
     {%- endif -%}
-    {%- set kept = ' and not coalesce((' ~ cfg['apply_as_truncates'] ~ '), false)' -%}
+    {%- set kept = ' and not coalesce((' ~ tidemark.truncates_expr(cfg) ~ '), false)' -%}
     {%- for column in plan['keys'] if column['not_null'] -%}
         {%- do reasons.append(tidemark._reason("_kind = 'row' and " ~ tidemark._typed_value_expr(plan, column) ~ ' is null' ~ kept, 'null_key', column['name'])) -%}
     {%- endfor -%}
@@ -45,6 +45,9 @@
         )) -%}
     {%- endfor -%}
     {%- for expression in cfg['sequence_by'] -%}
+        {%- if cfg['format'] == 'debezium' and tidemark._reads_values(plan, expression) -%}
+            {%- do reasons.append(tidemark._reason("_kind = 'row' and _operation = 'DELETE' and _is_key_image", 'key_image_only', expression)) -%}
+        {%- endif -%}
         {%- do reasons.append(tidemark._reason("not _is_snapshot and (" ~ expression ~ ') is null', 'null_sequence', expression)) -%}
     {%- endfor -%}
     {%- if not cfg['sequence_by'] -%}
@@ -57,6 +60,14 @@
         }) -%}
     {%- endif -%}
     {{ return(reasons) }}
+{%- endmacro -%}
+
+{#- Whether an expression reads a column that is no part of the key. -#}
+{%- macro _reads_values(plan, expression) -%}
+    {%- for column in plan['columns'] if not column['key'] and modules.re.search('(?i)(?<![\\w])' ~ modules.re.escape(column['name']) ~ '(?![\\w])', expression) -%}
+        {{ return(true) }}
+    {%- endfor -%}
+    {{ return(false) }}
 {%- endmacro -%}
 
 {#- A reason, which tells the column (or the expression) that it is about. -#}

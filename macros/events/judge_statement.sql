@@ -37,6 +37,10 @@
     {%- for rename in tidemark.hidden_renames(said, before) -%}
         {%- do renamed.update({rename['old']: rename['name']}) -%}
         {%- do changes.append(rename) -%}
+        {#- whose name is taken is put aside, unless a drop stops the run -#}
+        {%- if not rename['crosses'] and rename['name'] in old_names and cfg['ddl']['drop_column'] == 'fail' -%}
+            {%- do changes.append({'kind': 'drop_column', 'name': rename['name']}) -%}
+        {%- endif -%}
     {%- endfor -%}
     {%- for name in new_names if name not in old_names and name not in renamed.values() -%}
         {%- for old in old_names if old not in new_names and old not in renamed -%}
@@ -55,8 +59,10 @@
     {%- endfor -%}
     {%- set declared = tidemark.declared_names_with_type(cfg) -%}
     {%- set follows = cfg['ddl']['rename_column'] == 'apply' -%}
-    {%- for column in said['columns'] if not (follows and column['name'] in renamed.values()) -%}
-        {%- set was = before | selectattr('name', 'equalto', column['name']) | first | default(none) -%}
+    {%- set former = {} -%}
+    {%- for old, new in renamed.items() if follows -%}{%- do former.update({new: old}) -%}{%- endfor -%}
+    {%- for column in said['columns'] -%}
+        {%- set was = before | selectattr('name', 'equalto', former.get(column['name'], column['name'])) | first | default(none) -%}
         {%- if was and was['type'] and column['type'] and not tidemark.is_same_by_name(was['type'], column['type']) and column['name'] | lower not in declared -%}
             {%- set wider = tidemark.is_widening(was['type'], column['type'], cfg['file_format']) -%}
             {%- do changes.append({
@@ -87,7 +93,14 @@
     {%- if old not in cfg['columns'] | map(attribute='name') | map('lower') -%}
         {%- do settings.update({
             'ignore': cfg['ignore'], 'sensitive': cfg['sensitive'], 'track_history': cfg['tracked']['include'] + cfg['tracked']['exclude'],
+            'columns': cfg['chosen']['include'],
         }) -%}
+    {%- endif -%}
+    {%- if old in cfg['chosen']['exclude'] and new not in cfg['chosen']['exclude'] -%}
+        {{ return({'policy': 'fail', 'stops': [
+            'and columns leaves out `' ~ change['old'] ~ '`, which is `' ~ change['name'] ~ '` now',
+            'Name `' ~ change['name'] ~ '` under columns.exclude too, and run again',
+        ]}) }}
     {%- endif -%}
     {%- for setting, names in settings.items() if old != new and old in names | map('lower') -%}
         {{ return({'policy': 'fail', 'stops': [

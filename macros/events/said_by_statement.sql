@@ -1,8 +1,9 @@
 {#- A canonical DDL event as {operation, table, columns, ddl}, or none if it is of another table. -#}
-{%- macro canonical_statement(row, batch, entity) -%}
-    {%- set name = ([row['_database'], row['_table']] | select | join('.')) -%}
-    {%- set previous = ([row['_database'], row['_prev_table']] | select | join('.')) if row['_prev_table'] else none -%}
-    {%- set operation, ours = row['_operation'], tidemark.names_of_table(batch) + (batch['tables'] if not row['_database'] else []) -%}
+{%- macro canonical_statement(row, batch, cfg) -%}
+    {%- set operation, ours = row['_operation'], tidemark.names_of_table(batch) -%}
+    {%- set database = row['_database'] or tidemark._untold_database(cfg['table'], ours, row['_table']) -%}
+    {%- set name = ([database, row['_table']] | select | join('.')) -%}
+    {%- set previous = ([database, row['_prev_table']] | select | join('.')) if row['_prev_table'] else none -%}
     {%- if operation in ['CREATE_DATABASE', 'DROP_DATABASE'] -%}
         {%- if not tidemark.is_database_of(row['_database'], ours) -%}{{ return(none) }}{%- endif -%}
     {%- elif operation != 'RENAME_TABLE' or not previous or not tidemark.is_one_of_tables(previous, ours) -%}
@@ -11,7 +12,7 @@
         {%- set operation = 'ALTER_TABLE' if operation == 'RENAME_TABLE' else operation -%}
     {%- endif -%}
     {%- set columns = [] -%}
-    {%- for column in tidemark._told_columns(row['_schema'], entity) -%}
+    {%- for column in tidemark._told_columns(row['_schema'], cfg['entity']) -%}
         {%- do columns.append({
             'name': column['name'], 'type': tidemark.type_in_lower_case(column['type']) if column.get('type') else none, 'encoding': 'auto',
             'default': tidemark._json_text(column['default']) if column.get('default') is not none else none,
@@ -19,6 +20,13 @@
         }) -%}
     {%- endfor -%}
     {{ return({'operation': operation, 'table': name, 'previous': previous, 'columns': columns or none}) }}
+{%- endmacro -%}
+
+{#- The database of a statement that tells none: that of the entity's table, unless the setting names it, as it must be told then. -#}
+{%- macro _untold_database(setting, names, table) -%}
+    {%- set parts = (names | last | default('')).split('.') -%}
+    {%- set is_named = setting and setting.split('.') | length >= parts | length -%}
+    {{ return('' if is_named else parts[:-((table or '').split('.') | length)] | join('.')) }}
 {%- endmacro -%}
 
 {#- The columns that `_schema` of a canonical event lists. -#}
@@ -42,8 +50,9 @@
 {%- macro debezium_statement(row, batch) -%}
     {%- set ddl, ours = row['_ddl'] or '', tidemark.names_of_table(batch) -%}
     {%- set changes = fromjson(row['_table_changes'] or '[]') or [] -%}
-    {%- if modules.re.match('(?is)\\s*drop\\s+(database|schema)\\b', ddl) and tidemark.is_database_of(row['_ddl_database'], ours) -%}
-        {{ return({'operation': 'DROP_DATABASE', 'table': none, 'columns': none, 'ddl': ddl}) }}
+    {%- set of_database = modules.re.match('(?is)\\s*(create|drop)\\s+(?:or\\s+replace\\s+)?(?:database|schema)\\b', ddl) -%}
+    {%- if of_database and tidemark.is_database_of(row['_ddl_database'], ours) -%}
+        {{ return({'operation': of_database.group(1) | upper ~ '_DATABASE', 'table': none, 'columns': none, 'ddl': ddl}) }}
     {%- endif -%}
     {%- for change in changes -%}
         {%- set name = change['id'] | replace('"', '') | replace('`', '') -%}

@@ -176,7 +176,7 @@ select
     _operation,
     md5(concat_ws('|', _identity, _content)) as _event_id
 from decoded
-where _kind <> 'unreadable' and coalesce(({{ cfg['apply_as_truncates'] }}), false)
+where _kind <> 'unreadable' and coalesce(({{ tidemark.truncates_expr(cfg) }}), false)
 order by _landing_num asc nulls last, _sequence_num asc nulls last
 {%- endmacro -%}
 
@@ -253,7 +253,7 @@ judged as (
         {{ tidemark._unavailable_column_expr(plan) | indent(8) }} as _unavailable,
         {%- endif %}
         case
-            when coalesce(({{ cfg['apply_as_truncates'] }}), false)
+            when coalesce(({{ tidemark.truncates_expr(cfg) }}), false)
                 then '{{ 'none' if cfg['ddl']['truncate_table'] == 'ignore' else 'truncate' }}'
             when _kind = 'truncate' then 'none'
             when coalesce(({{ cfg['apply_as_deletes'] }}), false) then 'delete'

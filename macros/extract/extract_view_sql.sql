@@ -28,6 +28,7 @@ select
 from (
     select
         value,
+        {{ tidemark._own_members_expr('value') }} as own_members,
         {{ tidemark._json_fields_expr(cfg, 'value') | indent(4) }} as parsed
     from {{ tidemark._lines_relation_expr(cfg, path) }}
     where trim(value) <> ''
@@ -66,13 +67,28 @@ from_json(
     {{ return(tidemark._written_text_expr(column['name'], value) if tidemark._is_text(column) else value) }}
 {%- endmacro -%}
 
-{#- A text that may be the nearest double of a number: that number as the line has it, if it is the one that stands first by this name. -#}
+{#- A text that may be the nearest double of a number, or the infinity of one beyond all doubles: that number as the line has it. -#}
 {%- macro _written_text_expr(name, text) -%}
-    {%- set number = '"' ~ modules.re.escape(name) ~ '"\\s*:\\s*(-?[0-9]+([.][0-9]+)?([eE][-+]?[0-9]+)?)(?=\\s*[,}])' -%}
-    {%- set written = 'regexp_extract(value, ' ~ tidemark.string_literal(number) ~ ', 1)' -%}
+    {%- set number = '(?<!\\\\)"' ~ modules.re.escape(name) ~ '"\\s*:\\s*(-?[0-9]+([.][0-9]+)?([eE][-+]?[0-9]+)?)(?=\\s*[,}])' -%}
+    {%- set written = 'regexp_extract(own_members, ' ~ tidemark.string_literal(number) ~ ', 1)' -%}
     {{ return(
-        'case when ' ~ text ~ " rlike '^-?[0-9]+[.][0-9]+(E-?[0-9]+)?$' and try_cast(" ~ written ~ ' as double) = try_cast(' ~ text
-        ~ ' as double) then ' ~ written ~ ' else ' ~ text ~ ' end'
+        'case when ' ~ text ~ " rlike '^(-?[0-9]+[.][0-9]+(E-?[0-9]+)?|\"-?Infinity\")$' and try_cast(" ~ written ~ ' as double) = try_cast(trim(\'"\' from '
+        ~ text ~ ') as double) then ' ~ written ~ ' else ' ~ text ~ ' end'
+    ) }}
+{%- endmacro -%}
+
+{#- A line without what is in the objects and arrays that it has, whose members may be called as its own are. Possessive throughout, so
+    that the length of no text counts; what is more than six levels deep is left. -#}
+{%- macro _own_members_expr(line) -%}
+    {%- set text = '"[^"\\\\]*+(?:\\\\.[^"\\\\]*+)*+"?+' -%}
+    {%- set inner = namespace(value='') -%}
+    {%- for _ in range(6) -%}
+        {%- set inner.value = '[\\[{](?:[^"\\[\\]{}]++|' ~ text ~ ('|' ~ inner.value if inner.value else '') ~ ')*+[\\]}]' -%}
+    {%- endfor -%}
+    {%- set first = "position('{' in " ~ line ~ ')' -%}
+    {{ return(
+        "if(locate('{', " ~ line ~ ', ' ~ first ~ ' + 1) = 0, ' ~ line ~ ', regexp_replace(substring(' ~ line ~ ', ' ~ first ~ ' + 1), '
+        ~ tidemark.string_literal('(' ~ text ~ ')|' ~ inner.value) ~ ", '$1'))"
     ) }}
 {%- endmacro -%}
 
@@ -247,6 +263,7 @@ select
 from (
     select
         value,
+        {{ tidemark._own_members_expr('value') }} as own_members,
         is_valid_utf8(value) as _is_readable,
         {{ tidemark._json_fields_expr(cfg, "if(is_valid_utf8(value), value, decode(cast(value as binary), 'ISO-8859-1'))") | indent(4) }} as parsed
     from {{ tidemark._lines_relation_expr(cfg, path) }}

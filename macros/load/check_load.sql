@@ -1,6 +1,13 @@
-{#- Stop a load before anything is written: rows that cannot be used, or more deletes than are allowed. -#}
+{#- Stop a load before anything is written: rows that cannot be used, or more deletes than are allowed. Of events that come behind a statement
+    of the source the tables are as they were before it then. -#}
 {%- macro check_load(opened, staged) -%}
-    {%- do tidemark.check_rejects(opened['cfg'], opened['run'], staged['figures'], staged['rejects']) -%}
+    {%- set why = tidemark.why_rejects_stop(opened['cfg'], opened['run'], staged['figures'], staged['rejects']) -%}
+    {%- set begun = (staged.get('load') or {}).get('begun') if why else none -%}
+    {%- if begun -%}
+        {%- do tidemark.undo_statement(opened, begun) -%}
+        {%- do tidemark.record_commit(opened['commits'], begun, 'rolled_back', {}) -%}
+    {%- endif -%}
+    {%- if why -%}{%- do tidemark.raise_error('data', why) -%}{%- endif -%}
     {%- do tidemark.check_deletes(opened, staged) -%}
     {%- do tidemark.check_planned(opened, staged) -%}
 {%- endmacro -%}
@@ -28,10 +35,15 @@
     {%- endif -%}
 {%- endmacro -%}
 
-{#- `on_reject: fail`. `rejects` says what they are: `units` names one of them and several, `rows` is SQL or a relation with
-    `_reject_reason`, `samples` such rows with `_raw_payload` (none: samples would show what people sent), `of` is said of the rows,
-    `advice` how to mend them. -#}
 {%- macro check_rejects(cfg, run, figures, rejects) -%}
+    {%- set why = tidemark.why_rejects_stop(cfg, run, figures, rejects) -%}
+    {%- if why -%}{%- do tidemark.raise_error('data', why) -%}{%- endif -%}
+{%- endmacro -%}
+
+{#- What a load stops with by `on_reject: fail`, none if it goes on. `rejects` says what they are: `units` names one of them and several,
+    `rows` is SQL or a relation with `_reject_reason`, `samples` such rows with `_raw_payload` (none: samples would show what people sent),
+    `of` is said of the rows, `advice` how to mend them. -#}
+{%- macro why_rejects_stop(cfg, run, figures, rejects) -%}
     {%- if not figures.get('rows_rejected') or cfg['on_reject'] != 'fail' -%}{{ return(none) }}{%- endif -%}
     {%- set units = rejects['units'] -%}
     {%- set lines = [] -%}
@@ -48,19 +60,20 @@
         {%- endfor -%}
     {%- endif -%}
     {%- do tidemark.forget_run_views(cfg['target']) -%}
-    {%- do tidemark.raise_error('data',
+    {{ return(
         cfg['entity'] ~ ': ' ~ figures['rows_rejected'] ~ ' of ' ~ figures['rows_read'] ~ ' ' ~ units[1] ~ rejects['of'] ~ ' cannot be used; nothing was written'
         ~ lines | join('') ~ '\n' ~ rejects['advice'] ~ ', or set on_reject: quarantine to put such ' ~ units[1] ~ ' aside and go on'
-    ) -%}
+    ) }}
 {%- endmacro -%}
 
 {#- Stop a full extract that is empty or would delete more than it may. -#}
 {%- macro check_deletes(opened, staged) -%}
     {%- set cfg, run, figures = opened['cfg'], opened['run'], staged['figures'] -%}
     {%- if cfg.get('extract') == 'full' and not run['allow_deletes'] and tidemark.deletes_too_much(cfg, figures) -%}
+        {%- set guarded = tidemark.guarded_deletes(figures) -%}
         {%- do tidemark.stop_load(cfg, staged,
             'the extract of business date ' ~ run['business_date'] ~ ' has ' ~ figures['rows_read']
-            ~ ' rows and would delete ' ~ figures['rows_deleted'] ~ ' of ' ~ figures['existing']
+            ~ ' rows and would delete ' ~ guarded['deleted'] ~ ' of ' ~ guarded['existing']
             ~ ' keys (max_delete_fraction is ' ~ cfg['max_delete_fraction'] ~ '); nothing was written. '
             ~ 'If that is right, let it through once with --vars \'{business_date: ' ~ run['business_date']
             ~ ', allow_deletes: true}\', or look at what would be deleted first: tidemark plan --select ' ~ cfg['entity']
@@ -69,13 +82,18 @@
     {%- endif -%}
 {%- endmacro -%}
 
-{#- The figures of a load, with those of its deletes that are in force already; they are counted where they may decide. -#}
-{%- macro with_known_deletes(opened, load, figures) -%}
+{#- The figures of a load, with those of what its date has inserted and deleted so far; they are counted where they may decide. -#}
+{%- macro with_keys_here(opened, load, figures) -%}
     {%- set cfg = opened['cfg'] -%}
-    {%- if load['this_commit_id'] is none or cfg['extract'] != 'full' or not tidemark.deletes_too_much(cfg, figures) -%}{{ return(figures) }}{%- endif -%}
-    {{ return(dict(figures, known_deletes=run_query(
-        tidemark.known_deletes_sql(load['classified'], opened['relations']['log'], load['business_date'])
-    )[0][0] | int)) }}
+    {%- set may_delete_all = cfg['max_delete_fraction'] == 1 and figures['rows_read'] > 0 -%}
+    {%- if load['this_commit_id'] is none or cfg['extract'] != 'full' or may_delete_all -%}{{ return(figures) }}{%- endif -%}
+    {%- set here = {} -%}
+    {%- for name, count in tidemark.query_rows(
+        tidemark.keys_here_sql(load['classified'], opened['relations']['log'], load['business_date'])
+    )[0].items() -%}
+        {%- do here.update({name: count | int}) -%}
+    {%- endfor -%}
+    {{ return(dict(figures, here=here)) }}
 {%- endmacro -%}
 
 {#- The configuration is not the one that the entity's log was made with. `mending` says what else can be done. -#}

@@ -13,8 +13,9 @@
     {%- endif -%}
 {%- endmacro -%}
 
-{#- Take back what a run has written beside the old log, and end it, unless it is the only one that wrote. Where another run has taken it
-    for dead, the tables beside may be whole and are that one's to finish; where it was rolled back, they are in nobody's way. -#}
+{#- Take back what a run has written beside the log that it replaces, or does not write to, and end it, unless it is the only one that wrote.
+    Where another run has taken it for dead, the tables beside may be whole and are that one's to finish; where it was rolled back, they are in
+    nobody's way. -#}
 {%- macro check_is_alone(opened, commit) -%}
     {%- set cfg, relations, commits = opened['cfg'], opened['relations'], opened['commits'] -%}
     {%- set state = tidemark.entity_state(commits, cfg['relation'], opened['run']) -%}
@@ -22,12 +23,13 @@
     {%- set is_own = own['state'] == 'inflight' and own['details'] is none -%}
     {%- set others = [] -%}
     {%- for left in state['inflight'] if left['commit_id'] | int != commit['commit_id'] | int -%}{%- do others.append(left['commit_id']) -%}{%- endfor -%}
-    {%- set has_moved = others or state['last_commit_id'] | int != opened['state']['last_commit_id'] | int
+    {%- set has_moved = others or state['last_commit_id'] | int > opened['state']['last_commit_id'] | int
         or (commit['kind'] == 'rehash' and tidemark.erases_beside(commits, cfg['relation'], opened['state']['last_id'])) -%}
     {%- set has_log = cfg['family'] != 'enriched' -%}
     {#- another full refresh may have begun a new log in the place of this one's -#}
-    {%- if is_own and not has_moved and (not has_log or tidemark.has_new_log(relations['log_table'], commit, own['rows_logged'])) -%}{{ return(none) }}{%- endif -%}
-    {%- if is_own and has_log and tidemark.relation_exists(tidemark.old_relation(relations['log_table'], commit['commit_id'])) -%}
+    {%- set replaces = has_log and tidemark.replaces_log(commit) -%}
+    {%- if is_own and not has_moved and (not replaces or tidemark.has_new_log(relations['log_table'], commit, own['rows_logged'])) -%}{{ return(none) }}{%- endif -%}
+    {%- if is_own and replaces and tidemark.relation_exists(tidemark.old_relation(relations['log_table'], commit['commit_id'])) -%}
         {%- do tidemark.raise_finished(cfg, commit) -%}
     {%- elif is_own -%}
         {%- do tidemark.step(cfg, 'discard')(opened, commit) -%}
@@ -58,19 +60,20 @@
 {%- endmacro -%}
 
 {#- Whether another run has written to the log that a commit was to replace, since that began and before this run shut everybody out of it:
-    what a dead run has made beside it lacks that. -#}
-{%- macro has_moved_since(opened, commit, began_micros) -%}
-    {%- set relations, states = opened['relations'], opened['commits']['states'] -%}
-    {%- set log, relation = relations['log_table'], opened['cfg']['relation'] -%}
-    {%- set state = tidemark.entity_state(opened['commits'], relation, opened['run']) -%}
+    what a dead run has made beside it lacks that. It recorded the last commit of the log that it began with (earlier releases did not), so no
+    clocks of two machines are compared. -#}
+{%- macro has_moved_since(opened, commit) -%}
+    {%- set log, relation = opened['relations']['log_table'], opened['cfg']['relation'] -%}
+    {%- set recorded = tidemark.entity_state(opened['commits'], relation, opened['run'])['recorded'] -%}
     {%- set file_format = commit['config']['file_format'] -%}
     {%- if not tidemark.relation_exists(log) or tidemark.relation_exists(tidemark.old_relation(log, commit['commit_id']))
-        or not state['recorded'] or state['recorded']['file_format'] != file_format -%}
+        or not recorded or recorded['file_format'] != file_format -%}
         {{ return(false) }}
     {%- endif -%}
     {%- do tidemark.run_statements(tidemark.log__fence(file_format, log, commit['commit_id'])) -%}
+    {%- set state = tidemark.entity_state(opened['commits'], relation, opened['run']) -%}
     {%- for left in state['inflight'] if not tidemark.replaces_log(left) -%}
         {%- if tidemark.has_commit(log, left['commit_id']) -%}{{ return(true) }}{%- endif -%}
     {%- endfor -%}
-    {{ return(tidemark.query_rows(tidemark.completed_since_sql(states, relation, commit['commit_id'], began_micros))[0]['has_moved']) }}
+    {{ return(commit['source_commit_id'] is none or commit['source_commit_id'] | int != state['last_commit_id'] | int) }}
 {%- endmacro -%}

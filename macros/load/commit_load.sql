@@ -24,6 +24,7 @@
     {%- if derived.get('uncommitted') and (not is_logged or derived['outcome'] != 'commit') -%}
         {%- do adapter.discard_rows(derived['uncommitted']) -%}
     {%- endif -%}
+    {%- do tidemark.check_known_is_done(opened, derived) -%}
     {%- if derived['outcome'] != 'nothing' -%}{%- do tidemark.write_landed(cfg, targets, derived.get('files', []), load) -%}{%- endif -%}
     {%- if derived['outcome'] != 'commit' or not is_logged -%}
         {{ return({'load': load, 'log_version': load.get('log_version')}) }}
@@ -48,7 +49,7 @@
 {%- macro is_still_ours(opened, derived, commit) -%}
     {%- set cfg, commits = opened['cfg'], opened['commits'] -%}
     {%- if derived['outcome'] != 'commit' -%}{{ return(true) }}{%- endif -%}
-    {%- if tidemark.can('remove_files') and not adapter.shares_metastore() -%}{{ return(true) }}{%- endif -%}
+    {%- if tidemark.is_only_process() -%}{{ return(true) }}{%- endif -%}
     {%- set states = [] -%}
     {#- none where the entity has many -#}
     {%- set known = tidemark.known_states(commits, cfg['relation']) if commits['are_known'] else none -%}
@@ -69,7 +70,22 @@
     {{ return(true) }}
 {%- endmacro -%}
 
-{#- The same of an operation, which ends there. -#}
+{#- Whether no other process can write to the tables. -#}
+{%- macro is_only_process() -%}
+    {{ return(tidemark.can('remove_files') and not adapter.shares_metastore()) }}
+{%- endmacro -%}
+
+{#- A run that has nothing for the log took what it read for known. It may have been brought there by another run, since this one began, that
+    has not brought current yet, or never will: the next run does. -#}
+{%- macro check_known_is_done(opened, derived) -%}
+    {%- set cfg, log = opened['cfg'], opened['relations'].get('log_table') -%}
+    {%- if cfg['family'] == 'enriched' or tidemark.is_logged(derived) or tidemark.is_only_process() -%}{{ return(none) }}{%- endif -%}
+    {%- for left in tidemark.entity_state(opened['commits'], cfg['relation'], opened['run'])['inflight'] if tidemark.has_commit(log, left['commit_id']) -%}
+        {%- do tidemark.raise_moved(cfg, opened['relations']['log']) -%}
+    {%- endfor -%}
+{%- endmacro -%}
+
+{#- As is_still_ours(), of an operation, which ends there. -#}
 {%- macro check_still_ours(opened, derived, commit) -%}
     {%- if not tidemark.is_still_ours(opened, derived, commit) -%}{%- do tidemark.raise_finished(opened['cfg'], commit) -%}{%- endif -%}
 {%- endmacro -%}

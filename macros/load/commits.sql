@@ -83,6 +83,7 @@
         'started_at': tidemark.utc_now(),
         'invocation_id': opened['run']['invocation_id'],
         'config': recorded,
+        'source_commit_id': opened['state']['last_commit_id'] if load['kind'] == 'full_refresh' else none,
         'is_correction': not load['forward'] or load['kind'] == 'full_refresh',
     }) }}
 {%- endmacro -%}

@@ -83,7 +83,7 @@
         {%- set type, wanted = stored.get(column['name'] | lower, {}).get('type'), types[loop.index0] -%}
         {%- if type is none -%}
             {%- do missing.append({'name': column['name'], 'type': column['type'], 'description': column.get('description', '')}) -%}
-        {%- elif tidemark._is_kept_as(type, wanted, tidemark.lake_format()) -%}
+        {%- elif tidemark.is_kept_as(type, wanted, tidemark.lake_format()) -%}
         {%- elif tidemark.is_widening(type, wanted, tidemark.lake_format()) -%}
             {%- do tidemark.widen_columns(relation, {tidemark.quote_identifier(column['name']): column['type']}) -%}
         {%- elif not (open_structs and wanted.startswith('struct<')) -%}

@@ -36,6 +36,10 @@
             {%- set derived = tidemark.step(cfg, 'derive')(at.opened, staged, commit) -%}
             {%- set committed = tidemark.commit_load(at.opened, staged['plan'], derived, commit) -%}
             {%- if derived['outcome'] == 'commit' -%}{%- do tidemark.check_replaced_log(at.opened, commit) -%}{%- endif -%}
+            {#- rejects alone: no commit of the log keeps those of two runs apart -#}
+            {%- if derived['outcome'] == 'commit' and derived['figures'].get('rows_rejected') and not tidemark.is_logged(derived) -%}
+                {%- do tidemark.check_is_alone(at.opened, commit) -%}
+            {%- endif -%}
             {%- set is_ours = tidemark.is_still_ours(at.opened, derived, commit) -%}
             {%- if derived['outcome'] == 'commit' and is_ours -%}
                 {%- do tidemark.apply_load(at.opened, staged['plan'], committed['load'], commit, derived['figures']) -%}

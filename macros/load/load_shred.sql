@@ -21,7 +21,6 @@
     {%- set build = not exists or (not run['empty'] and (run['full_refresh'] or is_unknown)) -%}
     {%- if build and is_unknown -%}{%- do log(cfg['entity'] ~ ': built again as a whole, as no completed run of this table is known', info=true) -%}{%- endif -%}
     {%- set commit_id = tidemark.next_commit_id(marks['last_id']) -%}
-    {%- set new_mark = 0 if run['empty'] else commit_id -%}
     {%- if not build and not run['empty'] and 0 < marks['read_to'] < marks['source_start'] -%}
         {%- do tidemark.raise_error('data',
             cfg['entity'] ~ ': ' ~ source['source'] ~ ' was read anew by commit ' ~ marks['source_start'] ~ '. Build this table again too, with --full-refresh'
@@ -37,7 +36,7 @@
         'last_id': marks['last_id'],
         'recorded': recorded,
         'commit_id': commit_id,
-        'made_by': new_mark if build else made_by,
+        'made_by': commit_id if build else made_by,
         'started_at': tidemark.utc_now(),
         'from': [0 if build else marks['read_to'], marks['source_start'] - 1] | max,
         'to': marks['source_end'],
@@ -117,28 +116,32 @@
         {%- do tidemark.check_rejects(cfg, run, figures, rejected) -%}
     {%- endif -%}
     {%- if run['empty'] and state['exists'] -%}{{ return(none) }}{%- endif -%}
-    {%- do tidemark.prepare_shred(cfg, state, commits) -%}
+    {%- set made = tidemark.prepare_shred(cfg, state, commits) -%}
     {%- if not state['build'] and not run['empty'] and not tidemark.relation_exists(rejects) -%}
         {%- do tidemark.make_missing_rejects(cfg, state, rejects, tidemark.typed_entities_sql(
             state['columns'], tidemark.entities_in_force(body, state['undone'], 0, state['from']), 0, state['from'], validate
         )) -%}
     {%- endif -%}
-    {%- if not is_news -%}{{ return(none) }}{%- endif -%}
+    {%- if not is_news -%}
+        {%- do tidemark.swap_shred(cfg, state, made, commits) -%}
+        {{ return(none) }}
+    {%- endif -%}
     {%- if not state['build'] -%}
         {%- do tidemark.tell_layout(cfg, state['recorded']) -%}
         {%- do tidemark.free_columns(relation, tidemark.no_longer_required(relation, state['columns'], state['recorded'].get('not_null'))) -%}
     {%- endif -%}
 
     {%- if figures['rows_read'] > figures['rows_rejected'] -%}
-        {%- do tidemark.append_shred(cfg, relation, tidemark.shred_table_columns(state), 'select * from (\n' ~ rows ~ '\n) where _reject_reason is null', state['from']) -%}
-        {%- set written = run_query('select count(*) from ' ~ relation ~ ' where _commit_id > ' ~ state['from'])[0][0] | int -%}
+        {%- do tidemark.append_shred(cfg, made['table'], tidemark.shred_table_columns(state), 'select * from (\n' ~ rows ~ '\n) where _reject_reason is null', state['from']) -%}
+        {%- set written = run_query('select count(*) from ' ~ made['table'] ~ ' where _commit_id > ' ~ state['from'])[0][0] | int -%}
         {%- if written != figures['rows_read'] - figures['rows_rejected'] -%}
             {%- do tidemark.raise_error('data', cfg['entity'] ~ ': another run has written to ' ~ relation ~ ' since this one began, which wrote nothing. Run it again') -%}
         {%- endif -%}
     {%- endif -%}
     {%- if figures['rows_rejected'] -%}
-        {%- do tidemark.append_shred(cfg, rejects, tidemark.rejected_entity_columns(), 'select * from (\n' ~ rows ~ '\n) where _reject_reason is not null', state['from']) -%}
+        {%- do tidemark.append_shred(cfg, made['rejects'], tidemark.rejected_entity_columns(), 'select * from (\n' ~ rows ~ '\n) where _reject_reason is not null', state['from']) -%}
     {%- endif -%}
+    {%- do tidemark.swap_shred(cfg, state, made, commits) -%}
     {%- do figures.update({'rows_inserted': figures['rows_read'] - figures['rows_rejected']}) -%}
     {#- Of two runs the table is as the last one left it, whichever began first: the greatest number is to be that one's. -#}
     {%- do tidemark.record_commit(commits, {
@@ -154,25 +157,30 @@
     {{ return(figures) }}
 {%- endmacro -%}
 
-{#- Make the table, or add the columns it lacks and take away what no commit counts. -#}
+{#- Make the tables, or add the columns that are lacking and take away what no commit counts. Returns where the rows go, {table, rejects}:
+    what takes the place of a table is filled beside it, see swap_shred(). One with a location of its own is replaced where it is, and
+    before its rejects are, as a table that no completed run knows is built again with them. -#}
 {%- macro prepare_shred(cfg, state, commits) -%}
     {%- set relation, rejects = cfg['target'], tidemark.side_relation(cfg['target'], 'rejects') -%}
     {%- set columns = tidemark.shred_table_columns(state) -%}
     {%- if state['build'] -%}
         {%- do tidemark.check_own_entities(cfg, state, commits) -%}
-        {%- do tidemark.drop_other_format(relation, cfg['file_format']) -%}
+        {%- set beside = {'table': tidemark.new_relation(relation), 'rejects': tidemark.new_relation(rejects)} -%}
+        {%- set made = beside if state['exists'] and not cfg['location_root'] else {'table': relation, 'rejects': rejects} -%}
+        {%- if made != beside -%}{%- do tidemark.drop_other_format(relation, cfg['file_format']) -%}{%- endif -%}
         {%- do run_query('create schema if not exists ' ~ relation.include(identifier=false)) -%}
-        {%- for name in ([] if cfg['location_root'] else [relation]) + [rejects] -%}{%- do tidemark.drop_table(name) -%}{%- endfor -%}
-        {%- do tidemark.clear_debris([relation, rejects]) -%}
+        {%- for name in beside.values() -%}{%- do tidemark.drop_table(name) -%}{%- endfor -%}
+        {%- do tidemark.clear_debris(made.values() | list) -%}
         {%- do tidemark.run_statements(
-            tidemark.for_format(cfg['file_format'], 'create_table')(rejects, tidemark.rejected_entity_columns(), {})
-            + tidemark.for_format(cfg['file_format'], 'create_table')(relation, columns, {
+            tidemark.for_format(cfg['file_format'], 'create_table')(made['table'], columns, {
                 'partition_by': cfg['partition_by'], 'cluster_by': cfg['cluster_by'], 'location_root': cfg['location_root'],
                 'replaces': cfg['location_root'] is not none,
                 'properties': dict({'tidemark.shred_commit': state['made_by']}, **cfg['table_properties']), 'description': cfg['description'],
             })
+            + [tidemark.drop_table_sql(made['rejects'])]
+            + tidemark.for_format(cfg['file_format'], 'create_table')(made['rejects'], tidemark.rejected_entity_columns(), {})
         ) -%}
-        {{ return(none) }}
+        {{ return(made) }}
     {%- endif -%}
     {%- do tidemark.add_missing_columns(cfg['entity'], relation, columns) -%}
     {%- for name in [relation, rejects] if tidemark.relation_exists(name) -%}
@@ -182,6 +190,18 @@
             {%- do tidemark.check_own_entities(cfg, state, commits) -%}
             {%- do run_query('delete from ' ~ name ~ ' where ' ~ condition) -%}
         {%- endif -%}
+    {%- endfor -%}
+    {{ return({'table': relation, 'rejects': rejects}) }}
+{%- endmacro -%}
+
+{#- Tables that were filled beside the old ones take their names once they are whole; the rejects last, as above. -#}
+{%- macro swap_shred(cfg, state, made, commits) -%}
+    {%- set relation = cfg['target'] -%}
+    {%- if made['table'] == relation -%}{{ return(none) }}{%- endif -%}
+    {%- do tidemark.check_own_entities(cfg, state, commits) -%}
+    {%- do tidemark.drop_other_format(relation, cfg['file_format']) -%}
+    {%- for new, old in [(made['table'], relation), (made['rejects'], tidemark.side_relation(relation, 'rejects'))] -%}
+        {%- do tidemark.run_statements([tidemark.drop_table_sql(old)] + tidemark.rename_table_sql(new, old)) -%}
     {%- endfor -%}
 {%- endmacro -%}
 

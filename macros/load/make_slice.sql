@@ -46,7 +46,7 @@
 {%- macro drop_slices(current, whose='dead') -%}
     {%- set slices = tidemark.side_relation(current, 'slice_*') -%}
     {%- set begins = slices.identifier[:-1] -%}
-    {%- set are_shared = whose != 'all' and not (tidemark.can('remove_files') and not adapter.shares_metastore()) -%}
+    {%- set are_shared = whose != 'all' and not tidemark.is_only_process() -%}
     {%- set day_ago = modules.datetime.datetime.now(modules.pytz.utc) - modules.datetime.timedelta(days=1) -%}
     {%- set dead, old = [], [] -%}
     {%- for name in tidemark.table_names(slices.include(identifier=false), slices.identifier) -%}
@@ -85,4 +85,9 @@
 
 {%- macro drop_table(relation) -%}
     {%- do run_query(tidemark.drop_table_sql(relation)) -%}
+{%- endmacro -%}
+
+{#- Drop what has a name that is a table's in one format and a view's in another. -#}
+{%- macro drop_any(relation) -%}
+    {%- do run_query('drop view if exists ' ~ relation if tidemark.is_view(relation) else tidemark.drop_table_sql(relation)) -%}
 {%- endmacro -%}

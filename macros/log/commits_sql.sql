@@ -35,7 +35,7 @@ log_version_after bigint Version of the log table after
 current_version_before bigint Version of the current table before
 current_version_after bigint Version of the current table after
 source_relation string schema.name of what a derived table reads (scd2, feed)
-source_commit_id bigint The commit meant: how far a derived table has read (scd2, feed), where a rollback went to, what a savepoint keeps, from where on clean left the changes
+source_commit_id bigint The commit meant: how far a derived table has read (scd2, feed), where a rollback went to, the last one of the log that a full_refresh or rehash replaces, what a savepoint keeps, from where on clean left the changes
 is_correction boolean Whether more was done to the log than to append what comes after everything in it
 undone_by bigint The rollback that undid the commit, which then is rolled_back
 config_fingerprint string md5 of config
@@ -83,18 +83,6 @@ from (
     where relation = {{ tidemark.string_literal(relation) }} and commit_id = {{ commit_id }}
 )
 where _tidemark_rank = 1
-{%- endmacro -%}
-
-{#- Whether another commit of an entity's log was completed since a moment, in microseconds. -#}
-{%- macro completed_since_sql(states, relation, commit_id, micros) -%}
-select count(*) > 0 as has_moved
-from {{ states }}
-where
-    relation = {{ tidemark.string_literal(relation) }}
-    and commit_id <> {{ commit_id }}
-    and kind in ({{ tidemark.log_kinds() }})
-    and state = 'completed'
-    and unix_micros(state_at) > {{ 'null' if micros is none else micros }}
 {%- endmacro -%}
 
 {#- Whether an erase of a key is in flight, or began after a commit. -#}

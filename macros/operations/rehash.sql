@@ -22,7 +22,7 @@
     {%- endif -%}
     {%- set cfg = dict(cfg, keys=tidemark.keys_in_order(cfg, recorded)) -%}
     {%- set wanted = tidemark.rehashed_config(cfg, recorded, drop, state['inflight']) -%}
-    {%- set plan = tidemark.recorded_plan(wanted) -%}
+    {%- set plan = tidemark.recorded_plan(wanted, cfg) -%}
     {%- do tidemark.type_compared_values(cfg, plan) -%}
     {%- if plan['sensitive'] -%}{%- do wanted.update({'pepper': tidemark.pepper_check(cfg)}) -%}{%- endif -%}
 
@@ -35,7 +35,7 @@
         {%- set commit = {
             'commit_id': tidemark.next_commit_id(state['last_id']), 'relation': cfg['relation'], 'entity': cfg['entity'],
             'kind': 'rehash', 'started_at': tidemark.utc_now(),
-            'invocation_id': run['invocation_id'], 'config': wanted,
+            'invocation_id': run['invocation_id'], 'config': wanted, 'source_commit_id': state['last_commit_id'],
         } -%}
         {%- do tidemark.record_commit(commits, commit, 'inflight', {'rows_logged': rows}) -%}
         {%- do tidemark.evolve_rejects(relations['rejects']) -%}
@@ -107,6 +107,7 @@
             'role': tidemark.column_role({'key': column['role'] == 'key', 'ignored': is_dropped or not tidemark.is_compared(cfg, column['name'])}),
             'dropped': is_dropped,
         }) -%}
+        {%- if column.get('not_null') and not is_dropped -%}{%- do columns[-1].update({'not_null': true}) -%}{%- endif -%}
         {%- for declared in cfg['columns'] if declared['name'] | lower == column['name'] | lower and declared['settings'].get('compare_as') -%}
             {%- do columns[-1].update({'compare_as': declared['settings']['compare_as']}) -%}
         {%- endfor -%}
@@ -122,4 +123,17 @@
     {%- set found = run_query('select coalesce(max(commit_id), 0) from ' ~ states ~ " where kind = 'rehash' and state = 'completed' and relation = "
         ~ tidemark.string_literal(relation.schema ~ '.' ~ relation.identifier)) -%}
     {{ return(found[0][0] | int) }}
+{%- endmacro -%}
+
+{#- Columns of the history that current has no more, as the source has dropped them: since then they count for no hash. -#}
+{%- macro columns_gone(relation) -%}
+    {%- if not execute -%}{{ return([]) }}{%- endif -%}
+    {#- under --empty a relation is a query -#}
+    {%- set current = api.Relation.create(database=relation.database, schema=relation.schema, identifier=relation.identifier) -%}
+    {%- set stays = adapter.get_columns_in_relation(current) | map(attribute='name') | map('lower') | list + tidemark.reserved_columns() -%}
+    {%- set gone = [] -%}
+    {%- for column in adapter.get_columns_in_relation(tidemark.side_relation(current, 'history')) if column.name | lower not in stays -%}
+        {%- do gone.append(column.name) -%}
+    {%- endfor -%}
+    {{ return(gone) }}
 {%- endmacro -%}

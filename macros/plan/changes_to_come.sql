@@ -10,7 +10,7 @@
         {%- set twice = name == 'staging' and (column['key'] or not plan['keyed']) -%}
         {%- for stored in [column['name']] + (['_before_' ~ column['name']] if twice else []) -%}
             {%- set found = types.get(stored | lower) -%}
-            {%- set fits = belongs and found and tidemark._is_kept_as(found['type'], column['type'], cfg['file_format']) -%}
+            {%- set fits = belongs and found and tidemark.is_kept_as(found['type'], column['type'], cfg['file_format']) -%}
             {%- if found and not fits -%}{%- do left.append(found) -%}{%- endif -%}
             {%- if belongs and not fits -%}
                 {%- do added.append(dict({'name': stored, 'type': column['type']}, **({'description': column['description']} if stored == column['name'] else {}))) -%}
@@ -19,7 +19,7 @@
     {%- endfor -%}
     {%- for column in tidemark.widened_columns(plan) if column['sensitive'] == (name == 'sensitive') -%}
         {%- for stored in [column['name'], '_before_' ~ column['name']] if stored | lower in types
-            and not tidemark._is_kept_as(types[stored | lower]['type'], column['type'], cfg['file_format']) -%}
+            and not tidemark.is_kept_as(types[stored | lower]['type'], column['type'], cfg['file_format']) -%}
             {%- do widened.append({'name': stored, 'type': column['type']}) -%}
         {%- endfor -%}
     {%- endfor -%}
@@ -34,7 +34,7 @@
 {%- endmacro -%}
 
 {#- Whether a table has a type in this way: Iceberg has no whole numbers shorter than int, in structs, arrays and maps neither. -#}
-{%- macro _is_kept_as(found, type, file_format) -%}
+{%- macro is_kept_as(found, type, file_format) -%}
     {{ return(tidemark.kept_type(found, file_format) == tidemark.kept_type(type, file_format)) }}
 {%- endmacro -%}
 

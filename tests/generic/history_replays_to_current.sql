@@ -1,9 +1,9 @@
 {#-
     What is wrong when the history of a cdc model is replayed in order of business date: changes that do not follow from
     the ones before them (a U or D of a key that is not there, an I of one that is, a U that changes nothing, unless what
-    it changed is not compared any more since a `rehash`), and keys
-    whose last state is not what current holds, once and column by column. What `clean` took away comes before the first row of a
-    key, which then may be of any kind.
+    it changed is not compared any more since a `rehash`), and keys whose last state is not what current holds, once and
+    column by column, but for the columns that it has no more. What `clean` took away comes before the first row of a key,
+    which then may be of any kind.
 -#}
 {% test history_replays_to_current(model) %}
 
@@ -13,6 +13,12 @@
 {%- set not_business = '_key_hash, _row_hash, _operation, _eff_start_date' %}
 {%- set not_of_current = ([not_business] + of_events | select('in', ['_sequence_num', '_sequence_by']) | list) | join(', ') %}
 {%- set not_of_history = ([not_business] + of_events) | join(', ') %}
+{%- set gone = tidemark.columns_gone(model) %}
+{%- set row_values %}to_json(
+            struct(* except ({{ not_of_history }}, _business_date, _changed_columns, _commit_id
+                {%- for name in gone %}, {{ tidemark.quote_identifier(name) }}{% endfor %})),
+            map('ignoreNullFields', 'false')
+        ){% endset %}
 {%- set rehashed_at = tidemark.rehashed_at(model) %}
 {%- set is_cleaned = tidemark.cleaned_until(model) > 0 %}
 with changes as (
@@ -22,10 +28,10 @@ with changes as (
         _operation,
         _row_hash,
         _commit_id,
-        to_json(
-            struct(* except ({{ not_of_history }}, _business_date, _changed_columns, _commit_id)),
-            map('ignoreNullFields', 'false')
-        ) as row_values,
+        {{ row_values }} as row_values,
+        {%- if gone %}
+        lag({{ row_values }}) over (partition by _key_hash order by {{ order }} asc nulls last) as row_values_before,
+        {%- endif %}
         lag(_operation) over (partition by _key_hash order by {{ order }} asc nulls last) as operation_before,
         lag(_row_hash) over (partition by _key_hash order by {{ order }} asc nulls last) as row_hash_before,
         row_number() over (partition by _key_hash order by {{ order }} desc nulls last) as from_last
@@ -46,7 +52,8 @@ broken_changes as (
                 then concat(_operation, ' of a key that is not there')
             when _operation = 'U' and _row_hash <=> row_hash_before
                 {%- if rehashed_at %} and _commit_id > {{ rehashed_at }}{% endif %} then 'U that changes nothing'
-            when _operation = 'D' and not (_row_hash <=> row_hash_before) then 'D without the last known row'
+            when _operation = 'D' and not (_row_hash <=> row_hash_before)
+                {%- if gone %} and not (row_values <=> row_values_before){% endif %} then 'D without the last known row'
         end as problem
     from changes
 ),

@@ -16,7 +16,7 @@
     {%- set statements, followed = [], batch['followed'] -%}
     {%- set now = namespace(columns=batch['source_columns']) -%}
     {%- for row in tidemark.query_rows(tidemark.ddl_events_sql(landing['events'])) -%}
-        {%- set said = tidemark.canonical_statement(row, batch, cfg['entity']) if row['_operation'] else tidemark.debezium_statement(row, batch) -%}
+        {%- set said = tidemark.canonical_statement(row, batch, cfg) if row['_operation'] else tidemark.debezium_statement(row, batch) -%}
         {#- what a delivery repeats is the same letter for letter; one statement on several tables has one place in the source -#}
         {%- set text = row['_event_id'] ~ '|' ~ (row['_ddl'] or '') ~ '|' ~ (row['_table_changes'] or '') -%}
         {%- if said and text not in told -%}
@@ -97,7 +97,8 @@
 
 {#-
     Bring a DDL event to the tables: rename and drop columns; added and wider ones follow from the plan. Doing it twice
-    does nothing the second time, as what is there is looked at. `recorded` and `batch` are told.
+    does nothing the second time, as what is there is looked at. `recorded` and `batch` are told. Without relations they
+    alone are: what will be recorded.
 -#}
 {%- macro apply_statement(opened, recorded, batch, statement) -%}
     {%- set cfg, relations = opened['cfg'], opened['relations'] -%}
@@ -168,7 +169,7 @@
     {%- if old | lower in declared or old | lower == new | lower -%}{{ return(none) }}{%- endif -%}
     {%- for column in recorded['columns'] if column['name'] | lower == old | lower -%}
         {%- do tidemark.put_aside(relations, recorded, new, old) -%}
-        {%- for name in ['log_table', 'current', 'staging', 'sensitive'] if tidemark.relation_exists(relations[name]) -%}
+        {%- for name in ['log_table', 'current', 'staging', 'sensitive'] if relations and tidemark.relation_exists(relations[name]) -%}
             {%- do tidemark.rename_in(relations[name], old, new) -%}
         {%- endfor -%}
         {%- do column.update({'name': new}) -%}
@@ -181,8 +182,9 @@
     current under another name. One that was declared before it existed has no values, and goes. -#}
 {%- macro put_aside(relations, recorded, name, old=none) -%}
     {%- set aside = tidemark.free_name(name, recorded['columns'] | map(attribute='name') | map('lower') | list) -%}
-    {%- set kept = namespace(is_any=false) -%}
-    {%- for table in ['log_table', 'current', 'staging', 'sensitive'] if tidemark.relation_exists(relations[table]) -%}
+    {#- without relations: where there may be values -#}
+    {%- set kept = namespace(is_any=not relations) -%}
+    {%- for table in ['log_table', 'current', 'staging', 'sensitive'] if relations and tidemark.relation_exists(relations[table]) -%}
         {%- set present = adapter.get_columns_in_relation(relations[table]) | map(attribute='name') | map('lower') | list -%}
         {%- for prefix in ['', '_before_'] -%}
             {%- set stored = prefix ~ name -%}
@@ -224,7 +226,7 @@
     {%- set declared = cfg['columns'] | map(attribute='name') | map('lower') | list -%}
     {%- if name | lower in declared -%}{{ return(none) }}{%- endif -%}
     {%- for column in recorded['columns'] if column['name'] | lower == name | lower and not column['gone'] -%}
-        {%- set present = adapter.get_columns_in_relation(relations['current']) | map(attribute='name') | map('lower') | list -%}
+        {%- set present = adapter.get_columns_in_relation(relations['current']) | map(attribute='name') | map('lower') | list if relations else [] -%}
         {%- if name | lower in present -%}
             {%- do run_query('alter table ' ~ relations['current'] ~ ' drop column ' ~ tidemark.quote_identifier(column['name'])) -%}
         {%- endif -%}

@@ -8,6 +8,7 @@
     {%- set given, opened = opened, tidemark.opened_after_statement(opened, batch, stretch) -%}
     {%- set cfg, state = opened['cfg'], opened['state'] -%}
     {%- set plan = tidemark.plan_stretch(opened, landing, batch, stretch) -%}
+    {%- set given = dict(given, state=dict(given['state'], last_id=state['last_id'], begun=state.get('begun'))) -%}
     {%- set tried = tidemark.tried_stretch(given, plan, source, stretch) -%}
     {%- set opened = tidemark.evolved_for_stretch(opened, plan) -%}
     {%- set now = tidemark.log_as_it_is(opened) -%}
@@ -35,6 +36,7 @@
         before, has_moves=before['has_moves'] or load['has_moves'], has_partial_moves=before['has_partial_moves'] or load['has_partial_moves'],
         open_snapshot=load['leaves_open']
     ))) -%}
+    {%- if load['late'] and plan['gone'] -%}{%- set plan = dict(plan, kept_gone=plan['gone']) -%}{%- endif -%}
     {%- set figures = tidemark.figures_of_staged(cfg, plan, load, arrived) -%}
     {{ return({
         'plan': plan, 'load': load, 'figures': dict(figures, rows_ignored=batch['ignored'] if stretch['is_last'] else 0,
@@ -90,10 +92,25 @@
     {%- set recorded = none if state['first'] else fromjson(tojson(state['recorded'])) -%}
     {%- set opened = dict(opened, state=dict(state, recorded=recorded or state['recorded'])) -%}
     {%- for statement in batch['statements'] if statement['cuts'] and statement['landing_num'] == stretch['from'] -%}
+        {%- set opened = tidemark.begin_statement(opened, batch, statement) -%}
         {%- do tidemark.apply_statement(opened, recorded, batch, statement) -%}
         {{ return(dict(opened, state=dict(opened['state'], log_version=none))) }}
     {%- endfor -%}
     {{ return(opened) }}
+{%- endmacro -%}
+
+
+{#- Record the commit of the stretch, in flight, with the names that columns will have, before a table is altered: by that a run which finds
+    it there takes back what this one did, see undo_statement(). Also stops at a statement that cannot be applied. -#}
+{%- macro begin_statement(opened, batch, statement) -%}
+    {%- set run, state = opened['run'], opened['state'] -%}
+    {%- set meant = none if state['first'] else fromjson(tojson(state['recorded'])) -%}
+    {%- do tidemark.apply_statement(dict(opened, relations={}), meant, dict(batch, names=batch['names'] | list), dict(statement)) -%}
+    {%- if not meant or meant['columns'] == state['recorded']['columns'] or run.get('dry_run') -%}{{ return(opened) }}{%- endif -%}
+    {%- set load = {'commit_id': tidemark.next_commit_id(state['last_id']), 'kind': 'load', 'business_date': tidemark.date_of_events(run), 'forward': true} -%}
+    {%- set begun = tidemark.new_commit(opened, load, meant) -%}
+    {%- do tidemark.record_commit(opened['commits'], begun, 'inflight', {}) -%}
+    {{ return(dict(opened, state=dict(state, last_id=begun['commit_id'], begun=begun))) }}
 {%- endmacro -%}
 
 
@@ -214,8 +231,9 @@
 {#- What the commit of one stretch is made with. -#}
 {%- macro plan_event_load(opened, plan, batch, stretch) -%}
     {%- set run, state = opened['run'], opened['state'] -%}
-    {%- set commit_id = tidemark.next_commit_id(stretch.get('tried') or state['last_id']) -%}
-    {%- set business_date = run['business_date'] or modules.datetime.datetime.now(modules.pytz.utc).strftime('%Y-%m-%d') -%}
+    {%- set begun = state.get('begun') -%}
+    {%- set commit_id = begun['commit_id'] if begun and not run.get('dry_run') else tidemark.next_commit_id(stretch.get('tried') or state['last_id']) -%}
+    {%- set business_date = tidemark.date_of_events(run) -%}
     {{ return({
         'commit_id': commit_id,
         'batch_id': commit_id if stretch['is_first'] else batch['batch_id'],
@@ -227,8 +245,14 @@
         'rebuild': not state['first'] and tidemark.is_retagged(opened['cfg'], state['recorded']),
         'reorders': batch['reorders'] and stretch['is_first'],
         'is_last': stretch['is_last'],
+        'begun': begun,
         'statements': tidemark.statements_within(opened, plan, batch, stretch),
     }) }}
+{%- endmacro -%}
+
+
+{%- macro date_of_events(run) -%}
+    {{ return(run['business_date'] or modules.datetime.datetime.now(modules.pytz.utc).strftime('%Y-%m-%d')) }}
 {%- endmacro -%}
 
 

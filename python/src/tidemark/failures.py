@@ -1,6 +1,8 @@
 """Runs that failed, as they are remembered: what, when and why, without a value of any row.
 
-A run that failed has written nothing to the tables. What is kept is a file in TIDEMARK_HOME.
+A run that failed has written nothing to the tables, and neither has one that found nothing new,
+after which all is well again. What is kept lies in TIDEMARK_HOME: a file of the failures, and for
+each entity an empty one that is as old as the end of its last run which went through.
 """
 
 from __future__ import annotations
@@ -10,7 +12,10 @@ import json
 import os
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import asdict, dataclass
+from pathlib import Path
+from urllib.parse import quote
 
 from tidemark.home import Home, write_private
 
@@ -76,6 +81,26 @@ def remember_failure(home: Home, failure: Failure) -> None:
             new.replace(path)
     except OSError:
         pass  # the run has failed already, and says so itself
+
+
+def remember_success(home: Home, relation: str) -> None:
+    """Remember that a run of an entity went through now, whether it brought anything or not."""
+    path = _success(home, relation)
+    with suppress(OSError):  # the run has done what it was to do
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+
+
+def succeeded_at(home: Home, relation: str) -> dt.datetime | None:
+    """Return when the last run of an entity went through here; None where that is not known."""
+    try:
+        return dt.datetime.fromtimestamp(_success(home, relation).stat().st_mtime, dt.UTC)
+    except OSError:
+        return None
+
+
+def _success(home: Home, relation: str) -> Path:
+    return home.successes / quote(relation, safe="")
 
 
 def read_failures(home: Home) -> list[Failure]:

@@ -67,6 +67,11 @@ class Home:
         return self.root / "failures.jsonl"
 
     @property
+    def successes(self) -> Path:
+        """When runs went through, a file for each entity."""
+        return self.root / "successes"
+
+    @property
     def plans(self) -> Path:
         """Plans, a folder each."""
         return self.root / "plans"

@@ -252,8 +252,10 @@ def test_delete_guard(module_project: Any) -> None:
     guarded.load("2026-01-01", "id,name,city\n")
     assert guarded.rows("id") == []
     guarded.load("2026-01-02", "id,name,city\n1,a,x\n2,b,x\n3,c,x\n")
-    # an empty later one is not, and deletes nothing
+    # an empty later one is not, and deletes nothing; nor is the same date, which is compared with what it brought
     before = guarded.versions()
+    result = guarded.load("2026-01-02", "id,name,city\n1,a,x\n", expect_pass=False)
+    assert "has 1 rows and would delete 2 of 3 keys" in result.error
     result = guarded.load("2026-01-03", "id,name,city\n", expect_pass=False)
     assert "has 0 rows and would delete 3 of 3 keys (max_delete_fraction is 0.5)" in result.error
     assert result.error.startswith("Data Error in model ") and "in macro" not in result.error
@@ -525,6 +527,10 @@ def test_empty_flag(module_project: Any) -> None:
     before = hollow.versions()
     module_project.dbt("run", "--select", "hollow", "--empty", vars={"business_date": "2026-01-02"})
     assert hollow.versions() == before and len(hollow.commits()) == 1
+    # nor does it need columns in the YAML, where there is no file to have them
+    bare = Entity(module_project, "bare", {})
+    module_project.dbt("run", "--select", "bare", "--empty")
+    assert bare.rows("id") == [] and bare.commits() == []
 
 
 def test_folders_of_the_folder(module_project: Any) -> None:
@@ -635,6 +641,9 @@ def test_rehash(module_project: Any) -> None:
     assert {
         len(row[0]) for row in hashed.rows("_row_hash", "__log") + hashed.rows("_key_hash")
     } == {64}
+    # current is made anew as it was
+    made = module_project.session.table(f"{module_project.schema}.hashed").schema
+    assert [field.name for field in made if not field.nullable] == ["id"]
     # what a version changed may be compared no more
     hashed.check("tidemark.history_replays_to_current")
     # the name alone is no change, the city is; nothing else is versioned

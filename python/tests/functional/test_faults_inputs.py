@@ -171,8 +171,10 @@ JSON = [
     as_json("json_digits_not_utf8", f'{{"k":"1","n":{DIGITS}}}\n{{"k":"2","n":1,"v":"'.encode() + b'\xfc"}\n', [("1", DIGITS, None)], rejects=["unreadable"],
             columns={"k": "string", "n": "decimal(20,2)", "v": "string"}, shown="k, cast(n as string), v"),
     as_json("json_digits_in_texts", f'{{"k": "1", "v": {DIGITS}}}\n{{"v":1.50, "k":"2"}}\n{{"k":"3","v":1e3}}\n{{"k":"4","v" : -12345678.90 }}\n'
-            '{"k":"5","v":"1.50"}\n{"k":"6","v":0.00001}\n{"k":"7","w":{"v":2.5},"v":3.50}\n{"k":"8","w":"\\"v\\":1.50","v":"1.5"}\n'.encode(),
-            [("1", DIGITS), ("2", "1.50"), ("3", "1e3"), ("4", "-12345678.90"), ("5", "1.50"), ("6", "0.00001"), ("7", "3.5"), ("8", "1.5")]),
+            '{"k":"5","v":"1.50"}\n{"k":"6","v":0.00001}\n{"k":"7","w":{"v":2.5},"v":3.50}\n{"k":"8","w":"\\"v\\":1.50","v":"1.5"}\n'
+            '{"k":"9","w":{"v":1.50},"v":"1.5"}\n{"k":"a","w":["}",[{"v":1.50,"x":"]\\"{"}]],"v":1.5}\n{"k":"b","\\"v":1.50,"v":"1.5","w":{}}\n{"k":"c","v":-1e400}\n'.encode(),
+            [("1", DIGITS), ("2", "1.50"), ("3", "1e3"), ("4", "-12345678.90"), ("5", "1.50"), ("6", "0.00001"), ("7", "3.50"), ("8", "1.5"),
+             ("9", "1.5"), ("a", "1.5"), ("b", "1.5"), ("c", "-1e400")]),
     as_json("json_names", lines({"k": "1", **{name: name for name in JSON_NAMES}}), [("1", *JSON_NAMES)],
             columns=dict.fromkeys(["k", *JSON_NAMES], "string")),
     as_json("json_values", lines(*({"k": str(n), "v": v} for n, v in enumerate(VALUES))), [(str(n), v) for n, v in enumerate(VALUES)]),

@@ -167,6 +167,9 @@ def cdc(**settings: Any) -> dict[str, Any]:
         ),
         (cdc(**CSV, options={"seperator": ";"}), "options.seperator is no option of Spark for csv; did you mean `sep`?"),
         (cdc(**CSV, options={"headers": True, "SEP": ";", "samplingRatio": 1}), "options.headers is no option of Spark for csv; did you mean `header`?"),
+        (cdc(**{**CSV, "format": "json"}, options={"dateFromat": "d"}), "options.dateFromat is no option of Spark for json; did you mean `dateFormat`?"),
+        (cdc(**CSV, options={"Sep": ";", "sep": ","}), "options.sep and options.Sep are one option: take one out"),
+        (cdc(**CSV, options={"sep": ";", "DELIMITER": ";"}), "options.DELIMITER and options.sep are one option: take one out"),
         ({**cdc(**{**CSV, "format": "json"}, options={"encoding": "latin1"})}, "options.encoding: JSON lines are UTF-8, found: latin1. Have the files written so"),
         # what is compared
         (cdc(**CSV, ignore=["a"], compare={"include": ["b"]}), "compare and ignore conflict: ignore is the short form of compare: {exclude: […]}"),
@@ -331,6 +334,18 @@ def shop(**settings: Any) -> dict[str, Any]:
     return dict(load_sql_macros()["entity_config"](node))
 
 
+def test_options__in_any_case() -> None:
+    """As to Spark: each was passed over where it is read here."""
+    macros = load_sql_macros()
+    options = shop(**CSV, options={"dateformat": "d", "Header": False, "QUOTE": "'"})["options"]
+    assert options == {"dateFormat": "d", "header": False, "quote": "'"}
+    day = {"name": "day", "type": "date", "source_name": "day", "source_type": "string"}
+    assert "try_to_timestamp" in macros["cast_expr"](day, options, "a")
+    assert macros["csv_options"](options)["header"] is False
+    of_json = shop(**{**CSV, "format": "json"}, options={"DATEFORMAT": "d"})["options"]
+    assert of_json == {"dateFormat": "d"}
+
+
 def arrived(*names: str, **types: str) -> list[dict[str, str]]:
     return [{"name": name, "type": types.get(name, "string")} for name in names]
 
@@ -396,7 +411,24 @@ def test_earlier_extract__column_that_is_required_since() -> None:
     earlier = {**recorded, "not_yet": ["name"], "is_past": True}
     plan = plan_of(cfg, arrived("id", "total"), earlier)
     assert [each["not_null"] for each in plan["columns"]] == [True, False, False]
-    assert [each["not_null"] for each in plan_of(cfg, whole, earlier)["columns"]][1]
+    # also where it is yielded all the same, by JSON or a SELECT
+    plan = plan_of(cfg, whole, earlier)
+    assert [each["not_null"] for each in plan["columns"]] == [True, False, False]
+    assert plan["recorded"]["lacks"] == ["name"]
+
+
+def test_earlier_extract__of_before_a_column_was_widened() -> None:
+    """Its values are taken as the wider type; the next extract is told to declare one."""
+    macros, cfg, names = load_sql_macros(), shop(), ("id", "name", "total", "zip")
+    recorded = plan_of(cfg, arrived(*names, zip="bigint"))["recorded"]
+    narrow = arrived(*names, zip="int")
+    (drift,) = macros["config_drift"](cfg, plan_of(cfg, narrow, recorded), recorded)
+    assert drift.startswith("column `zip` was bigint and is now int in the source")
+    earlier = {**recorded, "is_past": True}
+    plan = plan_of(cfg, narrow, earlier)
+    assert macros["config_drift"](cfg, plan, earlier) == []
+    assert (plan["columns"][3]["type"], plan["columns"][3]["source_type"]) == ("bigint", "int")
+    assert plan_of(cfg, arrived(*names), earlier)["columns"][3]["type"] == "string"
 
 
 def test_dropped_column__keeps_its_type_and_its_role() -> None:
@@ -412,6 +444,17 @@ def test_dropped_column__keeps_its_type_and_its_role() -> None:
     plan = plan_of(cfg, arrived("id", "name", "total", "zip"), past)
     assert macros["config_drift"](cfg, plan, past) == []
     assert (plan["columns"][3]["type"], plan["columns"][3]["source_type"]) == ("int", "string")
+
+
+def test_rehashed_config__keeps_what_is_required() -> None:
+    """Current, which a rehash makes anew, has the same NOT NULL as before, but of a column that is dropped."""
+    macros, cfg = load_macros(*SQL_FOLDERS, "operations"), shop()
+    for column in cfg["columns"]:
+        column["not_null"] = column["name"] in ("total", "zip")
+    recorded = plan_of(cfg, arrived("id", "name", "total", "zip"))["recorded"]
+    rehashed = macros["rehashed_config"]({**cfg, "hash": "sha256"}, recorded, ["zip"], [])
+    stored = macros["recorded_plan"](rehashed, cfg)["stored"]
+    assert [each["name"] for each in stored if each["not_null"]] == ["id", "total"]
 
 
 def test_drift__spelling_and_order_are_none() -> None:
@@ -737,13 +780,42 @@ def test_is_widening(stored: str, wanted: str, widens: bool) -> None:
 def test_guard_of_deletes(
     macros: dict[str, Any], fraction: float, existing: int, deleted: int, known: int, stops: bool
 ) -> None:
-    figures = {
-        "rows_read": 1,
-        "rows_deleted": deleted,
-        "existing": existing,
-        "known_deletes": known,
-    }
+    figures = {"rows_read": 1, "rows_deleted": deleted, "existing": existing}
+    if known:
+        figures["here"] = {"inserted": 0, "deleted": known, "deleted_again": known, "gone": 0}
     assert macros["deletes_too_much"]({"max_delete_fraction": fraction}, figures) is stops
+
+
+@pytest.mark.parametrize(
+    ("rows_read", "existing", "deleted", "here", "guarded", "stops"),
+    [
+        pytest.param(0, 0, 0, (1000, 0, 0, 1000), (1000, 1000), True, id="first date, now empty"),
+        pytest.param(3, 0, 0, (1000, 0, 0, 997), (997, 1000), True, id="first date, cut off"),
+        pytest.param(
+            10, 10, 0, (990, 0, 0, 990), (990, 1000), True, id="a date of growth, cut off"
+        ),
+        pytest.param(900, 10, 0, (990, 0, 0, 100), (100, 1000), False, id="some are gone"),
+        pytest.param(0, 3, 3, (0, 3, 3, 0), (0, 0), False, id="empty as before"),
+        pytest.param(0, 3, 3, (0, 2, 2, 0), (1, 1), True, id="the last one goes too"),
+        pytest.param(2, 3, 1, (0, 2, 0, 0), (1, 1), True, id="others go than before"),
+    ],
+)
+def test_guard_of_deletes__of_a_date_again(
+    macros: dict[str, Any],
+    rows_read: int,
+    existing: int,
+    deleted: int,
+    here: tuple[int, ...],
+    guarded: tuple[int, int],
+    stops: bool,
+) -> None:
+    """It is compared with what there was by the date, as it was loaded last."""
+    names = ("inserted", "deleted", "deleted_again", "gone")
+    figures = {"rows_read": rows_read, "rows_deleted": deleted, "existing": existing}
+    figures["here"] = dict(zip(names, here, strict=True))
+    found = macros["guarded_deletes"](figures)
+    assert (found["deleted"], found["existing"]) == guarded
+    assert macros["deletes_too_much"]({"max_delete_fraction": 0.5}, figures) is stops
 
 
 CHOICE = " names no column: say true for all, false for none, or leave it out"

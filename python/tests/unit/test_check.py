@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tidemark import cli
+from tidemark.run.refused import places_of
 
 from ..foreign_project import ForeignProject
 
@@ -144,3 +145,27 @@ def test_check__a_project_that_cannot_be_parsed(shop: Shop) -> None:
         "  stock  models/stock.yml: constraint `notnull` of column `id` is none of dbt; "
         "did you mean `not_null`?"
     )
+
+    shop.write("models/stock.yml", "models: [{name: stock, config: {unique_key: [[id]]}}]\n")
+    result = shop.check()
+    assert result.exit_code == 2
+    assert result.stderr.splitlines()[-2:] == [
+        "  at path ['unique_key']: [['id']] is not valid under any of the given schemas",
+        "  stock  models/stock.yml: unique_key must be a name or a list of names, found: [['id']]",
+    ]
+
+
+def test_places_of__what_dbt_says_of_no_model(tmp_path: Path) -> None:
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models/shop.yml").write_text(
+        "models: [{name: a, config: {unique_key: id, meta: [1]}}, "
+        "{name: b, config: {unique_key: 7, persist_docs: 7}}]"
+    )
+    invalid = 'Field "%s" of type Union[str, List[str], None] in ModelConfig has invalid value %s'
+    assert places_of(invalid % ("unique_key", 7), tmp_path) == [
+        "b  models/shop.yml: unique_key must be a name or a list of names, found: 7"
+    ]
+    assert places_of(invalid % ("unique_key", 75), tmp_path) == []
+    assert places_of("expected dict, got [1]", tmp_path) == [
+        "a  models/shop.yml: meta must be a mapping, found: [1]"
+    ]

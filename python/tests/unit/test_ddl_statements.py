@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import functools
+import itertools
 import json
 import re
 from types import SimpleNamespace
@@ -67,9 +69,12 @@ def test_says_rename(ddl: str, says: bool) -> None:
     assert load_sql_macros()["says_rename"](ddl, "a", "b") is says
 
 
-def followed(*statements: tuple[str, str, str | None], **batch: Any) -> tuple[list[str], list[str]]:
+def followed(
+    *statements: tuple[str, str, str | None], database: str | None = "shop", **batch: Any
+) -> tuple[list[str], list[str]]:
     """The names that a table bears after statements (operation, table, previous), and those whose rows are taken."""
     macros = load_sql_macros()
+    table_named = next(iter(batch.get("tables", ["shop.a"])), None)
     batch = {
         "tables": ["shop.a"],
         "named": [],
@@ -80,9 +85,10 @@ def followed(*statements: tuple[str, str, str | None], **batch: Any) -> tuple[li
     }
     for operation, table, previous in statements:
         row = {
-            "_operation": operation, "_database": "shop", "_table": table, "_prev_table": previous, "_schema": None,
+            "_operation": operation, "_database": database, "_table": table, "_prev_table": previous, "_schema": None,
         }  # fmt: skip
-        said = macros["canonical_statement"](row, batch, "orders")
+        setting = {"entity": "orders", "table": table_named}
+        said = macros["canonical_statement"](row, batch, setting)
         if said:
             cfg = {"ddl": APPLY, "columns": [], "file_format": "delta"}
             statement = {"operation": operation, "changes": [], "effect": "none", "cuts": False}
@@ -100,7 +106,9 @@ def told_columns(text: Any) -> list[dict[str, Any]]:
         "_schema": text if isinstance(text, str) or text is None else json.dumps(text),
     }  # fmt: skip
     batch = {"tables": ["shop.a"], "followed": [], "named": []}
-    found = load_sql_macros()["canonical_statement"](row, batch, "orders")["columns"]
+    found = load_sql_macros()["canonical_statement"](
+        row, batch, {"entity": "orders", "table": "shop.a"}
+    )["columns"]
     return found  # type: ignore[no-any-return]
 
 
@@ -158,11 +166,25 @@ def test_follow_table() -> None:
     assert followed((rename, "b", "a"), (rename, "a", "c"), tables=["a"])[0] == ["shop.a"]
 
 
+@pytest.mark.parametrize("name", ["shop.a", "a"])
+@pytest.mark.parametrize("tables", [["a"], []])
+def test_follow_table__statements_without_database(name: str, tables: list[str]) -> None:
+    rename, drop = "RENAME_TABLE", "DROP_TABLE"
+    told: dict[str, Any] = {"tables": tables, "named": [name], "database": None}
+    swap = ((rename, "a_del", "a"), (rename, "a", "a_gho"), (drop, "a_del", None))
+    assert followed(*swap, **told)[0] == [name]
+    # a table that only looks alike, and one that was renamed before
+    assert followed((drop, "aa", None), **told)[0] == [name]
+    moved = f"{name[:-1]}b"
+    assert followed((rename, "b", "a"), **told)[0] == [name, moved]
+
+
 @pytest.mark.parametrize("told", [{"tables": ["a"]}, {"tables": []}, {"tables": ["SHOP.A"]}])
 def test_database_of_table(told: dict[str, list[str]]) -> None:
     """Which database a statement has to be of the events tell, where the setting leaves it out."""
     macros = load_sql_macros()
     batch = {"named": ["shop.a"], "followed": [], "refused": [], **told}
+    setting = {"entity": "a", "table": next(iter(told["tables"]), None)}
 
     def is_ours(operation: str, database: str | None, table: str | None = None) -> list[bool]:
         row = {"_operation": operation, "_database": database, "_table": table, "_prev_table": None, "_schema": None}  # fmt: skip
@@ -172,11 +194,13 @@ def test_database_of_table(told: dict[str, list[str]]) -> None:
             "_table_changes": json.dumps([change] if table else []),
         }  # fmt: skip
         said = [
-            macros["canonical_statement"](row, batch, "a"), macros["debezium_statement"](debezium, batch)
+            macros["canonical_statement"](row, batch, setting), macros["debezium_statement"](debezium, batch)
         ]  # fmt: skip
         return [one is not None for one in said]
 
     assert is_ours("DROP_DATABASE", "shop") == is_ours("DROP_TABLE", "shop", "a") == [True, True]
+    assert is_ours("CREATE_DATABASE", "shop") == [True, True]
+    assert is_ours("CREATE_DATABASE", "archive") == [False, False]
     assert is_ours("DROP_DATABASE", "archive") == is_ours("DROP_TABLE", "archive", "a") == [False, False]  # fmt: skip
     # a statement may leave it out too
     if told["tables"] == ["a"]:
@@ -196,7 +220,7 @@ def refused(
     cfg = {
         "ddl": {"add_column": policy, "rename_column": "apply", "drop_column": "ignore"},
         "columns": [], "keys": [], "sequence_by": [], "ignore": [], "sensitive": [], "tracked": {"include": [], "exclude": []},
-        "previous_names": {}, "file_format": "delta",
+        "previous_names": {}, "file_format": "delta", "chosen": SETTINGS["chosen"],
     }  # fmt: skip
     batch = {
         "statements": [], "refused": [], "renames": {}, "names": [], "source_columns": [{"name": "id"}, {"name": "a"}],
@@ -235,6 +259,17 @@ def test_refused_names__a_column_takes_a_former_name() -> None:
     # as it is read under the name that is declared
     aliases = [refused(*given)[1]["renames"] for given in ([rename], [rename, add])]
     assert aliases == [{"a": "b"}, {}]
+
+
+def test_aliases__of_renames_to_declared_names() -> None:
+    """Values come under the declared name at once, unless the column is known under the former one: the statement takes them along."""
+    cfg = {"previous_names": {}, "columns": [{"name": "B"}], "keys": ["id"]}
+    aliases = load_sql_macros()["_aliases"]
+    found = {"renames": {"a": "B"}}
+    assert aliases(cfg, found) == aliases(cfg, found, [{"name": "b"}]) == {"a": "b"}
+    assert aliases(cfg, found, [{"name": "A"}]) == {}
+    # another one of that name, which was dropped
+    assert aliases(cfg, found, [{"name": "a", "gone": True}]) == {"a": "b"}
 
 
 def test_refused_names__by_policy() -> None:
@@ -329,6 +364,19 @@ def test_column_changes__what_else_a_statement_does() -> None:
     assert judged({"ID": "id"}, "id a", "ID a") == [("rename", "apply", "id", "ID")]
     declared = [{"name": "seen", "data_type": None}]
     assert judged({"at": "seen"}, "id seen", "id at", columns=declared)[0][1] == "apply"
+    # a renamed column may get another type too, and the name of one that goes
+    change = "alter table t change a b varchar(9)"
+    assert judged(change, "id a:int", "id b:string") == [("rename", "apply", "a", "b"), ("change", "fail", "b")]  # fmt: skip
+    assert judged(change, "id a:int", "id b:bigint")[1:] == [("widen", "apply", "b")]
+    drop = "alter table t drop column b, change a b int"
+    assert judged(drop, "id a:int b:string", "id b:int") == [("rename", "apply", "a", "b")]
+    stops = judged(drop, "id a b", "id b", ddl={**SETTINGS["ddl"], "drop_column": "fail"})
+    assert stops == [("rename", "apply", "a", "b"), ("drop", "fail", "b")]
+    # one that the copy is not to have, unless its new name is left out too
+    left_out = {"all": True, "include": [], "exclude": ["a"]}
+    assert judged(change, "id a", "id b", chosen=left_out) == [("rename", "fail", "a", "b")]
+    left_out = {**left_out, "exclude": ["a", "b"]}
+    assert judged(change, "id a", "id b", chosen=left_out) == [("rename", "apply", "a", "b")]
     # which its setting keeps
     kept = {"id": ["nr", "Key"]}
     assert judged({"key": "id"}, "id a", "key a", previous_names=kept) == [("rename", "ignore", "id", "key")]  # fmt: skip
@@ -392,9 +440,12 @@ class Stored:
         if not self.left:
             raise RuntimeError("died")
         self.left -= 1
-        table, what, names = re.fullmatch(r"alter table (\w+) (drop|rename) column (.*)", sql).groups()  # type: ignore[union-attr]  # fmt: skip
+        table, what, names = re.fullmatch(r"alter table (\w+) (drop|rename|add) columns? (.*)", sql, re.DOTALL).groups()  # type: ignore[union-attr]  # fmt: skip
         old, *new = [name.strip("`") for name in names.split(" to ")]
         columns = self.columns[table]
+        if what == "add":
+            columns.update(dict.fromkeys(re.findall("`(.*?)`", names), False))
+            return
         assert old in columns and not {*new} & {*columns}, sql
         self.columns[table] = {
             (new[0] if name == old and what == "rename" else name): has_values
@@ -493,19 +544,24 @@ def test_add_column__of_a_dropped_one() -> None:
     assert apply(stored, known("id", "b"), ADD) == [("id", "id", False), ("b", "b", False)]
 
 
+@pytest.mark.parametrize("left", [[], ["a"]])
 @pytest.mark.parametrize("is_dropped", [False, True])
-def test_columns_go_back(is_dropped: bool) -> None:
-    """A rollback that died while it brought tables to the names of then goes on with it."""
+def test_columns_go_back(is_dropped: bool, left: list[str]) -> None:
+    """A rollback that died while it brought tables to the names of then goes on with it. What another dead run left gives way."""
     now, back = known("id", "b"), known("id", "a")
     if is_dropped:
         now, back = known("id", "b", "(b__dropped)"), known("id", "a", "b")
-    for dies in range(5):
+    stored, made = Stored({}), []
+    stored.macros["recorded_plan"] = lambda *_: {}
+    stored.macros["make_current"] = lambda *_: made.append("current")
+    stored.macros["make_history_view"] = lambda *_: None
+    for dies in range(7):
         logged = {"id": True, "b": True, **({"b__dropped": True} if is_dropped else {})}
         columns = {"log_table": logged, "current": {"id": True, "b": True}, "staging": dict(logged)}
-        stored, made = Stored(columns, dies), []
-        stored.macros["recorded_plan"] = lambda *_: {}
-        stored.macros["make_current"] = lambda *_, made=made: made.append("current")
-        stored.macros["make_history_view"] = lambda *_: None
+        for table in columns.values():
+            table.update(dict.fromkeys(left, False))
+        stored.columns, stored.left = columns, dies
+        made.clear()
         arguments = ({"entity": "shop"}, {name: name for name in TABLES}, now, back)
         try:
             stored.macros["columns_go_back"](*arguments)
@@ -516,5 +572,81 @@ def test_columns_go_back(is_dropped: bool) -> None:
         names = ["id", "a", *(["b"] if is_dropped else [])]
         assert [*stored.columns["log_table"]] == [*stored.columns["staging"]] == names
         # built again from the log, where it has other columns
-        assert [*stored.columns["current"]] == (["id", "b"] if is_dropped else ["id", "a"])
+        assert [*stored.columns["current"]] == (["id", "b", *left] if is_dropped else ["id", "a"])
         assert ("current" in made) == is_dropped
+
+
+def meant_by(stored: Stored, recorded: dict[str, Any], change: dict[str, Any]) -> dict[str, Any]:
+    """What the commit of a statement records before a table is altered."""
+    rows: list[dict[str, Any]] = []
+    stored.macros["record_commit"] = lambda commits, commit, *_: rows.append(commit["config"])
+    opened = {
+        "cfg": {"columns": [], "keys": ["id"], "sequence_by": [], "relation": "shop", "entity": "shop"},
+        "run": {"business_date": None, "invocation_id": "x"}, "commits": {}, "relations": {name: name for name in TABLES},
+        "state": {"first": False, "recorded": recorded, "last_id": 1},
+    }  # fmt: skip
+    statement = {"event_id": "x", "changes": [{"policy": "apply", **change}]}
+    begun = stored.macros["begin_statement"](opened, {"names": []}, statement)
+    assert begun["state"]["begun"]["commit_id"] == begun["state"]["last_id"] > 1
+    assert opened["state"]["recorded"] == recorded
+    return rows[0]
+
+
+@pytest.mark.parametrize(
+    ("change", "names", "logged", "current"),
+    [
+        # with what an earlier run left under its name, in one table
+        (RENAME, "id a", "id a b?", "id a"),
+        # to the name of one that was dropped, or declared before it had values
+        (RENAME, "id a (b)", "id a b", "id a"),
+        (RENAME, "id a b", "id a b", "id a b"),
+        (RENAME, "id a b", "id a b?", "id a b?"),
+        (RENAME, "id a b", "id a? b", "id a? b"),
+        (ADD, "id (b)", "id b", "id"),
+        ({"kind": "drop_column", "name": "a"}, "id a", "id a", "id a"),
+    ],
+)
+def test_undo_statement(change: dict[str, Any], names: str, logged: str, current: str) -> None:
+    """Tables that a dead run altered, wholly or half way, are as they are recorded; also if the run dies that takes it back."""
+
+    def table(text: str) -> dict[str, bool]:
+        return {name.strip("?"): not name.endswith("?") for name in text.split()}
+
+    begun = {"log_table": table(logged), "current": table(current), "staging": table(logged)}
+    stored, made = Stored({}), []
+    recorded = {**known(*names.split()), "extract": "events"}
+    commit = {"kind": "load", "config": meant_by(stored, recorded, change)}
+    stored.macros |= {
+        "recorded_cfg": lambda cfg, _: cfg,
+        "recorded_plan": lambda *_: {"columns": [], "sensitive": [], "gone_sensitive": []},
+        "log_columns": lambda _: [{"name": name} for name in begun["log_table"]],
+        "staging_columns": lambda *_: [{"name": name} for name in begun["staging"]],
+        "sensitive_columns": lambda _: [],
+        "current_columns": lambda *_: [{"name": name} for name in begun["current"]],
+        "_nullable": lambda columns: [{"type": "int", **column} for column in columns],
+        "make_current": lambda *_: made.append("made"),
+        "make_history_view": lambda *_: None,
+        "rebuild_current": lambda *_: made.append("built"),
+    }
+    opened = {
+        "cfg": {"entity": "shop", "keys": ["id"]}, "state": {"recorded": recorded}, "relations": {name: name for name in TABLES},
+    }  # fmt: skip
+    is_remade = change.get("kind") == "drop_column" or (change is RENAME and names == "id a b")
+    left = {"b"} if names == "id a" else set()
+    for dies, dies_again in itertools.product(range(10), (0, 2, 99)):
+        stored.columns, stored.left = copy.deepcopy(begun), dies
+        made.clear()
+        with contextlib.suppress(RuntimeError):
+            apply(stored, recorded, change)
+            if change is ADD:
+                stored.run_query("alter table log_table add columns (`b` int)")
+        stored.left = dies_again
+        with contextlib.suppress(RuntimeError):
+            stored.macros["undo_statement"](opened, commit)
+        stored.left = 99
+        stored.macros["undo_statement"](opened, commit)
+        assert (made[-2:] == ["made", "built"]) == is_remade
+        for name, had in begun.items():
+            if name != "current" or not is_remade:
+                found = {**stored.columns[name], **dict.fromkeys(left & {*had}, False)}
+                assert found == had, (dies, dies_again, name)

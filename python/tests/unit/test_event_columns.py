@@ -289,12 +289,20 @@ def test_ddl_columns__implicit_defaults() -> None:
     assert implicit("INT", connector="mariadb") == implicit("INT", connector=None) == "0"  # type: ignore[arg-type]
     assert implicit("INT", "alter table t add c int not null, add d int default 5") == "0"
     # it is NULL, or what the server works out
+    for ddl in (
+        "alter table t add column c int not null, add column at datetime not null default current_timestamp",
+        "alter table t add column c int not null comment 'by default open', add d int as ((a + b) * 2)",
+        'alter table t add (d int as (a + b), `c` int not null comment "as (a)", e int default (rand()))',
+        "alter table t /* as (x) */ add if not exists c decimal(9, 2) not null after d, add index (d)",
+    ):
+        assert implicit("INT", ddl) == "0", ddl
     assert implicit("INT", optional=True) == "absent"
     assert implicit("INT", autoIncremented=True) == "absent"
     assert implicit("NUMBER", connector="oracle") == "absent"
     for ddl in (
         "create table t (c int not null)", "rename table t to u, v to t", "alter table t add c int not null default (1 + 1)",
-        "alter table t add c char(36) not null default uuid()", "alter table t add c int as (a + 1) stored not null",
+        "alter table t add c char(36) not null default uuid()",
+        "alter table t add (d int, c char(36) not null default (concat(a, ',', b)))", "alter table t add c int as (a + 1) stored not null",
     ):  # fmt: skip
         assert implicit("CHAR", ddl) == "absent", ddl
 

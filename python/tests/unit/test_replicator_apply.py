@@ -37,6 +37,8 @@ from tidemark.replicator.models import (
     landing_location,
     model_folder,
     model_name,
+    table_setting,
+    write_models,
 )
 from tidemark.replicator.operated import Operated
 from tidemark.replicator.removal import drop_copies
@@ -271,6 +273,29 @@ def test_two_tables_of_one_name(shop: Shop) -> None:
     shop.applier.apply()
     names = {model.name for model in known_models(model_folder(shop.root, shop.config)).values()}
     assert names == {"shop__orders", "shop__orders_2"}
+
+
+@pytest.mark.parametrize(
+    ("connector", "setting"), [("postgresql", "shop.shop.orders"), ("mariadb", "shop.orders")]
+)
+def test_a_schema_called_as_its_database(tmp_path: Path, connector: str, setting: str) -> None:
+    """`shop.orders` is also `orders` of any schema in the database `shop`."""
+    assert table_setting(config(connector), "public.orders") == "public.orders"
+    assert table_setting(config(connector), "shop.orders") == setting
+    (tmp_path / "dbt_project.yml").write_text("name: shop\n")
+    there = tmp_path / "models/other/shop__orders.sql"
+    there.parent.mkdir(parents=True)
+    there.write_text("select 1 as id")
+    folder = model_folder(tmp_path, config(connector))
+    tables: dict[str, list[str]] = {"shop.orders": [], "audit.orders": []}
+    written = write_models(folder, config(connector), Operation(), tables, {})
+    assert known_models(folder) == written and written.keys() == tables.keys()
+    names = sorted(model.name for model in written.values())
+    # dbt takes one model of a name, whichever source it is of
+    assert names == [
+        "shop__audit__orders",
+        "shop__shop__orders" if connector == "postgresql" else "shop__orders_2",
+    ]
 
 
 def test_nothing_landed_nothing_runs(shop: Shop) -> None:

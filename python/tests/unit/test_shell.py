@@ -20,6 +20,7 @@ from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.input.base import PipeInput
 from prompt_toolkit.output import DummyOutput
 from pyspark.sql import Row
+from pyspark.sql.types import FloatType, IntegerType, StructType
 from rich.console import Console
 
 from tidemark.cli import COMMANDS, call, cli
@@ -463,19 +464,18 @@ class Session:
         self.seen = f"{self.database}: {text}"
         if self.error is not None:
             raise self.error
-        rows = [(1, None), (2, "b"), (3, "c")]
+        rows = [(1, None), (2, 0.10000000149011612), (3, 0.5)]
+        schema = StructType().add("n", IntegerType()).add("n", FloatType())
         return SimpleNamespace(
             columns=["n", "n"] if text.startswith("select") else [],
-            limit=lambda n: SimpleNamespace(
-                collect=lambda: rows[:n], schema=SimpleNamespace(fields=[])
-            ),
+            limit=lambda n: SimpleNamespace(collect=lambda: rows[:n], schema=schema),
         )
 
 
 def test_query__in_the_schema_of_the_project_and_no_further() -> None:
     session = Session()
     rows = query_rows(session, "shop", "select 1", 2)
-    assert rows == Rows(["n", "n"], [(1, None), (2, "b")], True)
+    assert rows == Rows(["n", "n"], [(1, None), (2, 0.1)], True)
     assert (session.seen, session.database) == ("shop: select 1", "default")
     assert not query_rows(session, "shop", "select 1", 3).has_more
     assert query_rows(session, "not_there_yet", "set a = 1", 3).values == []

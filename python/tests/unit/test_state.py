@@ -8,6 +8,7 @@ import json
 import os
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
@@ -16,8 +17,15 @@ from click.testing import CliRunner, Result
 from deltalake import write_deltalake
 from rich.console import Console
 
+from dbt.adapters.tidemark.connections import _remember_run
 from tidemark import cli
-from tidemark.failures import Failure, one_line, read_failures, remember_failure
+from tidemark.failures import (
+    Failure,
+    one_line,
+    read_failures,
+    remember_failure,
+    succeeded_at,
+)
 from tidemark.home import Home
 from tidemark.report.data import value_intervals
 from tidemark.run.options import RunOptions
@@ -228,6 +236,10 @@ def test_status__failed_until_a_run_goes_through() -> None:
     undone = commit(2, day(2), state="rolled_back", undone_by=3)
     later = (undone, commit(3, kind="rollback"))
     assert judged(commit(1, day(1)), *later, failure=failed).state == "loaded"
+    # one that found nothing new has no commit
+    for minutes, expected in ((-1, "failed"), (1, "loaded")):
+        moment = failed.failed_at + dt.timedelta(minutes=minutes)
+        assert judged(commit(1, day(1)), failure=failed, succeeded_at=moment).state == expected
 
 
 def test_status__stale_when_a_run_was_due() -> None:
@@ -243,6 +255,10 @@ def test_status__stale_when_a_run_was_due() -> None:
     assert judged(*late).state == "loaded" and judged(*late).fresh_until is None
     kept = commit(2, kind="savepoint", completed_at=NOW)
     assert judged(*late, kept, entity=daily).state == "stale"
+    # a run that found nothing new has no commit; what was loaded is as old as before
+    idle = judged(*late, entity=daily, succeeded_at=NOW - dt.timedelta(hours=1))
+    assert (idle.state, idle.loaded_at) == ("loaded", ended)
+    assert idle.fresh_until == NOW + dt.timedelta(hours=23)
 
 
 def test_failures__are_remembered_in_a_file_of_the_owner(tmp_path: Path) -> None:
@@ -266,6 +282,31 @@ def test_failures__the_oldest_are_forgotten(tmp_path: Path) -> None:
     assert 500 <= len(found) < 700 and found[0].failed_at == NOW + dt.timedelta(seconds=699)
     assert home.failures.stat().st_mode & 0o077 == 0
     assert [path.name for path in tmp_path.iterdir()] == ["failures.jsonl"]
+
+
+def test_successes__are_remembered_of_runs_that_load(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TIDEMARK_HOME", str(tmp_path))
+    home = Home(tmp_path)
+
+    def tell(status: str = "success", kind: str = "scd2", **flags: Any) -> dt.datetime | None:
+        place = SimpleNamespace(schema="shop", alias="a/b")
+        node = SimpleNamespace(materialized=kind, node_relation=place, node_name="ab")
+        result = SimpleNamespace(status=status, message="it failed")
+        info = SimpleNamespace(name="NodeFinished", invocation_id="f00")
+        event = SimpleNamespace(info=info, data=SimpleNamespace(node_info=node, run_result=result))
+        _remember_run(SimpleNamespace(**flags), event)
+        return succeeded_at(home, "shop.a/b")
+
+    assert tell("skipped", WHICH="run") is None and tell(kind="view", WHICH="run") is None
+    assert tell(WHICH="compile") is None and tell(WHICH="run", EMPTY=True) is None
+    assert tell(WHICH="run", VARS={"plan": "p1"}) is None and read_failures(home) == []
+    assert tell("error", WHICH="run") is None
+    first = tell(WHICH="build")
+    assert first is not None and first > read_failures(home)[0].failed_at - dt.timedelta(seconds=1)
+    os.utime(next((tmp_path / "successes").iterdir()), (0, 0))
+    assert tell(WHICH="run") not in (None, dt.datetime.fromtimestamp(0, dt.UTC))
 
 
 @pytest.mark.parametrize(
@@ -606,6 +647,7 @@ def test_value_intervals__of_a_row_that_goes_and_comes() -> None:
         ("cities", "--key is an entity and a key"),
         ("citys:1", "Did you mean 'cities'?"),
         ("cities:", "--key is an entity and a key"),
+        ("cities:7", "cities never had a row with the key 7"),
     ],
 )
 def test_cli__report__of_a_wrong_key(loaded: Path, key: str, message: str) -> None:

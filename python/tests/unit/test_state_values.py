@@ -108,6 +108,25 @@ def test_history__of_keys_of_every_type(keys: Any) -> None:
         assert keys(*shown[:place], other, *shown[place + 1 :]) == []
 
 
+def test_numbers__as_their_type_has_them(shop: Path) -> None:
+    """A number of 32 bits is no double, and no decimal has an exponent."""
+    nested = {"list": [0.1], "fields": {"x": 16777216.0, "at": "y"}}
+    types = {"list": pa.list_(pa.float32()), "zero": pa.decimal128(20, 10), "float": pa.float32()}
+    types["fields"] = pa.struct([("x", pa.float32()), ("at", pa.string())])
+    row = {**logged(1, "a", "I", 1), "float": 0.1, "zero": Decimal("0E-10"), **nested}
+    table = pa.Table.from_pylist([row])
+    for name, type_ in types.items():
+        table = table.set_column(table.column_names.index(name), name, pa.array([row[name]], type_))
+    write(shop, "cities__log", table)
+    (version,) = versions_of(Tables(known_shop(shop)), CITIES, ["1"])
+    assert {name: value_text(version.values[name]) for name in types} == {
+        "list": "[0.1]",
+        "zero": "0.0000000000",
+        "float": "0.1",
+        "fields": '{"x": 16777216.0, "at": "y"}',
+    }
+
+
 def test_history__of_keys_without_a_value(keys: Any) -> None:
     """A row without a value is not mixed with the one whose value is the text NULL."""
     nothing = ["NULL"] * 7

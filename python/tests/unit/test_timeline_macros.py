@@ -16,6 +16,13 @@ def macros() -> dict[str, Any]:
     return load_macros("load")
 
 
+class Named(str):
+    """A relation of which only the name counts."""
+
+    def include(self, **_: bool) -> str:
+        return "shop"
+
+
 def timeline(*steps: str | int) -> list[dict[str, Any]]:
     """Commits 1, 2, …: a date is a load of it, a number a rollback to that commit."""
     return [
@@ -255,6 +262,34 @@ def test_is_still_ours(
         assert macros["is_still_ours"](opened, derived, {"commit_id": 7}) is ours
 
 
+@pytest.mark.parametrize("shared", [True, False])
+@pytest.mark.parametrize("landed", [True, False])
+@pytest.mark.parametrize("rows", [1, 0])
+def test_known_is_done(
+    monkeypatch: pytest.MonkeyPatch, rows: int, landed: bool, shared: bool
+) -> None:
+    """What a run takes for known may be of a commit whose current is still to come."""
+    macros = load_macros("load")
+    stubs = {
+        "can": lambda capability: True,
+        "entity_state": lambda *_: {"inflight": [{"commit_id": 7}]},
+        "has_commit": lambda log, commit: landed and (log, commit) == ("shop.one__log", 7),
+    }
+    for name, stub in stubs.items():
+        monkeypatch.setitem(macros, name, stub)
+    macros["check_known_is_done"].context["adapter"] = SimpleNamespace(shares_metastore=lambda: shared)  # fmt: skip
+    opened = {
+        "cfg": {"entity": "one", "relation": "shop.one", "family": "log"},
+        "commits": {}, "run": {}, "relations": {"log": "shop.one__log", "log_table": "shop.one__log"},
+    }  # fmt: skip
+    derived = {"outcome": "repeat", "figures": {"rows_logged": rows}}
+    if rows or not landed or not shared:
+        macros["check_known_is_done"](opened, derived)
+    else:
+        with pytest.raises(MacroError, match=r"one__log since this one began, .* Run it again"):
+            macros["check_known_is_done"](opened, derived)
+
+
 @pytest.mark.parametrize("rejected", [0, 3])
 def test_adopted_again(monkeypatch: pytest.MonkeyPatch, rejected: int) -> None:
     """Rows that a call before this one rejected are none that the log lacks."""
@@ -276,20 +311,6 @@ def test_adopted_again(monkeypatch: pytest.MonkeyPatch, rejected: int) -> None:
         return
     macros["check_adopted"](opened, {}, [], "shop.old")
     assert said[0] == "adopted shop.old, without the 3 rows in shop.one__rejects"
-
-
-def test_format_in_flight() -> None:
-    """What a dead run wrote is not looked for in tables of another format, where it is not."""
-    check = load_macros("load")["check_format_in_flight"]
-    cfg, commit = {"entity": "one", "file_format": "parquet"}, {"kind": "load", "commit_id": 7}
-    delta = {**commit, "config": {"file_format": "delta"}}
-    with pytest.raises(
-        MacroError, match=r"one: commit 7, .* has file_format: delta, and now it is parquet"
-    ):
-        check(cfg, {"full_refresh": False}, delta)
-    check(cfg, {"full_refresh": True}, delta)
-    check({**cfg, "file_format": "delta"}, {"full_refresh": False}, delta)
-    check(cfg, {"full_refresh": False}, {**commit, "config": None})
 
 
 def test_clean_and_savepoint_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -340,6 +361,58 @@ def test_clean_and_savepoint_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert recorded == [("savepoint", "completed"), ("savepoint", "rolled_back")]
 
 
+@pytest.mark.parametrize(
+    ("inflight", "last", "is_alone"), [([7], 5, True), ([6, 7], 5, False), ([7], 8, False)]
+)
+def test_rejects_of_two_runs_at_once(
+    monkeypatch: pytest.MonkeyPatch, inflight: list[int], last: int, is_alone: bool
+) -> None:
+    """Of a load that has nothing for the log its rejects are taken back where another one is at work, or has come since."""
+    macros = load_macros("load")
+    done: list[str] = []
+    state = {"inflight": [{"commit_id": one} for one in inflight], "last_commit_id": last}
+    figures = {"rows_rejected": 1, "rows_logged": 0, "rows_superseded": 0}
+    derived = {"outcome": "commit", "figures": figures}
+    steps = {
+        "source": lambda *_: {"parts": ["all"]},
+        "stage": lambda *_: {"load": {}, "plan": {"recorded": {}}, "rejects": {}},
+        "prepare": lambda *_: None,
+        "derive": lambda *_: derived,
+        "discard": lambda *_: done.append("discard"),
+    }
+    stubs = {
+        "step": lambda _, name: steps[name],
+        "new_commit": lambda *_: {"commit_id": 7, "kind": "load"},
+        "commit_load": lambda *_: {"load": {}},
+        "is_still_ours": lambda *_: True,
+        "entity_state": lambda *_: state,
+        "last_state_sql": lambda *_: "",
+        "query_rows": lambda *_: [{"state": "inflight", "details": None, "rows_logged": 0}],
+        "record_commit": lambda _, commit, state, __: done.append(state),
+        "record_load": lambda *_: done.append("completed"),
+        **dict.fromkeys(
+            ("forget_run_views", "clear_slices", "check_load", "apply_load", "tell_rejects", "opened_after"),
+            lambda *_: None,
+        ),
+    }  # fmt: skip
+    for name, stub in stubs.items():
+        monkeypatch.setitem(macros, name, stub)
+    opened = {
+        "cfg": {"entity": "one", "family": "extract", "relation": "shop.one", "target": "one"},
+        "run": {"empty": False},
+        "commits": {"states": "states"},
+        "relations": {"log": "one__log", "log_table": "one__log", "rejects": "one__rejects"},
+        "state": {"last_commit_id": 5, "first": False},
+    }
+    if is_alone:
+        macros["load_entity"](opened, "")
+        assert done == ["completed"]
+    else:
+        with pytest.raises(MacroError, match="another run has written to one__log"):
+            macros["load_entity"](opened, "")
+        assert done == ["discard", "rolled_back"]
+
+
 @pytest.mark.parametrize("build", [False, True])
 def test_rows_of_another_run_of_entities(monkeypatch: pytest.MonkeyPatch, build: bool) -> None:
     """What was recorded since a run began is no debris: nothing of it is taken away."""
@@ -369,6 +442,45 @@ def test_rows_of_another_run_of_entities(monkeypatch: pytest.MonkeyPatch, build:
     with pytest.raises(MacroError, match="another run has written to one since this one began"):
         macros["prepare_shred"](cfg, state, {})
     assert done == []
+
+
+@pytest.mark.parametrize(
+    ("exists", "location_root", "expected"),
+    [
+        (True, None, ["create one__new", "drop one__rejects__new", "create one__rejects__new", "swap",
+                      "drop one", "rename one__new to one", "drop one__rejects", "rename one__rejects__new to one__rejects"]),
+        (True, "apart", ["create one", "drop one__rejects", "create one__rejects", "swap"]),
+        (False, None, ["create one", "drop one__rejects", "create one__rejects", "swap"]),
+    ],
+)  # fmt: skip
+def test_table_of_entities_that_is_built_again(
+    monkeypatch: pytest.MonkeyPatch, exists: bool, location_root: str | None, expected: list[str]
+) -> None:
+    """What is there stays until the new table is whole; the rejects come last, as by the table is told who made it."""
+    macros = load_macros("load")
+    done: list[str] = []
+    stubs = {
+        "side_relation": lambda relation, name: f"{relation}__{name}",
+        "new_relation": lambda relation: f"{relation}__new",
+        "shred_table_columns": lambda *_: [],
+        "check_own_entities": lambda *_: None,
+        "drop_other_format": lambda *_: None,
+        "drop_table": lambda *_: None,
+        "clear_debris": lambda *_: None,
+        "for_format": lambda *_: lambda relation, *_: [f"create {relation}"],
+        "drop_table_sql": lambda relation: f"drop {relation}",
+        "rename_table_sql": lambda new, old: [f"rename {new} to {old}"],
+        "run_statements": done.extend,
+    }
+    for name, stub in stubs.items():
+        monkeypatch.setitem(macros, name, stub)
+    macros["prepare_shred"].context["run_query"] = lambda _: None
+    cfg = {"target": Named("one"), "location_root": location_root, "table_properties": {}}
+    state = {"build": True, "exists": exists, "made_by": 7}
+    made = macros["prepare_shred"](cfg, state, {})
+    done.append("swap")
+    macros["swap_shred"](cfg, state, made, {})
+    assert done == expected
 
 
 @pytest.mark.parametrize(
@@ -408,6 +520,10 @@ def test_table_where_entities_belong(
     state = lambda: macros["shred_state"](cfg, run, {"view": "commits"}, "")  # noqa: E731
     if taken:
         assert state()["build"] is full_refresh
+        # no two tables are of one run, also of those that --empty makes
+        monkeypatch.setitem(macros, "relation_exists", lambda *_: False)
+        run["empty"] = True
+        assert state()["made_by"] == 6
     else:
         with pytest.raises(MacroError, match=r"shop\.one is one that Tidemark did not make"):
             state()

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from tidemark.capture.config import CaptureConfig
+from tidemark.capture.config import BINLOG, CaptureConfig, FromEnvironment
 from tidemark.capture.files import write_atomically
 from tidemark.home import DEFAULT_HOME, HOME_VARIABLE
 from tidemark.printable import one_line
@@ -57,11 +58,35 @@ def model_name(config: CaptureConfig, table: str) -> str:
     """
     schema, _, name = table.rpartition(".")
     own = _OWN_SCHEMAS.get(config.connector) or (
-        config.connection.database if config.connector in ("mysql", "mariadb") else None
+        config.connection.database if config.connector in BINLOG else None
     )
     parts = [config.source, name] if schema == own or not schema else [config.source, schema, name]
     # Spark takes no other letters in the name of a table
     return "__".join(re.sub(r"\W", "_", part.lower(), flags=re.ASCII) for part in parts)
+
+
+def table_setting(config: CaptureConfig, table: str) -> str:
+    """Return the setting `table` of a table's model, by which its events are known.
+
+    A name of two parts is also one of any schema in the database of the first part: where a schema
+    is called as its database, the name has three.
+
+    Example:
+        >>> table_setting(shop, "public.orders"), table_setting(shop, "shop.orders")
+        ('public.orders', 'shop.shop.orders')
+    """
+    database = config.connection.database
+    if isinstance(database, FromEnvironment):
+        database = os.environ.get(database.env)
+    schema = table.partition(".")[0]
+    has_schemas = config.connector not in BINLOG
+    databases = [str(one).lower() for one in (database, config.connection.pdb) if one is not None]
+    return f"{schema}.{table}" if has_schemas and schema.lower() in databases else table
+
+
+def _table_of(setting: str) -> str:
+    """Return the table that `table_setting` is of."""
+    return re.sub(r"^([^.]+)\.(?=\1\.[^.]+$)", "", setting)
 
 
 def model_folder(project: Path, config: CaptureConfig) -> Path:
@@ -86,7 +111,7 @@ def known_models(folder: Path) -> dict[str, MirrorModel]:
             if not isinstance(settings, dict):
                 continue
             if settings.get("extract") == "events" and settings.get("table"):
-                table = as_rendered(str(settings["table"]))
+                table = _table_of(as_rendered(str(settings["table"])))
                 found = MirrorModel(name, table, path)
                 first = models.get(table)
                 models[table] = (
@@ -127,7 +152,7 @@ def write_models(
         if table in known:
             continue
         name = model_name(config, table)
-        while name in names or (folder / f"{name}.yml").exists():
+        while name in names or (folder / f"{name}.yml").exists() or _is_elsewhere(name, folder):
             name += "_2"  # another table's, whose name differs in what a model's cannot have
         names.add(name)
         model = MirrorModel(name, table, folder / f"{name}.yml")
@@ -140,6 +165,11 @@ def write_models(
     return written
 
 
+def _is_elsewhere(name: str, folder: Path) -> bool:
+    """Return whether another source has a model of this name, of which dbt takes but one."""
+    return any(path.parent != folder for path in folder.parent.rglob(f"{name}.sql"))
+
+
 def model_yaml(
     config: CaptureConfig, operation: Operation, model: MirrorModel, key: list[str]
 ) -> str:
@@ -149,7 +179,7 @@ def model_yaml(
         "extract": "events",
         "format": "debezium",
         "location": landing_location(config),
-        "table": unrendered(model.table),
+        "table": unrendered(table_setting(config, model.table)),
         **({"ddl": operation.ddl} if operation.ddl else {}),
     }
     # JSON values are YAML, and quoted as it needs

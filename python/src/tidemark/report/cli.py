@@ -78,6 +78,9 @@ def report(
     if as_json:
         click.echo(found.model_dump_json(indent=2))
         return
+    for (name, key), history in zip(keys, found.keys, strict=True):
+        if not history.versions:
+            raise ConfigError(f"{name} never had a row with the key {', '.join(key)}")
     from tidemark.report.page import page
 
     path = output or tidemark_home().root / "report.html"

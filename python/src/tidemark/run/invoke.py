@@ -136,11 +136,10 @@ class Invoker:
             raw = self._invoke(["parse", *common_options(self._options, self._options.dates[0])])
             if raw.success:
                 return self._keep(raw.result, mark)
-        said = [str(raw.exception or "the project cannot be parsed")]
-        if "constraint" in said[0]:
-            from tidemark.run.constraints import broken_constraints
+        from tidemark.run.refused import places_of
 
-            said += [f"  {one}" for one in broken_constraints(self._options.project_dir)]
+        said = [str(raw.exception or "the project cannot be parsed")]
+        said += [f"  {one}" for one in places_of(said[0], self._options.project_dir)]
         self._talk.print("\n".join(said), highlight=False, markup=False, soft_wrap=True)
         return False
 

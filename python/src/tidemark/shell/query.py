@@ -16,7 +16,7 @@ from rich.text import Text
 
 from tidemark.errors import TidemarkError
 from tidemark.printable import shortened, without_orders
-from tidemark.state.values import json_value, value_text
+from tidemark.state.values import json_value, value_text, with_short_floats
 
 # a longer value is cut in the table
 _WIDEST = 120
@@ -57,10 +57,14 @@ def query_rows(session: Any, schema: str, text: str, limit: int) -> Rows:
             session.catalog.setCurrentDatabase(schema)
         try:
             frame = session.sql(text)
-            found = _told(frame.limit(limit + 1)).collect() if frame.columns else []
+            told = _told(frame.limit(limit + 1)) if frame.columns else None
+            found = told.collect() if told is not None else []
         finally:
             session.catalog.setCurrentDatabase(before)
-        return Rows(frame.columns, [tuple(row) for row in found[:limit]], len(found) > limit)
+        fields = told.schema.fields if told is not None else []
+        types = [field.dataType.simpleString().upper() for field in fields]
+        columns = map(with_short_floats, zip(*found[:limit], strict=True), types)
+        return Rows(frame.columns, list(zip(*columns, strict=True)), len(found) > limit)
 
     try:
         return _interruptible(run, session.sparkContext.cancelAllJobs)

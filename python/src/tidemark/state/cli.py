@@ -14,7 +14,7 @@ from rich.console import Console
 
 from tidemark.console import counted, nearest, stdout_console
 from tidemark.errors import ConfigError
-from tidemark.failures import Failure, read_failures
+from tidemark.failures import Failure, read_failures, succeeded_at
 from tidemark.home import tidemark_home
 from tidemark.options import profiles_dir_option, project_dir_option, target_option, vars_option
 from tidemark.run.dates import parse_business_dates
@@ -290,6 +290,7 @@ def statuses_of(
             replace(
                 _seen(project, tables, entity, known.get(entity.relation, [])),
                 failure=failures.get(entity.relation),
+                succeeded_at=succeeded_at(tidemark_home(), entity.relation),
                 mirror=mirrors.get(entity.name),
             ),
             now,

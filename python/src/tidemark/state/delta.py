@@ -9,6 +9,7 @@ from typing import Any
 
 from tidemark.state.equals import Dialect, equals_sql
 from tidemark.state.folders import Described
+from tidemark.state.values import with_short_floats
 
 # Spark writes timestamps as INT96, which are read as nanoseconds unless one says otherwise: 64 bits
 # of those end in 2262, and 9999-12-31 would be a day of 1816
@@ -101,5 +102,6 @@ class DeltaFiles:
 
         found = QueryBuilder(_SETTINGS).register("t", self._table).execute(select).read_all()
         names = found.column_names
-        columns = [found.column(name).to_pylist() for name in names]
+        told = [found.column(name) for name in names]
+        columns = [with_short_floats(one.to_pylist(), str(one.type)) for one in told]
         return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]

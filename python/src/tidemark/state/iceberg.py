@@ -16,6 +16,7 @@ from typing import Any
 from tidemark.engine.quoted import identifier, list_sql, literal
 from tidemark.state.equals import Dialect, equals_sql
 from tidemark.state.folders import Described
+from tidemark.state.values import with_short_floats
 
 # what pyiceberg has at hand itself; it would take PyArrow, which is another extra
 _BY_FSSPEC = {"py-io-impl": "pyiceberg.io.fsspec.FsspecFileIO"}
@@ -134,8 +135,13 @@ class IcebergFiles:
             db.execute("set timezone = 'UTC'")
             db.execute(f"create temp view t as {self._source()}")
             found = db.execute(select)
-            names = [column[0] for column in found.description or ()]
-            return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+            told = found.description or ()
+            columns = [
+                with_short_floats(values, str(column[1]))
+                for column, values in zip(told, zip(*found.fetchall(), strict=True), strict=False)
+            ]
+            names = [column[0] for column in told]
+            return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
 
     def _tasks(self) -> list[Any]:
         tasks = list(self._table.scan().plan_files())

@@ -64,7 +64,8 @@ class Status:
             `freshness` allows).
         last_date: The greatest business date in force.
         loaded_at: When its last run was completed.
-        fresh_until: Until when that keeps it fresh; None if nothing says so.
+        fresh_until: Until when its last run keeps it fresh, also one that found nothing new; None
+            if nothing says so.
         rows: Rows of its table; None where only Spark can tell.
         last_load: The rows of its last load.
         open_rejects: Rejected rows that no later load of their date has mended; None where only
@@ -105,6 +106,7 @@ class Seen:
         open_rejects: Its open rejects.
         landed: The dates that have files.
         failure: The last run that failed.
+        succeeded_at: When the last run went through here, whether it brought anything or not.
         problem: What could not be read.
         mirror: How far it is behind its source.
     """
@@ -113,6 +115,7 @@ class Seen:
     open_rejects: int | None = None
     landed: tuple[dt.date, ...] = ()
     failure: Failure | None = None
+    succeeded_at: dt.datetime | None = None
     problem: str | None = None
     mirror: Mirror | None = None
 
@@ -142,10 +145,14 @@ def status_of(entity: Entity, commits: Sequence[Commit], seen: Seen, now: dt.dat
     failure = seen.failure
     fresh_until = None
     ended = next((c.completed_at for c in loaded.completed if c.kind in RUNS), None)
-    if failure is not None and _went_through(own, failure.failed_at):
+    # the commits tell of runs anywhere, but not of those that found nothing new
+    passed = max((moment for moment in (ended, seen.succeeded_at) if moment), default=None)
+    if failure is not None and (
+        _went_through(own, failure.failed_at) or (passed is not None and passed > failure.failed_at)
+    ):
         failure = None
-    if ended is not None and entity.fresh_minutes is not None:
-        fresh_until = ended + dt.timedelta(minutes=entity.fresh_minutes)
+    if passed is not None and entity.fresh_minutes is not None:
+        fresh_until = passed + dt.timedelta(minutes=entity.fresh_minutes)
     if failure is not None:
         state = "failed"
     elif in_flight:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import datetime as dt
 import json
 import math
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
 from typing import Any
 
 from tidemark.printable import one_line, shortened
@@ -22,6 +24,8 @@ def value_text(value: Any) -> str | None:
     Example:
         >>> value_text(9007199254740993), value_text(True), value_text(b"\\x01\\xff")
         ('9007199254740993', 'true', '01ff')
+        >>> value_text(Decimal("0E-10"))
+        '0.0000000000'
         >>> value_text([("a", 1.5)]), value_text({"b": None})
         ('{"a": 1.5}', '{"b": null}')
     """
@@ -57,7 +61,40 @@ def json_value(value: Any) -> Any:
         return bytes(value).hex()
     if isinstance(value, dt.date | dt.datetime | dt.time):
         return value.isoformat()
+    if isinstance(value, Decimal):
+        return f"{value:f}"
     return value if value is None or isinstance(value, bool | int | float | str) else str(value)
+
+
+def with_short_floats(values: Iterable[Any], type_: str) -> list[Any]:
+    """Return the values of a column with each number of 32 bits as the double of fewest digits.
+
+    Example:
+        >>> with_short_floats([0.10000000149011612, None], "FLOAT")
+        [0.1, None]
+
+    Args:
+        values: As Python has them, where a number has 64 bits.
+        type_: What Arrow or DuckDB calls their type, or Spark, in capitals. Of one that has doubles
+            too they stay as they are.
+    """
+    is_short = re.search("Float32|FLOAT", type_) and not re.search("Float64|DOUBLE", type_)
+    return [_short(value) for value in values] if is_short else list(values)
+
+
+def _short(value: Any) -> Any:
+    if hasattr(value, "asDict"):
+        return _short(value.asDict())
+    if isinstance(value, Mapping):
+        return {_short(name): _short(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(map(_short, value))
+    if not isinstance(value, float) or not math.isfinite(value):
+        return value
+    from tidemark.hashing.text import as_float32
+
+    told = (float(f"{value:.{digits}g}") for digits in range(1, 10))
+    return next((one for one in told if as_float32(one) == value), value)
 
 
 def are_same(one: Any, other: Any) -> bool:

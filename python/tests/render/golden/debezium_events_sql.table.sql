@@ -97,7 +97,7 @@ select
         when op in ('c', 'r', 'u') and not _has_after then 'unreadable'
         when op in ('c', 'r', 'u', 'd') then 'row'
         when op is not null then 'unreadable'
-        when ddl is not null then 'ddl'
+        when ddl is not null or `tableChanges` is not null then 'ddl'
         when ts_ms is not null then 'ignored'
         else 'unreadable'
     end as _kind,

@@ -29,7 +29,7 @@ from dbt.adapters.tidemark.cursor import SessionConnection
 from dbt.adapters.tidemark.parsing import read_macros_once
 from dbt.adapters.tidemark.progress import progress_listener
 from tidemark.errors import TidemarkError
-from tidemark.failures import Failure, one_line, remember_failure
+from tidemark.failures import Failure, one_line, remember_failure, remember_success
 from tidemark.home import HOME_VARIABLE, tidemark_home, work_for
 from tidemark.spark.defaults import shown_settings, with_iceberg
 from tidemark.spark.messages import error_details, readable_error
@@ -45,6 +45,8 @@ logger = AdapterLogger("Tidemark")
 
 # materializations whose tables have commits
 HAVE_COMMITS = {"atomic", "cdc", "feed", "scd2", "shred"}
+# commands of dbt that load them
+LOADS = {"build", "retry", "run"}
 # commands of dbt that open a connection
 RUN_SQL = {
     "build",
@@ -114,7 +116,7 @@ class TidemarkConnectionManager(SparkConnectionManager):
         project = getattr(profile, "project_root", None)
         if project:
             work_for(Path(project))
-        add_callback_to_manager(partial(_remember_failure, flags))
+        add_callback_to_manager(partial(_remember_run, flags))
         add_callback_to_manager(progress_listener(flags))
         _listen_for_webhook(profile)
         if project_variable(profile, "tidemark__commits_format") == "iceberg":
@@ -198,21 +200,27 @@ def _unparsed_variables() -> tuple[Mapping[str, Any], str, Mapping[str, Any]]:
     )
 
 
-def _remember_failure(flags: Any, event: Any) -> None:
-    """Keep that a model of ours failed, for `tidemark status`."""
-    if event.info.name != "NodeFinished" or event.data.run_result.status != "error":
+def _remember_run(flags: Any, event: Any) -> None:
+    """Keep how a run of a model of ours ended, for `tidemark status`."""
+    if event.info.name != "NodeFinished":
         return
-    node = event.data.node_info
-    if node.materialized not in HAVE_COMMITS:
+    node, status = event.data.node_info, event.data.run_result.status
+    if node.materialized not in HAVE_COMMITS or status not in ("error", "success"):
         return
     # dbt goes down with what a listener raises, and nothing here is worth that
     with suppress(Exception):
         given = getattr(flags, "VARS", None) or {}
         if str(given.get("plan", False)).lower() != "false":
             return  # nothing was to be loaded
+        relation = f"{node.node_relation.schema}.{node.node_relation.alias}"
+        if status == "success":
+            is_load = getattr(flags, "WHICH", None) in LOADS and not getattr(flags, "EMPTY", False)
+            if is_load:
+                remember_success(tidemark_home(), relation)
+            return
         date = given.get("business_date")
         failure = Failure(
-            relation=f"{node.node_relation.schema}.{node.node_relation.alias}",
+            relation=relation,
             entity=node.node_name,
             failed_at=dt.datetime.now(dt.UTC),
             message=one_line(event.data.run_result.message),
