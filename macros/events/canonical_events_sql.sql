@@ -27,7 +27,7 @@ identified as (
 )
 
 select
-    * except (_is_ours, _is_broken, _is_malformed, _is_tombstone, _time_is_broken, _raw_payload, _operation),
+    * except (_is_ours, _is_broken, _is_malformed, _tidemark_has_infinity, _is_tombstone, _time_is_broken, _raw_payload, _operation),
     {#- What a snapshot brings it has read, whatever it is called: the log tells by this where one began. #}
     if(_is_snapshot and _operation in ('INSERT', 'UPSERT'), 'READ', _operation) as _operation,
     {{ tidemark.told_text_expr('_raw_payload', '_is_malformed') }} as _raw_payload,
@@ -37,14 +37,14 @@ select
         {#- whose it is, other statements of the batch may tell #}
         when _operation in ({{ tidemark.ddl_operations() | join(', ') }}) and not (_is_malformed or _time_is_broken) then 'ddl'
         when not _is_ours or _operation = 'COMMIT' then 'ignored'
-        when _is_malformed then 'unreadable'
+        when _is_malformed or _tidemark_has_infinity then 'unreadable'
         when _time_is_broken then 'unreadable'
         when _operation in ('INSERT', 'UPDATE', 'UPSERT', 'READ', 'DELETE') then 'row'
         when _operation in ('TRUNCATE', 'TRUNCATE_TABLE') then 'truncate'
         else 'unreadable'
     end as _kind,
     case
-        when _is_broken or _is_malformed then 'unreadable'
+        when _is_broken or _is_malformed or _tidemark_has_infinity then 'unreadable'
         when _time_is_broken then 'cast_failed: _event_time'
         else concat('unknown_operation: ', coalesce(_operation, 'NULL'))
     end as _problem,
@@ -71,6 +71,7 @@ select
     * except (_message, _fields, _own, _former, _has_before, _time_text, _number_text),
     {{ time }} as _event_time,
     _fields is null or not {{ tidemark.is_one_json_expr('_raw_payload') }} or (_number_text is not null and _supplied_num is null) as _is_broken,
+    {{ tidemark._has_infinity_expr('cast(_message as string)', '_raw_payload') }} as _tidemark_has_infinity,
     is_variant_null(_message) as _is_tombstone,
     _time_text is not null and {{ time }} is null as _time_is_broken,
     {{ tidemark._line_identity_expr(cfg, batch.get('identifying', [])) }} as _content,
@@ -107,6 +108,13 @@ from (
 )
 {%- endmacro -%}
 
+{#- Whether JSON has a number that is beyond all doubles, which a variant has as `"Infinity"`, where the line says that of no text. -#}
+{%- macro _has_infinity_expr(json, line) -%}
+    {%- set counts = [] -%}
+    {%- for text in [json, line] -%}{%- do counts.append('length(' ~ text ~ ') - length(replace(' ~ text ~ ", 'Infinity', ''))") -%}{%- endfor -%}
+    {{ return('(contains(' ~ json ~ ", 'Infinity') and " ~ counts | join(' > ') ~ ')') }}
+{%- endmacro -%}
+
 {%- macro _canonical_typed_messages_sql(cfg, batch, arrived, columns) -%}
 {%- set supplied = {} -%}
 {%- for column in columns -%}{%- do supplied.update({column['name'] | lower: tidemark.quote_identifier(column['name'])}) -%}{%- endfor -%}
@@ -132,6 +140,7 @@ select
     cast({{ supplied.get('_sequence_num', 'null') }} as bigint) as _supplied_num,
     false as _is_broken,
     false as _is_malformed,
+    false as _tidemark_has_infinity,
     false as _is_tombstone,
     false as _time_is_broken,
     to_json(struct({{ told }}), map('ignoreNullFields', 'false')) as _raw_payload,

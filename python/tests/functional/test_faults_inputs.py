@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from math import inf
 from typing import Any
 
 import pyarrow as pa
@@ -189,6 +190,8 @@ JSON = [
     as_json("json_invalid", b'{"k": "1", "v": "\xff"}\n{"k": "2", "v": "b"}\n', [("2", "b")], rejects=["unreadable"]),
     as_json("json_numbers", b'{"k": "1", "v": 1e400}\n{"k": "2", "v": 9223372036854775808}\n{"k": "3", "v": NaN}\n', [("2", "9223372036854775808")],
             columns={"k": "string", "v": "decimal(20,0)"}, shown="k, cast(v as string)", rejects=["cast_failed: v", "cast_failed: v"]),
+    as_json("json_infinite", b'{"k": "1", "v": 1e400}\n{"k": "2", "v": 1e300}\n', [("2", 1e300)], columns={"k": "string", "v": "double"},
+            rejects=["cast_failed: v"]),
     as_json("json_empty", b"", []),
 ]  # fmt: skip
 
@@ -286,6 +289,9 @@ EVENTS = [
                 says=f"column `{name}` of the events is reserved", settings={"format": "canonical"}) for n, name in enumerate(["_kind", "_Content", "_tidemark_x"])),
     of_events("canonical_names", lines({"_database": "shop", "_table": "t", "_operation": "INSERT", "k": "1", **{name: name for name in EVENT_NAMES}}),
               [("1", *EVENT_NAMES)], shown=columns_of(["k", *EVENT_NAMES]), settings={"format": "canonical"}),
+    of_events("canonical_infinite", b"".join(
+                  f'{{"_database":"shop","_table":"t","_operation":"INSERT","k":"{n}","v":{v}}}\n'.encode() for n, v in enumerate(["1e400", '"Infinity"', "2", '{"a":[-1e400]}'])),
+              [("1", inf), ("2", 2.0)], columns={"k": "string", "v": "double"}, settings={"format": "canonical"}, rejects=["unreadable", "unreadable"]),
     of_events("keyless_names", lines(debezium({name: name for name in EVENT_NAMES})), [tuple(EVENT_NAMES)], key=None,
               shown=columns_of(EVENT_NAMES)),
 ]  # fmt: skip

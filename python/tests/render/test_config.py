@@ -173,6 +173,7 @@ def cdc(**settings: Any) -> dict[str, Any]:
         ({**cdc(**{**CSV, "format": "json"}, options={"encoding": "latin1"})}, "options.encoding: JSON lines are UTF-8, found: latin1. Have the files written so"),
         # what is compared
         (cdc(**CSV, ignore=["a"], compare={"include": ["b"]}), "compare and ignore conflict: ignore is the short form of compare: {exclude: […]}"),
+        (cdc(**EVENTS, columns=[["id"]]), "columns must be a name or a list of names, found in it: ['id']"),
         (cdc(**CSV, compare={"includes": ["b"]}), "compare takes include or exclude, found: includes"),
         (cdc(**CSV, compare={"exclude": ["ID"]}), "compare.exclude names `id`, which is part of unique_key: a key is always compared"),
         # intervals
