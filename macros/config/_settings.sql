@@ -176,9 +176,9 @@
 
 {#- Rules about retention that look at more than one setting. -#}
 {%- macro _check_retentions(cfg, retentions, errors) -%}
-    {%- for name in ['superseded', 'history'] if retentions.get(name) and cfg['file_format'] == 'parquet' -%}
-        {%- do errors.append(name ~ '_retention needs file_format: delta or iceberg: the slices of a Parquet log never change') -%}
-    {%- endfor -%}
+    {%- if retentions.get('history') and cfg['file_format'] == 'parquet' -%}
+        {%- do errors.append('history_retention needs file_format: delta or iceberg: the slices of a Parquet log never change') -%}
+    {%- endif -%}
     {%- if retentions.get('history') and not cfg['keys'] -%}
         {%- do errors.append('history_retention needs unique_key: the rows of a table without key are counted from its first event') -%}
     {%- endif -%}

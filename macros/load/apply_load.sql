@@ -4,7 +4,8 @@
     {%- if opened['cfg']['family'] == 'enriched' -%}{{ return(none) }}{%- endif -%}
     {%- set cfg, relations, commits = opened['cfg'], opened['relations'], opened['commits'] -%}
     {%- if load['kind'] in ['full_refresh', 'rehash'] -%}
-        {%- do tidemark.swap_logs(cfg, relations, load['commit_id']) -%}
+        {%- do tidemark.swap_logs(opened, commit) -%}
+        {%- if tidemark.changes_format(cfg, opened['state']['recorded']) -%}{%- do tidemark.drop_any(relations['current']) -%}{%- endif -%}
         {%- set load = dict(load, rebuild=true) -%}
         {%- do tidemark.make_current(cfg, plan, relations) -%}
         {%- do tidemark.make_history_view(cfg, plan, relations) -%}
@@ -95,17 +96,37 @@
 {%- endmacro -%}
 
 {#- Put the new log of a full refresh or a rehash in the place of the old one, which is kept as `<log>_<commit>`; the same for what was
-    written beside it. Each step is skipped when done, so that an interrupted swap is finished by calling it again. -#}
-{%- macro swap_logs(cfg, relations, commit_id) -%}
+    written beside it, and for what the new log has none of. Each step is skipped when done, and the log is last, so that an interrupted
+    swap is finished by calling it again. -#}
+{%- macro swap_logs(opened, commit) -%}
+    {%- set cfg, relations, recorded, commit_id = opened['cfg'], opened['relations'], opened['state']['recorded'], commit['commit_id'] -%}
+    {%- set stood = tidemark.side_relations(relations['current'], recorded['file_format']) -%}
+    {%- set is_begun = tidemark.relation_exists(tidemark.new_relation(relations['log_table'])) -%}
+    {%- set needed = ['log_table'] + tidemark.needed_relations(commit['config']) -%}
     {%- for name in tidemark.swapped_relations() -%}
         {%- set located = name == 'log_table' and cfg['location_root'] is not none -%}
-        {%- set new = tidemark.new_relation(relations[name]) -%}
-        {%- set old = tidemark.old_relation(relations[name], commit_id) -%}
-        {%- if tidemark.relation_exists(new) -%}
-            {%- if tidemark.relation_exists(relations[name]) and not tidemark.relation_exists(old) -%}
-                {%- do tidemark.run_statements(tidemark.rename_table_sql(relations[name], old, located)) -%}
-            {%- endif -%}
+        {%- set new, old = tidemark.new_relation(relations[name]), tidemark.old_relation(stood[name], commit_id) -%}
+        {%- set has_new = tidemark.relation_exists(new) -%}
+        {%- if (has_new or (is_begun and name not in needed)) and tidemark.relation_exists(stood[name]) and not tidemark.relation_exists(old) -%}
+            {%- do tidemark.run_statements(tidemark.rename_table_sql(stood[name], old, located)) -%}
+        {%- endif -%}
+        {%- if has_new -%}
+            {%- if name == 'log_table' -%}{%- do tidemark.swap_log_views(opened, old, commit_id) -%}{%- endif -%}
             {%- do tidemark.run_statements(tidemark.rename_table_sql(new, relations[name], located)) -%}
         {%- endif -%}
     {%- endfor -%}
+{%- endmacro -%}
+
+{#- A Parquet log is shown by a view, which follows its slices to the name that they are kept under, and is made anew over the new ones:
+    see make_history_view(). -#}
+{%- macro swap_log_views(opened, old, commit_id) -%}
+    {%- set relations, recorded = opened['relations'], opened['state']['recorded'] -%}
+    {%- if opened['cfg']['file_format'] == 'parquet' -%}{%- do run_query('drop view if exists ' ~ tidemark.new_relation(relations['log'])) -%}{%- endif -%}
+    {%- if recorded['file_format'] != 'parquet' -%}{{ return(none) }}{%- endif -%}
+    {%- do run_query('drop view if exists ' ~ relations['log']) -%}
+    {%- if tidemark.relation_exists(old) -%}
+        {%- do tidemark.run_statements(tidemark.parquet__evolve_log(
+            {'log': tidemark.old_relation(relations['log'], commit_id), 'log_table': old}, tidemark.log_columns(tidemark.recorded_plan(recorded))
+        )) -%}
+    {%- endif -%}
 {%- endmacro -%}

@@ -16,8 +16,7 @@
     {%- if not tidemark.relation_exists(relation) -%}{{ return(none) }}{%- endif -%}
     {%- set told = run_query('show tblproperties ' ~ relation ~ " ('tidemark.layout')")[0][1] -%}
     {%- if modules.re.fullmatch('[0-9]+', told) -%}{{ return(told | int) }}{%- endif -%}
-    {%- set schema, pattern = relation.include(identifier=false), tidemark.string_literal(relation.identifier) -%}
-    {{ return(none if run_query('show views in ' ~ schema ~ ' like ' ~ pattern) | length > 0 else 0) }}
+    {{ return(none if tidemark.is_view(relation) else 0) }}
 {%- endmacro -%}
 
 {#- Bring the table of an entity from which all others can be made to the layout of this release: its log, or the table of events. Those

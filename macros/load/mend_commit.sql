@@ -13,7 +13,8 @@
         state_at=tidemark.utc_text_of_micros(row['state_micros']),
         config=fromjson(left['config'] or 'null'), is_correction=row['is_correction'], source_commit_id=row['source_commit_id']
     ) -%}
-    {%- do tidemark.check_format_in_flight(cfg, run, commit) -%}
+    {%- set opened = tidemark.opened_as_begun(opened, commit) -%}
+    {%- set cfg, relations = opened['cfg'], opened['relations'] -%}
     {%- set numbers = {} -%}
     {%- for name, value in row.items() if name.startswith('rows_') or name.endswith(('_before', '_sequence_num')) or name in ['batch_id', 'last_file'] -%}
         {%- do numbers.update({name: value}) -%}
@@ -45,15 +46,13 @@
         ~ commit.get('business_date', commit['kind']) ~ '), which an earlier run had left ' ~ ('after' if landed else 'before') ~ ' writing its log', info=true) -%}
 {%- endmacro -%}
 
-{#- What a commit in flight has written is looked for where its format has it. A full refresh leaves all of that behind. -#}
-{%- macro check_format_in_flight(cfg, run, commit) -%}
+{#- What a commit in flight has written is looked for where its format has it, whatever the settings say by now. -#}
+{%- macro opened_as_begun(opened, commit) -%}
+    {%- set cfg = opened['cfg'] -%}
     {%- set begun = (commit['config'] or {}).get('file_format', cfg['file_format']) -%}
-    {%- if begun != cfg['file_format'] and commit['kind'] != 'full_refresh' and not run['full_refresh'] -%}
-        {%- do tidemark.raise_error('configuration',
-            cfg['entity'] ~ ': commit ' ~ commit['commit_id'] ~ ', which an earlier run left in flight, has file_format: ' ~ begun ~ ', and now it is '
-            ~ cfg['file_format'] ~ '. Take it back and run once, which finishes that commit; another format begins with --full-refresh'
-        ) -%}
-    {%- endif -%}
+    {%- if begun == cfg['file_format'] or cfg['family'] == 'enriched' -%}{{ return(opened) }}{%- endif -%}
+    {%- set cfg = dict(cfg, file_format=begun) -%}
+    {{ return(dict(opened, cfg=cfg, relations=tidemark.log_relations(cfg, opened['run'], opened['relations']['current']))) }}
 {%- endmacro -%}
 
 {#- The table that the run which left a commit may still write to; none where it wrote a new one, which nobody reads: it looks whether it
@@ -125,7 +124,7 @@
         {%- set steps = tidemark.steps_of_rollback(commits, commit) -%}
         {%- set load = dict(load, business_date=steps['last_date'], last_date=steps['last_date'], last_date_commit_id=steps['last_date_commit_id']) -%}
     {%- endif -%}
-    {%- do tidemark.apply_load(dict(opened, cfg=recorded_cfg), plan, load, commit) -%}
+    {%- do tidemark.apply_load(dict(opened, cfg=recorded_cfg, state=state), plan, load, commit) -%}
 {%- endmacro -%}
 
 {#- Take away what a commit wrote beside the log before it failed, and from current what it shows by other settings than the last one: a
@@ -133,12 +132,12 @@
 {%- macro log__discard(opened, commit) -%}
     {%- set cfg, relations, recorded = opened['cfg'], opened['relations'], opened['state']['recorded'] -%}
     {%- if recorded and recorded['extract'] == 'events' and commit['kind'] == 'load' -%}{%- do tidemark.undo_statement(opened, commit) -%}{%- endif -%}
-    {%- if recorded and tidemark.is_retagged(commit['config'], recorded) and tidemark.relation_exists(relations['current']) -%}
+    {%- if recorded and commit['kind'] != 'full_refresh' and tidemark.is_retagged(commit['config'], recorded) and tidemark.relation_exists(relations['current']) -%}
         {%- do tidemark.rebuild_current(tidemark.recorded_cfg(cfg, recorded), tidemark.recorded_plan(recorded, cfg), opened['state'], relations) -%}
     {%- endif -%}
-    {%- if commit['kind'] in ['full_refresh', 'rehash'] -%}
-        {%- for name in tidemark.swapped_relations() -%}{%- do tidemark.drop_table(tidemark.new_relation(relations[name])) -%}{%- endfor -%}
-    {%- endif -%}
+    {%- if commit['kind'] in ['full_refresh', 'rehash'] -%}{%- do tidemark.drop_new_log(relations) -%}{%- endif -%}
+    {#- In another format nothing was written but to the new tables. -#}
+    {%- if tidemark.changes_format(commit['config'], recorded) -%}{{ return(none) }}{%- endif -%}
     {%- set file_format = commit['config']['file_format'] -%}
     {%- for name in ['rejects', 'sensitive', 'supplied', 'staging', 'landed'] if tidemark.relation_exists(relations[name]) -%}
         {#- to look costs a tenth of a DELETE that finds nothing -#}

@@ -7,12 +7,16 @@
         {%- do adapter.warm_worker() -%}
     {%- endif -%}
     {%- set current = current or cfg['target'] -%}
-    {%- set relations = tidemark.atomic_relations(cfg) if enriched else tidemark.side_relations(current, cfg['file_format']) -%}
+    {%- set relations = tidemark.atomic_relations(cfg) if enriched else tidemark.log_relations(cfg, run, current) -%}
     {%- set commits = tidemark.ensure_commits(run) -%}
-    {%- if cfg['file_format'] == 'parquet' -%}
-        {%- set relations = dict(relations, root=tidemark.parquet_root(cfg, run, current)) -%}
-    {%- endif -%}
     {{ return(tidemark.opened_anew({'cfg': cfg, 'run': run, 'relations': relations, 'commits': commits})) }}
+{%- endmacro -%}
+
+{#- The relations of an entity with a log, as its format has them. -#}
+{%- macro log_relations(cfg, run, current) -%}
+    {%- set relations = tidemark.side_relations(current, cfg['file_format']) -%}
+    {%- if cfg['file_format'] == 'parquet' -%}{%- do relations.update({'root': tidemark.parquet_root(cfg, run, current)}) -%}{%- endif -%}
+    {{ return(relations) }}
 {%- endmacro -%}
 
 {#- The same with the state as it is by now, for another date or after another commit. -#}
@@ -58,9 +62,13 @@
 {#- The state of an entity with a log: what lies where its tables belong is checked, what is missing beside the log made anew. -#}
 {%- macro log__state(opened, state) -%}
     {%- set cfg, run, relations = opened['cfg'], opened['run'], opened['relations'] -%}
+    {%- set is_other = tidemark.changes_format(cfg, state['recorded']) -%}
+    {%- if is_other and not run['full_refresh'] -%}
+        {%- do tidemark.check_drift(cfg, ['file_format was ' ~ state['recorded']['file_format'] ~ ' and is now ' ~ cfg['file_format']], 'with --full-refresh (the old one is kept)') -%}
+    {%- endif -%}
     {%- set present = tidemark.present_relations(relations) -%}
     {%- set existing = load_cached_relation(cfg['target']) -%}
-    {%- set has_log, has_current = 'log_table' in present, 'current' in present -%}
+    {%- set has_log, has_current = is_other or 'log_table' in present, 'current' in present -%}
     {#- A first run that died before its commit leaves tables without rows: this run is the first. One that lives is shut out of the log
         before that is dropped. The log goes last, as it tells whose the others are. Who died here may have left the row of a fence. -#}
     {%- set of_commits = '_commit_id is not null' if cfg['file_format'] == 'iceberg' else none -%}

@@ -8,9 +8,7 @@
     {%- set make = tidemark.for_format(cfg['file_format'], 'create_table') -%}
     {%- if state['first'] and state['has_log'] -%}
         {#- Also what a rehash left that was taken for dead: it would take names with the new log. -#}
-        {%- for name in tidemark.swapped_relations() -%}
-            {%- do tidemark.drop_table(tidemark.new_relation(relations[name])) -%}
-        {%- endfor -%}
+        {%- do tidemark.drop_new_log(relations) -%}
     {%- endif -%}
     {%- set targets = tidemark.write_relations(opened) -%}
     {%- if state['first'] -%}
@@ -49,11 +47,13 @@
     {{ return(tables) }}
 {%- endmacro -%}
 
-{#- Where a run writes: the entity's relations, with log and sensitive of a full refresh beside the old ones. -#}
+{#- Where a run writes: the entity's relations, with log and sensitive of a full refresh beside the old ones, and whatever cannot be
+    appended to as it is of another format. -#}
 {%- macro write_relations(opened) -%}
     {%- set targets = dict(opened['relations']) -%}
     {%- if opened['state']['first'] and opened['state'].get('has_log') -%}
-        {%- for name in ['log', 'log_table', 'sensitive', 'staging', 'landed'] -%}
+        {%- set others = ['rejects', 'supplied'] if tidemark.changes_format(opened['cfg'], opened['state']['recorded']) else [] -%}
+        {%- for name in ['log', 'log_table', 'sensitive', 'staging', 'landed'] + others -%}
             {%- do targets.update({name: tidemark.new_relation(targets[name])}) -%}
         {%- endfor -%}
     {%- endif -%}
@@ -119,6 +119,15 @@
 {#- What may be written beside the old one to take its name: see swap_logs(). -#}
 {%- macro swapped_relations() -%}
     {{ return(['rejects', 'supplied', 'sensitive', 'staging', 'landed', 'log_table']) }}
+{%- endmacro -%}
+
+{#- Drop that, in whatever format it was begun. -#}
+{%- macro drop_new_log(relations) -%}
+    {%- do tidemark.drop_any(tidemark.new_relation(relations['log'])) -%}
+    {%- set slices = tidemark.side_relation(relations['current'], 'log_slices') -%}
+    {%- for relation in [relations['rejects'], relations['supplied'], relations['sensitive'], relations['staging'], relations['landed'], slices] -%}
+        {%- do tidemark.drop_table(tidemark.new_relation(relation)) -%}
+    {%- endfor -%}
 {%- endmacro -%}
 
 {#- Let columns (quoted names to types) take wider values; no format but Delta and Iceberg can, see is_widening(). -#}

@@ -11,6 +11,11 @@
     {{ return(relations) }}
 {%- endmacro -%}
 
+{#- Whether an entity's log has another table format than its settings: only a full refresh goes from one to the other. -#}
+{%- macro changes_format(cfg, recorded) -%}
+    {{ return(recorded is not none and recorded['file_format'] != cfg['file_format']) }}
+{%- endmacro -%}
+
 {#- One relation beside `current`: the same place, the model's name plus two underscores plus `name`. -#}
 {%- macro side_relation(current, name) -%}
     {{return(api.Relation.create(database=current.database, schema=current.schema, identifier=current.identifier ~ '__' ~ name)) }}

@@ -48,7 +48,7 @@
         {%- do tidemark.say(entity, 'removed ' ~ removed ~ ' rows of ' ~ opened['relations']['sensitive'].identifier) -%}
     {%- endif -%}
     {%- for relation in horizons['old_tables'] -%}
-        {%- do tidemark.drop_table(relation) -%}
+        {%- do tidemark.drop_any(relation) -%}
         {%- do tidemark.say(entity, 'dropped ' ~ relation) -%}
     {%- endfor -%}
     {%- do tidemark.drop_slices(opened['cfg']['target']) -%}
@@ -131,7 +131,9 @@
     {%- set first_kept = holders | map(attribute='commit_id') | min if holders else none -%}
     {%- set horizons = {'holders': holders, 'floor': row['floor'] | int, 'is_held': false} -%}
     {%- for name in ['superseded', 'history', 'feed', 'staging', 'rejects'] -%}
-        {%- set horizon = row[name ~ '_horizon'] | int if name in lengths else 0 -%}
+        {#- of a Parquet log rows are not taken out, but what a full refresh left is dropped: see clean_state_sql() -#}
+        {%- set is_kept = name == 'superseded' and cfg['file_format'] == 'parquet' -%}
+        {%- set horizon = row[name ~ '_horizon'] | int if name in lengths and not is_kept else 0 -%}
         {%- set free = name == 'staging' or (name == 'rejects' and cfg['extract'] == 'events') -%}
         {%- if not free and first_kept is not none and (horizon > first_kept or (name == 'history' and horizon)) -%}
             {%- do horizons.update({'is_held': true}) -%}
@@ -169,7 +171,7 @@
     {{ return(found) }}
 {%- endmacro -%}
 
-{#- The tables `<entity>__log_<commit>` and the like that are there, each with its commit. -#}
+{#- The tables `<entity>__log_<commit>` and the like that are there, each with its commit; of a Parquet log that is a view. -#}
 {%- macro kept_tables(current) -%}
     {%- set found = [] -%}
     {%- set wanted = modules.re.escape(current.identifier | lower) ~ '__(log|log_slices|rejects|supplied|sensitive|staging|landed)_([0-9]{15})' -%}

@@ -21,7 +21,7 @@
     {%- for name in ['current', 'staging', 'landed', 'rejects', 'supplied', 'sensitive', 'log_table'] -%}
         {%- do tidemark.drop_table(relations[name]) -%}
     {%- endfor -%}
-    {%- for relation, commit_id in tidemark.kept_tables(relations['current']) -%}{%- do tidemark.drop_table(relation) -%}{%- endfor -%}
+    {%- for relation, commit_id in tidemark.kept_tables(relations['current']) -%}{%- do tidemark.drop_any(relation) -%}{%- endfor -%}
     {%- do run_query('delete from ' ~ commits['states'] ~ ' where relation = ' ~ tidemark.string_literal(cfg['relation'])) -%}
     {%- do tidemark.say(entity, 'dropped') -%}
 {%- endmacro -%}

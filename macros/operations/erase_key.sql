@@ -84,6 +84,12 @@
             ~ 'Say confirm: true if that is meant; nothing was erased'
         ) -%}
     {%- endif -%}
+    {%- for relation, commit_id in tidemark.kept_tables(cfg['target']) if '__log_slices_' in relation.identifier -%}
+        {%- do tidemark.raise_error('configuration',
+            cfg['entity'] ~ ': a full refresh has kept tables of Parquet, such as ' ~ relation ~ ', and no rows can be taken out of those. '
+            ~ 'Drop them first: clean with retention: {superseded: 0 days}. Nothing was erased'
+        ) -%}
+    {%- endfor -%}
 {%- endmacro -%}
 
 {#- The key as it is looked for: its hashes as SQL, its values as SQL by column, its words as SQL. -#}

@@ -97,6 +97,11 @@
     {{ return(tidemark.table_names(relation.include(identifier=false), relation.identifier) | length > 0) }}
 {%- endmacro -%}
 
+{#- Whether a relation is a view: Spark drops it by another statement than a table. -#}
+{%- macro is_view(relation) -%}
+    {{ return(run_query('show views in ' ~ relation.include(identifier=false) ~ ' like ' ~ tidemark.string_literal(relation.identifier)) | length > 0) }}
+{%- endmacro -%}
+
 {#- The names of tables and views of a schema; `pattern` as in `show tables … like`. -#}
 {%- macro table_names(schema, pattern) -%}
     {%- if tidemark.can('ask_catalog') -%}{{ return(adapter.table_names(schema.schema, pattern)) }}{%- endif -%}

@@ -112,11 +112,28 @@ def test_after_two_days(module_project: Any) -> None:
     ) == [(1, "x", ["note"])]
     people.run("2026-01-03", "--full-refresh")
     assert people.rows("id, _operation", "__history") == [(1, "I"), (2, "I"), (4, "I")]
-    # another format, while the tables are those of this one
-    people.config = {"file_format": "delta"}
-    people.write()
-    refused = people.run("2026-01-03", expect_pass=False)
-    assert "file_format was parquet and is now delta" in refused.error
+    # another format, while the tables are those of this one; a full refresh begins a log of it, and back
+    kept = [people.commits("commit_id")[-1][0]]
+    for before, after in [("parquet", "delta"), ("delta", "parquet")]:
+        people.config = {"file_format": after}
+        people.write()
+        refused = people.run("2026-01-03", expect_pass=False)
+        assert f"file_format was {before} and is now {after}" in refused.error
+        people.run("2026-01-03", "--full-refresh")
+        people.load("2026-01-04", "id,name,city,note\n1,ann,Oslo,x\n2,bob,Pisa,\nx,ed,Rome,\n")
+        for relation in ("__log", "__history"):
+            expected = [(1, "I"), (2, "I"), (4, "D"), (4, "I")]
+            assert people.rows("id, _operation", relation) == expected
+        assert people.rows("id, _operation") == [(1, "I"), (2, "I")]
+        assert people.rows("_reject_reason", "__rejects") == [("cast_failed: id",)]
+        kept.append(people.commits("commit_id")[-2][0])
+    present = {row.tableName for row in module_project.sql("show tables like 'later__*'")}
+    assert not [name for name in present if name.endswith("__new")]
+    for number in kept:
+        assert people.rows("count(*)", f"__log_{number}")[0][0] >= 3
+    people.operate("clean", retention="{superseded: 0 days}")
+    left = {row.tableName for row in module_project.sql("show tables like 'later__*'")}
+    assert left == {f"later__{name}" for name in ("log", "log_slices", "history", "rejects")}
 
 
 @pytest.mark.slow

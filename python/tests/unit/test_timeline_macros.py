@@ -313,20 +313,6 @@ def test_adopted_again(monkeypatch: pytest.MonkeyPatch, rejected: int) -> None:
     assert said[0] == "adopted shop.old, without the 3 rows in shop.one__rejects"
 
 
-def test_format_in_flight() -> None:
-    """What a dead run wrote is not looked for in tables of another format, where it is not."""
-    check = load_macros("load")["check_format_in_flight"]
-    cfg, commit = {"entity": "one", "file_format": "parquet"}, {"kind": "load", "commit_id": 7}
-    delta = {**commit, "config": {"file_format": "delta"}}
-    with pytest.raises(
-        MacroError, match=r"one: commit 7, .* has file_format: delta, and now it is parquet"
-    ):
-        check(cfg, {"full_refresh": False}, delta)
-    check(cfg, {"full_refresh": True}, delta)
-    check({**cfg, "file_format": "delta"}, {"full_refresh": False}, delta)
-    check(cfg, {"full_refresh": False}, {**commit, "config": None})
-
-
 def test_clean_and_savepoint_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whichever comes second finds the other one: nothing goes that a savepoint is said to keep."""
     macros = load_macros("operations")

@@ -91,7 +91,7 @@ class LogSettings(BaseModel):
         default=None,
         description=(
             "How long `clean` leaves log rows that a correction replaced, and the logs that a full "
-            "refresh or a rehash replaced. Left out: always. Not in plain Parquet."
+            "refresh or a rehash replaced; of plain Parquet only those. Left out: always."
         ),
     )
     history_retention: Retention | None = Field(

@@ -1,0 +1,204 @@
+"""A new log takes the place of the old one, whatever the format of each, and wherever a run has died on the way."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from dbt.adapters.spark.relation import SparkRelation
+
+from tests.macros import load_macros
+
+CURRENT = SparkRelation.create(schema="shop", identifier="people")
+NUMBER = 260101000000000
+COLUMNS = [
+    {"name": "id", "type": "int", "role": "key", "sensitive": False},
+    {"name": "phone", "type": "string", "role": "compared", "sensitive": True},
+]
+
+
+class Died(Exception):
+    """The run is killed."""
+
+
+class Catalogue:
+    """Tables and views by name: what made each table. Statements that Spark refuses are errors here too."""
+
+    def __init__(self, tables: dict[str, str], views: set[str]) -> None:
+        self.tables, self.views = dict(tables), set(views)
+        self.statements_left = 1000
+
+    def run_query(self, sql: str) -> list[Any]:
+        """Do one statement."""
+        found = re.findall(r"shop\.(\w+)", sql)
+        if sql.startswith("show views"):
+            return [1] if re.findall(r"'(.*)'", sql)[0] in self.views else []
+        if not self.statements_left:
+            raise Died
+        self.statements_left -= 1
+        if sql.startswith("drop view if exists"):
+            assert found[0] not in self.tables, f"no view: {sql}"
+            self.views.discard(found[0])
+        elif sql.startswith("drop table if exists"):
+            assert found[0] not in self.views, f"no table: {sql}"
+            self.tables.pop(found[0], None)
+        elif sql.startswith("create or replace view"):
+            assert found[0] not in self.tables, f"no view: {sql}"
+            assert found[1] in self.tables, f"not there: {sql}"
+            self.views.add(found[0])
+        else:
+            old, new = found
+            assert " rename to " in sql and old in self.tables, f"no table: {sql}"
+            assert new not in {*self.tables, *self.views}, f"is there: {sql}"
+            self.tables[new] = self.tables.pop(old)
+        return []
+
+
+def recorded(file_format: str, extract: str = "full", *, sensitive: bool = True) -> dict[str, Any]:
+    return {
+        "file_format": file_format,
+        "extract": extract,
+        "columns": COLUMNS if sensitive else COLUMNS[:1],
+    }
+
+
+def entity(file_format: str, side: list[str], mark: str = "") -> tuple[dict[str, str], set[str]]:
+    """Its tables, made by `mark` of the format, and views."""
+    parquet = file_format == "parquet"
+    names = [*side, "log_slices" if parquet else "log"]
+    made = "new" if mark else "old"
+    tables = {f"people__{name}{mark}": f"{made} {file_format}" for name in names}
+    return tables, {f"people__log{mark}"} if parquet else set()
+
+
+@pytest.fixture
+def macros() -> dict[str, Any]:
+    return load_macros("expr", "log", "query", "load")
+
+
+def use(macros: dict[str, Any], catalogue: Catalogue) -> dict[str, Any]:
+    macros["swap_logs"].context["run_query"] = catalogue.run_query
+    macros["relation_exists"] = lambda relation: (
+        relation.identifier in {*catalogue.tables, *catalogue.views}
+    )
+    macros["lake_format"] = lambda: "delta"
+    return macros
+
+
+CHANGES = [
+    pytest.param(
+        recorded(before), recorded(after), ["rejects", "sensitive"], side, id=f"{before} to {after}"
+    )
+    for before, after, side in [
+        ("delta", "delta", ["sensitive"]),
+        ("parquet", "parquet", ["sensitive"]),
+        ("delta", "parquet", ["rejects", "sensitive"]),
+        ("parquet", "delta", ["rejects", "sensitive"]),
+    ]
+] + [
+    pytest.param(
+        recorded("delta", "delta"), recorded("delta", sensitive=False),
+        ["rejects", "supplied", "sensitive"], [], id="less beside it",
+    ),
+    pytest.param(
+        recorded("parquet", sensitive=False), recorded("delta", "delta"),
+        ["rejects"], ["rejects", "supplied", "sensitive"], id="more beside it",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("before", "after", "old", "new"), CHANGES)
+def test_swap_logs(
+    macros: dict[str, Any],
+    before: dict[str, Any],
+    after: dict[str, Any],
+    old: list[str],
+    new: list[str],
+) -> None:
+    is_other = before["file_format"] != after["file_format"]
+    was_parquet, is_parquet = (it["file_format"] == "parquet" for it in (before, after))
+    opened = {
+        "cfg": {"file_format": after["file_format"], "location_root": None},
+        "relations": macros["side_relations"](CURRENT, after["file_format"]),
+        "state": {"recorded": before},
+    }
+    commit = {"commit_id": NUMBER, "kind": "full_refresh", "config": after}
+    stays = "rejects" in old and not is_other
+    for died_after in range(20):
+        tables, views = entity(before["file_format"], old)
+        beside, shown = entity(after["file_format"], new, "__new")
+        catalogue = Catalogue({**tables, **beside}, views | shown)
+        use(macros, catalogue)
+        catalogue.statements_left = died_after
+        died = False
+        try:
+            macros["swap_logs"](opened, commit)
+        except Died:
+            died = True
+            catalogue.statements_left = 1000
+            macros["swap_logs"](opened, commit)
+        done = dict(catalogue.tables), set(catalogue.views)
+        macros["swap_logs"](opened, commit)
+        assert (catalogue.tables, catalogue.views) == done
+
+        kept, _ = entity(before["file_format"], [name for name in old if name != "rejects"])
+        expected = {f"{name}_{NUMBER}": made for name, made in kept.items()}
+        expected |= entity(after["file_format"], new, "__new")[0]
+        expected = {name.removesuffix("__new"): made for name, made in expected.items()}
+        rejects = "people__rejects"
+        if stays:
+            expected[rejects] = f"old {before['file_format']}"
+        else:
+            expected[f"{rejects}_{NUMBER}"] = f"old {before['file_format']}"
+        assert catalogue.tables == expected
+        # the view of the new log is made when current is
+        assert catalogue.views == ({f"people__log_{NUMBER}"} if was_parquet else set())
+        if is_parquet:
+            assert "people__log" not in catalogue.tables
+        if not died:
+            return
+    raise AssertionError("it never came to its end")
+
+
+@pytest.mark.parametrize("left", ["delta", "parquet"])
+@pytest.mark.parametrize("wanted", ["delta", "parquet"])
+def test_drop_new_log(macros: dict[str, Any], left: str, wanted: str) -> None:
+    """What a dead run has left is in the way of none of another format."""
+    side = ["rejects", "supplied", "sensitive", "staging", "landed"]
+    tables, views = entity(left, side, "__new")
+    catalogue = Catalogue(tables, views)
+    use(macros, catalogue)["drop_new_log"](macros["side_relations"](CURRENT, wanted))
+    assert (catalogue.tables, catalogue.views) == ({}, set())
+
+
+def test_write_relations(macros: dict[str, Any]) -> None:
+    """Nothing is appended to a table of another format."""
+    for file_format, beside in [("delta", False), ("parquet", True)]:
+        opened = {
+            "cfg": {"file_format": file_format},
+            "relations": macros["side_relations"](CURRENT, file_format),
+            "state": {"first": True, "has_log": True, "recorded": recorded("delta")},
+        }
+        targets = macros["write_relations"](opened)
+        assert targets["log_table"].identifier.endswith("__new")
+        assert targets["rejects"].identifier == "people__rejects" + ("__new" if beside else "")
+        assert targets["current"] == CURRENT
+
+
+def test_opened_as_begun(macros: dict[str, Any]) -> None:
+    """What a dead run wrote is looked for in the tables of its own format."""
+    opened = {
+        "cfg": {"file_format": "parquet", "family": "extract", "location_root": "/root"},
+        "relations": macros["side_relations"](CURRENT, "parquet"),
+        "run": {},
+    }
+    begun = macros["opened_as_begun"](opened, {"config": {"file_format": "delta"}})
+    assert begun["cfg"]["file_format"] == "delta"
+    assert begun["relations"]["log_table"].identifier == "people__log"
+    assert macros["opened_as_begun"](begun, {"config": {"file_format": "parquet"}}) == {
+        **opened,
+        "relations": {**opened["relations"], "root": "/root"},
+    }
+    for commit in ({"config": None}, {"config": {"file_format": "parquet"}}):
+        assert macros["opened_as_begun"](opened, commit) == opened
