@@ -5,7 +5,7 @@
 
     The recorded names and their order win over the YAML's, so that reordering the YAML or changing the case of a name
     changes no hash; new columns come last, where a NULL leaves every hash as it was. What the extract of an earlier date need
-    not have, as it came later, stands in `recorded['not_yet']`, in lower case; what it still has of columns that were dropped since
+    not have, or may have as NULL, as it came later, stands in `recorded['not_yet']`, in lower case; what it still has of columns that were dropped since
     (`recorded['is_past']`) is carried.
 -#}
 {%- macro column_plan(cfg, source_columns, types, recorded, origin='') -%}
@@ -34,7 +34,10 @@
         {%- set declaration = declared.get(lower, {}) -%}
         {%- set source_type = source['type'] if source else none -%}
         {%- set wanted = types.get(lower) or (known['type'] if known and not declaration.get('data_type') and (dropped or not source) else source_type) -%}
-        {%- if known and tidemark.is_same_by_name(wanted, known['type']) -%}{%- set wanted = known['type'] -%}{%- endif -%}
+        {#- an extract of before the source widened a column -#}
+        {%- set was_narrower = known and source and not declaration.get('data_type') and recorded.get('is_past', false)
+            and tidemark.is_widening(source_type, known['type'], cfg['file_format']) -%}
+        {%- if known and (was_narrower or tidemark.is_same_by_name(wanted, known['type'])) -%}{%- set wanted = known['type'] -%}{%- endif -%}
         {%- do columns.append({
             'name': name,
             'source_name': source['name'] if source else none,
@@ -47,7 +50,7 @@
             'compare_as': declaration.get('settings', {}).get('compare_as'),
             'dropped': dropped,
             'sensitive': lower in sensitive or (dropped and known['sensitive']),
-            'not_null': (declaration.get('not_null', false) and not (source is none and lower in (recorded or {}).get('not_yet', []))) or (lower in keys and cfg['null_keys'] == 'reject'),
+            'not_null': (declaration.get('not_null', false) and lower not in (recorded or {}).get('not_yet', [])) or (lower in keys and cfg['null_keys'] == 'reject'),
             'held': tidemark.is_held(recorded, known),
             'description': declaration.get('description', ''),
         }) -%}
@@ -85,7 +88,7 @@
             'marks_not_null': true,
             'layout': tidemark.recorded_layout(cfg),
             'columns': tidemark._recorded_columns(columns),
-        }, **tidemark._lacking(columns)),
+        }, **tidemark._lacking(columns, (recorded or {}).get('not_yet', []))),
     }) }}
 {%- endmacro -%}
 
@@ -127,8 +130,9 @@
 {%- endmacro -%}
 
 {#- Which columns did not come with the extract: see columns_not_yet(). -#}
-{%- macro _lacking(columns) -%}
-    {%- set names = columns | selectattr('source_name', 'none') | map(attribute='name') | list -%}
+{%- macro _lacking(columns, not_yet) -%}
+    {%- set names = [] -%}
+    {%- for column in columns if column['source_name'] is none or column['name'] | lower in not_yet -%}{%- do names.append(column['name']) -%}{%- endfor -%}
     {{ return({'lacks': names} if names else {}) }}
 {%- endmacro -%}
 

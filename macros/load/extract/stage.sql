@@ -51,23 +51,31 @@
 {%- endmacro -%}
 
 {#- Which columns, in lower case, the extract lacks because they came later: no load in force of its date, or of one before it, had them.
-    So a date from before loads again as it was, with NULL in their place. -#}
+    So a date from before loads again as it was, with NULL in their place; so it does where JSON, or a SELECT, yields a column of later
+    that the file does not have. -#}
 {%- macro columns_not_yet(opened, source) -%}
+    {%- set state, date = opened['state'], opened['run']['business_date'] -%}
     {%- set arrived = source['columns'] | map(attribute='name') | map('lower') | list -%}
+    {%- set in_files = source['file_names'] | map('lower') | list -%}
     {%- set declared = opened['cfg']['columns'] | map(attribute='name') | map('lower') | list -%}
-    {%- set absent = [] -%}
-    {%- for column in opened['state']['recorded']['columns'] if column['name'] | lower not in arrived
-        and (column['name'] | lower in declared or not (column['role'] == 'ignored' or column.get('dropped'))) -%}
-        {%- do absent.append(column['name'] | lower) -%}
+    {%- set absent, yielded = [], [] -%}
+    {%- for column in state['recorded']['columns'] -%}
+        {%- set name = column['name'] | lower -%}
+        {%- if name in arrived and name not in in_files and column['role'] != 'key' and (date or '') <= (state['last_date'] or '') -%}
+            {%- do yielded.append(name) -%}
+        {%- elif name not in arrived and (name in declared or not (column['role'] == 'ignored' or column.get('dropped'))) -%}
+            {%- do absent.append(name) -%}
+        {%- endif -%}
     {%- endfor -%}
-    {%- if not absent -%}{{ return([]) }}{%- endif -%}
+    {%- if not absent and not yielded -%}{{ return([]) }}{%- endif -%}
+    {#- Before all dates: what the first of them has did not come later. -#}
+    {%- set is_first = state['previous_date'] is none and state['this_commit_id'] is none -%}
+    {%- set until = (state['later_loads'] | map(attribute='business_date') | min) if is_first and state['later_loads'] else date -%}
     {%- set seen = [] -%}
-    {%- for had in tidemark.json_rows(
-        tidemark.configs_until_sql(opened['commits']['states'], opened['cfg']['relation'], opened['run']['business_date'])
-    ) -%}
+    {%- for had in tidemark.json_rows(tidemark.configs_until_sql(opened['commits']['states'], opened['cfg']['relation'], until)) -%}
         {%- do seen.extend(had['columns'] | map(attribute='name') | reject('in', had.get('lacks', [])) | map('lower') | list) -%}
     {%- endfor -%}
-    {{ return(absent | reject('in', seen) | list) }}
+    {{ return((absent if is_first else absent | reject('in', seen) | list) + yielded | reject('in', seen) | list) }}
 {%- endmacro -%}
 
 {#- Find out the types of what is compared in place of a column's value. -#}

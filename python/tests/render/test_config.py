@@ -411,7 +411,24 @@ def test_earlier_extract__column_that_is_required_since() -> None:
     earlier = {**recorded, "not_yet": ["name"], "is_past": True}
     plan = plan_of(cfg, arrived("id", "total"), earlier)
     assert [each["not_null"] for each in plan["columns"]] == [True, False, False]
-    assert [each["not_null"] for each in plan_of(cfg, whole, earlier)["columns"]][1]
+    # also where it is yielded all the same, by JSON or a SELECT
+    plan = plan_of(cfg, whole, earlier)
+    assert [each["not_null"] for each in plan["columns"]] == [True, False, False]
+    assert plan["recorded"]["lacks"] == ["name"]
+
+
+def test_earlier_extract__of_before_a_column_was_widened() -> None:
+    """Its values are taken as the wider type; the next extract is told to declare one."""
+    macros, cfg, names = load_sql_macros(), shop(), ("id", "name", "total", "zip")
+    recorded = plan_of(cfg, arrived(*names, zip="bigint"))["recorded"]
+    narrow = arrived(*names, zip="int")
+    (drift,) = macros["config_drift"](cfg, plan_of(cfg, narrow, recorded), recorded)
+    assert drift.startswith("column `zip` was bigint and is now int in the source")
+    earlier = {**recorded, "is_past": True}
+    plan = plan_of(cfg, narrow, earlier)
+    assert macros["config_drift"](cfg, plan, earlier) == []
+    assert (plan["columns"][3]["type"], plan["columns"][3]["source_type"]) == ("bigint", "int")
+    assert plan_of(cfg, arrived(*names), earlier)["columns"][3]["type"] == "string"
 
 
 def test_dropped_column__keeps_its_type_and_its_role() -> None:

@@ -73,3 +73,47 @@ def test_tables_of_a_key_alone_are_not_made(
     macros["raise_error"] = lambda kind, text: errors.append(text)
     macros["check_told_columns"](cfg, plan, found, recorded)
     assert len(errors) == is_refused
+
+
+@pytest.mark.parametrize(
+    ("date", "in_files", "not_yet"),
+    [
+        pytest.param("2026-01-02", ["id", "name"], ["email", "note"], id="JSON lacks them"),
+        pytest.param("2026-01-02", ["id", "name", "Email"], ["note"], id="the file has one"),
+        pytest.param("2026-01-02", [], ["email", "note"], id="a SELECT of tables"),
+        pytest.param("2026-01-03", ["id"], [], id="the date on which they came"),
+        pytest.param("2026-01-05", ["id"], [], id="a date to come"),
+        pytest.param("2025-12-31", [], ["email", "note"], id="before all dates"),
+    ],
+)
+def test_columns_not_yet__that_are_yielded_all_the_same(
+    date: str, in_files: list[str], not_yet: list[str]
+) -> None:
+    """An extract of before a column came is none that lacks it, whether JSON or a SELECT yields it."""
+    macros = load_macros("expr", "log", "query", "load")
+    columns = [{"name": name, "role": "compared"} for name in ("id", "name", "Email", "note")]
+    columns[0]["role"] = "key"
+    loads = {
+        "2026-01-01": {"columns": columns[:2]},
+        "2026-01-02": {"columns": columns, "lacks": ["Email", "note"]},
+        "2026-01-03": {"columns": columns},
+    }
+    macros["configs_until_sql"] = lambda states, relation, until: until
+    macros["json_rows"] = lambda until: [had for day, had in loads.items() if day <= until]
+    opened = {
+        "cfg": {"columns": [], "relation": "shop.people"},
+        "run": {"business_date": date},
+        "commits": {"states": "states"},
+        "state": {
+            "recorded": {"columns": columns},
+            "last_date": "2026-01-04",
+            "previous_date": max((day for day in loads if day < date), default=None),
+            "this_commit_id": 7 if date in loads else None,
+            "later_loads": [{"business_date": day} for day in loads if day > date],
+        },
+    }
+    source = {"columns": columns, "file_names": in_files}
+    assert macros["columns_not_yet"](opened, source) == not_yet
+    # what the first date has did not come after it
+    loads["2026-01-01"] = {"columns": columns}
+    assert macros["columns_not_yet"](opened, source) == []
