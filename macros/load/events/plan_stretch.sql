@@ -28,7 +28,7 @@
     {%- if recorded -%}
         {%- do tidemark.check_drift(cfg, tidemark.config_drift(cfg, plan, recorded), tidemark._anew_from_events()) -%}
     {%- endif -%}
-    {%- do tidemark.check_told_columns(cfg, plan, found, recorded) -%}
+    {%- do tidemark.check_told_columns(cfg, plan, dict(found, unreadable=batch.get('unreadable')), recorded) -%}
     {%- set guessed, before = [], recorded['source'] if recorded else {} -%}
     {%- for name, type in found['inferred'].items() if type == 'string' -%}{%- do guessed.append(name | lower) -%}{%- endfor -%}
     {{ return(dict(plan, guessed_texts=guessed, recorded=dict(plan['recorded'], source={
@@ -46,9 +46,10 @@
 {%- macro check_told_columns(cfg, plan, found, recorded) -%}
     {%- set is_told = recorded or found['arrived'] is not none or cfg['columns'] or found['names'] or found['ddl'] -%}
     {%- if not plan['columns'] or not is_told -%}
+        {%- set unreadable = 'lines that cannot be read (' ~ found['unreadable'] | join(', ') ~ ')' if found.get('unreadable') -%}
         {%- do tidemark.raise_error('data',
             cfg['entity'] ~ ': no events of ' ~ (cfg['table'] or 'the table') ~ ' have landed at ' ~ (cfg['location'] or 'the source')
-            ~ ' yet, and the YAML declares no columns to make the tables with'
+            ~ (' yet but ' ~ unreadable if unreadable else ' yet') ~ ', and the YAML declares no columns to make the tables with'
         ) -%}
     {%- endif -%}
 {%- endmacro -%}

@@ -16,6 +16,10 @@
         {{ return({'parts': []}) }}
     {%- endif -%}
     {%- set batch = tidemark.look_into(opened, landing) -%}
+    {%- if run['empty'] and state['first'] and not (cfg['columns'] or batch['names'] or landing['columns'] is not none) -%}
+        {%- do log(cfg['entity'] ~ ': no tables are made, as neither the YAML nor an event of ' ~ (cfg['table'] or 'the table') ~ ' tells its columns yet', info=true) -%}
+        {{ return({'parts': []}) }}
+    {%- endif -%}
     {%- if cfg['ddl']['truncate_table'] == 'fail' and not run['empty'] and (batch['has_truncates'] or cfg['apply_as_truncates'] not in [tidemark.usual_truncates(), 'false']) -%}
         {%- do tidemark.cut_at_truncate(opened, landing, batch) -%}
     {%- endif -%}
@@ -88,14 +92,16 @@
     {%- set batch = {
         'tables': tables, 'named': source.get('named', []), 'followed': source.get('followed', []), 'ignored': 0, 'names': [],
         'schemas': {}, 'has_schemaless': false, 'first_nums': {}, 'is_empty': true, 'has_truncates': false, 'statements': [], 'source_columns': source.get('columns'), 'refused': source.get('refused', []),
-        'renames': {},
+        'renames': {}, 'unreadable': [],
         'by_content': source.get('by_content', state['first'] and cfg['sequence_by'] | length > 0),
         'identifying': tidemark.identifying_names(cfg, landing['columns'], none if state['first'] else state['recorded']),
         'line_num': landing['line_num'],
     } -%}
     {%- do tidemark.make_events_view(cfg, landing, batch) -%}
-    {%- if run['empty'] -%}{{ return(batch) }}{%- endif -%}
+    {%- if run['empty'] and (cfg['columns'] or not state['first']) -%}{{ return(batch) }}{%- endif -%}
     {%- set figures = tidemark.query_rows(tidemark.event_figures_sql(landing['events'])) -%}
+    {#- Of events that are not to be loaded the columns are wanted, where nothing else tells them. -#}
+    {%- if run['empty'] -%}{{ return(dict(batch, is_empty=false, **tidemark.shapes_of(figures))) }}{%- endif -%}
     {%- set has_ddl = figures | selectattr('_kind', 'equalto', 'ddl') | list | length > 0 -%}
     {%- do batch.update({'named': tidemark.named_tables(batch, figures)}) -%}
     {%- if has_ddl -%}
@@ -113,6 +119,7 @@
         {%- else -%}
             {%- do batch.update({'ignored': batch['ignored'] + row['_row_count'] | int}) -%}
         {%- endif -%}
+        {%- if row['_kind'] == 'unreadable' -%}{%- do batch['unreadable'].append(row['_problem'] ~ ': ' ~ row['_row_count']) -%}{%- endif -%}
         {%- if row['_kind'] == 'truncate' -%}{%- do batch.update({'has_truncates': true}) -%}{%- endif -%}
     {%- endfor -%}
     {{ return(dict(batch, **tidemark.shapes_of(figures))) }}

@@ -8,7 +8,7 @@
 {#- The source as Spark reads it. -#}
 {%- macro source_of_spark(opened, body) -%}
     {%- set cfg, run = opened['cfg'], opened['run'] -%}
-    {%- set file_names = tidemark.make_extract_view(cfg, run) if cfg['location'] else [] -%}
+    {%- set file_names = tidemark.make_extract_view(cfg, run, opened['state']['recorded']) if cfg['location'] else [] -%}
     {{ return({
         'parts': ['all'],
         'body': body,
@@ -24,8 +24,9 @@
         ~ (' (' ~ tidemark.extract_path(cfg['location'], run['business_date']) ~ ')' if cfg['location'] else '')) }}
 {%- endmacro -%}
 
-{#- The view behind extract(), over the files of the run's business date. Returns the names of the columns that the files have. -#}
-{%- macro make_extract_view(cfg, run) -%}
+{#- The view behind extract(), over the files of the run's business date. Returns the names of the columns that the files have. `recorded`
+    tells those of the last load. -#}
+{%- macro make_extract_view(cfg, run, recorded) -%}
     {%- set path = tidemark.extract_path(cfg['location'], run['business_date']) -%}
     {%- set names = cfg['columns'] | map(attribute='name') | list -%}
     {%- if cfg['format'] == 'json' and not names -%}
@@ -35,7 +36,7 @@
     {%- endif -%}
     {%- set files = tidemark.files_at(path) -%}
     {%- if not files and run['empty'] -%}
-        {%- do tidemark.make_empty_extract_view(cfg) -%}
+        {%- do tidemark.make_empty_extract_view(cfg, recorded) -%}
         {{ return([]) }}
     {%- elif not files -%}
         {%- do tidemark.raise_error('data',
@@ -223,11 +224,17 @@
     {{ return(run_query(tidemark.row_over_lines_sql(cfg, path)) | length == 0) }}
 {%- endmacro -%}
 
-{#- For --empty without a file: no rows, with the columns of the YAML. -#}
-{%- macro make_empty_extract_view(cfg) -%}
-    {%- set terms = [] -%}
-    {%- for column in cfg['columns'] -%}
-        {%- do terms.append('cast(null as ' ~ (column['data_type'] or 'string') ~ ') as ' ~ tidemark.quote_identifier(column['name'])) -%}
+{#- For --empty without a file: no rows, with the columns of the last load, of the settings and of the YAML. -#}
+{%- macro make_empty_extract_view(cfg, recorded) -%}
+    {%- set types, names, terms = {}, {}, [] -%}
+    {%- for column in (recorded or {}).get('columns', []) if not column.get('dropped') -%}{%- do types.update({column['name'] | lower: tidemark.quoted_type(column['type'])}) -%}{%- endfor -%}
+    {%- for column in cfg['columns'] if column['data_type'] -%}{%- do types.update({column['name'] | lower: column['data_type']}) -%}{%- endfor -%}
+    {%- if cfg['effective_from'] -%}{%- do types.setdefault(cfg['effective_from'] | lower, 'timestamp') -%}{%- endif -%}
+    {%- set told = cfg['columns'] | map(attribute='name') | list + cfg['keys'] + cfg['ignore'] + cfg['sensitive'] -%}
+    {%- for name in told + types.keys() | list -%}{%- do names.setdefault(name | lower, name) -%}{%- endfor -%}
+    {%- for name in cfg['partition_by'] + cfg['cluster_by'] if '.' not in name and not name.startswith('_') -%}{%- do names.setdefault(name | lower, name) -%}{%- endfor -%}
+    {%- for lower, name in names.items() -%}
+        {%- do terms.append('cast(null as ' ~ types.get(lower, 'string') ~ ') as ' ~ tidemark.quote_identifier(name)) -%}
     {%- endfor -%}
     {%- do tidemark.make_view(tidemark.run_view(cfg['target'], 'extract'), 'select ' ~ terms | join(', ') ~ ' where false') -%}
 {%- endmacro -%}

@@ -1,0 +1,123 @@
+"""What `--empty` makes of a source that is not there yet, or of columns that no YAML tells."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dbt.adapters.tidemark.errors import MacroError
+from tests.macros import load_macros
+
+NO_SETTINGS = {
+    "keys": ["Id"], "ignore": [], "sensitive": [], "partition_by": [], "cluster_by": [],
+    "effective_from": None, "columns": [], "target": "shop.people",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("settings", "recorded", "columns"),
+    [
+        pytest.param({}, None, ["string `Id`"], id="the key alone is known"),
+        pytest.param(
+            {
+                "columns": [
+                    {"name": "ID", "data_type": "int"},
+                    {"name": "name", "data_type": None},
+                ],
+                "ignore": ["seen"],
+                "effective_from": "Since",
+                "partition_by": ["city", "_business_date"],
+            },
+            None,
+            ["int `ID`", "string `name`", "string `seen`", "timestamp `since`", "string `city`"],
+            id="settings",
+        ),
+        pytest.param(
+            {"columns": [{"name": "total", "data_type": "double"}]},
+            [
+                {"name": "id", "type": "int"},
+                {"name": "total", "type": "int"},
+                {"name": "zip", "type": "bigint"},
+                {"name": "fax", "type": "string", "dropped": True},
+            ],
+            ["double `total`", "int `Id`", "bigint `zip`"],
+            id="the last load",
+        ),
+    ],
+)
+def test_no_extract(settings: dict[str, Any], recorded: Any, columns: list[str]) -> None:
+    macros = load_macros("expr", "log", "query", "load")
+    made: list[str] = []
+    macros["run_view"] = lambda *_: "view"
+    macros["make_view"] = lambda view, sql: made.append(sql)
+    macros["make_empty_extract_view"](
+        {**NO_SETTINGS, **settings}, {"columns": recorded} if recorded else None
+    )
+    terms = [f"cast(null as {kind}) as {name}" for kind, name in map(str.split, columns)]
+    assert made == [f"select {', '.join(terms)} where false"]
+
+
+ROW = {
+    "_kind": "row", "_first_num": 1, "_row_count": 2, "_schema_id": None, "_problem": None,
+    "_after_shapes": '[["id", "name"]]', "_before_shapes": "[]",
+}  # fmt: skip
+OTHER = {**ROW, "_kind": "other"}
+
+
+@pytest.mark.parametrize(
+    ("figures", "columns", "first", "parts"),
+    [
+        pytest.param([ROW], [], True, ["all"], id="events tell the columns"),
+        pytest.param([OTHER], [], True, [], id="nothing tells them"),
+        pytest.param(None, [{"name": "id"}], True, ["all"], id="the YAML does"),
+        pytest.param(None, [], False, ["all"], id="the tables do"),
+    ],
+)
+def test_no_events_are_loaded(
+    figures: Any, columns: list[Any], first: bool, parts: list[str]
+) -> None:
+    """With --empty events are looked at only for columns that nothing else tells."""
+    macros = load_macros("expr", "log", "query", "events", "load")
+    landing = {"columns": None, "events": "events", "line_num": "1", "in_files": True, "files": [1]}
+    stubs = {
+        "lands_in_files": lambda _: True,
+        "files_to_read": lambda *_: [1],
+        "events_of_workers": lambda *_: None,
+        "land_events": lambda *_: landing,
+        "reorders_ties": lambda _: False,
+        "tables_of": lambda _: ["shop.people"],
+        "identifying_names": lambda *_: [],
+        "make_events_view": lambda *_: None,
+        "stretches_of": lambda batch: ["all"],
+        "event_figures_sql": lambda *_: "figures",
+        # an error where nothing is to be asked
+        "query_rows": lambda _: list(figures),
+    }
+    macros.update(stubs)
+    macros["events__source"].context["log"] = lambda *_, **__: None
+    opened = {
+        "cfg": {
+            "entity": "people", "table": "shop.people", "columns": columns, "location": "landing",
+            "sequence_by": [], "ddl": {"truncate_table": "fail"},
+        },
+        "run": {"empty": True},
+        "state": {"first": first, "recorded": None if first else {"columns": [], "source": {}}},
+    }  # fmt: skip
+    source = macros["events__source"](opened, "body")
+    assert source["parts"] == parts
+    if figures == [ROW]:
+        assert source["batch"]["names"] == ["id", "name"]
+
+
+def test_lines_that_cannot_be_read_are_told() -> None:
+    """Of a first batch without a row nothing tells the columns: the message says what there is."""
+    macros = load_macros("load/events")
+    cfg = {"entity": "orders", "table": "shop.orders", "location": "landing", "columns": []}
+    found = {"names": [], "ddl": None, "arrived": None, "unreadable": ["no JSON: 3"]}
+    with pytest.raises(MacroError) as told:
+        macros["check_told_columns"](cfg, {"columns": ["id"]}, found, None)
+    assert (
+        "orders: no events of shop.orders have landed at landing yet but lines that cannot be read "
+        "(no JSON: 3), and the YAML declares no columns" in str(told.value)
+    )
