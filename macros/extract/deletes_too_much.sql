@@ -1,18 +1,41 @@
-{#- Whether a full extract is empty or would delete more than it may. What the date deletes already, as it was loaded before, does not
-    count: it has been let through. The limit is rounded, as 0.29 * 100 is a little less than 29. -#}
+{#- Whether a full extract is empty or would delete more than it may. The limit is rounded, as 0.29 * 100 is a little less than 29. -#}
 {%- macro deletes_too_much(cfg, figures) -%}
-    {%- set existing, deleted = figures.get('existing') or 0, (figures.get('rows_deleted') or 0) - figures.get('known_deletes', 0) -%}
+    {%- set guarded = tidemark.guarded_deletes(figures) -%}
+    {%- set existing, deleted = guarded['existing'], guarded['deleted'] -%}
     {{ return(existing > 0 and deleted > 0 and (figures['rows_read'] == 0 or deleted > (cfg['max_delete_fraction'] * existing) | round(6))) }}
 {%- endmacro -%}
 
-{#- How many keys that a date would delete it deletes already. -#}
-{%- macro known_deletes_sql(classified, log_relation, business_date) -%}
-select count(*)
-from {{ classified }} as deleted
-left semi join (
-    select _key_hash
+{#- How many keys a load takes away, and of how many. Of a date that comes again that is of what there was by that date: with what it
+    inserted, which is deleted where it does not come again, and without what it deleted, which has been let through. -#}
+{%- macro guarded_deletes(figures) -%}
+    {%- set existing, deleted, here = figures.get('existing') or 0, figures.get('rows_deleted') or 0, figures.get('here') -%}
+    {%- if here -%}
+        {%- set existing = existing + here['inserted'] - here['deleted'] -%}
+        {%- set deleted = deleted - here['deleted_again'] + here['gone'] -%}
+    {%- endif -%}
+    {{ return({'existing': existing, 'deleted': deleted}) }}
+{%- endmacro -%}
+
+{#- How many keys a date that comes again has inserted and deleted so far, how many of those it would delete again, and how many of the
+    others would leave: they do not come, or not so that they can be used. -#}
+{%- macro keys_here_sql(classified, log_relation, business_date) -%}
+select
+    count_if(here._operation = 'I') as inserted,
+    count_if(here._operation = 'D') as deleted,
+    count_if(here._operation = 'D' and found._operation <=> 'D') as deleted_again,
+    count_if(here._operation = 'I' and found._operation is null) as gone
+from (
+    select
+        _key_hash,
+        _operation
     from {{ log_relation }}
-    where _business_date = date'{{ business_date }}' and _operation = 'D' and {{ tidemark.in_force_expr() }}
-) as known_deletes on deleted._key_hash = known_deletes._key_hash
-where deleted._operation = 'D'
+    where _business_date = date'{{ business_date }}' and _operation in ('I', 'D') and {{ tidemark.in_force_expr() }}
+) as here
+left outer join (
+    select
+        _key_hash,
+        _operation
+    from {{ classified }}
+    where _operation <> 'R'
+) as found on here._key_hash = found._key_hash
 {%- endmacro -%}

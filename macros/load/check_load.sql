@@ -70,9 +70,10 @@
 {%- macro check_deletes(opened, staged) -%}
     {%- set cfg, run, figures = opened['cfg'], opened['run'], staged['figures'] -%}
     {%- if cfg.get('extract') == 'full' and not run['allow_deletes'] and tidemark.deletes_too_much(cfg, figures) -%}
+        {%- set guarded = tidemark.guarded_deletes(figures) -%}
         {%- do tidemark.stop_load(cfg, staged,
             'the extract of business date ' ~ run['business_date'] ~ ' has ' ~ figures['rows_read']
-            ~ ' rows and would delete ' ~ figures['rows_deleted'] ~ ' of ' ~ figures['existing']
+            ~ ' rows and would delete ' ~ guarded['deleted'] ~ ' of ' ~ guarded['existing']
             ~ ' keys (max_delete_fraction is ' ~ cfg['max_delete_fraction'] ~ '); nothing was written. '
             ~ 'If that is right, let it through once with --vars \'{business_date: ' ~ run['business_date']
             ~ ', allow_deletes: true}\', or look at what would be deleted first: tidemark plan --select ' ~ cfg['entity']
@@ -81,13 +82,18 @@
     {%- endif -%}
 {%- endmacro -%}
 
-{#- The figures of a load, with those of its deletes that are in force already; they are counted where they may decide. -#}
-{%- macro with_known_deletes(opened, load, figures) -%}
+{#- The figures of a load, with those of what its date has inserted and deleted so far; they are counted where they may decide. -#}
+{%- macro with_keys_here(opened, load, figures) -%}
     {%- set cfg = opened['cfg'] -%}
-    {%- if load['this_commit_id'] is none or cfg['extract'] != 'full' or not tidemark.deletes_too_much(cfg, figures) -%}{{ return(figures) }}{%- endif -%}
-    {{ return(dict(figures, known_deletes=run_query(
-        tidemark.known_deletes_sql(load['classified'], opened['relations']['log'], load['business_date'])
-    )[0][0] | int)) }}
+    {%- set may_delete_all = cfg['max_delete_fraction'] == 1 and figures['rows_read'] > 0 -%}
+    {%- if load['this_commit_id'] is none or cfg['extract'] != 'full' or may_delete_all -%}{{ return(figures) }}{%- endif -%}
+    {%- set here = {} -%}
+    {%- for name, count in tidemark.query_rows(
+        tidemark.keys_here_sql(load['classified'], opened['relations']['log'], load['business_date'])
+    )[0].items() -%}
+        {%- do here.update({name: count | int}) -%}
+    {%- endfor -%}
+    {{ return(dict(figures, here=here)) }}
 {%- endmacro -%}
 
 {#- The configuration is not the one that the entity's log was made with. `mending` says what else can be done. -#}

@@ -166,7 +166,7 @@
     ) -%}
     {%- set figures = tidemark.figures_of_classified(cfg, tidemark.query_rows(tidemark.count_changes_sql(classified, counted))) -%}
     {%- set load = dict(load, classified=classified) -%}
-    {%- set figures = tidemark.with_known_deletes(opened, load, figures) -%}
+    {%- set figures = tidemark.with_keys_here(opened, load, figures) -%}
     {%- set rejected = tidemark.rejected_rows_sql(classified) -%}
     {{ return({
         'plan': plan, 'load': load, 'uncommitted': none, 'figures': figures,

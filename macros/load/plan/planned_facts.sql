@@ -52,9 +52,10 @@
     {%- set cfg = opened['cfg'] -%}
     {%- if cfg['extract'] != 'full' -%}{{ return(none) }}{%- endif -%}
     {%- set stopped = 'let through' if opened['run']['allow_deletes'] else 'stops' -%}
+    {%- set guarded = tidemark.guarded_deletes(figures) -%}
     {{ return({
         'verdict': stopped if tidemark.deletes_too_much(cfg, figures) else 'passes',
-        'rows_deleted': figures['rows_deleted'], 'existing': figures['existing'] or 0, 'max_delete_fraction': cfg['max_delete_fraction'],
+        'rows_deleted': guarded['deleted'], 'existing': guarded['existing'], 'max_delete_fraction': cfg['max_delete_fraction'],
     }) }}
 {%- endmacro -%}
 
@@ -66,7 +67,7 @@
         {%- do reasons.append(figures['rows_rejected'] ~ ' of ' ~ figures['rows_read'] ~ ' ' ~ staged['rejects']['units'][1] ~ ' cannot be used, and on_reject is fail') -%}
     {%- endif -%}
     {%- if guard and guard['verdict'] == 'stops' -%}
-        {%- do reasons.append('it has ' ~ figures['rows_read'] ~ ' rows and would delete ' ~ figures['rows_deleted'] ~ ' of ' ~ figures['existing']
+        {%- do reasons.append('it has ' ~ figures['rows_read'] ~ ' rows and would delete ' ~ guard['rows_deleted'] ~ ' of ' ~ guard['existing']
             ~ ' keys (max_delete_fraction is ' ~ cfg['max_delete_fraction'] ~ ')') -%}
     {%- endif -%}
     {{ return(reasons | join('; ') if reasons else none) }}

@@ -252,8 +252,10 @@ def test_delete_guard(module_project: Any) -> None:
     guarded.load("2026-01-01", "id,name,city\n")
     assert guarded.rows("id") == []
     guarded.load("2026-01-02", "id,name,city\n1,a,x\n2,b,x\n3,c,x\n")
-    # an empty later one is not, and deletes nothing
+    # an empty later one is not, and deletes nothing; nor is the same date, which is compared with what it brought
     before = guarded.versions()
+    result = guarded.load("2026-01-02", "id,name,city\n1,a,x\n", expect_pass=False)
+    assert "has 1 rows and would delete 2 of 3 keys" in result.error
     result = guarded.load("2026-01-03", "id,name,city\n", expect_pass=False)
     assert "has 0 rows and would delete 3 of 3 keys (max_delete_fraction is 0.5)" in result.error
     assert result.error.startswith("Data Error in model ") and "in macro" not in result.error

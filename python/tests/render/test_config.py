@@ -780,13 +780,42 @@ def test_is_widening(stored: str, wanted: str, widens: bool) -> None:
 def test_guard_of_deletes(
     macros: dict[str, Any], fraction: float, existing: int, deleted: int, known: int, stops: bool
 ) -> None:
-    figures = {
-        "rows_read": 1,
-        "rows_deleted": deleted,
-        "existing": existing,
-        "known_deletes": known,
-    }
+    figures = {"rows_read": 1, "rows_deleted": deleted, "existing": existing}
+    if known:
+        figures["here"] = {"inserted": 0, "deleted": known, "deleted_again": known, "gone": 0}
     assert macros["deletes_too_much"]({"max_delete_fraction": fraction}, figures) is stops
+
+
+@pytest.mark.parametrize(
+    ("rows_read", "existing", "deleted", "here", "guarded", "stops"),
+    [
+        pytest.param(0, 0, 0, (1000, 0, 0, 1000), (1000, 1000), True, id="first date, now empty"),
+        pytest.param(3, 0, 0, (1000, 0, 0, 997), (997, 1000), True, id="first date, cut off"),
+        pytest.param(
+            10, 10, 0, (990, 0, 0, 990), (990, 1000), True, id="a date of growth, cut off"
+        ),
+        pytest.param(900, 10, 0, (990, 0, 0, 100), (100, 1000), False, id="some are gone"),
+        pytest.param(0, 3, 3, (0, 3, 3, 0), (0, 0), False, id="empty as before"),
+        pytest.param(0, 3, 3, (0, 2, 2, 0), (1, 1), True, id="the last one goes too"),
+        pytest.param(2, 3, 1, (0, 2, 0, 0), (1, 1), True, id="others go than before"),
+    ],
+)
+def test_guard_of_deletes__of_a_date_again(
+    macros: dict[str, Any],
+    rows_read: int,
+    existing: int,
+    deleted: int,
+    here: tuple[int, ...],
+    guarded: tuple[int, int],
+    stops: bool,
+) -> None:
+    """It is compared with what there was by the date, as it was loaded last."""
+    names = ("inserted", "deleted", "deleted_again", "gone")
+    figures = {"rows_read": rows_read, "rows_deleted": deleted, "existing": existing}
+    figures["here"] = dict(zip(names, here, strict=True))
+    found = macros["guarded_deletes"](figures)
+    assert (found["deleted"], found["existing"]) == guarded
+    assert macros["deletes_too_much"]({"max_delete_fraction": 0.5}, figures) is stops
 
 
 CHOICE = " names no column: say true for all, false for none, or leave it out"

@@ -594,8 +594,8 @@ CASES: dict[str, tuple[Any, ...]] = {
             unit=["shop.customers", "shop.lines"],
         ),
     ),
-    "known_deletes_sql.any": (
-        "known_deletes_sql",
+    "keys_here_sql.any": (
+        "keys_here_sql",
         "classified",
         LOG,
         "2026-03-04",

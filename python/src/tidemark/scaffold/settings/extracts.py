@@ -213,8 +213,8 @@ class ExtractSettings(LogSettings):
         le=1,
         description=(
             "Delete-storm guard: a full extract that is empty, or would delete more than this part "
-            "of the current table, stops the run, until --vars 'allow_deletes: true' lets it "
-            "through once."
+            "of the current table (of a date that comes again, of what there was by it), stops the "
+            "run, until --vars 'allow_deletes: true' lets it through once."
         ),
     )
 
