@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from dbt.adapters.spark.relation import SparkRelation
 
+from dbt.adapters.tidemark.errors import MacroError
 from tests.macros import load_macros
 
 CURRENT = SparkRelation.create(schema="shop", identifier="people")
@@ -72,7 +73,7 @@ def entity(file_format: str, side: list[str], mark: str = "") -> tuple[dict[str,
     return tables, {f"people__log{mark}"} if parquet else set()
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def macros() -> dict[str, Any]:
     return load_macros("expr", "log", "query", "load")
 
@@ -202,3 +203,36 @@ def test_opened_as_begun(macros: dict[str, Any]) -> None:
     }
     for commit in ({"config": None}, {"config": {"file_format": "parquet"}}):
         assert macros["opened_as_begun"](opened, commit) == opened
+
+
+def test_log_of_another_format(macros: dict[str, Any]) -> None:
+    """Only a full refresh goes on, which finds a log to put aside, whatever is there under the names of its format."""
+    opened = {
+        "cfg": {"entity": "people", "file_format": "parquet", "target": CURRENT},
+        "relations": macros["side_relations"](CURRENT, "parquet"),
+        "run": {"full_refresh": False},
+    }
+    state = {"recorded": recorded("delta"), "log_version": 3}
+    macros["present_relations"] = lambda _: ["current"]
+    macros["log__state"].context["load_cached_relation"] = lambda _: None
+    with pytest.raises(MacroError, match="file_format was delta and is now parquet"):
+        macros["log__state"](opened, state)
+    found = macros["log__state"]({**opened, "run": {"full_refresh": True}}, state)
+    assert (found["has_log"], found["first"], found["log_version"]) == (True, True, None)
+
+
+def test_clean_of_parquet_drops_what_a_full_refresh_left() -> None:
+    """Its log keeps every row; the horizon is that of the tables aside alone."""
+    macros = load_macros("config", "operations")
+    row = {"log_start": 1, "floor": 0, "superseded_horizon": 7, "replaced_logs": "[7]"}
+    macros["query_rows"] = lambda _: [{**row, "savepoints": None, "consumers": None}]
+    macros["clean_state_sql"] = lambda *_: "state"
+    macros["old_tables"] = lambda opened, replaced, _: replaced
+    for file_format, horizon in [("delta", 7), ("parquet", 0)]:
+        cfg = {"file_format": file_format, "relation": "shop.people", "extract": "full"}
+        errors: list[str] = []
+        macros["_check_retentions"](cfg, {"superseded": "1 day"}, errors)
+        opened = {"cfg": cfg, "commits": {"states": "states"}}
+        found = macros["clean_horizons"](opened, {"superseded": "1 day"})
+        assert (found["superseded"], found["floor"], found["old_tables"]) == (horizon, horizon, [7])
+        assert errors == []
