@@ -46,10 +46,10 @@
 {%- macro check_told_columns(cfg, plan, found, recorded) -%}
     {%- set is_told = recorded or found['arrived'] is not none or cfg['columns'] or found['names'] or found['ddl'] -%}
     {%- if not plan['columns'] or not is_told -%}
-        {%- set unreadable = 'lines that cannot be read (' ~ found['unreadable'] | join(', ') ~ ')' if found.get('unreadable') -%}
         {%- do tidemark.raise_error('data',
             cfg['entity'] ~ ': no events of ' ~ (cfg['table'] or 'the table') ~ ' have landed at ' ~ (cfg['location'] or 'the source')
-            ~ (' yet but ' ~ unreadable if unreadable else ' yet') ~ ', and the YAML declares no columns to make the tables with'
+            ~ ' yet, and the YAML declares no columns to make the tables with'
+            ~ ('. There are lines that cannot be read: ' ~ found['unreadable'] | join(', ') if found.get('unreadable') else '')
         ) -%}
     {%- endif -%}
 {%- endmacro -%}

@@ -527,6 +527,10 @@ def test_empty_flag(module_project: Any) -> None:
     before = hollow.versions()
     module_project.dbt("run", "--select", "hollow", "--empty", vars={"business_date": "2026-01-02"})
     assert hollow.versions() == before and len(hollow.commits()) == 1
+    # nor does it need columns in the YAML, where there is no file to have them
+    bare = Entity(module_project, "bare", {})
+    module_project.dbt("run", "--select", "bare", "--empty")
+    assert bare.rows("id") == [] and bare.commits() == []
 
 
 def test_folders_of_the_folder(module_project: Any) -> None:

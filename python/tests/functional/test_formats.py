@@ -115,6 +115,16 @@ def test_json_lines(module_project: Any) -> None:
     assert events.rows("id, _changed_columns", "__history", "_business_date = '2026-01-02'") == [
         (2, ["tags"])
     ]
+    # rows of a date from before a column came that is required since are no rejects
+    events.not_null = ("email",)
+    events.write(columns={**events.columns, "email": "string"})
+    events.extract("2026-01-03", good[:-2] + ', "email": "x"}\n', suffix="jsonl")
+    events.run("2026-01-03")
+    history = events.rows("id, _operation, email", "__history")
+    for _ in range(2):
+        events.run("2026-01-02")
+        assert events.commits("kind")[-1] == ("repeat",)
+    assert events.rows("id, _operation, email", "__history") == history
 
 
 def test_parquet__nanoseconds(module_project: Any) -> None:

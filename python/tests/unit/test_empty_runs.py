@@ -118,6 +118,7 @@ def test_lines_that_cannot_be_read_are_told() -> None:
     with pytest.raises(MacroError) as told:
         macros["check_told_columns"](cfg, {"columns": ["id"]}, found, None)
     assert (
-        "orders: no events of shop.orders have landed at landing yet but lines that cannot be read "
-        "(no JSON: 3), and the YAML declares no columns" in str(told.value)
+        "orders: no events of shop.orders have landed at landing yet, and the YAML declares no columns "
+        "to make the tables with. There are lines that cannot be read: no JSON: 3"
+        in str(told.value)
     )
