@@ -76,9 +76,12 @@
 
 {#- schema.name of a model that has commits, also of one that the project has no more; else an error with the nearest. -#}
 {%- macro committed_relation(entity, commits) -%}
-    {%- set names = [] -%}
-    {%- for node in graph.nodes.values() if node['resource_type'] == 'model' and node['config']['materialized'] in ['cdc', 'scd2', 'feed'] -%}
-        {%- if node['name'] == entity -%}{{ return(node['schema'] ~ '.' ~ node['alias']) }}{%- endif -%}
+    {%- set names, kinds = [], ['cdc', 'scd2', 'feed'] -%}
+    {%- for node in graph.nodes.values() if node['resource_type'] == 'model' and node['config']['materialized'] in kinds -%}
+        {%- if entity in [node['name'], node['schema'] ~ '.' ~ node['alias']] -%}
+            {%- set one = tidemark.entity_node(entity, kinds) -%}
+            {{ return(one['schema'] ~ '.' ~ one['alias']) }}
+        {%- endif -%}
         {%- do names.append(node['name']) -%}
     {%- endfor -%}
     {%- for row in run_query('select distinct entity, relation from ' ~ commits['states']) -%}

@@ -149,8 +149,12 @@ def test_several_models_of_one_name__are_called_by_their_tables() -> None:
     context["project_name"] = "shop"
     for name, one in [*found.items(), ("dim_v2", found["lake.dim_v2"])]:
         assert macros["entity_node"](name)["alias"] == one.table
+    for name in ("lake.dim_v2", "orders"):
+        assert macros["committed_relation"](name, {}) == found[name].relation
     with pytest.raises(MacroError, match=r"named dim: .* lake.dim_v1 or lake.dim_v2"):
         macros["entity_node"]("dim")
+    with pytest.raises(MacroError, match="several models named dim"):
+        macros["committed_relation"]("dim", {})
 
 
 def test_entity_that_is_not_there(dbt: Dbt) -> None:

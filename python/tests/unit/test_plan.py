@@ -429,7 +429,7 @@ class Dbt:
         return Outcome(
             not errors,
             started=True,
-            results=[ModelResult("items", "success", 1.0, counts)],
+            results=[ModelResult("items", "success", 1.0, counts, "shop.items")],
             errors=errors,
         )
 

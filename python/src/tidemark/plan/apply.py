@@ -83,9 +83,11 @@ def apply_plan(
         )
         if not outcome.success:
             return Applied(plan, outcome, [])
-        counts = {result.name: result.counts for result in outcome.results}
+        counts = {result.relation: result.counts for result in outcome.results}
         differences = [
-            said for one in plan.entities for said in other_counts(one, counts.get(one.entity, {}))
+            said
+            for one in plan.entities
+            for said in other_counts(one, counts.get(one.relation, {}))
         ]
         return Applied(close_plan(plan, "applied"), outcome, differences)
 

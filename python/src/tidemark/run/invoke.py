@@ -286,9 +286,9 @@ class Invoker:
             if node.node.resource_type == "operation" and status == "success":
                 continue  # a hook of the project
             counted = counts.get((node.node.schema, node.node.alias), {})
-            outcome.results.append(
-                ModelResult(node.node.name, status, float(node.execution_time or 0.0), counted)
-            )
+            seconds = float(node.execution_time or 0.0)
+            relation = f"{node.node.schema}.{node.node.alias}"
+            outcome.results.append(ModelResult(node.node.name, status, seconds, counted, relation))
             if is_entity(node.node) and status == "success" and counted.get("rows_updated"):
                 outcome.updated.append(node.node.name)
         return outcome

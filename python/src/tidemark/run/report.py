@@ -42,12 +42,14 @@ class ModelResult:
         status: dbt's status.
         seconds: How long it took.
         counts: Rows by column of `tidemark_commits`; empty for models that are no entities.
+        relation: schema.table, as a version's name is also that of others.
     """
 
     name: str
     status: str
     seconds: float
     counts: dict[str, int | None] = field(default_factory=dict)
+    relation: str = ""
 
 
 def render_table(title: str, results: Sequence[ModelResult]) -> Table:
