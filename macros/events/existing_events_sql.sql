@@ -19,7 +19,7 @@ with touched as (
 {% endif -%}
 {% if load['late'] -%}
 select
-    {{ tidemark.column_list_expr(names, 'log') }},
+    {{ tidemark.column_list_expr(names + plan.get('kept_gone', []) | map(attribute='name') | list, 'log') }},
     log._key_hash,
     {%- if plan['keyed'] %}
     if(log._source_operation in ('DELETE', 'MOVE_OUT'), 'delete', 'upsert') as _tidemark_effect,

@@ -212,6 +212,9 @@ where {{ tidemark.in_force_expr(alias='logged') }} and logged._operation = 'T'
 {%- set today = "date'" ~ load['business_date'] ~ "'" -%}
 select
     {{ tidemark.column_list_expr(plan['columns'] | map(attribute='name')) }},
+    {%- for column in plan.get('kept_gone', []) %}
+    cast(null as {{ column['type'] }}) as {{ tidemark.quote_identifier(column['name']) }},
+    {%- endfor %}
     cast(null as string) as _key_hash,
     cast(null as string) as _row_hash,
     'T' as _operation,

@@ -31,10 +31,11 @@
     ]) }}
 {%- endmacro -%}
 
-{#- Names of the log's columns that a slice of it brings; the commit's columns are put to it when it is written. -#}
+{#- Names of the log's columns that a slice of it brings; the commit's columns are put to it when it is written. `kept_gone`: rows that are
+    derived anew keep what they had in columns that the source has dropped since. -#}
 {%- macro slice_columns(plan) -%}
     {{ return(
-        plan['stored'] | map(attribute='name') | list
+        (plan['stored'] + plan.get('kept_gone', [])) | map(attribute='name') | list
         + ['_key_hash', '_row_hash', '_operation', '_business_date', '_eff_start_date', '_changed_columns']
         + tidemark.event_log_columns(plan) | map(attribute='name') | list
     ) }}

@@ -36,6 +36,7 @@
         before, has_moves=before['has_moves'] or load['has_moves'], has_partial_moves=before['has_partial_moves'] or load['has_partial_moves'],
         open_snapshot=load['leaves_open']
     ))) -%}
+    {%- if load['late'] and plan['gone'] -%}{%- set plan = dict(plan, kept_gone=plan['gone']) -%}{%- endif -%}
     {%- set figures = tidemark.figures_of_staged(cfg, plan, load, arrived) -%}
     {{ return({
         'plan': plan, 'load': load, 'figures': dict(figures, rows_ignored=batch['ignored'] if stretch['is_last'] else 0,

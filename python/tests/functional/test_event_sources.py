@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from .event_entities import Event, EventEntity, ddl, delete, insert, truncate, update
+from .interrupted import die_at
 
 pytestmark = pytest.mark.iceberg
 
@@ -73,6 +74,13 @@ def models(module_project: Any) -> dict[str, EventEntity]:
         ),
         EventEntity(project, "unsigned", {}),
         EventEntity(project, "rekeyed", {}),
+        EventEntity(
+            project,
+            "torn",
+            {"id": "int"},
+            sequence_by="_sequence_num",
+            ddl={"drop_column": "apply"},
+        ),
         EventEntity(
             project,
             "kept_values",
@@ -360,6 +368,71 @@ def test_ddl__that_cannot_be_followed(models: dict[str, EventEntity]) -> None:
     entity.write(ddl={"rename_column": "ignore"})
     entity.load([update({"nr": 1, "a": 10, "b": 2})])
     assert entity.rows("id, a, b") == [(1, 10, 2), (2, 31, 3)]
+
+
+def test_ddl__of_a_run_that_died_or_was_refused(models: dict[str, EventEntity]) -> None:
+    """What it had altered is taken back, so that the next one finds tables as they are recorded, and comes to the same."""
+    entity = models["torn"]
+
+    def shape(number: int, *names: str, **previous: str) -> dict[str, Any]:
+        told = [
+            {"name": n, "type": "bigint" if n == "b" else "int", "previous_name": previous.get(n)}
+            for n in names
+        ]
+        return ddl("ALTER_TABLE", told, sequence_num=number)
+
+    entity.load(
+        [
+            shape(1, "id", "a", "n"),
+            *(insert({"id": i, "a": i, "n": i}, sequence_num=10 + i) for i in (1, 2, 3)),
+            *(update({"id": i, "a": i, "n": 10 * i}, sequence_num=30 + i) for i in (1, 3)),
+        ]
+    )
+    # declared before the statement: what has no values is not put aside
+    entity.write(columns={"id": "int", "b": ""})
+    events = [
+        update({"id": 2, "a": 22, "n": 2}, sequence_num=40),
+        shape(41, "id", "b", "n", b="a"),
+        update({"id": 2, "b": 9_000_000_000, "n": 20}, sequence_num=50),
+        shape(51, "id", "b"),
+        update({"id": 1, "b": 7}, sequence_num=60),
+        delete({"id": 2}, sequence_num=70),
+    ]
+    refused = {**events[2], "n": "many"}
+    entity.load([*events[:2], refused, *events[3:]], expect_pass=False)
+    assert entity.rows("id, a, b, n") == [(1, 1, None, 10), (2, 22, None, 2), (3, 3, None, 30)]
+    assert entity.rows("id, a, b", "__history", "id = 2") == [(2, 2, None), (2, 22, None)]
+    entity.land(events, "000002.jsonl")
+    for statement in (r"alter table \S*torn`? rename column", r"insert into \S*torn__staging"):
+        die_at(entity.project, statement, "--select", "torn")
+    entity.run()
+    current, logged = "id, b", "id, b, n, _operation, _changed_columns"
+    assert entity.rows(current) == [(1, 7), (3, 3)]
+    table = entity.project.session.table(f"`{entity.project.schema}`.torn__log")
+    assert [c for c in table.columns if not c.startswith("_")] == ["id", "b", "n"]
+    third = [(3, 3, 3, "I", None), (3, 3, 30, "U", ["n"])]
+    assert entity.rows(logged, "__history", "id > 1") == [
+        (2, 2, 2, "I", None),
+        (2, 22, 2, "U", ["a"]),
+        (2, 9_000_000_000, None, "D", None),
+        (2, 9_000_000_000, 20, "U", ["b", "n"]),
+        *third,
+    ]
+    entity.check()
+    # late events know nothing of the dropped column: what is there has what it had
+    entity.load(
+        [update({"id": i, "b": 6}, sequence_num=number) for i, number in ((1, 25), (3, 45))]
+    )
+    assert entity.rows(current) == [(1, 7), (3, 6)]
+    assert entity.rows(logged, "__history", "id <> 2") == [
+        (1, 1, 1, "I", None),
+        (1, 1, 10, "U", ["b", "n"]),
+        (1, 6, None, "U", ["b"]),
+        (1, 7, None, "U", ["b"]),
+        *third,
+        (3, 6, None, "U", ["b"]),
+    ]
+    entity.check()
 
 
 def test_ddl__truncate_that_fails(models: dict[str, EventEntity]) -> None:
