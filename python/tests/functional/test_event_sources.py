@@ -423,8 +423,8 @@ def test_ddl__of_a_run_that_died_or_was_refused(models: dict[str, EventEntity]) 
     assert entity.rows(logged, "__history", "id > 1") == [
         (2, 2, 2, "I", None),
         (2, 22, 2, "U", ["a"]),
-        (2, 9_000_000_000, 20, "U", ["b", "n"]),
         (2, 9_000_000_000, None, "D", None),
+        (2, 9_000_000_000, 20, "U", ["b", "n"]),
         *third,
     ]
     entity.check()
