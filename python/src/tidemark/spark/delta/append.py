@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-import duckdb
 from pyspark.sql import SparkSession
 
 from tidemark.engine.quoted import identifier, literal
 from tidemark.errors import TidemarkError
+from tidemark.spark.delta.database import connection
 from tidemark.spark.delta.log import added_file, begin, commit, log_of, newest
 from tidemark.spark.files import hadoop_path
 
@@ -87,16 +87,18 @@ def _write_parquet(
 ) -> int:
     """Write rows as a file in a table's folder; return its size in bytes."""
     values = ", ".join(
-        f"unnest(?::{SQL_TYPES[one.type]}[]) as {identifier(one.written_name)}" for one in columns
+        f"(told ->> {place})::{SQL_TYPES[one.type]} as {identifier(one.written_name)}"
+        for place, one in enumerate(columns)
     )
+    # one value for all: a list for each column takes DuckDB longer than to write them
+    told = [json.dumps([_given(one, row.get(one.name)) for one in columns]) for row in rows]
     with tempfile.TemporaryDirectory() as folder:
         written = Path(folder, file)
-        with duckdb.connect(config={"threads": 1, "autoinstall_known_extensions": False}) as db:
-            db.execute("set TimeZone = 'UTC'")
+        with connection() as db:
             db.execute(
-                f"copy (select {values}) to {literal(str(written))} "
-                "(format parquet, compression snappy)",
-                [[_given(one, row.get(one.name)) for row in rows] for one in columns],
+                f"copy (select {values} from (select unnest(?::json[]) as told)) "
+                f"to {literal(str(written))} (format parquet, compression snappy)",
+                [told],
             )
         path = hadoop_path(jvm, log.dataPath(), file)
         settings = log.newDeltaHadoopConf()

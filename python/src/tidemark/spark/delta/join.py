@@ -15,6 +15,7 @@ from pyspark.sql import SparkSession
 from tidemark.engine.header import local_path
 from tidemark.engine.quoted import identifier, list_sql, literal
 from tidemark.spark.delta.append import LONGEST_BOUND, SQL_TYPES
+from tidemark.spark.delta.database import connection
 from tidemark.spark.delta.log import added_file, begin, commit, is_conflict, log_of, newest
 from tidemark.spark.delta.small import listed_files, paths_of
 from tidemark.spark.files import each
@@ -113,8 +114,7 @@ def _columns(fields: Sequence[Mapping[str, Any]]) -> list[_Column] | None:
 
 def _join(files: str, columns: Sequence[_Column], path: Path) -> dict[str, Any]:
     """Write the rows of files as one; return its statistics."""
-    with duckdb.connect() as db:
-        db.execute("set TimeZone = 'UTC'")
+    with connection() as db:
         found = db.execute(f"select distinct name from parquet_schema({files})").fetchall()
         there = {name for (name,) in found}
         values = ", ".join(
@@ -122,7 +122,7 @@ def _join(files: str, columns: Sequence[_Column], path: Path) -> dict[str, Any]:
             for one in columns
         )
         db.execute(
-            f"create table joined as select {values} "
+            f"create temporary table joined as select {values} "
             f"from read_parquet({files}, union_by_name = true)"
         )
         db.execute(f"copy joined to {literal(str(path))} (format parquet, compression snappy)")

@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 from tidemark.engine.load import Target
 from tidemark.engine.quoted import identifier
 from tidemark.engine.sql import parquet_sql
+from tidemark.spark.delta.database import connection
 from tidemark.spark.delta.log import log_of, newest
 from tidemark.spark.delta.worker import Table, target_of, with_files
 from tidemark.spark.files import hadoop_path
@@ -96,8 +97,6 @@ def _read_before(
 
 
 def _rows_of(register: Target, undone: Collection[int]) -> dict[str, _Read]:
-    import duckdb
-
     names = {name: identifier(written) for name, (written, _) in register.fields.items()}
     last = (
         f"{{'is_whole': {names['_is_whole']}, 'size': {names['_file_size']}, "
@@ -110,8 +109,7 @@ def _rows_of(register: Target, undone: Collection[int]) -> dict[str, _Read]:
         f"arg_max({last}, {names['_commit_id']}) filter (where {counts})\n"
         f"from {parquet_sql(register.files)} group by 1"
     )
-    with duckdb.connect(config={"threads": 1, "autoinstall_known_extensions": False}) as db:
-        db.execute("set TimeZone = 'UTC'")
+    with connection() as db:
         rows = db.execute(query).fetchall()
     return {
         path: (numbers, None if before is None else tuple(before.values()))
