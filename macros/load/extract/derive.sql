@@ -1,6 +1,7 @@
 {#- The rows of the log that a date brings, and what goes beside them; `outcome` repeat for a date that came again as it was. -#}
 {%- macro extract__derive(opened, staged, commit) -%}
     {%- set cfg, relations, plan, figures = opened['cfg'], opened['relations'], staged['plan'], staged['figures'] -%}
+    {%- if staged.get('is_repeat') -%}{{ return({'outcome': 'repeat', 'load': staged['load'], 'figures': figures}) }}{%- endif -%}
     {%- set load = dict(staged['load'], log_version=tidemark.version_to_append(opened, staged['load'])) -%}
     {%- set written = tidemark.files_of_workers(opened, staged, load) -%}
     {%- if written -%}

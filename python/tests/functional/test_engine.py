@@ -185,21 +185,38 @@ def test_random_dates(module_project: Any, seed: int, settings: dict[str, Any]) 
         module_project.dbt(
             "run", "--select", one.name, other.name, both.name, vars={"business_date": day}
         )
+        if number == 3:
+            assert_again(one, other, day)
+            both.run(day)
     assert len(one.rows("id", "__log")) > 50
     assert_same(other, one)
     assert_same(both, one)
     assert other.commits(FIGURES) == both.commits(FIGURES) == one.commits(FIGURES)
     assert (set(by_workers(one)), by_workers(other)) == ({False}, [True] * 4)
     assert set(by_workers(both)) == {True, False}
-    # a late date, and a date again, go by Spark over what the engine wrote
-    rows = random_rows(rng, rows)
+    # a late date, and a date again that is not the last, go by Spark over what the engine wrote
+    last, rows = rows, random_rows(rng, rows)
     one.extract(days[1], csv_of(rng, rows))
     result = module_project.dbt(
         "run", "--select", one.name, other.name, vars={"business_date": days[1]}
     )
     assert f"{other.name}: by Spark SQL, as the date is not after all others" in result.output
     assert_same(other, one)
+    # which changes what the last date has in the log
+    one.extract(days[4], csv_of(rng, last))
+    assert_again(one, other, days[4])
     assert other.check().success
+
+
+def assert_again(one: Entity, other: Entity, day: str) -> None:
+    """The last date once more, as it was: by the engine too, but for deltas."""
+    by_spark = f"{other.name}: by Spark SQL, as the date is not after all others"
+    run = ("run", "--select", one.name, other.name)
+    result = one.project.dbt(*run, vars={"business_date": day})
+    assert (by_spark in result.output) == (other.settings.get("extract") == "delta")
+    assert_same(other, one)
+    assert other.commits(FIGURES)[-1] == one.commits(FIGURES)[-1]
+    assert other.commits(FIGURES)[-1][:2] == ("repeat", "completed")
 
 
 DECLINED = {

@@ -29,7 +29,7 @@ from tidemark.engine.lines import lines_of
 from tidemark.engine.load import Column, Load, Target, load_of
 from tidemark.engine.room import Room, attempt, connection, memory_limits
 from tidemark.engine.sql import _separators_within, hash_sql
-from tidemark.engine.task import Outcome, Targets, compare, keep, write_kept
+from tidemark.engine.task import Outcome, Targets, compare, keep, look_again, write_kept
 from tidemark.engine.types import cast_sql, comes_back_sql, known_type, text_sql, unproven_sql
 from tidemark.hashing import types as hash_types
 from tidemark.hashing.casts import readers_of
@@ -772,6 +772,27 @@ def test_nothing_new__writes_nothing(tmp_path: Path) -> None:
         "rows_read": 1, "rows_inserted": 0, "rows_updated": 0, "rows_deleted": 0, "rows_unchanged": 1, "rows_not_supplied": 0,
         "rows_rejected": 0, "rows_duplicate": 0, "existing": 1,
     }  # fmt: skip
+
+
+def test_last_date_again__writes_nothing(tmp_path: Path) -> None:
+    """The figures are those of the date, by what stood before it."""
+    lake = Lake(tmp_path)
+    lake.first(lake.extract("2026-01-01", [dict(ROWS[0], id=key) for key in (1, 2, 3, 4)]))
+    rows = [dict(ROWS[0], seen="b"), dict(ROWS[0], id=2, name="y"), dict(ROWS[0], id=3), dict(ROWS[0], id=5)]  # fmt: skip
+    second = lake.extract("2026-01-02", rows)
+    outcome = lake.next(second)
+    files = tuple(str(Path(lake.log.folder, file.path)) for file in outcome.log)
+    targets = replace(lake.targets(), log=replace(lake.log, files=files))
+    again = look_again(second, targets, lake.room())
+    assert again == Outcome(figures=outcome.figures)
+    assert outcome.figures is not None and outcome.figures["rows_updated"] == 1
+    for other in (rows[1:], [*rows, dict(ROWS[0], id=4)], [dict(rows[0], name="z"), *rows[1:]]):
+        again = look_again(lake.extract("2026-01-02", other), targets, lake.room())
+        assert again.declined == "the last date comes again, and not as it was"
+    again = look_again(
+        lake.extract("2026-01-02", rows, changed_columns=False), targets, lake.room()
+    )
+    assert again.declined == "changed_columns is not as it was when the last date came"
 
 
 def test_column_comes_later(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from tidemark.engine.lines import lines_of
 from tidemark.engine.load import Load, Target
 from tidemark.engine.members import doubt_of
 from tidemark.engine.pages import broken_file
-from tidemark.engine.quoted import literal
+from tidemark.engine.quoted import identifier, literal
 from tidemark.engine.ranges import part_of, write_part
 from tidemark.engine.room import Room, connection
 from tidemark.engine.sql import (
@@ -84,25 +84,65 @@ def compare(load: Load, targets: Targets, room: Room) -> Outcome:
         targets: The tables.
         room: What may be taken.
     """
-    import duckdb
-
     with connection(room) as db:
-        try:
-            found = _stage(db, load)
-        except duckdb.Error as error:
-            return Outcome(declined=reading_failed(error))
+        found = _classify(db, load, targets)
         if isinstance(found, str):
             return Outcome(declined=found)
-        supplied = None if load.judges_all else "select kh from staged"
-        known = part_of(db, targets.current, supplied).table
-        if _is_broken(db, targets.current, known):
-            return Outcome(declined="a page of a file of current is not as it was written")
-        db.execute(f"create temp view existing as {_existing(db, load, known)}")
-        db.execute(f"create temp table classified as {classified_sql(load)}")
         unwritable = unwritable_sql(load, STANDING)
         if unwritable and db.execute(unwritable).fetchone():
             return Outcome(declined="current has a -0.0")
         return _write(db, load, targets, found)
+
+
+def look_again(load: Load, targets: Targets, room: Room) -> Outcome:
+    """Compare a full extract of the last date with current, which has that date already.
+
+    Nothing is written. Where the extract is not what current has, the engine does not answer.
+
+    Args:
+        load: The load.
+        targets: The tables; of the log the files of the date.
+        room: What may be taken.
+
+    Returns:
+        The figures that a load of the date has by what stood before it.
+    """
+    with connection(room) as db:
+        found = _classify(db, load, targets)
+        if isinstance(found, str):
+            return Outcome(declined=found)
+        counts = _operations(db)
+        if any(counts.get(operation) for operation in "IUD"):
+            return Outcome(declined="the last date comes again, and not as it was")
+        logged = _logged(db, load, targets.log)
+        if isinstance(logged, str):
+            return Outcome(declined=logged)
+        # what came with the date is among what is as it was
+        inserted, updated = logged.get("I", 0), logged.get("U", 0)
+        stood = counts.get("N", 0) - inserted
+        return Outcome(figures=_figures({**logged, "N": stood - updated}, found))
+
+
+def _logged(db: Any, load: Load, log: Target) -> dict[str, int] | str:
+    """Return how many rows in force files of the log have, by operation."""
+    if not log.files:
+        return {}
+    operation, changed, superseded = (
+        log.fields[name][0] for name in ("_operation", "_changed_columns", "_superseded_by")
+    )
+    if broken_file(db, log.files, operation):
+        return "a page of a file of the log is not as it was written"
+    files = parquet_sql(log.files)
+    names = [name for (name, *_) in db.execute(f"describe select * from {files}").fetchall()]
+    told = f"{identifier(changed)} is not null" if changed in names else "false"
+    in_force = f"where {identifier(superseded)} is null" if superseded in names else ""
+    rows = db.execute(
+        f"select op, count(*), count_if(op = 'U' and told <> {load.changed_columns}) from ("
+        f"select {identifier(operation)} as op, {told} as told from {files} {in_force}) group by op"
+    ).fetchall()
+    if any(others for _, _, others in rows):
+        return "changed_columns is not as it was when the last date came"
+    return {str(name): int(count) for name, count, _ in rows}
 
 
 def keep(load: Load, folder: str, room: Room) -> Outcome:
@@ -182,6 +222,25 @@ def _stage(db: Any, load: Load) -> tuple[int, int] | str:
     return read, keys
 
 
+def _classify(db: Any, load: Load, targets: Targets) -> tuple[int, int] | str:
+    """Make the table `classified` of what becomes of each key; return what _stage() does."""
+    import duckdb
+
+    try:
+        found = _stage(db, load)
+    except duckdb.Error as error:
+        return reading_failed(error)
+    if isinstance(found, str):
+        return found
+    supplied = None if load.judges_all else "select kh from staged"
+    known = part_of(db, targets.current, supplied).table
+    if _is_broken(db, targets.current, known):
+        return "a page of a file of current is not as it was written"
+    db.execute(f"create temp view existing as {_existing(db, load, known)}")
+    db.execute(f"create temp table classified as {classified_sql(load)}")
+    return found
+
+
 def _is_broken(db: Any, current: Target, known: Target) -> bool:
     """Say whether a page that is read of current is not as it was written.
 
@@ -206,7 +265,7 @@ def _existing(db: Any, load: Load, current: Target) -> str:
 def _write(db: Any, load: Load, targets: Targets, found: tuple[int, int]) -> Outcome:
     """Count what becomes of the keys, and write the files of the tables."""
     log, current, supplied = targets.log, targets.current, targets.supplied
-    counts = dict(db.execute("select op, count(*) from classified group by op").fetchall())
+    counts = _operations(db)
     if not load.judges_all:
         there = _count(db, there_sql(current)) if current.files else 0
         counts["X"] = there - counts.get("U", 0) - counts.get("N", 0)
@@ -276,6 +335,11 @@ def _figures(counts: dict[str, int], found: tuple[int, int]) -> dict[str, int]:
         "rows_duplicate": read - distinct,
         "existing": sum(counts.get(operation, 0) for operation in "UDNX"),
     }
+
+
+def _operations(db: Any) -> dict[str, int]:
+    """Return how many keys come to each operation."""
+    return dict(db.execute("select op, count(*) from classified group by op").fetchall())
 
 
 def _count(db: Any, query: str) -> int:

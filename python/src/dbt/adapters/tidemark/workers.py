@@ -18,6 +18,7 @@ from tidemark.spark.delta.worker import (
     KeptRows,
     Tables,
     WorkerRows,
+    compare_again,
     is_on_cluster,
     keep_extract,
     stage_extract,
@@ -117,6 +118,32 @@ class WorkersAdapter(SessionAdapter):
             extract = load_of(cfg, plan, load, source)
             tables = _tables(extract, relations)
             return stage_extract(self._session, extract, tables, load["log_version"])
+
+    @available.parse(lambda *args, **kwargs: "")
+    def compare_again(
+        self,
+        cfg: dict[str, Any],
+        plan: dict[str, Any],
+        load: dict[str, Any],
+        source: dict[str, Any],
+        relations: dict[str, Any],
+    ) -> dict[str, int] | str:
+        """Have the engine in the workers compare a full extract of the last date with current.
+
+        Args:
+            As of stage_extract().
+
+        Returns:
+            The figures of an extract that is as current has it; or a text: why that is not
+            answered.
+        """
+        with self.connections.exception_handler(f"compare_again({relations['log']})"):
+            why = why_not_columns(plan["columns"], self._time_zone)
+            if why:
+                return why
+            extract = load_of(cfg, plan, load, source)
+            tables = _tables(extract, relations)
+            return compare_again(self._session, extract, tables, load["log_version"])
 
     @available.parse(lambda *args, **kwargs: "")
     def sift_events(self, landed: Sequence[Landed], tables: list[str]) -> Ours | str | None:

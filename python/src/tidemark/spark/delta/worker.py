@@ -13,7 +13,7 @@ import time
 import zlib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ from tidemark.engine.files import Written
 from tidemark.engine.header import is_read_as_it_stands, local_path
 from tidemark.engine.load import Column, Load, Target
 from tidemark.engine.room import Found, Room, attempt, import_engine
-from tidemark.engine.task import Outcome, Targets, compare, keep, write_kept
+from tidemark.engine.task import Outcome, Targets, compare, keep, look_again, write_kept
 from tidemark.errors import TidemarkError
 from tidemark.home import tidemark_home
 from tidemark.spark.defaults import is_local
@@ -38,7 +38,7 @@ from tidemark.spark.delta.log import (
     log_of,
     newest,
 )
-from tidemark.spark.delta.small import listed_files, paths_of
+from tidemark.spark.delta.small import file_actions, listed_files, paths_of
 from tidemark.spark.delta.staged import StagedRows, written_by_another
 from tidemark.spark.files import each, folder_to_come, java_class
 from tidemark.spark.messages import readable_error
@@ -196,6 +196,44 @@ def stage_extract(
     outcome = run_task(session, partial(compare, load, places.targets))
     declined = outcome.declined or unseen(places, outcome)
     return declined or rows_of(session, load, places, outcome, tables)
+
+
+def compare_again(
+    session: SparkSession, load: Load, tables: Tables, version: int
+) -> dict[str, int] | str:
+    """Compare a full extract of the last date with current, which has that date already.
+
+    Args:
+        session: The running session.
+        load: The load.
+        tables: The tables.
+        version: The version of the log that current follows.
+
+    Returns:
+        The figures of an extract that is as current has it; or a text: why that is not answered.
+
+    Raises:
+        TidemarkError: The log has another version by now.
+    """
+    places = places_of(session, load, tables)
+    if isinstance(places, str):
+        return places
+    if places.log_version != version:
+        raise written_by_another(".".join(tables.log))
+    log = places.targets.log
+    known = file_actions(log.folder, version)
+    if isinstance(known, str):
+        return f"{'.'.join(tables.log)} {known}"
+    files = tuple(row["path"] for row in known if str(_partition(row, log)) == load.business_date)
+    targets = replace(places.targets, log=replace(log, files=files))
+    outcome = run_task(session, partial(look_again, load, targets))
+    return outcome.declined or dict(outcome.figures or {})
+
+
+def _partition(row: Mapping[str, Any], log: Target) -> Any:
+    """Return the date that file_actions() tells of a file of the log."""
+    field = log.fields["_business_date"][0]
+    return row.get(f"partition.{field}", row.get("partition._business_date"))
 
 
 def keep_extract(session: SparkSession, load: Load) -> KeptRows | str:
