@@ -119,6 +119,7 @@ def test_after_two_days(module_project: Any) -> None:
         people.write()
         refused = people.run("2026-01-03", expect_pass=False)
         assert f"file_format was {before} and is now {after}" in refused.error
+        people.run("2026-01-03", "--full-refresh", plan=True)
         people.run("2026-01-03", "--full-refresh")
         people.load("2026-01-04", "id,name,city,note\n1,ann,Oslo,x\n2,bob,Pisa,\nx,ed,Rome,\n")
         for relation in ("__log", "__history"):
