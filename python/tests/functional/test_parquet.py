@@ -134,7 +134,9 @@ def test_after_two_days(module_project: Any) -> None:
         assert people.rows("count(*)", f"__log_{number}")[0][0] >= 3
     people.operate("clean", retention="{superseded: 0 days}")
     left = {row.tableName for row in module_project.sql("show tables like 'later__*'")}
-    assert left == {f"later__{name}" for name in ("log", "log_slices", "history", "rejects")}
+    assert {name for name in left if "__plan" not in name} == {
+        f"later__{name}" for name in ("log", "log_slices", "history", "rejects")
+    }
 
 
 @pytest.mark.slow
