@@ -192,7 +192,7 @@ def test_operations_of_several_kinds__take_the_model_that_is_meant() -> None:
         assert taken.pop() == expected
     assert macros["committed_relation"]("lake.events_v2", {}) == "lake.events_v2"
     for operation in ("clean", "rollback"):
-        with pytest.raises(MacroError, match="lake.events_v1 or lake.events_v2"):
+        with pytest.raises(MacroError, match=r"lake.events_v1 or lake.events_v2"):
             macros[operation]("events")
 
 
