@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -41,7 +41,9 @@ class EntityRow(_Model):
     relation: str = Field(description="schema.table")
     state: str = Field(description="loaded, stale, behind, in flight, failed or empty")
     last_date: dt.date | None = Field(description="The greatest business date in force")
-    loaded_at: dt.datetime | None = Field(description="When its last run was completed, in UTC")
+    loaded_at: dt.datetime | None = Field(
+        description="When its last run that has a commit was completed, in UTC"
+    )
     rows: int | None = Field(description="Rows of its table; null where only Spark can tell")
     inserted: int | None = Field(description="Of its last load, as the next three")
     updated: int | None
@@ -62,7 +64,10 @@ class EntityRow(_Model):
 
 
 class RunRow(_Model):
-    """When a run of an entity with an objective was completed, also one that found nothing new."""
+    """When a run of an entity with an objective was completed.
+
+    Of runs that found nothing new, which have no commit, the last one.
+    """
 
     entity: str
     completed_at: dt.datetime
@@ -243,14 +248,7 @@ def collected(
         versions=versions,
         lineage=[LineageEdge(reads=above, read_by=below) for above, below in project.edges],
         keys=[_key_history(tables, project.entities[name], key) for name, key in keys],
-        runs=[
-            RunRow(entity=commit.entity, completed_at=_ended(commit))
-            for commit in reversed(commits)
-            if project.entities[commit.entity].fresh_minutes is not None
-            and commit.state == "completed"
-            and commit.kind in RUNS
-            and _ended(commit) >= since
-        ],
+        runs=run_rows(project.entities, statuses, commits, since),
         replicators=[_replicator(operated.status()) for operated in operated_sources(project.root)],
         lags=[
             row
@@ -258,6 +256,38 @@ def collected(
             for row in lag_rows(operated.source, read_lags(operated.state.lags), since, now)
         ],
     )
+
+
+def run_rows(
+    entities: Mapping[str, Entity],
+    statuses: Sequence[Status],
+    commits: Sequence[Commit],
+    since: dt.datetime,
+) -> list[RunRow]:
+    """Return when runs of entities with an objective were completed, the first one first.
+
+    Of those that found nothing new only the last one is known: they have no commit.
+
+    Args:
+        entities: Of the project, by name.
+        statuses: Of those that are shown.
+        commits: Of these, by the names of their models, the newest first.
+        since: From when on.
+    """
+    found = [
+        RunRow(entity=commit.entity, completed_at=_ended(commit))
+        for commit in reversed(commits)
+        if entities[commit.entity].fresh_minutes is not None
+        and commit.state == "completed"
+        and commit.kind in RUNS
+    ]
+    for status in statuses:
+        minutes = entities[status.entity].fresh_minutes
+        if status.fresh_until is not None and minutes is not None:
+            passed = status.fresh_until - dt.timedelta(minutes=minutes)
+            if passed != status.loaded_at:
+                found.append(RunRow(entity=status.entity, completed_at=passed))
+    return [run for run in found if run.completed_at >= since]
 
 
 def _replicator(status: SourceStatus) -> ReplicatorRow:
