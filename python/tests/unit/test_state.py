@@ -27,7 +27,7 @@ from tidemark.failures import (
     succeeded_at,
 )
 from tidemark.home import Home
-from tidemark.report.data import run_rows, value_intervals
+from tidemark.report.collect import run_rows, value_intervals
 from tidemark.run.options import RunOptions
 from tidemark.state import project as projects
 from tidemark.state.commits import Commit
