@@ -25,6 +25,7 @@ from tidemark.report.data import (
     VersionsRow,
 )
 from tidemark.state.commits import RUNS, Commit, by_relation, of_models
+from tidemark.state.log import IN_FORCE
 from tidemark.state.mirrors import operated_sources
 from tidemark.state.project import Entity, KnownProject
 from tidemark.state.rejects import open_rejects_sql
@@ -32,7 +33,7 @@ from tidemark.state.show import APART, next_command, notes
 from tidemark.state.status import Status
 from tidemark.state.tables import READ_WITHOUT_SPARK, TableNotReadable, Tables, literal
 from tidemark.state.values import value_text
-from tidemark.state.versions import IN_FORCE, Change, Version, versions_of
+from tidemark.state.versions import Change, Version, versions_of
 
 if TYPE_CHECKING:
     from tidemark.replicator.metrics import SourceStatus

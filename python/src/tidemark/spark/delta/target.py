@@ -21,6 +21,7 @@ from tidemark.spark.files import each, folder_to_come, java_class
 
 Table = tuple[str, str]
 """Schema and name."""
+
 # what a table may be set to without an effect on how its files are written
 _HARMLESS = frozenset(
     f"delta.{name}"
