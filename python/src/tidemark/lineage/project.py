@@ -346,7 +346,8 @@ def _compile(manifest: Any, common: list[str]) -> tuple[dict[str, str], dict[str
     """Compile every SQL model without a connection; return the SQL, and why there is none."""
     from dbt.cli.exceptions import DbtUsageException
 
-    from tidemark.run.invoke import fresh_copy, without_stacks
+    from tidemark.run.nodes import fresh_copy
+    from tidemark.run.said import without_stacks
 
     left = {
         node.unique_id: f"{node.package_name}.{'.'.join(node.fqn[1:])}"
