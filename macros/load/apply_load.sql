@@ -107,24 +107,28 @@
         {%- set located = name == 'log_table' and cfg['location_root'] is not none -%}
         {%- set new, old = tidemark.new_relation(relations[name]), tidemark.old_relation(stood[name], commit_id) -%}
         {%- set has_new = tidemark.relation_exists(new) -%}
+        {%- if has_new and name == 'log_table' -%}{%- do tidemark.drop_log_views(opened) -%}{%- endif -%}
         {%- if (has_new or (is_begun and name not in needed)) and tidemark.relation_exists(stood[name]) and not tidemark.relation_exists(old) -%}
             {%- do tidemark.run_statements(tidemark.rename_table_sql(stood[name], old, located)) -%}
         {%- endif -%}
         {%- if has_new -%}
-            {%- if name == 'log_table' -%}{%- do tidemark.swap_log_views(opened, old, commit_id) -%}{%- endif -%}
+            {%- if name == 'log_table' -%}{%- do tidemark.keep_log_view(opened, old, commit_id) -%}{%- endif -%}
             {%- do tidemark.run_statements(tidemark.rename_table_sql(new, relations[name], located)) -%}
         {%- endif -%}
     {%- endfor -%}
 {%- endmacro -%}
 
-{#- A Parquet log is shown by a view, which follows its slices to the name that they are kept under, and is made anew over the new ones:
-    see make_history_view(). -#}
-{%- macro swap_log_views(opened, old, commit_id) -%}
+{#- A Parquet log is shown by a view, which goes before its slices do: the next run of one that died in between would ask it. It follows them
+    to the name that they are kept under, and is made anew over the new ones: see make_history_view(). -#}
+{%- macro drop_log_views(opened) -%}
+    {%- set log = opened['relations']['log'] -%}
+    {%- if opened['cfg']['file_format'] == 'parquet' -%}{%- do run_query('drop view if exists ' ~ tidemark.new_relation(log)) -%}{%- endif -%}
+    {%- if opened['state']['recorded']['file_format'] == 'parquet' -%}{%- do run_query('drop view if exists ' ~ log) -%}{%- endif -%}
+{%- endmacro -%}
+
+{%- macro keep_log_view(opened, old, commit_id) -%}
     {%- set relations, recorded = opened['relations'], opened['state']['recorded'] -%}
-    {%- if opened['cfg']['file_format'] == 'parquet' -%}{%- do run_query('drop view if exists ' ~ tidemark.new_relation(relations['log'])) -%}{%- endif -%}
-    {%- if recorded['file_format'] != 'parquet' -%}{{ return(none) }}{%- endif -%}
-    {%- do run_query('drop view if exists ' ~ relations['log']) -%}
-    {%- if tidemark.relation_exists(old) -%}
+    {%- if recorded['file_format'] == 'parquet' and tidemark.relation_exists(old) -%}
         {%- do tidemark.run_statements(tidemark.parquet__evolve_log(
             {'log': tidemark.old_relation(relations['log'], commit_id), 'log_table': old}, tidemark.log_columns(tidemark.recorded_plan(recorded))
         )) -%}

@@ -50,7 +50,9 @@
         {%- do tidemark.mend_commit(opened, state, commit) -%}
     {%- endfor -%}
     {%- if state['inflight'] -%}{%- do tidemark.migrate_entity(opened, layout) -%}{%- endif -%}
-    {{ return(dict(tidemark.entity_state(opened['commits'], cfg['relation'], run), log_version=tidemark.log_version(opened))) }}
+    {%- set state = tidemark.entity_state(opened['commits'], cfg['relation'], run) -%}
+    {#- A Parquet log is a view by the name of a Delta one. -#}
+    {{ return(dict(state, log_version=none if tidemark.changes_format(cfg, state['recorded']) else tidemark.log_version(opened))) }}
 {%- endmacro -%}
 
 {#- The version of the log, or none where rows cannot be staged into it. -#}

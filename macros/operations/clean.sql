@@ -12,10 +12,10 @@
 -#}
 {%- macro clean(entity, dry_run=false, vacuum=false, retention={}) -%}
     {%- set dry_run, vacuum = tidemark.is_true(dry_run), tidemark.is_true(vacuum) -%}
-    {%- set enriched = tidemark.node_if(entity, 'atomic') or tidemark.node_if(entity, 'shred') -%}
-    {%- if enriched -%}{{ return(tidemark.clean_enriched(enriched, dry_run, vacuum, retention)) }}{%- endif -%}
-    {%- set feed = tidemark.node_if(entity, 'feed') -%}
-    {%- if feed -%}{{ return(tidemark.clean_feed(feed, dry_run, vacuum, retention)) }}{%- endif -%}
+    {%- set node = tidemark.entity_node(entity, ['cdc', 'feed', 'atomic', 'shred']) -%}
+    {%- set kind = node['config']['materialized'] -%}
+    {%- if kind == 'feed' -%}{{ return(tidemark.clean_feed(node, dry_run, vacuum, retention)) }}{%- endif -%}
+    {%- if kind != 'cdc' -%}{{ return(tidemark.clean_enriched(node, dry_run, vacuum, retention)) }}{%- endif -%}
     {%- set opened = tidemark.open_entity(entity, 'clean', dry_run) -%}
     {%- set lengths = tidemark.retention_lengths(opened['cfg'], retention) -%}
     {%- set horizons = tidemark.clean_horizons(opened, lengths) -%}

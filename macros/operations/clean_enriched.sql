@@ -2,7 +2,7 @@
     keep. -#}
 {%- macro clean_enriched(node, dry_run, vacuum, retention) -%}
     {%- set is_atomic = node['config']['materialized'] == 'atomic' -%}
-    {%- set opened = tidemark.open_atomic(node['name'], dry_run) if is_atomic else tidemark.open_shred(node) -%}
+    {%- set opened = tidemark.open_atomic(node, dry_run) if is_atomic else tidemark.open_shred(node) -%}
     {%- set cfg, commits = opened['cfg'], opened['commits'] -%}
     {%- set rejects = tidemark.side_relation(cfg['target'], 'rejects') -%}
     {%- set lengths = tidemark.retention_lengths(cfg, retention) -%}

@@ -16,7 +16,7 @@
             'export: path must be a whole one, such as /lake/shredded or s3a://bucket/shredded, found: ' ~ (path if path else 'nothing')
         ) -%}
     {%- endif -%}
-    {%- set opened = tidemark.open_atomic(entity) -%}
+    {%- set opened = tidemark.open_atomic(tidemark.entity_node(entity, ['atomic'])) -%}
     {%- set cfg, commits, relations = opened['cfg'], opened['commits'], opened['relations'] -%}
     {%- set span = tidemark.span_of(cfg, commits, {'from': from, 'to': to}, 'export') -%}
     {%- set condition = ' where _commit_id > ' ~ span['from'] ~ ' and _commit_id <= ' ~ span['to'] -%}

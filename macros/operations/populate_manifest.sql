@@ -8,7 +8,7 @@
     again: a call that died goes on after the last day that it finished, and what is claimed is not claimed twice.
 -#}
 {%- macro populate_manifest(entity, since=none, from=none) -%}
-    {%- set opened = tidemark.open_atomic(entity) -%}
+    {%- set opened = tidemark.open_atomic(tidemark.entity_node(entity, ['atomic'])) -%}
     {%- set cfg, commits, relations = opened['cfg'], opened['commits'], opened['relations'] -%}
     {%- set first_day = tidemark._business_date(since, 'populate_manifest: since') -%}
     {%- set source = tidemark.relation_named(from) if from else relations['current'] -%}

@@ -11,10 +11,11 @@
 -#}
 {%- macro rollback(entity, to=none, together=false, dry_run=false) -%}
     {%- set dry = tidemark.is_true(dry_run) -%}
-    {%- if tidemark.node_if(entity, 'atomic') and tidemark.is_true(together) -%}
+    {%- set node = tidemark.entity_node(entity, ['cdc', 'atomic']) -%}
+    {%- if node['config']['materialized'] == 'atomic' and tidemark.is_true(together) -%}
         {%- do tidemark.raise_error('usage', entity ~ ': together takes cdc models along, and only with another one; enriched events go back by themselves') -%}
-    {%- elif tidemark.node_if(entity, 'atomic') -%}
-        {{ return(tidemark.rollback_batches(entity, to, dry)) }}
+    {%- elif node['config']['materialized'] == 'atomic' -%}
+        {{ return(tidemark.rollback_batches(node, to, dry)) }}
     {%- endif -%}
     {%- set opened = tidemark.open_entity(entity, 'roll back', dry) -%}
     {%- if to is none -%}
@@ -181,7 +182,7 @@
         {%- if at.first is not none and at.before is none -%}
             {%- do tidemark.say(node['name'], 'its first load came from the same run; there is nothing before it to go back to, so it stays') -%}
         {%- elif at.first is not none -%}
-            {%- do others.append({'entity': node['name'], 'to': at.before}) -%}
+            {%- do others.append({'entity': node['schema'] ~ '.' ~ node['alias'], 'to': at.before}) -%}
         {%- endif -%}
     {%- endfor -%}
     {{ return(others) }}

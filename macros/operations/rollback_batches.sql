@@ -1,9 +1,9 @@
 {#- rollback() of a `materialized: atomic` model: the batches after a commit are taken back. Their events, entities, claims and rejects
     go, and their files count as not read: the next run takes them again, unless they are moved away first. So there is no way forth to a
     batch that was taken back. -#}
-{%- macro rollback_batches(entity, to, dry_run) -%}
-    {%- set opened = tidemark.open_atomic(entity, dry_run) -%}
-    {%- set cfg, commits, state = opened['cfg'], opened['commits'], opened['state'] -%}
+{%- macro rollback_batches(node, to, dry_run) -%}
+    {%- set opened = tidemark.open_atomic(node, dry_run) -%}
+    {%- set cfg, commits, state, entity = opened['cfg'], opened['commits'], opened['state'], opened['cfg']['entity'] -%}
     {%- if not state['recorded'] -%}
         {%- do tidemark.raise_error('data', entity ~ ': nothing was loaded yet, so there is nothing to roll back') -%}
     {%- endif -%}

@@ -76,7 +76,7 @@
 
 {#- schema.name of a model that has commits, also of one that the project has no more; else an error with the nearest. -#}
 {%- macro committed_relation(entity, commits) -%}
-    {%- set names, kinds = [], ['cdc', 'scd2', 'feed'] -%}
+    {%- set names, kinds = [], ['cdc', 'scd2', 'feed', 'atomic', 'shred'] -%}
     {%- for node in graph.nodes.values() if node['resource_type'] == 'model' and node['config']['materialized'] in kinds -%}
         {%- if entity in [node['name'], node['schema'] ~ '.' ~ node['alias']] -%}
             {%- set one = tidemark.entity_node(entity, kinds) -%}
@@ -89,7 +89,7 @@
         {%- do names.append(row[0]) -%}
     {%- endfor -%}
     {%- do tidemark.raise_error('usage',
-        "there is no cdc, scd2 or feed model named '" ~ entity ~ "'" ~ (tidemark._did_you_mean(entity, names | unique | list) if names else '')
+        "there is no cdc, scd2, feed, atomic or shred model named '" ~ entity ~ "'" ~ (tidemark._did_you_mean(entity, names | unique | list) if names else '')
     ) -%}
 {%- endmacro -%}
 

@@ -187,7 +187,7 @@ class Project:
     def _invoke(self, arguments: list[str], lines: list[str], manifest: Any) -> Any:
         from dbt.cli.main import dbtRunner
 
-        from tidemark.run.invoke import fresh_copy
+        from tidemark.run.nodes import fresh_copy
 
         def collect(event: Any) -> None:
             if event.info.level != "debug" and event.info.msg:

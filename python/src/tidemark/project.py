@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +65,42 @@ def read_properties(path: Path, shown: str | None = None) -> dict[str, Any]:
         line = error.object.count(b"\n", 0, error.start) + 1
         raise ConfigError(f"{shown or path} line {line} is not UTF-8, which dbt reads") from error
     return parse(text, shown or str(path))
+
+
+def tolerated_properties(path: Path) -> dict[str, Any]:
+    """Return what a property file says; nothing where it cannot be read, of which dbt says why."""
+    try:
+        return read_properties(path)
+    except (ConfigError, OSError):
+        return {}
+
+
+def mappings_in(holder: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
+    """Return the entries of a list in a property file; dbt says what else is wrong there.
+
+    Example:
+        >>> mappings_in({"columns": [{"name": "id"}, "name"]}, "columns")
+        [{'name': 'id'}]
+    """
+    items = holder.get(name)
+    return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
+
+
+def models_in(content: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    """Return the models of a property file with their names."""
+    return [
+        (str(model["name"]), model) for model in mappings_in(content, "models") if "name" in model
+    ]
+
+
+def property_files(folders: Iterable[Path]) -> list[Path]:
+    """Return the YAML files in folders of models."""
+    return sorted(
+        path
+        for folder in folders
+        for pattern in ("*.yml", "*.yaml")
+        for path in folder.rglob(pattern)
+    )
 
 
 def model_paths(project: Path) -> list[str]:

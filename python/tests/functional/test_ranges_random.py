@@ -20,7 +20,7 @@ from dbt.adapters.tidemark.tables import TablesAdapter
 from tidemark.engine import ranges
 from tidemark.engine.room import Room
 from tidemark.engine.task import Outcome
-from tidemark.spark.delta import log, worker, worker_events
+from tidemark.spark.delta import log, target, worker, worker_events
 
 from . import test_engine_events
 from .test_timeline_random import COLUMNS, COMPARED, FIRST, IGNORED, Entity, History
@@ -245,7 +245,7 @@ class Racer:
 
     def __init__(self, project: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         self.project, self.turn, self.came = project, 0, 0
-        self.table: worker.Table = ("", "")
+        self.table: target.Table = ("", "")
         replace, commit = worker.WorkerRows.replace, log.commit
 
         def replace_late(rows: worker.WorkerRows) -> int | None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tidemark.spark.delta.worker import folder_of_task
+from tidemark.spark.delta.task import folder_of_task
 
 
 def test_folder_of_task__of_machines_that_share_it(

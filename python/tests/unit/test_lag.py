@@ -13,7 +13,7 @@ import yaml
 from tidemark.capture.files import event_file
 from tidemark.replicator.lag import Lag, LagHistory, read_lags, thinned
 from tidemark.replicator.state import ReplicatorState, TableState
-from tidemark.report.data import lag_rows
+from tidemark.report.collect import lag_rows
 from tidemark.state.mirrors import mirrors_of
 from tidemark.state.project import Entity
 from tidemark.state.show import notes

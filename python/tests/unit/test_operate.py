@@ -117,8 +117,8 @@ def test_arguments(dbt: Dbt, line: str, operation: str, arguments: dict[str, Any
     assert "confirm" not in dbt.called[0][1]
 
 
-def a_model(name: str, alias: str, package: str = "shop") -> dict[str, Any]:
-    config = {"materialized": "cdc", "unique_key": [alias], "meta": {}}
+def a_model(name: str, alias: str, package: str = "shop", kind: str = "cdc") -> dict[str, Any]:
+    config = {"materialized": kind, "unique_key": [alias], "meta": {}}
     return {"name": name, "alias": alias, "schema": "lake", "package_name": package,
             "resource_type": "model", "config": config}  # fmt: skip
 
@@ -155,6 +155,49 @@ def test_several_models_of_one_name__are_called_by_their_tables() -> None:
         macros["entity_node"]("dim")
     with pytest.raises(MacroError, match="several models named dim"):
         macros["committed_relation"]("dim", {})
+
+
+def test_operations_of_several_kinds__take_the_model_that_is_meant() -> None:
+    models = [
+        a_model("orders", "pkg_orders", "pkg", "feed"), a_model("orders", "orders"),
+        a_model("events", "events_v1", kind="atomic"), a_model("events", "events_v2", kind="atomic"),
+        a_model("clicks", "clicks", kind="shred"), a_model("changes", "changes", kind="feed"),
+    ]  # fmt: skip
+    macros = load_macros("config", "operations")
+    context = macros["clean"].context
+    context["graph"] = SimpleNamespace(nodes=dict(enumerate(models)))
+    context["project_name"] = "shop"
+    taken: list[tuple[str, str]] = []
+
+    def take(name: str) -> Any:
+        def called(model: Any, *_: Any) -> Any:
+            taken.append((name, model if isinstance(model, str) else model["alias"]))
+            raise Taken
+
+        return called
+
+    for name in ("clean_enriched", "clean_feed", "open_entity", "open_atomic"):
+        macros[name] = take(name)
+    for operation, entity, expected in [
+        ("clean", "orders", ("open_entity", "orders")),
+        ("clean", "lake.pkg_orders", ("clean_feed", "pkg_orders")),
+        ("clean", "lake.events_v2", ("clean_enriched", "events_v2")),
+        ("clean", "clicks", ("clean_enriched", "clicks")),
+        ("clean", "changes", ("clean_feed", "changes")),
+        ("rollback", "orders", ("open_entity", "orders")),
+        ("rollback", "lake.events_v1", ("open_atomic", "events_v1")),
+    ]:
+        with pytest.raises(Taken):
+            macros[operation](entity)
+        assert taken.pop() == expected
+    assert macros["committed_relation"]("lake.events_v2", {}) == "lake.events_v2"
+    for operation in ("clean", "rollback"):
+        with pytest.raises(MacroError, match=r"lake.events_v1 or lake.events_v2"):
+            macros[operation]("events")
+
+
+class Taken(Exception):
+    """A macro was called."""
 
 
 def test_entity_that_is_not_there(dbt: Dbt) -> None:

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from tidemark.engine.load import Column
-from tidemark.spark.delta.worker import why_not_types
+from tidemark.spark.delta.target import why_not_types
 from tidemark.spark.files import passed_over
 
 

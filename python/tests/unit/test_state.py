@@ -27,7 +27,7 @@ from tidemark.failures import (
     succeeded_at,
 )
 from tidemark.home import Home
-from tidemark.report.data import value_intervals
+from tidemark.report.collect import run_rows, value_intervals
 from tidemark.run.options import RunOptions
 from tidemark.state import project as projects
 from tidemark.state.commits import Commit
@@ -259,6 +259,11 @@ def test_status__stale_when_a_run_was_due() -> None:
     idle = judged(*late, entity=daily, succeeded_at=NOW - dt.timedelta(hours=1))
     assert (idle.state, idle.loaded_at) == ("loaded", ended)
     assert idle.fresh_until == NOW + dt.timedelta(hours=23)
+    # and the report's chart of ages has it too
+    for status, ends in [(idle, [25, 1]), (judged(*late, entity=daily), [25])]:
+        runs = run_rows({"cities": daily}, [status], late, NOW - dt.timedelta(days=2))
+        assert [(NOW - run.completed_at) / dt.timedelta(hours=1) for run in runs] == ends
+    assert run_rows({"cities": CITIES}, [judged(*late)], late, NOW - dt.timedelta(days=2)) == []
 
 
 def test_failures__are_remembered_in_a_file_of_the_owner(tmp_path: Path) -> None:

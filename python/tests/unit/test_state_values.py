@@ -18,7 +18,7 @@ from deltalake import convert_to_deltalake
 from tidemark import cli
 from tidemark.errors import ConfigError
 from tidemark.report.cli import _key
-from tidemark.report.data import value_intervals
+from tidemark.report.collect import value_intervals
 from tidemark.state.commits import read_commits
 from tidemark.state.past import rows_as_of
 from tidemark.state.rejects import reject_rows

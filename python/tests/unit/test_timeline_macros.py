@@ -173,7 +173,7 @@ def test_rollback_together__all_or_none(monkeypatch: pytest.MonkeyPatch) -> None
     cannot = ["three"]
 
     def open_entity(entity: str, *_: Any) -> dict[str, Any]:
-        name = entity.removeprefix("t_")
+        name = entity.removeprefix("shop.").removeprefix("t_")
         state = {"recorded": {"columns": [name]}}
         return {
             "cfg": {"entity": name, "relation": f"shop.t_{name}"},
@@ -194,7 +194,7 @@ def test_rollback_together__all_or_none(monkeypatch: pytest.MonkeyPatch) -> None
     exchanged = ["three"]
     runs = [{"commit_id": 1, "invocation_id": "first"}, {"commit_id": 2, "invocation_id": "second"}]
     stubs = {
-        "node_if": lambda *_: None,
+        "entity_node": lambda *_: node("one"),
         "open_entity": open_entity,
         "rollback_steps": rollback_steps,
         "settle_entities_of_runs": lambda *_: None,
@@ -326,7 +326,7 @@ def test_clean_and_savepoint_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
         "run": {"invocation_id": "x"},
     }
     stubs = {
-        "node_if": lambda *_: None,
+        "entity_node": lambda *_: node("one"),
         "open_entity": lambda *_: opened,
         "retention_lengths": lambda *_: {},
         "clean_horizons": lambda *_: {"floor": 5, "old_tables": [], "savepoints": [], "is_held": False, "holders": []},

@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 
 from tidemark.errors import ConfigError
-from tidemark.project import model_folders
+from tidemark.project import mappings_in, model_folders, property_files
 
 
 def replicator_settings(project: Path, source: str) -> Any:
@@ -57,25 +57,16 @@ def replicated_sources(project: Path) -> list[str]:
 
 
 def _sources(project: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    for file in _yaml_files(project):
+    for file in property_files(model_folders(project)):
         try:
             content = yaml.safe_load(file.read_text(encoding="utf-8"))
         except (OSError, ValueError, yaml.YAMLError) as error:
             raise ConfigError(f"{file} is no YAML: {error}") from error
         if not isinstance(content, dict):
             continue
-        for entry in content.get("sources") or []:
-            if isinstance(entry, dict) and isinstance(entry.get("name"), str):
+        for entry in mappings_in(content, "sources"):
+            if isinstance(entry.get("name"), str):
                 yield entry["name"], entry
-
-
-def _yaml_files(project: Path) -> list[Path]:
-    return sorted(
-        file
-        for folder in model_folders(project)
-        for pattern in ("*.yml", "*.yaml")
-        for file in folder.rglob(pattern)
-    )
 
 
 def _replicator(source: dict[str, Any]) -> Any:

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tidemark.errors import ConfigError
+from tidemark.lineage.compiling import invoke
 from tidemark.lineage.links import ALL, Column
-from tidemark.lineage.project import artefacts_folder, invoke, read_project, target_folder
+from tidemark.lineage.project import artefacts_folder, read_project, target_folder
 from tidemark.lineage.sides import add_sides, side_key
 from tidemark.run.options import RunOptions, common_options
 

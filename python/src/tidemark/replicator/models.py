@@ -14,7 +14,7 @@ from tidemark.capture.config import BINLOG, CaptureConfig, FromEnvironment
 from tidemark.capture.files import write_atomically
 from tidemark.home import DEFAULT_HOME, HOME_VARIABLE
 from tidemark.printable import one_line
-from tidemark.project import as_rendered, model_folders, read_properties, unrendered
+from tidemark.project import as_rendered, model_folders, models_in, read_properties, unrendered
 from tidemark.replicator.settings import Operation
 
 # schemas that a table's name is the same without
@@ -118,16 +118,6 @@ def known_models(folder: Path) -> dict[str, MirrorModel]:
                     replace(first, others=(*first.others, found)) if first is not None else found
                 )
     return models
-
-
-def models_in(content: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
-    """Return the models of a property file with their names; dbt says what else is wrong there."""
-    models = content.get("models")
-    return [
-        (str(model["name"]), model)
-        for model in (models if isinstance(models, list) else [])
-        if isinstance(model, dict) and "name" in model
-    ]
 
 
 def write_models(

@@ -7,8 +7,8 @@ from collections.abc import Callable, Collection
 
 from tidemark.capture.files import event_files
 from tidemark.capture.state import STATE
-from tidemark.project import read_properties
-from tidemark.replicator.models import MirrorModel, models_in
+from tidemark.project import models_in, read_properties
+from tidemark.replicator.models import MirrorModel
 from tidemark.replicator.operated import Operated
 from tidemark.run.invoke import Invoker
 from tidemark.run.options import prepare_environment

@@ -13,7 +13,8 @@ import click
 
 from tidemark.errors import ConfigError
 from tidemark.home import tidemark_home, write_private
-from tidemark.report.data import Report, collected
+from tidemark.report.collect import collected
+from tidemark.report.data import Report
 from tidemark.state.cli import chosen_entities, open_project, reading, statuses_of
 from tidemark.state.commits import read_commits
 from tidemark.state.project import KnownProject

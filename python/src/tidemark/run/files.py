@@ -7,7 +7,7 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ Stamp = tuple[int, int]
 
 _YAML = {".yml", ".yaml"}
 _READ_BY_DBT = {*_YAML, ".sql", ".py", ".md", ".csv"}
-_ENV_VAR = re.compile(r"\benv_var\(\s*['\"]([^'\"]+)")
+_ENV_VAR = re.compile(rb"\benv_var\(\s*['\"]([^'\"]+)")
 _LEFT_OUT = {"target", "logs", "dbt_packages", "dbt_modules", "node_modules", "venv"}
 
 
@@ -34,8 +34,8 @@ def fingerprint(options: RunOptions, *, seeds: bool = False) -> str:
         options: Which project, profile, target and vars.
         seeds: Whether the rows of seeds count.
     """
-    paths = list(files_of(options, seeds=seeds))
-    asked = _environment_asked(paths)
+    found = stamps(files_of(options, seeds=seeds))
+    asked = set().union(*(_environment_asked(path, stamp) for path, stamp in found.items()))
     parts: list[Any] = [
         distribution_version(),
         str(options.project_dir),
@@ -48,19 +48,24 @@ def fingerprint(options: RunOptions, *, seeds: bool = False) -> str:
             if name in asked or (name.startswith(("DBT_", "TIDEMARK_")) and "SECRET" not in name)
         ),
     ]
-    found = stamps(paths)
     parts += [(str(path), *stamp) for path, stamp in found.items()]
     return hashlib.sha256(json.dumps(parts, default=str).encode()).hexdigest()
 
 
-def _environment_asked(paths: Iterable[Path]) -> set[str]:
-    """Return which environment variables files ask for."""
-    names: set[str] = set()
-    for path in paths:
-        if path.suffix != ".csv":
-            with suppress(OSError):
-                names |= set(_ENV_VAR.findall(path.read_text(encoding="utf-8", errors="replace")))
-    return names
+@cache
+def _environment_asked(path: Path, stamp: Stamp) -> frozenset[str]:
+    """Return which environment variables a file asks for.
+
+    Any file may, a model for its schema or a macro for that of all. To read the files takes about
+    as long as to list them, so that nothing is kept of it from one process to the next.
+    """
+    if path.suffix == ".csv":
+        return frozenset()
+    try:
+        content = path.read_bytes()
+    except OSError:
+        return frozenset()
+    return frozenset(name.decode(errors="replace") for name in _ENV_VAR.findall(content))
 
 
 def files_of(options: RunOptions, *, seeds: bool = False) -> Iterator[Path]:

@@ -6,24 +6,20 @@ import datetime as dt
 import json
 import os
 import re
-import textwrap
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.console import Console
 
 from tidemark.errors import ConfigError
 from tidemark.run.dates import extract_path
 from tidemark.run.kept import Parsed, keep, kept, mark_of
+from tidemark.run.nodes import dated_location, fresh_copy, is_entity, is_python
 from tidemark.run.options import RunOptions, command_line, common_options, selection
-from tidemark.run.report import COUNTS, ModelResult
-from tidemark.spark.messages import clean_message
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
+from tidemark.run.report import ModelResult
+from tidemark.run.said import answers_in, counts_of, operation_error, without_stacks
 
 _MESSAGES = {"JinjaLogInfo", "PrintEvent"}
 # how the run-operation show_changes marks the line that carries its rows
@@ -32,12 +28,6 @@ _CHANGES = "tidemark changes "
 _COMMIT = "tidemark commit "
 # the methods of dbt-spark's own adapter that have nowhere to run Python
 _NO_PYTHON = ("thrift", "session")
-# how dbt begins the message of an operation that failed
-_FAILED = "Encountered an error while running operation: "
-# and a Thrift server what Spark says
-_OF_THRIFT = re.compile(
-    r"org\.apache\.hive\.service\.cli\.HiveSQLException: Error running query: (?:\[[\w.]+\] )?"
-)
 
 
 @dataclass
@@ -211,9 +201,9 @@ class Invoker:
         credentials: Any = getattr(self._config, "credentials", None)
         if getattr(credentials, "type", None) != "spark" or credentials.method not in _NO_PYTHON:
             return
-        if not any(_is_python(node) for node in self._manifest.nodes.values()):
+        if not any(is_python(node) for node in self._manifest.nodes.values()):
             return
-        names = [node.name for node in self.selected() if _is_python(node)]
+        names = [node.name for node in self.selected() if is_python(node)]
         if names:
             raise ConfigError(
                 f"nothing was run: Python models need `type: tidemark` in the profile, by `type: "
@@ -406,91 +396,3 @@ def _working_directory_kept() -> Iterator[None]:
         yield
     finally:
         os.chdir(before)
-
-
-def without_stacks(message: str) -> str:
-    """Take off a message what is in dbt's log: macros that called each other, a server's Java."""
-    found = _OF_THRIFT.search(message)
-    if found is not None:
-        message = message[: found.start()] + clean_message(message[found.end() :])
-    lines = message.splitlines()
-    kept = [line for line in lines if not re.match(r"\s*> (in macro|called by) ", line)]
-    return "\n".join(kept).strip()
-
-
-def _is_python(node: Any) -> bool:
-    return str(getattr(node, "language", "")) == "python"
-
-
-def is_entity(node: Any) -> bool:
-    """Say whether a node is a model kept by the cdc materialization."""
-    return getattr(getattr(node, "config", None), "materialized", None) == "cdc"
-
-
-def operation_error(raw: Any, messages: Iterable[str]) -> str:
-    """Return what a run-operation that failed said, without dbt's words around it.
-
-    Args:
-        raw: dbt's result.
-        messages: What it logged.
-    """
-    said = [str(raw.exception)] if raw.exception is not None else []
-    said += [message for message in messages if message.startswith(_FAILED)]
-    text = without_stacks(said[0].removeprefix(_FAILED)) if said else ""
-    head, _, rest = text.partition("\n")
-    if re.match(r"\w+ Error(\s+in \w+ |$)", head) and rest:
-        text = rest
-    return textwrap.dedent(text).strip()
-
-
-def answers_in(messages: Iterable[str], mark: str) -> list[Any]:
-    """Return what run-operations logged as JSON on lines that begin with `mark`.
-
-    Example:
-        >>> answers_in(['tidemark changes {"rows": [{"key": "00AA"}]}'], "tidemark changes ")
-        [{'rows': [{'key': '00AA'}]}]
-    """
-    return [json.loads(text[len(mark) :]) for text in messages if text.startswith(mark)]
-
-
-def counts_of(commits: Iterable[dict[str, Any]]) -> dict[tuple[str, str], dict[str, int | None]]:
-    """Return what commits counted by schema and entity, those of one entity added up.
-
-    Example:
-        >>> counts_of([{"relation": "shop.orders", "counts": {"rows_read": 3}}])
-        {('shop', 'orders'): {'rows_read': 3}}
-    """
-    counts: dict[tuple[str, str], dict[str, int | None]] = {}
-    for commit in commits:
-        owner, _, name = str(commit["relation"]).replace("`", "").rpartition(".")
-        known = counts.setdefault((owner, name), {})
-        for column in COUNTS.keys() & commit["counts"].keys():
-            known[column] = (known.get(column) or 0) + int(commit["counts"][column])
-    return counts
-
-
-def dated_location(node: Any) -> str | None:
-    """Return the location of a model's extracts if it has one for each business date."""
-    meta = getattr(node.config, "meta", None) or {}
-    settings = meta.get("tidemark") if isinstance(meta, dict) else None
-    location = settings.get("location") if isinstance(settings, dict) else None
-    if isinstance(location, str) and re.search(r"\{(business_date|dd)\}", location):
-        return location
-    return None
-
-
-def fresh_copy(manifest: Any) -> Any:
-    """Copy a parsed project for one call of dbt, which writes into its nodes.
-
-    Disabled nodes are left out: nothing runs them, and dbt cannot copy them (it takes the list of
-    nodes that it keeps under each of their names for a node). Macros are shared: nothing changes
-    them, and they are most of a project.
-    """
-    disabled, manifest.disabled = manifest.disabled, {}
-    macros, manifest.macros = manifest.macros, {}
-    try:
-        copy = manifest.deepcopy()
-    finally:
-        manifest.disabled, manifest.macros = disabled, macros
-    copy.macros = macros
-    return copy

@@ -7,10 +7,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import yaml
 from dbt_common.contracts.constraints import ConstraintType
 
 from tidemark.console import meant
+from tidemark.errors import ConfigError
+from tidemark.project import (
+    mappings_in,
+    model_folders,
+    models_in,
+    property_files,
+    tolerated_properties,
+)
 
 _TYPES = [str(kind.value) for kind in ConstraintType]
 _KEY = re.compile(r"^ *(?:at path \['(\w+)'\]|Field \"(\w+)\" of .* in ModelConfig)", re.MULTILINE)
@@ -41,52 +48,41 @@ def _with_value(name: str, message: str, root: Path) -> list[str]:
         "meta": "must be a mapping",
     }.get(name, "is not what dbt takes")
     found = []
-    for path in _property_files(root):
-        for model in _mappings(_content(path), "models"):
-            config = model.get("config")
-            value = config.get(name) if isinstance(config, dict) else None
-            if value is not None and re.search(rf"\s{re.escape(str(value))}(?:\s|$)", message):
-                place = f"{model.get('name')}  {path.relative_to(root)}"
-                found.append(f"{place}: {name} {wanted}, found: {value}")
+    for place, model in _models(root):
+        config = model.get("config")
+        value = config.get(name) if isinstance(config, dict) else None
+        if value is not None and re.search(rf"\s{re.escape(str(value))}(?:\s|$)", message):
+            found.append(f"{place}: {name} {wanted}, found: {value}")
     return found
 
 
 def _broken_constraints(root: Path) -> list[str]:
     """Return a sentence for each constraint of a project that is of no type dbt knows."""
     found = []
-    for path in _property_files(root):
-        for model, place, kind in _constraints(path):
+    for place, model in _models(root):
+        for holder, kind in _constraints(model):
             if kind not in _TYPES:
                 what = "a constraint without `type`" if kind is None else f"constraint `{kind}`"
-                file, hint = path.relative_to(root), meant(str(kind), _TYPES)
-                found.append(f"{model}  {file}: {what} of {place} is none of dbt; {hint}")
+                hint = meant(str(kind), _TYPES)
+                found.append(f"{place}: {what} of {holder} is none of dbt; {hint}")
     return found
 
 
-def _property_files(root: Path) -> list[Path]:
-    project = _content(root / "dbt_project.yml")
-    folders = [root / str(name) for name in project.get("model-paths") or ["models"]]
-    return sorted(path for folder in folders for path in folder.rglob("*.y*ml"))
-
-
-def _constraints(path: Path) -> Iterator[tuple[str, str, Any]]:
-    """Yield model, place and type of each constraint in a file."""
-    for model in _mappings(_content(path), "models"):
-        places = [("the model", model)]
-        places += [(f"column `{one.get('name')}`", one) for one in _mappings(model, "columns")]
-        for place, holder in places:
-            for constraint in _mappings(holder, "constraints"):
-                yield str(model.get("name")), place, constraint.get("type")
-
-
-def _content(path: Path) -> dict[str, Any]:
+def _models(root: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the models of a project, each with its name and the file that it is in."""
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, yaml.YAMLError):
-        return {}  # dbt says what is wrong with it
-    return content if isinstance(content, dict) else {}
+        folders = model_folders(root)
+    except (ConfigError, OSError):  # dbt says what is wrong with dbt_project.yml
+        folders = [root / "models"]
+    for path in property_files(folders):
+        for name, model in models_in(tolerated_properties(path)):
+            yield f"{name}  {path.relative_to(root)}", model
 
 
-def _mappings(holder: dict[str, Any], name: str) -> list[dict[str, Any]]:
-    items = holder.get(name)
-    return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
+def _constraints(model: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield of what each constraint of a model is, and its type."""
+    holders = [("the model", model)]
+    holders += [(f"column `{one.get('name')}`", one) for one in mappings_in(model, "columns")]
+    for holder, entry in holders:
+        for constraint in mappings_in(entry, "constraints"):
+            yield holder, constraint.get("type")

@@ -16,14 +16,21 @@ import click
 from tidemark.errors import ConfigError, TidemarkError
 from tidemark.home import project_above
 from tidemark.printable import one_line
-from tidemark.project import is_jinja, model_folders, model_paths, read_properties
+from tidemark.project import (
+    is_jinja,
+    mappings_in,
+    model_folders,
+    model_paths,
+    models_in,
+    property_files,
+    read_properties,
+)
 from tidemark.scaffold.keys import count_key_problems, propose_key
 from tidemark.scaffold.locations import Extract, check_date, find_extract
 from tidemark.scaffold.new_project import package, project_files, write_project
 from tidemark.scaffold.properties import (
     ModelEntry,
     insert_entry,
-    property_files,
     scalar,
 )
 from tidemark.scaffold.samples import Format, Sample, read_sample
@@ -266,9 +273,8 @@ def _check_new(place: _Place) -> None:
                 "choose another --name, or remove it"
             )
     for path in property_files(place.model_folders):
-        content = read_properties(path, place.shown(path))
-        for item in content.get("models") or []:
-            if isinstance(item, dict) and str(item.get("name")).lower() == name.lower():
+        for known, _ in models_in(read_properties(path, place.shown(path))):
+            if known.lower() == name.lower():
                 raise ConfigError(
                     f"model {name} is configured already in {place.shown(path)}; "
                     "choose another --name, or remove that entry"
@@ -395,11 +401,10 @@ def _from_source(place: _Place, source: str, keys: Sequence[str], extract: str) 
         f"- name: {scalar(schema_name)}\n  tables:\n    - name: {scalar(table)}\n"
     )
     for path in property_files(place.model_folders):
-        content = read_properties(path, place.shown(path))
-        for item in content.get("sources") or []:
-            if not isinstance(item, dict) or item.get("name") != schema_name:
+        for item in mappings_in(read_properties(path, place.shown(path)), "sources"):
+            if item.get("name") != schema_name:
                 continue
-            tables = [known.get("name") for known in item.get("tables") or []]
+            tables = [known.get("name") for known in mappings_in(item, "tables")]
             if table not in tables:
                 raise ConfigError(
                     f"source {schema_name} stands in {place.shown(path)} without table {table}: "

@@ -9,9 +9,8 @@ from __future__ import annotations
 import json
 import re
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import yaml
@@ -171,13 +170,6 @@ def insert_entry(text: str, section: str, entry: str, file: str) -> str:
     result = "".join(new_lines)
     _check(before, result, section, entry, file)
     return result.replace("\n", newline)
-
-
-def property_files(folders: Sequence[Path]) -> Iterator[Path]:
-    """Yield the YAML files of a project's model folders."""
-    for folder in folders:
-        for pattern in ("*.yml", "*.yaml"):
-            yield from sorted(folder.rglob(pattern))
 
 
 def _settings_worth_knowing() -> list[str]:

@@ -17,7 +17,8 @@ from rich.console import Console
 from tidemark.errors import ConfigError
 from tidemark.home import Home, tidemark_home
 from tidemark.progress import read_progress
-from tidemark.report.data import Report, collected, history_of
+from tidemark.report.collect import collected, history_of
+from tidemark.report.data import Report
 from tidemark.run.files import fingerprint
 from tidemark.run.options import RunOptions
 from tidemark.serve.cells import cell, cells

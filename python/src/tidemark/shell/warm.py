@@ -9,7 +9,7 @@ from typing import Any
 from rich.console import Console
 
 from tidemark.errors import ConfigError, TidemarkError
-from tidemark.project import read_properties
+from tidemark.project import tolerated_properties
 from tidemark.run.files import changed_files, files_of, fingerprint, stamps, told_changes
 from tidemark.run.invoke import Invoker
 from tidemark.run.kept import forget_projects
@@ -45,12 +45,8 @@ class Warm:
     @property
     def title(self) -> str:
         """What the project is called."""
-        file = self.options.project_dir / "dbt_project.yml"
-        try:
-            name = read_properties(file, file.name).get("name")
-        except (OSError, ConfigError):
-            name = None
-        return str(name or self.options.project_dir.name)
+        root = self.options.project_dir
+        return str(tolerated_properties(root / "dbt_project.yml").get("name") or root.name)
 
     def parse(self) -> bool:
         """Parse what changed since it was parsed; say what is wrong with it."""

@@ -9,17 +9,10 @@ from typing import Any
 
 from tidemark.errors import ConfigError
 from tidemark.state.commits import Commit, read_commits
+from tidemark.state.log import IN_FORCE, OWN, key_columns, log_of, newest_rows_sql, state_on_sql
 from tidemark.state.order import order_of
 from tidemark.state.project import Entity
 from tidemark.state.tables import Tables, literal, quoted
-from tidemark.state.versions import (
-    IN_FORCE,
-    OWN,
-    key_columns,
-    log_of,
-    newest_rows_sql,
-    state_on_sql,
-)
 
 
 @dataclass(frozen=True)

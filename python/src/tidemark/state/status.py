@@ -63,7 +63,7 @@ class Status:
             or died), behind (what it reads has more), stale (its last run is longer ago than its
             `freshness` allows).
         last_date: The greatest business date in force.
-        loaded_at: When its last run was completed.
+        loaded_at: When its last run that has a commit was completed.
         fresh_until: Until when its last run keeps it fresh, also one that found nothing new; None
             if nothing says so.
         rows: Rows of its table; None where only Spark can tell.

@@ -14,16 +14,15 @@ from tidemark.engine.load import Load, load_of
 from tidemark.spark.delta import StagedRows
 from tidemark.spark.delta.enriched import ShreddedRows, stage_batch
 from tidemark.spark.delta.sieve import Ours, sift_files
+from tidemark.spark.delta.target import why_not_made
+from tidemark.spark.delta.task import is_on_cluster, warm_worker
 from tidemark.spark.delta.worker import (
     KeptRows,
     Tables,
     WorkerRows,
     compare_again,
-    is_on_cluster,
     keep_extract,
     stage_extract,
-    warm_worker,
-    why_not_made,
     write_kept_rows,
 )
 from tidemark.spark.delta.worker_events import (

@@ -19,7 +19,9 @@ from tidemark.spark.delta.join import join_now_and_then
 from tidemark.spark.delta.log import begin, commit, is_conflict, is_of_this_table, log_of, newest
 from tidemark.spark.delta.small import file_actions, listed_files, paths_of
 from tidemark.spark.delta.staged import StagedRows, written_by_another
-from tidemark.spark.delta.worker import Table, added_files, run_task, target_of, why_unseen
+from tidemark.spark.delta.target import Table, added_files, target_of
+from tidemark.spark.delta.task import run_task
+from tidemark.spark.delta.worker import why_unseen
 from tidemark.spark.files import each, java_class
 
 

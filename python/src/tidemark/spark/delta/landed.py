@@ -13,7 +13,7 @@ from tidemark.engine.quoted import identifier
 from tidemark.engine.sql import parquet_sql
 from tidemark.spark.delta.database import connection
 from tidemark.spark.delta.log import log_of, newest
-from tidemark.spark.delta.worker import Table, target_of, with_files
+from tidemark.spark.delta.target import Table, target_of, with_files
 from tidemark.spark.files import hadoop_path
 
 _Read = tuple[list[int], tuple[bool, int, int, int] | None]

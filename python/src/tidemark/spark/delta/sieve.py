@@ -18,7 +18,7 @@ from pyspark.sql import SparkSession
 
 from tidemark.engine.events.load import Landed, SiftedFile
 from tidemark.engine.events.sift import Shape, Sifted, sift
-from tidemark.spark.delta.worker import folder_of_task, is_on_cluster, run_task
+from tidemark.spark.delta.task import folder_of_task, is_on_cluster, run_task
 
 # what is kept beyond the files of the model at work is let go from here on
 _MOST_BYTES = 1 << 30

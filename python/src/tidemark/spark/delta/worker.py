@@ -2,35 +2,21 @@
 
 from __future__ import annotations
 
-import errno
-import json
-import os
-import re
 import shutil
-import socket
-import threading
 import time
-import zlib
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 from pyspark.sql import SparkSession
 
 from tidemark.engine.files import Written
-from tidemark.engine.header import is_read_as_it_stands, local_path
-from tidemark.engine.load import Column, Load, Target
-from tidemark.engine.room import Found, Room, attempt, import_engine
+from tidemark.engine.load import Load, Target
 from tidemark.engine.task import Outcome, Targets, compare, keep, look_again, write_kept
 from tidemark.errors import TidemarkError
-from tidemark.home import tidemark_home
-from tidemark.spark.defaults import is_local
 from tidemark.spark.delta.log import (
-    added_file,
     begin,
     commit,
     is_conflict,
@@ -40,30 +26,16 @@ from tidemark.spark.delta.log import (
 )
 from tidemark.spark.delta.small import file_actions, listed_files, paths_of
 from tidemark.spark.delta.staged import StagedRows, written_by_another
-from tidemark.spark.files import each, folder_to_come, java_class
-from tidemark.spark.messages import readable_error
-
-Table = tuple[str, str]
-"""Schema and name."""
-
-# what a table may be set to without an effect on how its files are written
-_HARMLESS = frozenset(
-    f"delta.{name}"
-    for name in (
-        "checkpointInterval",
-        "columnMapping.maxColumnId",
-        "columnMapping.mode",
-        "dataSkippingStatsColumns",
-        "deletedFileRetentionDuration",
-        "enableDeletionVectors",
-        "enableTypeWidening",
-        "logRetentionDuration",
-        "parquet.compression.codec",
-    )
+from tidemark.spark.delta.target import (
+    Table,
+    added_files,
+    folder_of,
+    target_of,
+    why_not_types,
+    with_files,
 )
-_FIELD_METADATA = frozenset(
-    ("comment", "delta.columnMapping.id", "delta.columnMapping.physicalName")
-)
+from tidemark.spark.delta.task import folder_of_task, run_task
+from tidemark.spark.files import each, java_class
 
 
 @dataclass
@@ -141,7 +113,7 @@ class WorkerRows(StagedRows):
         super().discard()
         for table, files in ((self.replaced, self.files or ()), (self.supplied, self.keys)):
             if table and files:
-                folder = _folder(log_of(self._session, *table))
+                folder = folder_of(log_of(self._session, *table))
                 for file in files:
                     Path(str(folder), file.path).unlink(missing_ok=True)
 
@@ -274,30 +246,6 @@ def write_kept_rows(
     return rows_of(session, kept.load, places, outcome, tables)
 
 
-def why_not_made(session: SparkSession, log: tuple[str, str], root: str | None) -> str | None:
-    """Return why the engine could not write to tables that are to be made; None: it can.
-
-    Asked before they are made: a first load that finds it out afterwards would do so each time.
-
-    Args:
-        session: The running session.
-        log: The schema and the name of the entity's log.
-        root: The folder of the tables' folders, where that is not the schema's.
-    """
-    folder = folder_to_come(session, *log, root)
-    if folder is None:
-        return f"{'.'.join(log)} is not to lie on a local file system"
-    if not is_read_as_it_stands(folder):
-        return f"{'.'.join(log)} is to lie at a path that is not read as it stands"
-    # one call of the JVM in place of one for each setting
-    is_set = _DEFAULTS in str(session._jsparkSession.conf().getAll().toString())
-    for name, value in (session.conf.getAll if is_set else {}).items():
-        default = f"delta.{name.removeprefix(_DEFAULTS)}"
-        if name.startswith(_DEFAULTS) and _is_harmful(default, value):
-            return f"the session gives new tables the property {default}"
-    return None
-
-
 @dataclass(frozen=True)
 class Places:
     """The tables of a load, as the engine sees them."""
@@ -345,165 +293,6 @@ def places_of(session: SparkSession, load: Load, tables: Tables) -> Places | str
     return Places(Targets(log, read, supplied), versions[0], partition, versions[1], transaction)
 
 
-def with_files(session: SparkSession, table: Table, target: Target) -> Target | str:
-    """Return a table with the files that it has; a text: why the engine cannot read them."""
-    delta = log_of(session, *table)
-    before = listed_files(newest(session._jvm, delta))
-    if before is None:
-        return "has many files, or deletion vectors"
-    paths = paths_of(delta, each(before))
-    if paths is None or not is_read_as_it_stands(target.folder):
-        return "lies at a path that is not read as it stands"
-    return Target(target.folder, target.fields, paths)
-
-
-def target_of(jvm: Any, delta: Any, snapshot: Any, required: Collection[str]) -> Target | str:
-    """Return a table as the engine writes it; a text: why it cannot.
-
-    Args:
-        jvm: The session's JVM.
-        delta: The table's log.
-        snapshot: The table as it is.
-        required: The columns of which no row comes without a value.
-    """
-    folder = _folder(delta)
-    if folder is None:
-        return "is not on a local file system"
-    metadata = snapshot.metadata()
-    converters = java_class(jvm, "scala.jdk.javaapi.CollectionConverters")
-    settings = dict(converters.asJava(metadata.configuration()))
-    for name, value in settings.items():
-        if _is_harmful(name, value):
-            return f"has the property {name}"
-    fields = {}
-    for place, field in enumerate(json.loads(metadata.schemaString())["fields"]):
-        known = field["metadata"]
-        if not _FIELD_METADATA.issuperset(known):
-            return f"has more to say of column {field['name']} than its name and type"
-        if not field["nullable"] and field["name"] not in required:
-            return f"has column {field['name']} as NOT NULL, which the load may have as NULL"
-        fields[str(field["name"])] = (
-            str(known.get("delta.columnMapping.physicalName", field["name"])),
-            int(known.get("delta.columnMapping.id", place + 1)),
-        )
-    return Target(folder, fields)
-
-
-def why_not_types(schema: str, columns: Collection[Column]) -> str | None:
-    """Return why files by the plan do not fit a table, as Spark could not read them; None: they do.
-
-    Example:
-        >>> why_not_types('{"fields": [{"name": "price", "type": "integer"}]}', [price])
-        'has column price as int, and the load has it as decimal(10,2)'
-
-    Args:
-        schema: What the table's log says of its columns.
-        columns: The columns of the load.
-    """
-    types = {field["name"]: field["type"] for field in json.loads(schema)["fields"]}
-    for column in columns:
-        # staging has the values before a change, too
-        for name in (column.name, f"_before_{column.name}"):
-            found: Any = _SQL_TYPES.get(str(types.get(name)), types.get(name))
-            if found not in (None, column.type):
-                shown = found if isinstance(found, str) else found["type"]
-                return f"has column {name} as {shown}, and the load has it as {column.type}"
-    return None
-
-
-_SQL_TYPES = {"integer": "int", "long": "bigint", "short": "smallint", "byte": "tinyint"}
-_HARMFUL = (("delta.enableDeletionVectors", "true"), ("delta.columnMapping.mode", "id"))
-_DEFAULTS = "spark.databricks.delta.properties.defaults."
-
-
-def _is_harmful(name: str, value: str) -> bool:
-    return (name.startswith("delta.") and name not in _HARMLESS) or (name, value) in _HARMFUL
-
-
-def _folder(delta: Any) -> str | None:
-    return local_path(str(delta.dataPath().toString()))
-
-
-def warm_worker(session: SparkSession) -> None:
-    """Have a worker of Spark's start and import the engine, while this process goes on.
-
-    The first task of a session waits a second for that. On a cluster it may be any node's.
-    """
-    context = session.sparkContext
-    if is_on_cluster(session) or context.applicationId in _warmed:
-        return
-    _warmed.add(context.applicationId)
-
-    def work() -> None:
-        # what goes wrong shows in the first task
-        with suppress(Exception):
-            context.parallelize([0], 1).foreach(import_engine)
-
-    threading.Thread(target=work, name="tidemark-warm-worker", daemon=True).start()
-
-
-# sessions that a worker was started for
-_warmed: set[str] = set()
-
-
-def run_task(
-    session: SparkSession,
-    task: Callable[[Room], Found],
-    declined: Callable[[str], Found] = Outcome,  # type: ignore[assignment]
-) -> Found:
-    """Run a load as a task of Spark; what fails there is declined, so that Spark SQL tries it.
-
-    Args:
-        session: The running session.
-        task: The task.
-        declined: What makes an outcome of the reason why there is none.
-    """
-    context, scratch = session.sparkContext, None
-    if is_on_cluster(session):
-        cores, memory = _share_of_node(session)
-        room = Room(cores, folder=None, memory=memory)
-    else:
-        scratch = folder_of_task()
-        room = Room(context.defaultParallelism, folder=str(scratch))
-    try:
-        (outcome,) = context.parallelize([room], 1).map(partial(attempt, task)).collect()
-    except Exception as error:
-        return declined(f"it failed ({_why(error)})")
-    finally:
-        for left in scratch.parent.glob(f"{scratch.name}-*") if scratch else ():
-            shutil.rmtree(left, ignore_errors=True)  # of an attempt that was killed
-    found: Found = outcome
-    return found
-
-
-def _why(error: Exception) -> str:
-    """Return what ended a task without a word of its text that may be a value of a row."""
-    text = readable_error(error)
-    for number in (errno.ENOSPC, errno.EROFS, errno.EIO, errno.EACCES):
-        if os.strerror(number) in text:
-            return os.strerror(number)
-    raised = re.findall(r"(?m)^(?:\w+\.)*(\w+(?:Error|Exception))\b", text)
-    return str(raised[-1]) if raised else type(error).__name__
-
-
-def is_on_cluster(session: SparkSession) -> bool:
-    """Say whether Spark's workers may be on other machines than this process."""
-    return not is_local(str(session.sparkContext.master))
-
-
-def _share_of_node(session: SparkSession) -> tuple[int, int]:
-    """Return how many cores of a node of the cluster a task has, and how many bytes of memory.
-
-    They are those that Spark gives to Python beside the JVM of an executor.
-    """
-    conf: Any = session.sparkContext._jsc.sc().conf()
-    cores = int(conf.get("spark.task.cpus", "1"))
-    for name in ("spark.executor.pyspark.memory", "spark.executor.memoryOverhead"):
-        if conf.contains(name):
-            return cores, int(conf.getSizeAsMb(name)) << 20
-    return cores, max(384, int(conf.getSizeAsMb("spark.executor.memory", "1g")) // 10) << 20
-
-
 def unseen(places: Places, outcome: Outcome) -> str | None:
     """Return that files which a worker wrote are not to be seen here; None: they are."""
     tables = places.targets
@@ -523,28 +312,6 @@ def why_unseen(written: Iterable[tuple[Target, Written]]) -> str | None:
     return None
 
 
-def folder_of_task() -> Path:
-    """Return a new folder below TIDEMARK_HOME, and remove those that killed runs have left.
-
-    Machines that share the folder number their processes each for itself: those of another one are
-    left for a day.
-    """
-    parent = tidemark_home().create().temporary
-    own = f"{zlib.crc32(socket.gethostname().encode()):08x}"
-    for folder in parent.glob(f"{_FOLDERS}*"):
-        process, _, more = folder.name.removeprefix(_FOLDERS).partition("-")
-        with suppress(OSError):
-            if more.startswith(f"{own}-"):
-                is_left = Path("/proc").exists() and not Path("/proc", process).exists()
-            else:
-                is_left = folder.stat().st_mtime < time.time() - _A_DAY
-            if is_left:
-                shutil.rmtree(folder, ignore_errors=True)
-    return parent / f"{_FOLDERS}{os.getpid()}-{own}-{uuid4()}"
-
-
-_FOLDERS = "engine-"
-_A_DAY = 24 * 60 * 60
 UNSEEN = "what Spark's workers wrote is not to be seen here: the nodes share no files"
 
 
@@ -586,8 +353,3 @@ def rows_of(
         rows.discard()
         raise written_by_another(".".join(log))
     return rows
-
-
-def added_files(jvm: Any, files: Sequence[Written], partition: Mapping[str, str]) -> list[Any]:
-    """Return what a commit says of files that come."""
-    return [added_file(jvm, file.path, file.size, file.statistics, partition) for file in files]

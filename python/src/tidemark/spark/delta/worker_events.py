@@ -17,16 +17,15 @@ from tidemark.engine.load import Target
 from tidemark.errors import TidemarkError
 from tidemark.spark.delta.small import file_actions
 from tidemark.spark.delta.staged import written_by_another
+from tidemark.spark.delta.task import folder_of_task, run_task
 from tidemark.spark.delta.worker import (
     UNSEEN,
     KeptRows,
     Places,
     Tables,
     WorkerRows,
-    folder_of_task,
     places_of,
     rows_of,
-    run_task,
     unseen,
 )
 

@@ -1,0 +1,43 @@
+"""Nodes of a parsed project, and a copy of it for each call of dbt."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+
+def is_python(node: Any) -> bool:
+    """Say whether a node is written in Python."""
+    return str(getattr(node, "language", "")) == "python"
+
+
+def is_entity(node: Any) -> bool:
+    """Say whether a node is a model kept by the cdc materialization."""
+    return getattr(getattr(node, "config", None), "materialized", None) == "cdc"
+
+
+def dated_location(node: Any) -> str | None:
+    """Return the location of a model's extracts if it has one for each business date."""
+    meta = getattr(node.config, "meta", None) or {}
+    settings = meta.get("tidemark") if isinstance(meta, dict) else None
+    location = settings.get("location") if isinstance(settings, dict) else None
+    if isinstance(location, str) and re.search(r"\{(business_date|dd)\}", location):
+        return location
+    return None
+
+
+def fresh_copy(manifest: Any) -> Any:
+    """Copy a parsed project for one call of dbt, which writes into its nodes.
+
+    Disabled nodes are left out: nothing runs them, and dbt cannot copy them (it takes the list of
+    nodes that it keeps under each of their names for a node). Macros are shared: nothing changes
+    them, and they are most of a project.
+    """
+    disabled, manifest.disabled = manifest.disabled, {}
+    macros, manifest.macros = manifest.macros, {}
+    try:
+        copy = manifest.deepcopy()
+    finally:
+        manifest.disabled, manifest.macros = disabled, macros
+    copy.macros = macros
+    return copy
