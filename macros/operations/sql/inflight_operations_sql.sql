@@ -11,10 +11,7 @@ select
     unix_micros(state_at) as state_micros,
     source_commit_id,
     details
-from (
-{{ tidemark.last_states_sql(states) }}
-    where relation = {{ tidemark.string_literal(relation) }}
-)
-where _tidemark_rank = 1 and kind = {{ tidemark.string_literal(kind) }} and state = {{ tidemark.string_literal(state) }}
+from {{ tidemark.last_commits_sql(states, relation) }}
+where kind = {{ tidemark.string_literal(kind) }} and state = {{ tidemark.string_literal(state) }}
 order by commit_id asc nulls last
 {%- endmacro -%}

@@ -2,16 +2,7 @@
     ('' if it has no name), `next_log_id` is the commit that put another log in the place of the one that it wrote, `previous_version`
     the version of a derived table before the commit (it records only the one after). -#}
 {%- macro listed_commits_sql(states, relation=none, commit_id=none, limit=20) -%}
-with commits as (
-    select *
-    from (
-    {{ tidemark.last_states_sql(states) }}
-    {%- if relation is not none %}
-        where relation = {{ tidemark.string_literal(relation) }}
-    {%- endif %}
-    )
-    where _tidemark_rank = 1
-),
+with commits as {{ tidemark.last_commits_sql(states, relation) }},
 
 savepoints as (
     select
