@@ -38,9 +38,7 @@
 
 {#- Columns by their names in lower case. -#}
 {%- macro by_name(columns) -%}
-    {%- set named = {} -%}
-    {%- for column in columns -%}{%- do named.update({column['name'] | lower: column}) -%}{%- endfor -%}
-    {{ return(named) }}
+    {{ return(dict(zip(columns | map(attribute='name') | map('lower'), columns))) }}
 {%- endmacro -%}
 
 {#- The columns of these lower-case names, in their order. -#}

@@ -7,13 +7,9 @@
 -#}
 {%- macro statements_of(opened, landing, batch) -%}
     {%- set cfg, state, relations = opened['cfg'], opened['state'], opened['relations'] -%}
-    {%- set known, told = [], [] -%}
-    {%- if not state['first'] -%}
-        {%- for row in run_query('select distinct _event_id from ' ~ relations['log'] ~ " where _operation = 'T' and " ~ tidemark.in_force_expr()) -%}
-            {%- do known.append(row[0]) -%}
-        {%- endfor -%}
-    {%- endif -%}
-    {%- set statements, followed = [], batch['followed'] -%}
+    {%- set known = [] if state['first']
+        else tidemark.first_column('select distinct _event_id from ' ~ relations['log'] ~ " where _operation = 'T' and " ~ tidemark.in_force_expr()) -%}
+    {%- set statements, told, followed = [], [], batch['followed'] -%}
     {%- set now = namespace(columns=batch['source_columns']) -%}
     {%- for row in tidemark.query_rows(tidemark.ddl_events_sql(landing['events'])) -%}
         {%- set said = tidemark.canonical_statement(row, batch, cfg) if row['_operation'] else tidemark.debezium_statement(row, batch) -%}
@@ -63,7 +59,7 @@
         {#- one that was ignored is in staging alone -#}
         {%- set sql = 'select _event_id from ' ~ relations['log'] ~ ' where ' ~ is_found ~ ' and ' ~ tidemark.in_force_expr()
             ~ ' union select _event_id from ' ~ tidemark.in_force_of(relations['staging'], state) ~ ' where ' ~ is_found -%}
-        {%- for row in run_query(sql) -%}{%- do known.append(row[0]) -%}{%- endfor -%}
+        {%- do known.extend(tidemark.first_column(sql)) -%}
     {%- endif -%}
     {%- for row in found if row['_event_id'] not in known -%}
         {%- set number = row['_landing_num'] -%}

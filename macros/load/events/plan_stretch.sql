@@ -2,17 +2,11 @@
 {%- macro plan_stretch(opened, landing, batch, stretch) -%}
     {%- set cfg, state = opened['cfg'], opened['state'] -%}
     {%- set recorded = none if state['first'] else state['recorded'] -%}
-    {%- set arrived = none -%}
-    {%- if landing['columns'] is not none -%}
-        {%- set arrived = {} -%}
-        {%- for column in landing['columns'] -%}
-            {%- do arrived.update({column['name'] | lower: column}) -%}
-        {%- endfor -%}
-        {%- set meta = tidemark.event_columns() | map(attribute='name') | list + ['_landing_num', '_file'] -%}
-        {%- for column in landing['columns'] if column['name'] | lower not in meta and not column['name'].startswith('_before_') and column['name'] not in batch['names'] -%}
-            {%- do batch['names'].append(column['name']) -%}
-        {%- endfor -%}
-    {%- endif -%}
+    {%- set arrived = none if landing['columns'] is none else tidemark.by_name(landing['columns']) -%}
+    {%- set meta = tidemark.event_columns() | map(attribute='name') | list + ['_landing_num', '_file'] -%}
+    {%- for column in landing['columns'] or [] if column['name'] | lower not in meta and not column['name'].startswith('_before_') and column['name'] not in batch['names'] -%}
+        {%- do batch['names'].append(column['name']) -%}
+    {%- endfor -%}
     {%- set types = tidemark.declared_types(cfg) -%}
     {%- set found = {
         'names': batch['names'], 'schemas': batch['schemas'], 'ddl': batch['source_columns'], 'arrived': arrived,

@@ -334,12 +334,10 @@
 
 
 {%- macro no_event_figures() -%}
-    {%- set figures = {} -%}
-    {%- for name in ['rows_read', 'rows_inserted', 'rows_updated', 'rows_deleted', 'rows_unchanged', 'rows_not_supplied',
-                     'rows_rejected', 'rows_duplicate', 'rows_ignored', 'rows_tied', 'rows_logged', 'rows_superseded'] -%}
-        {%- do figures.update({name: 0}) -%}
-    {%- endfor -%}
-    {{ return(figures) }}
+    {{ return(dict.fromkeys([
+        'rows_read', 'rows_inserted', 'rows_updated', 'rows_deleted', 'rows_unchanged', 'rows_not_supplied',
+        'rows_rejected', 'rows_duplicate', 'rows_ignored', 'rows_tied', 'rows_logged', 'rows_superseded',
+    ], 0)) }}
 {%- endmacro -%}
 
 

@@ -165,11 +165,8 @@
 {#- How far several entities can be read as one unit, by relation. -#}
 {%- macro unit_ends(names) -%}
     {%- set commits = tidemark.commits_relations(tidemark.run_config()) -%}
-    {%- set ends = {} -%}
-    {%- for row in tidemark.query_rows(tidemark.unit_ends_sql(commits['states'], names)) -%}
-        {%- do ends.update({row['relation']: row['last_id']}) -%}
-    {%- endfor -%}
-    {{ return(ends) }}
+    {%- set rows = tidemark.query_rows(tidemark.unit_ends_sql(commits['states'], names)) -%}
+    {{ return(dict(zip(rows | map(attribute='relation'), rows | map(attribute='last_id')))) }}
 {%- endmacro -%}
 
 {#- The range as commit ids. Errors name what there is. A feed that is kept (`pulls`) begins where changes are kept from. `ends` has from,
