@@ -69,9 +69,7 @@
         {%- set present = adapter.get_columns_in_relation(relations[name]) | map(attribute='name') | map('lower') | list -%}
         {%- set missing = [] -%}
         {%- for column in columns if column['name'] | lower not in present -%}{%- do missing.append(column) -%}{%- endfor -%}
-        {%- if missing -%}
-            {%- do run_query('alter table ' ~ relations[name] ~ ' add columns (' ~ tidemark.column_definitions_expr(tidemark._nullable(missing)) ~ ')') -%}
-        {%- endif -%}
+        {%- do tidemark.add_columns(relations[name], tidemark._nullable(missing)) -%}
     {%- endfor -%}
     {%- if is_remade -%}{%- do tidemark.make_current(cfg, plan, relations) -%}{%- endif -%}
     {%- do tidemark.make_history_view(cfg, plan, relations) -%}

@@ -52,6 +52,17 @@
     {%- endfor -%}
 {%- endmacro -%}
 
+{#- A table that is gone, with these rows: under another name until it is whole. -#}
+{%- macro make_anew(file_format, relation, columns, options, rows_sql) -%}
+    {%- set new = tidemark.new_relation(relation) -%}
+    {%- do tidemark.drop_table(new) -%}
+    {%- do tidemark.clear_debris([new, relation]) -%}
+    {%- do tidemark.run_statements(
+        tidemark.for_format(file_format, 'create_table')(new, columns, options)
+        + [tidemark.insert_sql(new, columns, rows_sql)] + tidemark.rename_table_sql(new, relation)
+    ) -%}
+{%- endmacro -%}
+
 {#- The relations that an entity has, by what they hold. -#}
 {%- macro needed_relations(recorded) -%}
     {%- set apart = recorded['columns'] | selectattr('sensitive') | list -%}

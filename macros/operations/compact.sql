@@ -45,13 +45,10 @@
     {%- for name in settings if cfg['file_format'] == 'delta' -%}
         {%- do run_query('reset spark.databricks.delta.optimize.' ~ name) -%}
     {%- endfor -%}
-    {#- A version that a load has left half done is no version to read. -#}
-    {%- set readable = not tidemark.is_being_loaded(opened) -%}
     {%- do record.update({'details': tojson({'target_bytes': asked['bytes'], 'files': done, 'table_id': tidemark.table_id(relations['current'])})}) -%}
-    {%- do tidemark.record_commit(commits, record, 'completed', {
-        'current_version_after': tidemark.table_version(cfg['file_format'], relations['current']) if readable else none,
-        'log_version_after': tidemark.table_version(cfg['file_format'], relations['log']) if readable else none,
-    }) -%}
+    {#- A version that a load has left half done is no version to read. -#}
+    {%- set versions = {} if tidemark.is_being_loaded(opened) else tidemark.table_versions(cfg, relations, 'after') -%}
+    {%- do tidemark.record_commit(commits, record, 'completed', versions) -%}
 {%- endmacro -%}
 
 {#- An entity as it is, without finishing or rolling back what is in flight: that may be a load at work. -#}

@@ -50,10 +50,7 @@
     {%- endfor -%}
     {%- if vacuum -%}{%- do tidemark.vacuum_at_once(tidemark.erasable_tables(opened), record['commit_id']) -%}{%- endif -%}
     {%- do record.update({'details': tojson(details)}) -%}
-    {%- do tidemark.record_commit(opened['commits'], record, 'completed', {
-        'current_version_after': tidemark.table_version(cfg['file_format'], relations['current']),
-        'log_version_after': tidemark.table_version(cfg['file_format'], relations['log']),
-    }) -%}
+    {%- do tidemark.record_commit(opened['commits'], record, 'completed', tidemark.table_versions(cfg, relations, 'after')) -%}
     {%- do tidemark.say(entity, 'erased the key in commit ' ~ record['commit_id'] ~ '; ' ~ (
         'no file of its tables has it any more' if vacuum
         else 'files of former versions have it until they are vacuumed: clean with vacuum: true after the retention of the format, or here vacuum: true with confirm: true'

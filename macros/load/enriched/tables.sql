@@ -159,14 +159,9 @@
         {%- do log(cfg['entity'] ~ ': ' ~ relations[name] ~ ' was gone and is made anew, without what it had', info=true) -%}
     {%- endfor -%}
     {%- if 'entities' not in present -%}
-        {#- Under another name until it is whole. -#}
-        {%- set new = tidemark.new_relation(relations['entities']) -%}
-        {%- do tidemark.drop_table(new) -%}
-        {%- do tidemark.clear_debris([new, relations['entities']]) -%}
-        {%- do tidemark.run_statements(
-            tidemark.for_format(cfg['file_format'], 'create_table')(new, tidemark.entity_columns(), {'partition_by': ['vendor', 'name', 'model']})
-            + [tidemark.insert_sql(new, tidemark.entity_columns(), tidemark.stored_entities_sql(relations['current']))]
-            + tidemark.rename_table_sql(new, relations['entities'])
+        {%- do tidemark.make_anew(
+            cfg['file_format'], relations['entities'], tidemark.entity_columns(), {'partition_by': ['vendor', 'name', 'model']},
+            tidemark.stored_entities_sql(relations['current'])
         ) -%}
         {%- do log(cfg['entity'] ~ ': ' ~ relations['entities'] ~ ' was gone and is made anew from the events', info=true) -%}
     {%- endif -%}
