@@ -240,11 +240,6 @@
     {%- for is_broken, problem in rules if is_broken -%}{%- do errors.append(problem) -%}{%- endfor -%}
 {%- endmacro -%}
 
-{#- Settings that have one of several values: {setting: values}. -#}
-{%- macro _check_choices(cfg, choices, errors) -%}
-    {%- for name, allowed in choices.items() -%}{%- do tidemark._one_of(name, cfg[name], allowed, errors) -%}{%- endfor -%}
-{%- endmacro -%}
-
 {#- Raise every problem that was found, at once; `holder` has them. -#}
 {%- macro _raise_config_errors(entity, errors, holder='the configuration has') -%}
     {%- if errors -%}

@@ -57,10 +57,12 @@
         'persist_docs': config.get('persist_docs') or {},
         'description': node.get('description', ''),
     }) -%}
-    {%- do tidemark._check_choices(cfg, {
+    {%- for name, allowed in {
         'extract': tidemark._extracts(), 'hash': ['md5', 'sha256', 'xxhash64x2'], 'null_keys': ['reject', 'allow'],
         'on_reject': ['fail', 'quarantine'], 'write_mode': ['copy_on_write', 'merge_on_read'],
-    }, errors) -%}
+    }.items() -%}
+        {%- do tidemark._one_of(name, cfg[name], allowed, errors) -%}
+    {%- endfor -%}
     {%- do tidemark._check_format(cfg['file_format'], errors) -%}
     {%- do tidemark._add_broken([
         (cfg['write_mode'] == 'merge_on_read' and cfg['file_format'] != 'delta',

@@ -13,7 +13,7 @@
 {%- macro tries_workers(opened, body, why_not) -%}
     {%- set cfg, run, engine = opened['cfg'], opened['run'], tidemark.engine_of(opened) -%}
     {%- if engine == 'spark' or not tidemark.can('run_workers') or run['empty'] or run['full_refresh'] -%}{{ return(false) }}{%- endif -%}
-    {%- set why = 'the model has a SELECT of its own' if tidemark.has_own_select(cfg, body) else adapter.call_function(why_not, cfg) -%}
+    {%- set why = 'the model has a SELECT of its own' if body | trim != tidemark.extract_sql(cfg) | trim else adapter.call_function(why_not, cfg) -%}
     {%- if not why and engine == 'auto' and adapter.is_on_cluster() -%}
         {%- set why = "the session has a cluster, whose nodes may not share files: engine: workers says that they do" -%}
     {%- endif -%}
@@ -40,10 +40,4 @@
         {%- do tidemark.check_staged(opened['cfg'], written, written.figures.get('rows_logged', staged['figures'].get('rows_logged'))) -%}
     {%- endif -%}
     {{ return(written) }}
-{%- endmacro -%}
-
-
-{#- Whether a model's body is more than what extract() yields. -#}
-{%- macro has_own_select(cfg, body) -%}
-    {{ return(body | trim != tidemark.extract_sql(cfg) | trim) }}
 {%- endmacro -%}

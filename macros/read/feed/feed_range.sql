@@ -154,7 +154,8 @@
 
 {#- The last pull of a source by the model that is compiled; none where that is built anew. -#}
 {%- macro own_pull(pulls, own, source) -%}
-    {{ return(none if own['anew'] else tidemark.pull_of(pulls, this.schema ~ '.' ~ this.identifier, source)) }}
+    {%- set those = pulls | selectattr('relation', 'equalto', this.schema ~ '.' ~ this.identifier) | selectattr('source_relation', 'equalto', source) | list -%}
+    {{ return(those[0] if those and not own['anew'] else none) }}
 {%- endmacro -%}
 
 {#- Whether what is compiled is run later, each time that it is read. -#}
