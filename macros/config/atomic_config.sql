@@ -6,13 +6,12 @@
     {%- set errors = [] -%}
     {%- set settings = tidemark._settings(config, tidemark._atomic_settings(), errors) -%}
     {%- set cfg = tidemark._table_config(node, settings, errors) -%}
+    {%- do cfg.update(tidemark._read_settings(settings, {
+        'location': ('any', none), 'deduplicate': ('names', tidemark.deduplication_steps()),
+        'fingerprint_ignore': ('names', tidemark.fingerprint_ignore()), 'manifest': ('any', none), 'engine': ('any', none),
+    }, errors)) -%}
     {%- do cfg.update({
         'family': 'enriched',
-        'location': settings.get('location'),
-        'deduplicate': tidemark._as_list(settings.get('deduplicate', tidemark.deduplication_steps()), 'deduplicate', errors),
-        'fingerprint_ignore': tidemark._as_list(settings.get('fingerprint_ignore', tidemark.fingerprint_ignore()), 'fingerprint_ignore', errors),
-        'manifest': settings.get('manifest'),
-        'engine': settings.get('engine'),
         'manifest_ttl': tidemark._retention(settings.get('manifest_ttl', '180 days'), 'manifest_ttl', errors),
     }) -%}
     {%- do tidemark._check_atomic_config(cfg, settings, errors) -%}
