@@ -24,12 +24,7 @@ select
 from {{ log_relation }} as log
 left join {{ sensitive_relation }} as sensitive
     on
-        log._key_hash = sensitive._key_hash
-        and log._business_date = sensitive._business_date
-        and log._commit_id = sensitive._commit_id
-        {%- if flow.get('flow') == 'events' %}
-        and log._event_id = sensitive._event_id
-        {%- endif %}
+        {{ tidemark.same_row_expr(tidemark.sensitive_key(flow), 'log', 'sensitive') | indent(8) }}
 where {{ tidemark.change_in_force_expr(flow, 'log') }}
 {%- endif -%}
 {%- endmacro -%}

@@ -254,8 +254,7 @@
     {%- set rows = tidemark.orphaned_sensitive_sql(plan, relations, floor) -%}
     {%- set count = tidemark.row_count('(\n' ~ rows ~ '\n)') -%}
     {%- if count and not dry_run -%}
-        {%- set names = ['_key_hash', '_business_date', '_commit_id'] + (['_event_id'] if plan['flow'] == 'events' else []) -%}
-        {%- do run_query(tidemark.delete_rows_sql(relations['sensitive'], rows, names)) -%}
+        {%- do run_query(tidemark.delete_rows_sql(relations['sensitive'], rows, tidemark.sensitive_key(plan))) -%}
     {%- endif -%}
     {{ return(count) }}
 {%- endmacro -%}

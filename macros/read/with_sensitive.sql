@@ -12,8 +12,7 @@
 {%- set is_current = not (base and side in ['log', 'history']) -%}
 {%- set entity = relation if is_current else relation.incorporate(path={'identifier': base}) -%}
 {%- set flow = tidemark.flow_of(entity) -%}
-{%- set by_event = flow['flow'] == 'events' -%}
-{%- set own = '_key_hash, _row_hash, _business_date, _commit_id' ~ (', _event_id' if by_event else '') -%}
+{%- set own = '_key_hash, _row_hash, _business_date, _commit_id' ~ (', _event_id' if flow['flow'] == 'events' else '') -%}
 {%- set sensitive = tidemark.sensitive(entity) -%}
 {%- if is_current -%}
 {%- set node = tidemark.node_of(entity) if execute and graph is defined -%}
@@ -37,11 +36,6 @@ select
 from {{ relation }} as stored
 left join {{ sensitive }} as sensitive
     on
-        stored._key_hash <=> sensitive._key_hash
-        and stored._business_date <=> sensitive._business_date
-        and stored._commit_id <=> sensitive._commit_id
-        {%- if by_event %}
-        and stored._event_id <=> sensitive._event_id
-        {%- endif %}
+        {{ tidemark.same_row_expr(tidemark.sensitive_key(flow), 'stored', 'sensitive', '<=>') | indent(8) }}
 {%- endif -%}
 {%- endmacro -%}

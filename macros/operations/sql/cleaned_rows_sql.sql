@@ -92,18 +92,16 @@ where
 
 {#- What a log row is found by. -#}
 {%- macro log_row_names(plan) -%}
-    {{ return(['_key_hash', '_business_date', '_commit_id'] + (['_event_id', '_source_operation'] if plan.get('flow') == 'events' else [])) }}
+    {{ return(tidemark.sensitive_key(plan) + (['_source_operation'] if plan.get('flow') == 'events' else [])) }}
 {%- endmacro -%}
 
 {#- Sensitive values of commits up to `floor` whose log row is gone. Later ones may belong to a commit that is being written. -#}
 {%- macro orphaned_sensitive_sql(plan, relations, floor) -%}
-{%- set names = ['_key_hash', '_business_date', '_commit_id'] + (['_event_id'] if plan.get('flow') == 'events' else []) -%}
-{%- set terms = [] -%}
-{%- for name in names -%}{%- do terms.append('sensitive.' ~ name ~ ' <=> log.' ~ name) -%}{%- endfor -%}
+{%- set names = tidemark.sensitive_key(plan) -%}
 select
     {{ tidemark.column_list_expr(names, 'sensitive') }}
 from {{ relations['sensitive'] }} as sensitive
 left anti join {{ relations['log'] }} as log
-    on {{ terms | join(' and ') }}
+    on {{ tidemark.same_row_expr(names, 'sensitive', 'log', '<=>') | replace('\n', ' ') }}
 where sensitive._commit_id <= {{ floor }}
 {%- endmacro -%}
