@@ -14,7 +14,7 @@
         'family': 'enriched',
         'manifest_ttl': tidemark._retention(settings.get('manifest_ttl', '180 days'), 'manifest_ttl', errors),
     }) -%}
-    {%- do tidemark._check_atomic_config(cfg, settings, errors) -%}
+    {%- do tidemark._check_atomic_config(cfg, errors) -%}
     {%- do tidemark._raise_config_errors(cfg['entity'], errors) -%}
     {%- do cfg.update({
         'looks_across': cfg['deduplicate'] | select('in', ['natural_cross_batch', 'synthetic_cross_batch']) | list | length > 0,
@@ -43,7 +43,7 @@
     ]) }}
 {%- endmacro -%}
 
-{%- macro _check_atomic_config(cfg, settings, errors) -%}
+{%- macro _check_atomic_config(cfg, errors) -%}
     {%- set names = tidemark.canonical_columns() | map(attribute='name') | list -%}
     {%- do tidemark._check_location(cfg['location'], errors) -%}
     {%- for step in cfg['deduplicate'] -%}

@@ -19,7 +19,7 @@
     {%- set opened = tidemark.open_entity(entity, 'clean', dry_run) -%}
     {%- set lengths = tidemark.retention_lengths(opened['cfg'], retention) -%}
     {%- set horizons = tidemark.clean_horizons(opened, lengths) -%}
-    {%- set steps = tidemark.clean_steps(opened, lengths, horizons) -%}
+    {%- set steps = tidemark.clean_steps(opened, horizons) -%}
     {%- for holder in horizons['holders'] if horizons['is_held'] -%}
         {%- do tidemark.say(entity, 'kept from commit ' ~ holder['commit_id'] ~ ' on by ' ~ holder['by']) -%}
     {%- endfor -%}
@@ -183,7 +183,7 @@
 {%- endmacro -%}
 
 {#- What is to be removed, table by table: those steps that have something to do, each with its count and statements. -#}
-{%- macro clean_steps(opened, lengths, horizons) -%}
+{%- macro clean_steps(opened, horizons) -%}
     {%- set cfg, relations = opened['cfg'], opened['relations'] -%}
     {%- set plan = tidemark.recorded_plan(opened['state']['recorded']) -%}
     {%- set steps = [] -%}

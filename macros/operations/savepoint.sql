@@ -140,8 +140,8 @@
 
 {#- Begin an operation: its commit in flight, and those of its kind that a dead call left in flight rolled back, in this order, so that
     readers always find one that holds. -#}
-{%- macro begin_operation(opened, record, numbers={}) -%}
-    {%- do tidemark.record_commit(opened['commits'], record, 'inflight', numbers) -%}
+{%- macro begin_operation(opened, record) -%}
+    {%- do tidemark.record_commit(opened['commits'], record, 'inflight', {}) -%}
     {%- do tidemark.end_begun(opened, record) -%}
 {%- endmacro -%}
 
