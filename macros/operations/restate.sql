@@ -84,7 +84,7 @@
             cfg['entity'] ~ ': these files landed since and are gone, so nothing was restated: ' ~ gone | join(', ') ~ '. Put them back, or restate from a later date'
         ) -%}
     {%- endif -%}
-    {%- do tidemark.roll_back(opened, steps, dry_run) -%}
+    {%- do tidemark.roll_back(opened, tidemark.with_columns_back(opened, steps), dry_run) -%}
     {%- if dry_run -%}
         {%- do tidemark.say(cfg['entity'], 'would take what landed since then anew') -%}
     {%- else -%}

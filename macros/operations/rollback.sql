@@ -30,11 +30,18 @@
         {%- endfor -%}
     {%- endif -%}
     {#- what cannot go back is told before anything does -#}
-    {%- for its_opened, its_steps in (others + [(opened, steps)] if others else []) -%}
-        {%- do tidemark.renames_back(its_opened['cfg']['entity'], its_opened['state']['recorded']['columns'], tidemark.recorded_at(its_opened, its_steps['target'])['columns']) -%}
+    {%- set ways = [] -%}
+    {%- for its_opened, its_steps in others + [(opened, steps)] -%}
+        {%- do ways.append((its_opened, tidemark.with_columns_back(its_opened, its_steps))) -%}
     {%- endfor -%}
-    {%- for other_opened, other_steps in others -%}{%- do tidemark.roll_back(other_opened, other_steps, dry) -%}{%- endfor -%}
-    {%- do tidemark.roll_back(opened, steps, dry) -%}
+    {%- for its_opened, its_steps in ways -%}{%- do tidemark.roll_back(its_opened, its_steps, dry) -%}{%- endfor -%}
+{%- endmacro -%}
+
+{#- The steps of a rollback that has something to do, with what the entity is held to then (`back`) and how columns are renamed for that. -#}
+{%- macro with_columns_back(opened, steps) -%}
+    {%- if not steps['undone'] and not steps['redone'] -%}{{ return(steps) }}{%- endif -%}
+    {%- set back = tidemark.recorded_at(opened, steps['target']) -%}
+    {{ return(dict(steps, back=back, renames=tidemark.renames_back(opened['cfg']['entity'], opened['state']['recorded']['columns'], back['columns']))) }}
 {%- endmacro -%}
 
 {#- Go back, or say what that would do. -#}
@@ -44,9 +51,9 @@
         {%- do tidemark.say(cfg['entity'], 'is at commit ' ~ steps['target'] ~ ' already, nothing to roll back') -%}
         {{ return(none) }}
     {%- endif -%}
-    {%- set recorded = state['recorded'] -%}
+    {%- set recorded, back = state['recorded'], steps['back'] -%}
     {%- set recorded_cfg = tidemark.recorded_cfg(cfg, recorded) -%}
-    {%- set plan, back = tidemark.recorded_plan(recorded), tidemark.recorded_at(opened, steps['target']) -%}
+    {%- set plan = tidemark.recorded_plan(recorded) -%}
     {#- the log still has the values of columns that are gone from current -#}
     {%- set whole = dict(plan, stored=plan['stored'] + plan['gone'], gone=[], sensitive=plan['sensitive'] + plan['gone_sensitive']) -%}
     {%- set slice_sql = tidemark.rollback_slice_sql(whole, relations, steps['target']) -%}
@@ -60,7 +67,7 @@
                 ~ (commit['rows_updated'] or 0) ~ ', D ' ~ (commit['rows_deleted'] or 0)) -%}
         {%- endfor -%}
     {%- endfor -%}
-    {%- for old, new in tidemark.renames_back(cfg['entity'], recorded['columns'], back['columns']) -%}
+    {%- for old, new in steps['renames'] -%}
         {%- do tidemark.say(cfg['entity'], '  renames column `' ~ old ~ '` to `' ~ new ~ '`') -%}
     {%- endfor -%}
     {%- if cfg['extract'] == 'events' and steps['undone'] -%}{%- do tidemark.tell_retaken(cfg, relations, steps) -%}{%- endif -%}
@@ -146,8 +153,7 @@
 {#- The cdc models of the project but for an entity's own. -#}
 {%- macro other_entities(opened) -%}
     {%- set found = [] -%}
-    {%- for node in graph.nodes.values() if node['resource_type'] == 'model' and node['config']['materialized'] == 'cdc'
-        and node['schema'] ~ '.' ~ node['alias'] != opened['cfg']['relation'] -%}
+    {%- for node in tidemark.models_of(['cdc']) if node['schema'] ~ '.' ~ node['alias'] != opened['cfg']['relation'] -%}
         {%- do found.append(node) -%}
     {%- endfor -%}
     {{ return(found) }}

@@ -56,22 +56,17 @@ where _operation <> 'D'
 
 {#- What an entity's log is ordered by, from the model's configuration in the graph. -#}
 {%- macro flow_of(relation) -%}
-    {%- if execute and graph is defined -%}
-        {%- for node in graph.nodes.values() if node['resource_type'] == 'model' and node['config']['materialized'] == 'cdc'
-            and node['alias'] | lower == relation.identifier | lower and node['schema'] | lower == relation.schema | lower -%}
-            {%- set settings = (node['config'].get('meta') or {}).get('tidemark', {}) -%}
-            {%- if settings is mapping and settings.get('extract') == 'events' -%}
-                {%- set cfg = tidemark.entity_config(node) -%}
-                {{ return({
-                    'flow': 'events', 'sequence_by': cfg['sequence_by'], 'on_tie': cfg['on_tie'], 'cfg': cfg, 'effective_from': none,
-                    'has_copies': not cfg['keys'],
-                }) }}
-            {%- elif settings is mapping and settings.get('effective_from') -%}
-                {{ return({'flow': 'extract', 'sequence_by': [], 'effective_from': tidemark.entity_config(node)['effective_from']}) }}
-            {%- endif -%}
-        {%- endfor -%}
+    {%- set node = tidemark.node_of(relation) if execute and graph is defined else none -%}
+    {%- set settings = (node['config'].get('meta') or {}).get('tidemark') if node else none -%}
+    {%- if settings is mapping and settings.get('extract') == 'events' -%}
+        {%- set cfg = tidemark.entity_config(node) -%}
+        {{ return({
+            'flow': 'events', 'sequence_by': cfg['sequence_by'], 'on_tie': cfg['on_tie'], 'cfg': cfg, 'effective_from': none,
+            'has_copies': not cfg['keys'],
+        }) }}
     {%- endif -%}
-    {{ return({'flow': 'extract', 'sequence_by': [], 'effective_from': none}) }}
+    {%- set is_effective = settings is mapping and settings.get('effective_from') -%}
+    {{ return({'flow': 'extract', 'sequence_by': [], 'effective_from': tidemark.entity_config(node)['effective_from'] if is_effective else none}) }}
 {%- endmacro -%}
 
 {#- What a reading may go by. Only intervals are those of `effective_from`. -#}

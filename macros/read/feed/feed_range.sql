@@ -248,11 +248,16 @@
 
 {#- The node of the model that a relation is of, or none. -#}
 {%- macro node_of(relation, kinds=['cdc']) -%}
-    {%- for node in graph.nodes.values() if node['resource_type'] == 'model' and node['config']['materialized'] in kinds
-        and node['alias'] | lower == relation.identifier | lower and node['schema'] | lower == relation.schema | lower -%}
+    {%- for node in tidemark.models_of(kinds)
+        if node['alias'] | lower == relation.identifier | lower and node['schema'] | lower == relation.schema | lower -%}
         {{ return(node) }}
     {%- endfor -%}
     {{ return(none) }}
+{%- endmacro -%}
+
+{#- The nodes of the models that have one of these materializations. -#}
+{%- macro models_of(kinds) -%}
+    {{ return(graph.nodes.values() | selectattr('resource_type', 'equalto', 'model') | selectattr('config.materialized', 'in', kinds) | list) }}
 {%- endmacro -%}
 
 {#- The commit of an entity that a moment stands for, which is the argument `argument` of `what`. -#}
