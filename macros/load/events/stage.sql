@@ -86,34 +86,6 @@
 {%- endmacro -%}
 
 
-{#- Bring the DDL event that begins a stretch to the tables; what is recorded of their columns is then a copy of its own. -#}
-{%- macro opened_after_statement(opened, batch, stretch) -%}
-    {%- set state = opened['state'] -%}
-    {%- set recorded = none if state['first'] else fromjson(tojson(state['recorded'])) -%}
-    {%- set opened = dict(opened, state=dict(state, recorded=recorded or state['recorded'])) -%}
-    {%- for statement in batch['statements'] if statement['cuts'] and statement['landing_num'] == stretch['from'] -%}
-        {%- set opened = tidemark.begin_statement(opened, batch, statement) -%}
-        {%- do tidemark.apply_statement(opened, recorded, batch, statement) -%}
-        {{ return(dict(opened, state=dict(opened['state'], log_version=none))) }}
-    {%- endfor -%}
-    {{ return(opened) }}
-{%- endmacro -%}
-
-
-{#- Record the commit of the stretch, in flight, with the names that columns will have, before a table is altered: by that a run which finds
-    it there takes back what this one did, see undo_statement(). Also stops at a statement that cannot be applied. -#}
-{%- macro begin_statement(opened, batch, statement) -%}
-    {%- set run, state = opened['run'], opened['state'] -%}
-    {%- set meant = none if state['first'] else fromjson(tojson(state['recorded'])) -%}
-    {%- do tidemark.apply_statement(dict(opened, relations={}), meant, dict(batch, names=batch['names'] | list), dict(statement)) -%}
-    {%- if not meant or meant['columns'] == state['recorded']['columns'] or run.get('dry_run') -%}{{ return(opened) }}{%- endif -%}
-    {%- set load = {'commit_id': tidemark.next_commit_id(state['last_id']), 'kind': 'load', 'business_date': tidemark.date_of_events(run), 'forward': true} -%}
-    {%- set begun = tidemark.new_commit(opened, load, meant) -%}
-    {%- do tidemark.record_commit(opened['commits'], begun, 'inflight', {}) -%}
-    {{ return(dict(opened, state=dict(state, last_id=begun['commit_id'], begun=begun))) }}
-{%- endmacro -%}
-
-
 {#- Where the tables are altered for a stretch whose rejects stop it, it is staged before on what they will be. Returns the number that
     this attempt had, none if there was none. -#}
 {%- macro tried_stretch(opened, plan, source, stretch) -%}
