@@ -55,7 +55,6 @@
     {%- if true not in is_other -%}{{ return(none) }}{%- endif -%}
     {%- set cfg = tidemark.recorded_cfg(opened['cfg'], recorded) -%}
     {%- set plan = tidemark.recorded_plan(recorded, cfg) -%}
-    {%- set plan = dict(plan, keyed=cfg['keys'] | length > 0, keys=plan['columns'] | selectattr('key') | list) -%}
     {%- set is_remade = tidemark.columns_return(now, recorded['columns']) -%}
     {%- set renames = tidemark.renames_back(cfg['entity'], now, recorded['columns']) -%}
     {#- which in a table was put aside before its name went to another column -#}

@@ -28,7 +28,6 @@
 
     {%- set recorded_cfg = tidemark.recorded_cfg(cfg, recorded) -%}
     {%- set plan = tidemark.recorded_plan(recorded, cfg) -%}
-    {%- set plan = dict(plan, keyed=cfg['keys'] | length > 0, keys=plan['columns'] | selectattr('key') | list) -%}
     {%- if 'log' in missing or 'history' in missing -%}{%- do tidemark.make_history_view(recorded_cfg, plan, relations) -%}{%- endif -%}
     {%- for name, table in tidemark.side_tables(cfg, plan).items() if name in missing -%}
         {%- do tidemark.clear_debris([relations[name]]) -%}

@@ -13,9 +13,12 @@
             'description': said.get('description') or '', 'compare_as': column.get('compare_as'),
         }) -%}
     {%- endfor -%}
+    {%- set keys = columns | selectattr('key') | list -%}
     {%- set gone = recorded['columns'] | selectattr('gone', 'defined') | selectattr('gone') | list -%}
     {{ return({
         'columns': columns,
+        'keys': keys,
+        'keyed': keys | length > 0,
         'stored': columns | rejectattr('sensitive') | list,
         'sensitive': columns | selectattr('sensitive') | list,
         'compared': columns | selectattr('compared') | list,
