@@ -1,15 +1,6 @@
-{#-
-    Take away what the retention settings of an entity do not keep any more. `retention` goes before the settings, for
-    this call:
-
-        dbt run-operation clean --args '{entity: airports, dry_run: true}'
-        dbt run-operation clean --args '{entity: airports, retention: {superseded: 30 days, history: none}}'
-
-    Nothing goes that a savepoint or a derived table (scd2, feed) needs, and nothing that says what the rows were at any
-    commit from the floor on: `source_commit_id` of the clean's commit, before which changes cannot be asked any more. The
-    floor is recorded before anything is removed, and each table's rows go in one commit of it, so a call that died is
-    finished by the next.
--#}
+{#- Take away what retention does not keep any more: the settings', or for this call `retention`. The floor, before which changes cannot be
+    asked from then on, is recorded before anything is removed, and each table's rows go in one commit of it: a call that died is finished by
+    the next. -#}
 {%- macro clean(entity, dry_run=false, vacuum=false, retention={}) -%}
     {%- set dry_run, vacuum = tidemark.is_true(dry_run), tidemark.is_true(vacuum) -%}
     {%- set enriched = tidemark.node_if(entity, 'atomic') or tidemark.node_if(entity, 'shred') -%}

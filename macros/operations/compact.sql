@@ -1,14 +1,6 @@
-{#-
-    Bring the files of an entity's tables to a good size, and write out the rows that deletion vectors only marked:
-
-        dbt run-operation compact --args '{entity: airports, dry_run: true}'
-        dbt run-operation compact --args '{entity: airports, target_file_size: 256 MB, max_partitions: 10}'
-
-    The log is done one partition at a time, those with most small files first; current is clustered by its
-    liquid_clustered_by, else by the key, which is what a load looks its rows up by. No row changes. It never touches a
-    commit in flight, and leaves what it has not come to for the next call while a load is at work; if a load writes the
-    same files meanwhile, Delta refuses one of the two, which is then run again.
--#}
+{#- Bring the files of an entity's tables to a good size: the log one partition at a time, those with most small files first, current by what a
+    load looks its rows up by. What it has not come to is left for the next call while a load is at work; if a load writes the same files
+    meanwhile, Delta refuses one of the two, which is then run again. -#}
 {%- macro compact(entity, target_file_size='128 MB', tables=none, max_partitions=none, purge=true, dry_run=false) -%}
     {%- set opened = tidemark.look_at_entity(entity, 'compact') -%}
     {%- set cfg, relations, commits = opened['cfg'], opened['relations'], opened['commits'] -%}

@@ -1,14 +1,6 @@
-{#-
-    Take an entity back to how it stood after a commit, or after the first load of a business date:
-
-        dbt run-operation rollback --args '{entity: airports, to: 2026-02-05, dry_run: true}'
-        dbt run-operation rollback --args '{entity: airports, to: 260304093000123, together: true}'
-
-    Nothing is taken away: rows that came since are superseded, rows that had been superseded since are appended anew,
-    all in one commit of the log, which the feed shows as one correction and which can be rolled back itself. With
-    `together` the cdc models that the same dbt runs wrote go back to before those runs, the named one last; none of them
-    does if one of them cannot.
--#}
+{#- Take an entity back to how it stood after a commit, by one more commit of the log: the feed shows it as one correction, and it can be
+    rolled back itself. With `together` the cdc models that the same dbt runs wrote go back to before those runs, the named one last; none
+    of them does if one of them cannot. -#}
 {%- macro rollback(entity, to=none, together=false, dry_run=false) -%}
     {%- set dry = tidemark.is_true(dry_run) -%}
     {%- if tidemark.node_if(entity, 'atomic') and tidemark.is_true(together) -%}

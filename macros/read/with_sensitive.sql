@@ -1,11 +1,5 @@
-{#-
-    An entity's current table, log or history with its sensitive columns joined back.
-
-        select * from ({{ tidemark.with_sensitive(ref('customers')) }})
-        select * from ({{ tidemark.with_sensitive(tidemark.history(ref('customers'))) }})
-
-    A change has its own sensitive values, those its commit wrote. Current has those of the change that its row is of.
--#}
+{#- An entity's current table, log or history with its sensitive columns joined back. A change has its own sensitive values, those its commit
+    wrote. Current has those of the change that its row is of. -#}
 {%- macro with_sensitive(relation) -%}
 {%- if relation is string or relation is none -%}{%- do tidemark._check_entity_relation(relation, 'with_sensitive') -%}{%- endif -%}
 {%- set base, _, side = relation.identifier.rpartition('__') -%}
