@@ -111,7 +111,6 @@
 {%- endmacro -%}
 
 
-{#- Whether a choice of columns has this one. -#}
 {%- macro is_chosen(chosen, name) -%}
     {{ return(name | lower in chosen['include'] or (chosen['all'] and name | lower not in chosen['exclude'])) }}
 {%- endmacro -%}

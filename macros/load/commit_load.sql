@@ -114,7 +114,6 @@
     {{ return(numbers) }}
 {%- endmacro -%}
 
-{#- Record what became of a load. -#}
 {%- macro record_load(opened, derived, commit) -%}
     {%- set numbers = tidemark.numbers_of(derived) -%}
     {%- if derived['outcome'] == 'commit' and (tidemark.is_logged(derived) or tidemark.is_still_ours(opened, derived, commit)) -%}

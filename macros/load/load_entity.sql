@@ -64,7 +64,6 @@
     {{ return(tidemark[cfg['family'] ~ '__' ~ name] or tidemark['log__' ~ name]) }}
 {%- endmacro -%}
 
-{#- The figures of several commits. -#}
 {%- macro sum_of_figures(sums, figures) -%}
     {%- set total = dict(sums or {}) -%}
     {%- for name, value in figures.items() if name.startswith('rows_') -%}

@@ -1,4 +1,3 @@
-{#- The columns of `tidemark_commits`, in order. -#}
 {%- macro commit_columns() -%}
     {%- set columns -%}
 commit_id bigint Rises with the commits of an entity; the UTC moment it began as yyMMddHHmmssSSS

@@ -283,7 +283,6 @@
     {%- do run_query('reset spark.sql.sources.parallelPartitionDiscovery.parallelism') -%}
 {%- endmacro -%}
 
-{#- VACUUM of these tables, or what is said of it in a dry run. -#}
 {%- macro vacuum_or_tell(entity, relations, dry_run) -%}
     {%- if dry_run -%}
         {%- do tidemark.say(entity, 'would vacuum ' ~ relations | length ~ (' table' if relations | length == 1 else ' tables')) -%}

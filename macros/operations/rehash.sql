@@ -49,7 +49,6 @@
     {%- endif -%}
 {%- endmacro -%}
 
-{#- Whether the hash of a key stays as it is. -#}
 {%- macro keeps_key_hashes(recorded, wanted) -%}
     {{ return((recorded['hash'], recorded['recipe'], recorded.get('pepper')) == (wanted['hash'], wanted['recipe'], wanted.get('pepper'))) }}
 {%- endmacro -%}

@@ -121,7 +121,6 @@
     {{ return(tidemark.first_column(sql)) }}
 {%- endmacro -%}
 
-{#- The load that applies a rollback. -#}
 {%- macro rollback_load(state, steps) -%}
     {{ return({
         'commit_id': tidemark.next_commit_id(state['last_id']), 'kind': 'rollback', 'business_date': steps['last_date'],

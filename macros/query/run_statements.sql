@@ -44,7 +44,6 @@
     {{ return(run_query('select 1 from ' ~ relation ~ (' where ' ~ condition if condition else '') ~ ' limit 1') | length > 0) }}
 {%- endmacro -%}
 
-{#- Names of a relation's columns. -#}
 {%- macro names_in(relation) -%}
     {{ return(tidemark.describe_query('select * from ' ~ relation) | map(attribute='name') | list) }}
 {%- endmacro -%}

@@ -8,7 +8,6 @@ select * from {{ relation }}
 {%- endif -%}
 {%- endmacro -%}
 
-{#- A version of a Delta table. -#}
 {%- macro version_sql(relation, version) -%}
 select * from {{ relation }} version as of {{ version }}
 {%- endmacro -%}

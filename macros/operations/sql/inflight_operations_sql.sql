@@ -3,7 +3,6 @@
     {{ return(tidemark._operations_in_state_sql(states, relation, kind, 'inflight')) }}
 {%- endmacro -%}
 
-{#- The commits of an operation that are in a state. -#}
 {%- macro _operations_in_state_sql(states, relation, kind, state) -%}
 select
     commit_id,
