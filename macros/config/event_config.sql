@@ -1,7 +1,5 @@
-{#-
-    The reader of a `materialized: cdc` model with `extract: events`: what entity_config() returns for it. The dict has
-    all that the extract flow's has, so that what comes after the log (current, history, intervals) is shared.
--#}
+{#- The reader of a `materialized: cdc` model with `extract: events`: what entity_config() returns for it. The dict has
+    all that the extract flow's has, so that what comes after the log (current, history, intervals) is shared. -#}
 {%- macro event_config(node) -%}
     {%- set config = node['config'] -%}
     {%- set errors = [] -%}
@@ -32,12 +30,10 @@
     {{ return(cfg) }}
 {%- endmacro -%}
 
-
 {#- What is a truncate unless a setting says otherwise. -#}
 {%- macro usual_truncates() -%}
     {{ return("_operation in ('TRUNCATE', 'TRUNCATE_TABLE')") }}
 {%- endmacro -%}
-
 
 {#- The condition for events that delete all rows: what is a truncate by itself, and what a setting says beside it. Rows that are no events
     have only the latter. -#}
@@ -46,7 +42,6 @@
     {{ return(given if cfg['format'] == 'rows' or given == tidemark.usual_truncates()
         else tidemark.usual_truncates() ~ ' or coalesce((' ~ given ~ '), false)') }}
 {%- endmacro -%}
-
 
 {#- Every setting that may stand under meta.tidemark of an events model. -#}
 {%- macro _event_settings() -%}
@@ -57,7 +52,6 @@
         'feed_retention', 'superseded_retention', 'history_retention', 'staging_retention', 'rejects_retention', 'write_mode', 'engine',
     ]) }}
 {%- endmacro -%}
-
 
 {#- What a DDL event does to the target, by kind: `apply`, `ignore` or `fail`. What would take rows or values away is off by default. -#}
 {%- macro _ddl_policies(given, errors) -%}
@@ -80,7 +74,6 @@
     {%- endfor -%}
     {{ return(policies) }}
 {%- endmacro -%}
-
 
 {#- A choice of columns: true (all), false (none), a list (those), {include: […]} or {exclude: […]}; as {all, include, exclude}. -#}
 {%- macro _chosen(value, name, errors) -%}
@@ -110,11 +103,9 @@
     {{ return({'all': false, 'include': included | map('lower') | list, 'exclude': []}) }}
 {%- endmacro -%}
 
-
 {%- macro is_chosen(chosen, name) -%}
     {{ return(name | lower in chosen['include'] or (chosen['all'] and name | lower not in chosen['exclude'])) }}
 {%- endmacro -%}
-
 
 {#- Rules that look at more than one setting. -#}
 {%- macro _check_event_config(cfg, settings, errors) -%}

@@ -1,5 +1,4 @@
-{#-
-    Every load takes these steps, whatever its family. What a step returns is not changed by later ones, and nothing can be
+{#- Every load takes these steps, whatever its family. What a step returns is not changed by later ones, and nothing can be
     seen of a load before its commit:
 
         open     settings, relations, state; what a dead run left is finished or rolled back     open_load()
@@ -14,8 +13,7 @@
 
     A family is a recipe: the folders extract, events and enriched hold its source, stage and derive. A source has parts,
     each a commit of its own: one, or of change events one between any two DDL events. Returns the sums of all parts'
-    figures, none if there was nothing to load.
--#}
+    figures, none if there was nothing to load. -#}
 {%- macro load_entity(opened, body) -%}
     {%- set cfg, run = opened['cfg'], opened['run'] -%}
     {%- do tidemark.forget_run_views(cfg['target']) -%}

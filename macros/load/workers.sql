@@ -5,11 +5,8 @@
     {{ return(opened['cfg']['engine'] or opened['run']['engine']) }}
 {%- endmacro -%}
 
-
-{#-
-    Whether the engine in the workers tries a load; where something speaks against it, that is told. `why_not` is the Python
-    function that says what of the model's settings does.
--#}
+{#- Whether the engine in the workers tries a load; where something speaks against it, that is told. `why_not` is the Python
+    function that says what of the model's settings does. -#}
 {%- macro tries_workers(opened, body, why_not) -%}
     {%- set cfg, run, engine = opened['cfg'], opened['run'], tidemark.engine_of(opened) -%}
     {%- if engine == 'spark' or not tidemark.can('run_workers') or run['empty'] or run['full_refresh'] -%}{{ return(false) }}{%- endif -%}
@@ -21,13 +18,11 @@
     {{ return(not why) }}
 {%- endmacro -%}
 
-
 {#- Say why a load goes by Spark SQL: in the log, and on the console where the workers were asked for. -#}
 {%- macro leave_to_spark(opened, why) -%}
     {%- do log(opened['cfg']['entity'] ~ ': by Spark SQL, as ' ~ why, info=tidemark.engine_of(opened) == 'workers') -%}
     {{ return(none) }}
 {%- endmacro -%}
-
 
 {#- The files of a load, once its tables are there; none of what Spark is to write. -#}
 {%- macro files_of_workers(opened, staged, load) -%}

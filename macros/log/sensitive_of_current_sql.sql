@@ -1,8 +1,6 @@
-{#-
-    The sensitive values of the rows of current: of each key and row one has `_tidemark_rank` 1. Equal hashes are equal values, so that any
+{#- The sensitive values of the rows of current: of each key and row one has `_tidemark_rank` 1. Equal hashes are equal values, so that any
     change that gave the row its hash has them; not so where `by_change`, as a sensitive column is not compared: then it is the change in
-    force that current has the row of, whose date is the row's `_eff_start_date` and here `_business_date`.
--#}
+    force that current has the row of, whose date is the row's `_eff_start_date` and here `_business_date`. -#}
 {%- macro sensitive_of_current_sql(flow, log_relation, sensitive_relation, by_change) -%}
 {%- if not by_change -%}
 select

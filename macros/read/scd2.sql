@@ -1,5 +1,4 @@
-{#-
-    Slowly changing dimension, type 2: every version of every row with the interval in which it held.
+{#- Slowly changing dimension, type 2: every version of every row with the interval in which it held.
 
         date          1     2     3     4     5                   _valid_from  _valid_to  _is_current
         change        I(a)  U(b)  D           I(b)        a       1            2          false
@@ -9,8 +8,7 @@
     Intervals are half-open. They come from the log's rows in force, or, with `known_at`, from those that were in force
     when that commit was the last. An extract's intervals are of business dates, or begin where its `effective_from`
     says; those of change events are of the `sequence` (default), of the `event_time` or of the `business_date`, as `by`
-    says. With `deletes` the gap is a row too.
--#}
+    says. With `deletes` the gap is a row too. -#}
 {%- macro scd2(relation, known_at=none, by=none, deletes=false, open_end=none, columns=none) -%}
 {%- do tidemark._check_entity_relation(relation, 'scd2') -%}
 {%- set flow = tidemark.flow_of(relation) -%}

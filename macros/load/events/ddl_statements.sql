@@ -1,10 +1,8 @@
 {#- DDL events: what they say, and what of them is logged. What they do to the tables: alter_columns.sql. -#}
 
-{#-
-    The DDL events of the batch that concern the entity's table and were not applied yet, in landing order. Each has
+{#- The DDL events of the batch that concern the entity's table and were not applied yet, in landing order. Each has
     `changes` to columns, and `cuts` the batch where rows before and after it need other columns. A snapshot's DDL only
-    tells the columns: it never changes a target.
--#}
+    tells the columns: it never changes a target. -#}
 {%- macro statements_of(opened, landing, batch) -%}
     {%- set cfg, state, relations = opened['cfg'], opened['state'], opened['relations'] -%}
     {%- set known = [] if state['first']
@@ -41,11 +39,8 @@
     {{ return(statements) }}
 {%- endmacro -%}
 
-
-{#-
-    With `ddl.truncate_table: fail` the batch is cut at its first truncate that is not known: that ends the run there, as a
-    statement of another kind does. What is an event of a row otherwise may be one, by `apply_as_truncates`.
--#}
+{#- With `ddl.truncate_table: fail` the batch is cut at its first truncate that is not known: that ends the run there, as a
+    statement of another kind does. What is an event of a row otherwise may be one, by `apply_as_truncates`. -#}
 {%- macro cut_at_truncate(opened, landing, batch) -%}
     {%- set cfg, state, relations = opened['cfg'], opened['state'], opened['relations'] -%}
     {%- set stretch = tidemark.stretches_of(batch)[0] -%}
@@ -76,7 +71,6 @@
     {%- endfor -%}
 {%- endmacro -%}
 
-
 {#- The statements that are logged with a stretch, with the fills of columns that they added. -#}
 {%- macro statements_within(opened, plan, batch, stretch) -%}
     {%- set within = [] -%}
@@ -89,7 +83,6 @@
     {%- endif -%}
     {{ return(within) }}
 {%- endmacro -%}
-
 
 {#- Fills of columns that are stored, with the value as SQL. -#}
 {%- macro with_values(opened, plan, fills) -%}
@@ -106,7 +99,6 @@
     {%- endfor -%}
     {{ return(valued) }}
 {%- endmacro -%}
-
 
 {#- Fills of the columns that the inline schemas of a batch show to be new at the source. -#}
 {%- macro fills_of_schemas(opened, plan, batch) -%}

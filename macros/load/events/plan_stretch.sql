@@ -35,7 +35,6 @@
     }))) }}
 {%- endmacro -%}
 
-
 {#- Refuses to make tables of columns that nothing tells: of the key alone the names are known, and a type that is guessed would stay. -#}
 {%- macro check_told_columns(cfg, plan, found, recorded) -%}
     {%- set is_told = recorded or found['arrived'] is not none or cfg['columns'] or found['names'] or found['ddl'] -%}
@@ -48,11 +47,9 @@
     {%- endif -%}
 {%- endmacro -%}
 
-
 {%- macro _anew_from_events() -%}
     {{ return('from the events that are still there with --full-refresh (the old one is kept)') }}
 {%- endmacro -%}
-
 
 {#- Names that a DDL event of the batch brings: a later one, or one whose policy leaves them out; not those that a column has before. -#}
 {%- macro names_to_come(batch, stretch) -%}
@@ -69,7 +66,6 @@
     {%- endfor -%}
     {{ return(names) }}
 {%- endmacro -%}
-
 
 {#- Types of columns that neither YAML nor a schema tells, from the values of the batch. -#}
 {%- macro inferred_types(landing, batch, typed_names) -%}
@@ -92,7 +88,6 @@
     {%- endfor -%}
     {{ return(inferred) }}
 {%- endmacro -%}
-
 
 {#- A column that the source has got, by the policy for added columns. -#}
 {%- macro check_new_columns(cfg, plan, recorded) -%}
