@@ -123,6 +123,17 @@
     {{ return(pairs | unique(case_sensitive=true) | list) }}
 {%- endmacro -%}
 
+{#- Settings by name: {name: (kind, what holds without it)}, of kind flag, names (of columns), columns (a choice of them) or any. -#}
+{%- macro _read_settings(settings, wanted, errors) -%}
+    {%- set readers = {'flag': tidemark._as_bool, 'names': tidemark._as_list, 'columns': tidemark._chosen} -%}
+    {%- set read = {} -%}
+    {%- for name, (kind, usual) in wanted.items() -%}
+        {%- set value = settings.get(name, usual) -%}
+        {%- do read.update({name: readers[kind](value, name, errors) if kind in readers else value}) -%}
+    {%- endfor -%}
+    {{ return(read) }}
+{%- endmacro -%}
+
 {#- A string becomes a list of one, none becomes an empty list. YAML takes some names, such as no, on or 2024, for something else. -#}
 {%- macro _as_list(value, name, errors) -%}
     {%- if value is none or value == '' -%}
@@ -176,12 +187,11 @@
 
 {#- Rules about retention that look at more than one setting. -#}
 {%- macro _check_retentions(cfg, retentions, errors) -%}
-    {%- if retentions.get('history') and cfg['file_format'] == 'parquet' -%}
-        {%- do errors.append('history_retention needs file_format: delta or iceberg: the slices of a Parquet log never change') -%}
-    {%- endif -%}
-    {%- if retentions.get('history') and not cfg['keys'] -%}
-        {%- do errors.append('history_retention needs unique_key: the rows of a table without key are counted from its first event') -%}
-    {%- endif -%}
+    {%- set history = retentions.get('history') -%}
+    {%- do tidemark._add_broken([
+        (history and cfg['file_format'] == 'parquet', 'history_retention needs file_format: delta or iceberg: the slices of a Parquet log never change'),
+        (history and not cfg['keys'], 'history_retention needs unique_key: the rows of a table without key are counted from its first event'),
+    ], errors) -%}
 {%- endmacro -%}
 
 {#- Where files are: text, whose placeholders are those of a business date (`{a,b}` is a glob), if its files have one. -#}
@@ -238,11 +248,6 @@
 {#- Each rule that is broken, {is it, the sentence that says it}, is a problem. -#}
 {%- macro _add_broken(rules, errors) -%}
     {%- for is_broken, problem in rules if is_broken -%}{%- do errors.append(problem) -%}{%- endfor -%}
-{%- endmacro -%}
-
-{#- Settings that have one of several values: {setting: values}. -#}
-{%- macro _check_choices(cfg, choices, errors) -%}
-    {%- for name, allowed in choices.items() -%}{%- do tidemark._one_of(name, cfg[name], allowed, errors) -%}{%- endfor -%}
 {%- endmacro -%}
 
 {#- Raise every problem that was found, at once; `holder` has them. -#}

@@ -6,16 +6,15 @@
     {%- set errors = [] -%}
     {%- set settings = tidemark._settings(config, tidemark._atomic_settings(), errors) -%}
     {%- set cfg = tidemark._table_config(node, settings, errors) -%}
+    {%- do cfg.update(tidemark._read_settings(settings, {
+        'location': ('any', none), 'deduplicate': ('names', tidemark.deduplication_steps()),
+        'fingerprint_ignore': ('names', tidemark.fingerprint_ignore()), 'manifest': ('any', none), 'engine': ('any', none),
+    }, errors)) -%}
     {%- do cfg.update({
         'family': 'enriched',
-        'location': settings.get('location'),
-        'deduplicate': tidemark._as_list(settings.get('deduplicate', tidemark.deduplication_steps()), 'deduplicate', errors),
-        'fingerprint_ignore': tidemark._as_list(settings.get('fingerprint_ignore', tidemark.fingerprint_ignore()), 'fingerprint_ignore', errors),
-        'manifest': settings.get('manifest'),
-        'engine': settings.get('engine'),
         'manifest_ttl': tidemark._retention(settings.get('manifest_ttl', '180 days'), 'manifest_ttl', errors),
     }) -%}
-    {%- do tidemark._check_atomic_config(cfg, settings, errors) -%}
+    {%- do tidemark._check_atomic_config(cfg, errors) -%}
     {%- do tidemark._raise_config_errors(cfg['entity'], errors) -%}
     {%- do cfg.update({
         'looks_across': cfg['deduplicate'] | select('in', ['natural_cross_batch', 'synthetic_cross_batch']) | list | length > 0,
@@ -44,7 +43,7 @@
     ]) }}
 {%- endmacro -%}
 
-{%- macro _check_atomic_config(cfg, settings, errors) -%}
+{%- macro _check_atomic_config(cfg, errors) -%}
     {%- set names = tidemark.canonical_columns() | map(attribute='name') | list -%}
     {%- do tidemark._check_location(cfg['location'], errors) -%}
     {%- for step in cfg['deduplicate'] -%}

@@ -13,15 +13,12 @@
     {%- set cfg = tidemark._log_config(node, settings, errors) -%}
     {%- do cfg.update({
         'family': 'extract',
-        'format': settings.get('format', 'csv'),
         'options': tidemark._spelled_options(settings.get('options', {}), settings.get('format', 'csv'), errors),
-        'stored_hashes': tidemark._as_bool(settings.get('stored_hashes', false), 'stored_hashes', errors),
-        'tag_unchanged': tidemark._as_bool(settings.get('tag_unchanged', false), 'tag_unchanged', errors),
-        'max_delete_fraction': settings.get('max_delete_fraction', 0.5),
-        'compare': tidemark._chosen(settings.get('compare', true), 'compare', errors),
-        'effective_from': settings.get('effective_from'),
-        'engine': settings.get('engine'),
     }) -%}
+    {%- do cfg.update(tidemark._read_settings(settings, {
+        'format': ('any', 'csv'), 'stored_hashes': ('flag', false), 'tag_unchanged': ('flag', false), 'max_delete_fraction': ('any', 0.5),
+        'compare': ('columns', true), 'effective_from': ('any', none), 'engine': ('any', none),
+    }, errors)) -%}
 
     {%- if not cfg['keys'] and (config.get('unique_key') or settings.get('unique_key')) in [none, '', []] and config.get('unique_key') is not boolean -%}
         {%- do errors.append('unique_key is required: name the columns that identify a row') -%}
@@ -40,27 +37,25 @@
     {%- set cfg = tidemark._place_config(node, errors) -%}
     {%- do cfg.update({
         'keys': tidemark._as_list(settings.get('unique_key') if config.get('unique_key') is none else config.get('unique_key'), 'unique_key', errors),
-        'extract': settings.get('extract'),
-        'location': settings.get('location'),
         'options': {},
-        'ignore': tidemark._as_list(settings.get('ignore'), 'ignore', errors),
-        'sensitive': tidemark._as_list(settings.get('sensitive'), 'sensitive', errors),
-        'hash': settings.get('hash', 'md5'),
-        'soft_delete': tidemark._as_bool(settings.get('soft_delete', false), 'soft_delete', errors),
-        'changed_columns': tidemark._as_bool(settings.get('changed_columns', true), 'changed_columns', errors),
-        'null_keys': settings.get('null_keys', 'reject'),
-        'on_reject': settings.get('on_reject', 'fail'),
-        'feed_images': tidemark._as_list(settings.get('feed_images', ['change', 'pre', 'post']), 'feed_images', errors),
+    }) -%}
+    {%- do cfg.update(tidemark._read_settings(settings, {
+        'extract': ('any', none), 'location': ('any', none), 'ignore': ('names', none), 'sensitive': ('names', none), 'hash': ('any', 'md5'),
+        'soft_delete': ('flag', false), 'changed_columns': ('flag', true), 'null_keys': ('any', 'reject'), 'on_reject': ('any', 'fail'),
+        'feed_images': ('names', ['change', 'pre', 'post']), 'write_mode': ('any', 'copy_on_write'),
+    }, errors)) -%}
+    {%- do cfg.update({
         'retention': tidemark._retentions(settings, errors),
-        'write_mode': settings.get('write_mode', 'copy_on_write'),
         'columns': tidemark._declared_columns(node),
         'persist_docs': config.get('persist_docs') or {},
         'description': node.get('description', ''),
     }) -%}
-    {%- do tidemark._check_choices(cfg, {
+    {%- for name, allowed in {
         'extract': tidemark._extracts(), 'hash': ['md5', 'sha256', 'xxhash64x2'], 'null_keys': ['reject', 'allow'],
         'on_reject': ['fail', 'quarantine'], 'write_mode': ['copy_on_write', 'merge_on_read'],
-    }, errors) -%}
+    }.items() -%}
+        {%- do tidemark._one_of(name, cfg[name], allowed, errors) -%}
+    {%- endfor -%}
     {%- do tidemark._check_format(cfg['file_format'], errors) -%}
     {%- do tidemark._add_broken([
         (cfg['write_mode'] == 'merge_on_read' and cfg['file_format'] != 'delta',

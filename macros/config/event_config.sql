@@ -1,31 +1,24 @@
-{#-
-    The reader of a `materialized: cdc` model with `extract: events`: what entity_config() returns for it. The dict has
-    all that the extract flow's has, so that what comes after the log (current, history, intervals) is shared.
--#}
+{#- The reader of a `materialized: cdc` model with `extract: events`: what entity_config() returns for it. The dict has
+    all that the extract flow's has, so that what comes after the log (current, history, intervals) is shared. -#}
 {%- macro event_config(node) -%}
     {%- set config = node['config'] -%}
     {%- set errors = [] -%}
     {%- set settings = tidemark._settings(config, tidemark._event_settings(), errors) -%}
     {%- set cfg = tidemark._log_config(node, settings, errors) -%}
+    {%- do cfg.update(tidemark._read_settings(settings, {
+        'format': ('any', 'debezium'), 'table': ('any', none), 'sequence_by': ('names', none), 'on_tie': ('any', 'later'),
+        'apply_as_deletes': ('any', "_operation = 'DELETE'"), 'apply_as_truncates': ('any', tidemark.usual_truncates()),
+        'ignore_null_updates': ('columns', false), 'encodings': ('any', {}), 'previous_names': ('any', {}),
+        'unavailable_value': ('any', '__debezium_unavailable_value'), 'engine': ('any', none),
+    }, errors)) -%}
     {%- do cfg.update({
-        'format': settings.get('format', 'debezium'),
-        'table': settings.get('table'),
-        'sequence_by': tidemark._as_list(settings.get('sequence_by'), 'sequence_by', errors),
-        'on_tie': settings.get('on_tie', 'later'),
-        'apply_as_deletes': settings.get('apply_as_deletes', "_operation = 'DELETE'"),
-        'apply_as_truncates': settings.get('apply_as_truncates', tidemark.usual_truncates()),
-        'ignore_null_updates': tidemark._chosen(settings.get('ignore_null_updates', false), 'ignore_null_updates', errors),
         'chosen': tidemark._chosen(settings.get('columns', true), 'columns', errors),
         'tracked': tidemark._chosen(settings.get('track_history', true), 'track_history', errors),
         'ddl': tidemark._ddl_policies(settings.get('ddl', {}), errors),
-        'encodings': settings.get('encodings', {}),
-        'previous_names': settings.get('previous_names', {}),
-        'unavailable_value': settings.get('unavailable_value', '__debezium_unavailable_value'),
         'tag_unchanged': false,
         'stored_hashes': false,
         'family': 'events',
         'max_delete_fraction': 1,
-        'engine': settings.get('engine'),
     }) -%}
     {%- if cfg['engine'] is not none -%}{%- do tidemark._one_of('engine', cfg['engine'], tidemark._engines(), errors) -%}{%- endif -%}
     {#- `_sequence_num` alone is what the order is without this setting. -#}
@@ -37,12 +30,10 @@
     {{ return(cfg) }}
 {%- endmacro -%}
 
-
 {#- What is a truncate unless a setting says otherwise. -#}
 {%- macro usual_truncates() -%}
     {{ return("_operation in ('TRUNCATE', 'TRUNCATE_TABLE')") }}
 {%- endmacro -%}
-
 
 {#- The condition for events that delete all rows: what is a truncate by itself, and what a setting says beside it. Rows that are no events
     have only the latter. -#}
@@ -51,7 +42,6 @@
     {{ return(given if cfg['format'] == 'rows' or given == tidemark.usual_truncates()
         else tidemark.usual_truncates() ~ ' or coalesce((' ~ given ~ '), false)') }}
 {%- endmacro -%}
-
 
 {#- Every setting that may stand under meta.tidemark of an events model. -#}
 {%- macro _event_settings() -%}
@@ -62,7 +52,6 @@
         'feed_retention', 'superseded_retention', 'history_retention', 'staging_retention', 'rejects_retention', 'write_mode', 'engine',
     ]) }}
 {%- endmacro -%}
-
 
 {#- What a DDL event does to the target, by kind: `apply`, `ignore` or `fail`. What would take rows or values away is off by default. -#}
 {%- macro _ddl_policies(given, errors) -%}
@@ -85,7 +74,6 @@
     {%- endfor -%}
     {{ return(policies) }}
 {%- endmacro -%}
-
 
 {#- A choice of columns: true (all), false (none), a list (those), {include: […]} or {exclude: […]}; as {all, include, exclude}. -#}
 {%- macro _chosen(value, name, errors) -%}
@@ -115,12 +103,9 @@
     {{ return({'all': false, 'include': included | map('lower') | list, 'exclude': []}) }}
 {%- endmacro -%}
 
-
-{#- Whether a choice of columns has this one. -#}
 {%- macro is_chosen(chosen, name) -%}
     {{ return(name | lower in chosen['include'] or (chosen['all'] and name | lower not in chosen['exclude'])) }}
 {%- endmacro -%}
-
 
 {#- Rules that look at more than one setting. -#}
 {%- macro _check_event_config(cfg, settings, errors) -%}
@@ -131,27 +116,16 @@
     {%- for name in ['table', 'unavailable_value'] if name in settings and cfg[name] is not string -%}
         {%- do errors.append(name ~ ' must be a text, found: ' ~ cfg[name]) -%}
     {%- endfor -%}
-    {%- if cfg['file_format'] == 'parquet' -%}
-        {%- do errors.append('extract: events needs file_format: delta or iceberg, found: parquet') -%}
-    {%- endif -%}
-    {%- if cfg['format'] == 'rows' and not cfg['sequence_by'] -%}
-        {%- do errors.append('format: rows needs sequence_by: the columns or expressions that order the rows of a key') -%}
-    {%- endif -%}
-    {%- if cfg['format'] == 'rows' and not cfg['keys'] -%}
-        {%- do errors.append('format: rows needs unique_key: an upsert has nothing else to find its row by') -%}
-    {%- endif -%}
-    {%- if cfg['format'] == 'rows' and 'apply_as_deletes' not in settings -%}
-        {%- do cfg.update({'apply_as_deletes': 'false'}) -%}
-    {%- endif -%}
-    {%- if cfg['format'] == 'rows' and 'apply_as_truncates' not in settings -%}
-        {%- do cfg.update({'apply_as_truncates': 'false'}) -%}
-    {%- endif -%}
-    {%- if not cfg['keys'] and cfg['sequence_by'] -%}
-        {%- do errors.append('sequence_by needs unique_key: copies of a row cannot be told apart by another order') -%}
-    {%- endif -%}
-    {%- if not cfg['keys'] and cfg['on_tie'] == 'reject' -%}
-        {%- do errors.append('on_tie: reject needs unique_key: without one every row counts') -%}
-    {%- endif -%}
+    {%- do tidemark._add_broken([
+        (cfg['file_format'] == 'parquet', 'extract: events needs file_format: delta or iceberg, found: parquet'),
+        (cfg['format'] == 'rows' and not cfg['sequence_by'], 'format: rows needs sequence_by: the columns or expressions that order the rows of a key'),
+        (cfg['format'] == 'rows' and not cfg['keys'], 'format: rows needs unique_key: an upsert has nothing else to find its row by'),
+        (not cfg['keys'] and cfg['sequence_by'], 'sequence_by needs unique_key: copies of a row cannot be told apart by another order'),
+        (not cfg['keys'] and cfg['on_tie'] == 'reject', 'on_tie: reject needs unique_key: without one every row counts'),
+    ], errors) -%}
+    {%- for name in ['apply_as_deletes', 'apply_as_truncates'] if cfg['format'] == 'rows' and name not in settings -%}
+        {%- do cfg.update({name: 'false'}) -%}
+    {%- endfor -%}
     {%- for key in cfg['keys'] if not tidemark.is_chosen(cfg['chosen'], key) -%}
         {%- do errors.append('columns leaves out `' ~ key ~ '`, which is part of unique_key') -%}
     {%- endfor -%}

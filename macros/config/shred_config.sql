@@ -26,12 +26,10 @@
         {%- set names = columns | map(attribute='name') | map('lower') | list + ['schema', 'hierarchy'] -%}
         {%- do errors.extend(tidemark.misplaced_layout(cfg, names, 'the model does not declare')) -%}
     {%- endif -%}
-    {%- if 'registry' in settings and (cfg['registry'] is not string or not cfg['registry'] | trim) -%}
-        {%- do errors.append('registry must be a folder of JSON Schemas, found: ' ~ cfg['registry']) -%}
-    {%- endif -%}
-    {%- if not columns and not cfg['registry'] -%}
-        {%- do errors.append('columns with a data_type are required, or meta.tidemark.registry: a folder of JSON Schemas') -%}
-    {%- endif -%}
+    {%- do tidemark._add_broken([
+        ('registry' in settings and (cfg['registry'] is not string or not cfg['registry'] | trim), 'registry must be a folder of JSON Schemas, found: ' ~ cfg['registry']),
+        (not columns and not cfg['registry'], 'columns with a data_type are required, or meta.tidemark.registry: a folder of JSON Schemas'),
+    ], errors) -%}
     {%- for column in columns if column['name'] | lower in tidemark.reserved_columns() -%}
         {%- do errors.append('column `' ~ column['name'] ~ '` is reserved: give it another name, and set meta.tidemark.property to the property that fills it') -%}
     {%- endfor -%}

@@ -15,7 +15,6 @@
     {{ return(relations) }}
 {%- endmacro -%}
 
-{#- Columns of atomic events. -#}
 {%- macro atomic_columns() -%}
     {{return(tidemark.canonical_columns() + [{'name': '_commit_id', 'type': 'bigint', 'description': 'Commit that wrote the row'}]) }}
 {%- endmacro -%}

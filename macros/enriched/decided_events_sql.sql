@@ -1,11 +1,9 @@
-{#-
-    What becomes of the lines of a batch, those that are stored as they came left out: `_kind` is `rejected`, the two
+{#- What becomes of the lines of a batch, those that are stored as they came left out: `_kind` is `rejected`, the two
     kinds of natural duplicates, which are dropped, or the two of synthetic ones, which get `_new_id`.
 
         arrived ─► in-batch natural ─► cross-batch natural ─► in-batch synthetic ─► cross-batch synthetic
 
-    `manifest` is none where no step looks across batches.
--#}
+    `manifest` is none where no step looks across batches. -#}
 {%- macro decided_events_sql(cfg, keys, manifest=none, load=none) -%}
 {%- set steps = cfg['deduplicate'] -%}
 {%- set natural = 'natural_in_batch' in steps or 'natural_cross_batch' in steps -%}

@@ -1,10 +1,5 @@
-{#-
-    The entities of one schema, for the body of a `materialized: shred` model, which types them:
-
-        {{ tidemark.shred('iglu:com.acme/product/jsonschema/1-*-*') }}
-
-    `events` is the model of atomic events that they came with.
--#}
+{#- The entities of one schema, for the body of a `materialized: shred` model, which types them. `events` is the model of atomic events that
+    they came with. -#}
 {%- macro shred(schema, events='atomic_events') -%}
     {%- set source = ref(events) if events is string else events -%}
     {%- if not execute -%}{{ return('select * from ' ~ source) }}{%- endif -%}

@@ -1,13 +1,6 @@
 {#- One row: how far a table of entities has read, and where the commits of its events begin and end that are complete. -#}
 {%- macro shred_marks_sql(states, relation, source) -%}
-with commits as (
-    select *
-    from (
-    {{ tidemark.last_states_sql(states) }}
-        where relation in ({{ tidemark.string_literal(relation) }}, {{ tidemark.string_literal(source) }})
-    )
-    where _tidemark_rank = 1
-),
+with commits as {{ tidemark.last_commits_sql(states, condition='relation in (' ~ tidemark.string_literals([relation, source]) ~ ')') }},
 
 own as (
     select

@@ -11,7 +11,6 @@
     {{ return("'" ~ escaped ~ "'") }}
 {%- endmacro -%}
 
-{#- Texts as a list of literals. -#}
 {%- macro string_literals(texts) -%}
     {%- set literals = [] -%}
     {%- for text in texts -%}{%- do literals.append(tidemark.string_literal(text)) -%}{%- endfor -%}

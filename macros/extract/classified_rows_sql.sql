@@ -1,5 +1,4 @@
-{#-
-    What a run found, in one pass over the extract: rows labelled I, U, D or R (rejected: what is stored stays as it
+{#- What a run found, in one pass over the extract: rows labelled I, U, D or R (rejected: what is stored stays as it
     is), of I and U the values that arrived, of D the last known ones. Of exact duplicates one is kept, and where their
     ignored columns differ the greatest values. Keys that came unchanged (N) are left out, but for those that came more
     than once and, of a delta, for all, without their values.
@@ -7,8 +6,7 @@
     A full extract is joined with everything that exists, so that a key that is gone is a D; a delta only with the keys
     that it supplies. `_tidemark_copies` counts the rows of a key, `_tidemark_existing` is 1 in the first row of a key that was there before.
     Without `existing` every key is new. Without `business_date` the rows lack their dates, and every N is among them, to
-    be counted: see staged_changes_sql().
--#}
+    be counted: see staged_changes_sql(). -#}
 {%- macro classified_rows_sql(cfg, plan, staged, existing, business_date) -%}
 {%- set copies = 'partition by staged._key_hash order by ' ~ tidemark._tie_break(plan['ignored'] + (plan['compared'] | selectattr('compare_as', 'defined') | selectattr('compare_as') | list)) -%}
 {%- set whole = copies ~ ' rows between unbounded preceding and unbounded following' -%}

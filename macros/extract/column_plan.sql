@@ -1,13 +1,11 @@
-{#-
-    Decide what becomes of every column: its name and type, whether it is a key, compared, ignored or kept apart.
+{#- Decide what becomes of every column: its name and type, whether it is a key, compared, ignored or kept apart.
     `source_columns` is what the model's SQL yields, `types` the declared types in Spark's spelling, `recorded` what
     the entity's last commit was made with (none on a first run), `origin` says in messages which extract it is.
 
     The recorded names and their order win over the YAML's, so that reordering the YAML or changing the case of a name
     changes no hash; new columns come last, where a NULL leaves every hash as it was. What the extract of an earlier date need
     not have, or may have as NULL, as it came later, stands in `recorded['not_yet']`, in lower case; what it still has of columns that were dropped since
-    (`recorded['is_past']`) is carried.
--#}
+    (`recorded['is_past']`) is carried. -#}
 {%- macro column_plan(cfg, source_columns, types, recorded, origin='') -%}
     {%- set errors = [] -%}
     {%- set recorded_columns = recorded['columns'] if recorded else [] -%}

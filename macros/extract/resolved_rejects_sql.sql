@@ -16,10 +16,8 @@ left anti join (select * from {{ relation }} where _commit_id = {{ commit_id }})
 where {{ tidemark._open_rejects_expr(business_date, commit_id) }}
 {%- endmacro -%}
 
-{%- macro _open_rejects_expr(business_date, commit_id, alias='rejects') -%}
-    {{ return(
-        alias ~ "._business_date = date'" ~ business_date ~ "' and " ~ alias ~ '._commit_id < ' ~ commit_id ~ ' and ' ~ alias ~ '._resolved_by is null'
-    ) }}
+{%- macro _open_rejects_expr(business_date, commit_id) -%}
+    {{ return("rejects._business_date = date'" ~ business_date ~ "' and rejects._commit_id < " ~ commit_id ~ ' and rejects._resolved_by is null') }}
 {%- endmacro -%}
 
 {#- Mark them with the load. -#}

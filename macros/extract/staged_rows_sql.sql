@@ -8,7 +8,7 @@
         {%- do arrived.append('extract_rows.' ~ tidemark.quote_identifier(column['source_name']) ~ ' as ' ~ tidemark._arrived_name(loop.index)) -%}
     {%- endif -%}
 {%- endfor -%}
-{%- set reasons = tidemark._reject_reasons(cfg, plan) -%}
+{%- set reasons = tidemark._reject_reasons(plan) -%}
 with extract_rows as (
     {{ compiled_sql | indent(4) }}
 ),
@@ -43,7 +43,7 @@ select
     {{ tidemark.row_hash_expr(plan['compared'], cfg['hash'], only_if='_reject_reason is null') | indent(4) }} as _row_hash,
     {%- endif %}
     _reject_reason,
-    case when _reject_reason is not null then {{ tidemark._raw_payload_expr(cfg, plan) }} end as _raw_payload
+    case when _reject_reason is not null then {{ tidemark._raw_payload_expr(plan) }} end as _raw_payload
 from judged_rows
 {%- endmacro -%}
 
@@ -53,7 +53,7 @@ from judged_rows
 {%- endmacro -%}
 
 {#- Why a row is rejected, first match wins: what hides the key comes first. -#}
-{%- macro _reject_reasons(cfg, plan) -%}
+{%- macro _reject_reasons(plan) -%}
     {%- set reasons = [] -%}
     {%- if '_unreadable' in plan['supplied'] -%}
         {%- do reasons.append({'condition': '_tidemark_unreadable is not null', 'text': "'unreadable'", 'key_known': false}) -%}
@@ -99,7 +99,7 @@ from judged_rows
 {%- endmacro -%}
 
 {#- The row as it arrived, as JSON with sensitive values masked, or the line that could not be parsed. -#}
-{%- macro _raw_payload_expr(cfg, plan) -%}
+{%- macro _raw_payload_expr(plan) -%}
     {%- if '_raw_payload' in plan['supplied'] -%}{{ return('_tidemark_raw_payload') }}{%- endif -%}
     {%- set arrived = [] -%}
     {%- for column in plan['columns'] if column['source_name'] is not none -%}

@@ -35,11 +35,6 @@
     {%- endif -%}
 {%- endmacro -%}
 
-{%- macro check_rejects(cfg, run, figures, rejects) -%}
-    {%- set why = tidemark.why_rejects_stop(cfg, run, figures, rejects) -%}
-    {%- if why -%}{%- do tidemark.raise_error('data', why) -%}{%- endif -%}
-{%- endmacro -%}
-
 {#- What a load stops with by `on_reject: fail`, none if it goes on. `rejects` says what they are: `units` names one of them and several,
     `rows` is SQL or a relation with `_reject_reason`, `samples` such rows with `_raw_payload` (none: samples would show what people sent),
     `of` is said of the rows, `advice` how to mend them. -#}

@@ -55,7 +55,6 @@
     {%- if true not in is_other -%}{{ return(none) }}{%- endif -%}
     {%- set cfg = tidemark.recorded_cfg(opened['cfg'], recorded) -%}
     {%- set plan = tidemark.recorded_plan(recorded, cfg) -%}
-    {%- set plan = dict(plan, keyed=cfg['keys'] | length > 0, keys=plan['columns'] | selectattr('key') | list) -%}
     {%- set is_remade = tidemark.columns_return(now, recorded['columns']) -%}
     {%- set renames = tidemark.renames_back(cfg['entity'], now, recorded['columns']) -%}
     {#- which in a table was put aside before its name went to another column -#}
@@ -69,9 +68,7 @@
         {%- set present = adapter.get_columns_in_relation(relations[name]) | map(attribute='name') | map('lower') | list -%}
         {%- set missing = [] -%}
         {%- for column in columns if column['name'] | lower not in present -%}{%- do missing.append(column) -%}{%- endfor -%}
-        {%- if missing -%}
-            {%- do run_query('alter table ' ~ relations[name] ~ ' add columns (' ~ tidemark.column_definitions_expr(tidemark._nullable(missing)) ~ ')') -%}
-        {%- endif -%}
+        {%- do tidemark.add_columns(relations[name], tidemark._nullable(missing)) -%}
     {%- endfor -%}
     {%- if is_remade -%}{%- do tidemark.make_current(cfg, plan, relations) -%}{%- endif -%}
     {%- do tidemark.make_history_view(cfg, plan, relations) -%}

@@ -1,5 +1,4 @@
-{#-
-    Write what was derived: what goes beside the log first, which counts once the log has the commit, then the log, in one
+{#- Write what was derived: what goes beside the log first, which counts once the log has the commit, then the log, in one
     atomic commit. `derived` has
 
         outcome      commit; repeat: there is nothing new, but that it was read again is recorded; nothing
@@ -10,8 +9,7 @@
         beside       statements that write beside the log
         files        files whose events these are, for the register
 
-    Returns {load, log_version}: the same load with `touched`, what the log has of it, where that need not be asked.
--#}
+    Returns {load, log_version}: the same load with `touched`, what the log has of it, where that need not be asked. -#}
 {%- macro commit_load(opened, plan, derived, commit) -%}
     {%- set cfg, load, figures = opened['cfg'], derived['load'], derived['figures'] -%}
     {%- set targets = tidemark.write_relations(opened) -%}
@@ -114,7 +112,6 @@
     {{ return(numbers) }}
 {%- endmacro -%}
 
-{#- Record what became of a load. -#}
 {%- macro record_load(opened, derived, commit) -%}
     {%- set numbers = tidemark.numbers_of(derived) -%}
     {%- if derived['outcome'] == 'commit' and (tidemark.is_logged(derived) or tidemark.is_still_ours(opened, derived, commit)) -%}

@@ -12,9 +12,7 @@
             {%- endif -%}
             {%- set changes = tidemark.changes_to_come(cfg, plan, name, tidemark.describe_query('select * from ' ~ relation)) -%}
             {%- for column in changes['left'] -%}{%- do tidemark.take_column_away(cfg, relation, column) -%}{%- endfor -%}
-            {%- if changes['added'] -%}
-                {%- do run_query('alter table ' ~ relation ~ ' add columns (' ~ tidemark.column_definitions_expr(changes['added']) ~ ')') -%}
-            {%- endif -%}
+            {%- do tidemark.add_columns(relation, changes['added']) -%}
             {%- set types = {} -%}
             {%- for column in changes['widened'] -%}{%- do types.update({tidemark.quote_identifier(column['name']): column['type']}) -%}{%- endfor -%}
             {%- if types -%}{%- do tidemark.widen_columns(relation, types) -%}{%- endif -%}
@@ -57,6 +55,11 @@
     {%- set names = [] -%}
     {%- for column in columns if column.get('not_null') and column.get('held', true) -%}{%- do names.append(column['name'] | lower) -%}{%- endfor -%}
     {{ return(names) }}
+{%- endmacro -%}
+
+{#- Add columns to a table, where there are any to add. -#}
+{%- macro add_columns(relation, columns) -%}
+    {%- if columns -%}{%- do run_query('alter table ' ~ relation ~ ' add columns (' ~ tidemark.column_definitions_expr(columns) ~ ')') -%}{%- endif -%}
 {%- endmacro -%}
 
 {#- Let columns of a table be NULL. -#}

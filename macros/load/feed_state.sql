@@ -92,9 +92,7 @@
             ) -%}
         {%- endif -%}
     {%- endfor -%}
-    {%- if missing -%}
-        {%- do run_query('alter table ' ~ relation ~ ' add columns (' ~ tidemark.column_definitions_expr(missing) ~ ')') -%}
-    {%- endif -%}
+    {%- do tidemark.add_columns(relation, missing) -%}
 {%- endmacro -%}
 
 {#- Which rows of a feed are of commits that this run reads: `after`, the greatest commit that comes before them all, and `others`, their

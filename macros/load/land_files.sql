@@ -1,6 +1,5 @@
 {#- Files that lie in a folder, of which each is read once: change events and enriched events. -#}
 
-{#- Whether events come as files. -#}
 {%- macro lands_in_files(cfg) -%}
     {%- set location = cfg['location'] or '' -%}
     {{ return('/' in location or '*' in location or tidemark.is_folder(location)) }}

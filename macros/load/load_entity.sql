@@ -1,5 +1,4 @@
-{#-
-    Every load takes these steps, whatever its family. What a step returns is not changed by later ones, and nothing can be
+{#- Every load takes these steps, whatever its family. What a step returns is not changed by later ones, and nothing can be
     seen of a load before its commit:
 
         open     settings, relations, state; what a dead run left is finished or rolled back     open_load()
@@ -14,8 +13,7 @@
 
     A family is a recipe: the folders extract, events and enriched hold its source, stage and derive. A source has parts,
     each a commit of its own: one, or of change events one between any two DDL events. Returns the sums of all parts'
-    figures, none if there was nothing to load.
--#}
+    figures, none if there was nothing to load. -#}
 {%- macro load_entity(opened, body) -%}
     {%- set cfg, run = opened['cfg'], opened['run'] -%}
     {%- do tidemark.forget_run_views(cfg['target']) -%}
@@ -64,7 +62,6 @@
     {{ return(tidemark[cfg['family'] ~ '__' ~ name] or tidemark['log__' ~ name]) }}
 {%- endmacro -%}
 
-{#- The figures of several commits. -#}
 {%- macro sum_of_figures(sums, figures) -%}
     {%- set total = dict(sums or {}) -%}
     {%- for name, value in figures.items() if name.startswith('rows_') -%}

@@ -113,7 +113,8 @@
     {%- set rejected = {'units': ['entity', 'entities'], 'of': '', 'rows': '(\n' ~ rows ~ '\n)', 'samples': none, 'advice': 'Mend columns or schema'} -%}
     {%- if is_news -%}
         {%- set figures = tidemark.query_rows('select count(*) as rows_read, count_if(_reject_reason is not null) as rows_rejected from (\n' ~ rows ~ '\n)')[0] -%}
-        {%- do tidemark.check_rejects(cfg, run, figures, rejected) -%}
+        {%- set why = tidemark.why_rejects_stop(cfg, run, figures, rejected) -%}
+        {%- if why -%}{%- do tidemark.raise_error('data', why) -%}{%- endif -%}
     {%- endif -%}
     {%- if run['empty'] and state['exists'] -%}{{ return(none) }}{%- endif -%}
     {%- set made = tidemark.prepare_shred(cfg, state, commits) -%}
@@ -213,15 +214,10 @@
     {%- endif -%}
 {%- endmacro -%}
 
-{#- The rejects of what was read so far, made anew from the entities: under another name until they are whole. -#}
+{#- The rejects of what was read so far, made anew from the entities. -#}
 {%- macro make_missing_rejects(cfg, state, rejects, rows) -%}
-    {%- set new = tidemark.new_relation(rejects) -%}
-    {%- do tidemark.drop_table(new) -%}
-    {%- do tidemark.clear_debris([new, rejects]) -%}
-    {%- do tidemark.run_statements(
-        tidemark.for_format(cfg['file_format'], 'create_table')(new, tidemark.rejected_entity_columns(), {})
-        + [tidemark.insert_sql(new, tidemark.rejected_entity_columns(), 'select * from (\n' ~ rows ~ '\n) where _reject_reason is not null')]
-        + tidemark.rename_table_sql(new, rejects)
+    {%- do tidemark.make_anew(
+        cfg['file_format'], rejects, tidemark.rejected_entity_columns(), {}, 'select * from (\n' ~ rows ~ '\n) where _reject_reason is not null'
     ) -%}
     {%- do log(cfg['entity'] ~ ': ' ~ rejects ~ ' was gone and is made anew from ' ~ state['source'], info=true) -%}
 {%- endmacro -%}

@@ -28,7 +28,6 @@
 
     {%- set recorded_cfg = tidemark.recorded_cfg(cfg, recorded) -%}
     {%- set plan = tidemark.recorded_plan(recorded, cfg) -%}
-    {%- set plan = dict(plan, keyed=cfg['keys'] | length > 0, keys=plan['columns'] | selectattr('key') | list) -%}
     {%- if 'log' in missing or 'history' in missing -%}{%- do tidemark.make_history_view(recorded_cfg, plan, relations) -%}{%- endif -%}
     {%- for name, table in tidemark.side_tables(cfg, plan).items() if name in missing -%}
         {%- do tidemark.clear_debris([relations[name]]) -%}
@@ -50,6 +49,17 @@
     {%- for name in missing -%}
         {%- do log(cfg['entity'] ~ ': ' ~ relations[name] ~ ' was gone and is made anew' ~ left_out.get(name, ' from the log'), info=true) -%}
     {%- endfor -%}
+{%- endmacro -%}
+
+{#- A table that is gone, with these rows: under another name until it is whole. -#}
+{%- macro make_anew(file_format, relation, columns, options, rows_sql) -%}
+    {%- set new = tidemark.new_relation(relation) -%}
+    {%- do tidemark.drop_table(new) -%}
+    {%- do tidemark.clear_debris([new, relation]) -%}
+    {%- do tidemark.run_statements(
+        tidemark.for_format(file_format, 'create_table')(new, columns, options)
+        + [tidemark.insert_sql(new, columns, rows_sql)] + tidemark.rename_table_sql(new, relation)
+    ) -%}
 {%- endmacro -%}
 
 {#- The relations that an entity has, by what they hold. -#}

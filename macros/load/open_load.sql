@@ -15,7 +15,7 @@
 {#- The relations of an entity with a log, as its format has them. -#}
 {%- macro log_relations(cfg, run, current) -%}
     {%- set relations = tidemark.side_relations(current, cfg['file_format']) -%}
-    {%- if cfg['file_format'] == 'parquet' -%}{%- do relations.update({'root': tidemark.parquet_root(cfg, run, current)}) -%}{%- endif -%}
+    {%- if cfg['file_format'] == 'parquet' -%}{%- do relations.update({'root': tidemark.parquet_root(cfg, current)}) -%}{%- endif -%}
     {{ return(relations) }}
 {%- endmacro -%}
 

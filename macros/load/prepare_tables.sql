@@ -121,13 +121,11 @@
     {{ return(['rejects', 'supplied', 'sensitive', 'staging', 'landed', 'log_table']) }}
 {%- endmacro -%}
 
-{#- Drop that, in whatever format it was begun. -#}
+{#- Drop that, in whatever format it was begun: the log of one is a table, of another a view of slices. -#}
 {%- macro drop_new_log(relations) -%}
     {%- do tidemark.drop_any(tidemark.new_relation(relations['log'])) -%}
-    {%- set slices = tidemark.side_relation(relations['current'], 'log_slices') -%}
-    {%- for relation in [relations['rejects'], relations['supplied'], relations['sensitive'], relations['staging'], relations['landed'], slices] -%}
-        {%- do tidemark.drop_table(tidemark.new_relation(relation)) -%}
-    {%- endfor -%}
+    {%- set begun = dict(relations, log_table=tidemark.side_relation(relations['current'], 'log_slices')) -%}
+    {%- for name in tidemark.swapped_relations() -%}{%- do tidemark.drop_table(tidemark.new_relation(begun[name])) -%}{%- endfor -%}
 {%- endmacro -%}
 
 {#- Let columns (quoted names to types) take wider values; no format but Delta and Iceberg can, see is_widening(). -#}

@@ -52,13 +52,11 @@
     }) }}
 {%- endmacro -%}
 
-{#-
-    The commits whose work holds when `head` is the last one: going back from it, each commit follows the one before it,
+{#- The commits whose work holds when `head` is the last one: going back from it, each commit follows the one before it,
     but a rollback follows the commit that it went to.
 
         c1 ── c2 ── c3        c5 (rollback to c2) ── c6        live at c6: c1 c2 c5 c6
-               └──────────────┘
--#}
+               └──────────────┘ -#}
 {%- macro live_commits(timeline, head) -%}
     {%- set live = {} -%}
     {%- set at = namespace(next=head) -%}
@@ -69,12 +67,10 @@
     {{ return(live) }}
 {%- endmacro -%}
 
-{#-
-    The loads up to `horizon` that say what was observed of their date at some commit from there on: the last one of each date, of those
+{#- The loads up to `horizon` that say what was observed of their date at some commit from there on: the last one of each date, of those
     that were live at `horizon`, or before it where a later rollback went to. What an earlier load of a date observed nobody asks again.
 
-        c1 (2nd) ── c2 (4th) ── c3 (2nd)       c4 (rollback to c1)       up to c3: c2 and c3, and c1 that holds again
--#}
+        c1 (2nd) ── c2 (4th) ── c3 (2nd)       c4 (rollback to c1)       up to c3: c2 and c3, and c1 that holds again -#}
 {%- macro last_loads(timeline, horizon) -%}
     {%- set heads, found = [horizon], [] -%}
     {%- for commit in timeline if commit['kind'] == 'rollback' and commit['commit_id'] > horizon > commit['source_commit_id'] -%}

@@ -4,13 +4,9 @@ select
     commit_id,
     kind,
     rows_inserted
-from (
-{{ tidemark.last_states_sql(states) }}
-    where relation = {{ tidemark.string_literal(relation) }}
-)
+from {{ tidemark.last_commits_sql(states, relation) }}
 where
-    _tidemark_rank = 1
-    and kind in ('load', 'full_refresh')
+    kind in ('load', 'full_refresh')
     and state = 'completed'
     and commit_id > {{ commit_id }}
 order by commit_id desc nulls last
@@ -21,13 +17,9 @@ order by commit_id desc nulls last
 select
     commit_id,
     undone_by
-from (
-{{ tidemark.last_states_sql(states) }}
-    where relation = {{ tidemark.string_literal(relation) }}
-)
+from {{ tidemark.last_commits_sql(states, relation) }}
 where
-    _tidemark_rank = 1
-    and kind in ('load', 'full_refresh')
+    kind in ('load', 'full_refresh')
     and commit_id <= {{ commit_id }}
     and undone_by > {{ commit_id }}
 order by commit_id desc nulls last

@@ -1,4 +1,3 @@
-{#- The columns of `tidemark_commits`, in order. -#}
 {%- macro commit_columns() -%}
     {%- set columns -%}
 commit_id bigint Rises with the commits of an entity; the UTC moment it began as yyMMddHHmmssSSS
@@ -57,19 +56,28 @@ state_at timestamp When this state was recorded
 create or replace view {{ view }} as
 select
     {{ tidemark.column_list_expr(tidemark.commit_columns() | map(attribute='name')) }}
-from ({{ tidemark.last_states_sql(states) }})
-where _tidemark_rank = 1
+from {{ tidemark.last_commits_sql(states) }}
 {%- endmacro -%}
 
-{#- States of commits with `_tidemark_rank` 1 for the last of each commit. -#}
-{%- macro last_states_sql(states) -%}
-    select
-        *,
-        row_number() over (
-            partition by relation, commit_id
-            order by state_at desc nulls last, state = 'inflight' asc nulls last
-        ) as _tidemark_rank
-    from {{ states }}
+{#- The commits of a relation, or those that a condition on their states chooses, or all, each in its last state; in brackets. -#}
+{%- macro last_commits_sql(states, relation=none, condition=none) -%}
+{%- set chosen = 'relation = ' ~ tidemark.string_literal(relation) if relation else condition -%}
+(
+    select *
+    from (
+        select
+            *,
+            row_number() over (
+                partition by relation, commit_id
+                order by state_at desc nulls last, state = 'inflight' asc nulls last
+            ) as _tidemark_rank
+        from {{ states }}
+        {%- if chosen %}
+        where {{ chosen }}
+        {%- endif %}
+    )
+    where _tidemark_rank = 1
+)
 {%- endmacro -%}
 
 {#- How a commit stands: its last state and what was said of it. -#}
@@ -78,21 +86,15 @@ select
     state,
     details,
     rows_logged
-from (
-{{ tidemark.last_states_sql(states) }}
-    where relation = {{ tidemark.string_literal(relation) }} and commit_id = {{ commit_id }}
-)
-where _tidemark_rank = 1
+from {{ tidemark.last_commits_sql(states, relation) }}
+where commit_id = {{ commit_id }}
 {%- endmacro -%}
 
 {#- Whether an erase of a key is in flight, or began after a commit. -#}
 {%- macro erases_beside_sql(states, relation, commit_id) -%}
 select count(*) > 0 as is_beside
-from (
-{{ tidemark.last_states_sql(states) }}
-    where relation = {{ tidemark.string_literal(relation) }}
-)
-where _tidemark_rank = 1 and kind = 'erase_key' and (state = 'inflight' or commit_id > {{ commit_id }})
+from {{ tidemark.last_commits_sql(states, relation) }}
+where kind = 'erase_key' and (state = 'inflight' or commit_id > {{ commit_id }})
 {%- endmacro -%}
 
 {#- The commits of an entity in their last state, each with `log_start_id`, the full refresh that made the log that is there. -#}
@@ -100,11 +102,7 @@ where _tidemark_rank = 1 and kind = 'erase_key' and (state = 'inflight' or commi
     select
         *,
         max(if(kind = 'full_refresh' and state = 'completed', commit_id, 0)) over () as log_start_id
-    from (
-    {{ tidemark.last_states_sql(states) }}
-        where relation = {{ tidemark.string_literal(relation) }}
-    )
-    where _tidemark_rank = 1
+    from {{ tidemark.last_commits_sql(states, relation) | indent(4) }}
 {%- endmacro -%}
 
 {#- What an entity was held to after a commit, wherever rollbacks went since. -#}

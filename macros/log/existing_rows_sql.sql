@@ -1,25 +1,19 @@
 {#- The stored rows that an extract is compared with: the current table, less what soft_delete keeps, or kept so far, of deleted keys. -#}
 {%- macro existing_rows_sql(cfg, plan, relations) -%}
-{%- if not plan['sensitive'] -%}
+{%- set sensitive, of = plan['sensitive'], 'current.' if plan['sensitive'] else '' -%}
+{%- set by_change = tidemark.is_sensitive_by_change(sensitive) -%}
 select
-    {{ tidemark.column_list_expr(plan['stored'] | map(attribute='name')) }},
-    _key_hash,
-    _row_hash
+    {{ tidemark.column_list_expr(plan['stored'] | map(attribute='name'), 'current' if sensitive else none) }},
+    {%- if sensitive %}
+    {{ tidemark.column_list_expr(sensitive | map(attribute='name'), 'sensitive') }},
+    {%- endif %}
+    {{ of }}_key_hash,
+    {{ of }}_row_hash
     {%- for column in tidemark.event_log_columns(plan) if column['name'] in ['_sequence_num', '_sequence_by'] %},
-    {{ column['name'] }}
+    {{ of }}{{ column['name'] }}
     {%- endfor %}
-from {{ relations['current'] }}
-{%- else -%}
-{%- set by_change = tidemark.is_sensitive_by_change(plan['sensitive']) -%}
-select
-    {{ tidemark.column_list_expr(plan['stored'] | map(attribute='name'), 'current') }},
-    {{ tidemark.column_list_expr(plan['sensitive'] | map(attribute='name'), 'sensitive') }},
-    current._key_hash,
-    current._row_hash
-    {%- for column in tidemark.event_log_columns(plan) if column['name'] in ['_sequence_num', '_sequence_by'] %},
-    current.{{ column['name'] }}
-    {%- endfor %}
-from {{ relations['current'] }} as current
+from {{ relations['current'] ~ (' as current' if sensitive else '') }}
+{%- if sensitive %}
 left join (
     {{ tidemark.sensitive_of_current_sql(plan, relations['log'], relations['sensitive'], by_change) | indent(4) }}
 ) as sensitive
@@ -28,5 +22,5 @@ left join (
     and current._eff_start_date = sensitive._business_date
     {%- endif %}
 {%- endif %}
-where {{ 'current.' if plan['sensitive'] }}_operation <> 'D'
+where {{ of }}_operation <> 'D'
 {%- endmacro -%}

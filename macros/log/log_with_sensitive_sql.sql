@@ -9,11 +9,18 @@ select
 from {{ relations['log'] }} as log
 left join {{ relations['sensitive'] }} as sensitive
     on
-        log._key_hash = sensitive._key_hash
-        and log._business_date = sensitive._business_date
-        and log._commit_id = sensitive._commit_id
-        {%- if plan.get('flow') == 'events' %}
-        and log._event_id = sensitive._event_id
-        {%- endif %}
+        {{ tidemark.same_row_expr(tidemark.sensitive_key(plan), 'log', 'sensitive') | indent(8) }}
 {%- endif -%}
+{%- endmacro -%}
+
+{#- What a row of the log and that of its sensitive values have in common; `flow` is a plan or what flow_of() tells. -#}
+{%- macro sensitive_key(flow) -%}
+    {{ return(['_key_hash', '_business_date', '_commit_id'] + (['_event_id'] if flow.get('flow') == 'events' else [])) }}
+{%- endmacro -%}
+
+{#- Whether two rows agree in these columns, one condition a line. -#}
+{%- macro same_row_expr(names, left, right, by='=') -%}
+    {%- set terms = [] -%}
+    {%- for name in names -%}{%- do terms.append(left ~ '.' ~ name ~ ' ' ~ by ~ ' ' ~ right ~ '.' ~ name) -%}{%- endfor -%}
+    {{ return(terms | join('\nand ')) }}
 {%- endmacro -%}

@@ -13,9 +13,12 @@
             'description': said.get('description') or '', 'compare_as': column.get('compare_as'),
         }) -%}
     {%- endfor -%}
+    {%- set keys = columns | selectattr('key') | list -%}
     {%- set gone = recorded['columns'] | selectattr('gone', 'defined') | selectattr('gone') | list -%}
     {{ return({
         'columns': columns,
+        'keys': keys,
+        'keyed': keys | length > 0,
         'stored': columns | rejectattr('sensitive') | list,
         'sensitive': columns | selectattr('sensitive') | list,
         'compared': columns | selectattr('compared') | list,
@@ -38,9 +41,7 @@
 
 {#- Columns by their names in lower case. -#}
 {%- macro by_name(columns) -%}
-    {%- set named = {} -%}
-    {%- for column in columns -%}{%- do named.update({column['name'] | lower: column}) -%}{%- endfor -%}
-    {{ return(named) }}
+    {{ return(dict(zip(columns | map(attribute='name') | map('lower'), columns))) }}
 {%- endmacro -%}
 
 {#- The columns of these lower-case names, in their order. -#}

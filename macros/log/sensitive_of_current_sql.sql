@@ -1,8 +1,6 @@
-{#-
-    The sensitive values of the rows of current: of each key and row one has `_tidemark_rank` 1. Equal hashes are equal values, so that any
+{#- The sensitive values of the rows of current: of each key and row one has `_tidemark_rank` 1. Equal hashes are equal values, so that any
     change that gave the row its hash has them; not so where `by_change`, as a sensitive column is not compared: then it is the change in
-    force that current has the row of, whose date is the row's `_eff_start_date` and here `_business_date`.
--#}
+    force that current has the row of, whose date is the row's `_eff_start_date` and here `_business_date`. -#}
 {%- macro sensitive_of_current_sql(flow, log_relation, sensitive_relation, by_change) -%}
 {%- if not by_change -%}
 select
@@ -24,12 +22,7 @@ select
 from {{ log_relation }} as log
 left join {{ sensitive_relation }} as sensitive
     on
-        log._key_hash = sensitive._key_hash
-        and log._business_date = sensitive._business_date
-        and log._commit_id = sensitive._commit_id
-        {%- if flow.get('flow') == 'events' %}
-        and log._event_id = sensitive._event_id
-        {%- endif %}
+        {{ tidemark.same_row_expr(tidemark.sensitive_key(flow), 'log', 'sensitive') | indent(8) }}
 where {{ tidemark.change_in_force_expr(flow, 'log') }}
 {%- endif -%}
 {%- endmacro -%}

@@ -75,7 +75,6 @@
     {{ return(tidemark.columns_of('_key_hash string, _business_date date, _commit_id bigint')) }}
 {%- endmacro -%}
 
-{#- Columns of quarantined rows. -#}
 {%- macro rejects_columns() -%}
     {{ return([
         {'name': '_reject_reason', 'type': 'string', 'description': 'Why the row cannot be used, and the column'},

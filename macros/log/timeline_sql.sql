@@ -35,9 +35,6 @@ order by commit_id asc nulls last
 {%- for name in names -%}{%- do expressions.append(changed[name] ~ ' as ' ~ name if name in changed else name) -%}{%- endfor -%}
 select
     {{ expressions | join(',\n    ') }}
-from (
-{{ tidemark.last_states_sql(states) }}
-    where relation = {{ tidemark.string_literal(commit['relation']) }}
-)
-where _tidemark_rank = 1 and commit_id in ({{ (ids or [0]) | join(', ') }})
+from {{ tidemark.last_commits_sql(states, commit['relation']) }}
+where commit_id in ({{ (ids or [0]) | join(', ') }})
 {%- endmacro -%}

@@ -1,9 +1,7 @@
-{#-
-    landed lines ─► keys (narrow) ─► manifest: check and set ─► decided ─► rejects, entities ─► atomic events
+{#- landed lines ─► keys (narrow) ─► manifest: check and set ─► decided ─► rejects, entities ─► atomic events
 
     The append to atomic events is the commit point. What a run that died wrote before it (claims, rejects, entities) is
-    taken away by the next one, which then takes the files again; so a crash loses nothing and doubles nothing.
--#}
+    taken away by the next one, which then takes the files again; so a crash loses nothing and doubles nothing. -#}
 {% materialization atomic, adapter='spark', supported_languages=['sql'] %}
 
     {%- set cfg = tidemark.atomic_config() -%}

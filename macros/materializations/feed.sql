@@ -1,12 +1,10 @@
-{#-
-    A feed, kept as a table: a run appends what was committed since the last one.
+{#- A feed, kept as a table: a run appends what was committed since the last one.
 
         pulls of the body (source, from, to] ─► rows after the watermark that a dead run left go ─► append ─► watermark
 
     The watermark moves last. A run that died before it is done again: its rows, which are those after the watermark,
     are taken away first, so that nothing is there twice. A table that a dead run made is made again: it says which commit
-    that run was to end with.
--#}
+    that run was to end with. -#}
 {% materialization feed, adapter='spark', supported_languages=['sql'] %}
 
     {%- set cfg = tidemark.feed_config() -%}

@@ -1,10 +1,8 @@
-{#-
-    The intervals of an entity, kept as a table: a run rewrites the keys that the log touched since the last one.
+{#- The intervals of an entity, kept as a table: a run rewrites the keys that the log touched since the last one.
 
         log ─► keys with commits after the watermark ─► their intervals ─► MERGE ─► watermark
 
-    The watermark moves last, so a run that died before is applied again, which changes nothing.
--#}
+    The watermark moves last, so a run that died before is applied again, which changes nothing. -#}
 {% materialization scd2, adapter='spark', supported_languages=['sql'] %}
 
     {%- set cfg = tidemark.scd2_config() -%}

@@ -1,13 +1,5 @@
-{#-
-    Make the log of an entity from a table with intervals, such as a dbt snapshot, so that its next load goes on from there.
-
-        dbt run-operation adopt --args '{entity: customers, table: snapshots.customers_snapshot, dry_run: true}'
-        dbt run-operation adopt --args '{entity: customers, table: snapshots.customers_snapshot}'
-
-    Each date at whose end other rows hold is loaded as a full extract of that date, as a run of it would do: with the
-    checks, hashes and types of the model, in a commit of its own. What the table has within a day is not kept. When all
-    dates are loaded, the log is replayed and compared with the table. Run again, it goes on where it stopped.
--#}
+{#- Make the log of an entity from a table with intervals: each date at whose end other rows hold is loaded as a full extract of that date, with
+    the checks, hashes and types of the model, then the log is replayed and compared with the table. Run again, it goes on where it stopped. -#}
 {%- macro adopt(entity, table, valid_from='dbt_valid_from', valid_to='dbt_valid_to', inclusive=false, dry_run=false) -%}
     {%- set dry = tidemark.is_true(dry_run) -%}
     {%- set cfg = tidemark.entity_config(tidemark.entity_node(entity)) -%}

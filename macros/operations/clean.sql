@@ -1,15 +1,6 @@
-{#-
-    Take away what the retention settings of an entity do not keep any more. `retention` goes before the settings, for
-    this call:
-
-        dbt run-operation clean --args '{entity: airports, dry_run: true}'
-        dbt run-operation clean --args '{entity: airports, retention: {superseded: 30 days, history: none}}'
-
-    Nothing goes that a savepoint or a derived table (scd2, feed) needs, and nothing that says what the rows were at any
-    commit from the floor on: `source_commit_id` of the clean's commit, before which changes cannot be asked any more. The
-    floor is recorded before anything is removed, and each table's rows go in one commit of it, so a call that died is
-    finished by the next.
--#}
+{#- Take away what retention does not keep any more: the settings', or for this call `retention`. The floor, before which changes cannot be
+    asked from then on, is recorded before anything is removed, and each table's rows go in one commit of it: a call that died is finished by
+    the next. -#}
 {%- macro clean(entity, dry_run=false, vacuum=false, retention={}) -%}
     {%- set dry_run, vacuum = tidemark.is_true(dry_run), tidemark.is_true(vacuum) -%}
     {%- set node = tidemark.entity_node(entity, ['cdc', 'feed', 'atomic', 'shred']) -%}
@@ -19,7 +10,7 @@
     {%- set opened = tidemark.open_entity(entity, 'clean', dry_run) -%}
     {%- set lengths = tidemark.retention_lengths(opened['cfg'], retention) -%}
     {%- set horizons = tidemark.clean_horizons(opened, lengths) -%}
-    {%- set steps = tidemark.clean_steps(opened, lengths, horizons) -%}
+    {%- set steps = tidemark.clean_steps(opened, horizons) -%}
     {%- for holder in horizons['holders'] if horizons['is_held'] -%}
         {%- do tidemark.say(entity, 'kept from commit ' ~ holder['commit_id'] ~ ' on by ' ~ holder['by']) -%}
     {%- endfor -%}
@@ -183,7 +174,7 @@
 {%- endmacro -%}
 
 {#- What is to be removed, table by table: those steps that have something to do, each with its count and statements. -#}
-{%- macro clean_steps(opened, lengths, horizons) -%}
+{%- macro clean_steps(opened, horizons) -%}
     {%- set cfg, relations = opened['cfg'], opened['relations'] -%}
     {%- set plan = tidemark.recorded_plan(opened['state']['recorded']) -%}
     {%- set steps = [] -%}
@@ -254,8 +245,7 @@
     {%- set rows = tidemark.orphaned_sensitive_sql(plan, relations, floor) -%}
     {%- set count = tidemark.row_count('(\n' ~ rows ~ '\n)') -%}
     {%- if count and not dry_run -%}
-        {%- set names = ['_key_hash', '_business_date', '_commit_id'] + (['_event_id'] if plan['flow'] == 'events' else []) -%}
-        {%- do run_query(tidemark.delete_rows_sql(relations['sensitive'], rows, names)) -%}
+        {%- do run_query(tidemark.delete_rows_sql(relations['sensitive'], rows, tidemark.sensitive_key(plan))) -%}
     {%- endif -%}
     {{ return(count) }}
 {%- endmacro -%}
@@ -293,7 +283,6 @@
     {%- do run_query('reset spark.sql.sources.parallelPartitionDiscovery.parallelism') -%}
 {%- endmacro -%}
 
-{#- VACUUM of these tables, or what is said of it in a dry run. -#}
 {%- macro vacuum_or_tell(entity, relations, dry_run) -%}
     {%- if dry_run -%}
         {%- do tidemark.say(entity, 'would vacuum ' ~ relations | length ~ (' table' if relations | length == 1 else ' tables')) -%}

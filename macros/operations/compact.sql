@@ -1,14 +1,6 @@
-{#-
-    Bring the files of an entity's tables to a good size, and write out the rows that deletion vectors only marked:
-
-        dbt run-operation compact --args '{entity: airports, dry_run: true}'
-        dbt run-operation compact --args '{entity: airports, target_file_size: 256 MB, max_partitions: 10}'
-
-    The log is done one partition at a time, those with most small files first; current is clustered by its
-    liquid_clustered_by, else by the key, which is what a load looks its rows up by. No row changes. It never touches a
-    commit in flight, and leaves what it has not come to for the next call while a load is at work; if a load writes the
-    same files meanwhile, Delta refuses one of the two, which is then run again.
--#}
+{#- Bring the files of an entity's tables to a good size: the log one partition at a time, those with most small files first, current by what a
+    load looks its rows up by. What it has not come to is left for the next call while a load is at work; if a load writes the same files
+    meanwhile, Delta refuses one of the two, which is then run again. -#}
 {%- macro compact(entity, target_file_size='128 MB', tables=none, max_partitions=none, purge=true, dry_run=false) -%}
     {%- set opened = tidemark.look_at_entity(entity, 'compact') -%}
     {%- set cfg, relations, commits = opened['cfg'], opened['relations'], opened['commits'] -%}
@@ -45,13 +37,10 @@
     {%- for name in settings if cfg['file_format'] == 'delta' -%}
         {%- do run_query('reset spark.databricks.delta.optimize.' ~ name) -%}
     {%- endfor -%}
-    {#- A version that a load has left half done is no version to read. -#}
-    {%- set readable = not tidemark.is_being_loaded(opened) -%}
     {%- do record.update({'details': tojson({'target_bytes': asked['bytes'], 'files': done, 'table_id': tidemark.table_id(relations['current'])})}) -%}
-    {%- do tidemark.record_commit(commits, record, 'completed', {
-        'current_version_after': tidemark.table_version(cfg['file_format'], relations['current']) if readable else none,
-        'log_version_after': tidemark.table_version(cfg['file_format'], relations['log']) if readable else none,
-    }) -%}
+    {#- A version that a load has left half done is no version to read. -#}
+    {%- set versions = {} if tidemark.is_being_loaded(opened) else tidemark.table_versions(cfg, relations, 'after') -%}
+    {%- do tidemark.record_commit(commits, record, 'completed', versions) -%}
 {%- endmacro -%}
 
 {#- An entity as it is, without finishing or rolling back what is in flight: that may be a load at work. -#}

@@ -1,9 +1,5 @@
-{#-
-    Drop all tables of an entity, and forget its commits; its next run is its first. What full refreshes and rehashes left goes too: without
-    their commits `clean` would keep it for ever.
-
-        dbt run-operation drop_entity --args '{entity: shop__orders}'
--#}
+{#- Drop all tables of an entity, and forget its commits. What full refreshes and rehashes left goes too: without their commits `clean` would
+    keep it for ever. -#}
 {%- macro drop_entity(entity) -%}
     {%- set cfg = tidemark.entity_config(tidemark.entity_node(entity)) -%}
     {%- set run = tidemark.run_config() -%}

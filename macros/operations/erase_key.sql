@@ -1,13 +1,5 @@
-{#-
-    Take the rows of one key out of all tables of an entity, and out of the tables derived from it (scd2, feed):
-
-        dbt run-operation erase_key --args '{entity: airports, key: {icao: WIPO}, dry_run: true}'
-        dbt run-operation erase_key --args '{entity: airports, key: {icao: WIPO}, vacuum: true, confirm: true}'
-
-    The commit that records it has the hash of the key and counts, never its values. Files of former versions stay until
-    they are vacuumed; `vacuum` does that at once, and ends time travel to what was before. A call that died is finished
-    by the next one with the same key.
--#}
+{#- Take the rows of one key out of all tables of an entity, and out of those derived from it. The commit has the hash of the key and counts,
+    never its values; a call that died is finished by the next one with the same key. Files of former versions stay until they are vacuumed. -#}
 {%- macro erase_key(entity, key, dry_run=false, vacuum=false, confirm=false) -%}
     {%- set dry_run, vacuum = tidemark.is_true(dry_run), tidemark.is_true(vacuum) -%}
     {%- set opened = tidemark.open_entity(entity, 'erase', dry_run) -%}
@@ -50,10 +42,7 @@
     {%- endfor -%}
     {%- if vacuum -%}{%- do tidemark.vacuum_at_once(tidemark.erasable_tables(opened), record['commit_id']) -%}{%- endif -%}
     {%- do record.update({'details': tojson(details)}) -%}
-    {%- do tidemark.record_commit(opened['commits'], record, 'completed', {
-        'current_version_after': tidemark.table_version(cfg['file_format'], relations['current']),
-        'log_version_after': tidemark.table_version(cfg['file_format'], relations['log']),
-    }) -%}
+    {%- do tidemark.record_commit(opened['commits'], record, 'completed', tidemark.table_versions(cfg, relations, 'after')) -%}
     {%- do tidemark.say(entity, 'erased the key in commit ' ~ record['commit_id'] ~ '; ' ~ (
         'no file of its tables has it any more' if vacuum
         else 'files of former versions have it until they are vacuumed: clean with vacuum: true after the retention of the format, or here vacuum: true with confirm: true'

@@ -1,14 +1,9 @@
-{#-
-    Write events and entities as files, as a shredder does for a warehouse loader:
-
-        dbt run-operation export --args '{entity: atomic_events, path: /lake/shredded, from: 260304093000123}'
+{#- Write events and entities of the commits after `from`, up to `to`, as files for a warehouse loader:
 
         <path>/run=<last commit>/atomic-events/part-…                       lines of the canonical TSV
         <path>/run=<last commit>/shredded-types/vendor=…/name=…/format=…/version=…/part-…   JSON lines
 
-    Of the commits after `from` up to `to`; the next call goes on from the last one. A folder of the same last commit is
-    written anew, and is whole once there is atomic-events/_SUCCESS, which comes last. `json_columns: false` leaves contexts, unstruct_event and derived_contexts out of the TSV.
--#}
+    A folder of the same last commit is written anew, and is whole once there is atomic-events/_SUCCESS, which comes last. -#}
 {%- macro export(entity, path, from=none, to=none, json_columns=true) -%}
     {#- Spark takes the two folders of a relative path to lie in different places. -#}
     {%- if path is not string or not modules.re.match('(/|[A-Za-z][A-Za-z0-9+.-]*:/)', path) -%}

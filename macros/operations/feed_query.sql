@@ -1,9 +1,5 @@
-{#-
-    What `tidemark feed` asks for: the query of an entity's changes (or of a feed model's rows) as JSON lines, how far it
-    reads, and where to see that there is more. The command runs the query itself, so that rows need not fit into memory.
-
-    `line` is a row without `_change`, `change` its JSON, which goes in untouched: numbers keep their digits.
--#}
+{#- What `tidemark feed` asks for. The command runs the query itself, so that rows need not fit into memory: `line` is a row without `_change`,
+    `change` its JSON, which goes in untouched: numbers keep their digits. -#}
 {%- macro feed_query(entity, from=none, to=none, images=none, net=false, where=none, limit=none) -%}
     {%- set node = tidemark.entity_node(entity, ['cdc', 'feed']) -%}
     {%- set relation = api.Relation.create(database=node['database'], schema=node['schema'], identifier=node['alias']) -%}

@@ -13,7 +13,7 @@
     versions and packages may have them, that of the project. An error that names what there is if none is meant alone. -#}
 {%- macro entity_node(entity, kinds=['cdc']) -%}
     {%- set names, of_name, of_project, of_table, of_relation = [], [], [], [], [] -%}
-    {%- for node in graph.nodes.values() if node['resource_type'] == 'model' and node['config']['materialized'] in kinds -%}
+    {%- for node in tidemark.models_of(kinds) -%}
         {%- do names.append(node['name']) -%}
         {%- if node['name'] == entity -%}{%- do of_name.append(node) -%}{%- endif -%}
         {%- if node['name'] == entity and node['package_name'] == project_name -%}{%- do of_project.append(node) -%}{%- endif -%}

@@ -1,12 +1,5 @@
-{#-
-    Claim the events that are stored already, so that copies of them which come now are recognised:
-
-        dbt run-operation populate_manifest --args '{entity: atomic_events, since: 2026-01-01}'
-        dbt run-operation populate_manifest --args '{entity: atomic_events, from: lake.events}'
-
-    `from` is another table with the canonical columns, such as a shredder filled. It goes day by day and can be called
-    again: a call that died goes on after the last day that it finished, and what is claimed is not claimed twice.
--#}
+{#- Claim the events that are stored already, day by day: a call that died goes on after the last day that it finished, and what is claimed is not
+    claimed twice. `from` is another table with the canonical columns, such as a shredder filled. -#}
 {%- macro populate_manifest(entity, since=none, from=none) -%}
     {%- set opened = tidemark.open_atomic(tidemark.entity_node(entity, ['atomic'])) -%}
     {%- set cfg, commits, relations = opened['cfg'], opened['commits'], opened['relations'] -%}

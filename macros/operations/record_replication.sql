@@ -16,7 +16,6 @@
     ) -%}
 {%- endmacro -%}
 
-{#- Columns of tidemark_replication. -#}
 {%- macro replication_columns() -%}
     {%- set columns -%}
 source string The dbt source

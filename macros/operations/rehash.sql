@@ -1,13 +1,6 @@
-{#-
-    Give an entity's log the hashes of its present configuration, without a new version of any row: after a change of
-    `hash`, of what is compared (`ignore`, `compare`, `compare_as`), or for compared columns that the extract has no more (`drop`: their values stay in the log).
-
-        dbt run-operation rehash --args '{entity: airports, dry_run: true}'
-        dbt run-operation rehash --args '{entity: airports, drop: [fax]}'
-
-    New tables are filled beside the old ones and take their names when they are whole; the old ones stay as
-    `<table>_<commit>` until they are cleaned. Where another run has written to the old log meanwhile, it stays. An interrupted rehash is finished or rolled back by the entity's next run.
--#}
+{#- Give an entity's log the hashes of its present configuration, without a new version of any row. New tables are filled beside the old ones
+    and take their names when they are whole; the old ones stay as `<table>_<commit>` until they are cleaned. An interrupted rehash is finished
+    or rolled back by the entity's next run. -#}
 {%- macro rehash(entity, drop=[], dry_run=false) -%}
     {%- set cfg = tidemark.entity_config(tidemark.entity_node(entity)) -%}
     {%- set dry_run, drop = tidemark.is_true(dry_run), [drop] if drop is string else drop -%}
@@ -56,7 +49,6 @@
     {%- endif -%}
 {%- endmacro -%}
 
-{#- Whether the hash of a key stays as it is. -#}
 {%- macro keeps_key_hashes(recorded, wanted) -%}
     {{ return((recorded['hash'], recorded['recipe'], recorded.get('pepper')) == (wanted['hash'], wanted['recipe'], wanted.get('pepper'))) }}
 {%- endmacro -%}

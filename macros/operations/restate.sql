@@ -1,14 +1,5 @@
-{#-
-    Load the business dates from a date on again, in their order, from the extracts that are still there; of change
-    events take what landed since then anew.
-
-        dbt run-operation restate --args '{entity: airports, from: 2026-02-05, dry_run: true}'
-        dbt run-operation restate --args '{entity: airports, from: 2026-02-05}'
-
-    Every date is a commit of its own, as when it is run again: it corrects what differs and writes nothing else. The
-    extracts are looked for before anything is written. For a model whose body is not `{{ tidemark.extract() }}` run the
-    dates again with `tidemark run`.
--#}
+{#- Load the business dates from a date on again, in their order; of change events take what landed since then anew. The extracts are looked
+    for before anything is written, which needs a model whose body is `{{ tidemark.extract() }}`. -#}
 {%- macro restate(entity, from=none, dry_run=false) -%}
     {%- set dry = tidemark.is_true(dry_run) -%}
     {%- set date = tidemark._business_date(from, 'restate: from') -%}
@@ -84,7 +75,7 @@
             cfg['entity'] ~ ': these files landed since and are gone, so nothing was restated: ' ~ gone | join(', ') ~ '. Put them back, or restate from a later date'
         ) -%}
     {%- endif -%}
-    {%- do tidemark.roll_back(opened, steps, dry_run) -%}
+    {%- do tidemark.roll_back(opened, tidemark.with_columns_back(opened, steps), dry_run) -%}
     {%- if dry_run -%}
         {%- do tidemark.say(cfg['entity'], 'would take what landed since then anew') -%}
     {%- else -%}

@@ -1,14 +1,6 @@
-{#-
-    Take an entity back to how it stood after a commit, or after the first load of a business date:
-
-        dbt run-operation rollback --args '{entity: airports, to: 2026-02-05, dry_run: true}'
-        dbt run-operation rollback --args '{entity: airports, to: 260304093000123, together: true}'
-
-    Nothing is taken away: rows that came since are superseded, rows that had been superseded since are appended anew,
-    all in one commit of the log, which the feed shows as one correction and which can be rolled back itself. With
-    `together` the cdc models that the same dbt runs wrote go back to before those runs, the named one last; none of them
-    does if one of them cannot.
--#}
+{#- Take an entity back to how it stood after a commit, by one more commit of the log: the feed shows it as one correction, and it can be
+    rolled back itself. With `together` the cdc models that the same dbt runs wrote go back to before those runs, the named one last; none
+    of them does if one of them cannot. -#}
 {%- macro rollback(entity, to=none, together=false, dry_run=false) -%}
     {%- set dry = tidemark.is_true(dry_run) -%}
     {%- set node = tidemark.entity_node(entity, ['cdc', 'atomic']) -%}
@@ -31,11 +23,18 @@
         {%- endfor -%}
     {%- endif -%}
     {#- what cannot go back is told before anything does -#}
-    {%- for its_opened, its_steps in (others + [(opened, steps)] if others else []) -%}
-        {%- do tidemark.renames_back(its_opened['cfg']['entity'], its_opened['state']['recorded']['columns'], tidemark.recorded_at(its_opened, its_steps['target'])['columns']) -%}
+    {%- set ways = [] -%}
+    {%- for its_opened, its_steps in others + [(opened, steps)] -%}
+        {%- do ways.append((its_opened, tidemark.with_columns_back(its_opened, its_steps))) -%}
     {%- endfor -%}
-    {%- for other_opened, other_steps in others -%}{%- do tidemark.roll_back(other_opened, other_steps, dry) -%}{%- endfor -%}
-    {%- do tidemark.roll_back(opened, steps, dry) -%}
+    {%- for its_opened, its_steps in ways -%}{%- do tidemark.roll_back(its_opened, its_steps, dry) -%}{%- endfor -%}
+{%- endmacro -%}
+
+{#- The steps of a rollback that has something to do, with what the entity is held to then (`back`) and how columns are renamed for that. -#}
+{%- macro with_columns_back(opened, steps) -%}
+    {%- if not steps['undone'] and not steps['redone'] -%}{{ return(steps) }}{%- endif -%}
+    {%- set back = tidemark.recorded_at(opened, steps['target']) -%}
+    {{ return(dict(steps, back=back, renames=tidemark.renames_back(opened['cfg']['entity'], opened['state']['recorded']['columns'], back['columns']))) }}
 {%- endmacro -%}
 
 {#- Go back, or say what that would do. -#}
@@ -45,9 +44,9 @@
         {%- do tidemark.say(cfg['entity'], 'is at commit ' ~ steps['target'] ~ ' already, nothing to roll back') -%}
         {{ return(none) }}
     {%- endif -%}
-    {%- set recorded = state['recorded'] -%}
+    {%- set recorded, back = state['recorded'], steps['back'] -%}
     {%- set recorded_cfg = tidemark.recorded_cfg(cfg, recorded) -%}
-    {%- set plan, back = tidemark.recorded_plan(recorded), tidemark.recorded_at(opened, steps['target']) -%}
+    {%- set plan = tidemark.recorded_plan(recorded) -%}
     {#- the log still has the values of columns that are gone from current -#}
     {%- set whole = dict(plan, stored=plan['stored'] + plan['gone'], gone=[], sensitive=plan['sensitive'] + plan['gone_sensitive']) -%}
     {%- set slice_sql = tidemark.rollback_slice_sql(whole, relations, steps['target']) -%}
@@ -61,7 +60,7 @@
                 ~ (commit['rows_updated'] or 0) ~ ', D ' ~ (commit['rows_deleted'] or 0)) -%}
         {%- endfor -%}
     {%- endfor -%}
-    {%- for old, new in tidemark.renames_back(cfg['entity'], recorded['columns'], back['columns']) -%}
+    {%- for old, new in steps['renames'] -%}
         {%- do tidemark.say(cfg['entity'], '  renames column `' ~ old ~ '` to `' ~ new ~ '`') -%}
     {%- endfor -%}
     {%- if cfg['extract'] == 'events' and steps['undone'] -%}{%- do tidemark.tell_retaken(cfg, relations, steps) -%}{%- endif -%}
@@ -123,7 +122,6 @@
     {{ return(tidemark.first_column(sql)) }}
 {%- endmacro -%}
 
-{#- The load that applies a rollback. -#}
 {%- macro rollback_load(state, steps) -%}
     {{ return({
         'commit_id': tidemark.next_commit_id(state['last_id']), 'kind': 'rollback', 'business_date': steps['last_date'],
@@ -147,8 +145,7 @@
 {#- The cdc models of the project but for an entity's own. -#}
 {%- macro other_entities(opened) -%}
     {%- set found = [] -%}
-    {%- for node in graph.nodes.values() if node['resource_type'] == 'model' and node['config']['materialized'] == 'cdc'
-        and node['schema'] ~ '.' ~ node['alias'] != opened['cfg']['relation'] -%}
+    {%- for node in tidemark.models_of(['cdc']) if node['schema'] ~ '.' ~ node['alias'] != opened['cfg']['relation'] -%}
         {%- do found.append(node) -%}
     {%- endfor -%}
     {{ return(found) }}

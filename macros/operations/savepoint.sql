@@ -1,12 +1,4 @@
-{#-
-    Keep a commit from clean(), by default the last one: what was known when it was the last can be read as long as the
-    savepoint is there.
-
-        dbt run-operation savepoint --args '{entity: airports, name: year end}'
-        dbt run-operation savepoint --args '{entity: airports, commit: 260304093000123, remove: true}'
-
-    A commit of kind `savepoint` records it; one with `removed` takes it away.
--#}
+{#- Keep a commit from clean(), by default the last one: a commit of kind `savepoint` records it, one with `removed` takes it away. -#}
 {%- macro savepoint(entity, commit=none, name=none, remove=false, dry_run=false) -%}
     {%- set opened = tidemark.open_entity(entity, 'keep', tidemark.is_true(dry_run)) -%}
     {%- set cfg, states = opened['cfg'], opened['commits']['states'] -%}
@@ -40,13 +32,7 @@
     {%- do tidemark.say(entity, ('removed the savepoint on commit ' if remove else 'clean keeps commit ') ~ shown) -%}
 {%- endmacro -%}
 
-{#-
-    Print the savepoints of an entity, or of all:
-
-        dbt run-operation show_savepoints --args '{entity: airports}'
-
-    With `format: json` the rows come on one line.
--#}
+{#- Print the savepoints of an entity, or of all. -#}
 {%- macro show_savepoints(entity=none, format='text') -%}
     {%- do tidemark.check_shown_format(format) -%}
     {%- set commits = tidemark.ensure_commits(tidemark.run_config()) -%}
@@ -140,8 +126,8 @@
 
 {#- Begin an operation: its commit in flight, and those of its kind that a dead call left in flight rolled back, in this order, so that
     readers always find one that holds. -#}
-{%- macro begin_operation(opened, record, numbers={}) -%}
-    {%- do tidemark.record_commit(opened['commits'], record, 'inflight', numbers) -%}
+{%- macro begin_operation(opened, record) -%}
+    {%- do tidemark.record_commit(opened['commits'], record, 'inflight', {}) -%}
     {%- do tidemark.end_begun(opened, record) -%}
 {%- endmacro -%}
 

@@ -1,10 +1,4 @@
-{#-
-    Print the last commits of an entity, or of all, newest first:
-
-        dbt run-operation show_commits --args '{entity: airports, limit: 5}'
-
-    An entity is a model of materialization cdc, scd2 or feed. With `format: json` the rows come on one line.
--#}
+{#- Print the last commits of an entity, or of all, newest first. With `format: json` the rows come on one line. -#}
 {%- macro show_commits(entity=none, limit=20, format='text') -%}
     {%- do tidemark.check_shown_format(format) -%}
     {%- set commits = tidemark.ensure_commits(tidemark.run_config()) -%}
@@ -29,13 +23,7 @@
     {%- endif -%}
 {%- endmacro -%}
 
-{#-
-    Print all that is recorded of a commit, and of Delta tables the files and bytes that it added and removed:
-
-        dbt run-operation show_commit --args '{commit: 260304093000123}'
-
-    `entity` is needed only where two entities have a commit of that number.
--#}
+{#- Print all that is recorded of a commit. `entity` is needed only where two entities have a commit of that number. -#}
 {%- macro show_commit(commit, entity=none, format='text') -%}
     {%- do tidemark.check_shown_format(format) -%}
     {%- set commits = tidemark.ensure_commits(tidemark.run_config()) -%}

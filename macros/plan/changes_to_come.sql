@@ -2,8 +2,7 @@
     ones that are there already have no value yet, as the run that made them came to no commit: of another type, or in the wrong table
     as they are sensitive or are not, they are `left`. -#}
 {%- macro changes_to_come(cfg, plan, name, present) -%}
-    {%- set types = {} -%}
-    {%- for column in present -%}{%- do types.update({column['name'] | lower: column}) -%}{%- endfor -%}
+    {%- set types = tidemark.by_name(present) -%}
     {%- set added, left, widened = [], [], [] -%}
     {%- for column in plan['added'] -%}
         {%- set belongs = column['sensitive'] == (name == 'sensitive') -%}

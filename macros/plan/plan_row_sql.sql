@@ -16,25 +16,23 @@
 
 {#- The figures of a plan as one row: the counts as tidemark_commits has them, and what would become of the load. -#}
 {%- macro plan_row_sql(facts) -%}
-{%- set terms = [
-    'cast(' ~ (tidemark.string_literal(facts['business_date']) if facts['business_date'] else 'null') ~ ' as date) as _business_date',
-] -%}
-{%- for name in ['kind', 'outcome', 'stops'] -%}
-    {%- do terms.append('cast(' ~ (tidemark.string_literal(facts[name]) if facts[name] else 'null') ~ ' as string) as ' ~ name) -%}
-{%- endfor -%}
+{%- set files, tables = facts['files'], facts['tables'] -%}
+{%- set values = [('_business_date', 'date', facts['business_date'] or none)] -%}
+{%- for name in ['kind', 'outcome', 'stops'] -%}{%- do values.append((name, 'string', facts[name] or none)) -%}{%- endfor -%}
 {%- for name in ['rows_read', 'rows_inserted', 'rows_updated', 'rows_deleted', 'rows_unchanged', 'rows_not_supplied', 'rows_rejected', 'rows_duplicate',
                  'rows_tied', 'rows_ignored', 'rows_logged', 'rows_superseded'] -%}
-    {%- do terms.append('cast(' ~ facts['counts'].get(name, 0) ~ ' as bigint) as ' ~ name) -%}
+    {%- do values.append((name, 'bigint', facts['counts'].get(name, 0))) -%}
 {%- endfor -%}
-{%- do terms.append('cast(' ~ facts['existing'] ~ ' as bigint) as existing') -%}
-{%- do terms.append('cast(' ~ (tidemark.string_literal(facts['guard']['verdict']) if facts['guard'] else 'null') ~ ' as string) as guard') -%}
-{%- do terms.append('cast(' ~ tidemark.string_literal(facts['files']['current']) ~ ' as string) as current_written') -%}
-{%- for name in ['current_files', 'current_files_changed'] -%}
-    {%- do terms.append('cast(' ~ (facts['files'][name] if facts['files'][name] is not none else 'null') ~ ' as bigint) as ' ~ name) -%}
-{%- endfor -%}
-{%- for name in ['log_version', 'current_version', 'last_commit_id'] -%}
-    {%- do terms.append('cast(' ~ (facts['tables'][name] if facts['tables'][name] is not none else 'null') ~ ' as bigint) as ' ~ name) -%}
-{%- endfor -%}
+{%- do values.extend([
+    ('existing', 'bigint', facts['existing']),
+    ('guard', 'string', facts['guard']['verdict'] if facts['guard'] else none),
+    ('current_written', 'string', files['current']),
+    ('current_files', 'bigint', files['current_files']), ('current_files_changed', 'bigint', files['current_files_changed']),
+    ('log_version', 'bigint', tables['log_version']), ('current_version', 'bigint', tables['current_version']),
+    ('last_commit_id', 'bigint', tables['last_commit_id']),
+]) -%}
+{%- set terms = [] -%}
+{%- for name, type, value in values -%}{%- do terms.append(tidemark._typed_literal(value, type) ~ ' as ' ~ name) -%}{%- endfor -%}
 select
     {{ terms | join(',\n    ') }}
 {%- endmacro -%}

@@ -1,5 +1,5 @@
 {#- Run statements in order; the last one's rows, if any. -#}
-{%- macro run_statements(statements, name='tidemark') -%}
+{%- macro run_statements(statements) -%}
     {%- set result = namespace(rows=none) -%}
     {%- for sql in statements -%}{%- set result.rows = run_query(sql) -%}{%- endfor -%}
     {{ return(result.rows) }}
@@ -44,7 +44,6 @@
     {{ return(run_query('select 1 from ' ~ relation ~ (' where ' ~ condition if condition else '') ~ ' limit 1') | length > 0) }}
 {%- endmacro -%}
 
-{#- Names of a relation's columns. -#}
 {%- macro names_in(relation) -%}
     {{ return(tidemark.describe_query('select * from ' ~ relation) | map(attribute='name') | list) }}
 {%- endmacro -%}
@@ -144,7 +143,7 @@
 {%- endmacro -%}
 
 {#- The folder under which a Parquet entity keeps the versions of its current table. -#}
-{%- macro parquet_root(cfg, run, current) -%}
+{%- macro parquet_root(cfg, current) -%}
     {%- if cfg['location_root'] -%}{{ return(cfg['location_root']) }}{%- endif -%}
     {%- do run_query('create schema if not exists ' ~ current.include(identifier=false)) -%}
     {%- for row in run_query('describe schema ' ~ current.include(identifier=false)) if row[0] == 'Location' -%}

@@ -1,11 +1,5 @@
-{#-
-    The rows of an entity as they stood at the end of a business date: current, travelled back. With `known_at` as it was
-    known when that commit was the last, that is, before later corrections. For change events also at a moment of the
-    source (`by='event_time'`) or at a sequence number (`by='sequence'`), which is included.
-
-        select * from ({{ tidemark.as_of(ref('airports'), '2026-03-04') }})
-        select * from ({{ tidemark.as_of(ref('customers'), '2026-03-04 12:00:00', by='event_time') }})
--#}
+{#- The rows of an entity as they stood at the end of a business date: current, travelled back. With `known_at` as it was known when that
+    commit was the last, that is, before later corrections. -#}
 {%- macro as_of(relation, date, known_at=none, by=none) -%}
 {%- do tidemark._check_entity_relation(relation, 'as_of') -%}
 {%- set flow = tidemark.flow_of(relation) -%}

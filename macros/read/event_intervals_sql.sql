@@ -143,9 +143,6 @@ where not (_operation = 'N' and _row_hash is null and coalesce(_tidemark_before_
     from {{ log_relation }} as log
     left join {{ flow['sensitive'] }} as sensitive
         on
-            log._key_hash = sensitive._key_hash
-            and log._business_date = sensitive._business_date
-            and log._commit_id = sensitive._commit_id
-            and log._event_id = sensitive._event_id
+            {{ tidemark.same_row_expr(tidemark.sensitive_key({'flow': 'events'}), 'log', 'sensitive') | indent(12) }}
 )
 {%- endmacro -%}

@@ -1,11 +1,5 @@
-{#-
-    The log of an entity: every change ever recorded, superseded rows included.
-
-        select * from {{ tidemark.log(ref('airports')) }}
-
-    In this project itself the name hides dbt's own `log(message, info)`, which dbt's macros call too: so a message goes
-    where it would have gone, as far as a macro can send it.
--#}
+{#- The log of an entity: every change ever recorded, superseded rows included. In this project itself the name hides dbt's own
+    `log(message, info)`, which dbt's macros call too: so a message goes where it would have gone, as far as a macro can send it. -#}
 {%- macro log(relation, info=false) -%}
     {%- if relation is string -%}
         {%- if info -%}{%- do print(relation) -%}{%- endif -%}

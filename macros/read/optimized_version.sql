@@ -27,13 +27,9 @@ select
     max_by(current_version_after, commit_id) as version,
     max_by(get_json_object(details, '$.table_id'), commit_id) filter (where kind = 'compact') as table_id,
     count_if(kind = 'compact') as compact_count
-from (
-{{ tidemark.last_states_sql(states) }}
-    where relation = {{ tidemark.string_literal(relation) }}
-)
+from {{ tidemark.last_commits_sql(states, relation) }}
 where
-    _tidemark_rank = 1
-    and state = 'completed'
+    state = 'completed'
     and kind in ('compact', 'erase_key')
     and current_version_after is not null
 {%- endmacro -%}

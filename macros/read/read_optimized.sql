@@ -1,9 +1,4 @@
-{#-
-    Current as compact() left it: a version without small files and without rows that are only marked as deleted, which
-    is the cheapest to read, and older than what was loaded since.
-
-        select * from ({{ tidemark.read_optimized(ref('airports')) }})
--#}
+{#- Current as compact() left it, which is the cheapest to read, and older than what was loaded since. -#}
 {%- macro read_optimized(relation) -%}
 {%- do tidemark._check_entity_relation(relation, 'read_optimized') -%}
 {%- if not execute or relation.limit is not none -%}
@@ -13,7 +8,6 @@ select * from {{ relation }}
 {%- endif -%}
 {%- endmacro -%}
 
-{#- A version of a Delta table. -#}
 {%- macro version_sql(relation, version) -%}
 select * from {{ relation }} version as of {{ version }}
 {%- endmacro -%}

@@ -1,5 +1,4 @@
-{#-
-    Slowly changing dimension, type 2: every version of every row with the interval in which it held.
+{#- Slowly changing dimension, type 2: every version of every row with the interval in which it held.
 
         date          1     2     3     4     5                   _valid_from  _valid_to  _is_current
         change        I(a)  U(b)  D           I(b)        a       1            2          false
@@ -9,8 +8,7 @@
     Intervals are half-open. They come from the log's rows in force, or, with `known_at`, from those that were in force
     when that commit was the last. An extract's intervals are of business dates, or begin where its `effective_from`
     says; those of change events are of the `sequence` (default), of the `event_time` or of the `business_date`, as `by`
-    says. With `deletes` the gap is a row too.
--#}
+    says. With `deletes` the gap is a row too. -#}
 {%- macro scd2(relation, known_at=none, by=none, deletes=false, open_end=none, columns=none) -%}
 {%- do tidemark._check_entity_relation(relation, 'scd2') -%}
 {%- set flow = tidemark.flow_of(relation) -%}
@@ -56,22 +54,17 @@ where _operation <> 'D'
 
 {#- What an entity's log is ordered by, from the model's configuration in the graph. -#}
 {%- macro flow_of(relation) -%}
-    {%- if execute and graph is defined -%}
-        {%- for node in graph.nodes.values() if node['resource_type'] == 'model' and node['config']['materialized'] == 'cdc'
-            and node['alias'] | lower == relation.identifier | lower and node['schema'] | lower == relation.schema | lower -%}
-            {%- set settings = (node['config'].get('meta') or {}).get('tidemark', {}) -%}
-            {%- if settings is mapping and settings.get('extract') == 'events' -%}
-                {%- set cfg = tidemark.entity_config(node) -%}
-                {{ return({
-                    'flow': 'events', 'sequence_by': cfg['sequence_by'], 'on_tie': cfg['on_tie'], 'cfg': cfg, 'effective_from': none,
-                    'has_copies': not cfg['keys'],
-                }) }}
-            {%- elif settings is mapping and settings.get('effective_from') -%}
-                {{ return({'flow': 'extract', 'sequence_by': [], 'effective_from': tidemark.entity_config(node)['effective_from']}) }}
-            {%- endif -%}
-        {%- endfor -%}
+    {%- set node = tidemark.node_of(relation) if execute and graph is defined else none -%}
+    {%- set settings = (node['config'].get('meta') or {}).get('tidemark') if node else none -%}
+    {%- if settings is mapping and settings.get('extract') == 'events' -%}
+        {%- set cfg = tidemark.entity_config(node) -%}
+        {{ return({
+            'flow': 'events', 'sequence_by': cfg['sequence_by'], 'on_tie': cfg['on_tie'], 'cfg': cfg, 'effective_from': none,
+            'has_copies': not cfg['keys'],
+        }) }}
     {%- endif -%}
-    {{ return({'flow': 'extract', 'sequence_by': [], 'effective_from': none}) }}
+    {%- set is_effective = settings is mapping and settings.get('effective_from') -%}
+    {{ return({'flow': 'extract', 'sequence_by': [], 'effective_from': tidemark.entity_config(node)['effective_from'] if is_effective else none}) }}
 {%- endmacro -%}
 
 {#- What a reading may go by. Only intervals are those of `effective_from`. -#}

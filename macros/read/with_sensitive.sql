@@ -1,19 +1,12 @@
-{#-
-    An entity's current table, log or history with its sensitive columns joined back.
-
-        select * from ({{ tidemark.with_sensitive(ref('customers')) }})
-        select * from ({{ tidemark.with_sensitive(tidemark.history(ref('customers'))) }})
-
-    A change has its own sensitive values, those its commit wrote. Current has those of the change that its row is of.
--#}
+{#- An entity's current table, log or history with its sensitive columns joined back. A change has its own sensitive values, those its commit
+    wrote. Current has those of the change that its row is of. -#}
 {%- macro with_sensitive(relation) -%}
 {%- if relation is string or relation is none -%}{%- do tidemark._check_entity_relation(relation, 'with_sensitive') -%}{%- endif -%}
 {%- set base, _, side = relation.identifier.rpartition('__') -%}
 {%- set is_current = not (base and side in ['log', 'history']) -%}
 {%- set entity = relation if is_current else relation.incorporate(path={'identifier': base}) -%}
 {%- set flow = tidemark.flow_of(entity) -%}
-{%- set by_event = flow['flow'] == 'events' -%}
-{%- set own = '_key_hash, _row_hash, _business_date, _commit_id' ~ (', _event_id' if by_event else '') -%}
+{%- set own = '_key_hash, _row_hash, _business_date, _commit_id' ~ (', _event_id' if flow['flow'] == 'events' else '') -%}
 {%- set sensitive = tidemark.sensitive(entity) -%}
 {%- if is_current -%}
 {%- set node = tidemark.node_of(entity) if execute and graph is defined -%}
@@ -37,11 +30,6 @@ select
 from {{ relation }} as stored
 left join {{ sensitive }} as sensitive
     on
-        stored._key_hash <=> sensitive._key_hash
-        and stored._business_date <=> sensitive._business_date
-        and stored._commit_id <=> sensitive._commit_id
-        {%- if by_event %}
-        and stored._event_id <=> sensitive._event_id
-        {%- endif %}
+        {{ tidemark.same_row_expr(tidemark.sensitive_key(flow), 'stored', 'sensitive', '<=>') | indent(8) }}
 {%- endif -%}
 {%- endmacro -%}

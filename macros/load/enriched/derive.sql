@@ -1,7 +1,5 @@
-{#-
-    Which events of a batch are stored: claims are made in the manifest first, checked and set in one statement, so the commit
-    is in flight from here on.
--#}
+{#- Which events of a batch are stored: claims are made in the manifest first, checked and set in one statement, so the commit
+    is in flight from here on. -#}
 {%- macro enriched__derive(opened, staged, commit) -%}
     {%- set relations = opened['relations'] -%}
     {%- set versions = {'current_version_before': tidemark.table_version(opened['cfg']['file_format'], relations['current'])} -%}
@@ -27,7 +25,6 @@
     }) }}
 {%- endmacro -%}
 
-
 {#- Lines that cannot be used, and entities: they count once the events are stored. -#}
 {%- macro beside_enriched(relations, staged, figures, decided) -%}
     {%- set load, source = staged['load'], staged['source'] -%}
@@ -46,7 +43,6 @@
     {{ return(statements) }}
 {%- endmacro -%}
 
-
 {#- Atomic events, which are the log of this family. -#}
 {%- macro enriched__append(opened, plan, derived) -%}
     {%- set current = opened['relations']['current'] -%}
@@ -55,7 +51,6 @@
     {%- do tidemark.check_written(opened['cfg'], current, derived['figures']['rows_inserted'], written,
         'Go back with dbt run-operation rollback, and run again') -%}
 {%- endmacro -%}
-
 
 {#- Numbers of a batch by what became of its lines: read = inserted + duplicate + rejected. -#}
 {%- macro counts_of_kinds(figures, rows) -%}

@@ -3,7 +3,6 @@
     {{ return(relations['current']) }}
 {%- endmacro -%}
 
-
 {#- Claims count at once, entities for whoever reads their table. Events come first: see commit_beside() of the engine in the workers. -#}
 {%- macro enriched__fences(file_format, relations, commit_id) -%}
     {%- set statements = [] -%}
@@ -13,18 +12,15 @@
     {{ return(statements) }}
 {%- endmacro -%}
 
-
 {%- macro enriched__has_landed(opened, commit, numbers) -%}
     {{ return(commit['kind'] == 'rollback' or tidemark.has_batch(opened['relations']['current'], commit['commit_id'])) }}
 {%- endmacro -%}
-
 
 {%- macro enriched__finish(opened, state, commit) -%}
     {%- if commit['kind'] == 'rollback' -%}
         {%- do tidemark.take_back_batches(opened, commit) -%}
     {%- endif -%}
 {%- endmacro -%}
-
 
 {%- macro enriched__discard(opened, commit) -%}
     {%- set relations = opened['relations'] -%}
@@ -33,12 +29,10 @@
     {%- endfor -%}
 {%- endmacro -%}
 
-
 {#- Whether a table has rows of a commit. -#}
 {%- macro has_batch(relation, commit_id) -%}
     {{ return(tidemark.relation_exists(relation) and tidemark.has_rows(relation, '_commit_id = ' ~ commit_id)) }}
 {%- endmacro -%}
-
 
 {#- Do a rollback that is recorded; doing it twice changes nothing, so one that died is finished this way. -#}
 {%- macro take_back_batches(opened, record) -%}
@@ -52,7 +46,6 @@
         {%- do tidemark.record_undone(cfg, commits, record, ids, []) -%}
     {%- endif -%}
 {%- endmacro -%}
-
 
 {#- Claims that populate_manifest made for events of batches which are taken back, unless a batch that stays has them too: they are of no
     batch, and what their files bring again would be copies of events that are nowhere. Before the events go, by which they are found. -#}

@@ -1,7 +1,5 @@
-{#-
-    Enriched events that have landed, as one batch: {parts, files, body, location}, and what view_enriched() gives unless the
-    engine in the workers is to try them first; no parts if nothing has landed.
--#}
+{#- Enriched events that have landed, as one batch: {parts, files, body, location}, and what view_enriched() gives unless the
+    engine in the workers is to try them first; no parts if nothing has landed. -#}
 {%- macro enriched__source(opened, body) -%}
     {%- set cfg, run = opened['cfg'], opened['run'] -%}
     {%- set landed = dict(tidemark.landed_enriched(opened), body=body) -%}
@@ -20,7 +18,6 @@
     {{ return(dict(tidemark.view_enriched(opened, landed), parts=['all'])) }}
 {%- endmacro -%}
 
-
 {#- The files that were not read yet, and where they lie: {files, location}. -#}
 {%- macro landed_enriched(opened) -%}
     {%- set cfg, run = opened['cfg'], opened['run'] -%}
@@ -33,11 +30,8 @@
     {{ return({'files': [] if run['empty'] else tidemark.enriched_files(opened, location, dated), 'location': location}) }}
 {%- endmacro -%}
 
-
-{#-
-    Where Spark reads the events: lines of the files, or rows with the canonical columns. Either is cached, because `_row`
-    numbers them within one read.
--#}
+{#- Where Spark reads the events: lines of the files, or rows with the canonical columns. Either is cached, because `_row`
+    numbers them within one read. -#}
 {%- macro view_enriched(opened, landed) -%}
     {%- set cfg, run, body = opened['cfg'], opened['run'], landed['body'] -%}
     {%- set arrived, extract = tidemark.run_view(cfg['target'], 'arrived'), tidemark.run_view(cfg['target'], 'extract') -%}
@@ -68,7 +62,6 @@
     {%- do tidemark.make_view(arrived, sql, not numbered and not run['empty']) -%}
     {{ return(dict(landed, arrived=arrived, columns=columns, is_rows=not is_lines)) }}
 {%- endmacro -%}
-
 
 {#- The files to read; of a business date there must be one, unless all of it was read before. -#}
 {%- macro enriched_files(opened, location, dated) -%}

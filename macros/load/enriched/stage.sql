@@ -6,7 +6,6 @@
     ) }}
 {%- endmacro -%}
 
-
 {#- The keys of a batch's events, each a few columns wide, told apart from lines that cannot be used. -#}
 {%- macro stage_batch_by_spark(opened, source) -%}
     {%- set cfg = dict(opened['cfg'], is_rows=source['is_rows']) -%}
@@ -22,7 +21,6 @@
         rejects={'units': ['line', 'lines'], 'of': '', 'rows': keys, 'samples': none, 'advice': 'Mend the files'}
     )) }}
 {%- endmacro -%}
-
 
 {#- What is recorded of a batch and what it is loaded with, from its figures: {plan, load, figures}. -#}
 {%- macro batch_to_load(opened, commit_id, figures) -%}

@@ -8,7 +8,6 @@
     {{ return(dict(run, full_refresh=true)) }}
 {%- endmacro -%}
 
-
 {#- The state of atomic events: what lies where their tables belong is checked, what is missing beside them made anew. -#}
 {%- macro enriched__state(opened, state) -%}
     {%- set cfg, run, relations, commits = opened['cfg'], opened['run'], opened['relations'], opened['commits'] -%}
@@ -37,7 +36,6 @@
     {%- endif -%}
     {{ return(state) }}
 {%- endmacro -%}
-
 
 {#- Make the tables where they are missing; a full refresh first sets the old ones aside, under the number of the last commit. It is in flight
     before that, by which the next run knows that it has died: see enriched__run(). -#}
@@ -76,7 +74,6 @@
     {%- if state['replaces'] and cfg['looks_across'] and not cfg['manifest'] -%}{%- do tidemark.keep_claims_of_others(opened) -%}{%- endif -%}
 {%- endmacro -%}
 
-
 {#- What populate_manifest claimed of other tables, out of the manifest that was set aside: those are not read anew, and copies of their
     events are copies still. -#}
 {%- macro keep_claims_of_others(opened) -%}
@@ -89,14 +86,12 @@
     {%- endif -%}
 {%- endmacro -%}
 
-
 {#- The commits of populate_manifest that claimed the events of other tables. -#}
 {%- macro populations_of_others(opened) -%}
     {{ return(tidemark.query_rows(tidemark.populations_sql(
         opened['commits']['states'], opened['cfg']['relation'], opened['relations']['current'], of_others=true
     )) | map(attribute='commit_id') | list) }}
 {%- endmacro -%}
-
 
 {#- Before the tables are set aside: an error if another run has loaded a batch since this one began, or is about to, as check_replaced_log()
     does it of the others. That batch would be read again, though tables of entities have it by then. -#}
@@ -108,7 +103,6 @@
         {%- do tidemark.check_is_alone(opened, commit) -%}
     {%- endif -%}
 {%- endmacro -%}
-
 
 {#- What all batches of a model have claimed in a manifest that others share with it, and that is not set aside with its tables: read anew,
     its events would be copies of themselves. Not what populate_manifest claimed of other tables. After the tables, so that a run that died in between is followed by another full refresh. -#}
@@ -122,7 +116,6 @@
         )) -%}
     {%- endif -%}
 {%- endmacro -%}
-
 
 {#- What atomic events are made with: statistics of the columns that people filter by, of 132, and of that by which runs find each other. -#}
 {%- macro atomic_options(cfg) -%}
@@ -141,11 +134,8 @@
     }) }}
 {%- endmacro -%}
 
-
-{#-
-    Make anew what beside atomic events was dropped by hand: entities from the events. What was rejected is gone, and
-    without the register of files all of them would be taken again.
--#}
+{#- Make anew what beside atomic events was dropped by hand: entities from the events. What was rejected is gone, and
+    without the register of files all of them would be taken again. -#}
 {%- macro make_missing_atomic(cfg, relations) -%}
     {%- set present = tidemark.present_relations(relations) -%}
     {%- if 'landed' not in present and cfg['location'] -%}
@@ -159,19 +149,13 @@
         {%- do log(cfg['entity'] ~ ': ' ~ relations[name] ~ ' was gone and is made anew, without what it had', info=true) -%}
     {%- endfor -%}
     {%- if 'entities' not in present -%}
-        {#- Under another name until it is whole. -#}
-        {%- set new = tidemark.new_relation(relations['entities']) -%}
-        {%- do tidemark.drop_table(new) -%}
-        {%- do tidemark.clear_debris([new, relations['entities']]) -%}
-        {%- do tidemark.run_statements(
-            tidemark.for_format(cfg['file_format'], 'create_table')(new, tidemark.entity_columns(), {'partition_by': ['vendor', 'name', 'model']})
-            + [tidemark.insert_sql(new, tidemark.entity_columns(), tidemark.stored_entities_sql(relations['current']))]
-            + tidemark.rename_table_sql(new, relations['entities'])
+        {%- do tidemark.make_anew(
+            cfg['file_format'], relations['entities'], tidemark.entity_columns(), {'partition_by': ['vendor', 'name', 'model']},
+            tidemark.stored_entities_sql(relations['current'])
         ) -%}
         {%- do log(cfg['entity'] ~ ': ' ~ relations['entities'] ~ ' was gone and is made anew from the events', info=true) -%}
     {%- endif -%}
 {%- endmacro -%}
-
 
 {#- What would make new events incomparable with those that are there. -#}
 {%- macro check_atomic_drift(cfg, state, manifest) -%}

@@ -8,11 +8,8 @@
     {{ return(true) }}
 {%- endmacro -%}
 
-
-{#-
-    Have a batch read, judged, compared with the manifest and written in the workers, where no commit names it yet. The tables
-    that it is written to are made first. None where the workers do not take it: nothing is left of it then.
--#}
+{#- Have a batch read, judged, compared with the manifest and written in the workers, where no commit names it yet. The tables
+    that it is written to are made first. None where the workers do not take it: nothing is left of it then. -#}
 {%- macro stage_batch_in_workers(opened, source) -%}
     {%- set cfg, relations = opened['cfg'], opened['relations'] -%}
     {%- do tidemark.enriched__prepare(opened) -%}
@@ -25,7 +22,6 @@
             'reasons': staged.reasons}
     )) }}
 {%- endmacro -%}
-
 
 {#- What the workers wrote, as the steps after derive take it: claims are made with what lies beside the events. -#}
 {%- macro derived_by_workers(opened, staged, versions) -%}

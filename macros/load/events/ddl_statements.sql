@@ -1,19 +1,13 @@
-{#- DDL events: what they say, what they do to the tables by policy. -#}
+{#- DDL events: what they say, and what of them is logged. What they do to the tables: alter_columns.sql. -#}
 
-{#-
-    The DDL events of the batch that concern the entity's table and were not applied yet, in landing order. Each has
+{#- The DDL events of the batch that concern the entity's table and were not applied yet, in landing order. Each has
     `changes` to columns, and `cuts` the batch where rows before and after it need other columns. A snapshot's DDL only
-    tells the columns: it never changes a target.
--#}
+    tells the columns: it never changes a target. -#}
 {%- macro statements_of(opened, landing, batch) -%}
     {%- set cfg, state, relations = opened['cfg'], opened['state'], opened['relations'] -%}
-    {%- set known, told = [], [] -%}
-    {%- if not state['first'] -%}
-        {%- for row in run_query('select distinct _event_id from ' ~ relations['log'] ~ " where _operation = 'T' and " ~ tidemark.in_force_expr()) -%}
-            {%- do known.append(row[0]) -%}
-        {%- endfor -%}
-    {%- endif -%}
-    {%- set statements, followed = [], batch['followed'] -%}
+    {%- set known = [] if state['first']
+        else tidemark.first_column('select distinct _event_id from ' ~ relations['log'] ~ " where _operation = 'T' and " ~ tidemark.in_force_expr()) -%}
+    {%- set statements, told, followed = [], [], batch['followed'] -%}
     {%- set now = namespace(columns=batch['source_columns']) -%}
     {%- for row in tidemark.query_rows(tidemark.ddl_events_sql(landing['events'])) -%}
         {%- set said = tidemark.canonical_statement(row, batch, cfg) if row['_operation'] else tidemark.debezium_statement(row, batch) -%}
@@ -45,11 +39,8 @@
     {{ return(statements) }}
 {%- endmacro -%}
 
-
-{#-
-    With `ddl.truncate_table: fail` the batch is cut at its first truncate that is not known: that ends the run there, as a
-    statement of another kind does. What is an event of a row otherwise may be one, by `apply_as_truncates`.
--#}
+{#- With `ddl.truncate_table: fail` the batch is cut at its first truncate that is not known: that ends the run there, as a
+    statement of another kind does. What is an event of a row otherwise may be one, by `apply_as_truncates`. -#}
 {%- macro cut_at_truncate(opened, landing, batch) -%}
     {%- set cfg, state, relations = opened['cfg'], opened['state'], opened['relations'] -%}
     {%- set stretch = tidemark.stretches_of(batch)[0] -%}
@@ -63,7 +54,7 @@
         {#- one that was ignored is in staging alone -#}
         {%- set sql = 'select _event_id from ' ~ relations['log'] ~ ' where ' ~ is_found ~ ' and ' ~ tidemark.in_force_expr()
             ~ ' union select _event_id from ' ~ tidemark.in_force_of(relations['staging'], state) ~ ' where ' ~ is_found -%}
-        {%- for row in run_query(sql) -%}{%- do known.append(row[0]) -%}{%- endfor -%}
+        {%- do known.extend(tidemark.first_column(sql)) -%}
     {%- endif -%}
     {%- for row in found if row['_event_id'] not in known -%}
         {%- set number = row['_landing_num'] -%}
@@ -80,7 +71,6 @@
     {%- endfor -%}
 {%- endmacro -%}
 
-
 {#- The statements that are logged with a stretch, with the fills of columns that they added. -#}
 {%- macro statements_within(opened, plan, batch, stretch) -%}
     {%- set within = [] -%}
@@ -93,147 +83,6 @@
     {%- endif -%}
     {{ return(within) }}
 {%- endmacro -%}
-
-
-{#-
-    Bring a DDL event to the tables: rename and drop columns; added and wider ones follow from the plan. Doing it twice
-    does nothing the second time, as what is there is looked at. `recorded` and `batch` are told. Without relations they
-    alone are: what will be recorded.
--#}
-{%- macro apply_statement(opened, recorded, batch, statement) -%}
-    {%- set cfg, relations = opened['cfg'], opened['relations'] -%}
-    {%- for change in statement['changes'] if change['policy'] == 'fail' -%}
-        {%- do tidemark.raise_failed_policy(cfg, statement, change) -%}
-    {%- endfor -%}
-    {%- set declared = cfg['columns'] | map(attribute='name') | map('lower') | list -%}
-    {%- set keys = cfg['keys'] | map('lower') | list -%}
-    {%- for change in statement['changes'] -%}
-        {%- if change['kind'] == 'add_column' -%}
-            {%- set is_taken = change['policy'] != 'ignore' or change['name'] | lower in declared -%}
-            {%- if is_taken and tidemark.was_dropped(recorded, change['name']) -%}
-                {%- do tidemark.put_aside(relations, recorded, change['name']) -%}
-            {%- endif -%}
-            {%- if change['policy'] != 'ignore' and change['name'] not in batch['names'] -%}
-                {%- do batch['names'].append(change['name']) -%}
-            {%- endif -%}
-            {%- set default = none if change['column'].get('default_is_stand_in') else change['column'].get('default') -%}
-            {%- if default is not none and not cfg['sequence_by'] and (change['policy'] == 'apply' or change['name'] | lower in declared) -%}
-                {%- do statement.setdefault('fills', []).append({
-                    'operation': 'ADD_COLUMN', 'effect': 'fill', 'event_id': local_md5(statement['event_id'] ~ '|' ~ change['name']),
-                    'sequence_num': statement['sequence_num'], 'landing_num': statement['landing_num'], 'event_time': statement['event_time'],
-                    'column': change['name'], 'default': default, 'encoding': change['column'].get('default_encoding', change['column']['encoding']),
-                }) -%}
-            {%- endif -%}
-        {%- elif change['kind'] == 'rename_column' and change['policy'] == 'apply' and recorded -%}
-            {%- do tidemark.check_name_of_key(cfg, recorded, statement, change) -%}
-            {%- do tidemark.rename_column(cfg, relations, recorded, change['old'], change['name']) -%}
-        {%- elif change['kind'] == 'drop_column' and change['policy'] == 'apply' and recorded and change['name'] | lower not in keys -%}
-            {%- do tidemark.drop_column(cfg, relations, recorded, change['name']) -%}
-        {%- endif -%}
-    {%- endfor -%}
-{%- endmacro -%}
-
-
-{#- Stop at a statement by policy, or because it cannot be followed; `is_cut`: the batch was cut there. -#}
-{%- macro raise_failed_policy(cfg, statement, change, is_cut=true) -%}
-    {%- set why, advice = change.get('stops') or [
-        'and ddl.' ~ change['kind'] ~ ' is fail',
-        ('The type of `' ~ change['name'] ~ '` went from ' ~ change['was'] ~ ' to ' ~ change['type'] ~ ', which the target cannot follow in place: declare a data_type for it that holds both, or '
-         if change['kind'] == 'change_type' else '')
-        ~ 'set ddl.' ~ change['kind'] ~ ' to apply or ignore under meta.tidemark, then run again',
-    ] -%}
-    {%- do tidemark.raise_error('data',
-        cfg['entity'] ~ ': the source did `' ~ statement['text'] ~ '`, ' ~ why
-        ~ ('; what came before it was applied. ' if is_cut else '; nothing was applied. ') ~ advice
-    ) -%}
-{%- endmacro -%}
-
-
-{#- A column that takes the name of the key: the rows are known here by what the one that was called so had. -#}
-{%- macro check_name_of_key(cfg, recorded, statement, change) -%}
-    {%- set declared = cfg['columns'] | map(attribute='name') | map('lower') | list -%}
-    {%- set old, new = change['old'] | lower, change['name'] | lower -%}
-    {%- for column in recorded['columns'] if column['name'] | lower == new and column['role'] == 'key' and old != new and old not in declared -%}
-        {%- do tidemark.raise_failed_policy(cfg, statement, dict(change, stops=[
-            'and `' ~ column['name'] ~ '`, by which rows are known here, is what was `' ~ change['old'] ~ '`',
-            'Begin anew with --full-refresh on a snapshot from after the statement',
-        ])) -%}
-    {%- endfor -%}
-{%- endmacro -%}
-
-
-{#- Rename a column wherever it is stored. Its values, and its name in hashes, stay. -#}
-{%- macro rename_column(cfg, relations, recorded, old, new) -%}
-    {%- set declared = cfg['columns'] | map(attribute='name') | map('lower') | list -%}
-    {#- names in another case are the same -#}
-    {%- if old | lower in declared or old | lower == new | lower -%}{{ return(none) }}{%- endif -%}
-    {%- for column in recorded['columns'] if column['name'] | lower == old | lower -%}
-        {%- do tidemark.put_aside(relations, recorded, new, old) -%}
-        {%- for name in ['log_table', 'current', 'staging', 'sensitive'] if relations and tidemark.relation_exists(relations[name]) -%}
-            {%- do tidemark.rename_in(relations[name], old, new) -%}
-        {%- endfor -%}
-        {%- do column.update({'name': new}) -%}
-        {%- do recorded.update({'views_are_old': true}) -%}
-    {%- endfor -%}
-{%- endmacro -%}
-
-
-{#- Make a name free for a column that takes it, the one that is called `old` so far, or none: what a dropped one has under it is kept beside
-    current under another name. One that was declared before it existed has no values, and goes. -#}
-{%- macro put_aside(relations, recorded, name, old=none) -%}
-    {%- set aside = tidemark.free_name(name, recorded['columns'] | map(attribute='name') | map('lower') | list) -%}
-    {#- without relations: where there may be values -#}
-    {%- set kept = namespace(is_any=not relations) -%}
-    {%- for table in ['log_table', 'current', 'staging', 'sensitive'] if relations and tidemark.relation_exists(relations[table]) -%}
-        {%- set present = adapter.get_columns_in_relation(relations[table]) | map(attribute='name') | map('lower') | list -%}
-        {%- for prefix in ['', '_before_'] -%}
-            {%- set stored = prefix ~ name -%}
-            {#- of a run that died a table may be done -#}
-            {%- set is_done = (prefix ~ aside) | lower in present or (old is not none and (prefix ~ old) | lower not in present) -%}
-            {%- if stored | lower in present and not is_done -%}
-                {%- if table != 'current' and tidemark.has_rows(relations[table], tidemark.quote_identifier(stored) ~ ' is not null') -%}
-                    {%- do run_query('alter table ' ~ relations[table] ~ ' rename column ' ~ tidemark.quote_identifier(stored)
-                        ~ ' to ' ~ tidemark.quote_identifier(prefix ~ aside)) -%}
-                    {%- do present.append((prefix ~ aside) | lower) -%}
-                {%- else -%}
-                    {%- do run_query('alter table ' ~ relations[table] ~ ' drop column ' ~ tidemark.quote_identifier(stored)) -%}
-                {%- endif -%}
-            {%- endif -%}
-        {%- endfor -%}
-        {%- if table in ['log_table', 'sensitive'] and aside | lower in present -%}{%- set kept.is_any = true -%}{%- endif -%}
-    {%- endfor -%}
-    {%- set columns = [] -%}
-    {%- for column in recorded['columns'] -%}
-        {%- if column['name'] | lower != name | lower -%}
-            {%- do columns.append(column) -%}
-        {%- elif kept.is_any -%}
-            {%- do columns.append(dict(column, name=aside, gone=true)) -%}
-        {%- endif -%}
-    {%- endfor -%}
-    {%- do recorded.update({'columns': columns, 'views_are_old': true}) -%}
-{%- endmacro -%}
-
-
-{#- Whether a column of this name was taken away from current. -#}
-{%- macro was_dropped(recorded, name) -%}
-    {%- for column in (recorded or {}).get('columns', []) if column['name'] | lower == name | lower and column.get('gone') -%}{{ return(true) }}{%- endfor -%}
-    {{ return(false) }}
-{%- endmacro -%}
-
-
-{#- Take a column away from current. The log keeps it and its values. -#}
-{%- macro drop_column(cfg, relations, recorded, name) -%}
-    {%- set declared = cfg['columns'] | map(attribute='name') | map('lower') | list -%}
-    {%- if name | lower in declared -%}{{ return(none) }}{%- endif -%}
-    {%- for column in recorded['columns'] if column['name'] | lower == name | lower and not column['gone'] -%}
-        {%- set present = adapter.get_columns_in_relation(relations['current']) | map(attribute='name') | map('lower') | list if relations else [] -%}
-        {%- if name | lower in present -%}
-            {%- do run_query('alter table ' ~ relations['current'] ~ ' drop column ' ~ tidemark.quote_identifier(column['name'])) -%}
-        {%- endif -%}
-        {%- do column.update({'gone': true}) -%}
-    {%- endfor -%}
-{%- endmacro -%}
-
 
 {#- Fills of columns that are stored, with the value as SQL. -#}
 {%- macro with_values(opened, plan, fills) -%}
@@ -250,7 +99,6 @@
     {%- endfor -%}
     {{ return(valued) }}
 {%- endmacro -%}
-
 
 {#- Fills of the columns that the inline schemas of a batch show to be new at the source. -#}
 {%- macro fills_of_schemas(opened, plan, batch) -%}

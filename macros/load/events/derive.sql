@@ -26,12 +26,9 @@
     }) }}
 {%- endmacro -%}
 
-
-{#-
-    Derive what the stretch adds to the log: straight into files of the log that no commit names yet, or, where the log
+{#- Derive what the stretch adds to the log: straight into files of the log that no commit names yet, or, where the log
     is corrected too, into a table of its own, as it is read several times while tables change. `rows` is a view with all
-    columns, `counts` are figures.
--#}
+    columns, `counts` are figures. -#}
 {%- macro replay(opened, plan, load) -%}
     {%- set cfg, replayed = opened['cfg'], tidemark.run_view(opened['cfg']['target'], 'replayed') -%}
     {%- do tidemark.make_view(replayed, tidemark.replayed_sql(opened, plan, load), plan['sensitive']) -%}
@@ -59,7 +56,6 @@
     {{ return({'rows': replayed, 'slice': slice, 'uncommitted': uncommitted, 'counts': counts}) }}
 {%- endmacro -%}
 
-
 {#- The rows that replaying a stretch gives, over views of what stood before. -#}
 {%- macro replayed_sql(opened, plan, load) -%}
     {%- set cfg, staged = opened['cfg'], load['staged'] -%}
@@ -83,7 +79,6 @@
     {{ return(rows_sql | join('\nunion all\n')) }}
 {%- endmacro -%}
 
-
 {#- Tell what rows of a table without key are not found by any more: they are known by all values, and were stored with other columns than
     the images of before have from now on. -#}
 {%- macro warn_of_columns_without_key(cfg, plan, statements) -%}
@@ -105,11 +100,8 @@
     {%- endif -%}
 {%- endmacro -%}
 
-
-{#-
-    The values that rows had under their old key, for moves that did not bring every column. A chain of moves is settled
-    step by step, each in a table of its own, until nothing changes.
--#}
+{#- The values that rows had under their old key, for moves that did not bring every column. A chain of moves is settled
+    step by step, each in a table of its own, until nothing changes. -#}
 {%- macro moved_values(cfg, plan, sources, load) -%}
     {%- set step = namespace(relation=none, settled=false) -%}
     {%- for number in range(100) if not step.settled -%}
@@ -122,7 +114,6 @@
     {%- endfor -%}
     {{ return(step.relation) }}
 {%- endmacro -%}
-
 
 {#- Staging, rejects and sensitive values: they count once the log has the commit. -#}
 {%- macro beside_events(opened, plan, load, figures, rows) -%}

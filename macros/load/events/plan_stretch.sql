@@ -2,17 +2,11 @@
 {%- macro plan_stretch(opened, landing, batch, stretch) -%}
     {%- set cfg, state = opened['cfg'], opened['state'] -%}
     {%- set recorded = none if state['first'] else state['recorded'] -%}
-    {%- set arrived = none -%}
-    {%- if landing['columns'] is not none -%}
-        {%- set arrived = {} -%}
-        {%- for column in landing['columns'] -%}
-            {%- do arrived.update({column['name'] | lower: column}) -%}
-        {%- endfor -%}
-        {%- set meta = tidemark.event_columns() | map(attribute='name') | list + ['_landing_num', '_file'] -%}
-        {%- for column in landing['columns'] if column['name'] | lower not in meta and not column['name'].startswith('_before_') and column['name'] not in batch['names'] -%}
-            {%- do batch['names'].append(column['name']) -%}
-        {%- endfor -%}
-    {%- endif -%}
+    {%- set arrived = none if landing['columns'] is none else tidemark.by_name(landing['columns']) -%}
+    {%- set meta = tidemark.event_columns() | map(attribute='name') | list + ['_landing_num', '_file'] -%}
+    {%- for column in landing['columns'] or [] if column['name'] | lower not in meta and not column['name'].startswith('_before_') and column['name'] not in batch['names'] -%}
+        {%- do batch['names'].append(column['name']) -%}
+    {%- endfor -%}
     {%- set types = tidemark.declared_types(cfg) -%}
     {%- set found = {
         'names': batch['names'], 'schemas': batch['schemas'], 'ddl': batch['source_columns'], 'arrived': arrived,
@@ -41,7 +35,6 @@
     }))) }}
 {%- endmacro -%}
 
-
 {#- Refuses to make tables of columns that nothing tells: of the key alone the names are known, and a type that is guessed would stay. -#}
 {%- macro check_told_columns(cfg, plan, found, recorded) -%}
     {%- set is_told = recorded or found['arrived'] is not none or cfg['columns'] or found['names'] or found['ddl'] -%}
@@ -54,11 +47,9 @@
     {%- endif -%}
 {%- endmacro -%}
 
-
 {%- macro _anew_from_events() -%}
     {{ return('from the events that are still there with --full-refresh (the old one is kept)') }}
 {%- endmacro -%}
-
 
 {#- Names that a DDL event of the batch brings: a later one, or one whose policy leaves them out; not those that a column has before. -#}
 {%- macro names_to_come(batch, stretch) -%}
@@ -75,7 +66,6 @@
     {%- endfor -%}
     {{ return(names) }}
 {%- endmacro -%}
-
 
 {#- Types of columns that neither YAML nor a schema tells, from the values of the batch. -#}
 {%- macro inferred_types(landing, batch, typed_names) -%}
@@ -98,7 +88,6 @@
     {%- endfor -%}
     {{ return(inferred) }}
 {%- endmacro -%}
-
 
 {#- A column that the source has got, by the policy for added columns. -#}
 {%- macro check_new_columns(cfg, plan, recorded) -%}

@@ -12,7 +12,6 @@
     {{ return((seen['has_snapshot'] and seen['may_end_snapshot']) or (was_open is not none and seen['has_stream'])) }}
 {%- endmacro -%}
 
-
 {#- The commit since which the log has rows of a snapshot that later events end; none: there is no such snapshot. Rows of Debezium tell the
     end themselves. -#}
 {%- macro opened_snapshot(opened, planned, seen, was_open, is_overtaken) -%}

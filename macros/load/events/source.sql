@@ -1,7 +1,5 @@
-{#-
-    What has landed since the last run, cut at the DDL events of the table, so that every row is read with the columns that
-    held when it was written: {parts, landing, batch}. Or what the engine in the workers made of it: {parts, staged}.
--#}
+{#- What has landed since the last run, cut at the DDL events of the table, so that every row is read with the columns that
+    held when it was written: {parts, landing, batch}. Or what the engine in the workers made of it: {parts, staged}. -#}
 {%- macro events__source(opened, body) -%}
     {%- set cfg, run, state = opened['cfg'], opened['run'], opened['state'] -%}
     {%- set files = tidemark.files_to_read(opened, cfg['location']) if tidemark.lands_in_files(cfg) else [] -%}
@@ -26,7 +24,6 @@
     {%- do tidemark.forget_what_fails(opened, landing, batch) -%}
     {{ return({'parts': tidemark.stretches_of(batch), 'landing': landing, 'batch': dict(batch, reorders=reorders)}) }}
 {%- endmacro -%}
-
 
 {#- Where events come from: views over the landed files, a table or the model's own SELECT, read once and cached. -#}
 {%- macro land_events(opened, body, files) -%}
@@ -83,7 +80,6 @@
     }) }}
 {%- endmacro -%}
 
-
 {#- What the batch holds beside rows: counts, schemas, names of columns, DDL events that were not applied yet. -#}
 {%- macro look_into(opened, landing) -%}
     {%- set cfg, run, state = opened['cfg'], opened['run'], opened['state'] -%}
@@ -125,7 +121,6 @@
     {{ return(dict(batch, **tidemark.shapes_of(figures))) }}
 {%- endmacro -%}
 
-
 {#- What the rows of a batch tell of columns: names in their images, inline schemas and where each comes first, in that order. -#}
 {%- macro shapes_of(figures) -%}
     {%- set shapes = {'names': [], 'schemas': {}, 'first_nums': {}, 'has_schemaless': false} -%}
@@ -147,7 +142,6 @@
     {{ return(shapes) }}
 {%- endmacro -%}
 
-
 {#- Of a batch with a statement whose policy is `fail`, which ends the run, what comes behind that tells nothing of the rows before. Where there
     are none, tables that are to be made yet go by what follows. -#}
 {%- macro forget_what_fails(opened, landing, batch) -%}
@@ -158,7 +152,6 @@
     {%- endfor -%}
 {%- endmacro -%}
 
-
 {#- The names of the table whose events an entity takes. -#}
 {%- macro tables_of(opened) -%}
     {%- set cfg, state = opened['cfg'], opened['state'] -%}
@@ -168,7 +161,6 @@
     {{ return(source.get('followed') or taken or ([cfg['table']] if cfg['table'] else [])) }}
 {%- endmacro -%}
 
-
 {#- The fields of a row in an inline schema: those of the after image. -#}
 {%- macro _row_fields(schema_text) -%}
     {%- for field in fromjson(schema_text)['fields'] if field['field'] == 'after' -%}
@@ -176,7 +168,6 @@
     {%- endfor -%}
     {{ return([]) }}
 {%- endmacro -%}
-
 
 {%- macro make_events_view(cfg, landing, batch) -%}
     {%- if cfg['format'] == 'debezium' -%}
@@ -186,7 +177,6 @@
     {%- endif -%}
     {%- do tidemark.make_view(landing['events'], sql) -%}
 {%- endmacro -%}
-
 
 {#- The batch cut at its DDL events: {from, to, is_first, is_last}; the landing numbers lie between, none is open. A DDL event holds from its own number on. -#}
 {%- macro stretches_of(batch) -%}
@@ -198,11 +188,8 @@
     {{ return(stretches) }}
 {%- endmacro -%}
 
-
-{#-
-    Whether the log is to be put in another order: it was made with an `on_tie` that orders otherwise, and has ties. Every log that does
-    not tell was made by their content.
--#}
+{#- Whether the log is to be put in another order: it was made with an `on_tie` that orders otherwise, and has ties. Every log that does
+    not tell was made by their content. -#}
 {%- macro reorders_ties(opened) -%}
     {%- set cfg, state = opened['cfg'], opened['state'] -%}
     {%- if state['first'] or opened['run']['empty'] or not tidemark.can_tie(cfg) or (state['recorded'].get('on_tie', 'content') == 'content') == (cfg['on_tie'] == 'content') -%}

@@ -1,7 +1,5 @@
-{#-
-    One stretch of events: typed by what its columns are from its DDL event on, hashed, told apart from what is known, and
-    what deriving the log from them needs to be known.
--#}
+{#- One stretch of events: typed by what its columns are from its DDL event on, hashed, told apart from what is known, and
+    what deriving the log from them needs to be known. -#}
 {%- macro events__stage(opened, source, stretch) -%}
     {%- if source.get('staged') -%}{{ return(source['staged']) }}{%- endif -%}
     {%- set landing, batch = source['landing'], tidemark.batch_at(source['batch'], stretch) -%}
@@ -52,7 +50,6 @@
     }) }}
 {%- endmacro -%}
 
-
 {#- The batch as it is known within a stretch: what its DDL events have done so far is a copy of its own. The former name of a column is
     refused, as rows from before may bring it, until the source has a column of that name again. -#}
 {%- macro batch_at(batch, stretch) -%}
@@ -78,41 +75,11 @@
     )) }}
 {%- endmacro -%}
 
-
 {#- Whether a DDL event stands in a stretch; the one that begins it does. -#}
 {%- macro is_within(statement, stretch) -%}
     {%- set number = statement['landing_num'] -%}
     {{ return((not stretch['from'] or number >= stretch['from']) and (not stretch['to'] or number < stretch['to'])) }}
 {%- endmacro -%}
-
-
-{#- Bring the DDL event that begins a stretch to the tables; what is recorded of their columns is then a copy of its own. -#}
-{%- macro opened_after_statement(opened, batch, stretch) -%}
-    {%- set state = opened['state'] -%}
-    {%- set recorded = none if state['first'] else fromjson(tojson(state['recorded'])) -%}
-    {%- set opened = dict(opened, state=dict(state, recorded=recorded or state['recorded'])) -%}
-    {%- for statement in batch['statements'] if statement['cuts'] and statement['landing_num'] == stretch['from'] -%}
-        {%- set opened = tidemark.begin_statement(opened, batch, statement) -%}
-        {%- do tidemark.apply_statement(opened, recorded, batch, statement) -%}
-        {{ return(dict(opened, state=dict(opened['state'], log_version=none))) }}
-    {%- endfor -%}
-    {{ return(opened) }}
-{%- endmacro -%}
-
-
-{#- Record the commit of the stretch, in flight, with the names that columns will have, before a table is altered: by that a run which finds
-    it there takes back what this one did, see undo_statement(). Also stops at a statement that cannot be applied. -#}
-{%- macro begin_statement(opened, batch, statement) -%}
-    {%- set run, state = opened['run'], opened['state'] -%}
-    {%- set meant = none if state['first'] else fromjson(tojson(state['recorded'])) -%}
-    {%- do tidemark.apply_statement(dict(opened, relations={}), meant, dict(batch, names=batch['names'] | list), dict(statement)) -%}
-    {%- if not meant or meant['columns'] == state['recorded']['columns'] or run.get('dry_run') -%}{{ return(opened) }}{%- endif -%}
-    {%- set load = {'commit_id': tidemark.next_commit_id(state['last_id']), 'kind': 'load', 'business_date': tidemark.date_of_events(run), 'forward': true} -%}
-    {%- set begun = tidemark.new_commit(opened, load, meant) -%}
-    {%- do tidemark.record_commit(opened['commits'], begun, 'inflight', {}) -%}
-    {{ return(dict(opened, state=dict(state, last_id=begun['commit_id'], begun=begun))) }}
-{%- endmacro -%}
-
 
 {#- Where the tables are altered for a stretch whose rejects stop it, it is staged before on what they will be. Returns the number that
     this attempt had, none if there was none. -#}
@@ -125,12 +92,10 @@
     {{ return(trial['load']['commit_id']) }}
 {%- endmacro -%}
 
-
 {#- Whether a dry run is that of tried_stretch() and no plan. -#}
 {%- macro is_trial(run) -%}
     {{ return(run.get('dry_run', false) and not run['plan']) }}
 {%- endmacro -%}
-
 
 {#- The entity once its tables are as the plan of a stretch has them. -#}
 {%- macro evolved_for_stretch(opened, plan) -%}
@@ -143,19 +108,16 @@
     {{ return(tidemark.opened_evolved(opened) if alters else opened) }}
 {%- endmacro -%}
 
-
 {%- macro log_as_it_is(opened) -%}
     {%- if opened['state']['first'] -%}{{ return(opened['relations']) }}{%- endif -%}
     {{ return(dict(opened['relations'], log=tidemark.as_it_is(opened['cfg'], opened['relations']['log'], 'log'))) }}
 {%- endmacro -%}
-
 
 {#- Where the events are that were applied before. -#}
 {%- macro known_events(opened, plan, now) -%}
     {%- if opened['state']['first'] -%}{{ return({}) }}{%- endif -%}
     {{ return({'log': now['log'], 'staging': none if plan['keyed'] else tidemark.in_force_of(opened['relations']['staging'], opened['state'])}) }}
 {%- endmacro -%}
-
 
 {#- The plan with the type of what events are ordered by; `wider` what the tables are to hold of it from now on. -#}
 {%- macro with_sequence_type(opened, plan, landing, stretch, known) -%}
@@ -174,11 +136,9 @@
     {{ return(dict(plan, sequence_type=found, recorded=dict(plan['recorded'], sequence_type=found), wider=sequence['wider'])) }}
 {%- endmacro -%}
 
-
 {%- macro described_sequence(cfg) -%}
     {{ return(tidemark.describe_query('select _sequence_by from ' ~ tidemark.run_view(cfg['target'], 'staged'))[0]['type']) }}
 {%- endmacro -%}
-
 
 {#- The entity once its log and current hold what events are ordered by from now on. -#}
 {%- macro opened_after_widening(opened, plan) -%}
@@ -191,7 +151,6 @@
     {{ return(dict(opened, state=dict(opened['state'], log_version=none))) }}
 {%- endmacro -%}
 
-
 {%- macro widen_sequence(plan, relations) -%}
     {%- for name in ['log_table', 'current'] -%}
         {%- set types = {} -%}
@@ -200,7 +159,6 @@
     {%- endfor -%}
     {%- do tidemark.make_history_view({'file_format': tidemark.lake_format()}, plan, relations) -%}
 {%- endmacro -%}
-
 
 {%- macro make_staged_view(cfg, plan, landing, stretch, known) -%}
     {%- set view = tidemark.run_view(cfg['target'], 'staged') -%}
@@ -211,7 +169,6 @@
     {%- endif -%}
     {%- do tidemark.make_view(view, sql) -%}
 {%- endmacro -%}
-
 
 {#- Of a statement that Spark refuses: which setting is to blame, if one is. -#}
 {%- macro check_event_expressions(cfg, plan, landing, stretch) -%}
@@ -226,7 +183,6 @@
     {%- endfor -%}
     {%- do tidemark._raise_config_errors(cfg['entity'], errors | select | list) -%}
 {%- endmacro -%}
-
 
 {#- What the commit of one stretch is made with. -#}
 {%- macro plan_event_load(opened, plan, batch, stretch) -%}
@@ -250,11 +206,9 @@
     }) }}
 {%- endmacro -%}
 
-
 {%- macro date_of_events(run) -%}
     {{ return(run['business_date'] or modules.datetime.datetime.now(modules.pytz.utc).strftime('%Y-%m-%d')) }}
 {%- endmacro -%}
-
 
 {#- The events of a stretch as a table of the run, and what was seen in it: {rows, seen}. -#}
 {%- macro staged_events(opened, plan, landing, stretch, load) -%}
@@ -278,7 +232,6 @@
     {{ return({'rows': rows, 'seen': seen}) }}
 {%- endmacro -%}
 
-
 {#- Whether a reject that comes again can be told from a new one: by its text, which is not kept of sensitive values, where that is no
     accident: a table or SELECT brings all its rows each time, and of lines those that tie are known by their content. -#}
 {%- macro knows_rejects(opened, plan, landing) -%}
@@ -287,7 +240,6 @@
     {%- endif -%}
     {{ return(not landing['in_files'] or opened['cfg']['on_tie'] == 'reject') }}
 {%- endmacro -%}
-
 
 {#- What deriving the log needs to know of the events that arrived, and where it looks for what stood before them. -#}
 {%- macro with_what_arrived(opened, planned, now, arrived) -%}
@@ -318,7 +270,6 @@
     )) }}
 {%- endmacro -%}
 
-
 {%- macro figures_of_staged(cfg, plan, load, arrived) -%}
     {%- set seen = arrived['seen'] -%}
     {%- set tied = 0 -%}
@@ -332,21 +283,15 @@
     )) }}
 {%- endmacro -%}
 
-
 {%- macro no_event_figures() -%}
-    {%- set figures = {} -%}
-    {%- for name in ['rows_read', 'rows_inserted', 'rows_updated', 'rows_deleted', 'rows_unchanged', 'rows_not_supplied',
-                     'rows_rejected', 'rows_duplicate', 'rows_ignored', 'rows_tied', 'rows_logged', 'rows_superseded'] -%}
-        {%- do figures.update({name: 0}) -%}
-    {%- endfor -%}
-    {{ return(figures) }}
+    {{ return(dict.fromkeys([
+        'rows_read', 'rows_inserted', 'rows_updated', 'rows_deleted', 'rows_unchanged', 'rows_not_supplied',
+        'rows_rejected', 'rows_duplicate', 'rows_ignored', 'rows_tied', 'rows_logged', 'rows_superseded',
+    ], 0)) }}
 {%- endmacro -%}
 
-
-{#-
-    The keys that late events can change through moves that did not bring every column: those that a row went to from a
-    touched key, or came from, step by step.
--#}
+{#- The keys that late events can change through moves that did not bring every column: those that a row went to from a
+    touched key, or came from, step by step. -#}
 {%- macro linked_keys(target, relations, staged, commit_id) -%}
     {%- set links = '(select _key_hash, _moved_from from ' ~ relations['log'] ~ " where _source_operation = 'MOVE_IN' and size(_unsupplied) > 0 and "
         ~ tidemark.in_force_expr() ~ ')' -%}
@@ -369,18 +314,14 @@
     {{ return(step.relation) }}
 {%- endmacro -%}
 
-
 {#- Rows of staging or rejects of commits that were not rolled back. -#}
 {%- macro in_force_of(relation, state) -%}
     {%- if not state['undone'] -%}{{ return(relation) }}{%- endif -%}
     {{ return('(select * from ' ~ relation ~ ' where _commit_id not in (' ~ state['undone'] | join(', ') ~ '))') }}
 {%- endmacro -%}
 
-
-{#-
-    Whether some event belongs before one that was applied, or goes on with a transaction whose moves were, or brings a row
-    that an earlier run has seen depart from its old key, where the values are that it does not bring.
--#}
+{#- Whether some event belongs before one that was applied, or goes on with a transaction whose moves were, or brings a row
+    that an earlier run has seen depart from its old key, where the values are that it does not bring. -#}
 {%- macro comes_late(relations, staged, state, seen) -%}
     {%- if seen['late_count'] | int > 0 -%}{{ return(true) }}{%- endif -%}
     {%- if seen['partial_move_count'] | int > 0 and run_query(
@@ -398,7 +339,6 @@
     {{ return(false) }}
 {%- endmacro -%}
 
-
 {#- Whether the log has deletes of copies that are not there, whose inserts are still to come, of rows that the batch touches: current does
     not know of them. -#}
 {%- macro owes_copies(relations, staged) -%}
@@ -411,7 +351,6 @@
     ) | length > 0) }}
 {%- endmacro -%}
 
-
 {#- Whether the batch has rows without key that are equal to some that the same snapshot has read in an earlier run: only together they tell
     how many there are. Those of Debezium are numbered as they come. -#}
 {%- macro reads_on(cfg, relations, staged) -%}
@@ -422,7 +361,6 @@
         ~ " where log._source_operation = 'READ' and " ~ tidemark.in_force_expr(alias='log') ~ ' limit 1'
     ) | length > 0) }}
 {%- endmacro -%}
-
 
 {#- Of an envelope the values: what stands before the images, a schema above all, would fill a message. -#}
 {%- macro _telling_part_expr(cfg) -%}

@@ -1,7 +1,5 @@
-{#-
-    What has landed as the engine in the workers replays it: read, typed, told apart, put onto what stands, and written where
-    no commit names it yet, all in one part. None where Spark has to: whatever the reason, nothing is left of the attempt.
--#}
+{#- What has landed as the engine in the workers replays it: read, typed, told apart, put onto what stands, and written where
+    no commit names it yet, all in one part. None where Spark has to: whatever the reason, nothing is left of the attempt. -#}
 {%- macro events_of_workers(opened, body, files) -%}
     {%- set cfg, run, state = opened['cfg'], opened['run'], opened['state'] -%}
     {%- if not files or not tidemark.tries_workers(opened, body, 'tidemark.engine.covers.why_not') -%}{{ return(none) }}{%- endif -%}
@@ -37,11 +35,8 @@
     }}) }}
 {%- endmacro -%}
 
-
-{#-
-    A batch of events that bring the columns that their schema tells, or, without one, those that are declared: the workers
-    see whether these do. A text: why Spark has to look.
--#}
+{#- A batch of events that bring the columns that their schema tells, or, without one, those that are declared: the workers
+    see whether these do. A text: why Spark has to look. -#}
 {%- macro _batch_to_come(opened, sifted) -%}
     {%- set cfg, state = opened['cfg'], opened['state'] -%}
     {%- set recorded = {} if state['first'] else state['recorded'] -%}
@@ -82,7 +77,6 @@
     }) }}
 {%- endmacro -%}
 
-
 {#- told_names() of a batch that went by the workers: without a schema its images tell, which have all columns of the plan or the key alone. -#}
 {%- macro _told_to_workers(opened, plan, batch, figures) -%}
     {%- set cfg, state = opened['cfg'], opened['state'] -%}
@@ -92,7 +86,6 @@
     {%- set names = batch['names'] if batch['schemas'] else came | map(attribute='name') | list -%}
     {{ return(tidemark.told_names(dict(batch, names=names), none if state['first'] else state['recorded'])) }}
 {%- endmacro -%}
-
 
 {#- Whether tables of an entity that has a log are to have other columns, or current is to be written anew, before they take a load. -#}
 {%- macro _alters_tables(opened, plan) -%}
@@ -105,7 +98,6 @@
         or tidemark.freed_columns(opened, plan) | length > 0
     ) }}
 {%- endmacro -%}
-
 
 {#- The files that the workers wrote of a batch, in the place of what replay() returns. -#}
 {%- macro replayed_by_workers(opened, staged, load) -%}

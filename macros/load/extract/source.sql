@@ -5,7 +5,6 @@
     {{ return(tidemark.source_of_workers(opened, body) or tidemark.source_of_spark(opened, body)) }}
 {%- endmacro -%}
 
-{#- The source as Spark reads it. -#}
 {%- macro source_of_spark(opened, body) -%}
     {%- set cfg, run = opened['cfg'], opened['run'] -%}
     {%- set file_names = tidemark.make_extract_view(cfg, run, opened['state']['recorded']) if cfg['location'] else [] -%}

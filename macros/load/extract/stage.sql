@@ -177,7 +177,6 @@
     }) }}
 {%- endmacro -%}
 
-{#- The figures of a load from the counts of what was classified. -#}
 {%- macro figures_of_classified(cfg, rows) -%}
     {%- set keys = {'I': 0, 'U': 0, 'D': 0, 'N': 0} -%}
     {%- set reasons = [] -%}

@@ -1,7 +1,5 @@
-{#-
-    The source as the engine in the workers reads it, with `files`, `fields` and `separator`; none where Spark has to. Of the files
-    nothing but the first line, or the footer, was read so far.
--#}
+{#- The source as the engine in the workers reads it, with `files`, `fields` and `separator`; none where Spark has to. Of the files
+    nothing but the first line, or the footer, was read so far. -#}
 {%- macro source_of_workers(opened, body) -%}
     {%- set cfg, run = opened['cfg'], opened['run'] -%}
     {%- if not tidemark.tries_workers(opened, body, 'tidemark.engine.covers.why_not') -%}{{ return(none) }}{%- endif -%}
@@ -25,11 +23,8 @@
     }) }}
 {%- endmacro -%}
 
-
-{#-
-    Compare the extract of a date with what stood before it in the workers, and have them write what changed where no commit
-    names it yet. None where they do not take this load: whatever the reason, nothing is left of it.
--#}
+{#- Compare the extract of a date with what stood before it in the workers, and have them write what changed where no commit
+    names it yet. None where they do not take this load: whatever the reason, nothing is left of it. -#}
 {%- macro stage_in_workers(opened, source) -%}
     {%- set cfg, run, state, relations = opened['cfg'], opened['run'], opened['state'], opened['relations'] -%}
     {%- set plan = tidemark.plan_extract(opened, source) -%}

@@ -1,5 +1,4 @@
-{#-
-    What a load would do, worked out by the steps of the load itself as far as its commit, which does not come:
+{#- What a load would do, worked out by the steps of the load itself as far as its commit, which does not come:
 
         open                    nothing is mended: what a dead run left stops the plan       open_load()
         source, stage, derive   those of load_entity(), by Spark, as there are samples       <family>__…
@@ -7,8 +6,7 @@
         keep                    for `tidemark plan`, or as tables                            keep_plan()
 
     Nothing of the entity is made, altered or written: where a load would alter a table, views take its place (see
-    opened_to_come()). Of change events the first part is planned. Returns the line that dbt prints.
--#}
+    opened_to_come()). Of change events the first part is planned. Returns the line that dbt prints. -#}
 {%- macro plan_entity(cfg, run, current, body) -%}
     {%- if run['empty'] -%}
         {%- do tidemark.raise_error('usage', cfg['entity'] ~ ': a plan needs the rows that --empty leaves out') -%}

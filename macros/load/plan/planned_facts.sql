@@ -24,7 +24,7 @@
         business_date=load['business_date'], kind=kind, outcome='stops' if stops else outcome, stops=stops,
         counts=counts, existing=(existing or 0) | int, columns_known=cfg['changed_columns'] is not false,
         guard=guard, files=tidemark.planned_files(opened, body, staged, derived, has_rows),
-        batch=tidemark.planned_batch(opened, source, staged, derived) if is_events else none,
+        batch=tidemark.planned_batch(source, staged, derived) if is_events else none,
         sensitive=plan['sensitive'] | map(attribute='name') | list,
         sensitive_keys=plan['sensitive'] | selectattr('key') | map(attribute='name') | list,
         notes=tidemark.planned_notes(opened, source, staged, derived, has_rows)
@@ -102,7 +102,7 @@
 {%- endmacro -%}
 
 {#- Which change events would be taken. -#}
-{%- macro planned_batch(opened, source, staged, derived) -%}
+{%- macro planned_batch(source, staged, derived) -%}
     {%- set files = (staged.get('files') or []) | map(attribute='_file') | list -%}
     {%- set figures = derived['figures'] -%}
     {{ return({

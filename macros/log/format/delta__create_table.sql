@@ -12,22 +12,8 @@
 {{ 'create or replace table' if options.get('replaces') else 'create table if not exists' }} {{ relation }} (
     {{ tidemark.column_definitions_expr(columns) }}
 )
-using {{ file_format }}
-{%- if options.get('partition_by') %}
-partitioned by ({{ tidemark.column_list_expr(options['partition_by']) }})
-{%- endif %}
-{%- if options.get('cluster_by') %}
-cluster by ({{ tidemark.column_list_expr(options['cluster_by']) }})
-{%- endif %}
-{%- if options.get('location_root') %}
-location {{ tidemark.string_literal(options['location_root'] ~ '/' ~ tidemark.folder_of(relation, options)) }}
-{%- endif %}
-{%- if options.get('description') %}
-comment {{ tidemark.string_literal(options['description']) }}
-{%- endif %}
-tblproperties ({{ tidemark.properties_expr(options['properties']) }})
+{{ tidemark.table_clauses_sql(file_format, tidemark.folder_of(relation, options), options) }}
 {%- endmacro -%}
-
 
 {#- The folder of a table below its location_root: its name. A table of a location of its own keeps its folder where it is renamed or
     dropped, so that what takes its place begins in one that nobody has had. -#}

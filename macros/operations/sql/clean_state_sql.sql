@@ -2,18 +2,12 @@
     that was completed that long ago; what was cleaned before; what must stay readable; the logs that a full refresh or a rehash
     replaced. -#}
 {%- macro clean_state_sql(states, relation, retentions) -%}
-with last_states as (
-    select *
-    from (
-    {{ tidemark.last_states_sql(states) }}
-        where relation = {{ tidemark.string_literal(relation) }} or source_relation = {{ tidemark.string_literal(relation) }}
-    )
-    where _tidemark_rank = 1
-),
+{%- set literal = tidemark.string_literal(relation) -%}
+with last_states as {{ tidemark.last_commits_sql(states, condition='relation = ' ~ literal ~ ' or source_relation = ' ~ literal) }},
 
 commits as (
     select * from last_states
-    where relation = {{ tidemark.string_literal(relation) }}
+    where relation = {{ literal }}
 ),
 
 log_commits as (
@@ -37,7 +31,7 @@ consumers as (
         relation,
         max_by(source_commit_id, commit_id) as commit_id
     from last_states
-    where source_relation = {{ tidemark.string_literal(relation) }} and kind in ('scd2', 'feed') and state = 'completed'
+    where source_relation = {{ literal }} and kind in ('scd2', 'feed') and state = 'completed'
     group by relation
 )
 

@@ -1,5 +1,4 @@
-{#-
-    The log rows in force that nobody needs who knows of the commits after `floor`: those that another row of their key
+{#- The log rows in force that nobody needs who knows of the commits after `floor`: those that another row of their key
     had followed by then, and all rows of a key that was gone by then.
 
         log of a key     I   U   U │ U        removed: I and U, as the third row says what held at the floor
@@ -8,8 +7,7 @@
 
     What a key was at any commit after the floor, current among it, stays exact. Of change events a row that had not
     brought every column is no such third row, and a row is kept that another one took values from, or that is the first
-    that a snapshot read: late events are replayed from what is kept. With `kept` the rows that stay for these reasons alone.
--#}
+    that a snapshot read: late events are replayed from what is kept. With `kept` the rows that stay for these reasons alone. -#}
 {%- macro cleaned_rows_sql(cfg, plan, log_relation, floor, kept=false) -%}
 {%- set events = plan.get('flow') == 'events' -%}
 {%- set in_force = tidemark.change_in_force_expr(plan) -%}
@@ -92,18 +90,16 @@ where
 
 {#- What a log row is found by. -#}
 {%- macro log_row_names(plan) -%}
-    {{ return(['_key_hash', '_business_date', '_commit_id'] + (['_event_id', '_source_operation'] if plan.get('flow') == 'events' else [])) }}
+    {{ return(tidemark.sensitive_key(plan) + (['_source_operation'] if plan.get('flow') == 'events' else [])) }}
 {%- endmacro -%}
 
 {#- Sensitive values of commits up to `floor` whose log row is gone. Later ones may belong to a commit that is being written. -#}
 {%- macro orphaned_sensitive_sql(plan, relations, floor) -%}
-{%- set names = ['_key_hash', '_business_date', '_commit_id'] + (['_event_id'] if plan.get('flow') == 'events' else []) -%}
-{%- set terms = [] -%}
-{%- for name in names -%}{%- do terms.append('sensitive.' ~ name ~ ' <=> log.' ~ name) -%}{%- endfor -%}
+{%- set names = tidemark.sensitive_key(plan) -%}
 select
     {{ tidemark.column_list_expr(names, 'sensitive') }}
 from {{ relations['sensitive'] }} as sensitive
 left anti join {{ relations['log'] }} as log
-    on {{ terms | join(' and ') }}
+    on {{ tidemark.same_row_expr(names, 'sensitive', 'log', '<=>') | replace('\n', ' ') }}
 where sensitive._commit_id <= {{ floor }}
 {%- endmacro -%}

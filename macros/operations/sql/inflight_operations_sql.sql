@@ -3,7 +3,6 @@
     {{ return(tidemark._operations_in_state_sql(states, relation, kind, 'inflight')) }}
 {%- endmacro -%}
 
-{#- The commits of an operation that are in a state. -#}
 {%- macro _operations_in_state_sql(states, relation, kind, state) -%}
 select
     commit_id,
@@ -11,10 +10,7 @@ select
     unix_micros(state_at) as state_micros,
     source_commit_id,
     details
-from (
-{{ tidemark.last_states_sql(states) }}
-    where relation = {{ tidemark.string_literal(relation) }}
-)
-where _tidemark_rank = 1 and kind = {{ tidemark.string_literal(kind) }} and state = {{ tidemark.string_literal(state) }}
+from {{ tidemark.last_commits_sql(states, relation) }}
+where kind = {{ tidemark.string_literal(kind) }} and state = {{ tidemark.string_literal(state) }}
 order by commit_id asc nulls last
 {%- endmacro -%}

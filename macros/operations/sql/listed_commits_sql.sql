@@ -2,26 +2,10 @@
     ('' if it has no name), `next_log_id` is the commit that put another log in the place of the one that it wrote, `previous_version`
     the version of a derived table before the commit (it records only the one after). -#}
 {%- macro listed_commits_sql(states, relation=none, commit_id=none, limit=20) -%}
-with commits as (
-    select *
-    from (
-    {{ tidemark.last_states_sql(states) }}
-    {%- if relation is not none %}
-        where relation = {{ tidemark.string_literal(relation) }}
-    {%- endif %}
-    )
-    where _tidemark_rank = 1
-),
+with commits as {{ tidemark.last_commits_sql(states, relation) }},
 
 savepoints as (
-    select
-        relation,
-        source_commit_id as commit_id,
-        max_by(coalesce(get_json_object(details, '$.name'), ''), commit_id) as name
-    from commits
-    where kind = 'savepoint' and state = 'completed'
-    group by relation, source_commit_id
-    having not max_by(coalesce(get_json_object(details, '$.removed'), 'false') = 'true', commit_id)
+    {{ tidemark._standing_savepoints_sql('commits') | indent(4) }}
 ),
 
 listed as (
@@ -35,7 +19,7 @@ listed as (
         commits.{{ column['name'] }},
         {%- endif %}
         {%- endfor %}
-        savepoints.name as savepoint,
+        if(savepoints.relation is not null, coalesce(savepoints.name, ''), null) as savepoint,
         timestampdiff(millisecond, commits.started_at, commits.completed_at) / 1000.0 as seconds,
         max(commits.current_version_after) over (
             partition by commits.relation
@@ -48,7 +32,7 @@ listed as (
             rows between 1 following and unbounded following
         ) as next_log_id
     from commits
-    left join savepoints on commits.relation = savepoints.relation and commits.commit_id = savepoints.commit_id
+    left join savepoints on commits.relation = savepoints.relation and commits.commit_id = savepoints.source_commit_id
 )
 
 select to_json(struct(*), map('ignoreNullFields', 'false')) as commit

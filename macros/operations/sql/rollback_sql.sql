@@ -44,12 +44,9 @@ inner join {{ slice }} as slice
 {%- set ids = [] -%}
 {%- for run in runs -%}{%- do ids.append(tidemark.string_literal(run)) -%}{%- endfor -%}
 select distinct relation
-from (
-{{ tidemark.last_states_sql(states) }}
-)
+from {{ tidemark.last_commits_sql(states) }}
 where
-    _tidemark_rank = 1
-    and state = 'inflight'
+    state = 'inflight'
     and kind in ({{ tidemark.log_kinds() }})
     and invocation_id in ({{ ids | join(', ') }})
 {%- endmacro -%}

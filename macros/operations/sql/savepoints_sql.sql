@@ -1,8 +1,6 @@
 {#- The commits of an entity that savepoints keep from clean(): `commit_id` and `name`, the last word on each commit counts. -#}
 {%- macro savepoints_sql(states, relation) -%}
-with commits as (
-    {{ tidemark._last_of_each_sql(states, relation) | indent(4) }}
-)
+with commits as {{ tidemark.last_commits_sql(states, relation) }}
 
 select
     source_commit_id as commit_id,
@@ -14,9 +12,7 @@ from (
 
 {#- The savepoints of an entity, or of all, for a person: which commit each keeps, what that loaded, and since when. -#}
 {%- macro listed_savepoints_sql(states, relation=none) -%}
-with commits as (
-    {{ tidemark._last_of_each_sql(states, relation) | indent(4) }}
-)
+with commits as {{ tidemark.last_commits_sql(states, relation) }}
 
 select
     kept.entity,
@@ -31,18 +27,6 @@ from (
 ) as savepoints
 inner join commits as kept on savepoints.relation = kept.relation and savepoints.source_commit_id = kept.commit_id
 order by kept.entity asc nulls last, kept.commit_id desc nulls last
-{%- endmacro -%}
-
-{#- The commits of a relation, or of all, each in its last state. -#}
-{%- macro _last_of_each_sql(states, relation) -%}
-select *
-from (
-{{ tidemark.last_states_sql(states) }}
-    {%- if relation %}
-    where relation = {{ tidemark.string_literal(relation) }}
-    {%- endif %}
-)
-where _tidemark_rank = 1
 {%- endmacro -%}
 
 {#- What the last savepoint commit on each commit says, unless it takes the savepoint away. -#}
@@ -65,13 +49,9 @@ select
     kind,
     business_date,
     completed_at
-from (
-{{ tidemark.last_states_sql(states) }}
-    where relation = {{ tidemark.string_literal(relation) }}
-)
+from {{ tidemark.last_commits_sql(states, relation) }}
 where
-    _tidemark_rank = 1
-    and state = 'completed'
+    state = 'completed'
     and kind in ({{ tidemark.log_kinds() }})
     {%- if commit_id is not none %}
     and commit_id = {{ commit_id }}

@@ -1,12 +1,5 @@
-{#-
-    What commits changed in an entity's current table, one row per change, in the order of the commits:
-
-        select * from ({{ tidemark.change_feed(ref('airports'), from='2026-02-05', to='2026-03-04') }})
-
-    A range is (from, to]; each end is a commit id, a business date (its first commit) or a timestamp (the commits
-    completed by then). Without them it goes from the beginning to the last completed commit; in a model that is
-    `materialized: feed`, from where its last run ended. The relation may also be such a model.
--#}
+{#- What commits changed in an entity's current table, one row per change, in the order of the commits. Without ends it goes from the beginning
+    to the last completed commit; in a model that is `materialized: feed`, from where its last run ended. The relation may also be such a model. -#}
 {%- macro change_feed(relation, from=none, to=none, images=none, format='json', ordered=true) -%}
     {{ return(tidemark.feed_of(relation, {'from': from, 'to': to, 'images': images, 'format': format}, ordered, 'change_feed')) }}
 {%- endmacro -%}
@@ -17,12 +10,8 @@
     {{ return(tidemark.feed_of(relation, {'from': from, 'to': to, 'images': images, 'format': format}, ordered, 'net_changes')) }}
 {%- endmacro -%}
 
-{#-
-    The incremental pull: the changes of an entity, or of several as one unit, in columns that are the same for all, with
-    `_entity`. It never goes past a commit in flight, so that nothing is skipped when that completes:
-
-        select * from ({{ tidemark.changes_between([ref('orders'), ref('order_lines')], from=260304093000123) }})
--#}
+{#- The incremental pull: the changes of an entity, or of several as one unit, in columns that are the same for all, with `_entity`. It never
+    goes past a commit in flight, so that nothing is skipped when that completes. -#}
 {%- macro changes_between(relations, from=none, to=none, images=none, ordered=true) -%}
     {%- if not execute -%}{{ return('select 1 as _commit_id') }}{%- endif -%}
     {%- set wanted = relations if relations is sequence and relations is not string else [relations] -%}

@@ -2,11 +2,8 @@
     flight counts, as it may have removed rows already. -#}
 {%- macro feed_floor_sql(states, relation) -%}
 select coalesce(max(if(kind = 'clean', source_commit_id, commit_id)), 0)
-from (
-{{ tidemark.last_states_sql(states) }}
-    where relation = {{ tidemark.string_literal(relation) }}
-)
+from {{ tidemark.last_commits_sql(states, relation) }}
 where
-    _tidemark_rank = 1
-    and ((kind = 'clean' and state in ('inflight', 'completed')) or (kind = 'full_refresh' and state = 'completed'))
+    (kind = 'clean' and state in ('inflight', 'completed'))
+    or (kind = 'full_refresh' and state = 'completed')
 {%- endmacro -%}

@@ -29,11 +29,6 @@
     {{ return(tidemark.feed_marks(commits, tidemark.last_pulls(commits, pull['run_micros']), pull['source_relation'])) }}
 {%- endmacro -%}
 
-{#- The last pull of a source by a feed, or none. -#}
-{%- macro pull_of(pulls, relation, source) -%}
-    {{ return((pulls | selectattr('relation', 'equalto', relation) | selectattr('source_relation', 'equalto', source) | list + [none])[0]) }}
-{%- endmacro -%}
-
 {#- The greatest of some marks: where there is one entity, or none came late, all that is not after it has been read. -#}
 {%- macro last_mark(marks) -%}
     {{ return(([0] + marks.values() | map('int') | list) | max) }}

@@ -154,7 +154,8 @@
 
 {#- The last pull of a source by the model that is compiled; none where that is built anew. -#}
 {%- macro own_pull(pulls, own, source) -%}
-    {{ return(none if own['anew'] else tidemark.pull_of(pulls, this.schema ~ '.' ~ this.identifier, source)) }}
+    {%- set those = pulls | selectattr('relation', 'equalto', this.schema ~ '.' ~ this.identifier) | selectattr('source_relation', 'equalto', source) | list -%}
+    {{ return(those[0] if those and not own['anew'] else none) }}
 {%- endmacro -%}
 
 {#- Whether what is compiled is run later, each time that it is read. -#}
@@ -165,11 +166,8 @@
 {#- How far several entities can be read as one unit, by relation. -#}
 {%- macro unit_ends(names) -%}
     {%- set commits = tidemark.commits_relations(tidemark.run_config()) -%}
-    {%- set ends = {} -%}
-    {%- for row in tidemark.query_rows(tidemark.unit_ends_sql(commits['states'], names)) -%}
-        {%- do ends.update({row['relation']: row['last_id']}) -%}
-    {%- endfor -%}
-    {{ return(ends) }}
+    {%- set rows = tidemark.query_rows(tidemark.unit_ends_sql(commits['states'], names)) -%}
+    {{ return(dict(zip(rows | map(attribute='relation'), rows | map(attribute='last_id')))) }}
 {%- endmacro -%}
 
 {#- The range as commit ids. Errors name what there is. A feed that is kept (`pulls`) begins where changes are kept from. `ends` has from,
@@ -250,11 +248,16 @@
 
 {#- The node of the model that a relation is of, or none. -#}
 {%- macro node_of(relation, kinds=['cdc']) -%}
-    {%- for node in graph.nodes.values() if node['resource_type'] == 'model' and node['config']['materialized'] in kinds
-        and node['alias'] | lower == relation.identifier | lower and node['schema'] | lower == relation.schema | lower -%}
+    {%- for node in tidemark.models_of(kinds)
+        if node['alias'] | lower == relation.identifier | lower and node['schema'] | lower == relation.schema | lower -%}
         {{ return(node) }}
     {%- endfor -%}
     {{ return(none) }}
+{%- endmacro -%}
+
+{#- The nodes of the models that have one of these materializations. -#}
+{%- macro models_of(kinds) -%}
+    {{ return(graph.nodes.values() | selectattr('resource_type', 'equalto', 'model') | selectattr('config.materialized', 'in', kinds) | list) }}
 {%- endmacro -%}
 
 {#- The commit of an entity that a moment stands for, which is the argument `argument` of `what`. -#}

@@ -72,11 +72,8 @@ from (
 {%- macro unit_ends_sql(states, relations) -%}
 with commits as (
     select *
-    from (
-    {{ tidemark.last_states_sql(states) }}
-        where relation in ({{ tidemark.string_literals(relations) }})
-    )
-    where _tidemark_rank = 1 and kind in ({{ tidemark.log_kinds() }}, 'repeat')
+    from {{ tidemark.last_commits_sql(states, condition='relation in (' ~ tidemark.string_literals(relations) ~ ')') | indent(4) }}
+    where kind in ({{ tidemark.log_kinds() }}, 'repeat')
 )
 
 select

@@ -1,14 +1,7 @@
 {#- One row about the commits of an entity and a range: the last completed commit, the configuration, what is in flight, from where on
     changes are kept, and the commits that `moments` (from, to; each {kind, value} or none) stand for. -#}
 {%- macro span_sql(states, relation, moments) -%}
-with commits as (
-    select *
-    from (
-    {{ tidemark.last_states_sql(states) }}
-        where relation = {{ tidemark.string_literal(relation) }}
-    )
-    where _tidemark_rank = 1
-),
+with commits as {{ tidemark.last_commits_sql(states, relation) }},
 
 written as (
     select

@@ -254,8 +254,8 @@ def test_judged_marks__are_what_spark_works_out(session: Any) -> None:
     rows = [(*row[:7], row[1] * 100, row[1] * 7, *row[9:]) for row in random_states(chance, *kinds)]
     session.createDataFrame(rows, KNOWN_STATES).createOrReplaceTempView("judged_marks")
     session.sql("cache table judged_marks")
-    view = f"({macros['last_states_sql']('judged_marks')}) where _tidemark_rank = 1"
-    session.sql(f"create or replace temporary view last_judged as select * from {view}")
+    last = macros["last_commits_sql"]("judged_marks")
+    session.sql(f"create or replace temporary view last_judged as select * from {last}")
 
     def states(name: str) -> list[dict[str, Any]]:
         found = session.sql(macros["entity_states_sql"]("judged_marks", name, 500)).collect()

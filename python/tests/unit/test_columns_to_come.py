@@ -46,7 +46,7 @@ def test_changes_to_come(
     }
     present = [{"name": "n", "type": found}] if found else []
     cfg = {"file_format": file_format}
-    to_come = load_macros("plan")["changes_to_come"](cfg, plan, "log", present)
+    to_come = load_macros("plan", "log")["changes_to_come"](cfg, plan, "log", present)
     assert sorted(name for name, of in to_come.items() if of) == changes
 
 

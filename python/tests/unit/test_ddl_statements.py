@@ -469,14 +469,10 @@ def known(*names: str) -> dict[str, Any]:
 
 def apply(stored: Stored, recorded: dict[str, Any], change: dict[str, Any]) -> list[Any]:
     """Bring a statement to tables: what is recorded of their columns then."""
-    stored.macros["raise_failed_policy"] = None
-    opened = {
-        "cfg": {"columns": [], "keys": ["id"], "sequence_by": []},
-        "relations": {name: name for name in TABLES},
-    }
-    batch: dict[str, Any] = {"names": [], "refused": []}
+    cfg = {"columns": [], "keys": ["id"]}
     told = copy.deepcopy(recorded)
-    stored.macros["apply_statement"](opened, told, batch, {"changes": [{"policy": "apply", **change}]})  # fmt: skip
+    statement = {"changes": [{"policy": "apply", **change}]}
+    stored.macros["alter_columns"](cfg, {name: name for name in TABLES}, told, statement)
     return [(one["name"], one["hash_name"], one["gone"]) for one in told["columns"]]
 
 
@@ -586,7 +582,7 @@ def meant_by(stored: Stored, recorded: dict[str, Any], change: dict[str, Any]) -
         "state": {"first": False, "recorded": recorded, "last_id": 1},
     }  # fmt: skip
     statement = {"event_id": "x", "changes": [{"policy": "apply", **change}]}
-    begun = stored.macros["begin_statement"](opened, {"names": []}, statement)
+    begun = stored.macros["begin_statement"](opened, statement)
     assert begun["state"]["begun"]["commit_id"] == begun["state"]["last_id"] > 1
     assert opened["state"]["recorded"] == recorded
     return rows[0]

@@ -147,8 +147,8 @@ def test_statements_of__that_come_twice(macros: Macros) -> None:
 
     def statements(*messages: dict[str, Any], known: tuple[str, ...] = ()) -> list[str]:
         macros["query_rows"] = lambda _: messages
+        macros["first_column"] = lambda _: known
         context = macros["statements_of"].context
-        context["run_query"] = lambda _: [(one,) for one in known]
         context["log"] = lambda *_, **__: None
         batch = {"tables": ["shop.orders"], "named": [], "followed": [], "source_columns": [{"name": "id", "type": "int"}], "refused": [], "renames": {}}  # fmt: skip
         opened = {"cfg": cfg, "state": {"first": not known}, "relations": {"log": "log"}}

@@ -168,7 +168,7 @@ def node(name: str) -> dict[str, Any]:
 
 def test_rollback_together__all_or_none(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where one of the entities cannot go back, none does. The one that is named by its table is none of the others."""
-    macros = load_macros("operations")
+    macros = load_macros("operations", "read")
     done: list[str] = []
     cannot = ["three"]
 

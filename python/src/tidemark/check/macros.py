@@ -72,6 +72,7 @@ def callable_macros(sources: Mapping[str, str]) -> tuple[dict[str, Any], dict[st
         ),
         "tojson": json.dumps,
         "fromjson": _fromjson,
+        "zip": zip,
     }
     package.update({name: _Macro(name, text, context) for name, text in sources.items()})
     package["raise_error"] = _raise_error

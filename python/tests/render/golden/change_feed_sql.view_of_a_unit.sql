@@ -16,16 +16,20 @@ with commits as (
                 with commits as (
                     select *
                     from (
-                    select
-                        *,
-                        row_number() over (
-                            partition by relation, commit_id
-                            order by state_at desc nulls last, state = 'inflight' asc nulls last
-                        ) as _tidemark_rank
-                    from shop.tidemark_commits
-                        where relation in ('shop.customers', 'shop.lines')
+                        select *
+                        from (
+                            select
+                                *,
+                                row_number() over (
+                                    partition by relation, commit_id
+                                    order by state_at desc nulls last, state = 'inflight' asc nulls last
+                                ) as _tidemark_rank
+                            from shop.tidemark_commits
+                            where relation in ('shop.customers', 'shop.lines')
+                        )
+                        where _tidemark_rank = 1
                     )
-                    where _tidemark_rank = 1 and kind in ('load', 'full_refresh', 'rehash', 'rollback', 'repeat')
+                    where kind in ('load', 'full_refresh', 'rehash', 'rollback', 'repeat')
                 )
 
                 select

@@ -1,13 +1,13 @@
 with last_states as (
     select *
     from (
-    select
-        *,
-        row_number() over (
-            partition by relation, commit_id
-            order by state_at desc nulls last, state = 'inflight' asc nulls last
-        ) as _tidemark_rank
-    from shop.tidemark_commits
+        select
+            *,
+            row_number() over (
+                partition by relation, commit_id
+                order by state_at desc nulls last, state = 'inflight' asc nulls last
+            ) as _tidemark_rank
+        from shop.tidemark_commits
         where relation = 'shop.customers' or source_relation = 'shop.customers'
     )
     where _tidemark_rank = 1
@@ -34,7 +34,7 @@ savepoints as (
     with commits as (
         select *
         from (
-        select
+            select
                 *,
                 row_number() over (
                     partition by relation, commit_id

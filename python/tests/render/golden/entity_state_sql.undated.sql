@@ -3,16 +3,19 @@ with commits as (
         *,
         max(if(kind = 'full_refresh' and state = 'completed', commit_id, 0)) over () as log_start_id
     from (
-    select
-        *,
-        row_number() over (
-            partition by relation, commit_id
-            order by state_at desc nulls last, state = 'inflight' asc nulls last
-        ) as _tidemark_rank
-    from shop.tidemark_commits
-        where relation = 'shop.customers'
+        select *
+        from (
+            select
+                *,
+                row_number() over (
+                    partition by relation, commit_id
+                    order by state_at desc nulls last, state = 'inflight' asc nulls last
+                ) as _tidemark_rank
+            from shop.tidemark_commits
+            where relation = 'shop.customers'
+        )
+        where _tidemark_rank = 1
     )
-    where _tidemark_rank = 1
 )
 
 select

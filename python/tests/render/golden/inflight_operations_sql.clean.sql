@@ -5,14 +5,18 @@ select
     source_commit_id,
     details
 from (
-select
-        *,
-        row_number() over (
-            partition by relation, commit_id
-            order by state_at desc nulls last, state = 'inflight' asc nulls last
-        ) as _tidemark_rank
-    from shop.tidemark_commits
-    where relation = 'shop.customers'
+    select *
+    from (
+        select
+            *,
+            row_number() over (
+                partition by relation, commit_id
+                order by state_at desc nulls last, state = 'inflight' asc nulls last
+            ) as _tidemark_rank
+        from shop.tidemark_commits
+        where relation = 'shop.customers'
+    )
+    where _tidemark_rank = 1
 )
-where _tidemark_rank = 1 and kind = 'clean' and state = 'inflight'
+where kind = 'clean' and state = 'inflight'
 order by commit_id asc nulls last

@@ -4,18 +4,21 @@ select
     business_date,
     completed_at
 from (
-select
-        *,
-        row_number() over (
-            partition by relation, commit_id
-            order by state_at desc nulls last, state = 'inflight' asc nulls last
-        ) as _tidemark_rank
-    from shop.tidemark_commits
-    where relation = 'shop.customers'
+    select *
+    from (
+        select
+            *,
+            row_number() over (
+                partition by relation, commit_id
+                order by state_at desc nulls last, state = 'inflight' asc nulls last
+            ) as _tidemark_rank
+        from shop.tidemark_commits
+        where relation = 'shop.customers'
+    )
+    where _tidemark_rank = 1
 )
 where
-    _tidemark_rank = 1
-    and state = 'completed'
+    state = 'completed'
     and kind in ('load', 'full_refresh', 'rehash', 'rollback')
     and commit_id = 260304093000123
 order by commit_id desc nulls last

@@ -1,7 +1,7 @@
 with commits as (
     select *
     from (
-    select
+        select
             *,
             row_number() over (
                 partition by relation, commit_id

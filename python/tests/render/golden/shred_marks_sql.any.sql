@@ -1,13 +1,13 @@
 with commits as (
     select *
     from (
-    select
-        *,
-        row_number() over (
-            partition by relation, commit_id
-            order by state_at desc nulls last, state = 'inflight' asc nulls last
-        ) as _tidemark_rank
-    from shop.tidemark_commits
+        select
+            *,
+            row_number() over (
+                partition by relation, commit_id
+                order by state_at desc nulls last, state = 'inflight' asc nulls last
+            ) as _tidemark_rank
+        from shop.tidemark_commits
         where relation in ('shop.products', 'shop.atomic_events')
     )
     where _tidemark_rank = 1

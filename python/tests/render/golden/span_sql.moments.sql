@@ -1,13 +1,13 @@
 with commits as (
     select *
     from (
-    select
-        *,
-        row_number() over (
-            partition by relation, commit_id
-            order by state_at desc nulls last, state = 'inflight' asc nulls last
-        ) as _tidemark_rank
-    from shop.tidemark_commits
+        select
+            *,
+            row_number() over (
+                partition by relation, commit_id
+                order by state_at desc nulls last, state = 'inflight' asc nulls last
+            ) as _tidemark_rank
+        from shop.tidemark_commits
         where relation = 'shop.customers'
     )
     where _tidemark_rank = 1
@@ -42,17 +42,21 @@ cross join (
         (
             select coalesce(max(if(kind = 'clean', source_commit_id, commit_id)), 0)
             from (
-            select
-                    *,
-                    row_number() over (
-                        partition by relation, commit_id
-                        order by state_at desc nulls last, state = 'inflight' asc nulls last
-                    ) as _tidemark_rank
-                from shop.tidemark_commits
-                where relation = 'shop.customers'
+                select *
+                from (
+                    select
+                        *,
+                        row_number() over (
+                            partition by relation, commit_id
+                            order by state_at desc nulls last, state = 'inflight' asc nulls last
+                        ) as _tidemark_rank
+                    from shop.tidemark_commits
+                    where relation = 'shop.customers'
+                )
+                where _tidemark_rank = 1
             )
             where
-                _tidemark_rank = 1
-                and ((kind = 'clean' and state in ('inflight', 'completed')) or (kind = 'full_refresh' and state = 'completed'))
+                (kind = 'clean' and state in ('inflight', 'completed'))
+                or (kind = 'full_refresh' and state = 'completed')
         ) as floor_id
 ) as asked

@@ -42,13 +42,17 @@ select
     details,
     greatest(current_timestamp(), state_at + interval 1 microsecond) as state_at
 from (
-select
-        *,
-        row_number() over (
-            partition by relation, commit_id
-            order by state_at desc nulls last, state = 'inflight' asc nulls last
-        ) as _tidemark_rank
-    from shop.tidemark_commits
-    where relation = 'shop.customers'
+    select *
+    from (
+        select
+            *,
+            row_number() over (
+                partition by relation, commit_id
+                order by state_at desc nulls last, state = 'inflight' asc nulls last
+            ) as _tidemark_rank
+        from shop.tidemark_commits
+        where relation = 'shop.customers'
+    )
+    where _tidemark_rank = 1
 )
-where _tidemark_rank = 1 and commit_id in (7, 8, 5)
+where commit_id in (7, 8, 5)
