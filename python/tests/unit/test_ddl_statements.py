@@ -63,10 +63,18 @@ def test_renamed_table(ddl: str, name: str, previous: str | None) -> None:
         ("alter table t comment 'change a b', add column b int", False),
         ("alter table t add column b int /* change a b */", False),
         ("alter table t change a bc int", False),
+        ('alter table t add c enum("x\\"", "y") comment "change a b"', False),
     ],
 )
 def test_says_rename(ddl: str, says: bool) -> None:
     assert load_sql_macros()["says_rename"](ddl, "a", "b") is says
+
+
+@pytest.mark.parametrize("name", ["COMMENT", "MY COMMENT", "DEFAULT", "it's", "/*"])
+def test_says_rename__of_a_name_that_looks_like_a_text(name: str) -> None:
+    renames = load_sql_macros()["says_rename"]
+    assert renames(f'ALTER TABLE "S"."T" RENAME COLUMN "{name}" TO "NOTE"', name, "NOTE")
+    assert renames(f"alter table t change `NOTE` `{name}` int, add c int comment 'x'", "NOTE", name)
 
 
 def followed(
@@ -125,7 +133,7 @@ def test_canonical_statement__names_of_fields(told: str | None, kept: str | None
     """They are letter for letter those of JSON; the words of types are one in any case."""
     (column,) = told_columns([{"name": "address", "type": told}])
     assert column["type"] == kept
-    cfg = {"columns": [], "file_format": "delta", "ddl": {"rename_column": "apply"}}
+    cfg = {**SETTINGS, "ddl": {"rename_column": "apply"}}
     before = [{"name": "address", "type": told and told.lower()}]
     assert load_sql_macros()["column_changes"](cfg, {"columns": [column]}, before) == []
 
@@ -368,6 +376,12 @@ def test_column_changes__what_else_a_statement_does() -> None:
     change = "alter table t change a b varchar(9)"
     assert judged(change, "id a:int", "id b:string") == [("rename", "apply", "a", "b"), ("change", "fail", "b")]  # fmt: skip
     assert judged(change, "id a:int", "id b:bigint")[1:] == [("widen", "apply", "b")]
+    # not where the type is declared, under a name that stays
+    typed: dict[str, Any] = {"columns": [{"name": "a", "data_type": "string"}]}
+    assert judged(change, "id a:int", "id b:string", **typed) == [("rename", "apply", "a", "b")]
+    typed["previous_names"] = {"a": "b"}
+    assert judged(change, "id a:int", "id b:string", **typed) == [("rename", "ignore", "a", "b")]
+    assert judged("alter table t modify b int", "id b:string", "id b:int", **typed) == []
     drop = "alter table t drop column b, change a b int"
     assert judged(drop, "id a:int b:string", "id b:int") == [("rename", "apply", "a", "b")]
     stops = judged(drop, "id a b", "id b", ddl={**SETTINGS["ddl"], "drop_column": "fail"})
