@@ -60,6 +60,7 @@
             'held': lower in keys and tidemark.is_held(recorded, known),
             'description': declaration.get('description', ''),
             'default': tidemark._default_of(fields),
+            'orders': cfg['format'] == 'debezium' and lower not in keys and tidemark._reads_column(cfg['sequence_by'] | join('\n'), name),
         }) -%}
     {%- endfor -%}
     {%- set present = names | map('lower') | list -%}

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from ..render.test_golden import Events
+from ..rendering import load_sql_macros
 from .event_entities import Event, EventEntity, ddl, delete, insert, truncate, update
 from .interrupted import die_at
 
@@ -609,6 +611,61 @@ def test_sequence__of_a_delete_that_tells_its_key_alone(models: dict[str, EventE
     assert entity.rows("id") == [(1,), (2,)]
     assert entity.rows("_reject_reason", "__rejects") == [("key_image_only: version",)] * 2
     assert entity.rows("_source_operation", "__log", "_operation = 'T'") == [("ALTER_TABLE",)]
+
+
+KEY_IMAGES: list[tuple[dict[str, Any], dict[str, Any], str | None, str | None]] = [
+    # the defaults of columns, the rest of the image, the place, the reject
+    ({"status": "new", "price": 1.0}, {"status": "new", "price": 1.0, "version": 0}, None, "version"),
+    ({"version": 1}, {"status": "", "price": {"value": "AA==", "scale": 0}, "version": 1}, None, "version"),
+    ({"status": "new"}, {"status": "paid", "price": None, "version": 0}, "0", None),
+    ({}, {"status": None, "price": {"scale": 0, "value": "AQ=="}, "version": 0}, "0", None),
+    # without a schema nobody knows defaults, but a time is not made up by a source
+    ({}, {"status": "new", "at": "1970-01-01T00:00:00.000000Z"}, None, "at"),
+    ({}, {"status": "new", "at": "1970-01-02T00:00:00Z"}, "1970-01-02 00:00:00", None),
+    ({}, {"status": "new", "at": None}, None, None),
+    # what has a place beside it
+    ({}, {"status": "new", "at": "1970-01-01T00:00:00Z", "since": "coalesce"}, "2026-03-04 04:53:20", None),
+    ({}, {"status": "", "at": None, "since": "coalesce"}, "2026-03-04 04:53:20", None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("left_out", [False, True])
+def test_sequence__of_values_that_are_made_up(module_project: Any, left_out: bool) -> None:
+    """They are none, also of a column that the copy leaves out; values of a whole image are as they are."""
+    macros, session = load_sql_macros(), module_project.session
+    types = {"id": "int", "status": "string", "price": "string", "version": "int", "at": "timestamp"}  # fmt: skip
+    for defaults, image, place, why in KEY_IMAGES:
+        column = next(name for name in ("version", "at") if name in image)
+        by = f"coalesce({column}, _event_time)" if "since" in image else column
+        row = {"id": 1, **{name: value for name, value in image.items() if name in types}}
+        told = json.loads(envelope("d", 5, 1, table="customers"))
+        line: dict[str, Any] = {**told, "before": row}
+        if defaults:
+            fields = [{"field": n, "type": "string", **({"default": defaults[n]} if n in defaults else {})} for n in row]  # fmt: skip
+            schema = {"type": "struct", "fields": [{"field": "op", "type": "string"}, {"field": "before", "fields": fields}]}  # fmt: skip
+            line = {"schema": schema, "payload": line}
+        entity = Events("of_key", format="debezium", sequence_by=[by], sensitive=[], table="public.customers")  # fmt: skip
+        chosen = {"all": True, "include": [], "exclude": [column] if left_out else []}
+        cfg = {**entity.cfg, "columns": [], "chosen": chosen}
+        found = {
+            "names": [*row], "schemas": {}, "ddl": None, "arrived": None, "renames": {}, "refused": [],
+            "has_schemaless": True, "inferred": {},
+        }  # fmt: skip
+        plan = macros["event_plan"](cfg, found, types, None)
+        session.sql(
+            f"select r'{json.dumps(line)}' as value, cast(1 as bigint) as _landing_num"
+        ).createOrReplaceTempView("arrived_deletes")
+        session.sql(
+            macros["debezium_events_sql"](cfg, ["customers"], "arrived_deletes")
+        ).createOrReplaceTempView("events_of_deletes")
+        staged = macros["staged_events_sql"](cfg, plan, "events_of_deletes", {}, {})
+        [event] = session.sql(
+            f"select string(_sequence_by.sequence_1) as place, _reject_reason from ({staged})"
+        ).collect()
+        expected = why and f"key_image_only: {why}"
+        if place is None and why is None:
+            expected = f"null_sequence: {by}"
+        assert tuple(event) == (place, expected), (image, place)
 
 
 def test_files__that_go_on(models: dict[str, EventEntity]) -> None:
