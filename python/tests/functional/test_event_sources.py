@@ -83,6 +83,12 @@ def models(module_project: Any) -> dict[str, EventEntity]:
             sequence_by="_sequence_num",
             ddl={"drop_column": "apply"},
         ),
+        *(
+            EventEntity(
+                project, name, {"id": "int"}, ddl={"drop_column": "apply"}, changed_columns=is_told
+            )
+            for name, is_told in (("filled", None), ("filled_silently", False))
+        ),
         EventEntity(
             project,
             "kept_values",
@@ -444,6 +450,51 @@ def test_ddl__of_a_run_that_died_or_was_refused(models: dict[str, EventEntity]) 
         (3, 6, None, "U", ["b"]),
     ]
     entity.check()
+
+
+def test_ddl__late_events_behind_a_drop(models: dict[str, EventEntity]) -> None:
+    """What rows had in a column with a default stays, whatever it was called, but of a row that was not there then."""
+    entities = [models["filled"], models["filled_silently"]]
+    project = entities[0].project
+
+    def load(*events: Event) -> None:
+        for entity in entities:
+            entity.land(events)
+        project.dbt("run", "--select", *(entity.name for entity in entities))
+
+    def shape(number: int, *names: str, **previous: str) -> Event:
+        told: list[dict[str, Any]] = [
+            {"name": n, "type": "int", "previous_name": previous.get(n)} for n in names
+        ]
+        told[-1]["default"] = 5 if names[-1] == "n" else None
+        return ddl("ALTER_TABLE", told, sequence_num=number)
+
+    load(
+        shape(1, "id", "a"),
+        *(insert({"id": i, "a": i}, sequence_num=10 + i) for i in (1, 2, 3, 4)),
+        shape(20, "id", "a", "n"),
+        update({"id": 3, "a": 3, "n": 6}, sequence_num=25),
+        shape(30, "id", "b", "m", b="a", m="n"),
+        shape(40, "id", "b"),
+        update({"id": 4, "b": 44}, sequence_num=50),
+    )
+    load(
+        update({"id": 1, "b": 11}, sequence_num=15),
+        delete({"id": 2}, sequence_num=16),
+        update({"id": 3, "b": 3}, sequence_num=22),
+        update({"id": 4, "b": 44}, sequence_num=45),
+    )
+    for entity, is_told in zip(entities, (True, False), strict=True):
+        assert entity.rows("id, b") == [(1, 11), (3, 3), (4, 44)]
+        expected = [
+            (1, 1, None, "I", None), (1, 11, None, "U", "b"), (1, 11, 5, "U", "n"),
+            (2, 2, None, "D", None), (2, 2, None, "I", None),
+            (3, 3, None, "I", None), (3, 3, 5, "U", "n"), (3, 3, 6, "U", "n"),
+            (4, 4, None, "I", None), (4, 4, 5, "U", "n"), (4, 44, None, "U", "b"),
+        ]  # fmt: skip
+        found = entity.rows("id, b, m, _operation, array_join(_changed_columns, ' ')", "__history")
+        assert found == [row if is_told else (*row[:-1], None) for row in expected]
+        entity.check()
 
 
 def test_ddl__truncate_that_fails(models: dict[str, EventEntity]) -> None:
