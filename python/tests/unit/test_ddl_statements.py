@@ -11,6 +11,7 @@ import re
 from types import SimpleNamespace
 from typing import Any
 
+import duckdb
 import pytest
 
 from dbt.adapters.tidemark.errors import MacroError
@@ -213,6 +214,37 @@ def test_database_of_table(told: dict[str, list[str]]) -> None:
     # a statement may leave it out too
     if told["tables"] == ["a"]:
         assert is_ours("DROP_TABLE", None, "a")[0]
+
+
+@pytest.mark.parametrize(
+    ("setting", "tables", "ours"),
+    [
+        ("a", ["a"], "a shop.a x.a"),
+        # a statement has told the whole name
+        ("a", ["shop.a", "shop.B"], "a b shop.a shop.b"),
+        (None, ["shop.a"], "a shop.a"),
+        ("shop.a", ["shop.a"], "shop.a"),
+        ("public.a", ["shop.public.a"], "public.a shop.public.a"),
+    ],
+)
+def test_events_without_database(setting: str | None, tables: list[str], ours: str) -> None:
+    """They are of the table where the setting leaves the database out, before and after a statement; so are those beside them that tell it."""
+    macros = load_sql_macros()
+    is_ours = macros["_is_canonical_table_expr"]({"table": setting}, tables, "_table")
+    names = ["a", "b", "public.a", "shop.a", "shop.b", "shop.public.a", "x.a"]
+    found = []
+    for name in names:
+        database, _, table = name.rpartition(".") if "public" not in name else (name.removesuffix("public.a").strip("."), "", "public.a")  # fmt: skip
+        told = f"'{database}'" if database else "cast(null as string)"
+        query = f"select {is_ours} from (select {told} as _database, '{table}' as _table)"
+        found += [name] if duckdb.sql(query).fetchall() == [(True,)] else []
+    assert " ".join(found) == ours
+    batch = {"tables": tables, "named": []}
+    figures = [{"_table_name": name} for name in ("a", "shop.a")]
+    macros["check_one_table"]({"entity": "a"}, batch, figures, [])
+    figures.append({"_table_name": "archive.a"})
+    with pytest.raises(MacroError, match=r"of several tables \(archive.a, shop.a\)"):
+        macros["check_one_table"]({"entity": "a"}, {"tables": ["a"], "named": []}, figures, [])
 
 
 @functools.cache
