@@ -21,8 +21,8 @@ identified as (
             else concat('line|', _tidemark_line_num)
             {%- endif %}
         end as _identity,
-        {{ tidemark._is_table_expr(tables, '_database', 'cast(null as string)', '_table') | indent(8) }}
-        or (_prev_table is not null and {{ tidemark._is_table_expr(tables, '_database', 'cast(null as string)', '_prev_table') | indent(8) }}) as _is_ours
+        {{ tidemark._is_canonical_table_expr(cfg, tables, '_table') | indent(8) }}
+        or (_prev_table is not null and {{ tidemark._is_canonical_table_expr(cfg, tables, '_prev_table') | indent(8) }}) as _is_ours
     from messages
 )
 
@@ -62,6 +62,18 @@ select
     cast(null as string) as _table_changes,
     _raw_payload as _after_json
 from identified
+{%- endmacro -%}
+
+{#- Whether an event is of one of the tables. What the setting leaves out of their names, as the database, it need not tell either: a
+    statement has given them whole names. -#}
+{%- macro _is_canonical_table_expr(cfg, tables, name) -%}
+    {%- set is_one, short = tidemark._is_table_expr(tables, '_database', 'cast(null as string)', name), [] -%}
+    {%- set least = (cfg['table'] or '').split('.') | length -%}
+    {%- for table in tables -%}
+        {%- set parts = table.split('.') -%}
+        {%- for number in range(1, parts | length - least + 1) -%}{%- do short.append(parts[number:] | join('.') | lower) -%}{%- endfor -%}
+    {%- endfor -%}
+    {{ return('(' ~ is_one ~ '\nor (_database is null and lower(' ~ name ~ ') in (' ~ tidemark.string_literals(short | unique) ~ ')))' if short else is_one) }}
 {%- endmacro -%}
 
 {%- macro _canonical_text_messages_sql(cfg, batch, arrived) -%}

@@ -177,12 +177,16 @@
     ) }}
 {%- endmacro -%}
 
-{#- What a statement says of a column that it adds, without texts and comments. -#}
+{#- What a statement says of a column that it adds, without texts and comments: behind ADD, or else behind a comma, where a list of columns
+    within something else may name it too. The whole statement where it cannot be told. -#}
 {%- macro _definition_of(name, ddl) -%}
     {%- set within = '[^,()]*(?:[(][^()]*(?:[(][^()]*[)][^()]*)*[)][^,()]*)*' -%}
-    {%- set said = '(?is)(?:\\badd\\s+(?:column\\s+)?(?:if\\s+not\\s+exists\\s+)?[(]?|,)\\s*[`"]?' ~ modules.re.escape(name) ~ '[`"]?(?![\\w$])(' ~ within ~ ')' -%}
-    {%- set found = modules.re.search(said, tidemark._without_texts(ddl)) -%}
-    {{ return(found.group(1) if found else ddl) }}
+    {%- set column = '\\s*[`"]?' ~ modules.re.escape(name) ~ '[`"]?(?![\\w$])(' ~ within ~ ')' -%}
+    {%- set said = tidemark._without_texts(ddl) -%}
+    {%- for before in ['\\badd\\s+(?:column\\s+)?(?:if\\s+not\\s+exists\\s+)?[(]?', ','] -%}
+        {%- for definition in modules.re.findall('(?is)' ~ before ~ column, said) if definition.strip() -%}{{ return(definition) }}{%- endfor -%}
+    {%- endfor -%}
+    {{ return(ddl) }}
 {%- endmacro -%}
 
 {#- That value as the text of an event's: zero, the empty text, the first of an ENUM; none where it is a date, or no event could bring it. -#}

@@ -92,13 +92,21 @@ select
 from positions
 {%- endmacro -%}
 
-{#- Whether a PostgreSQL delete's image tells no more than the key: by its default replica identity a server sends NULL for the other
-    columns, or nothing's value of their type where they are NOT NULL (an empty text, 0, false, 1970-01-01). -#}
+{#- Whether the image of a PostgreSQL delete tells no more than the key, as by a server's default replica identity; NULL of any other event.
+    Of the other columns it has NULL or what Debezium makes up: their default, which an inline schema alone tells, or where they are
+    NOT NULL nothing's value of their type (an empty text, 0, false, 1970-01-01). -#}
 {%- macro _is_key_image_expr(cfg) -%}
     {%- set is_key = 'lower(name) in (' ~ tidemark.string_literals(cfg['keys'] | map('lower')) ~ ')'
         ~ ' or coalesce(map_contains_key(' ~ tidemark._key_texts_expr(cfg) ~ ', name), false)' -%}
-    {%- set is_nothing = "text is null or text rlike '^(0*(E[+-]?[0-9]+)?|0*[.]0*|false|AA==|[{][}]|\\\\[\\\\]|1970-01-01.*|00:00:00.*|[0-]+|P[T0YMDHS]*)$'" -%}
-    {{ return("op = 'd' and _connector = 'postgresql' and _has_before\nand size(map_filter(_before_texts, (name, text) -> not (" ~ is_key ~ ' or ' ~ is_nothing ~ '))) = 0') }}
+    {%- set struct_of_nothing = '[{]("scale":0,"value":"AA=="|"srid":.*)?[}]' -%}
+    {%- set is_nothing = "text is null or text rlike '^(0*(E[+-]?[0-9]+)?|0*[.]0*|false|AA==|" ~ struct_of_nothing
+        ~ "|\\\\[\\\\]|1970-01-01.*|00:00:00.*|[0-]+|P[T0YMDHS]*)$'" -%}
+    {%- set told = 'map_entries(map_filter(_before_texts, (name, text) -> not (' ~ is_key ~ ' or ' ~ is_nothing ~ ')))' -%}
+    {%- set schema = "from_json(_schema_text, 'fields array<struct<field: string, fields: array<struct<field: string, default: variant>>>>')" -%}
+    {%- set fields = 'flatten(transform(filter(' ~ schema ~ ".fields, image -> image.field = 'before'), image -> image.fields))" -%}
+    {{ return("case when op = 'd' and _connector = 'postgresql' and _has_before then size(array_except(\n    transform(" ~ told
+        ~ ", one -> concat(one.key, '=', one.value)),\n    coalesce(transform(" ~ fields
+        ~ ", one -> concat(one.field, '=', try_cast(one.default as string))), array())\n)) = 0 end") }}
 {%- endmacro -%}
 
 {#- The type of a line: an envelope, one with a schema around it, or either of them within {topic, key, value}. Images are variants,

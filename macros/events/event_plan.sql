@@ -1,7 +1,8 @@
 {#-
     Decide what becomes of every column of an events entity. `found` is what the batch holds: `names` of its images,
     `schemas` (inline schemas: id → columns), `ddl` (columns by the last DDL event, or none), `inferred` types, `arrived`
-    (columns of a typed source, or none), `renames` (old name → new, of DDL events in the batch), `refused` names.
+    (columns of a typed source, or none), `renames` (old name → new, of DDL events in the batch), `refused` names,
+    names `to_come` by statements later in the batch.
 
     Unlike an extract's, a column that does not arrive is no drift: an event need not bring every column.
 -#}
@@ -59,18 +60,20 @@
             'held': lower in keys and tidemark.is_held(recorded, known),
             'description': declaration.get('description', ''),
             'default': tidemark._default_of(fields),
+            'orders': cfg['format'] == 'debezium' and lower not in keys and tidemark._reads_column(cfg['sequence_by'] | join('\n'), name),
         }) -%}
     {%- endfor -%}
     {%- set present = names | map('lower') | list -%}
+    {%- set to_come = found.get('to_come', []) | map('lower') | list -%}
     {%- set tracked = cfg['tracked']['include'] + cfg['tracked']['exclude'] -%}
     {%- for setting, chosen in [('ignore', cfg['ignore']), ('sensitive', cfg['sensitive']), ('track_history', tracked)] -%}
-        {%- for name in chosen if name | lower not in present -%}
+        {%- for name in chosen if name | lower not in present + to_come -%}
             {%- do errors.append(setting ~ ' names column `' ~ name ~ '`, which no event has' ~ tidemark._did_you_mean(name, present)) -%}
         {%- endfor -%}
     {%- endfor -%}
     {%- if found['names'] -%}{%- do errors.extend(tidemark.misplaced_layout(cfg, present, 'no event has')) -%}{%- endif -%}
     {%- set excluded = tidemark._excluded_names(cfg, found, recorded) -%}
-    {%- do errors.extend(tidemark._misspelt_names(cfg, found, recorded, present + excluded)) -%}
+    {%- do errors.extend(tidemark._misspelt_names(cfg, found, recorded, present + to_come + excluded)) -%}
     {%- do tidemark._raise_config_errors(cfg['entity'], errors) -%}
 
     {{ return(tidemark._plan_of_events(cfg, found, recorded, columns, excluded)) }}

@@ -45,8 +45,12 @@
         )) -%}
     {%- endfor -%}
     {%- for expression in cfg['sequence_by'] -%}
-        {%- if cfg['format'] == 'debezium' and tidemark._reads_values(plan, expression) -%}
-            {%- do reasons.append(tidemark._reason("_kind = 'row' and _operation = 'DELETE' and _is_key_image", 'key_image_only', expression)) -%}
+        {%- set made_up = [] -%}
+        {%- for column in plan['source_columns'] if column.get('orders') and tidemark._reads_column(expression, column['name']) -%}
+            {%- do made_up.append(tidemark._is_made_up_expr(column)) -%}
+        {%- endfor -%}
+        {%- if made_up -%}
+            {%- do reasons.append(tidemark._reason('(' ~ made_up | join(' or ') ~ ') and (' ~ expression ~ ') is null', 'key_image_only', expression)) -%}
         {%- endif -%}
         {%- do reasons.append(tidemark._reason("not _is_snapshot and (" ~ expression ~ ') is null', 'null_sequence', expression)) -%}
     {%- endfor -%}
@@ -60,14 +64,6 @@
         }) -%}
     {%- endif -%}
     {{ return(reasons) }}
-{%- endmacro -%}
-
-{#- Whether an expression reads a column that is no part of the key. -#}
-{%- macro _reads_values(plan, expression) -%}
-    {%- for column in plan['columns'] if not column['key'] and modules.re.search('(?i)(?<![\\w])' ~ modules.re.escape(column['name']) ~ '(?![\\w])', expression) -%}
-        {{ return(true) }}
-    {%- endfor -%}
-    {{ return(false) }}
 {%- endmacro -%}
 
 {#- A reason, which tells the column (or the expression) that it is about. -#}

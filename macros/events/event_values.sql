@@ -5,6 +5,19 @@
     {{ return('coalesce(' ~ terms | join(', ') ~ ')' if terms | length > 1 else terms[0]) }}
 {%- endmacro -%}
 
+{#- Whether an expression reads a column. -#}
+{%- macro _reads_column(expression, name) -%}
+    {{ return(modules.re.search('(?i)(?<![\\w])' ~ modules.re.escape(name) ~ '(?![\\w])', expression) is not none) }}
+{%- endmacro -%}
+
+{#- Whether a delete of PostgreSQL has a value that Debezium has made up. A time that is the epoch is none of a row, whatever the image
+    tells beside it: without an inline schema nobody knows the defaults of other columns. -#}
+{%- macro _is_made_up_expr(column) -%}
+    {%- if column['type'] != 'date' and not column['type'].startswith('timestamp') -%}{{ return('_is_key_image') }}{%- endif -%}
+    {{ return('(_is_key_image or _is_key_image is not null and ' ~ tidemark.quote_identifier('_tidemark_text_' ~ column['name'])
+        ~ " rlike '^(0|1970-01-01([T ]00:00:00[.0]*)?Z?)$')") }}
+{%- endmacro -%}
+
 {#- The typed value of a text; where schemas of the batch encode a column differently, by the event's schema. -#}
 {%- macro _decoded_expr(plan, column, prefix) -%}
     {%- set text = tidemark.quote_identifier(prefix ~ column['name']) -%}

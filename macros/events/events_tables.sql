@@ -7,6 +7,12 @@
     {{ return(false) }}
 {%- endmacro -%}
 
+{#- Whether a name is that of another one of the tables, without its database. -#}
+{%- macro is_end_of_another(name, tables) -%}
+    {%- for table in tables if (table | lower).endswith('.' ~ name | lower) -%}{{ return(true) }}{%- endfor -%}
+    {{ return(false) }}
+{%- endmacro -%}
+
 {#- What has changed where the setting `table` names none of the tables that a log was made of: files are read once, so that another one
     would have none of the events that have landed. DDL events give a table further names. -#}
 {%- macro table_drift(cfg, taken) -%}
@@ -31,7 +37,10 @@
 
 {#- Refuses events of more tables than the setting and DDL events name; without either, than the one that the first events are of. -#}
 {%- macro check_one_table(cfg, batch, figures, loaded) -%}
-    {%- set found = batch['named'] if not batch['tables'] else figures | map(attribute='_table_name') | select | unique | list -%}
+    {%- set told = figures | map(attribute='_table_name') | select | unique | list -%}
+    {%- set found = [] -%}
+    {#- some may tell the database, some not -#}
+    {%- for name in (told if batch['tables'] else batch['named']) if not tidemark.is_end_of_another(name, told) -%}{%- do found.append(name) -%}{%- endfor -%}
     {%- if found | length > 1 and found | length > batch['tables'] | length -%}
         {%- do tidemark.raise_error('configuration',
             cfg['entity'] ~ ': the events are of several tables (' ~ found | sort | join(', ') ~ '): say with meta.tidemark.table which one this is'

@@ -57,13 +57,16 @@
     {%- for old in old_names if old not in new_names and old not in renamed -%}
         {%- do changes.append({'kind': 'drop_column', 'name': old}) -%}
     {%- endfor -%}
-    {%- set declared = tidemark.declared_names_with_type(cfg) -%}
+    {%- set declared, kept = tidemark.declared_names_with_type(cfg), tidemark._aliases(cfg, {'renames': {}}) -%}
     {%- set follows = cfg['ddl']['rename_column'] == 'apply' -%}
     {%- set former = {} -%}
     {%- for old, new in renamed.items() if follows -%}{%- do former.update({new: old}) -%}{%- endfor -%}
     {%- for column in said['columns'] -%}
         {%- set was = before | selectattr('name', 'equalto', former.get(column['name'], column['name'])) | first | default(none) -%}
-        {%- if was and was['type'] and column['type'] and not tidemark.is_same_by_name(was['type'], column['type']) and column['name'] | lower not in declared -%}
+        {#- its values go to the column that is declared under its former name, or that keeps it by previous_names -#}
+        {%- set names = [column['name'], former.get(column['name'], ''), kept.get(column['name'] | lower, '')] | map('lower') -%}
+        {%- set is_declared = names | select('in', declared) | list | length > 0 -%}
+        {%- if was and was['type'] and column['type'] and not tidemark.is_same_by_name(was['type'], column['type']) and not is_declared -%}
             {%- set wider = tidemark.is_widening(was['type'], column['type'], cfg['file_format']) -%}
             {%- do changes.append({
                 'kind': 'widen_column' if wider else 'change_type', 'name': column['name'], 'type': column['type'], 'was': was['type'],

@@ -174,7 +174,8 @@ filled as (
     {{ return('partition by _key_hash order by _tidemark_order asc nulls first' ~ (' rows between unbounded preceding and ' ~ end if end else '')) }}
 {%- endmacro -%}
 
-{#- Events as rows of the log, with their effect; what has none, such as a fill of a row that is not there, is left out. -#}
+{#- Events as rows of the log, with their effect; what has none, such as a fill of a row that is not there, is left out. A fill that changes
+    nothing may have filled a column that is gone. -#}
 {%- macro _derived_rows_sql(cfg, plan, load) -%}
 derived as (
     select
@@ -208,7 +209,7 @@ derived as (
                 when _tidemark_is_other_row then 'N'
                 when _tidemark_effect = 'upsert' and not _tidemark_is_there then 'I'
                 when _tidemark_effect in ('upsert', 'fill') and _tidemark_is_there
-                    then if(_tidemark_before._row_hash = _row_hash, if(_tidemark_effect = 'upsert', 'N', null), 'U')
+                    then if(_tidemark_before._row_hash = _row_hash, {{ "'N'" if plan.get('kept_gone') else "if(_tidemark_effect = 'upsert', 'N', null)" }}, 'U')
                 when _tidemark_effect = 'delete' then if(_tidemark_is_there, 'D', 'N')
                 when _tidemark_effect = 'close' and _tidemark_is_there and _tidemark_bound > _tidemark_last.position then 'D'
             end as _tidemark_operation

@@ -90,11 +90,15 @@
     {{ return(none) }}
 {%- endmacro -%}
 
-{#- The text of a statement without comments and texts; what stands in a comment that a server executes is none. -#}
+{#- The text of a statement without comments and texts; what stands in a comment that a server executes is none, nor is a quoted name. -#}
 {%- macro _without_texts(ddl) -%}
-    {{ return(modules.re.sub(
-        "(?is)/\\*(?!M?!).*?\\*/|'(?:[^'\\\\]|\\\\.|'')*'|\\b(?:comment|default)\\s*=?\\s*\"(?:[^\"\\\\]|\\\\.)*\"", ' ', ddl
-    )) }}
+    {%- set left_out = "/\\*(?!M?!).*?\\*/|'(?:[^'\\\\]|\\\\.|'')*'|\\b(?:comment|default)\\s*=?\\s*\"(?:[^\"\\\\]|\\\\.)*\"" -%}
+    {%- set kept = namespace(text='', end=0) -%}
+    {%- for found in modules.re.finditer('(?is)(`[^`]*`|"(?:[^"\\\\]|\\\\.)*")|' ~ left_out, ddl) -%}
+        {%- set kept.text = kept.text ~ ddl[kept.end:found.start()] ~ (found.group(1) or ' ') -%}
+        {%- set kept.end = found.end() -%}
+    {%- endfor -%}
+    {{ return(kept.text ~ ddl[kept.end:]) }}
 {%- endmacro -%}
 
 {#- Whether the text of a statement renames a column: CHANGE [COLUMN] a b, RENAME COLUMN a TO b. -#}

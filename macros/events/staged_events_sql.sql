@@ -194,13 +194,14 @@ texts as (
     from images
 ),
 
-{# A placeholder for an unavailable value is no value; `_tidemark_text_` still tells it from nothing. -#}
+{# A placeholder for an unavailable value is no value, nor is one that is made up, by which rows would be ordered; `_tidemark_text_` still
+   tells them from nothing. -#}
 given as (
     select
         *
         {%- for column in plan['source_columns'] if not column['key'] %}
         {%- set text = tidemark.quote_identifier('_tidemark_text_' ~ column['name']) %},
-        if({{ tidemark.unavailable_expr(text, plan['unavailable_value']) }}, null, {{ text }}) as {{ tidemark.quote_identifier('_tidemark_given_' ~ column['name']) }}
+        if({{ tidemark.unavailable_expr(text, plan['unavailable_value']) }}{{ ' or ' ~ tidemark._is_made_up_expr(column) if column.get('orders') }}, null, {{ text }}) as {{ tidemark.quote_identifier('_tidemark_given_' ~ column['name']) }}
         {%- endfor %}
         {%- for column in before if not column['key'] %}
         {%- set text = tidemark.quote_identifier('_tidemark_before_' ~ column['name']) %},

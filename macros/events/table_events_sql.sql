@@ -184,7 +184,7 @@ select
     {{ 'cast(null as ' ~ column['type'] ~ ') as ' ~ tidemark.quote_identifier(column['name']) if column['sensitive'] else 'logged.' ~ tidemark.quote_identifier(column['name']) }},
     {%- endfor %}
     case logged._source_operation when 'TRUNCATE' then 'close' when 'SNAPSHOT' then 'close' when 'ADD_COLUMN' then 'fill' else 'none' end as _tidemark_effect,
-    logged._unsupplied,
+    {{ tidemark._unfilled_expr(plan) | indent(4) }} as _unsupplied,
     {{ tidemark.event_order_expr(cfg, 'logged') }} as _tidemark_order,
     case
         when logged._source_operation = 'TRUNCATE' then {{ tidemark.event_order_expr(cfg, 'logged') }}
@@ -205,6 +205,16 @@ left join (
     group by _offset
 ) as reads on logged._offset = reads._offset and logged._source_operation = 'SNAPSHOT'
 where {{ tidemark.in_force_expr(alias='logged') }} and logged._operation = 'T'
+{%- endmacro -%}
+
+{#- What an added column, as the log has it, gives no value to. By values, as columns may have other names since, or be gone. -#}
+{%- macro _unfilled_expr(plan) -%}
+    {%- set terms = [] -%}
+    {%- for column in plan['columns'] -%}
+        {%- set name = tidemark.string_literal(column['name']) -%}
+        {%- do terms.append(name if column['sensitive'] else 'if(logged.' ~ tidemark.quote_identifier(column['name']) ~ ' is null, ' ~ name ~ ', null)') -%}
+    {%- endfor -%}
+    {{ return("if(logged._source_operation = 'ADD_COLUMN', array_compact(array(" ~ terms | join(', ') ~ ')), logged._unsupplied)') }}
 {%- endmacro -%}
 
 {#- The rows of the log for what concerns the whole table: no key, `_operation` T. -#}

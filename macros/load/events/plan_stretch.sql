@@ -8,9 +8,10 @@
         {%- do batch['names'].append(column['name']) -%}
     {%- endfor -%}
     {%- set types = tidemark.declared_types(cfg) -%}
+    {%- set to_come = tidemark.names_to_come(batch, stretch) -%}
     {%- set found = {
         'names': batch['names'], 'schemas': batch['schemas'], 'ddl': batch['source_columns'], 'arrived': arrived,
-        'renames': batch['renames'], 'refused': batch['refused'] + tidemark.names_to_come(batch, stretch),
+        'renames': batch['renames'], 'refused': batch['refused'] + to_come, 'to_come': to_come,
         'has_schemaless': batch['has_schemaless'],
     } -%}
     {%- set typed_names = types.keys() | list -%}

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from ..render.test_golden import Events
+from ..rendering import load_sql_macros
 from .event_entities import Event, EventEntity, ddl, delete, insert, truncate, update
 from .interrupted import die_at
 
@@ -80,6 +82,12 @@ def models(module_project: Any) -> dict[str, EventEntity]:
             {"id": "int"},
             sequence_by="_sequence_num",
             ddl={"drop_column": "apply"},
+        ),
+        *(
+            EventEntity(
+                project, name, {"id": "int"}, ddl={"drop_column": "apply"}, changed_columns=is_told
+            )
+            for name, is_told in (("filled", None), ("filled_silently", False))
         ),
         EventEntity(
             project,
@@ -444,6 +452,51 @@ def test_ddl__of_a_run_that_died_or_was_refused(models: dict[str, EventEntity]) 
     entity.check()
 
 
+def test_ddl__late_events_behind_a_drop(models: dict[str, EventEntity]) -> None:
+    """What rows had in a column with a default stays, whatever it was called, but of a row that was not there then."""
+    entities = [models["filled"], models["filled_silently"]]
+    project = entities[0].project
+
+    def load(*events: Event) -> None:
+        for entity in entities:
+            entity.land(events)
+        project.dbt("run", "--select", *(entity.name for entity in entities))
+
+    def shape(number: int, *names: str, **previous: str) -> Event:
+        told: list[dict[str, Any]] = [
+            {"name": n, "type": "int", "previous_name": previous.get(n)} for n in names
+        ]
+        told[-1]["default"] = 5 if names[-1] == "n" else None
+        return ddl("ALTER_TABLE", told, sequence_num=number)
+
+    load(
+        shape(1, "id", "a"),
+        *(insert({"id": i, "a": i}, sequence_num=10 + i) for i in (1, 2, 3, 4)),
+        shape(20, "id", "a", "n"),
+        update({"id": 3, "a": 3, "n": 6}, sequence_num=25),
+        shape(30, "id", "b", "m", b="a", m="n"),
+        shape(40, "id", "b"),
+        update({"id": 4, "b": 44}, sequence_num=50),
+    )
+    load(
+        update({"id": 1, "b": 11}, sequence_num=15),
+        delete({"id": 2}, sequence_num=16),
+        update({"id": 3, "b": 3}, sequence_num=22),
+        update({"id": 4, "b": 44}, sequence_num=45),
+    )
+    for entity, is_told in zip(entities, (True, False), strict=True):
+        assert entity.rows("id, b") == [(1, 11), (3, 3), (4, 44)]
+        expected = [
+            (1, 1, None, "I", None), (1, 11, None, "U", "b"), (1, 11, 5, "U", "n"),
+            (2, 2, None, "D", None), (2, 2, None, "I", None),
+            (3, 3, None, "I", None), (3, 3, 5, "U", "n"), (3, 3, 6, "U", "n"),
+            (4, 4, None, "I", None), (4, 4, 5, "U", "n"), (4, 44, None, "U", "b"),
+        ]  # fmt: skip
+        found = entity.rows("id, b, m, _operation, array_join(_changed_columns, ' ')", "__history")
+        assert found == [row if is_told else (*row[:-1], None) for row in expected]
+        entity.check()
+
+
 def test_ddl__truncate_that_fails(models: dict[str, EventEntity]) -> None:
     """It ends the run there, and is not put aside: what comes after it waits for another policy."""
     entity = models["truncated"]
@@ -609,6 +662,61 @@ def test_sequence__of_a_delete_that_tells_its_key_alone(models: dict[str, EventE
     assert entity.rows("id") == [(1,), (2,)]
     assert entity.rows("_reject_reason", "__rejects") == [("key_image_only: version",)] * 2
     assert entity.rows("_source_operation", "__log", "_operation = 'T'") == [("ALTER_TABLE",)]
+
+
+KEY_IMAGES: list[tuple[dict[str, Any], dict[str, Any], str | None, str | None]] = [
+    # the defaults of columns, the rest of the image, the place, the reject
+    ({"status": "new", "price": 1.0}, {"status": "new", "price": 1.0, "version": 0}, None, "version"),
+    ({"version": 1}, {"status": "", "price": {"value": "AA==", "scale": 0}, "version": 1}, None, "version"),
+    ({"status": "new"}, {"status": "paid", "price": None, "version": 0}, "0", None),
+    ({}, {"status": None, "price": {"scale": 0, "value": "AQ=="}, "version": 0}, "0", None),
+    # without a schema nobody knows defaults, but a time is not made up by a source
+    ({}, {"status": "new", "at": "1970-01-01T00:00:00.000000Z"}, None, "at"),
+    ({}, {"status": "new", "at": "1970-01-02T00:00:00Z"}, "1970-01-02 00:00:00", None),
+    ({}, {"status": "new", "at": None}, None, None),
+    # what has a place beside it
+    ({}, {"status": "new", "at": "1970-01-01T00:00:00Z", "since": "coalesce"}, "2026-03-04 04:53:20", None),
+    ({}, {"status": "", "at": None, "since": "coalesce"}, "2026-03-04 04:53:20", None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("left_out", [False, True])
+def test_sequence__of_values_that_are_made_up(module_project: Any, left_out: bool) -> None:
+    """They are none, also of a column that the copy leaves out; values of a whole image are as they are."""
+    macros, session = load_sql_macros(), module_project.session
+    types = {"id": "int", "status": "string", "price": "string", "version": "int", "at": "timestamp"}  # fmt: skip
+    for defaults, image, place, why in KEY_IMAGES:
+        column = next(name for name in ("version", "at") if name in image)
+        by = f"coalesce({column}, _event_time)" if "since" in image else column
+        row = {"id": 1, **{name: value for name, value in image.items() if name in types}}
+        told = json.loads(envelope("d", 5, 1, table="customers"))
+        line: dict[str, Any] = {**told, "before": row}
+        if defaults:
+            fields = [{"field": n, "type": "string", **({"default": defaults[n]} if n in defaults else {})} for n in row]  # fmt: skip
+            schema = {"type": "struct", "fields": [{"field": "op", "type": "string"}, {"field": "before", "fields": fields}]}  # fmt: skip
+            line = {"schema": schema, "payload": line}
+        entity = Events("of_key", format="debezium", sequence_by=[by], sensitive=[], table="public.customers")  # fmt: skip
+        chosen = {"all": True, "include": [], "exclude": [column] if left_out else []}
+        cfg = {**entity.cfg, "columns": [], "chosen": chosen}
+        found = {
+            "names": [*row], "schemas": {}, "ddl": None, "arrived": None, "renames": {}, "refused": [],
+            "has_schemaless": True, "inferred": {},
+        }  # fmt: skip
+        plan = macros["event_plan"](cfg, found, types, None)
+        session.sql(
+            f"select r'{json.dumps(line)}' as value, cast(1 as bigint) as _landing_num"
+        ).createOrReplaceTempView("arrived_deletes")
+        session.sql(
+            macros["debezium_events_sql"](cfg, ["customers"], "arrived_deletes")
+        ).createOrReplaceTempView("events_of_deletes")
+        staged = macros["staged_events_sql"](cfg, plan, "events_of_deletes", {}, {})
+        [event] = session.sql(
+            f"select string(_sequence_by.sequence_1) as place, _reject_reason from ({staged})"
+        ).collect()
+        expected = why and f"key_image_only: {why}"
+        if place is None and why is None:
+            expected = f"null_sequence: {by}"
+        assert tuple(event) == (place, expected), (image, place)
 
 
 def test_files__that_go_on(models: dict[str, EventEntity]) -> None:

@@ -606,7 +606,9 @@ def test_events__columns_of_settings() -> None:
     """What `columns` leaves out may be reserved; names that it or `ignore_null_updates` have must be there."""
     macros = load_sql_macros()
 
-    def planned(names: str, recorded: Any = None, typed: bool = False, **settings: Any) -> Any:
+    def planned(
+        names: str, recorded: Any = None, typed: bool = False, to_come: Any = (), **settings: Any
+    ) -> Any:
         node = {
             "alias": "shop",
             "schema": "s",
@@ -616,6 +618,7 @@ def test_events__columns_of_settings() -> None:
         columns = {name: {"name": name, "type": "string"} for name in names.split()}
         found = {"names": [*columns], "schemas": {}, "ddl": None, "renames": {}, "refused": []}
         found |= {"arrived": columns if typed else None, "has_schemaless": True, "inferred": {}}
+        found["to_come"] = [*to_come]
         return macros["event_plan"](macros["entity_config"](node), found, {}, recorded)
 
     plan = planned("id name _commit_id", columns={"exclude": ["_commit_id"]})
@@ -642,6 +645,9 @@ def test_events__columns_of_settings() -> None:
         planned("id name", typed=True, **odd)
     # nothing has landed yet
     planned("", columns={"exclude": ["nam"]})
+    # a statement later in the batch brings it
+    to_come = {"columns": {"exclude": ["nam"]}, "ignore": ["seen"], "sensitive": ["Phone"]}
+    planned("id name", to_come=["nam", "Seen", "phone"], **to_come)
 
 
 def test_events__columns_left_out_stay_readable() -> None:

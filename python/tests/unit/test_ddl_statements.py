@@ -11,6 +11,7 @@ import re
 from types import SimpleNamespace
 from typing import Any
 
+import duckdb
 import pytest
 
 from dbt.adapters.tidemark.errors import MacroError
@@ -63,10 +64,18 @@ def test_renamed_table(ddl: str, name: str, previous: str | None) -> None:
         ("alter table t comment 'change a b', add column b int", False),
         ("alter table t add column b int /* change a b */", False),
         ("alter table t change a bc int", False),
+        ('alter table t add c enum("x\\"", "y") comment "change a b"', False),
     ],
 )
 def test_says_rename(ddl: str, says: bool) -> None:
     assert load_sql_macros()["says_rename"](ddl, "a", "b") is says
+
+
+@pytest.mark.parametrize("name", ["COMMENT", "MY COMMENT", "DEFAULT", "it's", "/*"])
+def test_says_rename__of_a_name_that_looks_like_a_text(name: str) -> None:
+    renames = load_sql_macros()["says_rename"]
+    assert renames(f'ALTER TABLE "S"."T" RENAME COLUMN "{name}" TO "NOTE"', name, "NOTE")
+    assert renames(f"alter table t change `NOTE` `{name}` int, add c int comment 'x'", "NOTE", name)
 
 
 def followed(
@@ -125,7 +134,7 @@ def test_canonical_statement__names_of_fields(told: str | None, kept: str | None
     """They are letter for letter those of JSON; the words of types are one in any case."""
     (column,) = told_columns([{"name": "address", "type": told}])
     assert column["type"] == kept
-    cfg = {"columns": [], "file_format": "delta", "ddl": {"rename_column": "apply"}}
+    cfg = {**SETTINGS, "ddl": {"rename_column": "apply"}}
     before = [{"name": "address", "type": told and told.lower()}]
     assert load_sql_macros()["column_changes"](cfg, {"columns": [column]}, before) == []
 
@@ -205,6 +214,37 @@ def test_database_of_table(told: dict[str, list[str]]) -> None:
     # a statement may leave it out too
     if told["tables"] == ["a"]:
         assert is_ours("DROP_TABLE", None, "a")[0]
+
+
+@pytest.mark.parametrize(
+    ("setting", "tables", "ours"),
+    [
+        ("a", ["a"], "a shop.a x.a"),
+        # a statement has told the whole name
+        ("a", ["shop.a", "shop.B"], "a b shop.a shop.b"),
+        (None, ["shop.a"], "a shop.a"),
+        ("shop.a", ["shop.a"], "shop.a"),
+        ("public.a", ["shop.public.a"], "public.a shop.public.a"),
+    ],
+)
+def test_events_without_database(setting: str | None, tables: list[str], ours: str) -> None:
+    """They are of the table where the setting leaves the database out, before and after a statement; so are those beside them that tell it."""
+    macros = load_sql_macros()
+    is_ours = macros["_is_canonical_table_expr"]({"table": setting}, tables, "_table")
+    names = ["a", "b", "public.a", "shop.a", "shop.b", "shop.public.a", "x.a"]
+    found = []
+    for name in names:
+        database, _, table = name.rpartition(".") if "public" not in name else (name.removesuffix("public.a").strip("."), "", "public.a")  # fmt: skip
+        told = f"'{database}'" if database else "cast(null as string)"
+        query = f"select {is_ours} from (select {told} as _database, '{table}' as _table)"
+        found += [name] if duckdb.sql(query).fetchall() == [(True,)] else []
+    assert " ".join(found) == ours
+    batch = {"tables": tables, "named": []}
+    figures = [{"_table_name": name} for name in ("a", "shop.a")]
+    macros["check_one_table"]({"entity": "a"}, batch, figures, [])
+    figures.append({"_table_name": "archive.a"})
+    with pytest.raises(MacroError, match=r"of several tables \(archive.a, shop.a\)"):
+        macros["check_one_table"]({"entity": "a"}, {"tables": ["a"], "named": []}, figures, [])
 
 
 @functools.cache
@@ -368,6 +408,12 @@ def test_column_changes__what_else_a_statement_does() -> None:
     change = "alter table t change a b varchar(9)"
     assert judged(change, "id a:int", "id b:string") == [("rename", "apply", "a", "b"), ("change", "fail", "b")]  # fmt: skip
     assert judged(change, "id a:int", "id b:bigint")[1:] == [("widen", "apply", "b")]
+    # not where the type is declared, under a name that stays
+    typed: dict[str, Any] = {"columns": [{"name": "a", "data_type": "string"}]}
+    assert judged(change, "id a:int", "id b:string", **typed) == [("rename", "apply", "a", "b")]
+    typed["previous_names"] = {"a": "b"}
+    assert judged(change, "id a:int", "id b:string", **typed) == [("rename", "ignore", "a", "b")]
+    assert judged("alter table t modify b int", "id b:string", "id b:int", **typed) == []
     drop = "alter table t drop column b, change a b int"
     assert judged(drop, "id a:int b:string", "id b:int") == [("rename", "apply", "a", "b")]
     stops = judged(drop, "id a b", "id b", ddl={**SETTINGS["ddl"], "drop_column": "fail"})

@@ -95,6 +95,19 @@ def test_rows(tmp_path: Path) -> None:
     assert shop.rows("staging", "_landing_num, _sequence_num")[0] == ((1 << 32) + 1, 3)
 
 
+def test_rows__that_tell_no_database(tmp_path: Path) -> None:
+    """Whether they are of a table whose database a statement told is Spark's to say; others are passed over."""
+    shop = lake(tmp_path)
+    tables = ("shop.orders", "shop.b")
+    for table, declined in (("B", "a line is no event of a row"), ("items", None)):
+        for operation in ("DROP_TABLE", "TRUNCATE_TABLE", "INSERT"):
+            line = event(operation, 2, _table=table)
+            batch = shop.batch([event("INSERT", _database="shop"), line])
+            batch = replace(batch, tables=tables)
+            outcome = replay(batch, shop.targets(batch), shop.log, shop.room())
+            assert outcome.declined == declined, line
+
+
 @pytest.mark.usefixtures("kinds")
 def test_delete(tmp_path: Path) -> None:
     """A delete counts by its own values, else by those from before."""

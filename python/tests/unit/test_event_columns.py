@@ -302,6 +302,9 @@ def test_ddl_columns__implicit_defaults() -> None:
     for ddl in (
         "create table t (c int not null)", "rename table t to u, v to t", "alter table t add c int not null default (1 + 1)",
         "alter table t add c char(36) not null default uuid()",
+        "alter table t add key k (a, c), add column c int not null default (a + 1)",
+        "alter table t add d int as (coalesce(a, c(1))), add c int not null default (7)",
+        "alter table t add (d int as (coalesce(a, c)), c int not null default (7))",
         "alter table t add (d int, c char(36) not null default (concat(a, ',', b)))", "alter table t add c int as (a + 1) stored not null",
     ):  # fmt: skip
         assert implicit("CHAR", ddl) == "absent", ddl

@@ -99,7 +99,7 @@ select
     logged.`phone`,
     logged.`balance`,
     case logged._source_operation when 'TRUNCATE' then 'close' when 'SNAPSHOT' then 'close' when 'ADD_COLUMN' then 'fill' else 'none' end as _tidemark_effect,
-    logged._unsupplied,
+    if(logged._source_operation = 'ADD_COLUMN', array_compact(array(if(logged.`id` is null, 'id', null), if(logged.`full name` is null, 'full name', null), if(logged.`phone` is null, 'phone', null), if(logged.`balance` is null, 'balance', null))), logged._unsupplied) as _unsupplied,
     struct(logged._sequence_by as sequence, cast(logged._batch_id as bigint) as batch, cast(logged._sequence_num as bigint) as line, case when logged._source_operation in ('TRUNCATE', 'ADD_COLUMN') then 0 when logged._source_operation in ('DELETE', 'MOVE_OUT') then 2 when logged._source_operation = 'SNAPSHOT' then 3 else 1 end as tie, logged._event_id as event) as _tidemark_order,
     case
         when logged._source_operation = 'TRUNCATE' then struct(logged._sequence_by as sequence, cast(logged._batch_id as bigint) as batch, cast(logged._sequence_num as bigint) as line, case when logged._source_operation in ('TRUNCATE', 'ADD_COLUMN') then 0 when logged._source_operation in ('DELETE', 'MOVE_OUT') then 2 when logged._source_operation = 'SNAPSHOT' then 3 else 1 end as tie, logged._event_id as event)

@@ -245,6 +245,19 @@ def _has_key(batch: Batch, shapes: Sequence[Shape]) -> str:
     )
 
 
+def _may_be_ours(batch: Batch) -> str:
+    """A condition on a line: it tells no database, and has the rest of a name that tells one.
+
+    Whether it is of the table then, the setting says, and Spark.
+    """
+    parts = [table.split(".") for table in batch.tables]
+    short = {".".join(name[place:]) for name in parts for place in range(1, len(name))}
+    if not short:
+        return "false"
+    names = ", ".join(literal(name) for name in sorted(short))
+    return f"not is_ours and db is null and lower({text_sql('table')}) in ({names})"
+
+
 def _doubt(batch: Batch, shapes: Sequence[Shape]) -> str:
     """Why a line may be read otherwise, or is no event that the engine knows; the first holds."""
     numbers = range(len(batch.load.columns))
@@ -263,6 +276,7 @@ def _doubt(batch: Batch, shapes: Sequence[Shape]) -> str:
         (" or ".join(no_text), _NO_ROW),
         ("_operation is null or operation in ('CREATE_DATABASE', 'DROP_DATABASE')", _NO_ROW),
         (f"not regexp_full_match({text_sql('_sequence_num')}, '{_PLACE}')", _NO_ROW),
+        (_may_be_ours(batch), _NO_ROW),
         ("not is_ours or operation = 'COMMIT'", None),
         ("op is null", _NO_ROW),
         ("shape is null", OTHER_COLUMNS),
