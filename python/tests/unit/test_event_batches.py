@@ -142,7 +142,8 @@ def test_statements_of__that_come_twice(macros: Macros) -> None:
     aside, copy = message("3", "orders_old", swap, "id"), message("3", "orders", swap, "id", "b")
     policies = ("add_column", "drop_column", "drop_table", "rename_table")
     cfg = {
-        "entity": "orders", "columns": [], "file_format": "delta", "ddl": dict.fromkeys((*policies, "rename_column"), "apply"),
+        "entity": "orders", "columns": [], "keys": [], "previous_names": {}, "file_format": "delta",
+        "ddl": dict.fromkeys((*policies, "rename_column"), "apply"),
     }  # fmt: skip
 
     def statements(*messages: dict[str, Any], known: tuple[str, ...] = ()) -> list[str]:
