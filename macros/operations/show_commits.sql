@@ -65,7 +65,7 @@
 {#- schema.name of a model that has commits, also of one that the project has no more; else an error with the nearest. -#}
 {%- macro committed_relation(entity, commits) -%}
     {%- set names, kinds = [], ['cdc', 'scd2', 'feed', 'atomic', 'shred'] -%}
-    {%- for node in graph.nodes.values() if node['resource_type'] == 'model' and node['config']['materialized'] in kinds -%}
+    {%- for node in tidemark.models_of(kinds) -%}
         {%- if entity in [node['name'], node['schema'] ~ '.' ~ node['alias']] -%}
             {%- set one = tidemark.entity_node(entity, kinds) -%}
             {{ return(one['schema'] ~ '.' ~ one['alias']) }}

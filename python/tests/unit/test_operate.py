@@ -143,7 +143,7 @@ def test_several_models_of_one_name__are_called_by_their_tables() -> None:
     }  # fmt: skip
     assert all(name == one.name and one.key == (one.table,) for name, one in found.items())
 
-    macros = load_macros("operations")
+    macros = load_macros("operations", "read")
     context = macros["entity_node"].context
     context["graph"] = SimpleNamespace(nodes=dict(enumerate(SAME_NAMES)))
     context["project_name"] = "shop"
@@ -163,7 +163,7 @@ def test_operations_of_several_kinds__take_the_model_that_is_meant() -> None:
         a_model("events", "events_v1", kind="atomic"), a_model("events", "events_v2", kind="atomic"),
         a_model("clicks", "clicks", kind="shred"), a_model("changes", "changes", kind="feed"),
     ]  # fmt: skip
-    macros = load_macros("config", "operations")
+    macros = load_macros("config", "operations", "read")
     context = macros["clean"].context
     context["graph"] = SimpleNamespace(nodes=dict(enumerate(models)))
     context["project_name"] = "shop"
