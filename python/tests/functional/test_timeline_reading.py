@@ -105,7 +105,10 @@ def test_show_commit(people: Entity) -> None:
 
 def test_show__what_is_not_there(people: Entity) -> None:
     result = operation(people, "show_commits", expect_pass=False, entity="peple")
-    assert "no cdc, scd2, feed, atomic or shred model named 'peple'; did you mean `people`?" in result.output
+    assert (
+        "no cdc, scd2, feed, atomic or shred model named 'peple'; did you mean `people`?"
+        in result.output
+    )
     result = operation(people, "show_commit", expect_pass=False, commit=5, entity="people")
     assert "there is no commit 5 of people; the last ones are" in result.output
     assert "(2026-01-02)" in result.output
