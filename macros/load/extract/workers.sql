@@ -54,11 +54,8 @@
     }) }}
 {%- endmacro -%}
 
-
-{#-
-    The extract of the last date again: of one that is as current has it, which is how that date ended, the log has all that it brings.
-    Its figures are those that a load of the date has by what stood before it. None where it has changes or rejects, or had.
--#}
+{#- The extract of the last date again: of one that is as current has it, which is how that date ended, the log has all that it brings.
+    Its figures are those that a load of the date has by what stood before it. None where it has changes or rejects, or had. -#}
 {%- macro look_again_in_workers(opened, source, plan, load) -%}
     {%- set cfg, relations = opened['cfg'], opened['relations'] -%}
     {%- set found = adapter.compare_again(cfg, plan, load, source, relations) -%}

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from dbt.adapters.base.meta import available
+from pyspark.sql import SparkSession
 
 from dbt.adapters.tidemark.base import SessionAdapter
 from tidemark.engine.covers import why_not_columns, why_not_images
 from tidemark.engine.events.load import Landed, are_wrapped, batch_of
 from tidemark.engine.load import Load, load_of
+from tidemark.engine.room import Found
 from tidemark.spark.delta import StagedRows
 from tidemark.spark.delta.enriched import ShreddedRows, stage_batch
 from tidemark.spark.delta.sieve import Ours, sift_files
@@ -89,6 +91,22 @@ class WorkersAdapter(SessionAdapter):
                 return write_kept_events(self._session, kept, tables, version)
             return write_kept_rows(self._session, kept, tables, version)
 
+    def _with_tables(
+        self,
+        work: Callable[[SparkSession, Load, Tables, int], Found],
+        cfg: dict[str, Any],
+        plan: dict[str, Any],
+        load: dict[str, Any],
+        source: dict[str, Any],
+        relations: dict[str, Any],
+    ) -> Found | str:
+        """Return what the engine makes of an extract whose tables are there, or why it does not."""
+        why = why_not_columns(plan["columns"], self._time_zone)
+        if why:
+            return why
+        extract = load_of(cfg, plan, load, source)
+        return work(self._session, extract, _tables(extract, relations), load["log_version"])
+
     @available.parse(lambda *args, **kwargs: "")
     def stage_extract(
         self,
@@ -111,12 +129,7 @@ class WorkersAdapter(SessionAdapter):
             As stage_rows() does; or a text: why the engine does not do it.
         """
         with self.connections.exception_handler(f"stage_extract({relations['log']})"):
-            why = why_not_columns(plan["columns"], self._time_zone)
-            if why:
-                return why
-            extract = load_of(cfg, plan, load, source)
-            tables = _tables(extract, relations)
-            return stage_extract(self._session, extract, tables, load["log_version"])
+            return self._with_tables(stage_extract, cfg, plan, load, source, relations)
 
     @available.parse(lambda *args, **kwargs: "")
     def compare_again(
@@ -137,12 +150,7 @@ class WorkersAdapter(SessionAdapter):
             answered.
         """
         with self.connections.exception_handler(f"compare_again({relations['log']})"):
-            why = why_not_columns(plan["columns"], self._time_zone)
-            if why:
-                return why
-            extract = load_of(cfg, plan, load, source)
-            tables = _tables(extract, relations)
-            return compare_again(self._session, extract, tables, load["log_version"])
+            return self._with_tables(compare_again, cfg, plan, load, source, relations)
 
     @available.parse(lambda *args, **kwargs: "")
     def sift_events(self, landed: Sequence[Landed], tables: list[str]) -> Ours | str | None:

@@ -160,11 +160,9 @@ def stage_extract(
     Raises:
         TidemarkError: The log has another version by now.
     """
-    places = places_of(session, load, tables)
+    places = places_of(session, load, tables, version)
     if isinstance(places, str):
         return places
-    if places.log_version != version:
-        raise written_by_another(".".join(tables.log))
     outcome = run_task(session, partial(compare, load, places.targets))
     declined = outcome.declined or unseen(places, outcome)
     return declined or rows_of(session, load, places, outcome, tables)
@@ -187,11 +185,9 @@ def compare_again(
     Raises:
         TidemarkError: The log has another version by now.
     """
-    places = places_of(session, load, tables)
+    places = places_of(session, load, tables, version)
     if isinstance(places, str):
         return places
-    if places.log_version != version:
-        raise written_by_another(".".join(tables.log))
     log = places.targets.log
     known = file_actions(log.folder, version)
     if isinstance(known, str):
@@ -231,11 +227,9 @@ def write_kept_rows(
         TidemarkError: The tables are not as they were made, or the task failed.
     """
     try:
-        places = places_of(session, kept.load, tables)
+        places = places_of(session, kept.load, tables, version)
         if isinstance(places, str):
             raise TidemarkError(f"{places}, which this run has made. Run it again")
-        if places.log_version != version:
-            raise written_by_another(".".join(tables.log))
         task = partial(write_kept, kept.load, kept.path, places.targets)
         outcome = run_task(session, task)
     finally:
@@ -258,8 +252,18 @@ class Places:
     """Of the log, as it was before anything was written for it."""
 
 
-def places_of(session: SparkSession, load: Load, tables: Tables) -> Places | str:
-    """Return where the files of a load go; a text: why the engine cannot write them."""
+def places_of(session: SparkSession, load: Load, tables: Tables, version: int) -> Places | str:
+    """Return where the files of a load go; a text: why the engine cannot write them.
+
+    Args:
+        session: The running session.
+        load: The load.
+        tables: The tables.
+        version: The version of the log that the rows go with.
+
+    Raises:
+        TidemarkError: The log has another version by now.
+    """
     jvm: Any = session._jvm
     required = {column.name for column in load.columns if column.is_required}
     targets, versions, partitions = [], [], []
@@ -288,6 +292,8 @@ def places_of(session: SparkSession, load: Load, tables: Tables) -> Places | str
     read = with_files(session, tables.current, targets[1])
     if isinstance(read, str):
         return f"{'.'.join(tables.current)} {read}"
+    if versions[0] != version:
+        raise written_by_another(".".join(tables.log))
     log, supplied = targets[0], targets[2] if tables.supplied else None
     partition = log.fields["_business_date"][0]
     return Places(Targets(log, read, supplied), versions[0], partition, versions[1], transaction)

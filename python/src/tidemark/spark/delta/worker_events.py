@@ -16,7 +16,6 @@ from tidemark.engine.events.task import keep, replay, write_kept
 from tidemark.engine.load import Target
 from tidemark.errors import TidemarkError
 from tidemark.spark.delta.small import file_actions
-from tidemark.spark.delta.staged import written_by_another
 from tidemark.spark.delta.task import folder_of_task, run_task
 from tidemark.spark.delta.worker import (
     UNSEEN,
@@ -55,11 +54,9 @@ def stage_events(
     Raises:
         TidemarkError: The log has another version by now.
     """
-    places = places_of(session, batch.load, tables)
+    places = places_of(session, batch.load, tables, version)
     if isinstance(places, str):
         return places
-    if places.log_version != version:
-        raise written_by_another(".".join(tables.log))
     known = _log_files(places)
     if isinstance(known, str):
         return f"{'.'.join(tables.log)} {known}"
@@ -94,11 +91,9 @@ def write_kept_events(
         TidemarkError: The tables are not as they were made, or the task failed.
     """
     try:
-        places = places_of(session, kept.load, tables)
+        places = places_of(session, kept.load, tables, version)
         if isinstance(places, str):
             raise TidemarkError(f"{places}, which this run has made. Run it again")
-        if places.log_version != version:
-            raise written_by_another(".".join(tables.log))
         task = partial(write_kept, kept.batch, kept.path, _targets(places))
         outcome = run_task(session, task)
     finally:
