@@ -30,7 +30,7 @@ from urllib.parse import urlparse
 
 import pytest
 
-from tests import costs, statements
+from tests import costs, interpreted, statements
 from tests.hash_vectors import PEPPER
 from tests.thrift_server import ThriftServer, thrift_server
 
@@ -53,6 +53,10 @@ def pytest_configure(config: pytest.Config) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if config.getoption("--iceberg"):
         Project.file_format = "iceberg"
+
+
+def pytest_report_header() -> str:
+    return f"Spark interprets the tenth {interpreted.wanted()} of the modules (TIDEMARK_TEST_INTERPRETED)"
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -99,6 +103,7 @@ class Project:
 
     target = "ci"
     file_format = "delta"
+    spark_settings = interpreted.COMPILED
 
     def __init__(self, root: Path, schema: str, home: Path) -> None:
         self.root = root
@@ -109,6 +114,10 @@ class Project:
         self._parsed: Any = None
         self._has_schema = False
         profiles = (REPO / "profiles" / "profiles.yml").read_text(encoding="utf-8")
+        settings = "".join(
+            f'        {key}: "{value}"\n' for key, value in self.spark_settings.items()
+        )
+        profiles = re.sub(r"(?m)^      server_side_parameters:\n", rf"\g<0>{settings}", profiles)
         self.write("profiles.yml", re.sub(r"(?m)^tidemark:", "tests:", profiles))
         self.write(
             "dbt_project.yml",
@@ -433,6 +442,17 @@ def module_project(
 ) -> Project:
     """A project that the tests of a module share."""
     return make_project(request.module.__name__.rpartition(".")[2])
+
+
+@pytest.fixture(scope="module", autouse=True)
+def spark_settings(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Let Spark compile the expressions of a module's projects, as it does for users, or interpret them."""
+    name = request.module.__name__.rpartition(".")[2]
+    is_interpreted = interpreted.is_interpreted(name, interpreted.wanted())
+    settings = interpreted.INTERPRETED if is_interpreted else interpreted.COMPILED
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Project, "spark_settings", settings)
+        yield
 
 
 @pytest.fixture(scope="module", autouse=True)

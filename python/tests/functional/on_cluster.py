@@ -15,9 +15,6 @@ from ..standalone import Cluster, standalone
 SETTINGS = {
     "spark.pyspark.python": sys.executable,
     "spark.ui.enabled": "false",
-    # many tiny queries: compiling them costs more than running them
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
 }
