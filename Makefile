@@ -146,7 +146,11 @@ functional: setup-dev  ## The ring with dbt and a local Spark
 
 .PHONY: docs
 docs: setup-dev  ## Make the documentation site, build/docs/site/index.html; a dead link or any other warning fails
-	@PYTHONPATH=python $(BIN)/python -m docsite
+	@PYTHONPATH=python:python/src $(BIN)/python -m docsite
+
+.PHONY: reference
+reference: setup-dev  ## Write anew what pages of python/docs have of the sources: settings, commands, macros
+	@PYTHONPATH=python:python/src $(BIN)/python -m docsite --reference
 
 # the wheel from the sdist, so that both hold the same
 .PHONY: package

@@ -1,4 +1,7 @@
-"""`make docs`: write the tree of pages and have it made into a site, strictly."""
+"""`make docs`: write the tree of pages and have it made into a site, strictly.
+
+With `--reference` (`make reference`) only what the pages have of the sources is written anew.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +16,41 @@ import yaml
 
 from docsite.markdown import links_of
 from docsite.reference import generators
-from docsite.tree import DOCS, ROOT, SiteError, navigation, read_pages, site_tree
+from docsite.tree import (
+    DOCS,
+    ROOT,
+    SiteError,
+    navigation,
+    page_anew,
+    read_pages,
+    site_tree,
+)  # fmt: skip
+
+
+def stale_pages(root: Path = ROOT) -> dict[str, str]:
+    """The pages whose text of the sources is not what it would be now, as they would be.
+
+    Example:
+        >>> stale_pages()  # doctest: +SKIP
+        {}
+    """
+    pages, makers = read_pages(root), generators(root)
+    anew = {page: page_anew(page, text, makers) for page, text in pages.items()}
+    return {page: text for page, text in anew.items() if text != pages[page]}
+
+
+def write_reference(root: Path = ROOT) -> list[str]:
+    """Write anew what the pages have of the sources; return the files that changed."""
+    stale = stale_pages(root)
+    for page, text in stale.items():
+        (root / DOCS / page).write_text(text, encoding="utf-8")
+    return [f"{DOCS}/{page}" for page in stale]
 
 
 def write_tree(target: Path, root: Path = ROOT) -> Path:
     """Write what the generator reads into a folder; return its configuration."""
     pages = read_pages(root)
-    tree = site_tree(pages, generators(root), root)
+    tree = site_tree(pages, root)
     shutil.rmtree(target, ignore_errors=True)
     for name, text in tree.items():
         path = target / "pages" / name
@@ -81,13 +112,15 @@ def _images(tree: dict[str, str], root: Path) -> set[str]:
 
 
 def main() -> int:
-    """Build the site below build/docs and say where it is."""
+    """Write what pages have of the sources, build the site below build/docs; say what changed."""
     try:
-        first = build(ROOT / "build" / "docs")
+        changed = write_reference()
+        made = [] if "--reference" in sys.argv[1:] else [build(ROOT / "build" / "docs")]
     except SiteError as error:
         print(error, file=sys.stderr)
         return 1
-    print(first.relative_to(ROOT))
+    for name in [*changed, *(path.relative_to(ROOT) for path in made)]:
+        print(name)
     return 0
 
 

@@ -6,6 +6,7 @@ import inspect
 import json
 import re
 from collections.abc import Iterator
+from html import escape
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
@@ -20,6 +21,9 @@ from tidemark.cli import cli
 from tidemark.scaffold import settings as models
 from tidemark.spark.defaults import DEFAULTS
 
+#: What Markdown and HTML would read in prose as marks
+_MARKS = re.compile(r"(\*|(?<!\w)_|_(?!\w)|\](?=[(\[:]))")
+_TAG = re.compile(r"<(?=[\w/!?])")
 #: What stands in for a default that is too long for a table, or told beside it
 _SIGNATURE = re.compile(r"\{%-?\s*macro (\w+)\(((?:[^()]|\(\))*)\)")
 _TOLD = {"fingerprint_ignore": "see below", "ddl": "see DDL"}
@@ -218,10 +222,15 @@ def _command(path: tuple[str, ...], command: click.Command) -> str:
     for parameter in command.params:
         record = parameter.get_help_record(context)
         if record is not None and "--help" not in record[0]:
-            rows.append([f"`{record[0]}`", _escaped(record[1])])
+            rows.append([_option(record[0]), _escaped(record[1])])
     if rows:
         parts.append(table(["option", "meaning"], rows))
     return "\n\n".join([*parts, *_paragraphs(command.epilog)])
+
+
+def _option(text: str) -> str:
+    """An option as code; a bar in a table's code is not told alike by all that read Markdown."""
+    return f"<code>{escape(text).replace('|', '&#124;')}</code>" if "|" in text else f"`{text}`"
 
 
 def _paragraphs(text: str | None) -> list[str]:
@@ -238,7 +247,7 @@ def _paragraphs(text: str | None) -> list[str]:
 def _escaped(text: str) -> str:
     """The text, with what Markdown and HTML would read in it as letters."""
     return "".join(
-        part if part.startswith("`") else re.sub(r"([<*_\[\]])", r"\\\1", part)
+        part if part.startswith("`") else _MARKS.sub(r"\\\1", _TAG.sub("&lt;", part))
         for part in re.split(r"(`[^`]*`)", text)
     )
 

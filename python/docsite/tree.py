@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from docsite.markdown import anchor_of, demote, headings_of, map_links, map_prose, section_of
+from docsite.markdown import anchor_of, demote, headings_of, lines_of, map_links, section_of
 from docsite.sources import page_of, show_file
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -39,8 +39,11 @@ TITLES = {
     "explanation": "Explanation",
     "coming-from": "Coming from",
 }
+#: What writes the text that is made of the sources into the pages
+COMMAND = "make reference"
 _GENERATE = re.compile(r"^<!-- generate: (\S+) ?(.*?) -->$")
-_COMMENT = re.compile(r"^<!-- (run|not run): .* -->$")
+_END = f"<!-- end of what {COMMAND} writes -->"
+_COMMENT = re.compile(rf"^(<!-- (run|not run): .* -->|{_GENERATE.pattern[1:-1]}|{_END})$")
 
 Generator = Callable[[str], str]
 
@@ -63,21 +66,66 @@ def read_pages(root: Path = ROOT) -> dict[str, str]:
     }
 
 
-def site_tree(
-    pages: Mapping[str, str], generators: Mapping[str, Generator], root: Path = ROOT
-) -> dict[str, str]:
-    """All pages of the site: those given, expanded and linked, and the files that they name.
+def written(text: str) -> str:
+    """A page as it is written by hand: without what is made of the sources.
 
     Example:
-        >>> site_tree({"a.md": "# A\\n<!-- generate: x y -->"}, {"x": str.upper})
-        {'a.md': '# A\\nY'}
+        >>> written(page_anew("a.md", "# A\\n<!-- generate: x y -->\\nb", {"x": str.upper}))
+        '# A\\n<!-- generate: x y -->\\nb'
+    """
+    return _with_made(text, lambda _: [])
+
+
+def page_anew(page: str, text: str, generators: Mapping[str, Generator]) -> str:
+    """A page with what is made of the sources made anew, below each line that asks for it.
+
+    Example:
+        >>> page_anew("a.md", "# A\\n<!-- generate: x y -->\\n", {"x": str.upper}).split("\\n")[3]
+        'Y'
+    """
+
+    def made(found: re.Match[str]) -> list[str]:
+        if found[1] not in generators:
+            raise SiteError(f"{DOCS}/{page}: nothing generates `{found[1]}`")
+        text = generators[found[1]](found[2])
+        if found[1] == "readme":
+            # its links are those of a file at the top of the repository; its blocks are run there
+            text = _without_comments(map_links(text, lambda link: _from_top(page, link)))
+        return ["", *text.split("\n"), "", _END]
+
+    return _with_made(text, made)
+
+
+def _with_made(text: str, made: Callable[[re.Match[str]], list[str]]) -> str:
+    """The text with other lines between each line that asks for some and their end."""
+    found: list[str] = []
+    lines = list(lines_of(text))
+    while lines:
+        line, code = lines.pop(0)
+        found.append(line)
+        asked = None if code else _GENERATE.match(line)
+        if asked:
+            found += made(asked)
+            # a line that is new has no end yet: the next one belongs to another
+            stops = [n for n, (one, _) in enumerate(lines) if one == _END or _GENERATE.match(one)]
+            if stops and lines[stops[0]][0] == _END:
+                del lines[: stops[0] + 1]
+    return "\n".join(found)
+
+
+def site_tree(pages: Mapping[str, str], root: Path = ROOT) -> dict[str, str]:
+    """All pages of the site: those given, with links that hold there, and the files that they name.
+
+    Example:
+        >>> site_tree({"a.md": "# A\\n<!-- run: test_a.py::test -->"})
+        {'a.md': '# A'}
     """
     homes = _homes_of_sections(pages)
     tree: dict[str, str] = {}
     wanted: list[str] = []
     for page, text in pages.items():
-        expanded = _expand(page, text, generators)
-        tree[page] = _relink(page, f"{DOCS}/{page}", expanded, pages, homes, root, wanted)
+        shown = _without_comments(text)
+        tree[page] = _relink(page, f"{DOCS}/{page}", shown, pages, homes, root, wanted)
     while wanted:
         path = wanted.pop()
         page = page_of(path)
@@ -126,23 +174,11 @@ def readme_section(root: Path = ROOT) -> Generator:
     return section
 
 
-def _expand(page: str, text: str, generators: Mapping[str, Generator]) -> str:
-    """The text with its directives carried out; marks of blocks, which are for tests, are gone."""
-
-    def line_of(line: str) -> str:
-        found = _GENERATE.match(line)
-        if found is None:
-            return line
-        if found[1] not in generators:
-            raise SiteError(f"{DOCS}/{page}: nothing generates `{found[1]}`")
-        made = generators[found[1]](found[2])
-        if found[1] == "readme":
-            # its links are those of a file at the top of the repository
-            return map_links(made, lambda link: _from_top(page, link))
-        return made
-
-    expanded = map_prose(text, line_of)
-    return "\n".join(line for line in expanded.split("\n") if not _COMMENT.match(line.strip()))
+def _without_comments(text: str) -> str:
+    """The text without the comments that are for tests and for what makes it."""
+    return "\n".join(
+        line for line, code in lines_of(text) if code or not _COMMENT.match(line.strip())
+    )
 
 
 def _from_top(page: str, link: str) -> str:
@@ -204,4 +240,7 @@ def title_of(text: str) -> str:
     return next((title.replace("`", "") for level, title in headings_of(text) if level == 1), "")
 
 
-__all__ = ["demote", "navigation", "read_pages", "readme_section", "site_tree", "title_of"]
+__all__ = [
+    "demote", "navigation", "page_anew", "read_pages", "readme_section", "site_tree", "title_of",
+    "written",
+]  # fmt: skip

@@ -6,18 +6,17 @@ import re
 from typing import NamedTuple
 
 from docsite.markdown import headings_of, lines_of, section_of
-from docsite.tree import DOCS, read_pages
+from docsite.tree import DOCS, read_pages, written
 from tests.macros import ROOT
 
-#: Every page that users read, by its place in the repository
-PAGES = {
-    "README.md": (ROOT / "README.md").read_text(encoding="utf-8"),
-    **{f"{DOCS}/{name}": text for name, text in read_pages().items()},
-}
-README = PAGES["README.md"]
-#: With those for developers
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+_SHOWN = {f"{DOCS}/{name}": text for name, text in read_pages().items()}
+#: What is written by hand on every page that users read, by its place in the repository
+PAGES = {"README.md": README, **{page: written(text) for page, text in _SHOWN.items()}}
+#: All that stands on them, and on those for developers
 ALL = {
-    **PAGES,
+    "README.md": README,
+    **_SHOWN,
     **{
         name: (ROOT / name).read_text(encoding="utf-8")
         for name in ("CONTRIBUTING.md", "CHANGELOG.md")

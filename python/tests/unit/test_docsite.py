@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import re
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlparse
 
 import pytest
+from markdown import markdown
+from markdown_it import MarkdownIt
 
-from docsite.__main__ import build
+from docsite.__main__ import build, stale_pages, write_reference
 from docsite.markdown import anchor_of, demote, links_of, map_links, section_of, table
 from docsite.reference import commands_of, docs_blocks, generators, settings_table
 from docsite.sources import show_file
-from docsite.tree import SiteError, navigation, read_pages, site_tree
+from docsite.tree import COMMAND, SiteError, navigation, page_anew, read_pages, site_tree, written
 from tests.macros import ROOT
 from tidemark.cli import COMMANDS, cli
 
@@ -97,6 +100,54 @@ def test_site__has_generated_tables(site: Path) -> None:
     assert "spark.databricks.delta.snapshotPartitions" in text("spark.html")
     assert "known_at</code></td>" in text("macros.html")
     assert "generate:" not in text("settings.html") and "run: test_" not in text("macros.html")
+    assert COMMAND not in text("settings.html")
+
+
+# --- what pages have of the sources
+
+
+def test_reference__is_that_of_the_sources() -> None:
+    stale = sorted(stale_pages())
+    assert not stale, f"`{COMMAND}` writes anew what {', '.join(stale)} has of the sources"
+
+
+def test_reference__stands_on_the_pages() -> None:
+    """A reader of the repository finds it where a reader of the site does."""
+    pages = read_pages()
+    assert "| `max_delete_fraction` | `0.5` |" in pages["reference/settings.md"]
+    assert "\n## tidemark replicator start\n" in pages["reference/commands.md"]
+    assert "max_delete_fraction" not in written(pages["reference/settings.md"])
+
+
+def test_reference__reads_alike_on_a_git_host() -> None:
+    """The Markdown of git hosts and that of the site differ in bars of tables, escapes and tags."""
+    on_host = MarkdownIt("gfm-like", {"linkify": False})
+    for page, text in read_pages().items():
+        if page.startswith("reference/"):
+            shown = markdown(text, extensions=["tables", "fenced_code", "sane_lists"])
+            assert _words(on_host.render(text)) == _words(shown), page
+
+
+def _words(page: str) -> str:
+    return "".join(unescape(re.sub(r"<[^>]+>", "", page)).split())
+
+
+def test_reference__is_written_anew_in_its_places(tmp_path: Path) -> None:
+    page = tmp_path / "python/docs/a.md"
+    page.parent.mkdir(parents=True)
+    (tmp_path / "README.md").write_text("# R\n\n## One\n\n[l](LICENSE)\n\n<!-- run: t.py::t -->\n")
+    page.write_text(
+        "# A\n\n<!-- generate: readme One -->\n\nby hand\n\n<!-- generate: spark-settings -->\n"
+        "```text\n<!-- generate: poems -->\n```\n"
+    )
+    assert write_reference(tmp_path) == ["python/docs/a.md"]
+    once = page.read_text()
+    assert once.count(f"<!-- end of what {COMMAND} writes -->") == 2
+    assert "[l](../../LICENSE)" in once and "\nby hand\n" in once and "run: t.py" not in once
+    # again: the same; what somebody changed in it is gone
+    assert write_reference(tmp_path) == []
+    page.write_text(once.replace("LICENSE", "LICENCE").replace("| setting |", "| sitting |"))
+    assert write_reference(tmp_path) == ["python/docs/a.md"] and page.read_text() == once
 
 
 # --- what stops it
@@ -108,6 +159,16 @@ def test_site__has_generated_tables(site: Path) -> None:
         ("[a](nowhere.md)", "there is no python/docs/how-to/nowhere.md"),
         ("[a](../../../../etc/passwd)", "lies outside of the repository"),
         ("[a](../../../README.md#nothing)", "no page shows README.md#nothing"),
+    ],
+)
+def test_error(text: str, message: str) -> None:
+    with pytest.raises(SiteError, match=re.escape(message)):
+        site_tree({"how-to/a.md": f"# A\n\n{text}\n", "index.md": "# I"})
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
         ("<!-- generate: poems -->", "nothing generates `poems`"),
         ("<!-- generate: macro mcaro -->", "no YAML describes a macro `mcaro`"),
         ("<!-- generate: settings Setings -->", "no class of settings `Setings`"),
@@ -115,9 +176,9 @@ def test_site__has_generated_tables(site: Path) -> None:
         ("<!-- generate: readme Nothing -->", "README.md has no section `Nothing`"),
     ],
 )
-def test_error(text: str, message: str) -> None:
+def test_error_of_the_reference(text: str, message: str) -> None:
     with pytest.raises(SiteError, match=re.escape(message)):
-        site_tree({"how-to/a.md": f"# A\n\n{text}\n", "index.md": "# I"}, generators())
+        page_anew("how-to/a.md", f"# A\n\n{text}\n", generators())
 
 
 def test_dead_anchor__stops_the_build(tmp_path: Path) -> None:
@@ -151,7 +212,7 @@ def test_navigation__takes_up_what_is_there() -> None:
 
 def test_tree__links_to_files_of_the_repository() -> None:
     text = "# A\n[s](../../../macros/read/scd2.sql), [m](../../../models/hash_cdc), `[c](d)`\n"
-    tree = site_tree({"how-to/a.md": text}, {})
+    tree = site_tree({"how-to/a.md": text})
     assert "[s](../sources/macros/read/scd2.sql.md)" in tree["how-to/a.md"]
     assert "`[c](d)`" in tree["how-to/a.md"]
     assert "```sql+jinja\n" in tree["sources/macros/read/scd2.sql.md"]
@@ -166,8 +227,9 @@ def test_tree__readme_sections_keep_their_links() -> None:
         "b.md": "# B\n[a](../../README.md#two)\n",
     }
     made = {"readme": lambda title: f"{title}: [x](python/docs/b.md), [l](LICENSE)"}
-    tree = site_tree(pages, made)
-    assert tree["start/a.md"] == "# A\nTwo: [x](../b.md), [l](../sources/LICENSE.md)\n"
+    pages["start/a.md"] = page_anew("start/a.md", pages["start/a.md"], made)
+    tree = site_tree(pages)
+    assert tree["start/a.md"] == "# A\n\nTwo: [x](../b.md), [l](../sources/LICENSE.md)\n\n"
     assert tree["b.md"] == "# B\n[a](start/a.md)\n"
 
 

@@ -16,6 +16,7 @@ import yaml
 
 from docsite.markdown import links_of
 from docsite.reference import macros_of
+from docsite.tree import written
 from tests.macros import ROOT
 from tests.pages import ALL, PAGES, README, all_blocks, page_of, script_of, section
 from tidemark import DISTRIBUTION
@@ -24,7 +25,7 @@ from tidemark.scaffold.schema import models_schema
 from tidemark.scaffold.settings import ENCODINGS, EventSettings, LogSettings
 
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
-TEXT = "\n".join(ALL.values())
+TEXT = "\n".join(written(text) for text in ALL.values())
 #: In it, that no test runs a block would say nothing
 RUNNABLE = ("bash", "sql", "python")
 MACROS = {
