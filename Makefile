@@ -162,7 +162,7 @@ package: setup-dev  ## Build wheel, sdist and bill of materials into build/dist
 	@ls -1 build/dist
 
 .PHONY: bench
-bench: setup-dev  ## Measure speed against peers: make bench WORKLOADS="a b"; all of them take hours
+bench: setup-dev  ## Measure speed against peers, all of one commit, in hours, into RESULTS.md; or make bench WORKLOADS="a b"
 	@$(BIN)/python python/benchmarks/bench.py $(WORKLOADS)
 
 .PHONY: style

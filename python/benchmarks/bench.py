@@ -2,7 +2,9 @@
 
     python python/benchmarks/bench.py a b --rounds 3
 
-measures workloads, prints a table for each and writes it to python/benchmarks/results; RESULTS.md puts them together.
+measures workloads and prints a table for each. What is measured of a commit, and not of sources that differ from it, is kept in
+python/benchmarks/results, and RESULTS.md is written when all are of one commit: without names all are measured that are not yet of
+this one, so that the same call goes on where one ended.
 """
 
 from __future__ import annotations
@@ -27,7 +29,16 @@ import overhead
 import replicated
 import small_loads
 import trickle
-from harness import MEMORY_VARIABLE, Result, render
+from harness import (
+    DIRTY,
+    MEMORY_VARIABLE,
+    Result,
+    check_programs,
+    commit,
+    measured,
+    progress,
+    render,
+)
 
 WORKLOADS: dict[str, Callable[[int, float], Result]] = {
     "a": extracts.workload_a,
@@ -50,12 +61,23 @@ WORKLOADS: dict[str, Callable[[int, float], Result]] = {
 @click.option("--scale", default=1.0, show_default=True, help="Of the number of rows or events.")
 @click.option("--memory", help="Heap of the JVM, such as 4g, in place of each workload's own.")
 def main(workloads: tuple[str, ...], rounds: int, scale: float, memory: str | None) -> None:
-    """Measure WORKLOADS, all if none is named."""
+    """Measure WORKLOADS; if none is named, all that are not yet measured of this commit."""
+    check_programs()
+    began = commit()
+    if not workloads and began.endswith(DIRTY):
+        sys.exit("All workloads are measured of one commit: commit first what git status shows.")
     if memory:
         os.environ[MEMORY_VARIABLE] = memory
-    for name in workloads or WORKLOADS:
-        WORKLOADS[name](rounds, scale).save()
-        render()
+    of_commit = {name: one["tidemark"] for name, one in measured().items()}
+    for name in workloads or [name for name in WORKLOADS if of_commit.get(name) != began]:
+        result = WORKLOADS[name](rounds, scale)
+        print(result.table(), flush=True)
+        if began.endswith(DIRTY) or commit() != began or scale != 1:
+            progress(f"({name}) is not kept: it is not of a commit, or not of its whole size")
+        else:
+            result.save()
+    if not began.endswith(DIRTY):
+        render(list(WORKLOADS))
 
 
 if __name__ == "__main__":

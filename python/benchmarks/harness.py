@@ -15,7 +15,7 @@ import sys
 import tempfile
 import textwrap
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -26,12 +26,14 @@ MEMORY_VARIABLE = "BENCH_MEMORY"
 HEADING = """
 # Results
 
-Measured by `python python/benchmarks/bench.py`, which writes this file; `bench.py a --rounds 3` repeats one of them.
-Each table is of one run on one machine that does other things as well, so seconds differ from run to run: what counts are
-the ratios of rows of one table. "ours takes" is the seconds of Tidemark's row as a multiple of those of the other row.
-Tidemark's seconds are those of dbt's models, unless the row says that a process was timed; floors and peers run in the
-same Spark session with the same settings.
+Measured of commit `{commit}` {dates}: {about}.{lacking}
+
+`make bench` writes this file when all workloads are measured of one commit. The machine does other things as well, so seconds
+differ from run to run: what counts are the ratios of rows of one table. "ours takes" is the seconds of Tidemark's row as a multiple
+of those of the other row. Tidemark's seconds are those of dbt's models, unless the row says that a process was timed; floors and
+peers run in the same Spark session with the same settings.
 """
+DIRTY = "-dirty"
 
 
 @dataclass
@@ -159,7 +161,7 @@ class Bench:
         self.stop()
         before, started = os.times(), time.monotonic()
         done = subprocess.run(
-            command,
+            (program(command[0]), *command[1:]),
             env={**os.environ, **self.environment()},
             cwd=self.root,
             capture_output=True,
@@ -298,6 +300,36 @@ def _git(*arguments: str) -> str:
     ).stdout.strip()
 
 
+def commit() -> str:
+    """The commit of the sources, with `-dirty` where they are not as it has them."""
+    # what the workloads before have written is no other code
+    ours = [f":!python/benchmarks/{name}" for name in ("results", "RESULTS.md")]
+    changed = _git("status", "--porcelain", "--", ".", *ours)
+    return _git("rev-parse", "--short=12", "HEAD") + (DIRTY if changed else "")
+
+
+def program(name: str) -> str:
+    """A program of this Python's environment, which need not be activated; else the first on the PATH."""
+    beside = shutil.which(name, path=str(Path(sys.executable).parent))
+    found = beside or shutil.which(name)
+    if found is None:
+        sys.exit(f"{name} is neither beside {sys.executable} nor on the PATH: make setup-dev")
+    return found
+
+
+def check_programs() -> None:
+    """Stop where a program is missing that a workload calls, before any is measured."""
+    from tidemark.errors import JavaError
+    from tidemark.java import check_java
+
+    for name in ("dbt", "git"):
+        program(name)
+    try:
+        check_java()
+    except JavaError as error:
+        sys.exit(str(error))
+
+
 def machine() -> dict[str, str]:
     """What the figures were measured on and with."""
     from importlib.metadata import version
@@ -305,11 +337,6 @@ def machine() -> dict[str, str]:
     memory = 0
     with contextlib.suppress(OSError):
         memory = int(Path("/proc/meminfo").read_text().split()[1]) // 2**20
-    commit = _git("describe", "--always")
-    # what the workloads before have written is no other code
-    ours = [f":!python/benchmarks/{name}" for name in ("results", "RESULTS.md")]
-    if _git("status", "--porcelain", "--", ".", *ours):
-        commit += "-dirty"
     return {
         "cores": str(len(os.sched_getaffinity(0))),
         "memory": f"{memory} GiB",
@@ -317,7 +344,7 @@ def machine() -> dict[str, str]:
         "python": platform.python_version(),
         "pyspark": version("pyspark"),
         "dbt-core": version("dbt-core"),
-        "tidemark": commit,
+        "tidemark": commit(),
         "date": time.strftime("%Y-%m-%d"),
     }
 
@@ -371,11 +398,10 @@ class Result:
             lines.append(line)
         rounds = max(len(series.rounds) for series in self.series)
         notes = [f"{rounds} {self.rounds}." if rounds > 1 else "One round.", *self.notes]
-        about = ", ".join(f"{name} {value}" for name, value in machine().items())
-        return "\n".join([*lines, "", " ".join(notes), "", f"({about})", ""])
+        return "\n".join([*lines, "", " ".join(notes), ""])
 
     def save(self) -> None:
-        """Print the table and write it where `render` finds it."""
+        """Write the table where `render` finds it."""
         RESULTS.mkdir(exist_ok=True)
         letter = self.name.split()[0].strip("()")
         (RESULTS / f"{letter}.md").write_text(self.table())
@@ -383,13 +409,45 @@ class Result:
         (RESULTS / f"{letter}.json").write_text(
             json.dumps({"machine": machine(), "rounds": rounds}, indent=1) + "\n"
         )
-        print(self.table())
 
 
-def render() -> None:
-    """Write RESULTS.md: what has been measured, in the order of the letters."""
-    tables = [path.read_text() for path in sorted(RESULTS.glob("*.md"))]
-    (RESULTS.parent / "RESULTS.md").write_text("\n".join([HEADING.lstrip(), *tables]))
+def measured() -> dict[str, dict[str, str]]:
+    """The workloads that have been measured: letter → what it was measured on and with."""
+    return {
+        path.stem: json.loads(path.read_text())["machine"]
+        for path in sorted(RESULTS.glob("*.json"))
+    }
+
+
+def rendered(letters: Sequence[str], commit: str) -> str:
+    """The text of RESULTS.md: what has been measured of a commit, in the order of the letters."""
+    of_it = {name: one for name, one in measured().items() if one["tidemark"] == commit}
+    dates = sorted({one["date"] for one in of_it.values()})
+    # of several machines or versions each is told
+    told = {key: sorted({one[key] for one in of_it.values()}) for key in next(iter(of_it.values()))}
+    about = ", ".join(
+        f"{key} {' and '.join(told[key])}" for key in told if key not in ("tidemark", "date")
+    )
+    lacking = [f"({letter})" for letter in letters if letter not in of_it]
+    heading = HEADING.lstrip().format(
+        commit=commit,
+        about=about,
+        dates=f"on {dates[0]}" if len(dates) == 1 else f"from {dates[0]} to {dates[-1]}",
+        lacking=f" Not measured of it: {', '.join(lacking)}." if lacking else "",
+    )
+    tables = [(RESULTS / f"{letter}.md").read_text() for letter in letters if letter in of_it]
+    return "\n".join([heading, *tables])
+
+
+def render(letters: Sequence[str]) -> None:
+    """Write RESULTS.md if all of these workloads are measured of one commit; else say which are not."""
+    of_commit = {letter: one["tidemark"] for letter, one in measured().items()}
+    now = commit()
+    lacking = [letter for letter in letters if of_commit.get(letter) != now]
+    if lacking:
+        progress(f"RESULTS.md stays: not yet measured of {now}: {', '.join(lacking)}")
+    else:
+        (RESULTS.parent / "RESULTS.md").write_text(rendered(letters, now))
 
 
 def progress(text: str) -> None:
