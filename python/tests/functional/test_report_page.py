@@ -188,13 +188,21 @@ def test_whole(shown: Shown, tmp_path: Path) -> None:
 
 
 def test_filters_and_order(shown: Shown) -> None:
-    assert shown.names() == sorted([one.entity for one in FEW], key=str.lower)
+    # what somebody has to look at comes first; what is empty is folded
+    assert shown.names() == ["orders", "airports", HOSTILE, "customers"]
+    shown.page.click("#fold")
+    assert shown.names()[-1] == "later" and shown.page.inner_text("#fold") == "Hide 1 empty entity"
+    shown.page.click("#fold")
+    assert len(shown.names()) == 4
     shown.page.fill("#filter", "no file")
     assert shown.names() == ["orders"]
     assert shown.page.inner_text("#shown") == "1 of 5 entities"
     shown.page.fill("#filter", "")
     shown.page.select_option("#state", "behind")
     assert shown.names() == ["airports"]
+    # nothing is folded where somebody asks for it
+    shown.page.select_option("#state", "empty")
+    assert shown.names() == ["later"] and shown.page.locator("#fold").is_hidden()
     shown.page.select_option("#state", "")
     # by keyboard, up and down; the focus stays where it was
     shown.page.focus("th button:text-is('rows')")
@@ -205,6 +213,30 @@ def test_filters_and_order(shown: Shown) -> None:
     assert shown.names()[0] == "airports"
 
 
+@pytest.mark.parametrize("shown", [(FEW, "phone")], indirect=True)
+def test_phone__an_entity_is_a_card(shown: Shown) -> None:
+    """State and what is to do are seen without scrolling, and what is touched is large enough."""
+    for part in ("th", ".state", ".notes"):
+        box = shown.page.locator(f"#entities tbody tr:first-child {part}").bounding_box()
+        assert box is not None and box["x"] >= 0 and box["x"] + box["width"] <= 390, part
+    for touched in shown.page.locator("button:visible, select:visible, input:visible").all():
+        box = touched.bounding_box()
+        assert box is not None and box["height"] >= 44
+
+
+def test_lineage__names_stand_beside_the_dots(shown: Shown) -> None:
+    dots, names = shown.page.locator("#lineage circle"), shown.page.locator("#lineage text")
+    assert dots.count() == names.count() == 4
+    for dot, name in zip(dots.all(), names.all(), strict=True):
+        point, text = dot.bounding_box(), name.bounding_box()
+        assert point is not None and text is not None
+        assert text["x"] >= point["x"] + point["width"]
+    # what goes on from a name begins behind it
+    ends = [box["x"] + box["width"] for name in names.all() if (box := name.bounding_box())]
+    first = shown.page.locator("#lineage path").first.bounding_box()
+    assert first is not None and first["x"] >= min(ends)
+
+
 def test_charts_of_one_entity(shown: Shown) -> None:
     before = shown.bars("calendar")
     shown.page.select_option("#entity", "orders")
@@ -212,6 +244,11 @@ def test_charts_of_one_entity(shown: Shown) -> None:
     assert shown.bars("columns") == 3
     shown.page.select_option("#entity", "later")
     assert shown.page.locator("#loads .none").inner_text() == "There is nothing to show."
+    # what is empty is low, and comes last
+    empty = shown.page.locator("#loads").bounding_box()
+    assert empty is not None and empty["height"] < 120
+    last = shown.page.locator("figure:not(.empty)").last.bounding_box()
+    assert last is not None and last["y"] < empty["y"]
 
 
 def test_what_comes_with_the_data_is_text(shown: Shown) -> None:

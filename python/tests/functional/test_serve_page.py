@@ -121,6 +121,21 @@ def test_story(address: str, page: Page, tmp_path: Path) -> None:
     expect(page.locator("#log-lines li")).to_have_count(3)
     assert "secret" not in page.locator("body").inner_text()
 
+    # what is to do and what one asks stand above the charts
+    parts = page.locator("main > section:visible").evaluate_all(
+        "found => found.map((one) => one.getAttribute('aria-labelledby'))"
+    )
+    order = [
+        "work-title",
+        "entities-title",
+        "lookup-title",
+        "past-title",
+        "quarantine-title",
+        "changes-title",
+        "log-title",
+    ]
+    assert [part for part in parts if part in order] == order
+
     # a run is at work; its load is committed
     writer = ProgressWriter(tidemark_home(), "run", "2026-03-03")
     begun = dt.datetime.now(dt.UTC)

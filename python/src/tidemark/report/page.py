@@ -13,7 +13,7 @@ from tidemark.report.data import Report
 SCRIPTS = ("d3.min.js", "plot.umd.min.js", "report.js")
 """What the page runs, in this order."""
 
-_ADDED = ("head", "above", "lookup", "below", "made_by")
+_ADDED = ("head", "above", "lookup", "questions", "below", "made_by")
 
 
 def page(report: Report) -> str:
@@ -47,7 +47,8 @@ def assembled(
         scripts: What it runs.
         style: How it looks.
         added: HTML for places of report.html: `head`, `above` the entities, before the histories of
-            keys (`lookup`), `below` them, and `made_by` in place of the last line.
+            keys (`lookup`) and after them (`questions`), `below` the charts, and `made_by` in place
+            of the last line.
     """
     places = dict.fromkeys(_ADDED, "")
     places["made_by"] = "Its data: <code>tidemark report --json</code>."

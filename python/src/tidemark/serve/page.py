@@ -28,7 +28,9 @@ def live_page(
     scripts = [*(asset("tidemark.report", name) for name in SCRIPTS), asset(_HERE, "serve.js")]
     style = asset("tidemark.report", "report.css") + asset(_HERE, "serve.css")
     known = json.dumps({"mark": mark, "keys": keys, "action": action}, ensure_ascii=False)
-    parts = {name: asset(_HERE, f"{name}.html") for name in ("above", "lookup", "below")}
+    parts = {
+        name: asset(_HERE, f"{name}.html") for name in ("above", "lookup", "questions", "below")
+    }
     parts["below"] = Template(parts["below"]).substitute(known=within_html(known))
     added = {
         **parts,

@@ -59,20 +59,27 @@ function sizeCell(row) {
   return element("div", {}, bytes(row.size_bytes), element("br"), element("span", { className: "none" }, `${count(row.files)} ${row.files === 1 ? "file" : "files"}${small}`));
 }
 
+// What somebody has to look at comes first; what has a note, before what has none.
+const STATES = ["failed", "in flight", "behind", "stale", "loaded", "empty"];
+const urgency = (row) => 2 * (STATES.indexOf(row.state) + STATES.length) - (row.notes.length ? 1 : 0);
+
+function notesCell(row) {
+  return row.notes.length ? element("div", {}, ...row.notes.map((note) => element("p", {}, note))) : "";
+}
+
 const COLUMNS = [
   { name: "entity", value: (row) => row.entity, cell: (row) => row.entity },
-  { name: "kind", value: (row) => row.kind, cell: (row) => row.kind },
-  { name: "state", value: (row) => row.state, className: (row) => `state ${row.state.split(" ").pop()}`, cell: (row) => row.state },
+  { name: "kind", value: (row) => row.kind, className: () => "kind", cell: (row) => row.kind },
+  { name: "state", value: urgency, className: (row) => `state ${row.state.split(" ").pop()}`, cell: (row) => row.state },
+  { name: "to do", value: (row) => -row.notes.length, className: () => "notes", cell: notesCell },
   { name: "last date", value: (row) => row.last_date, className: () => "date", cell: (row) => row.last_date ?? "" },
   { name: "loaded", value: (row) => row.loaded_at, className: () => "date", cell: (row) => ago(row.loaded_at) },
   { name: "rows", value: (row) => row.rows, className: () => "number", cell: (row) => count(row.rows) },
-  { name: "last load", value: (row) => (row.inserted ?? -1) + (row.updated ?? 0) + (row.deleted ?? 0), cell: changeBar },
+  { name: "last load", value: (row) => (row.inserted ?? -1) + (row.updated ?? 0) + (row.deleted ?? 0), className: () => "load", cell: changeBar },
   { name: "open rejects", value: (row) => row.open_rejects, className: () => "number", cell: (row) => count(row.open_rejects) },
   { name: "size", value: (row) => row.size_bytes, className: () => "number", cell: sizeCell },
-  { name: "to do", value: (row) => row.notes.length, className: () => "notes",
-    cell: (row) => element("div", {}, ...row.notes.map((note) => element("p", {}, note))) },
 ];
-const view = { sort: "entity", descending: false, text: "", state: "", entity: "" };
+const view = { sort: "state", descending: false, text: "", state: "", entity: "", folded: true };
 
 function filtered() {
   const text = view.text.toLowerCase();
@@ -81,6 +88,16 @@ function filtered() {
     && [row.entity, row.kind, row.state, ...row.notes].join(" ").toLowerCase().includes(text));
   rows.sort((a, b) => d3.ascending(column.value(a) ?? "", column.value(b) ?? "") || d3.ascending(a.entity, b.entity));
   return view.descending ? rows.reverse() : rows;
+}
+
+// What has no table and nothing to do; nothing is folded where somebody looks for something, or all is so.
+function drawFold(rows) {
+  const idle = rows.filter((row) => row.state === "empty" && !row.notes.length);
+  const foldable = idle.length > 0 && idle.length < rows.length && !view.text && !view.state;
+  byId("fold").hidden = !foldable;
+  byId("fold").textContent = `${view.folded ? "Show" : "Hide"} ${count(idle.length)} empty ${idle.length === 1 ? "entity" : "entities"}`;
+  byId("fold").setAttribute("aria-expanded", String(!view.folded));
+  return foldable && view.folded ? rows.filter((row) => !idle.includes(row)) : rows;
 }
 
 function drawTable(rows) {
@@ -97,8 +114,8 @@ function drawTable(rows) {
     if (sorted) head.setAttribute("aria-sort", view.descending ? "descending" : "ascending");
     return head;
   });
-  const body = rows.map((row) => element("tr", {}, ...COLUMNS.map((column, place) =>
-    element(place ? "td" : "th", place ? { className: column.className?.(row) ?? "" } : { scope: "row" }, column.cell(row)))));
+  const body = drawFold(rows).map((row) => element("tr", {}, ...COLUMNS.map((column, place) =>
+    element(place ? "td" : "th", place ? { className: column.className(row), "data-name": column.name } : { scope: "row" }, column.cell(row)))));
   byId("entities").replaceChildren(
     element("thead", {}, element("tr", {}, ...heads)), element("tbody", {}, ...body));
   byId("shown").textContent = `${count(rows.length)} of ${count(report.entities.length)} entities`;
@@ -123,6 +140,7 @@ function figure(id, title, { wide = false, legend = null, note = null, parent = 
   }
   made.append(plot === null ? element("p", { className: "none" }, "There is nothing to show.")
     : element("div", { id: `${id}-scroll`, className: "scroll", role: "group", ariaLabel: `Chart: ${title}`, tabIndex: plot.width.baseVal.value > width ? 0 : -1 }, plot));
+  if (plot === null) made.classList.add("empty");
   if (note) made.append(element("p", { className: "none" }, note));
 }
 
@@ -209,16 +227,32 @@ function lineageOf(names) {
 
 function drawLineage(names) {
   const { nodes, edges } = lineageOf(names);
-  const tall = d3.max(d3.rollups(nodes, (group) => group.length, (node) => node.x), (row) => row[1]) || 1;
+  const levels = d3.groups(nodes, (node) => node.x).sort((a, b) => a[0] - b[0]).map((level) => level[1]);
+  const tall = d3.max(levels, (level) => level.length) || 1;
   const note = nodes.length > MOST_NODES ? `${nodes.length} models: choose an entity above.` : null;
-  figure("lineage", "What reads what", { wide: true, note }, nodes.length && !note ? (width) => ({
-    width: Math.max(width, 190 * ((d3.max(nodes, (node) => node.x) ?? 0) + 1)), height: Math.max(160, 30 * tall + 40), axis: null, inset: 20, marginLeft: 90, marginRight: 90,
-    marks: [
-      Plot.arrow(edges, { x1: (edge) => edge.from.x, y1: (edge) => edge.from.y, x2: (edge) => edge.to.x, y2: (edge) => edge.to.y, stroke: "var(--dim)", insetStart: 8, insetEnd: 8, headLength: 6 }),
-      Plot.dot(nodes, { x: "x", y: "y", r: 4, fill: (node) => (names.includes(node.name) ? "var(--most)" : "var(--dim)") }),
-      Plot.text(nodes, { x: "x", y: "y", text: "name", dy: -10, fill: "var(--ink)", stroke: "var(--paper)", strokeWidth: 3 }),
-    ],
-  }) : null);
+  figure("lineage", "What reads what", { wide: true, note }, nodes.length && !note ? () => {
+    // a name stands beside its dot, and what goes on from there begins behind it
+    const height = Math.max(80, 30 * tall + 40);
+    let left = 20;
+    for (const level of levels) {
+      for (const node of level) Object.assign(node, { left, top: height / 2 + 30 * node.y, right: left + 8 + textWidth(node.name) });
+      left = d3.max(level, (node) => node.right) + 60;
+    }
+    return {
+      width: left, height, axis: null, margin: 0, x: { type: "identity" }, y: { type: "identity" },
+      marks: [
+        Plot.arrow(edges, { x1: (edge) => edge.from.right, y1: (edge) => edge.from.top, x2: (edge) => edge.to.left, y2: (edge) => edge.to.top, stroke: "var(--dim)", insetStart: 4, insetEnd: 8, headLength: 6 }),
+        Plot.dot(nodes, { x: "left", y: "top", r: 4, fill: (node) => (names.includes(node.name) ? "var(--most)" : "var(--dim)") }),
+        Plot.text(nodes, { x: "left", y: "top", text: "name", dx: 8, fontSize: 12, textAnchor: "start", fill: "var(--ink)", stroke: "var(--paper)", strokeWidth: 3 }),
+      ],
+    };
+  } : null);
+}
+
+const canvas = document.createElement("canvas").getContext("2d");
+function textWidth(text) {
+  canvas.font = "12px system-ui, sans-serif";
+  return canvas.measureText(text).width;
 }
 
 const facets = (names) => ({ label: null, domain: names, tickFormat: (name) => (name.length > 18 ? `${name.slice(0, 17)}…` : name) });
@@ -331,10 +365,10 @@ function fill() {
   byId("title").textContent = `${report.project}: state of its entities`;
   byId("made").textContent = `As of ${report.made_at.slice(0, 16).replace("T", " ")} UTC.`;
   byId("version").textContent = `Tidemark ${report.version}`;
-  const states = d3.rollups(report.entities, (group) => group.length, (row) => row.state);
-  byId("tiles").replaceChildren(...[["entities", report.entities.length], ...d3.sort(states, (state) => state[0])].map(([name, many]) =>
+  const states = d3.sort(d3.rollups(report.entities, (group) => group.length, (row) => row.state), (state) => STATES.indexOf(state[0]));
+  byId("tiles").replaceChildren(...[["entities", report.entities.length], ...states].map(([name, many]) =>
     element("div", {}, element("dt", {}, name), element("dd", {}, count(many)))));
-  fillChoice("state", d3.sort(states.map((state) => state[0])));
+  fillChoice("state", states.map((state) => state[0]));
   fillChoice("entity", report.entities.map((row) => row.entity));
 }
 
@@ -351,6 +385,7 @@ function fillChoice(id, names) {
 function start() {
   for (const form of document.querySelectorAll("form")) form.addEventListener("submit", (event) => event.preventDefault());
   byId("filter").addEventListener("input", (event) => { view.text = event.target.value; draw(); });
+  byId("fold").addEventListener("click", () => { view.folded = !view.folded; drawTable(filtered()); });
   byId("state").addEventListener("change", (event) => { view.state = event.target.value; draw(); });
   byId("entity").addEventListener("change", (event) => { view.entity = event.target.value; draw(); });
   let width = window.innerWidth;
