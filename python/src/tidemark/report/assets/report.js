@@ -307,13 +307,13 @@ function drawCharts(rows) {
   const loads = report.loads.filter((load) => chosen.has(load.entity));
   drawCalendar(names, loads);
   drawLoads(loads);
+  drawVersions(chosen);
   drawAges(names);
   drawLags();
   drawBars("columns", `Most changed columns of ${report.days} days`,
     report.columns.filter((row) => chosen.has(row.entity)).map((row) => ({ name: one ? row.column : `${row.entity}.${row.column}`, value: row.changes })), "updates");
   drawBars("rejects", "Open rejects by reason",
     report.rejects.filter((row) => chosen.has(row.entity)).map((row) => ({ name: one ? row.reason : `${row.entity}: ${row.reason}`, value: row.rows })), "rows");
-  drawVersions(chosen);
   drawBars("sizes", "Size of current and log",
     rows.filter((row) => chosen.has(row.entity) && row.size_bytes).map((row) => ({ name: row.entity, value: row.size_bytes })), "bytes");
   drawLineage(names);
@@ -355,7 +355,7 @@ function drawKeys() {
       element("caption", {}, `${one.entity}: ${one.key}`),
       element("thead", {}, element("tr", {}, ...["date", "change", "commit", "what changed"].map((name) => element("th", { scope: "col" }, name)))),
       element("tbody", {}, ...one.versions.map((version) => element("tr", {},
-        element("td", {}, version.business_date ?? ""), element("td", {}, { I: "insert", U: "update", D: "delete" }[version.operation]),
+        element("td", { className: "date" }, version.business_date ?? ""), element("td", {}, { I: "insert", U: "update", D: "delete" }[version.operation]),
         element("td", { className: "number" }, String(version.commit_id)), element("td", {}, version.changes.join("; ")))))))));
   report.keys.forEach((one, place) => drawValues(one, place, byId("keys")));
 }
