@@ -145,6 +145,11 @@ def test_story(address: str, page: Page, tmp_path: Path) -> None:
     expect(page.locator("#news")).to_have_text("A run has begun.")
     row = page.locator("#entities tr", has=page.locator("th", has_text=re.compile("^cities$")))
     expect(row).to_contain_text("at work")
+    # what is empty is folded, but not while its first load is at work
+    expect(page.locator("#fold")).to_have_text("Show 2 empty entities")
+    writer.begin("b", NodeProgress("cities_scd2", "scd2", "shop.cities_scd2", "running", begun))
+    expect(page.locator("#fold")).to_have_text("Show 1 empty entity")
+    expect(page.locator("#entities")).to_contain_text("cities_scd2")
     page.focus("#by-rows")
     write(tmp_path, "cities", [{"id": 4}], "append")
     write(tmp_path, "cities__log", [logged(4, HOSTILE, "I", 3, _commit_id=4)], "append")

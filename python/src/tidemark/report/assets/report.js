@@ -92,7 +92,8 @@ function filtered() {
 
 // What has no table and nothing to do; nothing is folded where somebody looks for something, or all is so.
 function drawFold(rows) {
-  const idle = rows.filter((row) => row.state === "empty" && !row.notes.length);
+  const { cell } = COLUMNS.find((column) => column.name === "state");
+  const idle = rows.filter((row) => cell(row) === "empty" && !row.notes.length);
   const foldable = idle.length > 0 && idle.length < rows.length && !view.text && !view.state;
   byId("fold").hidden = !foldable;
   byId("fold").textContent = `${view.folded ? "Show" : "Hide"} ${count(idle.length)} empty ${idle.length === 1 ? "entity" : "entities"}`;
