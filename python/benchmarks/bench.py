@@ -40,6 +40,7 @@ from harness import (
     render,
 )
 
+ROUNDS = 3
 WORKLOADS: dict[str, Callable[[int, float], Result]] = {
     "a": extracts.workload_a,
     "b": extracts.workload_b,
@@ -57,7 +58,7 @@ WORKLOADS: dict[str, Callable[[int, float], Result]] = {
 
 @click.command()
 @click.argument("workloads", nargs=-1, type=click.Choice(list(WORKLOADS)))
-@click.option("--rounds", default=3, show_default=True, help="How often each is measured.")
+@click.option("--rounds", default=ROUNDS, show_default=True, help="How often each is measured.")
 @click.option("--scale", default=1.0, show_default=True, help="Of the number of rows or events.")
 @click.option("--memory", help="Heap of the JVM, such as 4g, in place of each workload's own.")
 def main(workloads: tuple[str, ...], rounds: int, scale: float, memory: str | None) -> None:
@@ -72,8 +73,8 @@ def main(workloads: tuple[str, ...], rounds: int, scale: float, memory: str | No
     for name in workloads or [name for name in WORKLOADS if of_commit.get(name) != began]:
         result = WORKLOADS[name](rounds, scale)
         print(result.table(), flush=True)
-        if began.endswith(DIRTY) or commit() != began or scale != 1:
-            progress(f"({name}) is not kept: it is not of a commit, or not of its whole size")
+        if began.endswith(DIRTY) or commit() != began or scale != 1 or rounds < ROUNDS:
+            progress(f"({name}) is not kept: it is not of a commit, or of fewer rows or rounds")
         else:
             result.save()
     if not began.endswith(DIRTY):

@@ -305,7 +305,8 @@ def commit() -> str:
     # what the workloads before have written is no other code
     ours = [f":!python/benchmarks/{name}" for name in ("results", "RESULTS.md")]
     changed = _git("status", "--porcelain", "--", ".", *ours)
-    return _git("rev-parse", "--short=12", "HEAD") + (DIRTY if changed else "")
+    head = _git("rev-parse", "--short=12", "HEAD")
+    return head + (DIRTY if changed or not head else "")
 
 
 def program(name: str) -> str:
