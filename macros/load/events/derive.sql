@@ -101,18 +101,26 @@
 {%- endmacro -%}
 
 {#- The values that rows had under their old key, for moves that did not bring every column. A chain of moves is settled
-    step by step, each in a table of its own, until nothing changes. -#}
+    step by step, each in a table of its own, until nothing changes: with each step one move more has them, so that there are no more
+    steps than moves. -#}
 {%- macro moved_values(cfg, plan, sources, load) -%}
-    {%- set step = namespace(relation=none, settled=false) -%}
-    {%- for number in range(100) if not step.settled -%}
-        {%- set next = tidemark.make_slice(cfg['target'], load['commit_id'], 'moved_' ~ number, tidemark.replayed_keys_sql(cfg, plan, dict(sources, moved=step.relation), load, departures=true)) -%}
-        {%- if step.relation is not none -%}
-            {%- set step.settled = run_query('select 1 from ' ~ next ~ ' as now left join ' ~ step.relation ~ ' as before on now._event_id = before._event_id'
-                ~ ' and now._moved_from = before._moved_from where not (to_json(now._image) <=> to_json(before._image)) limit 1') | length == 0 -%}
+    {%- set step = namespace(relation=tidemark.moved_values_after(cfg, plan, sources, load, none, 0)) -%}
+    {%- for number in tidemark.steps_at_most(tidemark.row_count(step.relation)) -%}
+        {%- set next = tidemark.moved_values_after(cfg, plan, sources, load, step.relation, number) -%}
+        {%- if run_query('select 1 from ' ~ next ~ ' as now left join ' ~ step.relation ~ ' as before on now._event_id = before._event_id'
+            ~ ' and now._moved_from = before._moved_from where not (to_json(now._image) <=> to_json(before._image)) limit 1') | length == 0 -%}
+            {{ return(next) }}
         {%- endif -%}
         {%- set step.relation = next -%}
     {%- endfor -%}
-    {{ return(step.relation) }}
+    {%- do tidemark.raise_unsettled(cfg) -%}
+{%- endmacro -%}
+
+{#- One step of that, from the values of the one before. -#}
+{%- macro moved_values_after(cfg, plan, sources, load, moved, number) -%}
+    {{ return(tidemark.make_slice(
+        cfg['target'], load['commit_id'], 'moved_' ~ number, tidemark.replayed_keys_sql(cfg, plan, dict(sources, moved=moved), load, departures=true)
+    )) }}
 {%- endmacro -%}
 
 {#- Staging, rejects and sensitive values: they count once the log has the commit. -#}

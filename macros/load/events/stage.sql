@@ -266,7 +266,7 @@
         everything=planned['reorders'] or seen['truncate_count'] | int > 0 or closes_snapshot or 'fill' in effects or 'close' in effects,
         has_moves=seen['move_count'] | int > 0,
         has_partial_moves=seen['partial_move_count'] | int > 0 or (late and source.get('has_partial_moves', false)),
-        linked=tidemark.linked_keys(cfg['target'], now, staged, planned['commit_id']) if late and source.get('has_partial_moves') else none
+        linked=tidemark.linked_keys(cfg, now, staged, planned['commit_id']) if late and source.get('has_partial_moves') else none
     )) }}
 {%- endmacro -%}
 
@@ -291,27 +291,38 @@
 {%- endmacro -%}
 
 {#- The keys that late events can change through moves that did not bring every column: those that a row went to from a
-    touched key, or came from, step by step. -#}
-{%- macro linked_keys(target, relations, staged, commit_id) -%}
+    touched key, or came from, step by step. Each step takes at least one link along, so that there are no more of them. -#}
+{%- macro linked_keys(cfg, relations, staged, commit_id) -%}
     {%- set links = '(select _key_hash, _moved_from from ' ~ relations['log'] ~ " where _source_operation = 'MOVE_IN' and size(_unsupplied) > 0 and "
         ~ tidemark.in_force_expr() ~ ')' -%}
-    {%- set step = namespace(count=-1, relation=none) -%}
-    {%- for number in range(100) -%}
-        {%- if number == 0 -%}
-            {%- set sql = 'select _key_hash from ' ~ staged ~ ' where _is_usable and _key_hash is not null union select _before_key_hash from '
-                ~ staged ~ ' where _is_usable and _before_key_hash is not null' -%}
-        {%- else -%}
-            {%- set sql = 'select _key_hash from ' ~ step.relation
-                ~ ' union select links._key_hash from ' ~ links ~ ' as links left semi join ' ~ step.relation ~ ' as keys on links._moved_from = keys._key_hash'
-                ~ ' union select links._moved_from from ' ~ links ~ ' as links left semi join ' ~ step.relation ~ ' as keys on links._key_hash = keys._key_hash' -%}
-        {%- endif -%}
-        {%- set next = tidemark.make_slice(target, commit_id, 'linked_' ~ number, sql) -%}
-        {%- set count = run_query('select count(*) from ' ~ next)[0][0] | int -%}
-        {%- set step.relation = next -%}
+    {%- set first = tidemark.make_slice(cfg['target'], commit_id, 'linked_0',
+        'select _key_hash from ' ~ staged ~ ' where _is_usable and _key_hash is not null union select _before_key_hash from '
+        ~ staged ~ ' where _is_usable and _before_key_hash is not null') -%}
+    {%- set step = namespace(relation=first, count=tidemark.row_count(first)) -%}
+    {%- for number in tidemark.steps_at_most(tidemark.row_count(links)) -%}
+        {%- set sql = 'select _key_hash from ' ~ step.relation
+            ~ ' union select links._key_hash from ' ~ links ~ ' as links left semi join ' ~ step.relation ~ ' as keys on links._moved_from = keys._key_hash'
+            ~ ' union select links._moved_from from ' ~ links ~ ' as links left semi join ' ~ step.relation ~ ' as keys on links._key_hash = keys._key_hash' -%}
+        {%- set next = tidemark.make_slice(cfg['target'], commit_id, 'linked_' ~ number, sql) -%}
+        {%- set count = tidemark.row_count(next) -%}
         {%- if count == step.count -%}{{ return(next) }}{%- endif -%}
+        {%- set step.relation = next -%}
         {%- set step.count = count -%}
     {%- endfor -%}
-    {{ return(step.relation) }}
+    {%- do tidemark.raise_unsettled(cfg) -%}
+{%- endmacro -%}
+
+{#- The numbers of steps of which each settles one of so many moves, and of the one that finds all settled; Jinja counts to 100,000. -#}
+{%- macro steps_at_most(moves) -%}
+    {{ return(range(1, [moves + 2, 100001] | min)) }}
+{%- endmacro -%}
+
+{#- Changes of keys that lead to no end are an error of ours, or the log changes meanwhile. -#}
+{%- macro raise_unsettled(cfg) -%}
+    {%- do tidemark.raise_error('data',
+        cfg['entity'] ~ ': what rows had under their old keys cannot be settled, though every change of a key that leaves columns out was followed; '
+        ~ 'nothing was written. Run it again; if it stops here again, begin anew ' ~ tidemark._anew_from_events()
+    ) -%}
 {%- endmacro -%}
 
 {#- Rows of staging or rejects of commits that were not rolled back. -#}

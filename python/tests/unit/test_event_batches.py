@@ -341,3 +341,59 @@ def test_land_events__without_a_number(macros: Macros) -> None:
         landed(form, names, ["at"])
     # lines may bring numbers of their own
     landed("canonical", ["value"], [])
+
+
+class Chain:
+    """A chain of moves that leave columns out, and the tables that are made while it is settled step by step.
+
+    Of `ends` steps: the tables of later ones have the same rows as that of the last.
+    """
+
+    def __init__(self, macros: Macros, moves: int, ends: float) -> None:
+        self.made: list[str] = []
+        self.moves, self.ends = moves, ends
+        macros["make_slice"] = self.make_slice
+        macros["row_count"] = self.row_count
+        macros["replayed_keys_sql"] = lambda *_, **__: ""
+        for name in ("moved_values", "linked_keys"):
+            macros[name].context["run_query"] = self.run_query
+        self.macros = macros
+
+    def make_slice(self, current: str, commit_id: int, name: str, sql: str) -> str:
+        self.made.append(name)
+        return name
+
+    def row_count(self, rows: str) -> int:
+        step = rows.removeprefix("linked_")
+        return 7 + min(int(step), self.ends) if step.isdigit() else self.moves  # type: ignore[return-value]
+
+    def run_query(self, sql: str) -> list[Any]:
+        """Rows of the last table that the one before it has otherwise."""
+        return [(1,)] if int(self.made[-1].removeprefix("moved_")) <= self.ends else []
+
+    def settled(self, name: str) -> str:
+        cfg = {"target": "orders", "entity": "orders"}
+        if name == "moved_values":
+            return str(self.macros[name](cfg, {}, {}, {"commit_id": 1}))
+        return str(self.macros[name](cfg, {"log": "log"}, "staged", 1))
+
+
+@pytest.mark.parametrize("name", ["moved_values", "linked_keys"])
+def test_chains_of_moves_are_settled(macros: Macros, name: str) -> None:
+    """However long one is: its last link is found by as many steps, and one more that finds nothing."""
+    prefix = name.split("_")[0]
+    for length in (0, 1, 250):
+        chain = Chain(macros, length, length)
+        assert chain.settled(name) == f"{prefix}_{length + 1}"
+        assert len(chain.made) == length + 2
+    # many moves in short chains
+    assert Chain(macros, 1_000_000, 3).settled(name) == f"{prefix}_4"
+
+
+@pytest.mark.parametrize("name", ["moved_values", "linked_keys"])
+def test_chains_of_moves_without_end(macros: Macros, name: str) -> None:
+    """What was settled so far would be values of some step, and nobody would know."""
+    chain = Chain(macros, 5, float("inf"))
+    with pytest.raises(MacroError, match="orders: what rows had under their old keys cannot be settled"):
+        chain.settled(name)
+    assert len(chain.made) == 7
