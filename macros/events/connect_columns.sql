@@ -37,6 +37,9 @@
             'encoding': 'decimal_bytes:' ~ scale,
             'type': tidemark._decimal_type(parameters.get('connect.decimal.precision', 38) | int, scale),
         }) }}
+    {%- elif schema['type'] == 'int64' and tidemark._is_unsigned_bigint(source) -%}
+        {#- `bigint.unsigned.handling.mode` is long -#}
+        {{ return({'encoding': 'unsigned', 'type': 'decimal(20,0)'}) }}
     {%- elif schema['type'] == 'array' -%}
         {%- set item = tidemark._connect_type(schema['items']) -%}
         {{ return({'encoding': 'array:' ~ item['encoding'], 'type': 'array<' ~ item['type'] ~ '>'}) }}

@@ -64,11 +64,11 @@
 {%- macro _mysql_type(column) -%}
     {%- set name = (column.get('typeName') or '') | upper -%}
     {%- set word = name.split('(')[0].split(' ')[0] -%}
-    {%- set unsigned = ' UNSIGNED' in name or ' ZEROFILL' in name -%}
+    {%- set unsigned = tidemark._is_unsigned(name) -%}
     {%- set length, scale = column.get('length') or 0, column.get('scale') -%}
     {%- if word in ['DECIMAL', 'NUMERIC', 'DEC', 'FIXED'] -%}
         {{ return(('auto', tidemark._decimal_type(length or 10, scale or 0))) }}
-    {%- elif word == 'BIGINT' and unsigned or word == 'SERIAL' -%}
+    {%- elif tidemark._is_unsigned_bigint(name) -%}
         {{ return(('decimal_bytes:0', 'decimal(20,0)')) }}
     {%- elif word == 'BIT' -%}
         {{ return(('boolean', 'boolean') if length <= 1 else ('base64', 'binary')) }}
@@ -87,6 +87,17 @@
         ('array:number', 'array<float>', 'VECTOR'),
         ('json', 'string', 'GEOMETRY POINT LINESTRING POLYGON MULTIPOINT MULTILINESTRING MULTIPOLYGON GEOMETRYCOLLECTION GEOMCOLLECTION'),
     ])) }}
+{%- endmacro -%}
+
+{#- Whether values of a type of theirs, in upper case, are never negative: what is filled with zeros is not. -#}
+{%- macro _is_unsigned(name) -%}
+    {{ return(' UNSIGNED' in name or ' ZEROFILL' in name) }}
+{%- endmacro -%}
+
+{#- Whether they may be too large for a bigint, too. -#}
+{%- macro _is_unsigned_bigint(name) -%}
+    {%- set word = name.split('(')[0].split(' ')[0] -%}
+    {{ return(word in ['BIGINT', 'INT8'] and tidemark._is_unsigned(name) or word == 'SERIAL') }}
 {%- endmacro -%}
 
 {#- Oracle. A NUMBER without a scale and a FLOAT have no bound that a decimal could hold. The places of a timestamp stand in its name

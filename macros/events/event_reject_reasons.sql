@@ -24,14 +24,14 @@
             {%- if column['type'] == 'binary' and 'auto' in column['encodings'].values() -%}
                 {%- do reasons.append(tidemark._reason(failed ~ ' and ' ~ tidemark._is_hex_expr(text), 'ambiguous_encoding', column['name'])) -%}
             {%- endif -%}
-            {%- do reasons.append(tidemark._reason(failed, 'cast_failed', column['name'])) -%}
+            {%- do reasons.extend(tidemark._cast_reasons(column, failed, text, column['name'])) -%}
         {%- endif -%}
     {%- endfor -%}
     {%- if not plan['typed'] -%}
         {%- for column in before -%}
             {%- set text = tidemark.quote_identifier(('_tidemark_before_' if column['key'] else '_tidemark_was_') ~ column['name']) -%}
             {%- set was = '_before_' ~ column['name'] -%}
-            {%- do reasons.append(tidemark._reason(text ~ ' is not null and ' ~ tidemark.quote_identifier(was) ~ ' is null', 'cast_failed', was)) -%}
+            {%- do reasons.extend(tidemark._cast_reasons(column, text ~ ' is not null and ' ~ tidemark.quote_identifier(was) ~ ' is null', text, was)) -%}
         {%- endfor -%}
     {%- endif -%}
     {%- set kept = ' and not coalesce((' ~ tidemark.truncates_expr(cfg) ~ '), false)' -%}
@@ -62,6 +62,15 @@
             'condition': "_kind = 'row' and _operation in ('UPDATE', 'DELETE') and _before is null",
             'text': "'no_before_image'",
         }) -%}
+    {%- endif -%}
+    {{ return(reasons) }}
+{%- endmacro -%}
+
+{#- Why a text is no value: of a number without a sign that comes as a negative one its event does not show it. -#}
+{%- macro _cast_reasons(column, failed, text, name) -%}
+    {%- set reasons = [tidemark._reason(failed, 'cast_failed', name)] -%}
+    {%- if 'unsigned' in column['encodings'].values() -%}
+        {%- do reasons.insert(0, tidemark._reason(failed ~ ' and ' ~ text ~ " rlike '^-[1-9][0-9]*$'", 'unsigned_too_large', name)) -%}
     {%- endif -%}
     {{ return(reasons) }}
 {%- endmacro -%}

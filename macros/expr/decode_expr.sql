@@ -267,10 +267,12 @@
 {%- endmacro -%}
 
 {#- A whole number that is never negative, in digits or as decimal_bytes:0. No text is both: Base64 of such a number begins with one of
-    A to f, as its first bit is not set. Negative digits are a number too large for its writer. -#}
+    A to f, as its first bit is not set. Negative digits are what its 64 bits are to a writer who knows no number without a sign. -#}
 {%- macro _decode_unsigned(text, type, depth) -%}
     {{ return(
         'case when ' ~ text ~ " rlike '^[0-9]+$' then " ~ tidemark._decode_auto(text, type, depth)
+        ~ ' when ' ~ text ~ " rlike '^-[1-9][0-9]*$' then "
+        ~ tidemark._decode_auto_once('string(try_cast(' ~ text ~ ' as bigint) + 18446744073709551616bd)', type, depth)
         ~ ' when ' ~ text ~ " rlike '^[A-Za-f]' then " ~ tidemark._decode_decimal_bytes(text, 0, type, depth) ~ ' end'
     ) }}
 {%- endmacro -%}

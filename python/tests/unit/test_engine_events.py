@@ -297,6 +297,10 @@ def test_batches__declined(tmp_path: Path) -> None:
         ("1772611200123", "timestamp_ntz millis", "2026-03-04 08:00:00.123"), ("-62135596800001", "timestamp millis", None),
         ("20516", "date days", "2026-03-04"), ("2026-03-04", "date days", None), ("2026-03-04", "date iso", "2026-03-04"), ("20516", "date iso", None),
         ("1772611200123456", "timestamp iso", None), ("2026-03-04T08:00:00Z", "timestamp iso", "2026-03-04 08:00:00+00"), ("infinity", "timestamp iso", None),
+        ("-1", "decimal(20,0) unsigned", "18446744073709551615"), ("-9223372036854775808", "decimal(20,0) unsigned", "9223372036854775808"),
+        ("0", "decimal(20,0) unsigned", "0"), ("18446744073709551615", "decimal(20,0) unsigned", "18446744073709551615"),
+        ("-9223372036854775809", "decimal(20,0) unsigned", None), ("-0", "decimal(20,0) unsigned", None), ("AP//////////", "decimal(20,0) unsigned", None),
+        ("-1", "bigint unsigned", None), ("9223372036854775807", "bigint unsigned", 9223372036854775807), ("-1", "decimal(9,0) unsigned", None),
         ("1.5", "decimal(3,1)", "1.5"), ("1.55", "decimal(3,1)", None), ("1000", "decimal(3,1)", None),
     ],
 )  # fmt: skip

@@ -104,6 +104,21 @@ def test_connect_columns__decimals() -> None:
     assert text("NUMBER", 20, 0) == ("number", "decimal(20,0)")
 
 
+def test_connect_columns__unsigned() -> None:
+    """`bigint.unsigned.handling.mode: long` has the 64 bits of a number; others come wide enough."""
+
+    def whole(kind: str, *given: object) -> tuple[str, str]:
+        return connect(type=kind, parameters=source(*given))
+
+    for kind in ("BIGINT UNSIGNED", "bigint(20) unsigned", "BIGINT(20) UNSIGNED ZEROFILL", "INT8 UNSIGNED", "BIGINT ZEROFILL", "SERIAL"):  # fmt: skip
+        assert whole("int64", kind, 20) == ("unsigned", "decimal(20,0)"), kind
+    for kind in ("BIGINT", "INT UNSIGNED", "INT4 UNSIGNED ZEROFILL", "BIGSERIAL", "INT8", ""):
+        assert whole("int64", kind) == ("number", "bigint"), kind
+    assert whole("int32", "MEDIUMINT UNSIGNED") == ("number", "int")
+    assert whole("int16", "TINYINT UNSIGNED") == ("number", "smallint")
+    assert whole("int32", "SERIAL") == ("number", "int")
+
+
 def test_connect_columns__bytes_in_hexadecimal() -> None:
     for kind in ("BYTEA", "BLOB", "LONGBLOB", "VARBINARY", "RAW", "varbinary"):
         assert connect(type="string", parameters=source(kind, 5)) == ("hex", "binary")
@@ -156,6 +171,7 @@ def test_ddl_columns__mysql() -> None:
         ("INT UNSIGNED ZEROFILL", 10, None): ("number", "bigint"),
         ("BIGINT", 20, None): ("number", "bigint"),
         ("BIGINT UNSIGNED", 20, None): ("decimal_bytes:0", "decimal(20,0)"),
+        ("INT8 UNSIGNED", 20, None): ("decimal_bytes:0", "decimal(20,0)"),
         ("DECIMAL", 12, 3): ("auto", "decimal(12,3)"),
         ("DECIMAL UNSIGNED", 65, 30): ("auto", "string"),
         ("DECIMAL", None, None): ("auto", "decimal(10,0)"),

@@ -5,6 +5,8 @@ A text that is none of these may be read by Spark too, or is a reject: that is n
 
 from __future__ import annotations
 
+import re
+
 from tidemark.engine.types import (
     DAY,
     TIME,
@@ -20,6 +22,8 @@ _COUNTS = {"millis": "0|-?[1-9][0-9]{0,14}", "micros": "0|-?[1-9][0-9]{0,17}"}
 _MICROS = "-?[1-9][0-9]{14,15}"
 _INTEGERS = ("tinyint", "smallint", "int", "bigint")
 _TIMES = ("timestamp", "timestamp_ntz")
+# what comes as digits of 64 bits, with a sign or without one
+_UNSIGNED = "[0-9]{1,20}|-[1-9][0-9]{0,18}"
 _PLAIN = ("auto", "text", "number", "boolean", "json")
 
 
@@ -34,6 +38,8 @@ def is_known_encoding(encoding: str, name: str) -> bool:
         return name in ("string", "date", *_TIMES)
     if encoding == "days":
         return name == "date"
+    if encoding == "unsigned":
+        return name in _INTEGERS or re.fullmatch(r"decimal\(\d+,0\)", name) is not None
     return encoding in _PLAIN or (encoding in _COUNTS and name in _TIMES)
 
 
@@ -44,7 +50,8 @@ def value_sql(text: str, name: str, encoding: str = "auto") -> str:
         text: The column that has the text.
         name: The type.
         encoding: What the column is written with. Where it does not tell, a whole number as a date
-            is days, as a timestamp microseconds.
+            is days, as a timestamp microseconds. Of `unsigned` negative digits are a number that
+            is greater by 2^64.
     """
     kind = kind_of(name)
     if name == "string":
@@ -52,6 +59,10 @@ def value_sql(text: str, name: str, encoding: str = "auto") -> str:
     if name == "boolean":
         yes, no = f"{text} in ('true', '1')", f"{text} in ('false', '0')"
         return f"case when {yes} then true when {no} then false end"
+    if encoding == "unsigned":
+        signed = f"cast(try_cast({text} as bigint) as hugeint) + 18446744073709551616"
+        digits = f"if(starts_with({text}, '-'), {signed}, try_cast({text} as hugeint))"
+        return f"try_cast({digits} as {kind.duck})"
     read = f"try_cast({text} as {kind.duck})"
     if name == "date":
         days = f"date '1970-01-01' + cast({text} as integer)"
@@ -77,7 +88,9 @@ def unproven_sql(text: str, value: str, name: str, encoding: str = "auto") -> st
         return f"cast({value} as varchar) is distinct from {text}"
     kind = kind_of(name)
     texts = kind.texts
-    if name == "date":
+    if encoding == "unsigned":
+        texts = _UNSIGNED
+    elif name == "date":
         texts = {"days": _DAYS, "iso": DAY}.get(encoding, f"{DAY}|{_DAYS}")
     elif name in _TIMES:
         iso = f"{DAY}[ T]{TIME}Z?"
