@@ -4,7 +4,8 @@
     (columns of a typed source, or none), `renames` (old name → new, of DDL events in the batch), `refused` names,
     names `to_come` by statements later in the batch.
 
-    Unlike an extract's, a column that does not arrive is no drift: an event need not bring every column.
+    Unlike an extract's, a column that does not arrive is no drift: an event need not bring every column. One that the setting `columns`
+    leaves out by now `stays` as it is: for what is stored no event brings it, though predicates may read what one has of it.
 -#}
 {%- macro event_plan(cfg, found, types, recorded) -%}
     {%- set errors = [] -%}
@@ -53,6 +54,7 @@
             'key': lower in keys,
             'ignored': lower in ignored,
             'chosen': is_gone or tidemark.is_chosen(cfg['chosen'], name),
+            'known': known,
             'gone': is_gone,
             'dropped': false,
             'sensitive': known['sensitive'] if is_gone else lower in sensitive,
@@ -114,14 +116,18 @@
 
 {#- The plan of these columns. -#}
 {%- macro _plan_of_events(cfg, found, recorded, columns, excluded) -%}
+    {%- set recordable = [] -%}
+    {%- for column in columns if column['chosen'] or column['known'] is not none -%}
+        {%- do recordable.append(column if column['chosen'] else tidemark._staying_column(column)) -%}
+    {%- endfor -%}
     {%- set kept = [] -%}
-    {%- for column in columns if column['chosen'] and not column['gone'] -%}
+    {%- for column in recordable if not column['gone'] -%}
         {%- do column.update({'compared': not column['key'] and not column['ignored']}) -%}
         {%- do kept.append(column) -%}
     {%- endfor -%}
     {%- set key_columns = tidemark.named_columns(kept, tidemark.keys_in_order(cfg, recorded) | map('lower') | list) -%}
     {%- set recorded_columns = [] -%}
-    {%- for column in columns if column['chosen'] -%}
+    {%- for column in recordable -%}
         {%- do recorded_columns.append(dict({
             'name': column['name'], 'type': column['type'], 'hash_name': column['hash_name'], 'gone': column['gone'],
             'role': tidemark.column_role(column),
@@ -167,6 +173,15 @@
             'source': recorded['source'] if recorded and recorded.get('source') else {},
         },
     }) }}
+{%- endmacro -%}
+
+{#- A column that is stored and that the setting `columns` leaves out. Whatever else the settings say of it waits until it is chosen again,
+    but that it is sensitive. -#}
+{%- macro _staying_column(column) -%}
+    {{ return(dict(
+        column, stays=true, type=column['known']['type'], ignored=column['known']['role'] == 'ignored',
+        sensitive=column['sensitive'] or column['known']['sensitive'], not_null=false, default=none
+    )) }}
 {%- endmacro -%}
 
 {#- Names of the columns that events have brought and the setting `columns` leaves out, lower case; events need not bring them again. -#}

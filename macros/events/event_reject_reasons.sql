@@ -1,7 +1,7 @@
 {#- Why an event is rejected, first match wins. Values of a before image count only where they find a row. -#}
 {%- macro event_reject_reasons(cfg, plan, before) -%}
     {%- set reasons = [] -%}
-    {%- for column in plan['keys'] + (plan['columns'] | rejectattr('key') | list) -%}
+    {%- for column in plan['keys'] + (plan['columns'] | rejectattr('key') | list) if not column.get('stays') -%}
         {%- set name = tidemark.quote_identifier(column['name']) -%}
         {%- if plan['typed'] -%}
             {%- if column['arrived'] and column['source_type'] != column['type'] -%}

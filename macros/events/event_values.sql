@@ -44,6 +44,7 @@
 {%- endmacro -%}
 
 {%- macro _typed_value_expr(plan, column) -%}
+    {%- if column.get('stays') -%}{{ return('cast(null as ' ~ column['type'] ~ ')') }}{%- endif -%}
     {%- if not plan['typed'] -%}{{ return(tidemark.quote_identifier(column['name'])) }}{%- endif -%}
     {%- if not column['arrived'] -%}{{ return('cast(null as ' ~ column['type'] ~ ')') }}{%- endif -%}
     {{ return(tidemark.quote_identifier(
@@ -77,6 +78,7 @@
 
 {#- True where an upsert says nothing about a column. -#}
 {%- macro _unsupplied_expr(cfg, plan, column) -%}
+    {%- if column.get('stays') -%}{{ return('true') }}{%- endif -%}
     {%- set terms = [] -%}
     {%- if not plan['typed'] -%}
         {%- set missing = [] -%}
@@ -122,7 +124,7 @@
 {#- Of an insert that may be half of a change of the key, the first column whose value the database did not log. -#}
 {%- macro _unavailable_column_expr(plan) -%}
     {%- set branches = [] -%}
-    {%- for column in plan['columns'] if not column['key'] -%}
+    {%- for column in plan['columns'] if not column['key'] and not column.get('stays') -%}
         {%- do branches.append('when _may_be_move and ' ~ tidemark._is_unavailable_expr(column) ~ ' then ' ~ tidemark.string_literal(column['name'])) -%}
     {%- endfor -%}
     {{ return('case\n    ' ~ branches | join('\n    ') ~ '\nend' if branches else 'cast(null as string)') }}

@@ -244,7 +244,7 @@ judged as (
         array_except(array(
             {%- for column in plan['columns'] if not column['key'] %}
             if({{ tidemark._unsupplied_expr(cfg, plan, column) }}, {{ tidemark.string_literal(column['name']) }}, null),
-            {%- for path in tidemark.partial_paths(cfg, plan, column) %}
+            {%- for path in tidemark.partial_paths(cfg, plan, column) if not column.get('stays') %}
             if({{ tidemark._missing_field_expr(tidemark._typed_value_expr(plan, column), path) }}, {{ tidemark.string_literal(path | join('.')) }}, null),
             {%- endfor %}
             {%- endfor %}

@@ -47,6 +47,19 @@
     {{ return(drift) }}
 {%- endmacro -%}
 
+{#- What the choice of columns cannot take or leave on a table without key: its rows are found by all values that are stored. -#}
+{%- macro choice_drift(plan, recorded) -%}
+    {%- set drift = [] -%}
+    {%- for column in plan['columns'] if not plan['keyed'] -%}
+        {%- set is_new = column['recorded_type'] is none and column['name'] | lower in (recorded.get('excluded') or []) -%}
+        {%- if column.get('stays') or is_new -%}
+            {%- do drift.append('columns ' ~ ('takes' if is_new else 'leaves out') ~ ' `' ~ column['name'] ~ '`, which it '
+                ~ ('left out' if is_new else 'took') ~ ' so far, and without unique_key a row is found by all its values') -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return(drift) }}
+{%- endmacro -%}
+
 {#- Keys in the order of the hashes that are stored, where the YAML has the same ones in another. Not those that the model hashes
     itself: its order is not known. -#}
 {%- macro keys_in_order(cfg, recorded) -%}

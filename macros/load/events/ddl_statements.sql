@@ -88,7 +88,7 @@
 {%- macro with_values(opened, plan, fills) -%}
     {%- set valued = [] -%}
     {%- for fill in fills -%}
-        {%- for column in plan['columns'] if column['name'] | lower == fill['column'] | lower and not column['key'] -%}
+        {%- for column in plan['columns'] if column['name'] | lower == fill['column'] | lower and not column['key'] and not column.get('stays') -%}
             {%- set value = tidemark.decode_expr(tidemark.string_literal(fill['default']), fill['encoding'], column['type']) -%}
             {%- if not tidemark.is_trial(opened['run']) and run_query('select ' ~ value ~ ' is null')[0][0] -%}
                 {%- do tidemark.warn(opened['cfg']['entity'], 'the default of the new column `' ~ column['name'] ~ '` is no value of type '

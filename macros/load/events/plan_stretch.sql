@@ -21,9 +21,11 @@
     {%- do tidemark.check_new_columns(cfg, plan, recorded) -%}
     {%- set plan = dict(plan, recorded=dict(plan['recorded'], **tidemark.pepper_of(cfg, plan))) -%}
     {%- if recorded -%}
-        {%- do tidemark.check_drift(cfg, tidemark.config_drift(cfg, plan, recorded), tidemark._anew_from_events()) -%}
+        {%- set drift = tidemark.config_drift(cfg, plan, recorded) + tidemark.choice_drift(plan, recorded) -%}
+        {%- do tidemark.check_drift(cfg, drift, tidemark._anew_from_events()) -%}
     {%- endif -%}
     {%- do tidemark.check_told_columns(cfg, plan, dict(found, unreadable=batch.get('unreadable')), recorded) -%}
+    {%- set unsigned = tidemark.check_unsigned(opened, plan, recorded) -%}
     {%- set guessed, before = [], recorded['source'] if recorded else {} -%}
     {%- for name, type in found['inferred'].items() if type == 'string' -%}{%- do guessed.append(name | lower) -%}{%- endfor -%}
     {{ return(dict(plan, guessed_texts=guessed, recorded=dict(plan['recorded'], source={
@@ -32,7 +34,7 @@
         'columns': batch['source_columns'], 'refused': batch['refused'], 'by_content': batch['by_content'], 'identifying': batch['identifying'],
         'has_moves': before.get('has_moves', false), 'has_partial_moves': before.get('has_partial_moves', false),
         'open_snapshot': before.get('open_snapshot'),
-        'told': tidemark.told_names(batch, recorded) if cfg['format'] == 'debezium' else none,
+        'told': tidemark.told_names(batch, recorded) if cfg['format'] == 'debezium' else none, 'unsigned': unsigned,
     }))) }}
 {%- endmacro -%}
 
@@ -46,6 +48,30 @@
             ~ ('. There are lines that cannot be read: ' ~ found['unreadable'] | join(', ') if found.get('unreadable') else '')
         ) -%}
     {%- endif -%}
+{%- endmacro -%}
+
+{#- Refuses what is stored with negative numbers and never has any at the source: an earlier version took them as they are written. What
+    the log alone has is told. The columns of which this is known are recorded, and returned, by their names in hashes. -#}
+{%- macro check_unsigned(opened, plan, recorded) -%}
+    {%- set cfg, relations = opened['cfg'], opened['relations'] -%}
+    {%- set names = ((recorded or {}).get('source') or {}).get('unsigned', []) | list -%}
+    {%- for column in plan['columns'] if 'unsigned' in column['encodings'].values() and column['hash_name'] not in names and not column.get('stays') and not opened['run'].get('dry_run') -%}
+        {%- set is_negative = tidemark.quote_identifier(column['name']) ~ ' < 0' -%}
+        {%- if column['recorded_type'] is not none and tidemark._base_type(column['recorded_type']) in ['tinyint', 'smallint', 'int', 'bigint', 'decimal', 'float', 'double'] -%}
+            {%- if tidemark.has_rows('(\n' ~ tidemark.existing_rows_sql(cfg, tidemark.recorded_plan(recorded), relations) ~ '\n)', is_negative) -%}
+                {%- do tidemark.raise_error('data',
+                    cfg['entity'] ~ ': column `' ~ column['name'] ~ '` is unsigned at the source, and negative numbers are stored of it: an earlier version took them as the events'
+                    ~ ' write those that are too large for a bigint; nothing was written. Begin anew ' ~ tidemark._anew_from_events() ~ ', or keep what is written with encodings: {'
+                    ~ column['name'] ~ ': number} under meta.tidemark'
+                ) -%}
+            {%- elif not column['sensitive'] and tidemark.has_rows(relations['log'], is_negative ~ ' and ' ~ tidemark.in_force_expr()) -%}
+                {%- do tidemark.warn(cfg['entity'], 'column `' ~ column['name'] ~ '` is unsigned at the source, and the history has negative numbers of it, as the events write'
+                    ~ ' those that are too large for a bigint. To have them right there, begin anew ' ~ tidemark._anew_from_events()) -%}
+            {%- endif -%}
+        {%- endif -%}
+        {%- do names.append(column['hash_name']) -%}
+    {%- endfor -%}
+    {{ return(names) }}
 {%- endmacro -%}
 
 {%- macro _anew_from_events() -%}

@@ -198,12 +198,20 @@
         'last_commit_id': 0 if state['first'] else state['last_commit_id'],
         'last_date': business_date,
         'last_date_commit_id': commit_id,
-        'rebuild': not state['first'] and tidemark.is_retagged(opened['cfg'], state['recorded']),
+        'rebuild': not state['first'] and (tidemark.is_retagged(opened['cfg'], state['recorded']) or tidemark.has_columns_back(opened, plan)),
         'reorders': batch['reorders'] and stretch['is_first'],
         'is_last': stretch['is_last'],
         'begun': begun,
         'statements': tidemark.statements_within(opened, plan, batch, stretch),
     }) }}
+{%- endmacro -%}
+
+{#- Whether a column is new by what is recorded and has values in the log: earlier versions recorded none that `columns` left out, and
+    current may have lost them. -#}
+{%- macro has_columns_back(opened, plan) -%}
+    {%- set terms = [] -%}
+    {%- for column in plan['added'] if not column['sensitive'] -%}{%- do terms.append(tidemark.quote_identifier(column['name']) ~ ' is not null') -%}{%- endfor -%}
+    {{ return(terms | length > 0 and not opened['run'].get('dry_run') and tidemark.has_rows(opened['relations']['log'], terms | join(' or '))) }}
 {%- endmacro -%}
 
 {%- macro date_of_events(run) -%}

@@ -679,6 +679,52 @@ def test_events__columns_left_out_stay_readable() -> None:
     assert readable(planned({"id": "bigint"}, third["recorded"])) == {"id": "bigint"}
 
 
+def test_events__columns_left_out_later_stay() -> None:
+    """They are columns of the tables and of hashes as before, and no event brings them; predicates read what one has of them."""
+    macros = load_sql_macros()
+    node: dict[str, Any] = {"alias": "shop", "schema": "s", "columns": {}}
+
+    def planned(types: dict[str, str], recorded: Any = None, **settings: Any) -> Any:
+        node["config"] = cdc(**{**EVENTS, "format": "canonical", **settings})
+        found = {"names": [*types], "schemas": {}, "ddl": None, "renames": {}, "refused": []}
+        found |= {"arrived": None, "has_schemaless": True, "inferred": types}
+        return macros["event_plan"](macros["entity_config"](node), found, {}, recorded)
+
+    types = {"id": "bigint", "name": "string", "email": "string", "at": "bigint"}
+    wide = planned(types, ignore=["at"], sensitive=["email"])
+    narrow = planned(types, wide["recorded"], columns=["id", "name"], sequence_by="at")
+    assert narrow["recorded"]["columns"] == wide["recorded"]["columns"]
+    for part in ("columns", "compared", "ignored", "stored", "sensitive", "keys"):
+        assert [one["name"] for one in narrow[part]] == [one["name"] for one in wide[part]], part
+    assert narrow["added"] == [] and [one["name"] for one in narrow["source_columns"]] == [*types]
+    cfg = macros["entity_config"](node)
+    for column in narrow["columns"]:
+        stays = column["name"] in ("email", "at")
+        value = f"cast(null as {column['type']})" if stays else f"`{column['name']}`"
+        assert macros["_typed_value_expr"](narrow, column) == value
+        assert (macros["_unsupplied_expr"](cfg, narrow, column) == "true") == stays
+    told = str(macros["event_reject_reasons"](cfg, narrow, narrow["keys"]))
+    assert "name" in told and "email" not in told
+    # what was never taken in does not stay
+    assert [one["name"] for one in planned(types, None, columns=["id"])["columns"]] == ["id"]
+    again = planned(types, narrow["recorded"], ignore=["at"], sensitive=["email"])
+    assert again["recorded"]["columns"] == wide["recorded"]["columns"]
+    assert not [one for one in again["columns"] if one.get("stays")]
+
+
+def test_events__choice_of_columns_without_key() -> None:
+    """Rows are found by all values that are stored, so that the choice stays what it was."""
+    choice_drift = load_sql_macros()["choice_drift"]
+
+    def drift(recorded_type: str | None, stays: bool, keyed: bool = False) -> Any:
+        plan = {"keyed": keyed, "columns": [{"name": "B", "recorded_type": recorded_type, "stays": stays}]}  # fmt: skip
+        return choice_drift(plan, {"excluded": ["b"]})
+
+    assert drift("int", False) == [] == drift("int", True, keyed=True)
+    assert "columns leaves out `B`, which it took so far" in drift("int", True)[0]
+    assert "columns takes `B`, which it left out so far" in drift(None, False)[0]
+
+
 def test_new_columns() -> None:
     macros = load_sql_macros()
 

@@ -394,6 +394,8 @@ def test_chains_of_moves_are_settled(macros: Macros, name: str) -> None:
 def test_chains_of_moves_without_end(macros: Macros, name: str) -> None:
     """What was settled so far would be values of some step, and nobody would know."""
     chain = Chain(macros, 5, float("inf"))
-    with pytest.raises(MacroError, match="orders: what rows had under their old keys cannot be settled"):
+    with pytest.raises(
+        MacroError, match="orders: what rows had under their old keys cannot be settled"
+    ):
         chain.settled(name)
     assert len(chain.made) == 7

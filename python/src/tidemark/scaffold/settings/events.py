@@ -164,7 +164,9 @@ class EventSettings(LogSettings):
         default=True,
         description=(
             "Which columns of the events are stored: true (all), a list, {include: […]} or "
-            "{exclude: […]}. The key must be among them."
+            "{exclude: […]}. The key must be among them. A column that is left out later stays "
+            "as it is, NULL in rows that are new, until it is named again; a table without "
+            "unique_key keeps its choice."
         ),
     )
     track_history: Chosen = Field(
@@ -185,7 +187,8 @@ class EventSettings(LogSettings):
         description=(
             "How the source writes a column's values, where no schema comes with the events: "
             "{updated: micros}. Without it, a number for a timestamp may be ambiguous. One of "
-            f"{', '.join(ENCODINGS)} (digits, or bytes of a number that is not negative), "
+            f"{', '.join(ENCODINGS)} (digits, or bytes of a number that is not negative; "
+            "negative digits are the 64 bits of one from 2^63 on), "
             "decimal_bytes:<scale>, array:<encoding>."
         ),
     )
