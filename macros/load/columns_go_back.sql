@@ -18,8 +18,7 @@
 {%- macro rename_in(relation, old, new) -%}
     {%- set present = adapter.get_columns_in_relation(relation) | map(attribute='name') | map('lower') | list -%}
     {%- for prefix in ['', '_before_'] if (prefix ~ old) | lower in present and (prefix ~ new) | lower not in present -%}
-        {%- do run_query('alter table ' ~ relation ~ ' rename column ' ~ tidemark.quote_identifier(prefix ~ old)
-            ~ ' to ' ~ tidemark.quote_identifier(prefix ~ new)) -%}
+        {%- do tidemark.rename_stored(relation, prefix ~ old, prefix ~ new) -%}
     {%- endfor -%}
 {%- endmacro -%}
 
@@ -33,9 +32,8 @@
             {%- do (taken if (prefix ~ old) | lower in present else begun).append(new) -%}
         {%- endfor -%}
         {%- for name in taken if not begun and name | lower not in renames | map('first') | map('lower') -%}
-            {%- set quoted = tidemark.quote_identifier(prefix ~ name) -%}
-            {%- if not tidemark.has_rows(relation, quoted ~ ' is not null') -%}
-                {%- do run_query('alter table ' ~ relation ~ ' drop column ' ~ quoted) -%}
+            {%- if not tidemark.has_rows(relation, tidemark.quote_identifier(prefix ~ name) ~ ' is not null') -%}
+                {%- do tidemark.drop_stored(relation, prefix ~ name) -%}
             {%- endif -%}
         {%- endfor -%}
     {%- endfor -%}

@@ -59,7 +59,31 @@
 
 {#- Add columns to a table, where there are any to add. -#}
 {%- macro add_columns(relation, columns) -%}
+    {%- do tidemark.take_names(relation, columns) -%}
     {%- if columns -%}{%- do run_query('alter table ' ~ relation ~ ' add columns (' ~ tidemark.column_definitions_expr(columns) ~ ')') -%}{%- endif -%}
+{%- endmacro -%}
+
+{#- Have a table take columns, or fields in them, under the names that they have. -#}
+{%- macro take_names(relation, columns) -%}
+    {%- if tidemark.has_odd_names(columns) -%}{%- do tidemark.map_columns(relation) -%}{%- endif -%}
+{%- endmacro -%}
+
+{#- Have a table map the names of its columns to those in its files. Doing it twice does nothing the second time, and readers see the same
+    rows: a run may die behind it. -#}
+{%- macro map_columns(relation) -%}
+    {%- do tidemark.run_statements(tidemark.for_format(tidemark.lake_format(), 'map_columns')(relation)) -%}
+{%- endmacro -%}
+
+{#- Rename a column of a table. -#}
+{%- macro rename_stored(relation, old, new) -%}
+    {%- do tidemark.map_columns(relation) -%}
+    {%- do run_query('alter table ' ~ relation ~ ' rename column ' ~ tidemark.quote_identifier(old) ~ ' to ' ~ tidemark.quote_identifier(new)) -%}
+{%- endmacro -%}
+
+{#- Drop a column of a table. -#}
+{%- macro drop_stored(relation, name) -%}
+    {%- do tidemark.map_columns(relation) -%}
+    {%- do run_query('alter table ' ~ relation ~ ' drop column ' ~ tidemark.quote_identifier(name)) -%}
 {%- endmacro -%}
 
 {#- Let columns of a table be NULL. -#}
@@ -89,7 +113,7 @@
             ~ '. Declare it as it was then, or start a new log with --full-refresh'
         ) -%}
     {%- endif -%}
-    {%- do run_query('alter table ' ~ relation ~ ' drop column ' ~ quoted) -%}
+    {%- do tidemark.drop_stored(relation, column['name']) -%}
 {%- endmacro -%}
 
 {#- The tables that have the columns of a plan, by what they hold. -#}

@@ -86,7 +86,9 @@
         {%- elif tidemark.is_kept_as(type, wanted, tidemark.lake_format()) -%}
         {%- elif tidemark.is_widening(type, wanted, tidemark.lake_format()) -%}
             {%- do tidemark.widen_columns(relation, {tidemark.quote_identifier(column['name']): column['type']}) -%}
-        {%- elif not (open_structs and wanted.startswith('struct<')) -%}
+        {%- elif open_structs and wanted.startswith('struct<') -%}
+            {%- do tidemark.take_names(relation, [{'name': '', 'type': wanted}]) -%}
+        {%- else -%}
             {%- do tidemark.raise_error('data',
                 model ~ ': column `' ~ column['name'] ~ '` was ' ~ type ~ ' and is now ' ~ column['type'] ~ ': build the table again with --full-refresh'
             ) -%}

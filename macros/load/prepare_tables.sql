@@ -130,5 +130,6 @@
 
 {#- Let columns (quoted names to types) take wider values; no format but Delta and Iceberg can, see is_widening(). -#}
 {%- macro widen_columns(relation, types) -%}
+    {%- for type in types.values() -%}{%- do tidemark.take_names(relation, [{'name': '', 'type': type}]) -%}{%- endfor -%}
     {%- do tidemark.run_statements(tidemark.for_format(tidemark.lake_format(), 'widen_columns')(relation, types)) -%}
 {%- endmacro -%}

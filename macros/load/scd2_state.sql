@@ -94,7 +94,7 @@
 
 {#- What the table is made with. -#}
 {%- macro scd2_options(cfg, run, state) -%}
-    {%- set properties = {'delta.columnMapping.mode': 'name'} if cfg['file_format'] == 'delta' else {} -%}
+    {%- set properties = tidemark.delta__name_properties(state['columns']) if cfg['file_format'] == 'delta' else {} -%}
     {%- if not run['empty'] -%}{%- do properties.update({'tidemark.scd2_commit': state['commit']['commit_id']}) -%}{%- endif -%}
     {%- do properties.update(cfg['table_properties']) -%}
     {{ return(dict(cfg, properties=properties)) }}

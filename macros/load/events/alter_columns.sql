@@ -123,11 +123,10 @@
             {%- set is_done = (prefix ~ aside) | lower in present or (old is not none and (prefix ~ old) | lower not in present) -%}
             {%- if stored | lower in present and not is_done -%}
                 {%- if table != 'current' and tidemark.has_rows(relations[table], tidemark.quote_identifier(stored) ~ ' is not null') -%}
-                    {%- do run_query('alter table ' ~ relations[table] ~ ' rename column ' ~ tidemark.quote_identifier(stored)
-                        ~ ' to ' ~ tidemark.quote_identifier(prefix ~ aside)) -%}
+                    {%- do tidemark.rename_stored(relations[table], stored, prefix ~ aside) -%}
                     {%- do present.append((prefix ~ aside) | lower) -%}
                 {%- else -%}
-                    {%- do run_query('alter table ' ~ relations[table] ~ ' drop column ' ~ tidemark.quote_identifier(stored)) -%}
+                    {%- do tidemark.drop_stored(relations[table], stored) -%}
                 {%- endif -%}
             {%- endif -%}
         {%- endfor -%}
@@ -157,7 +156,7 @@
     {%- for column in recorded['columns'] if column['name'] | lower == name | lower and not column['gone'] -%}
         {%- set present = adapter.get_columns_in_relation(relations['current']) | map(attribute='name') | map('lower') | list if relations else [] -%}
         {%- if name | lower in present -%}
-            {%- do run_query('alter table ' ~ relations['current'] ~ ' drop column ' ~ tidemark.quote_identifier(column['name'])) -%}
+            {%- do tidemark.drop_stored(relations['current'], column['name']) -%}
         {%- endif -%}
         {%- do column.update({'gone': true}) -%}
     {%- endfor -%}

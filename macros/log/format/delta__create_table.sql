@@ -1,7 +1,7 @@
-{#- An empty Delta table whose columns can later be added, renamed and dropped, under any name. -#}
+{#- An empty Delta table, which needs no more of its readers than its columns do: what a later load asks for it gets then. -#}
 {%- macro delta__create_table(relation, columns, options) -%}
     {#- Every tenth commit would write a checkpoint, which takes longer than a small load; to read a hundred commits takes less. -#}
-    {%- set properties = {'delta.columnMapping.mode': 'name', 'delta.checkpointInterval': '100'} -%}
+    {%- set properties = dict({'delta.checkpointInterval': '100'}, **tidemark.delta__name_properties(columns)) -%}
     {%- do properties.update(options.get('properties', {})) -%}
     {%- do properties.update(tidemark.layout_properties()) -%}
     {{ return([tidemark.create_table_sql('delta', relation, columns, dict(options, properties=properties))]) }}

@@ -17,6 +17,11 @@
     })) }}
 {%- endmacro -%}
 
+{#- Columns of an Iceberg table go by their numbers from the first. -#}
+{%- macro iceberg__map_columns(relation) -%}
+    {{ return([]) }}
+{%- endmacro -%}
+
 {#- Let columns (quoted names to types) of an Iceberg table take wider values. -#}
 {%- macro iceberg__widen_columns(relation, types) -%}
     {%- set statements = [] -%}

@@ -877,7 +877,7 @@ CASES: dict[str, tuple[Any, ...]] = {
             "file_format": "delta",
             "location_root": "/lake",
             "description": "The customers' past",
-            "properties": {"delta.columnMapping.mode": "name", "tidemark.scd2_commit": COMMIT},
+            "properties": {"tidemark.scd2_commit": COMMIT},
         },
         BODY,
     ),

@@ -465,6 +465,8 @@ def test_column_that_takes_the_name_of_the_key() -> None:
 class Stored:
     """The tables of an entity, each with its columns and whether they have values, for macros that alter them.
 
+    As tables of Delta are made, none lets a column be renamed or dropped before it maps their names (`mapped`).
+
     Args:
         columns: Those of each table.
         dies: The number of the statement after which the run dies.
@@ -472,8 +474,10 @@ class Stored:
 
     def __init__(self, columns: dict[str, dict[str, bool]], dies: int = 99) -> None:
         self.columns = columns
+        self.mapped: set[str] = set()
         self.left = dies
-        self.macros = load_macros("expr", "log", "load")
+        self.macros = load_macros("expr", "log", "query", "load")
+        self.macros["lake_format"] = lambda: "delta"
         self.macros["relation_exists"] = lambda relation: relation in self.columns
         self.macros["has_rows"] = lambda relation, condition: self.columns[relation][condition.split("`")[1]]  # fmt: skip
         context = self.macros["rename_column"].context
@@ -482,22 +486,29 @@ class Stored:
             get_columns_in_relation=lambda relation: [{"name": name} for name in self.columns[relation]]
         )  # fmt: skip
 
-    def run_query(self, sql: str) -> None:
+    def run_query(self, sql: str) -> list[tuple[str, str]] | None:
+        if sql.startswith("show tblproperties "):
+            mode = [("delta.columnMapping.mode", "name")]
+            return mode if sql.split()[-1] in self.mapped else []
         if not self.left:
             raise RuntimeError("died")
         self.left -= 1
+        if " set tblproperties ('delta.columnMapping.mode' = 'name', " in sql:
+            self.mapped.add(sql.split()[2])
+            return None
         table, what, names = re.fullmatch(r"alter table (\w+) (drop|rename|add) columns? (.*)", sql, re.DOTALL).groups()  # type: ignore[union-attr]  # fmt: skip
         old, *new = [name.strip("`") for name in names.split(" to ")]
         columns = self.columns[table]
         if what == "add":
             columns.update(dict.fromkeys(re.findall("`(.*?)`", names), False))
-            return
-        assert old in columns and not {*new} & {*columns}, sql
+            return None
+        assert table in self.mapped and old in columns and not {*new} & {*columns}, sql
         self.columns[table] = {
             (new[0] if name == old and what == "rename" else name): has_values
             for name, has_values in columns.items()
             if name != old or what == "rename"
         }
+        return None
 
 
 TABLES = ("log_table", "current", "staging", "sensitive")
@@ -538,7 +549,7 @@ def test_rename_column__to_the_name_of_a_dropped_one() -> None:
         }
 
     kept = [("id", "id", False), ("b", "a", False), ("b__dropped", "b", True)]
-    for dies in range(9):
+    for dies in range(12):
         stored = Stored(begin(), dies)
         recorded = known("id", "a", "b")
         try:
@@ -597,12 +608,12 @@ def test_columns_go_back(is_dropped: bool, left: list[str]) -> None:
     stored.macros["recorded_plan"] = lambda *_: {}
     stored.macros["make_current"] = lambda *_: made.append("current")
     stored.macros["make_history_view"] = lambda *_: None
-    for dies in range(7):
+    for dies in range(10):
         logged = {"id": True, "b": True, **({"b__dropped": True} if is_dropped else {})}
         columns = {"log_table": logged, "current": {"id": True, "b": True}, "staging": dict(logged)}
         for table in columns.values():
             table.update(dict.fromkeys(left, False))
-        stored.columns, stored.left = columns, dies
+        stored.columns, stored.mapped, stored.left = columns, set(), dies
         made.clear()
         arguments = ({"entity": "shop"}, {name: name for name in TABLES}, now, back)
         try:
@@ -675,8 +686,8 @@ def test_undo_statement(change: dict[str, Any], names: str, logged: str, current
     }  # fmt: skip
     is_remade = change.get("kind") == "drop_column" or (change is RENAME and names == "id a b")
     left = {"b"} if names == "id a" else set()
-    for dies, dies_again in itertools.product(range(10), (0, 2, 99)):
-        stored.columns, stored.left = copy.deepcopy(begun), dies
+    for dies, dies_again in itertools.product(range(13), (0, 2, 99)):
+        stored.columns, stored.mapped, stored.left = copy.deepcopy(begun), set(), dies
         made.clear()
         with contextlib.suppress(RuntimeError):
             apply(stored, recorded, change)

@@ -60,3 +60,24 @@ def test_layout__a_newer_one_is_not_read(tmp_path: Path, lake: str) -> None:
     assert tables.rows(known, "select a from t") == [{"a": 1}]
     with pytest.raises(TableNotReadable, match="written by a newer release of Tidemark"):
         tables.rows(later, "select a from t")
+
+
+@pytest.mark.parametrize(
+    ("names", "is_mapped"),
+    [
+        ([("a", "int"), ("b.c", "string"), ("d`e", "decimal(10,2)"), ("naïve", "date")], False),
+        ([("s", "struct<a:int,b.c:array<struct<d`e:map<string, int>>>>")], False),
+        ([("s", "struct<`a`:int,`b`:timestamp_ntz>"), ("m", "map<string, decimal(10,2)>")], False),
+        *(([("a", "int"), (f"b{odd}c", "int")], True) for odd in " ,;{}()\n\t="),
+        ([("s", "struct<a:int,b c:int>")], True),
+        ([("s", "array<struct<`a=`:int>>")], True),
+        ([("m", "map<string, struct<a:struct<`b``;`:int>>>")], True),
+    ],
+)
+def test_names__that_a_table_of_delta_maps(names: list[tuple[str, str]], is_mapped: bool) -> None:
+    """Readers that do not map names read any other table; a table of Iceberg goes by numbers."""
+    columns = [{"name": name, "type": kind} for name, kind in names]
+    (sql,) = MACROS["delta__create_table"](relation("shop", "t"), columns, {})
+    assert ("'delta.columnMapping.mode' = 'name'" in sql) == is_mapped
+    (sql,) = MACROS["iceberg__create_table"](relation("shop", "t"), columns, {})
+    assert "columnMapping" not in sql

@@ -95,7 +95,7 @@ def copy_ranges(
 
 
 def _copy_sql(
-    query: str, path: str, fields: Iterable[tuple[str, int]], number: str | None = None
+    query: str, path: str, fields: Iterable[tuple[str, int | None]], number: str | None = None
 ) -> str:
     """Return a statement that writes rows as Parquet.
 
@@ -105,15 +105,17 @@ def _copy_sql(
         fields: The names and numbers of the columns.
         number: What tells which file a row goes to, in SQL; None: there is one.
     """
-    numbers = ", ".join(f"{identifier(name)}: {place}" for name, place in fields)
+    numbers = ", ".join(
+        f"{identifier(name)}: {place}" for name, place in fields if place is not None
+    )
+    numbered = f", field_ids {{{numbers}}}" if numbers else ""
     parts = ""
     if number is not None:
         query = f"select *, {number} as {identifier(_FILE_NUMBER)} from (\n{query}\n)"
         parts = f"partition_by ({identifier(_FILE_NUMBER)}), "
     return (
         f"copy (\n{query}\n) to {literal(path)} "
-        f"(format parquet, {parts}compression snappy, dictionary_size_limit {_VALUES}, "
-        f"field_ids {{{numbers}}})"
+        f"(format parquet, {parts}compression snappy, dictionary_size_limit {_VALUES}{numbered})"
     )
 
 

@@ -32,12 +32,12 @@ class Target:
 
     Args:
         folder: Where its files lie.
-        fields: Name to the name and the number that files have it by.
+        fields: Name to the name that files have it by, and the number, if they have one.
         files: The paths of the files that it has now; empty where nothing is read of it.
     """
 
     folder: str
-    fields: Mapping[str, tuple[str, int]]
+    fields: Mapping[str, tuple[str, int | None]]
     files: tuple[str, ...] = ()
 
 

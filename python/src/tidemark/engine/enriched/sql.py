@@ -332,11 +332,16 @@ def claimed_sql(batch: Batch, manifest: Target, etl: int) -> str:
 
 
 def fields_sql(table: Target, names: Iterable[str]) -> str:
-    """Return the numbers that a table's columns have in files, for COPY; those of parts too."""
+    """Return the numbers that a table's columns have in files, an option of COPY; none: "".
+
+    Those of parts of structs too.
+    """
     told = []
     for name in names:
         parts = [part for part in table.fields if part.startswith(f"{name}.")]
         written, number = table.fields[name]
+        if number is None:
+            continue
         if parts:
             inner = "".join(
                 f", {identifier(table.fields[part][0])}: {table.fields[part][1]}" for part in parts
@@ -344,7 +349,7 @@ def fields_sql(table: Target, names: Iterable[str]) -> str:
             told.append(f"{identifier(written)}: {{__duckdb_field_id: {number}{inner}}}")
         else:
             told.append(f"{identifier(written)}: {number}")
-    return f"{{{', '.join(told)}}}"
+    return f", field_ids {{{', '.join(told)}}}" if told else ""
 
 
 def _struct(column: str, parts: Mapping[str, str], table: Target) -> str:

@@ -301,7 +301,7 @@ def _copy(
 ) -> list[tuple[Written, Mapping[str, str]]]:
     """Write rows as files of a table, each with its partition; none if there are none."""
     numbers = fields_sql(table, [name for name in names if name not in partitions])
-    options = f"format parquet, compression snappy, field_ids {numbers}, return_stats"
+    options = f"format parquet, compression snappy{numbers}, return_stats"
     folder = Path(table.folder)
     if partitions:
         by = ", ".join(f'"{table.fields[name][0]}"' for name in partitions)

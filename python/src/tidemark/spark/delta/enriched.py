@@ -19,7 +19,7 @@ from tidemark.spark.delta.join import join_now_and_then
 from tidemark.spark.delta.log import begin, commit, is_conflict, is_of_this_table, log_of, newest
 from tidemark.spark.delta.small import file_actions, listed_files, paths_of
 from tidemark.spark.delta.staged import StagedRows, written_by_another
-from tidemark.spark.delta.target import Table, added_files, target_of
+from tidemark.spark.delta.target import Table, added_files, in_files, target_of
 from tidemark.spark.delta.task import run_task
 from tidemark.spark.delta.worker import why_unseen
 from tidemark.spark.files import each, java_class
@@ -235,17 +235,13 @@ def _target(session: SparkSession, name: str, table: Table) -> tuple[Target, Any
     return target, transaction
 
 
-def _parts(fields: list[dict[str, Any]]) -> dict[str, tuple[str, int]]:
+def _parts(fields: list[dict[str, Any]]) -> dict[str, tuple[str, int | None]]:
     """Return the names and numbers that files have the parts of structs by."""
     parts = {}
     for field in fields:
         if isinstance(field["type"], dict) and field["type"]["type"] == "struct":
-            for place, part in enumerate(field["type"]["fields"]):
-                known = part["metadata"]
-                parts[f"{field['name']}.{part['name']}"] = (
-                    str(known.get("delta.columnMapping.physicalName", part["name"])),
-                    int(known.get("delta.columnMapping.id", place + 1)),
-                )
+            for part in field["type"]["fields"]:
+                parts[f"{field['name']}.{part['name']}"] = in_files(part)
     return parts
 
 

@@ -100,17 +100,26 @@ def target_of(jvm: Any, delta: Any, snapshot: Any, required: Collection[str]) ->
         if _is_harmful(name, value):
             return f"has the property {name}"
     fields = {}
-    for place, field in enumerate(json.loads(metadata.schemaString())["fields"]):
+    for field in json.loads(metadata.schemaString())["fields"]:
         known = field["metadata"]
         if not _FIELD_METADATA.issuperset(known):
             return f"has more to say of column {field['name']} than its name and type"
         if not field["nullable"] and field["name"] not in required:
             return f"has column {field['name']} as NOT NULL, which the load may have as NULL"
-        fields[str(field["name"])] = (
-            str(known.get("delta.columnMapping.physicalName", field["name"])),
-            int(known.get("delta.columnMapping.id", place + 1)),
-        )
+        fields[str(field["name"])] = in_files(field)
     return Target(folder, fields)
+
+
+def in_files(field: Mapping[str, Any]) -> tuple[str, int | None]:
+    """Return the name and the number that files have a column by, or a field of one.
+
+    Args:
+        field: What the table's log says of it. It has no number where the table maps no names.
+    """
+    known = field["metadata"]
+    number = known.get("delta.columnMapping.id")
+    name = str(known.get("delta.columnMapping.physicalName", field["name"]))
+    return name, None if number is None else int(number)
 
 
 def why_not_types(schema: str, columns: Collection[Column]) -> str | None:
