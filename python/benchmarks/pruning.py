@@ -96,9 +96,7 @@ def main() -> None:
     rng = random.Random(1)
     with tempfile.TemporaryDirectory() as folder:
         session = start(str(Path(folder) / "warehouse"))
-        session.sql(
-            "create table current (id bigint, value string, _key_hash string) using delta"
-        )
+        session.sql("create table current (id bigint, value string, _key_hash string) using delta")
         session.sql(
             f"insert into current select id, uuid(), md5(cast(id as string)) from range({rows})"
         )
