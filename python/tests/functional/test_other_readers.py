@@ -65,10 +65,14 @@ def by_query(table: DeltaTable) -> pa.Table:
 
 
 def by_duckdb(table: DeltaTable) -> pa.Table:
-    """The files, whose folders tell the partitions."""
+    """The files, whose folders tell the partitions; a column of NULLs may be in none."""
     query = "from read_parquet(?, hive_partitioning = true, union_by_name = true)"
-    with duckdb.connect(config={"TimeZone": "UTC"}) as db:
-        return db.execute(query, [table.file_uris()]).to_arrow_table()
+    with duckdb.connect() as db:
+        found = db.execute(query, [table.file_uris()]).to_arrow_table()
+    for field in table.schema().fields:
+        if field.name not in found.column_names:
+            found = found.append_column(field.name, pa.nulls(found.num_rows))
+    return found
 
 
 def by_pyarrow(table: DeltaTable) -> pa.Table:
@@ -107,7 +111,7 @@ def read_by_others(module_project: Project) -> Project:
     project = module_project
     days = {
         "2026-03-04": "1,ann,1990-02-28,2026-03-04 09:30:00.123456,1.50,555\n2,,,,,\nx,bad,,,,\n",
-        "2026-03-05": "1,ann,1990-02-28,9999-12-31 23:59:59.999999,2.50,556\n3,cy,1600-01-01,1600-01-01 00:00:00,-1,7\n",
+        "2026-03-05": "1,ann,1990-02-28,2261-12-31 23:59:59.999999,2.50,556\n3,cy,1600-01-01,1700-01-01 00:00:00,-1,7\n",
     }
     made = [
         Entity(project, name, {**COLUMNS, "phone": "string"}, sensitive=["phone"], on_reject="quarantine", max_delete_fraction=1, **settings)
