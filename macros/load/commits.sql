@@ -108,7 +108,8 @@
     {%- else -%}
         {%- do run_query(tidemark.append_rows_sql(commits['states'], tidemark.commit_columns(), [row])) -%}
     {%- endif -%}
-    {%- if state == 'completed' -%}
+    {#- Of a run that died it is finished here, and none of what this run counts. -#}
+    {%- if state == 'completed' and commit.get('invocation_id') == invocation_id -%}
         {#- For who started this run: `tidemark run` shows the counts. In this project `log` is our own macro. -#}
         {%- set counts = {} -%}
         {%- for name, number in figures.items() if name.startswith('rows_') and number is not none -%}

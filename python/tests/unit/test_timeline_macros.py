@@ -9,6 +9,7 @@ import pytest
 
 from dbt.adapters.tidemark.errors import MacroError
 from tests.macros import load_macros
+from tidemark.run.said import answers_in
 
 
 @pytest.fixture(scope="module")
@@ -359,6 +360,30 @@ def test_clean_and_savepoint_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(MacroError, match="commit 4 is not kept"):
         macros["savepoint"]("one")
     assert recorded == [("savepoint", "completed"), ("savepoint", "rolled_back")]
+
+
+def test_record_commit__counts_of_this_run_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A commit that a dead run had left is finished by the next one, whose summary has its own counts."""
+    macros = load_macros("load", "log")
+    said: list[str] = []
+    for name, stub in {
+        "utc_now_after": lambda _: "now",
+        "append_rows_sql": lambda *_: "",
+    }.items():
+        monkeypatch.setitem(macros, name, stub)
+    context = macros["record_commit"].context
+    context["invocation_id"] = "this"
+    context["run_query"] = lambda _: None
+    context["builtins"] = SimpleNamespace(log=said.append)
+    commits = {"are_known": False, "states": "states"}
+    for invocation, rows in (("dead", 3040), ("this", 3041)):
+        commit = {"commit_id": 1, "relation": "shop.one", "invocation_id": invocation}
+        macros["record_commit"](commits, commit, "completed", {"rows_read": rows})
+    commit = {"commit_id": 2, "relation": "shop.one", "invocation_id": "this"}
+    macros["record_commit"](commits, commit, "inflight", {"rows_read": 9})
+    assert answers_in(said, "tidemark commit ") == [
+        {"relation": "shop.one", "counts": {"rows_read": 3041}}
+    ]
 
 
 @pytest.mark.parametrize(
