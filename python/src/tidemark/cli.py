@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from tidemark import distribution_version
+from tidemark.defects import told_defect
 from tidemark.errors import TidemarkError
 
 EXIT_FAILED = 1
@@ -97,7 +98,7 @@ def cli() -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line; an error that a user can act upon is one message and no traceback.
+    """Run the command line; an error is one message and no traceback.
 
     Args:
         arguments: What follows `tidemark`; by default that of this process.
@@ -133,10 +134,16 @@ def call(
     except TidemarkError as error:
         click.echo(f"Error: {error}", err=True)
         code = EXIT_USAGE
-    except OSError as error:
-        if error.filename is None:
-            raise
-        click.echo(f"Error: {error.filename}: {error.strerror}", err=True)
+    except BrokenPipeError:  # who read what it prints has gone
+        sys.stdout = click.utils.PacifyFlushWrapper(sys.stdout)
+        code = EXIT_FAILED
+    except Exception as error:
+        if isinstance(error, OSError) and error.filename is not None:
+            said = f"{error.filename}: {error.strerror}"
+        else:
+            words = sys.argv[1:] if given is None else given
+            said = told_defect(error, " ".join(["tidemark", *words[:1]]))
+        click.echo(f"Error: {said}", err=True)
         code = EXIT_FAILED
     return code if isinstance(code, int) else 0
 

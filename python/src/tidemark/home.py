@@ -47,6 +47,11 @@ class Home:
         return self.logs / "spark.log"
 
     @property
+    def own_log(self) -> Path:
+        """What went wrong in a command in a way that nobody foresaw, with its trace."""
+        return self.logs / "tidemark.log"
+
+    @property
     def derby_log(self) -> Path:
         """What the embedded catalogue says."""
         return self.logs / "derby.log"
@@ -70,6 +75,11 @@ class Home:
     def successes(self) -> Path:
         """When runs went through, a file for each entity."""
         return self.root / "successes"
+
+    @property
+    def shell_history(self) -> Path:
+        """What was typed into the shell."""
+        return self.root / "shell_history"
 
     @property
     def plans(self) -> Path:

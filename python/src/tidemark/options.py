@@ -3,8 +3,30 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
+
+
+class WordsOption(click.Option):
+    """An option that takes every word up to the next option, as dbt's --select does."""
+
+    def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
+        """Read several words by it."""
+        super().add_to_parser(parser, ctx)
+        for name in self.opts:
+            known = parser._long_opt.get(name) or parser._short_opt.get(name)
+            known.process = _taking_words(known.process, tuple(known.prefixes))
+
+
+def _taking_words(process: Any, prefixes: tuple[str, ...]) -> Any:
+    def take(value: str, state: Any) -> None:
+        process(value, state)
+        while state.rargs and not state.rargs[0].startswith(prefixes):
+            process(state.rargs.pop(0), state)
+
+    return take
+
 
 project_dir_option = click.option(
     "--project-dir",
@@ -19,9 +41,18 @@ profiles_dir_option = click.option(
 target_option = click.option("--target", "-t", help="dbt's --target.")
 vars_option = click.option("--vars", "vars_text", metavar="YAML", help="dbt's --vars.")
 select_option = click.option(
-    "--select", "-s", multiple=True, help="dbt's --select. May be repeated."
+    "--select",
+    "-s",
+    cls=WordsOption,
+    multiple=True,
+    help="dbt's --select: one or more, also of several words. May be repeated.",
 )
-exclude_option = click.option("--exclude", multiple=True, help="dbt's --exclude. May be repeated.")
+exclude_option = click.option(
+    "--exclude",
+    cls=WordsOption,
+    multiple=True,
+    help="dbt's --exclude: one or more, also of several words. May be repeated.",
+)
 verbose_option = click.option(
     "--verbose", "-v", is_flag=True, help="Show dbt's own lines, on stderr."
 )

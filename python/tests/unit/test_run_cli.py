@@ -10,6 +10,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import click
 import pytest
 from click.testing import CliRunner
 from rich.console import Console
@@ -27,6 +28,7 @@ from tidemark.run.options import (
     find_project,
     parse_vars,
 )
+from tidemark.run.refused import check_may_write
 from tidemark.run.report import ModelResult, render_changes, render_summary, render_table
 from tidemark.run.said import answers_in, counts_of, operation_error, without_stacks
 from tidemark.run.varies import date_decides, parsing_varies
@@ -396,6 +398,90 @@ def test_python_models__are_refused_before_anything_runs(
         return
     with pytest.raises(ConfigError, match=r"need `type: tidemark` .* --exclude model_1$"):
         invoker.check_python_models()
+
+
+def test_pepper__is_asked_for_before_anything_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    def model(name: str, **settings: Any) -> Any:
+        return SimpleNamespace(name=name, config=SimpleNamespace(meta={"tidemark": settings}))
+
+    nodes = [model("plain"), model("shy", sensitive=["phone"]),
+             model("hashed", sensitive=["phone"], stored_hashes=True)]  # fmt: skip
+    chosen = list(nodes)
+    monkeypatch.setattr(Invoker, "selected", lambda self: chosen)
+    monkeypatch.delenv("TIDEMARK_PEPPER", raising=False)
+    invoker = Invoker(RunOptions(dates=[]), Console())
+    invoker._manifest = SimpleNamespace(nodes=dict(enumerate(nodes)))
+    invoker._config = SimpleNamespace(credentials=SimpleNamespace(type="tidemark"))
+    with pytest.raises(ConfigError, match=r"nothing was run: shy has sensitive .* TIDEMARK_PEPPER"):
+        invoker.check_pepper()
+    chosen[:] = [nodes[0], nodes[2]]
+    invoker.check_pepper()
+    # a server has it, or has not
+    chosen[:] = nodes
+    invoker._config.credentials.type = "spark"
+    invoker.check_pepper()
+    invoker._config.credentials.type = "tidemark"
+    monkeypatch.setenv("TIDEMARK_PEPPER", "secret")
+    invoker.check_pepper()
+
+
+@pytest.mark.parametrize(
+    ("words", "selected", "excluded"),
+    [
+        (["--select", "a", "b+", "--exclude", "c", "d"], ["a", "b+"], ["c", "d"]),
+        (["-s", "a", "b", "--select", "c", "--full-refresh"], ["a", "b", "c"], []),
+        (["--select=a", "b", "--vars", "{x: 1}"], ["a", "b"], []),
+        (["--exclude", "c d"], [], ["c d"]),
+    ],
+)
+def test_select__of_several_words(
+    words: list[str], selected: list[str], excluded: list[str]
+) -> None:
+    from tidemark.plan.cli import plan
+    from tidemark.run.cli import run
+
+    for command in (run, plan):
+        given = command.make_context("tidemark", list(words)).params
+        assert (list(given["select"]), list(given["exclude"])) == (selected, excluded)
+
+
+def test_check_may_write__says_who_may_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DBT_LOG_PATH", "logs")
+    monkeypatch.setenv("DBT_TARGET_PATH", str(tmp_path / "target"))
+    check_may_write(None)
+    check_may_write(RuntimeError("another"))
+    path = tmp_path / "logs" / "dbt.log"
+    with pytest.raises(ConfigError, match=r"dbt\.log cannot be written .* Set DBT_LOG_PATH"):
+        check_may_write(PermissionError(13, "Permission denied", str(path)))
+    with pytest.raises(ConfigError, match=r"a\.sql: Permission denied$"):
+        check_may_write(PermissionError(13, "Permission denied", str(tmp_path / "a.sql")))
+
+
+def test_call__a_defect_is_a_sentence_and_its_trace_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("TIDEMARK_HOME", str(tmp_path))
+
+    @click.command()
+    def status() -> None:
+        parse_business_dates([None])  # type: ignore[list-item]
+
+    group = click.Group(commands={"status": status})
+    assert cli.call(group, ["status"]) == 1
+    said = capsys.readouterr().err
+    assert said.startswith("Error: tidemark status stopped in parse_business_dates (tidemark/run/")
+    assert "AttributeError" in said and "Traceback" not in said
+    log = tmp_path / "logs" / "tidemark.log"
+    assert str(log) in said
+    assert "Traceback" in log.read_text() and log.stat().st_mode & 0o777 == 0o600
+
+    # where nothing can be written
+    monkeypatch.setenv("TIDEMARK_HOME", str(log / "below"))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    assert cli.call(group, ["status"]) == 1
+    said = capsys.readouterr().err
+    assert "Traceback" not in said and len(list(tmp_path.glob("tidemark-*.log"))) == 1
 
 
 def test_changed_values__asks_the_operation_quietly() -> None:

@@ -192,7 +192,7 @@ def test_names__of_the_yaml_and_of_what_is_loaded(
 # --- doing lines
 
 
-def test_lines__until_one_fails() -> None:
+def test_lines__until_one_fails(capsys: pytest.CaptureFixture[str]) -> None:
     done: list[str] = []
 
     def do(line: str) -> int:
@@ -202,12 +202,17 @@ def test_lines__until_one_fails() -> None:
         return {"bad": 2}.get(line, 0)
 
     assert run_lines(["a", "bad", "b"], do) == 2
+    assert capsys.readouterr().err == "ended at line 2 with exit code 2: bad\n"
     assert run_lines(["c", "exit", "d"], do) == 0
     assert run_lines([], do) == 0
     assert done == ["a", "bad", "c", "exit"]
 
 
-def test_line__whatever_goes_wrong(capsys: pytest.CaptureFixture[str]) -> None:
+def test_line__whatever_goes_wrong(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TIDEMARK_HOME", str(tmp_path))
+
     def execute(words: list[str]) -> int:
         raise {"a": KeyboardInterrupt, "b": TidemarkError("not so"), "c": ValueError}[words[0]]
 
@@ -216,6 +221,7 @@ def test_line__whatever_goes_wrong(capsys: pytest.CaptureFixture[str]) -> None:
     ]  # fmt: skip
     said = capsys.readouterr().err
     assert "Error: not so" in said and "ValueError" in said and "no closing quotation" in said
+    assert "Traceback" not in said and str(tmp_path / "logs" / "tidemark.log") in said
 
 
 @pytest.fixture
@@ -243,11 +249,14 @@ def test_terminal__edits_completes_keeps_ctrl_c_and_ctrl_d(
         keys.send_text("\rrejected\x03runs\r\x04")
 
     # Tab completes the only choice; Ctrl-C gives the line up; Ctrl-D ends the shell
+    keys.send_text("erase people ann\r")
     keys.send_text("statu\t")
     typing = threading.Thread(target=type_on, daemon=True)
     typing.start()
     interact(editor, "shop", do)
-    assert done == ["status", "runs"]
+    assert done == ["erase people ann", "status", "runs"]
+    # a key that is erased is not kept here
+    assert "runs" in history.read_text() and "erase" not in history.read_text()
     assert "interrupted" in capsys.readouterr().err
     # what was typed is there the next time
     keys.send_text("\x1b[A\r\x04")

@@ -196,6 +196,8 @@ def test_missing_dates(days: list[int], missing: list[int]) -> None:
         "in/cities_{business_date}.csv",
         "in/{yyyy}/{mm}/{dd}/part-*.csv",
         "in/{business_date}/part?.csv",
+        "in/cities_{yyyy}{mm}{dd}*.csv",
+        "in/**/cities_{business_date}**.csv",
         "in/[x]/{business_date}.csv",
         "file:{root}/in/{business_date}.csv.gz",
     ],
@@ -207,11 +209,24 @@ def test_landed_dates(tmp_path: Path, location: str) -> None:
         year, month, number = name.split("-")
         path = local.replace("{business_date}", name).replace("{yyyy}", year)
         path = path.replace("{mm}", month).replace("{dd}", number)
-        file = tmp_path / path.replace("*", "1").replace("?", "2")
+        file = tmp_path / path.replace("**", "1").replace("*", "1").replace("?", "2")
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text("id\n")
     (tmp_path / "in").joinpath("cities_2026-13-01.csv").write_text("id\n")
     assert landed_dates(tmp_path, location) == (day(1), day(4))
+
+
+def test_size__counts_as_small_what_compact_would_join(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = [("1", 10), ("2", 20), ("2", 30), ("2", 200 * 1024 * 1024), ("3", 90 * 1024 * 1024)]
+    tables = Tables(KnownProject(tmp_path, str(tmp_path), "shop", "delta"))
+    stored = SimpleNamespace(sizes=lambda: files)
+    monkeypatch.setattr(tables, "_read", lambda path, ask: ask(stored))
+    assert tables.size("a")[1:] == (5, 4)
+    assert tables.size("a", by_partition=True)[1:] == (5, 2)
+    files[:] = files[:1]
+    assert tables.size("a") == (10, 1, 0)
 
 
 @pytest.mark.parametrize("location", [None, "in/cities.csv", "s3://lake/{business_date}.csv"])

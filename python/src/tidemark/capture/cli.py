@@ -8,7 +8,6 @@ import signal
 import sys
 import threading
 import time
-import traceback
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -22,6 +21,7 @@ from tidemark.capture.engine import start_java
 from tidemark.capture.jvm import import_jpype
 from tidemark.capture.project import replicator_settings
 from tidemark.capture.state import CaptureState
+from tidemark.defects import told_defect
 from tidemark.errors import ConfigError, JavaError, TidemarkError
 from tidemark.home import tidemark_home
 from tidemark.options import project_dir_option
@@ -99,8 +99,8 @@ def capture(
     except TidemarkError as error:
         click.echo(f"Error: {error} (details in {log})", err=True)
         code = 1
-    except Exception:
-        traceback.print_exc()
+    except Exception as error:
+        click.echo(f"Error: {told_defect(error, f'tidemark capture {source}')}", err=True)
         code = 1
     finally:
         state.close()

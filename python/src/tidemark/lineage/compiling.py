@@ -20,16 +20,24 @@ _NO_SPARK = "lineage is told without Spark"
 
 
 def invoke(command: list[str], manifest: Any = None) -> Any:
-    """Call dbt, which says nothing; its working directory is not ours."""
+    """Call dbt, which says nothing; its working directory is not ours.
+
+    Raises:
+        ConfigError: It may not write its own files.
+    """
     from dbt.cli.main import dbtRunner
+
+    from tidemark.run.refused import check_may_write
 
     before = os.getcwd()
     try:
         # dbt prints what it lists and compiles
         with contextlib.redirect_stdout(io.StringIO()):
-            return dbtRunner(manifest=manifest).invoke(command)
+            raw = dbtRunner(manifest=manifest).invoke(command)
     finally:
         os.chdir(before)
+    check_may_write(raw.exception)
+    return raw
 
 
 def warehouse_here(root: Path) -> Warehouse:

@@ -277,8 +277,10 @@ def _plan(options: RunOptions, samples: int, as_json: bool, out: Console) -> int
     talk = Console(stderr=True)
     prepare_environment(options.project_dir)
     with session_expected(), talk.status("planning …") as status:
+        invoker = _parsed(options, talk)
+        invoker.check_pepper()
         made, errors = make_plan(
-            _parsed(options, talk),
+            invoker,
             _command(),
             samples,
             lambda name: status.update(f"planning {name} …"),

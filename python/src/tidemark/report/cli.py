@@ -85,8 +85,14 @@ def report(
     from tidemark.report.page import page
 
     path = output or tidemark_home().root / "report.html"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_private(path, page(found))
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_private(path, page(found))
+    except PermissionError as error:
+        raise ConfigError(
+            f"{error.filename} cannot be written ({error.strerror}): say with --output where the "
+            "page is to lie"
+        ) from error
     click.echo(path)
 
 

@@ -216,7 +216,7 @@ def _size(tables: Tables, entity: Entity) -> tuple[int, int, int] | None:
         try:
             path = tables.of(entity, side)
             if tables.exists(path):
-                sizes.append(tables.size(path))
+                sizes.append(tables.size(path, by_partition=side == "__log"))
         except TableNotReadable:
             return None
     if not sizes:

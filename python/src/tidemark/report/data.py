@@ -33,7 +33,7 @@ class EntityRow(_Model):
     open_rejects: int | None = Field(description="Rejected rows that no later load has mended")
     size_bytes: int | None = Field(description="Of current and log")
     files: int | None = Field(description="Of current and log")
-    small_files: int | None = Field(description="Those below 16 MB, where a table has several")
+    small_files: int | None = Field(description="Those that `compact` would join")
     notes: list[str] = Field(description="What there is to do or to know, a sentence each")
     next_command: str | None = Field(description="What to call after a run that failed")
     fresh_minutes: int | None = Field(

@@ -175,6 +175,7 @@ def run_dates(options: RunOptions, talk: Console, out: Console) -> int:
     if invoker.manifest is not None:
         remember_project(asked, invoker, mark)
     invoker.check_python_models()
+    invoker.check_pepper()
     if options.available:
         dates, missing = invoker.split_available(options.dates)
         if missing:

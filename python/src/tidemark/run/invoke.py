@@ -14,9 +14,10 @@ from typing import Any
 from rich.console import Console
 
 from tidemark.errors import ConfigError
+from tidemark.hashing.recipe import PEPPER_VARIABLE
 from tidemark.run.dates import extract_path
 from tidemark.run.kept import Parsed, keep, kept, mark_of
-from tidemark.run.nodes import dated_location, fresh_copy, is_entity, is_python
+from tidemark.run.nodes import dated_location, fresh_copy, is_entity, is_python, needs_pepper
 from tidemark.run.options import RunOptions, command_line, common_options, selection
 from tidemark.run.report import ModelResult
 from tidemark.run.said import answers_in, counts_of, operation_error, without_stacks
@@ -210,6 +211,26 @@ class Invoker:
                 f"spark` leave them out: --exclude {' '.join(sorted(names))}"
             )
 
+    def check_pepper(self) -> None:
+        """Refuse sensitive columns without a pepper, before Spark is waited for.
+
+        Raises:
+            ConfigError: One is selected; of a Spark that is elsewhere nothing is known.
+        """
+        credentials: Any = getattr(self._config, "credentials", None)
+        is_here = getattr(credentials, "type", None) == "tidemark"
+        if not is_here or self._options.test or os.environ.get(PEPPER_VARIABLE):
+            return
+        if not any(needs_pepper(node) for node in self._manifest.nodes.values()):
+            return
+        names = sorted(node.name for node in self.selected() if needs_pepper(node))
+        if names:
+            raise ConfigError(
+                f"nothing was run: {', '.join(names)} has sensitive columns. They need the "
+                f"environment variable {PEPPER_VARIABLE}, a secret that stays the same for the "
+                f"life of the tables, such as export {PEPPER_VARIABLE}=$(openssl rand -hex 32)"
+            )
+
     # --- dates that have files
 
     def split_available(
@@ -368,9 +389,13 @@ class Invoker:
     ) -> Any:
         from dbt.cli.main import dbtRunner
 
+        from tidemark.run.refused import check_may_write
+
         callbacks = [self._heard, *([listener] if listener is not None else [])]
         with _working_directory_kept():
-            return dbtRunner(manifest=manifest, callbacks=callbacks).invoke(command)
+            raw = dbtRunner(manifest=manifest, callbacks=callbacks).invoke(command)
+        check_may_write(raw.exception)
+        return raw
 
     def _heard(self, event: Any) -> None:
         """Say everything if verbose, else warnings and what macros print."""

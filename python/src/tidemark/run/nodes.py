@@ -16,14 +16,24 @@ def is_entity(node: Any) -> bool:
     return getattr(getattr(node, "config", None), "materialized", None) == "cdc"
 
 
+def needs_pepper(node: Any) -> bool:
+    """Say whether a model has sensitive columns that are hashed here."""
+    settings = _settings(node)
+    return bool(settings.get("sensitive")) and not settings.get("stored_hashes")
+
+
 def dated_location(node: Any) -> str | None:
     """Return the location of a model's extracts if it has one for each business date."""
-    meta = getattr(node.config, "meta", None) or {}
-    settings = meta.get("tidemark") if isinstance(meta, dict) else None
-    location = settings.get("location") if isinstance(settings, dict) else None
+    location = _settings(node).get("location")
     if isinstance(location, str) and re.search(r"\{(business_date|dd)\}", location):
         return location
     return None
+
+
+def _settings(node: Any) -> dict[str, Any]:
+    meta = getattr(getattr(node, "config", None), "meta", None) or {}
+    settings = meta.get("tidemark") if isinstance(meta, dict) else None
+    return settings if isinstance(settings, dict) else {}
 
 
 def fresh_copy(manifest: Any) -> Any:

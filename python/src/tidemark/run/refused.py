@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,6 +23,28 @@ from tidemark.project import (
 _TYPES = [str(kind.value) for kind in ConstraintType]
 _KEY = re.compile(r"^ *(?:at path \['(\w+)'\]|Field \"(\w+)\" of .* in ModelConfig)", re.MULTILINE)
 _NOT_MAPPING = "expected dict, got "
+
+
+def check_may_write(error: BaseException | None) -> None:
+    """Say in a sentence that dbt may not write its own files.
+
+    Args:
+        error: What dbt ended with.
+
+    Raises:
+        ConfigError: It was that.
+    """
+    if not isinstance(error, PermissionError) or not isinstance(error.filename, str):
+        return
+    told = [os.environ.get(name) for name in ("DBT_LOG_PATH", "DBT_TARGET_PATH")]
+    folders = [Path(folder).absolute() for folder in told if folder]
+    if not any(Path(error.filename).absolute().is_relative_to(one) for one in folders):
+        raise ConfigError(f"{error.filename}: {error.strerror}") from error
+    raise ConfigError(
+        f"{error.filename} cannot be written ({error.strerror}), and dbt writes there whenever it "
+        "reads the project. Set DBT_LOG_PATH and DBT_TARGET_PATH to a folder of your own, then "
+        "the right to read is enough"
+    ) from error
 
 
 def places_of(message: str, root: Path) -> list[str]:

@@ -82,9 +82,11 @@ class KeptTables(Tables):
         """Return how many rows a table has, as its files tell; None if they do not."""
         return self._ask(path, "count", lambda: super(KeptTables, self).count(path))
 
-    def size(self, path: str) -> tuple[int, int, int]:
-        """Return bytes and files of a table, and of these the small ones where it has several."""
-        return self._ask(path, "size", lambda: super(KeptTables, self).size(path))
+    def size(self, path: str, *, by_partition: bool = False) -> tuple[int, int, int]:
+        """Return bytes and files of a table, and how many of these `compact` would join."""
+        return self._ask(
+            path, "size", lambda: super(KeptTables, self).size(path, by_partition=by_partition)
+        )
 
     def stamp(self, path: str) -> Stamp:
         """Return what changes when a table gets a commit.

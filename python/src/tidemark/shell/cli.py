@@ -26,10 +26,12 @@ from tidemark.run.options import (
 
 _EPILOG = """
 Commands are typed as after `tidemark`: run, test, changes, history, status, rejects, diff, check, …
-and sql, reload, help, exit. What is typed is kept in shell_history in TIDEMARK_HOME. While the
-shell is open it has the embedded metastore: other runs of that TIDEMARK_HOME wait.
+and sql, reload, help, exit. What is typed is kept in shell_history in TIDEMARK_HOME, but for
+`erase`. While the shell is open it has the embedded metastore: other runs of that TIDEMARK_HOME
+wait.
 
-From a pipe each line is a command, and the first that fails ends the shell with its exit code.
+From a pipe each line is a command, and the first that fails ends the shell with its exit code,
+which is said. A `plan` that has changes does not fail.
 
 \b
 Exit codes:
@@ -92,6 +94,7 @@ def serve(
         talk: Where it says what it does.
         lines: What a pipe gives; none: a terminal is asked.
     """
+    from tidemark.plan.cli import EXIT_CODES
     from tidemark.run.watch import Watch, project_places
     from tidemark.shell.commands import ShellGroup
     from tidemark.shell.lines import words_of
@@ -107,7 +110,8 @@ def serve(
         with warm.lock:
             code = call(group, words, obj=warm, defaults=defaults)
             warm.names.forget()
-            return code
+            # that there are changes is no failure
+            return 0 if words[0] == "plan" and code == EXIT_CODES["changes"] else code
 
     do = partial(execute_line, execute=execute, words_of=words_of)
     if lines is not None:
@@ -128,5 +132,5 @@ def serve(
         threading.Thread(
             target=warm.follow, args=(changes,), name="tidemark-follow", daemon=True
         ).start()
-        interact(line_editor(tidemark_home().root / "shell_history", completer), warm.title, do)
+        interact(line_editor(tidemark_home().shell_history, completer), warm.title, do)
     return 0

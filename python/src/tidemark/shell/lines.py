@@ -13,7 +13,7 @@ _SQL = re.compile(
 )
 
 
-class Leave(Exception):
+class Leave(BaseException):
     """The shell is to end."""
 
 

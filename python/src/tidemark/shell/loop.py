@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from prompt_toolkit.completion import Completer
 from prompt_toolkit.history import FileHistory
 from prompt_toolkit.patch_stdout import patch_stdout
 
+from tidemark.defects import told_defect
 from tidemark.errors import TidemarkError
 from tidemark.shell.lines import Leave
 
@@ -38,15 +38,13 @@ def execute_line(line: str, execute: Execute, words_of: Callable[[str], list[str
     try:
         words = words_of(line)
         return execute(words) if words else 0
-    except Leave:
-        raise
     except TidemarkError as error:
         click.echo(f"Error: {error}", err=True)
         return EXIT_USAGE
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
-    except Exception:  # a defect of ours: told whole, but what is warm stays
-        click.echo(traceback.format_exc(), err=True)
+    except Exception as error:  # what is warm stays
+        click.echo(f"Error: {told_defect(error, 'tidemark shell')}", err=True)
         return EXIT_FAILED
 
 
@@ -58,9 +56,12 @@ def run_lines(lines: Iterable[str], do: Callable[[str], int]) -> int:
         do: Does a line.
     """
     try:
-        for line in lines:
+        for number, line in enumerate(lines, start=1):
             code = do(line)
             if code:
+                click.echo(
+                    f"ended at line {number} with exit code {code}: {line.strip()}", err=True
+                )
                 return code
     except Leave:
         pass
@@ -92,6 +93,15 @@ def interact(session: PromptSession[str], title: str, do: Callable[[str], int]) 
             click.echo("interrupted", err=True)
 
 
+class _History(FileHistory):
+    """Keeps what was typed, but for the keys that are erased."""
+
+    def store_string(self, string: str) -> None:
+        """See FileHistory."""
+        if string.split(maxsplit=1)[:1] != ["erase"]:
+            super().store_string(string)
+
+
 def line_editor(history: Path, completer: Completer) -> PromptSession[str]:
     """Return a line editor.
 
@@ -104,7 +114,7 @@ def line_editor(history: Path, completer: Completer) -> PromptSession[str]:
     history.touch(mode=0o600)
     history.chmod(0o600)
     return PromptSession(
-        history=FileHistory(str(history)),
+        history=_History(str(history)),
         auto_suggest=AutoSuggestFromHistory(),
         completer=completer,
         complete_in_thread=True,

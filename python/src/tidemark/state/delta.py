@@ -91,10 +91,13 @@ class DeltaFiles:
         numbers = actions.column("num_records").to_pylist()
         return None if None in numbers else sum(numbers)
 
-    def sizes(self) -> list[int]:
-        """Return the bytes of each file."""
-        sizes: list[int] = self._table.get_add_actions().column("size_bytes").to_pylist()
-        return sizes
+    def sizes(self) -> list[tuple[str, int]]:
+        """Return the partition of each file, and its bytes."""
+        actions = self._table.get_add_actions()
+        sizes = actions.column("size_bytes").to_pylist()
+        has_partitions = "partition" in actions.schema.names
+        of = actions.column("partition").to_pylist() if has_partitions else [""] * len(sizes)
+        return [(str(partition), size) for partition, size in zip(of, sizes, strict=True)]
 
     def query(self, select: str) -> list[dict[str, Any]]:
         """Return the rows of a query, in which the table is called `t`."""

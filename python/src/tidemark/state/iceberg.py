@@ -123,9 +123,10 @@ class IcebergFiles:
         """Return how many rows there are, as the files tell."""
         return sum(task.file.record_count for task in self._tasks())
 
-    def sizes(self) -> list[int]:
-        """Return the bytes of each file."""
-        return [task.file.file_size_in_bytes for task in self._tasks()]
+    def sizes(self) -> list[tuple[str, int]]:
+        """Return the partition of each file, and its bytes."""
+        files = [task.file for task in self._tasks()]
+        return [(str(file.partition), file.file_size_in_bytes) for file in files]
 
     def query(self, select: str) -> list[dict[str, Any]]:
         """Return the rows of a query, in which the table is called `t`."""

@@ -6,6 +6,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -118,10 +119,11 @@ def remember_project(options: RunOptions, invoker: Invoker, mark: str) -> KnownP
     project = _described(options, invoker)
     content = {**asdict(project), "root": str(project.root)}
     kept = _kept()
-    kept.parent.mkdir(parents=True, exist_ok=True)
-    new = kept.with_suffix(f".{os.getpid()}")
-    new.write_text(json.dumps({mark: content}), encoding="utf-8")
-    new.replace(kept)
+    with suppress(PermissionError):  # who may only read has it parsed again the next time
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        new = kept.with_suffix(f".{os.getpid()}")
+        new.write_text(json.dumps({mark: content}), encoding="utf-8")
+        new.replace(kept)
     return project
 
 

@@ -212,7 +212,8 @@ def landed_dates(root: Path, location: str | None) -> tuple[dt.date, ...]:
             pattern += re.escape(part)
             glob += re.sub(r"([\[\]])", r"[\1]", part)
     found = set()
-    for file in Path("/").glob(glob.lstrip("/")):
+    # two stars beside each other are one, as they are to who loads the files
+    for file in Path("/").glob(re.sub(r"\*+", "*", glob).lstrip("/")):
         match = re.fullmatch(pattern, str(file))
         date = _date(match.groupdict()) if match else None
         if date is not None:

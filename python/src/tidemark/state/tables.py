@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -13,7 +14,8 @@ from tidemark.state.folders import folder_of
 from tidemark.state.project import Entity, KnownProject
 
 # a file below that size is worth to be put together with others
-_SMALL = 16 * 1024 * 1024
+# what `compact` takes for small, unless it is called with another target: see file_sizes_sql()
+_SMALL = 128 * 1024 * 1024 * 3 // 4
 
 
 LAYOUT = 1
@@ -69,8 +71,8 @@ class Opened(Protocol):
     def count(self) -> int | None:
         """Return how many rows there are, as the files tell; None if they do not."""
 
-    def sizes(self) -> list[int]:
-        """Return the bytes of each file."""
+    def sizes(self) -> list[tuple[str, int]]:
+        """Return the partition of each file, and its bytes."""
 
     def query(self, select: str) -> list[dict[str, Any]]:
         """Return the rows of a query, in which the table is called `t`."""
@@ -154,11 +156,17 @@ class Tables:
         """Return how many rows a table has, as its files tell; None if they do not."""
         return self._read(path, lambda table: table.count())
 
-    def size(self, path: str) -> tuple[int, int, int]:
-        """Return bytes and files of a table, and of these the small ones where it has several."""
-        sizes = self._read(path, lambda table: table.sizes())
-        small = sum(size < _SMALL for size in sizes) if len(sizes) > 1 else 0
-        return sum(sizes), len(sizes), small
+    def size(self, path: str, *, by_partition: bool = False) -> tuple[int, int, int]:
+        """Return bytes and files of a table, and how many of these `compact` would join.
+
+        Args:
+            path: Where the table lies.
+            by_partition: It is compacted by partition, as a log is: of one there must be several.
+        """
+        files = self._read(path, lambda table: table.sizes())
+        small = Counter(part if by_partition else "" for part, size in files if size < _SMALL)
+        joined = sum(count for count in small.values() if count > 1)
+        return sum(size for _, size in files), len(files), joined
 
     @property
     def _is_iceberg(self) -> bool:
