@@ -361,10 +361,24 @@ def test_plans__are_applied_one_at_a_time(
         time.sleep(0.05)
     assert seen["running"] and seen["output"].startswith("plan ['p23456']")
     assert acting.applying.output.stat().st_mode & 0o077 == 0
+    assert [plan["at_work"] for plan in acting.get("now")["plans"]] == [True]
     assert "wait until it is done" in acting.post("apply", "p23456").json()["error"]
     acting.applying.close()
     seen = acting.get("now")["applying"]
     assert (seen["running"], seen["exit_code"] != 0) == (False, True)
+
+
+@pytest.mark.parametrize(("code", "listed"), [(1, ["p23456"]), (2, [])])
+def test_plans__one_that_was_refused_waits_no_more(
+    acting: Client, store: Store, monkeypatch: pytest.MonkeyPatch, code: int, listed: list[str]
+) -> None:
+    command = [sys.executable, "-c", f"import sys; sys.exit({code})"]
+    monkeypatch.setattr(Applying, "_command", lambda self, plan: command)
+    acting.post("apply", "p23456")
+    until = time.monotonic() + 20
+    while acting.get("now")["applying"]["running"] and time.monotonic() < until:
+        time.sleep(0.05)
+    assert [plan["id"] for plan in acting.get("now")["plans"]] == listed
 
 
 def test_plans__none_where_nothing_keeps_any(

@@ -47,7 +47,9 @@ def application(live: Live, applying: Applying, keys: Keys) -> ASGIApp:
         return Response(text, media_type="application/json")
 
     def now(request: Request) -> Response:
-        return _json({**live.now(), "applying": applying.seen()})
+        found = live.now()
+        plans = applying.waiting(found["plans"])
+        return _json({**found, "plans": plans, "applying": applying.seen()})
 
     def versions(request: Request) -> Response:
         return _json(live.versions(_text(request, "entity"), request.query_params.getlist("key")))

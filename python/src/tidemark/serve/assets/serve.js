@@ -122,20 +122,25 @@ function drawRun(run, now) {
 }
 
 function drawRuns(now) {
-  byId("runs").replaceChildren(...(now.runs.length ? now.runs.map((run) => drawRun(run, now.now)) : [element("p", { className: "none" }, "No run is at work.")]));
+  byId("runs").replaceChildren(...(now.runs.length ? now.runs.map((run) => drawRun(run, now.now)) : [element("p", { className: "none" }, now.applying?.running ? `Plan ${now.applying.plan} is being applied: its run has not begun.` : "No run is at work.")]));
   const next = new Map(now.runs.flatMap((run) => run.nodes).filter((node) => node.ended_at === null).map((node) => [node.name, node]));
   const changed = next.size !== working.size || [...next.keys()].some((name) => !working.has(name));
   working = next;
   if (changed) drawTable(filtered());
 }
 
+// What is refused is told where one looks: behind the button, until it is pressed again.
+const refused = new Map();
 function actionButton(id, text, label, act) {
   const button = element("button", { type: "button", id, ariaLabel: label }, text);
+  const said = element("span", { id: `${id}-said`, className: "level-error", role: "alert" }, refused.get(id) ?? "");
+  const answer = (text) => { refused.set(id, text); (byId(`${id}-said`) ?? said).textContent = text; };
   button.addEventListener("click", async () => {
     button.disabled = true;
-    try { await act(); await look(); } catch (error) { tell(error.message); } finally { button.disabled = false; }
+    answer("");
+    try { await act(); await look(); } catch (error) { answer(error.message); } finally { button.disabled = false; }
   });
-  return button;
+  return element("span", {}, button, " ", said);
 }
 
 function drawPlans(now) {
@@ -143,12 +148,12 @@ function drawPlans(now) {
   byId("plan-list").replaceChildren(...now.plans.map((plan) => element("div", { className: "plan" },
     element("p", {}, element("strong", {}, plan.id), ` ${plan.command}, made ${plan.made_at.slice(0, 16).replace("T", " ")}`),
     element("ul", {}, ...plan.entities.map((one) => element("li", {}, `${one.entity}${one.says ? `: ${one.says}` : ""}`))),
-    live.action === null ? null : element("div", { className: "controls" },
+    plan.at_work ? element("p", { className: "none" }, "It is being applied.") : live.action === null ? null : element("div", { className: "controls" },
       actionButton(`apply-${plan.id}`, "Apply", `Apply plan ${plan.id}`, async () => { if (confirm(`Apply plan ${plan.id}?`)) await act("apply", plan.id); }),
       actionButton(`discard-${plan.id}`, "Discard", `Discard plan ${plan.id}`, async () => { if (confirm(`Discard plan ${plan.id}?`)) await act("discard", plan.id); })))));
   const one = now.applying;
   if (!one) { byId("applying").replaceChildren(); return; }
-  const state = one.running ? `is being applied, for ${lasting(seconds(one.started_at, now.now))}` : one.exit_code === 0 ? "was applied" : `failed with exit code ${one.exit_code}`;
+  const state = one.running ? `is being applied, for ${lasting(seconds(one.started_at, now.now))}` : one.exit_code === 0 ? "was applied" : one.exit_code === 2 ? "was refused, so it is not listed any more" : `failed with exit code ${one.exit_code}`;
   const output = element("pre", { id: "applying-output", tabIndex: 0, role: "region", ariaLabel: `What applying plan ${one.plan} printed` }, one.output || "It has not printed anything yet.");
   byId("applying").replaceChildren(element("p", {}, `Plan ${one.plan} ${state}.`), output);
   output.scrollTop = output.scrollHeight;
@@ -192,7 +197,7 @@ function tellOf(now) {
     if (more.length) tell(`Problems: ${more.join(", ")}.`);
   }
   for (const pid of heard.runs.keys()) if (!runs.has(pid)) tell("A run has ended.");
-  if (heard.applying?.running && now.applying && !now.applying.running) tell(`Plan ${now.applying.plan} ${now.applying.exit_code === 0 ? "was applied" : "failed"}.`);
+  if (heard.applying?.running && now.applying && !now.applying.running) tell(`Plan ${now.applying.plan} ${now.applying.exit_code === 0 ? "was applied" : now.applying.exit_code === 2 ? "was refused" : "failed"}.`);
   heard = { runs, applying: now.applying };
 }
 
@@ -202,7 +207,7 @@ async function look() {
   if (silent) { silent = false; tell("The server answers again."); }
   show("problem", now.problem);
   keepingPlace(() => {
-    for (const [draws, what] of [[drawRuns, now.runs.length ? now : now.runs], [drawPlans, [now.plans, now.applying, now.applying?.running && now.now]], [drawReplicators, now.replicators], [drawLog, now.log]]) {
+    for (const [draws, what] of [[drawRuns, now.runs.length ? now : now.applying?.running && now.applying.plan], [drawPlans, [now.plans, now.applying, now.applying?.running && now.now]], [drawReplicators, now.replicators], [drawLog, now.log]]) {
       const text = JSON.stringify(what);
       if (drawn.get(draws) !== text) { drawn.set(draws, text); draws(now); }
     }
