@@ -56,7 +56,8 @@
     {%- for name, label in [('undone', 'undoes'), ('redone', 'makes hold again')] -%}
         {%- for commit in steps[name] -%}
             {%- do tidemark.say(cfg['entity'], '  ' ~ label ~ ' commit ' ~ commit['commit_id'] ~ ' (' ~ commit['kind']
-                ~ (' of ' ~ commit['business_date'] if commit['business_date'] else '') ~ '): I ' ~ (commit['rows_inserted'] or 0) ~ ', U '
+                ~ (' of ' ~ commit['business_date'] if commit['business_date'] else '')
+                ~ (', a correction' if commit.get('is_correction') and commit['kind'] == 'load' else '') ~ '): I ' ~ (commit['rows_inserted'] or 0) ~ ', U '
                 ~ (commit['rows_updated'] or 0) ~ ', D ' ~ (commit['rows_deleted'] or 0)) -%}
         {%- endfor -%}
     {%- endfor -%}

@@ -4,6 +4,7 @@ select
     cast(business_date as string) as business_date,
     source_commit_id,
     invocation_id,
+    is_correction,
     rows_inserted,
     rows_updated,
     rows_deleted
