@@ -17,6 +17,8 @@
         'know_commits': 'the commits of an entity are read anew by each run',
         'run_workers': 'extracts and events are loaded by Spark SQL',
         'call_python': 'a registry of schemas is refused, and a pepper with a quote is an error of Spark, which may show it',
+        'hide_literals': "the key that is erased stands in statements, and so in dbt's log",
+        'trim_log': "bounds of values in Delta's log, which it drops after 30 days",
         'keep_plan': 'a plan as tables, `plan: true`; `tidemark plan` is refused',
         'cache_views': 'cached views, worked out again by each reader that plans',
         'ask_catalog': 'describe and show statements',

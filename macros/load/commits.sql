@@ -44,6 +44,7 @@
         'last_sequence_num': row['last_sequence_num'],
         'recorded': fromjson(row['config']) if row['config'] else none,
         'left_refresh': row['left_refresh'],
+        'has_erased': row['has_erased'],
         'undone': fromjson(row['undone'] or '[]'),
         'inflight': fromjson(row['inflight'] or '[]'),
         'this_commit_id': row['this_commit_id'],

@@ -19,7 +19,7 @@
     {%- do tidemark.forget_run_views(cfg['target']) -%}
     {%- do tidemark.clear_slices(cfg['target']) -%}
     {%- set source = tidemark.step(cfg, 'source')(opened, body) -%}
-    {%- set at = namespace(opened=opened, source=source, figures=none, plan={}) -%}
+    {%- set at = namespace(opened=opened, source=source, figures=none, plan={}, notes=[]) -%}
     {%- for part in source['parts'] -%}
         {%- set staged = tidemark.step(cfg, 'stage')(at.opened, at.source, part) -%}
         {%- do tidemark.check_load(at.opened, staged) -%}
@@ -45,6 +45,9 @@
             {%- if is_ours -%}{%- do tidemark.record_load(at.opened, derived, commit) -%}{%- endif -%}
             {%- do tidemark.tell_rejects(cfg, derived['figures'], staged['rejects'], at.opened['relations']['rejects'],
                 '_commit_id = ' ~ derived.get('rejects_commit_id', commit['commit_id'])) -%}
+            {%- if derived['outcome'] == 'commit' and cfg['family'] != 'enriched' -%}
+                {%- set at.notes = at.notes + tidemark.tell_erased_back(at.opened, commit) -%}
+            {%- endif -%}
             {%- set at.figures = tidemark.sum_of_figures(at.figures, derived['figures']) -%}
             {%- set at.opened = tidemark.opened_after(at.opened, staged['plan'], committed) -%}
             {%- set at.source = staged.get('source', at.source) -%}
@@ -54,7 +57,8 @@
     {%- do tidemark.forget_run_views(cfg['target']) -%}
     {%- if opened['state']['first'] -%}{%- do tidemark.tell_other_tables(cfg, at.figures or {}) -%}{%- endif -%}
     {%- if not at.plan.get('columns') -%}{{ return(at.figures) }}{%- endif -%}
-    {{ return(dict(at.figures, notes=tidemark.tell_new_columns(cfg, at.plan, none if opened['state']['first'] else opened['state']['recorded']))) }}
+    {%- set columns = tidemark.tell_new_columns(cfg, at.plan, none if opened['state']['first'] else opened['state']['recorded']) -%}
+    {{ return(dict(at.figures, notes=at.notes + columns)) }}
 {%- endmacro -%}
 
 {#- The macro that does a step for an entity's family; extracts and change events, which both have a log, share those named log__. -#}

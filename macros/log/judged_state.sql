@@ -37,6 +37,7 @@
         'last_sequence_num': since | map(attribute='last_sequence_num') | reject('none') | list | max | default(none),
         'recorded': fromjson(config) if config else none,
         'left_refresh': failed > loaded,
+        'has_erased': completed | selectattr('kind', 'equalto', 'erase_key') | list | length > 0,
         'undone': commits | selectattr('state', 'equalto', 'rolled_back') | map(attribute='commit_id') | list,
         'inflight': inflight,
         'this_commit_id': this_loads[-1]['commit_id'] if this_loads else none,

@@ -1,5 +1,5 @@
-{#- Take the rows of one key out of all tables of an entity, and out of those derived from it. The commit has the hash of the key and counts,
-    never its values; a call that died is finished by the next one with the same key. Files of former versions stay until they are vacuumed. -#}
+{#- Take the rows of one key out of all tables of an entity, and out of those derived from it. The commit has hashes of the key and counts,
+    never its values, nor has any commit of the tables; a call that died is finished by the next one with the same key. Files of former versions stay until they are vacuumed. -#}
 {%- macro erase_key(entity, key, dry_run=false, vacuum=false, confirm=false) -%}
     {%- set dry_run, vacuum = tidemark.is_true(dry_run), tidemark.is_true(vacuum) -%}
     {%- set opened = tidemark.open_entity(entity, 'erase', dry_run) -%}
@@ -26,8 +26,8 @@
     {%- endif -%}
 
     {%- set record = tidemark.operation_commit(opened, 'erase_key') -%}
-    {%- set details = {'key_hash': erased['hash'], 'removed': {}, 'vacuum': vacuum} -%}
-    {%- do record.update({'details': tojson({'key_hash': erased['hash']})}) -%}
+    {%- set details = {'key_hashes': erased['marks'], 'removed': {}, 'vacuum': vacuum} -%}
+    {%- do record.update({'details': tojson({'key_hashes': erased['marks']})}) -%}
     {%- do tidemark.begin_operation(opened, record) -%}
     {%- do tidemark.drop_slices(cfg['target'], 'all') -%}
     {%- do tidemark.clear_slices(cfg['target']) -%}
@@ -44,15 +44,34 @@
     {%- do record.update({'details': tojson(details)}) -%}
     {%- do tidemark.record_commit(opened['commits'], record, 'completed', tidemark.table_versions(cfg, relations, 'after')) -%}
     {%- do tidemark.say(entity, 'erased the key in commit ' ~ record['commit_id'] ~ '; ' ~ (
-        'no file of its tables has it any more' if vacuum
+        tidemark.vacuumed_files() if vacuum
         else 'files of former versions have it until they are vacuumed: clean with vacuum: true after the retention of the format, or here vacuum: true with confirm: true'
     )) -%}
+    {%- do tidemark.tell_traces(entity, erased) -%}
+{%- endmacro -%}
+
+{#- What there is of the key in the files of its tables after vacuum_at_once(). -#}
+{%- macro vacuumed_files() -%}
+    {%- if tidemark.lake_format() == 'iceberg' -%}
+        {{ return('no data file of its tables has it any more; manifests of Iceberg may have the first 16 characters of it, as a bound of values, until they are written anew') }}
+    {%- elif not tidemark.can('trim_log') -%}
+        {{ return("no data file of its tables has it any more; Delta's log may have the first 32 characters of it, as a bound of values, for 30 days") }}
+    {%- endif -%}
+    {{ return('no file of its tables has it any more') }}
+{%- endmacro -%}
+
+{#- Take the key out of what was typed into the shell, and say which files beside the tables have it. -#}
+{%- macro tell_traces(entity, erased) -%}
+    {%- set files = adapter.call_function('tidemark.operate.traces.forget', erased['words']) if tidemark.can('call_python') else ["dbt's log, with this command"] -%}
+    {%- if files -%}
+        {%- do tidemark.warn(entity, 'the key stands, whole or as a word, in files that erase leaves alone: ' ~ files | join(', ') ~ '. Remove them, or those lines') -%}
+    {%- endif -%}
 {%- endmacro -%}
 
 {#- Whether a call for this key is in flight, or was completed. -#}
 {%- macro was_erased(opened, erased, state) -%}
     {%- for row in tidemark.query_rows(tidemark._operations_in_state_sql(opened['commits']['states'], opened['cfg']['relation'], 'erase_key', state)) -%}
-        {%- if fromjson(row['details'] or '{}').get('key_hash') == erased['hash'] -%}{{ return(true) }}{%- endif -%}
+        {%- for mark in tidemark.marks_of(row) if mark in erased['marks'] or mark == erased['hash'] -%}{{ return(true) }}{%- endfor -%}
     {%- endfor -%}
     {{ return(false) }}
 {%- endmacro -%}
@@ -81,8 +100,10 @@
     {%- endfor -%}
 {%- endmacro -%}
 
-{#- The key as it is looked for: its hashes as SQL, its values as SQL by column, its words as SQL. -#}
+{#- The key as it is looked for: its hashes as SQL, its values as SQL by column, its words as SQL and as they are, its own hash, and what is
+    recorded of its hashes. `tidemark erase` gives a key by the name that it is kept under, so that dbt's log does not have it. -#}
 {%- macro erased_key(opened, key) -%}
+    {%- if key is string and tidemark.can('call_python') -%}{%- set key = adapter.call_function('tidemark.operate.kept.given', key) -%}{%- endif -%}
     {%- set cfg, recorded = opened['cfg'], opened['state']['recorded'] -%}
     {%- set plan = tidemark.recorded_plan(recorded) -%}
     {%- set columns, names, given, values = [], [], {}, {} -%}
@@ -123,20 +144,27 @@
     {%- endfor -%}
     {%- do tidemark._raise_key_errors(cfg, errors) -%}
     {%- if plan['sensitive'] | selectattr('key') | list -%}{%- do tidemark.pepper_check(cfg) -%}{%- endif -%}
-    {%- for text in fromjson(row['texts']) -%}{%- do texts.append(tidemark.string_literal(text)) -%}{%- endfor -%}
-    {%- set erased = {'names': names, 'values': typed if typed | length == columns | length else {}, 'texts': texts} -%}
+    {%- set words = fromjson(row['texts']) -%}
+    {%- for text in words -%}{%- do texts.append(tidemark.hidden_expr(tidemark.string_literal(text))) -%}{%- endfor -%}
+    {%- set erased = {'names': names, 'values': typed if typed | length == columns | length else {}, 'texts': texts, 'words': words} -%}
     {%- set hashes = [] -%}
-    {%- for algorithm in ['md5', 'sha256', 'xxhash64x2'] -%}{%- do hashes.append(tidemark.string_literal(row[algorithm])) -%}{%- endfor -%}
+    {%- for algorithm in ['md5', 'sha256', 'xxhash64x2'] -%}{%- do hashes.append(row[algorithm]) -%}{%- endfor -%}
     {%- set own = row[recorded['hash']] -%}
     {#- Hashes that came with the rows, or from an older recipe, stand in the log beside the values. -#}
     {%- for row in run_query('select distinct _key_hash from ' ~ opened['relations']['log'] ~ ' where '
         ~ tidemark.erased_rows_expr(erased['values'].keys() | list, {'hashes': [], 'values': erased['values'], 'texts': []})) -%}
-        {%- if tidemark.string_literal(row[0]) not in hashes -%}
+        {%- if row[0] not in hashes -%}
             {%- set own = row[0] -%}
-            {%- do hashes.append(tidemark.string_literal(row[0])) -%}
+            {%- do hashes.append(row[0]) -%}
         {%- endif -%}
     {%- endfor -%}
-    {%- do erased.update({'hashes': hashes, 'hash': own}) -%}
+    {%- set literals, marks = [], [] -%}
+    {%- for hash in hashes -%}
+        {%- do literals.append(tidemark.hidden_expr(tidemark.string_literal(hash))) -%}
+        {%- do marks.append(tidemark.erased_mark_expr(literals[-1])) -%}
+    {%- endfor -%}
+    {%- set marks = fromjson(run_query('select to_json(array(' ~ marks | join(', ') ~ '))')[0][0]) -%}
+    {%- do erased.update({'hashes': literals, 'hash': own, 'marks': marks}) -%}
     {{ return(erased) }}
 {%- endmacro -%}
 
@@ -149,7 +177,12 @@
 {#- A value of YAML as a literal that can be cast. -#}
 {%- macro _key_literal(value) -%}
     {%- if value is none -%}{{ return('null') }}{%- endif -%}
-    {{ return(tidemark.string_literal(value | lower if value is boolean else value)) }}
+    {{ return(tidemark.hidden_expr(tidemark.string_literal(value | lower if value is boolean else value))) }}
+{%- endmacro -%}
+
+{#- The name of a literal that Spark puts in when it parses the statement, so that it stands neither in dbt's log nor in a message. -#}
+{%- macro hidden_expr(literal) -%}
+    {{ return(adapter.hide_literal(literal) if tidemark.can('hide_literals') else literal) }}
 {%- endmacro -%}
 
 {#- The tables that may hold a key: the entity's own, those that a full refresh or a rehash left, and derived ones. -#}
@@ -193,9 +226,11 @@
         {%- set relation = table['relation'] -%}
         {%- set names = tidemark.names_in(relation) -%}
         {%- set condition = tidemark.erased_rows_expr(names, erased) -%}
+        {%- set by_name = tidemark.erased_rows_expr(names, tidemark.erased_by_name(erased)) -%}
         {#- A feed of several entities: another one may have the same key. -#}
         {%- if table['entities'] and '_entity' in names -%}
-            {%- set condition = '_entity in (' ~ tidemark.string_literals(table['entities']) ~ ') and ' ~ condition -%}
+            {%- set of_entities = '_entity in (' ~ tidemark.string_literals(table['entities']) ~ ') and ' -%}
+            {%- set condition, by_name = of_entities ~ condition, of_entities ~ by_name -%}
         {%- endif -%}
         {%- if condition == 'false' and table['entities'] -%}
             {%- do tidemark.say(opened['cfg']['entity'], relation ~ ' has neither `_key_hash` nor the key: erase it there yourself') -%}
@@ -203,7 +238,7 @@
             {%- do steps.append({
                 'relation': relation, 'verb': 'remove',
                 'count': tidemark.row_count(relation, condition),
-                'statement': 'delete from ' ~ relation ~ ' where ' ~ condition,
+                'statement': tidemark.erase_rows_sql(relation, erased, by_name),
             }) -%}
         {%- endif -%}
         {%- if '_moved_from' in names -%}
@@ -232,6 +267,8 @@
     {%- for table in tables -%}
         {%- do tidemark.vacuum_tables([table['relation']], at_once=true) -%}
         {%- do tidemark.fence_table(table['relation'], commit_id) -%}
+        {#- what went says of files which values they had -#}
+        {%- if tidemark.lake_format() == 'delta' and tidemark.can('trim_log') -%}{%- do adapter.trim_log(table['relation']) -%}{%- endif -%}
     {%- endfor -%}
     {%- do run_query('reset spark.databricks.delta.retentionDurationCheck.enabled') -%}
 {%- endmacro -%}

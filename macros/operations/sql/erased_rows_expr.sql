@@ -51,13 +51,46 @@ from (
 ) as key_values
 {%- endmacro -%}
 
+{#- Take rows of the key away in one commit. By a MERGE, whose condition names columns: of a DELETE the commit would keep the values, for as
+    long as the format keeps what was done. `condition` makes the condition from a key as of erased_rows_expr(). -#}
+{%- macro erase_rows_sql(relation, erased, condition) -%}
+merge into {{ relation }} as stored
+using (
+    {{ tidemark._erased_key_row_sql(erased) | indent(4) }}
+) as tidemark_erased
+    on {{ condition }}
+when matched then delete
+{%- endmacro -%}
+
 {#- Log rows of other keys lose what they say of the erased one: that they had it before. Values that they took from it are theirs, so
     that a late event does not look for them there. -#}
 {%- macro forget_moves_sql(log_relation, erased) -%}
-update {{ log_relation }} set
+merge into {{ log_relation }} as stored
+using (
+    {{ tidemark._erased_key_row_sql(erased) | indent(4) }}
+) as tidemark_erased
+    on stored._moved_from in ({{ tidemark.erased_by_name(erased)['hashes'] | join(', ') }})
+when matched then update set
     _moved_from = null,
     _unsupplied = null
-where _moved_from in ({{ erased['hashes'] | join(', ') }})
+{%- endmacro -%}
+
+{#- The same key whose SQL are columns of _erased_key_row_sql(). -#}
+{%- macro erased_by_name(erased) -%}
+    {%- set named = {'hashes': [], 'values': {}, 'texts': []} -%}
+    {%- for _ in erased['hashes'] -%}{%- do named['hashes'].append('tidemark_erased.hash_' ~ loop.index) -%}{%- endfor -%}
+    {%- for column in erased['values'] -%}{%- do named['values'].update({column: 'tidemark_erased.value_' ~ loop.index}) -%}{%- endfor -%}
+    {%- for _ in erased['texts'] -%}{%- do named['texts'].append('tidemark_erased.text_' ~ loop.index) -%}{%- endfor -%}
+    {{ return(named) }}
+{%- endmacro -%}
+
+{#- The key as one row. -#}
+{%- macro _erased_key_row_sql(erased) -%}
+    {%- set columns = [] -%}
+    {%- for hash in erased['hashes'] -%}{%- do columns.append(hash ~ ' as hash_' ~ loop.index) -%}{%- endfor -%}
+    {%- for value in erased['values'].values() -%}{%- do columns.append(value ~ ' as value_' ~ loop.index) -%}{%- endfor -%}
+    {%- for text in erased['texts'] -%}{%- do columns.append(text ~ ' as text_' ~ loop.index) -%}{%- endfor -%}
+    {{ return('select\n    ' ~ columns | join(',\n    ')) }}
 {%- endmacro -%}
 
 {#- Every derived table with what it was made from, and whether a run of it has read that and no other one of that name in another schema. -#}

@@ -724,6 +724,18 @@ CASES: dict[str, tuple[Any, ...]] = {
         FULL.plan["keys"],
         {"id": "'7'"},
     ),
+    "erase_rows_sql.any": (
+        "erase_rows_sql",
+        KEYED.relations["log"],
+        ERASED,
+        "_key_hash in (tidemark_erased.hash_1, tidemark_erased.hash_2)",
+    ),
+    "erased_keys_back_sql.any": (
+        "erased_keys_back_sql",
+        KEYED.relations["log"],
+        260304093000123,
+        ["a1"],
+    ),
     "forget_moves_sql.any": ("forget_moves_sql", KEYED.relations["log"], ERASED),
     "adopted_extract_sql.inclusive": (
         "adopted_extract_sql",
@@ -1034,6 +1046,7 @@ def test_judged_state() -> None:
         "last_sequence_num": 40,
         "recorded": {"hash": "md5"},
         "left_refresh": False,
+        "has_erased": False,
         "undone": [6],
         "inflight": [
             {"commit_id": 7, "kind": "load", "config": "{}", "business_date": "2026-03-05"}
@@ -1048,6 +1061,8 @@ def test_judged_state() -> None:
     died = state(8, "rolled_back", None, "full_refresh")
     found = macros["judged_state"]([died, *states], None)
     assert (found["undone"], found["left_refresh"]) == ([8, 6], True)
+    erased = state(10, "completed", None, "erase_key")
+    assert macros["judged_state"]([erased, *states], None)["has_erased"]
     found = macros["judged_state"]([state(9, "completed", None), died, *states], None)
     assert (found["undone"], found["left_refresh"]) == ([8, 6], False)
     nothing = macros["judged_state"]([], "2026-03-03")

@@ -14,7 +14,9 @@ from tests.macros import load_macros
 from tidemark import cli
 from tidemark.errors import ConfigError
 from tidemark.operate import call as calls
+from tidemark.operate import traces
 from tidemark.operate.call import Asked, Operation, operate, with_key
+from tidemark.operate.kept import given
 from tidemark.state.project import Entity, entities_of
 
 
@@ -55,7 +57,7 @@ def dbt(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Dbt:
 def test_said_then_done(dbt: Dbt) -> None:
     result = CliRunner().invoke(cli.cli, ["rollback", "orders", "--to", "2026-03-04", "--yes"])
     assert result.exit_code == 0, result.exception
-    assert result.stdout.splitlines() == ["orders: would go back", "orders: going back"]
+    assert result.stdout.splitlines() == ["orders: going back"]
     given = {"entity": "orders", "to": "2026-03-04"}
     assert dbt.called == [
         ("rollback", {**given, "dry_run": True}),
@@ -112,9 +114,39 @@ def test_arguments(dbt: Dbt, line: str, operation: str, arguments: dict[str, Any
         assert "--retention must be a YAML mapping" in str(result.exception)
         return
     assert result.exit_code == 0, result.exception
-    assert dbt.called[-1] == (operation, {"entity": "orders", **arguments, "dry_run": False})
+    (called, with_) = dbt.called[-1]
+    if "key" in arguments:
+        # dbt logs what it is called with: the values go another way
+        with_ = {**with_, "key": given(with_["key"])}
+    assert (called, with_) == (operation, {"entity": "orders", **arguments, "dry_run": False})
     # what a macro asks to be confirmed is not, before it was
     assert "confirm" not in dbt.called[0][1]
+
+
+def test_traces__of_a_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lines of the shell's history go; other files are named, unless the key is a word of every text."""
+    monkeypatch.setenv("TIDEMARK_HOME", str(tmp_path))
+    history = tmp_path / "shell_history"
+    history.write_text(
+        "\n# 2026-03-01 10:00:00\n+history people ann@example.org 17\n"
+        "\n# 2026-03-01 10:00:01\n+history people joann@example.org 17\n"
+    )
+    for name, text in {
+        "logs/dbt.log": "17\nkey 'ann@example.org', 17\n",
+        "logs/spark.log": "joann@example.org 17\n",
+        "target/run_results.json": '{"args": [\n"ann@example.org",\n17]}',
+        "warehouse/people/a.json": "ann@example.org 17",
+    }.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    found = ["logs/dbt.log", "target/run_results.json"]
+    assert traces.forget(["ann@example.org", "17"]) == found
+    assert history.read_text().split("+") == [
+        "\n# 2026-03-01 10:00:01\n",
+        "history people joann@example.org 17\n",
+    ]
+    assert history.stat().st_mode & 0o777 == 0o600
+    assert traces.forget(["17"]) == [] and traces.forget([]) == []
 
 
 def a_model(name: str, alias: str, package: str = "shop", kind: str = "cdc") -> dict[str, Any]:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import click
+from rich.console import Console
 
 from tidemark.console import nearest, stdout_console
 from tidemark.errors import ConfigError
+from tidemark.operate.kept import keep
 from tidemark.run.invoke import Invoker
 from tidemark.state.project import Entity, entities_of
 
@@ -84,9 +87,14 @@ def operate(
         raise ConfigError(f"there is no entity named {name!r}.{nearest(name, entities)}")
     call = operation(entities[name])
     out = stdout_console()
-    said = invoker.operate(call.name, call.called(dry_run=True), out)
+    # nobody needs to hear what is done at once all the same
+    is_done_at_once = asked.yes and not asked.dry_run
+    heard = io.StringIO()
+    first = Console(file=heard, width=out.width) if is_done_at_once else out
+    said = invoker.operate(call.name, call.called(dry_run=True), first)
     # whatever has something to do says what it would
     if asked.dry_run or not any(": would " in line for line in said):
+        out.print(heard.getvalue(), end="", highlight=False, markup=False, soft_wrap=True)
         return 0
     if not asked.yes:
         if not asked.can_ask:
@@ -103,7 +111,7 @@ def operate(
 
 
 def with_key(operation: Operation, entity: Entity, values: tuple[str, ...]) -> Operation:
-    """Return an operation on one row.
+    """Return an operation on one row, whose key dbt does not see: it would log it.
 
     Args:
         operation: The call.
@@ -124,4 +132,4 @@ def with_key(operation: Operation, entity: Entity, values: tuple[str, ...]) -> O
     if nulls := [name for name, value in key.items() if value is None]:
         note = "taken for no value; the text NULL is \"'NULL'\""
         click.echo(f"{entity.name}: NULL of {', '.join(nulls)} is {note}", err=True)
-    return replace(operation, arguments={**operation.arguments, "key": key})
+    return replace(operation, arguments={**operation.arguments, "key": keep(key)})

@@ -29,6 +29,7 @@ select
     to_json(collect_list(commit_id) filter (where state = 'rolled_back')) as undone,
     coalesce(max(commit_id) filter (where kind = 'full_refresh' and state = 'rolled_back' and undone_by is null), 0)
     > coalesce(max(commit_id) filter (where kind in ('load', 'full_refresh') and state = 'completed'), 0) as left_refresh,
+    count(*) filter (where state = 'completed' and kind = 'erase_key') > 0 as has_erased,
     max(commit_id) filter (where state = 'completed' and kind in ('load', 'full_refresh') and commit_id >= log_start_id and business_date = date'2026-03-04') as this_commit_id,
     max(business_date) filter (where state = 'completed' and kind in ('load', 'full_refresh') and commit_id >= log_start_id and business_date < date'2026-03-04') as previous_date,
     max(business_date) filter (where state = 'completed' and kind in ('load', 'full_refresh') and commit_id >= log_start_id) as last_date,

@@ -26,6 +26,7 @@ from tidemark.spark.delta import (
     listed_bytes,
     table_property,
     table_version,
+    trim_log,
     view_small_table,
 )
 from tidemark.spark.files import clear_debris, clear_slices, remove_other_versions, shares_metastore
@@ -126,6 +127,31 @@ class TablesAdapter(SessionAdapter):
         """
         with self.connections.exception_handler(f"table_version({relation})"):
             return table_version(self._session, relation.schema, relation.identifier)
+
+    @available.parse(lambda *args, **kwargs: None)
+    def trim_log(self, relation: Any) -> None:
+        """Take what the log of a Delta table says of former versions away, which then are gone.
+
+        Args:
+            relation: The table.
+        """
+        with self.connections.exception_handler(f"trim_log({relation})"):
+            trim_log(self._session, relation.schema, relation.identifier)
+
+    @available.parse(lambda *args, **kwargs: "null")
+    def hide_literal(self, literal: str) -> str:
+        """Keep a literal of SQL from dbt's log, while the process lasts.
+
+        Args:
+            literal: As it would stand in a statement.
+
+        Returns:
+            What stands in its place: Spark puts the literal in when it parses the statement.
+        """
+        name = f"tidemark.hidden.{uuid4().hex[:8]}"
+        with self.connections.exception_handler("hide_literal"):
+            self._session.conf.set(name, literal)
+        return f"${{{name}}}"
 
     @available.parse(lambda *args, **kwargs: None)
     def table_layout(self, relation: Any) -> int | None:

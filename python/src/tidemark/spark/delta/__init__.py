@@ -13,6 +13,7 @@ from tidemark.spark.delta.log import (
     table_property,
     table_state,
     table_version,
+    trim_log,
 )
 from tidemark.spark.delta.small import listed_bytes, replace_rows, view_small_table
 from tidemark.spark.delta.staged import StagedRows, stage_rows
@@ -29,5 +30,6 @@ __all__ = [
     "table_property",
     "table_state",
     "table_version",
+    "trim_log",
     "view_small_table",
 ]

@@ -58,6 +58,39 @@ def file_count(session: SparkSession, schema: str, name: str) -> int:
     return int(told.get().numFiles() if told.isDefined() else snapshot.numOfFiles())
 
 
+def trim_log(session: SparkSession, schema: str, name: str) -> None:
+    """Take what a Delta table's log says of former versions away: bounds of values, conditions.
+
+    The table begins with a checkpoint then. The files of former commits stay, with nothing in them:
+    in the place of one that is gone another run, which began before it, could commit unseen.
+    """
+    jvm: Any = session._jvm
+    log = log_of(session, schema, name)
+    snapshot = newest(jvm, log)
+    version = int(snapshot.version())
+    log.checkpoint(snapshot, java_class(jvm, "scala.Option").empty())
+    folder = log.logPath()
+    files = folder.getFileSystem(log.newDeltaHadoopConf())
+    info = {"timestamp": int(time.time() * 1000), "operation": "TRIMMED", "operationParameters": {}}
+    nothing = json.dumps({"commitInfo": info}).encode() + b"\n"
+    for status in files.listStatus(folder):
+        path = status.getPath()
+        digits, _, kind = str(path.getName()).partition(".")
+        if not digits.isdecimal() or int(digits) >= version:
+            continue
+        if kind == "json":
+            stream = files.create(path, True)
+            stream.write(nothing)
+            stream.close()
+        else:
+            files.delete(path, False)
+    # what this process has of the log names files that are gone
+    java_class(jvm, "org.apache.spark.sql.delta.DeltaLog").invalidateCache(
+        session._jsparkSession, log.dataPath()
+    )
+    session.catalog.refreshTable(f"`{schema}`.`{name}`")
+
+
 def begin(session: SparkSession, log: Any, snapshot: Any, schema: str, name: str) -> Any:
     """Return a transaction of a table that begins with a snapshot."""
     some = java_class(session._jvm, "scala.Option")
