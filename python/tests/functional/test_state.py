@@ -109,9 +109,9 @@ def test_story(module_project: Any, see: Any) -> None:
     (loads,) = see("status", "people")
     assert (loads["last_date"], loads["rows"], loads["state"]) == ("2026-01-03", 1, "loaded")
 
-    # an operation as a command: said, then done
+    # an operation as a command, said once
     said = see.text("rollback", "people", "--to", "2026-01-02", "--yes")
-    assert "people: would go back to commit" in said and "people: is back at commit" in said
+    assert "people: going back to commit" in said and "people: is back at commit" in said
     assert people.rows("id, n") == [(1, 1)]
     (loads,) = see("status", "people")
     assert (loads["last_date"], loads["landed_dates"]) == ("2026-01-02", ["2026-01-03"])
