@@ -56,7 +56,12 @@ class Store:
         )
         self.plans = [
             SimpleNamespace(
-                id="p23456", state="open", made_at=NOW, command="tidemark plan", entities=[entity]
+                id="p23456",
+                state="open",
+                made_at=NOW,
+                command="tidemark plan",
+                entities=[entity],
+                refused_at=None,
             )
         ]
 

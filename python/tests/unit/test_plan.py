@@ -413,6 +413,9 @@ class Dbt:
     def selected(self) -> list[Any]:
         return list(self.manifest.nodes.values())
 
+    def check_pepper(self) -> None:
+        pass
+
     def ask(self, operation: str, arguments: dict[str, Any], mark: str) -> list[Any]:
         return [{**FACTS["tables"], "entity": name} for name in arguments["entities"]]
 
@@ -533,6 +536,7 @@ def test_apply__refused_when_the_tables_moved(session: None) -> None:
     ):
         applied(dbt, plan.id)
     assert len(dbt.ran) == 1 and read_plan(plan.id).state == "open"
+    assert read_plan(plan.id).refused_at is not None
 
 
 # --- commands

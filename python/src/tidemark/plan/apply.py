@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,7 +12,7 @@ from tidemark.errors import ConfigError
 from tidemark.plan.inputs import moved_inputs
 from tidemark.plan.model import EntityPlan, Plan, Tables
 from tidemark.plan.project import model_checksum, relation_of, selector
-from tidemark.plan.store import close_plan, held
+from tidemark.plan.store import close_plan, held, write_plan
 from tidemark.run.invoke import Invoker, Outcome
 from tidemark.run.options import RunOptions
 
@@ -27,6 +28,10 @@ _COMPARED = (
     "rows_unchanged",
     "rows_rejected",
 )
+
+
+class PlanMovedError(ConfigError):
+    """Something is not as it was when the plan was made."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +76,11 @@ def apply_plan(
             for node in invoker.manifest.nodes.values()
             if node.resource_type == "model"
         }
-        check_unmoved(plan, nodes, invoker)
+        try:
+            check_unmoved(plan, nodes, invoker)
+        except PlanMovedError:
+            write_plan(plan.model_copy(update={"refused_at": dt.datetime.now(dt.UTC)}))
+            raise
         chosen = [selector(nodes[one.relation]) for one in plan.entities]
         options = run_options(plan, allow_deletes, chosen)
         options = replace(options, vars={**options.vars, _PLANNED: planned_counts(plan)})
@@ -133,7 +142,7 @@ def check_unmoved(plan: Plan, nodes: dict[str, Any], invoker: Invoker) -> None:
     """Refuse a plan whose models, tables or inputs are not as they were.
 
     Raises:
-        ConfigError: What moved.
+        PlanMovedError: What moved.
     """
     moved = moved_models(plan.entities, nodes)
     if not moved:
@@ -155,7 +164,7 @@ def check_unmoved(plan: Plan, nodes: dict[str, Any], invoker: Invoker) -> None:
         for one in plan.entities:
             moved += [f"{one.entity}: {said}" for said in moved_inputs(one.inputs, session)]
     if moved:
-        raise ConfigError(
+        raise PlanMovedError(
             f"plan {plan.id} does not hold any more, and nothing was loaded: plan again"
             + _listed(moved)
         )

@@ -196,6 +196,10 @@ class Plan(_Part):
     closed_at: dt.datetime | None = Field(
         default=None, description="When it was applied or discarded."
     )
+    refused_at: dt.datetime | None = Field(
+        default=None,
+        description="When it was not applied, as something was not as it had been.",
+    )
     command: str = Field(description="What made it.")
     tidemark: str = Field(description="The version of Tidemark that made it.")
     outcome: Outcome = Field(description="stops: at least one load would stop.")

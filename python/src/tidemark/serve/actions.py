@@ -13,7 +13,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from tidemark.cli import EXIT_USAGE
 from tidemark.errors import ConfigError
 from tidemark.home import Home
 from tidemark.serve import plans
@@ -39,7 +38,6 @@ class Applying:
         self._process: subprocess.Popen[bytes] | None = None
         self._plan = ""
         self._started_at: datetime | None = None
-        self._refused: set[str] = set()
 
     @property
     def output(self) -> Path:
@@ -78,8 +76,6 @@ class Applying:
         if self._process is None:
             return None
         code = self._process.poll()
-        if code == EXIT_USAGE:
-            self._refused.add(self._plan)
         return {
             "plan": self._plan,
             "started_at": self._started_at,
@@ -89,20 +85,13 @@ class Applying:
         }
 
     def waiting(self, plans: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Return the plans that still wait, each with whether it is being applied.
-
-        One that was refused waits for nothing: what moved since it was made does not move back.
+        """Return the plans that wait, each with whether it is being applied.
 
         Args:
-            plans: Those that are open.
+            plans: Those that wait.
         """
-        seen = self.seen()
-        at_work = self._plan if seen is not None and seen["running"] else None
-        return [
-            {**plan, "at_work": plan["id"] == at_work}
-            for plan in plans
-            if plan["id"] not in self._refused or plan["id"] == at_work
-        ]
+        is_at_work = self._process is not None and self._process.poll() is None
+        return [{**plan, "at_work": is_at_work and plan["id"] == self._plan} for plan in plans]
 
     def close(self) -> None:
         """End the one that is at work, as Ctrl-C does; the next run finishes what it had begun."""

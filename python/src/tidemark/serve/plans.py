@@ -11,7 +11,10 @@ _STORE = "tidemark.plan.store"
 
 
 def open_plans() -> list[dict[str, Any]]:
-    """Return the plans that wait, the newest first: what they are, and no value of any row."""
+    """Return the plans that wait, the newest first: what they are, and no value of any row.
+
+    One that was refused waits for nothing: something is not as it was when the plan was made.
+    """
     return [
         {
             "id": str(plan.id),
@@ -20,7 +23,7 @@ def open_plans() -> list[dict[str, Any]]:
             "entities": [_entity(one) for one in plan.entities],
         }
         for plan in _plans()
-        if plan.state == "open"
+        if plan.state == "open" and plan.refused_at is None
     ]
 
 

@@ -153,7 +153,7 @@ function drawPlans(now) {
       actionButton(`discard-${plan.id}`, "Discard", `Discard plan ${plan.id}`, async () => { if (confirm(`Discard plan ${plan.id}?`)) await act("discard", plan.id); })))));
   const one = now.applying;
   if (!one) { byId("applying").replaceChildren(); return; }
-  const state = one.running ? `is being applied, for ${lasting(seconds(one.started_at, now.now))}` : one.exit_code === 0 ? "was applied" : one.exit_code === 2 ? "was refused, so it is not listed any more" : `failed with exit code ${one.exit_code}`;
+  const state = one.running ? `is being applied, for ${lasting(seconds(one.started_at, now.now))}` : one.exit_code === 0 ? "was applied" : one.exit_code === 2 ? "was refused" : `failed with exit code ${one.exit_code}`;
   const output = element("pre", { id: "applying-output", tabIndex: 0, role: "region", ariaLabel: `What applying plan ${one.plan} printed` }, one.output || "It has not printed anything yet.");
   byId("applying").replaceChildren(element("p", {}, `Plan ${one.plan} ${state}.`), output);
   output.scrollTop = output.scrollHeight;
