@@ -148,8 +148,8 @@ opened_rows as (
         struct(
             nullif(cast(`app_id` as string), '') as `app_id`,
             nullif(cast(`platform` as string), '') as `platform`,
-            nullif(if(unix_micros(`etl_tstamp`) % 1000 = 0, to_csv(struct(`etl_tstamp`), map('timeZone', 'UTC', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSS')), to_csv(struct(`etl_tstamp`), map('timeZone', 'UTC', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS'))), '') as `etl_tstamp`,
-            nullif(if(unix_micros(`dvce_created_tstamp`) % 1000 = 0, to_csv(struct(`dvce_created_tstamp`), map('timeZone', 'UTC', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSS')), to_csv(struct(`dvce_created_tstamp`), map('timeZone', 'UTC', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS'))), '') as `dvce_created_tstamp`,
+            nullif(concat(string(timestampadd(second, unix_seconds(`etl_tstamp`), timestamp_ntz'1970-01-01 00:00:00')), '.', left(lpad(string(pmod(unix_micros(`etl_tstamp`), 1000000)), 6, '0'), if(unix_micros(`etl_tstamp`) % 1000 = 0, 3, 6))), '') as `etl_tstamp`,
+            nullif(concat(string(timestampadd(second, unix_seconds(`dvce_created_tstamp`), timestamp_ntz'1970-01-01 00:00:00')), '.', left(lpad(string(pmod(unix_micros(`dvce_created_tstamp`), 1000000)), 6, '0'), if(unix_micros(`dvce_created_tstamp`) % 1000 = 0, 3, 6))), '') as `dvce_created_tstamp`,
             nullif(cast(`event` as string), '') as `event`,
             nullif(cast(`txn_id` as string), '') as `txn_id`,
             nullif(cast(`name_tracker` as string), '') as `name_tracker`,
@@ -263,17 +263,17 @@ opened_rows as (
             nullif(cast(`mkt_clickid` as string), '') as `mkt_clickid`,
             nullif(cast(`mkt_network` as string), '') as `mkt_network`,
             nullif(cast(`etl_tags` as string), '') as `etl_tags`,
-            nullif(if(unix_micros(`dvce_sent_tstamp`) % 1000 = 0, to_csv(struct(`dvce_sent_tstamp`), map('timeZone', 'UTC', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSS')), to_csv(struct(`dvce_sent_tstamp`), map('timeZone', 'UTC', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS'))), '') as `dvce_sent_tstamp`,
+            nullif(concat(string(timestampadd(second, unix_seconds(`dvce_sent_tstamp`), timestamp_ntz'1970-01-01 00:00:00')), '.', left(lpad(string(pmod(unix_micros(`dvce_sent_tstamp`), 1000000)), 6, '0'), if(unix_micros(`dvce_sent_tstamp`) % 1000 = 0, 3, 6))), '') as `dvce_sent_tstamp`,
             nullif(cast(`refr_domain_userid` as string), '') as `refr_domain_userid`,
-            nullif(if(unix_micros(`refr_dvce_tstamp`) % 1000 = 0, to_csv(struct(`refr_dvce_tstamp`), map('timeZone', 'UTC', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSS')), to_csv(struct(`refr_dvce_tstamp`), map('timeZone', 'UTC', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS'))), '') as `refr_dvce_tstamp`,
+            nullif(concat(string(timestampadd(second, unix_seconds(`refr_dvce_tstamp`), timestamp_ntz'1970-01-01 00:00:00')), '.', left(lpad(string(pmod(unix_micros(`refr_dvce_tstamp`), 1000000)), 6, '0'), if(unix_micros(`refr_dvce_tstamp`) % 1000 = 0, 3, 6))), '') as `refr_dvce_tstamp`,
             nullif(cast(`derived_contexts` as string), '') as `derived_contexts`,
             nullif(cast(`domain_sessionid` as string), '') as `domain_sessionid`,
-            nullif(if(unix_micros(`derived_tstamp`) % 1000 = 0, to_csv(struct(`derived_tstamp`), map('timeZone', 'UTC', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSS')), to_csv(struct(`derived_tstamp`), map('timeZone', 'UTC', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS'))), '') as `derived_tstamp`,
+            nullif(concat(string(timestampadd(second, unix_seconds(`derived_tstamp`), timestamp_ntz'1970-01-01 00:00:00')), '.', left(lpad(string(pmod(unix_micros(`derived_tstamp`), 1000000)), 6, '0'), if(unix_micros(`derived_tstamp`) % 1000 = 0, 3, 6))), '') as `derived_tstamp`,
             nullif(cast(`event_vendor` as string), '') as `event_vendor`,
             nullif(cast(`event_name` as string), '') as `event_name`,
             nullif(cast(`event_format` as string), '') as `event_format`,
             nullif(cast(`event_version` as string), '') as `event_version`,
-            nullif(if(unix_micros(`true_tstamp`) % 1000 = 0, to_csv(struct(`true_tstamp`), map('timeZone', 'UTC', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSS')), to_csv(struct(`true_tstamp`), map('timeZone', 'UTC', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS'))), '') as `true_tstamp`
+            nullif(concat(string(timestampadd(second, unix_seconds(`true_tstamp`), timestamp_ntz'1970-01-01 00:00:00')), '.', left(lpad(string(pmod(unix_micros(`true_tstamp`), 1000000)), 6, '0'), if(unix_micros(`true_tstamp`) % 1000 = 0, 3, 6))), '') as `true_tstamp`
         ) as _texts
     from typed_rows
 )

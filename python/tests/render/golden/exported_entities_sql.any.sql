@@ -4,7 +4,7 @@ select
         ',"data":', data,
         ',"hierarchy":', to_json(named_struct(
             'rootId', hierarchy.root_id,
-            'rootTstamp', if(unix_micros(hierarchy.root_tstamp) % 1000 = 0, to_csv(struct(hierarchy.root_tstamp), map('timeZone', 'UTC', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSS')), to_csv(struct(hierarchy.root_tstamp), map('timeZone', 'UTC', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS'))),
+            'rootTstamp', concat(string(timestampadd(second, unix_seconds(hierarchy.root_tstamp), timestamp_ntz'1970-01-01 00:00:00')), '.', left(lpad(string(pmod(unix_micros(hierarchy.root_tstamp), 1000000)), 6, '0'), if(unix_micros(hierarchy.root_tstamp) % 1000 = 0, 3, 6))),
             'refRoot', hierarchy.ref_root,
             'refTree', hierarchy.ref_tree,
             'refParent', hierarchy.ref_parent
