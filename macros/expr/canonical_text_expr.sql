@@ -71,7 +71,7 @@
 
 {#- Digits without an exponent from 0.000001 on, trailing zeros dropped; below it `1.5E-7`. Casting a decimal to string gives an
     exponent only outside ANSI mode, format_string in both. 0.0 and not 0, as decimal(38,38) has no digit before the point: compared
-    with 0 it would be rounded. -#}
+    with 0 it would be rounded. No abs(), which rounds to 34 digits: of 38 nines that is one too many, and the statement fails. -#}
 {%- macro _decimal_text(x, type) -%}
     {%- set digits = type[type.index('(') + 1:-1].split(',') if '(' in type else ['10', '0'] -%}
     {%- set scale = digits[1] | trim | int if digits | length > 1 else 0 -%}
@@ -80,7 +80,7 @@
     {%- if scale == 0 -%}{{ return(plain) }}{%- endif -%}
     {%- if scale <= 6 -%}{{ return(trimmed) }}{%- endif -%}
     {{ return(
-        'case when ' ~ x ~ " = 0.0 then '0' when abs(" ~ x ~ ') >= 0.000001 then ' ~ trimmed
+        'case when ' ~ x ~ " = 0.0 then '0' when " ~ x ~ ' >= 0.000001 or ' ~ x ~ ' <= -0.000001 then ' ~ trimmed
         ~ ' when ' ~ x ~ " is not null then regexp_replace(format_string('%s', " ~ x ~ "), '[.]?0*E', 'E') end"
     ) }}
 {%- endmacro -%}

@@ -159,6 +159,11 @@ CASES: list[tuple[Any, ...]] = [
         ("f", "decimal(20,7)", "0.0000009"),
     ),
     ("tiny decimal widened", ("a", "decimal(38,20)", "0.00000010000000000000")),
+    (
+        "decimals of nines",
+        ("a", "decimal(38,38)", "0." + "9" * 38),
+        ("b", "decimal(38,10)", "-" + "9" * 28 + "." + "9" * 10),
+    ),
     ("double fractions", ("a", "double", 1.1), ("b", "double", -0.5), ("c", "double", 1e-7)),
     (
         "double limits",
