@@ -264,7 +264,7 @@
 {%- macro misplaced_layout(cfg, present, lacks) -%}
     {%- set errors = [] -%}
     {%- for setting, names in [('partition_by', cfg['partition_by']), ('liquid_clustered_by', cfg['cluster_by'])] -%}
-        {%- for name in names if name | lower not in present and '.' not in name and not name.startswith('_') -%}
+        {%- for name in names if name | lower not in present | map('lower') and '.' not in name and not name.startswith('_') -%}
             {%- do errors.append(setting ~ ' names column `' ~ name ~ '`, which ' ~ lacks ~ tidemark._did_you_mean(name, present)) -%}
         {%- endfor -%}
     {%- endfor -%}

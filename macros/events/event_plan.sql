@@ -70,10 +70,10 @@
     {%- set tracked = cfg['tracked']['include'] + cfg['tracked']['exclude'] -%}
     {%- for setting, chosen in [('ignore', cfg['ignore']), ('sensitive', cfg['sensitive']), ('track_history', tracked)] -%}
         {%- for name in chosen if name | lower not in present + to_come -%}
-            {%- do errors.append(setting ~ ' names column `' ~ name ~ '`, which no event has' ~ tidemark._did_you_mean(name, present)) -%}
+            {%- do errors.append(setting ~ ' names column `' ~ name ~ '`, which no event has' ~ tidemark._did_you_mean(name, names)) -%}
         {%- endfor -%}
     {%- endfor -%}
-    {%- if found['names'] -%}{%- do errors.extend(tidemark.misplaced_layout(cfg, present, 'no event has')) -%}{%- endif -%}
+    {%- if found['names'] -%}{%- do errors.extend(tidemark.misplaced_layout(cfg, names, 'no event has')) -%}{%- endif -%}
     {%- set excluded = tidemark._excluded_names(cfg, found, recorded) -%}
     {%- do errors.extend(tidemark._misspelt_names(cfg, found, recorded, present + to_come + excluded)) -%}
     {%- do tidemark._raise_config_errors(cfg['entity'], errors) -%}
@@ -211,14 +211,14 @@
 {%- macro _misspelt_names(cfg, found, recorded, present) -%}
     {%- set errors = [] -%}
     {%- set is_whole = found['arrived'] is not none or cfg['format'] == 'debezium' -%}
-    {%- set known = present + found['names'] | map('lower') | list + (found['ddl'] or []) | map(attribute='name') | map('lower') | list
-        + (found['arrived'] or {}).keys() | list -%}
+    {%- set spelled = found['names'] + (found['ddl'] or []) | map(attribute='name') | list + (found['arrived'] or {}).values() | map(attribute='name') | list + present -%}
+    {%- set known = spelled | map('lower') | unique | list -%}
     {%- if found['names'] and (not recorded or recorded.get('excluded') is not none) -%}
         {%- for setting, chosen in [('columns', cfg['chosen']), ('ignore_null_updates', cfg['ignore_null_updates'])] -%}
             {%- set named = chosen['include'] + chosen['exclude'] -%}
             {%- for name in named if name not in known -%}
                 {%- if is_whole or tidemark._nearest(name, known | reject('in', named) | list, 0.6) -%}
-                    {%- do errors.append(setting ~ ' names column `' ~ name ~ '`, which no event has' ~ tidemark._did_you_mean(name, known | unique | list)) -%}
+                    {%- do errors.append(setting ~ ' names column `' ~ name ~ '`, which no event has' ~ tidemark._did_you_mean(name, spelled | unique | list)) -%}
                 {%- endif -%}
             {%- endfor -%}
         {%- endfor -%}

@@ -114,17 +114,19 @@
     {%- set declared = cfg['columns'] | map(attribute='name') | map('lower') | list -%}
     {%- set known = recorded.get('columns', []) | map(attribute='name') | map('lower') | list -%}
     {%- set not_yet = recorded.get('not_yet', []) -%}
+    {%- set as_they_are = arrived.values() | map(attribute='name') | list -%}
     {%- for column in cfg['columns'] if column['name'] | lower not in arrived and column['name'] | lower not in not_yet -%}
-        {%- do errors.append('column `' ~ column['name'] ~ '` of the YAML is not in the extract' ~ origin ~ tidemark._did_you_mean(column['name'], arrived.keys() | list)) -%}
+        {%- do errors.append('column `' ~ column['name'] ~ '` of the YAML is not in the extract' ~ origin ~ tidemark._did_you_mean(column['name'], as_they_are)) -%}
     {%- endfor -%}
     {%- for setting, names in [
         ('unique_key', cfg['keys']), ('ignore', cfg['ignore']), ('sensitive', cfg['sensitive']), ('effective_from', [cfg['effective_from']] if cfg['effective_from'] else []),
     ] -%}
         {%- for name in names if name | lower not in arrived and name | lower not in declared + not_yet and not (setting == 'ignore' and name | lower in known) -%}
-            {%- do errors.append(setting ~ ' names column `' ~ name ~ '`, which is not in the extract' ~ origin ~ tidemark._did_you_mean(name, arrived.keys() | list)) -%}
+            {%- do errors.append(setting ~ ' names column `' ~ name ~ '`, which is not in the extract' ~ origin ~ tidemark._did_you_mean(name, as_they_are)) -%}
         {%- endfor -%}
     {%- endfor -%}
-    {%- do errors.extend(tidemark.misplaced_layout(cfg, (declared + known + arrived.keys() | list) | unique | list, 'is not in the extract' ~ origin)) -%}
+    {%- set known_names = as_they_are + cfg['columns'] | map(attribute='name') | list + recorded.get('columns', []) | map(attribute='name') | list -%}
+    {%- do errors.extend(tidemark.misplaced_layout(cfg, known_names | unique | list, 'is not in the extract' ~ origin)) -%}
 {%- endmacro -%}
 
 {#- Which columns did not come with the extract: see columns_not_yet(). -#}

@@ -366,6 +366,13 @@ def test_missing_column__names_the_file_once() -> None:
     )
 
 
+def test_missing_column__hint_has_the_name_as_the_header_has_it() -> None:
+    with pytest.raises(MacroError, match=r"did you mean `Nam`\?"):
+        plan_of(shop(), arrived("id", "Nam", "total"))
+    with pytest.raises(MacroError, match=r"ignore names column `ort`, .*; did you mean `WohnOrt`\?"):
+        plan_of(shop(ignore=["ort"]), arrived("id", "name", "total", "WohnOrt"))
+
+
 def test_changed_type__names_the_cure() -> None:
     macros, cfg = load_sql_macros(), shop()
     recorded = plan_of(cfg, arrived("id", "name", "total", total="int"))["recorded"]
