@@ -1,26 +1,8 @@
 {#- Every row of the extract, typed and hashed, with the reason why it cannot be used (NULL for a good row). A row whose key cannot be
     read has no `_key_hash`. `compiled_sql` is the model's own SELECT. -#}
 {%- macro staged_rows_sql(cfg, plan, compiled_sql) -%}
-{%- set typed, arrived = [], [] -%}
-{%- for column in plan['columns'] -%}
-    {%- do typed.append(tidemark.cast_expr(column, cfg['options'], 'extract_rows') ~ ' as ' ~ tidemark.quote_identifier(column['name'])) -%}
-    {%- if column['source_name'] is not none -%}
-        {%- do arrived.append('extract_rows.' ~ tidemark.quote_identifier(column['source_name']) ~ ' as ' ~ tidemark._arrived_name(loop.index)) -%}
-    {%- endif -%}
-{%- endfor -%}
 {%- set reasons = tidemark._reject_reasons(plan) -%}
-with extract_rows as (
-    {{ compiled_sql | indent(4) }}
-),
-
-typed_rows as (
-    select
-        {{ (typed + arrived) | join(',\n        ') }}
-        {%- for name in plan['supplied'] %},
-        extract_rows.{{ name }} as _tidemark{{ name }}
-        {%- endfor %}
-    from extract_rows
-),
+{{ tidemark._typed_rows_sql(cfg, plan, compiled_sql) }},
 
 judged_rows as (
     select
@@ -47,6 +29,39 @@ select
 from judged_rows
 {%- endmacro -%}
 
+{#- The values of an extract as they arrived and in their types: the beginning of a statement. -#}
+{%- macro _typed_rows_sql(cfg, plan, compiled_sql) -%}
+{%- set typed, arrived = [], [] -%}
+{%- for column in plan['columns'] -%}
+    {%- do typed.append(tidemark.cast_expr(column, cfg['options'], 'extract_rows') ~ ' as ' ~ tidemark.quote_identifier(column['name'])) -%}
+    {%- if column['source_name'] is not none -%}
+        {%- do arrived.append('extract_rows.' ~ tidemark.quote_identifier(column['source_name']) ~ ' as ' ~ tidemark._arrived_name(loop.index)) -%}
+    {%- endif -%}
+{%- endfor -%}
+with extract_rows as (
+    {{ compiled_sql | indent(4) }}
+),
+
+typed_rows as (
+    select
+        {{ (typed + arrived) | join(',\n        ') }}
+        {%- for name in plan['supplied'] %},
+        extract_rows.{{ name }} as _tidemark{{ name }}
+        {%- endfor %}
+    from extract_rows
+)
+{%- endmacro -%}
+
+{#- How often a value of each column is the reason to reject a row, also where the row is rejected for another one, and one that arrived
+    there. What could not be read has no columns. -#}
+{%- macro failed_values_sql(cfg, plan, compiled_sql) -%}
+{%- set reasons = tidemark._reject_reasons(plan) -%}
+{%- set whole = reasons | rejectattr('column', 'defined') | map(attribute='condition') | list -%}
+{{ tidemark._typed_rows_sql(cfg, plan, compiled_sql) }}
+
+{{ tidemark.failures_by_reason_sql('typed_rows', whole, reasons | selectattr('column', 'defined') | list) }}
+{%- endmacro -%}
+
 {#- What a value is called as it arrived, beside the one of its type. -#}
 {%- macro _arrived_name(place) -%}
     {{ return('_tidemark_arrived_' ~ place) }}
@@ -67,17 +82,19 @@ from judged_rows
         }) -%}
     {%- endif -%}
     {%- for column in plan['keys'] + (plan['columns'] | rejectattr('key') | list) -%}
-        {%- set failed = tidemark.cast_failed_expr(column, tidemark._arrived_name(plan['columns'].index(column) + 1)) -%}
+        {%- set arrived = tidemark._arrived_name(plan['columns'].index(column) + 1) -%}
+        {%- set failed = tidemark.cast_failed_expr(column, arrived) -%}
         {%- if failed -%}
             {%- do reasons.append({
                 'condition': failed, 'text': tidemark.string_literal('cast_failed: ' ~ column['name']), 'key_known': not column['key'],
+                'column': column['name'], 'value': "'***'" if column['sensitive'] else 'cast(' ~ arrived ~ ' as string)',
             }) -%}
         {%- endif -%}
         {%- if column['not_null'] -%}
             {%- do reasons.append({
                 'condition': tidemark.quote_identifier(column['name']) ~ ' is null',
                 'text': tidemark.string_literal(('null_key: ' if column['key'] else 'null_value: ') ~ column['name']),
-                'key_known': not column['key'],
+                'key_known': not column['key'], 'column': column['name'], 'value': 'cast(null as string)',
             }) -%}
         {%- endif -%}
     {%- endfor -%}

@@ -37,17 +37,22 @@
 
 {#- What a load stops with by `on_reject: fail`, none if it goes on. `rejects` says what they are: `units` names one of them and several,
     `rows` is SQL or a relation with `_reject_reason`, `samples` such rows with `_raw_payload` (none: samples would show what people sent),
-    `of` is said of the rows, `advice` how to mend them. -#}
+    `of` is said of the rows, `advice` how to mend them, `failed` is a query of what failed in each column, also of rows that are rejected
+    for another one. -#}
 {%- macro why_rejects_stop(cfg, run, figures, rejects) -%}
     {%- if not figures.get('rows_rejected') or cfg['on_reject'] != 'fail' -%}{{ return(none) }}{%- endif -%}
     {%- set units = rejects['units'] -%}
-    {%- set lines = [] -%}
+    {%- set lines, counted = [], {} -%}
     {%- for reject in tidemark.query_rows(
-        'select _reject_reason as reason, count(*) as count from ' ~ rejects['rows']
-        ~ ' where _reject_reason is not null group by 1 order by 2 desc nulls last, 1 asc nulls last limit 20'
-    ) -%}
-        {%- do lines.append('\n  - ' ~ reject['reason'] ~ ': ' ~ reject['count'] ~ ' ' ~ (units[0] if reject['count'] == 1 else units[1])) -%}
+        'select _reject_reason as reason, count(*) as count from ' ~ rejects['rows'] ~ ' where _reject_reason is not null group by 1'
+    ) + (tidemark.query_rows(rejects['failed']) if rejects.get('failed') else []) -%}
+        {%- do counted.update({reject['reason']: reject}) -%}
     {%- endfor -%}
+    {%- for reject in (counted.values() | sort(attribute='reason') | sort(attribute='count', reverse=true))[:20] -%}
+        {%- do lines.append('\n  - ' ~ reject['reason'] ~ ': ' ~ reject['count'] ~ ' ' ~ (units[0] if reject['count'] == 1 else units[1])
+            ~ tidemark._such_as(reject.get('value'))) -%}
+    {%- endfor -%}
+    {%- if counted | length > 20 -%}{%- do lines.append('\n  - ' ~ (counted | length - 20) ~ ' reasons more') -%}{%- endif -%}
     {%- if rejects['samples'] -%}
         {%- do lines.append('\nfor example') -%}
         {%- for row in tidemark.query_rows(rejects['samples'] ~ '\nlimit ' ~ run['sample_rows']) -%}
@@ -59,6 +64,13 @@
         cfg['entity'] ~ ': ' ~ figures['rows_rejected'] ~ ' of ' ~ figures['rows_read'] ~ ' ' ~ units[1] ~ rejects['of'] ~ ' cannot be used; nothing was written'
         ~ lines | join('') ~ '\n' ~ rejects['advice'] ~ ', or set on_reject: quarantine to put such ' ~ units[1] ~ ' aside and go on'
     ) }}
+{%- endmacro -%}
+
+{#- A value that failed, on one line. -#}
+{%- macro _such_as(value) -%}
+    {%- if value is none -%}{{ return('') }}{%- endif -%}
+    {%- set text = modules.re.sub('[\\x00-\\x1f\\x7f-\\x9f]', '?', value | string) -%}
+    {{ return(", such as '" ~ text[:100] ~ ('…' if text | length > 100 else '') ~ "'") }}
 {%- endmacro -%}
 
 {#- Stop a full extract that is empty or would delete more than it may. -#}

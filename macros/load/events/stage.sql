@@ -43,6 +43,7 @@
         'files': landing['files'],
         'rejects': {
             'units': ['event', 'events'], 'of': '', 'rows': load['staged'],
+            'failed': tidemark.failed_event_values_sql(cfg, plan, landing['events'], stretch) if figures['rows_rejected'] and cfg['on_reject'] == 'fail',
             'samples': 'select _reject_reason, ' ~ tidemark._telling_part_expr(cfg) ~ ' as _raw_payload from ' ~ load['staged']
                 ~ ' where _reject_reason is not null order by _reject_reason asc nulls last, _landing_num asc nulls last',
             'advice': 'Mend the events or the declared types (say with meta.tidemark.encodings how a column is written: for ambiguous_unit millis or micros, for ambiguous_encoding hex or base64; for unsigned_too_large declare decimal(20,0))',

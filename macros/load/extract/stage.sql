@@ -21,6 +21,7 @@
         existing=none if state['first'] else tidemark.make_existing_view(opened, plan, planned)
     ) -%}
     {%- set staged = tidemark.stage_changes(opened, plan, load) or tidemark.classify(opened, plan, load) -%}
+    {%- if staged['figures']['rows_rejected'] and cfg['on_reject'] == 'fail' -%}{%- do staged['rejects'].update({'failed': tidemark.failed_values_sql(cfg, plan, source['body'])}) -%}{%- endif -%}
     {{ return(dict(staged, alters=alters, again=alters and plan['sensitive'] | length > 0)) }}
 {%- endmacro -%}
 

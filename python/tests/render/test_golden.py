@@ -265,6 +265,7 @@ RECONCILED = [
 CASES: dict[str, tuple[Any, ...]] = {
     "staged_rows_sql.plain": staged(PLAIN),
     "staged_rows_sql.sensitive": staged(FULL),
+    "failed_values_sql": ("failed_values_sql", FULL.cfg, FULL.plan, "select * from arrived"),
     "classified_rows_sql.full": classified(FULL),
     "classified_rows_sql.delta": classified(DELTA),
     "classified_rows_sql.labelled": classified(PLAIN, date=None),
@@ -497,6 +498,13 @@ CASES: dict[str, tuple[Any, ...]] = {
         SEQUENCED.relations,
         "staged_in_sequence",
         {**LATE_EVENTS, "log": SEQUENCED.relations["log"], "open_snapshot": COMMIT},
+    ),
+    "failed_event_values_sql": (
+        "failed_event_values_sql",
+        KEYED.cfg,
+        KEYED.plan,
+        "events",
+        {"from": 7, "to": 9},
     ),
     "staged_events_sql.keyed": (
         "staged_events_sql",
