@@ -247,8 +247,40 @@
     {{ return(options) }}
 {%- endmacro -%}
 
+{#- Reader options that would change nothing, as Tidemark reads values as texts and casts them itself, each with what to write instead.
+    What from_json() makes of a nested column of JSON it makes by these. -#}
+{%- macro _options_without_effect(format, columns) -%}
+    {%- set of_files = {'compression': "a file's compression is told by its name, such as .gz: take it out"} -%}
+    {%- if format == 'parquet' -%}{{ return(of_files) }}{%- endif -%}
+    {%- set turned = "a value is cast to the data_type of its column as Spark SQL casts a text. Turn others round in the model's SELECT, such as "
+        ~ "replace(replace(amount, '.', ''), ',', '.')" -%}
+    {%- set reject = 'a line that cannot be read is a reject, and on_reject says what becomes of it: take it out' -%}
+    {%- set of_texts = dict(of_files, mode=reject, columnNameOfCorruptRecord=reject) -%}
+    {%- if format == 'csv' or '<' not in columns | map(attribute='data_type') | select('string') | join -%}
+        {%- do of_texts.update({
+            'locale': turned,
+            'timeZone': "a time without a zone is one of the session's: set spark.sql.session.timeZone in the profile",
+            'timestampNTZFormat': 'write timestampFormat, which is that of timestamp_ntz too',
+            'enableDateTimeParsingFallback': 'a date that its format does not read is a reject: take it out',
+        }) -%}
+    {%- endif -%}
+    {%- set declared = 'a column has the data_type that the YAML declares: take it out' -%}
+    {%- if format == 'json' -%}
+        {%- set lines = 'JSON is read as lines, an object on each: have the files written so, and take it out' -%}
+        {{ return(dict(of_texts, multiLine=lines, lineSep=lines, primitivesAsString=declared, prefersDecimal=declared, dropFieldIfAllNull=declared)) }}
+    {%- endif -%}
+    {{ return(dict(
+        of_texts, inferSchema=declared, enforceSchema='the header of each file is compared with the first: take it out',
+        escapeQuotes='it is for writing: take it out', nanValue=turned, positiveInf=turned, negativeInf=turned
+    )) }}
+{%- endmacro -%}
+
 {#- Spark passes over an option that it does not have, so one that is nearly the name of another is refused here. -#}
-{%- macro _check_options(options, format, errors) -%}
+{%- macro _check_options(options, format, columns, errors) -%}
+    {%- set vain = tidemark._options_without_effect(format, columns) -%}
+    {%- for name in options if name in vain -%}
+        {%- do errors.append('options.' ~ name ~ ' has no effect: ' ~ vain[name]) -%}
+    {%- endfor -%}
     {%- set known = tidemark._reader_options(format) -%}
     {%- set others = ['separator'] if format == 'csv' else [] -%}
     {%- for name in options if name not in known -%}
@@ -282,7 +314,7 @@
     {%- for name in cfg['compare']['exclude'] if name in cfg['keys'] | map('lower') | list -%}
         {%- do errors.append('compare.exclude names `' ~ name ~ '`, which is part of unique_key: a key is always compared') -%}
     {%- endfor -%}
-    {%- if options is mapping -%}{%- do tidemark._check_options(options, cfg['format'], errors) -%}{%- endif -%}
+    {%- if options is mapping -%}{%- do tidemark._check_options(options, cfg['format'], cfg['columns'], errors) -%}{%- endif -%}
     {%- for name, value in (options.items() if options is mapping and cfg['format'] == 'json' else [])
         if name | lower in ['encoding', 'charset'] and not tidemark.is_utf8(value) -%}
         {%- do errors.append('options.' ~ name ~ ': JSON lines are UTF-8, found: ' ~ value ~ '. Have the files written so') -%}

@@ -168,6 +168,10 @@ def cdc(**settings: Any) -> dict[str, Any]:
         (cdc(**CSV, options={"seperator": ";"}), "options.seperator is no option of Spark for csv; did you mean `sep`?"),
         (cdc(**CSV, options={"headers": True, "SEP": ";", "samplingRatio": 1}), "options.headers is no option of Spark for csv; did you mean `header`?"),
         (cdc(**{**CSV, "format": "json"}, options={"dateFromat": "d"}), "options.dateFromat is no option of Spark for json; did you mean `dateFormat`?"),
+        (cdc(**CSV, options={"Locale": "de-DE"}), "options.locale has no effect: a value is cast to the data_type of its column as Spark SQL casts a text. Turn others round in the model's SELECT, such as replace(replace(amount, '.', ''), ',', '.')"),
+        (cdc(**CSV, options={"MODE": "FAILFAST"}), "options.mode has no effect: a line that cannot be read is a reject, and on_reject says what becomes of it: take it out"),
+        (cdc(**{**CSV, "format": "json"}, options={"multiLine": True, "allowComments": True}), "options.multiLine has no effect: JSON is read as lines, an object on each: have the files written so, and take it out"),
+        (cdc(**{**CSV, "format": "parquet"}, options={"compression": "gzip", "mergeSchema": True}), "options.compression has no effect: a file's compression is told by its name, such as .gz: take it out"),
         (cdc(**CSV, options={"Sep": ";", "sep": ","}), "options.sep and options.Sep are one option: take one out"),
         (cdc(**CSV, options={"sep": ";", "DELIMITER": ";"}), "options.DELIMITER and options.sep are one option: take one out"),
         ({**cdc(**{**CSV, "format": "json"}, options={"encoding": "latin1"})}, "options.encoding: JSON lines are UTF-8, found: latin1. Have the files written so"),
@@ -347,6 +351,13 @@ def test_options__in_any_case() -> None:
     assert of_json == {"dateFormat": "d"}
 
 
+def test_options__that_nested_json_is_read_by() -> None:
+    of_json, options = {**CSV, "format": "json"}, {"timeZone": "UTC", "locale": "de-DE"}
+    config = cdc(**of_json, options=options)
+    assert len(problems("entity_config", config, {"a": "timestamp"})) == 2
+    assert not problems("entity_config", config, {"a": "struct<at: timestamp>"})
+
+
 def arrived(*names: str, **types: str) -> list[dict[str, str]]:
     return [{"name": name, "type": types.get(name, "string")} for name in names]
 
@@ -369,7 +380,9 @@ def test_missing_column__names_the_file_once() -> None:
 def test_missing_column__hint_has_the_name_as_the_header_has_it() -> None:
     with pytest.raises(MacroError, match=r"did you mean `Nam`\?"):
         plan_of(shop(), arrived("id", "Nam", "total"))
-    with pytest.raises(MacroError, match=r"ignore names column `ort`, .*; did you mean `WohnOrt`\?"):
+    with pytest.raises(
+        MacroError, match=r"ignore names column `ort`, .*; did you mean `WohnOrt`\?"
+    ):
         plan_of(shop(ignore=["ort"]), arrived("id", "name", "total", "WohnOrt"))
 
 
