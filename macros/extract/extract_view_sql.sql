@@ -220,13 +220,17 @@ where not coalesce({{ "_unreadable in ('', '\\r')" if names | length > 1 else ti
 
 {#- The rows of a view over CSV files that are not all of the encoding which they are read by: `_malformed` is the line of a row that is
     not, whose values are NULL where they have such bytes. `lines` has the columns `read_names` and `_unreadable`; what is declared as
-    UTF-8 was read byte by byte, as ISO-8859-1, because that alone keeps what is malformed. -#}
+    UTF-8 was read byte by byte, as ISO-8859-1, because that alone keeps what is malformed. What `cfg` has as `mark` stands
+    before the first value of a file. -#}
 {%- macro readable_csv_sql(cfg, view, lines, names, read_names) -%}
 {%- set options = tidemark.csv_options(cfg['options']) -%}
 {%- set is_utf8 = tidemark.is_utf8(options['encoding']) -%}
 {%- set raw, readable, whole = [], [], [] -%}
 {%- for name in names -%}
     {%- set read = tidemark.quote_identifier(read_names[loop.index0]) -%}
+    {%- if cfg.get('mark') and loop.first -%}
+        {%- set read = 'if(startswith(' ~ read ~ ', ' ~ tidemark.string_literal(cfg['mark']) ~ '), substring(' ~ read ~ ', ' ~ (cfg['mark'] | length + 1) ~ '), ' ~ read ~ ')' -%}
+    {%- endif -%}
     {%- set quoted = tidemark.quote_identifier(name) -%}
     {%- do raw.append((tidemark._raw_text_expr(read) if is_utf8 else read) ~ ' as ' ~ quoted) -%}
     {%- do readable.append('if(' ~ tidemark._is_readable_expr(quoted, is_utf8) ~ ', ' ~ quoted ~ ', null) as ' ~ quoted) -%}

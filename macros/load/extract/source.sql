@@ -45,10 +45,17 @@
     {%- endif -%}
     {%- do tidemark.check_folders(cfg, files) -%}
     {%- do tidemark.check_lines(cfg, files) -%}
+    {%- set mark = '' -%}
     {%- if cfg['format'] == 'csv' -%}
         {%- set options = tidemark.csv_options(cfg['options']) -%}
-        {%- if options['header'] | default('true') | string | lower == 'true' -%}
-            {%- set found = tidemark.describe_query(tidemark.csv_header_sql(cfg, path)) | map(attribute='name') | list -%}
+        {%- set has_header = options['header'] | default('true') | string | lower == 'true' -%}
+        {%- set found = tidemark.describe_query(tidemark.csv_header_sql(cfg, path)) | map(attribute='name') | list if has_header else [] -%}
+        {%- set mark = tidemark.utf8_mark(cfg, path, found) -%}
+        {%- if mark and not tidemark.query_rows(tidemark.lines_told_sql(cfg, path))[0]['malformed'] -%}
+            {{ return(tidemark.make_extract_view(dict(cfg, options=dict(options, encoding='UTF-8')), run, recorded)) }}
+        {%- endif -%}
+        {%- if has_header -%}
+            {%- set found = tidemark.names_without_mark(found, mark) -%}
             {%- do tidemark.check_separator(cfg, options, found, path) -%}
             {%- do tidemark.check_header(cfg, found, path) -%}
             {%- set names = found or names -%}
@@ -62,7 +69,7 @@
     {%- set lines = tidemark.look_at_lines(cfg, path) -%}
     {%- set told = ['_malformed'] if lines['malformed'] else [] -%}
     {%- if cfg['format'] == 'csv' and told -%}
-        {%- do tidemark.make_readable_csv_view(cfg, view, path, names, lines) -%}
+        {%- do tidemark.make_readable_csv_view(cfg, view, path, names, dict(lines, mark=mark)) -%}
     {%- elif told -%}
         {%- do run_query(tidemark.readable_json_sql(cfg, view, path)) -%}
     {%- elif cfg['format'] == 'csv' and tidemark.is_read_by_line(cfg, path, files) -%}
@@ -83,6 +90,25 @@
         (tidemark.query_rows(tidemark.json_names_sql(cfg, path)) if cfg['format'] == 'json' else tidemark.describe_query('select * from ' ~ view))
         | map(attribute='name') | list
     )) }}
+{%- endmacro -%}
+
+{#- The byte order mark of UTF-8 as a file that begins with it is read by the declared encoding, such as ï»¿; none where the encoding is
+    UTF-8, whose mark Spark's reader takes off. A file that has it and is UTF-8 throughout is read so, any other without the mark. -#}
+{%- macro utf8_mark(cfg, path, names) -%}
+    {%- set encoding = tidemark.csv_options(cfg['options'])['encoding'] -%}
+    {%- if tidemark.is_utf8(encoding) or not tidemark.can('list_files') -%}{{ return('') }}{%- endif -%}
+    {%- set first = names -%}
+    {%- if not first -%}
+        {%- set rows = tidemark.query_rows(tidemark.csv_header_sql(cfg, path, {'header': 'false'}) ~ ' limit 1') -%}
+        {%- set first = rows[0].values() | list if rows else [] -%}
+    {%- endif -%}
+    {{ return(adapter.call_function('tidemark.engine.header.utf8_mark', (first[0] or '') if first else '', encoding)) }}
+{%- endmacro -%}
+
+{#- The names of a header, the first without the mark before it, which keeps quotes around it from being any. -#}
+{%- macro names_without_mark(names, mark) -%}
+    {%- if not mark or not names -%}{{ return(names) }}{%- endif -%}
+    {{ return([names[0][mark | length:].strip('"')] + names[1:]) }}
 {%- endmacro -%}
 
 {#- Stop at files in folders of the folder, which Spark passes over: a full extract would take their keys for deleted ones. -#}
@@ -154,16 +180,17 @@
 
 {#- The view over CSV files with such bytes. A name in the header that has them is no name. -#}
 {%- macro make_readable_csv_view(cfg, view, path, names, told) -%}
-    {%- set declared = tidemark.csv_options(cfg['options'])['encoding'] -%}
+    {%- set options = tidemark.csv_options(cfg['options']) -%}
+    {%- set declared, has_header = options['encoding'], options['header'] | default('true') | string | lower == 'true' -%}
     {%- for name in names if '\uFFFD' in name -%}{%- do tidemark.raise_encoding(cfg, path, name) -%}{%- endfor -%}
     {%- set read_as = {'encoding': 'ISO-8859-1'} if tidemark.is_utf8(declared) else {} -%}
     {%- set read_names = names -%}
-    {%- if read_as and tidemark.csv_options(cfg['options'])['header'] | default('true') | string | lower == 'true' -%}
+    {%- if (read_as or told['mark']) and has_header -%}
         {%- set read_names = tidemark.describe_query(tidemark.csv_header_sql(cfg, path, read_as)) | map(attribute='name') | list -%}
     {%- endif -%}
     {%- set lines = tidemark.run_view(cfg['target'], 'lines') -%}
     {%- do tidemark.make_csv_view(cfg, lines, path, read_names, dict(told, read_as=read_as)) -%}
-    {%- do run_query(tidemark.readable_csv_sql(cfg, view, lines, names, read_names)) -%}
+    {%- do run_query(tidemark.readable_csv_sql(dict(cfg, mark='' if has_header else told['mark']), view, lines, names, read_names)) -%}
 {%- endmacro -%}
 
 {#- A header of one name with semicolons in it is not that of a file with commas. -#}

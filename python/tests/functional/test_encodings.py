@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import codecs
 import gzip
 from collections.abc import Callable
 from pathlib import Path
@@ -23,6 +24,7 @@ CONFIG = {
         "tags": {"name": "tags", "data_type": "array<string>"},
     },
 }
+COLUMNS: dict[str, str | None] = {"id": "int", "name": "string"}
 LATIN = "not UTF-8 (byte 0xFC, shown as ISO-8859-1): "
 JSON = '{"id": 2, "name": "Zürich", "tags": ["x"]}'
 
@@ -144,6 +146,25 @@ def test_csv__cut(module_project: Any) -> None:
     people = Entity(module_project, "cut_people", {"id": "int", "name": "string"})
     error = people.load("2026-01-01", 'id,name\n1,a\n2,"b\n3,c\n', expect_pass=False).error
     assert "2026-01-01.csv ends within a quote that nothing closes" in error
+
+
+def test_csv__mark_of_utf8_and_another_encoding(module_project: Any) -> None:
+    """A file of UTF-8 is read so, one that has only its mark as it is declared."""
+    options = {"encoding": "windows-1252", "sep": ";"}
+    people = Entity(module_project, "marked_people", COLUMNS, options=options)
+    mark, text = codecs.BOM_UTF8, '"id";name\n1;Zürich\n2;Bern\n'
+    people.load("2026-01-01", mark + text.encode("windows-1252"))
+    assert people.rows("id, name") == [(1, "Zürich"), (2, "Bern")]
+    people.load("2026-01-02", mark + text.replace("Zürich", "Züri").encode())
+    assert people.rows("id, name") == [(1, "Züri"), (2, "Bern")]
+    people.write(options={**options, "header": False})
+    people.load("2026-01-03", mark + "1;Öland\n2;Bern\n".encode("windows-1252"))
+    assert people.rows("id, name") == [(1, "Öland"), (2, "Bern")]
+    # the failures of every column are told at once
+    people.not_null = ("name",)
+    people.write(options=options)
+    error = people.load("2026-01-04", "id;name\nx;\n2;Bern\ny;Z\n", expect_pass=False).error
+    assert "cast_failed: id: 2 rows, such as 'x'" in error and "null_value: name: 1 row" in error
 
 
 @pytest.mark.parametrize(("suffix", "pack"), PACKED)

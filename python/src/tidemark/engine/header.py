@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import gzip
 import json
@@ -64,6 +65,24 @@ def header_of(files: Sequence[Mapping[str, Any]], separator: str) -> dict[str, A
     if any(_OWN.fullmatch(name) for name in names):
         return {"why_not": "its header has a name that is Tidemark's own"}
     return {"paths": paths, "stamps": stamps, "names": names, "types": ["string"] * len(names)}
+
+
+def utf8_mark(text: str, encoding: str) -> str:
+    """Return the byte order mark of UTF-8 as a text begins with it that was read by an encoding.
+
+    Example:
+        >>> utf8_mark("ï»¿id", "windows-1252"), utf8_mark("id", "windows-1252")
+        ('ï»¿', '')
+
+    Args:
+        text: What was read.
+        encoding: By which encoding; one that Python does not know has no mark.
+    """
+    try:
+        mark = codecs.BOM_UTF8.decode(encoding)
+    except (LookupError, UnicodeError):
+        return ""
+    return mark if text.startswith(mark) else ""
 
 
 def footer_of(files: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

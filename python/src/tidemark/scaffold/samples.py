@@ -156,7 +156,22 @@ def _open_text(path: Path, encoding: str | None) -> io.TextIOBase:
     openers: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open}
     opener = openers.get(path.suffix.lower(), open)
     text: io.TextIOBase = opener(path, "rt", encoding=encoding or "utf-8-sig", newline="")
+    mark = codecs.BOM_UTF8.decode(encoding, "replace") if encoding is not None else ""
+    if mark and text.read(len(mark)) != mark:
+        text.seek(0)
     return text
+
+
+def _is_utf8_by_its_mark(path: Path) -> bool:
+    """Whether a file begins with the byte order mark of UTF-8 and is UTF-8 as far as one looks."""
+    with _open_text(path, "ISO-8859-1") as text:
+        text.seek(0)
+        start = text.read(_SNIFFED_CHARACTERS).encode("ISO-8859-1")
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(start)
+    except UnicodeDecodeError:
+        return False
+    return start.startswith(codecs.BOM_UTF8)
 
 
 # -- CSV
@@ -183,6 +198,10 @@ def _read_csv(
     encoding: str | None,
 ) -> Sample:
     csv.field_size_limit(2**31 - 1)
+    notes = []
+    if encoding is not None and _is_utf8_by_its_mark(files[0]):
+        notes.append(f"the file begins with the mark of UTF-8 and is UTF-8, not {encoding}")
+        encoding = None
     with _open_text(files[0], encoding) as text:
         start = text.read(_SNIFFED_CHARACTERS)
     if not start.strip():
@@ -221,7 +240,6 @@ def _read_csv(
         for name, values in zip(names, _columns(rows, len(names)), strict=True)
     )
     options: dict[str, str | bool] = {}
-    notes = []
     if dialect.delimiter != ",":
         options["sep"] = dialect.delimiter
     if not has_header:
