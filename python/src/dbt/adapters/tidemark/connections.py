@@ -24,7 +24,7 @@ from dbt.flags import get_flags
 from dbt_common.events.event_manager_client import add_callback_to_manager
 from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 
-from dbt.adapters.tidemark.console import colours_on_terminals_only
+from dbt.adapters.tidemark.console import colours_on_terminals_only, say_no_changed_vars
 from dbt.adapters.tidemark.cursor import SessionConnection
 from dbt.adapters.tidemark.parsing import read_macros_once
 from dbt.adapters.tidemark.progress import progress_listener
@@ -73,6 +73,7 @@ class TidemarkCredentials(SparkCredentials):
     def __post_init__(self) -> None:
         # the first thing of ours that each command of dbt makes
         colours_on_terminals_only()
+        say_no_changed_vars()
         read_macros_once()
         if self.method != SparkConnectionMethod.SESSION:
             raise DbtRuntimeError(

@@ -40,6 +40,26 @@ def colours_on_terminals_only() -> None:
             plain.scrubber = _plain(logger.scrubber)
 
 
+def say_no_changed_vars() -> None:
+    """Keep from the console that dbt parses anew: each business date changes the vars.
+
+    dbt's log has it.
+    """
+    for logger in get_event_manager().loggers:
+        if logger.name == "stdout_log":
+            telling: Any = logger
+            telling.filter = _without_changed_vars(logger.filter)
+
+
+def _without_changed_vars(filter_: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda event: filter_(event) and not tells_changed_vars(event)
+
+
+def tells_changed_vars(event: Any) -> bool:
+    """Say whether an event of dbt's tells that the vars are not those that it parsed by."""
+    return event.info.name == "UnableToPartialParse" and "config vars" in event.info.msg
+
+
 def _plain(scrubber: Callable[[str], str]) -> Callable[[str], str]:
     return lambda text: without_colours(scrubber(text))
 
