@@ -225,6 +225,35 @@ def test_find_extract__parts_of_one_date_stay_a_glob(tmp_path: Path) -> None:
     assert found.location == "a_{business_date}_*.csv"
 
 
+@pytest.mark.parametrize("given", ["a_20260304.csv", "a_20260304_2.csv", "a_*.csv"])
+@pytest.mark.parametrize("second", ["a_20260304_2.csv", "a_20260304-part2.csv", "a_20260304.b.csv"])
+def test_find_extract__numbered_files_of_a_day(tmp_path: Path, given: str, second: str) -> None:
+    names = ["a_20260303.csv", "a_20260304.csv", second, "a_lines_20260304.csv", "b_20260304_3.csv"]
+    for name in names:
+        (tmp_path / name).write_text("id\n1\n")
+    if given == "a_20260304_2.csv":
+        given = second
+    patterns = [str(tmp_path / (given if given != "a_*.csv" else "a_2*.csv"))]
+    found = find_extract(patterns, tmp_path)
+    assert (found.location, found.business_date) == ("a_{yyyy}{mm}{dd}*.csv", "2026-03-04")
+    assert sorted(path.name for path in found.files) == sorted(names[1:3])
+    assert found.family == tmp_path / second and found.special == ""
+
+
+@pytest.mark.parametrize(
+    "beside", ["a_20260304_lines.csv", "a_20260304.csv.gz", "a_20260304x1y.csv"]
+)
+def test_find_extract__other_files_of_a_day_are_left(tmp_path: Path, beside: str) -> None:
+    for name in ("a_20260304.csv", beside):
+        (tmp_path / name).write_text("id\n1\n")
+    found = find_extract([str(tmp_path / "a_20260304.csv")], tmp_path)
+    assert (found.location, found.family) == ("a_{yyyy}{mm}{dd}.csv", None)
+    (tmp_path / "a_20260304_2.csv").write_text("id\n1\n")
+    found = find_extract([str(tmp_path / "a_20260304.csv")], tmp_path)
+    wanted = "a_{yyyy}{mm}{dd}*.csv" if beside.endswith(".gz") else "a_{yyyy}{mm}{dd}.csv"
+    assert found.location == wanted
+
+
 def test_find_extract__folder_of_a_date(tmp_path: Path) -> None:
     touch(tmp_path, "dt=2026-03-04/part-0.csv", "dt=2026-03-04/_SUCCESS", "dt=2026-03-04/.x.crc")
     found = find_extract([str(tmp_path / "dt=2026-03-04")], tmp_path)

@@ -304,6 +304,11 @@ def _from_sample(
             "Note: the path has no business date, so every date reads the same file; "
             "put {business_date} into location where the date belongs"
         )
+    if found.family is not None:
+        report.append(
+            f"Note: a day has several files, such as {found.family.name}: location takes them all; "
+            "a date is loaded when all of its files are there"
+        )
     if found.special:
         report.append(
             f"Note: {' '.join(found.special)} of the path is part of a pattern in location, "

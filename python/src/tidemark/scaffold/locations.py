@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import glob
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from tidemark.errors import ConfigError
@@ -17,6 +19,10 @@ _DATE = re.compile(
 _SPECIAL = re.compile(r"[\[\]{}*?\\]")
 _PLACEHOLDERS = re.compile(r"\{(?:business_date|yyyy|mm|dd)\}")
 _IS_GLOB = re.compile(r"[*?\[]")
+# what the files of one day are numbered with: orders_20260304.csv, …_2.csv, …-part2.csv, ….b.csv
+_NUMBERED = r"[_. -]?(?:part|p|teil|v|nr|no|seq|run)?[_. -]?(?:\d{1,6}|[a-zA-Z])"
+_NUMBER = re.compile(f"(?:{_NUMBERED})?")
+_ENDS_NUMBERED = re.compile(r"[_. -]?(?:part|p|teil|v|nr|no|seq|run)?[_. -]?\d*$")
 
 
 @dataclass(frozen=True)
@@ -30,6 +36,8 @@ class Extract:
         first_date: The first of all the dates for which there are files.
         found: Number of files that the command line named, of all dates.
         special: Characters of the files' own path that the setting takes for a pattern.
+        family: A file of a day that has several, told apart by a number; then the setting finds
+            all of them.
     """
 
     files: tuple[Path, ...]
@@ -38,6 +46,7 @@ class Extract:
     first_date: str | None
     found: int
     special: str = ""
+    family: Path | None = None
 
 
 def find_extract(patterns: Sequence[str], base: Path, business_date: str | None = None) -> Extract:
@@ -61,6 +70,9 @@ def find_extract(patterns: Sequence[str], base: Path, business_date: str | None 
     for path in paths:
         template, found = put_placeholders(_relative(path, base), business_date)
         templates.setdefault(template, {}).setdefault(found or "", []).append(path)
+    family = None
+    if not any(_IS_GLOB.search(one) and put_placeholders(one)[1] for one in patterns):
+        templates, family = _with_family(templates, paths, base, business_date)
     if business_date is not None:
         templates = {name: dates for name, dates in templates.items() if business_date in dates}
         if not templates:
@@ -70,7 +82,8 @@ def find_extract(patterns: Sequence[str], base: Path, business_date: str | None 
 
     if len(templates) == 1:
         [(location, dates)] = templates.items()
-        special = "".join(sorted(set(_SPECIAL.findall(_PLACEHOLDERS.sub("", location)))))
+        if family is None:
+            special = "".join(sorted(set(_SPECIAL.findall(_PLACEHOLDERS.sub("", location)))))
         latest, first = business_date or max(dates), business_date or min(dates)
         chosen = dates[latest]
     elif len(patterns) == 1 and _IS_GLOB.search(patterns[0]):
@@ -93,7 +106,83 @@ def find_extract(patterns: Sequence[str], base: Path, business_date: str | None 
         files += _data_files(path) if path.is_dir() else [path]
     if not files:
         raise ConfigError(f"{chosen[0]} is an empty folder: a sample file is needed")
-    return Extract(tuple(files), location, latest or None, first or None, len(paths), special)
+    return Extract(
+        tuple(files), location, latest or None, first or None, len(paths), special, family
+    )
+
+
+def family_of(templates: Sequence[str]) -> str | None:
+    """Return the location of files that have one date, and a number behind it or none.
+
+    Example:
+        >>> family_of(["in/orders_{yyyy}{mm}{dd}.csv", "in/orders_{yyyy}{mm}{dd}_2.csv"])
+        'in/orders_{yyyy}{mm}{dd}*.csv'
+        >>> family_of(["in/orders_{business_date}.csv", "in/orders_{business_date}_lines.csv"])
+
+    Args:
+        templates: Their paths with placeholders.
+    """
+    ends = [max((m.end() for m in _PLACEHOLDERS.finditer(one)), default=0) for one in templates]
+    heads = {one[:end] for one, end in zip(templates, ends, strict=True)}
+    if heads == {""} or len(heads) != 1:
+        return None
+    tails = [one[end:] for one, end in zip(templates, ends, strict=True)]
+    stems = [_stem(tail) for tail in tails]
+    endings = {tail[len(stem) :] for tail, stem in zip(tails, stems, strict=True)}
+    common = _ENDS_NUMBERED.sub("", os.path.commonprefix(stems))  # noqa: RUF071
+    if len(endings) != 1 or not all(_NUMBER.fullmatch(stem[len(common) :]) for stem in stems):
+        return None
+    return f"{heads.pop()}{common}*{endings.pop()}"
+
+
+def _stem(tail: str) -> str:
+    """Return what stands before the ending of a file's name, .csv.gz for one."""
+    return re.sub(r"(?:\.(?!\d+(?:\.|$))[A-Za-z]\w+){1,2}$", "", tail)
+
+
+def _with_family(
+    templates: dict[str, dict[str, list[Path]]],
+    paths: Sequence[Path],
+    base: Path,
+    business_date: str | None,
+) -> tuple[dict[str, dict[str, list[Path]]], Path | None]:
+    """Return the files with those beside them that are of the same days, numbered, by one location.
+
+    Args:
+        templates: The files by their path with placeholders, and by date.
+        paths: All of them.
+        base: The project's folder.
+        business_date: The date to look for in the paths.
+
+    Returns:
+        What templates has, by one location if there is one that takes all and nothing else; and
+        one of the numbered files.
+    """
+    if any(path.is_dir() for path in paths):
+        return templates, None
+    members = {name: next(iter(dates.values()))[0] for name, dates in templates.items()}
+    dates: dict[str, list[Path]] = {}
+    for known in templates.values():
+        for day, files in known.items():
+            dates.setdefault(day, []).extend(files)
+    others = []
+    folders = sorted({path.parent for path in paths})
+    for path in sorted({one for folder in folders for one in _data_files(folder)} - {*paths}):
+        template, found = put_placeholders(_relative(path, base), business_date)
+        if found and template not in templates and family_of([*templates, template]):
+            members[template] = path
+            if found in dates:
+                dates[found].append(path)
+        elif template not in templates:
+            others.append(template)
+    location = family_of(list(members)) if len(members) > 1 else None
+    if location is None or (len(templates) > 1 and location.replace("*", "") not in members):
+        # of files that all have a number a glob may be meant to name some
+        return templates, None
+    if any(fnmatchcase(one, location.replace("[", "[[]")) for one in others):
+        return templates, None
+    family = members[max(members, key=len)]
+    return {location: {day: sorted(files) for day, files in dates.items()}}, family
 
 
 def put_placeholders(path: str, business_date: str | None = None) -> tuple[str, str | None]:
