@@ -429,6 +429,7 @@ def test_cli__runs(loaded: Path) -> None:
 def test_cli__rejects(loaded: Path) -> None:
     (row,) = json.loads(call("rejects", "cities", "--json").stdout)
     assert (row["_raw_payload"], row["_reject_reason"]) == ("x,y", "cast_failed: id")
+    assert (row["reason"], row["column"], row["state"]) == ("cast_failed", "id", "open")
     assert "2 rejects of cities" in call("rejects", "cities", "--all").output
 
 

@@ -185,6 +185,8 @@ def run_dates(options: RunOptions, talk: Console, out: Console) -> int:
                 highlight=False,
                 soft_wrap=True,
             )
+            for said in invoker.near_misses(missing):
+                talk.print(said, highlight=False, markup=False, soft_wrap=True)
         if not dates:
             talk.print("no date has a file: nothing was run", highlight=False)
             return 0
@@ -203,9 +205,8 @@ def run_dates(options: RunOptions, talk: Console, out: Console) -> int:
         verdict = "done" if outcome.success else "FAILED"
         if outcome.interrupted:
             verdict = "interrupted"
-        talk.print(
-            f"{place}  {verdict} in {seconds:.1f} s", highlight=False, markup=False, soft_wrap=True
-        )
+        # the table has how long each model took
+        talk.print(f"{place}  {verdict}", highlight=False, markup=False, soft_wrap=True)
         if outcome.results:
             out.print(render_table(label, outcome.results))
         if options.changes and business_date is not None:

@@ -6,7 +6,7 @@ import datetime as dt
 import json
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,6 +21,7 @@ from tidemark.run.nodes import dated_location, fresh_copy, is_entity, is_python,
 from tidemark.run.options import RunOptions, command_line, common_options, selection
 from tidemark.run.report import ModelResult
 from tidemark.run.said import answers_in, counts_of, operation_error, without_stacks
+from tidemark.state.near_misses import near_misses, told_misses
 
 _MESSAGES = {"JinjaLogInfo", "PrintEvent"}
 # how the run-operation show_changes marks the line that carries its rows
@@ -66,6 +67,7 @@ class Invoker:
         self._said: set[str] = set()
         self._commits: list[str] = []
         self._muted = False
+        self._dated: list[tuple[Any, str]] = []
         self._progress: Callable[[str], None] | None = None
 
     @classmethod
@@ -239,9 +241,12 @@ class Invoker:
         """Return the dates for which a selected model has a file, and the others."""
         from tidemark.spark.files import list_files
 
-        locations = sorted(
-            location for node in self.selected() if (location := dated_location(node)) is not None
-        )
+        self._dated = [
+            (node, location)
+            for node in self.selected()
+            if (location := dated_location(node)) is not None
+        ]
+        locations = sorted(location for _, location in self._dated)
         if not locations:
             raise ConfigError(
                 "--available: no selected model has a location with {business_date} in it, "
@@ -257,6 +262,18 @@ class Invoker:
             else:
                 missing.append(date)
         return found, missing
+
+    def near_misses(self, dates: Collection[dt.date]) -> list[str]:
+        """Return what lies there of dates that split_available() found no file of."""
+        locations = {one: dated_location(node) for one, node in self._manifest.nodes.items()}
+        said = []
+        for node, location in self._dated:
+            others = [other for one, other in locations.items() if one != node.unique_id]
+            found = near_misses(self._options.project_dir, location, others)
+            misses = {date: files for date, files in found.items() if date in dates}
+            if misses:
+                said.append(f"{node.name}: {told_misses(misses, location)}")
+        return said
 
     def _absolute(self, path: str) -> str:
         if re.match(r"[a-zA-Z][\w+.-]+:/", path) or os.path.isabs(path):
@@ -399,6 +416,8 @@ class Invoker:
 
     def _heard(self, event: Any) -> None:
         """Say everything if verbose, else warnings and what macros print."""
+        from dbt.adapters.tidemark.console import tells_changed_vars
+
         name, level, message = event.info.name, event.info.level, event.info.msg
         if message and message.startswith(_COMMIT):
             self._commits.append(message)
@@ -407,7 +426,7 @@ class Invoker:
         if self._muted:
             return
         if self._options.verbose:
-            if level != "debug" and message:
+            if level != "debug" and message and not tells_changed_vars(event):
                 self._talk.print(message, highlight=False, markup=False, soft_wrap=True)
         elif message and (name in _MESSAGES or (level == "warn" and message not in self._said)):
             self._said.add(message)

@@ -28,8 +28,9 @@ from tidemark.run.options import (
 from tidemark.state import show
 from tidemark.state.commits import Commit, by_relation, of_models, read_commits
 from tidemark.state.mirrors import mirrors_of
+from tidemark.state.near_misses import near_misses, told_misses
 from tidemark.state.project import Entity, KnownProject, known_project
-from tidemark.state.rejects import reject_rows
+from tidemark.state.rejects import reject_rows, told_rejects
 from tidemark.state.status import Seen, Status, landed_dates, status_of
 from tidemark.state.tables import READ_WITHOUT_SPARK, TableNotReadable, Tables
 from tidemark.state.values import json_value
@@ -96,7 +97,10 @@ Examples:
 @click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, metavar="N")
 @reading
 def runs(names: Sequence[str], limit: int, as_json: bool, **where: Any) -> None:
-    """Show the last commits and the runs that failed, the newest first."""
+    """Show the last commits and the runs that failed, the newest first.
+
+    How long a commit took is a part of the seconds that `tidemark run` shows of its model.
+    """
     project, tables = open_project(where)
     relations = [entity.relation for entity in chosen_entities(project, names)] if names else None
     failures = [
@@ -135,17 +139,18 @@ Examples:
 def rejects(entity: str, is_all: bool, limit: int, as_json: bool, **where: Any) -> None:
     """Show rows that an entity put to quarantine, the newest first.
 
-    Sensitive values are masked in them, as they are in the table.
+    Of each the column and the value that failed, the file and the line where they are still there,
+    the load that has mended it, and the row. Sensitive values are masked, as they are in the table.
     """
     project, tables = open_project(where)
     (one,) = chosen_entities(project, [entity])
     own = read_commits(tables, [one.relation])
     rows, number = reject_rows(tables, one, own, is_all, limit)
+    found = told_rejects(tables, project.root, one, own, rows)
     if as_json:
-        _print_json(rows)
+        _print_json({**row, **asdict(told)} for row, told in zip(rows, found, strict=True))
         return
-    if rows:
-        show.show_rejects(rows, stdout_console())
+    show.show_rejects(found, stdout_console())
     which = "reject" if is_all else "open reject"
     click.echo(f"{counted(number, which)} of {one.name}")
 
@@ -359,9 +364,12 @@ def chosen_entities(project: KnownProject, names: Iterable[str]) -> list[Entity]
 
 def _seen(project: KnownProject, tables: Tables, entity: Entity, own: Sequence[Commit]) -> Seen:
     landed = landed_dates(project.root, entity.location)
+    unmatched = _unmatched(project, entity)
     if entity.file_format not in READ_WITHOUT_SPARK:
         return Seen(
-            landed=landed, problem=f"its tables are {entity.file_format}: only Spark counts"
+            landed=landed,
+            problem=f"its tables are {entity.file_format}: only Spark counts",
+            unmatched=unmatched,
         )
     rows, number, problem = None, None, None
     try:
@@ -374,7 +382,13 @@ def _seen(project: KnownProject, tables: Tables, entity: Entity, own: Sequence[C
             _, number = reject_rows(tables, entity, own, False, 0)
     except TableNotReadable as error:
         problem = str(error)
-    return Seen(rows=rows, open_rejects=number, landed=landed, problem=problem)
+    return Seen(rows=rows, open_rejects=number, landed=landed, problem=problem, unmatched=unmatched)
+
+
+def _unmatched(project: KnownProject, entity: Entity) -> str | None:
+    others = [one.location for one in project.entities.values() if one is not entity]
+    misses = near_misses(project.root, entity.location, others)
+    return told_misses(misses, entity.location) if misses and entity.location else None
 
 
 def _moment_of(run: Commit | Failure) -> dt.datetime:

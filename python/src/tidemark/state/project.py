@@ -41,6 +41,9 @@ class Entity:
         location_root: The folder of its tables, where that is not the warehouse.
         file_format: The format of its tables.
         fresh_minutes: How long a run keeps it fresh (`freshness: {build_after: …}` of its config).
+        extract: full, delta or events; None if it has none.
+        format: That of the files at its location.
+        options: How they are read, names and values.
     """
 
     name: str
@@ -52,6 +55,13 @@ class Entity:
     location_root: str | None = None
     file_format: str = "delta"
     fresh_minutes: int | None = None
+    extract: str | None = None
+    format: str = "csv"
+    options: tuple[tuple[str, str], ...] = ()
+
+    def option(self, *names: str) -> str | None:
+        """Return how its files are read: the value of an option by its names, in any case."""
+        return next((value for name, value in self.options if name.lower() in names), None)
 
     @property
     def relation(self) -> str:
@@ -173,6 +183,9 @@ def entities_of(manifest: Any, commits_format: str = "delta") -> dict[str, Entit
             location=location if isinstance(location, str) else None,
             location_root=str(root) if root else None,
             file_format=str(config.get("file_format") or usual_format),
+            extract=settings.get("extract"),
+            format=str(settings.get("format") or "csv"),
+            options=_options(settings.get("options")),
             fresh_minutes=_fresh_minutes(config.get("freshness")),
         )
     return dict(sorted(found.items()))
@@ -191,6 +204,12 @@ def _fresh_minutes(freshness: Any) -> int | None:
     )
     minutes = _MINUTES.get(str(getattr(period, "value", period)))
     return int(count) * minutes if count and minutes else None
+
+
+def _options(given: Any) -> tuple[tuple[str, str], ...]:
+    if not isinstance(given, Mapping):
+        return ()
+    return tuple((str(name), str(value)) for name, value in given.items())
 
 
 def edges_of(manifest: Any) -> tuple[tuple[str, str], ...]:
@@ -238,7 +257,13 @@ def _described(options: RunOptions, invoker: Invoker) -> KnownProject:
 
 def _from_json(content: dict[str, Any]) -> KnownProject:
     entities = {
-        name: Entity(**{**entity, "key": tuple(entity["key"])})
+        name: Entity(
+            **{
+                **entity,
+                "key": tuple(entity["key"]),
+                "options": tuple((option, value) for option, value in entity.get("options", ())),
+            }
+        )
         for name, entity in content.pop("entities").items()
     }
     edges = tuple((above, below) for above, below in content["edges"])

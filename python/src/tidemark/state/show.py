@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Sequence
-from typing import Any
 
 from rich import box
 from rich.console import Console
@@ -15,11 +14,18 @@ from tidemark.console import counted
 from tidemark.failures import Failure
 from tidemark.run.dates import date_ranges
 from tidemark.state.commits import Commit
+from tidemark.state.rejects import Reject
 from tidemark.state.status import Counts, Status
 from tidemark.state.values import told, told_change
 from tidemark.state.versions import DayChanges, Difference, Version
 
 _BAR = 12
+# of a value that a row was rejected for, and of that row
+_WIDE = 2000
+_NOT_OPEN = {
+    "rejected again": "a later load of the date has rejected it again",
+    "undone": "its load does not count: it was undone, or was not completed",
+}
 APART = "changed; its values stand apart"
 """What is said of a change of a column that a log has no values of."""
 
@@ -69,6 +75,8 @@ def notes(status: Status, now: dt.datetime) -> list[str]:
         )
     if status.landed_dates:
         found.append(f"landed and not loaded: {date_ranges(status.landed_dates)}")
+    if status.unmatched:
+        found.append(status.unmatched)
     if status.missing_dates:
         found.append(f"no load of {date_ranges(status.missing_dates)}")
     if status.open_rejects:
@@ -145,7 +153,7 @@ def show_runs(runs: Sequence[Commit | Failure], out: Console) -> None:
         "date",
         "state",
         "begun (UTC)",
-        "took",
+        "commit took",
         "I",
         "U",
         "D",
@@ -234,17 +242,30 @@ def _print_samples(versions: Sequence[Version], out: Console) -> None:
         _print_changes(version, out)
 
 
-def show_rejects(rows: Sequence[dict[str, Any]], out: Console) -> None:
-    """Print rejected rows: reason, date, commit and what had landed."""
-    table = _table("reason", "date", "commit", "row")
-    for row in rows:
-        table.add_row(
-            Text(str(row["_reject_reason"])),
-            str(row.get("_business_date") or ""),
-            str(row["_commit_id"]),
-            Text(told(row["_raw_payload"])),
-        )
-    out.print(table)
+def show_rejects(rejects: Sequence[Reject], out: Console) -> None:
+    """Print rejected rows, a block each that is whole on a narrow terminal too."""
+    for one in rejects:
+        head = Text(one.reason, style="red")
+        if one.column is not None:
+            is_known = one.value is not None or one.reason.startswith("null")
+            value = f": {told(one.value, _WIDE)}" if is_known else ""
+            head.append(f"  {one.column}{value}", style="bold not red")
+        out.print(head, soft_wrap=True)
+        date = "" if one.business_date is None else f"{one.business_date}, "
+        lines = [f"{date}commit {one.commit_id}"]
+        if one.file is not None:
+            lines.append(one.file if one.line is None else f"{one.file}, line {one.line:,}")
+        if one.mended_by is not None:
+            when = one.mended_by["completed_at"]
+            lines.append(
+                f"mended by commit {one.mended_by['commit_id']}"
+                + (f" at {when:%Y-%m-%d %H:%M} UTC" if when else "")
+            )
+        elif one.state != "open":
+            lines.append(_NOT_OPEN[one.state])
+        lines.append(told(one.row, _WIDE))
+        for line in lines:
+            out.print(Text(f"    {line}"), soft_wrap=True)
 
 
 def _print_changes(version: Version, out: Console) -> None:
@@ -263,7 +284,7 @@ def _print_changes(version: Version, out: Console) -> None:
 def _table(*headings: str) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for heading in headings:
-        table.add_column(heading, no_wrap=heading not in ("row", "reason"))
+        table.add_column(heading, no_wrap=True)
     return table
 
 

@@ -77,6 +77,7 @@ class Status:
         failure: The last run, if it failed.
         problem: What could not be read.
         mirror: How far it is behind its source, of a table that a replicator mirrors.
+        unmatched: Which files lie where its extracts land and are not found by its location.
     """
 
     entity: str
@@ -95,6 +96,7 @@ class Status:
     failure: Failure | None = None
     problem: str | None = None
     mirror: Mirror | None = None
+    unmatched: str | None = None
 
 
 @dataclass(frozen=True)
@@ -109,6 +111,7 @@ class Seen:
         succeeded_at: When the last run went through here, whether it brought anything or not.
         problem: What could not be read.
         mirror: How far it is behind its source.
+        unmatched: Which files its location does not find.
     """
 
     rows: int | None = None
@@ -118,6 +121,7 @@ class Seen:
     succeeded_at: dt.datetime | None = None
     problem: str | None = None
     mirror: Mirror | None = None
+    unmatched: str | None = None
 
 
 @dataclass(frozen=True)
@@ -182,6 +186,7 @@ def status_of(entity: Entity, commits: Sequence[Commit], seen: Seen, now: dt.dat
         failure=failure,
         problem=seen.problem,
         mirror=seen.mirror,
+        unmatched=seen.unmatched,
     )
 
 
