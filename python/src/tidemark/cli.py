@@ -19,39 +19,52 @@ EXIT_FAILED = 1
 EXIT_USAGE = 2
 EXIT_INTERRUPTED = 130
 
-# name of the command → module and attribute of its click command or group
-COMMANDS: dict[str, tuple[str, str]] = {
-    "apply": ("tidemark.plan.cli", "apply"),
-    "capture": ("tidemark.capture.cli", "capture"),
-    "changes": ("tidemark.state.cli", "changes"),
-    "check": ("tidemark.check.cli", "check"),
-    "clean": ("tidemark.operate.cli", "clean"),
-    "compact": ("tidemark.operate.cli", "compact"),
-    "connectors": ("tidemark.capture.connectors_cli", "connectors"),
-    "datagen": ("tidemark.datagen.cli", "datagen"),
-    "demo": ("tidemark.demo.cli", "demo"),
-    "diff": ("tidemark.state.cli", "diff"),
-    "docs": ("tidemark.lineage.cli", "docs"),
-    "erase": ("tidemark.operate.cli", "erase"),
-    "feed": ("tidemark.feed.cli", "feed"),
-    "history": ("tidemark.state.cli", "history"),
-    "init": ("tidemark.scaffold.cli", "init"),
-    "lineage": ("tidemark.lineage.cli", "lineage"),
-    "plan": ("tidemark.plan.cli", "plan"),
-    "rehash": ("tidemark.operate.cli", "rehash"),
-    "rejects": ("tidemark.state.cli", "rejects"),
-    "replicator": ("tidemark.replicator.cli", "replicator"),
-    "report": ("tidemark.report.cli", "report"),
-    "restate": ("tidemark.operate.cli", "restate"),
-    "rollback": ("tidemark.operate.cli", "rollback"),
-    "run": ("tidemark.run.cli", "run"),
-    "runs": ("tidemark.state.cli", "runs"),
-    "savepoint": ("tidemark.operate.cli", "savepoint"),
-    "schema": ("tidemark.scaffold.cli", "schema"),
-    "serve": ("tidemark.serve.cli", "serve"),
-    "shell": ("tidemark.shell.cli", "shell"),
-    "status": ("tidemark.state.cli", "status"),
+# heading of `--help` → name of the command → module and attribute of its click command or group
+GROUPS: dict[str, dict[str, tuple[str, str]]] = {
+    "Set up": {
+        "init": ("tidemark.scaffold.cli", "init"),
+        "check": ("tidemark.check.cli", "check"),
+        "schema": ("tidemark.scaffold.cli", "schema"),
+        "demo": ("tidemark.demo.cli", "demo"),
+        "datagen": ("tidemark.datagen.cli", "datagen"),
+    },
+    "Load": {
+        "run": ("tidemark.run.cli", "run"),
+        "plan": ("tidemark.plan.cli", "plan"),
+        "apply": ("tidemark.plan.cli", "apply"),
+        "shell": ("tidemark.shell.cli", "shell"),
+    },
+    "Look": {
+        "status": ("tidemark.state.cli", "status"),
+        "runs": ("tidemark.state.cli", "runs"),
+        "changes": ("tidemark.state.cli", "changes"),
+        "diff": ("tidemark.state.cli", "diff"),
+        "history": ("tidemark.state.cli", "history"),
+        "rejects": ("tidemark.state.cli", "rejects"),
+        "feed": ("tidemark.feed.cli", "feed"),
+        "lineage": ("tidemark.lineage.cli", "lineage"),
+        "report": ("tidemark.report.cli", "report"),
+        "serve": ("tidemark.serve.cli", "serve"),
+        "docs": ("tidemark.lineage.cli", "docs"),
+    },
+    "Correct": {
+        "restate": ("tidemark.operate.cli", "restate"),
+        "rollback": ("tidemark.operate.cli", "rollback"),
+        "rehash": ("tidemark.operate.cli", "rehash"),
+        "erase": ("tidemark.operate.cli", "erase"),
+    },
+    "Keep house": {
+        "savepoint": ("tidemark.operate.cli", "savepoint"),
+        "clean": ("tidemark.operate.cli", "clean"),
+        "compact": ("tidemark.operate.cli", "compact"),
+    },
+    "Mirror databases": {
+        "replicator": ("tidemark.replicator.cli", "replicator"),
+        "capture": ("tidemark.capture.cli", "capture"),
+        "connectors": ("tidemark.capture.connectors_cli", "connectors"),
+    },
 }
+COMMANDS = {name: place for group in GROUPS.values() for name, place in group.items()}
 
 
 class LazyGroup(click.Group):
@@ -70,6 +83,21 @@ class LazyGroup(click.Group):
         if not isinstance(command, click.Command):
             raise TypeError(f"{module}.{attribute} is not a click command")
         return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands below what they are for."""
+        there = self.list_commands(ctx)
+        widest = max(map(len, there), default=0)
+        own = [name for name in there if name not in COMMANDS]
+        for heading, names in {"Here": own, **GROUPS}.items():
+            rows = [
+                (f"{name:<{widest}}", command.get_short_help_str(formatter.width - 6 - widest))
+                for name in names
+                if name in there and (command := self.get_command(ctx, name)) is not None
+            ]
+            if rows:
+                with formatter.section(heading):
+                    formatter.write_dl(rows)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

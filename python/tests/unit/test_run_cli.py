@@ -567,6 +567,14 @@ def test_help__documents_exit_codes() -> None:
     assert "Exit codes:" in result.output and "--business-date" in result.output
 
 
+def test_help__says_what_commands_are_for() -> None:
+    said = CliRunner().invoke(cli.cli, ["--help"]).output
+    headings = [f"\n{heading}:\n" for heading in cli.GROUPS]
+    assert sorted(headings, key=said.index) == headings
+    assert said.index("\nLoad:") < said.index("  run  ") < said.index("\nLook:")
+    assert all(said.count(f"\n  {name} ") == 1 for name in cli.COMMANDS)
+
+
 def test_commands_are_listed_only_if_they_are_there(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(cli.COMMANDS, "later", ("tidemark.later.cli", "later"))
     result = CliRunner().invoke(cli.cli, ["--help"])
