@@ -42,12 +42,12 @@ def test_near_misses(tmp_path: Path, location: str | None, found: list[str]) -> 
 
 
 def test_near_misses__in_folders_of_a_date_and_not_those_of_others(tmp_path: Path) -> None:
-    for day in ("03", "04"):
-        folder = tmp_path / "2026/03" / day
+    for day in ("20260303", "20260304"):
+        folder = tmp_path / day
         folder.mkdir(parents=True)
         for name in ("orders.csv", "orders_2.csv", "orders-old.csv", "customers.csv"):
             (folder / name).touch()
-    location, other = (f"{{yyyy}}/{{mm}}/{{dd}}/orders{end}.csv" for end in ("", "-old"))
+    location, other = (f"{{yyyy}}{{mm}}{{dd}}/orders{end}.csv" for end in ("", "-old"))
     found = near_misses(tmp_path, location, [other, None, "s3a://lake/x"])
     assert found == {dt.date(2026, 3, 3): ["orders_2.csv"], FOURTH: ["orders_2.csv"]}
     assert told_misses(found, location) == (

@@ -550,6 +550,8 @@ def test_run_dates__no_log_no_dates_after_it(
     assert len(dates) == ran
     said = talk.file.getvalue()  # type: ignore[attr-defined]
     assert ("no log was begun anew, so 2 dates were not run" in said) is full_refresh
+    # how long a load took stands in its table
+    assert "[1/3] 2026-01-01  FAILED\n" in said
 
 
 def test_summary() -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import codecs
+import gzip
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +14,7 @@ from tidemark.errors import ConfigError
 from tidemark.scaffold.inference import Column, infer_column, infer_json_column
 from tidemark.scaffold.keys import count_key_problems, propose_key
 from tidemark.scaffold.locations import check_date, find_extract, put_placeholders
+from tidemark.scaffold.samples import read_sample
 
 
 @pytest.mark.parametrize(
@@ -197,6 +201,21 @@ def touch(folder: Path, *names: str) -> None:
     for name in names:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text("id\n1\n", encoding="utf-8")
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+@pytest.mark.parametrize("written", ["utf-8", "windows-1252"])
+def test_sample__mark_of_utf8_and_another_encoding(
+    tmp_path: Path, written: str, pack: Callable[[bytes], bytes]
+) -> None:
+    file = tmp_path / ("a.csv" if pack is bytes else "a.csv.gz")
+    file.write_bytes(pack(codecs.BOM_UTF8 + "id;name\n1;Zürich\n".encode(written)))
+    sample = read_sample([file], encoding="windows-1252")
+    assert [column.name for column in sample.columns] == ["id", "name"]
+    assert sample.rows == (("1", "Zürich"),)
+    is_utf8 = written == "utf-8"
+    assert ("encoding" not in sample.options) is is_utf8
+    assert any("UTF-8" in note for note in sample.notes) is is_utf8
 
 
 def test_find_extract__latest_of_a_glob(tmp_path: Path) -> None:

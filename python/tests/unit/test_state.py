@@ -408,6 +408,13 @@ def test_cli__status(loaded: Path) -> None:
     assert "cities: 1 open reject: tidemark rejects cities" in said
 
 
+def test_cli__status__files_that_no_location_finds(loaded: Path) -> None:
+    (loaded / "in/2026-03-05_2.csv").touch()
+    said = "2026-03-05_2.csv lies there, which location in/{business_date}.csv does not match"
+    assert f"cities: {said}\n" in call("status", "cities").output
+    assert json.loads(call("status", "cities", "--json").stdout)[0]["unmatched"] == said
+
+
 def test_cli__runs(loaded: Path) -> None:
     rows = json.loads(call("runs", "--json").stdout)
     assert [(row["commit_id"], row["state"]) for row in rows] == [

@@ -42,9 +42,7 @@ def near_misses(
         if one is not None
     ]
     found: dict[dt.date, list[str]] = {}
-    glob = _PLACEHOLDER.sub("*", folder).lstrip("/")
-    if "**" in glob or "{" in glob:
-        return {}
+    glob = re.sub(r"\*+", "*", _PLACEHOLDER.sub("*", folder)).lstrip("/")
     for place in Path("/").glob(glob) if glob else [Path("/")]:
         for file in sorted(place.iterdir()) if place.is_dir() else []:
             text = str(file)

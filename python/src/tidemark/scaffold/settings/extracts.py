@@ -174,8 +174,8 @@ class ExtractSettings(LogSettings):
             "Spark reader options for location, such as sep, nullValue, encoding, dateFormat."
             " CSV starts from a header, UTF-8 and RFC 4180 quotes; an empty field is NULL, a "
             "quoted empty one is ''. A CSV file in another encoding needs encoding: windows-1252 "
-            "or the like; JSON lines are UTF-8. What would have no effect, such as locale, is refused: "
-            "values are read as texts and cast by Spark SQL."
+            "or the like; JSON lines are UTF-8. What would have no effect, such as locale, is "
+            "refused: values are read as texts and cast by Spark SQL."
         ),
     )
     compare: ColumnsIncluded | ColumnsExcluded | None = Field(
