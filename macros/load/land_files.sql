@@ -16,6 +16,7 @@
     {%- set there = tidemark.files_at(location) -%}
     {%- if not there -%}{{ return([]) }}{%- endif -%}
     {%- set landed = relations['landed'] if not state['first'] and tidemark.relation_exists(relations['landed']) else none -%}
+    {%- if landed and tidemark.can('list_files') -%}{%- do adapter.follow_files(landed, tidemark.landed_file(), there) -%}{%- endif -%}
     {%- set files = adapter.unread_files(there, landed, state['undone']) if tidemark.has_delta_files(opened['cfg']) else none -%}
     {%- if files is none -%}
         {%- set landed = tidemark.as_it_is(opened['cfg'], landed, 'landed') if landed else none -%}

@@ -51,6 +51,7 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "restate": ("tidemark.operate.cli", "restate"),
         "rollback": ("tidemark.operate.cli", "rollback"),
         "rehash": ("tidemark.operate.cli", "rehash"),
+        "rebuild": ("tidemark.operate.cli", "rebuild"),
         "erase": ("tidemark.operate.cli", "erase"),
     },
     "Keep house": {

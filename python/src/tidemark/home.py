@@ -37,6 +37,11 @@ class Home:
         return self.root / "metastore.lock"
 
     @property
+    def places(self) -> Path:
+        """Where the home was when that catalogue was opened last, and before."""
+        return self.root / "metastore.json"
+
+    @property
     def logs(self) -> Path:
         """Logs of dbt, Spark and Derby."""
         return self.root / "logs"

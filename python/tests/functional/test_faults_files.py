@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
@@ -284,6 +285,64 @@ def test_table(module_project: Any, fault: str, engine: str) -> None:
         checksum.write_bytes(aside)
     forget(entity)
     assert entity.rows("k, v") == ROWS[FIRST]
+    succeeds(entity, SECOND)
+
+
+def commit_file(entity: Entity) -> Path:
+    """The last of the log of current by Delta; without its checksums, which notice less."""
+    log = data_file(entity, "").parent
+    while not (log / "_delta_log").is_dir():
+        log = log.parent
+    for checksum in [*log.rglob("*.crc"), *log.rglob(".*.crc")]:
+        checksum.unlink()
+    return max((log / "_delta_log").glob("[0-9]*.json"))
+
+
+BROKEN_CURRENT: dict[str, tuple[Callable[[Entity], Path], Callable[[bytes], bytes]]] = {
+    "rows": (lambda entity: data_file(entity, ""), lambda data: data[:40]),
+    "commit": (commit_file, lambda data: b"{" + data),
+}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("fault", BROKEN_CURRENT)
+def test_rebuilt(module_project: Any, fault: str, engine: str) -> None:
+    """Of a file of current that is lost the message says the command that makes current anew."""
+    entity = loaded(module_project, f"broken_{fault}", engine)
+    find, spoil = BROKEN_CURRENT[fault]
+    path = find(entity)
+    path.write_bytes(spoil(path.read_bytes()))
+    path.with_name(f".{path.name}.crc").unlink(missing_ok=True)
+    forget(entity)
+    message = entity.run(SECOND, expect_pass=False).messages[entity.name]
+    assert f"{path} cannot be read" in message
+    assert f"`tidemark rebuild {entity.name}` makes the table anew from its log" in message
+    assert len(message.splitlines()) <= 4 and not INTERNAL.search(message), message
+    said = entity.operate("rebuild", dry_run=True).output
+    assert f"would make {entity.project.schema}.{entity.name} anew" in said
+    said = entity.operate("rebuild").output
+    assert f"rebuilt: {len(entity.rows('k'))} rows" in said
+    succeeds(entity, SECOND)
+    assert {state for _, state in entity.commits()} == {"completed"}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_log(module_project: Any, engine: str) -> None:
+    """Of a file of the log the message says what is lost, and how to load it again."""
+    entity = loaded(module_project, "broken_log", engine)
+    path = data_file(entity, "__log")
+    entity.run(SECOND)
+    path.write_bytes(path.read_bytes()[:40])
+    path.with_name(f".{path.name}.crc").unlink(missing_ok=True)
+    forget(entity)
+    message = entity.operate("rebuild", expect_pass=False).error
+    commit = entity.commits("commit_id")[0][0]
+    assert f"{path} cannot be read" in message
+    assert f"It has what the log says of {FIRST} (commit {commit}): restore it" in message
+    statement, command = re.findall("`(?:sql )?([^`]+)`", message)[::2]
+    assert command == f"tidemark run --select {entity.name} --business-date {FIRST}"
+    entity.project.sql(statement)
+    entity.run(FIRST)
     succeeds(entity, SECOND)
 
 

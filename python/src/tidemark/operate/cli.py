@@ -1,4 +1,4 @@
-"""`tidemark rollback`, `restate`, `rehash`, `savepoint`, `clean`, `compact` and `erase`."""
+"""`tidemark rollback`, `restate`, `rehash`, `rebuild`, `savepoint`, `clean`, `compact`, `erase`."""
 
 from __future__ import annotations
 
@@ -101,6 +101,20 @@ def rehash(entity: str, drop: tuple[str, ...], **how: Any) -> None:
     """Give a log the hashes of the present configuration, without a new version of any row."""
     arguments = {"drop": list(drop) or None}
     _operate(entity, lambda one: Operation("rehash", one.name, arguments), how)
+
+
+@click.command(
+    epilog=_END
+    + """
+\b
+Example:
+  tidemark rebuild airports
+"""
+)
+@_operating
+def rebuild(entity: str, **how: Any) -> None:
+    """Make an entity's table anew from its log, as where a file of it is damaged."""
+    _operate(entity, lambda one: Operation("rebuild", one.name), how)
 
 
 @click.command(

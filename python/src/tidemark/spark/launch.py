@@ -34,10 +34,12 @@ from tidemark.spark.defaults import (
 from tidemark.spark.gateway import spare_searches, spare_waits
 from tidemark.spark.messages import readable_error
 from tidemark.spark.packages import note_resolved, use_resolved
+from tidemark.spark.places import fill_metastore, follow_home
 
 LOCK_TIMEOUT_VARIABLE = "TIDEMARK_LOCK_TIMEOUT"
 DEFAULT_LOCK_TIMEOUT = 600.0
 DERBY_URL = "spark.hadoop.javax.jdo.option.ConnectionURL"
+WAREHOUSE = "spark.sql.warehouse.dir"
 METASTORE_URIS = ("spark.hadoop.hive.metastore.uris", "hive.metastore.uris")
 ONE_PROCESS = {
     "spark.delta.logStore.file.impl": "io.delta.storage.LocalLogStore",
@@ -159,6 +161,7 @@ def launch(settings: Mapping[str, str], home: Home, start: Start) -> Launched:
         resolved = use_resolved(conf, home.packages)
         gateway = _start_jvm(conf, home, lock, start)
         try:
+            is_new = _is_own(conf, home) and follow_home(gateway.jvm, home, conf[WAREHOUSE])
             SparkContext._ensure_initialized(gateway=gateway)
             builder = SparkSession.builder.enableHiveSupport()
             for key, value in conf.items():
@@ -166,6 +169,8 @@ def launch(settings: Mapping[str, str], home: Home, start: Start) -> Launched:
             session = builder.getOrCreate()
             spare_searches(session._jvm)
             spare_waits(session._jvm)
+            if is_new:
+                _fill_metastore(session, home)
             if not resolved:
                 note_resolved(asked, dict(session.sparkContext.getConf().getAll()), home.packages)
         except Exception as error:
@@ -179,6 +184,15 @@ def launch(settings: Mapping[str, str], home: Home, start: Start) -> Launched:
     return Launched(session=session, gateway=gateway, lock=lock, archive=archive)
 
 
+def _fill_metastore(session: SparkSession, home: Home) -> None:
+    found = fill_metastore(session, home)
+    if found:
+        tell(
+            f"tidemark: the embedded metastore of {home.root} was gone: {len(found)} tables of its "
+            f"warehouse are registered in a new one. Their views come with the next run of each"
+        )
+
+
 def spark_settings(settings: Mapping[str, str], home: Home) -> dict[str, str]:
     """Return the profile's settings with our defaults and what follows from TIDEMARK_HOME added.
 
@@ -188,7 +202,7 @@ def spark_settings(settings: Mapping[str, str], home: Home) -> dict[str, str]:
     """
     conf = {
         "spark.app.name": "tidemark",
-        "spark.sql.warehouse.dir": str(home.warehouse),
+        WAREHOUSE: str(home.warehouse),
         "spark.local.dir": str(home.temporary),
         "spark.hadoop.hive.exec.scratchdir": str(home.temporary / "hive"),
         "spark.hadoop.hive.exec.local.scratchdir": str(home.temporary / "hive"),
@@ -240,6 +254,11 @@ def _set_python(conf: Mapping[str, str]) -> None:
 def _archive_of(conf: Mapping[str, str]) -> ClassArchive | None:
     """Return the class archive of a JVM that does all of the work, or None."""
     return find_archive(find_java()) if _is_local(conf) else None
+
+
+def _is_own(conf: Mapping[str, str], home: Home) -> bool:
+    """Whether the embedded metastore is the home's, not one that a profile names."""
+    return conf.get(DERBY_URL, "").startswith(f"jdbc:derby:;databaseName={home.metastore};")
 
 
 def _is_embedded(conf: Mapping[str, str]) -> bool:

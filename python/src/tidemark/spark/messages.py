@@ -286,9 +286,16 @@ def made_at_once(message: str) -> bool:
     return _MADE_AT_ONCE.search(message) is not None
 
 
-def readable_error(error: BaseException) -> str:
-    """Return the one message that says what is wrong, whatever was raised."""
-    message = _readable(error)
+def readable_error(error: BaseException, said: str = "") -> str:
+    """Return the one message that says what is wrong, whatever was raised.
+
+    Args:
+        error: What was raised.
+        said: The statement, or what else names the tables that were at work.
+    """
+    from tidemark.spark.broken import with_cure
+
+    message = with_cure(_readable(error), said)
     is_end = type(error).__name__ == "Py4JNetworkError" or isinstance(error, ConnectionError)
     if (is_end or message == _IS_ENDED) and _jvm_had_no_memory():
         message = _NO_MEMORY

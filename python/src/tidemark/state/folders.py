@@ -55,12 +55,12 @@ def folder_of(schema: Path, name: str, describe: Callable[[Path], Described | No
             ) from error
         if described is None:
             continue
-        called = described.properties.get(NAME_PROPERTY, _plain_name(folder.name))
-        if str(called).lower() == name.lower():
+        if called(folder, described).lower() == name.lower():
             found.append((described.changed, str(folder)))
     return max(found)[1] if found else None
 
 
-def _plain_name(folder: str) -> str:
-    """Return the name of the table that a folder was made for."""
-    return re.sub(r"-[0-9a-f]{32}$", "", folder)
+def called(folder: Path, described: Described) -> str:
+    """Return the name of the table in a folder: what it says, else that it was made for."""
+    made_for = re.sub(r"-[0-9a-f]{32}$", "", folder.name)
+    return str(described.properties.get(NAME_PROPERTY, made_for))

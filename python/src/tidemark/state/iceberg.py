@@ -45,7 +45,7 @@ _TYPES = {
 
 def describe(folder: Path) -> Described | None:
     """Return what the table in a folder says of itself; None if there is none."""
-    file = _newest_description(folder)
+    file = newest_description(folder)
     if file is None:
         return None
     content = file.read_bytes()
@@ -59,7 +59,7 @@ def describe(folder: Path) -> Described | None:
 
 def is_table(path: str) -> bool:
     """Say whether an Iceberg table lies in a folder."""
-    return _newest_description(Path(path)) is not None
+    return newest_description(Path(path)) is not None
 
 
 def open_table(path: str) -> IcebergFiles:
@@ -73,7 +73,7 @@ def open_table(path: str) -> IcebergFiles:
     """
     if "://" in path:
         raise ValueError("of Iceberg tables in an object store only Spark reads the rows")
-    description = _newest_description(Path(path))
+    description = newest_description(Path(path))
     if description is None:
         raise ValueError("there is no metadata/*.metadata.json")
     try:
@@ -180,7 +180,7 @@ class IcebergFiles:
         )
 
 
-def _newest_description(folder: Path) -> Path | None:
+def newest_description(folder: Path) -> Path | None:
     """Return the newest file that describes a table.
 
     Of two that have a number the later one: the other is most likely of a run that died before it

@@ -146,7 +146,7 @@ class TidemarkConnectionManager(SparkConnectionManager):
         except Exception as error:
             logger.debug(f"Error while running:\n{sql}")
             logger.debug(error_details(error))
-            raise DbtDatabaseError(readable_error(error)) from None
+            raise DbtDatabaseError(readable_error(error, sql)) from None
 
     @classmethod
     def open(cls, connection: Connection) -> Connection:

@@ -71,7 +71,7 @@ class SessionConnection(SparkConnectionWrapper):
                 None if create_table(self._session, statement) else self._session.sql(statement)
             )
         except Exception as error:
-            raise _database_error(error) from None
+            raise _database_error(error, statement) from None
 
     def fetchall(self) -> list[Row]:
         """Return the rows that are left."""
@@ -115,6 +115,6 @@ class SessionConnection(SparkConnectionWrapper):
         ]
 
 
-def _database_error(error: Exception) -> DbtDatabaseError:
+def _database_error(error: Exception, statement: str = "") -> DbtDatabaseError:
     logger.debug(error_details(error))
-    return DbtDatabaseError(readable_error(error))
+    return DbtDatabaseError(readable_error(error, statement))

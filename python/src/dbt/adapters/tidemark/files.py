@@ -8,12 +8,14 @@ from urllib.parse import unquote
 from dbt.adapters.base.meta import available
 
 from dbt.adapters.tidemark.base import SessionAdapter
+from tidemark.home import tidemark_home
 from tidemark.spark.delta.landed import unread_files
 from tidemark.spark.files import list_files
 from tidemark.spark.footers import footers_of, view_files
 from tidemark.spark.inputs import input_files
 from tidemark.spark.links import check_links
 from tidemark.spark.long_lines import long_line
+from tidemark.spark.places import follow_files
 
 
 class FilesAdapter(SessionAdapter):
@@ -107,6 +109,20 @@ class FilesAdapter(SessionAdapter):
         with self.connections.exception_handler(f"unread_files({landed})"):
             table = (landed.schema, landed.identifier) if landed else None
             return unread_files(self._session, there, table, undone)
+
+    @available.parse(lambda *args, **kwargs: None)
+    def follow_files(self, landed: Any, column: str, there: list[dict[str, Any]]) -> None:
+        """Have a register of files know those again that have moved with the project.
+
+        Args:
+            landed: The register.
+            column: That with the addresses of files.
+            there: The files that lie there, as list_files() gives them.
+        """
+        with self.connections.exception_handler(f"follow_files({landed})"):
+            if there:
+                path = str(there[0]["path"])
+                follow_files(self._session, tidemark_home(), str(landed), column, path)
 
     @available.parse(lambda *args, **kwargs: [])
     def input_files(self, sql: str) -> list[dict[str, Any]]:

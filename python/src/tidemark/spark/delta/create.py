@@ -79,7 +79,7 @@ def create_table(session: SparkSession, sql: str) -> bool:
     folder = hadoop_path(jvm, location)
     if folder.getFileSystem(state.newHadoopConf()).exists(folder):
         return False
-    table = _catalog_table(jvm, identifier, location, statement.comment)
+    table = catalog_table(jvm, identifier, location, statement.comment)
     log = java_class(jvm, "org.apache.spark.sql.delta.DeltaLog").forTable(
         session._jsparkSession, table
     )
@@ -132,8 +132,15 @@ def _are_plain(properties: Mapping[str, str]) -> bool:
     return settings <= _PLAIN_SETTINGS
 
 
-def _catalog_table(jvm: Any, identifier: Any, location: Any, comment: str | None) -> Any:
-    """Return what the catalog keeps of a table of Delta, whose columns its log has."""
+def catalog_table(jvm: Any, identifier: Any, location: Any, comment: str | None) -> Any:
+    """Return what the catalog keeps of a table of Delta, whose columns its log has.
+
+    Args:
+        jvm: The session's JVM.
+        identifier: What the catalog calls the table.
+        location: The folder, as a URI of Java.
+        comment: What is said of it.
+    """
     some = java_class(jvm, "scala.Option").apply
     nothing = java_class(jvm, "scala.Option").empty()
     none = java_class(jvm, "org.apache.spark.api.python.PythonUtils").toSeq([])
