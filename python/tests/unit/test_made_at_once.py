@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,7 +13,7 @@ from dbt_common.exceptions import DbtDatabaseError
 from dbt.adapters.tidemark import tables
 from dbt.adapters.tidemark.impl import TidemarkAdapter
 from tidemark.spark import files
-from tidemark.spark.messages import made_at_once
+from tidemark.spark.messages import made_at_once, readable_error
 
 RACE = "[DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION] Cannot create table"
 
@@ -27,6 +29,24 @@ RACE = "[DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION] Cannot create table"
 )
 def test_made_at_once(message: str, wanted: bool) -> None:
     assert made_at_once(message) is wanted
+
+
+def test_table_that_the_metastore_does_not_know(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where nobody else can have made it, nothing is said of another run."""
+    said = f"{RACE} ('`spark_catalog`.`shop`.`orders`'). The associated location ('file:{tmp_path}') is not empty and also not a Delta table."
+    error = SimpleNamespace(getMessage=lambda: said, getCause=lambda: None)
+    failed = RuntimeError()
+    failed.java_exception = error  # type: ignore[attr-defined]
+    monkeypatch.setenv("TIDEMARK_HOME", str(tmp_path))
+    assert "Another run may have made it" in readable_error(failed)
+    (tmp_path / "metastore.pid").write_text(f"{os.getpid()}\n")
+    assert "Another run may have made it" in readable_error(failed)
+    (tmp_path / "_delta_log").mkdir()
+    told = readable_error(failed)
+    assert f"`sql create table shop.orders using delta location '{tmp_path}'`" in told
+    assert "Another run" not in told and made_at_once(told)
 
 
 @pytest.mark.parametrize(("failures", "tries"), [([RACE], 2), ([RACE] * 99, 10), (["other"], 1)])

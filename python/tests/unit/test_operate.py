@@ -94,6 +94,7 @@ def test_dry_run_and_nothing_to_do__end_there(dbt: Dbt) -> None:
         ("rollback orders --to 260304093000123 --together", "rollback", {"to": 260304093000123, "together": True}),
         ("restate orders --from 2026-03-04", "restate", {"from": "2026-03-04"}),
         ("rehash orders", "rehash", {}),
+        ("rebuild orders", "rebuild", {}),
         ("rehash orders --drop fax --drop tel", "rehash", {"drop": ["fax", "tel"]}),
         ("savepoint orders", "savepoint", {}),
         ("savepoint orders --commit 7 --name x --remove", "savepoint", {"commit": 7, "name": "x", "remove": True}),
@@ -272,7 +273,7 @@ def test_error__once_it_was_begun_is_told_by_its_exit_code(dbt: Dbt) -> None:
 def test_every_operation_says_what_it_would() -> None:
     """The word by which `operate` knows that there is something to do is in each macro's dry run."""
     folder = Path(calls.__file__).parents[4] / "macros" / "operations"
-    names = ["rollback", "rollback_batches", "restate", "rehash", "savepoint", "clean", "clean_feed",
-             "clean_enriched", "compact", "erase_key"]  # fmt: skip
+    names = ["rollback", "rollback_batches", "restate", "rehash", "rebuild", "savepoint", "clean",
+             "clean_feed", "clean_enriched", "compact", "erase_key"]  # fmt: skip
     for name in names:
         assert "'would" in (folder / f"{name}.sql").read_text(), name

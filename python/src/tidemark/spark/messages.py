@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
+
+from tidemark.home import tidemark_home
 
 MAX_LINES = 12
 MAX_CHARACTERS = 3000
@@ -136,6 +140,10 @@ _MADE_AT_ONCE = re.compile(
     r"|DELTA_PROTOCOL_CHANGED|TABLE_OR_VIEW_ALREADY_EXISTS"
     r"|SCHEMA_ALREADY_EXISTS|^\s*(?:Table|Database) \S+ already exists",
     re.MULTILINE,
+)
+_NOT_KNOWN = re.compile(
+    r"\[(?P<condition>DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION)\]"
+    r"[^']*'(?P<table>[^']+)'[^']*'(?:file:/*)?(?P<folder>/.+)'\) is not empty"
 )
 _AT_ONCE = "Another run may have made it at the same moment: if so, run it again"
 
@@ -327,11 +335,36 @@ def _readable(error: BaseException) -> str:
     if throwable is not None:
         try:
             message = best_message(list(_java_messages(throwable)))
-            return f"{message}\n{_AT_ONCE}" if made_at_once(message) else message
+            if made_at_once(message):
+                return _of_unknown_table(message) or f"{message}\n{_AT_ONCE}"
+            return message
         except Exception as gone:  # the JVM has ended: what Python knows must do
             _ = gone
     description = getattr(error, "_desc", None) or str(error)
     return clean_message(description) or type(error).__name__
+
+
+def _of_unknown_table(message: str) -> str | None:
+    """Return what to do where a table lies that the metastore, this process's own, has not."""
+    found = _NOT_KNOWN.search(message)
+    if not found or not _is_alone() or not Path(found["folder"], "_delta_log").is_dir():
+        return None
+    table = found["table"].replace("`", "").removeprefix("spark_catalog.")
+    return (
+        f"{found['folder']} has a table that the metastore does not know ({found['condition']}). "
+        "If no other TIDEMARK_HOME writes to it, register it, by "
+        f"`sql create table {table} using delta location '{found['folder']}'` in `tidemark shell`; "
+        "else choose another schema or warehouse"
+    )
+
+
+def _is_alone() -> bool:
+    """Say whether this process has an embedded metastore: nobody else makes tables by it."""
+    try:
+        holder = tidemark_home().metastore_lock.with_suffix(".pid").read_text(encoding="utf-8")
+    except OSError:
+        return False
+    return holder.strip() == str(os.getpid())
 
 
 def java_throwable(error: BaseException) -> Any:

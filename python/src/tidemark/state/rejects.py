@@ -25,6 +25,7 @@ _OF_COLUMNS = (
     "null_value",
     "ambiguous_unit",
     "ambiguous_encoding",
+    "unsigned_too_large",
     "null_sequence",
     "key_image_only",
     "tie",
