@@ -104,9 +104,9 @@
     step by step, each in a table of its own, until nothing changes: with each step one move more has them, so that there are no more
     steps than moves. -#}
 {%- macro moved_values(cfg, plan, sources, load) -%}
-    {%- set step = namespace(relation=tidemark.moved_values_after(cfg, plan, sources, load, none, 0)) -%}
+    {%- set step = namespace(relation=tidemark.moved_values_by(cfg, plan, sources, load, 0)) -%}
     {%- for number in tidemark.steps_at_most(tidemark.row_count(step.relation)) -%}
-        {%- set next = tidemark.moved_values_after(cfg, plan, sources, load, step.relation, number) -%}
+        {%- set next = tidemark.moved_values_by(cfg, plan, dict(sources, moved=step.relation), load, number) -%}
         {%- if run_query('select 1 from ' ~ next ~ ' as now left join ' ~ step.relation ~ ' as before on now._event_id = before._event_id'
             ~ ' and now._moved_from = before._moved_from where not (to_json(now._image) <=> to_json(before._image)) limit 1') | length == 0 -%}
             {{ return(next) }}
@@ -116,10 +116,10 @@
     {%- do tidemark.raise_unsettled(cfg) -%}
 {%- endmacro -%}
 
-{#- One step of that, from the values of the one before. -#}
-{%- macro moved_values_after(cfg, plan, sources, load, moved, number) -%}
+{#- One step of that, by the values that the one before has found. -#}
+{%- macro moved_values_by(cfg, plan, sources, load, number) -%}
     {{ return(tidemark.make_slice(
-        cfg['target'], load['commit_id'], 'moved_' ~ number, tidemark.replayed_keys_sql(cfg, plan, dict(sources, moved=moved), load, departures=true)
+        cfg['target'], load['commit_id'], 'moved_' ~ number, tidemark.replayed_keys_sql(cfg, plan, sources, load, departures=true)
     )) }}
 {%- endmacro -%}
 
