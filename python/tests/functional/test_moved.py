@@ -11,7 +11,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
+
+from tests.iceberg_tables import create
 
 from .entities import Entity
 from .event_entities import insert
@@ -124,3 +127,19 @@ def test_copied_moved_restored(make_project: Any, tmp_path: Path) -> None:
     assert "the embedded metastore" in said and "was gone" in said
     is_loaded(restored, schema, 4)
     assert content(project.root) == before
+
+
+def test_files_of_iceberg(make_project: Any, tmp_path: Path) -> None:
+    """The files of a table of Iceberg, which name each other, name the folder that it has come to."""
+    from tidemark.spark.moved_iceberg import settle_table
+    from tidemark.state.iceberg import open_table
+
+    table = create(tmp_path / "was" / "t", pa.table({"id": [1, 2], "name": ["ann", "bob"]}))
+    table.append(pa.table({"id": [3], "name": ["cy"]}))
+    moved = tmp_path / "it's here"
+    (tmp_path / "was").rename(moved)
+    settle_table(make_project("iceberg").session._jvm, moved / "t")
+    found = open_table(str(moved / "t")).query("select id, name from t order by id")
+    assert [row["name"] for row in found] == ["ann", "bob", "cy"]
+    described = [file.read_bytes() for file in (moved / "t" / "metadata").iterdir()]
+    assert described and not [data for data in described if b"/was/" in data]
