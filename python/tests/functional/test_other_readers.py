@@ -210,7 +210,8 @@ def test_names_are_mapped_once_a_column_is_renamed(module_project: Project, engi
         "test_other_readers.py::test_names_are_mapped_once_a_column_is_renamed"
     )
     for table in mapped(module_project, name):
-        module_project.sql(block.text.replace("shop.orders", f"{name}{table}"))
+        for statement in block.text.replace("shop.orders", f"{name}{table}").split(";\n"):
+            module_project.sql(statement)
     assert mapped(module_project, name) == []
     entity.load([update({"id": 2, "name": "b3", "n": 3}), insert({"id": 5, "name": "e", "n": 5})])
     assert entity.rows("id, name, n") == [(1, "a", 1), (2, "b3", 3), (5, "e", 5)]
