@@ -61,8 +61,9 @@ def file_count(session: SparkSession, schema: str, name: str) -> int:
 def trim_log(session: SparkSession, schema: str, name: str) -> None:
     """Take what a Delta table's log says of former versions away: bounds of values, conditions.
 
-    The table begins with a checkpoint then. The files of former commits stay, with nothing in them:
-    in the place of one that is gone another run, which began before it, could commit unseen.
+    The table begins with a checkpoint then. The files of former commits stay: in the place of one
+    that is gone another run, which began before it, could commit unseen. They have what the table
+    is like by now, which for that run is a conflict.
     """
     jvm: Any = session._jvm
     log = log_of(session, schema, name)
@@ -72,7 +73,7 @@ def trim_log(session: SparkSession, schema: str, name: str) -> None:
     folder = log.logPath()
     files = folder.getFileSystem(log.newDeltaHadoopConf())
     info = {"timestamp": int(time.time() * 1000), "operation": "TRIMMED", "operationParameters": {}}
-    nothing = json.dumps({"commitInfo": info}).encode() + b"\n"
+    content = f"{json.dumps({'commitInfo': info})}\n{snapshot.metadata().json()}\n".encode()
     for status in files.listStatus(folder):
         path = status.getPath()
         digits, _, kind = str(path.getName()).partition(".")
@@ -80,7 +81,7 @@ def trim_log(session: SparkSession, schema: str, name: str) -> None:
             continue
         if kind == "json":
             stream = files.create(path, True)
-            stream.write(nothing)
+            stream.write(content)
             stream.close()
         else:
             files.delete(path, False)
