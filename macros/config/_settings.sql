@@ -245,6 +245,13 @@
     {%- endif -%}
 {%- endmacro -%}
 
+{#- A part of a whole, as a number. -#}
+{%- macro _check_fraction(name, value, errors) -%}
+    {%- if value is not number or value is boolean or not 0 <= value <= 1 -%}
+        {%- do errors.append(name ~ ' must be a number from 0 to 1, found: ' ~ (value | tojson if value is string else value)) -%}
+    {%- endif -%}
+{%- endmacro -%}
+
 {#- Each rule that is broken, {is it, the sentence that says it}, is a problem. -#}
 {%- macro _add_broken(rules, errors) -%}
     {%- for is_broken, problem in rules if is_broken -%}{%- do errors.append(problem) -%}{%- endfor -%}

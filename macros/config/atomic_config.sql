@@ -24,7 +24,7 @@
 
 {#- Every setting that may stand under meta.tidemark of such a model. -#}
 {%- macro _atomic_settings() -%}
-    {{ return(['location', 'deduplicate', 'fingerprint_ignore', 'manifest', 'manifest_ttl', 'on_reject', 'rejects_retention', 'engine']) }}
+    {{ return(['location', 'deduplicate', 'fingerprint_ignore', 'manifest', 'manifest_ttl', 'on_reject', 'max_reject_fraction', 'rejects_retention', 'engine']) }}
 {%- endmacro -%}
 
 {#- The steps of de-duplication, in the order in which they are taken. -#}
@@ -71,10 +71,12 @@
     {%- set cfg = tidemark._place_config(node, errors) -%}
     {%- do cfg.update({
         'on_reject': settings.get('on_reject', 'quarantine'),
+        'max_reject_fraction': settings.get('max_reject_fraction', 0.5),
         'retention': {'rejects': tidemark._retention(settings.get('rejects_retention'), 'rejects_retention', errors)},
         'description': node.get('description', '') if (config.get('persist_docs') or {}).get('relation') else '',
     }) -%}
     {%- do tidemark._one_of('on_reject', cfg['on_reject'], ['fail', 'quarantine'], errors) -%}
+    {%- do tidemark._check_fraction('max_reject_fraction', cfg['max_reject_fraction'], errors) -%}
     {%- do tidemark._check_format(cfg['file_format'], errors) -%}
     {%- do tidemark._add_broken([
         (cfg['file_format'] == 'parquet', 'materialized: ' ~ config['materialized'] ~ ' needs file_format: delta or iceberg, found: parquet'),

@@ -41,7 +41,7 @@
     }) -%}
     {%- do cfg.update(tidemark._read_settings(settings, {
         'extract': ('any', none), 'location': ('any', none), 'ignore': ('names', none), 'sensitive': ('names', none), 'hash': ('any', 'md5'),
-        'soft_delete': ('flag', false), 'changed_columns': ('flag', true), 'null_keys': ('any', 'reject'), 'on_reject': ('any', 'fail'),
+        'soft_delete': ('flag', false), 'changed_columns': ('flag', true), 'null_keys': ('any', 'reject'), 'on_reject': ('any', 'fail'), 'max_reject_fraction': ('any', 0.5),
         'feed_images': ('names', ['change', 'pre', 'post']), 'write_mode': ('any', 'copy_on_write'),
     }, errors)) -%}
     {%- do cfg.update({
@@ -62,6 +62,7 @@
             'write_mode: merge_on_read needs file_format: delta, found: ' ~ cfg['file_format']),
         (cfg['file_format'] == 'iceberg' and cfg['cluster_by'], 'liquid_clustered_by needs file_format: delta, found: iceberg. Use partition_by'),
     ], errors) -%}
+    {%- do tidemark._check_fraction('max_reject_fraction', cfg['max_reject_fraction'], errors) -%}
     {%- do tidemark._check_retentions(cfg, cfg['retention'], errors) -%}
     {%- for image in cfg['feed_images'] -%}
         {%- do tidemark._one_of('feed_images', image, ['change', 'pre', 'post'], errors) -%}
@@ -95,7 +96,7 @@
 {%- macro _entity_settings() -%}
     {{ return([
         'extract', 'location', 'format', 'options', 'compare', 'ignore', 'sensitive', 'hash', 'stored_hashes', 'tag_unchanged',
-        'effective_from', 'soft_delete', 'changed_columns', 'null_keys', 'on_reject', 'max_delete_fraction', 'feed_images',
+        'effective_from', 'soft_delete', 'changed_columns', 'null_keys', 'on_reject', 'max_reject_fraction', 'max_delete_fraction', 'feed_images',
         'feed_retention', 'superseded_retention', 'history_retention', 'rejects_retention', 'write_mode', 'engine',
     ]) }}
 {%- endmacro -%}
@@ -293,11 +294,11 @@
 
 {#- Rules that look at more than one setting. -#}
 {%- macro _check_entity_config(cfg, settings, errors) -%}
-    {%- set share, starts, options = cfg['max_delete_fraction'], cfg['effective_from'], cfg['options'] -%}
+    {%- set starts, options = cfg['effective_from'], cfg['options'] -%}
     {%- do tidemark._check_column_settings(cfg, errors) -%}
     {%- do tidemark._check_location(cfg['location'], errors) -%}
+    {%- do tidemark._check_fraction('max_delete_fraction', cfg['max_delete_fraction'], errors) -%}
     {%- do tidemark._add_broken([
-        (share is not number or share is boolean or not 0 <= share <= 1, 'max_delete_fraction must be a number from 0 to 1, found: ' ~ (share | tojson if share is string else share)),
         ('effective_from' in settings and (starts is not string or not starts | trim),
             'effective_from must be the name of a column of dates or timestamps, found: ' ~ starts),
         (starts is string and starts | lower in cfg['sensitive'] | map('lower') | list,

@@ -48,7 +48,7 @@
     {{ return([
         'extract', 'location', 'format', 'table', 'sequence_by', 'on_tie', 'apply_as_deletes',
         'apply_as_truncates', 'ignore_null_updates', 'columns', 'track_history', 'ddl', 'encodings', 'previous_names', 'unavailable_value',
-        'ignore', 'sensitive', 'hash', 'soft_delete', 'changed_columns', 'null_keys', 'on_reject', 'feed_images',
+        'ignore', 'sensitive', 'hash', 'soft_delete', 'changed_columns', 'null_keys', 'on_reject', 'max_reject_fraction', 'feed_images',
         'feed_retention', 'superseded_retention', 'history_retention', 'staging_retention', 'rejects_retention', 'write_mode', 'engine',
     ]) }}
 {%- endmacro -%}

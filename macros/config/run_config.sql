@@ -3,6 +3,7 @@
     {{ return({
         'business_date': tidemark._business_date(var('business_date', none)),
         'allow_deletes': var('allow_deletes', false) | string | lower == 'true',
+        'allow_rejects': var('allow_rejects', false) | string | lower == 'true',
         'full_refresh': should_full_refresh() if model is defined else false,
         'empty': flags.EMPTY | default(false, true),
         'invocation_id': invocation_id,

@@ -42,5 +42,5 @@
 
 {#- Every setting that may stand under meta.tidemark of such a model. -#}
 {%- macro _shred_settings() -%}
-    {{ return(['registry', 'on_reject', 'rejects_retention']) }}
+    {{ return(['registry', 'on_reject', 'max_reject_fraction', 'rejects_retention']) }}
 {%- endmacro -%}

@@ -35,12 +35,12 @@
     {%- endif -%}
 {%- endmacro -%}
 
-{#- What a load stops with by `on_reject: fail`, none if it goes on. `rejects` says what they are: `units` names one of them and several,
+{#- What a load stops with by `on_reject: fail`, or as it rejects more than it may; none if it goes on. `rejects` says what they are: `units` names one of them and several,
     `rows` is SQL or a relation with `_reject_reason`, `samples` such rows with `_raw_payload` (none: samples would show what people sent),
     `of` is said of the rows, `advice` how to mend them, `failed` is a query of what failed in each column, also of rows that are rejected
     for another one. -#}
 {%- macro why_rejects_stop(cfg, run, figures, rejects) -%}
-    {%- if not figures.get('rows_rejected') or cfg['on_reject'] != 'fail' -%}{{ return(none) }}{%- endif -%}
+    {%- if not tidemark.rejects_too_many(cfg, run, figures) -%}{{ return(none) }}{%- endif -%}
     {%- set units = rejects['units'] -%}
     {%- set lines, counted = [], {} -%}
     {%- for reject in tidemark.query_rows(
@@ -60,9 +60,16 @@
         {%- endfor -%}
     {%- endif -%}
     {%- do tidemark.forget_run_views(cfg['target']) -%}
+    {%- set more, way_on = '', 'or set on_reject: quarantine to put such ' ~ units[1] ~ ' aside and go on' -%}
+    {%- if cfg['on_reject'] != 'fail' -%}
+        {%- set new = figures.get('new_rejects') -%}
+        {%- set more = ' (' ~ ('' if new is none else new ~ ' of them are new; ') ~ 'max_reject_fraction is ' ~ cfg['max_reject_fraction'] ~ ')' -%}
+        {%- set way_on = 'or, if that is right, let it through once with --vars \'{' ~ ('business_date: ' ~ run['business_date'] ~ ', ' if run['business_date'] else '')
+            ~ 'allow_rejects: true}\', or set max_reject_fraction higher' -%}
+    {%- endif -%}
     {{ return(
-        cfg['entity'] ~ ': ' ~ figures['rows_rejected'] ~ ' of ' ~ figures['rows_read'] ~ ' ' ~ units[1] ~ rejects['of'] ~ ' cannot be used; nothing was written'
-        ~ lines | join('') ~ '\n' ~ rejects['advice'] ~ ', or set on_reject: quarantine to put such ' ~ units[1] ~ ' aside and go on'
+        cfg['entity'] ~ ': ' ~ figures['rows_rejected'] ~ ' of ' ~ figures['rows_read'] ~ ' ' ~ units[1] ~ rejects['of'] ~ ' cannot be used; nothing was written' ~ more
+        ~ lines | join('') ~ '\n' ~ rejects['advice'] ~ ', ' ~ way_on
     ) }}
 {%- endmacro -%}
 

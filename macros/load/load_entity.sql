@@ -4,7 +4,7 @@
         open     settings, relations, state; what a dead run left is finished or rolled back     open_load()
         source   what there is to read, as a view; files are listed once                         <family>__source()
         stage    typed, hashed, rejects told apart, counted: {plan, load, figures, rejects}      <family>__stage()
-        check    rejects, the guard of deletes: so far nothing was written                       check_load()
+        check    rejects, the guards: so far nothing was written                                 check_load()
         prepare  tables are made, or get the columns that are new                                <family>__prepare()
         derive   the rows of the log, and what is written beside it                              <family>__derive()
         commit   what lies beside the log, then the log, in one atomic commit                    commit_load()

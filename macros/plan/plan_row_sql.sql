@@ -26,6 +26,7 @@
 {%- do values.extend([
     ('existing', 'bigint', facts['existing']),
     ('guard', 'string', facts['guard']['verdict'] if facts['guard'] else none),
+    ('reject_guard', 'string', facts['reject_guard']['verdict'] if facts['reject_guard'] else none),
     ('current_written', 'string', files['current']),
     ('current_files', 'bigint', files['current_files']), ('current_files_changed', 'bigint', files['current_files_changed']),
     ('log_version', 'bigint', tables['log_version']), ('current_version', 'bigint', tables['current_version']),

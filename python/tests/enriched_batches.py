@@ -20,7 +20,7 @@ def batch_of_file(path: Path, **changes: Any) -> Batch:
     size, written = stamp_of(str(path))
     given = {
         "files": (str(path),), "stamps": ((size, written // 1_000_000),), "deduplicate": frozenset(STEPS),
-        "fingerprint_ignore": frozenset(LEFT_OUT), "ttl_micros": 86_400_000_000, "on_reject": "quarantine",
+        "fingerprint_ignore": frozenset(LEFT_OUT), "ttl_micros": 86_400_000_000, "most_rejects": 1,
         "shortest_doubles": False, "commit_id": 7,
     }  # fmt: skip
     return Batch(**{**given, **changes})

@@ -14,7 +14,7 @@
     {%- set cfg, relations = opened['cfg'], opened['relations'] -%}
     {%- do tidemark.enriched__prepare(opened) -%}
     {%- set commit_id = tidemark.next_commit_id(opened['state']['last_id']) -%}
-    {%- set staged = adapter.stage_batch(dict(cfg, undone=opened['state']['undone']), source['files'], commit_id, relations) -%}
+    {%- set staged = adapter.stage_batch(dict(cfg, undone=opened['state']['undone'], most_rejects=tidemark.most_rejects(cfg, opened['run'])), source['files'], commit_id, relations) -%}
     {%- if staged is string -%}{{ return(tidemark.leave_to_spark(opened, staged)) }}{%- endif -%}
     {{ return(dict(
         tidemark.batch_to_load(opened, commit_id, staged.figures), source=source, cfg=cfg, uncommitted=staged, is_prepared=true,

@@ -82,11 +82,11 @@
     {{ return((not stretch['from'] or number >= stretch['from']) and (not stretch['to'] or number < stretch['to'])) }}
 {%- endmacro -%}
 
-{#- Where the tables are altered for a stretch whose rejects stop it, it is staged before on what they will be. Returns the number that
+{#- Where the tables are altered for a stretch whose rejects may stop it, it is staged before on what they will be. Returns the number that
     this attempt had, none if there was none. -#}
 {%- macro tried_stretch(opened, plan, source, stretch) -%}
     {%- set cfg, run = opened['cfg'], opened['run'] -%}
-    {%- if cfg['on_reject'] != 'fail' or run['empty'] or run.get('dry_run') or not tidemark.alters_tables(opened, plan) -%}{{ return(none) }}{%- endif -%}
+    {%- if tidemark.most_rejects(cfg, run) == 1 or run['empty'] or run.get('dry_run') or not tidemark.alters_tables(opened, plan) -%}{{ return(none) }}{%- endif -%}
     {%- set trial = tidemark.events__stage(dict(opened, run=dict(run, dry_run=true)), source, stretch) -%}
     {%- if not trial -%}{{ return(none) }}{%- endif -%}
     {%- do tidemark.check_load(opened, trial) -%}

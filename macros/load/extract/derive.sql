@@ -10,7 +10,6 @@
             'uncommitted': written, 'beside': [],
         }) }}
     {%- endif -%}
-    {%- set figures = dict(figures, new_rejects=tidemark.count_new_rejects(relations, load, figures)) -%}
     {%- set rows = tidemark.rows_to_log(opened, plan, load, figures) -%}
     {%- set figures = dict(figures, **rows['counts']) -%}
     {%- set logs_nothing = not figures['rows_logged'] and not figures['rows_superseded'] -%}

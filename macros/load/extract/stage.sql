@@ -167,7 +167,7 @@
     ) -%}
     {%- set figures = tidemark.figures_of_classified(cfg, tidemark.query_rows(tidemark.count_changes_sql(classified, counted))) -%}
     {%- set load = dict(load, classified=classified) -%}
-    {%- set figures = tidemark.with_keys_here(opened, load, figures) -%}
+    {%- set figures = tidemark.with_keys_here(opened, load, dict(figures, new_rejects=tidemark.count_new_rejects(opened['relations'], load, figures))) -%}
     {%- set rejected = tidemark.rejected_rows_sql(classified) -%}
     {{ return({
         'plan': plan, 'load': load, 'uncommitted': none, 'figures': figures,

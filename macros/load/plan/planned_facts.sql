@@ -10,8 +10,8 @@
     {%- if is_events and not state['first'] -%}
         {%- set existing = run_query('select count(*) from ' ~ relations['current'] ~ " where _operation <> 'D'")[0][0] -%}
     {%- endif -%}
-    {%- set guard = tidemark.verdict_on_deletes(opened, figures) -%}
-    {%- set stops = tidemark.why_it_stops(opened, staged, guard) -%}
+    {%- set guard, reject_guard = tidemark.verdict_on_deletes(opened, figures), tidemark.verdict_on_rejects(opened, figures) -%}
+    {%- set stops = tidemark.why_it_stops(opened, staged, guard, reject_guard) -%}
     {%- set is_new = has_rows or state['first'] or figures.get('new_rejects') or (is_events and counts['rows_rejected'] > 0)
         or (counts['rows_rejected'] > 0 and load.get('this_commit_id') is none) -%}
     {%- set kind, outcome = 'load', 'changes' if is_new else 'nothing' -%}
@@ -23,7 +23,7 @@
     {{ return(dict(tidemark.no_planned_facts(opened),
         business_date=load['business_date'], kind=kind, outcome='stops' if stops else outcome, stops=stops,
         counts=counts, existing=(existing or 0) | int, columns_known=cfg['changed_columns'] is not false,
-        guard=guard, files=tidemark.planned_files(opened, body, staged, derived, has_rows),
+        guard=guard, reject_guard=reject_guard, files=tidemark.planned_files(opened, body, staged, derived, has_rows),
         batch=tidemark.planned_batch(source, staged, derived) if is_events else none,
         sensitive=plan['sensitive'] | map(attribute='name') | list,
         sensitive_keys=plan['sensitive'] | selectattr('key') | map(attribute='name') | list,
@@ -43,7 +43,7 @@
     {{ return({
         'entity': cfg['entity'], 'relation': cfg['relation'], 'extract': cfg['extract'], 'business_date': run['business_date'],
         'kind': 'first load' if state['first'] else 'load', 'outcome': 'nothing', 'stops': none, 'counts': {}, 'existing': 0, 'columns_known': true,
-        'on_reject': cfg['on_reject'], 'guard': none, 'files': {'current': 'nothing', 'current_files': none, 'current_files_changed': none},
+        'on_reject': cfg['on_reject'], 'guard': none, 'reject_guard': none, 'files': {'current': 'nothing', 'current_files': none, 'current_files_changed': none},
         'batch': none, 'sensitive': [], 'sensitive_keys': [], 'notes': ['nothing has landed since the last run'],
         'tables': {'last_commit_id': state['last_id'], 'log_version': versions['log'], 'current_version': versions['current']},
     }) }}
@@ -61,12 +61,28 @@
     }) }}
 {%- endmacro -%}
 
+{#- The same of the guard of rejects, which looks where they go to quarantine. -#}
+{%- macro verdict_on_rejects(opened, figures) -%}
+    {%- set cfg, run = opened['cfg'], opened['run'] -%}
+    {%- if cfg['on_reject'] == 'fail' or not figures.get('rows_rejected') -%}{{ return(none) }}{%- endif -%}
+    {%- set stopped = 'let through' if run['allow_rejects'] else 'stops' -%}
+    {%- set guarded = tidemark.guarded_rejects(figures) -%}
+    {{ return({
+        'verdict': stopped if tidemark.rejects_too_many(cfg, dict(run, allow_rejects=false), figures) else 'passes',
+        'rows_rejected': guarded['rejected'], 'rows_read': guarded['read'], 'max_reject_fraction': cfg['max_reject_fraction'],
+    }) }}
+{%- endmacro -%}
+
 {#- Why a load would stop before it writes anything, or none. -#}
-{%- macro why_it_stops(opened, staged, guard) -%}
+{%- macro why_it_stops(opened, staged, guard, reject_guard) -%}
     {%- set cfg, figures = opened['cfg'], staged['figures'] -%}
     {%- set reasons = [] -%}
     {%- if figures.get('rows_rejected') and cfg['on_reject'] == 'fail' -%}
         {%- do reasons.append(figures['rows_rejected'] ~ ' of ' ~ figures['rows_read'] ~ ' ' ~ staged['rejects']['units'][1] ~ ' cannot be used, and on_reject is fail') -%}
+    {%- endif -%}
+    {%- if reject_guard and reject_guard['verdict'] == 'stops' -%}
+        {%- do reasons.append(reject_guard['rows_rejected'] ~ ' of ' ~ reject_guard['rows_read'] ~ ' ' ~ staged['rejects']['units'][1]
+            ~ ' cannot be used (max_reject_fraction is ' ~ cfg['max_reject_fraction'] ~ ')') -%}
     {%- endif -%}
     {%- if guard and guard['verdict'] == 'stops' -%}
         {%- do reasons.append('it has ' ~ figures['rows_read'] ~ ' rows and would delete ' ~ guard['rows_deleted'] ~ ' of ' ~ guard['existing']

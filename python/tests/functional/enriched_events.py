@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.conftest import Project
+from tests.functional.entities import MANY_REJECTS
 from tests.functional.event_dedup_oracle import Kept, Loads
 from tidemark.shred.canonical import CONTEXTS_SCHEMA, TYPES, Event, parse_timestamp, to_line
 
@@ -22,7 +23,7 @@ def add_events(
     """Add a `materialized: atomic` model; the folder that its batches go to."""
     landing = project.root / f"landing_{name}"
     landing.mkdir(exist_ok=True)
-    given = {"location": f"{landing}", **settings}
+    given = {"location": f"{landing}", **MANY_REJECTS, **settings}
     lines = "".join(
         f"\n          {key}: {value}" for key, value in given.items() if value is not None
     )
@@ -54,7 +55,7 @@ def add_products(project: Project, columns: str = "[{name: sku, data_type: strin
         version: 2
         models:
           - name: products
-            config: {{materialized: shred}}
+            config: {{materialized: shred, meta: {{tidemark: {{max_reject_fraction: 1}}}}}}
             columns: {columns}
         """,
     )

@@ -10,6 +10,10 @@ Columns = dict[str, str]
 """Name → data_type, in order."""
 
 
+# of a few rows more than half are soon rejected: what the guard of rejects does is told where it is tested
+MANY_REJECTS = {"max_reject_fraction": 1}
+
+
 class Entity:
     """A cdc model of a test's project, fed with one CSV text per business date."""
 
@@ -50,6 +54,7 @@ class Entity:
         meta = {
             "extract": "full",
             "location": f"{self.folder}/{{business_date}}.csv",
+            **(MANY_REJECTS if self.settings.get("on_reject") == "quarantine" else {}),
             **self.settings,
         }
         meta = {name: value for name, value in meta.items() if value is not None}

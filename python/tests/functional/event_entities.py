@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from .entities import Columns, Entity
+from .entities import MANY_REJECTS, Columns, Entity
 
 Event = dict[str, Any]
 """A canonical event, as it stands in a line of JSON."""
@@ -100,6 +100,7 @@ class EventEntity(Entity):
             "format": "canonical",
             "location": str(self.folder) if self.body == EXTRACT else None,
             "table": f"shop.{self.name}",
+            **(MANY_REJECTS if self.settings.get("on_reject") == "quarantine" else {}),
             **self.settings,
         }
         model = {

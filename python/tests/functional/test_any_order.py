@@ -42,7 +42,7 @@ def make_entities(project: Any, file_format: str) -> Any:
       unique_key: k
       {form}
       meta: {{tidemark: {{{entity["settings"]}, location: "{project.root}/{name}/{{business_date}}.csv",
-        on_reject: quarantine, ignore: [loaded_at], max_delete_fraction: 1}}}}
+        on_reject: quarantine, max_reject_fraction: 1, ignore: [loaded_at], max_delete_fraction: 1}}}}
     columns:
       - {{name: k, data_type: string}}
       - {{name: a, data_type: string}}

@@ -248,6 +248,55 @@ def test_rejects__quarantine(module_project: Any) -> None:
 
 def test_delete_guard(module_project: Any) -> None:
     guarded = Entity(module_project, "guarded", PEOPLE, max_delete_fraction=0.5)
+@pytest.mark.parametrize("extract", ["full", "delta"])
+def test_reject_guard(module_project: Any, extract: str) -> None:
+    """More rejects than may be stop a load before it writes; what was let through is not stopped again."""
+    columns = {"id": "int", "n": "int"}
+    bad = Entity(
+        module_project,
+        f"bad_{extract}",
+        columns,
+        extract=extract,
+        on_reject="quarantine",
+        max_reject_fraction=None,
+    )
+    result = bad.load("2026-01-01", "id,n\n1,x\n", expect_pass=False)
+    assert (
+        "1 of 1 rows of business date 2026-01-01 cannot be used; nothing was written"
+        in result.error
+    )
+    assert not bad.exists() and not bad.exists("__rejects")
+    # half of a load may be
+    bad.load("2026-01-01", "id,n\n1,1\n2,2\n3,x\n4,x\n")
+    before = bad.versions()
+    most = "id,n\n1,9\n2,x\n3,x\n"
+    result = bad.load("2026-01-02", most, expect_pass=False)
+    for text in (
+        "2 of 3 rows",
+        "nothing was written (max_reject_fraction is 0.5)",
+        "cast_failed: n: 2 rows",
+        "--vars '{business_date: 2026-01-02, allow_rejects: true}', or set max_reject_fraction higher",
+    ):
+        assert text in result.error, result.error
+    assert bad.versions() == before and bad.rows("id, n") == [(1, 1), (2, 2)]
+    # let through, once; that date may come again, with few others that are new
+    bad.run("2026-01-02", allow_rejects=True)
+    kept = [(1, 9), (2, 2)]
+    assert (
+        bad.rows("id, n") == kept and len(bad.rows("1", "__rejects", "_resolved_by is null")) == 4
+    )
+    bad.run("2026-01-02")
+    bad.load("2026-01-02", most + "4,x\n5,5\n")
+    assert bad.rows("id, n") == [*kept, (5, 5)]
+    result = bad.load("2026-01-02", most + "4,x\n5,x\n6,x\n", expect_pass=False)
+    assert "5 of 6 rows" in result.error and "(2 of them are new; " in result.error
+    # a date in the past, which is compared by another way
+    assert "2 of 2 rows" in bad.load("2025-12-31", "id,n\n1,x\n2,y\n", expect_pass=False).error
+    bad.write(max_reject_fraction=1)
+    bad.load("2025-12-31", "id,n\n1,x\n2,y\n")
+    assert bad.rows("id, n") == [*kept, (5, 5)]
+
+
     # an empty first extract is legal
     guarded.load("2026-01-01", "id,name,city\n")
     assert guarded.rows("id") == []

@@ -50,6 +50,45 @@ def test_worked_example(entities: dict[str, EventEntity]) -> None:
     ]
 
 
+def test_reject_guard(module_project: Any) -> None:
+    """Of a run's own events more than may be stop it by both engines, and columns that it brings stay away."""
+    columns, own = {"id": "int", "n": "int"}, {"database": "shop", "table": "guarded"}
+    other = {**own, "table": "other"}
+    settings = {"on_reject": "quarantine", "max_reject_fraction": None, "table": "shop.guarded"}
+    both = [
+        EventEntity(module_project, f"guarded_by_{engine}", columns, engine=engine, **settings)
+        for engine in ("spark", "workers")
+    ]
+
+    def run(expect_pass: bool, **vars: Any) -> dict[str, str]:
+        names = [one.name for one in both]
+        result = module_project.dbt("run", "--select", *names, vars=vars, expect_pass=expect_pass)
+        return dict(result.messages)
+
+    for one in both:
+        # five of another table are none of those that are judged
+        one.land([insert({"id": 1, "n": "x"}, **own), *[insert({"id": 5}, **other)] * 5])
+    assert all("1 of 6 events cannot be used" in said for said in run(False).values())
+    run(True, allow_rejects=True)
+    for one in both:
+        assert one.commits("rows_read, rows_rejected, rows_ignored") == [(6, 1, 5)]
+        columns_now = [{"name": name, "type": "int"} for name in ("id", "n", "more")]
+        one.land([
+            ddl("ALTER_TABLE", columns_now, **own),
+            insert({"id": 2, "n": "y", "more": 1}, **own),
+        ])  # fmt: skip
+    assert all("--vars '{allow_rejects: true}'" in said for said in run(False).values())
+    for one in both:
+        names = [row.col_name for row in module_project.sql(f"describe {one.name}")]
+        assert one.rows("id") == [] and "more" not in names
+    for one in both:
+        one.land([insert({"id": number, "n": "1", "more": 1}, **own) for number in (3, 4)])
+    run(True)
+    for one in both:
+        assert one.rows("id, n, more") == [(3, 1, 1), (4, 1, 1)]
+        assert len(one.rows("1", "__rejects")) == 2
+
+
 def test_files__are_read_once_wherever_the_clock_is(
     entities: dict[str, EventEntity], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -91,7 +91,7 @@ class Story(History):
     def _model(self, entity: Entity, settings: dict[str, Any]) -> dict[str, Any]:
         self.project.write(f"models/{entity.name}.sql", "{{ tidemark.extract() }}")
         location = f"{self.project.root}/{entity.name}/{{business_date}}.csv"
-        meta = {"ignore": list(IGNORED), **settings, "location": location, "on_reject": "quarantine", "max_delete_fraction": 1}  # fmt: skip
+        meta = {"ignore": list(IGNORED), **settings, "location": location, "on_reject": "quarantine", "max_reject_fraction": 1, "max_delete_fraction": 1}  # fmt: skip
         types = {name: "int" if name == "n" else "string" for name in ("k", *COLUMNS)}
         return {
             "name": entity.name,

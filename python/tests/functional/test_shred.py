@@ -41,6 +41,28 @@ def test_batches_as_the_oracle_has_them(project: Project, tmp_path: Path) -> Non
     assert project.sql("select * from steps__rejects") == []
 
 
+def test_reject_guard(project: Project) -> None:
+    """Lines of a batch, and entities of a schema: more than may be stop it; nothing is stored or remembered as read."""
+    landing = add_events(project, max_reject_fraction=None)
+    add_products(project, "[{name: sku, data_type: int}]")
+    path = project.root / "models/_products.yml"
+    path.write_text(path.read_text().replace("max_reject_fraction: 1", "max_reject_fraction: 0.5"))
+    product = [("iglu:com.acme/product/jsonschema/1-0-0", {"sku": "a"})]
+    land(landing, "1.tsv", [event_line(1, product), "x", "y"])
+    said = project.dbt("run", "--select", "events", expect_pass=False).error
+    assert "2 of 3 lines cannot be used; nothing was written (max_reject_fraction is 0.5)" in said
+    assert commits_of(project) == []
+    result = project.dbt("run", vars={"allow_rejects": True})
+    assert [
+        len(project.sql(f"select * from {name}__rejects")) for name in ("events", "products")
+    ] == [2, 1]
+    assert result.success
+    land(landing, "2.tsv", [event_line(2, product)])
+    said = project.dbt("run", expect_pass=False).messages
+    assert "1 of 1 entities cannot be used" in said["products"]
+    assert len(project.sql("select * from events")) == 2
+
+
 def tell_batches(project: Project, tmp_path: Path) -> list[tuple[str, Any]]:
     """Two batches become events, entities and a table of products; returns schema and data of each entity."""
     spec = EventsSpec(
@@ -107,7 +129,7 @@ def add_steps(project: Project) -> None:
         version: 2
         models:
           - name: steps
-            config: {{materialized: shred, meta: {{tidemark: {{registry: {REPO}/models/events/registry}}}}}}
+            config: {{materialized: shred, meta: {{tidemark: {{registry: {REPO}/models/events/registry, max_reject_fraction: 1}}}}}}
         """,
     )
 
@@ -130,9 +152,9 @@ def test_entities_that_do_not_match(project: Project, tmp_path: Path) -> None:
         version: 2
         models:
           - name: steps
-            config: {{materialized: shred, meta: {{tidemark: {{registry: {registry}}}}}}}
+            config: {{materialized: shred, meta: {{tidemark: {{registry: {registry}, max_reject_fraction: 1}}}}}}
           - name: profiles
-            config: {{materialized: shred}}
+            config: {{materialized: shred, meta: {{tidemark: {{max_reject_fraction: 1}}}}}}
             columns:
               - {{name: age, data_type: int}}
               - {{name: user_name, data_type: string, constraints: [{{type: not_null}}]}}

@@ -42,7 +42,7 @@ def test_dropped_by_hand(project: Any) -> None:
     project.write(
         "models/_products.yml",
         "version: 2\nmodels: [{name: products, columns: [{name: price, data_type: int}], "
-        "config: {materialized: shred, meta: {tidemark: {on_reject: quarantine}}}}]",
+        "config: {materialized: shred, meta: {tidemark: {on_reject: quarantine, max_reject_fraction: 1}}}}]",
     )
     landing = add_events(project, **quarantine)
 

@@ -70,7 +70,13 @@ def test_story(module_project: Any, see: Any) -> None:
     events_of, loads = sorted(see("status"), key=lambda one: one["kind"] + one["entity"])
     assert (events_of["entity"], events_of["rows"], events_of["state"]) == ("orders", 1, "loaded")
     assert (loads["rows"], loads["last_date"], loads["open_rejects"]) == (1, "2026-01-02", 1)
-    assert loads["last_load"] == {"inserted": 0, "updated": 1, "deleted": 1, "unchanged": 0}
+    assert loads["last_load"] == {
+        "inserted": 0,
+        "updated": 1,
+        "deleted": 1,
+        "unchanged": 0,
+        "rejected": 1,
+    }
     assert (loads["landed_dates"], loads["problem"]) == (["2026-01-03"], None)
     assert [one["rows_updated"] for one in see("runs", "people")] == [1, 0]
 

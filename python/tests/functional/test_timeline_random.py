@@ -177,6 +177,7 @@ class History:
                 **settings,
                 "location": f"{self.project.root}/{entity.name}/{{business_date}}.csv",
                 "on_reject": "quarantine",
+                "max_reject_fraction": 1,
                 "ignore": list(IGNORED),
                 "max_delete_fraction": 1,
             }

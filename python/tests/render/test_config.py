@@ -956,6 +956,37 @@ CHOICE = " names no column: say true for all, false for none, or leave it out"
             "entity_config",
             {**cdc(**CSV), "tblproperties": ["a"]},
             "tblproperties must be a mapping of table properties, found: ['a']",
+@pytest.mark.parametrize(
+    ("settings", "figures", "stops"),
+    [
+        ({}, {"rows_rejected": 6, "rows_read": 6}, True),
+        ({}, {"rows_rejected": 3, "rows_read": 6}, False),
+        ({}, {"rows_rejected": 0, "rows_read": 0}, False),
+        # a tiny load is judged as a large one
+        ({}, {"rows_rejected": 1, "rows_read": 1}, True),
+        ({}, {"rows_rejected": 1, "rows_read": 2}, False),
+        ({"max_reject_fraction": 0.29}, {"rows_rejected": 29, "rows_read": 100}, False),
+        ({"max_reject_fraction": 1}, {"rows_rejected": 6, "rows_read": 6}, False),
+        ({"max_reject_fraction": 0}, {"rows_rejected": 1, "rows_read": 600}, True),
+        ({"allow_rejects": True}, {"rows_rejected": 6, "rows_read": 6}, False),
+        # by on_reject: fail any of them does, whatever is allowed
+        ({"on_reject": "fail", "allow_rejects": True}, {"rows_rejected": 1, "rows_read": 9}, True),
+        # a date that comes again: what it rejected before has been let through
+        ({}, {"rows_rejected": 6, "rows_read": 8, "new_rejects": 0}, False),
+        ({}, {"rows_rejected": 7, "rows_read": 8, "new_rejects": 1}, False),
+        ({}, {"rows_rejected": 8, "rows_read": 9, "new_rejects": 2}, True),
+        # of a stream with many tables, its own events
+        ({}, {"rows_rejected": 6, "rows_read": 100, "rows_ignored": 94}, True),
+    ],
+)
+def test_guard_of_rejects(
+    macros: dict[str, Any], settings: dict[str, Any], figures: dict[str, int], stops: bool
+) -> None:
+    given = {"on_reject": "quarantine", "max_reject_fraction": 0.5, "allow_rejects": False}
+    given |= settings
+    assert macros["rejects_too_many"](given, given, figures) is stops
+
+
         ),
         ("feed_config", {"location_root": 5}, "location_root must be a folder, found: 5"),
         (
@@ -1011,6 +1042,18 @@ def test_no_value__as_if_left_out(reader: str, config: dict[str, Any]) -> None:
     given = {name: value for name, value in settings.items() if value is not None}
     left_out = {**config, "meta": {"tidemark": given}}
     assert len(given) < len(settings)
+        *(
+            (
+                reader,
+                cdc(**settings, max_reject_fraction=value),
+                f"max_reject_fraction must be a number from 0 to 1, found: {found}",
+            )
+            for reader, settings, value, found in (
+                ("entity_config", CSV, 1.5, "1.5"),
+                ("entity_config", EVENTS, "half", '"half"'),
+                ("atomic_config", {"location": "landing"}, -1, "-1"),
+            )
+        ),
     assert problems(reader, config) == problems(reader, left_out)
 
 

@@ -56,7 +56,7 @@ SHAPES = canonical.shapes_of(CANONICAL, [sorted(("_operation", "_sequence_num", 
 ENRICHED = enriched_batch.Batch(
     files=("/landing/run-1.tsv",), stamps=((1402, 7),),
     deduplicate=frozenset(("natural_in_batch", "synthetic_in_batch", "natural_cross_batch", "synthetic_cross_batch")),
-    fingerprint_ignore=frozenset(("event_id", "etl_tstamp")), ttl_micros=86_400_000_000, on_reject="quarantine",
+    fingerprint_ignore=frozenset(("event_id", "etl_tstamp")), ttl_micros=86_400_000_000, most_rejects=0.5,
     shortest_doubles=False, commit_id=20260304000000000001,
 )  # fmt: skip
 MANIFEST = table(

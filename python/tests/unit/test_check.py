@@ -107,7 +107,7 @@ def test_check__settings_without_effect(shop: Shop) -> None:
     shop.write(
         "models/daily.yml",
         "models: [{name: daily, config: {materialized: cdc, unique_key: id, meta: {tidemark: "
-        "{extract: delta, location: '{business_date}.csv', max_delete_fraction: 0.1}}}}]\n",
+        "{extract: delta, location: '{business_date}.csv', max_delete_fraction: 0.1, max_reject_fraction: 0.1}}}}]\n",
     )
     result = shop.check()
     assert result.exit_code == 0
@@ -118,6 +118,7 @@ def test_check__settings_without_effect(shop: Shop) -> None:
         "so Spark SQL loads it",
         "daily  models/daily.yml",
         "  - max_delete_fraction has no effect: a delta deletes no rows",
+        "  - max_reject_fraction has no effect: on_reject is fail, so any reject stops it",
         "left  models/left.yml",
         "  - engine: workers has no effect: hash is xxhash64x2, so Spark SQL loads it",
         "checked 5 models: nothing to mend",

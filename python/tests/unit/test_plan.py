@@ -49,10 +49,12 @@ FACTS: dict[str, Any] = {
     "outcome": "changes", "stops": None, "existing": 4, "columns_known": True, "on_reject": "quarantine",
     "counts": {"rows_read": 5, "rows_inserted": 1, "rows_updated": 1, "rows_deleted": 1, "rows_rejected": 1, "rows_logged": 3},
     "guard": {"verdict": "passes", "rows_deleted": 1, "existing": 4, "max_delete_fraction": 0.5},
+    "reject_guard": {"verdict": "passes", "rows_rejected": 1, "rows_read": 5, "max_reject_fraction": 0.5},
     "files": {"current": "merge", "current_files": 3, "current_files_changed": 2}, "batch": None,
     "sensitive": ["phone"], "sensitive_keys": [], "notes": ["new column town"],
     "tables": {"last_commit_id": 7, "log_version": 3, "current_version": 4},
 }  # fmt: skip
+TOO_MANY = {**FACTS["reject_guard"], "verdict": "stops"}
 DAY = dt.date(2026, 3, 4)
 ROWS: dict[str, list[dict[str, Any]]] = {
     "columns": [{"column_name": "n", "row_count": 1}, {"column_name": "phone", "row_count": 1}],
@@ -333,23 +335,25 @@ def test_refused__what_a_plan_itself_says() -> None:
         "stops": "it would delete 3 of 4 keys",
         "guard": {**FACTS["guard"], "verdict": "stops"},
     }
-    check_plan(a_plan(), allow_deletes=False)
-    check_plan(a_plan(entity(**stops)), allow_deletes=True)
+    check_plan(a_plan(), allowed=[])
+    check_plan(a_plan(entity(**stops)), allowed=["--allow-deletes"])
     with pytest.raises(
         ConfigError, match="would delete 3 of 4 keys: apply pabcde --allow-deletes lets it through"
     ):
-        check_plan(a_plan(entity(**stops)), allow_deletes=False)
+        check_plan(a_plan(entity(**stops)), allowed=[])
     with pytest.raises(ConfigError, match="the load would stop") as raised:
-        check_plan(a_plan(entity(**stops, on_reject="fail")), allow_deletes=True)
+        check_plan(a_plan(entity(**stops, on_reject="fail")), allowed=["--allow-deletes"])
     assert "--allow-deletes" not in str(raised.value)
+    both = entity(**stops, reject_guard=TOO_MANY)
+    with pytest.raises(ConfigError, match="apply pabcde --allow-deletes --allow-rejects lets it"):
+        check_plan(a_plan(both), allowed=["--allow-deletes"])
+    check_plan(a_plan(both), allowed=["--allow-rejects", "--allow-deletes"])
     with pytest.raises(ConfigError, match="load it with `tidemark run`"):
-        check_plan(a_plan(entity(batch={"not_planned": 1})), allow_deletes=False)
+        check_plan(a_plan(entity(batch={"not_planned": 1})), allowed=[])
     with pytest.raises(ConfigError, match="is not whole"):
-        check_plan(
-            a_plan(not_planned=[{"model": "b", "why": "x", "failed": True}]), allow_deletes=False
-        )
+        check_plan(a_plan(not_planned=[{"model": "b", "why": "x", "failed": True}]), allowed=[])
     with pytest.raises(ConfigError, match="has nothing to apply"):
-        check_plan(a_plan(entities=[], outcome="nothing"), allow_deletes=False)
+        check_plan(a_plan(entities=[], outcome="nothing"), allowed=[])
 
 
 def test_moved__tables_and_models() -> None:
@@ -369,7 +373,7 @@ def test_moved__tables_and_models() -> None:
 
 def test_run_options__the_date_of_the_plan_where_none_was_given() -> None:
     plan = a_plan(options={"project_dir": "/shop", "vars": {"a": 1}, "target": "ci"})
-    options = run_options(plan, allow_deletes=True, select=["fqn:shop.items"])
+    options = run_options(plan, allowed=["--allow-deletes"], select=["fqn:shop.items"])
     assert (options.dates, options.vars, options.select, options.target) == (
         [DAY],
         {"a": 1, "allow_deletes": True},
@@ -444,7 +448,7 @@ def planned(dbt: Any) -> Plan:
 
 
 def applied(dbt: Any, id: str) -> Any:
-    return apply_plan(id, lambda options: dbt, allow_deletes=False, progress=lambda name: None)
+    return apply_plan(id, lambda options: dbt, allowed=[], progress=lambda name: None)
 
 
 @pytest.fixture
@@ -650,5 +654,8 @@ def test_shown__events_and_states() -> None:
     assert last_line(a_plan(entity(outcome="nothing"))).startswith(
         "plan pabcde: there is nothing to change"
     )
-    assert last_line(a_plan(entity(outcome="stops"))).endswith("--allow-deletes")
+    assert last_line(a_plan(entity(outcome="stops"))).endswith("mend what stops it, and plan again")
+    guard = {**FACTS["guard"], "verdict": "stops"}
+    stopped = last_line(a_plan(entity(outcome="stops", guard=guard, reject_guard=TOO_MANY)))
+    assert stopped.endswith("tidemark apply pabcde --allow-deletes --allow-rejects")
     assert last_line(close_plan(a_plan(), "discarded")).startswith("plan pabcde was discarded on")

@@ -199,6 +199,7 @@ def test_schema__valid(content: dict[str, Any]) -> None:
         (sample(on_reject="ignore"), "'ignore' is not one of"),
         (sample(soft_delete="sometimes"), "'sometimes' is not of type 'boolean'"),
         (sample(max_delete_fraction=50), "50 is greater than the maximum of 1"),
+        (events(max_reject_fraction=50), "50 is greater than the maximum of 1"),
         (sample(options="header"), "'header' is not of type 'object'"),
         (sample(location=None), "'location' is a required property"),
         (sample(location=None, options=None), "'location' is a required property"),

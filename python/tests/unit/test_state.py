@@ -156,7 +156,7 @@ def test_tables_of_a_format_that_only_spark_reads(tmp_path: Path) -> None:
     """They are named, and not taken for tables that are not there."""
     entity, tables = replace(CITIES, file_format="parquet"), Tables(known_shop(tmp_path))
     for read in (
-        lambda: changes_of(tables, entity, day(1), 0),
+        lambda: changes_of(tables, entity, [], day(1), 0),
         lambda: reject_rows(tables, entity, [], False, 0),
         lambda: versions_of(tables, entity, ["1"]),
     ):
@@ -399,7 +399,13 @@ def test_cli__before_anything_was_loaded(shop: Path) -> None:
 
 def test_cli__status(loaded: Path) -> None:
     (cities, view) = json.loads(call("status", "--json").stdout)
-    assert cities["last_load"] == {"inserted": 1, "updated": 1, "deleted": 1, "unchanged": None}
+    assert cities["last_load"] == {
+        "inserted": 1,
+        "updated": 1,
+        "deleted": 1,
+        "unchanged": None,
+        "rejected": 1,
+    }
     assert (cities["rows"], cities["open_rejects"], cities["last_date"]) == (2, 1, "2026-03-02")
     assert (cities["landed_dates"], view["state"]) == (["2026-03-05"], "empty")
     said = call("status", "cities").output
@@ -473,7 +479,9 @@ def test_cli__changes(loaded: Path) -> None:
     ]
     said = call("changes", "cities", "--date", "2026-03-02", "--samples", "1").output
     assert "most changed: name (1)" in said and "id=3" not in said
-    assert "2 inserted" in call("changes", "--date", "2026-03-01").output
+    assert "1 rejected" in said and "1 open reject: tidemark rejects cities" in said
+    before = call("changes", "--date", "2026-03-01").output
+    assert "2 inserted" in before and "reject" not in before
     result = call("changes", "--date", "2026-03-01..2026-03-02", code=1)
     assert "--date is one date" in str(result.exception)
 

@@ -186,7 +186,7 @@ def test_keys__that_are_sensitive(shop: Path) -> None:
         with pytest.raises(ConfigError, match=f"of which its log has {log_has}: sensitive columns"):
             versions_of(tables, entity, ["1", "2"])
         assert difference_of(tables, entity, day(1), day(2), 9).deleted == 1
-        assert changes_of(tables, entity, day(2), 9).samples[0].operation == "U"
+        assert changes_of(tables, entity, [], day(2), 9).samples[0].operation == "U"
         assert rows_as_of(tables, entity, None).total == 2
     assert rows_as_of(tables, whole, None, begins="5").total == 0
 

@@ -107,6 +107,8 @@ def _remarks(kind: str, config: Mapping[str, Any], node: Mapping[str, Any]) -> t
         found.append(f"unique_key has no effect: it is for materialized: cdc, and this is {kind}")
     if config.get("extract") == "delta" and "max_delete_fraction" in settings:
         found.append("max_delete_fraction has no effect: a delta deletes no rows")
+    if config.get("on_reject") == "fail" and "max_reject_fraction" in settings:
+        found.append("max_reject_fraction has no effect: on_reject is fail, so any reject stops it")
     if config.get("engine") == "workers":
         why = why_not_enriched(config) if kind == "atomic" else why_not(config)
         if why:

@@ -262,7 +262,7 @@ SCENARIOS: dict[str, Scenario] = {
              {"I": 1, "rejected": 2}),
             ([("1", "1.50", "2026-03-01"), ("2", "2", "2026-03-01")], {"I": 1, "N": 1}),
         ),
-        _QUARANTINE,
+        {**_QUARANTINE, "max_reject_fraction": 1},
         {"amount": "decimal(10,2)", "on_date": "date"},
     ),
     "number_spelling": Scenario(

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from tidemark.errors import ConfigError
 from tidemark.plan.inputs import moved_inputs
-from tidemark.plan.model import EntityPlan, Plan, Tables
+from tidemark.plan.model import GUARDS, EntityPlan, Plan, Tables, stopping_guards
 from tidemark.plan.project import model_checksum, relation_of, selector
 from tidemark.plan.store import close_plan, held, write_plan
 from tidemark.run.invoke import Invoker, Outcome
@@ -53,7 +53,7 @@ def apply_plan(
     id: str,
     invoker_of: Callable[[RunOptions], Invoker],
     *,
-    allow_deletes: bool,
+    allowed: Collection[str],
     progress: Callable[[str], None],
 ) -> Applied:
     """Load what was planned.
@@ -61,7 +61,7 @@ def apply_plan(
     Args:
         id: Of the plan.
         invoker_of: Makes an Invoker with the project parsed.
-        allow_deletes: Let the guard of deletes pass what it would stop.
+        allowed: The options by which a guard lets pass what it would stop: see `GUARDS`.
         progress: Told of each model.
 
     Raises:
@@ -69,8 +69,8 @@ def apply_plan(
             made. Nothing was loaded.
     """
     with held(id) as plan:
-        check_plan(plan, allow_deletes)
-        invoker = invoker_of(run_options(plan, allow_deletes))
+        check_plan(plan, allowed)
+        invoker = invoker_of(run_options(plan, allowed))
         nodes = {
             relation_of(node): node
             for node in invoker.manifest.nodes.values()
@@ -82,7 +82,7 @@ def apply_plan(
             write_plan(plan.model_copy(update={"refused_at": dt.datetime.now(dt.UTC)}))
             raise
         chosen = [selector(nodes[one.relation]) for one in plan.entities]
-        options = run_options(plan, allow_deletes, chosen)
+        options = run_options(plan, allowed, chosen)
         options = replace(options, vars={**options.vars, _PLANNED: planned_counts(plan)})
         invoker.options = options
         outcome = invoker.run_date(
@@ -101,7 +101,7 @@ def apply_plan(
         return Applied(close_plan(plan, "applied"), outcome, differences)
 
 
-def check_plan(plan: Plan, allow_deletes: bool) -> None:
+def check_plan(plan: Plan, allowed: Collection[str]) -> None:
     """Refuse a plan that cannot be applied, whatever the tables are like.
 
     Raises:
@@ -121,21 +121,14 @@ def check_plan(plan: Plan, allow_deletes: bool) -> None:
                 f"{one.entity}: a DDL event in the batch changes the columns, and what comes after "
                 "it is not planned: load it with `tidemark run`"
             )
-        elif one.outcome == "stops" and not (allow_deletes and only_guard_stops(one)):
-            advice = (
-                f": apply {plan.id} --allow-deletes lets it through"
-                if only_guard_stops(one)
-                else ""
-            )
+        elif one.outcome == "stops":
+            guards = stopping_guards(one)
+            if guards and set(guards) <= set(allowed):
+                continue
+            advice = f": apply {plan.id} {' '.join(guards)} lets it through" if guards else ""
             problems.append(f"{one.entity}: the load would stop: {one.stops}{advice}")
     if problems:
         raise ConfigError(f"plan {plan.id} cannot be applied{_listed(problems)}")
-
-
-def only_guard_stops(one: EntityPlan) -> bool:
-    """Say whether nothing but the guard of deletes would stop a load."""
-    fails = one.on_reject == "fail" and one.counts.rows_rejected > 0
-    return one.guard is not None and one.guard.verdict == "stops" and not fails
 
 
 def check_unmoved(plan: Plan, nodes: dict[str, Any], invoker: Invoker) -> None:
@@ -223,7 +216,9 @@ def other_counts(one: EntityPlan, counts: dict[str, int | None]) -> list[str]:
     ]
 
 
-def run_options(plan: Plan, allow_deletes: bool, select: Iterable[str] = ()) -> RunOptions:
+def run_options(
+    plan: Plan, allowed: Collection[str] = (), select: Iterable[str] = ()
+) -> RunOptions:
     """Return the options that a plan is loaded with.
 
     Where none was given, the business date is that of the day on which the plan was made, which is
@@ -235,7 +230,7 @@ def run_options(plan: Plan, allow_deletes: bool, select: Iterable[str] = ()) -> 
     return RunOptions(
         dates=[] if date is None else [date],
         select=list(select),
-        vars={**asked.vars, **({"allow_deletes": True} if allow_deletes else {})},
+        vars={**asked.vars, **{GUARDS[option]: True for option in allowed}},
         project_dir=Path(asked.project_dir),
         profiles_dir=Path(asked.profiles_dir) if asked.profiles_dir else None,
         target=asked.target,

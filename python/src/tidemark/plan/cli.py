@@ -47,7 +47,7 @@ sensitive ones masked; only you can read it. The load itself is `tidemark apply 
 \b
 Exit codes:
   0    planned, and no row would change (also of --list, --show, --discard)
-  1    an error, or a load would stop: rejects, the guard of deletes
+  1    an error, or a load would stop: rejects, a guard
   2    planned, and rows would change
   130  interrupted
 
@@ -208,6 +208,9 @@ def plan(
 @click.option(
     "--allow-deletes", is_flag=True, help="Let the guard of deletes pass what it would stop."
 )
+@click.option(
+    "--allow-rejects", is_flag=True, help="Let the guard of rejects pass what it would stop."
+)
 @click.option("--json", "as_json", is_flag=True, help="As JSON: the plan, counts, errors.")
 @project_dir_option
 @verbose_option
@@ -216,6 +219,7 @@ def apply(
     ctx: click.Context,
     id: str,
     allow_deletes: bool,
+    allow_rejects: bool,
     as_json: bool,
     project_dir: Path | None,
     verbose: bool,
@@ -225,6 +229,7 @@ def apply(
     It is refused where a model, one of its tables or what it reads is not as it was.
     """
     from tidemark.plan.apply import apply_plan
+    from tidemark.plan.model import GUARDS
     from tidemark.spark.session import session_expected
 
     talk, out = Console(stderr=True), stdout_console()
@@ -235,7 +240,11 @@ def apply(
         applied = apply_plan(
             id,
             lambda options: _parsed(replace(options, verbose=verbose), talk),
-            allow_deletes=allow_deletes,
+            allowed=[
+                option
+                for option, is_given in zip(GUARDS, (allow_deletes, allow_rejects), strict=True)
+                if is_given
+            ],
             progress=lambda name: status.update(f"applying {id}: {name} …"),
         )
     outcome = applied.outcome

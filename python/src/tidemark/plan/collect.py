@@ -17,6 +17,7 @@ from tidemark.plan.model import (
     Guard,
     OtherDate,
     Reject,
+    RejectGuard,
     Sample,
     Tables,
     Values,
@@ -62,7 +63,7 @@ def entity_plan(facts: Mapping[str, Any], rows: Rows) -> EntityPlan:
     )
     changed = counts.rows_inserted + counts.rows_updated + counts.rows_deleted
     existing = int(facts["existing"])
-    guard, batch = facts["guard"], facts["batch"]
+    guard, reject_guard, batch = facts["guard"], facts["reject_guard"], facts["batch"]
     return EntityPlan(
         entity=facts["entity"],
         relation=facts["relation"],
@@ -86,6 +87,7 @@ def entity_plan(facts: Mapping[str, Any], rows: Rows) -> EntityPlan:
         rejects=_rejects(rows),
         on_reject=facts["on_reject"],
         guard=Guard.model_validate(dict(guard)) if guard else None,
+        reject_guard=RejectGuard.model_validate(dict(reject_guard)) if reject_guard else None,
         files=Files.model_validate(dict(facts["files"])),
         other_dates=[
             OtherDate(

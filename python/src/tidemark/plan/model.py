@@ -11,6 +11,7 @@ Values = dict[str, str | None]
 """Values of a row as texts, by column."""
 State = Literal["open", "applied", "discarded"]
 Outcome = Literal["changes", "nothing", "stops"]
+Verdict = Literal["passes", "stops", "let through"]
 Kind = Literal["first load", "load", "late load", "correction", "full refresh"]
 
 
@@ -88,10 +89,21 @@ class Reject(_Part):
 class Guard(_Part):
     """What the guard of deletes says of a full extract."""
 
-    verdict: Literal["passes", "stops", "let through"]
+    verdict: Verdict
     rows_deleted: int
     existing: int
     max_delete_fraction: float
+
+
+class RejectGuard(_Part):
+    """What the guard of rejects says of a load whose rejects go to quarantine."""
+
+    verdict: Verdict
+    rows_rejected: int = Field(
+        description="Of a date that comes again without those that it rejected before."
+    )
+    rows_read: int
+    max_reject_fraction: float
 
 
 class Files(_Part):
@@ -170,6 +182,9 @@ class EntityPlan(_Part):
     rejects: list[Reject] = []
     on_reject: Literal["fail", "quarantine"]
     guard: Guard | None = Field(default=None, description="Of full extracts.")
+    reject_guard: RejectGuard | None = Field(
+        default=None, description="Where rows are rejected, and on_reject is quarantine."
+    )
     files: Files
     other_dates: list[OtherDate] = []
     batch: Batch | None = Field(default=None, description="Of change events.")
@@ -214,6 +229,18 @@ class Plan(_Part):
             rejects = [reject.model_copy(update={"samples": []}) for reject in one.rejects]
             entities.append(one.model_copy(update={"samples": [], "rejects": rejects}))
         return self.model_copy(update={"entities": entities})
+
+
+GUARDS = {"--allow-deletes": "allow_deletes", "--allow-rejects": "allow_rejects"}
+"""The options of `apply` by which a guard lets pass what it would stop, and their vars."""
+
+
+def stopping_guards(one: EntityPlan) -> list[str]:
+    """Return the options that let a load through; none where something else stops it too."""
+    if one.on_reject == "fail" and one.counts.rows_rejected > 0:
+        return []
+    guards = zip(GUARDS, (one.guard, one.reject_guard), strict=True)
+    return [option for option, guard in guards if guard is not None and guard.verdict == "stops"]
 
 
 def outcome_of(outcomes: list[Outcome]) -> Outcome:

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tidemark.console import counted
-from tidemark.plan.model import EntityPlan, Plan, Sample
+from tidemark.plan.model import EntityPlan, Plan, Sample, stopping_guards
 from tidemark.printable import shortened
 from tidemark.run.report import COUNTS
 from tidemark.state.show import ago
@@ -21,6 +21,11 @@ from tidemark.state.values import told, told_change
 _WIDEST = 120
 # of rows that come or go, the columns that are shown
 _MOST_COLUMNS = 8
+_VERDICTS = {
+    "passes": "lets it pass",
+    "stops": "stops it",
+    "let through": "would stop it, and is told to let it through",
+}
 _SIGNS = {"I": ("+", "green"), "U": ("~", "yellow"), "D": ("-", "red")}
 _CURRENT = {
     "nothing": "current stays as it is",
@@ -79,14 +84,15 @@ def facts(one: EntityPlan) -> list[str]:
         share = f" ({one.share_of_current:.1%} of the {counted(one.existing, 'row')} before)"
     lines = [", ".join(shown) + share]
     if one.guard is not None and one.guard.existing:
-        verdict = {
-            "passes": "lets it pass",
-            "stops": "stops it",
-            "let through": "would stop it, and is told to let it through",
-        }[one.guard.verdict]
         lines.append(
-            f"guard of deletes: {verdict} ({one.guard.rows_deleted:,} of {one.guard.existing:,}, "
-            f"at most {one.guard.max_delete_fraction:.0%})"
+            f"guard of deletes: {_VERDICTS[one.guard.verdict]} ({one.guard.rows_deleted:,} of "
+            f"{one.guard.existing:,}, at most {one.guard.max_delete_fraction:.0%})"
+        )
+    if one.reject_guard is not None:
+        lines.append(
+            f"guard of rejects: {_VERDICTS[one.reject_guard.verdict]} "
+            f"({one.reject_guard.rows_rejected:,} of {one.reject_guard.rows_read:,}, "
+            f"at most {one.reject_guard.max_reject_fraction:.0%})"
         )
     written = _CURRENT[one.files.current]
     if one.files.current != "nothing" and one.files.current_files:
@@ -118,10 +124,12 @@ def last_line(plan: Plan) -> str:
     said = {
         "changes": "it is done by",
         "nothing": "there is nothing to change; it is loaded by",
-        "stops": "a load would stop; what the guard of deletes stops is let through by",
+        "stops": "a load would stop; what a guard stops is let through by",
     }[plan.outcome]
-    allow = " --allow-deletes" if plan.outcome == "stops" else ""
-    return f"plan {plan.id}: {said} tidemark apply {plan.id}{allow}"
+    guards = sorted({option for one in plan.entities for option in stopping_guards(one)})
+    if plan.outcome == "stops" and not guards:
+        return f"plan {plan.id}: a load would stop: mend what stops it, and plan again"
+    return " ".join((f"plan {plan.id}: {said} tidemark apply {plan.id}", *guards))
 
 
 def show_plans(plans: Sequence[Plan], now: dt.datetime, out: Console) -> None:

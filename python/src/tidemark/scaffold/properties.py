@@ -33,6 +33,7 @@ _WORTH_KNOWING = {
     ),
     "null_keys": ("allow", "NULL is a value of a composite key, no reject"),
     "on_reject": ("quarantine", "bad rows go to <entity>__rejects; default: fail"),
+    "max_reject_fraction": ("0.1", "a load that puts more of it to quarantine stops; default 0.5"),
     "max_delete_fraction": ("0.1", "a full extract that deletes more stops; default 0.5"),
 }
 """Settings offered as comments: an example value, and what it does."""

@@ -213,12 +213,12 @@ def changes(
     project, tables = open_project(where)
     chosen = [one for one in chosen_entities(project, names) if names or one.kind == "cdc"]
     commits, now = read_commits(tables), dt.datetime.now(dt.UTC)
-    found, unread = [], []
+    known, found, unread = by_relation(commits), [], []
     for one in chosen:
         date = dates[0] if dates else status_of(one, commits, Seen(), now).last_date
         if date is not None:
             try:
-                found.append(changes_of(tables, one, date, samples))
+                found.append(changes_of(tables, one, known.get(one.relation, []), date, samples))
             except TableNotReadable as error:
                 # of all entities those are shown that can be read
                 if names:

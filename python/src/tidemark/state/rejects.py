@@ -222,6 +222,21 @@ def reject_rows(
     return tables.rows(path, paged), row["n"]
 
 
+def open_rejects_on(tables: Tables, entity: Entity, own: Sequence[Commit], date: dt.date) -> int:
+    """Return how many open rejects a business date has; arguments are those of reject_rows().
+
+    Raises:
+        TableNotReadable: Only Spark reads them.
+    """
+    path = tables.of(entity, "__rejects")
+    if not tables.exists(path):
+        return 0
+    rejects = open_rejects_sql(tables, entity, own)
+    day = f"_business_date = date '{date.isoformat()}'"
+    (row,) = tables.rows(path, f"select count(*) as n from ({rejects}) where {day}")
+    return int(row["n"])
+
+
 def open_rejects_sql(tables: Tables, entity: Entity, own: Sequence[Commit]) -> str:
     """Return a query of the rejects that are open, as the test `no_open_rejects` judges them.
 

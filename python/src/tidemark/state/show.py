@@ -80,9 +80,7 @@ def notes(status: Status, now: dt.datetime) -> list[str]:
     if status.missing_dates:
         found.append(f"no load of {date_ranges(status.missing_dates)}")
     if status.open_rejects:
-        found.append(
-            f"{counted(status.open_rejects, 'open reject')}: tidemark rejects {status.entity}"
-        )
+        found.append(open_rejects_note(status.entity, status.open_rejects))
     if status.fresh_until is not None and status.fresh_until < now:
         found.append(f"stale: a run was due by {status.fresh_until:%Y-%m-%d %H:%M} UTC")
     if status.mirror is not None and status.mirror.is_late:
@@ -96,6 +94,11 @@ def notes(status: Status, now: dt.datetime) -> list[str]:
     if status.problem:
         found.append(status.problem)
     return found
+
+
+def open_rejects_note(entity: str, number: int) -> str:
+    """Return how many rows were rejected and not mended since, and where to look."""
+    return f"{counted(number, 'open reject')}: tidemark rejects {entity}"
 
 
 def next_command(status: Status) -> str | None:
@@ -207,11 +210,13 @@ def show_versions(versions: Sequence[Version], out: Console) -> None:
 def show_changes(days: Sequence[DayChanges], out: Console) -> None:
     """Print what a business date changed in each entity."""
     for one in days:
-        counts = Counts(one.inserted, one.updated, one.deleted)
+        counts = Counts(one.inserted, one.updated, one.deleted, rejected=one.rejected)
         head = Text(f"{one.entity}  ", style="bold")
         head.append_text(bar(counts))
         head.append(f"  {_count_text(counts) or 'nothing changed'}", style="not bold")
         out.print(head, soft_wrap=True)
+        if one.rejected:
+            out.print(Text(f"  {open_rejects_note(one.entity, one.rejected)}"), soft_wrap=True)
         if one.columns:
             columns = ", ".join(f"{name} ({number:,})" for name, number in one.columns[:8])
             more = len(one.columns) - 8
@@ -293,6 +298,7 @@ def _count_text(counts: Counts) -> str:
         (counts.inserted, "inserted"),
         (counts.updated, "updated"),
         (counts.deleted, "deleted"),
+        (counts.rejected, "rejected"),
     )
     return ", ".join(f"{number:,} {what}" for number, what in parts if number)
 

@@ -49,6 +49,7 @@ class Counts:
     updated: int
     deleted: int
     unchanged: int | None = None
+    rejected: int = 0
 
 
 @dataclass(frozen=True)
@@ -287,4 +288,5 @@ def _counts(commit: Commit | None) -> Counts | None:
         commit.rows_updated or 0,
         commit.rows_deleted or 0,
         commit.rows_unchanged,
+        commit.rows_rejected or 0,
     )

@@ -9,6 +9,7 @@ from typing import Any
 
 from tidemark.console import counted
 from tidemark.errors import ConfigError
+from tidemark.state.commits import Commit
 from tidemark.state.log import (
     IN_FORCE,
     OWN,
@@ -20,6 +21,7 @@ from tidemark.state.log import (
 )
 from tidemark.state.order import order_of
 from tidemark.state.project import Entity
+from tidemark.state.rejects import open_rejects_on
 from tidemark.state.tables import Tables, check_readable, literal
 from tidemark.state.values import are_same
 
@@ -75,6 +77,7 @@ class DayChanges:
         inserted: Rows inserted.
         updated: Rows updated.
         deleted: Rows deleted.
+        rejected: Its open rejects.
         columns: How many updates changed a column, the most changed first.
         samples: Some of its versions.
     """
@@ -84,6 +87,7 @@ class DayChanges:
     inserted: int = 0
     updated: int = 0
     deleted: int = 0
+    rejected: int = 0
     columns: tuple[tuple[str, int], ...] = ()
     samples: tuple[Version, ...] = field(default=())
 
@@ -148,12 +152,15 @@ def versions_of(tables: Tables, entity: Entity, key: Sequence[str]) -> list[Vers
     return _versions(sorted(of_key, key=order.place), keys)
 
 
-def changes_of(tables: Tables, entity: Entity, date: dt.date, samples: int) -> DayChanges:
+def changes_of(
+    tables: Tables, entity: Entity, own: Sequence[Commit], date: dt.date, samples: int
+) -> DayChanges:
     """Return what a business date changed.
 
     Args:
         tables: Where they are read.
         entity: A cdc model.
+        own: Its commits.
         date: The business date.
         samples: Of how many changed keys to show what changed.
 
@@ -191,6 +198,7 @@ def changes_of(tables: Tables, entity: Entity, date: dt.date, samples: int) -> D
         inserted=counts.get("I", 0),
         updated=counts.get("U", 0),
         deleted=counts.get("D", 0),
+        rejected=open_rejects_on(tables, entity, own, date),
         columns=tuple((row["name"], row["n"]) for row in columns),
         samples=tuple(shown),
     )

@@ -25,7 +25,7 @@ class Batch:
         deduplicate: The steps that are taken.
         fingerprint_ignore: The columns that a computed fingerprint leaves out.
         ttl_micros: How long a claim holds.
-        on_reject: fail, or quarantine.
+        most_rejects: The part of its lines that may be rejected.
         shortest_doubles: Whether Spark's Java prints a double with no digit too many.
         commit_id: The commit that the rows go with.
         undone: Commits that were rolled back, whose claims count for nothing.
@@ -36,7 +36,7 @@ class Batch:
     deduplicate: frozenset[str]
     fingerprint_ignore: frozenset[str]
     ttl_micros: int
-    on_reject: str
+    most_rejects: float
     shortest_doubles: bool
     commit_id: int
     undone: frozenset[int] = frozenset()
@@ -91,7 +91,8 @@ def batch_of(
     """Return the batch that a model's configuration and files make.
 
     Args:
-        cfg: What atomic_config() returns, with `undone`: commits that were rolled back.
+        cfg: What atomic_config() returns, with `undone`: commits that were rolled back, and
+            `most_rejects`.
         files: The files, as files_to_read() gives them.
         commit_id: The commit.
         java_version: That of Spark's Java.
@@ -117,7 +118,7 @@ def batch_of(
         deduplicate=frozenset(cfg["deduplicate"]),
         fingerprint_ignore=frozenset(cfg["fingerprint_ignore"]),
         ttl_micros=micros_of(str(cfg["manifest_ttl"])) or 0,
-        on_reject=str(cfg["on_reject"]),
+        most_rejects=float(cfg["most_rejects"]),
         # before, 2e23 is 1.9999999999999998E23
         shortest_doubles=java_version >= 19,
         commit_id=commit_id,

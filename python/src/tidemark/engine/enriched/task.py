@@ -78,8 +78,9 @@ def shred(batch: Batch, shelves: Shelves, room: Room) -> Shredded:
         except duckdb.Error as error:
             return Shredded(declined=f"a file is not read by it ({type(error).__name__})")
         figures = _figures(db)
-        if figures["rows_rejected"] and batch.on_reject == "fail":
-            return Shredded(declined="it has lines that cannot be used, and on_reject is fail")
+        # rounded as in rejects_too_many() of the macros
+        if figures["rows_rejected"] > round(batch.most_rejects * figures["rows_read"], 6):
+            return Shredded(declined="it has more lines that cannot be used than it may")
         manifest = shelves.manifest
         if manifest and broken_file(db, manifest.files):
             return Shredded(declined="a page of a file of the manifest is not as it was written")

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from tidemark.scaffold.settings.rules import (
     FINGERPRINT_IGNORE,
     DeduplicationStep,
+    MaxRejectFraction,
     Name,
     Names,
     Retention,
@@ -70,6 +71,7 @@ class AtomicSettings(BaseModel):
             "and go on. fail: stop before anything is written."
         ),
     )
+    max_reject_fraction: MaxRejectFraction = 0.5
     rejects_retention: Retention | None = Field(
         default=None, description="How long `clean` leaves rejected lines. Left out: always."
     )
@@ -102,6 +104,7 @@ class ShredSettings(BaseModel):
             "and go on. fail: stop before anything is written."
         ),
     )
+    max_reject_fraction: MaxRejectFraction = 0.5
     rejects_retention: Retention | None = Field(
         default=None, description="How long `clean` leaves rejected data. Left out: always."
     )

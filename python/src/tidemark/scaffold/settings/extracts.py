@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from tidemark.scaffold.settings.rules import (
     FORBID_WHERE_NO_LOCATION,
     NO_PEPPER_FOR_STORED_HASHES,
+    MaxRejectFraction,
     Name,
     Names,
     OptionValue,
@@ -73,6 +74,7 @@ class LogSettings(BaseModel):
             "they are."
         ),
     )
+    max_reject_fraction: MaxRejectFraction = 0.5
     feed_images: list[Literal["change", "pre", "post"]] | Literal["change", "pre", "post"] = Field(
         default=["change", "pre", "post"],
         description=(

@@ -76,6 +76,18 @@ KEY_AND_FORMAT_BY_EXTRACT: dict[str, Any] = {
     },
     "else": _NEEDS_A_KEY,
 }
+MaxRejectFraction = Annotated[
+    float,
+    Field(
+        ge=0,
+        le=1,
+        description=(
+            "Guard of rejects, for on_reject: quarantine: a load that rejects more than this part "
+            "of what it reads (one of one, too) stops before anything is written, until --vars "
+            "'allow_rejects: true' lets it through once. 1: never."
+        ),
+    ),
+]
 Retention = Annotated[
     str,
     StringConstraints(pattern=r"^(none|[0-9]{1,6} (minute|hour|day|week|month|year)s?)$"),
