@@ -29,11 +29,10 @@
         {%- set fields = tidemark._fields_of(sources, found) -%}
         {%- set source_type = tidemark._field_type(cfg, sources, fields, found) -%}
         {%- set type = types.get(lower) or (known['type'] if known else source_type) or excluded_types.get(name) or 'string' -%}
-        {%- if known and not types.get(lower) and source_type and cfg['ddl']['widen_column'] == 'apply'
-            and tidemark.is_widening(type, source_type, cfg['file_format']) -%}
-            {%- set type = source_type -%}
-        {%- elif known and tidemark.is_same_by_name(type, known['type']) -%}
-            {%- set type = known['type'] -%}
+        {%- if known and not types.get(lower) and source_type and cfg['ddl']['widen_column'] == 'apply' -%}
+            {%- set type = tidemark.wider_type(type, source_type, cfg['file_format']) or type -%}
+        {%- elif known -%}
+            {%- set type = tidemark.wider_type(known['type'], type, cfg['file_format']) or type -%}
         {%- endif -%}
         {%- set arrived = (found['arrived'] or {}).get(lower) -%}
         {%- set new_hash_name = name ~ '~' ~ loop.index if lower in hash_names else name -%}

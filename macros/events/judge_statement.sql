@@ -67,7 +67,7 @@
         {%- set names = [column['name'], former.get(column['name'], ''), kept.get(column['name'] | lower, '')] | map('lower') -%}
         {%- set is_declared = names | select('in', declared) | list | length > 0 -%}
         {%- if was and was['type'] and column['type'] and not tidemark.is_same_by_name(was['type'], column['type']) and not is_declared -%}
-            {%- set wider = tidemark.is_widening(was['type'], column['type'], cfg['file_format']) -%}
+            {%- set wider = tidemark.wider_type(was['type'], column['type'], cfg['file_format']) -%}
             {%- do changes.append({
                 'kind': 'widen_column' if wider else 'change_type', 'name': column['name'], 'type': column['type'], 'was': was['type'],
             }) -%}

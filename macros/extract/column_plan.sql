@@ -34,8 +34,12 @@
         {%- set wanted = types.get(lower) or (known['type'] if known and not declaration.get('data_type') and (dropped or not source) else source_type) -%}
         {#- an extract of before the source widened a column -#}
         {%- set was_narrower = known and source and not declaration.get('data_type') and recorded.get('is_past', false)
-            and tidemark.is_widening(source_type, known['type'], cfg['file_format']) -%}
-        {%- if known and (was_narrower or tidemark.is_same_by_name(wanted, known['type'])) -%}{%- set wanted = known['type'] -%}{%- endif -%}
+            and tidemark.wider_type(source_type, known['type'], cfg['file_format']) -%}
+        {%- if was_narrower -%}
+            {%- set wanted = known['type'] -%}
+        {%- elif known and wanted -%}
+            {%- set wanted = tidemark.wider_type(known['type'], wanted, cfg['file_format']) or wanted -%}
+        {%- endif -%}
         {%- do columns.append({
             'name': name,
             'source_name': source['name'] if source else none,

@@ -13,9 +13,7 @@
             {%- set changes = tidemark.changes_to_come(cfg, plan, name, tidemark.describe_query('select * from ' ~ relation)) -%}
             {%- for column in changes['left'] -%}{%- do tidemark.take_column_away(cfg, relation, column) -%}{%- endfor -%}
             {%- do tidemark.add_columns(relation, changes['added']) -%}
-            {%- set types = {} -%}
-            {%- for column in changes['widened'] -%}{%- do types.update({tidemark.quote_identifier(column['name']): column['type']}) -%}{%- endfor -%}
-            {%- if types -%}{%- do tidemark.widen_columns(relation, types) -%}{%- endif -%}
+            {%- do tidemark.widen_columns(relation, changes['widened']) -%}
         {%- endfor -%}
         {%- do tidemark.make_history_view(cfg, plan, relations) -%}
     {%- endif -%}

@@ -84,10 +84,11 @@
         {%- if type is none -%}
             {%- do missing.append({'name': column['name'], 'type': column['type'], 'description': column.get('description', '')}) -%}
         {%- elif tidemark.is_kept_as(type, wanted, tidemark.lake_format()) -%}
-        {%- elif tidemark.is_widening(type, wanted, tidemark.lake_format()) -%}
-            {%- do tidemark.widen_columns(relation, {tidemark.quote_identifier(column['name']): column['type']}) -%}
         {%- elif open_structs and wanted.startswith('struct<') -%}
             {%- do tidemark.take_names(relation, [{'name': '', 'type': wanted}]) -%}
+        {#- rows are inserted by the places of fields -#}
+        {%- elif tidemark.wider_type(type, wanted, tidemark.lake_format()) == wanted -%}
+            {%- do tidemark.widen_columns(relation, [{'name': column['name'], 'from': type, 'type': wanted}]) -%}
         {%- else -%}
             {%- do tidemark.raise_error('data',
                 model ~ ': column `' ~ column['name'] ~ '` was ' ~ type ~ ' and is now ' ~ column['type'] ~ ': build the table again with --full-refresh'

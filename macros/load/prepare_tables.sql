@@ -128,8 +128,19 @@
     {%- for name in tidemark.swapped_relations() -%}{%- do tidemark.drop_table(tidemark.new_relation(begun[name])) -%}{%- endfor -%}
 {%- endmacro -%}
 
-{#- Let columns (quoted names to types) take wider values; no format but Delta and Iceberg can, see is_widening(). -#}
-{%- macro widen_columns(relation, types) -%}
-    {%- for type in types.values() -%}{%- do tidemark.take_names(relation, [{'name': '', 'type': type}]) -%}{%- endfor -%}
-    {%- do tidemark.run_statements(tidemark.for_format(tidemark.lake_format(), 'widen_columns')(relation, types)) -%}
+{#- Let columns of a table, {name, from, type}, take wider values, and their structs more fields; no format but Delta and Iceberg can, see
+    wider_type(). The one place that alters a type. -#}
+{%- macro widen_columns(relation, columns) -%}
+    {%- do tidemark.take_names(relation, columns) -%}
+    {%- set added, widened = [], {} -%}
+    {%- for column in columns -%}
+        {%- set from_type, type = tidemark.kept_type(column['from'], tidemark.lake_format()), tidemark.kept_type(column['type'], tidemark.lake_format()) -%}
+        {%- set changes = tidemark.type_changes(tidemark.quote_identifier(column['name']), from_type, type) -%}
+        {%- for path, type in changes['added'].items() -%}{%- do added.append(path ~ ' ' ~ tidemark.quoted_type(type)) -%}{%- endfor -%}
+        {%- do widened.update(changes['widened']) -%}
+    {%- endfor -%}
+    {%- do tidemark.run_statements(
+        (['alter table ' ~ relation ~ ' add columns (' ~ added | join(', ') ~ ')'] if added else [])
+        + (tidemark.for_format(tidemark.lake_format(), 'widen_columns')(relation, widened) if widened else [])
+    ) -%}
 {%- endmacro -%}

@@ -36,7 +36,7 @@
                 {%- do drift.append('column `' ~ column['name'] ~ '` was ' ~ ('' if known['sensitive'] else 'not ')
                     ~ 'sensitive and is now ' ~ ('' if column['sensitive'] else 'not ') ~ 'sensitive') -%}
             {%- endif -%}
-            {%- if column['type'] != known['type'] and not tidemark.is_widening(known['type'], column['type'], cfg['file_format']) -%}
+            {%- if column['type'] != known['type'] and not tidemark.wider_type(known['type'], column['type'], cfg['file_format']) -%}
                 {%- set declared = cfg['columns'] | selectattr('data_type') | map(attribute='name') | map('lower') | list -%}
                 {%- do drift.append('column `' ~ column['name'] ~ '` was ' ~ known['type'] ~ ' and is now ' ~ column['type']
                     ~ ('' if column['name'] | lower in declared else ' in the source (declare `data_type: ' ~ known['type']

@@ -19,7 +19,7 @@
     {%- for column in tidemark.widened_columns(plan) if column['sensitive'] == (name == 'sensitive') -%}
         {%- for stored in [column['name'], '_before_' ~ column['name']] if stored | lower in types
             and not tidemark.is_kept_as(types[stored | lower]['type'], column['type'], cfg['file_format']) -%}
-            {%- do widened.append({'name': stored, 'type': column['type']}) -%}
+            {%- do widened.append({'name': stored, 'from': types[stored | lower]['type'], 'type': column['type']}) -%}
         {%- endfor -%}
     {%- endfor -%}
     {{ return({'added': added, 'widened': widened, 'left': left}) }}

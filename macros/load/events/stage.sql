@@ -154,9 +154,8 @@
 
 {%- macro widen_sequence(plan, relations) -%}
     {%- for name in ['log_table', 'current'] -%}
-        {%- set types = {} -%}
-        {%- for field, type in plan['wider'].items() -%}{%- do types.update({'_sequence_by.' ~ field: type}) -%}{%- endfor -%}
-        {%- do tidemark.widen_columns(relations[name], types) -%}
+        {%- set present = tidemark.by_name(tidemark.describe_query('select * from ' ~ relations[name])) -%}
+        {%- do tidemark.widen_columns(relations[name], [dict(name='_sequence_by', type=plan['sequence_type'], **{'from': present['_sequence_by']['type']})]) -%}
     {%- endfor -%}
     {%- do tidemark.make_history_view({'file_format': tidemark.lake_format()}, plan, relations) -%}
 {%- endmacro -%}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -246,8 +248,6 @@ def test_rejects__quarantine(module_project: Any) -> None:
     ]
 
 
-def test_delete_guard(module_project: Any) -> None:
-    guarded = Entity(module_project, "guarded", PEOPLE, max_delete_fraction=0.5)
 @pytest.mark.parametrize("extract", ["full", "delta"])
 def test_reject_guard(module_project: Any, extract: str) -> None:
     """More rejects than may be stop a load before it writes; what was let through is not stopped again."""
@@ -297,6 +297,8 @@ def test_reject_guard(module_project: Any, extract: str) -> None:
     assert bad.rows("id, n") == [*kept, (5, 5)]
 
 
+def test_delete_guard(module_project: Any) -> None:
+    guarded = Entity(module_project, "guarded", PEOPLE, max_delete_fraction=0.5)
     # an empty first extract is legal
     guarded.load("2026-01-01", "id,name,city\n")
     assert guarded.rows("id") == []
@@ -454,6 +456,75 @@ def test_full_refresh__of_tables_in_a_folder_of_their_own(
     assert apart.rows("id, note") == [(1, "n")]
     apart.load("2026-01-02", "id,note\n1,m\n")
     assert apart.rows("id, note, _operation", "__history") == [(1, "m", "U"), (1, "n", "I")]
+
+
+NARROW = {
+    "id": "int", "p": "struct<a: int>", "l": "array<struct<x: int>>", "m": "map<string, struct<v: decimal(9,2)>>",
+}  # fmt: skip
+WIDE = {
+    "id": "bigint", "p": "struct<B: string, a: bigint>", "l": "array<struct<x: bigint, y: struct<z: int>>>",
+    "m": "map<string, struct<v: decimal(11,2), w: int>>",
+}  # fmt: skip
+
+
+def test_nested_types_become_wider(module_project: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Structs gain fields and numbers get wider, at any depth: what did not change is no change, NULL stays NULL."""
+    monkeypatch.setenv("TIDEMARK_PEPPER", PEPPER)
+    nested = Entity(
+        module_project, "nested", NARROW, format="json", sensitive=["l"], max_delete_fraction=1,
+        location=f"{module_project.root}/extracts/nested/{{business_date}}.jsonl",
+    )  # fmt: skip
+
+    def load(day: str, *rows: dict[str, Any], **options: Any) -> Any:
+        nested.extract(day, "".join(f"{json.dumps(row)}\n" for row in rows), "jsonl")
+        return nested.run(day, **options)
+
+    first = {"id": 1, "p": {"a": 1}, "l": [{"x": 1}, None], "m": {"k": {"v": 1.5}}}
+    nulls: dict[str, Any] = {"id": 2, "p": None, "l": None, "m": None}
+    empty = {"id": 3, "p": {"a": None}, "l": [], "m": {"k": {"v": None}, "n": None}}
+    load("2026-01-02", first, nulls, empty)
+    (begun,) = nested.commits("commit_id")
+    nested.write(columns=WIDE)
+    # as it was, with the new fields left out, or NULL
+    spelt = {**first, "p": {"a": 1, "B": None}, "l": [{"x": 1, "y": None}, None]}
+    load("2026-01-03", spelt, nulls, {**empty, "p": {"a": None, "B": "b"}})
+    assert nested.commits("rows_inserted, rows_updated, rows_unchanged")[-1] == (0, 1, 2)
+    values = "id, p.a, p.B, m['k'].v, m['k'].w"
+    rows = [(1, 1, None, Decimal("1.50"), None), (2, *[None] * 4), (3, None, "b", None, None)]
+    assert nested.rows(values) == rows
+    assert nested.rows("id", where="p is null and m is null") == [(2,)]
+    changed = "id, _operation, _changed_columns"
+    assert nested.rows(changed, "__history", "_business_date = '2026-01-03'") == [(3, "U", ["p"])]
+    # the wider types are used, in a column that stands apart too
+    far = {
+        "id": 5_000_000_000,
+        "l": [{"x": 6_000_000_000, "y": {"z": 7}}],
+        "m": {"k": {"v": 123456789.25, "w": 8}},
+    }
+    load("2026-01-04", spelt, nulls, {**empty, "p": {"a": None, "B": "b"}}, far)
+    assert nested.commits("rows_inserted, rows_updated")[-1] == (1, 0)
+    assert nested.rows("l[0].x, l[0].y.z", "__sensitive", "l[0].x > 5") == [(6_000_000_000, 7)]
+    # of a date from before the change the extract has what it had then
+    load("2026-01-02", first, nulls, empty)
+    assert nested.commits("kind")[-1] == ("repeat",)
+    load("2026-01-01", {**first, "p": {"a": 0}}, nulls)
+    history = nested.rows("_business_date, id, p.a, _operation", "__history", "id <> 2")
+    assert [(str(day), *row) for day, *row in history] == [
+        ("2026-01-01", 1, 0, "I"),
+        ("2026-01-02", 1, 1, "U"),
+        ("2026-01-02", 3, None, "I"),
+        ("2026-01-03", 3, None, "U"),
+        ("2026-01-04", 5_000_000_000, None, "I"),
+    ]
+    nested.operate("rollback", to=begun[0])
+    assert nested.rows("id, p.a, p.B") == [(1, 1, None), (2, None, None), (3, None, None)]
+    nested.run("2026-01-03")
+    assert nested.rows(values) == rows
+    nested.check()
+    # what goes, or is another type, is refused
+    nested.write(columns={**WIDE, "p": "struct<a: bigint>"})
+    said = nested.run("2026-01-04", expect_pass=False).error
+    assert "column `p` was struct<a:bigint,B:string> and is now struct<a:bigint>" in said
 
 
 def test_columns_come_and_change(module_project: Any) -> None:

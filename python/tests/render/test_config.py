@@ -837,6 +837,71 @@ def test_is_widening(stored: str, wanted: str, widens: bool) -> None:
 
 
 @pytest.mark.parametrize(
+    ("stored", "wanted", "kept"),
+    [
+        ("int", "bigint", "bigint"),
+        ("bigint", "int", None),
+        ("date", "timestamp", None),
+        # a field comes: those that are there keep their places, and their names
+        (
+            "struct<a:int,b:string>",
+            "struct<a:int,b:string,c:date>",
+            "struct<a:int,b:string,c:date>",
+        ),
+        (
+            "struct<a:int,b:string>",
+            "struct<c:date,B:string,a:int>",
+            "struct<a:int,b:string,c:date>",
+        ),
+        ("struct<a:int>", "struct<a:bigint>", "struct<a:bigint>"),
+        ("struct<a b:int>", "struct<a b:int,c:int>", "struct<a b:int,c:int>"),
+        (
+            "array<struct<a:struct<b:int>>>",
+            "array<struct<a:struct<b:bigint,c:array<int>>,d:string>>",
+            "array<struct<a:struct<b:bigint,c:array<int>>,d:string>>",
+        ),
+        (
+            "map<string,struct<a:int>>",
+            "map<string,struct<a:int,b:int>>",
+            "map<string,struct<a:int,b:int>>",
+        ),
+        ("map<string,decimal(9,2)>", "map<string,decimal(11,2)>", "map<string,decimal(11,2)>"),
+        ("array<int>", "array<bigint>", "array<bigint>"),
+        # what takes something away, or is another type
+        ("struct<a:int,b:string>", "struct<a:int>", None),
+        ("struct<a:int>", "struct<a:string,b:int>", None),
+        ("map<int,string>", "map<bigint,string>", None),
+        ("map<struct<a:int>,int>", "map<struct<a:int,b:int>,int>", None),
+        ("array<int>", "map<string,int>", None),
+        ("struct<a:int>", "string", None),
+        ("string", "struct<a:int>", None),
+    ],
+)
+def test_wider_type(stored: str, wanted: str, kept: str | None) -> None:
+    wider = load_sql_macros()["wider_type"]
+    assert [wider(stored, wanted, kind) for kind in ("delta", "iceberg")] == [kept, kept]
+    assert wider(stored, wanted, "parquet") is None
+    assert wider(stored, stored, "parquet") == stored
+
+
+def test_type_changes() -> None:
+    """What is altered of each part of a column, by its path."""
+    found = load_sql_macros()["type_changes"](
+        "`c`",
+        "struct<a:int,l:array<struct<x y:int>>,m:map<string,struct<v:float>>>",
+        "struct<a:bigint,l:array<struct<x y:int,z:struct<q:int>>>,m:map<string,struct<v:double,w:int>>,n:date>",
+    )
+    assert found == {
+        "added": {
+            "`c`.`l`.element.`z`": "struct<q:int>",
+            "`c`.`m`.value.`w`": "int",
+            "`c`.`n`": "date",
+        },
+        "widened": {"`c`.`a`": "bigint", "`c`.`m`.value.`v`": "double"},
+    }
+
+
+@pytest.mark.parametrize(
     ("fraction", "existing", "deleted", "known", "stops"),
     [
         (0.29, 100, 29, 0, False),  # 0.29 * 100 is 28.999…
@@ -889,6 +954,37 @@ def test_guard_of_deletes__of_a_date_again(
     found = macros["guarded_deletes"](figures)
     assert (found["deleted"], found["existing"]) == guarded
     assert macros["deletes_too_much"]({"max_delete_fraction": 0.5}, figures) is stops
+
+
+@pytest.mark.parametrize(
+    ("settings", "figures", "stops"),
+    [
+        ({}, {"rows_rejected": 6, "rows_read": 6}, True),
+        ({}, {"rows_rejected": 3, "rows_read": 6}, False),
+        ({}, {"rows_rejected": 0, "rows_read": 0}, False),
+        # a tiny load is judged as a large one
+        ({}, {"rows_rejected": 1, "rows_read": 1}, True),
+        ({}, {"rows_rejected": 1, "rows_read": 2}, False),
+        ({"max_reject_fraction": 0.29}, {"rows_rejected": 29, "rows_read": 100}, False),
+        ({"max_reject_fraction": 1}, {"rows_rejected": 6, "rows_read": 6}, False),
+        ({"max_reject_fraction": 0}, {"rows_rejected": 1, "rows_read": 600}, True),
+        ({"allow_rejects": True}, {"rows_rejected": 6, "rows_read": 6}, False),
+        # by on_reject: fail any of them does, whatever is allowed
+        ({"on_reject": "fail", "allow_rejects": True}, {"rows_rejected": 1, "rows_read": 9}, True),
+        # a date that comes again: what it rejected before has been let through
+        ({}, {"rows_rejected": 6, "rows_read": 8, "new_rejects": 0}, False),
+        ({}, {"rows_rejected": 7, "rows_read": 8, "new_rejects": 1}, False),
+        ({}, {"rows_rejected": 8, "rows_read": 9, "new_rejects": 2}, True),
+        # of a stream with many tables, its own events
+        ({}, {"rows_rejected": 6, "rows_read": 100, "rows_ignored": 94}, True),
+    ],
+)
+def test_guard_of_rejects(
+    macros: dict[str, Any], settings: dict[str, Any], figures: dict[str, int], stops: bool
+) -> None:
+    given = {"on_reject": "quarantine", "max_reject_fraction": 0.5, "allow_rejects": False}
+    given |= settings
+    assert macros["rejects_too_many"](given, given, figures) is stops
 
 
 CHOICE = " names no column: say true for all, false for none, or leave it out"
@@ -946,6 +1042,18 @@ CHOICE = " names no column: say true for all, false for none, or leave it out"
             cdc(**CSV, max_delete_fraction=True),
             "max_delete_fraction must be a number from 0 to 1, found: True",
         ),
+        *(
+            (
+                reader,
+                cdc(**settings, max_reject_fraction=value),
+                f"max_reject_fraction must be a number from 0 to 1, found: {found}",
+            )
+            for reader, settings, value, found in (
+                ("entity_config", CSV, 1.5, "1.5"),
+                ("entity_config", EVENTS, "half", '"half"'),
+                ("atomic_config", {"location": "landing"}, -1, "-1"),
+            )
+        ),
         (
             "entity_config",
             cdc(**CSV, options={"header": [True]}),
@@ -956,37 +1064,6 @@ CHOICE = " names no column: say true for all, false for none, or leave it out"
             "entity_config",
             {**cdc(**CSV), "tblproperties": ["a"]},
             "tblproperties must be a mapping of table properties, found: ['a']",
-@pytest.mark.parametrize(
-    ("settings", "figures", "stops"),
-    [
-        ({}, {"rows_rejected": 6, "rows_read": 6}, True),
-        ({}, {"rows_rejected": 3, "rows_read": 6}, False),
-        ({}, {"rows_rejected": 0, "rows_read": 0}, False),
-        # a tiny load is judged as a large one
-        ({}, {"rows_rejected": 1, "rows_read": 1}, True),
-        ({}, {"rows_rejected": 1, "rows_read": 2}, False),
-        ({"max_reject_fraction": 0.29}, {"rows_rejected": 29, "rows_read": 100}, False),
-        ({"max_reject_fraction": 1}, {"rows_rejected": 6, "rows_read": 6}, False),
-        ({"max_reject_fraction": 0}, {"rows_rejected": 1, "rows_read": 600}, True),
-        ({"allow_rejects": True}, {"rows_rejected": 6, "rows_read": 6}, False),
-        # by on_reject: fail any of them does, whatever is allowed
-        ({"on_reject": "fail", "allow_rejects": True}, {"rows_rejected": 1, "rows_read": 9}, True),
-        # a date that comes again: what it rejected before has been let through
-        ({}, {"rows_rejected": 6, "rows_read": 8, "new_rejects": 0}, False),
-        ({}, {"rows_rejected": 7, "rows_read": 8, "new_rejects": 1}, False),
-        ({}, {"rows_rejected": 8, "rows_read": 9, "new_rejects": 2}, True),
-        # of a stream with many tables, its own events
-        ({}, {"rows_rejected": 6, "rows_read": 100, "rows_ignored": 94}, True),
-    ],
-)
-def test_guard_of_rejects(
-    macros: dict[str, Any], settings: dict[str, Any], figures: dict[str, int], stops: bool
-) -> None:
-    given = {"on_reject": "quarantine", "max_reject_fraction": 0.5, "allow_rejects": False}
-    given |= settings
-    assert macros["rejects_too_many"](given, given, figures) is stops
-
-
         ),
         ("feed_config", {"location_root": 5}, "location_root must be a folder, found: 5"),
         (
@@ -1042,18 +1119,6 @@ def test_no_value__as_if_left_out(reader: str, config: dict[str, Any]) -> None:
     given = {name: value for name, value in settings.items() if value is not None}
     left_out = {**config, "meta": {"tidemark": given}}
     assert len(given) < len(settings)
-        *(
-            (
-                reader,
-                cdc(**settings, max_reject_fraction=value),
-                f"max_reject_fraction must be a number from 0 to 1, found: {found}",
-            )
-            for reader, settings, value, found in (
-                ("entity_config", CSV, 1.5, "1.5"),
-                ("entity_config", EVENTS, "half", '"half"'),
-                ("atomic_config", {"location": "landing"}, -1, "-1"),
-            )
-        ),
     assert problems(reader, config) == problems(reader, left_out)
 
 

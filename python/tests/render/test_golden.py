@@ -299,7 +299,7 @@ CASES: dict[str, tuple[Any, ...]] = {
         FULL.relations["current"],
         {
             "added": [{"name": "new one", "type": "int"}, {"name": "loaded_at", "type": "date"}],
-            "widened": [FULL.plan["stored"][1]],
+            "widened": [{**FULL.plan["stored"][1], "from": "int"}],
             "left": [{"name": "loaded_at", "type": "timestamp"}],
         },
     ),
