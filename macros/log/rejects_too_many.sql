@@ -6,7 +6,8 @@
 
 {#- The part of what a load reads that may be rejected. -#}
 {%- macro most_rejects(cfg, run) -%}
-    {{ return(0 if cfg['on_reject'] == 'fail' else 1 if run['allow_rejects'] else cfg['max_reject_fraction']) }}
+    {%- if cfg['on_reject'] == 'fail' -%}{{ return(0) }}{%- endif -%}
+    {{ return(1 if run['allow_rejects'] else cfg['max_reject_fraction']) }}
 {%- endmacro -%}
 
 {#- How many rows a load rejects, and of how many. Of a date that comes again without those that it rejected before, which have been let
