@@ -90,7 +90,7 @@
             'marks_not_null': true,
             'layout': tidemark.recorded_layout(cfg),
             'columns': tidemark._recorded_columns(columns),
-        }, **tidemark._lacking(columns, (recorded or {}).get('not_yet', []))),
+        }, **dict(tidemark._lacking(columns, (recorded or {}).get('not_yet', [])), **tidemark._having_deltas(cfg, recorded))),
     }) }}
 {%- endmacro -%}
 
@@ -131,6 +131,11 @@
     {%- endfor -%}
     {%- set known_names = as_they_are + cfg['columns'] | map(attribute='name') | list + recorded.get('columns', []) | map(attribute='name') | list -%}
     {%- do errors.extend(tidemark.misplaced_layout(cfg, known_names | unique | list, 'is not in the extract' ~ origin)) -%}
+{%- endmacro -%}
+
+{#- That some date of the log was a delta, where this one is none. -#}
+{%- macro _having_deltas(cfg, recorded) -%}
+    {{ return({'has_deltas': true} if cfg['extract'] == 'full' and recorded and tidemark.had_deltas(recorded) else {}) }}
 {%- endmacro -%}
 
 {#- Which columns did not come with the extract: see columns_not_yet(). -#}

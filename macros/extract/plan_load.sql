@@ -16,5 +16,6 @@
         'rebuild': not first and tidemark.is_retagged(cfg, state['recorded']),
         'last_date': run['business_date'] if latest else state['last_date'],
         'last_date_commit_id': commit_id if latest else state['last_date_commit_id'],
+        'last_extract': cfg['extract'] if latest else state['last_extract'],
     }) }}
 {%- endmacro -%}

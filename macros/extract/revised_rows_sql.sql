@@ -108,16 +108,16 @@ select
     ) as _entry
 from {{ rows }} {{- '\nunion all\n' if not loop.last }}
 {%- endfor -%}
-{%- if load['later_loads'] %}
+{%- for relation, loads in tidemark._later_by_extract(cfg, relations, load) if loads %}
 union all
 select
     'observed' as _kind,
     _key_hash,
     _business_date,
     null as _entry
-from {{ relations['supplied' if cfg['extract'] == 'delta' else 'rejects'] }}
-where _key_hash is not null and {{ tidemark._loads_expr(load['later_loads']) }}
-{%- endif -%}
+from {{ relation }}
+where _key_hash is not null and {{ tidemark._loads_expr(loads) }}
+{%- endfor -%}
 {%- endmacro -%}
 
 {#- The state after the first of these entries that is there: its row, NULL after a D. -#}
@@ -137,15 +137,27 @@ where _key_hash is not null and {{ tidemark._loads_expr(load['later_loads']) }}
     {{ return(terms | join(' and ')) }}
 {%- endmacro -%}
 
+{#- The later loads that were deltas, with the table of what they observed, and the full ones, with that of what those did not. -#}
+{%- macro _later_by_extract(cfg, relations, load) -%}
+    {%- set deltas, fulls = [], [] -%}
+    {%- for later in load['later_loads'] -%}{%- do (deltas if (later.get('extract') or cfg['extract']) == 'delta' else fulls).append(later) -%}{%- endfor -%}
+    {{ return([(relations['supplied'], deltas), (relations['rejects'], fulls)]) }}
+{%- endmacro -%}
+
 {#- The first date after this one on which a key was observed. A full extract observes every key but those it had to reject; a delta
     observes the keys that it supplied. -#}
 {%- macro _next_observation_expr(cfg, load) -%}
     {%- if not load['later_loads'] -%}{{ return('cast(null as date)') }}{%- endif -%}
     {%- set observed = "if(_kind = 'observed', _business_date, null)" -%}
-    {%- if cfg['extract'] == 'delta' -%}{{ return('min(' ~ observed ~ ') over (partition by _key_hash)') }}{%- endif -%}
-    {%- set dates = [] -%}
-    {%- for later in load['later_loads'] -%}{%- do dates.append("date'" ~ later['business_date'] ~ "'") -%}{%- endfor -%}
-    {{return('array_min(array_except(array(' ~ dates | join(', ') ~ '), collect_set(' ~ observed ~ ') over (partition by _key_hash)))') }}
+    {%- set dates = {'delta': [], 'full': []} -%}
+    {%- for later in load['later_loads'] -%}{%- do dates[later.get('extract') or cfg['extract']].append("date'" ~ later['business_date'] ~ "'") -%}{%- endfor -%}
+    {%- if dates['delta'] and dates['full'] -%}
+        {%- set observed = "if(_kind = 'observed' and _business_date in (" ~ dates['delta'] | join(', ') ~ '), _business_date, null)' -%}
+    {%- endif -%}
+    {%- set by_delta = 'min(' ~ observed ~ ') over (partition by _key_hash)' -%}
+    {%- if not dates['full'] -%}{{ return(by_delta) }}{%- endif -%}
+    {%- set by_full = "array_min(array_except(array(" ~ dates['full'] | join(', ') ~ "), collect_set(if(_kind = 'observed', _business_date, null)) over (partition by _key_hash)))" -%}
+    {{ return('least(' ~ by_delta ~ ', ' ~ by_full ~ ')' if dates['delta'] else by_full) }}
 {%- endmacro -%}
 
 {#- The log rows in force of every key that a correction of `business_date` touches, with sensitive columns. -#}

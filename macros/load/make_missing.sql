@@ -29,7 +29,7 @@
     {%- set recorded_cfg = tidemark.recorded_cfg(cfg, recorded) -%}
     {%- set plan = tidemark.recorded_plan(recorded, cfg) -%}
     {%- if 'log' in missing or 'history' in missing -%}{%- do tidemark.make_history_view(recorded_cfg, plan, relations) -%}{%- endif -%}
-    {%- for name, table in tidemark.side_tables(cfg, plan).items() if name in missing -%}
+    {%- for name, table in tidemark.side_tables(dict(cfg, has_deltas=tidemark.had_deltas(recorded)), plan).items() if name in missing -%}
         {%- do tidemark.clear_debris([relations[name]]) -%}
         {%- do tidemark.run_statements(tidemark.for_format(recorded['file_format'], 'create_table')(relations[name], table['columns'], table['options'])) -%}
         {%- if name == 'staging' -%}
@@ -66,7 +66,8 @@
 {%- macro needed_relations(recorded) -%}
     {%- set apart = recorded['columns'] | selectattr('sensitive') | list -%}
     {{ return(
-        ['current', 'log', 'history', 'rejects'] + {'events': ['staging', 'landed'], 'delta': ['supplied']}.get(recorded['extract'], [])
+        ['current', 'log', 'history', 'rejects'] + (['staging', 'landed'] if recorded['extract'] == 'events' else [])
+        + (['supplied'] if tidemark.had_deltas(recorded) else [])
         + (['sensitive'] if apart else [])
     ) }}
 {%- endmacro -%}

@@ -109,6 +109,7 @@
         'business_date': commit.get('business_date') or state['last_date'],
         'last_date': commit['business_date'] if latest else state['last_date'],
         'last_date_commit_id': commit['commit_id'] if latest else state['last_date_commit_id'],
+        'last_extract': recorded['extract'] if latest else state['last_extract'],
         'rebuild': is_gone or is_remade or (state['recorded'] and tidemark.is_retagged(recorded, state['recorded'])),
         'mends_rejects': commit['kind'] == 'load' and recorded['extract'] != 'events' and recorded.get('marks_rejects'),
     } -%}
@@ -122,7 +123,7 @@
     {%- endif -%}
     {%- if commit['kind'] == 'rollback' -%}
         {%- set steps = tidemark.steps_of_rollback(commits, commit) -%}
-        {%- set load = dict(load, business_date=steps['last_date'], last_date=steps['last_date'], last_date_commit_id=steps['last_date_commit_id']) -%}
+        {%- set load = dict(load, business_date=steps['last_date'], last_date=steps['last_date'], last_date_commit_id=steps['last_date_commit_id'], last_extract=steps['last_extract']) -%}
     {%- endif -%}
     {%- do tidemark.apply_load(dict(opened, cfg=recorded_cfg, state=state), plan, load, commit) -%}
 {%- endmacro -%}

@@ -24,7 +24,8 @@
     {%- set known = dict(opened, run=run or opened['run']) -%}
     {%- set state = tidemark.settled_state(known) -%}
     {%- set known = dict(known, run=tidemark.step(opened['cfg'], 'run')(known, state)) -%}
-    {{ return(dict(known, state=tidemark.step(opened['cfg'], 'state')(known, state))) }}
+    {%- set state = tidemark.step(opened['cfg'], 'state')(known, state) -%}
+    {{ return(dict(known, state=state, cfg=tidemark.config_of_date(opened['cfg'], known['run'], state))) }}
 {%- endmacro -%}
 
 {#- What the run does of an entity with a log: what it was asked for. -#}

@@ -11,6 +11,12 @@
         {%- do tidemark.drop_new_log(relations) -%}
     {%- endif -%}
     {%- set targets = tidemark.write_relations(opened) -%}
+    {%- if not state['first'] and tidemark.has_deltas(cfg) and not tidemark.had_deltas(state['recorded']) and not tidemark.relation_exists(relations['supplied']) -%}
+        {#- the first delta -#}
+        {%- set table = tidemark.side_tables(cfg, plan)['supplied'] -%}
+        {%- do tidemark.clear_debris([relations['supplied']]) -%}
+        {%- do tidemark.run_statements(make(relations['supplied'], table['columns'], table['options'])) -%}
+    {%- endif -%}
     {%- if state['first'] -%}
         {%- do run_query('create schema if not exists ' ~ cfg['target'].include(identifier=false)) -%}
         {%- do tidemark.clear_debris([
@@ -35,7 +41,7 @@
     {%- if plan['sensitive'] -%}
         {%- do tables.update({'sensitive': {'columns': tidemark.sensitive_columns(plan), 'options': {'side': true}}}) -%}
     {%- endif -%}
-    {%- if cfg['extract'] == 'delta' -%}
+    {%- if tidemark.has_deltas(cfg) -%}
         {%- do tables.update({'supplied': {'columns': tidemark.supplied_columns(), 'options': {'side': true}}}) -%}
     {%- elif cfg['extract'] == 'events' -%}
         {%- do tables.update({
@@ -105,7 +111,7 @@
 {#- Write current anew from the log: one commit of its own table, so that it is as it was until the new rows are whole. -#}
 {%- macro rebuild_current(cfg, plan, state, relations) -%}
     {%- do tidemark.apply_to_current(cfg, plan, relations, {
-        'rebuild': true, 'last_date': state['last_date'], 'last_date_commit_id': state['last_date_commit_id'],
+        'rebuild': true, 'last_date': state['last_date'], 'last_date_commit_id': state['last_date_commit_id'], 'last_extract': state['last_extract'],
         'commit_id': state['last_date_commit_id'], 'business_date': state['last_date'], 'forward': false,
     }) -%}
 {%- endmacro -%}

@@ -49,6 +49,7 @@
         'redone': redone if work else [],
         'last_date': last['business_date'] | string if last else none,
         'last_date_commit_id': last.get('commit_id'),
+        'last_extract': last.get('extract'),
     }) }}
 {%- endmacro -%}
 

@@ -5,7 +5,8 @@
     {%- set now = plan['recorded'] -%}
     {%- for name, label in [('keys', 'unique_key'), ('extract', 'extract'), ('hash', 'hash'), ('recipe', 'the hash recipe'),
                             ('stored_hashes', 'stored_hashes'), ('file_format', 'file_format')] -%}
-        {%- if now[name] | string | lower != recorded[name] | string | lower -%}
+        {%- set may_change = name == 'extract' and 'events' not in [now[name], recorded[name]] -%}
+        {%- if now[name] | string | lower != recorded[name] | string | lower and not may_change -%}
             {%- do drift.append(label ~ ' was ' ~ tidemark._shown(recorded[name]) ~ ' and is now ' ~ tidemark._shown(now[name])) -%}
         {%- endif -%}
     {%- endfor -%}

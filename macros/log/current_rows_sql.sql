@@ -42,7 +42,7 @@ where latest._operation is not null {{- '' if cfg['soft_delete'] else " and late
 {#- The keys whose unchanged rows do not get the usual tag: those a delta supplied (N, others X), those a full extract had to reject (X, others N). -#}
 {%- macro tagged_keys_sql(cfg, relations, load) -%}
 select distinct _key_hash
-from {{ relations['supplied' if cfg['extract'] == 'delta' else 'rejects'] }}
+from {{ relations['supplied' if tidemark.tags_as_delta(cfg, load) else 'rejects'] }}
 where
     _key_hash is not null
     and _business_date = date'{{ load['last_date'] }}'
@@ -52,7 +52,7 @@ where
 {#- `_operation` as current shows it. -#}
 {%- macro tag_expr(cfg, load) -%}
     {%- if not cfg['tag_unchanged'] -%}{{ return('latest._operation') }}{%- endif -%}
-    {%- set usual, other = ('X', 'N') if cfg['extract'] == 'delta' else ('N', 'X') -%}
+    {%- set usual, other = ('X', 'N') if tidemark.tags_as_delta(cfg, load) else ('N', 'X') -%}
     {{ return(
         "case\n    when coalesce(latest._operation, 'D') = 'D' or latest._eff_start_date = date'" ~ load['last_date']
         ~ "' then latest._operation"

@@ -8,9 +8,12 @@
     {%- set log_kinds = log_kinds.split(', ') -%}
     {%- set log_start = completed | selectattr('kind', 'equalto', 'full_refresh') | map(attribute='commit_id') | first | default(0) -%}
     {%- set since = completed | selectattr('commit_id', '>=', log_start) | list -%}
-    {%- set loads = [] -%}
+    {%- set loads, extracts = [], {} -%}
     {%- for row in since if row['kind'] in ['load', 'full_refresh'] -%}
-        {%- do loads.append({'business_date': row['business_date'] | string if row['business_date'] else '', 'commit_id': row['commit_id']}) -%}
+        {%- if row['config'] not in extracts -%}{%- do extracts.update({row['config']: fromjson(row['config'] or '{}').get('extract')}) -%}{%- endif -%}
+        {%- do loads.append({
+            'business_date': row['business_date'] | string if row['business_date'] else '', 'commit_id': row['commit_id'], 'extract': extracts[row['config']],
+        }) -%}
     {%- endfor -%}
     {%- set dates = loads | map(attribute='business_date') | select | list -%}
     {%- set later_loads, this_loads, earlier = {}, [], [] -%}
@@ -41,9 +44,12 @@
         'undone': commits | selectattr('state', 'equalto', 'rolled_back') | map(attribute='commit_id') | list,
         'inflight': inflight,
         'this_commit_id': this_loads[-1]['commit_id'] if this_loads else none,
+        'this_extract': this_loads[-1]['extract'] if this_loads else none,
         'previous_date': earlier[-1]['business_date'] if earlier else none,
+        'previous_extract': earlier[-1]['extract'] if earlier else none,
         'last_date': dates | max if dates else none,
         'last_date_commit_id': (loads | sort(attribute='business_date,commit_id') | last)['commit_id'] if loads else none,
+        'last_extract': (loads | sort(attribute='business_date,commit_id') | last)['extract'] if loads else none,
         'later_loads': later_loads.values() | list,
     }) }}
 {%- endmacro -%}

@@ -180,7 +180,7 @@
     {%- set steps = [] -%}
     {%- if horizons['superseded'] -%}
         {%- do tidemark.add_clean_step(cfg, steps, relations['log'], 'superseded rows', '_superseded_by <= ' ~ horizons['superseded']) -%}
-        {%- if cfg['extract'] == 'delta' -%}
+        {%- if tidemark.has_deltas(cfg) -%}
             {%- do tidemark.add_clean_step(cfg, steps, relations['supplied'], 'rows of replaced loads',
                 tidemark.replaced_loads_expr(opened, horizons['superseded'])) -%}
         {%- endif -%}

@@ -13,7 +13,7 @@
     {%- if tidemark.erases_beside(commits, cfg['relation'], state['last_id']) -%}
         {%- do tidemark.raise_error('data', entity ~ ': a key is being erased, or a call of erase_key died: call it again with that key, which finishes it. Nothing was written') -%}
     {%- endif -%}
-    {%- set cfg = dict(cfg, keys=tidemark.keys_in_order(cfg, recorded)) -%}
+    {%- set cfg = dict(cfg, keys=tidemark.keys_in_order(cfg, recorded), has_deltas=recorded and tidemark.had_deltas(recorded)) -%}
     {%- set wanted = tidemark.rehashed_config(cfg, recorded, drop, state['inflight']) -%}
     {%- set plan = tidemark.recorded_plan(wanted, cfg) -%}
     {%- do tidemark.type_compared_values(cfg, plan) -%}
@@ -37,7 +37,7 @@
         {%- if hashes['before'] -%}{%- do tidemark.tell_lost_keys(cfg, relations) -%}{%- endif -%}
         {%- set load = {
             'kind': 'rehash', 'forward': false, 'commit_id': commit['commit_id'], 'business_date': state['last_date'],
-            'last_date': state['last_date'], 'last_date_commit_id': state['last_date_commit_id'],
+            'last_date': state['last_date'], 'last_date_commit_id': state['last_date_commit_id'], 'last_extract': state['last_extract'],
         } -%}
         {%- set opened = {'cfg': cfg, 'run': run, 'relations': relations, 'commits': commits, 'state': state} -%}
         {%- do tidemark.check_replaced_log(opened, commit) -%}
@@ -55,7 +55,7 @@
 
 {#- Say how many rows beside the log have no hash of their key any more, as neither the log nor they themselves show it. -#}
 {%- macro tell_lost_keys(cfg, relations) -%}
-    {%- for name in ['rejects'] + (['supplied'] if cfg['extract'] == 'delta' else []) -%}
+    {%- for name in ['rejects'] + (['supplied'] if tidemark.has_deltas(cfg) else []) -%}
         {%- set lost = tidemark.row_count(tidemark.new_relation(relations[name]), '_key_hash is null') - tidemark.row_count(relations[name], '_key_hash is null') -%}
         {%- if lost > 0 -%}
             {%- do tidemark.say(cfg['entity'], 'of ' ~ lost ~ ' rows of ' ~ relations[name].identifier ~ ' the key is not known any more: the log never had it')
@@ -75,7 +75,7 @@
     {%- if cfg['file_format'] == 'parquet' -%}
         {%- do errors.append('rehash needs file_format: delta or iceberg; start a new log with --full-refresh') -%}
     {%- endif -%}
-    {%- for name, label in [('keys', 'unique_key'), ('extract', 'extract'), ('stored_hashes', 'stored_hashes'), ('file_format', 'file_format')] -%}
+    {%- for name, label in [('keys', 'unique_key'), ('stored_hashes', 'stored_hashes'), ('file_format', 'file_format')] -%}
         {%- if cfg[name] | string | lower != recorded[name] | string | lower -%}
             {%- do errors.append(label ~ ' was ' ~ tidemark._shown(recorded[name]) ~ ' and is now ' ~ tidemark._shown(cfg[name])
                 ~ ', which needs a new log: --full-refresh') -%}

@@ -127,7 +127,7 @@
     {{ return({
         'commit_id': tidemark.next_commit_id(state['last_id']), 'kind': 'rollback', 'business_date': steps['last_date'],
         'last_commit_id': state['last_commit_id'], 'forward': false, 'rebuild': false,
-        'last_date': steps['last_date'], 'last_date_commit_id': steps['last_date_commit_id'],
+        'last_date': steps['last_date'], 'last_date_commit_id': steps['last_date_commit_id'], 'last_extract': steps['last_extract'],
     }) }}
 {%- endmacro -%}
 

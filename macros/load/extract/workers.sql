@@ -34,6 +34,8 @@
         {{ return(tidemark.leave_to_spark(opened, 'the date is not after all others')) }}
     {%- elif not state['first'] and (tidemark.alters_tables(opened, plan) or plan['compared'] | selectattr('source_name', 'none') | list) -%}
         {{ return(tidemark.leave_to_spark(opened, 'its columns have changed')) }}
+    {%- elif not state['first'] and cfg['extract'] == 'delta' and not tidemark.had_deltas(state['recorded']) -%}
+        {{ return(tidemark.leave_to_spark(opened, 'it is the first delta')) }}
     {%- elif load['rebuild'] -%}
         {{ return(tidemark.leave_to_spark(opened, 'current is written again, as tag_unchanged or soft_delete changed')) }}
     {%- elif is_last -%}

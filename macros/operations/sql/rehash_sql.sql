@@ -19,7 +19,7 @@ from (
     {%- set statements = [] -%}
 
     {%- set sides = [('rejects', tidemark.rejects_columns())] -%}
-    {%- if cfg['extract'] == 'delta' -%}{%- do sides.append(('supplied', tidemark.supplied_columns())) -%}{%- endif -%}
+    {%- if tidemark.has_deltas(cfg) -%}{%- do sides.append(('supplied', tidemark.supplied_columns())) -%}{%- endif -%}
     {%- if plan['sensitive'] -%}{%- do sides.append(('sensitive', tidemark.sensitive_columns(plan))) -%}{%- endif -%}
     {%- for name, columns in sides -%}
         {%- set new = tidemark.new_relation(relations[name]) -%}

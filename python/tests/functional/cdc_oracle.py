@@ -30,8 +30,10 @@ class Outcome:
     tagged: dict[str, str] = field(default_factory=dict)
 
 
-def replay(extracts: Mapping[date, Extract], columns: tuple[str, ...], *, delta: bool) -> Outcome:
-    """Load the extracts in order of date into an empty entity."""
+def replay(
+    extracts: Mapping[date, Extract], columns: tuple[str, ...], *, delta: bool | Mapping[date, bool]
+) -> Outcome:
+    """Load the extracts in order of date into an empty entity; `delta` may be other by date."""
     outcome = Outcome()
     for day in sorted(extracts):
         extract = extracts[day]
@@ -48,7 +50,7 @@ def replay(extracts: Mapping[date, Extract], columns: tuple[str, ...], *, delta:
                 )
                 outcome.history[day, key] = ("U", row, changed)
                 outcome.current[key] = ("U", row, day)
-        if not delta:
+        if not (delta if isinstance(delta, bool) else delta[day]):
             for key in [k for k in outcome.current if k not in extract]:
                 outcome.history[day, key] = ("D", outcome.current.pop(key)[1], None)
     last = max(extracts)

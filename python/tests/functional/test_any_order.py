@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,8 @@ ENTITIES = {
     "full_tagged": {"delta": False, "settings": "extract: full, tag_unchanged: true"},
     "delta_plain": {"delta": True, "settings": "extract: delta"},
     "delta_tagged": {"delta": True, "settings": "extract: delta, tag_unchanged: true"},
+    # which of the two it is changes between loads
+    "other_tagged": {"delta": None, "settings": "tag_unchanged: true, extract: delta"},
 }
 SEED = int(os.environ.get("TIDEMARK_TEST_SEED", "20260304"))
 LOADS = int(os.environ.get("TIDEMARK_TEST_LOADS", "4"))  # of the slow ring
@@ -53,6 +56,15 @@ def make_entities(project: Any, file_format: str) -> Any:
         )
     (project.root / "models" / "models.yml").write_text("version: 2\nmodels:" + "".join(models))
     return project
+
+
+def ask_for(project: Any, extract: str) -> None:
+    """Have the YAML of `other_tagged` say so."""
+    path = project.root / "models" / "models.yml"
+    text = path.read_text()
+    asked = re.sub(r"(tag_unchanged: true, extract: )\w+", rf"\g<1>{extract}", text)
+    if asked != text:
+        path.write_text(asked)
 
 
 def random_extract(rng: random.Random, keys: int, *, delta: bool) -> Extract:
@@ -85,8 +97,20 @@ def write_extract(path: Path, extract: Extract, stamp: str) -> None:
             )
 
 
+def is_delta_on(day: date, asked: bool, known: dict[date, bool]) -> bool:
+    """What a date is when it is loaded, by what the loaded ones are."""
+    if day in known or not known or day > max(known):
+        return known.get(day, asked)
+    return known[max((other for other in known if other < day), default=min(known))]
+
+
 def check(
-    project: Any, name: str, extracts: dict[date, Extract], *, delta: bool, tagged: bool
+    project: Any,
+    name: str,
+    extracts: dict[date, Extract],
+    *,
+    delta: bool | dict[date, bool],
+    tagged: bool,
 ) -> None:
     wanted = replay(extracts, COLUMNS, delta=delta)
     history = {
@@ -114,14 +138,20 @@ def run_random_loads(project: Any, seed: int, loads: int, keys: int = 300) -> da
     rng = random.Random(seed)
     first = date(2026, 1, 1)
     known: dict[str, dict[date, Extract]] = {name: {} for name in ENTITIES}
+    deltas: dict[date, bool] = {}
     for step in range(loads):
         day = first + timedelta(days=rng.randrange(6))
+        asked = step % 2 == 0
+        ask_for(project, "delta" if asked else "full")
+        deltas[day] = is_delta_on(day, asked, deltas)
         for name, entity in ENTITIES.items():
-            known[name][day] = random_extract(rng, keys, delta=entity["delta"])
+            is_delta = deltas[day] if entity["delta"] is None else entity["delta"]
+            known[name][day] = random_extract(rng, keys, delta=is_delta)
             write_extract(project.root / name / f"{day}.csv", known[name][day], f"load {step}")
         project.dbt("run", "--select", *ENTITIES, vars={"business_date": str(day)})
         for name, entity in ENTITIES.items():
-            check(project, name, known[name], delta=entity["delta"], tagged=name.endswith("tagged"))
+            delta = deltas if entity["delta"] is None else entity["delta"]
+            check(project, name, known[name], delta=delta, tagged=name.endswith("tagged"))
     return day
 
 

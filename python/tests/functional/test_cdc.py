@@ -393,8 +393,7 @@ def test_config_drift(module_project: Any) -> None:
     for change, sentence in [
         ({"key": ["id", "name"]}, "unique_key was id and is now id, name"),
         ({"key": "id", "hash": "sha256"}, "hash was md5 and is now sha256"),
-        ({"hash": "md5", "extract": "delta"}, "extract was full and is now delta"),
-        ({"extract": "full", "ignore": ["city"]}, "column `city` was compared and is now ignored"),
+        ({"hash": "md5", "ignore": ["city"]}, "column `city` was compared and is now ignored"),
         (
             {"ignore": [], "columns": {**PEOPLE, "city": "int"}},
             "column `city` was string and is now int",
@@ -456,6 +455,45 @@ def test_full_refresh__of_tables_in_a_folder_of_their_own(
     assert apart.rows("id, note") == [(1, "n")]
     apart.load("2026-01-02", "id,note\n1,m\n")
     assert apart.rows("id, note, _operation", "__history") == [(1, "m", "U"), (1, "n", "I")]
+
+
+def test_full_and_delta_take_turns(module_project: Any) -> None:
+    """Which of the two an extract is changes with the next date; a date that was loaded, or lies before one, is what it was."""
+    turns = Entity(
+        module_project, "turns", {"id": "int", "n": "int"}, extract="delta", tag_unchanged=True
+    )
+    turns.load("2026-01-02", "id,n\n1,1\n2,2\n3,3\n4,4\n")
+    turns.load("2026-01-03", "id,n\n1,10\n")
+    turns.write(extract="full")
+    # by the first full one the guard judges all that deltas have left there
+    said = turns.load("2026-01-05", "id,n\n1,10\n", expect_pass=False).error
+    assert "has 1 rows and would delete 3 of 4 keys" in said
+    turns.load("2026-01-05", "id,n\n1,10\n2,2\n5,5\n")
+    tags = "id, n, _operation"
+    assert turns.rows(tags) == [(1, 10, "N"), (2, 2, "N"), (5, 5, "I")]
+    # dates of before: one again, and one that is late; who is not in them is not gone
+    turns.run("2026-01-03")
+    assert turns.commits("kind")[-1] == ("repeat",)
+    turns.load("2026-01-04", "id,n\n3,33\n")
+    assert turns.rows(tags) == [(1, 10, "N"), (2, 2, "N"), (5, 5, "I")]
+    turns.write(extract="delta")
+    turns.load("2026-01-06", "id,n\n5,50\n7,7\n1,10\n")
+    assert turns.rows(tags) == [(1, 10, "N"), (2, 2, "X"), (5, 50, "U"), (7, 7, "I")]
+    # the full one is corrected: 5 is gone by it, and came with the delta after it
+    turns.load("2026-01-05", "id,n\n1,10\n2,2\n4,4\n")
+    assert turns.rows(tags) == [(1, 10, "N"), (2, 2, "X"), (4, 4, "X"), (5, 50, "I"), (7, 7, "I")]
+    assert d(turns.rows("_business_date, id, n, _operation", "__history", "_business_date > '2026-01-02'")) == [
+        ("2026-01-03", "1", "10", "U"),
+        ("2026-01-04", "3", "33", "U"),
+        ("2026-01-05", "3", "33", "D"),
+        ("2026-01-06", "5", "50", "I"),
+        ("2026-01-06", "7", "7", "I"),
+    ]  # fmt: skip
+    # the table of what deltas supplied, and current, are made anew from the log as the last date was
+    module_project.sql("drop table turns")
+    turns.run("2026-01-06")
+    assert turns.rows(tags, where="id < 5") == [(1, 10, "N"), (2, 2, "X"), (4, 4, "X")]
+    turns.check()
 
 
 NARROW = {

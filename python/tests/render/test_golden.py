@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -151,6 +152,15 @@ LATE = {
     "later_loads": [
         {"business_date": "2026-03-05", "commit_id": COMMIT - 2},
         {"business_date": "2026-03-06", "commit_id": COMMIT - 1},
+    ],
+}
+
+
+IN_TURNS = {
+    **LATE,
+    "later_loads": [
+        {**load, "extract": extract}
+        for load, extract in zip(LATE["later_loads"], ("delta", "full"), strict=True)  # type: ignore[call-overload]
     ],
 }
 
@@ -343,6 +353,7 @@ CASES: dict[str, tuple[Any, ...]] = {
     ),
     "revised_rows_sql.full": revised(PLAIN),
     "revised_rows_sql.delta": revised(DELTA),
+    "revised_rows_sql.in_turns": (*revised(PLAIN)[:-1], IN_TURNS),
     "touched_rows_sql.forward": ("touched_rows_sql", FULL.plan, FULL.relations, FORWARD),
     "touched_rows_sql.correction": ("touched_rows_sql", FULL.plan, FULL.relations, LATE),
     "current_rows_sql.rebuild": current(PLAIN, None),
@@ -1023,6 +1034,39 @@ def test_changed_values() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("date", "asked", "is_"),
+    [
+        # a new date is what the YAML says, one that was loaded what it was, also the last one
+        ("2026-03-07", "full", "full"),
+        ("2026-03-06", "full", "delta"),
+        ("2026-03-04", "delta", "full"),
+        # one between them what the date before it was, one before all what the first was
+        ("2026-03-05", "delta", "full"),
+        ("2026-03-03", "full", "delta"),
+        ("2026-03-01", "full", "delta"),
+        (None, "full", "full"),
+    ],
+)
+def test_extract_of_date(date: str | None, asked: str, is_: str) -> None:
+    macros = load_sql_macros()
+    kinds = {"2026-03-02": "delta", "2026-03-04": "full", "2026-03-06": "delta"}
+    states = [
+        {
+            "commit_id": number, "kind": "load", "state": "completed", "last_sequence_num": None,
+            "undone_by": None, "business_date": dt.date.fromisoformat(day), "config": json.dumps({"extract": kind}),
+        }
+        for number, (day, kind) in enumerate(kinds.items(), 1)
+    ]  # fmt: skip
+    state = {**macros["judged_state"](states[::-1], date), "first": False}
+    cfg = {"family": "extract", "extract": asked}
+    found = macros["config_of_date"](cfg, {"business_date": date}, state)
+    assert (found["extract"], found["asked_extract"], found["has_deltas"]) == (is_, asked, True)
+    # for another date afterwards it is asked anew
+    again = macros["config_of_date"](found, {"business_date": "2026-03-09"}, state)
+    assert again["extract"] == asked
+
+
 def test_judged_state() -> None:
     macros = load_sql_macros()
 
@@ -1042,8 +1086,8 @@ def test_judged_state() -> None:
         state(7, "inflight", "2026-03-05", config="{}"),
         state(6, "rolled_back", "2026-03-06", undone_by=9),
         state(6, "completed", "2026-03-06"),
-        state(5, "completed", "2026-03-05"),
-        state(4, "completed", "2026-03-02", last_sequence_num=40),
+        state(5, "completed", "2026-03-05", config='{"extract": "full"}'),
+        state(4, "completed", "2026-03-02", last_sequence_num=40, config='{"extract": "delta"}'),
         state(3, "completed", "2026-03-05", config='{"hash": "md5"}'),
         state(2, "completed", "2026-03-01", "full_refresh"),
         state(1, "completed", "2026-03-04", last_sequence_num=90),
@@ -1052,7 +1096,7 @@ def test_judged_state() -> None:
         "last_id": 7,
         "last_commit_id": 5,
         "last_sequence_num": 40,
-        "recorded": {"hash": "md5"},
+        "recorded": {"extract": "full"},
         "left_refresh": False,
         "has_erased": False,
         "undone": [6],
@@ -1060,10 +1104,13 @@ def test_judged_state() -> None:
             {"commit_id": 7, "kind": "load", "config": "{}", "business_date": "2026-03-05"}
         ],
         "this_commit_id": None,
+        "this_extract": None,
         "previous_date": "2026-03-02",
+        "previous_extract": "delta",
         "last_date": "2026-03-05",
         "last_date_commit_id": 5,
-        "later_loads": [{"business_date": "2026-03-05", "commit_id": 5}],
+        "last_extract": "full",
+        "later_loads": [{"business_date": "2026-03-05", "commit_id": 5, "extract": "full"}],
     }
     # a run that died, or seemed to: what it wrote counts as little as what a rollback undid
     died = state(8, "rolled_back", None, "full_refresh")

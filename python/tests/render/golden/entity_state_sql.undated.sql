@@ -31,10 +31,13 @@ select
     > coalesce(max(commit_id) filter (where kind in ('load', 'full_refresh') and state = 'completed'), 0) as left_refresh,
     count(*) filter (where state = 'completed' and kind = 'erase_key') > 0 as has_erased,
     max(commit_id) filter (where state = 'completed' and kind in ('load', 'full_refresh') and commit_id >= log_start_id and business_date = cast(null as date)) as this_commit_id,
+    max(if(state = 'completed' and kind in ('load', 'full_refresh') and commit_id >= log_start_id and business_date = cast(null as date), named_struct('business_date', business_date, 'commit_id', commit_id, 'extract', get_json_object(config, '$.extract')), null)).extract as this_extract,
     max(business_date) filter (where state = 'completed' and kind in ('load', 'full_refresh') and commit_id >= log_start_id and business_date < cast(null as date)) as previous_date,
+    max(if(state = 'completed' and kind in ('load', 'full_refresh') and commit_id >= log_start_id and business_date < cast(null as date), named_struct('business_date', business_date, 'commit_id', commit_id, 'extract', get_json_object(config, '$.extract')), null)).extract as previous_extract,
     max(business_date) filter (where state = 'completed' and kind in ('load', 'full_refresh') and commit_id >= log_start_id) as last_date,
     max(if(state = 'completed' and kind in ('load', 'full_refresh') and commit_id >= log_start_id, struct(business_date, commit_id), null)).commit_id as last_date_commit_id,
+    max(if(state = 'completed' and kind in ('load', 'full_refresh') and commit_id >= log_start_id, named_struct('business_date', business_date, 'commit_id', commit_id, 'extract', get_json_object(config, '$.extract')), null)).extract as last_extract,
     to_json(sort_array(
-        collect_list(struct(business_date, commit_id)) filter (where state = 'completed' and kind in ('load', 'full_refresh') and commit_id >= log_start_id and business_date > cast(null as date))
+        collect_list(named_struct('business_date', business_date, 'commit_id', commit_id, 'extract', get_json_object(config, '$.extract'))) filter (where state = 'completed' and kind in ('load', 'full_refresh') and commit_id >= log_start_id and business_date > cast(null as date))
     )) as later_loads
 from commits

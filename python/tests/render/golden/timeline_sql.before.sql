@@ -5,6 +5,7 @@ select
     source_commit_id,
     invocation_id,
     is_correction,
+    get_json_object(config, '$.extract') as extract,
     rows_inserted,
     rows_updated,
     rows_deleted

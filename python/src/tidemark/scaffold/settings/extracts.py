@@ -155,7 +155,8 @@ class ExtractSettings(LogSettings):
     extract: Literal["full", "delta"] = Field(
         description=(
             "What an extract holds. full: every row, so a key that is gone is a delete. "
-            "delta: only rows that may have changed, so a key that is gone was not supplied."
+            "delta: only rows that may have changed, so a key that is gone was not supplied. "
+            "A change holds from the next date on."
         ),
     )
     location: Name | None = Field(

@@ -1,0 +1,31 @@
+{#- Whether the extract of the run's date is full or a delta. A date that was loaded stays what it was, one after all others is what the YAML
+    says, one between them what the date before it was, or the first one. So a setting that changes holds from the next date on. -#}
+{%- macro extract_of_date(asked, run, state) -%}
+    {%- set date = run['business_date'] -%}
+    {%- if state['first'] or not date or not state['last_date'] or date > state['last_date'] -%}{{ return(asked) }}{%- endif -%}
+    {%- if state['this_commit_id'] is not none -%}{{ return(state['this_extract']) }}{%- endif -%}
+    {{ return(state['previous_extract'] or (state['later_loads'] | sort(attribute='business_date') | first)['extract']) }}
+{%- endmacro -%}
+
+{#- The configuration of an entity for the date of a run. `asked_extract` is that of the YAML, `has_deltas` says whether some date was a delta. -#}
+{%- macro config_of_date(cfg, run, state) -%}
+    {%- if cfg['family'] != 'extract' -%}{{ return(cfg) }}{%- endif -%}
+    {%- set asked = cfg.get('asked_extract', cfg['extract']) -%}
+    {%- set extract = tidemark.extract_of_date(asked, run, state) -%}
+    {{ return(dict(cfg, asked_extract=asked, extract=extract, has_deltas=extract == 'delta' or (not state['first'] and tidemark.had_deltas(state['recorded'])))) }}
+{%- endmacro -%}
+
+{#- Whether some date of a log was a delta, by what its last commit recorded. -#}
+{%- macro had_deltas(recorded) -%}
+    {{ return(recorded.get('has_deltas', false) or recorded['extract'] == 'delta') }}
+{%- endmacro -%}
+
+{#- Whether a table of keys that deltas supplied belongs to an entity. -#}
+{%- macro has_deltas(cfg) -%}
+    {{ return(cfg.get('has_deltas', cfg['extract'] == 'delta')) }}
+{%- endmacro -%}
+
+{#- Of the last date, whose tags current shows. -#}
+{%- macro tags_as_delta(cfg, load) -%}
+    {{ return((load.get('last_extract') or cfg['extract']) == 'delta') }}
+{%- endmacro -%}
