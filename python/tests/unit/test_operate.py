@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -122,6 +123,15 @@ def test_arguments(dbt: Dbt, line: str, operation: str, arguments: dict[str, Any
     assert (called, with_) == (operation, {"entity": "orders", **arguments, "dry_run": False})
     # what a macro asks to be confirmed is not, before it was
     assert "confirm" not in dbt.called[0][1]
+
+
+def test_erase__dbt_does_not_log_how_it_was_called(
+    dbt: Dbt, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.argv", ["tidemark", "erase", "orders", "7", "ann@example.org", "-y"])
+    result = CliRunner().invoke(cli.cli, ["erase", "orders", "7", "ann@example.org", "--yes"])
+    assert result.exit_code == 0, result.exception
+    assert sys.argv == ["tidemark", "erase", "orders", "***", "***", "-y"]
 
 
 def test_traces__of_a_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
