@@ -69,7 +69,8 @@ def session(module_project: Any) -> Iterator[Any]:
         table(entity.relations["current"], macros["current_columns"](entity.cfg, entity.plan))
         table(entity.relations["rejects"], macros["rejects_columns"]())
     table(FULL.relations["sensitive"], macros["sensitive_columns"](FULL.plan))
-    table(DELTA.relations["supplied"], macros["supplied_columns"]())
+    for entity in (DELTA, PLAIN):
+        table(entity.relations["supplied"], macros["supplied_columns"]())
     table(STATES, macros["commit_columns"]())
     table(SCD2, INTERVAL_COLUMNS)
     feed_columns = [
