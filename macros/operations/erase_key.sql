@@ -47,7 +47,7 @@
         tidemark.vacuumed_files() if vacuum
         else 'files of former versions have it until they are vacuumed: clean with vacuum: true after the retention of the format, or here vacuum: true with confirm: true'
     )) -%}
-    {%- do tidemark.tell_traces(entity, erased) -%}
+    {%- do tidemark.tell_traces(entity, erased, key is not string) -%}
 {%- endmacro -%}
 
 {#- What there is of the key in the files of its tables after vacuum_at_once(). -#}
@@ -61,8 +61,9 @@
 {%- endmacro -%}
 
 {#- Take the key out of what was typed into the shell, and say which files beside the tables have it. -#}
-{%- macro tell_traces(entity, erased) -%}
-    {%- set files = adapter.call_function('tidemark.operate.traces.forget', erased['words']) if tidemark.can('call_python') else ["dbt's log, with this command"] -%}
+{%- macro tell_traces(entity, erased, is_logged) -%}
+    {%- set files = ["dbt's log (with this command)"] if is_logged else [] -%}
+    {%- if tidemark.can('call_python') -%}{%- do files.extend(adapter.call_function('tidemark.operate.traces.forget', erased['words'])) -%}{%- endif -%}
     {%- if files -%}
         {%- do tidemark.warn(entity, 'the key stands, whole or as a word, in files that erase leaves alone: ' ~ files | join(', ') ~ '. Remove them, or those lines') -%}
     {%- endif -%}

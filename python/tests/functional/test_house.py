@@ -450,10 +450,7 @@ def test_erase_key__in_no_file(module_project: Any) -> None:
     )
     # by dbt's own command its log has the key: that is said
     said = do(people, "erase_key", key={"mail": mail})
-    assert "the key stands" in said and "logs/dbt.log" in said
-    (log,) = (one for one in files_of_home(module_project, mail) if one.endswith("dbt.log"))
-    path = module_project.home / log
-    path.write_text(path.read_text().replace(mail, "***"))
+    assert "the key stands" in said and "dbt's log (with this command)" in said
 
 
 @pytest.mark.slow
