@@ -69,7 +69,10 @@
 {#- Have a table map the names of its columns to those in its files. Doing it twice does nothing the second time, and readers see the same
     rows: a run may die behind it. -#}
 {%- macro map_columns(relation) -%}
-    {%- do tidemark.run_statements(tidemark.for_format(tidemark.lake_format(), 'map_columns')(relation)) -%}
+    {%- set statements = tidemark.for_format(tidemark.lake_format(), 'map_columns')(relation) -%}
+    {%- if statements and tidemark.table_property(relation, 'delta.columnMapping.mode') in [none, 'none'] -%}
+        {%- do tidemark.run_statements(statements) -%}
+    {%- endif -%}
 {%- endmacro -%}
 
 {#- Rename a column of a table. -#}

@@ -1,8 +1,7 @@
 {#- Let columns of a Delta table be renamed, dropped and called anything: the table maps their names to those in its files, which stay what
     they are. Only when that is first asked for, as readers that map none would see NULL. -#}
 {%- macro delta__map_columns(relation) -%}
-    {%- set set_mode = 'alter table ' ~ relation ~ ' set tblproperties (' ~ tidemark.properties_expr(tidemark.delta__mapping_properties()) ~ ')' -%}
-    {{ return([set_mode] if tidemark.table_property(relation, 'delta.columnMapping.mode') in [none, 'none'] else []) }}
+    {{ return(['alter table ' ~ relation ~ ' set tblproperties (' ~ tidemark.properties_expr(tidemark.delta__mapping_properties()) ~ ')']) }}
 {%- endmacro -%}
 
 {#- What has a Delta table map names. The second feature, which every reader has, is one that the protocol names features for: by that
