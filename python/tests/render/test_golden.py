@@ -908,7 +908,10 @@ CASES: dict[str, tuple[Any, ...]] = {
             "file_format": "delta",
             "location_root": "/lake",
             "description": "The customers' past",
-            "properties": {"tidemark.scd2_commit": COMMIT},
+            "properties": {
+                "delta.columnMapping.mode": "name",
+                "tidemark.scd2_commit": COMMIT,
+            },
         },
         BODY,
     ),

@@ -3,6 +3,6 @@ using delta
 cluster by (`id`)
 location '/lake/customers_past'
 comment 'The customers\' past'
-tblproperties ('tidemark.scd2_commit' = '260304093000123')
+tblproperties ('delta.columnMapping.mode' = 'name', 'tidemark.scd2_commit' = '260304093000123')
 as
 select * from intervals
