@@ -56,7 +56,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_report_header() -> str:
-    return f"Spark interprets the tenth {interpreted.wanted()} of the modules (TIDEMARK_TEST_INTERPRETED)"
+    first = interpreted.wanted()
+    return f"Spark compiles {interpreted.TENTHS} tenths of the modules from {first} on (TIDEMARK_TEST_COMPILED)"
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -448,8 +449,8 @@ def module_project(
 def spark_settings(request: pytest.FixtureRequest) -> Iterator[None]:
     """Let Spark compile the expressions of a module's projects, as it does for users, or interpret them."""
     name = request.module.__name__.rpartition(".")[2]
-    is_interpreted = interpreted.is_interpreted(name, interpreted.wanted())
-    settings = interpreted.INTERPRETED if is_interpreted else interpreted.COMPILED
+    is_compiled = interpreted.is_compiled(name, interpreted.wanted())
+    settings = interpreted.COMPILED if is_compiled else interpreted.INTERPRETED
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Project, "spark_settings", settings)
         yield
