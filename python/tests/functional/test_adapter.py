@@ -239,10 +239,12 @@ def test_settings_of_a_run_do_not_outlive_it(module_project: Any) -> None:
         "{% macro leave() %}{% do run_query('set spark.sql.shuffle.partitions = 77') %}"
         "{% do run_query('set my.own.setting = 1') %}{% endmacro %}",
     )
+    conf = module_project.session.conf
+    before = conf.get("spark.sql.shuffle.partitions")
+    assert before != "77"
     module_project.dbt("run-operation", "leave")
     module_project.dbt("debug", "--connection")
-    conf = module_project.session.conf
-    assert conf.get("spark.sql.shuffle.partitions") == "2"
+    assert conf.get("spark.sql.shuffle.partitions") == before
     assert conf.get("my.own.setting", "unset") == "unset"
 
 

@@ -695,19 +695,19 @@ def test_empty_flag(module_project: Any) -> None:
 
 def test_folders_of_the_folder(module_project: Any) -> None:
     """What Spark would pass over is told; by an option of its reader it is read, of JSON lines, too."""
-    nested = Entity(module_project, "nested", PEOPLE, format="json", location=None)
-    nested.write(location=f"{nested.folder}/{{business_date}}")
+    by_hour = Entity(module_project, "by_hour", PEOPLE, format="json", location=None)
+    by_hour.write(location=f"{by_hour.folder}/{{business_date}}")
     for hour, line in (("h01", '{"id": 1, "name": "a"}'), ("h02", '{"id": 2, "name": "b"}')):
-        folder = nested.folder / "2026-01-01" / hour
+        folder = by_hour.folder / "2026-01-01" / hour
         folder.mkdir(parents=True)
         (folder / "part.jsonl").write_text(f"{line}\n", encoding="utf-8")
         (folder / "part.jsonl.bak").write_text(f"{line}\n", encoding="utf-8")
-    error = nested.run("2026-01-01", expect_pass=False).error
+    error = by_hour.run("2026-01-01", expect_pass=False).error
     assert "of a folder only the files right in it are read" in error and "/h01/part.jsonl" in error
-    nested.write(options={"recursiveFileLookup": True, "pathGlobFilter": "*.jsonl"})
-    nested.run("2026-01-01")
-    assert nested.rows("id, name") == [(1, "a"), (2, "b")]
-    assert nested.commits("rows_read, rows_duplicate") == [(2, 0)]
+    by_hour.write(options={"recursiveFileLookup": True, "pathGlobFilter": "*.jsonl"})
+    by_hour.run("2026-01-01")
+    assert by_hour.rows("id, name") == [(1, "a"), (2, "b")]
+    assert by_hour.commits("rows_read, rows_duplicate") == [(2, 0)]
 
 
 def test_missing_date_and_file(module_project: Any) -> None:

@@ -17,6 +17,7 @@ from deltalake.exceptions import DeltaProtocolError
 
 from tests.conftest import Project
 from tests.pages import blocks_run_by
+from tidemark.spark.catalog import told_tables
 
 from .enriched_events import PRODUCT, add_events, add_products, event_line, land
 from .entities import Entity
@@ -36,10 +37,8 @@ MAPPING = "delta.columnMapping.mode"
 
 def tables_of(project: Project) -> dict[str, Path]:
     """Where all tables of the project lie."""
-    found = project.session.catalog.listTables(project.schema)
-    return {
-        table.name: project.folder_of(table.name) for table in found if table.tableType != "VIEW"
-    }
+    found = told_tables(project.session, project.schema)
+    return {name: project.folder_of(name) for name, told in found if "Type: VIEW" not in told}
 
 
 def told(value: Any) -> Any:
