@@ -4,11 +4,31 @@ from __future__ import annotations
 
 
 class TidemarkError(Exception):
-    """Base of all errors that a user can act upon."""
+    """Base of all errors that a user can act upon.
+
+    Attributes:
+        kind: What heads the message where dbt prints it, before ` Error`.
+    """
+
+    kind = "runtime"
 
 
 class ConfigError(TidemarkError):
     """A setting, option or environment variable is missing, unknown or contradicts another."""
+
+    kind = "configuration"
+
+
+class DataError(TidemarkError):
+    """What was delivered, or what lies in the tables, is not what it has to be."""
+
+    kind = "data"
+
+
+class UsageError(TidemarkError):
+    """A command was given what it cannot work with."""
+
+    kind = "usage"
 
 
 class JavaError(TidemarkError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -9,7 +10,6 @@ from dbt.adapters.base.impl import PythonJobHelper
 from dbt.adapters.base.meta import available
 from dbt.adapters.contracts.connection import AdapterResponse
 from dbt.adapters.events.logging import AdapterLogger
-from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.tidemark.connections import TidemarkConnectionManager
 from dbt.adapters.tidemark.errors import MacroError, macro_stack
@@ -17,6 +17,7 @@ from dbt.adapters.tidemark.files import FilesAdapter
 from dbt.adapters.tidemark.python_submissions import SessionPythonJobHelper, imported
 from dbt.adapters.tidemark.rows import RowsAdapter
 from dbt.adapters.tidemark.tables import TablesAdapter
+from dbt.adapters.tidemark.warehouse import DbtWarehouse
 from dbt.adapters.tidemark.workers import WorkersAdapter
 from tidemark.errors import TidemarkError
 from tidemark.spark.catalog import schema_names, told_tables
@@ -92,7 +93,24 @@ class TidemarkAdapter(WorkersAdapter, RowsAdapter, TablesAdapter, FilesAdapter):
         try:
             return imported(function)(*arguments)
         except TidemarkError as error:
-            raise DbtRuntimeError(str(error)) from error
+            raise MacroError(error.kind, str(error)) from error
+
+    @available.parse(lambda *args, **kwargs: None)
+    def run_step(self, step: str, macros: Mapping[str, Any], *arguments: Any) -> Any:
+        """Run a step of the load pipeline, which is Python, for the macro of that name.
+
+        Args:
+            step: `module.function` of `tidemark.pipeline`.
+            macros: The macros of the package, as a macro sees them (`tidemark`).
+            *arguments: What the function takes after the warehouse.
+
+        Returns:
+            What it returns.
+        """
+        try:
+            return imported(f"tidemark.pipeline.{step}")(DbtWarehouse(self, macros), *arguments)
+        except TidemarkError as error:
+            raise MacroError(error.kind, str(error)) from error
 
     @available.parse(lambda *args, **kwargs: None)
     def register_function(self, name: str, function: str, arguments: list[str]) -> None:

@@ -1,0 +1,1 @@
+"""The load pipeline decides; macros return the text of SQL."""
