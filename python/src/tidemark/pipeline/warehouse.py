@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Protocol
 
+Values = dict[str, Any]
+"""Settings, a plan, a load or a commit, by the names that macros read."""
+
 
 class Warehouse(Protocol):
     """Where the tables are, as the pipeline sees it.
@@ -18,20 +21,33 @@ class Warehouse(Protocol):
     adapter: Any
     """What knows sessions and formats: the methods that macros call."""
 
+    @property
+    def invocation_id(self) -> str:
+        """The command of dbt that runs."""
+
     def macro(self, name: str, *arguments: Any, **named: Any) -> Any:
         """Return what a macro of the package returns: a text of SQL, or what a step gives."""
+
+    def of_format(self, file_format: str, name: str, *arguments: Any) -> Any:
+        """Return what the macro of a format returns."""
+
+    def of_family(self, cfg: Values, name: str, *arguments: Any) -> Any:
+        """Take a step as an entity's family does; extracts and events share those of a log."""
 
     def run(self, sql: str) -> Any:
         """Run a statement; its rows, if any, by position and by name."""
 
-    def run_all(self, statements: Iterable[str]) -> None:
-        """Run statements in order."""
+    def run_all(self, statements: Iterable[str]) -> Any:
+        """Run statements in order; the last one's rows, if any."""
 
-    def rows(self, sql: str) -> list[dict[str, Any]]:
+    def rows(self, sql: str) -> list[Values]:
         """Return the rows of a query as dicts, names in lower case."""
+
+    def note(self, sentence: str) -> None:
+        """Write something to dbt's log."""
 
     def tell(self, sentence: str) -> None:
         """Say something on the console."""
 
-    def warn(self, sentence: str) -> None:
-        """Say it as a warning of dbt."""
+    def warn(self, entity: str, sentence: str) -> None:
+        """Say it as a warning, which `--warn-error` does not make an error."""

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from dbt.adapters.base.impl import BaseAdapter
-from dbt.events.types import JinjaLogInfo, JinjaLogWarning
+from dbt.events.types import JinjaLogDebug, JinjaLogInfo
 from dbt_common.events.contextvars import get_node_info
-from dbt_common.events.functions import fire_event, warn_or_error
+from dbt_common.events.functions import fire_event
+from dbt_common.invocation import get_invocation_id
 
 
 class DbtWarehouse:
@@ -23,27 +24,47 @@ class DbtWarehouse:
         self.adapter = adapter
         self._macros = macros
 
+    @property
+    def invocation_id(self) -> str:
+        """The command of dbt that runs."""
+        return get_invocation_id()
+
     def macro(self, name: str, *arguments: Any, **named: Any) -> Any:
         """Return what a macro of the package returns."""
         return self._macros[name](*arguments, **named)
+
+    def of_format(self, file_format: str, name: str, *arguments: Any) -> Any:
+        """Return what the macro of a format returns."""
+        return self.macro("for_format", file_format, name)(*arguments)
+
+    def of_family(self, cfg: dict[str, Any], name: str, *arguments: Any) -> Any:
+        """Take a step as an entity's family does; extracts and events share those of a log."""
+        own = f"{cfg['family']}__{name}"
+        return self.macro(own if own in self._macros else f"log__{name}", *arguments)
 
     def run(self, sql: str) -> Any:
         """Run a statement; its rows, if any, by position and by name."""
         return self.adapter.execute(sql, fetch=True)[1]
 
-    def run_all(self, statements: Iterable[str]) -> None:
-        """Run statements in order."""
+    def run_all(self, statements: Iterable[str]) -> Any:
+        """Run statements in order; the last one's rows, if any."""
+        rows = None
         for sql in statements:
-            self.run(sql)
+            rows = self.run(sql)
+        return rows
 
     def rows(self, sql: str) -> list[dict[str, Any]]:
         """Return the rows of a query as dicts, names in lower case."""
         return [dict(row.dict()) for row in self.run(sql)]
 
+    def note(self, sentence: str) -> None:
+        """Write something to dbt's log."""
+        fire_event(JinjaLogDebug(msg=sentence, node_info=get_node_info()))
+
     def tell(self, sentence: str) -> None:
         """Say something on the console."""
         fire_event(JinjaLogInfo(msg=sentence, node_info=get_node_info()))
 
-    def warn(self, sentence: str) -> None:
-        """Say it as a warning of dbt."""
-        warn_or_error(JinjaLogWarning(msg=sentence))
+    def warn(self, entity: str, sentence: str) -> None:
+        """Say it as a warning, which `--warn-error` does not make an error."""
+        self.tell(f"[WARNING]: {entity}: {sentence}")

@@ -1,0 +1,113 @@
+{#- Steps of a load that are Python, by the names under which macros call them: a line goes when its last caller does. Several are in
+    one file, as each is no more than its name. -#}
+
+{#- tidemark.pipeline.applying -#}
+{%- macro apply_load(opened, plan, load, commit, figures=none) -%}
+    {{ return(adapter.run_step('applying.apply_load', tidemark, opened, plan, load, commit, figures)) }}
+{%- endmacro -%}
+{%- macro is_written_whole(cfg, relations, load, figures, nothing_logged) -%}
+    {{ return(adapter.run_step('applying.is_written_whole', tidemark, cfg, relations, load, figures, nothing_logged)) }}
+{%- endmacro -%}
+{%- macro rebuild_current(cfg, plan, state, relations) -%}
+    {{ return(adapter.run_step('applying.rebuild_current', tidemark, cfg, plan, state, relations)) }}
+{%- endmacro -%}
+
+{#- tidemark.pipeline.checking -#}
+{%- macro check_drift(cfg, drift, mending) -%}{{ return(adapter.call_function('tidemark.pipeline.checking.check_drift', cfg, drift, mending)) }}{%- endmacro -%}
+{%- macro check_load(opened, staged) -%}{{ return(adapter.run_step('checking.check_load', tidemark, opened, staged)) }}{%- endmacro -%}
+{%- macro tell_rejects(cfg, figures, rejects, relation, condition) -%}
+    {{ return(adapter.run_step('checking.tell_rejects', tidemark, cfg, figures, rejects, relation, condition)) }}
+{%- endmacro -%}
+{%- macro why_rejects_stop(cfg, run, figures, rejects) -%}
+    {{ return(adapter.run_step('checking.why_rejects_stop', tidemark, cfg, run, figures, rejects)) }}
+{%- endmacro -%}
+{%- macro with_keys_here(opened, load, figures) -%}{{ return(adapter.run_step('checking.with_keys_here', tidemark, opened, load, figures)) }}{%- endmacro -%}
+
+{#- tidemark.pipeline.commits -#}
+{%- macro derived_marks(commits, relation, kind, source) -%}
+    {{ return(adapter.run_step('commits.derived_marks', tidemark, commits, relation, kind, source)) }}
+{%- endmacro -%}
+{%- macro ensure_commits(run) -%}{{ return(adapter.run_step('commits.ensure_commits', tidemark, run)) }}{%- endmacro -%}
+{%- macro entity_state(commits, cfg_relation, run) -%}
+    {{ return(adapter.run_step('commits.entity_state', tidemark, commits, cfg_relation, run)) }}
+{%- endmacro -%}
+{%- macro new_commit(opened, load, recorded) -%}{{ return(adapter.run_step('commits.new_commit', tidemark, opened, load, recorded)) }}{%- endmacro -%}
+{%- macro record_commit(commits, commit, state, figures) -%}
+    {{ return(adapter.run_step('commits.record_commit', tidemark, commits, commit, state, figures)) }}
+{%- endmacro -%}
+
+{#- tidemark.pipeline.committing -#}
+{%- macro check_still_ours(opened, derived, commit) -%}
+    {{ return(adapter.run_step('committing.check_still_ours', tidemark, opened, derived, commit)) }}
+{%- endmacro -%}
+{%- macro check_written(cfg, relation, counted, written, mending) -%}
+    {{ return(adapter.call_function('tidemark.pipeline.committing.check_written', cfg, relation, counted, written, mending)) }}
+{%- endmacro -%}
+{%- macro commit_load(opened, plan, derived, commit) -%}
+    {{ return(adapter.run_step('committing.commit_load', tidemark, opened, plan, derived, commit)) }}
+{%- endmacro -%}
+{%- macro is_only_process() -%}{{ return(adapter.run_step('committing.is_only_process', tidemark)) }}{%- endmacro -%}
+{%- macro log__append(opened, plan, derived) -%}{{ return(adapter.run_step('committing.append_slice', tidemark, opened, plan, derived)) }}{%- endmacro -%}
+{%- macro record_load(opened, derived, commit) -%}{{ return(adapter.run_step('committing.record_load', tidemark, opened, derived, commit)) }}{%- endmacro -%}
+{%- macro table_versions(cfg, relations, moment) -%}
+    {{ return(adapter.run_step('committing.table_versions', tidemark, cfg, relations, moment)) }}
+{%- endmacro -%}
+{%- macro versions_before(opened, load) -%}{{ return(adapter.run_step('committing.versions_before', tidemark, opened, load)) }}{%- endmacro -%}
+
+{#- tidemark.pipeline.mending -#}
+{%- macro log__discard(opened, commit) -%}{{ return(adapter.run_step('mending.discard_commit', tidemark, opened, commit)) }}{%- endmacro -%}
+{%- macro log__fences(file_format, relations, commit_id) -%}
+    {{ return(adapter.run_step('mending.log_fences', tidemark, file_format, relations, commit_id)) }}
+{%- endmacro -%}
+{%- macro log__finish(opened, state, commit) -%}{{ return(adapter.run_step('mending.finish_commit', tidemark, opened, state, commit)) }}{%- endmacro -%}
+{%- macro log__has_landed(opened, commit, numbers) -%}
+    {{ return(adapter.run_step('mending.log_has_landed', tidemark, opened, commit, numbers)) }}
+{%- endmacro -%}
+{%- macro log__shared_log(relations, commit) -%}{{ return(adapter.run_step('mending.shared_log', tidemark, relations, commit)) }}{%- endmacro -%}
+
+{#- tidemark.pipeline.opening -#}
+{%- macro log__state(opened, state) -%}{{ return(adapter.run_step('opening.log_state', tidemark, opened, state)) }}{%- endmacro -%}
+{%- macro log_relations(cfg, run, current) -%}{{ return(adapter.run_step('opening.log_relations', tidemark, cfg, run, current)) }}{%- endmacro -%}
+{%- macro open_load(cfg, run, current=none) -%}{{ return(adapter.run_step('opening.open_load', tidemark, cfg, run, current)) }}{%- endmacro -%}
+{%- macro opened_anew(opened, run=none) -%}{{ return(adapter.run_step('opening.opened_anew', tidemark, opened, run)) }}{%- endmacro -%}
+{%- macro settled_state(opened) -%}{{ return(adapter.run_step('opening.settled_state', tidemark, opened)) }}{%- endmacro -%}
+
+{#- tidemark.pipeline.replacing -#}
+{%- macro check_is_alone(opened, commit) -%}{{ return(adapter.run_step('replacing.check_is_alone', tidemark, opened, commit)) }}{%- endmacro -%}
+{%- macro check_replaced_log(opened, commit) -%}{{ return(adapter.run_step('replacing.check_replaced_log', tidemark, opened, commit)) }}{%- endmacro -%}
+{%- macro erases_beside(commits, relation, commit_id) -%}
+    {{ return(adapter.run_step('replacing.erases_beside', tidemark, commits, relation, commit_id)) }}
+{%- endmacro -%}
+
+{#- tidemark.pipeline.steps -#}
+{%- macro load_entity(opened, body) -%}{{ return(adapter.run_step('steps.load_entity', tidemark, opened, body)) }}{%- endmacro -%}
+{%- macro summary(figures) -%}{{ return(adapter.call_function('tidemark.pipeline.steps.summary', figures)) }}{%- endmacro -%}
+
+{#- tidemark.pipeline.tables -#}
+{%- macro add_columns(relation, columns) -%}{{ return(adapter.run_step('tables.add_columns', tidemark, relation, columns)) }}{%- endmacro -%}
+{%- macro alters_tables(opened, plan) -%}{{ return(adapter.run_step('tables.alters_tables', tidemark, opened, plan)) }}{%- endmacro -%}
+{%- macro drop_stored(relation, name) -%}{{ return(adapter.run_step('tables.drop_stored', tidemark, relation, name)) }}{%- endmacro -%}
+{%- macro evolve_tables(opened, plan) -%}{{ return(adapter.run_step('tables.evolve_tables', tidemark, opened, plan)) }}{%- endmacro -%}
+{%- macro free_columns(relation, names) -%}{{ return(adapter.run_step('tables.free_columns', tidemark, relation, names)) }}{%- endmacro -%}
+{%- macro freed_columns(opened, plan) -%}{{ return(adapter.run_step('tables.freed_columns', tidemark, opened, plan)) }}{%- endmacro -%}
+{%- macro log__prepare(opened, staged) -%}{{ return(adapter.run_step('tables.prepare_tables', tidemark, opened, staged)) }}{%- endmacro -%}
+{%- macro make_anew(file_format, relation, columns, options, rows_sql) -%}
+    {{ return(adapter.run_step('tables.make_anew', tidemark, file_format, relation, columns, options, rows_sql)) }}
+{%- endmacro -%}
+{%- macro make_current(cfg, plan, relations) -%}{{ return(adapter.run_step('tables.make_current', tidemark, cfg, plan, relations)) }}{%- endmacro -%}
+{%- macro make_history_view(cfg, plan, relations) -%}{{ return(adapter.run_step('tables.make_history_view', tidemark, cfg, plan, relations)) }}{%- endmacro -%}
+{%- macro names_required(columns) -%}{{ return(adapter.call_function('tidemark.pipeline.tables.names_required', columns)) }}{%- endmacro -%}
+{%- macro no_longer_required(relation, columns, held=none) -%}
+    {{ return(adapter.run_step('tables.no_longer_required', tidemark, relation, columns, held)) }}
+{%- endmacro -%}
+{%- macro opened_evolved(opened) -%}{{ return(adapter.call_function('tidemark.pipeline.tables.opened_evolved', opened)) }}{%- endmacro -%}
+{%- macro present_relations(relations) -%}{{ return(adapter.run_step('tables.present_relations', tidemark, relations)) }}{%- endmacro -%}
+{%- macro rename_stored(relation, old, new) -%}{{ return(adapter.run_step('tables.rename_stored', tidemark, relation, old, new)) }}{%- endmacro -%}
+{%- macro tables_of_columns(cfg, plan, log) -%}{{ return(adapter.call_function('tidemark.pipeline.tables.tables_of_columns', cfg, plan, log)) }}{%- endmacro -%}
+{%- macro take_names(relation, columns) -%}{{ return(adapter.run_step('tables.take_names', tidemark, relation, columns)) }}{%- endmacro -%}
+{%- macro tell_layout(cfg, recorded) -%}{{ return(adapter.run_step('tables.tell_layout', tidemark, cfg, recorded)) }}{%- endmacro -%}
+{%- macro widen_columns(relation, columns) -%}{{ return(adapter.run_step('tables.widen_columns', tidemark, relation, columns)) }}{%- endmacro -%}
+{%- macro write_relations(opened) -%}{{ return(adapter.run_step('tables.write_relations', tidemark, opened)) }}{%- endmacro -%}
+
+{#- The macro that does a step for an entity's family; extracts and change events, which both have a log, share those named log__. -#}
+{%- macro step(cfg, name) -%}{{ return(tidemark[cfg['family'] ~ '__' ~ name] or tidemark['log__' ~ name]) }}{%- endmacro -%}

@@ -1,0 +1,276 @@
+"""Current follows the log; a new log takes the place of the old one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tidemark.pipeline.tables import (
+    SWAPPED,
+    drop_any,
+    make_current,
+    make_history_view,
+    needed_relations,
+    relation_exists,
+)
+from tidemark.pipeline.warehouse import Values, Warehouse
+
+_MOST_SENT = 1_000_000
+"""So many keys weigh some 100 MB: to send them to every core costs less than to shuffle current."""
+
+
+def apply_load(
+    warehouse: Warehouse,
+    opened: Values,
+    plan: Values,
+    load: Values,
+    commit: Values,
+    figures: Values | None = None,
+) -> None:
+    """Bring current after the log, which has the commit; first a new log in the old one's place.
+
+    Doing it twice does nothing the second time, so the next run finishes by the same what died on
+    the way.
+
+    Args:
+        warehouse: Where the tables are.
+        opened: What open_load() returned.
+        plan: The column plan.
+        load: What commit_load() returned.
+        commit: What new_commit() returned.
+        figures: The load's figures, where they are known.
+    """
+    cfg, relations = opened["cfg"], opened["relations"]
+    if cfg["family"] == "enriched":
+        return
+    if load["kind"] in ("full_refresh", "rehash"):
+        _swap_logs(warehouse, opened, commit)
+        if warehouse.macro("changes_format", cfg, opened["state"]["recorded"]):
+            drop_any(warehouse, relations["current"])
+        load = {**load, "rebuild": True}
+        make_current(warehouse, cfg, plan, relations)
+        make_history_view(warehouse, cfg, plan, relations)
+    apply_to_current(warehouse, cfg, plan, relations, load, figures)
+    if load["kind"] == "rollback":
+        steps = warehouse.macro("mark_undone", cfg, opened["commits"], commit)
+        warehouse.macro("reopen_rejects", cfg, relations, commit, steps)
+    elif load.get("mends_rejects"):
+        date, commit_id = load["business_date"], load["commit_id"]
+        warehouse.macro("resolve_rejects", cfg, relations, date, commit_id)
+
+
+def apply_to_current(
+    warehouse: Warehouse,
+    cfg: Values,
+    plan: Values,
+    relations: Values,
+    load: Values,
+    figures: Values | None = None,
+) -> None:
+    """Bring current after the log.
+
+    By MERGE of the rows that changed, or as a whole where every row gets a new tag, where the
+    format cannot merge, where MERGE would write it all but for little, and where current is built
+    again.
+    """
+    nothing_logged = (
+        figures is not None
+        and not figures["rows_superseded"]
+        and not _rows_that_change(plan, load, figures)
+    )
+    load = {**load, "version": warehouse.macro("next_commit_id", 0)}
+    # Going back to an earlier date changes the tags of rows that no log row tells of.
+    all_tagged = cfg["tag_unchanged"] and load["business_date"] == load["last_date"]
+    written, rebuilds = load.get("written"), load.get("rebuild")
+    if written and not rebuilds and warehouse.adapter.replace_current(written) is not None:
+        return  # the engine in the workers wrote current with the log
+    if rebuilds or (all_tagged and load["kind"] == "rollback"):
+        latest = warehouse.macro("latest_rows_sql", plan, relations)
+        rows = {"touched": latest, "stored": None}
+        _overwrite_current(warehouse, cfg, plan, relations, rows, load)
+    elif is_written_whole(warehouse, cfg, relations, load, figures, nothing_logged):
+        _write_whole(warehouse, cfg, plan, relations, load, figures)
+    elif not nothing_logged:
+        load = {**load, "key_list": _keys_to_merge(warehouse, relations, load, figures)}
+        warehouse.run_all(
+            warehouse.of_format(
+                cfg["file_format"], "merge_into_current", cfg, plan, relations, load
+            )
+        )
+
+
+def rebuild_current(
+    warehouse: Warehouse, cfg: Values, plan: Values, state: Values, relations: Values
+) -> None:
+    """Write current anew from the log.
+
+    That is one commit of its own table, so that it is as it was until the new rows are whole.
+    """
+    names = ("last_date", "last_date_commit_id", "last_extract")
+    load = {
+        **{name: state[name] for name in names},
+        "kind": None,
+        "rebuild": True,
+        "commit_id": state["last_date_commit_id"],
+        "business_date": state["last_date"],
+        "forward": False,
+    }
+    apply_to_current(warehouse, cfg, plan, relations, load)
+
+
+def _write_whole(
+    warehouse: Warehouse,
+    cfg: Values,
+    plan: Values,
+    relations: Values,
+    load: Values,
+    figures: Values | None,
+) -> None:
+    counted = None if figures is None else _touched_rows(figures)
+    load = {**load, "few_touched": counted is not None and counted <= _MOST_SENT}
+    now, current = relations, relations["current"]
+    if not load.get("touched"):
+        now = {**relations, "log": warehouse.macro("as_it_is", cfg, relations["log"], "log")}
+    touched = warehouse.macro("touched_rows_sql", plan, now, load)
+    if warehouse.macro("has_delta_files", cfg):
+        stored = warehouse.macro("run_view", cfg["target"], "stored")
+        rows = {"touched": touched, "stored": stored}
+        sql = warehouse.macro("current_rows_sql", cfg, plan, relations, rows, load)
+        if warehouse.adapter.replace_rows(current, sql, stored) is not None:
+            return
+    rows = {"touched": touched, "stored": current}
+    _overwrite_current(warehouse, cfg, plan, relations, rows, load)
+
+
+def _rows_that_change(plan: Values, load: Values, figures: Values) -> int:
+    """Count the rows of the log that current follows: some events change nothing."""
+    if load["forward"] and plan.get("flow") == "events":
+        names = ("rows_inserted", "rows_updated", "rows_deleted")
+        return sum(figures.get(name) or 0 for name in names)
+    return figures["rows_logged"] or 0
+
+
+def _touched_rows(figures: Values) -> int:
+    """Count rows and marks of a commit: every touched key has one."""
+    return (figures["rows_logged"] or 0) + (figures["rows_superseded"] or 0)
+
+
+def is_written_whole(
+    warehouse: Warehouse,
+    cfg: Values,
+    relations: Values,
+    load: Values,
+    figures: Values | None,
+    nothing_logged: bool,
+) -> bool:
+    """Say whether current is written as a whole where it is not built again."""
+    if cfg["tag_unchanged"] and load["business_date"] == load["last_date"]:
+        return True
+    return not nothing_logged and (
+        cfg["file_format"] == "parquet"
+        or _merge_writes_all(warehouse, cfg, relations, load, figures)
+    )
+
+
+def _overwrite_current(
+    warehouse: Warehouse, cfg: Values, plan: Values, relations: Values, rows: Values, load: Values
+) -> None:
+    """Write all rows of current: those touched, and of those stored the others."""
+    sql = warehouse.macro("current_rows_sql", cfg, plan, relations, rows, load)
+    file_format = cfg["file_format"]
+    warehouse.run_all(
+        warehouse.of_format(file_format, "overwrite_current", plan, relations, sql, load)
+    )
+
+
+def _merge_writes_all(
+    warehouse: Warehouse, cfg: Values, relations: Values, load: Values, figures: Values | None
+) -> bool:
+    """Say whether a MERGE of what a run logged would write most of current again.
+
+    That costs more than to write it all: it reads it twice. By copy_on_write every file with one
+    such row is written, and hashes lie in all files alike, unless the table is laid out by other
+    columns; with deletion vectors only what changed.
+    """
+    current = relations["current"]
+    if warehouse.macro("is_written_at_once", cfg, current):
+        return True
+    if not load["forward"] or not figures or "existing" not in figures:
+        return False
+    logged = figures["rows_logged"]
+    if logged * 4 >= figures["existing"]:
+        return True
+    is_laid_out = cfg["partition_by"] or cfg["cluster_by"]
+    if cfg["write_mode"] != "copy_on_write" or is_laid_out:
+        return False
+    return bool(logged >= warehouse.macro("file_count", cfg["file_format"], current))
+
+
+def _keys_to_merge(
+    warehouse: Warehouse, relations: Values, load: Values, figures: Values | None
+) -> list[str] | None:
+    """Return the keys of a small commit as literals.
+
+    They let MERGE leave out files of current by their statistics: a condition that stands in the
+    slice alone does not. None where the commit touched more than `tidemark__merge_keys`: with a
+    hundred, the code that Spark makes of the condition is too large to be compiled
+    (python/benchmarks/pruning.py).
+    """
+    most = warehouse.macro("run_config")["merge_keys"]
+    if not most or (figures is not None and _touched_rows(figures) > 2 * most):
+        return None
+    rows = warehouse.run(warehouse.macro("touched_keys_sql", relations, load, most))
+    keys = [warehouse.macro("string_literal", row[0]) for row in rows]
+    return keys if len(keys) <= most else None
+
+
+def _swap_logs(warehouse: Warehouse, opened: Values, commit: Values) -> None:
+    """Put the new log of a full refresh or a rehash in the place of the old one.
+
+    The old one is kept as `<log>_<commit>`. The same happens to what was written beside it, and to
+    what the new log has none of. Each step is skipped when done, and the log is last, so that an
+    interrupted swap is finished by calling it again.
+    """
+    cfg, relations, recorded = opened["cfg"], opened["relations"], opened["state"]["recorded"]
+    commit_id = commit["commit_id"]
+    stood = warehouse.macro("side_relations", relations["current"], recorded["file_format"])
+    new_log = warehouse.macro("new_relation", relations["log_table"])
+    is_begun = relation_exists(warehouse, new_log)
+    needed = ["log_table", *needed_relations(warehouse, commit["config"])]
+    for name in SWAPPED:
+        located = name == "log_table" and cfg["location_root"] is not None
+        new = warehouse.macro("new_relation", relations[name])
+        old = warehouse.macro("old_relation", stood[name], commit_id)
+        has_new = relation_exists(warehouse, new)
+        if has_new and name == "log_table":
+            _drop_log_views(warehouse, opened)
+        makes_way = has_new or (is_begun and name not in needed)
+        if makes_way and relation_exists(warehouse, stood[name]):
+            if not relation_exists(warehouse, old):
+                warehouse.run_all(warehouse.macro("rename_table_sql", stood[name], old, located))
+        if has_new:
+            if name == "log_table":
+                _keep_log_view(warehouse, opened, old, commit_id)
+            warehouse.run_all(warehouse.macro("rename_table_sql", new, relations[name], located))
+
+
+def _drop_log_views(warehouse: Warehouse, opened: Values) -> None:
+    """Drop the view of a Parquet log before its slices go.
+
+    The next run of one that died in between would ask it. It follows them to the name that they are
+    kept under, and is made anew over the new ones: see make_history_view().
+    """
+    log = opened["relations"]["log"]
+    if opened["cfg"]["file_format"] == "parquet":
+        warehouse.run(f"drop view if exists {warehouse.macro('new_relation', log)}")
+    if opened["state"]["recorded"]["file_format"] == "parquet":
+        warehouse.run(f"drop view if exists {log}")
+
+
+def _keep_log_view(warehouse: Warehouse, opened: Values, old: Any, commit_id: int) -> None:
+    recorded = opened["state"]["recorded"]
+    if recorded["file_format"] != "parquet" or not relation_exists(warehouse, old):
+        return
+    log = warehouse.macro("old_relation", opened["relations"]["log"], commit_id)
+    columns = warehouse.macro("log_columns", warehouse.macro("recorded_plan", recorded))
+    kept = {"log": log, "log_table": old}
+    warehouse.run_all(warehouse.macro("parquet__evolve_log", kept, columns))

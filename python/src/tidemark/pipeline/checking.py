@@ -1,0 +1,235 @@
+"""What stops a load before anything is written, and what is said of what it put aside."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, NoReturn
+
+from tidemark.errors import ConfigError, DataError
+from tidemark.pipeline.commits import record_commit
+from tidemark.pipeline.warehouse import Values, Warehouse
+
+_MOST_REASONS = 20
+"""How many reasons of rejects an error tells."""
+
+
+def check_load(warehouse: Warehouse, opened: Values, staged: Values) -> None:
+    """Stop a load with rows that cannot be used, or with more deletes than are allowed.
+
+    Of events that come behind a statement of the source the tables are as they were before it then.
+
+    Args:
+        warehouse: Where the tables are.
+        opened: What open_load() returned.
+        staged: What was staged: {plan, load, figures, rejects}.
+
+    Raises:
+        DataError: The load does not go on.
+    """
+    cfg, run = opened["cfg"], opened["run"]
+    why = why_rejects_stop(warehouse, cfg, run, staged["figures"], staged["rejects"])
+    if why is not None:
+        begun = (staged.get("load") or {}).get("begun")
+        if begun:
+            warehouse.macro("undo_statement", opened, begun)
+            record_commit(warehouse, opened["commits"], begun, "rolled_back", {})
+        raise DataError(why)
+    _check_deletes(warehouse, opened, staged)
+    _check_planned(warehouse, opened, staged)
+
+
+def _stop_load(warehouse: Warehouse, cfg: Values, staged: Values, why: str) -> NoReturn:
+    """Stop a load whose rows are staged: nothing of them is left."""
+    if staged.get("uncommitted"):
+        warehouse.adapter.discard_rows(staged["uncommitted"])
+    warehouse.macro("forget_run_views", cfg["target"])
+    raise DataError(f"{cfg['entity']}: {why}")
+
+
+def _check_planned(warehouse: Warehouse, opened: Values, staged: Values) -> None:
+    """Stop the load of a plan that counts otherwise.
+
+    What the model reads is not all in files and tables whose versions a plan knows, such as a view,
+    a macro or a var. Of change events the changes are counted later.
+    """
+    cfg, figures = opened["cfg"], staged["figures"]
+    planned = opened["run"].get("planned", {}).get(cfg["relation"], {})
+    counted_here = ("rows_read", "rows_rejected")
+    differing = [
+        f"\n  - {name} is {found}, planned were {count}"
+        for name, count in planned.items()
+        if cfg.get("extract") != "events" or name in counted_here
+        if (found := int(figures.get(name) or 0)) != count
+    ]
+    if differing:
+        why = (
+            "its plan does not hold any more, as what the model reads is another; nothing was "
+            "written: plan again"
+        )
+        _stop_load(warehouse, cfg, staged, why + "".join(differing))
+
+
+def why_rejects_stop(
+    warehouse: Warehouse, cfg: Values, run: Values, figures: Values, rejects: Values
+) -> str | None:
+    """Return what a load stops with by `on_reject: fail`, or as it rejects more than it may.
+
+    Args:
+        warehouse: Where the rejects are asked for.
+        cfg: The settings.
+        run: The dict of `run_config()`.
+        figures: The figures of the load.
+        rejects: What they are. `units`: names of one and of several. `rows`: SQL or a relation with
+            `_reject_reason`. `samples`: a query of such rows with `_raw_payload`; none where they
+            would show what people sent. `of`: what is said of the rows. `advice`: how to mend them.
+            `failed`: a query of what failed in each column, also of rows that are rejected for
+            another one.
+
+    Returns:
+        The message; None if the load goes on.
+    """
+    if not warehouse.macro("rejects_too_many", cfg, run, figures):
+        return None
+    units = rejects["units"]
+    lines = _told_reasons(warehouse, rejects)
+    if rejects.get("samples"):
+        lines.append("\nfor example")
+        for row in warehouse.rows(f"{rejects['samples']}\nlimit {run['sample_rows']}"):
+            lines.append(f"\n  - {row['_reject_reason']}: {str(row['_raw_payload'])[:300]}")
+    warehouse.macro("forget_run_views", cfg["target"])
+    more, way_on = "", f"or set on_reject: quarantine to put such {units[1]} aside and go on"
+    if cfg["on_reject"] != "fail":
+        new = figures.get("new_rejects")
+        told = "" if new is None else f"{new} of them are new; "
+        more = f" ({told}max_reject_fraction is {cfg['max_reject_fraction']})"
+        date = f"business_date: {run['business_date']}, " if run["business_date"] else ""
+        way_on = (
+            f"or, if that is right, let it through once with --vars '{{{date}allow_rejects: true}}'"
+            ", or set max_reject_fraction higher"
+        )
+    return (
+        f"{cfg['entity']}: {figures['rows_rejected']} of {figures['rows_read']} {units[1]}"
+        f"{rejects['of']} cannot be used; nothing was written{more}{''.join(lines)}\n"
+        f"{rejects['advice']}, {way_on}"
+    )
+
+
+def _told_reasons(warehouse: Warehouse, rejects: Values) -> list[str]:
+    """Return a line for each reason, the one of most rows first."""
+    found = warehouse.rows(
+        f"select _reject_reason as reason, count(*) as count from {rejects['rows']} "
+        "where _reject_reason is not null group by 1"
+    )
+    failed = warehouse.rows(rejects["failed"]) if rejects.get("failed") else []
+    counted = {reject["reason"]: reject for reject in [*found, *failed]}
+    reasons = sorted(counted.values(), key=lambda one: (-one["count"], one["reason"].lower()))
+    lines = [
+        f"\n  - {one['reason']}: {one['count']} {rejects['units'][one['count'] != 1]}"
+        f"{_such_as(one.get('value'))}"
+        for one in reasons[:_MOST_REASONS]
+    ]
+    if len(reasons) > _MOST_REASONS:
+        lines.append(f"\n  - {len(reasons) - _MOST_REASONS} reasons more")
+    return lines
+
+
+def _such_as(value: Any) -> str:
+    """Return a value that failed, on one line."""
+    if value is None:
+        return ""
+    text = re.sub("[\x00-\x1f\x7f-\x9f]", "?", str(value))
+    return f", such as '{text[:100]}{'…' if len(text) > 100 else ''}'"
+
+
+def _check_deletes(warehouse: Warehouse, opened: Values, staged: Values) -> None:
+    """Stop a full extract that is empty or would delete more than it may."""
+    cfg, run, figures = opened["cfg"], opened["run"], staged["figures"]
+    if cfg.get("extract") != "full" or run["allow_deletes"]:
+        return
+    if not warehouse.macro("deletes_too_much", cfg, figures):
+        return
+    guarded, date = warehouse.macro("guarded_deletes", figures), run["business_date"]
+    _stop_load(
+        warehouse,
+        cfg,
+        staged,
+        f"the extract of business date {date} has {figures['rows_read']} rows and would delete "
+        f"{guarded['deleted']} of {guarded['existing']} keys (max_delete_fraction is "
+        f"{cfg['max_delete_fraction']}); nothing was written. If that is right, let it through "
+        f"once with --vars '{{business_date: {date}, allow_deletes: true}}', or look at what would "
+        f"be deleted first: tidemark plan --select {cfg['entity']} --business-date {date}",
+    )
+
+
+def with_keys_here(warehouse: Warehouse, opened: Values, load: Values, figures: Values) -> Values:
+    """Return the figures of a load, with those of what its date has inserted and deleted so far.
+
+    They are counted where they may decide.
+    """
+    cfg = opened["cfg"]
+    may_delete_all = cfg["max_delete_fraction"] == 1 and figures["rows_read"] > 0
+    if load["this_commit_id"] is None or cfg["extract"] != "full" or may_delete_all:
+        return figures
+    log, date = opened["relations"]["log"], load["business_date"]
+    counts = warehouse.rows(warehouse.macro("keys_here_sql", load["classified"], log, date))[0]
+    return {**figures, "here": {name: int(count) for name, count in counts.items()}}
+
+
+def check_drift(cfg: Values, drift: list[str], mending: str) -> None:
+    """Stop where the configuration is not the one that the entity's log was made with.
+
+    Args:
+        cfg: The settings, of which `entity` is read.
+        drift: What is another.
+        mending: What else can be done.
+
+    Raises:
+        ConfigError: Something is another.
+    """
+    if drift:
+        told = "\n  - ".join(drift)
+        raise ConfigError(
+            f"{cfg['entity']}: the configuration is not the one its log was made with; nothing was "
+            f"written\n  - {told}\nTake the change back, or start a new log {mending}"
+        )
+
+
+def tell_rejects(
+    warehouse: Warehouse,
+    cfg: Values,
+    figures: Values,
+    rejects: Values,
+    relation: Any,
+    condition: str,
+) -> None:
+    """Say what went to quarantine, by reason, and where it is.
+
+    Of a date that was loaded before it is said how much of it is new. The reasons are asked of the
+    table where the rejects do not come with them (`reasons`).
+    """
+    if not figures.get("rows_rejected"):
+        return
+    rows = rejects.get("reasons") or warehouse.run(
+        f"select _reject_reason, count(*) from {relation} where {condition} "
+        "group by 1 order by 2 desc nulls last, 1 asc nulls last limit 6"
+    )
+    counts = [f"{row[1]} {row[0]}" if n < 5 else "…" for n, row in enumerate(rows)]
+    new, read = figures.get("new_rejects"), figures["rows_read"]
+    are_new = "" if new is None else f", {'none' if new == 0 else new} of them new"
+    warehouse.warn(
+        cfg["entity"],
+        f"{figures['rows_rejected']} of {read} {rejects['units'][read != 1]}{rejects['of']} went "
+        f"to quarantine{are_new} ({', '.join(counts)}). To see them: select * from {relation} "
+        f"where {condition}",
+    )
+
+
+def tell_other_tables(warehouse: Warehouse, cfg: Values, figures: Values) -> None:
+    """Say of the first events of an entity that none was of its table: its name may be misspelt."""
+    ignored = figures.get("rows_ignored", 0)
+    if cfg.get("table") and ignored > 0 and ignored == figures["rows_read"]:
+        warehouse.warn(
+            cfg["entity"],
+            f"none of the {figures['rows_read']} messages that have landed is a change of "
+            f"{cfg['table']} (table in meta.tidemark)",
+        )

@@ -1,0 +1,206 @@
+"""What tidemark_commits tells of an entity, and what a run writes to it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+from tidemark.pipeline.warehouse import Values, Warehouse
+
+_MOST_STATES = 500
+"""How many states of an entity's commits are judged here; of more of them Spark does."""
+_PROPERTIES = {
+    "delta": {"delta.autoOptimize.autoCompact": "true"},
+    "iceberg": {"commit.retry.num-retries": "20"},
+}
+
+
+def ensure_commits(warehouse: Warehouse, run: Values) -> Values:
+    """Make table and view of commits where they are missing; a dry run makes none.
+
+    One thread does at a time, as two would meet in an empty folder.
+
+    Args:
+        warehouse: Where they are.
+        run: The dict of `run_config()`.
+
+    Returns:
+        {states, view, are_known}, and `are_missing` where a dry run found none.
+    """
+    commits: Values = warehouse.macro("commits_relations", run)
+    adapter, states = warehouse.adapter, commits["states"]
+    if warehouse.macro("can", "ask_catalog"):
+        present = adapter.column_names(commits["view"])
+    else:
+        present = [column.name for column in adapter.get_columns_in_relation(commits["view"])]
+    is_dry = run.get("dry_run")
+    layout = warehouse.macro("checked_layout", states)
+    migrates = layout is not None and not is_dry
+    migrations = warehouse.macro("migrate_layout_sql", states, layout) if migrates else []
+    if is_dry and not present:
+        return {**commits, "are_missing": True}
+    columns = warehouse.macro("commit_columns")
+    if migrations or list(present) != [column["name"] for column in columns]:
+        file_format = run["commits_format"]
+        options = {"properties": _PROPERTIES.get(file_format, {})}
+        statements = [
+            f"create schema if not exists {run['commits_schema']}",
+            *warehouse.of_format(file_format, "create_table", states, columns, options),
+            *_missing_columns(warehouse, states, columns, present),
+            *migrations,
+            warehouse.macro("commits_view_sql", commits["view"], states),
+        ]
+        warehouse.macro("run_alone", statements, [states])
+    return commits
+
+
+def _missing_columns(
+    warehouse: Warehouse, states: Any, columns: list[Values], present: list[str]
+) -> list[str]:
+    """Return what adds the columns that a table of an earlier version lacks."""
+    missing = [
+        {name: column[name] for name in ("name", "type", "description")}
+        for column in columns
+        if present and column["name"] not in present
+    ]
+    definitions = warehouse.macro("column_definitions_expr", missing) if missing else ""
+    return [f"alter table {states} add columns ({definitions})"] if missing else []
+
+
+def entity_state(warehouse: Warehouse, commits: Values, relation: str, run: Values) -> Values:
+    """Return what is known of an entity.
+
+    Where its commits are few they are asked for as they are, which spares Spark three shuffles, and
+    judged here; else Spark does: see entity_state_sql().
+
+    Args:
+        warehouse: Where the commits are.
+        commits: What ensure_commits() returned.
+        relation: The entity, as tidemark_commits names it.
+        run: The dict of `run_config()`, of which `business_date` is read.
+    """
+    states = known_states(warehouse, commits, relation)
+    if states is not None:
+        state: Values = warehouse.macro("judged_state", states, run["business_date"])
+        return state
+    sql = warehouse.macro("entity_state_sql", commits["states"], relation, run["business_date"])
+    row = warehouse.rows(sql)[0]
+    later = {load["business_date"]: load for load in json.loads(row["later_loads"] or "[]")}
+    as_found = (
+        "last_id",
+        "last_sequence_num",
+        "left_refresh",
+        "has_erased",
+        "this_commit_id",
+        "this_extract",
+        "previous_extract",
+        "last_extract",
+        "last_date_commit_id",
+    )
+    return {
+        **{name: row[name] for name in as_found},
+        **{name: json.loads(row[name] or "[]") for name in ("undone", "inflight")},
+        **{name: str(row[name]) if row[name] else None for name in ("previous_date", "last_date")},
+        "last_commit_id": row["last_commit_id"] or 0,
+        "recorded": json.loads(row["config"]) if row["config"] else None,
+        "later_loads": list(later.values()),
+    }
+
+
+def known_states(warehouse: Warehouse, commits: Values, relation: str) -> list[Values] | None:
+    """Return the states of an entity's commits, the last ones first; none where they are many."""
+    if commits.get("are_missing"):
+        return []
+    table, most = commits["states"], _MOST_STATES
+    sql = warehouse.macro("entity_states_sql", table, relation, most)
+    if commits["are_known"]:
+        all_sql = warehouse.macro("all_states_sql", table, 4 * most)
+        found = warehouse.adapter.known_rows(table, relation, sql, all_sql, 4 * most)
+        states = sorted(found, key=lambda row: row["commit_id"], reverse=True)
+    else:
+        states = warehouse.rows(sql)
+    return states if len(states) < most else None
+
+
+def derived_marks(
+    warehouse: Warehouse, commits: Values, relation: str, kind: str, source: str
+) -> Any:
+    """Return what a run of something derived from an entity needs to know of both.
+
+    None where that takes Spark; see judged_marks().
+    """
+    if not commits["are_known"]:
+        return None
+    own = known_states(warehouse, commits, relation)
+    others = known_states(warehouse, commits, source)
+    if own is None or others is None:
+        return None
+    return warehouse.macro("judged_marks", own, others, kind)
+
+
+def new_commit(warehouse: Warehouse, opened: Values, load: Values, recorded: Values) -> Values:
+    """Return a commit of an entity as it is recorded, but for its state and numbers.
+
+    Args:
+        warehouse: Where it will be.
+        opened: What open_load() returned.
+        load: The load that it is made with.
+        recorded: What later loads are held to.
+    """
+    is_refresh = load["kind"] == "full_refresh"
+    return {
+        "commit_id": load["commit_id"],
+        "relation": opened["cfg"]["relation"],
+        "entity": opened["cfg"]["entity"],
+        "kind": load["kind"],
+        "business_date": load["business_date"],
+        "started_at": warehouse.macro("utc_now"),
+        "invocation_id": opened["run"]["invocation_id"],
+        "config": recorded,
+        "source_commit_id": opened["state"]["last_commit_id"] if is_refresh else None,
+        "is_correction": not load["forward"] or is_refresh,
+    }
+
+
+def record_commit(
+    warehouse: Warehouse, commits: Values, commit: Values, state: str, figures: Values
+) -> None:
+    """Append a commit's state.
+
+    Args:
+        warehouse: Where the commits are.
+        commits: What ensure_commits() returned.
+        commit: What new_commit() returned; `state_at` keeps when this was.
+        state: inflight, completed or rolled_back.
+        figures: Its numbers and texts, by column name.
+    """
+    config = json.dumps(commit["config"]) if commit.get("config") else None
+    now = warehouse.macro("utc_now_after", commit.get("state_at"))
+    commit["state_at"] = now
+    values = {
+        **commit,
+        **figures,
+        "state": state,
+        "state_at": now,
+        "completed_at": now if state != "inflight" else None,
+        "config": config,
+        "config_fingerprint": hashlib.md5(config.encode()).hexdigest() if config else None,
+    }
+    columns = warehouse.macro("commit_columns")
+    row = {column["name"]: values.get(column["name"]) for column in columns}
+    if commits["are_known"]:
+        known = warehouse.macro("known_commit_columns")
+        warehouse.adapter.append_known(commits["states"], commit["relation"], row, known)
+    else:
+        warehouse.run(warehouse.macro("append_rows_sql", commits["states"], columns, [row]))
+    # Of a run that died it is finished here, and none of what this run counts.
+    if state == "completed" and commit.get("invocation_id") == warehouse.invocation_id:
+        counts = {
+            name: int(number)
+            for name, number in figures.items()
+            if name.startswith("rows_") and number is not None
+        }
+        # for who started this run: `tidemark run` shows the counts
+        told = json.dumps({"relation": commit["relation"], "counts": counts})
+        warehouse.note(f"tidemark commit {told}")

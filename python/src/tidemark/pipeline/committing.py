@@ -1,0 +1,247 @@
+"""The commit of a load: what lies beside the log first, then the log, then its record."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NoReturn
+
+from tidemark.errors import DataError
+from tidemark.pipeline.commits import entity_state, known_states, record_commit
+from tidemark.pipeline.tables import has_commit, write_relations
+from tidemark.pipeline.warehouse import Values, Warehouse
+
+
+def commit_load(
+    warehouse: Warehouse, opened: Values, plan: Values, derived: Values, commit: Values
+) -> Values:
+    """Write what was derived.
+
+    What goes beside the log comes first: it counts once the log has the commit. The log follows, in
+    one atomic commit.
+
+    Args:
+        warehouse: Where the tables are.
+        opened: What open_load() returned.
+        plan: The column plan.
+        derived: `outcome`: commit; repeat: there is nothing new, but that it was read again is
+            recorded; nothing. `load`: what the commit is made with. `figures`: its numbers by
+            column of tidemark_commits, `rows_` first of all; `numbers`: those that are none of
+            rows. `uncommitted`: rows of the log as files that no commit names yet, else `slice`, a
+            table of them, or `log_sql`, the statement that writes them. `beside`: statements that
+            write beside the log. `files`: files whose events these are, for the register.
+        commit: What new_commit() returned.
+
+    Returns:
+        {load, log_version}: the same load with `touched`, what the log has of it, where that need
+        not be asked.
+    """
+    cfg, load, adapter = opened["cfg"], derived["load"], warehouse.adapter
+    logs, commits = is_logged(derived), derived["outcome"] == "commit"
+    staged = derived.get("uncommitted")
+    if commits:
+        record_commit(warehouse, opened["commits"], commit, "inflight", numbers_of(derived))
+        warehouse.run_all(derived["beside"])
+        if staged:
+            adapter.commit_beside(staged)
+    if staged and not (logs and commits):
+        adapter.discard_rows(staged)
+    _check_known_is_done(warehouse, opened, derived)
+    if derived["outcome"] != "nothing":
+        targets, files = write_relations(warehouse, opened), derived.get("files", [])
+        warehouse.macro("write_landed", cfg, targets, files, load)
+    if not (logs and commits):
+        return {"load": load, "log_version": load.get("log_version")}
+    if staged:
+        touched = warehouse.macro("run_view", cfg["target"], "touched")
+        version = adapter.commit_rows(staged)
+        adapter.view_rows(staged, touched)
+        return {"load": {**load, "touched": touched, "written": staged}, "log_version": version}
+    warehouse.of_family(cfg, "append", opened, plan, derived)
+    if load["forward"] and derived.get("slice"):
+        load = {**load, "touched": derived["slice"]}
+    return {"load": load, "log_version": None}
+
+
+def is_logged(derived: Values) -> bool:
+    """Say whether a commit writes to the log.
+
+    By that another run can be shut out which has taken it for dead.
+    """
+    figures = derived["figures"]
+    return bool(
+        figures.get("rows_logged") or figures.get("rows_superseded") or derived.get("log_sql")
+    )
+
+
+def is_only_process(warehouse: Warehouse) -> bool:
+    """Say whether no other process can write to the tables."""
+    can_see = warehouse.macro("can", "remove_files")
+    return bool(can_see and not warehouse.adapter.shares_metastore())
+
+
+def is_still_ours(warehouse: Warehouse, opened: Values, derived: Values, commit: Values) -> bool:
+    """Say whether current is this run's to bring after the log.
+
+    It is not where another run has taken this one for dead meanwhile and finished the commit: what
+    that run loaded since may be newer. Of a commit that was rolled back nothing is left, and the
+    log shuts out none that wrote nothing there. Nothing is asked where no other process can write.
+
+    Raises:
+        DataError: Another run has rolled it back, and the log did not shut this one out.
+    """
+    cfg, commits, commit_id = opened["cfg"], opened["commits"], commit["commit_id"]
+    if derived["outcome"] != "commit" or is_only_process(warehouse):
+        return True
+    known = known_states(warehouse, commits, cfg["relation"]) if commits["are_known"] else None
+    if known is None:
+        relation = warehouse.macro("string_literal", cfg["relation"])
+        known = warehouse.rows(
+            f"select commit_id, state from {commits['states']} "
+            f"where relation = {relation} and commit_id = {commit_id}"
+        )
+    states = [row["state"] for row in known if row["commit_id"] == commit_id]
+    if "completed" in states:
+        return False
+    # Of enriched events a run says more than once that its commit is in flight.
+    is_taken = "rolled_back" in states or (len(states) > 1 and cfg["family"] != "enriched")
+    if is_taken and not is_logged(derived):
+        raise DataError(
+            f"{cfg['entity']}: another run has taken this one for dead since it began, so what it "
+            "wrote does not count. Run it again"
+        )
+    return True
+
+
+def check_still_ours(warehouse: Warehouse, opened: Values, derived: Values, commit: Values) -> None:
+    """Do as is_still_ours(), for an operation, which ends there.
+
+    Raises:
+        DataError: Another run has finished its commit.
+    """
+    if not is_still_ours(warehouse, opened, derived, commit):
+        raise_finished(opened["cfg"], commit)
+
+
+def _check_known_is_done(warehouse: Warehouse, opened: Values, derived: Values) -> None:
+    """Stop a run that has nothing for the log, as it took what it read for known.
+
+    Another run may have brought that since this one began, and not have brought current yet, or
+    never will: the next run does.
+    """
+    cfg = opened["cfg"]
+    if cfg["family"] == "enriched" or is_logged(derived) or is_only_process(warehouse):
+        return
+    state = entity_state(warehouse, opened["commits"], cfg["relation"], opened["run"])
+    for left in state["inflight"]:
+        if has_commit(warehouse, opened["relations"]["log_table"], left["commit_id"]):
+            raise_moved(cfg, opened["relations"]["log"])
+
+
+def append_slice(warehouse: Warehouse, opened: Values, plan: Values, derived: Values) -> None:
+    """Bring the rows of a slice into the log by a statement, and count them afterwards.
+
+    Raises:
+        DataError: Others were written than were counted.
+    """
+    cfg, figures = opened["cfg"], derived["figures"]
+    targets, file_format = write_relations(warehouse, opened), cfg["file_format"]
+    states = opened["commits"]["states"]
+    load = {**derived["load"], "states": states, "relation": cfg["relation"]}
+    columns = warehouse.macro("slice_columns", plan)
+    result = warehouse.run_all(
+        warehouse.of_format(file_format, "append_to_log", targets, columns, derived["slice"], load)
+    )
+    if file_format == "parquet":
+        return
+    if load["forward"] or file_format == "iceberg":
+        marks = "" if load["forward"] else f" or _superseded_by = {load['commit_id']}"
+        result = warehouse.run(
+            f"select count(*) from {targets['log']} where _commit_id = {load['commit_id']}{marks}"
+        )
+    counted = figures["rows_logged"] + figures["rows_superseded"]
+    mending = "Run the date again: that corrects the log"
+    check_written(cfg, targets["log"], counted, int(result[0][0]), mending)
+
+
+def check_written(cfg: Values, relation: Any, counted: int, written: int, mending: str) -> None:
+    """Compare how many rows were written with how many were counted.
+
+    Args:
+        cfg: The settings, of which `entity` is read.
+        relation: Where they were written.
+        counted: How many there are.
+        written: How many came; none, if another run came between or has taken this one for dead.
+        mending: What the user can do.
+
+    Raises:
+        DataError: The numbers differ.
+    """
+    if written == 0 and counted:
+        raise_moved(cfg, relation)
+    if written != counted:
+        raise DataError(
+            f"{cfg['entity']}: {counted} rows were counted but {written} were written to "
+            f"{relation}; what was read changed while it was read. {mending}"
+        )
+
+
+def raise_moved(cfg: Values, relation: Any) -> NoReturn:
+    """Stop a run beside which another one has written."""
+    raise DataError(
+        f"{cfg['entity']}: another run has written to {relation} since this one began, or has "
+        "taken it for dead, so this one wrote nothing. Run it again"
+    )
+
+
+def raise_finished(cfg: Values, commit: Values) -> NoReturn:
+    """Stop a run whose commit another one has finished; that one may have written more since."""
+    raise DataError(
+        f"{cfg['entity']}: another run has taken this one for dead, and finished its commit "
+        f"{commit['commit_id']}"
+    )
+
+
+def numbers_of(derived: Values) -> Values:
+    """Return the numbers that tidemark_commits has of a commit."""
+    rows = {name: n for name, n in derived["figures"].items() if name.startswith("rows_")}
+    return {**derived.get("numbers", {}), **rows}
+
+
+def record_load(warehouse: Warehouse, opened: Values, derived: Values, commit: Values) -> None:
+    """Record that a load's commit is complete, or that what is known was read once more."""
+    numbers, outcome = numbers_of(derived), derived["outcome"]
+    if outcome == "commit":
+        if is_logged(derived) or is_still_ours(warehouse, opened, derived, commit):
+            after = table_versions(warehouse, opened["cfg"], opened["relations"], "after")
+            record_commit(warehouse, opened["commits"], commit, "completed", {**numbers, **after})
+    elif outcome == "repeat":
+        repeat = {**commit, "kind": "repeat"}
+        record_commit(warehouse, opened["commits"], repeat, "completed", numbers)
+
+
+def table_versions(
+    warehouse: Warehouse, cfg: Values, relations: Mapping[str, Any], moment: str
+) -> Values:
+    """Return the versions of log and current `before` or `after` a commit, by column."""
+    return {
+        f"{name}_version_{moment}": warehouse.macro(
+            "table_version", cfg["file_format"], relations[name]
+        )
+        for name in ("log", "current")
+        if name in relations
+    }
+
+
+def versions_before(warehouse: Warehouse, opened: Values, load: Values) -> Values:
+    """Return the versions that a load starts from; of a plan none.
+
+    Of the log it is the one that rows are staged for, of a new current none.
+    """
+    if opened["run"].get("dry_run"):
+        return {}
+    targets, file_format = write_relations(warehouse, opened), opened["cfg"]["file_format"]
+    log_version, is_load = load["log_version"], load["kind"] == "load"
+    if log_version is None:
+        log_version = warehouse.macro("table_version", file_format, targets["log"])
+    current = warehouse.macro("table_version", file_format, targets["current"]) if is_load else None
+    return {"log_version_before": log_version, "current_version_before": current}

@@ -1,0 +1,240 @@
+"""A commit that a run left in flight is finished or rolled back: the log decides."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from tidemark.pipeline.applying import apply_load, rebuild_current
+from tidemark.pipeline.commits import record_commit
+from tidemark.pipeline.replacing import has_moved_since, has_new_log, replaces_log
+from tidemark.pipeline.tables import (
+    drop_new_log,
+    free_columns,
+    has_commit,
+    has_rows,
+    make_current,
+    make_history_view,
+    no_longer_required,
+    relation_exists,
+)
+from tidemark.pipeline.warehouse import Values, Warehouse
+
+
+def mend_commit(warehouse: Warehouse, opened: Values, state: Values, left: Values) -> None:
+    """Finish or roll back a commit that a run left in flight.
+
+    If the log has the commit, current follows; if not, what was written beside it is taken away.
+    The run that began it may be alive after all, slow, on another machine: so it is first recorded
+    as taken over and shut out of the log, which then is asked again, and of what it may write
+    beside it and that others look at. The commit stays that run's.
+
+    Args:
+        warehouse: Where the tables are.
+        opened: {cfg, run, relations, commits}.
+        state: What entity_state() returned.
+        left: One of its `inflight`.
+    """
+    commits = opened["commits"]
+    row = _last_inflight(warehouse, opened, left)
+    commit = _begun(warehouse, opened["cfg"], left, row)
+    numbers = _numbers(warehouse, row)
+    opened = _opened_as_begun(warehouse, opened, commit)
+    cfg, relations = opened["cfg"], opened["relations"]
+    landed = warehouse.of_family(cfg, "has_landed", opened, commit, numbers)
+    # who replaces the log looks whether it was taken over as long as that has not happened
+    replaces = replaces_log(commit) and cfg["family"] != "enriched"
+    if not landed or replaces:
+        shared = warehouse.of_family(cfg, "shared_log", relations, commit)
+        details = json.dumps({"taken_over_by": opened["run"]["invocation_id"]})
+        commit = {**commit, "details": details}
+        record_commit(warehouse, commits, commit, "inflight", numbers)
+        if shared and relation_exists(warehouse, shared):
+            file_format = (commit["config"] or cfg)["file_format"]
+            fences = warehouse.of_family(cfg, "fences", file_format, relations, commit["commit_id"])
+            warehouse.run_all(fences)
+        landed = warehouse.of_family(cfg, "has_landed", opened, commit, numbers)
+        landed = landed and not (replaces and has_moved_since(warehouse, opened, commit))
+    if landed:
+        warehouse.of_family(cfg, "finish", opened, state, commit)
+    else:
+        warehouse.of_family(cfg, "discard", {**opened, "state": state}, commit)
+    outcome = "completed" if landed else "rolled_back"
+    record_commit(warehouse, commits, commit, outcome, numbers if landed else {})
+    what = commit.get("business_date", commit["kind"])
+    warehouse.tell(
+        f"{cfg['entity']}: {'finished' if landed else 'rolled back'} commit {commit['commit_id']} "
+        f"({what}), which an earlier run had left {'after' if landed else 'before'} writing its log"
+    )
+
+
+def _last_inflight(warehouse: Warehouse, opened: Values, left: Values) -> Values:
+    relation = warehouse.macro("string_literal", opened["cfg"]["relation"])
+    # The timestamps of rows are local times, by some adapters this process's, by others the
+    # session's.
+    return warehouse.rows(
+        "select *, unix_micros(started_at) as started_micros, unix_micros(state_at) as "
+        "state_micros, unix_micros(etl_tstamp) as etl_micros "
+        f"from {opened['commits']['states']} where relation = {relation} "
+        f"and commit_id = {left['commit_id']} and state = 'inflight' "
+        "order by state_at desc nulls last limit 1"
+    )[0]
+
+
+def _begun(warehouse: Warehouse, cfg: Values, left: Values, row: Values) -> Values:
+    """Return the commit as the run that left it had recorded it."""
+    return {
+        **left,
+        "relation": cfg["relation"],
+        "entity": cfg["entity"],
+        "started_at": warehouse.macro("utc_text_of_micros", row["started_micros"]),
+        "state_at": warehouse.macro("utc_text_of_micros", row["state_micros"]),
+        "config": json.loads(left["config"] or "null"),
+        **{name: row[name] for name in ("invocation_id", "is_correction", "source_commit_id")},
+    }
+
+
+def _numbers(warehouse: Warehouse, row: Values) -> Values:
+    numbers = {
+        name: value
+        for name, value in row.items()
+        if name.startswith("rows_")
+        or name.endswith(("_before", "_sequence_num"))
+        or name in ("batch_id", "last_file")
+    }
+    if row["etl_micros"] is not None:
+        numbers["etl_tstamp"] = warehouse.macro("utc_text_of_micros", row["etl_micros"])
+    return numbers
+
+
+def _opened_as_begun(warehouse: Warehouse, opened: Values, commit: Values) -> Values:
+    """Return the entity in the format that a commit in flight has, whatever the settings say."""
+    cfg = opened["cfg"]
+    begun = (commit["config"] or {}).get("file_format", cfg["file_format"])
+    if begun == cfg["file_format"] or cfg["family"] == "enriched":
+        return opened
+    cfg, current = {**cfg, "file_format": begun}, opened["relations"]["current"]
+    relations = warehouse.macro("log_relations", cfg, opened["run"], current)
+    return {**opened, "cfg": cfg, "relations": relations}
+
+
+def shared_log(warehouse: Warehouse, relations: Values, commit: Values) -> Any:
+    """Return the table that the run which left a commit may still write to.
+
+    None where it wrote a new one, which nobody reads: it looks whether it was taken over before
+    that takes the place of the old one, see check_replaced_log().
+    """
+    return None if replaces_log(commit) else relations["log_table"]
+
+
+def log_has_landed(warehouse: Warehouse, opened: Values, commit: Values, numbers: Values) -> bool:
+    """Say whether the log has a commit."""
+    log, commit_id, kind = opened["relations"]["log_table"], commit["commit_id"], commit["kind"]
+    logged = numbers["rows_logged"]
+    if kind == "rehash":
+        old = warehouse.macro("old_relation", log, commit_id)
+        return (
+            not relation_exists(warehouse, log)
+            or relation_exists(warehouse, old)
+            or has_new_log(warehouse, log, commit, logged)
+        )
+    # A rollback without rows of the log is done once it is recorded; what it undoes may be marked.
+    if kind == "rollback" and logged == 0 and numbers["rows_superseded"] == 0:
+        return True
+    if has_commit(warehouse, log, commit_id):
+        return True
+    new_log = warehouse.macro("new_relation", log)
+    return kind == "full_refresh" and (logged == 0 or has_commit(warehouse, new_log, commit_id))
+
+
+def finish_commit(warehouse: Warehouse, opened: Values, state: Values, commit: Values) -> None:
+    """Do what is left to do once the log has a commit."""
+    cfg, relations, recorded = opened["cfg"], opened["relations"], commit["config"]
+    kind, current = commit["kind"], relations["current"]
+    recorded_cfg = warehouse.macro("recorded_cfg", cfg, recorded)
+    plan = warehouse.macro("recorded_plan", recorded, cfg)
+    is_remade = kind == "rollback" and warehouse.macro(
+        "columns_go_back", recorded_cfg, relations, state["recorded"], recorded
+    )
+    is_gone = not relation_exists(warehouse, current)
+    is_retagged = state["recorded"] and warehouse.macro("is_retagged", recorded, state["recorded"])
+    load = {
+        "commit_id": commit["commit_id"],
+        "kind": kind,
+        "forward": False,
+        **_dates_after(state, commit),
+        "rebuild": is_gone or is_remade or is_retagged,
+        "mends_rejects": kind == "load"
+        and recorded["extract"] != "events"
+        and recorded.get("marks_rejects"),
+    }
+    if not replaces_log(commit):
+        if is_gone:
+            make_current(warehouse, recorded_cfg, plan, relations)
+        make_history_view(warehouse, recorded_cfg, plan, relations)
+        # what the log has current must take
+        if recorded["file_format"] != "parquet":
+            freed = no_longer_required(warehouse, current, plan["stored"])
+            free_columns(warehouse, current, freed)
+    if kind == "rollback":
+        steps = warehouse.macro("steps_of_rollback", opened["commits"], commit)
+        names = ("last_date", "last_date_commit_id", "last_extract")
+        load.update({name: steps[name] for name in names}, business_date=steps["last_date"])
+    opened = {**opened, "cfg": recorded_cfg, "state": state}
+    apply_load(warehouse, opened, plan, load, commit)
+
+
+def _dates_after(state: Values, commit: Values) -> Values:
+    """Return of which date current is once it has a commit."""
+    date, last = commit.get("business_date"), state["last_date"]
+    is_last = commit["kind"] == "full_refresh" or not last or (date and date >= last)
+    if not is_last:
+        names = ("last_date", "last_date_commit_id", "last_extract")
+        return {**{name: state[name] for name in names}, "business_date": date or last}
+    return {
+        "business_date": date or last,
+        "last_date": date,
+        "last_date_commit_id": commit["commit_id"],
+        "last_extract": commit["config"]["extract"],
+    }
+
+
+def discard_commit(warehouse: Warehouse, opened: Values, commit: Values) -> None:
+    """Take away what a commit wrote beside the log before it failed.
+
+    From current goes what it shows by other settings than the last one: a load that logs nothing
+    may have come so far.
+    """
+    cfg, relations, recorded = opened["cfg"], opened["relations"], opened["state"]["recorded"]
+    kind, current = commit["kind"], relations["current"]
+    if recorded and recorded["extract"] == "events" and kind == "load":
+        warehouse.macro("undo_statement", opened, commit)
+    if recorded and kind != "full_refresh":
+        is_retagged = warehouse.macro("is_retagged", commit["config"], recorded)
+        if is_retagged and relation_exists(warehouse, current):
+            recorded_cfg = warehouse.macro("recorded_cfg", cfg, recorded)
+            plan = warehouse.macro("recorded_plan", recorded, cfg)
+            rebuild_current(warehouse, recorded_cfg, plan, opened["state"], relations)
+    if replaces_log(commit):
+        drop_new_log(warehouse, relations)
+    # In another format nothing was written but to the new tables.
+    if warehouse.macro("changes_format", commit["config"], recorded):
+        return
+    file_format, commit_id = commit["config"]["file_format"], commit["commit_id"]
+    for name in ("rejects", "sensitive", "supplied", "staging", "landed"):
+        table = relations[name]
+        if not relation_exists(warehouse, table):
+            continue
+        # to look costs a tenth of a DELETE that finds nothing
+        if file_format == "parquet" or has_rows(warehouse, table, f"_commit_id = {commit_id}"):
+            warehouse.run_all(warehouse.of_format(file_format, "discard_commit", table, commit_id))
+
+
+def log_fences(
+    warehouse: Warehouse, file_format: str, relations: Values, commit_id: int
+) -> list[str]:
+    """Return what shuts a run out: what lies beside the log counts once the log has its commit."""
+    statements: list[str] = warehouse.of_format(
+        file_format, "fence_log", relations["log_table"], commit_id
+    )
+    return statements

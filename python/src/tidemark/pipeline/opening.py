@@ -1,0 +1,198 @@
+"""What every step of a load, and every operation, works with; no commit is in flight afterwards."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tidemark.errors import DataError
+from tidemark.pipeline.checking import check_drift
+from tidemark.pipeline.commits import ensure_commits, entity_state
+from tidemark.pipeline.mending import mend_commit
+from tidemark.pipeline.missing import make_missing
+from tidemark.pipeline.replacing import fence_log
+from tidemark.pipeline.tables import (
+    cached_relation,
+    drop_table,
+    has_rows,
+    present_relations,
+)
+from tidemark.pipeline.warehouse import Values, Warehouse
+
+
+def open_load(warehouse: Warehouse, cfg: Values, run: Values, current: Any = None) -> Values:
+    """Open an entity for a load or an operation: what a dead run left is finished or rolled back.
+
+    Args:
+        warehouse: Where the tables are.
+        cfg: The settings.
+        run: The dict of `run_config()`.
+        current: The relation of the current table, if it is not that of the settings.
+
+    Returns:
+        {cfg, run, relations, commits, state}.
+
+    Raises:
+        DataError: Tables and commits do not belong together, or this is a dry run and a commit is
+            in flight.
+    """
+    warehouse.macro("check_expressions", cfg)
+    if warehouse.macro("can", "run_workers") and not run.get("dry_run"):
+        if warehouse.macro("engine_of", {"cfg": cfg, "run": run}) != "spark":
+            warehouse.adapter.warm_worker()
+    if cfg["family"] == "enriched":
+        relations = warehouse.macro("atomic_relations", cfg)
+    else:
+        relations = log_relations(warehouse, cfg, run, current or cfg["target"])
+    commits = ensure_commits(warehouse, run)
+    opened = {"cfg": cfg, "run": run, "relations": relations, "commits": commits}
+    return opened_anew(warehouse, opened)
+
+
+def log_relations(warehouse: Warehouse, cfg: Values, run: Values, current: Any) -> Values:
+    """Return the relations of an entity with a log, as its format has them."""
+    relations = dict(warehouse.macro("side_relations", current, cfg["file_format"]))
+    if cfg["file_format"] == "parquet":
+        relations["root"] = warehouse.macro("parquet_root", cfg, current)
+    return relations
+
+
+def opened_anew(warehouse: Warehouse, opened: Values, run: Values | None = None) -> Values:
+    """Return the same with the state as it is by now, for another date or after another commit."""
+    cfg = opened["cfg"]
+    known = {**opened, "run": run or opened["run"]}
+    state = settled_state(warehouse, known)
+    known["run"] = warehouse.of_family(cfg, "run", known, state)
+    state = warehouse.of_family(cfg, "state", known, state)
+    return {
+        **known,
+        "state": state,
+        "cfg": warehouse.macro("config_of_date", cfg, known["run"], state),
+    }
+
+
+def settled_state(warehouse: Warehouse, opened: Values) -> Values:
+    """Return what tidemark_commits tells of the entity, once no commit is in flight.
+
+    Raises:
+        DataError: This is a dry run, and one is.
+    """
+    cfg, run, commits = opened["cfg"], opened["run"], opened["commits"]
+    layout = warehouse.macro("checked_layout", warehouse.macro("laid_out", opened))
+    # Asked before the commits are: what is written to the log from now on is noticed, as its rows
+    # are staged for this version.
+    log_version = None if layout is None else _log_version(warehouse, opened)
+    state = entity_state(warehouse, commits, cfg["relation"], run)
+    inflight = sorted(state["inflight"], key=lambda left: left["commit_id"])
+    is_settled = not inflight and (
+        layout is None or not warehouse.macro("migrate_entity", opened, layout)
+    )
+    if is_settled:
+        return {**state, "log_version": log_version}
+    if inflight and run.get("dry_run"):
+        raise DataError(
+            f"{cfg['entity']}: commit {state['inflight'][0]['commit_id']} is in flight: a run is "
+            "going on, or died. The next run finishes it or rolls it back"
+        )
+    for left in inflight:
+        mend_commit(warehouse, opened, state, left)
+    if inflight:
+        warehouse.macro("migrate_entity", opened, layout)
+    state = entity_state(warehouse, commits, cfg["relation"], run)
+    # A Parquet log is a view by the name of a Delta one.
+    is_other = warehouse.macro("changes_format", cfg, state["recorded"])
+    return {**state, "log_version": None if is_other else _log_version(warehouse, opened)}
+
+
+def _log_version(warehouse: Warehouse, opened: Values) -> int | None:
+    """Return the version of the log, or None where rows cannot be staged into it."""
+    cfg = opened["cfg"]
+    if cfg["family"] == "enriched" or not warehouse.macro("has_delta_files", cfg):
+        return None
+    version: int | None = warehouse.adapter.table_version(opened["relations"]["log"])
+    return version
+
+
+def log_state(warehouse: Warehouse, opened: Values, state: Values) -> Values:
+    """Return the state of an entity with a log.
+
+    What lies where its tables belong is checked, what is missing beside the log is made anew.
+    """
+    cfg, run, relations = opened["cfg"], opened["run"], opened["relations"]
+    refreshes = run["full_refresh"]
+    is_other = warehouse.macro("changes_format", cfg, state["recorded"])
+    if is_other and not refreshes:
+        was = state["recorded"]["file_format"]
+        drift = [f"file_format was {was} and is now {cfg['file_format']}"]
+        check_drift(cfg, drift, "with --full-refresh (the old one is kept)")
+    present = present_relations(warehouse, relations)
+    existing = cached_relation(warehouse, cfg["target"])
+    is_view = existing is not None and existing.is_view
+    has_log = bool(is_other or "log_table" in present)
+    has_current = "current" in present
+    if has_log and not state["recorded"] and _is_left(warehouse, opened, is_view):
+        has_log, has_current = False, False
+    if not refreshes:
+        found = ("view" if is_view else "table") if has_current else None
+        _check_whose_tables(opened, state, has_log, found)
+    first = not state["recorded"] or refreshes
+    version = None if first else state["log_version"]
+    state = {**state, "has_log": has_log, "first": first, "log_version": version}
+    if not first:
+        make_missing(warehouse, {**opened, "state": state}, present)
+    return state
+
+
+def _is_left(warehouse: Warehouse, opened: Values, is_view: bool) -> bool:
+    """Say whether a first run has left tables without rows, as it died before its commit.
+
+    They are dropped, as this run is the first then; one that lives is shut out of the log before
+    that is dropped. The log goes last, as it tells whose the others are. Who died here may have
+    left the row of a fence.
+
+    Raises:
+        DataError: Another run has made its first load meanwhile.
+    """
+    cfg, relations, is_dry = opened["cfg"], opened["relations"], opened["run"].get("dry_run")
+    log = relations["log_table"]
+    of_commits = "_commit_id is not null" if cfg["file_format"] == "iceberg" else None
+    if has_rows(warehouse, log, of_commits):
+        return False
+    if is_dry:
+        return True
+    fence_log(warehouse, cfg["file_format"], log, 1)
+    if has_rows(warehouse, log, of_commits):
+        raise DataError(
+            f"{cfg['entity']}: another run has made its first load since this one began, which "
+            "wrote nothing. Run it again"
+        )
+    for name in ("current", "staging", "landed", "log_table"):
+        if name != "current" or not is_view:
+            drop_table(warehouse, relations[name])
+    return True
+
+
+def _check_whose_tables(opened: Values, state: Values, has_log: bool, current: str | None) -> None:
+    """Check that log and commits belong together, and that current belongs to a log.
+
+    Args:
+        opened: {cfg, run, relations, commits}.
+        state: What tidemark_commits tells.
+        has_log: Whether there is a log.
+        current: What there is in the place of current, if anything: view or table.
+    """
+    relations, entity = opened["relations"], opened["cfg"]["entity"]
+    if state["recorded"] and not has_log:
+        raise DataError(
+            f"{entity}: the log {relations['log']} is gone, but commits were made to it. Restore "
+            "the table, or start a new log with --full-refresh"
+        )
+    if has_log and not state["recorded"]:
+        raise DataError(
+            f"{entity}: there is a log {relations['log']}, but {opened['commits']['view']} knows "
+            "no commit of it. Restore that table, or start a new log with --full-refresh"
+        )
+    if current and not has_log:
+        raise DataError(
+            f"{entity}: {relations['current']} is a {current} that Tidemark did not make. Drop or "
+            "rename it, or replace it with --full-refresh"
+        )

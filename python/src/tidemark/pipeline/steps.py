@@ -1,0 +1,165 @@
+"""The steps of a load.
+
+open     settings, relations, state; what a dead run left is finished or rolled back
+source   what there is to read, as a view; files are listed once
+stage    typed, hashed, rejects told apart, counted: {plan, load, figures, rejects}
+check    rejects, the guards: so far nothing was written
+prepare  tables are made, or get the columns that are new
+derive   the rows of the log, and what is written beside it
+commit   what lies beside the log, then the log, in one atomic commit
+apply    current follows the log
+record   the commit is complete in tidemark_commits
+"""
+
+from __future__ import annotations
+
+from tidemark.pipeline.applying import apply_load
+from tidemark.pipeline.checking import check_load, tell_other_tables, tell_rejects
+from tidemark.pipeline.commits import new_commit
+from tidemark.pipeline.committing import commit_load, is_logged, is_still_ours, record_load
+from tidemark.pipeline.replacing import check_is_alone, check_replaced_log
+from tidemark.pipeline.tables import opened_evolved
+from tidemark.pipeline.warehouse import Values, Warehouse
+
+_LABELS = {
+    "I": "rows_inserted",
+    "U": "rows_updated",
+    "D": "rows_deleted",
+    "N": "rows_unchanged",
+    "X": "rows_not_supplied",
+    "rejected": "rows_rejected",
+    "duplicate": "rows_duplicate",
+    "tied": "rows_tied",
+}
+"""How a load's line names its figures; the first three always stand there."""
+
+
+def load_entity(warehouse: Warehouse, opened: Values, body: str) -> Values | None:
+    """Load an entity by the steps that every load takes, whatever its family.
+
+    What a step returns is not changed by later ones, and nothing can be seen of a load before its
+    commit. A family is a recipe: it has its own source, stage and derive. A source has parts, each
+    a commit of its own: one, or of change events one between any two DDL events.
+
+    Args:
+        warehouse: Where the tables are.
+        opened: What open_load() returned.
+        body: The compiled SQL of the model.
+
+    Returns:
+        The sums of all parts' figures; None if there was nothing to load.
+    """
+    cfg, run, is_first = opened["cfg"], opened["run"], opened["state"]["first"]
+    recorded, figures, plan = opened["state"].get("recorded"), None, {}
+    notes: list[str] = []
+    warehouse.macro("forget_run_views", cfg["target"])
+    warehouse.macro("clear_slices", cfg["target"])
+    source = warehouse.of_family(cfg, "source", opened, body)
+    for part in source["parts"]:
+        staged = _stage_part(warehouse, opened, source, part)
+        if run["empty"]:
+            continue
+        plan = staged["plan"]
+        committed, derived, said = _commit_part(warehouse, opened, staged)
+        notes += said
+        figures = _sum_of_figures(figures, derived["figures"])
+        opened = _opened_after(opened, plan, committed)
+        source = staged.get("source", source)
+    warehouse.macro("forget_run_views", cfg["target"])
+    if is_first:
+        tell_other_tables(warehouse, cfg, figures or {})
+    if not plan.get("columns"):
+        return figures
+    new = warehouse.macro("new_columns", cfg, plan, None if is_first else recorded)
+    for sentence in new["long"]:
+        warehouse.tell(f"{cfg['entity']}: {sentence}")
+    return {**(figures or {}), "notes": [*notes, *new["short"]]}
+
+
+def _stage_part(warehouse: Warehouse, opened: Values, source: Values, part: Values) -> Values:
+    """Stage a part of a source, check it, and make or alter the tables that it needs."""
+    cfg = opened["cfg"]
+    staged: Values = warehouse.of_family(cfg, "stage", opened, source, part)
+    check_load(warehouse, opened, staged)
+    warehouse.of_family(cfg, "prepare", opened, staged)
+    if staged.get("again"):
+        evolved = opened_evolved(opened)
+        staged = warehouse.of_family(cfg, "stage", evolved, source, part)
+        # a file may have been replaced meanwhile
+        check_load(warehouse, opened, staged)
+    return staged
+
+
+def _commit_part(
+    warehouse: Warehouse, opened: Values, staged: Values
+) -> tuple[Values, Values, list[str]]:
+    """Derive what a part changes, commit it, bring current after it and record that.
+
+    Returns:
+        What commit_load() returned, what was derived, and what the load's line says beside figures.
+    """
+    cfg, plan = opened["cfg"], staged["plan"]
+    commit = new_commit(warehouse, opened, staged["load"], plan["recorded"])
+    derived: Values = warehouse.of_family(cfg, "derive", opened, staged, commit)
+    figures, commits = derived["figures"], derived["outcome"] == "commit"
+    committed = commit_load(warehouse, opened, plan, derived, commit)
+    if commits:
+        check_replaced_log(warehouse, opened, commit)
+        # rejects alone: no commit of the log keeps those of two runs apart
+        if figures.get("rows_rejected") and not is_logged(derived):
+            check_is_alone(warehouse, opened, commit)
+    if is_still_ours(warehouse, opened, derived, commit):
+        if commits:
+            apply_load(warehouse, opened, plan, committed["load"], commit, figures)
+        record_load(warehouse, opened, derived, commit)
+    of_commit = derived.get("rejects_commit_id", commit["commit_id"])
+    rejects = opened["relations"]["rejects"]
+    condition = f"_commit_id = {of_commit}"
+    tell_rejects(warehouse, cfg, figures, staged["rejects"], rejects, condition)
+    said = []
+    if commits and cfg["family"] != "enriched":
+        said = warehouse.macro("tell_erased_back", opened, commit)
+    return committed, derived, said
+
+
+def _sum_of_figures(sums: Values | None, figures: Values) -> Values:
+    total = dict(sums or {})
+    for name, value in figures.items():
+        if name.startswith("rows_"):
+            total[name] = total.get(name, 0) + int(value or 0)
+    return total
+
+
+def _opened_after(opened: Values, plan: Values, committed: Values) -> Values:
+    """Return what the next part of a source is loaded onto."""
+    load = committed["load"]
+    commit_id, date = load["commit_id"], load["business_date"]
+    state = {
+        **opened["state"],
+        "first": False,
+        "has_log": True,
+        "recorded": plan["recorded"],
+        "last_id": commit_id,
+        "last_commit_id": commit_id,
+        "last_date": date,
+        "last_date_commit_id": commit_id,
+        "last_sequence_num": load.get("last_sequence_num"),
+        "log_version": committed["log_version"],
+    }
+    return {**opened, "state": state}
+
+
+def summary(figures: Values | None) -> str:
+    """Return one line on what a load did.
+
+    Example:
+        >>> summary({"rows_inserted": 2, "rows_rejected": 1})
+        'I 2, U 0, D 0, rejected 1'
+    """
+    known = figures or {}
+    parts = [
+        f"{label} {known.get(name, 0)}"
+        for label, name in _LABELS.items()
+        if known.get(name, 0) or label in "IUD"
+    ]
+    return ", ".join([*parts, *known.get("notes", [])])
