@@ -170,6 +170,7 @@ style: setup-dev  ## ruff, mypy, and sqlfluff on the SQL that macros render
 	@$(BIN)/ruff check python
 	@$(BIN)/ruff format --check python
 	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-cache
 	@$(BIN)/sqlfluff lint --processes 2 --disable-progress-bar python/tests/render/golden
 
 .PHONY: format
