@@ -21,7 +21,6 @@
 {%- macro why_rejects_stop(cfg, run, figures, rejects) -%}
     {{ return(adapter.run_step('checking.why_rejects_stop', tidemark, cfg, run, figures, rejects)) }}
 {%- endmacro -%}
-{%- macro with_keys_here(opened, load, figures) -%}{{ return(adapter.run_step('checking.with_keys_here', tidemark, opened, load, figures)) }}{%- endmacro -%}
 
 {#- tidemark.pipeline.commits -#}
 {%- macro derived_marks(commits, relation, kind, source) -%}
@@ -53,6 +52,11 @@
     {{ return(adapter.run_step('committing.table_versions', tidemark, cfg, relations, moment)) }}
 {%- endmacro -%}
 {%- macro versions_before(opened, load) -%}{{ return(adapter.run_step('committing.versions_before', tidemark, opened, load)) }}{%- endmacro -%}
+
+{#- tidemark.pipeline.extracts -#}
+{%- macro extract__stage(opened, source, part) -%}{{ return(adapter.run_step('extracts.stage_extract', tidemark, opened, source, part)) }}{%- endmacro -%}
+{%- macro extract__derive(opened, staged, commit) -%}{{ return(adapter.run_step('extracts.derive_extract', tidemark, opened, staged, commit)) }}{%- endmacro -%}
+{%- macro type_compared_values(cfg, plan) -%}{{ return(adapter.run_step('extracts.type_compared_values', tidemark, cfg, plan)) }}{%- endmacro -%}
 
 {#- tidemark.pipeline.mending -#}
 {%- macro log__discard(opened, commit) -%}{{ return(adapter.run_step('mending.discard_commit', tidemark, opened, commit)) }}{%- endmacro -%}
@@ -108,6 +112,14 @@
 {%- macro tell_layout(cfg, recorded) -%}{{ return(adapter.run_step('tables.tell_layout', tidemark, cfg, recorded)) }}{%- endmacro -%}
 {%- macro widen_columns(relation, columns) -%}{{ return(adapter.run_step('tables.widen_columns', tidemark, relation, columns)) }}{%- endmacro -%}
 {%- macro write_relations(opened) -%}{{ return(adapter.run_step('tables.write_relations', tidemark, opened)) }}{%- endmacro -%}
+
+{#- tidemark.pipeline.workers -#}
+{%- macro engine_of(opened) -%}{{ return(adapter.call_function('tidemark.pipeline.workers.engine_of', opened)) }}{%- endmacro -%}
+{%- macro tries_workers(opened, body, why_not) -%}{{ return(adapter.run_step('workers.tries_workers', tidemark, opened, body, why_not)) }}{%- endmacro -%}
+{%- macro leave_to_spark(opened, why) -%}{{ return(adapter.run_step('workers.leave_to_spark', tidemark, opened, why)) }}{%- endmacro -%}
+{%- macro files_of_workers(opened, staged, load) -%}
+    {{ return(adapter.run_step('workers.files_of_workers', tidemark, opened, staged, load)) }}
+{%- endmacro -%}
 
 {#- The macro that does a step for an entity's family; extracts and change events, which both have a log, share those named log__. -#}
 {%- macro step(cfg, name) -%}{{ return(tidemark[cfg['family'] ~ '__' ~ name] or tidemark['log__' ~ name]) }}{%- endmacro -%}

@@ -27,7 +27,7 @@ def check_load(warehouse: Warehouse, opened: Values, staged: Values) -> None:
         DataError: The load does not go on.
     """
     cfg, run = opened["cfg"], opened["run"]
-    why = why_rejects_stop(warehouse, cfg, run, staged["figures"], staged["rejects"])
+    why = why_rejects_stop(warehouse, cfg, run, staged["figures"], staged.get("rejects"))
     if why is not None:
         begun = (staged.get("load") or {}).get("begun")
         if begun:
@@ -70,7 +70,7 @@ def _check_planned(warehouse: Warehouse, opened: Values, staged: Values) -> None
 
 
 def why_rejects_stop(
-    warehouse: Warehouse, cfg: Values, run: Values, figures: Values, rejects: Values
+    warehouse: Warehouse, cfg: Values, run: Values, figures: Values, rejects: Any
 ) -> str | None:
     """Return what a load stops with by `on_reject: fail`, or as it rejects more than it may.
 
@@ -172,7 +172,7 @@ def with_keys_here(warehouse: Warehouse, opened: Values, load: Values, figures: 
         return figures
     log, date = opened["relations"]["log"], load["business_date"]
     counts = warehouse.rows(warehouse.macro("keys_here_sql", load["classified"], log, date))[0]
-    return {**figures, "here": {name: int(count) for name, count in counts.items()}}
+    return {**figures, "here": {name: int(count or 0) for name, count in counts.items()}}
 
 
 def check_drift(cfg: Values, drift: list[str], mending: str) -> None:

@@ -160,7 +160,7 @@ def append_slice(warehouse: Warehouse, opened: Values, plan: Values, derived: Va
         )
     counted = figures["rows_logged"] + figures["rows_superseded"]
     mending = "Run the date again: that corrects the log"
-    check_written(cfg, targets["log"], counted, int(result[0][0]), mending)
+    check_written(cfg, targets["log"], counted, int(result[0][0] or 0), mending)
 
 
 def check_written(cfg: Values, relation: Any, counted: int, written: int, mending: str) -> None:

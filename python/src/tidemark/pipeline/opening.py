@@ -17,6 +17,7 @@ from tidemark.pipeline.tables import (
     present_relations,
 )
 from tidemark.pipeline.warehouse import Values, Warehouse
+from tidemark.pipeline.workers import engine_of
 
 
 def open_load(warehouse: Warehouse, cfg: Values, run: Values, current: Any = None) -> Values:
@@ -37,7 +38,7 @@ def open_load(warehouse: Warehouse, cfg: Values, run: Values, current: Any = Non
     """
     warehouse.macro("check_expressions", cfg)
     if warehouse.macro("can", "run_workers") and not run.get("dry_run"):
-        if warehouse.macro("engine_of", {"cfg": cfg, "run": run}) != "spark":
+        if engine_of({"cfg": cfg, "run": run}) != "spark":
             warehouse.adapter.warm_worker()
     if cfg["family"] == "enriched":
         relations = warehouse.macro("atomic_relations", cfg)

@@ -61,7 +61,7 @@ def check_is_alone(warehouse: Warehouse, opened: Values, commit: Values) -> None
     is_own = own["state"] == "inflight" and own["details"] is None
     has_moved = (
         any(int(left["commit_id"]) != commit_id for left in state["inflight"])
-        or int(state["last_commit_id"]) > int(opened["state"]["last_commit_id"])
+        or int(state["last_commit_id"] or 0) > int(opened["state"]["last_commit_id"] or 0)
         or (
             commit["kind"] == "rehash"
             and erases_beside(warehouse, commits, relation, opened["state"]["last_id"])
@@ -107,7 +107,7 @@ def has_new_log(warehouse: Warehouse, log_table: Any, commit: Values, rows: Any)
     if not relation_exists(warehouse, new_log):
         return False
     if commit["kind"] == "rehash":
-        return bool(warehouse.macro("row_count", new_log) == int(rows))
+        return bool(warehouse.macro("row_count", new_log) == int(rows or 0))
     return rows == 0 or has_commit(warehouse, new_log, commit["commit_id"])
 
 
@@ -132,4 +132,4 @@ def has_moved_since(warehouse: Warehouse, opened: Values, commit: Values) -> boo
         if not replaces_log(left) and has_commit(warehouse, log, left["commit_id"]):
             return True
     source = commit["source_commit_id"]
-    return source is None or int(source) != int(state["last_commit_id"])
+    return source is None or int(source) != int(state["last_commit_id"] or 0)

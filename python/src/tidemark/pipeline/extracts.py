@@ -1,0 +1,555 @@
+"""An extract, full or delta: staged, compared with what stood before its date, derived."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tidemark.errors import DataError
+from tidemark.pipeline.checking import check_drift, with_keys_here
+from tidemark.pipeline.committing import versions_before
+from tidemark.pipeline.tables import alters_tables, has_rows, write_relations
+from tidemark.pipeline.warehouse import Values, Warehouse
+from tidemark.pipeline.workers import files_of_workers, leave_to_spark
+
+_OTHER_HASHES = (
+    "with --full-refresh (the old one is kept), or, where only hash or what is compared (ignore, "
+    "compare, compare_as) changed, give the log its new hashes: dbt run-operation rehash --args "
+)
+
+
+def stage_extract(warehouse: Warehouse, opened: Values, source: Values, part: Any) -> Values:
+    """Type, hash and compare the extract of a date with what stood before it.
+
+    Nothing of a first load is written yet.
+
+    Args:
+        warehouse: Where the tables are.
+        opened: What open_load() returned.
+        source: {parts, body, columns, file_names, origin}, with `files` where the workers read.
+        part: The one part of the source.
+
+    Returns:
+        {plan, load, figures, rejects}, with what was written on the way.
+    """
+    if source.get("files") and not opened["state"].get("is_evolved"):
+        staged = _stage_in_workers(warehouse, opened, source)
+        if staged:
+            return staged
+        source = warehouse.macro("source_of_spark", opened, source["body"])
+    return _stage_by_spark(warehouse, opened, source)
+
+
+def _stage_by_spark(warehouse: Warehouse, opened: Values, source: Values) -> Values:
+    """Stage an extract by Spark.
+
+    Of tables that the load is going to alter it sees what they will be; what it keeps of them as a
+    cached view is staged again when they are altered.
+    """
+    cfg, run, macro = opened["cfg"], opened["run"], warehouse.macro
+    plan = _plan_extract(warehouse, opened, source)
+    rows_sql = macro("staged_rows_sql", cfg, plan, source["body"])
+    macro("make_view", macro("run_view", cfg["target"], "staged"), rows_sql)
+    if run["empty"]:
+        return {"plan": plan, "figures": {}}
+    planned = macro("plan_load", cfg, run, opened["state"])
+    alters = alters_tables(warehouse, opened, plan)
+    if alters:
+        opened = macro("opened_to_come", opened, plan)
+    is_first = opened["state"]["first"]
+    load = {
+        **planned,
+        "log_version": opened["state"]["log_version"],
+        "mends_rejects": planned["this_commit_id"] is not None,
+        "existing": None if is_first else _existing_view(warehouse, opened, plan, planned),
+    }
+    staged = _stage_changes(warehouse, opened, plan, load)
+    staged = staged or _classify(warehouse, opened, plan, load)
+    if staged["figures"]["rows_rejected"] and cfg["on_reject"] == "fail":
+        staged["rejects"]["failed"] = macro("failed_values_sql", cfg, plan, source["body"])
+    return {**staged, "alters": alters, "again": alters and len(plan["sensitive"]) > 0}
+
+
+def _plan_extract(warehouse: Warehouse, opened: Values, source: Values) -> Values:
+    """Return what becomes of each column.
+
+    Raises:
+        ConfigError: A column is not there, or the configuration is not the log's.
+        DataError: There are bytes that cannot be read.
+    """
+    cfg, run, state, macro = opened["cfg"], opened["run"], opened["state"], warehouse.macro
+    origin, recorded = source["origin"], None if run["full_refresh"] else state["recorded"]
+    if recorded:
+        recorded = {
+            **recorded,
+            "not_yet": columns_not_yet(warehouse, opened, source),
+            "is_past": (run["business_date"] or "") <= (state["last_date"] or ""),
+        }
+    types = macro("declared_types", cfg)
+    plan = macro("column_plan", cfg, source["columns"], types, recorded, origin)
+    type_compared_values(warehouse, cfg, plan)
+    _check_malformed(warehouse, cfg, plan, source)
+    file_names = [name for name in source["file_names"] if name != "_malformed"]
+    left_out = macro("left_out_columns", file_names, source["columns"], recorded)
+    pepper = macro("pepper_of", cfg, plan)
+    plan = {**plan, "recorded": {**plan["recorded"], "left_out": left_out, **pepper}}
+    if recorded:
+        drift = macro("config_drift", cfg, plan, recorded, origin)
+        check_drift(cfg, drift, f"{_OTHER_HASHES}'{{entity: {cfg['entity']}}}'")
+    return plan
+
+
+def columns_not_yet(warehouse: Warehouse, opened: Values, source: Values) -> list[str]:
+    """Return which columns, in lower case, the extract lacks because they came later.
+
+    No load in force of its date, or of one before it, had them. So a date from before loads again
+    as it was, with NULL in their place; so it does where JSON, or a SELECT, yields a column of
+    later that the file does not have.
+    """
+    state, date = opened["state"], opened["run"]["business_date"]
+    arrived = {column["name"].lower() for column in source["columns"]}
+    in_files = {name.lower() for name in source["file_names"]}
+    declared = {column["name"].lower() for column in opened["cfg"]["columns"]}
+    is_past = (date or "") <= (state["last_date"] or "")
+    absent, yielded = [], []
+    for column in state["recorded"]["columns"]:
+        name, role = column["name"].lower(), column["role"]
+        if name in arrived and name not in in_files and role != "key" and is_past:
+            yielded.append(name)
+        elif name not in arrived:
+            if name in declared or not (role == "ignored" or column.get("dropped")):
+                absent.append(name)
+    if not absent and not yielded:
+        return []
+    # Before all dates: what the first of them has did not come later.
+    is_first = state["previous_date"] is None and state["this_commit_id"] is None
+    until = date
+    if is_first and state["later_loads"]:
+        until = min(load["business_date"] for load in state["later_loads"])
+    states, relation = opened["commits"]["states"], opened["cfg"]["relation"]
+    sql = warehouse.macro("configs_until_sql", states, relation, until)
+    seen = {
+        column["name"].lower()
+        for had in warehouse.macro("json_rows", sql)
+        for column in had["columns"]
+        if column["name"] not in had.get("lacks", [])
+    }
+    unseen = [name for name in absent if is_first or name not in seen]
+    return unseen + [name for name in yielded if name not in seen]
+
+
+def type_compared_values(warehouse: Warehouse, cfg: Values, plan: Values) -> None:
+    """Find out the types of what is compared in place of a column's value (`compare_as`).
+
+    Raises:
+        ConfigError: One is no expression of its column.
+    """
+    macro, terms, errors = warehouse.macro, [], []
+    compared = [column for column in plan["compared"] if column.get("compare_as")]
+    for column in compared:
+        name = column["name"]
+        null = f"cast(null as {macro('quoted_type', column['type'])})"
+        term = macro("compared_value_expr", column, null)
+        if macro("can", "tell_errors"):
+            setting = f"column `{name}`: meta.tidemark.compare_as"
+            lacks = "it does not see: it is an expression of the column alone"
+            sql = f"select {term}"
+            errors.append(
+                macro("meaning_problem", setting, column["compare_as"], sql, lacks, [name])
+            )
+        terms.append(f"{term} as {macro('quote_identifier', name)}")
+    macro("_raise_config_errors", cfg["entity"], [error for error in errors if error])
+    if terms:
+        found = macro("describe_query", f"select {', '.join(terms)}")
+        types = {typed["name"]: typed["type"] for typed in found}
+        for column in compared:
+            column["compare_type"] = types[column["name"]]
+
+
+def _check_malformed(warehouse: Warehouse, cfg: Values, plan: Values, source: Values) -> None:
+    """Stop at a body without `_malformed`: what could not be read would be NULL to it."""
+    if "_malformed" not in source["file_names"] or "_malformed" in plan["supplied"]:
+        return
+    view = warehouse.macro("run_view", cfg["target"], "extract")
+    rows = warehouse.run(f"select _malformed from {view} where _malformed is not null limit 1")
+    if len(rows):
+        sample = "" if plan["sensitive"] else f"\n  - {rows[0][0][:300]}"
+        raise DataError(
+            f"{cfg['entity']}: the extract{source['origin']} has bytes that cannot be read; "
+            f"nothing was written{sample}\nSay which encoding it has (options: "
+            f"{{encoding: windows-1252}} in meta.tidemark), or add `_unreadable` and `_malformed` "
+            "to the SELECT of the model, so that such rows are rejects"
+        )
+
+
+def _existing_view(warehouse: Warehouse, opened: Values, plan: Values, load: Values) -> str:
+    """Make the view of what stood before the date."""
+    cfg, relations, macro = opened["cfg"], opened["relations"], warehouse.macro
+    existing: str = macro("run_view", cfg["target"], "existing")
+    if load["forward"]:
+        current = macro("as_it_is", cfg, relations["current"], "current")
+        sql = macro("existing_rows_sql", cfg, plan, {**relations, "current": current})
+    else:
+        sql = macro("state_at_sql", plan, relations, load["previous_date"])
+    macro("make_view", existing, sql)
+    return existing
+
+
+def _stage_changes(
+    warehouse: Warehouse, opened: Values, plan: Values, load: Values
+) -> Values | None:
+    """Compare, and write what changed straight into the log, where no commit names it yet.
+
+    None where what changed has to be read again before the log has it: to correct dates, to show
+    rejects, for what goes beside the log.
+    """
+    cfg, macro, adapter = opened["cfg"], warehouse.macro, warehouse.adapter
+    if cfg["extract"] != "full" or cfg["on_reject"] != "fail":
+        return None
+    if not macro("can_stage_changes", plan, load):
+        return None
+    staged = macro("run_view", cfg["target"], "staged")
+    uncommitted = adapter.stage_rows(
+        opened["relations"]["log"],
+        load["log_version"],
+        macro("classified_rows_sql", cfg, plan, staged, load["existing"], None),
+        macro("figures_of_changes"),
+        macro("staged_changes_sql", plan, "{counted}", load),
+    )
+    counted = uncommitted.figures
+    if counted["rows_rejected"]:
+        adapter.discard_rows(uncommitted)
+        return None
+    macro("check_staged", cfg, uncommitted, _changes(counted))
+    logged = {"rows_logged": uncommitted.rows, "rows_superseded": 0, "rows_not_supplied": 0}
+    return {
+        "plan": plan,
+        "load": load,
+        "uncommitted": uncommitted,
+        "rejects": {},
+        "figures": {**counted, **logged},
+    }
+
+
+def _changes(figures: Values) -> int:
+    """Count the keys that a date inserts, updates and deletes."""
+    return int(figures["rows_inserted"] + figures["rows_updated"] + figures["rows_deleted"])
+
+
+def _classify(warehouse: Warehouse, opened: Values, plan: Values, load: Values) -> Values:
+    """Compare what is staged with what stood before the date, and count.
+
+    The extract is read once: what changed is kept as a table of the run, `load['classified']`.
+    """
+    cfg, existing, macro = opened["cfg"], load["existing"], warehouse.macro
+    staged, relations = macro("run_view", cfg["target"], "staged"), opened["relations"]
+    # Of current as it is Delta knows the number of rows.
+    keeps_deleted = cfg["soft_delete"] or (opened["state"]["recorded"] or {}).get("soft_delete")
+    is_whole = existing and load["forward"] and not keeps_deleted
+    if existing and cfg["extract"] == "delta":
+        staged = macro("kept_rows", cfg, plan, load, "staged_rows", f"select * from {staged}")
+    sql = macro("classified_rows_sql", cfg, plan, staged, existing, load["business_date"])
+    classified = macro("kept_rows", cfg, plan, load, "classified", sql)
+    counted = relations["current"] if is_whole else existing
+    counts = warehouse.rows(macro("count_changes_sql", classified, counted))
+    figures = _figures_of_classified(cfg, counts)
+    load = {**load, "classified": classified}
+    figures["new_rejects"] = _count_new_rejects(warehouse, relations, load, figures)
+    figures = with_keys_here(warehouse, opened, load, figures)
+    rejected = macro("rejected_rows_sql", classified)
+    return {
+        "plan": plan,
+        "load": load,
+        "uncommitted": None,
+        "figures": figures,
+        "rejects": {
+            "units": ["row", "rows"],
+            "of": f" of business date {load['business_date']}",
+            "rows": f"({rejected})",
+            "samples": f"{rejected}\norder by _reject_reason, _raw_payload",
+            "advice": _mending(cfg, plan, figures["reasons"]),
+        },
+    }
+
+
+def _figures_of_classified(cfg: Values, rows: list[Values]) -> Values:
+    """Return the figures of a load from counts by operation; R are rejects."""
+    keys, reasons = dict.fromkeys("IUDN", 0), []
+    existing = matched = read = rejected = duplicate = 0
+    for row in rows:
+        operation = row["operation"]
+        count, copies, met = (
+            int(row[name] or 0) for name in ("row_count", "copies", "existing_count")
+        )
+        if operation == "existing":
+            existing = met
+            continue
+        matched += met
+        if operation == "R":
+            reasons.append(row["reason"])
+            rejected += count
+            read += count
+            continue
+        keys[operation] = count
+        read += copies
+        if operation != "D":
+            duplicate += copies - count
+    # Rows that stood before and were not met: of a full extract they came as they were, once each.
+    left = existing - matched
+    unchanged = left if cfg["extract"] == "full" else 0
+    return {
+        "rows_read": read + unchanged,
+        "rows_inserted": keys["I"],
+        "rows_updated": keys["U"],
+        "rows_deleted": keys["D"],
+        "rows_unchanged": keys["N"] + unchanged,
+        "rows_not_supplied": left - unchanged,
+        "rows_rejected": rejected,
+        "rows_duplicate": duplicate,
+        "existing": existing,
+        "reasons": reasons,
+    }
+
+
+def _mending(cfg: Values, plan: Values, reasons: list[str]) -> str:
+    """Return how to mend rejects: where some are in another encoding, that can be declared."""
+    if "_malformed" not in plan["supplied"] or "unreadable" not in reasons:
+        return "Mend the extract"
+    if cfg["format"] == "json":
+        return "Mend the extract, which must be UTF-8"
+    encoding = "(options: {encoding: windows-1252} in meta.tidemark)"
+    return f"Mend the extract, say which encoding it has {encoding}"
+
+
+def _count_new_rejects(
+    warehouse: Warehouse, relations: Values, load: Values, figures: Values
+) -> int | None:
+    """Count the new rejects of a date that was loaded before; None of another date."""
+    before = load["this_commit_id"]
+    if not figures["rows_rejected"] or before is None:
+        return None
+    rejected = warehouse.macro("rejected_rows_sql", load["classified"])
+    sql = warehouse.macro("new_rejects_sql", rejected, relations["rejects"], before)
+    return int(warehouse.rows(sql)[0]["new_count"])
+
+
+def _stage_in_workers(warehouse: Warehouse, opened: Values, source: Values) -> Values | None:
+    """Compare the extract of a date with what stood before it in the workers.
+
+    They write what changed where no commit names it yet. None where they do not take this load:
+    whatever the reason, nothing is left of it.
+    """
+    cfg, state, relations = opened["cfg"], opened["state"], opened["relations"]
+    adapter = warehouse.adapter
+    plan = _plan_extract(warehouse, opened, source)
+    load = warehouse.macro("plan_load", cfg, opened["run"], state)
+    load = {**load, "log_version": state["log_version"]}
+    is_again = load["this_commit_id"] is not None and load["business_date"] == state["last_date"]
+    is_last = is_again and cfg["extract"] == "full"
+    why = _why_not_in_workers(warehouse, opened, plan, load, is_last)
+    if why is not None:
+        leave_to_spark(warehouse, opened, why)
+        return None
+    if is_last:
+        return _look_again(warehouse, opened, source, plan, load)
+    is_first = state["first"]
+    stage = adapter.keep_extract if is_first else adapter.stage_extract
+    staged = stage(cfg, plan, load, source, relations)
+    if isinstance(staged, str):
+        leave_to_spark(warehouse, opened, staged)
+        return None
+    figures = staged.figures
+    return {
+        "plan": plan,
+        "rejects": {},
+        "load": {**load, "mends_rejects": False, "existing": None},
+        "uncommitted": None if is_first else staged,
+        "kept": staged if is_first else None,
+        "figures": {**figures, "rows_logged": _changes(figures), "rows_superseded": 0},
+    }
+
+
+def _why_not_in_workers(
+    warehouse: Warehouse, opened: Values, plan: Values, load: Values, is_last: bool
+) -> str | None:
+    cfg, state = opened["cfg"], opened["state"]
+    if load["kind"] != "load" or not (load["forward"] or is_last):
+        return "the date is not after all others"
+    if not state["first"]:
+        is_lacking = any(column["source_name"] is None for column in plan["compared"])
+        if alters_tables(warehouse, opened, plan) or is_lacking:
+            return "its columns have changed"
+        if cfg["extract"] == "delta" and not warehouse.macro("had_deltas", state["recorded"]):
+            return "it is the first delta"
+    if load["rebuild"]:
+        return "current is written again, as tag_unchanged or soft_delete changed"
+    return None
+
+
+def _look_again(
+    warehouse: Warehouse, opened: Values, source: Values, plan: Values, load: Values
+) -> Values | None:
+    """Compare the extract of the last date again.
+
+    Of one that is as current has it, which is how that date ended, the log has all that it brings.
+    Its figures are those that a load of the date has by what stood before it. None where it has
+    changes or rejects, or had.
+    """
+    cfg, rejects = opened["cfg"], opened["relations"]["rejects"]
+    found = warehouse.adapter.compare_again(cfg, plan, load, source, opened["relations"])
+    if isinstance(found, str):
+        leave_to_spark(warehouse, opened, found)
+        return None
+    condition = _of_this_load(warehouse, load)
+    has_files = warehouse.macro("file_count", cfg["file_format"], rejects) > 0
+    if has_files and has_rows(warehouse, rejects, condition):
+        leave_to_spark(warehouse, opened, "the last date had rejects")
+        return None
+    inserted, deleted = found["rows_inserted"], found["rows_deleted"]
+    here = {"inserted": inserted, "deleted": deleted, "deleted_again": deleted, "gone": 0}
+    return {
+        "plan": plan,
+        "load": load,
+        "uncommitted": None,
+        "kept": None,
+        "rejects": {},
+        "is_repeat": True,
+        "figures": {**found, "rows_logged": 0, "rows_superseded": 0, "here": here},
+    }
+
+
+def _of_this_load(warehouse: Warehouse, load: Values) -> str:
+    """Return the condition of what the date's last load wrote beside the log."""
+    known = {"business_date": load["business_date"], "commit_id": load["this_commit_id"]}
+    condition: str = warehouse.macro("_loads_expr", [known])
+    return condition
+
+
+def derive_extract(warehouse: Warehouse, opened: Values, staged: Values, commit: Values) -> Values:
+    """Return the rows of the log that a date brings, and what goes beside them.
+
+    Args:
+        warehouse: Where the tables are.
+        opened: What open_load() returned.
+        staged: What stage_extract() returned.
+        commit: What new_commit() returned.
+
+    Returns:
+        The dict that commit_load() takes; `outcome` is repeat for a date that came again as it was.
+    """
+    cfg, plan, figures, macro = opened["cfg"], staged["plan"], staged["figures"], warehouse.macro
+    load = staged["load"]
+    if staged.get("is_repeat"):
+        return {"outcome": "repeat", "load": load, "figures": figures}
+    load = {**load, "log_version": macro("version_to_append", opened, load)}
+    derived = {"outcome": "commit", "load": load}
+    written = files_of_workers(warehouse, opened, staged, load)
+    if written is not None:
+        numbers = versions_before(warehouse, opened, load)
+        more = {"figures": figures, "numbers": numbers, "uncommitted": written, "beside": []}
+        return {**derived, **more}
+    rows = _rows_to_log(warehouse, opened, plan, load, figures)
+    figures = {**figures, **rows["counts"]}
+    logs_nothing = not figures["rows_logged"] and not figures["rows_superseded"]
+    before = load["this_commit_id"]
+    if before is not None and logs_nothing and not load["rebuild"]:
+        if _observed_the_same(warehouse, cfg, opened["relations"], load):
+            again = {"figures": figures, "rejects_commit_id": before}
+            return {"outcome": "repeat", "load": load, **again}
+    uncommitted = None
+    if figures["rows_logged"] and load["forward"] and load["log_version"] is not None:
+        counts = {"rows_logged": "count(*)"}
+        uncommitted = macro("staged_log_rows", opened, plan, load, rows["slice"], counts)
+        macro("check_staged", cfg, uncommitted, figures["rows_logged"])
+    return {
+        **derived,
+        "figures": figures,
+        "numbers": versions_before(warehouse, opened, load),
+        "uncommitted": uncommitted,
+        "slice": rows["slice"],
+        "beside": _beside(warehouse, opened, plan, load, figures, rows["rows"]),
+    }
+
+
+def _rows_to_log(
+    warehouse: Warehouse, opened: Values, plan: Values, load: Values, figures: Values
+) -> Values:
+    """Return what the commit puts into the log.
+
+    A date after all others only appends, straight from the view. Anything else is worked out once
+    and put into a table of its own (without sensitive columns), because it is read several times,
+    between writes that would make Spark forget a cache.
+
+    Returns:
+        `rows`, a view with all columns, `slice`, what the log is written from, `counts` of it.
+    """
+    cfg, target, macro = opened["cfg"], opened["cfg"]["target"], warehouse.macro
+    changed = rows = macro("run_view", target, "changed")
+    macro("make_view", changed, macro("changed_rows_sql", load["classified"]))
+    forward = load["forward"]
+    if forward and not plan["sensitive"]:
+        counts = {"rows_logged": _changes(figures), "rows_superseded": 0}
+        return {"rows": changed, "slice": changed, "counts": counts}
+    if not forward:
+        targets, date = write_relations(warehouse, opened), load["business_date"]
+        rows, logged = macro("run_view", target, "revised"), macro("run_view", target, "logged")
+        macro("make_view", logged, macro("logged_rows_sql", plan, targets, changed, date), True)
+        of = {"changed": changed, "logged": logged}
+        revised = macro("revised_rows_sql", cfg, plan, targets, of, load)
+        macro("make_view", rows, revised, plan["sensitive"])
+    names = [*macro("slice_columns", plan), *([] if forward else ["_supersedes"])]
+    sql = f"select\n    {macro('column_list_expr', names)}\nfrom {rows}"
+    slice_ = macro("make_slice", target, load["commit_id"], "log", sql)
+    marks = "false" if forward else "_supersedes is not null"
+    found = warehouse.run(f"select count_if(not {marks}), count_if({marks}) from {slice_}")[0]
+    counts = {"rows_logged": int(found[0] or 0), "rows_superseded": int(found[1] or 0)}
+    return {"rows": rows, "slice": slice_, "counts": counts}
+
+
+def _observed_the_same(warehouse: Warehouse, cfg: Values, relations: Values, load: Values) -> bool:
+    """Say whether a date came again with nothing new, also not in what it supplied or rejected."""
+    macro, classified = warehouse.macro, load["classified"]
+    condition = _of_this_load(warehouse, load)
+    observed = [
+        (
+            macro("rejected_rows_sql", classified),
+            f"select _reject_reason, _key_hash, _raw_payload from {relations['rejects']}",
+        )
+    ]
+    if cfg["extract"] == "delta":
+        before = f"select _key_hash from {relations['supplied']}"
+        observed.append((macro("supplied_keys_sql", classified), before))
+    return all(
+        len(warehouse.run(macro("differs_sql", now, f"{before} where {condition}"))) == 0
+        for now, before in observed
+    )
+
+
+def _beside(
+    warehouse: Warehouse, opened: Values, plan: Values, load: Values, figures: Values, rows: Any
+) -> list[str]:
+    """Return what writes rejects, supplied keys and sensitive values.
+
+    They count once the log has the commit.
+    """
+    cfg, macro, commit_id = opened["cfg"], warehouse.macro, load["commit_id"]
+    targets = write_relations(warehouse, opened)
+    stamp = f"date'{load['business_date']}' as _business_date, {commit_id} as _commit_id"
+
+    def insert(name: str, columns: list[Values], sql: str) -> str:
+        statement: str = macro("insert_sql", targets[name], columns, sql, cfg["file_format"])
+        return statement
+
+    statements = []
+    if figures["rows_rejected"]:
+        rejected = macro("rejected_rows_sql", load["classified"])
+        sql = f"select *, {stamp}, cast(null as bigint) as _resolved_by from ({rejected})"
+        statements.append(insert("rejects", macro("rejects_columns"), sql))
+    if cfg["extract"] == "delta":
+        supplied = macro("supplied_keys_sql", load["classified"])
+        sql = f"select *, {stamp} from ({supplied})"
+        statements.append(insert("supplied", macro("supplied_columns"), sql))
+    if plan["sensitive"] and figures["rows_logged"]:
+        where = "" if load["forward"] else " where _supersedes is null"
+        sql = f"select *, {commit_id} as _commit_id from {rows}{where}"
+        statements.append(insert("sensitive", macro("sensitive_columns", plan), sql))
+    return statements

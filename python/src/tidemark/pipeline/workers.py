@@ -1,0 +1,64 @@
+"""The engine in the workers, whatever it loads."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from tidemark.pipeline.tables import write_relations
+from tidemark.pipeline.warehouse import Values, Warehouse
+
+
+def engine_of(opened: Values) -> str:
+    """Return the engine that an entity asks for, or the run for all that ask for none."""
+    engine: str = opened["cfg"]["engine"] or opened["run"]["engine"]
+    return engine
+
+
+def tries_workers(warehouse: Warehouse, opened: Values, body: str, why_not: str) -> bool:
+    """Say whether the engine in the workers tries a load; where not, why not is told.
+
+    Args:
+        warehouse: Where the tables are.
+        opened: What open_load() returned.
+        body: The compiled SQL of the model.
+        why_not: The dotted name of the function that says what of the model's settings speaks
+            against it.
+    """
+    cfg, run, engine = opened["cfg"], opened["run"], engine_of(opened)
+    if engine == "spark" or run["empty"] or run["full_refresh"]:
+        return False
+    if not warehouse.macro("can", "run_workers"):
+        return False
+    if body.strip() != warehouse.macro("extract_sql", cfg).strip():
+        why = "the model has a SELECT of its own"
+    else:
+        module, _, function = why_not.rpartition(".")
+        why = getattr(import_module(module), function)(cfg)
+    if not why and engine == "auto" and warehouse.adapter.is_on_cluster():
+        why = (
+            "the session has a cluster, whose nodes may not share files: engine: workers says that "
+            "they do"
+        )
+    if why:
+        leave_to_spark(warehouse, opened, why)
+    return not why
+
+
+def leave_to_spark(warehouse: Warehouse, opened: Values, why: str) -> None:
+    """Say why a load goes by Spark SQL: on the console where the workers were asked for."""
+    tell = warehouse.tell if engine_of(opened) == "workers" else warehouse.note
+    tell(f"{opened['cfg']['entity']}: by Spark SQL, as {why}")
+
+
+def files_of_workers(warehouse: Warehouse, opened: Values, staged: Values, load: Values) -> Any:
+    """Return the files of a load, once its tables are there; None of what Spark is to write."""
+    written = staged["uncommitted"]
+    if staged.get("kept"):
+        targets = write_relations(warehouse, opened)
+        version = load["log_version"]
+        written = warehouse.adapter.write_kept_rows(staged["kept"], targets, version)
+    if written is not None:
+        logged = written.figures.get("rows_logged", staged["figures"].get("rows_logged"))
+        warehouse.macro("check_staged", opened["cfg"], written, logged)
+    return written
