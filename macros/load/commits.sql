@@ -9,6 +9,7 @@
     {%- if run.get('dry_run') and not present -%}
         {{ return(dict(commits, are_missing=true)) }}
     {%- elif migrations or present != tidemark.commit_columns() | map(attribute='name') | list -%}
+        {%- do tidemark.check_loads(commits['view'] | string) -%}
         {%- set properties = {'delta': {'delta.autoOptimize.autoCompact': 'true'}, 'iceberg': {'commit.retry.num-retries': '20'}} -%}
         {%- set options = {'properties': properties.get(run['commits_format'], {})} -%}
         {%- set statements = ['create schema if not exists ' ~ run['commits_schema']]

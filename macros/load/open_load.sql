@@ -1,6 +1,7 @@
 {#- What every step of a load, and every operation, works with: {cfg, run, relations, commits, state}. No commit is in flight
     afterwards: what a dead run left is finished or rolled back first. -#}
 {%- macro open_load(cfg, run, current=none) -%}
+    {%- do tidemark.check_loads(cfg['entity']) -%}
     {%- set enriched = cfg['family'] == 'enriched' -%}
     {%- do tidemark.check_expressions(cfg) -%}
     {%- if tidemark.can('run_workers') and not run.get('dry_run') and tidemark.engine_of({'cfg': cfg, 'run': run}) != 'spark' -%}

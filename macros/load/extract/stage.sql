@@ -84,7 +84,7 @@
     {%- set terms, errors = [], [] -%}
     {%- for column in plan['compared'] if column.get('compare_as') -%}
         {%- set term = tidemark.compared_value_expr(column, 'cast(null as ' ~ tidemark.quoted_type(column['type']) ~ ')') -%}
-        {%- if tidemark.can('tell_errors') -%}
+        {%- if tidemark.can('parse_expressions') -%}
             {%- do errors.append(tidemark.meaning_problem(
                 'column `' ~ column['name'] ~ '`: meta.tidemark.compare_as', column['compare_as'], 'select ' ~ term,
                 'it does not see: it is an expression of the column alone', [column['name']]
