@@ -44,7 +44,7 @@ class TidemarkAdapter(WorkersAdapter, RowsAdapter, TablesAdapter, FilesAdapter):
         """Return dbt's status line of a Python model."""
         return AdapterResponse(_message="OK")
 
-    def list_schemas(self, database: str | None) -> list[str]:
+    def list_schemas(self, database: str) -> list[str]:
         """Return the names of all schemas."""
         if not self.has_session():
             names: list[str] = super().list_schemas(database)
