@@ -80,11 +80,11 @@ def test_what_was_loaded__is_read(one: Entity) -> None:
     project = one.project
     project.write(
         "models/then.sql",
-        "{{ config(materialized='table') }}\nselect id, name from {{ tidemark.as_of(ref('one'), '2026-01-01') }}",
+        "{{ config(materialized='table') }}\nselect id, name from ({{ tidemark.as_of(ref('one'), '2026-01-01') }})",
     )
     project.write(
         "models/changed.sql",
-        "{{ config(materialized='table') }}\nselect * from {{ tidemark.change_feed(ref('one')) }}",
+        "{{ config(materialized='table') }}\nselect * from ({{ tidemark.change_feed(ref('one')) }})",
     )
     with plain(project):
         project.dbt("run", "--select", "then", "changed")
