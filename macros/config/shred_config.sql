@@ -33,8 +33,8 @@
     {%- for column in columns if column['name'] | lower in tidemark.reserved_columns() -%}
         {%- do errors.append('column `' ~ column['name'] ~ '` is reserved: give it another name, and set meta.tidemark.property to the property that fills it') -%}
     {%- endfor -%}
-    {%- if cfg['registry'] and not tidemark.can('call_python') -%}
-        {%- do errors.append('registry needs `type: tidemark` in the profile: data is validated in Python; or leave it out and name the columns') -%}
+    {%- if cfg['registry'] and not tidemark.can('register_functions') -%}
+        {%- do errors.append('registry needs `type: tidemark` with `method: session` in the profile: data is validated in Python; or leave it out and name the columns') -%}
     {%- endif -%}
     {%- do tidemark._raise_config_errors(cfg['entity'], errors) -%}
     {{ return(cfg) }}

@@ -1,6 +1,6 @@
 {#- Refuse SQL of the YAML that Spark cannot parse, by its setting: of the statement that it is put into Spark would tell a line. -#}
 {%- macro check_expressions(cfg) -%}
-    {%- if not tidemark.can('tell_errors') -%}{{ return(none) }}{%- endif -%}
+    {%- if not tidemark.can('parse_expressions') -%}{{ return(none) }}{%- endif -%}
     {%- set given, errors = tidemark.event_expressions(cfg), [] -%}
     {%- for column in cfg.get('columns', []) if column.get('settings', {}).get('compare_as') -%}
         {%- do given.append(('column `' ~ column['name'] ~ '`: meta.tidemark.compare_as', column['settings']['compare_as'])) -%}

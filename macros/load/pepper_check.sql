@@ -2,7 +2,7 @@
     that a string literal does not hold as it stands. A quote in it ends the literal, and Spark's message shows what follows: so the
     adapter looks before there is a statement. -#}
 {%- macro pepper_check(cfg) -%}
-    {%- if tidemark.can('call_python') -%}{%- do adapter.call_function('tidemark.hashing.rows.check_pepper') -%}{%- endif -%}
+    {%- if tidemark.can('know_pepper') -%}{%- do adapter.call_function('tidemark.hashing.rows.check_pepper') -%}{%- endif -%}
     {%- set row = tidemark.query_rows(
         'select ' ~ tidemark.pepper_expr() ~ " = '' or " ~ tidemark.pepper_expr() ~ " like '$%env:%' as missing, r" ~ tidemark.pepper_expr() ~ ' <> ' ~ tidemark.pepper_expr() ~ " as is_escaped, "
         ~ "substr(sha2(concat('tidemark pepper:', " ~ tidemark.pepper_expr() ~ '), 256), 1, 8) as digest'

@@ -26,7 +26,13 @@
 {%- macro derived_marks(commits, relation, kind, source) -%}
     {{ return(adapter.run_step('commits.derived_marks', tidemark, commits, relation, kind, source)) }}
 {%- endmacro -%}
-{%- macro ensure_commits(run) -%}{{ return(adapter.run_step('commits.ensure_commits', tidemark, run)) }}{%- endmacro -%}
+{#- An adapter that only reads takes them as they are. -#}
+{%- macro ensure_commits(run) -%}
+    {%- if tidemark.can('load') -%}{{ return(adapter.run_step('commits.ensure_commits', tidemark, run)) }}{%- endif -%}
+    {%- set commits = tidemark.commits_relations(run) -%}
+    {%- if not tidemark.relation_exists(commits['view']) -%}{%- do tidemark.check_loads(commits['view'] | string) -%}{%- endif -%}
+    {{ return(commits) }}
+{%- endmacro -%}
 {%- macro entity_state(commits, cfg_relation, run) -%}
     {{ return(adapter.run_step('commits.entity_state', tidemark, commits, cfg_relation, run)) }}
 {%- endmacro -%}
@@ -72,7 +78,10 @@
 {#- tidemark.pipeline.opening -#}
 {%- macro log__state(opened, state) -%}{{ return(adapter.run_step('opening.log_state', tidemark, opened, state)) }}{%- endmacro -%}
 {%- macro log_relations(cfg, run, current) -%}{{ return(adapter.run_step('opening.log_relations', tidemark, cfg, run, current)) }}{%- endmacro -%}
-{%- macro open_load(cfg, run, current=none) -%}{{ return(adapter.run_step('opening.open_load', tidemark, cfg, run, current)) }}{%- endmacro -%}
+{%- macro open_load(cfg, run, current=none) -%}
+    {%- do tidemark.check_loads(cfg['entity']) -%}
+    {{ return(adapter.run_step('opening.open_load', tidemark, cfg, run, current)) }}
+{%- endmacro -%}
 {%- macro opened_anew(opened, run=none) -%}{{ return(adapter.run_step('opening.opened_anew', tidemark, opened, run)) }}{%- endmacro -%}
 {%- macro settled_state(opened) -%}{{ return(adapter.run_step('opening.settled_state', tidemark, opened)) }}{%- endmacro -%}
 

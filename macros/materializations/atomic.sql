@@ -4,6 +4,7 @@
     taken away by the next one, which then takes the files again; so a crash loses nothing and doubles nothing. -#}
 {% materialization atomic, adapter='spark', supported_languages=['sql'] %}
 
+    {%- do tidemark.check_loads(model['name']) -%}
     {%- set cfg = tidemark.atomic_config() -%}
     {%- set run = tidemark.run_config() -%}
     {%- if run['plan'] -%}{{ return(tidemark.leave_unplanned(model['name'], 'atomic')) }}{%- endif -%}

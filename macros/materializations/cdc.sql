@@ -5,6 +5,7 @@
     those of load_entity(). -#}
 {% materialization cdc, adapter='spark', supported_languages=['sql'] %}
 
+    {%- do tidemark.check_loads(model['name']) -%}
     {%- set cfg = tidemark.entity_config() -%}
     {%- set run = tidemark.run_config() -%}
 

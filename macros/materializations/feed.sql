@@ -7,6 +7,7 @@
     that run was to end with. -#}
 {% materialization feed, adapter='spark', supported_languages=['sql'] %}
 
+    {%- do tidemark.check_loads(model['name']) -%}
     {%- set cfg = tidemark.feed_config() -%}
     {%- set run = tidemark.run_config() -%}
     {%- if run['plan'] -%}{{ return(tidemark.leave_unplanned(model['name'], 'feed')) }}{%- endif -%}

@@ -5,6 +5,7 @@
     The watermark moves last, so a run that died before is applied again, which changes nothing. -#}
 {% materialization scd2, adapter='spark', supported_languages=['sql'] %}
 
+    {%- do tidemark.check_loads(model['name']) -%}
     {%- set cfg = tidemark.scd2_config() -%}
     {%- set run = tidemark.run_config() -%}
     {%- if run['plan'] -%}{{ return(tidemark.leave_unplanned(model['name'], 'scd2')) }}{%- endif -%}

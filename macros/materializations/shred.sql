@@ -3,6 +3,7 @@
     The watermark moves last: what a run that died had written, which is what lies after it, is taken away first. -#}
 {% materialization shred, adapter='spark', supported_languages=['sql'] %}
 
+    {%- do tidemark.check_loads(model['name']) -%}
     {%- set cfg = tidemark.shred_config() -%}
     {%- set run = tidemark.run_config() -%}
     {%- if run['plan'] -%}{{ return(tidemark.leave_unplanned(model['name'], 'shred')) }}{%- endif -%}

@@ -1,6 +1,7 @@
 {#- Make the log of an entity from a table with intervals: each date at whose end other rows hold is loaded as a full extract of that date, with
     the checks, hashes and types of the model, then the log is replayed and compared with the table. Run again, it goes on where it stopped. -#}
 {%- macro adopt(entity, table, valid_from='dbt_valid_from', valid_to='dbt_valid_to', inclusive=false, dry_run=false) -%}
+    {%- do tidemark.check_loads(entity) -%}
     {%- set dry = tidemark.is_true(dry_run) -%}
     {%- set cfg = tidemark.entity_config(tidemark.entity_node(entity)) -%}
     {%- if cfg['extract'] != 'full' -%}

@@ -45,6 +45,7 @@
 
 {#- What clean_enriched() needs of a `materialized: shred` model; its rows have the commits of the events that it read last. -#}
 {%- macro open_shred(node) -%}
+    {%- do tidemark.check_loads(node['name']) -%}
     {%- set cfg = tidemark.shred_config(node) -%}
     {%- set run = tidemark.run_config() -%}
     {%- set commits = tidemark.ensure_commits(run) -%}

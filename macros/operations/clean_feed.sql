@@ -1,6 +1,7 @@
 {#- clean() of a `materialized: feed` model: changes of commits that its `feed_retention` does not keep any more go, but none that a
     feed which reads this one has not read yet. -#}
 {%- macro clean_feed(node, dry_run, vacuum, retention) -%}
+    {%- do tidemark.check_loads(node['alias']) -%}
     {%- set settings = (node['config'].get('meta') or {}).get('tidemark', {}) -%}
     {%- set errors = [] -%}
     {%- set length = tidemark._retention(retention.get('feed', settings.get('feed_retention')), 'feed_retention', errors) -%}

@@ -45,6 +45,7 @@
 
 {#- An entity as it is, without finishing or rolling back what is in flight: that may be a load at work. -#}
 {%- macro look_at_entity(entity, operation) -%}
+    {%- do tidemark.check_loads(entity) -%}
     {%- set cfg = tidemark.entity_config(tidemark.entity_node(entity)) -%}
     {%- if cfg['file_format'] == 'parquet' -%}
         {%- do tidemark.raise_error('configuration', entity ~ ': ' ~ operation ~ ' needs file_format: delta or iceberg, found: parquet') -%}

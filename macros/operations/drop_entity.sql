@@ -1,6 +1,7 @@
 {#- Drop all tables of an entity, and forget its commits. What full refreshes and rehashes left goes too: without their commits `clean` would
     keep it for ever. -#}
 {%- macro drop_entity(entity) -%}
+    {%- do tidemark.check_loads(entity) -%}
     {%- set cfg = tidemark.entity_config(tidemark.entity_node(entity)) -%}
     {%- set run = tidemark.run_config() -%}
     {%- set commits = tidemark.ensure_commits(run) -%}

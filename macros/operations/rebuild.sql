@@ -1,6 +1,7 @@
 {#- Make current anew from the log, whatever has become of its files: nothing of it is read. Another table is filled beside it, which takes
     its name when it is whole. What a run left in flight, as it met a file that could not be read, is finished then. -#}
 {%- macro rebuild(entity, dry_run=false) -%}
+    {%- do tidemark.check_loads(entity) -%}
     {%- set cfg = tidemark.entity_config(tidemark.entity_node(entity)) -%}
     {%- set dry = tidemark.is_true(dry_run) -%}
     {%- set run = dict(tidemark.run_config(), dry_run=dry) -%}

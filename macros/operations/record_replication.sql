@@ -1,5 +1,6 @@
 {#- Append what a replicator applied, one row per table, to tidemark_replication; `tidemark replicator` calls it. -#}
 {%- macro record_replication(rows) -%}
+    {%- do tidemark.check_loads('tidemark_replication') -%}
     {%- set run = tidemark.run_config() -%}
     {%- set relation = api.Relation.create(schema=run['commits_schema'], identifier='tidemark_replication') -%}
     {%- set columns = tidemark.replication_columns() -%}

@@ -2,6 +2,7 @@
     and take their names when they are whole; the old ones stay as `<table>_<commit>` until they are cleaned. An interrupted rehash is finished
     or rolled back by the entity's next run. -#}
 {%- macro rehash(entity, drop=[], dry_run=false) -%}
+    {%- do tidemark.check_loads(entity) -%}
     {%- set cfg = tidemark.entity_config(tidemark.entity_node(entity)) -%}
     {%- set dry_run, drop = tidemark.is_true(dry_run), [drop] if drop is string else drop -%}
     {%- do tidemark.refuse_events(cfg, 'rehash') -%}

@@ -285,7 +285,7 @@ class Project:
 
 
 class ThriftProject(Project):
-    """A project by plain `type: spark`: dbt and `sql()` are clients of a Thrift server."""
+    """A project by `method: thrift`: dbt and `sql()` are clients of a Thrift server."""
 
     target = "thrift"
 
@@ -321,12 +321,8 @@ def _result(raw: Any, output: str) -> DbtResult:
 
 
 @pytest.fixture(scope="session")
-def parsed_package(
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Iterator[Callable[[str], None]]:
+def parsed_package(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Have the package parsed once: dbt goes on from there with the files of each project, in a tenth of the time.
-
-    Returns the function that does it, for a target by another adapter.
 
     What is parsed here has the package's macros and none of its models: the schema, the target and the vars that
     dbt would parse anew for make no difference to it.
@@ -335,35 +331,26 @@ def parsed_package(
     from dbt.parser import manifest as parser
 
     read = parser.ManifestLoader.read_manifest_for_partial_parse
-    parsed: dict[str, tuple[bytes, dict[str, Any]]] = {}
 
     def read_or_begin(loader: Any) -> Any:
         saved = read(loader)
-        adapter = loader.root_project.credentials.type
-        if saved is not None or adapter not in parsed:
+        if saved is not None or loader.root_project.credentials.type != "tidemark":
             return saved
-        data, macros = parsed[adapter]
         begun = Manifest.from_msgpack(data, decoder=parser.extended_mashumuro_decoder)
         # nothing changes a macro that is parsed, and they are most of what would be decoded
         begun.macros = {**macros}
         known, begun.state_check = begun.state_check, loader.manifest.state_check
         return begun if known.project_hashes == begun.state_check.project_hashes else None
 
-    def parse(target: str) -> None:
-        template = Project(tmp_path_factory.mktemp("template"), "template", Path())
-        template.target = target
-        manifest = template.dbt("parse").raw.result
-        file = next(template.root.rglob("partial_parse.msgpack"))
-        known = Manifest.from_msgpack(file.read_bytes(), decoder=parser.extended_mashumuro_decoder)
-        macros, known.macros = known.macros, {}
-        data = known.to_msgpack(parser.extended_mashumaro_encoder)
-        parsed[manifest.metadata.adapter_type] = data, macros
-
-    parse(Project.target)
-    patch = pytest.MonkeyPatch()
-    patch.setattr(parser.ManifestLoader, "read_manifest_for_partial_parse", read_or_begin)
-    yield parse
-    patch.undo()
+    template = Project(tmp_path_factory.mktemp("template"), "template", Path())
+    template.dbt("parse")
+    file = next(template.root.rglob("partial_parse.msgpack"))
+    known = Manifest.from_msgpack(file.read_bytes(), decoder=parser.extended_mashumuro_decoder)
+    macros, known.macros = known.macros, {}
+    data = known.to_msgpack(parser.extended_mashumaro_encoder)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(parser.ManifestLoader, "read_manifest_for_partial_parse", read_or_begin)
+        yield
 
 
 @pytest.fixture(scope="session")
@@ -396,7 +383,7 @@ def _slug(name: str) -> str:
 @pytest.fixture(scope="session")
 def make_project(
     tidemark_test_home: Path,
-    parsed_package: Callable[[str], None],
+    parsed_package: None,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Callable[[str], Project]:
     """Return a function that makes a project: name → Project."""
@@ -413,14 +400,13 @@ def make_project(
 @pytest.fixture(scope="session")
 def make_thrift_project(
     tidemark_test_home: Path,
-    parsed_package: Callable[[str], None],
+    parsed_package: None,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Callable[[str], ThriftProject]]:
     """The same at a Thrift server with Delta, which is there for all tests of the process that want one."""
     with thrift_server(tmp_path_factory.mktemp("thrift")) as server:
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("TIDEMARK_THRIFT_PORT", str(server.port))
-            parsed_package(ThriftProject.target)
 
             def make(name: str) -> ThriftProject:
                 slug = _slug(name)

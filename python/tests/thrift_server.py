@@ -1,4 +1,4 @@
-"""A Spark Thrift server with Delta on a free port of the loopback, for tests of plain `type: spark`."""
+"""A Spark Thrift server with Delta on a free port of the loopback, for tests of `method: thrift`."""
 
 from __future__ import annotations
 

@@ -163,7 +163,7 @@
 {%- macro make_staged_view(cfg, plan, landing, stretch, known) -%}
     {%- set view = tidemark.run_view(cfg['target'], 'staged') -%}
     {%- set sql = tidemark.staged_events_sql(cfg, plan, landing['events'], known, stretch) -%}
-    {%- if tidemark.can('tell_errors') -%}
+    {%- if tidemark.can('parse_expressions') -%}
         {%- if adapter.try_view(view, sql) -%}{{ return(none) }}{%- endif -%}
         {%- do tidemark.check_event_expressions(cfg, plan, landing, stretch) -%}
     {%- endif -%}

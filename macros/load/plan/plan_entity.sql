@@ -13,7 +13,7 @@
     {%- endif -%}
     {%- if run['plan'] == 'kept' and not tidemark.can('keep_plan') -%}
         {%- do tidemark.raise_error('usage',
-            cfg['entity'] ~ ": `tidemark plan` needs `type: tidemark` in the profile. By plain Spark dbt gives a plan as tables: dbt run --vars 'plan: true'"
+            cfg['entity'] ~ ": `tidemark plan` needs `type: tidemark` with `method: session` in the profile. By a Thrift server dbt gives a plan as tables: dbt run --vars 'plan: true'"
         ) -%}
     {%- endif -%}
     {%- set opened = tidemark.open_load(dict(cfg, asked_engine=cfg['engine'], engine='spark'), dict(run, dry_run=true), current) -%}

@@ -1,4 +1,4 @@
-"""Plain `type: spark` through a Thrift server: stories that other files tell of our own adapter, and what is different."""
+"""`method: thrift`, a Spark Thrift server: stories that other files tell of `method: session`, and what is different."""
 
 from __future__ import annotations
 
@@ -147,13 +147,13 @@ def test_operations(module_project: ThriftProject) -> None:
     assert goods.rows("id, name") == [(7, "new")]
 
 
-def test_what_needs_our_adapter__is_refused_before_anything_is_written(
+def test_what_needs_a_session__is_refused_before_anything_is_written(
     module_project: ThriftProject,
 ) -> None:
     alone = Entity(module_project, "alone", COLUMNS)
     alone.extract("2026-01-01", extract({1: "ann"}))
     result = alone.run("2026-01-01", plan="kept", expect_pass=False)
-    assert "`tidemark plan` needs `type: tidemark`" in result.error
+    assert "`tidemark plan` needs `type: tidemark` with `method: session`" in result.error
     module_project.write("models/steps.yml", """
         models:
           - name: steps
@@ -163,11 +163,12 @@ def test_what_needs_our_adapter__is_refused_before_anything_is_written(
         "models/steps.sql", "{{ tidemark.shred('iglu:a/b/jsonschema/1-*-*', events='alone') }}"
     )
     result = module_project.dbt("run", "--select", "steps", expect_pass=False)
-    assert "registry needs `type: tidemark`" in result.error
+    assert "registry needs `type: tidemark` with `method: session`" in result.error
     module_project.write(
         "models/by_python.py", "def model(dbt, session):\n    return session.sql('select 1')\n"
     )
-    assert not module_project.dbt("run", "--select", "by_python", expect_pass=False).success
+    result = module_project.dbt("run", "--select", "by_python", expect_pass=False)
+    assert "Python models run in dbt's own process: they need `method: session`" in result.error
     command = [sys.executable, "-m", "tidemark.cli", "run", "--business-date", "2026-01-01"]
     command += ["--target", "thrift", "--select", "alone", "--select", "by_python"]
     done = subprocess.run(
@@ -175,7 +176,7 @@ def test_what_needs_our_adapter__is_refused_before_anything_is_written(
         env=environment(module_project), capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 2
-    assert "Python models need `type: tidemark`" in done.stderr
+    assert "Python models need `type: tidemark` with `method: session`" in done.stderr
     assert not alone.exists() and not alone.exists("__log")
     for name in ("steps.sql", "steps.yml", "by_python.py"):
         module_project.remove(f"models/{name}")

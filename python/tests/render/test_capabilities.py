@@ -1,4 +1,4 @@
-"""What plain `type: spark` has not: one list, which every macro asks."""
+"""What an adapter has not, a Thrift server's or plain `type: spark`: one list, which every macro asks."""
 
 from __future__ import annotations
 
@@ -13,22 +13,34 @@ from ..macros import ROOT, load_macros
 ASKED = re.compile(r"tidemark\.can\('(\w+)'\)")
 
 
-def macros_of(adapter: str) -> dict[str, Any]:
+def macros_of(adapter: str, has_session: bool = False) -> dict[str, Any]:
     """The macros of `expr`, as they are under an adapter."""
 
     def refuse(message: str) -> None:
         raise LookupError(message)
 
     macros = load_macros("expr")
-    macros["can"].context["adapter"] = SimpleNamespace(type=lambda: adapter)
+    macros["can"].context["adapter"] = SimpleNamespace(
+        type=lambda: adapter, has_session=lambda: has_session
+    )
     macros["can"].context["exceptions"] = SimpleNamespace(raise_compiler_error=refuse)
     return macros
 
 
-@pytest.mark.parametrize(("adapter", "can"), [("tidemark", True), ("spark", False)])
-def test_can__by_adapter(adapter: str, can: bool) -> None:
-    macros = macros_of(adapter)
-    assert {macros["can"](name) for name in macros["capabilities"]()} == {can}
+ALL = set(macros_of("spark")["capabilities"]())
+
+
+@pytest.mark.parametrize(
+    ("adapter", "has_session", "lacks"),
+    [
+        ("tidemark", True, set()),
+        ("tidemark", False, ALL - {"load", "call_python", "tell_errors"}),
+        ("spark", False, ALL),
+    ],
+)
+def test_can__by_adapter(adapter: str, has_session: bool, lacks: set[str]) -> None:
+    macros = macros_of(adapter, has_session)
+    assert {name for name in ALL if not macros["can"](name)} == lacks
 
 
 def test_can__of_a_name_that_is_none() -> None:
@@ -39,6 +51,6 @@ def test_can__of_a_name_that_is_none() -> None:
 def test_capabilities__are_what_is_asked_for_and_nothing_else_asks_the_adapter() -> None:
     texts = {path: path.read_text(encoding="utf-8") for path in ROOT.glob("macros/**/*.sql")}
     asked = {name for text in texts.values() for name in ASKED.findall(text)}
-    assert asked == set(macros_of("spark")["capabilities"]())
+    assert asked == ALL
     asking = [path.name for path, text in texts.items() if "adapter.type()" in text]
     assert asking == ["can.sql"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,6 +15,7 @@ from dbt_common.exceptions import DbtRuntimeError
 from filelock import FileLock
 
 from dbt.adapters.tidemark import connections
+from dbt.adapters.tidemark.base import SessionAdapter
 from dbt.adapters.tidemark.connections import TidemarkCredentials, project_variable
 from dbt.adapters.tidemark.cursor import _literal
 from tidemark import home
@@ -68,9 +70,43 @@ def test_credentials__empty_settings_are_left_out() -> None:
     assert "spark.a" not in chosen.server_side_parameters
 
 
-def test_credentials__of_a_server_are_refused() -> None:
-    with pytest.raises(DbtRuntimeError, match="For method: thrift write type: spark"):
+def test_credentials__of_a_thrift_server() -> None:
+    chosen = credentials(method="thrift", host="spark.example.com/", port=10000, user="dbt")
+    assert not chosen.has_session and chosen.unique_field == "spark.example.com"
+    shown = {
+        "method": "thrift",
+        "host": "spark.example.com",
+        "port": 10000,
+        "user": "dbt",
+        "schema": "s",
+    }
+    assert dict(chosen.connection_info(with_aliases=True)) == shown
+    assert dict(chosen.connection_info()) == {**shown, "TIDEMARK_HOME": str(tidemark_home().root)}
+    with pytest.raises(DbtRuntimeError, match="Must specify `host`"):
+        credentials(method="thrift")
+
+
+def test_credentials__of_a_thrift_server_without_its_client(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("dbt.adapters.spark.connections.hive", None)
+    with pytest.raises(DbtRuntimeError, match=r"pip install dbt-spark\[PyHive\]"):
         credentials(method="thrift", host="localhost")
+
+
+@pytest.mark.parametrize("method", ["http", "odbc"])
+def test_credentials__other_methods_are_refused(method: str) -> None:
+    with pytest.raises(DbtRuntimeError, match=rf"session .* method: thrift .* found: {method}$"):
+        credentials(method=method, host="localhost")
+
+
+def test_adapter__of_a_thrift_server_starts_no_session() -> None:
+    adapter: Any = SimpleNamespace(config=SimpleNamespace(credentials=credentials(
+        method="thrift", host="localhost"
+    )))  # fmt: skip
+    adapter.has_session = partial(SessionAdapter.has_session, adapter)
+    with pytest.raises(DbtRuntimeError, match="method: session"):
+        SessionAdapter._session.fget(adapter)  # type: ignore[attr-defined]
 
 
 def test_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

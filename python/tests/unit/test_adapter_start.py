@@ -145,7 +145,7 @@ def test_expected__by_a_later_command_of_dbt(spark: Spark, monkeypatch: pytest.M
     monkeypatch.setattr(connections, "set_working_directory", lambda _: None)
     monkeypatch.setattr(connections, "reset_settings", lambda _: None)
     profile: Any = SimpleNamespace(
-        credentials=SimpleNamespace(method="session", server_side_parameters={}),
+        credentials=SimpleNamespace(has_session=True, server_side_parameters={}),
         project_root="/",
         args=SimpleNamespace(WHICH="parse"),
     )
@@ -170,6 +170,16 @@ def test_expected__by_a_later_command_of_dbt(spark: Spark, monkeypatch: pytest.M
         while session.current_session() is None:
             pass
     assert session.current_session() is None and spark.launched[1].stop.called
+
+
+def test_expected__but_not_of_a_thrift_server(spark: Spark) -> None:
+    profile: Any = SimpleNamespace(
+        credentials=SimpleNamespace(has_session=False), args=SimpleNamespace(WHICH="run")
+    )
+    spark.may_start.set()
+    with session.session_expected():
+        connections.TidemarkConnectionManager(profile, MagicMock()).cleanup_all()
+        assert not spark.begun.is_set() and not spark.launched
 
 
 def test_what_must_be_told_is_left_to_who_asks(

@@ -49,7 +49,7 @@ _DEFINED = re.compile(r"{%-? *macro (\w+)")
 _CALLED = re.compile(r"\btidemark\.(\w+)\((?!ref\()")
 _ASKS = re.compile(
     r"\b(run_query|query_rows|first_column|json_rows|row_count|has_rows|names_in|describe_query|run_statements)\(|call (noop_)?statement|"
-    r"adapter\.(?!type\(|quote\(|raise_|dispatch)"
+    r"adapter\.(?!type\(|has_session\(|quote\(|raise_|dispatch)"
 )
 _READS_SETTINGS = re.compile(r"\bconfig\.(get|meta_\w+)\(|(?<![.\w])var\(")
 

@@ -380,6 +380,7 @@ class Scripted(Invoker):
         ("spark", "thrift", ["sql", "sql"], False),
         ("spark", "http", ["sql", "python"], False),
         ("tidemark", "session", ["sql", "python"], False),
+        ("tidemark", "thrift", ["sql", "python"], True),
     ],
 )
 def test_python_models__are_refused_before_anything_runs(
@@ -392,7 +393,8 @@ def test_python_models__are_refused_before_anything_runs(
     monkeypatch.setattr(Invoker, "selected", lambda self: nodes)
     invoker = Invoker(RunOptions(dates=[]), Console())
     invoker._manifest = SimpleNamespace(nodes=dict(enumerate(nodes)))
-    invoker._config = SimpleNamespace(credentials=SimpleNamespace(type=kind, method=method))
+    credentials = SimpleNamespace(type=kind, method=method, has_session=method == "session")
+    invoker._config = SimpleNamespace(credentials=credentials)
     if not refused:
         invoker.check_python_models()
         return
@@ -411,16 +413,16 @@ def test_pepper__is_asked_for_before_anything_runs(monkeypatch: pytest.MonkeyPat
     monkeypatch.delenv("TIDEMARK_PEPPER", raising=False)
     invoker = Invoker(RunOptions(dates=[]), Console())
     invoker._manifest = SimpleNamespace(nodes=dict(enumerate(nodes)))
-    invoker._config = SimpleNamespace(credentials=SimpleNamespace(type="tidemark"))
+    invoker._config = SimpleNamespace(credentials=SimpleNamespace(has_session=True))
     with pytest.raises(ConfigError, match=r"nothing was run: shy has sensitive .* TIDEMARK_PEPPER"):
         invoker.check_pepper()
     chosen[:] = [nodes[0], nodes[2]]
     invoker.check_pepper()
     # a server has it, or has not
     chosen[:] = nodes
-    invoker._config.credentials.type = "spark"
+    invoker._config.credentials.has_session = False
     invoker.check_pepper()
-    invoker._config.credentials.type = "tidemark"
+    invoker._config.credentials.has_session = True
     monkeypatch.setenv("TIDEMARK_PEPPER", "secret")
     invoker.check_pepper()
 
@@ -641,19 +643,17 @@ def test_variables__of_the_project_by_its_name_too() -> None:
 
 def test_session__that_does_not_start_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     invoker = Invoker(RunOptions(dates=[]), Console())
-    monkeypatch.setattr("tidemark.spark.session.current_session", lambda: None)
 
     def busy(settings: dict[str, str]) -> Any:
         raise MetastoreBusyError(f"{settings['spark.master']}: another run holds it")
 
     monkeypatch.setattr("tidemark.spark.session.get_session", busy)
-    monkeypatch.setattr(invoker, "_invoke", lambda *_: SimpleNamespace(exception=None))
     settings = {"spark.master": "local"}
-    credentials = SimpleNamespace(type="tidemark", server_side_parameters=settings)
+    credentials = SimpleNamespace(has_session=True, server_side_parameters=settings)
     invoker._config = SimpleNamespace(credentials=credentials)
     with pytest.raises(MetastoreBusyError, match="local: another run"):
         invoker.session()
-    credentials.type = "spark"
+    credentials.has_session = False
     with pytest.raises(ConfigError, match="this needs Spark here"):
         invoker.session()
 

@@ -69,7 +69,11 @@ def check(
     invoker = Invoker(options, Console(stderr=True))
     if not invoker.parse():
         ctx.exit(2)
-    models = checked_models(invoker.manifest, invoker.variables)
+    models = checked_models(
+        invoker.manifest,
+        invoker.variables,
+        has_session=getattr(invoker.config.credentials, "has_session", False),
+    )
     if as_json:
         click.echo(json.dumps([asdict(model) for model in models], indent=2))
     else:

@@ -42,12 +42,15 @@ class Checked:
     remarks: tuple[str, ...] = ()
 
 
-def checked_models(manifest: Any, variables: Mapping[str, Any] | None = None) -> list[Checked]:
+def checked_models(
+    manifest: Any, variables: Mapping[str, Any], *, has_session: bool
+) -> list[Checked]:
     """Judge every model of ours, as a run would before it asks Spark.
 
     Args:
         manifest: dbt's, of the parsed project.
         variables: The project's, of its file and of the command.
+        has_session: Whether the profile has Spark in dbt's own process.
 
     Returns:
         The models by path and name.
@@ -59,9 +62,10 @@ def checked_models(manifest: Any, variables: Mapping[str, Any] | None = None) ->
     }
     macros, context = callable_macros(sources)
     manifest.build_flat_graph()
-    adapter = SimpleNamespace(type=lambda: manifest.metadata.adapter_type)
-    given = variables or {}
-    context.update(graph=manifest.flat_graph, adapter=adapter, var=given.get)
+    adapter = SimpleNamespace(
+        type=lambda: manifest.metadata.adapter_type, has_session=lambda: has_session
+    )
+    context.update(graph=manifest.flat_graph, adapter=adapter, var=variables.get)
     known = _materializations(manifest)
     found = []
     for node in manifest.flat_graph["nodes"].values():

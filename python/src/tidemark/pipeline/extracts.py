@@ -149,7 +149,7 @@ def type_compared_values(warehouse: Warehouse, cfg: Values, plan: Values) -> Non
         name = column["name"]
         null = f"cast(null as {macro('quoted_type', column['type'])})"
         term = macro("compared_value_expr", column, null)
-        if macro("can", "tell_errors"):
+        if macro("can", "parse_expressions"):
             setting = f"column `{name}`: meta.tidemark.compare_as"
             lacks = "it does not see: it is an expression of the column alone"
             sql = f"select {term}"

@@ -183,34 +183,36 @@ class Invoker:
             TidemarkError: Spark does not start, or another process holds the metastore.
             ConfigError: There can be none: the profile's Spark is elsewhere.
         """
-        from tidemark.spark.session import current_session, get_session
+        from tidemark.spark.session import get_session
 
-        if current_session() is None:
-            credentials: Any = getattr(self._config, "credentials", None)
-            if getattr(credentials, "type", None) == "tidemark":
-                return get_session(credentials.server_side_parameters)
-            # dbt-spark's own may have one in this process (method: session)
-            self._invoke(["debug", "--connection", *common_options(self._options, None)])
-            if current_session() is None:
-                raise ConfigError("this needs Spark here: `type: tidemark` in the profile")
-        return current_session()
+        credentials: Any = getattr(self._config, "credentials", None)
+        if not getattr(credentials, "has_session", False):
+            raise ConfigError(
+                "this needs Spark here: `type: tidemark` with `method: session` in the profile"
+            )
+        return get_session(credentials.server_side_parameters)
 
     def check_python_models(self) -> None:
         """Refuse Python models before anything runs, where Spark is at the end of a wire.
 
         Raises:
-            ConfigError: One is selected, and the profile's adapter is dbt-spark's own.
+            ConfigError: One is selected, and the profile has nowhere to run it.
         """
         credentials: Any = getattr(self._config, "credentials", None)
-        if getattr(credentials, "type", None) != "spark" or credentials.method not in _NO_PYTHON:
+        kind = getattr(credentials, "type", None)
+        if kind == "tidemark":
+            runs_python = credentials.has_session
+        else:
+            runs_python = kind != "spark" or credentials.method not in _NO_PYTHON
+        if runs_python:
             return
         if not any(is_python(node) for node in self._manifest.nodes.values()):
             return
         names = [node.name for node in self.selected() if is_python(node)]
         if names:
             raise ConfigError(
-                f"nothing was run: Python models need `type: tidemark` in the profile, by `type: "
-                f"spark` leave them out: --exclude {' '.join(sorted(names))}"
+                "nothing was run: Python models need `type: tidemark` with `method: session` in "
+                f"the profile; by another one leave them out: --exclude {' '.join(sorted(names))}"
             )
 
     def check_pepper(self) -> None:
@@ -220,7 +222,7 @@ class Invoker:
             ConfigError: One is selected; of a Spark that is elsewhere nothing is known.
         """
         credentials: Any = getattr(self._config, "credentials", None)
-        is_here = getattr(credentials, "type", None) == "tidemark"
+        is_here = getattr(credentials, "has_session", False)
         if not is_here or self._options.test or os.environ.get(PEPPER_VARIABLE):
             return
         if not any(needs_pepper(node) for node in self._manifest.nodes.values()):

@@ -1,4 +1,4 @@
-"""Credentials and connections: dbt-spark's, with a session of our own behind `method: session`."""
+"""Credentials and connections: dbt-spark's, and a session of our own for `method: session`."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ RUN_SQL = {
 
 @dataclass
 class TidemarkCredentials(SparkCredentials):
-    """A dbt-spark profile whose method is `session`: our adapter works on Spark in its process."""
+    """A profile of our adapter: Spark in this process (session), or a Thrift server (thrift)."""
 
     method: SparkConnectionMethod = SparkConnectionMethod.SESSION
 
@@ -75,12 +75,13 @@ class TidemarkCredentials(SparkCredentials):
         colours_on_terminals_only()
         say_no_changed_vars()
         read_macros_once()
-        if self.method != SparkConnectionMethod.SESSION:
+        if self.method not in (SparkConnectionMethod.SESSION, SparkConnectionMethod.THRIFT):
             raise DbtRuntimeError(
-                "type: tidemark has Spark in dbt's own process (method: session). For method: "
-                f"{self.method} write type: spark, which runs SQL models (how-to/thrift.md)"
+                "type: tidemark has method: session (Spark in dbt's own process) and method: "
+                f"thrift (a Thrift server), found: {self.method}"
             )
-        self.host = self.host or "localhost"
+        if self.has_session:
+            self.host = self.host or "localhost"
         # An empty value is an environment variable that is not set: as if the line were not there.
         self.server_side_parameters = {
             key: value
@@ -94,19 +95,29 @@ class TidemarkCredentials(SparkCredentials):
         """The adapter's name in profiles.yml."""
         return "tidemark"
 
+    @property
+    def has_session(self) -> bool:
+        """Whether Spark is in this process."""
+        return self.method == SparkConnectionMethod.SESSION
+
     def _connection_keys(self) -> tuple[str, ...]:
-        return ("method", "schema")
+        of_server = () if self.has_session else ("host", "port", "user")
+        return ("method", *of_server, "schema")
 
     def connection_info(self, *, with_aliases: bool = False) -> Iterable[tuple[str, Any]]:
         """Yield what `dbt debug` shows; `target` (with_aliases) has no use for Spark's settings."""
         yield from super().connection_info(with_aliases=with_aliases)
         if not with_aliases:
             yield HOME_VARIABLE, str(tidemark_home().root)
-            yield from shown_settings(self.server_side_parameters)
+            if self.has_session:
+                yield from shown_settings(self.server_side_parameters)
 
 
 class TidemarkConnectionManager(SparkConnectionManager):
-    """Opens connections on the session of this process and makes its errors readable."""
+    """Opens connections on the session of this process and makes its errors readable.
+
+    To a Thrift server they are dbt-spark's.
+    """
 
     TYPE = "tidemark"
 
@@ -120,6 +131,8 @@ class TidemarkConnectionManager(SparkConnectionManager):
         add_callback_to_manager(partial(_remember_run, flags))
         add_callback_to_manager(progress_listener(flags))
         _listen_for_webhook(profile)
+        if not credentials.has_session:
+            return
         if project_variable(profile, "tidemark__commits_format") == "iceberg":
             settings = with_iceberg(credentials.server_side_parameters)
             credentials.server_side_parameters = settings
@@ -137,6 +150,11 @@ class TidemarkConnectionManager(SparkConnectionManager):
     @contextmanager
     def exception_handler(self, sql: str) -> Generator[None, None, None]:
         """Turn whatever Spark raises into one message; the whole of it goes to dbt's log."""
+        credentials: Any = self.profile.credentials
+        if not credentials.has_session:
+            with super().exception_handler(sql):
+                yield
+            return
         try:
             yield
         except (DbtRuntimeError, KeyboardInterrupt):
@@ -154,6 +172,8 @@ class TidemarkConnectionManager(SparkConnectionManager):
         if connection.state == ConnectionState.OPEN:
             return connection
         credentials: Any = connection.credentials
+        if not credentials.has_session:
+            return super().open(connection)
         try:
             connection.handle = SessionConnection(credentials.server_side_parameters)
         except TidemarkError as error:

@@ -26,7 +26,7 @@ logger = AdapterLogger("Tidemark")
 
 
 class TidemarkAdapter(WorkersAdapter, RowsAdapter, TablesAdapter, FilesAdapter):
-    """dbt-spark on the session of this process. Knows nothing about CDC."""
+    """dbt-spark on the session of this process, or at a Thrift server. Knows nothing about CDC."""
 
     ConnectionManager = TidemarkConnectionManager
 
@@ -44,8 +44,11 @@ class TidemarkAdapter(WorkersAdapter, RowsAdapter, TablesAdapter, FilesAdapter):
         """Return dbt's status line of a Python model."""
         return AdapterResponse(_message="OK")
 
-    def list_schemas(self, database: str | None) -> list[str]:
+    def list_schemas(self, database: str) -> list[str]:
         """Return the names of all schemas."""
+        if not self.has_session():
+            names: list[str] = super().list_schemas(database)
+            return names
         with self.connections.exception_handler("list_schemas"):
             return schema_names(self._session)
 
@@ -55,10 +58,14 @@ class TidemarkAdapter(WorkersAdapter, RowsAdapter, TablesAdapter, FilesAdapter):
         dbt-spark's statement asks the metastore for one table after the other, at each run: with
         40 tables a second or two.
         """
+        relations: list[Any]
+        if not self.has_session():
+            relations = super().list_relations_without_caching(schema_relation)
+            return relations
         schema = schema_relation.schema
         with self.connections.exception_handler(f"list_relations({schema})"):
             rows = [(schema, name, told) for name, told in told_tables(self._session, schema)]
-        relations: list[Any] = self._build_spark_relation_list(rows, lambda row: row)
+        relations = self._build_spark_relation_list(rows, lambda row: row)
         return relations
 
     @available

@@ -28,6 +28,11 @@ class SessionPythonJobHelper(PythonJobHelper):
     """`submission_method: session`."""
 
     def __init__(self, parsed_model: dict[str, Any], credential: TidemarkCredentials) -> None:
+        if not credential.has_session:
+            raise DbtRuntimeError(
+                "Python models run in dbt's own process: they need `method: session` in the "
+                f"profile, found: {credential.method}"
+            )
         self._submitter = SessionSubmitter(
             name=str(parsed_model["alias"]),
             path=str(parsed_model["original_file_path"]),
