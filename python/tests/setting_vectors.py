@@ -6,9 +6,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
+
+from tidemark.errors import ConfigError, UsageError
+from tidemark.model.derived import feed_settings, scd2_settings
+from tidemark.model.enriched import atomic_settings, shred_settings
+from tidemark.model.entity import entity_settings
+from tidemark.model.given import FLOWS
+from tidemark.model.run import run_settings
 
 FILE = Path(__file__).parent / "vectors" / "settings.json"
 
@@ -111,12 +119,11 @@ _TOGETHER: Mapping[str, tuple[dict[str, Any], ...]] = {
 }  # fmt: skip
 
 
-def cases(names: Mapping[str, list[str]]) -> Iterator[dict[str, Any]]:
-    """Every case: its flow, and what is not as in the least model of it.
-
-    Args:
-        names: The settings of each flow.
-    """
+def cases() -> Iterator[dict[str, Any]]:
+    """Every case: its flow, and what is not as in the least model of it."""
+    names = {
+        flow: sorted(kind.model_fields) for flow, kind in zip(_FLOWS, FLOWS.values(), strict=True)
+    }
     for flow, base in BASES.items():
         yield {"flow": flow}
         yield {"flow": flow, "settings": None}
@@ -130,7 +137,7 @@ def cases(names: Mapping[str, list[str]]) -> Iterator[dict[str, Any]]:
                 yield {"flow": flow, "settings": {**base, wrong: base.get(name, "x")}}
             yield {"flow": flow, "config": {name: "x", cut: "x"}}
             yield {"flow": flow, "settings": None, "config": {"meta": {**base, name: "x"}}}
-        for name in {name for others in names.values() for name in others} - {*names[flow]}:
+        for name in sorted({name for others in names.values() for name in others} - {*names[flow]}):
             yield {"flow": flow, "settings": {**base, name: "x"}}
         for name, values in _DBT.items():
             for value in values:
@@ -155,6 +162,9 @@ def cases(names: Mapping[str, list[str]]) -> Iterator[dict[str, Any]]:
             for settings in ({}, {"entity": "customers"}, {"entity": "customer"}):
                 if flow == "scd2":
                     yield {"flow": flow, "refers": referred, "settings": settings}
+
+
+_FLOWS = ("extract", "events", "atomic", "shred", "scd2", "feed")
 
 
 def run_cases() -> Iterator[dict[str, Any]]:
@@ -205,3 +215,73 @@ GRAPH: Mapping[str, Any] = {
     for name in ("orders", "customers", "view")
 }  # fmt: skip
 """The models that those of scd2 refer to."""
+
+
+# --- what comes of them
+
+_READERS: Mapping[str, Callable[..., dict[str, Any]]] = {
+    "extract": entity_settings,
+    "events": entity_settings,
+    "atomic": atomic_settings,
+    "shred": shred_settings,
+    "scd2": partial(scd2_settings, nodes=GRAPH),
+    "feed": feed_settings,
+}
+_VARIABLES: Mapping[str, Any] = {
+    "allow_deletes": False, "allow_rejects": False, "sample_rows": 5, "merge_keys": 32, "max_line_bytes": 67108864,
+    "plan": False, "planned": {}, "engine": "auto",
+}  # fmt: skip
+
+
+def outcome(case: Mapping[str, Any]) -> dict[str, Any] | list[str]:
+    """The settings that are not those of the least model (of that, all), or the problems of the model."""
+    try:
+        read = _read(case)
+    except ConfigError as error:
+        head, *problems = str(error).split("\n  - ")
+        count = f"{len(problems)} problem{'' if len(problems) == 1 else 's'}"
+        assert head == f"shop: the configuration has {count}"
+        return problems
+    usual = {} if [*case] == ["flow"] else _usual(case["flow"])
+    return {name: value for name, value in read.items() if json.dumps(value) != usual.get(name)}
+
+
+def _read(case: Mapping[str, Any]) -> dict[str, Any]:
+    read = _READERS[case["flow"]](node_of(case), case.get("lake", "delta"))
+    if case["flow"] == "scd2":
+        node = read["entity"]
+        read["entity"] = {"database": None, "schema": node["schema"], "identifier": node["alias"]}
+    return read
+
+
+@cache
+def _usual(flow: str) -> dict[str, str]:
+    return {name: json.dumps(value) for name, value in _read({"flow": flow}).items()}
+
+
+def run_outcome(case: Mapping[str, Any]) -> dict[str, Any] | list[str]:
+    """What the variables of a run give beside the usual (without any, all), or kind and message of an error."""
+    given = {name.removeprefix("tidemark__"): value for name, value in case.items()}
+    try:
+        read = run_settings({**_VARIABLES, **given})
+    except UsageError as error:
+        return [error.kind, str(error)]
+    usual = run_settings(_VARIABLES) if case else {}
+    return {
+        name: value for name, value in read.items() if name not in usual or value != usual[name]
+    }
+
+
+def main() -> None:
+    """Write the file."""
+    models = {json.dumps(case, ensure_ascii=False): outcome(case) for case in cases()}
+    lines = [f"[{case}, {json.dumps(found, ensure_ascii=False)}]" for case, found in models.items()]
+    runs = [json.dumps([case, run_outcome(case)], ensure_ascii=False) for case in run_cases()]
+    FILE.write_text(
+        '{"models": [\n' + ",\n".join(lines) + '\n],\n"runs": [\n' + ",\n".join(runs) + "\n]}\n",
+        encoding="utf-8",
+    )
+
+
+if __name__ == "__main__":
+    main()

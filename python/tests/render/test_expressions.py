@@ -9,7 +9,7 @@ import pytest
 from tests.expressions import FAMILIES, NO_VALUES
 from tests.macros import ROOT
 from tests.rendering import load_sql_macros
-from tidemark.check import macros as made
+from tests import macros as made
 
 from .test_golden import CASES
 

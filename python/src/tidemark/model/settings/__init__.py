@@ -9,11 +9,11 @@ Example:
     'fail'
 """
 
-from tidemark.scaffold.settings.derived import FeedSettings, Scd2Settings
-from tidemark.scaffold.settings.enriched import AtomicSettings, ShredSettings
-from tidemark.scaffold.settings.events import ENCODINGS, DdlPolicies, EventSettings
-from tidemark.scaffold.settings.extracts import ExtractSettings, LogSettings
-from tidemark.scaffold.settings.models import (
+from tidemark.model.settings.derived import FeedSettings, Scd2Settings
+from tidemark.model.settings.enriched import AtomicSettings, ShredSettings
+from tidemark.model.settings.events import ENCODINGS, DdlPolicies, EventSettings
+from tidemark.model.settings.extracts import ExtractSettings, LogSettings
+from tidemark.model.settings.models import (
     AtomicConfig,
     CdcConfig,
     FeedConfig,

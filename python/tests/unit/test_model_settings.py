@@ -1,0 +1,45 @@
+"""What models are configured with, and what is said of it: as the macros had it that did this once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from tests.macros import load_macros
+from tests.setting_vectors import BASES, FILE, outcome, run_outcome
+from tidemark.hashing.types import TYPE_WORDS
+from tidemark.model.columns import reserved_columns
+from tidemark.model.settings import ENCODINGS, AtomicSettings, EventSettings
+from tidemark.shred.canonical import LEFT_OUT, TYPES
+
+VECTORS: Mapping[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("flow", BASES)
+def test_models(flow: str) -> None:
+    of_flow = [vector for vector in VECTORS["models"] if vector[0]["flow"] == flow]
+    wrong = [(case, kept, found) for case, kept in of_flow if (found := outcome(case)) != kept]
+    assert len(of_flow) > 150 and wrong == []
+
+
+def test_runs() -> None:
+    wrong = [
+        (case, found) for case, kept in VECTORS["runs"] if (found := run_outcome(case)) != kept
+    ]
+    assert wrong == []
+
+
+def test_lists_that_sql_has_too() -> None:
+    """Macros have them where a project reads without Python."""
+    macros = load_macros("expr", "config")
+    assert macros["reserved_columns"]() == [*reserved_columns("delta")]
+    assert macros["_type_words"]() == [*TYPE_WORDS]
+    assert {*macros["encodings"]()} == {*ENCODINGS, "decimal_bytes", "array"}
+    assert macros["usual_truncates"]() == EventSettings.model_fields["apply_as_truncates"].default
+    assert macros["deduplication_steps"]() == AtomicSettings.model_fields["deduplicate"].default
+    assert macros["fingerprint_ignore"]() == [*LEFT_OUT]
+    columns = [(column["name"], column["type"]) for column in macros["canonical_columns"]()]
+    assert columns == [*TYPES.items()]
