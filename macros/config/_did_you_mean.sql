@@ -25,7 +25,7 @@
 
 {#- Rules about retention that look at more than one setting. -#}
 {%- macro _check_retentions(cfg, retentions, errors) -%}
-    {%- do adapter.call_function('tidemark.model.logged.check_retentions', cfg, retentions, errors) -%}
+    {%- do errors.extend(adapter.call_function('tidemark.model.logged.retention_problems', cfg, retentions)) -%}
 {%- endmacro -%}
 
 {#- What lays out the current table and is no column of it; its fields and the columns that Tidemark adds are left to Spark. -#}

@@ -10,7 +10,7 @@ import pytest
 from dbt.artifacts.resources.v1.model import ModelConfig
 
 from dbt.adapters.tidemark.errors import MacroError
-from tidemark.model.columns import check_column_meta
+from tidemark.model.columns import column_meta_problems
 
 from ..macros import SQL_FOLDERS, load_macros
 from ..rendering import load_sql_macros
@@ -1147,9 +1147,8 @@ def test_no_value__as_if_left_out(reader: str, config: dict[str, Any]) -> None:
 )
 def test_settings_of_columns__elsewhere(column: dict[str, Any], problem: str) -> None:
     """Where they would be passed over, and the column be compared as it is."""
-    found: list[str] = []
     node = {"columns": {"name": {"name": "name", **column}}}
-    check_column_meta(node, "compare_as", found)
+    found = [*column_meta_problems(node, "compare_as")]
     assert found == [f"column `name`: {problem}"]
 
 

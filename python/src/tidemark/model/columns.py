@@ -74,18 +74,17 @@ def declared_columns(node: Config) -> list[dict[str, Any]]:
     ]
 
 
-def check_column_meta(node: Config, setting: str, errors: list[str]) -> None:
-    """Note the one setting that a column may have, where it stands elsewhere or is misspelt.
+def column_meta_problems(node: Config, setting: str) -> Iterator[str]:
+    """Yield where the one setting that a column may have stands elsewhere, or is misspelt.
 
     Args:
         node: The model.
         setting: Its name.
-        errors: Where problems are noted.
     """
     for column in node["columns"].values():
         # dbt gives what stands under `config` directly, too
-        problems = dict.fromkeys(_meta_problems(column, setting))
-        errors += [f"column `{column['name']}`: {problem}" for problem in problems]
+        for problem in dict.fromkeys(_meta_problems(column, setting)):
+            yield f"column `{column['name']}`: {problem}"
 
 
 def _meta_problems(column: Config, setting: str) -> Iterator[str]:

@@ -3,31 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
-from tidemark.model.columns import (
-    check_column_meta,
-    declared_columns,
-    misplaced_layout,
-    reserved_columns,
-)
-from tidemark.model.given import (
-    Config,
-    check_allowed,
-    given_settings,
-    is_text,
-    note_broken,
-    raise_problems,
-    read_values,
-    retention,
-)
-from tidemark.model.places import check_location, table_of_events
+from tidemark.model import columns as of_columns
+from tidemark.model import places
+from tidemark.model.given import Config, Given, is_text, retention
 from tidemark.model.settings import AtomicSettings, ShredSettings
 from tidemark.model.suggestions import did_you_mean
-from tidemark.model.types import check_data_types
+from tidemark.model.types import type_problems
 from tidemark.shred.canonical import TYPES
 
-_ATOMIC = ("location", "deduplicate", "fingerprint_ignore", "manifest", "engine")
 _ACROSS = ("natural_cross_batch", "synthetic_cross_batch")
 _TABLE = re.compile("[A-Za-z_][A-Za-z0-9_]*([.][A-Za-z_][A-Za-z0-9_]*)?")
 
@@ -46,55 +32,64 @@ def atomic_settings(node: Config, lake_format: str) -> dict[str, Any]:
     Raises:
         ConfigError: With every problem that was found.
     """
-    errors: list[str] = []
-    settings = given_settings(node["config"], AtomicSettings, errors)
-    cfg = table_of_events(node, settings, lake_format, errors)
-    cfg |= read_values(AtomicSettings, settings, _ATOMIC, errors)
-    usual = AtomicSettings.model_fields["manifest_ttl"].default
-    ttl = retention(settings.get("manifest_ttl", usual), "manifest_ttl", errors)
+    given = Given(node, AtomicSettings, lake_format)
+    cfg = _table_settings(given)
+    cfg |= given.read("location", "deduplicate", "fingerprint_ignore", "manifest", "manifest_ttl")
+    cfg |= given.read("engine")
+    ttl = retention(cfg["manifest_ttl"], "manifest_ttl", given.errors)
+    steps = cfg["deduplicate"]
     cfg |= {"family": "enriched", "manifest_ttl": ttl}
-    _check_atomic(cfg, errors)
-    raise_problems(cfg["entity"], errors)
-    return {**cfg, "looks_across": any(step in _ACROSS for step in cfg["deduplicate"])}
+    given.errors += places.location_problems(cfg["location"])
+    given.allow(cfg, "deduplicate")
+    given.errors += _name_problems(cfg)
+    given.allow(cfg, "engine")
+    if ttl is None:
+        given.errors.append("manifest_ttl must be a length of time such as '180 days'")
+    manifest = cfg["manifest"]
+    if manifest is not None and not (isinstance(manifest, str) and _TABLE.fullmatch(manifest)):
+        must = "manifest must be the name of a table, or schema.table"
+        given.errors.append(f"{must}, found: {manifest}")
+    return given.complete({**cfg, "looks_across": any(step in _ACROSS for step in steps)})
 
 
-def _check_atomic(cfg: Config, errors: list[str]) -> None:
-    check_location(cfg["location"], errors)
-    check_allowed(AtomicSettings, cfg, ["deduplicate"], errors)
-    ignored, manifest = cfg["fingerprint_ignore"], cfg["manifest"]
-    errors += [
-        f"fingerprint_ignore: `{name}` is no column of an enriched event"
-        + did_you_mean(name, TYPES)
-        for name in ignored
-        if name not in TYPES
-    ]
-    errors += [
-        f"fingerprint_ignore must have `{name}`: a fingerprint tells events apart that share their"
-        " id, and is computed where there is none"
-        for name in ("event_id", "event_fingerprint")
-        if name not in ignored
-    ]
-    errors += [
-        f"partition_by or liquid_clustered_by: `{name}` is no column of atomic events"
-        + did_you_mean(name, TYPES)
-        for name in cfg["partition_by"] + cfg["cluster_by"]
-        if name not in TYPES and name != "_commit_id"
-    ]
-    check_allowed(AtomicSettings, cfg, ["engine"], errors)
-    is_table = isinstance(manifest, str) and _TABLE.fullmatch(manifest)
-    note_broken(
-        [
-            (
-                cfg["manifest_ttl"] is None,
-                "manifest_ttl must be a length of time such as '180 days'",
-            ),
-            (
-                manifest is not None and not is_table,
-                f"manifest must be the name of a table, or schema.table, found: {manifest}",
-            ),
-        ],
-        errors,
-    )
+def _table_settings(given: Given) -> dict[str, Any]:
+    """What a table of enriched events or of their entities is made with, and where it is."""
+    given.errors += places.place_problems(given.config)
+    cfg = {
+        "entity": given.node["alias"],
+        **places.table_place(given),
+        "partition_by": given.names("partition_by"),
+        "cluster_by": given.names("liquid_clustered_by"),
+        **given.read("on_reject", "max_reject_fraction"),
+        "retention": {"rejects": given.retention("rejects_retention")},
+        "description": places.kept_description(given),
+    }
+    given.allow(cfg, "on_reject")
+    given.errors += places.fraction_problems("max_reject_fraction", cfg["max_reject_fraction"])
+    given.errors += places.format_problems(cfg, given.lake_format)
+    if cfg["file_format"] == "parquet":
+        needs = "needs file_format: delta or iceberg, found: parquet"
+        given.errors.append(f"materialized: {given.config['materialized']} {needs}")
+    given.errors += places.cluster_problems(cfg)
+    return cfg
+
+
+def _name_problems(cfg: Config) -> Iterator[str]:
+    ignored = cfg["fingerprint_ignore"]
+    for name in ignored:
+        if name not in TYPES:
+            hint = did_you_mean(name, TYPES)
+            yield f"fingerprint_ignore: `{name}` is no column of an enriched event{hint}"
+    for name in ("event_id", "event_fingerprint"):
+        if name not in ignored:
+            yield (
+                f"fingerprint_ignore must have `{name}`: a fingerprint tells events apart that"
+                " share their id, and is computed where there is none"
+            )
+    for name in cfg["partition_by"] + cfg["cluster_by"]:
+        if name not in TYPES and name != "_commit_id":
+            what = f"`{name}` is no column of atomic events{did_you_mean(name, TYPES)}"
+            yield f"partition_by or liquid_clustered_by: {what}"
 
 
 def shred_settings(node: Config, lake_format: str) -> dict[str, Any]:
@@ -107,61 +102,50 @@ def shred_settings(node: Config, lake_format: str) -> dict[str, Any]:
     Raises:
         ConfigError: With every problem that was found.
     """
-    errors: list[str] = []
-    settings = given_settings(node["config"], ShredSettings, errors)
-    declared = declared_columns(node)
-    check_data_types(declared, errors)
+    given = Given(node, ShredSettings, lake_format)
+    declared = of_columns.declared_columns(node)
+    given.errors += type_problems(declared)
     columns = [
-        _shredded_column(column, errors)
+        _shredded_column(column, given.errors)
         for column in declared
         if column["data_type"]
         and column["name"].lower() not in ("schema", "hierarchy", "_commit_id")
     ]
-    check_column_meta(node, "property", errors)
-    cfg = table_of_events(node, settings, lake_format, errors)
-    cfg |= {"columns": columns, "registry": settings.get("registry")}
-    if columns:
-        names = [*(column["name"].lower() for column in columns), "schema", "hierarchy"]
-        errors += misplaced_layout(cfg, names, "the model does not declare")
-    registry = cfg["registry"]
-    note_broken(
-        [
-            (
-                "registry" in settings and not is_text(registry),
-                f"registry must be a folder of JSON Schemas, found: {registry}",
-            ),
-            (
-                not columns and not registry,
-                "columns with a data_type are required, or meta.tidemark.registry: a folder of JSON"
-                " Schemas",
-            ),
-        ],
-        errors,
-    )
-    errors += [
-        f"column `{column['name']}` is reserved: give it another name, and set"
-        " meta.tidemark.property to the property that fills it"
-        for column in columns
-        if column["name"].lower() in reserved_columns(lake_format)
-    ]
-    raise_problems(cfg["entity"], errors)
-    return cfg
+    given.errors += of_columns.column_meta_problems(node, "property")
+    cfg = _table_settings(given)
+    cfg |= {"columns": columns, "registry": given.settings.get("registry")}
+    given.errors += _shred_problems(cfg, given.settings, lake_format)
+    return given.complete(cfg)
 
 
 def _shredded_column(column: Config, errors: list[str]) -> dict[str, Any]:
     """A column and the property that fills it, where that has another name."""
-    given, place = column["settings"], f"column {column['name']}: meta.tidemark."
-    errors += [
-        f"{place}{name} is not a setting{did_you_mean(name, ['property'])}"
-        for name in given
-        if name != "property"
-    ]
-    if "property" in given and not is_text(given["property"]):
-        errors.append(f"{place}property must be the name of a property, found: {given['property']}")
-    return {
-        "name": column["name"],
-        "type": column["data_type"],
-        "not_null": column["not_null"],
-        "description": column["description"],
-        "property": given.get("property"),
-    }
+    settings, place = column["settings"], f"column {column['name']}: meta.tidemark."
+    for name in settings:
+        if name != "property":
+            errors.append(f"{place}{name} is not a setting{did_you_mean(name, ['property'])}")
+    filled_by = settings.get("property")
+    if "property" in settings and not is_text(filled_by):
+        errors.append(f"{place}property must be the name of a property, found: {filled_by}")
+    same = {name: column[name] for name in ("name", "not_null", "description")}
+    return {**same, "type": column["data_type"], "property": filled_by}
+
+
+def _shred_problems(cfg: Config, settings: Config, lake_format: str) -> Iterator[str]:
+    names = [column["name"].lower() for column in cfg["columns"]]
+    if names:
+        there = [*names, "schema", "hierarchy"]
+        yield from of_columns.misplaced_layout(cfg, there, "the model does not declare")
+    if "registry" in settings and not is_text(cfg["registry"]):
+        yield f"registry must be a folder of JSON Schemas, found: {cfg['registry']}"
+    if not names and not cfg["registry"]:
+        yield (
+            "columns with a data_type are required, or meta.tidemark.registry: a folder of JSON"
+            " Schemas"
+        )
+    for column in cfg["columns"]:
+        if column["name"].lower() in of_columns.reserved_columns(lake_format):
+            yield (
+                f"column `{column['name']}` is reserved: give it another name, and set"
+                " meta.tidemark.property to the property that fills it"
+            )

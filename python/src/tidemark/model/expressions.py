@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 _QUOTED = re.compile(r"""'(?:[^'\\]|\\[\s\S])*'|"(?:[^"\\]|\\[\s\S])*"|`[^`]*`""")
@@ -10,25 +11,19 @@ _DIRECTION = re.compile(r"(?i)\s(asc|desc|nulls\s+(first|last))\s*$")
 _OPENS = {")": "(", "]": "["}
 
 
-def check_expression(setting: str, text: Any, errors: list[str]) -> bool:
-    """Return whether a value may be an SQL expression; if not, its problem is noted.
+def expression_problems(setting: str, text: Any) -> Iterator[str]:
+    """Yield what is wrong with a value that is to be an SQL expression.
+
+    What letters do not tell is left to Spark.
 
     Example:
-        >>> check_expression("sequence_by", "lower(at", errors := []), errors
-        (False, ['sequence_by: `lower(at` has a `(` that nothing closes'])
-
-    Args:
-        setting: What has the value.
-        text: The value. What letters do not tell is left to Spark.
-        errors: Where problems are noted.
+        >>> [*expression_problems("sequence_by", "lower(at")]
+        ['sequence_by: `lower(at` has a `(` that nothing closes']
     """
     if not isinstance(text, str):
-        errors.append(f"{setting} must be an SQL expression, found: {text}")
-        return False
-    problem = _problem(text)
-    if problem:
-        errors.append(f"{setting}: `{text.strip()}` {problem}")
-    return not problem
+        yield f"{setting} must be an SQL expression, found: {text}"
+    elif problem := _problem(text):
+        yield f"{setting}: `{text.strip()}` {problem}"
 
 
 def _problem(text: str) -> str | None:

@@ -1,37 +1,28 @@
-"""What stands in a model's config, and values of settings by the tree of `tidemark.model.settings`."""
+"""What a model's config gives: settings by the classes of `tidemark.model.settings`, and values."""
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from types import NoneType
 from typing import Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel
 
 from tidemark.errors import ConfigError
-from tidemark.model.settings import (
-    AtomicSettings,
-    EventSettings,
-    ExtractSettings,
-    FeedSettings,
-    Scd2Settings,
-    ShredSettings,
-)
-from tidemark.model.settings.extracts import ColumnsIncluded
+from tidemark.model import settings as tree
 from tidemark.model.suggestions import did_you_mean, nearest
 
 Config = Mapping[str, Any]
 """What dbt has under `config`, a node, or settings by name."""
 
 FLOWS: Mapping[str, type[BaseModel]] = {
-    "extract: full and delta": ExtractSettings,
-    "extract: events": EventSettings,
-    "materialized: atomic": AtomicSettings,
-    "materialized: shred": ShredSettings,
-    "materialized: scd2": Scd2Settings,
-    "materialized: feed": FeedSettings,
+    "extract: full and delta": tree.ExtractSettings,
+    "extract: events": tree.EventSettings,
+    "materialized: atomic": tree.AtomicSettings,
+    "materialized: shred": tree.ShredSettings,
+    "materialized: scd2": tree.Scd2Settings,
+    "materialized: feed": tree.FeedSettings,
 }
 """The settings of every kind of model, by what tells the kind."""
 
@@ -56,20 +47,70 @@ _DBT_KEYS = frozenset(
 """What dbt and dbt-spark themselves read of a model's config."""
 
 
-def given_settings(config: Config, flow: type[BaseModel], errors: list[str]) -> dict[str, Any]:
-    """Return the settings under `meta.tidemark`; any other name there is a problem.
+class Given:
+    """A model's settings while they are read, with the problems that were found so far.
+
+    Example:
+        >>> given = Given(node, tree.FeedSettings, "delta")
+        >>> given.read("feed_buckets"), given.errors
+        ({'feed_buckets': 1}, [])
+
+    Args:
+        node: The model, as dbt's graph has it.
+        flow: The class of its settings.
+        lake_format: The format of the project's tables whose rows can change: delta or iceberg.
+    """
+
+    def __init__(self, node: Config, flow: type[BaseModel], lake_format: str) -> None:
+        self.node, self.flow, self.lake_format = node, flow, lake_format
+        self.config: Config = node["config"]
+        self.errors: list[str] = []
+        self.settings = _given_settings(self.config, flow, self.errors)
+
+    def read(self, *names: str) -> dict[str, Any]:
+        """Return settings as their types in the tree say; the default of those left out."""
+        read: dict[str, Any] = {}
+        for name in names:
+            field = self.flow.model_fields[name]
+            usual = None if field.is_required() else field.get_default()
+            value, kinds = self.settings.get(name, usual), get_args(field.annotation)
+            if field.annotation is bool:
+                value = as_flag(value, name, self.errors)
+            elif tree.ColumnsIncluded in kinds:
+                value = as_choice(True if value is None else value, name, self.errors)
+            elif _is_list(field.annotation):
+                value = as_names(value, name, self.errors)
+            read[name] = value
+        return read
+
+    def allow(self, values: Config, *names: str) -> None:
+        """Note values that the tree does not have among those of their setting."""
+        for name in names:
+            annotation = self.flow.model_fields[name].annotation
+            several = values[name] if _is_list(annotation) else [values[name]]
+            if several != [None] or NoneType not in get_args(annotation):
+                for value in several:
+                    self.errors += one_of(name, value, allowed_of(annotation))
+
+    def retention(self, name: str) -> str | None:
+        """Return a length of time that a setting says."""
+        return retention(self.settings.get(name), name, self.errors)
+
+    def names(self, key: str) -> list[str]:
+        """Return the columns that one of dbt's own keys names."""
+        return as_names(self.config.get(key), key, self.errors)
+
+    def complete(self, cfg: dict[str, Any]) -> dict[str, Any]:
+        """Return the settings, unless there are problems: then these are raised."""
+        raise_problems(self.node["alias"], self.errors)
+        return cfg
+
+
+def _given_settings(config: Config, flow: type[BaseModel], errors: list[str]) -> dict[str, Any]:
+    """The settings under `meta.tidemark`; any other name there is a problem.
 
     A setting that stands elsewhere is one too. What it was meant for is taken from it all the same,
     so that one mistake is one problem.
-
-    Example:
-        >>> given_settings({"meta": {"tidemark": {"feed_bucket": 4}}}, FeedSettings, errors := [])
-        {'feed_buckets': 4}
-
-    Args:
-        config: The model's.
-        flow: The class of its settings.
-        errors: Where problems are noted.
     """
     known = list(flow.model_fields)
     meta = config.get("meta") or {}
@@ -143,55 +184,6 @@ def _misplaced(name: str, known: list[str]) -> Any:
 # --- values
 
 
-def read_values(
-    flow: type[BaseModel], settings: Config, names: Iterable[str], errors: list[str]
-) -> dict[str, Any]:
-    """Return settings as their types in the tree say; the default of those that are left out.
-
-    Example:
-        >>> read_values(ExtractSettings, {"ignore": "a"}, ["ignore", "soft_delete"], [])
-        {'ignore': ['a'], 'soft_delete': False}
-
-    Args:
-        flow: The class of settings.
-        settings: What `given_settings` returns.
-        names: Which of them.
-        errors: Where problems are noted.
-    """
-    read: dict[str, Any] = {}
-    for name in names:
-        field = flow.model_fields[name]
-        value = settings.get(name, None if field.is_required() else field.get_default())
-        parts = get_args(field.annotation)
-        if field.annotation is bool:
-            value = as_flag(value, name, errors)
-        elif ColumnsIncluded in parts:
-            value = as_choice(True if value is None else value, name, errors)
-        elif _is_list(field.annotation):
-            value = as_names(value, name, errors)
-        read[name] = value
-    return read
-
-
-def check_allowed(
-    flow: type[BaseModel], values: Config, names: Iterable[str], errors: list[str]
-) -> None:
-    """Note values that the tree does not have among those of their setting.
-
-    Args:
-        flow: The class of settings.
-        values: What `read_values` returns.
-        names: Which of them.
-        errors: Where problems are noted.
-    """
-    for name in names:
-        annotation = flow.model_fields[name].annotation
-        if values[name] is None and NoneType in get_args(annotation):
-            continue
-        for value in values[name] if _is_list(annotation) else [values[name]]:
-            check_one_of(name, value, allowed_of(annotation), errors)
-
-
 def _is_list(annotation: Any) -> bool:
     """Whether a setting may be a list; where it may be a text too, that is a list of one."""
     return any(get_origin(part) is list for part in get_args(annotation))
@@ -209,26 +201,22 @@ def allowed_of(annotation: Any) -> tuple[Any, ...]:
     return next((found for part in get_args(annotation) if (found := allowed_of(part))), ())
 
 
-def check_one_of(name: str, value: Any, allowed: Collection[Any], errors: list[str]) -> None:
-    """Note a value that is none of those allowed, with the one that was meant.
+def one_of(name: str, value: Any, allowed: Collection[Any]) -> Iterator[str]:
+    """Yield what is wrong with a value that is none of those allowed.
 
     Example:
-        >>> check_one_of("hash", "md6", ["md5", "sha256"], errors := []), errors
-        (None, ['hash must be one of md5, sha256 (found: md6); did you mean `md5`?'])
+        >>> [*one_of("hash", "md6", ["md5", "sha256"])]
+        ['hash must be one of md5, sha256 (found: md6); did you mean `md5`?']
     """
     if value not in allowed:
-        hint = did_you_mean(value, allowed) if value and isinstance(value, str) else ""
+        near = nearest(value, allowed) if value and isinstance(value, str) else None
         found = "missing" if value is None else f"found: {value}"
-        errors.append(
-            f"{name} must be one of {', '.join(allowed)} ({found})"
-            + (hint if hint.startswith("; did") else "")
-        )
+        hint = f"; did you mean `{near}`?" if near else ""
+        yield f"{name} must be one of {', '.join(allowed)} ({found}){hint}"
 
 
 def as_names(value: Any, name: str, errors: list[str]) -> list[str]:
     """Return a list of names; a text is a list of one, nothing is none.
-
-    YAML takes some names, such as no, on or 2024, for something else.
 
     Example:
         >>> as_names("id", "unique_key", [])
@@ -236,31 +224,24 @@ def as_names(value: Any, name: str, errors: list[str]) -> list[str]:
     """
     if value is None or value == "":
         return []
-    if not isinstance(value, str | list | tuple):
-        errors.append(f"{name} must be a name or a list of names, found: {value}{_quoted(value)}")
-        return []
     given = [value] if isinstance(value, str) else value
-    errors += [
-        f"{name} must be a name or a list of names, found in it: {one}{_quoted(one)}"
-        for one in given
-        if not isinstance(one, str)
-    ]
+    # YAML takes some names for something else
+    words = ". A name such as no, on or 2024 stands in quotes"
+    must = f"{name} must be a name or a list of names, found"
+    if not isinstance(given, list | tuple):
+        errors.append(f"{must}: {given}{words if isinstance(given, int | float) else ''}")
+        return []
+    for one in given:
+        if not isinstance(one, str):
+            errors.append(f"{must} in it: {one}{words if isinstance(one, int | float) else ''}")
     return [one for one in given if isinstance(one, str)]
-
-
-def _quoted(value: Any) -> str:
-    is_word = isinstance(value, int | float)
-    return ". A name such as no, on or 2024 stands in quotes" if is_word else ""
 
 
 def as_flag(value: Any, name: str, errors: list[str]) -> bool:
     """Return true or false, also of their texts."""
-    if isinstance(value, bool):
-        return value
-    if isinstance(value, str) and value.lower() in ("true", "false"):
-        return value.lower() == "true"
-    errors.append(f"{name} must be true or false, found: {value}")
-    return False
+    if not isinstance(value, bool | str) or str(value).lower() not in ("true", "false"):
+        errors.append(f"{name} must be true or false, found: {value}")
+    return isinstance(value, bool | str) and str(value).lower() == "true"
 
 
 def as_choice(value: Any, name: str, errors: list[str]) -> dict[str, Any]:
@@ -270,39 +251,36 @@ def as_choice(value: Any, name: str, errors: list[str]) -> dict[str, Any]:
         >>> as_choice({"exclude": ["Note"]}, "columns", [])
         {'all': True, 'include': [], 'exclude': ['note']}
     """
-    if str(value).lower() in ("true", "false"):
-        return _choice(str(value).lower() == "true")
+    known, every = len(errors), str(value).lower() == "true"
+    included: Sequence[str] = ()
+    excluded: Sequence[str] = ()
     if isinstance(value, Mapping):
-        for key in value:
-            if key not in ("include", "exclude"):
-                errors.append(f"{name} takes include or exclude, found: {key}")
+        sides = ("include", "exclude")
+        errors += [
+            f"{name} takes include or exclude, found: {key}" for key in value if key not in sides
+        ]
         if len(value) != 1:
             errors.append(f"{name} takes either include or exclude")
-        for key, names in value.items():
-            if key in ("include", "exclude") and not names:
-                errors.append(
-                    f"{name}.{key} names no column: for all of them say {name}: true, for none"
-                    " false"
-                )
+        errors += [
+            f"{name}.{key} names no column: for all of them say {name}: true, for none false"
+            for key in value
+            if key in sides and not value[key]
+        ]
+        every = "exclude" in value
         excluded = as_names(value.get("exclude"), f"{name}.exclude", errors)
         included = as_names(value.get("include"), f"{name}.include", errors)
-        return _choice("exclude" in value, included, excluded)
-    known = len(errors)
-    included = as_names(value, name, errors)
-    if len(errors) > known:
-        return _choice(True)
-    if not value:
-        errors.append(f"{name} names no column: say true for all, false for none, or leave it out")
-    return _choice(False, included)
-
-
-def _choice(
-    every: bool, include: Iterable[str] = (), exclude: Iterable[str] = ()
-) -> dict[str, Any]:
+    elif str(value).lower() not in ("true", "false"):
+        included = as_names(value, name, errors)
+        if len(errors) > known:
+            every, included = True, ()
+        elif not value:
+            errors.append(
+                f"{name} names no column: say true for all, false for none, or leave it out"
+            )
     return {
         "all": every,
-        "include": [name.lower() for name in include],
-        "exclude": [name.lower() for name in exclude],
+        "include": [one.lower() for one in included],
+        "exclude": [one.lower() for one in excluded],
     }
 
 
@@ -320,36 +298,18 @@ def retention(value: Any, name: str, errors: list[str]) -> str | None:
         ('30 days', None)
     """
     text = str(value).strip().lower()
-    if text == "none":
-        return None
-    if not re.fullmatch("[0-9]{1,6} (minute|hour|day|week|month|year)s?", text):
-        errors.append(
-            f"{name} must be a length of time such as '30 days' or '12 hours', or none to keep all,"
-            f" found: {value}"
-        )
-        return None
-    return text
-
-
-def check_fraction(name: str, value: Any, errors: list[str]) -> None:
-    """Note what is no part of a whole."""
-    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= 1:
-        errors.append(f"{name} must be a number from 0 to 1, found: {shown(value)}")
+    if text == "none" or re.fullmatch("[0-9]{1,6} (minute|hour|day|week|month|year)s?", text):
+        return None if text == "none" else text
+    errors.append(
+        f"{name} must be a length of time such as '30 days' or '12 hours', or none to keep all,"
+        f" found: {value}"
+    )
+    return None
 
 
 def is_text(value: Any) -> bool:
     """Return whether a value is a text with more in it than blanks."""
     return isinstance(value, str) and bool(value.strip())
-
-
-def shown(value: Any) -> str:
-    """Return a value for a message about numbers, where a text is in quotes."""
-    return json.dumps(value) if isinstance(value, str) else str(value)
-
-
-def note_broken(rules: Iterable[tuple[Any, str]], errors: list[str]) -> None:
-    """Note the sentence of every rule that is broken."""
-    errors += [problem for is_broken, problem in rules if is_broken]
 
 
 def raise_problems(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from tidemark.model.given import Config
@@ -58,7 +58,9 @@ _VAIN_OF_VALUES = {
         " profile"
     ),
     "timestampNTZFormat": "write timestampFormat, which is that of timestamp_ntz too",
-    "enableDateTimeParsingFallback": "a date that its format does not read is a reject: take it out",
+    "enableDateTimeParsingFallback": (
+        "a date that its format does not read is a reject: take it out"
+    ),
 }
 """Of texts that no `from_json()` reads: it makes nested columns of JSON by these."""
 _VAIN: Mapping[str, Mapping[str, str]] = {
@@ -85,11 +87,6 @@ def spelled_options(given: Any, file_format: Any, errors: list[str]) -> Any:
     Example:
         >>> spelled_options({"SEP": ";", "dateformat": "d"}, "csv", [])
         {'sep': ';', 'dateFormat': 'd'}
-
-    Args:
-        given: The setting.
-        file_format: The format of the files.
-        errors: Where problems are noted.
     """
     if not isinstance(given, Mapping):
         return given
@@ -107,10 +104,8 @@ def _reader_options(file_format: Any) -> tuple[str, ...]:
     return _OF_FILES + _READER_OPTIONS.get(str(file_format), ())
 
 
-def check_options(
-    options: Config, file_format: Any, columns: Iterable[Config], errors: list[str]
-) -> None:
-    """Note options that Spark would pass over, and those that would change nothing.
+def option_problems(options: Config, file_format: Any, columns: Iterable[Config]) -> Iterator[str]:
+    """Yield what is wrong with options that Spark would pass over, or that would change nothing.
 
     Values are read as texts and cast by Spark SQL, so that much of what Spark's reader can is not
     asked of it.
@@ -119,25 +114,23 @@ def check_options(
         options: What `spelled_options` returns.
         file_format: The format of the files.
         columns: What `declared_columns` returns.
-        errors: Where problems are noted.
     """
     vain = _VAIN.get(str(file_format), _VAIN_OF_CSV)
-    is_nested = any("<" in str(column["data_type"]) for column in columns)
-    if file_format == "json" and not is_nested:
+    if file_format == "json" and not any("<" in str(column["data_type"]) for column in columns):
         vain = {**vain, **_VAIN_OF_VALUES}
-    errors += [f"options.{name} has no effect: {vain[name]}" for name in options if name in vain]
+    for name in options:
+        if name in vain:
+            yield f"options.{name} has no effect: {vain[name]}"
     known = _reader_options(file_format)
     others = ("separator",) if file_format == "csv" else ()
     for name in options:
         meant = None if name in known else nearest(name, known + others, 0.6)
         if meant:
-            errors.append(
-                f"options.{name} is no option of Spark for {file_format}; did you mean"
-                f" `{'sep' if meant == 'separator' else meant}`?"
-            )
-    for name, value in options.items() if file_format == "json" else ():
-        is_utf8 = str(value or "UTF-8").lower().replace("_", "-") in ("utf-8", "utf8")
-        if str(name).lower() in ("encoding", "charset") and not is_utf8:
-            errors.append(
-                f"options.{name}: JSON lines are UTF-8, found: {value}. Have the files written so"
-            )
+            meant = "sep" if meant == "separator" else meant
+            told = f"is no option of Spark for {file_format}; did you mean `{meant}`?"
+            yield f"options.{name} {told}"
+    for name in options if file_format == "json" else ():
+        encoding = str(options[name] or "UTF-8").lower().replace("_", "-")
+        if str(name).lower() in ("encoding", "charset") and encoding not in ("utf-8", "utf8"):
+            told = f"JSON lines are UTF-8, found: {options[name]}. Have the files written so"
+            yield f"options.{name}: {told}"

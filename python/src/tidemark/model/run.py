@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tidemark.errors import UsageError
-from tidemark.model.given import allowed_of, check_one_of
+from tidemark.model.given import allowed_of, one_of
 from tidemark.model.settings import ExtractSettings
 
 _PERMISSIONS = ("allow_deletes", "allow_rejects")
@@ -28,13 +28,11 @@ def run_settings(variables: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         UsageError: One has a value that is none of its.
     """
-    errors: list[str] = []
     plan, engine = variables["plan"], variables["engine"]
     if str(plan).lower() not in _PLANS:
         raise UsageError(f"plan must be true or false, found: {plan}")
-    check_one_of("tidemark__engine", engine, _ENGINES, errors)
-    if errors:
-        raise UsageError(errors[0])
+    for problem in one_of("tidemark__engine", engine, _ENGINES):
+        raise UsageError(problem)
     said = {name: str(variables[name]).lower() == "true" for name in _PERMISSIONS}
     return {
         **said,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from tidemark.hashing.types import TYPE_WORDS, type_parts
@@ -55,28 +55,22 @@ _ELSEWHERE = {
 """Types of other systems."""
 
 
-def check_data_types(columns: Iterable[Mapping[str, Any]], errors: list[str]) -> None:
-    """Note declared types that Spark does not have, each with the type that was meant.
+def type_problems(columns: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield what is wrong with declared types that Spark does not have.
+
+    What letters do not tell is left to Spark.
 
     Example:
-        >>> check_data_types([{"name": "id", "data_type": "strng"}], errors := [])
-        >>> errors
+        >>> [*type_problems([{"name": "id", "data_type": "strng"}])]
         ['column `id`: data_type `strng` is no type of Spark; did you mean `string`?']
-
-    Args:
-        columns: What `declared_columns` returns. What letters do not tell is left to Spark.
-        errors: Where problems are noted.
     """
     for column in columns:
-        declared = column["data_type"]
-        unknown = _unknown_type(str(declared).strip()) if declared else None
-        if unknown:
-            is_whole = unknown == str(declared).strip()
-            within = "" if is_whole else f" in data_type `{declared}`"
-            errors.append(
-                f"column `{column['name']}`: {'data_type ' if is_whole else ''}`{unknown}`{within}"
-                f" is no type of Spark{_meant_type(unknown)}"
-            )
+        whole = str(column["data_type"]).strip()
+        part = _unknown_type(whole) if column["data_type"] else None
+        if part:
+            within = "" if part == whole else f" in data_type `{column['data_type']}`"
+            what = f"{'data_type ' if part == whole else ''}`{part}`{within}"
+            yield f"column `{column['name']}`: {what} is no type of Spark{_meant_type(part)}"
 
 
 def _unknown_type(text: str) -> str | None:
