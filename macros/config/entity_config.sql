@@ -40,8 +40,9 @@
 
 {#- A choice of columns as {all, include, exclude}. -#}
 {%- macro _choice(value) -%}
-    {%- set named = value if value is mapping else {'include': [] if value is boolean else value} -%}
-    {%- set choice = {'all': value is true or 'exclude' in named} -%}
+    {%- set said = value | string | lower -%}
+    {%- set named = value if value is mapping else {'include': [] if said in ['true', 'false'] else value} -%}
+    {%- set choice = {'all': said == 'true' or 'exclude' in named} -%}
     {%- for side in ['include', 'exclude'] -%}
         {%- set names = named.get(side, []) -%}
         {%- do choice.update({side: ([names] if names is string else names) | map('lower') | list}) -%}

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from tests.macros import load_macros
-from tests.setting_vectors import BASES, FILE, outcome, run_outcome
+from tests.setting_vectors import BASES, FILE, node_of, outcome, run_outcome
 from tidemark.hashing.types import TYPE_WORDS
 from tidemark.model.columns import reserved_columns
+from tidemark.model.entity import entity_settings
 from tidemark.model.settings import ENCODINGS, AtomicSettings, EventSettings
 from tidemark.shred.canonical import LEFT_OUT, TYPES
 
@@ -29,6 +30,25 @@ def test_runs() -> None:
     wrong = [
         (case, found) for case, kept in VECTORS["runs"] if (found := run_outcome(case)) != kept
     ]
+    assert wrong == []
+
+
+def test_what_a_reading_needs_without_python() -> None:
+    """What plain `type: spark` reads by is what the model was loaded by."""
+    macros = load_macros("expr", "config")
+    macros["lake_format"].context["var"] = lambda name, default=None: default
+    wrong = []
+    for case, kept in VECTORS["models"]:
+        if case["flow"] in ("extract", "events") and isinstance(kept, dict) and "lake" not in case:
+            node = node_of(case)
+            judged, found = entity_settings(node, "delta"), macros["_config_for_reading"](node)
+            columns = found.pop("columns")
+            wrong += [
+                (case, name) for name in found if found[name] != judged.get(name, found[name])
+            ]
+            assert columns == [
+                {name: one[name] for name in columns[0]} for one in judged["columns"]
+            ]
     assert wrong == []
 
 
