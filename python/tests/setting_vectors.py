@@ -58,7 +58,7 @@ _CHOICES: Mapping[str, tuple[Any, ...]] = {
     "options": (
         {"Sep": ";", "sep": ","}, {"DELIMITER": ";", "sep": ";"}, {"header": [True]}, {"headers": True}, {"seperator": ";"},
         {"mode": "FAILFAST"}, {"locale": "de"}, {"encoding": "latin1", "dateformat": "d"}, {"inferSchema": True},
-        {"escapeQuotes": True, "nanValue": "n", "zzz": 1}, {1: 2},
+        {"escapeQuotes": True, "nanValue": "n", "zzz": 1},
     ),
     "sequence_by": (["at", "n desc"], "a, b", "_sequence_num", ["f(x"]),
     "apply_as_deletes": ("op = 'd'", "op = 'd", "a;b", "f(x))"),
