@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -50,6 +51,23 @@ def test_what_a_reading_needs_without_python() -> None:
                 {name: one[name] for name in columns[0]} for one in judged["columns"]
             ]
     assert wrong == []
+
+
+def test_doors__without_python() -> None:
+    """By plain `type: spark` a reading asks no function, and nothing else is asked for settings."""
+    macros = load_macros("expr", "config")
+    macros["entity_config"].context.update(
+        adapter=SimpleNamespace(type=lambda: "spark"),
+        flags=SimpleNamespace(EMPTY=False),
+        target=SimpleNamespace(schema="s"),
+        invocation_id="i",
+    )
+    cfg = macros["entity_config"](node_of({"flow": "events"}))
+    assert (str(cfg["target"]), cfg["keys"], cfg["tracked"]["all"]) == ("s.shop", ["id"], True)
+    assert macros["run_config"]()["commits_schema"] == "s"
+    assert macros["_did_you_mean"]("valid", ["valid_to", "is_current"]) == (
+        "; there are is_current, valid_to"
+    )
 
 
 def test_lists_that_sql_has_too() -> None:

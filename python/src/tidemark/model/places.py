@@ -38,8 +38,8 @@ def place_problems(config: Config) -> Iterator[str]:
     if properties is not None and not isinstance(properties, Mapping):
         yield f"tblproperties must be a mapping of table properties, found: {properties}"
     for name in ("partition_by", "liquid_clustered_by"):
-        several = config.get(name) if isinstance(config.get(name), list | tuple) else ()
-        names = [str(one) for one in several]
+        several = config.get(name)
+        names = [str(one) for one in several] if isinstance(several, list | tuple) else []
         if len({one.lower() for one in names}) != len(names):
             yield f"{name} names a column twice: {', '.join(names)}"
 
