@@ -107,8 +107,10 @@ group by relation, business_date
 {%- macro count_options(counts, min_rows, min_factor, except_dates, of_events) -%}
     {%- set errors = [] -%}
     {%- set chosen = [counts] if counts is string else counts -%}
-    {%- for what in chosen -%}
-        {%- do tidemark._one_of('counts', what, ['inserted', 'updated', 'deleted', 'rejected'], errors) -%}
+    {%- set known = ['inserted', 'updated', 'deleted', 'rejected'] -%}
+    {%- for what in chosen if what not in known -%}
+        {%- set hint = tidemark._did_you_mean(what, known) -%}
+        {%- do errors.append('counts must be one of ' ~ known | join(', ') ~ ' (found: ' ~ what ~ ')' ~ (hint if 'did you' in hint else '')) -%}
     {%- endfor -%}
     {%- if not chosen -%}{%- do errors.append('counts must name what is judged') -%}{%- endif -%}
     {%- if min_rows is not number or min_rows < 0 -%}{%- do errors.append('min_rows must be a number from 0 on, found: ' ~ min_rows) -%}{%- endif -%}

@@ -18,7 +18,7 @@ from docsite.bill import bundled_table, dependencies_table
 from docsite.markdown import demote, table
 from docsite.tree import ROOT, Generator, SiteError, readme_section
 from tidemark.cli import cli
-from tidemark.scaffold import settings as models
+from tidemark.model import settings as models
 from tidemark.spark.defaults import DEFAULTS
 
 #: What Markdown and HTML would read in prose as marks

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import datetime
+import json
+import re
+from collections.abc import Mapping
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+from dbt.adapters.spark.relation import SparkRelation
 from dbt_common.clients import jinja
+from dbt_common.exceptions.macros import MacroReturn
 
-from tidemark.check.macros import callable_macros
+from dbt.adapters.tidemark.errors import MacroError
+from dbt.adapters.tidemark.python_submissions import imported
+from tidemark.errors import TidemarkError
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -23,6 +32,78 @@ SQL_FOLDERS = (
     "read",
     "operations/sql",
 )
+
+
+class _Macro(jinja.BaseMacroGenerator):
+    def __init__(self, name: str, source: str, context: dict[str, Any]) -> None:
+        super().__init__(context)
+        self.name = name
+        self.source = source
+
+    def get_template(self) -> Any:
+        if not hasattr(self, "_template"):
+            self._template = jinja.get_template(self.source, self.context or {})
+        return self._template
+
+    def get_name(self) -> str:
+        return self.name
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.call_macro(*args, **kwargs)
+
+
+def _raise_error(kind: str, message: str) -> None:
+    raise MacroError(kind, message)
+
+
+def _call_function(function: str, *arguments: Any) -> Any:
+    """What the adapter does for macros."""
+    try:
+        return imported(function)(*arguments)
+    except TidemarkError as error:
+        raise MacroError(error.kind, str(error)) from error
+
+
+def _return(value: Any) -> None:
+    raise MacroReturn(value)
+
+
+def _fromjson(text: str, default: Any = None) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return default
+
+
+def callable_macros(sources: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the macros of the package `tidemark`, callable, and what all of them see.
+
+    Example:
+        >>> macros, context = callable_macros({"twice": "{% macro twice(n) %}{{ return(n * 2) }}…"})
+        >>> macros["twice"](4)
+        8
+
+    Args:
+        sources: The text of each macro, by name. Those that ask a database are not to be called.
+    """
+    package: dict[str, Any] = {}
+    context: dict[str, Any] = {
+        "tidemark": package,
+        "return": _return,
+        "adapter": SimpleNamespace(type=lambda: "tidemark", call_function=_call_function),
+        "api": SimpleNamespace(Relation=SparkRelation),
+        "execute": True,
+        "var": lambda name, default=None: default,
+        "modules": SimpleNamespace(
+            datetime=datetime, pytz=SimpleNamespace(utc=datetime.UTC), re=re
+        ),
+        "tojson": json.dumps,
+        "fromjson": _fromjson,
+        "zip": zip,
+    }
+    package.update({name: _Macro(name, text, context) for name, text in sources.items()})
+    package["raise_error"] = _raise_error
+    return package, context
 
 
 def load_macros(*folders: str) -> dict[str, Any]:

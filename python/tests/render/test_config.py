@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from dbt.artifacts.resources.v1.model import ModelConfig
 
 from dbt.adapters.tidemark.errors import MacroError
+from tidemark.model.columns import column_meta_problems
 
 from ..macros import SQL_FOLDERS, load_macros
 from ..rendering import load_sql_macros
@@ -33,14 +35,14 @@ def problems(
         "depends_on": {"nodes": []},
     }
     context = macros[reader].context
-    context["model"] = node
+    context.update(model=node, graph=SimpleNamespace(nodes={}))
     try:
         macros[reader](*([] if reader in ("feed_config", "scd2_config") else [node]))
     except MacroError as error:
         lines = str(error).splitlines()
         return [line.strip()[2:] for line in lines if line.strip().startswith("- ")]
     finally:
-        del context["model"]
+        del context["model"], context["graph"]
     return []
 
 
@@ -1145,9 +1147,8 @@ def test_no_value__as_if_left_out(reader: str, config: dict[str, Any]) -> None:
 )
 def test_settings_of_columns__elsewhere(column: dict[str, Any], problem: str) -> None:
     """Where they would be passed over, and the column be compared as it is."""
-    found: list[str] = []
     node = {"columns": {"name": {"name": "name", **column}}}
-    load_sql_macros()["_check_column_meta"](node, "compare_as", found)
+    found = [*column_meta_problems(node, "compare_as")]
     assert found == [f"column `name`: {problem}"]
 
 

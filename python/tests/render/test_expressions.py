@@ -6,10 +6,10 @@ import re
 
 import pytest
 
+from tests import macros as made
 from tests.expressions import FAMILIES, NO_VALUES
 from tests.macros import ROOT
 from tests.rendering import load_sql_macros
-from tidemark.check import macros as made
 
 from .test_golden import CASES
 

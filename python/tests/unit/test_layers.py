@@ -49,7 +49,7 @@ _DEFINED = re.compile(r"{%-? *macro (\w+)")
 _CALLED = re.compile(r"\btidemark\.(\w+)\((?!ref\()")
 _ASKS = re.compile(
     r"\b(run_query|query_rows|first_column|json_rows|row_count|has_rows|names_in|describe_query|run_statements)\(|call (noop_)?statement|"
-    r"adapter\.(?!type\(|has_session\(|quote\(|raise_|dispatch)"
+    r"adapter\.(?!type\(|has_session\(|quote\(|raise_|dispatch|call_function\('tidemark\.model\.)"
 )
 _READS_SETTINGS = re.compile(r"\bconfig\.(get|meta_\w+)\(|(?<![.\w])var\(")
 
@@ -176,6 +176,10 @@ def test_modules__import_each_other_in_one_direction() -> None:
         (r"tidemark\.(hashing|dedup|shred|datagen)\b", r"dbt\b|tidemark\.cli|tidemark\.run\b"),
         (r"dbt\.adapters\.tidemark", r"tidemark\.(run|feed|replicator|capture|lineage|scaffold)\b"),
         (r"tidemark\.spark\b", r"dbt\b"),
+        (
+            r"tidemark\.model\b",
+            r"(dbt|pyspark|duckdb)\b|tidemark\.(engine|spark|cli|run|scaffold)\b",
+        ),
         (r"tidemark\.(?!check|lineage|run|replicator)", r"dbt\.adapters"),
         (r"tidemark\.capture", r"tidemark\.(replicator|feed|lineage|shred)\b"),
     ],

@@ -21,8 +21,8 @@ from tests.macros import ROOT
 from tests.pages import ALL, PAGES, README, all_blocks, page_of, script_of, section
 from tidemark import DISTRIBUTION
 from tidemark.cli import cli
+from tidemark.model.settings import ENCODINGS, EventSettings, LogSettings
 from tidemark.scaffold.schema import models_schema
-from tidemark.scaffold.settings import ENCODINGS, EventSettings, LogSettings
 
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 TEXT = "\n".join(written(text) for text in ALL.values())

@@ -11,10 +11,9 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from tests.macros import ROOT, load_macros
+from tests.macros import ROOT
 from tidemark.scaffold import cli
 from tidemark.scaffold.schema import models_schema
-from tidemark.scaffold.settings import ENCODINGS, DdlPolicies, EventSettings, ExtractSettings
 
 DESIGN_SAMPLE = """
 models:
@@ -120,17 +119,6 @@ def test_schema__editor_settings_point_at_what_setup_builds() -> None:
     (path,) = settings["yaml.schemas"]
     built = path.removeprefix("./").replace(".venv", "$(VENV)")
     assert f"$(BIN)/tidemark schema > {built}\n" in (ROOT / "Makefile").read_text(encoding="utf-8")
-
-
-def test_schema__has_the_settings_that_the_macros_know() -> None:
-    macros = load_macros("config")
-    assert sorted(ExtractSettings.model_fields) == sorted(macros["_entity_settings"]())
-    assert sorted(EventSettings.model_fields) == sorted(macros["_event_settings"]())
-
-
-def test_schema__has_the_policies_and_encodings_that_the_macros_know() -> None:
-    assert DdlPolicies().model_dump() == load_macros("config")["_ddl_policies"]({}, [])
-    assert {*ENCODINGS, "decimal_bytes", "array"} == set(load_macros("expr")["encodings"]())
 
 
 @pytest.mark.parametrize("name", ["ExtractSettings", "EventSettings", "DdlPolicies"])

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from types import SimpleNamespace
 from typing import Any
 
-from dbt.adapters.tidemark.errors import MacroError
-from tidemark.check.macros import callable_macros
 from tidemark.console import meant
 from tidemark.engine.covers import why_not
 from tidemark.engine.enriched.covers import why_not_enriched
+from tidemark.errors import ConfigError
+from tidemark.model.derived import feed_settings, scd2_settings
+from tidemark.model.enriched import atomic_settings, shred_settings
+from tidemark.model.entity import entity_settings
 
-_READERS: Mapping[str, str] = {
-    "cdc": "entity_config",
-    "scd2": "scd2_config",
-    "feed": "feed_config",
-    "atomic": "atomic_config",
-    "shred": "shred_config",
+_READERS: Mapping[str, Callable[..., Mapping[str, Any]]] = {
+    "cdc": entity_settings,
+    "scd2": scd2_settings,
+    "feed": feed_settings,
+    "atomic": atomic_settings,
+    "shred": shred_settings,
 }
-"""The macro that reads and judges a model's configuration, by its materialization."""
+"""What reads and judges a model's configuration, by its materialization."""
 
 
 @dataclass(frozen=True)
@@ -55,28 +56,21 @@ def checked_models(
     Returns:
         The models by path and name.
     """
-    sources = {
-        macro.name: macro.macro_sql
-        for macro in manifest.macros.values()
-        if macro.package_name == "tidemark"
-    }
-    macros, context = callable_macros(sources)
     manifest.build_flat_graph()
-    adapter = SimpleNamespace(
-        type=lambda: manifest.metadata.adapter_type, has_session=lambda: has_session
-    )
-    context.update(graph=manifest.flat_graph, adapter=adapter, var=variables.get)
+    nodes = manifest.flat_graph["nodes"]
+    is_iceberg = (variables or {}).get("tidemark__commits_format") == "iceberg"
+    lake_format = "iceberg" if is_iceberg else "delta"
     known = _materializations(manifest)
     found = []
-    for node in manifest.flat_graph["nodes"].values():
+    for node in nodes.values():
         kind = str(node["config"].get("materialized"))
         if node["resource_type"] != "model" or (kind in known and kind not in _READERS):
             continue
         if kind not in known:
             found.append(Checked(node["name"], kind, _path(node), (_no_such(kind, known),)))
             continue
-        context.update(model=node, config=node["config"])
-        config, problems = _judged(macros[_READERS[kind]])
+        more = {"scd2": (nodes,), "shred": (has_session,)}.get(kind, ())
+        config, problems = _judged(_READERS[kind], node, lake_format, *more)
         remarks = _remarks(kind, config, node) if config else ()
         found.append(Checked(node["name"], kind, _path(node), problems, remarks))
     return sorted(found, key=lambda one: (one.path, one.name))
@@ -95,12 +89,14 @@ def _no_such(kind: str, known: Iterable[str]) -> str:
     return f"materialized: {kind} is none that the project has; {hint}"
 
 
-def _judged(reader: Any) -> tuple[Mapping[str, Any] | None, tuple[str, ...]]:
+def _judged(
+    reader: Callable[..., Mapping[str, Any]], *given: Any
+) -> tuple[Mapping[str, Any] | None, tuple[str, ...]]:
     """Return what a model is configured with, and what is wrong with that."""
     try:
-        return reader(), ()
-    except MacroError as error:
-        head, *rest = error.msg.split("\n  - ")
+        return reader(*given), ()
+    except ConfigError as error:
+        head, *rest = str(error).split("\n  - ")
         return None, tuple(rest) or (head,)
 
 

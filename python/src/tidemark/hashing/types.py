@@ -34,17 +34,13 @@ INTEGERS = {
 STRINGS = ("string", "char", "varchar", "character")
 _DECIMALS = ("decimal", "dec", "numeric")
 _NESTED = ("array", "map", "struct")
-_TYPE_WORDS = frozenset(
-    (
-        *INTEGERS,
-        *STRINGS,
-        *_DECIMALS,
-        *_NESTED,
-        *("boolean", "float", "real", "double", "date", "timestamp", "timestamp_ltz"),
-        *("timestamp_ntz", "time", "binary", "interval", "void", "variant", "object"),
-        *("geometry", "geography"),
-    )
+TYPE_WORDS = (
+    *("string", "char", "varchar", "character", "boolean", "tinyint", "byte", "smallint", "short"),
+    *("int", "integer", "bigint", "long", "decimal", "dec", "numeric", "float", "real", "double"),
+    *("date", "timestamp", "timestamp_ltz", "timestamp_ntz", "time", "binary", "interval", "void"),
+    *("variant", "object", "geometry", "geography", "array", "map", "struct"),
 )
+"""The words that types of Spark begin with."""
 
 
 @lru_cache(maxsize=4096)
@@ -62,14 +58,19 @@ def parse_type(text: str) -> Type:
             fields = list(_struct_fields(inner))
             types = tuple(parse_type(field) for _, field in fields)
             return Type(stripped, base, types, tuple(name for name, _ in fields))
-        parts = tuple(parse_type(part) for part in _type_parts(inner))
+        parts = tuple(parse_type(part) for part in type_parts(inner))
         if base != "struct" and len(parts) == (1 if base == "array" else 2):
             return Type(stripped, base, parts)
     return Type(stripped, base if base not in _NESTED else "unknown")
 
 
-def _type_parts(text: str) -> list[str]:
-    """Split at the commas that stand neither within inner brackets nor within back-ticks."""
+def type_parts(text: str) -> list[str]:
+    """Split at the commas that stand neither within inner brackets nor within back-ticks.
+
+    Example:
+        >>> type_parts("string,map<int,date>")
+        ['string', 'map<int,date>']
+    """
     parts, part, depth, quoted = [], "", 0, False
     for character in text:
         if character == "`" and (quoted or not part.strip() or part.startswith("`")):
@@ -90,7 +91,7 @@ def _type_parts(text: str) -> list[str]:
 
 def _struct_fields(text: str) -> Iterator[tuple[str, str]]:
     pending = ""
-    for part in _type_parts(text):
+    for part in type_parts(text):
         name, field = _struct_field(pending + part)
         if field:
             yield name, field
@@ -104,7 +105,7 @@ def _struct_field(part: str) -> tuple[str, str]:
         return quoted[1].replace("``", "`"), text[quoted.end() :].strip()
     pieces = text.split(":")
     for index in range(1, len(pieces)):
-        if re.split(r"[<(,` ]", pieces[index].strip(), maxsplit=1)[0].lower() in _TYPE_WORDS:
+        if re.split(r"[<(,` ]", pieces[index].strip(), maxsplit=1)[0].lower() in TYPE_WORDS:
             return ":".join(pieces[:index]), ":".join(pieces[index:]).strip()
     return text, ""
 

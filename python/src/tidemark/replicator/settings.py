@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from tidemark.capture.config import RETRY_FOR, CaptureConfig, problems_of
 from tidemark.durations import parse_duration
 from tidemark.errors import ConfigError
-from tidemark.scaffold.settings import DdlPolicies
+from tidemark.model.settings import DdlPolicies
 
 
 class _Settings(BaseModel):

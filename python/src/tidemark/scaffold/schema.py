@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic.json_schema import models_json_schema
 
-from tidemark.scaffold.settings import (
+from tidemark.model.settings import (
     AtomicConfig,
     AtomicSettings,
     CdcConfig,

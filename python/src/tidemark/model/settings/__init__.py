@@ -2,23 +2,30 @@
 
 The JSON Schema is made from these models, and an editor shows their descriptions, so these are
 written for someone who has the YAML open. Rules across several settings stand beside the models as
-JSON Schema, the one form in which they are checked here; a run is checked by the package's macros.
+JSON Schema, for editors; a run judges them by the functions of `tidemark.model`, which take names,
+defaults and choices from here.
 
 Example:
     >>> ExtractSettings(extract="full", location="data/airports_{business_date}.csv.gz").on_reject
     'fail'
 """
 
-from tidemark.scaffold.settings.derived import FeedSettings, Scd2Settings
-from tidemark.scaffold.settings.enriched import AtomicSettings, ShredSettings
-from tidemark.scaffold.settings.events import ENCODINGS, DdlPolicies, EventSettings
-from tidemark.scaffold.settings.extracts import ExtractSettings, LogSettings
-from tidemark.scaffold.settings.models import (
+from tidemark.model.settings.derived import FeedSettings, Scd2Settings
+from tidemark.model.settings.enriched import AtomicSettings, ShredSettings
+from tidemark.model.settings.events import ENCODINGS, DdlPolicies, EventSettings
+from tidemark.model.settings.extracts import (
+    ColumnsIncluded,
+    ExtractSettings,
+    LogSettings,
+    Policy,
+)
+from tidemark.model.settings.models import (
     AtomicConfig,
     CdcConfig,
     FeedConfig,
     Scd2Config,
     ShredConfig,
+    TidemarkModelConfig,
 )
 
 __all__ = [
@@ -26,14 +33,17 @@ __all__ = [
     "AtomicConfig",
     "AtomicSettings",
     "CdcConfig",
+    "ColumnsIncluded",
     "DdlPolicies",
     "EventSettings",
     "ExtractSettings",
     "FeedConfig",
     "FeedSettings",
     "LogSettings",
+    "Policy",
     "Scd2Config",
     "Scd2Settings",
     "ShredConfig",
     "ShredSettings",
+    "TidemarkModelConfig",
 ]

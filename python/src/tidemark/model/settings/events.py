@@ -6,13 +6,13 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-from tidemark.scaffold.settings.extracts import (
+from tidemark.model.settings.extracts import (
     ColumnsExcluded,
     ColumnsIncluded,
     LogSettings,
     Policy,
 )
-from tidemark.scaffold.settings.rules import ROWS_NEED_A_SEQUENCE, Name, Names, Retention
+from tidemark.model.settings.rules import ROWS_NEED_A_SEQUENCE, Name, Names, Retention
 
 
 class DdlPolicies(BaseModel):

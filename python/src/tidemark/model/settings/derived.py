@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from tidemark.scaffold.settings.rules import Name, Retention
+from tidemark.model.settings.rules import Name, Retention
 
 
 class Scd2Settings(BaseModel):

@@ -6,11 +6,11 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from tidemark.scaffold.settings.derived import FeedSettings, Scd2Settings
-from tidemark.scaffold.settings.enriched import AtomicSettings, ShredSettings
-from tidemark.scaffold.settings.events import EventSettings
-from tidemark.scaffold.settings.extracts import ExtractSettings
-from tidemark.scaffold.settings.rules import (
+from tidemark.model.settings.derived import FeedSettings, Scd2Settings
+from tidemark.model.settings.enriched import AtomicSettings, ShredSettings
+from tidemark.model.settings.events import EventSettings
+from tidemark.model.settings.extracts import ExtractSettings
+from tidemark.model.settings.rules import (
     FEED_HAS_ITS_LAYOUT,
     KEY_AND_FORMAT_BY_EXTRACT,
     NOT_PARQUET,

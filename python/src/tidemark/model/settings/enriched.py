@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from tidemark.scaffold.settings.rules import (
+from tidemark.model.settings.rules import (
     FINGERPRINT_IGNORE,
     DeduplicationStep,
     MaxRejectFraction,

@@ -1,0 +1,1 @@
+"""What models and runs are configured with: read, judged and completed in one place."""

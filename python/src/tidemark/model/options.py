@@ -1,0 +1,136 @@
+"""Options of Spark's reader of files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from tidemark.model.given import Config
+from tidemark.model.suggestions import nearest
+
+_OF_FILES = (
+    *("compression", "pathGlobFilter", "recursiveFileLookup", "modifiedBefore", "modifiedAfter"),
+    *("ignoreCorruptFiles", "ignoreMissingFiles"),
+)
+_OF_TEXTS = (
+    *("encoding", "charset", "dateFormat", "timestampFormat", "lineSep", "multiLine", "locale"),
+    *("timeZone", "mode", "timestampNTZFormat", "enableDateTimeParsingFallback"),
+    "columnNameOfCorruptRecord",
+)
+_READER_OPTIONS: Mapping[str, tuple[str, ...]] = {
+    "csv": (
+        *_OF_TEXTS,
+        *("sep", "delimiter", "quote", "escape", "escapeQuotes", "comment", "header", "nullValue"),
+        *("emptyValue", "nanValue", "positiveInf", "negativeInf", "ignoreLeadingWhiteSpace"),
+        *("ignoreTrailingWhiteSpace", "maxColumns", "maxCharsPerColumn"),
+        *("charToEscapeQuoteEscaping", "unescapedQuoteHandling", "inferSchema", "enforceSchema"),
+    ),
+    "json": (
+        *_OF_TEXTS,
+        *("primitivesAsString", "prefersDecimal", "allowComments", "allowUnquotedFieldNames"),
+        *("allowSingleQuotes", "allowNumericLeadingZeros"),
+        *("allowBackslashEscapingAnyCharacter", "allowUnquotedControlChars"),
+        *("allowNonNumericNumbers", "dropFieldIfAllNull", "samplingRatio"),
+    ),
+    "parquet": ("mergeSchema", "datetimeRebaseMode", "int96RebaseMode"),
+}
+_ONE_OPTION = {"delimiter": "sep", "charset": "encoding"}
+
+# --- options without effect, each with what to write instead
+
+_CAST = (
+    "a value is cast to the data_type of its column as Spark SQL casts a text. Turn others round in"
+    " the model's SELECT, such as replace(replace(amount, '.', ''), ',', '.')"
+)
+_REJECT = (
+    "a line that cannot be read is a reject, and on_reject says what becomes of it: take it out"
+)
+_LINES = "JSON is read as lines, an object on each: have the files written so, and take it out"
+_DECLARED = "a column has the data_type that the YAML declares: take it out"
+_VAIN_OF_FILES = {
+    "compression": "a file's compression is told by its name, such as .gz: take it out"
+}
+_VAIN_OF_TEXTS = {**_VAIN_OF_FILES, "mode": _REJECT, "columnNameOfCorruptRecord": _REJECT}
+_VAIN_OF_VALUES = {
+    "locale": _CAST,
+    "timeZone": (
+        "a time without a zone is one of the session's: set spark.sql.session.timeZone in the"
+        " profile"
+    ),
+    "timestampNTZFormat": "write timestampFormat, which is that of timestamp_ntz too",
+    "enableDateTimeParsingFallback": (
+        "a date that its format does not read is a reject: take it out"
+    ),
+}
+"""Of texts that no `from_json()` reads: it makes nested columns of JSON by these."""
+_VAIN: Mapping[str, Mapping[str, str]] = {
+    "parquet": _VAIN_OF_FILES,
+    "json": {
+        **_VAIN_OF_TEXTS,
+        **dict.fromkeys(("multiLine", "lineSep"), _LINES),
+        **dict.fromkeys(("primitivesAsString", "prefersDecimal", "dropFieldIfAllNull"), _DECLARED),
+    },
+}
+_VAIN_OF_CSV = {
+    **_VAIN_OF_TEXTS,
+    **_VAIN_OF_VALUES,
+    "inferSchema": _DECLARED,
+    "enforceSchema": "the header of each file is compared with the first: take it out",
+    "escapeQuotes": "it is for writing: take it out",
+    **dict.fromkeys(("nanValue", "positiveInf", "negativeInf"), _CAST),
+}
+
+
+def spelled_options(given: Any, file_format: Any, errors: list[str]) -> Any:
+    """Return options as Spark spells them: to it their case is one, here it is not.
+
+    Example:
+        >>> spelled_options({"SEP": ";", "dateformat": "d"}, "csv", [])
+        {'sep': ';', 'dateFormat': 'd'}
+    """
+    if not isinstance(given, Mapping):
+        return given
+    spelled = {name.lower(): name for name in _reader_options(file_format)}
+    taken: dict[str, Any] = {}
+    for name in given:
+        meant = _ONE_OPTION.get(str(name).lower(), str(name).lower())
+        if meant in taken:
+            errors.append(f"options.{name} and options.{taken[meant]} are one option: take one out")
+        taken[meant] = name
+    return {spelled.get(str(name).lower(), name): value for name, value in given.items()}
+
+
+def _reader_options(file_format: Any) -> tuple[str, ...]:
+    return _OF_FILES + _READER_OPTIONS.get(str(file_format), ())
+
+
+def option_problems(options: Config, file_format: Any, columns: Iterable[Config]) -> Iterator[str]:
+    """Yield what is wrong with options that Spark would pass over, or that would change nothing.
+
+    Values are read as texts and cast by Spark SQL, so that much of what Spark's reader can is not
+    asked of it.
+
+    Args:
+        options: What `spelled_options` returns.
+        file_format: The format of the files.
+        columns: What `declared_columns` returns.
+    """
+    vain = _VAIN.get(str(file_format), _VAIN_OF_CSV)
+    if file_format == "json" and not any("<" in str(column["data_type"]) for column in columns):
+        vain = {**vain, **_VAIN_OF_VALUES}
+    for name in options:
+        if name in vain:
+            yield f"options.{name} has no effect: {vain[name]}"
+    known = _reader_options(file_format)
+    others = ("separator",) if file_format == "csv" else ()
+    for name in options:
+        meant = None if name in known else nearest(name, known + others, 0.6)
+        if meant:
+            meant = "sep" if meant == "separator" else meant
+            told = f"is no option of Spark for {file_format}; did you mean `{meant}`?"
+            yield f"options.{name} {told}"
+    for name in options if file_format == "json" else ():
+        encoding = str(options[name] or "UTF-8").lower().replace("_", "-")
+        if str(name).lower() in ("encoding", "charset") and encoding not in ("utf-8", "utf8"):
+            told = f"JSON lines are UTF-8, found: {options[name]}. Have the files written so"
+            yield f"options.{name}: {told}"
