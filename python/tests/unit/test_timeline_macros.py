@@ -9,12 +9,8 @@ import pytest
 
 from dbt.adapters.tidemark.errors import MacroError
 from tests.macros import load_macros
+from tidemark.rules.timeline import before_date, before_runs, last_loads, loaded_dates
 from tidemark.run.said import answers_in
-
-
-@pytest.fixture(scope="module")
-def macros() -> dict[str, Any]:
-    return load_macros("load")
 
 
 class Named(str):
@@ -51,10 +47,37 @@ def timeline(*steps: str | int) -> list[dict[str, Any]]:
         pytest.param(("d1", "d2", "d3", 2, "d2"), 3, [1, 2, 3], id="of later loads nothing"),
     ],
 )
-def test_last_loads(
-    macros: dict[str, Any], steps: tuple[str | int, ...], horizon: int, needed: list[int]
+def test_last_loads(steps: tuple[str | int, ...], horizon: int, needed: list[int]) -> None:
+    assert last_loads(timeline(*steps), horizon) == needed
+
+
+@pytest.mark.parametrize(
+    ("steps", "date", "first", "before"),
+    [
+        pytest.param(("d1", "d2", "d3"), "d2", 2, 1, id="from a date on"),
+        pytest.param(("d1", "d2"), "d1", 1, None, id="nothing before"),
+        pytest.param(("d1", "d2"), "d3", None, 2, id="nothing since"),
+        pytest.param(("d1", "d2", 1), "d2", None, 3, id="undone"),
+        pytest.param(("d1", "d2", 1, "d3"), "d2", 4, 3, id="after a rollback"),
+    ],
+)
+def test_before(
+    steps: tuple[str | int, ...], date: str, first: int | None, before: int | None
 ) -> None:
-    assert list(macros["last_loads"](timeline(*steps), horizon)) == needed
+    """The same of the runs of dbt that loaded the dates from one on."""
+    commits = timeline(*steps)
+    assert before_date(commits, date) == {"first": first, "before": before}
+    for commit in commits:
+        commit["invocation_id"] = commit["business_date"]
+    runs = [one for one in ("d1", "d2", "d3") if one >= date]
+    assert before_runs(commits, runs) == {"first": first, "before": before}
+    assert before_runs([], runs) == {"first": None, "before": None}
+
+
+def test_loaded_dates() -> None:
+    commits = timeline("d2", "d1", "d3", 2, "d1", "d4")
+    assert loaded_dates(commits) == ["d1", "d2", "d4"]
+    assert loaded_dates(commits, "d2") == ["d2", "d4"]
 
 
 def columns(*told: str) -> list[dict[str, Any]]:
@@ -193,7 +216,10 @@ def test_rollback_together__all_or_none(monkeypatch: pytest.MonkeyPatch) -> None
         return {"undone": [{"invocation_id": "second"}], "target": 1}
 
     exchanged = ["three"]
-    runs = [{"commit_id": 1, "invocation_id": "first"}, {"commit_id": 2, "invocation_id": "second"}]
+    runs = [
+        {"commit_id": 1, "kind": "load", "invocation_id": "first"},
+        {"commit_id": 2, "kind": "load", "invocation_id": "second"},
+    ]
     stubs = {
         "entity_node": lambda *_: node("one"),
         "open_entity": open_entity,
@@ -202,7 +228,6 @@ def test_rollback_together__all_or_none(monkeypatch: pytest.MonkeyPatch) -> None
         "recorded_at": lambda *_: {"columns": []},
         "renames_back": renames_back,
         "timeline": lambda *_: runs,
-        "live_commits": lambda *_: {1: True, 2: True},
         "roll_back": lambda opened, *_: done.append(opened["cfg"]["entity"]),
     }
     for name, stub in stubs.items():

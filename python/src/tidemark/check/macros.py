@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import importlib
 import json
 import re
 from collections.abc import Mapping
@@ -14,6 +15,7 @@ from dbt_common.clients import jinja
 from dbt_common.exceptions.macros import MacroReturn
 
 from dbt.adapters.tidemark.errors import MacroError
+from tidemark.errors import TidemarkError
 
 
 class _Macro(jinja.BaseMacroGenerator):
@@ -42,6 +44,14 @@ def _return(value: Any) -> None:
     raise MacroReturn(value)
 
 
+def _call_function(function: str, *arguments: Any) -> Any:
+    module, _, name = function.rpartition(".")
+    try:
+        return getattr(importlib.import_module(module), name)(*arguments)
+    except TidemarkError as error:
+        raise MacroError(error.kind, str(error)) from error
+
+
 def _fromjson(text: str, default: Any = None) -> Any:
     try:
         return json.loads(text)
@@ -63,6 +73,7 @@ def callable_macros(sources: Mapping[str, str]) -> tuple[dict[str, Any], dict[st
     package: dict[str, Any] = {}
     context: dict[str, Any] = {
         "tidemark": package,
+        "adapter": SimpleNamespace(call_function=_call_function, type=lambda: "tidemark"),
         "return": _return,
         "api": SimpleNamespace(Relation=SparkRelation),
         "execute": True,

@@ -1,0 +1,71 @@
+"""Rules as functions of Python give what they gave as macros, on the cases that were recorded then."""
+
+from __future__ import annotations
+
+import copy
+import datetime
+import importlib
+import json
+from typing import Any
+
+import pytest
+
+from tidemark.errors import TidemarkError
+
+from ..macros import ROOT
+
+VECTORS = ROOT / "python" / "tests" / "vectors"
+
+#: The module of `tidemark.rules` that has the functions of a file of vectors
+MODULES = {
+    "live_commits": "timeline", "steps_to": "timeline", "last_loads": "timeline",
+    "last_states": "commits", "judged_state": "commits", "judged_marks": "commits",
+}  # fmt: skip
+
+
+def decoded(value: Any) -> Any:
+    """A value as JSON has it: dates and dicts with other keys than texts are told by `$…`."""
+    if isinstance(value, list):
+        return [decoded(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    if "$pairs" in value:
+        return {decoded(key): decoded(each) for key, each in value["$pairs"]}
+    if "$date" in value:
+        return datetime.date.fromisoformat(value["$date"])
+    if "$datetime" in value:
+        return datetime.datetime.fromisoformat(value["$datetime"])
+    if "$relation" in value:
+        return value["$relation"]
+    return {key: decoded(each) for key, each in value.items()}
+
+
+def plain(value: Any) -> Any:
+    """A result with lists in place of tuples."""
+    if isinstance(value, dict):
+        return {key: plain(each) for key, each in value.items()}
+    return [plain(each) for each in value] if isinstance(value, list | tuple) else value
+
+
+def cases() -> list[Any]:
+    found = []
+    for path in sorted(VECTORS.glob("*_rules.json")):
+        for name, recorded in json.loads(path.read_text(encoding="utf-8")).items():
+            found += [pytest.param(name, recorded, id=name)]
+    return found
+
+
+@pytest.mark.parametrize(("name", "recorded"), cases())
+def test_rule__gives_what_the_macro_gave(name: str, recorded: list[dict[str, Any]]) -> None:
+    function = getattr(importlib.import_module(f"tidemark.rules.{MODULES[name]}"), name)
+    assert recorded
+    for case in recorded:
+        arguments, named = decoded(case["args"]), decoded(case.get("named", {}))
+        before = copy.deepcopy(arguments)
+        if "error" in case:
+            with pytest.raises(TidemarkError) as raised:
+                function(*arguments, **named)
+            assert [raised.value.kind, str(raised.value)] == case["error"]
+        else:
+            assert plain(function(*arguments, **named)) == decoded(case["is"]), before
+            assert arguments == decoded(case.get("after", case["args"]))
