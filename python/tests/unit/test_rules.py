@@ -18,9 +18,19 @@ VECTORS = ROOT / "python" / "tests" / "vectors"
 
 #: The module of `tidemark.rules` that has the functions of a file of vectors
 MODULES = {
-    "live_commits": "timeline", "steps_to": "timeline", "last_loads": "timeline",
-    "last_states": "commits", "judged_state": "commits", "judged_marks": "commits",
-}  # fmt: skip
+    name: module
+    for module, names in {
+        "timeline": "live_commits steps_to last_loads",
+        "commits": "last_states judged_state judged_marks",
+        "types": "is_widening wider_type is_same_by_name",
+        "drift": (
+            "config_drift choice_drift keys_in_order column_role is_retagged recorded_layout "
+            "changed_layout left_out_columns new_columns"
+        ),
+        "columns_back": "recorded_back source_back columns_back free_name renames_back columns_return",
+    }.items()
+    for name in names.split()
+}
 
 
 def decoded(value: Any) -> Any:

@@ -9,6 +9,14 @@ import pytest
 
 from dbt.adapters.tidemark.errors import MacroError
 from tests.macros import load_macros
+from tidemark.errors import UsageError
+from tidemark.rules.columns_back import (
+    columns_back,
+    columns_meant,
+    columns_return,
+    recorded_back,
+    renames_back,
+)
 from tidemark.rules.timeline import before_date, before_runs, last_loads, loaded_dates
 from tidemark.run.said import answers_in
 
@@ -118,25 +126,32 @@ def test_columns_back(
     now: list[str], then: list[str], back: list[str], renames: list[tuple[str, str]]
 ) -> None:
     """Columns are called as they were when what is read again was read first."""
-    macros = load_macros("expr", "log")
-    told = macros["columns_back"](columns(*now), columns(*then), ["id", "d"])
+    told = columns_back(columns(*now), columns(*then), ["id", "d"])
     assert told == columns(*back)
-    assert macros["renames_back"]("shop", columns(*now), told) == [[*pair] for pair in renames]
+    assert renames_back("shop", columns(*now), told) == [[*pair] for pair in renames]
     gone = [[column["gone"] for column in columns(*names)] for names in (now, back)]
-    assert macros["columns_return"](columns(*now), told) == (gone[0] != gone[1])
+    assert columns_return(columns(*now), told) == (gone[0] != gone[1])
+
+
+def test_columns_meant() -> None:
+    """Of a commit that did not come to its end: none where it was to leave columns as they are."""
+    recorded = columns("id", "a", "(c)")
+    assert columns_meant(recorded, columns("id", "a", "(c)")) is None
+    assert columns_meant(recorded, columns("id", "a", "(c)", "b")) is None
+    assert columns_meant(recorded, columns("id", "b=a", "(c)")) == columns("id", "b=a", "(c)")
+    assert columns_meant(recorded, columns("id", "(a)", "(c)")) == columns("id", "(a)", "(c)")
+    assert columns_meant(recorded, columns("id", "a")) == recorded
 
 
 def test_columns_back__exchanged() -> None:
-    macros = load_macros("expr", "log")
     now = columns("a=b", "b=a")
-    back = macros["columns_back"](now, columns("a", "b"), [])
-    with pytest.raises(MacroError, match="shop: columns have exchanged their names since"):
-        macros["renames_back"]("shop", now, back)
+    back = columns_back(now, columns("a", "b"), [])
+    with pytest.raises(UsageError, match="shop: columns have exchanged their names since"):
+        renames_back("shop", now, back)
 
 
 def test_recorded_back() -> None:
     """What is known of the source is as it was; the names that the table has got stay known."""
-    recorded_back = load_macros("expr", "log")["recorded_back"]
     learnt = {
         "tables": ["shop.a", "shop.b"], "followed": ["shop.a", "shop.b"], "named": [], "columns": [{"name": "x"}],
         "refused": ["y"], "told": ["id", "x"], "open_snapshot": None, "has_moves": True, "identifying": ["id"],
