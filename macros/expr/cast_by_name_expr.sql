@@ -83,28 +83,6 @@
     {{ return(none) }}
 {%- endmacro -%}
 
-{#- Whether two types differ in nothing but the order of fields and the case of their names. -#}
-{%- macro is_same_by_name(one, other) -%}
-    {%- if one == other -%}{{ return(true) }}{%- endif -%}
-    {%- set kind = tidemark._nested_kind(one or '') -%}
-    {%- if not kind or kind != tidemark._nested_kind(other or '') -%}{{ return(false) }}{%- endif -%}
-    {%- set ours, theirs = one[one.index('<') + 1:-1], other[other.index('<') + 1:-1] -%}
-    {%- if kind != 'struct' -%}
-        {%- set ours, theirs = tidemark._type_parts(ours), tidemark._type_parts(theirs) -%}
-        {%- for part in ours -%}
-            {%- if not tidemark.is_same_by_name(part | trim, theirs[loop.index0] | trim) -%}{{ return(false) }}{%- endif -%}
-        {%- endfor -%}
-        {{ return(true) }}
-    {%- endif -%}
-    {%- set ours, theirs = tidemark._struct_fields(ours), tidemark._struct_fields(theirs) -%}
-    {%- if ours | length != theirs | length -%}{{ return(false) }}{%- endif -%}
-    {%- for field in ours -%}
-        {%- set match = tidemark._field_named(theirs, field['name']) -%}
-        {%- if not match or not tidemark.is_same_by_name(field['type'], match['type']) -%}{{ return(false) }}{%- endif -%}
-    {%- endfor -%}
-    {{ return(true) }}
-{%- endmacro -%}
-
 {#- A type in lower case, save for the names of its fields, which are those of the members of JSON. -#}
 {%- macro type_in_lower_case(type) -%}
     {%- set kind = tidemark._nested_kind(type) -%}

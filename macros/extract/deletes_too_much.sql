@@ -1,19 +1,12 @@
 {#- Whether a full extract is empty or would delete more than it may. The limit is rounded, as 0.29 * 100 is a little less than 29. -#}
 {%- macro deletes_too_much(cfg, figures) -%}
-    {%- set guarded = tidemark.guarded_deletes(figures) -%}
-    {%- set existing, deleted = guarded['existing'], guarded['deleted'] -%}
-    {{ return(existing > 0 and deleted > 0 and (figures['rows_read'] == 0 or deleted > (cfg['max_delete_fraction'] * existing) | round(6))) }}
+    {{ return(adapter.call_function('tidemark.rules.guard.deletes_too_much', cfg, figures)) }}
 {%- endmacro -%}
 
 {#- How many keys a load takes away, and of how many. Of a date that comes again that is of what there was by that date: with what it
     inserted, which is deleted where it does not come again, and without what it deleted, which has been let through. -#}
 {%- macro guarded_deletes(figures) -%}
-    {%- set existing, deleted, here = figures.get('existing') or 0, figures.get('rows_deleted') or 0, figures.get('here') -%}
-    {%- if here -%}
-        {%- set existing = existing + here['inserted'] - here['deleted'] -%}
-        {%- set deleted = deleted - here['deleted_again'] + here['gone'] -%}
-    {%- endif -%}
-    {{ return({'existing': existing, 'deleted': deleted}) }}
+    {{ return(adapter.call_function('tidemark.rules.guard.guarded_deletes', figures)) }}
 {%- endmacro -%}
 
 {#- How many keys a date that comes again has inserted and deleted so far, how many of those it would delete again, and how many of the

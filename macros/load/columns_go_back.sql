@@ -43,14 +43,8 @@
     had altered them, or half way. What it took away as it had no values is there again. -#}
 {%- macro undo_statement(opened, commit) -%}
     {%- set relations, state, recorded = opened['relations'], opened['state'], opened['state']['recorded'] -%}
-    {%- set meant, now, is_other = {}, [], [] -%}
-    {%- for column in commit['config']['columns'] -%}{%- do meant.update({tidemark._hashed_as(column): column}) -%}{%- endfor -%}
-    {%- for column in recorded['columns'] -%}
-        {%- set other = meant.get(tidemark._hashed_as(column)) -%}
-        {%- do now.append(other or column) -%}
-        {%- do is_other.append(not other or other['name'] != column['name'] or other.get('gone', false) != column.get('gone', false)) -%}
-    {%- endfor -%}
-    {%- if true not in is_other -%}{{ return(none) }}{%- endif -%}
+    {%- set now = adapter.call_function('tidemark.rules.columns_back.columns_meant', recorded['columns'], commit['config']['columns']) -%}
+    {%- if now is none -%}{{ return(none) }}{%- endif -%}
     {%- set cfg = tidemark.recorded_cfg(opened['cfg'], recorded) -%}
     {%- set plan = tidemark.recorded_plan(recorded, cfg) -%}
     {%- set is_remade = tidemark.columns_return(now, recorded['columns']) -%}

@@ -31,58 +31,5 @@
 
 {#- What going from the last commit of a timeline to `target` undoes and makes hold again, and what is loaded then. -#}
 {%- macro steps_to(timeline, target) -%}
-    {%- set now = tidemark.live_commits(timeline, timeline[-1]['commit_id']) -%}
-    {%- set then = tidemark.live_commits(timeline, target) -%}
-    {%- set undone, redone, loads, work = [], [], [], [] -%}
-    {%- for commit in timeline -%}
-        {%- set id = commit['commit_id'] -%}
-        {%- if id in then and commit['kind'] in ['load', 'full_refresh'] -%}{%- do loads.append(commit) -%}{%- endif -%}
-        {%- if commit['kind'] != 'rehash' and (id in now) != (id in then) -%}
-            {%- do (undone if id in now else redone).append(commit) -%}
-            {%- if commit['kind'] != 'rollback' -%}{%- do work.append(id) -%}{%- endif -%}
-        {%- endif -%}
-    {%- endfor -%}
-    {%- set last = (loads | sort(attribute='business_date,commit_id'))[-1] if loads else {} -%}
-    {{ return({
-        'target': target,
-        'undone': undone if work else [],
-        'redone': redone if work else [],
-        'last_date': last['business_date'] | string if last else none,
-        'last_date_commit_id': last.get('commit_id'),
-        'last_extract': last.get('extract'),
-    }) }}
-{%- endmacro -%}
-
-{#- The commits whose work holds when `head` is the last one: going back from it, each commit follows the one before it,
-    but a rollback follows the commit that it went to.
-
-        c1 ── c2 ── c3        c5 (rollback to c2) ── c6        live at c6: c1 c2 c5 c6
-               └──────────────┘ -#}
-{%- macro live_commits(timeline, head) -%}
-    {%- set live = {} -%}
-    {%- set at = namespace(next=head) -%}
-    {%- for commit in timeline | reverse if commit['commit_id'] <= at.next -%}
-        {%- do live.update({commit['commit_id']: true}) -%}
-        {%- set at.next = commit['source_commit_id'] if commit['kind'] == 'rollback' else commit['commit_id'] - 1 -%}
-    {%- endfor -%}
-    {{ return(live) }}
-{%- endmacro -%}
-
-{#- The loads up to `horizon` that say what was observed of their date at some commit from there on: the last one of each date, of those
-    that were live at `horizon`, or before it where a later rollback went to. What an earlier load of a date observed nobody asks again.
-
-        c1 (2nd) ── c2 (4th) ── c3 (2nd)       c4 (rollback to c1)       up to c3: c2 and c3, and c1 that holds again -#}
-{%- macro last_loads(timeline, horizon) -%}
-    {%- set heads, found = [horizon], [] -%}
-    {%- for commit in timeline if commit['kind'] == 'rollback' and commit['commit_id'] > horizon > commit['source_commit_id'] -%}
-        {%- do heads.append(commit['source_commit_id']) -%}
-    {%- endfor -%}
-    {%- for head in heads | unique -%}
-        {%- set live, last = tidemark.live_commits(timeline, head), {} -%}
-        {%- for commit in timeline if commit['commit_id'] in live and commit['kind'] in ['load', 'full_refresh'] -%}
-            {%- do last.update({commit['business_date']: commit['commit_id']}) -%}
-        {%- endfor -%}
-        {%- do found.extend(last.values()) -%}
-    {%- endfor -%}
-    {{ return(found | unique | sort) }}
+    {{ return(adapter.call_function('tidemark.rules.timeline.steps_to', timeline, target)) }}
 {%- endmacro -%}

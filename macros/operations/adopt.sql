@@ -91,14 +91,11 @@
     {%- set cfg, commits, state = opened['cfg'], opened['commits'], opened['state'] -%}
     {%- if not state['recorded'] -%}{{ return([]) }}{%- endif -%}
     {%- set timeline = tidemark.timeline(commits, cfg['relation']) -%}
-    {%- set live = tidemark.live_commits(timeline, timeline[-1]['commit_id']) -%}
-    {%- set loaded, others = [], [] -%}
-    {%- for commit in timeline if commit['commit_id'] in live and commit['kind'] in ['load', 'full_refresh'] -%}
-        {%- do (loaded if commit['business_date'] | string in dates else others).append(commit['business_date'] | string) -%}
-    {%- endfor -%}
+    {%- set loaded = adapter.call_function('tidemark.rules.timeline.loaded_dates', timeline) -%}
+    {%- set others = loaded | reject('in', dates) | list -%}
     {%- if others -%}
         {%- do tidemark.raise_error('usage',
-            cfg['entity'] ~ ' has loaded ' ~ others | sort | first ~ ' by itself: adopt begins a log. Take another name for the model, or drop it first: '
+            cfg['entity'] ~ ' has loaded ' ~ others | first ~ ' by itself: adopt begins a log. Take another name for the model, or drop it first: '
             ~ 'dbt run-operation drop_entity --args \'{entity: ' ~ cfg['entity'] ~ '}\''
         ) -%}
     {%- endif -%}

@@ -226,7 +226,9 @@
 
 {#- Rows of loads up to a commit whose date was loaded again by then. What the last load of a date observed is needed for late dates. -#}
 {%- macro replaced_loads_expr(opened, horizon) -%}
-    {%- set last = tidemark.last_loads(tidemark.timeline(opened['commits'], opened['cfg']['relation']), horizon) -%}
+    {%- set last = adapter.call_function(
+        'tidemark.rules.timeline.last_loads', tidemark.timeline(opened['commits'], opened['cfg']['relation']), horizon
+    ) -%}
     {{ return('_commit_id <= ' ~ horizon ~ (' and _commit_id not in (' ~ last | join(', ') ~ ')' if last else '')) }}
 {%- endmacro -%}
 

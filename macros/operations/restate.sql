@@ -22,12 +22,9 @@
 {%- macro restate_extracts(opened, from, dry_run) -%}
     {%- set cfg, commits = opened['cfg'], opened['commits'] -%}
     {%- set timeline = tidemark.timeline(commits, cfg['relation']) -%}
-    {%- set live = tidemark.live_commits(timeline, timeline[-1]['commit_id']) -%}
-    {%- set dates, missing = [], [] -%}
-    {%- for commit in timeline if commit['commit_id'] in live and commit['kind'] in ['load', 'full_refresh'] and commit['business_date'] >= from -%}
-        {%- if commit['business_date'] not in dates -%}{%- do dates.append(commit['business_date']) -%}{%- endif -%}
-    {%- endfor -%}
-    {%- for date in dates | sort -%}
+    {%- set dates = adapter.call_function('tidemark.rules.timeline.loaded_dates', timeline, from) -%}
+    {%- set missing = [] -%}
+    {%- for date in dates -%}
         {%- set path = tidemark.extract_path(cfg['location'], date) -%}
         {%- if not tidemark.files_at(path) -%}{%- do missing.append(date ~ ' (' ~ path ~ ')') -%}{%- endif -%}
     {%- endfor -%}
@@ -38,8 +35,8 @@
             cfg['entity'] ~ ': these extracts are gone, so nothing was restated: ' ~ missing | join(', ') ~ '. Put them back, or restate from a later date'
         ) -%}
     {%- endif -%}
-    {%- do tidemark.say(cfg['entity'], ('would load ' if dry_run else 'loading ') ~ dates | length ~ ' business dates again: ' ~ dates | sort | join(', ')) -%}
-    {%- for date in dates | sort if not dry_run -%}
+    {%- do tidemark.say(cfg['entity'], ('would load ' if dry_run else 'loading ') ~ dates | length ~ ' business dates again: ' ~ dates | join(', ')) -%}
+    {%- for date in dates if not dry_run -%}
         {%- set figures = tidemark.load_entity(tidemark.opened_anew(opened, dict(opened['run'], business_date=date)), tidemark.extract_sql(cfg)) -%}
         {%- do tidemark.say(cfg['entity'], '  ' ~ loop.index ~ ' of ' ~ dates | length ~ ', ' ~ date ~ ': '
             ~ (tidemark.summary(figures) if figures.get('rows_logged') or figures.get('rows_superseded') else 'nothing differs')) -%}
@@ -50,24 +47,16 @@
 {%- macro restate_events(opened, from, dry_run) -%}
     {%- set cfg, relations, commits = opened['cfg'], opened['relations'], opened['commits'] -%}
     {%- set timeline = tidemark.timeline(commits, cfg['relation']) -%}
-    {%- set live = tidemark.live_commits(timeline, timeline[-1]['commit_id']) -%}
-    {%- set at = namespace(before=none, first=none) -%}
-    {%- for commit in timeline if commit['commit_id'] in live and at.first is none -%}
-        {%- if commit['kind'] in ['load', 'full_refresh'] and commit['business_date'] >= from -%}
-            {%- set at.first = commit['commit_id'] -%}
-        {%- else -%}
-            {%- set at.before = commit['commit_id'] -%}
-        {%- endif -%}
-    {%- endfor -%}
-    {%- if at.first is none and not timeline | selectattr('kind', 'equalto', 'rollback') | list -%}
+    {%- set at = adapter.call_function('tidemark.rules.timeline.before_date', timeline, from) -%}
+    {%- if at['first'] is none and not timeline | selectattr('kind', 'equalto', 'rollback') | list -%}
         {%- do tidemark.raise_error('usage', cfg['entity'] ~ ': no events arrived from ' ~ from ~ ' on') -%}
-    {%- elif at.first is not none and at.before is none -%}
+    {%- elif at['first'] is not none and at['before'] is none -%}
         {%- do tidemark.raise_error('usage', cfg['entity'] ~ ': all its events arrived from ' ~ from ~ ' on: begin again with --full-refresh') -%}
     {%- endif -%}
-    {%- set steps = tidemark.steps_to(timeline, at.before if at.first is not none else timeline[-1]['commit_id']) -%}
+    {%- set steps = tidemark.steps_to(timeline, at['before'] if at['first'] is not none else timeline[-1]['commit_id']) -%}
     {#- Of what was undone before this only a rollback that is the last commit counts, as a call that died leaves it: files of other batches
         that were taken back may have been moved away for good. -#}
-    {%- set left = timeline[-1] if at.first is none and timeline[-1]['kind'] == 'rollback' else none -%}
+    {%- set left = timeline[-1] if at['first'] is none and timeline[-1]['kind'] == 'rollback' else none -%}
     {%- set undone = steps['undone'] if left is none else tidemark.steps_to(timeline[:-1], left['source_commit_id'])['undone'] -%}
     {%- set gone = tidemark.files_gone(cfg, relations, undone | map(attribute='commit_id') | list) -%}
     {%- if gone -%}

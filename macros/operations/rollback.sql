@@ -168,19 +168,11 @@
     {%- set others = [] -%}
     {%- for node in tidemark.other_entities(opened) -%}
         {%- set timeline = tidemark.timeline(commits, node['schema'] ~ '.' ~ node['alias']) -%}
-        {%- set live = tidemark.live_commits(timeline, timeline[-1]['commit_id']) if timeline else {} -%}
-        {%- set at = namespace(before=none, first=none) -%}
-        {%- for commit in timeline if commit['commit_id'] in live and at.first is none -%}
-            {%- if commit['invocation_id'] in runs -%}
-                {%- set at.first = commit -%}
-            {%- else -%}
-                {%- set at.before = commit['commit_id'] -%}
-            {%- endif -%}
-        {%- endfor -%}
-        {%- if at.first is not none and at.before is none -%}
+        {%- set at = adapter.call_function('tidemark.rules.timeline.before_runs', timeline, runs) -%}
+        {%- if at['first'] is not none and at['before'] is none -%}
             {%- do tidemark.say(node['name'], 'its first load came from the same run; there is nothing before it to go back to, so it stays') -%}
-        {%- elif at.first is not none -%}
-            {%- do others.append({'entity': node['schema'] ~ '.' ~ node['alias'], 'to': at.before}) -%}
+        {%- elif at['first'] is not none -%}
+            {%- do others.append({'entity': node['schema'] ~ '.' ~ node['alias'], 'to': at['before']}) -%}
         {%- endif -%}
     {%- endfor -%}
     {{ return(others) }}

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import re
+import sys
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -49,7 +51,7 @@ _DEFINED = re.compile(r"{%-? *macro (\w+)")
 _CALLED = re.compile(r"\btidemark\.(\w+)\((?!ref\()")
 _ASKS = re.compile(
     r"\b(run_query|query_rows|first_column|json_rows|row_count|has_rows|names_in|describe_query|run_statements)\(|call (noop_)?statement|"
-    r"adapter\.(?!type\(|has_session\(|quote\(|raise_|dispatch|call_function\('tidemark\.model\.)"
+    r"adapter\.(?!type\(|has_session\(|quote\(|raise_|dispatch|call_function\(\s*'tidemark\.(model|rules)\.)"
 )
 _READS_SETTINGS = re.compile(r"\bconfig\.(get|meta_\w+)\(|(?<![.\w])var\(")
 
@@ -168,6 +170,33 @@ def test_modules__import_each_other_in_one_direction() -> None:
     modules = _modules()
     graph = {name: _imports(path, modules) - {name} for name, path in modules.items()}
     assert len(list(TopologicalSorter(graph).static_order())) >= len(modules)
+
+
+def test_rules__know_nothing_but_errors() -> None:
+    """They are functions of plain values: no engine, no format, no connection, no other room."""
+    source = ROOT / "python" / "src"
+    allowed = ("tidemark.rules", "tidemark.errors")
+    for path in (source / "tidemark" / "rules").rglob("*.py"):
+        found = set()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                found |= {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom):
+                assert node.level == 0, path.name
+                found.add(node.module or "")
+        foreign = {name for name in found if name.split(".")[0] not in sys.stdlib_module_names}
+        assert {name for name in foreign if not name.startswith(allowed)} == set(), path.name
+
+
+def test_doors_of_rules__lead_to_functions() -> None:
+    called = {
+        name
+        for text in FILES.values()
+        for name in re.findall(r"call_function\(\s*'(tidemark\.rules\.\w+\.\w+)'", text)
+    }
+    for name in called:
+        module, _, function = name.rpartition(".")
+        assert callable(getattr(importlib.import_module(module), function, None)), name
 
 
 @pytest.mark.parametrize(

@@ -9,12 +9,16 @@ import pytest
 
 from dbt.adapters.tidemark.errors import MacroError
 from tests.macros import load_macros
+from tidemark.errors import UsageError
+from tidemark.rules.columns_back import (
+    columns_back,
+    columns_meant,
+    columns_return,
+    recorded_back,
+    renames_back,
+)
+from tidemark.rules.timeline import before_date, before_runs, last_loads, loaded_dates
 from tidemark.run.said import answers_in
-
-
-@pytest.fixture(scope="module")
-def macros() -> dict[str, Any]:
-    return load_macros("load")
 
 
 class Named(str):
@@ -51,10 +55,37 @@ def timeline(*steps: str | int) -> list[dict[str, Any]]:
         pytest.param(("d1", "d2", "d3", 2, "d2"), 3, [1, 2, 3], id="of later loads nothing"),
     ],
 )
-def test_last_loads(
-    macros: dict[str, Any], steps: tuple[str | int, ...], horizon: int, needed: list[int]
+def test_last_loads(steps: tuple[str | int, ...], horizon: int, needed: list[int]) -> None:
+    assert last_loads(timeline(*steps), horizon) == needed
+
+
+@pytest.mark.parametrize(
+    ("steps", "date", "first", "before"),
+    [
+        pytest.param(("d1", "d2", "d3"), "d2", 2, 1, id="from a date on"),
+        pytest.param(("d1", "d2"), "d1", 1, None, id="nothing before"),
+        pytest.param(("d1", "d2"), "d3", None, 2, id="nothing since"),
+        pytest.param(("d1", "d2", 1), "d2", None, 3, id="undone"),
+        pytest.param(("d1", "d2", 1, "d3"), "d2", 4, 3, id="after a rollback"),
+    ],
+)
+def test_before(
+    steps: tuple[str | int, ...], date: str, first: int | None, before: int | None
 ) -> None:
-    assert list(macros["last_loads"](timeline(*steps), horizon)) == needed
+    """The same of the runs of dbt that loaded the dates from one on."""
+    commits = timeline(*steps)
+    assert before_date(commits, date) == {"first": first, "before": before}
+    for commit in commits:
+        commit["invocation_id"] = commit["business_date"]
+    runs = [one for one in ("d1", "d2", "d3") if one >= date]
+    assert before_runs(commits, runs) == {"first": first, "before": before}
+    assert before_runs([], runs) == {"first": None, "before": None}
+
+
+def test_loaded_dates() -> None:
+    commits = timeline("d2", "d1", "d3", 2, "d1", "d4")
+    assert loaded_dates(commits) == ["d1", "d2", "d4"]
+    assert loaded_dates(commits, "d2") == ["d2", "d4"]
 
 
 def columns(*told: str) -> list[dict[str, Any]]:
@@ -95,25 +126,32 @@ def test_columns_back(
     now: list[str], then: list[str], back: list[str], renames: list[tuple[str, str]]
 ) -> None:
     """Columns are called as they were when what is read again was read first."""
-    macros = load_macros("expr", "log")
-    told = macros["columns_back"](columns(*now), columns(*then), ["id", "d"])
+    told = columns_back(columns(*now), columns(*then), ["id", "d"])
     assert told == columns(*back)
-    assert macros["renames_back"]("shop", columns(*now), told) == [[*pair] for pair in renames]
+    assert renames_back("shop", columns(*now), told) == [[*pair] for pair in renames]
     gone = [[column["gone"] for column in columns(*names)] for names in (now, back)]
-    assert macros["columns_return"](columns(*now), told) == (gone[0] != gone[1])
+    assert columns_return(columns(*now), told) == (gone[0] != gone[1])
+
+
+def test_columns_meant() -> None:
+    """Of a commit that did not come to its end: none where it was to leave columns as they are."""
+    recorded = columns("id", "a", "(c)")
+    assert columns_meant(recorded, columns("id", "a", "(c)")) is None
+    assert columns_meant(recorded, columns("id", "a", "(c)", "b")) is None
+    assert columns_meant(recorded, columns("id", "b=a", "(c)")) == columns("id", "b=a", "(c)")
+    assert columns_meant(recorded, columns("id", "(a)", "(c)")) == columns("id", "(a)", "(c)")
+    assert columns_meant(recorded, columns("id", "a")) == recorded
 
 
 def test_columns_back__exchanged() -> None:
-    macros = load_macros("expr", "log")
     now = columns("a=b", "b=a")
-    back = macros["columns_back"](now, columns("a", "b"), [])
-    with pytest.raises(MacroError, match="shop: columns have exchanged their names since"):
-        macros["renames_back"]("shop", now, back)
+    back = columns_back(now, columns("a", "b"), [])
+    with pytest.raises(UsageError, match="shop: columns have exchanged their names since"):
+        renames_back("shop", now, back)
 
 
 def test_recorded_back() -> None:
     """What is known of the source is as it was; the names that the table has got stay known."""
-    recorded_back = load_macros("expr", "log")["recorded_back"]
     learnt = {
         "tables": ["shop.a", "shop.b"], "followed": ["shop.a", "shop.b"], "named": [], "columns": [{"name": "x"}],
         "refused": ["y"], "told": ["id", "x"], "open_snapshot": None, "has_moves": True, "identifying": ["id"],
@@ -193,7 +231,10 @@ def test_rollback_together__all_or_none(monkeypatch: pytest.MonkeyPatch) -> None
         return {"undone": [{"invocation_id": "second"}], "target": 1}
 
     exchanged = ["three"]
-    runs = [{"commit_id": 1, "invocation_id": "first"}, {"commit_id": 2, "invocation_id": "second"}]
+    runs = [
+        {"commit_id": 1, "kind": "load", "invocation_id": "first"},
+        {"commit_id": 2, "kind": "load", "invocation_id": "second"},
+    ]
     stubs = {
         "entity_node": lambda *_: node("one"),
         "open_entity": open_entity,
@@ -202,7 +243,6 @@ def test_rollback_together__all_or_none(monkeypatch: pytest.MonkeyPatch) -> None
         "recorded_at": lambda *_: {"columns": []},
         "renames_back": renames_back,
         "timeline": lambda *_: runs,
-        "live_commits": lambda *_: {1: True, 2: True},
         "roll_back": lambda opened, *_: done.append(opened["cfg"]["entity"]),
     }
     for name, stub in stubs.items():
