@@ -64,6 +64,43 @@ def _call_function(function: str, *arguments: Any) -> Any:
         raise MacroError(error.kind, str(error)) from error
 
 
+class MacroWarehouse:
+    """The warehouse of the pipeline over macros, of which a test replaces those that would ask a database."""
+
+    invocation_id = "this run"
+
+    def __init__(self, macros: Mapping[str, Any], adapter: Any) -> None:
+        self.adapter = adapter
+        self._macros = macros
+        self.said: list[str] = []
+
+    def macro(self, name: str, *arguments: Any, **named: Any) -> Any:
+        return self._macros[name](*arguments, **named)
+
+    def of_format(self, file_format: str, name: str, *arguments: Any) -> Any:
+        return self.macro("for_format", file_format, name)(*arguments)
+
+    def of_family(self, cfg: Any, name: str, *arguments: Any) -> Any:
+        return self.macro("step", cfg, name)(*arguments)
+
+    def run(self, sql: str) -> Any:
+        return self.macro("run_query", sql)
+
+    def run_all(self, statements: Any) -> Any:
+        return self.macro("run_statements", statements)
+
+    def rows(self, sql: str) -> Any:
+        return self.macro("query_rows", sql)
+
+    def note(self, sentence: str) -> None:
+        self.said.append(sentence)
+
+    tell = note
+
+    def warn(self, entity: str, sentence: str) -> None:
+        self.macro("warn", entity, sentence)
+
+
 def _return(value: Any) -> None:
     raise MacroReturn(value)
 
@@ -90,7 +127,6 @@ def callable_macros(sources: Mapping[str, str]) -> tuple[dict[str, Any], dict[st
     context: dict[str, Any] = {
         "tidemark": package,
         "return": _return,
-        "adapter": SimpleNamespace(type=lambda: "tidemark", call_function=_call_function),
         "api": SimpleNamespace(Relation=SparkRelation),
         "execute": True,
         "var": lambda name, default=None: default,
@@ -101,6 +137,15 @@ def callable_macros(sources: Mapping[str, str]) -> tuple[dict[str, Any], dict[st
         "fromjson": _fromjson,
         "zip": zip,
     }
+    adapter = SimpleNamespace(type=lambda: "tidemark", call_function=_call_function)
+
+    def run_step(step: str, macros: Mapping[str, Any], *arguments: Any) -> Any:
+        # a test may have put another adapter in the place of this one
+        warehouse = MacroWarehouse(macros, context["adapter"])
+        return _call_function(f"tidemark.pipeline.{step}", warehouse, *arguments)
+
+    adapter.run_step = run_step
+    context["adapter"] = adapter
     package.update({name: _Macro(name, text, context) for name, text in sources.items()})
     package["raise_error"] = _raise_error
     return package, context
