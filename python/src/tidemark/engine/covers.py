@@ -8,6 +8,7 @@ from typing import Any
 
 from tidemark.engine.events.types import is_known_encoding
 from tidemark.engine.types import known_type
+from tidemark.model.settings import EventSettings
 
 # options of Spark's reader under which a file is read as without them
 _READ_ALIKE = {
@@ -84,8 +85,8 @@ def _why_not_events(cfg: Mapping[str, Any]) -> str | None:
 
 
 _PREDICATES = {
-    "apply_as_deletes": "_operation = 'DELETE'",
-    "apply_as_truncates": "_operation in ('TRUNCATE', 'TRUNCATE_TABLE')",
+    name: EventSettings.model_fields[name].default
+    for name in ("apply_as_deletes", "apply_as_truncates")
 }
 _SETTINGS = {"cluster_by": "liquid_clustered_by", "table_properties": "tblproperties"}
 
