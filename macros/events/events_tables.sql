@@ -1,10 +1,6 @@
 {#- Whether a name is that of one of the tables, in any case; one of them may leave out the database. -#}
 {%- macro is_one_of_tables(name, tables) -%}
-    {%- if not tables -%}{{ return(true) }}{%- endif -%}
-    {%- for table in tables -%}
-        {%- if name | lower == table | lower or ('.' ~ name | lower).endswith('.' ~ table | lower) -%}{{ return(true) }}{%- endif -%}
-    {%- endfor -%}
-    {{ return(false) }}
+    {{ return(adapter.call_function('tidemark.rules.statements.is_one_of_tables', name, tables)) }}
 {%- endmacro -%}
 
 {#- Whether a name is that of another one of the tables, without its database. -#}

@@ -83,19 +83,6 @@
     {{ return(none) }}
 {%- endmacro -%}
 
-{#- A type in lower case, save for the names of its fields, which are those of the members of JSON. -#}
-{%- macro type_in_lower_case(type) -%}
-    {%- set kind = tidemark._nested_kind(type) -%}
-    {%- if not kind -%}{{ return(type | lower) }}{%- endif -%}
-    {%- set parts = [] -%}
-    {%- for part in tidemark._type_parts(type[type.index('<') + 1:-1]) -%}
-        {%- set text = part | trim -%}
-        {%- set inner = tidemark._struct_field(text)['type'] if kind == 'struct' else text -%}
-        {%- do parts.append(text[:text | length - inner | length] ~ tidemark.type_in_lower_case(inner)) -%}
-    {%- endfor -%}
-    {{ return(kind ~ '<' ~ parts | join(',') ~ '>') }}
-{%- endmacro -%}
-
 {#- A type as Spark shows it, with its fields quoted, as Spark reads it. -#}
 {%- macro quoted_type(type) -%}
     {%- set kind = tidemark._nested_kind(type) -%}

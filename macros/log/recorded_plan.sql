@@ -44,23 +44,9 @@
     {{ return(dict(zip(columns | map(attribute='name') | map('lower'), columns))) }}
 {%- endmacro -%}
 
-{#- The columns of these lower-case names, in their order. -#}
-{%- macro named_columns(columns, names) -%}
-    {%- set named = [] -%}
-    {%- for name in names -%}
-        {%- for column in columns if column['name'] | lower == name -%}{%- do named.append(column) -%}{%- endfor -%}
-    {%- endfor -%}
-    {{ return(named) }}
-{%- endmacro -%}
-
 {#- Whether a column may be NOT NULL in current, by what the last commit recorded (none before the first): so is one that has been so in every
     commit of the log, and no other, or current could not be made of the log again. Earlier versions did not record it. -#}
 {%- macro is_held(recorded, column) -%}
     {%- if not recorded -%}{{ return(true) }}{%- endif -%}
     {{ return(column is not none and not column.get('gone', false) and (not recorded.get('marks_not_null') or column.get('not_null', false))) }}
-{%- endmacro -%}
-
-{#- What is recorded of that, of a column of the plan. -#}
-{%- macro held_not_null(column) -%}
-    {{ return({'not_null': true} if column['not_null'] and column['held'] and not column['sensitive'] else {}) }}
 {%- endmacro -%}

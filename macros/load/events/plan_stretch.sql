@@ -40,14 +40,7 @@
 
 {#- Refuses to make tables of columns that nothing tells: of the key alone the names are known, and a type that is guessed would stay. -#}
 {%- macro check_told_columns(cfg, plan, found, recorded) -%}
-    {%- set is_told = recorded or found['arrived'] is not none or cfg['columns'] or found['names'] or found['ddl'] -%}
-    {%- if not plan['columns'] or not is_told -%}
-        {%- do tidemark.raise_error('data',
-            cfg['entity'] ~ ': no events of ' ~ (cfg['table'] or 'the table') ~ ' have landed at ' ~ (cfg['location'] or 'the source')
-            ~ ' yet, and the YAML declares no columns to make the tables with'
-            ~ ('. There are lines that cannot be read: ' ~ found['unreadable'] | join(', ') if found.get('unreadable') else '')
-        ) -%}
-    {%- endif -%}
+    {%- do adapter.call_function('tidemark.rules.event_plan.check_told_columns', cfg, plan, found, recorded) -%}
 {%- endmacro -%}
 
 {#- Refuses what is stored with negative numbers and never has any at the source: an earlier version took them as they are written. What
@@ -80,18 +73,7 @@
 
 {#- Names that a DDL event of the batch brings: a later one, or one whose policy leaves them out; not those that a column has before. -#}
 {%- macro names_to_come(batch, stretch) -%}
-    {%- set names, before, now = [], [], (batch['source_columns'] or []) | map(attribute='name') | list -%}
-    {%- for statement in batch['statements'] -%}
-        {%- set is_later = stretch['to'] and statement['cuts'] and statement['landing_num'] >= stretch['to'] -%}
-        {%- do before.extend(statement['changes'] | map(attribute='old') | select('string') | list) -%}
-        {%- do before.extend(statement['changes'] | selectattr('kind', 'equalto', 'drop_column') | map(attribute='name') | list) -%}
-        {%- for change in statement['changes'] if change['kind'] in ['add_column', 'rename_column'] and change['name'] not in before -%}
-            {%- if (is_later and change['name'] not in now) or (change['kind'] == 'add_column' and change['policy'] == 'ignore') -%}
-                {%- do names.append(change['name']) -%}
-            {%- endif -%}
-        {%- endfor -%}
-    {%- endfor -%}
-    {{ return(names) }}
+    {{ return(adapter.call_function('tidemark.rules.event_plan.names_to_come', batch, stretch)) }}
 {%- endmacro -%}
 
 {#- Types of columns that neither YAML nor a schema tells, from the values of the batch. -#}
@@ -118,13 +100,5 @@
 
 {#- A column that the source has got, by the policy for added columns. -#}
 {%- macro check_new_columns(cfg, plan, recorded) -%}
-    {%- if recorded and plan['added'] and cfg['ddl']['add_column'] == 'fail' -%}
-        {%- set declared = cfg['columns'] | map(attribute='name') | map('lower') | list -%}
-        {%- for column in plan['added'] if column['name'] | lower not in declared -%}
-            {%- do tidemark.raise_error('data',
-                cfg['entity'] ~ ': the source has a new column `' ~ column['name'] ~ '`, and ddl.add_column is fail. '
-                ~ 'Declare the column in the YAML, or set ddl.add_column to apply or ignore'
-            ) -%}
-        {%- endfor -%}
-    {%- endif -%}
+    {%- do adapter.call_function('tidemark.rules.event_plan.check_new_columns', cfg, plan, recorded) -%}
 {%- endmacro -%}

@@ -17,6 +17,14 @@ import pytest
 from dbt.adapters.tidemark.errors import MacroError
 from tests.macros import SQL_FOLDERS, load_macros
 from tests.rendering import load_sql_macros
+from tidemark.rules.statement_texts import says_rename
+from tidemark.rules.statements import (
+    column_changes,
+    hidden_renames,
+    judge_change,
+    names_of_table,
+    renamed_table,
+)
 
 APPLY = {"rename_table": "apply", "create_table": "apply", "drop_table": "apply"}
 
@@ -47,7 +55,7 @@ APPLY = {"rename_table": "apply", "create_table": "apply", "drop_table": "apply"
     ],
 )
 def test_renamed_table(ddl: str, name: str, previous: str | None) -> None:
-    assert load_sql_macros()["renamed_table"](ddl, name) == previous
+    assert renamed_table(ddl, name) == previous
 
 
 @pytest.mark.parametrize(
@@ -68,14 +76,15 @@ def test_renamed_table(ddl: str, name: str, previous: str | None) -> None:
     ],
 )
 def test_says_rename(ddl: str, says: bool) -> None:
-    assert load_sql_macros()["says_rename"](ddl, "a", "b") is says
+    assert says_rename(ddl, "a", "b") is says
 
 
 @pytest.mark.parametrize("name", ["COMMENT", "MY COMMENT", "DEFAULT", "it's", "/*"])
 def test_says_rename__of_a_name_that_looks_like_a_text(name: str) -> None:
-    renames = load_sql_macros()["says_rename"]
-    assert renames(f'ALTER TABLE "S"."T" RENAME COLUMN "{name}" TO "NOTE"', name, "NOTE")
-    assert renames(f"alter table t change `NOTE` `{name}` int, add c int comment 'x'", "NOTE", name)
+    assert says_rename(f'ALTER TABLE "S"."T" RENAME COLUMN "{name}" TO "NOTE"', name, "NOTE")
+    assert says_rename(
+        f"alter table t change `NOTE` `{name}` int, add c int comment 'x'", "NOTE", name
+    )
 
 
 def followed(
@@ -105,7 +114,7 @@ def followed(
             if statement["effect"] == "close":
                 batch.setdefault("closed", []).append(table)
     assert not batch.get("closed") or batch["closed"] == ["a"]
-    return macros["names_of_table"](batch), batch["tables"]
+    return names_of_table(batch), batch["tables"]
 
 
 def told_columns(text: Any) -> list[dict[str, Any]]:
@@ -136,7 +145,7 @@ def test_canonical_statement__names_of_fields(told: str | None, kept: str | None
     assert column["type"] == kept
     cfg = {**SETTINGS, "ddl": {"rename_column": "apply"}}
     before = [{"name": "address", "type": told and told.lower()}]
-    assert load_sql_macros()["column_changes"](cfg, {"columns": [column]}, before) == []
+    assert column_changes(cfg, {"columns": [column]}, before) == []
 
 
 @pytest.mark.parametrize(
@@ -397,7 +406,7 @@ def test_column_changes__what_else_a_statement_does() -> None:
     assert judged(swap, "id a b d", "id b a c")[2:] == [("add", "apply", "c"), ("drop", "ignore", "d")]  # fmt: skip
     # an event that says again what a column was called once
     again = {"ddl": None, "columns": [{"name": "b", "previous_name": "a"}, {"name": "a"}]}
-    assert load_sql_macros()["hidden_renames"](again, again["columns"]) == []
+    assert hidden_renames(again, again["columns"]) == []
     # of a column that others are named by here
     assert judged({"key": "id"}, "id a", "key a") == [("rename", "fail", "id", "key")]
     assert judged({"at": "seen"}, "id seen", "id at") == [("rename", "fail", "seen", "at")]
@@ -433,7 +442,7 @@ def test_raise_failed_policy() -> None:
     macros = load_macros(*SQL_FOLDERS, "load/events")
 
     def message(change: dict[str, Any]) -> str:
-        change = {**change, **macros["judge_change"](SETTINGS, change)}
+        change = {**change, **judge_change(SETTINGS, change)}
         with pytest.raises(MacroError) as stopped:
             macros["raise_failed_policy"](SETTINGS, {"text": "x"}, change)
         return str(stopped.value)
@@ -483,7 +492,8 @@ class Stored:
         context = self.macros["rename_column"].context
         context["run_query"] = self.run_query
         context["adapter"] = SimpleNamespace(
-            get_columns_in_relation=lambda relation: [{"name": name} for name in self.columns[relation]]
+            get_columns_in_relation=lambda relation: [{"name": name} for name in self.columns[relation]],
+            call_function=context["adapter"].call_function,
         )  # fmt: skip
 
     def run_query(self, sql: str) -> list[tuple[str, str]] | None:

@@ -11,6 +11,7 @@ import pytest
 
 from dbt.adapters.tidemark.errors import MacroError
 from tests.macros import SQL_FOLDERS, load_macros
+from tidemark.rules import event_plan as rules
 
 Macros = dict[str, Any]
 
@@ -94,10 +95,11 @@ def of_workers(macros: Macros, told: list[str], schemas: dict[str, str], **figur
     }
     macros.update(stubs)
     context = macros["events_of_workers"].context
+    ruled = context["adapter"].call_function
     context["local_md5"] = lambda text: text
     context["run_query"] = lambda _: [(False,)]
     context["adapter"] = SimpleNamespace(
-        call_function=lambda *_: [],
+        call_function=lambda name, *given: ruled(name, *given) if ".rules." in name else [],
         sift_events=lambda *_: sifted,
         stage_events=lambda *_: staged,
     )
@@ -247,14 +249,14 @@ def test_shapes_of__several_schemas(
     assert list(shapes["schemas"]) == [str(number) for number in range(len(told))]
     found = {**shapes, "ddl": None}
     cfg = {"file_format": "delta"}
-    fields = macros["_fields_of"](["c"], found)
-    default = macros["_default_of"](fields)
-    kind = macros["_field_type"](cfg, ["c"], fields, found)
+    fields = rules._fields_of(["c"], found)
+    default = rules._default_of(fields)
+    kind = rules._field_type(cfg, ["c"], fields, found)
     assert (kind, default and default["text"]) == expected
     # what the DDL says holds in its stretch
     found["ddl"] = [{"name": "c", "type": "smallint"}]
-    fields = macros["_fields_of"](["c"], found)
-    assert macros["_field_type"](cfg, ["c"], fields, found) == "smallint"
+    fields = rules._fields_of(["c"], found)
+    assert rules._field_type(cfg, ["c"], fields, found) == "smallint"
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,11 @@ import pytest
 from dbt.adapters.tidemark.errors import MacroError
 from tests import captures
 from tests.rendering import load_sql_macros
+from tidemark.rules.source_types import connect_columns, ddl_columns
 
 
 def connect(**schema: Any) -> tuple[str, str]:
-    (column,) = load_sql_macros()["connect_columns"]([{"field": "c", **schema}])
+    (column,) = connect_columns([{"field": "c", **schema}])
     return column["encoding"], column["type"]
 
 
@@ -23,14 +24,14 @@ def source(kind: str, length: object = None, scale: object = None) -> dict[str, 
 
 
 def ddl(kind: str, connector: str | None = "mysql", **column: Any) -> tuple[str, str]:
-    (found,) = load_sql_macros()["ddl_columns"](
+    (found,) = ddl_columns(
         [{"name": "c", "typeName": kind, "length": None, "scale": None, **column}], connector
     )
     return found["encoding"], found["type"]
 
 
 def ddl_default(kind: str, default: object, connector: str = "mysql", **column: Any) -> Any:
-    (found,) = load_sql_macros()["ddl_columns"](
+    (found,) = ddl_columns(
         [{"name": "c", "typeName": kind, "defaultValueExpression": default, **column}], connector
     )
     return found.get("default", "absent")
@@ -143,7 +144,7 @@ def test_connect_columns__defaults() -> None:
         {"field": "h", "type": "int32", "name": "io.debezium.time.Date", "default": 0},
         {"field": "i", "type": "int32", "default": 0},
     ]
-    found = {c["name"]: c for c in load_sql_macros()["connect_columns"](fields)}
+    found = {c["name"]: c for c in connect_columns(fields)}
     assert found["a"] == {
         "name": "a",
         "encoding": "number",
@@ -288,7 +289,7 @@ def test_ddl_columns__defaults() -> None:
 
 def implicit(kind: str, ddl: str = "alter table t add c …", connector: str = "mysql", **column: Any) -> Any:  # fmt: skip
     given = {"name": "c", "typeName": kind, "optional": False, "defaultValueExpression": None, **column}  # fmt: skip
-    (found,) = load_sql_macros()["ddl_columns"]([given], connector, ddl=ddl)
+    (found,) = ddl_columns([given], connector, ddl=ddl)
     return found.get("default", "absent")
 
 
@@ -332,7 +333,7 @@ def test_ddl_columns__of_another_capture() -> None:
         {"name": "u", "typeName": "BIGINT UNSIGNED"},
         {"name": "d", "typeName": "DATE"},
     ]
-    found = load_sql_macros()["ddl_columns"](columns, "mysql", captured=False)
+    found = ddl_columns(columns, "mysql", captured=False)
     assert [(c["encoding"], c["type"]) for c in found] == [
         ("auto", "binary"),
         ("unsigned", "decimal(20,0)"),
@@ -342,13 +343,12 @@ def test_ddl_columns__of_another_capture() -> None:
 
 
 def test_ddl_columns__agree_with_the_schemas_of_the_events() -> None:
-    macros = load_sql_macros()
     by_ddl: dict[tuple[str, str], set[tuple[str, str]]] = {}
     for line in captures.read("mariadb_schemaless.jsonl").splitlines():
         value = json.loads(line)["value"] or {}
         for change in value.get("tableChanges") or []:
             columns = (change.get("table") or {}).get("columns") or []
-            for c in macros["ddl_columns"](columns, value["source"]["connector"]):
+            for c in ddl_columns(columns, value["source"]["connector"]):
                 key = (change["id"].replace('"', ""), c["name"])
                 by_ddl.setdefault(key, set()).add((how(c["encoding"]), c["type"]))
     seen = 0
@@ -358,7 +358,7 @@ def test_ddl_columns__agree_with_the_schemas_of_the_events() -> None:
             if field["field"] != "after":
                 continue
             origin = value["payload"]["source"]
-            for c in macros["connect_columns"](field["fields"]):
+            for c in connect_columns(field["fields"]):
                 known = by_ddl.get((f"{origin['db']}.{origin['table']}", c["name"]))
                 if known is not None:
                     seen += 1

@@ -23,11 +23,19 @@ MODULES = {
     for module, names in {
         "timeline": "live_commits steps_to last_loads",
         "commits": "last_states judged_state judged_marks",
+        "source_types": "connect_columns ddl_columns",
+        "statement_texts": "says_rename",
+        "statements": (
+            "judge_statement column_changes judge_change hidden_renames names_of_table "
+            "canonical_statement debezium_statement renamed_table is_one_of_tables is_database_of "
+            "check_told_types"
+        ),
         "types": "is_widening wider_type is_same_by_name",
         "guard": "deletes_too_much guarded_deletes rejects_too_many guarded_rejects most_rejects",
         "column_plan": "column_plan",
         "event_plan": (
-            "event_plan sequence_plan new_in_schemas told_names names_to_come check_new_columns"
+            "event_plan sequence_plan new_in_schemas told_names names_to_come check_new_columns "
+            "check_told_columns"
         ),
         "drift": (
             "config_drift choice_drift keys_in_order column_role is_retagged recorded_layout "

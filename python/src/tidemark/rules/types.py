@@ -96,6 +96,41 @@ def _type_named(fields: Sequence[Field], name: str) -> str | None:
     return found[0] if found else None
 
 
+def type_in_lower_case(kind: str) -> str:
+    """Return a type in lower case, save for the names of its fields: those of members of JSON.
+
+    Example:
+        >>> type_in_lower_case("STRUCT<Id: BIGINT>")
+        'struct<Id: bigint>'
+    """
+    nested = nested_kind(kind)
+    if not nested:
+        return kind.lower()
+    parts = []
+    for part in map(str.strip, type_parts(_inner(kind))):
+        inner = _struct_field(part)[1] if nested == "struct" else part
+        parts.append(part[: len(part) - len(inner)] + type_in_lower_case(inner))
+    return f"{nested}<{','.join(parts)}>"
+
+
+def is_type_text(text: str) -> bool:
+    """Return whether a text is a type of Spark and nothing besides: SQL can be made with it.
+
+    It is a word, its numbers in brackets, and between angle brackets others like it.
+
+    Example:
+        >>> is_type_text("array<decimal(10, 2)>"), is_type_text("int); drop table t")
+        (True, False)
+    """
+    left = re.sub(r"`(?:[^`]|``)+`", "a", text)
+    left = re.sub(r"[(]\s*\d+\s*(?:,\s*\d+\s*)?[)]", "", left)
+    for _ in range(left.count("<")):
+        left = re.sub(r"<[\w\s,:]*>", "", left)
+    words = left.lower().strip()
+    is_plain = re.fullmatch(r"[a-z]\w*(?: \w+)*", words) is not None
+    return is_plain and words.split(" ")[0] in TYPE_WORDS
+
+
 def _inner(kind: str) -> str:
     return kind[kind.index("<") + 1 : -1]
 
