@@ -26,7 +26,6 @@ _known = KnownRows()
 class RowsAdapter(SessionAdapter):
     """Rows that are asked for, appended, staged and committed."""
 
-    @available.parse(lambda *args, **kwargs: None)
     def replace_rows(self, relation: Any, rows_sql: str, name: str) -> int | None:
         """Replace all rows of a small Delta table in one commit.
 
@@ -42,7 +41,6 @@ class RowsAdapter(SessionAdapter):
             table = (relation.schema, relation.identifier)
             return replace_rows(self._session, *table, rows_sql, name)
 
-    @available.parse(lambda *args, **kwargs: [])
     def known_rows(
         self, relation: Any, key: str, sql: str, all_sql: str, most: int
     ) -> list[dict[str, Any]]:
@@ -97,7 +95,6 @@ class RowsAdapter(SessionAdapter):
             _, version = append_rows(self._session, *name, rows)
             join_now_and_then(self._session, *name, version)
 
-    @available.parse(lambda *args, **kwargs: None)
     def append_known(
         self, relation: Any, key: str, row: dict[str, Any], columns: list[str]
     ) -> None:
@@ -144,7 +141,6 @@ class RowsAdapter(SessionAdapter):
             table = (relation.schema, relation.identifier)
             return stage_rows(self._session, *table, version, rows_sql, figures, written_sql)
 
-    @available.parse(lambda *args, **kwargs: 0)
     def commit_rows(self, staged: StagedRows) -> int:
         """Make rows that were staged part of their table; an error if another commit came before.
 
@@ -157,7 +153,6 @@ class RowsAdapter(SessionAdapter):
         with self.connections.exception_handler(f"commit_rows({staged.table})"):
             return staged.commit()
 
-    @available.parse(lambda *args, **kwargs: None)
     def commit_beside(self, staged: StagedRows) -> None:
         """Commit what the engine in the workers wrote beside the log.
 
@@ -169,7 +164,6 @@ class RowsAdapter(SessionAdapter):
         with self.connections.exception_handler(f"commit_beside({staged.table})"):
             staged.commit_beside()
 
-    @available.parse(lambda *args, **kwargs: None)
     def view_rows(self, staged: StagedRows, name: str) -> None:
         """Make a temporary view of rows that were staged, before or after their commit.
 

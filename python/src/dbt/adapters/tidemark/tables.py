@@ -94,7 +94,6 @@ class TablesAdapter(SessionAdapter):
         with self.connections.exception_handler(f"clear_slices({relation})"):
             return clear_slices(self._session, relation.schema, relation.identifier)
 
-    @available.parse(lambda *args, **kwargs: False)
     def shares_metastore(self) -> bool:
         """Say whether other processes may be at work on the same tables."""
         with self.connections.exception_handler("shares_metastore"):
@@ -253,7 +252,6 @@ class TablesAdapter(SessionAdapter):
         with self.connections.exception_handler(f"table_names({schema}, {pattern})"):
             return table_names(self._session, schema, pattern)
 
-    @available.parse(lambda *args, **kwargs: [])
     def column_names(self, relation: Any) -> list[str]:
         """Return the names of the columns of a view or table; none if it is not there.
 

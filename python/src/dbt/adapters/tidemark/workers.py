@@ -38,7 +38,6 @@ from tidemark.spark.delta.worker_events import (
 class WorkersAdapter(SessionAdapter):
     """The loads that the engine does in Spark's workers."""
 
-    @available.parse(lambda *args, **kwargs: False)
     def is_on_cluster(self) -> bool:
         """Say whether Spark's workers may be on other machines than this process."""
         with self.connections.exception_handler("is_on_cluster"):
@@ -48,7 +47,6 @@ class WorkersAdapter(SessionAdapter):
         log = relations["log"]
         return why_not_made(self._session, (log.schema, log.identifier), cfg["location_root"])
 
-    @available.parse(lambda *args, **kwargs: "")
     def keep_extract(
         self,
         cfg: dict[str, Any],
@@ -74,7 +72,6 @@ class WorkersAdapter(SessionAdapter):
             why = why or self._why_not_made(cfg, relations)
             return why or keep_extract(self._session, load_of(cfg, plan, load, source))
 
-    @available.parse(lambda *args, **kwargs: None)
     def write_kept_rows(
         self, kept: KeptRows, relations: dict[str, Any], version: int
     ) -> WorkerRows:
@@ -107,7 +104,6 @@ class WorkersAdapter(SessionAdapter):
         extract = load_of(cfg, plan, load, source)
         return work(self._session, extract, _tables(extract, relations), load["log_version"])
 
-    @available.parse(lambda *args, **kwargs: "")
     def stage_extract(
         self,
         cfg: dict[str, Any],
@@ -131,7 +127,6 @@ class WorkersAdapter(SessionAdapter):
         with self.connections.exception_handler(f"stage_extract({relations['log']})"):
             return self._with_tables(stage_extract, cfg, plan, load, source, relations)
 
-    @available.parse(lambda *args, **kwargs: "")
     def compare_again(
         self,
         cfg: dict[str, Any],
@@ -226,7 +221,6 @@ class WorkersAdapter(SessionAdapter):
             tables = _tables(batch.load, relations)
             return stage_events(self._session, batch, tables, load["log_version"])
 
-    @available.parse(lambda *args, **kwargs: None)
     def warm_worker(self) -> None:
         """Have a worker start and import the engine while this process goes on."""
         warm_worker(self._session)
@@ -259,7 +253,6 @@ class WorkersAdapter(SessionAdapter):
     def _time_zone(self) -> str:
         return str(self._session.conf.get("spark.sql.session.timeZone"))
 
-    @available.parse(lambda *args, **kwargs: None)
     def replace_current(self, staged: StagedRows) -> int | None:
         """Put what the engine in the workers wrote for current in the place of what it has.
 
