@@ -30,8 +30,11 @@ def reserved_columns(lake_format: str) -> tuple[str, ...]:
     return _OF_TIDEMARK + (_OF_ICEBERG if lake_format == "iceberg" else ())
 
 
-def refused_name(name: str, reserved: Collection[str]) -> str | None:
+def refused_name(name: str, reserved: Collection[str], whose: str = "") -> str | None:
     """Return what is wrong with the name of a column, as the sentence that says it.
+
+    A line break does not survive in SQL that is indented, and Spark replaces `${…}`, which has no
+    escape in a name, by what an environment variable or a setting holds.
 
     Example:
         >>> refused_name("_key_hash", reserved_columns("delta"))
@@ -39,11 +42,11 @@ def refused_name(name: str, reserved: Collection[str]) -> str | None:
     """
     shown = name.replace("\n", "\\n").replace("\r", "\\r").replace("\x00", "\\0")
     if name.lower() in reserved or name.lower().startswith("_tidemark_"):
-        return f"column `{shown}` is reserved"
+        return f"column `{shown}`{whose} is reserved"
     if shown != name:
-        return f"column `{shown}` has a line break or a NUL in its name"
+        return f"column `{shown}`{whose} has a line break or a NUL in its name"
     if "${" in name:
-        return f"column `{shown}` has `${{` in its name, which Spark takes for a variable"
+        return f"column `{shown}`{whose} has `${{` in its name, which Spark takes for a variable"
     return None
 
 

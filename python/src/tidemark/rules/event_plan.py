@@ -19,19 +19,12 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from tidemark.errors import DataError
+from tidemark.model.columns import misplaced_layout, refused_name
+from tidemark.model.given import raise_problems
+from tidemark.model.suggestions import did_you_mean, nearest
 from tidemark.rules.column_plan import held_not_null, is_held
 from tidemark.rules.drift import column_role, keys_in_order, named, recorded_layout
-from tidemark.rules.names import (
-    did_you_mean,
-    is_chosen,
-    lowered,
-    misplaced_layout,
-    names_of,
-    nearest,
-    raise_problems,
-    refused_name,
-    unique,
-)
+from tidemark.rules.names import is_chosen, lowered, names_of, unique
 from tidemark.rules.types import is_widening, struct_fields, wider_type
 
 Column = Mapping[str, Any]
