@@ -101,6 +101,15 @@ class MacroWarehouse:
         self.macro("warn", entity, sentence)
 
 
+def warehouse_of(macros: Mapping[str, Any], **adapter: Any) -> MacroWarehouse:
+    """Return a warehouse over macros, whose adapter has these methods.
+
+    Example:
+        >>> warehouse_of(load_macros("log"), table_version=lambda relation: 7)
+    """
+    return MacroWarehouse(macros, SimpleNamespace(**adapter))
+
+
 def _return(value: Any) -> None:
     raise MacroReturn(value)
 

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from tests.macros import load_macros
+from tests.macros import load_macros, warehouse_of
 from tidemark.errors import DataError
+from tidemark.pipeline.extracts import columns_not_yet
 from tidemark.rules.event_plan import check_told_columns
 
 
@@ -117,7 +118,8 @@ def test_columns_not_yet__that_are_yielded_all_the_same(
         },
     }
     source = {"columns": columns, "file_names": in_files}
-    assert macros["columns_not_yet"](opened, source) == not_yet
+    warehouse = warehouse_of(macros)
+    assert columns_not_yet(warehouse, opened, source) == not_yet
     # what the first date has did not come after it
     loads["2026-01-01"] = {"columns": columns}
-    assert macros["columns_not_yet"](opened, source) == []
+    assert columns_not_yet(warehouse, opened, source) == []

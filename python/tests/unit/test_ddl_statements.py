@@ -490,10 +490,11 @@ class Stored:
         self.macros["relation_exists"] = lambda relation: relation in self.columns
         self.macros["has_rows"] = lambda relation, condition: self.columns[relation][condition.split("`")[1]]  # fmt: skip
         context = self.macros["rename_column"].context
-        context["run_query"] = self.run_query
+        self.macros["run_query"] = context["run_query"] = self.run_query
         context["adapter"] = SimpleNamespace(
             get_columns_in_relation=lambda relation: [{"name": name} for name in self.columns[relation]],
             call_function=context["adapter"].call_function,
+            run_step=context["adapter"].run_step,
         )  # fmt: skip
 
     def run_query(self, sql: str) -> list[tuple[str, str]] | None:

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.macros import load_macros
+from tests.macros import load_macros, warehouse_of
+from tidemark.pipeline.tables import freed_columns
 
 Macros = dict[str, Any]
 NAME = {"name": "Name", "type": "string", "not_null": True}
@@ -34,7 +35,8 @@ def test_freed_columns__are_asked_for_where_something_may_differ(macros: Macros)
 
     def freed(column: dict[str, Any], **recorded: Any) -> Any:
         asked.clear()
-        return macros["freed_columns"](opened(**recorded), {"stored": [column]}), len(asked)
+        plan = {"stored": [column]}
+        return freed_columns(warehouse_of(macros), opened(**recorded), plan), len(asked)
 
     assert freed(NAME, marks_not_null=True) == ([], 0)
     assert freed(free, marks_not_null=True) == (["Name"], 1)

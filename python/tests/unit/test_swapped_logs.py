@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from dbt.adapters.spark.relation import SparkRelation
 
-from dbt.adapters.tidemark.errors import MacroError
-from tests.macros import load_macros
+from tests.macros import load_macros, warehouse_of
+from tidemark.errors import ConfigError
+from tidemark.pipeline import applying, mending, opening, tables
 
 CURRENT = SparkRelation.create(schema="shop", identifier="people")
 NUMBER = 260101000000000
@@ -82,7 +83,7 @@ def macros() -> dict[str, Any]:
 
 
 def use(macros: dict[str, Any], catalogue: Catalogue) -> dict[str, Any]:
-    macros["swap_logs"].context["run_query"] = catalogue.run_query
+    macros["run_query"] = macros["run_statements"].context["run_query"] = catalogue.run_query
     macros["relation_exists"] = lambda relation: (
         relation.identifier in {*catalogue.tables, *catalogue.views}
     )
@@ -130,21 +131,21 @@ def test_swap_logs(
     commit = {"commit_id": NUMBER, "kind": "full_refresh", "config": after}
     stays = "rejects" in old and not is_other
     for died_after in range(20):
-        tables, views = entity(before["file_format"], old)
+        stood, views = entity(before["file_format"], old)
         beside, shown = entity(after["file_format"], new, "__new")
-        catalogue = Catalogue({**tables, **beside}, views | shown)
-        use(macros, catalogue)
+        catalogue = Catalogue({**stood, **beside}, views | shown)
+        warehouse = warehouse_of(use(macros, catalogue))
         catalogue.statements_left = died_after
         died = False
         try:
-            macros["swap_logs"](opened, commit)
+            applying._swap_logs(warehouse, opened, commit)
         except Died:
             died = True
             catalogue.statements_left = 1000
-            assert macros["log__has_landed"](opened, commit, {"rows_logged": 1})
-            macros["swap_logs"](opened, commit)
+            assert mending.log_has_landed(warehouse, opened, commit, {"rows_logged": 1})
+            applying._swap_logs(warehouse, opened, commit)
         done = dict(catalogue.tables), set(catalogue.views)
-        macros["swap_logs"](opened, commit)
+        applying._swap_logs(warehouse, opened, commit)
         assert (catalogue.tables, catalogue.views) == done
 
         kept, _ = entity(before["file_format"], [name for name in old if name != "rejects"])
@@ -171,9 +172,9 @@ def test_swap_logs(
 def test_drop_new_log(macros: dict[str, Any], left: str, wanted: str) -> None:
     """What a dead run has left is in the way of none of another format."""
     side = ["rejects", "supplied", "sensitive", "staging", "landed"]
-    tables, views = entity(left, side, "__new")
-    catalogue = Catalogue(tables, views)
-    use(macros, catalogue)["drop_new_log"](macros["side_relations"](CURRENT, wanted))
+    catalogue = Catalogue(*entity(left, side, "__new"))
+    warehouse = warehouse_of(use(macros, catalogue))
+    tables.drop_new_log(warehouse, macros["side_relations"](CURRENT, wanted))
     assert (catalogue.tables, catalogue.views) == ({}, set())
 
 
@@ -185,7 +186,7 @@ def test_write_relations(macros: dict[str, Any]) -> None:
             "relations": macros["side_relations"](CURRENT, file_format),
             "state": {"first": True, "has_log": True, "recorded": recorded("delta")},
         }
-        targets = macros["write_relations"](opened)
+        targets = tables.write_relations(warehouse_of(macros), opened)
         assert targets["log_table"].identifier.endswith("__new")
         assert targets["rejects"].identifier == "people__rejects" + ("__new" if beside else "")
         assert targets["current"] == CURRENT
@@ -198,18 +199,22 @@ def test_opened_as_begun(macros: dict[str, Any]) -> None:
         "relations": macros["side_relations"](CURRENT, "parquet"),
         "run": {},
     }
-    begun = macros["opened_as_begun"](opened, {"config": {"file_format": "delta"}})
+
+    def as_begun(opened: dict[str, Any], config: dict[str, Any] | None) -> dict[str, Any]:
+        return mending._opened_as_begun(warehouse_of(macros), opened, {"config": config})
+
+    begun = as_begun(opened, {"file_format": "delta"})
     assert begun["cfg"]["file_format"] == "delta"
     assert begun["relations"]["log_table"].identifier == "people__log"
-    assert macros["opened_as_begun"](begun, {"config": {"file_format": "parquet"}}) == {
+    assert as_begun(begun, {"file_format": "parquet"}) == {
         **opened,
         "relations": {**opened["relations"], "root": "/root"},
     }
-    for commit in ({"config": None}, {"config": {"file_format": "parquet"}}):
-        assert macros["opened_as_begun"](opened, commit) == opened
+    for config in (None, {"file_format": "parquet"}):
+        assert as_begun(opened, config) == opened
 
 
-def test_log_of_another_format(macros: dict[str, Any]) -> None:
+def test_log_of_another_format(macros: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     """Only a full refresh goes on, which finds a log to put aside, whatever is there under the names of its format."""
     opened = {
         "cfg": {"entity": "people", "file_format": "parquet", "target": CURRENT},
@@ -217,11 +222,11 @@ def test_log_of_another_format(macros: dict[str, Any]) -> None:
         "run": {"full_refresh": False},
     }
     state = {"recorded": recorded("delta"), "log_version": 3}
-    macros["present_relations"] = lambda _: ["current"]
-    macros["log__state"].context["load_cached_relation"] = lambda _: None
-    with pytest.raises(MacroError, match="file_format was delta and is now parquet"):
-        macros["log__state"](opened, state)
-    found = macros["log__state"]({**opened, "run": {"full_refresh": True}}, state)
+    monkeypatch.setattr(opening, "present_relations", lambda *_: ["current"])
+    warehouse = warehouse_of(macros, get_relation=lambda **_: None)
+    with pytest.raises(ConfigError, match="file_format was delta and is now parquet"):
+        opening.log_state(warehouse, opened, state)
+    found = opening.log_state(warehouse, {**opened, "run": {"full_refresh": True}}, state)
     assert (found["has_log"], found["first"], found["log_version"]) == (True, True, None)
 
 
@@ -242,17 +247,18 @@ def test_clean_of_parquet_drops_what_a_full_refresh_left() -> None:
         assert errors == []
 
 
-def test_versions__are_asked_of_no_view() -> None:
+def test_versions__are_asked_of_no_view(monkeypatch: pytest.MonkeyPatch) -> None:
     """The name of a Delta log is that of the view of a Parquet log, which has none."""
     macros = load_macros("expr", "log", "query", "load")
     macros["table_version"] = lambda *_: 7
-    macros["log_version"] = lambda _: 7
+    macros["has_delta_files"] = lambda _: True
     macros["checked_layout"] = lambda _: None
-    macros["mend_commit"] = lambda *_: states.pop(0)
     macros["migrate_entity"] = lambda *_: None
-    macros["entity_state"] = lambda *_: states[0]
+    monkeypatch.setattr(opening, "mend_commit", lambda *_: states.pop(0))
+    monkeypatch.setattr(opening, "entity_state", lambda *_: states[0])
+    warehouse = warehouse_of(macros, table_version=lambda _: 7)
     cfg = {"entity": "people", "relation": "shop.people", "extract": "full", "on_reject": "fail",
-           "file_format": "delta"}  # fmt: skip
+           "family": "extract", "file_format": "delta"}  # fmt: skip
     opened: dict[str, Any] = {
         "cfg": cfg,
         "relations": macros["side_relations"](CURRENT, "delta"),
@@ -262,7 +268,7 @@ def test_versions__are_asked_of_no_view() -> None:
     for before, version in [("delta", 7), ("parquet", None)]:
         settled: dict[str, Any] = {"recorded": recorded(before), "inflight": [], "last_id": 1}
         states = [{**settled, "inflight": [{"commit_id": 2}]}, settled]
-        assert macros["settled_state"](opened)["log_version"] == version
+        assert opening.settled_state(warehouse, opened)["log_version"] == version
         state = {**settled, "first": True}
         planned = macros["no_planned_facts"]({**opened, "state": state})["tables"]
         assert (planned["log_version"], planned["current_version"]) == (version, version)

@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 
 from dbt.adapters.tidemark.errors import MacroError
-from tests.macros import load_macros
-from tidemark.errors import UsageError
+from tests.macros import load_macros, warehouse_of
+from tidemark.errors import DataError, UsageError
+from tidemark.pipeline import commits as recording
+from tidemark.pipeline import committing, replacing, steps
 from tidemark.rules.columns_back import (
     columns_back,
     columns_meant,
@@ -284,23 +286,23 @@ def test_is_still_ours(
     known = [{"commit_id": 7, "state": state} for state in states]
     stubs = {
         "can": lambda capability: are_known is not None,
-        "known_states": lambda *_: known if are_known else None,
-        "first_column": lambda sql: states,
+        "query_rows": lambda sql: known,
         "string_literal": repr,
     }
     for name, stub in stubs.items():
         monkeypatch.setitem(macros, name, stub)
-    macros["is_still_ours"].context["adapter"] = SimpleNamespace(shares_metastore=lambda: True)
+    monkeypatch.setattr(committing, "known_states", lambda *_: known if are_known else None)
+    warehouse = warehouse_of(macros, shares_metastore=lambda: True)
     opened = {
         "cfg": {"entity": "one", "relation": "shop.one", "family": "log"},
         "commits": {"are_known": are_known is not None, "states": "states"},
     }
     derived = {"outcome": "commit", "figures": {"rows_logged": rows}}
     if ours is None:
-        with pytest.raises(MacroError, match="has taken this one for dead"):
-            macros["is_still_ours"](opened, derived, {"commit_id": 7})
+        with pytest.raises(DataError, match="has taken this one for dead"):
+            committing.is_still_ours(warehouse, opened, derived, {"commit_id": 7})
     else:
-        assert macros["is_still_ours"](opened, derived, {"commit_id": 7}) is ours
+        assert committing.is_still_ours(warehouse, opened, derived, {"commit_id": 7}) is ours
 
 
 @pytest.mark.parametrize("shared", [True, False])
@@ -310,25 +312,23 @@ def test_known_is_done(
     monkeypatch: pytest.MonkeyPatch, rows: int, landed: bool, shared: bool
 ) -> None:
     """What a run takes for known may be of a commit whose current is still to come."""
-    macros = load_macros("load")
     stubs = {
-        "can": lambda capability: True,
         "entity_state": lambda *_: {"inflight": [{"commit_id": 7}]},
-        "has_commit": lambda log, commit: landed and (log, commit) == ("shop.one__log", 7),
+        "has_commit": lambda _, log, commit: landed and (log, commit) == ("shop.one__log", 7),
     }
     for name, stub in stubs.items():
-        monkeypatch.setitem(macros, name, stub)
-    macros["check_known_is_done"].context["adapter"] = SimpleNamespace(shares_metastore=lambda: shared)  # fmt: skip
+        monkeypatch.setattr(committing, name, stub)
+    warehouse = warehouse_of({"can": lambda capability: True}, shares_metastore=lambda: shared)
     opened = {
         "cfg": {"entity": "one", "relation": "shop.one", "family": "log"},
         "commits": {}, "run": {}, "relations": {"log": "shop.one__log", "log_table": "shop.one__log"},
     }  # fmt: skip
     derived = {"outcome": "repeat", "figures": {"rows_logged": rows}}
     if rows or not landed or not shared:
-        macros["check_known_is_done"](opened, derived)
+        committing._check_known_is_done(warehouse, opened, derived)
     else:
-        with pytest.raises(MacroError, match=r"one__log since this one began, .* Run it again"):
-            macros["check_known_is_done"](opened, derived)
+        with pytest.raises(DataError, match=r"one__log since this one began, .* Run it again"):
+            committing._check_known_is_done(warehouse, opened, derived)
 
 
 @pytest.mark.parametrize("rejected", [0, 3])
@@ -405,23 +405,21 @@ def test_clean_and_savepoint_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_record_commit__counts_of_this_run_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """A commit that a dead run had left is finished by the next one, whose summary has its own counts."""
     macros = load_macros("load", "log")
-    said: list[str] = []
     for name, stub in {
         "utc_now_after": lambda _: "now",
         "append_rows_sql": lambda *_: "",
+        "run_query": lambda _: None,
     }.items():
         monkeypatch.setitem(macros, name, stub)
-    context = macros["record_commit"].context
-    context["invocation_id"] = "this"
-    context["run_query"] = lambda _: None
-    context["builtins"] = SimpleNamespace(log=said.append)
+    warehouse = warehouse_of(macros)
+    this = warehouse.invocation_id
     commits = {"are_known": False, "states": "states"}
-    for invocation, rows in (("dead", 3040), ("this", 3041)):
+    for invocation, rows in (("dead", 3040), (this, 3041)):
         commit = {"commit_id": 1, "relation": "shop.one", "invocation_id": invocation}
-        macros["record_commit"](commits, commit, "completed", {"rows_read": rows})
-    commit = {"commit_id": 2, "relation": "shop.one", "invocation_id": "this"}
-    macros["record_commit"](commits, commit, "inflight", {"rows_read": 9})
-    assert answers_in(said, "tidemark commit ") == [
+        recording.record_commit(warehouse, commits, commit, "completed", {"rows_read": rows})
+    commit = {"commit_id": 2, "relation": "shop.one", "invocation_id": this}
+    recording.record_commit(warehouse, commits, commit, "inflight", {"rows_read": 9})
+    assert answers_in(warehouse.said, "tidemark commit ") == [
         {"relation": "shop.one", "counts": {"rows_read": 3041}}
     ]
 
@@ -438,7 +436,7 @@ def test_rejects_of_two_runs_at_once(
     state = {"inflight": [{"commit_id": one} for one in inflight], "last_commit_id": last}
     figures = {"rows_rejected": 1, "rows_logged": 0, "rows_superseded": 0}
     derived = {"outcome": "commit", "figures": figures}
-    steps = {
+    of_family = {
         "source": lambda *_: {"parts": ["all"]},
         "stage": lambda *_: {"load": {}, "plan": {"recorded": {}}, "rejects": {}},
         "prepare": lambda *_: None,
@@ -446,22 +444,25 @@ def test_rejects_of_two_runs_at_once(
         "discard": lambda *_: done.append("discard"),
     }
     stubs = {
-        "step": lambda _, name: steps[name],
+        "step": lambda _, name: of_family[name],
+        "last_state_sql": lambda *_: "",
+        "query_rows": lambda *_: [{"state": "inflight", "details": None, "rows_logged": 0}],
+        **dict.fromkeys(("forget_run_views", "clear_slices"), lambda *_: None),
+    }
+    for name, stub in stubs.items():
+        monkeypatch.setitem(macros, name, stub)
+    steps_stubs = {
         "new_commit": lambda *_: {"commit_id": 7, "kind": "load"},
         "commit_load": lambda *_: {"load": {}},
         "is_still_ours": lambda *_: True,
-        "entity_state": lambda *_: state,
-        "last_state_sql": lambda *_: "",
-        "query_rows": lambda *_: [{"state": "inflight", "details": None, "rows_logged": 0}],
-        "record_commit": lambda _, commit, state, __: done.append(state),
         "record_load": lambda *_: done.append("completed"),
-        **dict.fromkeys(
-            ("forget_run_views", "clear_slices", "check_load", "apply_load", "tell_rejects", "opened_after"),
-            lambda *_: None,
-        ),
+        **dict.fromkeys(("check_load", "apply_load", "tell_rejects", "_opened_after"), lambda *_: None),
     }  # fmt: skip
-    for name, stub in stubs.items():
-        monkeypatch.setitem(macros, name, stub)
+    for name, stub in steps_stubs.items():
+        monkeypatch.setattr(steps, name, stub)
+    monkeypatch.setattr(replacing, "entity_state", lambda *_: state)
+    monkeypatch.setattr(replacing, "record_commit", lambda *given: done.append(given[3]))
+    warehouse = warehouse_of(macros)
     opened = {
         "cfg": {"entity": "one", "family": "extract", "relation": "shop.one", "target": "one"},
         "run": {"empty": False},
@@ -470,11 +471,11 @@ def test_rejects_of_two_runs_at_once(
         "state": {"last_commit_id": 5, "first": False},
     }
     if is_alone:
-        macros["load_entity"](opened, "")
+        steps.load_entity(warehouse, opened, "")
         assert done == ["completed"]
     else:
-        with pytest.raises(MacroError, match="another run has written to one__log"):
-            macros["load_entity"](opened, "")
+        with pytest.raises(DataError, match="another run has written to one__log"):
+            steps.load_entity(warehouse, opened, "")
         assert done == ["discard", "rolled_back"]
 
 

@@ -89,7 +89,7 @@ def _begun(warehouse: Warehouse, cfg: Values, left: Values, row: Values) -> Valu
         "entity": cfg["entity"],
         "started_at": warehouse.macro("utc_text_of_micros", row["started_micros"]),
         "state_at": warehouse.macro("utc_text_of_micros", row["state_micros"]),
-        "config": json.loads(left["config"] or "null"),
+        "config": json.loads(left.get("config") or "null"),
         **{name: row[name] for name in ("invocation_id", "is_correction", "source_commit_id")},
     }
 
