@@ -176,22 +176,9 @@ from {{ arrived }}
     source can gain columns without that old events look new. Logs that were begun otherwise keep those that they had then: `recorded`
     is what their last commit tells, or none in a new log. -#}
 {%- macro identifying_names(cfg, columns, recorded) -%}
-    {%- if recorded is none -%}{{ return([]) }}{%- endif -%}
-    {%- set source = recorded.get('source') or {} -%}
-    {%- if source.get('identifying') is not none -%}{{ return(source['identifying']) }}{%- endif -%}
-    {%- set known = recorded['columns'] | map(attribute='name') | map('lower') | list -%}
-    {%- set meta = tidemark.event_columns() | map(attribute='name') | list -%}
-    {%- if columns is none -%}{{ return(known + meta) }}{%- endif -%}
-    {%- set names, ours = [], [] -%}
-    {%- for column in columns if column['name'] | lower not in ['_landing_num', '_file'] -%}
-        {%- set lower = column['name'] | lower -%}
-        {%- if lower in meta -%}
-            {%- do ours.append(lower) -%}
-        {%- elif lower.removeprefix('_before_') in known or not tidemark.is_chosen(cfg['chosen'], lower) -%}
-            {%- do names.append(column['name']) -%}
-        {%- endif -%}
-    {%- endfor -%}
-    {{ return(names + ours) }}
+    {{ return(adapter.call_function(
+        'tidemark.rules.event_plan.identifying_names', cfg, columns, recorded, tidemark.event_columns() | map(attribute='name') | list
+    )) }}
 {%- endmacro -%}
 
 {#- What a row is known by: JSON of the identifying columns in their order, then of the others that have a value, by name. -#}

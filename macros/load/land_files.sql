@@ -30,17 +30,7 @@
     file that was read before a new one, as what it has got is later than all that was read. What a rollback has left to be read again comes
     first, in the order in which it was read first. -#}
 {%- macro numbered_files(files) -%}
-    {%- set last = files | map(attribute='_last_number') | first | default(-1) | int -%}
-    {%- set owed = files | rejectattr('_owed_number', 'none') | sort(attribute='_owed_number') | list -%}
-    {%- set arrivals, numbered = {}, [] -%}
-    {%- for file in owed + files | selectattr('_owed_number', 'none') | list -%}
-        {%- do arrivals.update({file['_file']: last + loop.index}) -%}
-    {%- endfor -%}
-    {%- for file in files -%}
-        {%- set number = arrivals[file['_file']] -%}
-        {%- do numbered.append(dict(file, _file_number=number if file['_file_number'] is none else file['_file_number'], _arrival_number=number)) -%}
-    {%- endfor -%}
-    {{ return(numbered) }}
+    {{ return(adapter.call_function('tidemark.rules.order.numbered_files', files)) }}
 {%- endmacro -%}
 
 {#- The view over the lines of files, cached, as events are told apart by several looks at them. Of Parquet files Spark takes the columns

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from tidemark.rules.types import is_same_by_name
+
 from ..render.test_golden import Events
 from ..rendering import load_sql_macros
 
@@ -72,7 +74,7 @@ def test_cast_by_name(module_project: Any) -> None:
     ],
 )  # fmt: skip
 def test_same_by_name(one: str, other: str, same: bool) -> None:
-    assert load_sql_macros()["is_same_by_name"](one, other) is same
+    assert is_same_by_name(one, other) is same
 
 
 MODEL = {

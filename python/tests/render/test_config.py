@@ -11,6 +11,7 @@ from dbt.artifacts.resources.v1.model import ModelConfig
 
 from dbt.adapters.tidemark.errors import MacroError
 from tidemark.model.columns import column_meta_problems
+from tidemark.rules.types import is_widening
 
 from ..macros import SQL_FOLDERS, load_macros
 from ..rendering import load_sql_macros
@@ -106,7 +107,7 @@ def test_iceberg__what_it_does_not_have(
     ],
 )
 def test_iceberg__types_that_widen(old: str, new: str, wider: bool) -> None:
-    assert load_sql_macros()["is_widening"](old, new, "iceberg") is wider
+    assert is_widening(old, new, "iceberg") is wider
 
 
 def cdc(**settings: Any) -> dict[str, Any]:
@@ -834,8 +835,8 @@ def test_column_settings(
 )
 def test_is_widening(stored: str, wanted: str, widens: bool) -> None:
     """The same type is none wider: nothing is to be altered."""
-    assert load_sql_macros()["is_widening"](stored, wanted, "delta") is widens
-    assert load_sql_macros()["is_widening"](stored, wanted, "parquet") is False
+    assert is_widening(stored, wanted, "delta") is widens
+    assert is_widening(stored, wanted, "parquet") is False
 
 
 @pytest.mark.parametrize(

@@ -22,9 +22,9 @@ from tidemark.rules.statements import (
     column_changes,
     hidden_renames,
     judge_change,
-    names_of_table,
     renamed_table,
 )
+from tidemark.rules.table_names import names_of_table
 
 APPLY = {"rename_table": "apply", "create_table": "apply", "drop_table": "apply"}
 

@@ -23,19 +23,22 @@ MODULES = {
     for module, names in {
         "timeline": "live_commits steps_to last_loads",
         "commits": "last_states judged_state judged_marks",
+        "table_names": (
+            "is_one_of_tables names_of_table is_database_of table_drift named_tables check_one_table"
+        ),
         "source_types": "connect_columns ddl_columns",
         "statement_texts": "says_rename",
         "statements": (
-            "judge_statement column_changes judge_change hidden_renames names_of_table "
-            "canonical_statement debezium_statement renamed_table is_one_of_tables is_database_of "
-            "check_told_types"
+            "judge_statement column_changes judge_change hidden_renames canonical_statement "
+            "debezium_statement renamed_table check_told_types"
         ),
         "types": "is_widening wider_type is_same_by_name",
+        "order": "numbered_files",
         "guard": "deletes_too_much guarded_deletes rejects_too_many guarded_rejects most_rejects",
         "column_plan": "column_plan",
         "event_plan": (
             "event_plan sequence_plan new_in_schemas told_names names_to_come check_new_columns "
-            "check_told_columns"
+            "check_told_columns identifying_names"
         ),
         "drift": (
             "config_drift choice_drift keys_in_order column_role is_retagged recorded_layout "
@@ -68,12 +71,14 @@ def decoded(value: Any) -> Any:
 GIVEN = {
     "column_plan": ([None, None, None, None, ""], ["reserved_columns", "hash_recipe_version"]),
     "event_plan": ([], ["reserved_event_columns", "hash_recipe_version"]),
+    "identifying_names": ([], ["event_names"]),
 }
 
 
 @functools.cache
 def macros() -> dict[str, Any]:
-    return load_macros("expr", "config")
+    found = load_macros("expr", "config", "log", "events")
+    return {**found, "event_names": lambda: [one["name"] for one in found["event_columns"]()]}
 
 
 def whole(name: str, arguments: list[Any]) -> list[Any]:

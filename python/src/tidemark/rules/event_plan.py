@@ -496,6 +496,43 @@ def told_names(batch: Config, recorded: Config | None) -> list[str]:
     return sorted(set(lowered([*before, *batch["names"], *told])))
 
 
+def identifying_names(
+    cfg: Config, columns: Sequence[Column] | None, recorded: Config | None, meta: Sequence[str]
+) -> list[str]:
+    """Return the columns that an event is known by even where they are NULL.
+
+    Of all others only a value is, so that a source can gain columns without that old events look
+    new. A log that was begun otherwise keeps those that it had then.
+
+    Example:
+        >>> identifying_names(cfg, [{"name": "id"}, {"name": "fax"}], recorded, ["_offset"])
+        ['id']
+
+    Args:
+        cfg: The settings of the entity.
+        columns: Those of a typed source, None where lines are read.
+        recorded: What the last commit was made with; without one nothing is known yet.
+        meta: The columns of an event that are not the row's.
+    """
+    if recorded is None:
+        return []
+    told: list[str] | None = (recorded.get("source") or {}).get("identifying")
+    if told is not None:
+        return told
+    known = lowered(names_of(recorded["columns"]))
+    if columns is None:
+        return [*known, *meta]
+    names = [name for name in names_of(columns) if name.lower() not in ("_landing_num", "_file")]
+    ours = [name.lower() for name in names if name.lower() in meta]
+    theirs = [
+        name
+        for name in names
+        if name.lower() not in meta
+        and (name.lower().removeprefix("_before_") in known or not is_chosen(cfg["chosen"], name))
+    ]
+    return theirs + ours
+
+
 def names_to_come(batch: Config, stretch: Config) -> list[str]:
     """Return the names that a DDL event of the batch brings, not those that a column has before.
 

@@ -1,8 +1,4 @@
-"""What a DDL event says of the table of an entity, and what becomes of that by policy.
-
-A batch tells what the table is called: `tables` by the setting, `named` by events, `followed` by
-statements, the last of which is its newest name.
-"""
+"""What a DDL event says of the table of an entity, and what becomes of that by policy."""
 
 from __future__ import annotations
 
@@ -16,6 +12,7 @@ from tidemark.rules.event_plan import aliases_of
 from tidemark.rules.names import lowered, names_of, unique
 from tidemark.rules.source_types import ddl_columns, json_text
 from tidemark.rules.statement_texts import renamed_pairs, renamed_tables, says_rename
+from tidemark.rules.table_names import is_database_of, is_one_of_tables, names_of_table
 from tidemark.rules.types import (
     is_same_by_name,
     is_type_text,
@@ -28,34 +25,6 @@ Change = dict[str, Any]
 Column = Mapping[str, Any]
 Config = Mapping[str, Any]
 Said = Mapping[str, Any]
-
-
-def is_one_of_tables(name: str, tables: Sequence[str]) -> bool:
-    """Return whether a name is that of one of the tables, in any case.
-
-    One of them may leave out the database. Without tables every name is.
-
-    Example:
-        >>> is_one_of_tables("shop.Orders", ["orders"])
-        True
-    """
-    ours = lowered(tables)
-    return not ours or any(f".{name.lower()}".endswith(f".{table}") for table in ours)
-
-
-def names_of_table(batch: Batch) -> list[str]:
-    """Return the names by which the table of an entity is known.
-
-    That is after the statements of the batch so far, by the setting or by its events. What the
-    setting leaves out, such as the database, they tell: there may be a table of that name in
-    another one.
-    """
-    names: list[str] = []
-    named = batch.get("named", [])
-    for table in batch.get("tables", []):
-        names += [one for one in named if is_one_of_tables(one, [table])] or [table]
-    known: list[str] = batch.get("followed") or names or named
-    return known
 
 
 def canonical_statement(row: Config, batch: Batch, cfg: Config) -> dict[str, Any] | None:
@@ -190,13 +159,6 @@ def renamed_table(ddl: str, name: str) -> str | None:
             parts = name.split(".")[:-1]
             return ".".join([*parts[: max(len(parts) - old.count("."), 0)], old])
     return None
-
-
-def is_database_of(database: str | None, tables: Iterable[str]) -> bool:
-    """Return whether one of the tables is in a database."""
-    return bool(database) and any(
-        table.startswith(f"{str(database).lower()}.") for table in lowered(tables)
-    )
 
 
 def check_told_types(entity: str, columns: Iterable[Column] | None) -> None:

@@ -1,19 +1,8 @@
-{#- Whether a stored column can change from one type to the other in place: no value is lost, no hash changes (the canonical text of a
-    number does not depend on its type), and the table format can do it. -#}
-{%- macro is_widening(from_type, to_type, file_format) -%}
-    {{ return(adapter.call_function('tidemark.rules.types.is_widening', from_type, to_type, file_format)) }}
-{%- endmacro -%}
-
 {#- The type that a stored column gets which is to hold `wanted`, at any depth: numbers that are wider, structs that have more fields. It is
     that of `known` with what is new, as fields are known by their names and those that are there keep their places. None where a value would be
     lost, a hash would change, or the table format cannot do it; a field that is NULL leaves a hash as it was. -#}
 {%- macro wider_type(known, wanted, file_format) -%}
     {{ return(adapter.call_function('tidemark.rules.types.wider_type', known, wanted, file_format)) }}
-{%- endmacro -%}
-
-{#- Whether two types differ in nothing but the order of fields and the case of their names. -#}
-{%- macro is_same_by_name(one, other) -%}
-    {{ return(adapter.call_function('tidemark.rules.types.is_same_by_name', one, other)) }}
 {%- endmacro -%}
 
 {#- What of a column (`path`, quoted) is to be altered that is to go from one type to a wider one: {added, widened}, types by path. -#}
