@@ -146,7 +146,9 @@ def callable_macros(sources: Mapping[str, str]) -> tuple[dict[str, Any], dict[st
         "fromjson": _fromjson,
         "zip": zip,
     }
-    adapter = SimpleNamespace(type=lambda: "tidemark", call_function=_call_function)
+    adapter = SimpleNamespace(
+        type=lambda: "tidemark", has_session=lambda: True, call_function=_call_function
+    )
 
     def run_step(step: str, macros: Mapping[str, Any], *arguments: Any) -> Any:
         # a test may have put another adapter in the place of this one

@@ -223,7 +223,7 @@ _READERS: Mapping[str, Callable[..., dict[str, Any]]] = {
     "extract": entity_settings,
     "events": entity_settings,
     "atomic": atomic_settings,
-    "shred": shred_settings,
+    "shred": partial(shred_settings, can_validate=True),
     "scd2": partial(scd2_settings, nodes=GRAPH),
     "feed": feed_settings,
 }

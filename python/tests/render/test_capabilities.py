@@ -1,4 +1,4 @@
-"""What an adapter has not, a Thrift server's or plain `type: spark`: one list, which every macro asks."""
+"""What an adapter has not, a Thrift server's or plain `type: spark`: one list, which every macro and step asks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from ..macros import ROOT, load_macros
 
-ASKED = re.compile(r"tidemark\.can\('(\w+)'\)")
+ASKED = re.compile(r"tidemark\.can\('(\w+)'\)|\bmacro\(\"can\", \"(\w+)\"\)")
 
 
 def macros_of(adapter: str, has_session: bool = False) -> dict[str, Any]:
@@ -49,8 +49,13 @@ def test_can__of_a_name_that_is_none() -> None:
 
 
 def test_capabilities__are_what_is_asked_for_and_nothing_else_asks_the_adapter() -> None:
-    texts = {path: path.read_text(encoding="utf-8") for path in ROOT.glob("macros/**/*.sql")}
-    asked = {name for text in texts.values() for name in ASKED.findall(text)}
+    paths = [*ROOT.glob("macros/**/*.sql"), *ROOT.glob("python/src/tidemark/pipeline/*.py")]
+    texts = {path: path.read_text(encoding="utf-8") for path in paths}
+    asked = {name or of_step for text in texts.values() for name, of_step in ASKED.findall(text)}
     assert asked == ALL
-    asking = [path.name for path, text in texts.items() if "adapter.type()" in text]
+    asking = [
+        path.name
+        for path, text in texts.items()
+        if "adapter.type()" in text or "has_session()" in text
+    ]
     assert asking == ["can.sql"]
