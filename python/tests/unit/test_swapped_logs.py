@@ -214,6 +214,17 @@ def test_opened_as_begun(macros: dict[str, Any]) -> None:
         assert as_begun(opened, config) == opened
 
 
+def test_begun__of_which_no_configuration_was_recorded() -> None:
+    """Spark's JSON leaves out what is NULL, as the configuration is of a rollback of batches."""
+    warehouse = warehouse_of({"utc_text_of_micros": str})
+    row = dict.fromkeys(("invocation_id", "is_correction", "source_commit_id"))
+    row |= {"started_micros": 1, "state_micros": 2}
+    cfg = {"relation": "shop.events", "entity": "events"}
+    for left in ({}, {"config": None}):
+        begun = mending._begun(warehouse, cfg, {"commit_id": 7, "kind": "rollback", **left}, row)
+        assert (begun["config"], begun["commit_id"], begun["state_at"]) == (None, 7, "2")
+
+
 def test_log_of_another_format(macros: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     """Only a full refresh goes on, which finds a log to put aside, whatever is there under the names of its format."""
     opened = {
