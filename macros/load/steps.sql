@@ -122,8 +122,6 @@
 {%- macro widen_columns(relation, columns) -%}{{ return(adapter.run_step('tables.widen_columns', tidemark, relation, columns)) }}{%- endmacro -%}
 {%- macro write_relations(opened) -%}{{ return(adapter.run_step('tables.write_relations', tidemark, opened)) }}{%- endmacro -%}
 
-{#- tidemark.pipeline.workers -#}
-{%- macro engine_of(opened) -%}{{ return(adapter.call_function('tidemark.pipeline.workers.engine_of', opened)) }}{%- endmacro -%}
 {%- macro tries_workers(opened, body, why_not) -%}{{ return(adapter.run_step('workers.tries_workers', tidemark, opened, body, why_not)) }}{%- endmacro -%}
 {%- macro leave_to_spark(opened, why) -%}{{ return(adapter.run_step('workers.leave_to_spark', tidemark, opened, why)) }}{%- endmacro -%}
 {%- macro files_of_workers(opened, staged, load) -%}

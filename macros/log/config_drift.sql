@@ -29,8 +29,3 @@
 {%- macro recorded_layout(cfg) -%}
     {{ return(adapter.call_function('tidemark.rules.drift.recorded_layout', cfg)) }}
 {%- endmacro -%}
-
-{#- Which of that is not as the last commit recorded it; nothing where that was of an earlier version. -#}
-{%- macro changed_layout(cfg, recorded) -%}
-    {{ return(adapter.call_function('tidemark.rules.drift.changed_layout', cfg, recorded)) }}
-{%- endmacro -%}

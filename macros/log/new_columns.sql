@@ -1,8 +1,3 @@
-{#- Columns of the files that the model does not yield, lower case; those of earlier loads stay among them. -#}
-{%- macro left_out_columns(file_names, source_columns, recorded) -%}
-    {{ return(adapter.call_function('tidemark.rules.drift.left_out_columns', file_names, source_columns, recorded)) }}
-{%- endmacro -%}
-
 {#- What a run tells of columns that it met for the first time: `short` for its line, `long` where there is more to say. On a first run
     only what JSON has beside the YAML is told, as nothing else chose to leave it out. -#}
 {%- macro new_columns(cfg, plan, recorded) -%}

@@ -14,6 +14,7 @@ from urllib.parse import unquote
 import pytest
 from pyspark.sql.types import LongType, StructField, StructType
 
+from tidemark.rules.commits import judged_marks, judged_state
 from tidemark.spark.delta.landed import unread_files
 from tidemark.spark.files import list_files
 
@@ -243,7 +244,7 @@ def test_judged_state__is_what_spark_works_out(session: Any) -> None:
         for key in ("previous_date", "last_date"):
             wanted[key] = str(wanted[key]) if wanted[key] else None
         states = session.sql(macros["entity_states_sql"]("judged_states", name, 500)).collect()
-        found = macros["judged_state"]([row.asDict() for row in states], date)
+        found = judged_state([row.asDict() for row in states], date)
         for one in (wanted, found):
             one["undone"] = sorted(one["undone"])
             one["inflight"] = sorted(
@@ -272,7 +273,7 @@ def test_judged_marks__are_what_spark_works_out(session: Any) -> None:
 
     for number in range(RELATIONS - 1):
         own, source = f"shop.e{number}", f"shop.e{number + 1}"
-        marks = macros["judged_marks"](states(own), states(source), "scd2")
+        marks = judged_marks(states(own), states(source), "scd2")
         (row,) = session.sql(macros["scd2_state_sql"]("last_judged", own, source)).collect()
         done = marks["done"] or {"commit_id": 0, "source_commit_id": 0, "rows_read": 0}
         found = (
@@ -281,7 +282,7 @@ def test_judged_marks__are_what_spark_works_out(session: Any) -> None:
         )
         assert found == (row.commit_id, row.source_commit_id, row.rows_read, row.log_commit_id)
         assert marks["last_id"] is None or marks["last_id"] >= (row.last_id or 0)
-        marks = macros["judged_marks"](states(own), states(source), "shred")
+        marks = judged_marks(states(own), states(source), "shred")
         (row,) = session.sql(macros["shred_marks_sql"]("judged_marks", own, source)).collect()
         anew = [one["commit_id"] for one in marks["replaced"] if one["kind"] == "full_refresh"]
         assert marks["last_id"] == row.last_id

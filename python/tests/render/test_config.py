@@ -11,6 +11,7 @@ from dbt.artifacts.resources.v1.model import ModelConfig
 
 from dbt.adapters.tidemark.errors import MacroError
 from tidemark.model.columns import column_meta_problems
+from tidemark.rules.drift import left_out_columns
 from tidemark.rules.types import is_widening
 
 from ..macros import SQL_FOLDERS, load_macros
@@ -754,7 +755,7 @@ def test_new_columns() -> None:
     def told(cfg: dict[str, Any], names: str, of_file: str, recorded: Any) -> tuple[Any, Any]:
         source = arrived(*names.split())
         plan = plan_of(cfg, source, recorded)
-        left_out = macros["left_out_columns"](of_file.split(), source, recorded)
+        left_out = left_out_columns(of_file.split(), source, recorded)
         plan["recorded"]["left_out"] = left_out
         return macros["new_columns"](cfg, plan, recorded), plan["recorded"]
 

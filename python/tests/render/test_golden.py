@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from dbt.adapters.tidemark.errors import MacroError
+from tidemark.rules.commits import judged_state
 from tidemark.shred import canonical
 
 from ..rendering import load_sql_macros, relation
@@ -1061,7 +1062,7 @@ def test_extract_of_date(date: str | None, asked: str, is_: str) -> None:
         }
         for number, (day, kind) in enumerate(kinds.items(), 1)
     ]  # fmt: skip
-    state = {**macros["judged_state"](states[::-1], date), "first": False}
+    state = {**judged_state(states[::-1], date), "first": False}
     cfg = {"family": "extract", "extract": asked}
     found = macros["config_of_date"](cfg, {"business_date": date}, state)
     assert (found["extract"], found["asked_extract"], found["has_deltas"]) == (is_, asked, True)
@@ -1071,8 +1072,6 @@ def test_extract_of_date(date: str | None, asked: str, is_: str) -> None:
 
 
 def test_judged_state() -> None:
-    macros = load_sql_macros()
-
     def state(commit: int, state: str, date: str | None, kind: str = "load", **more: Any) -> Any:
         empty = {"last_sequence_num": None, "undone_by": None, "config": None}
         day = dt.date.fromisoformat(date) if date else None
@@ -1095,7 +1094,7 @@ def test_judged_state() -> None:
         state(2, "completed", "2026-03-01", "full_refresh"),
         state(1, "completed", "2026-03-04", last_sequence_num=90),
     ]
-    assert macros["judged_state"](states, "2026-03-03") == {
+    assert judged_state(states, "2026-03-03") == {
         "last_id": 7,
         "last_commit_id": 5,
         "last_sequence_num": 40,
@@ -1117,13 +1116,13 @@ def test_judged_state() -> None:
     }
     # a run that died, or seemed to: what it wrote counts as little as what a rollback undid
     died = state(8, "rolled_back", None, "full_refresh")
-    found = macros["judged_state"]([died, *states], None)
+    found = judged_state([died, *states], None)
     assert (found["undone"], found["left_refresh"]) == ([8, 6], True)
     erased = state(10, "completed", None, "erase_key")
-    assert macros["judged_state"]([erased, *states], None)["has_erased"]
-    found = macros["judged_state"]([state(9, "completed", None), died, *states], None)
+    assert judged_state([erased, *states], None)["has_erased"]
+    found = judged_state([state(9, "completed", None), died, *states], None)
     assert (found["undone"], found["left_refresh"]) == ([8, 6], False)
-    nothing = macros["judged_state"]([], "2026-03-03")
+    nothing = judged_state([], "2026-03-03")
     assert (nothing["last_id"], nothing["last_commit_id"], nothing["recorded"]) == (None, 0, None)
 
 

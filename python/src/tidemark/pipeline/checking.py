@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 from tidemark.errors import ConfigError, DataError
 from tidemark.pipeline.commits import record_commit
 from tidemark.pipeline.warehouse import Values, Warehouse
+from tidemark.rules.guard import deletes_too_much, guarded_deletes, rejects_too_many
 
 _MOST_REASONS = 20
 """How many reasons of rejects an error tells."""
@@ -88,7 +89,7 @@ def why_rejects_stop(
     Returns:
         The message; None if the load goes on.
     """
-    if not warehouse.macro("rejects_too_many", cfg, run, figures):
+    if not rejects_too_many(cfg, run, figures):
         return None
     units = rejects["units"]
     lines = _told_reasons(warehouse, rejects)
@@ -146,9 +147,9 @@ def _check_deletes(warehouse: Warehouse, opened: Values, staged: Values) -> None
     cfg, run, figures = opened["cfg"], opened["run"], staged["figures"]
     if cfg.get("extract") != "full" or run["allow_deletes"]:
         return
-    if not warehouse.macro("deletes_too_much", cfg, figures):
+    if not deletes_too_much(cfg, figures):
         return
-    guarded, date = warehouse.macro("guarded_deletes", figures), run["business_date"]
+    guarded, date = guarded_deletes(figures), run["business_date"]
     _stop_load(
         warehouse,
         cfg,

@@ -7,6 +7,7 @@ import json
 from typing import Any
 
 from tidemark.pipeline.warehouse import Values, Warehouse
+from tidemark.rules.commits import judged_marks, judged_state
 
 _MOST_STATES = 500
 """How many states of an entity's commits are judged here; of more of them Spark does."""
@@ -82,7 +83,7 @@ def entity_state(warehouse: Warehouse, commits: Values, relation: str, run: Valu
     """
     states = known_states(warehouse, commits, relation)
     if states is not None:
-        state: Values = warehouse.macro("judged_state", states, run["business_date"])
+        state: Values = judged_state(states, run["business_date"])
         return state
     sql = warehouse.macro("entity_state_sql", commits["states"], relation, run["business_date"])
     row = warehouse.rows(sql)[0]
@@ -136,7 +137,7 @@ def derived_marks(
     others = known_states(warehouse, commits, source)
     if own is None or others is None:
         return None
-    return warehouse.macro("judged_marks", own, others, kind)
+    return judged_marks(own, others, kind)
 
 
 def new_commit(warehouse: Warehouse, opened: Values, load: Values, recorded: Values) -> Values:

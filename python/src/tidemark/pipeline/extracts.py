@@ -10,6 +10,7 @@ from tidemark.pipeline.committing import versions_before
 from tidemark.pipeline.tables import alters_tables, has_rows, write_relations
 from tidemark.pipeline.warehouse import Values, Warehouse
 from tidemark.pipeline.workers import files_of_workers, leave_to_spark
+from tidemark.rules.drift import config_drift, left_out_columns
 
 _OTHER_HASHES = (
     "with --full-refresh (the old one is kept), or, where only hash or what is compared (ignore, "
@@ -89,11 +90,11 @@ def _plan_extract(warehouse: Warehouse, opened: Values, source: Values) -> Value
     type_compared_values(warehouse, cfg, plan)
     _check_malformed(warehouse, cfg, plan, source)
     file_names = [name for name in source["file_names"] if name != "_malformed"]
-    left_out = macro("left_out_columns", file_names, source["columns"], recorded)
+    left_out = left_out_columns(file_names, source["columns"], recorded)
     pepper = macro("pepper_of", cfg, plan)
     plan = {**plan, "recorded": {**plan["recorded"], "left_out": left_out, **pepper}}
     if recorded:
-        drift = macro("config_drift", cfg, plan, recorded, origin)
+        drift = config_drift(cfg, plan, recorded, origin)
         check_drift(cfg, drift, f"{_OTHER_HASHES}'{{entity: {cfg['entity']}}}'")
     return plan
 

@@ -19,6 +19,7 @@ from tidemark.pipeline.tables import (
     relation_exists,
 )
 from tidemark.pipeline.warehouse import Values, Warehouse
+from tidemark.rules.drift import is_retagged
 
 
 def mend_commit(warehouse: Warehouse, opened: Values, state: Values, left: Values) -> None:
@@ -157,13 +158,13 @@ def finish_commit(warehouse: Warehouse, opened: Values, state: Values, commit: V
         "columns_go_back", recorded_cfg, relations, state["recorded"], recorded
     )
     is_gone = not relation_exists(warehouse, current)
-    is_retagged = state["recorded"] and warehouse.macro("is_retagged", recorded, state["recorded"])
+    shows_others = state["recorded"] and is_retagged(recorded, state["recorded"])
     load = {
         "commit_id": commit["commit_id"],
         "kind": kind,
         "forward": False,
         **_dates_after(state, commit),
-        "rebuild": is_gone or is_remade or is_retagged,
+        "rebuild": is_gone or is_remade or shows_others,
         "mends_rejects": kind == "load"
         and recorded["extract"] != "events"
         and recorded.get("marks_rejects"),
@@ -210,8 +211,8 @@ def discard_commit(warehouse: Warehouse, opened: Values, commit: Values) -> None
     if recorded and recorded["extract"] == "events" and kind == "load":
         warehouse.macro("undo_statement", opened, commit)
     if recorded and kind != "full_refresh":
-        is_retagged = warehouse.macro("is_retagged", commit["config"], recorded)
-        if is_retagged and relation_exists(warehouse, current):
+        shows_others = is_retagged(commit["config"], recorded)
+        if shows_others and relation_exists(warehouse, current):
             recorded_cfg = warehouse.macro("recorded_cfg", cfg, recorded)
             plan = warehouse.macro("recorded_plan", recorded, cfg)
             rebuild_current(warehouse, recorded_cfg, plan, opened["state"], relations)

@@ -20,6 +20,7 @@ from tidemark.pipeline.committing import commit_load, is_logged, is_still_ours, 
 from tidemark.pipeline.replacing import check_is_alone, check_replaced_log
 from tidemark.pipeline.tables import opened_evolved
 from tidemark.pipeline.warehouse import Values, Warehouse
+from tidemark.rules.drift import new_columns
 
 _LABELS = {
     "I": "rows_inserted",
@@ -70,7 +71,7 @@ def load_entity(warehouse: Warehouse, opened: Values, body: str) -> Values | Non
         tell_other_tables(warehouse, cfg, figures or {})
     if not plan.get("columns"):
         return figures
-    new = warehouse.macro("new_columns", cfg, plan, None if is_first else recorded)
+    new = new_columns(cfg, plan, None if is_first else recorded)
     for sentence in new["long"]:
         warehouse.tell(f"{cfg['entity']}: {sentence}")
     return {**(figures or {}), "notes": [*notes, *new["short"]]}

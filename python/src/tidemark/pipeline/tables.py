@@ -7,6 +7,7 @@ from typing import Any
 
 from tidemark.errors import DataError
 from tidemark.pipeline.warehouse import Values, Warehouse
+from tidemark.rules.drift import changed_layout
 
 SWAPPED = ("rejects", "supplied", "sensitive", "staging", "landed", "log_table")
 """What may be written beside the old one to take its name, by what it holds; the log is last."""
@@ -165,7 +166,7 @@ def drop_new_log(warehouse: Warehouse, relations: Values) -> None:
 
 def tell_layout(warehouse: Warehouse, cfg: Values, recorded: Values) -> None:
     """Warn that a table does not follow the layout of the YAML; the commit to come records that."""
-    changed = warehouse.macro("changed_layout", cfg, recorded)
+    changed = changed_layout(cfg, recorded)
     if changed:
         are = "is" if len(changed) == 1 else "are"
         warehouse.warn(
