@@ -9,8 +9,8 @@ from typing import Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel
 
-from tidemark.errors import ConfigError
 from tidemark.model import settings as tree
+from tidemark.model.problems import raise_problems
 from tidemark.model.suggestions import did_you_mean, nearest
 
 Config = Mapping[str, Any]
@@ -310,21 +310,3 @@ def retention(value: Any, name: str, errors: list[str]) -> str | None:
 def is_text(value: Any) -> bool:
     """Return whether a value is a text with more in it than blanks."""
     return isinstance(value, str) and bool(value.strip())
-
-
-def raise_problems(
-    entity: str, errors: Sequence[str], holder: str = "the configuration has"
-) -> None:
-    """Raise every problem that was found, at once.
-
-    Args:
-        entity: Whose they are.
-        errors: The problems, each a sentence.
-        holder: What has them, and the verb.
-
-    Raises:
-        ConfigError: There are some.
-    """
-    if errors:
-        noun = "problem" if len(errors) == 1 else "problems"
-        raise ConfigError("\n  - ".join([f"{entity}: {holder} {len(errors)} {noun}", *errors]))

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from tidemark.model.columns import misplaced_layout, refused_name
-from tidemark.model.given import raise_problems
+from tidemark.model.problems import raise_problems
 from tidemark.model.suggestions import did_you_mean
 from tidemark.rules.drift import column_role, keys_in_order, named, recorded_layout
 from tidemark.rules.names import is_chosen, lowered, names_of, unique

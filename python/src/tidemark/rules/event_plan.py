@@ -20,7 +20,7 @@ from typing import Any
 
 from tidemark.errors import DataError
 from tidemark.model.columns import misplaced_layout, refused_name
-from tidemark.model.given import raise_problems
+from tidemark.model.problems import raise_problems
 from tidemark.model.suggestions import did_you_mean, nearest
 from tidemark.rules.column_plan import held_not_null, is_held
 from tidemark.rules.drift import column_role, keys_in_order, named, recorded_layout
