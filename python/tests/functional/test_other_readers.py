@@ -160,7 +160,7 @@ def mapped(project: Project, entity: str) -> list[str]:
     )
 
 
-@pytest.mark.parametrize("engine", ["workers", "spark"])
+@pytest.mark.parametrize("engine", ["workers", pytest.param("spark", marks=pytest.mark.slow)])
 def test_names_are_mapped_once_a_column_is_renamed(module_project: Project, engine: str) -> None:
     """In the tables that have it, also where the run dies after that; names in files stay, and a rollback brings back what was."""
     name = f"shaped_{engine}"
