@@ -72,12 +72,8 @@ def column_plan(
     return {
         "columns": columns,
         "keys": key_columns,
-        "compared": [column for column in columns if column["compared"]],
-        "ignored": [column for column in columns if column["ignored"]],
-        "stored": [column for column in columns if not column["sensitive"]],
-        "sensitive": [column for column in columns if column["sensitive"]],
+        **columns_by_use(columns, recorded),
         "supplied": list(supplied),
-        "added": [one for one in columns if one["recorded_type"] is None] if recorded else [],
         "recorded": {
             "recipe": recipe,
             "extract": cfg["extract"],
@@ -95,6 +91,27 @@ def column_plan(
             **_lacking(columns, past),
             **({"has_deltas": True} if cfg["extract"] == "full" and _had_deltas(past) else {}),
         },
+    }
+
+
+def columns_by_use(columns: Sequence[Column], recorded: Config | None) -> dict[str, list[Column]]:
+    """Return which columns a plan compares, ignores, stores, keeps apart and adds.
+
+    Example:
+        >>> flags = {"compared": True, "ignored": False, "sensitive": False, "recorded_type": None}
+        >>> [use for use, some in columns_by_use([{"name": "a", **flags}], {}).items() if some]
+        ['compared', 'stored']
+
+    Args:
+        columns: Those of the plan.
+        recorded: What the log was made with; nothing is added to one that is new.
+    """
+    return {
+        "compared": [column for column in columns if column["compared"]],
+        "ignored": [column for column in columns if column["ignored"]],
+        "stored": [column for column in columns if not column["sensitive"]],
+        "sensitive": [column for column in columns if column["sensitive"]],
+        "added": [one for one in columns if one["recorded_type"] is None] if recorded else [],
     }
 
 

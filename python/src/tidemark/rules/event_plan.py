@@ -22,7 +22,7 @@ from tidemark.errors import DataError
 from tidemark.model.columns import misplaced_layout, refused_name
 from tidemark.model.problems import raise_problems
 from tidemark.model.suggestions import did_you_mean, nearest
-from tidemark.rules.column_plan import held_not_null, is_held
+from tidemark.rules.column_plan import columns_by_use, held_not_null, is_held
 from tidemark.rules.drift import column_role, keys_in_order, named, recorded_layout
 from tidemark.rules.names import is_chosen, lowered, names_of, unique
 from tidemark.rules.types import is_widening, struct_fields, wider_type
@@ -334,12 +334,8 @@ def _plan(
         "source_columns": [column for column in columns if not column["gone"]],
         "columns": kept,
         "keys": keys,
-        "compared": [column for column in kept if column["compared"]],
-        "ignored": [column for column in kept if column["ignored"]],
-        "stored": [column for column in kept if not column["sensitive"]],
-        "sensitive": [column for column in kept if column["sensitive"]],
+        **columns_by_use(kept, recorded),
         "gone": [one for one in columns if one["gone"] and not one["sensitive"]],
-        "added": [one for one in kept if one["recorded_type"] is None] if recorded else [],
         "sequence_by": len(cfg["sequence_by"]) > 0,
         "on_tie": cfg["on_tie"],
         "sequence_type": None,
