@@ -17,7 +17,7 @@
 
 {#- Whether some date of a log was a delta, by what its last commit recorded. -#}
 {%- macro had_deltas(recorded) -%}
-    {{ return(recorded.get('has_deltas', false) or recorded['extract'] == 'delta') }}
+    {{ return(adapter.call_function('tidemark.rules.column_plan.had_deltas', recorded)) }}
 {%- endmacro -%}
 
 {#- Whether a table of keys that deltas supplied belongs to an entity. -#}

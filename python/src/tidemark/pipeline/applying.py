@@ -235,7 +235,7 @@ def _swap_logs(warehouse: Warehouse, opened: Values, commit: Values) -> None:
     stood = warehouse.macro("side_relations", relations["current"], recorded["file_format"])
     new_log = warehouse.macro("new_relation", relations["log_table"])
     is_begun = relation_exists(warehouse, new_log)
-    needed = ["log_table", *needed_relations(warehouse, commit["config"])]
+    needed = ["log_table", *needed_relations(commit["config"])]
     for name in SWAPPED:
         located = name == "log_table" and cfg["location_root"] is not None
         new = warehouse.macro("new_relation", relations[name])

@@ -10,6 +10,7 @@ from tidemark.pipeline.committing import versions_before
 from tidemark.pipeline.tables import alters_tables, has_rows, write_relations
 from tidemark.pipeline.warehouse import Values, Warehouse
 from tidemark.pipeline.workers import files_of_workers, leave_to_spark
+from tidemark.rules.column_plan import had_deltas
 from tidemark.rules.drift import config_drift, left_out_columns
 
 _OTHER_HASHES = (
@@ -379,7 +380,7 @@ def _why_not_in_workers(
         is_lacking = any(column["source_name"] is None for column in plan["compared"])
         if alters_tables(warehouse, opened, plan) or is_lacking:
             return "its columns have changed"
-        if cfg["extract"] == "delta" and not warehouse.macro("had_deltas", state["recorded"]):
+        if cfg["extract"] == "delta" and not had_deltas(state["recorded"]):
             return "it is the first delta"
     if load["rebuild"]:
         return "current is written again, as tag_unchanged or soft_delete changed"

@@ -14,6 +14,7 @@ from tidemark.pipeline.tables import (
     side_tables,
 )
 from tidemark.pipeline.warehouse import Values, Warehouse
+from tidemark.rules.column_plan import had_deltas
 
 _LEFT_OUT = {
     "rejects": ", without what was rejected: of extracts, load the dates again",
@@ -46,8 +47,8 @@ def make_missing(warehouse: Warehouse, opened: Values, present: list[str]) -> No
     plan = warehouse.macro("recorded_plan", recorded, cfg)
     if "log" in missing or "history" in missing:
         make_history_view(warehouse, recorded_cfg, plan, relations)
-    had_deltas = warehouse.macro("had_deltas", recorded)
-    for name, table in side_tables(warehouse, {**cfg, "has_deltas": had_deltas}, plan).items():
+    made_cfg = {**cfg, "has_deltas": had_deltas(recorded)}
+    for name, table in side_tables(warehouse, made_cfg, plan).items():
         if name in missing:
             make_side(warehouse, recorded["file_format"], relations[name], table)
             if name == "staging":
@@ -66,7 +67,7 @@ def _missing(
     warehouse: Warehouse, relations: Values, recorded: Values, present: list[str]
 ) -> list[str]:
     """Return what of an entity is not there, or was never filled, as its run died."""
-    missing = [name for name in needed_relations(warehouse, recorded) if name not in present]
+    missing = [name for name in needed_relations(recorded) if name not in present]
     current = relations["current"]
     if "current" in missing:
         return missing

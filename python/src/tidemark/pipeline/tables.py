@@ -7,6 +7,7 @@ from typing import Any
 
 from tidemark.errors import DataError
 from tidemark.pipeline.warehouse import Values, Warehouse
+from tidemark.rules.column_plan import had_deltas
 from tidemark.rules.drift import changed_layout
 
 SWAPPED = ("rejects", "supplied", "sensitive", "staging", "landed", "log_table")
@@ -41,7 +42,7 @@ def prepare_tables(warehouse: Warehouse, opened: Values, staged: Values) -> None
 
 def _gets_first_delta(warehouse: Warehouse, opened: Values) -> bool:
     has_deltas = warehouse.macro("has_deltas", opened["cfg"])
-    if not has_deltas or warehouse.macro("had_deltas", opened["state"]["recorded"]):
+    if not has_deltas or had_deltas(opened["state"]["recorded"]):
         return False
     return not relation_exists(warehouse, opened["relations"]["supplied"])
 
@@ -370,13 +371,13 @@ def tables_of_columns(cfg: Values, plan: Values, log: str) -> list[str]:
     return [log, "current", *apart, *(["staging"] if cfg["extract"] == "events" else [])]
 
 
-def needed_relations(warehouse: Warehouse, recorded: Values) -> list[str]:
+def needed_relations(recorded: Values) -> list[str]:
     """Return the relations that an entity has, by what they hold."""
     is_apart = any(column.get("sensitive") for column in recorded["columns"])
     return [
         *("current", "log", "history", "rejects"),
         *(("staging", "landed") if recorded["extract"] == "events" else ()),
-        *(("supplied",) if warehouse.macro("had_deltas", recorded) else ()),
+        *(("supplied",) if had_deltas(recorded) else ()),
         *(("sensitive",) if is_apart else ()),
     ]
 

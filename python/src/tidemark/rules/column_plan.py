@@ -89,7 +89,7 @@ def column_plan(
             "layout": recorded_layout(cfg),
             "columns": [_recorded_column(column) for column in columns],
             **_lacking(columns, past),
-            **({"has_deltas": True} if cfg["extract"] == "full" and _had_deltas(past) else {}),
+            **({"has_deltas": True} if cfg["extract"] == "full" and had_deltas(past) else {}),
         },
     }
 
@@ -284,6 +284,14 @@ def _lacking(columns: Sequence[Column], past: Config) -> dict[str, list[str]]:
     return {"lacks": lacks} if lacks else {}
 
 
-def _had_deltas(past: Config) -> bool:
-    """Whether some date of the log was a delta, where this one is none."""
+def had_deltas(past: Config) -> bool:
+    """Return whether some date of the log was a delta.
+
+    Example:
+        >>> had_deltas({"extract": "full", "has_deltas": True}), had_deltas({"extract": "full"})
+        (True, False)
+
+    Args:
+        past: What the last commit recorded; empty of a log that is new.
+    """
     return bool(past) and (past.get("has_deltas", False) or past["extract"] == "delta")
