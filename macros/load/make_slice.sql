@@ -1,7 +1,10 @@
 {#- Rows of this run as a table, `name` of its own in the run. It has the commit's number, because a killed run may have left the folder
     of its slice behind, and ends in whose it is. A table rather than a cached view: it is read many times, and Spark would plan the view
-    again each time. drop_slices() takes it away, clear_slices() what is no table yet. -#}
+    again each time. drop_slices() takes it away, clear_slices() what is no table yet.
+    Where the workers can work it out it is a view of the file that they write. -#}
 {%- macro make_slice(current, commit_id, name, sql) -%}
+    {%- set view = tidemark.run_view(current, 'slice_' ~ name) -%}
+    {%- if tidemark.can('run_workers') and adapter.keep_view(view, sql) -%}{{ return(view) }}{%- endif -%}
     {%- set slice = tidemark.side_relation(current, 'slice_' ~ commit_id ~ '_' ~ name ~ tidemark.whose_slices()) -%}
     {%- do run_query('create table ' ~ slice ~ ' using parquet as\n' ~ sql) -%}
     {{ return(slice) }}

@@ -20,6 +20,7 @@ from tidemark.pipeline.committing import commit_load, is_logged, is_still_ours, 
 from tidemark.pipeline.replacing import check_is_alone, check_replaced_log
 from tidemark.pipeline.tables import opened_evolved
 from tidemark.pipeline.warehouse import Values, Warehouse
+from tidemark.pipeline.workers import open_views
 from tidemark.rules.drift import new_columns
 
 _LABELS = {
@@ -55,6 +56,7 @@ def load_entity(warehouse: Warehouse, opened: Values, body: str) -> Values | Non
     notes: list[str] = []
     warehouse.macro("forget_run_views", cfg["target"])
     warehouse.macro("clear_slices", cfg["target"])
+    open_views(warehouse, opened)
     source = warehouse.of_family(cfg, "source", opened, body)
     for part in source["parts"]:
         staged = _stage_part(warehouse, opened, source, part)
