@@ -145,15 +145,16 @@ def _logged(db: Any, load: Load, log: Target) -> dict[str, int] | str:
     return {str(name): int(count) for name, count, _ in rows}
 
 
-def keep(load: Load, folder: str, room: Room) -> Outcome:
-    """Stage the first extract of an entity, which has no tables yet, in a file of a folder.
+def keep(load: Load, folder: str, room: Room, *, has_copies: bool = False) -> Outcome:
+    """Stage an extract in a file of a folder: the first of an entity, which has no tables yet.
 
-    The file is for write_kept(), once the tables are made.
+    The file is for write_kept(), once the tables are made; or for whatever compares the rows.
 
     Args:
         load: The load.
         folder: The folder, whose parent is there.
         room: What may be taken.
+        has_copies: The file has exact copies of rows, too.
     """
     import duckdb
 
@@ -168,7 +169,8 @@ def keep(load: Load, folder: str, room: Room) -> Outcome:
         Path(folder).mkdir(exist_ok=True)
         kept = str(Path(folder) / f"{FILE_PREFIX}{uuid4()}.parquet")
         try:
-            db.execute(f"copy staged to {literal(kept)} (format parquet, parquet_version v2)")
+            rows = "arrived" if has_copies and found[0] != found[1] else "staged"
+            db.execute(f"copy {rows} to {literal(kept)} (format parquet, parquet_version v2)")
         except Exception:
             Path(kept).unlink(missing_ok=True)
             raise

@@ -467,7 +467,12 @@ def derive_extract(warehouse: Warehouse, opened: Values, staged: Values, commit:
         counts = {"rows_logged": "count(*)"}
         uncommitted = macro("staged_log_rows", opened, plan, load, rows["slice"], counts)
         macro("check_staged", cfg, uncommitted, figures["rows_logged"])
-    elif not logs_nothing and not load["forward"] and load["log_version"] is not None:
+    elif (
+        not logs_nothing
+        and not load["forward"]
+        and load["log_version"] is not None
+        and isinstance(rows["slice"], str)
+    ):
         uncommitted = _revised(warehouse, opened, load, rows["slice"], figures)
     return {
         **derived,

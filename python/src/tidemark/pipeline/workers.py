@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -48,11 +49,14 @@ def tries_workers(warehouse: Warehouse, opened: Values, body: str, why_not: str)
 def open_views(warehouse: Warehouse, opened: Values) -> None:
     """Have the workers answer what they can of the load's queries."""
     cfg, engine = opened["cfg"], engine_of(opened)
-    if engine == "spark" or opened["run"]["empty"] or not warehouse.macro("can", "run_workers"):
+    if cfg.get("extract") not in ("full", "delta") or not warehouse.macro("can", "run_workers"):
+        return
+    if engine == "spark" or opened["run"]["empty"]:
         return
     if engine == "workers" or not warehouse.adapter.is_on_cluster():
         prefix = warehouse.macro("run_view", cfg["target"], "").strip("`")
-        warehouse.adapter.open_views(prefix, is_secret=bool(cfg.get("sensitive")))
+        tell = partial(leave_to_spark, warehouse, opened)
+        warehouse.adapter.open_views(prefix, tell, is_secret=bool(cfg["sensitive"]))
 
 
 def leave_to_spark(warehouse: Warehouse, opened: Values, why: str) -> None:

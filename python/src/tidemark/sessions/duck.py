@@ -21,7 +21,7 @@ from tidemark.engine.pages import broken_file
 from tidemark.engine.quoted import identifier, list_sql, literal
 from tidemark.engine.ranges import part_of, write_part
 from tidemark.engine.room import Room, connection
-from tidemark.engine.types import kind_of, negative_zero_sql
+from tidemark.engine.types import kind_of, known_years_sql, negative_zero_sql
 from tidemark.sessions.declined import BY_SPARK, Declined
 
 _TOLD_ERRORS = ("BinderException", "CatalogException", "ParserException")
@@ -430,16 +430,15 @@ def _check_required(db: Any, table: str, names: Sequence[str]) -> None:
         raise Declined(f"{BY_SPARK}: a NULL in a column that is required")
 
 
-_KNOWN_TIMES = ("DATE", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE")
+_TIMES = {kind_of(name).duck: name for name in ("date", "timestamp", "timestamp_ntz")}
 
 
 def _check_times(db: Any, table: str, columns: Columns) -> None:
     """Before 1600 calendars differ, and behind 9999 texts do."""
     odd = " or ".join(
-        f"not ({identifier(name)} between cast('1600-01-01' as {kind}) "
-        f"and cast('9999-12-31' as {kind}))"
+        f"not ({known_years_sql(identifier(name), _TIMES[kind])})"
         for name, kind in columns
-        if kind in _KNOWN_TIMES
+        if kind in _TIMES
     )
     if odd and db.execute(f"select 1 from {table} where {odd} limit 1").fetchone():
         raise Declined(f"{BY_SPARK}: a date before 1600 or behind 9999")

@@ -99,15 +99,19 @@ class _Run:
 
     Args:
         folder: Where files of it are kept.
+        tell: Is told why a query of it is Spark's.
         is_secret: Its rows have values that are written nowhere but to their own table.
         views: Name to text or files.
         unmade: Those of them that Spark does not have yet.
+        told: What was told.
     """
 
     folder: Path
+    tell: Callable[[str], None]
     is_secret: bool
     views: dict[str, str | Files] = default(default_factory=dict)
     unmade: set[str] = default(default_factory=set)
+    told: set[str] = default(default_factory=set)
 
     def know(self, name: str, of: str | Files, *, is_made: bool = False) -> None:
         """Know a view, which Spark has already or gets when it is asked for it."""
@@ -138,25 +142,25 @@ class WorkersSession:
     """What is known of the views of loads, by which DuckDB can answer in Spark's place.
 
     Example:
-        >>> session.open("tidemark__shop__items__", is_secret=False)
+        >>> session.open("tidemark__shop__items__", print, is_secret=False)
         >>> session.make_view("`tidemark__shop__items__few`", "select * from shop.items limit 3")
         >>> session.rows("select count(*) as n from `tidemark__shop__items__few`").rows
         ((3,),)
 
     Args:
         spark: Returns the session of Spark.
-        tell: Is told why a query is Spark's.
+        note: Is told which query was Spark's, and which view it worked out.
     """
 
-    def __init__(self, spark: Callable[[], SparkSession], tell: Callable[[str], None]) -> None:
+    def __init__(self, spark: Callable[[], SparkSession], note: Callable[[str], None]) -> None:
         self._spark = spark
-        self._tell = tell
+        self._note = note
         self._runs: dict[str, _Run] = {}
 
-    def open(self, prefix: str, *, is_secret: bool) -> None:
-        """Begin to know the views whose names begin so."""
+    def open(self, prefix: str, tell: Callable[[str], None], *, is_secret: bool) -> None:
+        """Begin to know the views whose names begin so; `tell` is told why a query is Spark's."""
         self.forget(prefix)
-        self._runs[prefix.lower()] = _Run(folder_of_task(), is_secret)
+        self._runs[prefix.lower()] = _Run(folder_of_task(), tell, is_secret)
 
     def forget(self, prefix: str) -> None:
         """Forget views, and remove what was kept for them."""
@@ -229,7 +233,7 @@ class WorkersSession:
             text, views = self._composed(run, sql)
             return self._done(partial(answer, views, text, _MOST_ROWS))
 
-        return self._tried(sql, ask)
+        return self._tried(run, sql, ask)
 
     def keep(self, name: str, sql: str) -> bool:
         """Make a view of the rows of a query as they are now, in both engines; False: it is not."""
@@ -250,7 +254,7 @@ class WorkersSession:
             self.make_ready(sql)
             return self._write(run, _plain(name), self._spark().sql(sql))
 
-        return self._tried(sql, work) is not None or self._tried(sql, leave) is not None
+        return self._tried(run, sql, work) is not None or self._tried(run, sql, leave) is not None
 
     def insert(self, sql: str) -> bool:
         """Append what an INSERT selects from views of a load; False: it is Spark's.
@@ -277,7 +281,7 @@ class WorkersSession:
             _, added = _added(jvm, wanted, found)
             return commit(jvm, transaction, added, "Append") if added else 0
 
-        return self._tried(sql, work) is not None
+        return self._tried(run, sql, work) is not None
 
     def stage(
         self,
@@ -310,7 +314,7 @@ class WorkersSession:
             found = self._done(partial(stage, views, text, counted, figures_sql, written, wanted))
             return _staged(spark, table, transaction, version, wanted, found)
 
-        return self._tried(rows_sql, work)
+        return self._tried(run, rows_sql, work)
 
     def revise(
         self, table: Table, version: int, slice_: str, match: Sequence[str], commit_id: int
@@ -349,7 +353,7 @@ class WorkersSession:
             )
             return _staged(spark, table, transaction, version, wanted, self._done(task))
 
-        return self._tried(slice_, work)
+        return self._tried(run, slice_, work)
 
     def follow(self, table: Table, keys_sql: str | None, rows_sql: str, view: str) -> int | None:
         """Write the part of current anew that has some keys, in one commit.
@@ -391,7 +395,7 @@ class WorkersSession:
             found = self._done(task)
             return _replaced(spark, table, transaction, wanted, found)
 
-        return self._tried(rows_sql, work)
+        return self._tried(run, rows_sql, work)
 
     def _run_of(self, name: str) -> _Run | None:
         plain = _plain(name)
@@ -408,11 +412,15 @@ class WorkersSession:
                 return run
         return None
 
-    def _tried(self, sql: str, work: Callable[[], _Done]) -> _Done | None:
+    def _tried(self, run: _Run, sql: str, work: Callable[[], _Done]) -> _Done | None:
         try:
             return work()
         except Declined as error:
-            self._tell(f"by Spark SQL, as {error}: {' '.join(sql.split())[:80]} …")
+            why = str(error)
+            self._note(f"by Spark SQL, as {why}: {' '.join(sql.split())[:80]} …")
+            if why not in run.told:
+                run.told.add(why)
+                run.tell(why)
             return None
 
     def _done(self, task: Callable[..., Answer]) -> Answer:
@@ -457,7 +465,7 @@ class WorkersSession:
             try:
                 text = self._crossed(run, tree_of(known), within)
             except Declined as error:
-                self._tell(f"{name} is worked out by Spark SQL, as {error}")
+                self._note(f"{name} is worked out by Spark SQL, as {error}")
                 known = None
             else:
                 views.update(within)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from typing import Any
 from uuid import uuid4
 
@@ -237,14 +238,15 @@ class TablesAdapter(SessionAdapter):
         with self.connections.exception_handler(sql):
             return self.views.keep(name, sql)
 
-    def open_views(self, prefix: str, *, is_secret: bool) -> None:
+    def open_views(self, prefix: str, tell: Callable[[str], None], *, is_secret: bool) -> None:
         """Have the workers answer what they can over the views whose names begin so.
 
         Args:
             prefix: How their names begin.
+            tell: Is told why a query goes by Spark, each reason once.
             is_secret: They have values that are written nowhere but to their own table.
         """
-        self.views.open(prefix, is_secret=is_secret)
+        self.views.open(prefix, tell, is_secret=is_secret)
 
     @available.parse(lambda *args, **kwargs: True)
     def try_view(self, name: str, sql: str) -> bool:

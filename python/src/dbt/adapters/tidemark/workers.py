@@ -148,12 +148,10 @@ class WorkersAdapter(SessionAdapter):
         with self.connections.exception_handler("keep_staged"):
             why = why_not_columns(plan["columns"], self._time_zone)
             extract = load_of(cfg, plan, load, source)
-            kept = why or keep_extract(self._session, extract)
+            kept = why or keep_extract(self._session, extract, has_copies=True)
             if isinstance(kept, str):
                 return kept
             try:
-                if kept.figures["rows_duplicate"]:
-                    return "a row came more than once"
                 self.views.view_kept(view, kept.path, staged_columns(extract))
             finally:
                 kept.discard()

@@ -204,14 +204,19 @@ def _partition(row: Mapping[str, Any], log: Target) -> Any:
     return row.get(f"partition.{field}", row.get("partition._business_date"))
 
 
-def keep_extract(session: SparkSession, load: Load) -> KeptRows | str:
-    """Stage the first extract of an entity, which has no tables yet.
+def keep_extract(session: SparkSession, load: Load, *, has_copies: bool = False) -> KeptRows | str:
+    """Stage the first extract of an entity, which has no tables yet, or one to be compared.
+
+    Args:
+        session: The running session.
+        load: The load.
+        has_copies: Exact copies of rows are kept, too.
 
     Returns:
         What write_kept_rows() takes; or a text: why the engine does not do it.
     """
     folder = folder_of_task()
-    outcome = run_task(session, partial(keep, load, str(folder)))
+    outcome = run_task(session, partial(keep, load, str(folder), has_copies=has_copies))
     if outcome.declined or not Path(str(outcome.kept)).exists():
         shutil.rmtree(folder, ignore_errors=True)
         return outcome.declined or UNSEEN

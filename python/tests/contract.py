@@ -1,0 +1,114 @@
+"""Queries that both engines answer alike: one for each form of the contract, over values that tell engines apart."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Any
+
+_NUMBERS = """with t as (
+    select 1 as k, cast(null as bigint) as a, 'x' as s, date'2026-01-02' as d
+    union all select 1, 3, cast(null as string), date'2026-01-01'
+    union all select 2, -5, '', cast(null as date)
+    union all select 2, 3, 'Zoë 🙂', date'1600-01-01'
+    union all select cast(null as int), 0, 'it\\'s a \\\\ "b"', date'9999-12-31'
+)
+"""
+_FLOATS = """with t as (
+    select 1 as k, cast('NaN' as double) as f
+    union all select 2, cast(0.0 as double)
+    union all select 3, cast('-0.0' as double)
+    union all select 4, cast('Infinity' as double)
+    union all select 5, cast(null as double)
+    union all select 6, cast('1e300' as double)
+)
+"""
+_ARRAYS = """with t as (
+    select 1 as k, array('a', 'b') as x, 'a' as s
+    union all select 2, array('a', null), 'b'
+    union all select 3, array('b', null), 'b'
+    union all select 4, cast(null as array<string>), 'b'
+    union all select 5, cast(array() as array<string>), 'b'
+    union all select 6, array('a'), cast(null as string)
+)
+"""
+_STRUCTS = """with t as (
+    select 1 as k, 2 as at, named_struct('n', 7, 's', 'x') as v
+    union all select 1, 3, null
+    union all select 1, cast(null as int), named_struct('n', 9, 's', 'y')
+    union all select 2, 1, named_struct('n', cast(null as int), 's', 'z')
+)
+"""
+_SIDES = """with l as (
+    select 1 as k, 'a' as v union all select 2, 'b' union all select 2, 'c' union all select cast(null as int), 'd'
+),
+r as (
+    select 2 as k, 'B' as w union all select 3, 'C' union all select cast(null as int), 'D'
+)
+"""
+
+QUERIES = {
+    "count_if of nothing": _NUMBERS + "select count_if(a > 1) as n from t where k > 5",
+    "count_if": _NUMBERS + "select count_if(a > 1) as n, count_if(a is null) as m from t",
+    "counts": _NUMBERS + "select k, count(*) as n, count(a) as a, count(distinct s) as s from t group by k",
+    "sums": _NUMBERS + "select k, sum(a) as a, min(s) as s, max(d) as d from t group by k",
+    "sum of nothing": _NUMBERS + "select sum(a) as a, max(s) as s, count(*) as n from t where k > 5",
+    "bool_or": _NUMBERS + "select k, bool_or(a > 0) as b, bool_or(s = '') as c from t group by k",
+    "max of conditions": _NUMBERS + "select k, max(a is null) over (partition by k) as b, s from t",
+    "compared": _NUMBERS + "select a, s, a <=> 3 as x, a <> 3 as y, s <=> null as z, not (s = 'x') as w from t",
+    "in": _NUMBERS + "select a in (3, null) as x, s not in ('x', '') as y, (d, a) in ((date'2026-01-01', cast(3 as bigint)), (date'1600-01-01', cast(4 as bigint))) as z from t",
+    "case": _NUMBERS + "select case when a > 0 then 'p' when a < 0 then 'n' end as x, if(a is null, s, null) as y from t",
+    "coalesce": _NUMBERS + "select coalesce(a, k, 9) as x, coalesce(s, '-') as y from t",
+    "greatest and least": _NUMBERS + "select greatest(a, k) as x, least(a, k) as y, least(d, date'2026-01-01') as z from t",
+    "numbers": _NUMBERS + "select a + 1 as x, a - k as y, -a as z from t",
+    "texts": _NUMBERS + "select cast(a as string) as a, cast(d as string) as d, cast(a > 0 as string) as b, octet_length(s) as n from t",
+    "decimals": "select cast(x as string) as x from (select 1.50 as x union all select -0.05 union all select 100.00)",
+    "md5": _NUMBERS + "select md5(s) as h from t",
+    "literals": "select 'a\\\\b' as x, 'it\\'s' as y, '\"q\"' as z, 'ü\\n' as n, date'2026-03-04' as d, '{{ x }} %s $1' as j",
+    "moments": "select unix_micros(timestamp'1969-12-31 23:59:59.999999Z') as x, unix_micros(timestamp'2026-03-29 02:30:00Z') as y",
+    "ordered": _NUMBERS + "select s, row_number() over (partition by k order by a desc nulls last, s nulls first) as n from t",
+    "default order": _NUMBERS + "select s, row_number() over (order by s, d) as n, row_number() over (order by a desc, d) as m from t",
+    "whole window": _NUMBERS + "select s, count(*) over (partition by k order by s rows between unbounded preceding and unbounded following) as n from t",
+    "neighbours": _NUMBERS + "select d, lag(a) over (order by d) as x, lead(s) over (partition by k order by d) as y from t",
+    "last known": _NUMBERS + "select d, last_value(a) ignore nulls over (order by d) as x from t",
+    "floats": _FLOATS + "select k, f <=> cast('NaN' as double) as n, f = cast(0.0 as double) as z, f > cast('Infinity' as double) as g from t",
+    "order of floats": _FLOATS + "select k, row_number() over (order by f, k) as n from t",
+    "most of floats": _FLOATS + "select max(f) as x, count(f) as n from t",
+    "array_contains": _ARRAYS + "select k, array_contains(x, s) as c from t",
+    "array_compact": _ARRAYS + "select k, array_compact(x) as c from t",
+    "size": _ARRAYS + "select k, size(x) as n from t where x is not null",
+    "equal arrays": _ARRAYS + "select k, x <=> array('a', 'b') as e, x <=> null as n from t",
+    "array_min": "select array_min(array(date'2026-01-02', date'2026-01-01')) as x, array_min(array(cast(null as date))) as y",
+    "array_except": _NUMBERS + "select k, array_min(array_except(array(date'2026-01-01', date'2026-01-02', date'2026-01-03'), "
+    "collect_set(if(a = 3, d, null)) over (partition by k))) as x from t",
+    "max_by": _STRUCTS + "select k, max_by(v, at).n as n, max_by(v, at) is null as z, max_by(v, at) filter (where at < 3).s as s from t group by k",
+    "fields": _STRUCTS + "select k, v.n as n, v.s <=> null as z, v is null as w from t",
+    "inline": _STRUCTS + "select k, inline(array(named_struct('p', v.n, 'q', v), named_struct('p', at, 'q', null))) from t where at = 2",
+    "struct": _STRUCTS + "select struct(k, at).at as x, case when at > 2 then null else v end.s as s from t",
+    "full outer join": _SIDES + "select l.v, r.w, coalesce(l.k, r.k) as k from l full outer join r on l.k = r.k",
+    "left join": _SIDES + "select l.v, r.w from l left join r on l.k <=> r.k",
+    "anti join": _SIDES + "select l.v from l left anti join r on l.k = r.k",
+    "semi join": _SIDES + "select l.v from l left semi join r on l.k = r.k",
+    "union": _SIDES + "select k from l union select k from r",
+    "union all": _SIDES + "select k, v from l union all select k, w from r",
+    "except all": _SIDES + "select k from l except all select k from r",
+    "exists": _SIDES + "select v from l where exists (select 1 from r where r.k = l.k)",
+    "one number": _SIDES + "select v, (select count(*) from r) as n from l where k = 1 limit 5",
+    "hint": _SIDES + "select /*+ broadcast(r) */ l.v from l left anti join r on l.k = r.k",
+}  # fmt: skip
+
+
+def shown(rows: list[tuple[Any, ...]]) -> list[str]:
+    """Rows as texts that tell types of values apart, in an order of their own."""
+    return sorted(repr(tuple(_shown(value) for value in row)) for row in rows)
+
+
+def _shown(value: Any) -> Any:
+    if hasattr(value, "asDict"):
+        value = value.asDict()
+    if isinstance(value, dict):
+        return {name: _shown(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_shown(one) for one in value]
+    if isinstance(value, dt.date | dt.datetime):
+        return value.isoformat()
+    return value

@@ -1,0 +1,233 @@
+"""What of Spark's SQL crosses to DuckDB: each form gives what Spark answers, and anything else declines by name."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from tidemark.engine.load import Target
+from tidemark.engine.room import Room
+from tidemark.sessions.contract import duck_sql, inserted, tables_of, tree_of
+from tidemark.sessions.declined import BY_SPARK, Declined
+from tidemark.sessions.duck import Files, Stored, Wanted, answer, follow, keep, revise, stage
+
+from ..contract import QUERIES, shown
+
+ANSWERS = json.loads((Path(__file__).parents[1] / "vectors" / "contract.json").read_text())
+GOLDEN = Path(__file__).parents[1] / "render" / "golden"
+ROOM = Room(1, None, 1 << 28)
+
+
+@pytest.fixture(scope="module")
+def db() -> Iterator[Any]:
+    with duckdb.connect() as db:
+        db.execute("set timezone = 'UTC'")
+        yield db
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_answers_of_spark(db: Any, name: str) -> None:
+    """The recorded ones are Spark's: test_sessions.py asks it again."""
+    assert shown(db.execute(duck_sql(tree_of(QUERIES[name]))).fetchall()) == ANSWERS[name]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "classified_rows_sql.full", "classified_rows_sql.delta", "classified_rows_sql.first", "classified_rows_sql.labelled",
+        "current_rows_sql.few_touched", "current_rows_sql.rebuild", "current_rows_sql.tagged_delta", "current_rows_sql.tagged_full",
+        "revised_rows_sql.full", "revised_rows_sql.delta", "revised_rows_sql.in_turns", "touched_rows_sql.forward",
+        "touched_rows_sql.correction", "existing_rows_sql.plain", "staged_changes_sql", "new_rejects_sql",
+    ],
+)  # fmt: skip
+def test_what_a_load_of_an_extract_asks(name: str) -> None:
+    """A late date and a correction go by DuckDB from the rows that are staged to current."""
+    assert duck_sql(tree_of((GOLDEN / f"{name}.sql").read_text()))
+
+
+@pytest.mark.parametrize(
+    ("sql", "why"),
+    [
+        ("select concat(a, b) from t", "concat()"),
+        ("select a rlike 'x' from t", "regexp_like()"),
+        ("select my_function(a) from t", "my_function()"),
+        ("select * from t lateral view explode(a) as b", "Lateral"),
+        ("select cast(a as double) from t", "a cast to double"),
+        ("select collect_set(a) from t", "collect_set()"),
+        ("select a from t tablesample (5 rows)", "TableSample"),
+        ("update t set a = 1", "a statement that is no query"),
+        ("select from from", "SQL that is not understood"),
+    ],
+)
+def test_anything_else_declines(sql: str, why: str) -> None:
+    with pytest.raises(Declined) as declined:
+        duck_sql(tree_of(sql))
+    assert str(declined.value) == why
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "select cast(v as string) as v from (select cast('0.1' as double) as v)",
+        "select cast(v as bigint) as v from (select 'x' as v)",
+        "select v - v as v from (select date'2026-03-04' as v)",
+        "select md5(v) as v from (select 1 as v)",
+        "select size(v) as n from (select cast(null as array<string>) as v)",
+        "select to_json(named_struct('a', v)) as j from (select 1 as v)",
+        "select v + cast(9223372036854775807 as bigint) as v from (select cast(2 as bigint) as v)",
+    ],
+)
+def test_by_value(sql: str) -> None:
+    """A value of another type, or one that only Spark works out, ends the query, and no value is told."""
+    found = answer((), duck_sql(tree_of(sql)), 10, ROOM)
+    assert found.declined is not None
+    assert found.declined.startswith(BY_SPARK) or found.declined.endswith("Exception")
+
+
+def test_a_branch_that_no_row_takes(db: Any) -> None:
+    sql = "select if(a > 1, to_json(named_struct('a', a)), 'none') as j from (select 1 as a)"
+    assert db.execute(duck_sql(tree_of(sql))).fetchall() == [("none",)]
+
+
+def test_tables_and_inserts() -> None:
+    tree = tree_of(
+        "with t as (select * from shop.items) select * from t join `my view` as v on true"
+    )
+    assert {table.name for table in tables_of(tree)} == {"items", "my view"}
+    table, query = inserted("/* by dbt */ insert into shop.items (a, `b c`) select 1, x from v")
+    assert (table, duck_sql(tree_of(query))) == (
+        ("shop", "items"),
+        'SELECT * FROM (SELECT 1, x FROM v) AS inserted_rows(a, "b c")',
+    )
+    for sql in ("insert overwrite shop.items select 1", "insert into items (a) select 1"):
+        with pytest.raises(Declined):
+            inserted(sql)
+
+
+def log_table(folder: Path) -> tuple[Wanted, Files]:
+    """A log of two rows of one date and one of the next, in a file for each date."""
+    columns = (
+        ("name", "VARCHAR"), ("_key_hash", "VARCHAR"), ("_commit_id", "BIGINT"),
+        ("_superseded_by", "BIGINT"), ("_business_date", "DATE"),
+    )  # fmt: skip
+    # names in files are others, and the first file was written before there was a name
+    fields = {name: (f"col-{name}", None) for name, _ in columns}
+    paths = []
+    for day, rows in {"2026-01-01": "('a', 1), ('b', 1)", "2026-01-03": "('a', 2)"}.items():
+        paths.append(str(folder / f"{day}.parquet"))
+        name = "" if day == "2026-01-01" else "'n' as \"col-name\", "
+        duckdb.execute(
+            f'copy (select {name}k as "col-_key_hash", c::bigint as "col-_commit_id", '
+            f"null::bigint as \"col-_superseded_by\" from (values {rows}) as t(k, c)) to '{paths[-1]}'"
+        )
+    stored = tuple(Stored(name, f"col-{name}", kind) for name, kind in columns)
+    parts = {path: {"_business_date": Path(path).stem} for path in paths}
+    target = Target(str(folder), fields)
+    bounded = ("_key_hash", "_commit_id", "_superseded_by")
+    wanted = Wanted(target, columns, ("_key_hash",), ("_business_date",), bounded)
+    return wanted, Files(tuple(paths), stored, parts)
+
+
+def read(folder: Path, found: Any) -> list[tuple[Any, ...]]:
+    files = [(value, str(folder / file.path)) for value, file in found.files]
+    return sorted(
+        (value, *row)
+        for value, path in files
+        for row in duckdb.execute(
+            f'select "col-name", "col-_key_hash", "col-_commit_id", "col-_superseded_by" from \'{path}\''
+        ).fetchall()
+    )
+
+
+def test_a_correction_of_a_log(tmp_path: Path) -> None:
+    """Rows come, a row is marked, its file is written again with what else it has, and bounds are those of the values."""
+    wanted, log = log_table(tmp_path)
+    slice_ = (
+        "select 'new' as name, 'c' as _key_hash, date '2026-01-02' as _business_date, null::bigint as _supersedes "
+        "union all select null, 'a', date '2026-01-01', 1"
+    )
+    found = revise(
+        (("log", log),), f"({slice_})", "log", ("_key_hash", "_business_date"), 7, wanted, ROOM
+    )
+    assert (found.declined, found.figures) == (None, {"rows_logged": 1, "rows_superseded": 1})
+    assert found.replaced == (log.paths[0],)
+    assert read(tmp_path, found) == [
+        ("2026-01-01", None, "a", 1, 7),
+        ("2026-01-01", None, "b", 1, None),
+        ("2026-01-02", "new", "c", 7, None),
+    ]
+    first = dict(found.files)["2026-01-01"].statistics
+    assert first == {
+        "numRecords": 2,
+        "minValues": {"col-_key_hash": "a", "col-_commit_id": 1, "col-_superseded_by": 7},
+        "maxValues": {"col-_key_hash": "b", "col-_commit_id": 1, "col-_superseded_by": 7},
+        "nullCount": {"col-_key_hash": 0, "col-_commit_id": 0, "col-_superseded_by": 1},
+    }
+
+
+@pytest.mark.parametrize(
+    ("row", "why"),
+    [
+        ("'x' as name, null::varchar as _key_hash, 1 as _commit_id", "a NULL in a column that is required"),
+        ("1.5 as name, 'k' as _key_hash, 1 as _commit_id", "a value of another type"),
+        ("'x' as name, 'k' as _key_hash, 1 as _commit_id, date '1500-01-01' as _business_date", "a date before 1600 or behind 9999"),
+    ],
+)  # fmt: skip
+def test_rows_that_are_not_written(tmp_path: Path, row: str, why: str) -> None:
+    wanted, _ = log_table(tmp_path)
+    before = sorted(tmp_path.rglob("*.parquet"))
+    written = (
+        f"select date '2026-01-01' as _business_date, {row}"
+        if "_business_date" not in row
+        else f"select {row}"
+    )
+    found = stage(
+        (), "select 1 as one", "counted", "select count(*) as n from counted", written, wanted, ROOM
+    )
+    assert found.declined == f"{BY_SPARK}: {why}"
+    assert sorted(tmp_path.rglob("*.parquet")) == before
+
+
+def test_a_broken_page_declines(tmp_path: Path) -> None:
+    found = keep(
+        (), "select range as n, 0.5::double as f from range(1000)", str(tmp_path / "run"), ROOM
+    )
+    assert found.columns == (("n", "BIGINT"), ("f", "DOUBLE"))
+    path = str(found.path)
+    files = Files((path,), tuple(Stored(name, name, kind) for name, kind in found.columns))
+    sql = "select count(*) as n, sum(n) as s from v"
+    assert answer((("v", files),), sql, 10, ROOM).rows == ((1000, 499500),)
+    assert answer((("v", files),), "select n from v", 10, ROOM).declined == "more than 10 rows"
+
+
+def test_negative_zeros_are_kept(tmp_path: Path) -> None:
+    found = keep((), "select -0.0::double as f union all select 0.0", str(tmp_path / "run"), ROOM)
+    signs = f"select signbit(f), count(*) from '{found.path}' group by all order by all"
+    assert duckdb.execute(signs).fetchall() == [(False, 1), (True, 1)]
+
+
+def test_part_of_current(tmp_path: Path) -> None:
+    """All of a small table is written anew, what nobody touched as it was."""
+    columns = (("name", "VARCHAR"), ("_key_hash", "VARCHAR"))
+    fields = {name: (name, None) for name, _ in columns}
+    path = str(tmp_path / "old.parquet")
+    duckdb.execute(
+        f"copy (select * from (values ('x', 'a'), ('y', 'b')) as t(name, _key_hash)) to '{path}'"
+    )
+    stored = Files((path,), tuple(Stored(name, name, kind) for name, kind in columns))
+    wanted = Wanted(
+        Target(str(tmp_path), fields, (path,)), columns, ("_key_hash",), (), ("_key_hash",)
+    )
+    rows = "select 'z' as name, 'b' as _key_hash union all select name, _key_hash from stored where _key_hash <> 'b'"
+    found = follow((), "select 'b' as _key_hash", stored, "stored", rows, wanted, ROOM)
+    assert (found.declined, found.replaced) == (None, None)
+    (file,) = [file for _, file in found.files]
+    assert duckdb.execute(f"from '{tmp_path / file.path}' order by all").fetchall() == [
+        ("x", "a"),
+        ("z", "b"),
+    ]
