@@ -20,7 +20,7 @@ from tests.functional.capturing import (
 )
 from tests.servers import MariaDbServer, install_connectors, mariadb_server
 
-pytestmark = pytest.mark.turn(0, 2)
+pytestmark = pytest.mark.turn(2)
 
 pytest.importorskip("jpype")
 

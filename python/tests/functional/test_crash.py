@@ -391,7 +391,7 @@ def test_taken_for_dead(module_project: Any, monkeypatch: pytest.MonkeyPatch) ->
     assert slow.rows("name", where="id = 2") == [("bob",)]
 
 
-@pytest.mark.turn(0, 2)
+@pytest.mark.turn(2)
 def test_second_writer(module_project: Any) -> None:
     """A run whose log has moved on, or that was taken for dead, writes nothing: the statement it would send has no effect."""
     shared = Entity(module_project, "shared", {"id": "int", "name": "string"})

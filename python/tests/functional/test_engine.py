@@ -150,7 +150,7 @@ def load_both(one: Entity, other: Entity, day: str, text: str | bytes, **options
         ),
     ],
 )  # fmt: skip
-@pytest.mark.turn(0, 2)
+@pytest.mark.turn(0)
 def test_random_dates(module_project: Any, seed: int, settings: dict[str, Any]) -> None:
     """Current, log, history, rejects and figures of both, and of one that goes by the one and the other in turn."""
     rng = random.Random(seed)

@@ -194,7 +194,7 @@ def typed(models: dict[str, EventEntity], module_project: Any) -> dict[str, Even
     return made
 
 
-@pytest.mark.turn(1, 3)
+@pytest.mark.turn(3)
 def test_typed_sources(typed: dict[str, EventEntity]) -> None:
     for entity in typed.values():
         assert entity.rows("id, name, _sequence_num") == [(2, "b again", 5), (3, "a3", 3)]
@@ -205,7 +205,7 @@ def test_typed_sources(typed: dict[str, EventEntity]) -> None:
     assert typed["by_files"].rows("_file_number", "__landed") == [(0,), (1,)]
 
 
-@pytest.mark.turn(1, 3)
+@pytest.mark.turn(3)
 def test_readings_by_time(typed: dict[str, EventEntity]) -> None:
     entity = typed["by_select"]
     assert entity.rows("id, name", "_past") == [(2, "b"), (3, "a3")]
@@ -558,7 +558,7 @@ def test_full_refresh(shaped: dict[str, EventEntity]) -> None:
     assert len(kept.project.sql("show tables like 'kept__log_2*'")) == 1
 
 
-@pytest.mark.turn(0, 2)
+@pytest.mark.turn(0)
 def test_sensitive_events(models: dict[str, EventEntity]) -> None:
     """Their values are in no table but their own; changes of them count, also of those that an update leaves out."""
     entity = models["people"]
@@ -690,8 +690,13 @@ KEY_IMAGES: list[tuple[dict[str, Any], dict[str, Any], str | None, str | None]] 
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("left_out", [False, True])
-@pytest.mark.turn(1)
+@pytest.mark.parametrize(
+    "left_out",
+    [
+        pytest.param(False, marks=pytest.mark.turn(1)),
+        pytest.param(True, marks=pytest.mark.turn(3)),
+    ],
+)
 def test_sequence__of_values_that_are_made_up(module_project: Any, left_out: bool) -> None:
     """They are none, also of a column that the copy leaves out; values of a whole image are as they are."""
     macros, session = load_sql_macros(), module_project.session
@@ -730,7 +735,7 @@ def test_sequence__of_values_that_are_made_up(module_project: Any, left_out: boo
         assert tuple(event) == (place, expected), (image, place)
 
 
-@pytest.mark.turn(0, 2)
+@pytest.mark.turn(2)
 def test_files__that_go_on(models: dict[str, EventEntity]) -> None:
     """What a file that was read before has got is later than all that was read; what it had is known.
 
@@ -964,8 +969,13 @@ def test_null_keys__change(models: dict[str, EventEntity]) -> None:
     assert entity.rows("id, name") == [(1, "a"), (2, "c")]
 
 
-@pytest.mark.parametrize("engine", ["spark", "workers"])
-@pytest.mark.turn(0)
+@pytest.mark.parametrize(
+    "engine",
+    [
+        pytest.param("spark", marks=pytest.mark.turn(0)),
+        pytest.param("workers", marks=pytest.mark.turn(3)),
+    ],
+)
 def test_table__left_out(models: dict[str, EventEntity], engine: str) -> None:
     """Then all events are of the first one's table, also where a later batch has those of another one alone."""
     entity = models[f"untold_{engine}"]

@@ -133,7 +133,7 @@ def read_by_others(module_project: Project) -> Project:
     return project
 
 
-@pytest.mark.turn(0, 2)
+@pytest.mark.turn(0)
 def test_every_table(read_by_others: Project) -> None:
     """A table maps names of columns only when something asks for it: readers that do not would see NULL in each."""
     tables = {
