@@ -59,8 +59,8 @@ def has_turn(item: pytest.Item, turn: int) -> bool:
 
 
 def _turn_of_commit() -> str:
-    """The number of commits so far, or the day, where there is no repository."""
-    command = ["git", "rev-list", "--count", "HEAD"]
+    """The number of commits so far, a merge being one, or the day, where there is no repository."""
+    command = ["git", "rev-list", "--count", "--first-parent", "HEAD"]
     try:
         done = subprocess.run(
             command, cwd=Path(__file__).parent, capture_output=True, text=True, check=True
