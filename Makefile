@@ -98,7 +98,7 @@ run-replicator: $(CAPTURE)  ## Mirror a throw-away PostgreSQL under load (Debian
 	@$(BIN)/python python/examples/mirror_postgres.py
 
 .PHONY: test
-test: setup-dev  ## Style, the examples with their dbt tests, and every ring of tests but the slow one; says how long it takes
+test: setup-dev  ## Style, the examples with their dbt tests, the quick ring, a turn of the functional one; says how long it takes
 	@# first the examples: one process fetches the jars before two want them
 	@$(BIN)/python python/tests/stages.py style test-examples test-fast test-spark
 
@@ -121,12 +121,12 @@ test-fast: setup-dev  ## The rings that need no Spark
 
 .PHONY: test-spark
 test-spark: setup-dev
-	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m 'not slow and not clusters and not faults' --costs python/tests/functional
+	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m 'not slow and not clusters and not faults' --turns --costs python/tests/functional
 
 .PHONY: test-slow
-test-slow: setup-dev  ## The slow ring: more random streams
+test-slow: setup-dev  ## The slow ring: more random streams, and the stories of all turns
 	@$(MAKE) test-examples AIRPORT_DATES=$(FIRST_DATES)
-	@$(BIN)/python -m pytest -m 'slow and not clusters'
+	@$(BIN)/python -m pytest -m '(slow or turn) and not clusters'
 
 .PHONY: test-clusters
 test-clusters: setup-dev  ## The ring of clusters, servers of Spark and object stores, also with executors that die

@@ -30,7 +30,7 @@ from urllib.parse import urlparse
 
 import pytest
 
-from tests import costs, interpreted, statements
+from tests import costs, interpreted, statements, turns
 from tests.hash_vectors import PEPPER
 from tests.thrift_server import ThriftServer, thrift_server
 
@@ -40,6 +40,7 @@ REPO = Path(__file__).resolve().parents[2]
 def pytest_addoption(parser: pytest.Parser) -> None:
     costs.options(parser)
     statements.options(parser)
+    turns.options(parser)
     parser.addoption(
         "--iceberg", action="store_true", help="The stories that say so, with tables of Iceberg."
     )
@@ -48,6 +49,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     costs.configure(config)
     statements.configure(config)
+    turns.configure(config)
     # a shell's background job ignores an interrupt, and so would every process that a test starts
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -55,17 +57,21 @@ def pytest_configure(config: pytest.Config) -> None:
         Project.file_format = "iceberg"
 
 
-def pytest_report_header() -> str:
-    first = interpreted.wanted()
-    return f"Spark compiles {interpreted.TENTHS} tenths of the modules from {first} on (TIDEMARK_TEST_COMPILED)"
+def pytest_report_header(config: pytest.Config) -> list[str]:
+    tenth = interpreted.wanted()
+    return [
+        f"Spark interprets the modules of tenth {tenth} ({interpreted.VARIABLE})",
+        turns.told_turn(config),
+    ]
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     costs.long_files_first(items)
     # a process has a session of Delta or of Iceberg: stories are for both, for Delta, or for Iceberg
     wanted = "iceberg" if Project.file_format == "iceberg" else "delta"
-    left_out = [item for item in items if wanted not in _formats_of(item)]
-    config.hook.pytest_deselected(items=left_out)
+    left_out = {item for item in items if wanted not in _formats_of(item)}
+    left_out |= {*turns.left_out(config, items)}
+    config.hook.pytest_deselected(items=[*left_out])
     items[:] = [item for item in items if item not in left_out]
 
 
@@ -435,8 +441,8 @@ def module_project(
 def spark_settings(request: pytest.FixtureRequest) -> Iterator[None]:
     """Let Spark compile the expressions of a module's projects, as it does for users, or interpret them."""
     name = request.module.__name__.rpartition(".")[2]
-    is_compiled = interpreted.is_compiled(name, interpreted.wanted())
-    settings = interpreted.COMPILED if is_compiled else interpreted.INTERPRETED
+    is_interpreted = interpreted.is_interpreted(name, interpreted.wanted())
+    settings = interpreted.INTERPRETED if is_interpreted else interpreted.COMPILED
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Project, "spark_settings", settings)
         yield

@@ -1,8 +1,7 @@
-"""Which test modules have Spark compile its expressions, as it does for users, and which have it interpret them.
+"""Which test modules have Spark interpret its expressions; all others have it compile them, as it does for users.
 
-What both ways of Spark compute must be one answer. To compile costs a quarter more on two slow cores, so each day it is done
-for three tenths of the modules, other ones the next day. `TIDEMARK_TEST_COMPILED` names the first of the tenths (0 to 9),
-`all` or `none`, to repeat a day or to compare.
+What both ways of Spark compute must be one answer: they have differed. Each day another tenth of the modules is interpreted.
+`TIDEMARK_TEST_INTERPRETED` names the tenth (0 to 9), `all` or `none`, to repeat a day or to compare.
 """
 
 from __future__ import annotations
@@ -16,32 +15,32 @@ INTERPRETED = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }
-"""Settings of Spark. Both are written out: a session keeps what the module before had set."""
-TENTHS = 3
+"""Settings of Spark, the former its own defaults. Both are written out: a session keeps what the module before had set."""
+VARIABLE = "TIDEMARK_TEST_INTERPRETED"
+TENTHS = 10
 
 
 def wanted() -> str:
-    """Return the first tenth that is compiled: of the environment, else of the day.
+    """Return the tenth that is interpreted: of the environment, else of the day.
 
     Example:
         >>> wanted() in [*"0123456789", "all", "none"]
         True
     """
-    day = dt.date.today().toordinal()
-    return os.environ.get("TIDEMARK_TEST_COMPILED") or str(day * TENTHS % 10)
+    return os.environ.get(VARIABLE) or str(dt.date.today().toordinal() % TENTHS)
 
 
-def is_compiled(module: str, first: str) -> bool:
-    """Say whether a module belongs to the tenths that are compiled.
+def is_interpreted(module: str, tenth: str) -> bool:
+    """Say whether a module belongs to the tenth that is interpreted.
 
     Example:
-        >>> [is_compiled("test_cdc", first) for first in ("all", "none")]
+        >>> [is_interpreted("test_cdc", tenth) for tenth in ("all", "none")]
         [True, False]
 
     Args:
         module: The name of a test module, without its packages.
-        first: As wanted() returns it.
+        tenth: As wanted() returns it.
     """
-    if first in ("all", "none"):
-        return first == "all"
-    return (zlib.crc32(module.encode()) - int(first)) % 10 < TENTHS
+    if tenth in ("all", "none"):
+        return tenth == "all"
+    return zlib.crc32(module.encode()) % TENTHS == int(tenth)

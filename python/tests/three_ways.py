@@ -1,5 +1,5 @@
 """A query as Spark may run it: as whole-stage code, as generated code alone, and interpreted. All that users run is the first;
-what it cannot do goes the second way, and the third where code does not compile. `target: ci` has the third."""
+what it cannot do goes the second way, and the third where code does not compile; a tenth of the tests goes the third, too."""
 
 from __future__ import annotations
 

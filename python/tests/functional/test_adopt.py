@@ -12,7 +12,7 @@ from ..pages import blocks_of
 from ..rendering import load_sql_macros
 from .entities import Entity
 
-pytestmark = pytest.mark.iceberg
+pytestmark = [pytest.mark.iceberg, pytest.mark.turn(1)]
 
 TITLE = "Coming from dbt snapshots"
 SNAPSHOT = """

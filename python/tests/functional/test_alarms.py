@@ -19,6 +19,8 @@ from tidemark.state.usual import COUNTS, Load, unusual_counts
 from ..rendering import load_sql_macros
 from .entities import Entity
 
+pytestmark = pytest.mark.turn(3)
+
 LOADS = "relation string, business_date date, commit_id bigint, " + ", ".join(
     f"rows_{what} bigint" for what in COUNTS
 )

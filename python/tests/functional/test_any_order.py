@@ -17,7 +17,7 @@ import pytest
 
 from .cdc_oracle import Extract, replay
 
-pytestmark = pytest.mark.iceberg
+pytestmark = [pytest.mark.iceberg, pytest.mark.turn(1)]
 
 COLUMNS = ("a", "b", "n")
 ENTITIES = {

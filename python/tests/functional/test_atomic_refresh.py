@@ -23,7 +23,7 @@ from tests.functional.enriched_events import (
 )
 from tests.functional.interrupted import die_at
 
-pytestmark = pytest.mark.iceberg
+pytestmark = [pytest.mark.iceberg, pytest.mark.turn(2)]
 
 TABLES = ("", "__entities", "__landed", "__manifest", "__rejects")
 

@@ -20,6 +20,8 @@ from tests.functional.capturing import (
 )
 from tests.servers import MariaDbServer, install_connectors, mariadb_server
 
+pytestmark = pytest.mark.turn(2)
+
 pytest.importorskip("jpype")
 
 

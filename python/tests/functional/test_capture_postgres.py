@@ -22,6 +22,8 @@ from tests.functional.capturing import (
 )
 from tests.servers import PostgresServer, install_connectors, postgres_server
 
+pytestmark = pytest.mark.turn(1, 3)
+
 pytest.importorskip("jpype")
 
 

@@ -125,6 +125,7 @@ def test_rejects__fail(module_project: Any) -> None:
     assert not strict.exists() and not strict.exists("__log") and strict.commits() == []
 
 
+@pytest.mark.turn(0)
 def test_not_null__taken_back(module_project: Any) -> None:
     """Current takes what the log has, also where an earlier version left it refusing that."""
     freed = Entity(module_project, "freed", PEOPLE, not_null=("name", "city"))
@@ -153,6 +154,7 @@ def test_not_null__taken_back(module_project: Any) -> None:
     freed.check()
 
 
+@pytest.mark.turn(0, 2)
 def test_rejects__quarantine(module_project: Any) -> None:
     loose = Entity(
         module_project,
@@ -250,7 +252,13 @@ def test_rejects__quarantine(module_project: Any) -> None:
     ]
 
 
-@pytest.mark.parametrize("extract", ["full", "delta"])
+@pytest.mark.parametrize(
+    "extract",
+    [
+        pytest.param("full", marks=pytest.mark.turn(1)),
+        pytest.param("delta", marks=pytest.mark.turn(3)),
+    ],
+)
 def test_reject_guard(module_project: Any, extract: str) -> None:
     """More rejects than may be stop a load before it writes; what was let through is not stopped again."""
     columns = {"id": "int", "n": "int"}
@@ -343,6 +351,7 @@ def test_soft_delete(module_project: Any) -> None:
     assert soft.rows("id, _operation") == [(1, "I"), (2, "I")]
 
 
+@pytest.mark.turn(3)
 def test_stopped__tables_stay(module_project: Any) -> None:
     """A load that says that nothing was written has altered nothing either."""
     stopped = Entity(module_project, "stopped", PEOPLE, max_delete_fraction=1)
@@ -386,6 +395,7 @@ def test_soft_delete__comes_and_goes(module_project: Any) -> None:
     turned.check()
 
 
+@pytest.mark.turn(2)
 def test_config_drift(module_project: Any) -> None:
     drifting = Entity(module_project, "drifting", PEOPLE)
     drifting.load("2026-01-01", "id,name,city\n1,a,x\n2,b,y\n")
@@ -459,6 +469,7 @@ def test_full_refresh__of_tables_in_a_folder_of_their_own(
     assert apart.rows("id, note, _operation", "__history") == [(1, "m", "U"), (1, "n", "I")]
 
 
+@pytest.mark.turn(2)
 def test_full_and_delta_take_turns(module_project: Any) -> None:
     """Which of the two an extract is changes with the next date; a date that was loaded, or lies before one, is what it was."""
     turns = Entity(
@@ -507,6 +518,7 @@ WIDE = {
 }  # fmt: skip
 
 
+@pytest.mark.turn(0)
 def test_nested_types_become_wider(module_project: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Structs gain fields and numbers get wider, at any depth: what did not change is no change, NULL stays NULL."""
     monkeypatch.setenv("TIDEMARK_PEPPER", PEPPER)
@@ -567,6 +579,7 @@ def test_nested_types_become_wider(module_project: Any, monkeypatch: pytest.Monk
     assert "column `p` was struct<a:bigint,B:string> and is now struct<a:bigint>" in said
 
 
+@pytest.mark.turn(1, 3)
 def test_columns_come_and_change(module_project: Any) -> None:
     wide = Entity(module_project, "wide", {"id": "int", "amount": "int", "name": "string"})
     wide.load("2026-01-01", "id,amount,name\n1,10,a\n2,20,b\n3,30,c\n")
@@ -609,6 +622,7 @@ def test_columns_come_and_change(module_project: Any) -> None:
     ]
 
 
+@pytest.mark.turn(0, 2)
 def test_sensitive(module_project: Any) -> None:
     columns = {"ssn": "string", "name": "string", "phone": "string", "age": "int"}
     secret = Entity(
@@ -693,6 +707,7 @@ def test_empty_flag(module_project: Any) -> None:
     assert bare.rows("id") == [] and bare.commits() == []
 
 
+@pytest.mark.turn(2)
 def test_folders_of_the_folder(module_project: Any) -> None:
     """What Spark would pass over is told; by an option of its reader it is read, of JSON lines, too."""
     by_hour = Entity(module_project, "by_hour", PEOPLE, format="json", location=None)
@@ -724,6 +739,7 @@ def test_missing_date_and_file(module_project: Any) -> None:
     assert not lost.exists()
 
 
+@pytest.mark.turn(3)
 def test_worked_example(module_project: Any) -> None:
     """10,000 rows, 5 keys, 10 other columns; then 20 % deleted, 40 % updated, 40 % unchanged, 20 % inserted."""
     names = [f"key{n}" for n in range(1, 6)]
@@ -778,6 +794,7 @@ def test_rehash__what_rejects_observed(module_project: Any) -> None:
     assert seen.rows("id", "__history", "_operation = 'D'") == []
 
 
+@pytest.mark.turn(3)
 def test_rehash(module_project: Any) -> None:
     hashed = Entity(
         module_project,

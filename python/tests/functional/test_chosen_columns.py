@@ -85,6 +85,7 @@ def shops(module_project: Any) -> Shops:
     return Shops(module_project)
 
 
+@pytest.mark.turn(2)
 def test_columns_that_are_left_out_stay(shops: Shops) -> None:
     many = [insert(row(key, f"n{key}", 1)) for key in range(10, 40)]
     shops.load(
@@ -125,6 +126,7 @@ def test_columns_that_are_left_out_stay(shops: Shops) -> None:
     assert one.rows("name", where="id = 1") == [("aa",)]
 
 
+@pytest.mark.turn(0)
 def test_columns_of_a_table_without_key(module_project: Any) -> None:
     """Rows are found by all values: the choice stays what it was."""
     lines = EventEntity(module_project, "no_key", {"a": "string", "b": "string"}, None)

@@ -12,7 +12,7 @@ import pytest
 from .entities import Entity
 from .event_entities import EventEntity, delete, insert, update
 
-pytestmark = pytest.mark.iceberg
+pytestmark = [pytest.mark.iceberg, pytest.mark.turn(3)]
 
 COLUMNS = {"id": "int", "name": "string"}
 DAYS = {

@@ -113,6 +113,7 @@ def test_died_after_and_before_log(module_project: Any, tagged: bool) -> None:
     assert dict(crashed.commits("commit_id, state"))[dead] == "rolled_back"
 
 
+@pytest.mark.turn(0)
 def test_slices_of_others(module_project: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """On a metastore that is shared a run leaves what another one may be reading; what is a day old was left.
 
@@ -145,6 +146,7 @@ def test_slices_of_others(module_project: Any, monkeypatch: pytest.MonkeyPatch) 
     assert slices() == []
 
 
+@pytest.mark.turn(1)
 def test_died_in_first_run(module_project: Any) -> None:
     """Tables without a commit are made anew, however far a second run that died too had come with it."""
     first = Entity(module_project, "first", {"id": "int", "name": "string"})
@@ -268,6 +270,7 @@ def test_died_in_full_refresh(module_project: Any) -> None:
     assert renewed.rows("id, name, _operation", "__history") == whole["__history"]
 
 
+@pytest.mark.turn(2)
 def test_tables_are_gone(module_project: Any) -> None:
     lost = new_entity(module_project, "lost")
     for day in ("2026-01-01", "2026-01-02"):
@@ -347,6 +350,7 @@ def test_log_moved_under_a_new_one(module_project: Any, monkeypatch: pytest.Monk
     assert not moved.exists(f"__log_{died}")
 
 
+@pytest.mark.turn(3)
 def test_taken_for_dead(module_project: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """A run that was taken for dead, and lives: it leaves current to the one that finished its commit, and completes none that was rolled back."""
     if module_project.file_format != "delta":
@@ -387,6 +391,7 @@ def test_taken_for_dead(module_project: Any, monkeypatch: pytest.MonkeyPatch) ->
     assert slow.rows("name", where="id = 2") == [("bob",)]
 
 
+@pytest.mark.turn(2)
 def test_second_writer(module_project: Any) -> None:
     """A run whose log has moved on, or that was taken for dead, writes nothing: the statement it would send has no effect."""
     shared = Entity(module_project, "shared", {"id": "int", "name": "string"})

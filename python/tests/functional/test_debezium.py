@@ -18,7 +18,7 @@ from tidemark.capture.state import CaptureState
 
 from .event_entities import EventEntity
 
-pytestmark = pytest.mark.iceberg
+pytestmark = [pytest.mark.iceberg, pytest.mark.turn(2)]
 
 TRUTHS = {db: json.loads(captures.read(f"{db}_final_rows.json")) for db in ("postgres", "mariadb")}
 LINES = {

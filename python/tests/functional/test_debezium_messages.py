@@ -12,6 +12,8 @@ import pytest
 from .event_entities import EventEntity
 from .test_debezium import land
 
+pytestmark = pytest.mark.turn(0)
+
 _positions = itertools.count(1000, 10)
 # rejects for a column's value
 COLUMN = "_reject_reason like '%: _' or _reject_reason like '%: big'"

@@ -11,6 +11,8 @@ from click.testing import CliRunner
 from tidemark import cli
 from tidemark.datagen.customers import customers
 
+pytestmark = pytest.mark.turn(0)
+
 
 def test_demo__loads_what_its_data_promise(
     project: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

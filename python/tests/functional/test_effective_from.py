@@ -10,7 +10,7 @@ import pytest
 
 from ..rendering import load_sql_macros
 
-pytestmark = pytest.mark.iceberg
+pytestmark = [pytest.mark.iceberg, pytest.mark.turn(3)]
 
 LOG = """(
     select

@@ -15,6 +15,8 @@ from ..render.test_golden import KEYED, SEQUENCED
 from ..rendering import load_sql_macros
 from .entities import Entity
 
+pytestmark = pytest.mark.turn(1)
+
 CONFIG = {
     "alias": "people",
     "schema": "shop",

@@ -150,6 +150,7 @@ def load_both(one: Entity, other: Entity, day: str, text: str | bytes, **options
         ),
     ],
 )  # fmt: skip
+@pytest.mark.turn(0)
 def test_random_dates(module_project: Any, seed: int, settings: dict[str, Any]) -> None:
     """Current, log, history, rejects and figures of both, and of one that goes by the one and the other in turn."""
     rng = random.Random(seed)
@@ -244,6 +245,7 @@ UNREAD = {
 
 
 @pytest.mark.parametrize("texts", [DECLINED, pytest.param({**UNREAD, **DECLINED}, marks=pytest.mark.slow)], ids=["some", "all"])  # fmt: skip
+@pytest.mark.turn(1)
 def test_what_it_declines(module_project: Any, texts: dict[str, str | None]) -> None:
     """The same rejects, errors and rows as without it, and the reason is told."""
     columns = {"id": "int", "name": "string", "n": "int"}
@@ -291,6 +293,7 @@ MEMBERS = {
 """What members of JSON lines may be."""
 
 
+@pytest.mark.turn(1)
 def test_json_lines(module_project: Any) -> None:
     """Texts, numbers and their digits, escapes, names, copies, members that are not read; of deltas."""
     rng = random.Random(5)
@@ -340,6 +343,7 @@ def parquet_table(day: int) -> pa.Table:
     return pa.table({name: pa.array(values, kind) for name, (kind, values) in columns.items()})
 
 
+@pytest.mark.turn(3)
 def test_parquet_files(module_project: Any) -> None:
     """Those of Arrow and of Spark, a folder of them; and Spark finds rows in the files by their values."""
     settings = {
@@ -375,6 +379,7 @@ def test_parquet_files(module_project: Any) -> None:
 
 
 @pytest.mark.parametrize("engine", ["workers", pytest.param("spark", marks=pytest.mark.slow)])
+@pytest.mark.turn(3)
 def test_ranges(module_project: Any, engine: str) -> None:
     """A delta of a few keys writes few files of a large current anew, whoever wrote them before."""
     columns = {"id": "bigint", "name": "string"}

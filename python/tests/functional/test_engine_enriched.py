@@ -31,6 +31,8 @@ from tidemark.shred.canonical import (
 )
 from tidemark.shred.canonical.columns import MONEY
 
+pytestmark = pytest.mark.turn(0)
+
 TEXTS: dict[str, list[str]] = {
     "int": ["0", "7", "-1", "2147483647", "-2147483648", "2147483648", "007", "-0", "+5", "1.0", "x", " 1", "1e3", "99999999999"],
     "double": ["0", "1.5", "-3.25e10", "0.1", "1e-99", "123456789012345.12345", "-0", "NaN", "1d", ".5", "5.", "1E400", "1.0E7"],

@@ -345,6 +345,7 @@ def test_random_batches(module_project: Any, seed: int, settings: dict[str, Any]
     ("form", "seed"),
     [("captured", 1), *(pytest.param(form, seed, marks=pytest.mark.slow) for form in ("captured", "payload", "value") for seed in (2, 3, 4))],
 )  # fmt: skip
+@pytest.mark.turn(1)
 def test_wrapped_events(module_project: Any, form: str, seed: int) -> None:
     """Envelopes within others, compressed, with the schema that alone tells the columns."""
     rng = random.Random(seed)
@@ -392,6 +393,7 @@ def test_wrapped_events(module_project: Any, form: str, seed: int) -> None:
     ("known_by", "seed"),
     [("number", 1), *(pytest.param(known_by, seed, marks=pytest.mark.slow) for known_by in ("number", "offset", "content", "line") for seed in (2, 3))],
 )  # fmt: skip
+@pytest.mark.turn(2)
 def test_canonical_events(module_project: Any, known_by: str, seed: int) -> None:
     """Canonical events: the same tables and figures, also where batches go by the one and the other in turn."""
     rng = random.Random(seed)

@@ -194,6 +194,7 @@ def typed(models: dict[str, EventEntity], module_project: Any) -> dict[str, Even
     return made
 
 
+@pytest.mark.turn(3)
 def test_typed_sources(typed: dict[str, EventEntity]) -> None:
     for entity in typed.values():
         assert entity.rows("id, name, _sequence_num") == [(2, "b again", 5), (3, "a3", 3)]
@@ -204,6 +205,7 @@ def test_typed_sources(typed: dict[str, EventEntity]) -> None:
     assert typed["by_files"].rows("_file_number", "__landed") == [(0,), (1,)]
 
 
+@pytest.mark.turn(3)
 def test_readings_by_time(typed: dict[str, EventEntity]) -> None:
     entity = typed["by_select"]
     assert entity.rows("id, name", "_past") == [(2, "b"), (3, "a3")]
@@ -312,6 +314,7 @@ def shaped(models: dict[str, EventEntity], module_project: Any) -> dict[str, Eve
     return made
 
 
+@pytest.mark.turn(0)
 def test_ddl__followed(shaped: dict[str, EventEntity]) -> None:
     followed = shaped["followed"]
     columns = followed.project.session.table(f"`{followed.project.schema}`.followed").columns
@@ -341,6 +344,7 @@ def test_ddl__followed(shaped: dict[str, EventEntity]) -> None:
     )
 
 
+@pytest.mark.turn(0)
 def test_ddl__ignored_and_failed(shaped: dict[str, EventEntity]) -> None:
     kept = shaped["kept"]
     types = dict(kept.project.session.table(f"`{kept.project.schema}`.kept").dtypes)
@@ -357,6 +361,7 @@ def test_ddl__ignored_and_failed(shaped: dict[str, EventEntity]) -> None:
     assert shaped["strict"].rows("id, name, n") == [(1, "a2", 1), (2, "b", 2)]
 
 
+@pytest.mark.turn(3)
 def test_ddl__that_cannot_be_followed(models: dict[str, EventEntity]) -> None:
     """It stops the run before a table is altered, and there is a way on."""
     entity = models["rekeyed"]
@@ -387,6 +392,7 @@ def test_ddl__that_cannot_be_followed(models: dict[str, EventEntity]) -> None:
     assert entity.rows("id, a, b") == [(1, 10, 2), (2, 31, 3)]
 
 
+@pytest.mark.turn(1)
 def test_ddl__of_a_run_that_died_or_was_refused(models: dict[str, EventEntity]) -> None:
     """What it had altered is taken back, so that the next one finds tables as they are recorded, and comes to the same."""
     entity = models["torn"]
@@ -452,6 +458,7 @@ def test_ddl__of_a_run_that_died_or_was_refused(models: dict[str, EventEntity]) 
     entity.check()
 
 
+@pytest.mark.turn(2)
 def test_ddl__late_events_behind_a_drop(models: dict[str, EventEntity]) -> None:
     """What rows had in a column with a default stays, whatever it was called, but of a row that was not there then."""
     entities = [models["filled"], models["filled_silently"]]
@@ -543,6 +550,7 @@ def test_ddl__what_comes_behind_one_that_fails(models: dict[str, EventEntity]) -
     assert entity.rows("id, status") == [(2, "new"), (3, "paid"), (4, "sent")]
 
 
+@pytest.mark.turn(0)
 def test_full_refresh(shaped: dict[str, EventEntity]) -> None:
     kept = shaped["kept"]
     assert kept.rows("id, label", where="id = 5") == [(5, "e")]
@@ -550,6 +558,7 @@ def test_full_refresh(shaped: dict[str, EventEntity]) -> None:
     assert len(kept.project.sql("show tables like 'kept__log_2*'")) == 1
 
 
+@pytest.mark.turn(0)
 def test_sensitive_events(models: dict[str, EventEntity]) -> None:
     """Their values are in no table but their own; changes of them count, also of those that an update leaves out."""
     entity = models["people"]
@@ -637,6 +646,7 @@ def envelope(
     return json.dumps(told)
 
 
+@pytest.mark.turn(0)
 def test_sequence__of_a_delete_that_tells_its_key_alone(models: dict[str, EventEntity]) -> None:
     """What PostgreSQL makes up for other columns orders nothing: the delete is a reject. SQL Server tells of columns without a text."""
     entity = models["key_images"]
@@ -680,7 +690,13 @@ KEY_IMAGES: list[tuple[dict[str, Any], dict[str, Any], str | None, str | None]] 
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("left_out", [False, True])
+@pytest.mark.parametrize(
+    "left_out",
+    [
+        pytest.param(False, marks=pytest.mark.turn(1)),
+        pytest.param(True, marks=pytest.mark.turn(3)),
+    ],
+)
 def test_sequence__of_values_that_are_made_up(module_project: Any, left_out: bool) -> None:
     """They are none, also of a column that the copy leaves out; values of a whole image are as they are."""
     macros, session = load_sql_macros(), module_project.session
@@ -719,6 +735,7 @@ def test_sequence__of_values_that_are_made_up(module_project: Any, left_out: boo
         assert tuple(event) == (place, expected), (image, place)
 
 
+@pytest.mark.turn(2)
 def test_files__that_go_on(models: dict[str, EventEntity]) -> None:
     """What a file that was read before has got is later than all that was read; what it had is known.
 
@@ -859,6 +876,7 @@ def test_snapshots__end_with_any_run(models: dict[str, EventEntity]) -> None:
         ]
 
 
+@pytest.mark.turn(1)
 def test_empty(models: dict[str, EventEntity]) -> None:
     entity = models["empty"]
     entity.land([insert({"id": 1, "name": "a"}, table="other")])
@@ -899,6 +917,7 @@ def test_columns_that_are_not_there(models: dict[str, EventEntity]) -> None:
     assert "3 problems" in result.error and not entity.exists("__log")
 
 
+@pytest.mark.turn(2)
 def test_order_of_letters(models: dict[str, EventEntity]) -> None:
     """It is none of times and numbers, so that a text is ordered by it only where the YAML says that it is one."""
     entity = models["by_text"]
@@ -912,6 +931,7 @@ def test_order_of_letters(models: dict[str, EventEntity]) -> None:
     assert entity.rows("id, name") == [(1, "new")]
 
 
+@pytest.mark.turn(1)
 def test_deletes__have_a_place_of_their_own(models: dict[str, EventEntity]) -> None:
     """What a delete itself says comes before what it says of the row that it deletes."""
     entity = models["deleted"]
@@ -934,6 +954,7 @@ def test_deletes__have_a_place_of_their_own(models: dict[str, EventEntity]) -> N
     ]
 
 
+@pytest.mark.turn(2)
 def test_null_keys__change(models: dict[str, EventEntity]) -> None:
     """A NULL in a before image is a key, and what it leaves out is none."""
     entity = models["nameless"]
@@ -948,7 +969,13 @@ def test_null_keys__change(models: dict[str, EventEntity]) -> None:
     assert entity.rows("id, name") == [(1, "a"), (2, "c")]
 
 
-@pytest.mark.parametrize("engine", ["spark", "workers"])
+@pytest.mark.parametrize(
+    "engine",
+    [
+        pytest.param("spark", marks=pytest.mark.turn(0)),
+        pytest.param("workers", marks=pytest.mark.turn(3)),
+    ],
+)
 def test_table__left_out(models: dict[str, EventEntity], engine: str) -> None:
     """Then all events are of the first one's table, also where a later batch has those of another one alone."""
     entity = models[f"untold_{engine}"]
@@ -963,6 +990,7 @@ def test_table__left_out(models: dict[str, EventEntity], engine: str) -> None:
     assert entity.rows("id, name") == [(1, "a"), (2, "b"), (3, "c")]
 
 
+@pytest.mark.turn(3)
 def test_table__renamed(models: dict[str, EventEntity]) -> None:
     """A statement that renames the table makes it known by both names; those of other tables do nothing."""
     entity = models["renamed"]
@@ -1016,6 +1044,7 @@ def test_table__swapped(models: dict[str, EventEntity]) -> None:
     assert entity.rows("id, name, tier") == [(1, "a2", "std"), (3, "c", "x")]
 
 
+@pytest.mark.turn(0)
 def test_unsigned_ids(models: dict[str, EventEntity]) -> None:
     """Whole numbers that no bigint holds are told apart, also where nothing declares them."""
     entity = models["unsigned"]
@@ -1039,6 +1068,7 @@ def test_late_delete__takes_kept_values_away(models: dict[str, EventEntity]) -> 
     assert entity.rows("name, address.city, address.zip") == [("b", "Leon", 9)]
 
 
+@pytest.mark.turn(3)
 def test_rejects_of_a_table__come_once(module_project: Any) -> None:
     """A table brings all its rows each time: those that were rejected are known, as those that were taken are."""
     project = module_project

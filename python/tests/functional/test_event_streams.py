@@ -22,7 +22,7 @@ from .event_entities import Event, EventEntity
 from .event_oracle import Change, simulate, versions_of
 from .event_streams import COLUMNS, KEY, deliver, random_streams
 
-pytestmark = pytest.mark.iceberg
+pytestmark = [pytest.mark.iceberg, pytest.mark.turn(3)]
 
 SEED = int(os.environ.get("TIDEMARK_TEST_SEED", "20260304"))
 BATCHES = 3

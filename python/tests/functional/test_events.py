@@ -50,6 +50,7 @@ def test_worked_example(entities: dict[str, EventEntity]) -> None:
     ]
 
 
+@pytest.mark.turn(1)
 def test_reject_guard(module_project: Any) -> None:
     """Of a run's own events more than may be stop it by both engines, and columns that it brings stay away."""
     columns, own = {"id": "int", "n": "int"}, {"database": "shop", "table": "guarded"}
@@ -89,6 +90,7 @@ def test_reject_guard(module_project: Any) -> None:
         assert len(one.rows("1", "__rejects")) == 2
 
 
+@pytest.mark.turn(2)
 def test_files__are_read_once_wherever_the_clock_is(
     entities: dict[str, EventEntity], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -166,6 +168,7 @@ def test_required_column_that_events_leave_out(module_project: Any) -> None:
     assert lacking.rows("id, n, v") == [(1, 5, "c"), (2, None, "b")]
 
 
+@pytest.mark.turn(3)
 def test_stopped__tables_stay(module_project: Any) -> None:
     """A batch that says that nothing was written has altered no table either."""
     columns = {"id": "int", "name": "string"}
@@ -305,6 +308,7 @@ def rows_entities(entities: dict[str, EventEntity], module_project: Any) -> dict
     return entities
 
 
+@pytest.mark.turn(0)
 def test_rows__auto_cdc(rows_entities: dict[str, EventEntity]) -> None:
     users = rows_entities["users"]
     assert (
@@ -336,6 +340,7 @@ def test_rows__auto_cdc(rows_entities: dict[str, EventEntity]) -> None:
     ]
 
 
+@pytest.mark.turn(0)
 def test_rows__settings(rows_entities: dict[str, EventEntity]) -> None:
     kept = rows_entities["users_kept"]
     assert kept.rows("user_id, city, _operation", where="_operation = 'D'") == [

@@ -12,7 +12,7 @@ from .entities import Entity
 from .event_entities import EventEntity, delete, insert, update
 from .feed_reading import call, query_all, render
 
-pytestmark = pytest.mark.iceberg
+pytestmark = [pytest.mark.iceberg, pytest.mark.turn(3)]
 
 COLUMNS = {"id": "int", "name": "string", "size": "decimal(12,3)", "at": "timestamp", "it's \"odd\"": "string"}  # fmt: skip
 HEADER = 'id,name,size,at,"it\'s ""odd"""\n'

@@ -28,7 +28,7 @@ from .feed_cases import (
 )
 from .feed_reading import FeedRow, call, feed_rows, query_all
 
-pytestmark = pytest.mark.iceberg
+pytestmark = [pytest.mark.iceberg, pytest.mark.turn(1)]
 
 KEY = ("case_name", "id")
 TYPES = {"case_name": "string", "id": "int", "v1": "int", "v2": "int", "note": "string"}

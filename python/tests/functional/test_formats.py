@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 
 from .entities import Entity
 
@@ -56,6 +57,7 @@ def test_csv__rfc_4180(module_project: Any) -> None:
     assert texts.commits("rows_unchanged, rows_updated, rows_read")[-1] == (13, 0, 13)
 
 
+@pytest.mark.turn(0)
 def test_csv__no_header_delimiter_glob(module_project: Any) -> None:
     parts = Entity(
         module_project,
@@ -80,6 +82,7 @@ def test_csv__no_header_delimiter_glob(module_project: Any) -> None:
     assert "unreadable: 2 rows" in error and "5|e|1|more" in error
 
 
+@pytest.mark.turn(3)
 def test_json_lines(module_project: Any) -> None:
     events = Entity(
         module_project,
@@ -127,6 +130,7 @@ def test_json_lines(module_project: Any) -> None:
     assert events.rows("id, _operation, email", "__history") == history
 
 
+@pytest.mark.turn(2)
 def test_parquet__nanoseconds(module_project: Any) -> None:
     """As pandas writes times; microseconds of them are kept, and files of both units are not one extract."""
     visits = Entity(
@@ -165,6 +169,7 @@ def test_parquet__nanoseconds(module_project: Any) -> None:
     assert "b.parquet has other timestamps than" in refused and "in the same unit" in refused
 
 
+@pytest.mark.turn(1)
 def test_parquet__files_of_several_schemas(module_project: Any) -> None:
     """Of files of a date, and of events, each column of each file is read; a file without a byte is none."""
     root = module_project.root / "data"
@@ -200,6 +205,7 @@ def test_parquet__files_of_several_schemas(module_project: Any) -> None:
     assert places.commits("business_date") == [(dt.date(2026, 1, 1),)]
 
 
+@pytest.mark.turn(0)
 def test_parquet_extract_and_nested(module_project: Any) -> None:
     path = f"{module_project.root}/extracts/nested"
     nested = Entity(
@@ -232,6 +238,7 @@ def test_parquet_extract_and_nested(module_project: Any) -> None:
     assert h.asDict() == {"x:decimal(1,1)) as y, (select 1": 1, "it's `b": 2}
 
 
+@pytest.mark.turn(2)
 def test_hostile_names(module_project: Any) -> None:
     names = ["k", *NASTY_NAMES]
     odd = Entity(module_project, "odd", {}, key=["k", "a`b"], on_reject="quarantine")
@@ -263,6 +270,7 @@ def test_hostile_names(module_project: Any) -> None:
     )
 
 
+@pytest.mark.turn(2)
 def test_null_keys(module_project: Any) -> None:
     pairs = Entity(
         module_project,
@@ -281,6 +289,7 @@ def test_null_keys(module_project: Any) -> None:
     ]
 
 
+@pytest.mark.turn(1)
 def test_select_over_a_source(module_project: Any) -> None:
     module_project.sql("create table raw_orders (id int, amount string, day date) using delta")
     module_project.write(
@@ -306,6 +315,7 @@ def test_select_over_a_source(module_project: Any) -> None:
     )
 
 
+@pytest.mark.turn(3)
 def test_python_path(module_project: Any) -> None:
     sql_way = Entity(
         module_project,

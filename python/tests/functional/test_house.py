@@ -312,6 +312,7 @@ def airports(*rows: str) -> str:
     return "\n".join(["icao,name,phone", *rows]) + "\n"
 
 
+@pytest.mark.turn(3)
 def test_erase_key__nothing_left(module_project: Any) -> None:
     ports = Entity(
         module_project,
@@ -406,6 +407,7 @@ def files_of_home(project: Any, word: str) -> list[str]:
 
 
 @pytest.mark.iceberg(never=True)
+@pytest.mark.turn(1)
 def test_erase_key__in_no_file(module_project: Any) -> None:
     """Neither Delta's log, with the conditions of its commits and the bounds of values, nor a log has the key; one that comes again is told."""
     mail, other = "wipo@example.org", "zzzz@example.org"

@@ -23,6 +23,8 @@ from tidemark.state.versions import versions_of
 from .enriched_events import PRODUCT, add_events, event_line, land
 from .entities import Entity
 
+pytestmark = pytest.mark.turn(3)
+
 only_iceberg = pytest.mark.iceberg(only=True)
 PEOPLE = {"id": "int", "name": "string", "city": "string"}
 

@@ -14,6 +14,8 @@ from click.testing import CliRunner
 from tests.conftest import REPO, Project
 from tidemark.cli import cli
 
+pytestmark = pytest.mark.turn(0)
+
 
 def call(root: Path, home: Path, *arguments: str) -> Any:
     """Call the CLI as a process of its own would: what it sets in the environment goes again."""

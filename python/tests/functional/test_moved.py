@@ -19,7 +19,7 @@ from tests.iceberg_tables import create
 from .entities import Entity
 from .event_entities import insert
 
-pytestmark = pytest.mark.iceberg(never=True)
+pytestmark = [pytest.mark.iceberg(never=True), pytest.mark.turn(2)]
 DAYS = {
     "2026-01-01": "id,name\n1,ann\n2,bob\n",
     "2026-01-02": "id,name\n1,ann\n3,cy\n",

@@ -133,6 +133,7 @@ def read_by_others(module_project: Project) -> Project:
     return project
 
 
+@pytest.mark.turn(0)
 def test_every_table(read_by_others: Project) -> None:
     """A table maps names of columns only when something asks for it: readers that do not would see NULL in each."""
     tables = {
@@ -161,6 +162,7 @@ def mapped(project: Project, entity: str) -> list[str]:
 
 
 @pytest.mark.parametrize("engine", ["workers", pytest.param("spark", marks=pytest.mark.slow)])
+@pytest.mark.turn(1)
 def test_names_are_mapped_once_a_column_is_renamed(module_project: Project, engine: str) -> None:
     """In the tables that have it, also where the run dies after that; names in files stay, and a rollback brings back what was."""
     name = f"shaped_{engine}"
@@ -219,6 +221,7 @@ def test_names_are_mapped_once_a_column_is_renamed(module_project: Project, engi
     assert entity.rows("id, label") == [(1, "a2"), (2, "b3"), (3, "c"), (4, "d"), (5, "e")]
 
 
+@pytest.mark.turn(3)
 def test_names_are_mapped_where_they_are_odd(module_project: Project) -> None:
     """From the start or from the load that brings the name, and only in tables that have it."""
     columns = {"id": "int", "a": "string"}

@@ -119,6 +119,7 @@ def type_in(project: Project, text: str, **env: str) -> list[str]:
 # --- what models read
 
 
+@pytest.mark.turn(2)
 def test_selects(airports: Project) -> None:
     blocks = blocks_of("test_selects", "sql")
     statements = [
@@ -172,6 +173,7 @@ def test_feed_command(airports: Project, monkeypatch: pytest.MonkeyPatch) -> Non
     assert [text.count('"_operation"') for text in printed] == [1, 4, 0]
 
 
+@pytest.mark.turn(0)
 def test_extracts(airports: Project) -> None:
     settings = next(text for text in _yaml_of("how-to/extracts.md") if "prices" in text)
     landing = airports.root / "landing"

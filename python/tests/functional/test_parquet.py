@@ -11,6 +11,8 @@ from .entities import Entity
 from .feed_reading import call, query_all
 from .test_any_order import SEED, make_entities, run_random_loads
 
+pytestmark = pytest.mark.turn(2)
+
 PEOPLE = {"id": "int", "name": "string", "city": "string"}
 
 

@@ -18,7 +18,7 @@ from tests.functional.enriched_events import (
 )
 from tidemark.shred.canonical import fingerprint, parse_line, synthetic_id
 
-pytestmark = pytest.mark.iceberg
+pytestmark = [pytest.mark.iceberg, pytest.mark.turn(1)]
 
 PRODUCT = ("iglu:com.acme/product/jsonschema/1-0-0", {"sku": "a"})
 

@@ -11,6 +11,8 @@ import pytest
 
 from .entities import Entity
 
+pytestmark = pytest.mark.turn(1)
+
 PLAIN = "    plain: {type: spark, method: session, host: localhost, schema: \"{{ env_var('TIDEMARK_SCHEMA') }}\", threads: 2}\n"
 REFUSED = (
     "plain `type: spark` reads what Tidemark made and no longer loads it: write `type: tidemark` "

@@ -16,6 +16,8 @@ from tidemark import cli
 from .entities import Entity
 from .event_entities import EventEntity, delete, insert, update
 
+pytestmark = pytest.mark.turn(3)
+
 COLUMNS = {"id": "int", "name": "string", "n": "int", "phone": "string"}
 FIGURES = "rows_read, rows_inserted, rows_updated, rows_deleted, rows_unchanged, rows_rejected, rows_logged"
 D1, D2, D3 = "2026-03-01", "2026-03-02", "2026-03-03"

@@ -16,6 +16,8 @@ from tests.macros import ROOT
 from tests.packages import build, copy_checkout, copy_sources
 from tests.pages import blocks_of, script_of
 
+pytestmark = pytest.mark.turn(3)
+
 FIRST = "A first entity in five minutes"
 OWN = "In your own dbt project"
 

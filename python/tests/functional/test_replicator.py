@@ -26,6 +26,8 @@ from tests.servers import (
 
 from .mirroring import Mirroring, MirroringHere, Row
 
+pytestmark = pytest.mark.turn(0)
+
 pytest.importorskip("jpype")
 SEED = int(os.environ.get("TIDEMARK_TEST_SEED", "20260304"))
 Sql = Callable[[str], list[list[str]]]

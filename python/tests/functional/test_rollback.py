@@ -151,6 +151,7 @@ def test_back_and_forth(module_project: Any) -> None:
     assert state_of(people) == states["2026-01-01"]
 
 
+@pytest.mark.turn(0)
 def test_events(module_project: Any) -> None:
     shop = EventEntity(module_project, "shop", {"id": "int", "name": "string"})
     batches = [
@@ -315,6 +316,7 @@ def test_events__snapshot_and_defaults_again(module_project: Any) -> None:
         assert loaded() == whole, target
 
 
+@pytest.mark.turn(2)
 def test_together_and_died(module_project: Any) -> None:
     """What one run wrote goes back together; a rollback that died is finished by the next run, or taken away."""
     project = module_project

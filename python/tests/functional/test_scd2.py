@@ -278,6 +278,7 @@ def check_equals_view(project: Any) -> None:
     assert intervals(project) == intervals(project, "cities_intervals")
 
 
+@pytest.mark.turn(0)
 def test_rebuild__full_refresh(rebuilt: Any) -> None:
     assert "built again as a whole, as --full-refresh" in run_scd2(rebuilt, "--full-refresh")
     check_equals_view(rebuilt)
@@ -286,6 +287,7 @@ def test_rebuild__full_refresh(rebuilt: Any) -> None:
     assert version(rebuilt) == before
 
 
+@pytest.mark.turn(1)
 def test_rebuild__table_dropped(rebuilt: Any) -> None:
     rebuilt.sql("drop table cities_scd2")
     run_scd2(rebuilt)
@@ -301,6 +303,7 @@ def test_rebuild__columns_changed(rebuilt: Any) -> None:
     assert rebuilt.sql("select count_if(`loud name` <> upper(name)) from cities_scd2")[0][0] == 0
 
 
+@pytest.mark.turn(2)
 def test_rebuild__filter_changed(rebuilt: Any) -> None:
     run_scd2(rebuilt)
     body = "select * from ({{ tidemark.scd2(ref('cities')) }}) where _is_current"
@@ -325,6 +328,7 @@ def test_rebuild__entity_refreshed(rebuilt: Any) -> None:
     check_equals_view(rebuilt)
 
 
+@pytest.mark.turn(3)
 def test_rebuild__log_rows_vanished(rebuilt: Any) -> None:
     load(rebuilt, "2026-01-05", {"a": "A5", "b": "Bb", "erased": "x"})
     rebuilt.sql("delete from cities__log where id = 'erased'")
@@ -342,6 +346,7 @@ def test_rebuild__crash_before_the_first_record(rebuilt: Any) -> None:
     check_equals_view(rebuilt)
 
 
+@pytest.mark.turn(0)
 def test_crash_between_merge_and_record__applies_again(rebuilt: Any) -> None:
     load(rebuilt, "2026-01-06", {"a": "A6", "b": "Bb"})
     run_scd2(rebuilt)
@@ -362,6 +367,7 @@ def forget_last_commit(project: Any) -> None:
     )
 
 
+@pytest.mark.turn(1)
 def test_empty__makes_an_empty_table_and_leaves_a_full_one(rebuilt: Any) -> None:
     run_scd2(rebuilt)
     before = intervals(rebuilt)
@@ -374,6 +380,7 @@ def test_empty__makes_an_empty_table_and_leaves_a_full_one(rebuilt: Any) -> None
     check_equals_view(rebuilt)
 
 
+@pytest.mark.turn(2)
 def test_replaces_a_view(rebuilt: Any) -> None:
     rebuilt.sql("drop table cities_scd2")
     rebuilt.sql("create view cities_scd2 as select 1 as one")
@@ -397,6 +404,7 @@ RENAMED = "deletes=true, open_end='2099-01-01', columns={'valid_from': 'since'}"
         ),
     ],
 )
+@pytest.mark.turn(3)
 def test_layout(rebuilt: Any, config: str, arguments: str, layout: tuple[str, list[str]]) -> None:
     call = f"tidemark.scd2(ref('cities'), {arguments})".replace(", )", ")")
     rebuilt.write(
@@ -440,6 +448,7 @@ WRONG = [
 ]
 
 
+@pytest.mark.turn(1)
 def test_wrong_configuration__says_what_is_wrong(rebuilt: Any) -> None:
     names = [f"wrong_{number}" for number in range(len(WRONG))]
     for name, (config, body, _) in zip(names, WRONG, strict=True):
@@ -479,6 +488,7 @@ INTERVAL_FAULTS: dict[str, Any] = {
 }
 
 
+@pytest.mark.turn(2)
 def test_interval_tests__catch_planted_faults(module_project: Any) -> None:
     for name, (test, values, failures, *more) in INTERVAL_FAULTS.items():
         module_project.session.sql(

@@ -27,6 +27,8 @@ from tidemark.serve.gate import Keys
 from tidemark.serve.live import Live
 from tidemark.state.project import Entity
 
+pytestmark = pytest.mark.turn(1)
+
 HOSTILE = "</script><img src=x onerror=alert(1)>"
 SOURCE = """
 sources:

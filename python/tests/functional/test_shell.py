@@ -34,6 +34,8 @@ from tidemark.spark.session import session_expected
 
 from .entities import Entity
 
+pytestmark = pytest.mark.turn(2)
+
 
 @pytest.fixture
 def options(module_project: Any, monkeypatch: pytest.MonkeyPatch) -> RunOptions:

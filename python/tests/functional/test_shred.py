@@ -41,6 +41,7 @@ def test_batches_as_the_oracle_has_them(project: Project, tmp_path: Path) -> Non
     assert project.sql("select * from steps__rejects") == []
 
 
+@pytest.mark.turn(2)
 def test_reject_guard(project: Project) -> None:
     """Lines of a batch, and entities of a schema: more than may be stop it; nothing is stored or remembered as read."""
     landing = add_events(project, max_reject_fraction=None)
@@ -135,6 +136,7 @@ def add_steps(project: Project) -> None:
 
 
 @pytest.mark.iceberg
+@pytest.mark.turn(1)
 def test_entities_that_do_not_match(project: Project, tmp_path: Path) -> None:
     landing = add_events(project)
     registry = shutil.copytree(REPO / "models/events/registry", tmp_path / "registry")

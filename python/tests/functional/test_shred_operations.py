@@ -22,7 +22,7 @@ from tests.functional.enriched_events import (
 from tests.functional.interrupted import die_at
 from tidemark.shred.canonical import COLUMNS, fingerprint, parse_line, synthetic_id
 
-pytestmark = pytest.mark.iceberg
+pytestmark = [pytest.mark.iceberg, pytest.mark.turn(3)]
 
 
 def operation(project: Project, name: str, expect_pass: bool = True, **arguments: object) -> str:

@@ -21,6 +21,8 @@ from tidemark.dedup import STEPS, deduplicate_batch, duplicate_counts
 from tidemark.shred import read_events
 from tidemark.shred.canonical import COLUMNS, CONTEXTS_SCHEMA, TYPES, to_line, with_duplicate
 
+pytestmark = pytest.mark.turn(2)
+
 CASES = event_vectors.load()
 UUID = "1799a90f-f570-4414-b91a-b0db8f39cc2e"
 

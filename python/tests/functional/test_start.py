@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.turn(2)
+
 # dbt's command line, whose parser takes some seconds more, and leaves a file as it begins
 SLOW = """
 import os, sys, time

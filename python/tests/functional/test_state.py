@@ -44,6 +44,7 @@ def see(module_project: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     return call
 
 
+@pytest.mark.turn(0)
 def test_story(module_project: Any, see: Any) -> None:
     columns = {"id": "int", "Full Name": "string", "phone": "string", "n": "int"}
     people = Entity(
@@ -124,6 +125,7 @@ def test_story(module_project: Any, see: Any) -> None:
 
 
 @pytest.mark.iceberg(never=True)
+@pytest.mark.turn(2)
 def test_rows_that_are_marked_as_deleted(module_project: Any) -> None:
     """Files with deletion vectors (`write_mode: merge_on_read`) have more rows than the table."""
     module_project.sql(

@@ -27,7 +27,7 @@ from tests.functional.test_shred_random import die_after
 from tidemark.errors import TidemarkError
 from tidemark.spark.delta import StagedRows, stage_rows
 
-pytestmark = pytest.mark.iceberg
+pytestmark = [pytest.mark.iceberg, pytest.mark.turn(1)]
 
 
 def last_batch(project: Project, name: str) -> int:

@@ -13,7 +13,7 @@ from tidemark.feed import reader as reading
 
 from .entities import Entity
 
-pytestmark = pytest.mark.iceberg
+pytestmark = [pytest.mark.iceberg, pytest.mark.turn(2)]
 
 COLUMNS = {"id": "int", "name": "string", "price": "decimal(20,18)", "seen": "timestamp"}
 DAYS = {

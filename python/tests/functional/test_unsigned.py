@@ -7,6 +7,8 @@ import itertools
 import json
 from typing import Any
 
+import pytest
+
 from .event_entities import EventEntity
 from .test_debezium_messages import with_columns
 
@@ -67,6 +69,7 @@ LATER: list[tuple[str, Row | None, Row | None]] = [
 ]
 
 
+@pytest.mark.turn(0)
 def test_numbers_are_those_of_the_source(module_project: Any) -> None:
     """By each engine, with the hashes of a Debezium that writes them out."""
     entities = {
@@ -87,6 +90,7 @@ def test_numbers_are_those_of_the_source(module_project: Any) -> None:
         assert rows[1:] == rows[:1] * 2, table
 
 
+@pytest.mark.turn(1)
 def test_declared_types_that_are_too_short(module_project: Any) -> None:
     short = entity(module_project, "short", {"n": "bigint"}, engine="auto", on_reject="quarantine")
     short.load([line("c", None, (1, MOST, 1)), line("c", None, (2, HALF - 1, 1)), line("d", (2, MOST, 1), None)])  # fmt: skip
@@ -94,6 +98,7 @@ def test_declared_types_that_are_too_short(module_project: Any) -> None:
     assert short.rows("_reject_reason", "__rejects") == [("unsigned_too_large: n",)]
 
 
+@pytest.mark.turn(2)
 def test_what_was_stored_so_far(module_project: Any) -> None:
     """A column grows where nothing in it is wrong; else the run says what is, and what to do."""
     as_written = {"id": "number", "n": "number"}
@@ -116,6 +121,7 @@ def test_what_was_stored_so_far(module_project: Any) -> None:
     assert sorted(wrong.rows("string(id), string(n)")) == [("1", str(MOST)), (str(MOST), "5")]
 
 
+@pytest.mark.turn(3)
 def test_what_an_event_is_written_as(module_project: Any) -> None:
     """A line without a schema is read by what the settings say."""
     bare = entity(module_project, "bare", {"id": "decimal(20,0)", "n": "decimal(20,0)", "small": "bigint"}, encodings={"id": "unsigned", "n": "unsigned"})  # fmt: skip

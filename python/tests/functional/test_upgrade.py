@@ -16,6 +16,8 @@ import pytest
 from tests.conftest import Project
 from tests.fixtures.make_warehouse import project_files
 
+pytestmark = pytest.mark.turn(0)
+
 FIXTURE = Path(__file__).parents[1] / "fixtures" / "warehouse_layout_1.tar.gz"
 SCHEMA = "shop"
 

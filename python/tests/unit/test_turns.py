@@ -1,0 +1,53 @@
+"""Which stories a turn has."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tests import turns
+from tests.interpreted import TENTHS, is_interpreted
+
+
+def story(*numbers: Any) -> Any:
+    mark = pytest.mark.turn(*numbers).mark if numbers else None
+    return SimpleNamespace(nodeid="test_x", get_closest_marker=lambda name: mark)
+
+
+def config(*, is_given: bool) -> Any:
+    return SimpleNamespace(getoption=lambda name: is_given)
+
+
+def test_turns__tell_all_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    always, twice, once = story(), story(0, 2), story(3)
+    told = []
+    for turn in range(turns.TURNS):
+        monkeypatch.setenv(turns.VARIABLE, str(turn))
+        gone = turns.left_out(config(is_given=True), [always, twice, once])
+        told.append([one for one in (always, twice, once) if one not in gone])
+    assert told == [[always, twice], [always], [always, twice], [always, once]]
+    assert turns.left_out(config(is_given=False), [twice, once]) == []
+    monkeypatch.setenv(turns.VARIABLE, "all")
+    assert turns.left_out(config(is_given=True), [twice, once]) == []
+
+
+@pytest.mark.parametrize("number", [4, "1"])
+def test_turns__that_there_are_not(number: Any) -> None:
+    with pytest.raises(pytest.UsageError, match="numbers below 4"):
+        turns.has_turn(story(number), 0)
+
+
+def test_turn__is_one_for_all_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(turns.VARIABLE, "2")
+    turns.configure(config(is_given=True))
+    assert "turn 2 of 4" in turns.told_turn(config(is_given=True))
+    monkeypatch.delenv(turns.VARIABLE)
+    turns.configure(config(is_given=True))
+    assert turns.told_turn(config(is_given=True)).split()[3] in "0123"
+
+
+def test_tenths__have_each_module_once() -> None:
+    tenths = [str(tenth) for tenth in range(TENTHS)]
+    assert [is_interpreted("test_cdc", tenth) for tenth in tenths].count(True) == 1
