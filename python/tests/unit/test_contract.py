@@ -12,7 +12,7 @@ import pytest
 
 from tidemark.engine.load import Target
 from tidemark.engine.room import Room
-from tidemark.sessions.contract import duck_sql, inserted, tables_of, tree_of
+from tidemark.sessions.contract import crossed, inserted
 from tidemark.sessions.declined import BY_SPARK, Declined
 from tidemark.sessions.duck import Files, Stored, Wanted, answer, follow, keep, revise, stage
 
@@ -33,7 +33,7 @@ def db() -> Iterator[Any]:
 @pytest.mark.parametrize("name", QUERIES)
 def test_answers_of_spark(db: Any, name: str) -> None:
     """The recorded ones are Spark's: test_sessions.py asks it again."""
-    assert shown(db.execute(duck_sql(tree_of(QUERIES[name]))).fetchall()) == ANSWERS[name]
+    assert shown(db.execute(crossed(QUERIES[name])).fetchall()) == ANSWERS[name]
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_answers_of_spark(db: Any, name: str) -> None:
 )  # fmt: skip
 def test_what_a_load_of_an_extract_asks(name: str) -> None:
     """A late date and a correction go by DuckDB from the rows that are staged to current."""
-    assert duck_sql(tree_of((GOLDEN / f"{name}.sql").read_text()))
+    assert crossed((GOLDEN / f"{name}.sql").read_text())
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_what_a_load_of_an_extract_asks(name: str) -> None:
 )
 def test_anything_else_declines(sql: str, why: str) -> None:
     with pytest.raises(Declined) as declined:
-        duck_sql(tree_of(sql))
+        crossed(sql)
     assert str(declined.value) == why
 
 
@@ -84,23 +84,30 @@ def test_anything_else_declines(sql: str, why: str) -> None:
 )
 def test_by_value(sql: str) -> None:
     """A value of another type, or one that only Spark works out, ends the query, and no value is told."""
-    found = answer((), duck_sql(tree_of(sql)), 10, ROOM)
+    found = answer((), crossed(sql), 10, ROOM)
     assert found.declined is not None
     assert found.declined.startswith(BY_SPARK) or found.declined.endswith("Exception")
 
 
 def test_a_branch_that_no_row_takes(db: Any) -> None:
     sql = "select if(a > 1, to_json(named_struct('a', a)), 'none') as j from (select 1 as a)"
-    assert db.execute(duck_sql(tree_of(sql))).fetchall() == [("none",)]
+    assert db.execute(crossed(sql)).fetchall() == [("none",)]
 
 
 def test_tables_and_inserts() -> None:
-    tree = tree_of(
-        "with t as (select * from shop.items) select * from t join `my view` as v on true"
+    known: list[tuple[str | None, str]] = []
+
+    def known_as(schema: str | None, name: str) -> str:
+        known.append((schema, name))
+        return name.upper()
+
+    sql = "with t as (select * from shop.items) select * from t join `my view` as v on true"
+    assert crossed(sql, known_as) == (
+        'WITH t AS (SELECT * FROM "ITEMS" AS "items") SELECT * FROM t JOIN "MY VIEW" AS v ON TRUE'
     )
-    assert {table.name for table in tables_of(tree)} == {"items", "my view"}
+    assert sorted(known, key=str) == [("shop", "items"), (None, "my view")]
     table, query = inserted("/* by dbt */ insert into shop.items (a, `b c`) select 1, x from v")
-    assert (table, duck_sql(tree_of(query))) == (
+    assert (table, crossed(query)) == (
         ("shop", "items"),
         'SELECT * FROM (SELECT 1, x FROM v) AS inserted_rows(a, "b c")',
     )

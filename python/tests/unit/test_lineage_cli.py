@@ -26,7 +26,7 @@ def test_a_missing_extra_is_one_message(tmp_path: Path, monkeypatch: pytest.Monk
     result = CliRunner().invoke(cli, ["lineage", "--project-dir", str(tmp_path)])
     assert isinstance(result.exception, ConfigError)
     assert str(result.exception) == (
-        "lineage needs sqlglot and openlineage: install Tidemark with the extra `lineage`, "
+        "lineage needs openlineage: install Tidemark with the extra `lineage`, "
         "as in pip install 'dbt-tidemark[lineage]'"
     )
 

@@ -106,11 +106,10 @@ def _missing_extra() -> str | None:
     """Say what is missing before a module that needs it is imported; None if nothing is."""
     from importlib.util import find_spec
 
-    missing = [name for name in ("sqlglot", "openlineage") if find_spec(name) is None]
-    if not missing:
+    if find_spec("openlineage") is not None:
         return None
     return (
-        f"needs {' and '.join(missing)}: install Tidemark with the extra `lineage`, "
+        "needs openlineage: install Tidemark with the extra `lineage`, "
         "as in pip install 'dbt-tidemark[lineage]'"
     )
 

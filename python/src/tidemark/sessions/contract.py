@@ -250,21 +250,6 @@ _UNSEEN = (exp.Hint, exp.DataType, exp.DataTypeParam)
 _COMMENT = re.compile(r"\A\s*/\*.*?\*/", re.DOTALL)
 
 
-def tree_of(sql: str) -> Any:
-    """Return the tree of a query of Spark's.
-
-    Raises:
-        Declined: It is none that is understood.
-    """
-    try:
-        tree = sqlglot.parse_one(_COMMENT.sub("", sql), read="spark")
-    except SqlglotError as error:
-        raise Declined("SQL that is not understood") from error
-    if not isinstance(tree, exp.Query):
-        raise Declined("a statement that is no query")
-    return tree
-
-
 def inserted(sql: str) -> tuple[tuple[str, str], str]:
     """Return the table that an INSERT names, schema and name, and its query, by its columns' names.
 
@@ -286,30 +271,49 @@ def inserted(sql: str) -> tuple[tuple[str, str], str]:
     return (table.args["db"].name, table.name), text
 
 
-def tables_of(tree: exp.Expression) -> list[exp.Table]:
-    """Return the tables and views that a query names, those aside that it defines itself."""
-    own = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
-    return [
-        table
-        for table in tree.find_all(exp.Table)
-        if table.args.get("db") or table.name.lower() not in own
-    ]
-
-
-def duck_sql(tree: exp.Expression) -> str:
-    """Return a query in DuckDB's SQL; its tables are those that DuckDB has by these names.
+def crossed(sql: str, known_as: Callable[[str | None, str], str] | None = None) -> str:
+    """Return a query of Spark's in DuckDB's SQL.
 
     Example:
-        >>> duck_sql(tree_of("select count_if(a <=> 1) as n from t"))
-        'SELECT COUNT(*) FILTER(WHERE a IS NOT DISTINCT FROM 1) AS n FROM t'
+        >>> crossed("select count_if(a <=> 1) as n from t", lambda schema, name: name.upper())
+        'SELECT COUNT(*) FILTER(WHERE a IS NOT DISTINCT FROM 1) AS n FROM "T" AS "t"'
+
+    Args:
+        sql: The query.
+        known_as: Gives what DuckDB calls a table or a view, by its schema, if one is told, and
+            name; None: what Spark does. It is not asked of what the query itself defines.
 
     Raises:
         Declined: Something in it is not proven to mean the same.
     """
     try:
-        return _crossed(tree.copy()).sql(dialect="duckdb", comments=False)
+        tree: Any = sqlglot.parse_one(_COMMENT.sub("", sql), read="spark")
+    except SqlglotError as error:
+        raise Declined("SQL that is not understood") from error
+    if not isinstance(tree, exp.Query):
+        raise Declined("a statement that is no query")
+    root: Any = tree
+    try:
+        if known_as is not None:
+            _rename(root, known_as)
+        return _crossed(root).sql(dialect="duckdb", comments=False)
     except RecursionError as error:
         raise Declined("SQL of too many parts") from error
+
+
+def _rename(tree: exp.Expression, known_as: Callable[[str | None, str], str]) -> None:
+    own = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
+    for table in list(tree.find_all(exp.Table)):
+        schema, name = table.args.get("db"), table.name
+        if table.args.get("catalog"):
+            raise Declined("a table of another catalogue")
+        if schema is None and name.lower() in own:
+            continue
+        renamed = known_as(None if schema is None else schema.name, name)
+        if not table.alias:
+            table.set("alias", exp.TableAlias(this=exp.to_identifier(name, quoted=True)))
+        table.set("this", exp.to_identifier(renamed, quoted=True))
+        table.set("db", None)
 
 
 def _crossed(node: exp.Expression) -> exp.Expression:

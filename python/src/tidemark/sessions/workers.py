@@ -32,12 +32,10 @@ from pyspark.sql.types import (
     DecimalType,
     StructType,
 )
-from sqlglot import exp
 
 from tidemark.engine.header import is_read_as_it_stands, local_path
 from tidemark.engine.quoted import identifier
 from tidemark.errors import TidemarkError
-from tidemark.sessions.contract import duck_sql, inserted, tables_of, tree_of
 from tidemark.sessions.declined import Declined
 from tidemark.sessions.duck import (
     Answer,
@@ -267,6 +265,8 @@ class WorkersSession:
             return False
 
         def work() -> int:
+            from tidemark.sessions.contract import inserted
+
             spark = self._spark()
             jvm: Any = spark._jvm
             table, query = inserted(sql)
@@ -301,14 +301,16 @@ class WorkersSession:
             return None
 
         def work() -> DuckRows:
+            from tidemark.sessions.contract import crossed
+
             spark = self._spark()
             jvm: Any = spark._jvm
             log, snapshot = _at(spark, table, version)
             wanted = _wanted(jvm, log, snapshot)
             counted = f"counted_{uuid4().hex}"
             asked = ", ".join(f"{one} as {name}" for name, one in figures.items())
-            figures_sql = duck_sql(tree_of(f"select {asked} from {counted}"))
-            written = duck_sql(tree_of(written_sql.replace("{counted}", counted)))
+            figures_sql = crossed(f"select {asked} from {counted}")
+            written = crossed(written_sql.replace("{counted}", counted))
             text, views = self._composed(run, rows_sql)
             transaction = begin(spark, log, snapshot, *table)
             found = self._done(partial(stage, views, text, counted, figures_sql, written, wanted))
@@ -432,29 +434,24 @@ class WorkersSession:
     def _composed(self, run: _Run, sql: str) -> tuple[str, Views]:
         """Return a query in DuckDB's SQL, and the views that it sees."""
         views: dict[str, str | Files] = {}
-        text = self._crossed(run, tree_of(sql), views)
+        text = self._crossed(run, sql, views)
         return text, tuple(views.items())
 
-    def _crossed(self, run: _Run, tree: exp.Expression, views: dict[str, str | Files]) -> str:
-        for table in tables_of(tree):
-            if table.args.get("catalog"):
-                raise Declined("a table of another catalogue")
-            schema, name = table.args.get("db"), table.name
+    def _crossed(self, run: _Run, sql: str, views: dict[str, str | Files]) -> str:
+        def known_as(schema: str | None, name: str) -> str:
             if schema is None:
                 self._add_view(run, _plain(name), views)
-                table.set("this", exp.to_identifier(_plain(name), quoted=True))
-                continue
-            whole = f"{schema.name}.{name}"
+                return _plain(name)
+            whole = f"{schema}.{name}"
             if whole not in views:
-                views[whole] = self._proven(_files_of(self._spark(), (schema.name, name)))
-            if not table.alias:
-                table.set("alias", exp.TableAlias(this=exp.to_identifier(name, quoted=True)))
-            table.set("this", exp.to_identifier(whole, quoted=True))
-            table.set("db", None)
-        return duck_sql(tree)
+                files = _files_of(self._spark(), (schema, name))
+                views[whole] = replace(files, unproven=files.paths)
+            return whole
 
-    def _proven(self, files: Files) -> Files:
-        return replace(files, unproven=files.paths)
+        # the library that reads SQL takes a quarter of a second to import
+        from tidemark.sessions.contract import crossed
+
+        return crossed(sql, known_as)
 
     def _add_view(self, run: _Run, name: str, views: dict[str, str | Files]) -> None:
         if name in views:
@@ -463,7 +460,7 @@ class WorkersSession:
         if isinstance(known, str):
             within: dict[str, str | Files] = dict(views)
             try:
-                text = self._crossed(run, tree_of(known), within)
+                text = self._crossed(run, known, within)
             except Declined as error:
                 self._note(f"{name} is worked out by Spark SQL, as {error}")
                 known = None
