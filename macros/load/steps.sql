@@ -77,7 +77,6 @@
 
 {#- tidemark.pipeline.opening -#}
 {%- macro log__state(opened, state) -%}{{ return(adapter.run_step('opening.log_state', tidemark, opened, state)) }}{%- endmacro -%}
-{%- macro log_relations(cfg, run, current) -%}{{ return(adapter.run_step('opening.log_relations', tidemark, cfg, run, current)) }}{%- endmacro -%}
 {%- macro open_load(cfg, run, current=none) -%}
     {%- do tidemark.check_loads(cfg['entity']) -%}
     {{ return(adapter.run_step('opening.open_load', tidemark, cfg, run, current)) }}

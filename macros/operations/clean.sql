@@ -44,7 +44,7 @@
     {%- endfor -%}
     {%- do tidemark.drop_slices(opened['cfg']['target']) -%}
     {%- do tidemark.clear_slices(opened['cfg']['target']) -%}
-    {%- if vacuum -%}{%- do tidemark.vacuum_entity(opened) -%}{%- endif -%}
+    {%- if vacuum -%}{%- do tidemark.vacuum_tables(tidemark.entity_tables(opened['relations'])) -%}{%- endif -%}
     {%- do record.update({'details': tojson(details)}) -%}
     {%- do tidemark.record_commit(opened['commits'], record, 'completed', {}) -%}
     {%- do tidemark.say(entity, ('nothing was to be removed' if not details['removed'] and not details['dropped'] else 'cleaned in commit ' ~ record['commit_id'])
@@ -75,10 +75,8 @@
         {%- do tidemark.say(entity, 'would remove ' ~ orphans ~ ' rows of ' ~ opened['relations']['sensitive'].identifier ~ ', whose log rows are gone') -%}
     {%- endif -%}
     {%- for relation in horizons['old_tables'] -%}{%- do tidemark.say(entity, 'would drop ' ~ relation) -%}{%- endfor -%}
-    {%- if vacuum and cfg['file_format'] != 'parquet' -%}
+    {%- if vacuum -%}
         {%- do tidemark.vacuum_or_tell(entity, tidemark.entity_tables(opened['relations']), dry_run=true) -%}
-    {%- elif vacuum and tidemark.can('remove_files') -%}
-        {%- do tidemark.say(entity, 'would remove former versions of ' ~ opened['relations']['current']) -%}
     {%- endif -%}
     {%- do tidemark.say(entity, ('would let changes be asked from commit ' if horizons['draws_line'] else 'changes could be asked from commit ') ~ horizons['floor'] ~ ' on') -%}
 {%- endmacro -%}
@@ -122,9 +120,7 @@
     {%- set first_kept = holders | map(attribute='commit_id') | min if holders else none -%}
     {%- set horizons = {'holders': holders, 'floor': row['floor'] | int, 'is_held': false} -%}
     {%- for name in ['superseded', 'history', 'feed', 'staging', 'rejects'] -%}
-        {#- of a Parquet log rows are not taken out, but what a full refresh left is dropped: see clean_state_sql() -#}
-        {%- set is_kept = name == 'superseded' and cfg['file_format'] == 'parquet' -%}
-        {%- set horizon = row[name ~ '_horizon'] | int if name in lengths and not is_kept else 0 -%}
+        {%- set horizon = row[name ~ '_horizon'] | int if name in lengths else 0 -%}
         {%- set free = name == 'staging' or (name == 'rejects' and cfg['extract'] == 'events') -%}
         {%- if not free and first_kept is not none and (horizon > first_kept or (name == 'history' and horizon)) -%}
             {%- do horizons.update({'is_held': true}) -%}
@@ -162,7 +158,8 @@
     {{ return(found) }}
 {%- endmacro -%}
 
-{#- The tables `<entity>__log_<commit>` and the like that are there, each with its commit; of a Parquet log that is a view. -#}
+{#- The tables `<entity>__log_<commit>` and the like that are there, each with its commit; of the plain Parquet of earlier releases also the view
+    over the slices of the log. -#}
 {%- macro kept_tables(current) -%}
     {%- set found = [] -%}
     {%- set wanted = modules.re.escape(current.identifier | lower) ~ '__(log|log_slices|rejects|supplied|sensitive|staging|landed)_([0-9]{15})' -%}
@@ -217,10 +214,6 @@
 {%- macro add_clean_step(cfg, steps, relation, what, condition) -%}
     {%- set count = tidemark.row_count(relation, condition) -%}
     {%- set statements = ['delete from ' ~ relation ~ ' where ' ~ condition] -%}
-    {%- if cfg['file_format'] == 'parquet' and count -%}
-        {%- set commits = tidemark.first_column('select distinct _commit_id from ' ~ relation ~ ' where ' ~ condition) -%}
-        {%- set statements = ['alter table ' ~ relation ~ ' drop if exists partition (tidemark_commit = ' ~ commits | join('), partition (tidemark_commit = ') ~ ')'] -%}
-    {%- endif -%}
     {%- do steps.append({'relation': relation, 'what': what, 'count': count, 'statements': statements}) -%}
 {%- endmacro -%}
 
@@ -243,7 +236,7 @@
 {%- macro remove_orphaned_sensitive(opened, floor, dry_run=false) -%}
     {%- set relations = opened['relations'] -%}
     {%- set plan = tidemark.recorded_plan(opened['state']['recorded']) -%}
-    {%- if not plan['sensitive'] or opened['cfg']['file_format'] == 'parquet' -%}{{ return(0) }}{%- endif -%}
+    {%- if not plan['sensitive'] -%}{{ return(0) }}{%- endif -%}
     {%- set rows = tidemark.orphaned_sensitive_sql(plan, relations, floor) -%}
     {%- set count = tidemark.row_count('(\n' ~ rows ~ '\n)') -%}
     {%- if count and not dry_run -%}
@@ -259,21 +252,6 @@
         {%- do found.append(relations[name]) -%}
     {%- endfor -%}
     {{ return(found) }}
-{%- endmacro -%}
-
-{#- Remove files that no version of the tables needs which the format still keeps; of a Parquet current its former folders. -#}
-{%- macro vacuum_entity(opened) -%}
-    {%- set cfg, relations = opened['cfg'], opened['relations'] -%}
-    {%- if cfg['file_format'] != 'parquet' -%}
-        {%- do tidemark.vacuum_tables(tidemark.entity_tables(relations)) -%}
-    {%- elif tidemark.can('remove_files') -%}
-        {%- set present = namespace(location=none) -%}
-        {%- for row in run_query('describe table extended ' ~ relations['current']) if row[0] == 'Location' -%}
-            {%- set present.location = row[1] -%}
-        {%- endfor -%}
-        {%- set removed = adapter.remove_other_versions(present.location) -%}
-        {%- do tidemark.say(cfg['entity'], 'removed ' ~ removed ~ ' former versions of ' ~ relations['current']) -%}
-    {%- endif -%}
 {%- endmacro -%}
 
 {#- VACUUM of these tables. Delta lists folders with as many tasks as Spark may discover partitions with: ten thousand, unless told otherwise. -#}

@@ -47,13 +47,10 @@
 {%- macro look_at_entity(entity, operation) -%}
     {%- do tidemark.check_loads(entity) -%}
     {%- set cfg = tidemark.entity_config(tidemark.entity_node(entity)) -%}
-    {%- if cfg['file_format'] == 'parquet' -%}
-        {%- do tidemark.raise_error('configuration', entity ~ ': ' ~ operation ~ ' needs file_format: delta or iceberg, found: parquet') -%}
-    {%- endif -%}
     {%- set run = tidemark.run_config() -%}
     {%- set commits = tidemark.ensure_commits(run) -%}
     {%- set state = tidemark.entity_state(commits, cfg['relation'], run) -%}
-    {%- set relations = tidemark.side_relations(cfg['target'], cfg['file_format']) -%}
+    {%- set relations = tidemark.side_relations(cfg['target']) -%}
     {%- if not state['recorded'] or not tidemark.relation_exists(relations['log']) or not tidemark.relation_exists(relations['current']) -%}
         {%- do tidemark.raise_error('data', entity ~ ': nothing was loaded yet, so there is nothing to ' ~ operation) -%}
     {%- endif -%}

@@ -80,12 +80,7 @@
 {#- What erase_key() cannot do, and what must be confirmed. -#}
 {%- macro check_erase(opened, is_unconfirmed) -%}
     {%- set cfg = opened['cfg'] -%}
-    {%- if cfg['file_format'] == 'parquet' -%}
-        {%- do tidemark.raise_error('configuration',
-            cfg['entity'] ~ ': erase_key needs file_format: delta or iceberg, as rows of a Parquet log cannot be taken out. Take the key out of the '
-            ~ 'extracts, start a new log with --full-refresh and drop the old one'
-        ) -%}
-    {%- elif not cfg['keys'] -%}
+    {%- if not cfg['keys'] -%}
         {%- do tidemark.raise_error('configuration', cfg['entity'] ~ ': erase_key needs unique_key, and this entity has none: its rows have no key to be found by') -%}
     {%- elif is_unconfirmed -%}
         {%- do tidemark.raise_error('usage',

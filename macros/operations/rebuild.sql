@@ -5,7 +5,7 @@
     {%- set cfg = tidemark.entity_config(tidemark.entity_node(entity)) -%}
     {%- set dry = tidemark.is_true(dry_run) -%}
     {%- set run = dict(tidemark.run_config(), dry_run=dry) -%}
-    {%- set relations = tidemark.log_relations(cfg, run, cfg['target']) -%}
+    {%- set relations = tidemark.side_relations(cfg['target']) -%}
     {%- set state = tidemark.entity_state(tidemark.ensure_commits(run), cfg['relation'], run) -%}
     {%- if not state['recorded'] or not tidemark.relation_exists(relations['log']) -%}
         {%- do tidemark.raise_error('data', entity ~ ': there is no log, so there is nothing to rebuild') -%}
@@ -17,17 +17,13 @@
     {%- set loads = state['inflight'] | selectattr('kind', 'equalto', 'load') | map(attribute='config') | select | list -%}
     {%- set recorded = fromjson(loads[-1]) if loads else state['recorded'] -%}
     {%- set recorded_cfg, plan = tidemark.recorded_cfg(cfg, recorded), tidemark.recorded_plan(recorded, cfg) -%}
-    {%- if recorded['file_format'] == 'parquet' -%}
-        {%- do tidemark.rebuild_current(recorded_cfg, plan, state, relations) -%}
-    {%- else -%}
-        {%- set new = tidemark.new_relation(relations['current']) -%}
-        {%- set beside = dict(relations, current=new) -%}
-        {%- do tidemark.drop_table(new) -%}
-        {%- do tidemark.make_current(recorded_cfg, plan, beside) -%}
-        {%- do tidemark.rebuild_current(recorded_cfg, plan, state, beside) -%}
-        {%- do tidemark.drop_table(relations['current']) -%}
-        {%- do tidemark.run_statements(tidemark.rename_table_sql(new, relations['current'], cfg['location_root'] is not none)) -%}
-    {%- endif -%}
+    {%- set new = tidemark.new_relation(relations['current']) -%}
+    {%- set beside = dict(relations, current=new) -%}
+    {%- do tidemark.drop_table(new) -%}
+    {%- do tidemark.make_current(recorded_cfg, plan, beside) -%}
+    {%- do tidemark.rebuild_current(recorded_cfg, plan, state, beside) -%}
+    {%- do tidemark.drop_table(relations['current']) -%}
+    {%- do tidemark.run_statements(tidemark.rename_table_sql(new, relations['current'], cfg['location_root'] is not none)) -%}
     {%- set opened = tidemark.open_load(cfg, run) -%}
     {%- do tidemark.say(entity, 'rebuilt: ' ~ tidemark.row_count(relations['current']) ~ ' rows') -%}
 {%- endmacro -%}

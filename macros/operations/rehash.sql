@@ -7,7 +7,7 @@
     {%- set dry_run, drop = tidemark.is_true(dry_run), [drop] if drop is string else drop -%}
     {%- do tidemark.refuse_events(cfg, 'rehash') -%}
     {%- set run = tidemark.run_config() -%}
-    {%- set relations = tidemark.side_relations(cfg['target'], cfg['file_format']) -%}
+    {%- set relations = tidemark.side_relations(cfg['target']) -%}
     {%- set commits = tidemark.ensure_commits(run) -%}
     {%- set state = tidemark.entity_state(commits, cfg['relation'], run) -%}
     {%- set recorded = state['recorded'] -%}
@@ -73,9 +73,6 @@
         {%- do tidemark._raise_config_errors(cfg['entity'], errors) -%}
     {%- endif -%}
     {%- if inflight -%}{%- do errors.append('a commit is in flight: run the entity once, which finishes it') -%}{%- endif -%}
-    {%- if cfg['file_format'] == 'parquet' -%}
-        {%- do errors.append('rehash needs file_format: delta or iceberg; start a new log with --full-refresh') -%}
-    {%- endif -%}
     {%- for name, label in [('keys', 'unique_key'), ('stored_hashes', 'stored_hashes'), ('file_format', 'file_format')] -%}
         {%- if cfg[name] | string | lower != recorded[name] | string | lower -%}
             {%- do errors.append(label ~ ' was ' ~ tidemark._shown(recorded[name]) ~ ' and is now ' ~ tidemark._shown(cfg[name])

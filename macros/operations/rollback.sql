@@ -75,7 +75,7 @@
         'outcome': 'commit', 'load': load, 'slice': slice, 'numbers': tidemark.table_versions(recorded_cfg, relations, 'before'),
         'figures': {'rows_logged': seen['copy_count'] | int, 'rows_superseded': seen['mark_count'] | int},
         'beside': [tidemark.insert_sql(relations['sensitive'], tidemark.sensitive_columns(whole),
-            tidemark.restored_sensitive_sql(whole, relations, slice, load['commit_id']), cfg['file_format'])]
+            tidemark.restored_sensitive_sql(whole, relations, slice, load['commit_id']))]
             if whole['sensitive'] and seen['copy_count'] | int else [],
     } -%}
     {%- do tidemark.commit_load(held, whole, derived, commit) -%}

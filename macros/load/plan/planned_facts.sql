@@ -36,7 +36,7 @@
     {%- set cfg, run, state, relations = opened['cfg'], opened['run'], opened['state'], opened['relations'] -%}
     {%- set versions = {} -%}
     {#- Of the first load's tables, and of those that a full refresh makes in another format, there are none. -#}
-    {%- set are_to_come = state['first'] and (not state['recorded'] or tidemark.changes_format(cfg, state['recorded'])) -%}
+    {%- set are_to_come = not state['recorded'] -%}
     {%- for name in ['log', 'current'] -%}
         {%- do versions.update({name: none if are_to_come else tidemark.table_version(cfg['file_format'], relations[name])}) -%}
     {%- endfor -%}

@@ -53,7 +53,14 @@ def problems(
     [
         ("delta", "entity_config", "iceberg", ["set vars: {tidemark__commits_format: iceberg}"]),
         ("iceberg", "entity_config", "delta", ["leave file_format out"]),
-        ("iceberg", "entity_config", "parquet", ["leave file_format out"]),
+        (
+            "iceberg",
+            "entity_config",
+            "parquet",
+            [
+                "file_format: parquet is no more: take file_format: delta (iceberg where the whole project is)"
+            ],
+        ),
         ("iceberg", "entity_config", None, []),
         ("iceberg", "feed_config", "delta", ["leave file_format out"]),
         ("iceberg", "feed_config", None, []),
@@ -837,7 +844,6 @@ def test_column_settings(
 def test_is_widening(stored: str, wanted: str, widens: bool) -> None:
     """The same type is none wider: nothing is to be altered."""
     assert is_widening(stored, wanted, "delta") is widens
-    assert is_widening(stored, wanted, "parquet") is False
 
 
 @pytest.mark.parametrize(
@@ -884,8 +890,6 @@ def test_is_widening(stored: str, wanted: str, widens: bool) -> None:
 def test_wider_type(stored: str, wanted: str, kept: str | None) -> None:
     wider = load_sql_macros()["wider_type"]
     assert [wider(stored, wanted, kind) for kind in ("delta", "iceberg")] == [kept, kept]
-    assert wider(stored, wanted, "parquet") is None
-    assert wider(stored, stored, "parquet") == stored
 
 
 def test_type_changes() -> None:
@@ -1100,7 +1104,7 @@ CHOICE = " names no column: say true for all, false for none, or leave it out"
         (
             "atomic_config",
             {**cdc(location="landing"), "file_format": "detla"},
-            "file_format must be one of delta, iceberg, parquet (found: detla); did you mean `delta`?",
+            "file_format must be one of delta, iceberg (found: detla); did you mean `delta`?",
         ),
     ],
 )

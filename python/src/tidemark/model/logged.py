@@ -61,11 +61,6 @@ def retention_problems(cfg: Config, retentions: Config) -> Iterator[str]:
         cfg: The entity's settings.
         retentions: How long each kind of what it wrote is kept.
     """
-    if retentions.get("history") and cfg["file_format"] == "parquet":
-        yield (
-            "history_retention needs file_format: delta or iceberg: the slices of a Parquet log"
-            " never change"
-        )
     if retentions.get("history") and not cfg["keys"]:
         yield (
             "history_retention needs unique_key: the rows of a table without key are counted from"

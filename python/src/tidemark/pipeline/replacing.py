@@ -122,7 +122,7 @@ def has_moved_since(warehouse: Warehouse, opened: Values, commit: Values) -> boo
     commits, run = opened["commits"], opened["run"]
     file_format = commit["config"]["file_format"]
     recorded = entity_state(warehouse, commits, relation, run)["recorded"]
-    if not recorded or recorded["file_format"] != file_format:
+    if not recorded:
         return False
     if not relation_exists(warehouse, log) or _is_swapped(warehouse, log, commit):
         return False

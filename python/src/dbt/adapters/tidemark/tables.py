@@ -29,7 +29,7 @@ from tidemark.spark.delta import (
     trim_log,
     view_small_table,
 )
-from tidemark.spark.files import clear_debris, clear_slices, remove_other_versions, shares_metastore
+from tidemark.spark.files import clear_debris, clear_slices, shares_metastore
 from tidemark.spark.messages import made_at_once
 
 _one_at_a_time = threading.Lock()
@@ -103,19 +103,6 @@ class TablesAdapter(SessionAdapter):
     def process_name(self) -> str:
         """Return a name that no other process has."""
         return _process_name
-
-    @available.parse(lambda *args, **kwargs: 0)
-    def remove_other_versions(self, version: str) -> int:
-        """Remove the folders beside the present version of a Parquet table.
-
-        Args:
-            version: The folder that the table points to, under `<table>__versions/`.
-
-        Returns:
-            How many folders were removed.
-        """
-        with self.connections.exception_handler(f"remove_other_versions({version!r})"):
-            return remove_other_versions(self._session, version)
 
     @available.parse(lambda *args, **kwargs: 0)
     def table_version(self, relation: Any) -> int | None:

@@ -93,14 +93,14 @@ class LogSettings(BaseModel):
         default=None,
         description=(
             "How long `clean` leaves log rows that a correction replaced, and the logs that a full "
-            "refresh or a rehash replaced; of plain Parquet only those. Left out: always."
+            "refresh or a rehash replaced. Left out: always."
         ),
     )
     history_retention: Retention | None = Field(
         default=None,
         description=(
             "How long `clean` leaves rows of the history that later ones followed. Never the rows "
-            "of the current table. Left out: always. Not in plain Parquet; needs a unique_key."
+            "of the current table. Left out: always. Needs a unique_key."
         ),
     )
     rejects_retention: Retention | None = Field(
