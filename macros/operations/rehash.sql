@@ -73,6 +73,10 @@
         {%- do tidemark._raise_config_errors(cfg['entity'], errors) -%}
     {%- endif -%}
     {%- if inflight -%}{%- do errors.append('a commit is in flight: run the entity once, which finishes it') -%}{%- endif -%}
+    {%- if recorded['hash'] == 'xxhash64x2' -%}
+        {%- do errors.append('its hash is xxhash64x2, which this release does not compute: rehash it by the release before, or start a new log with '
+            ~ '--full-refresh') -%}
+    {%- endif -%}
     {%- for name, label in [('keys', 'unique_key'), ('stored_hashes', 'stored_hashes'), ('file_format', 'file_format')] -%}
         {%- if cfg[name] | string | lower != recorded[name] | string | lower -%}
             {%- do errors.append(label ~ ' was ' ~ tidemark._shown(recorded[name]) ~ ' and is now ' ~ tidemark._shown(cfg[name])

@@ -78,7 +78,7 @@ def _hashes(macros: dict[str, Any]) -> Iterator[Tried]:
         "row_hash_expr",
         flat,
         {
-            **{name: macros["row_hash_expr"](columns, name) for name in ("md5", "xxhash64x2")},
+            "md5": macros["row_hash_expr"](columns, "md5"),
             "sha256": macros["row_hash_expr"](columns[:9], "sha256"),
             "only if": macros["row_hash_expr"](columns[:9], "md5", only_if="`c 1`"),
             "sensitive": macros["row_hash_expr"](secret, "md5"),

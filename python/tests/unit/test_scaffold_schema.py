@@ -135,7 +135,7 @@ def test_schema__design_sample_is_valid() -> None:
     "content",
     [
         sample(location=None, format=None, options=None),
-        sample(extract="delta", ignore="loaded_at", null_keys="allow", hash="xxhash64x2"),
+        sample(extract="delta", ignore="loaded_at", null_keys="allow", hash="sha256"),
         sample(options={"sep": ";", "header": False, "maxColumns": 30000}),
         sample(stored_hashes=True, sensitive=None),
         sample(stored_hashes=True, sensitive=[]),

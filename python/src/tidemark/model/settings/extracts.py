@@ -37,12 +37,11 @@ class LogSettings(BaseModel):
             "rejects, staging and messages mask them."
         ),
     )
-    hash: Literal["md5", "sha256", "xxhash64x2"] = Field(
+    hash: Literal["md5", "sha256"] = Field(
         default="md5",
         description=(
             "Hash of keys and rows. md5 is sound for finding changes, sha256 where policy "
-            "asks for it, xxhash64x2 (two seeded 64-bit lanes) is the fastest. A change needs"
-            " `rehash` or --full-refresh."
+            "asks for it. A change needs `rehash` or --full-refresh."
         ),
     )
     soft_delete: bool = Field(
