@@ -11,6 +11,7 @@ from dbt.artifacts.resources.v1.model import ModelConfig
 
 from dbt.adapters.tidemark.errors import MacroError
 from tidemark.model.columns import column_meta_problems
+from tidemark.operations.rehash import rehashed_config
 from tidemark.rules.drift import left_out_columns
 from tidemark.rules.types import is_widening
 
@@ -467,8 +468,8 @@ def test_dropped_column__keeps_its_type_and_its_role() -> None:
     """An extract of before may have it as text; another rehash compares it no more than the one that dropped it."""
     macros, cfg = load_macros(*SQL_FOLDERS, "operations"), shop()
     recorded = plan_of(cfg, arrived("id", "name", "total", "zip", zip="int"))["recorded"]
-    dropped = macros["rehashed_config"](cfg, recorded, ["zip"], [])
-    again = macros["rehashed_config"]({**cfg, "hash": "sha256"}, dropped, [], [])
+    dropped = rehashed_config(cfg, recorded, ["zip"], [])
+    again = rehashed_config({**cfg, "hash": "sha256"}, dropped, [], [])
     for config in (dropped, again):
         (found,) = [each for each in config["columns"] if each["name"] == "zip"]
         assert (found["role"], found["dropped"]) == ("ignored", True)
@@ -484,7 +485,7 @@ def test_rehashed_config__keeps_what_is_required() -> None:
     for column in cfg["columns"]:
         column["not_null"] = column["name"] in ("total", "zip")
     recorded = plan_of(cfg, arrived("id", "name", "total", "zip"))["recorded"]
-    rehashed = macros["rehashed_config"]({**cfg, "hash": "sha256"}, recorded, ["zip"], [])
+    rehashed = rehashed_config({**cfg, "hash": "sha256"}, recorded, ["zip"], [])
     stored = macros["recorded_plan"](rehashed, cfg)["stored"]
     assert [each["name"] for each in stored if each["not_null"]] == ["id", "total"]
 

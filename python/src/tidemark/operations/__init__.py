@@ -1,0 +1,1 @@
+"""What `dbt run-operation` does to an entity: decided here, macros return the text of SQL."""
