@@ -36,9 +36,7 @@ def check_replaced_log(warehouse: Warehouse, opened: Values, commit: Values) -> 
         return
     check_is_alone(warehouse, opened, commit)
     log = opened["relations"]["log_table"]
-    # A log of another format is of files, which have one writer, or is to be.
-    is_same = state["recorded"]["file_format"] == cfg["file_format"]
-    if is_same and relation_exists(warehouse, log):
+    if relation_exists(warehouse, log):
         fence_log(warehouse, cfg["file_format"], log, commit["commit_id"])
         check_is_alone(warehouse, opened, commit)
 
