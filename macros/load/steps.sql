@@ -1,9 +1,6 @@
 {#- Steps of a load that are Python, by the names under which macros call them: a line goes when its last caller does. Several are in
     one file, as each is no more than its name. -#}
 
-{%- macro is_written_whole(cfg, relations, load, figures, nothing_logged) -%}
-    {{ return(adapter.run_step('applying.is_written_whole', tidemark, cfg, relations, load, figures, nothing_logged)) }}
-{%- endmacro -%}
 {%- macro rebuild_current(cfg, plan, state, relations) -%}
     {{ return(adapter.run_step('applying.rebuild_current', tidemark, cfg, plan, state, relations)) }}
 {%- endmacro -%}

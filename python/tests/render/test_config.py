@@ -12,7 +12,12 @@ from dbt.artifacts.resources.v1.model import ModelConfig
 from dbt.adapters.tidemark.errors import MacroError
 from tidemark.model.columns import column_meta_problems
 from tidemark.operations.rehash import rehashed_config
-from tidemark.rules.drift import left_out_columns
+from tidemark.rules.drift import left_out_columns, new_columns
+from tidemark.rules.guard import (
+    deletes_too_much,
+    guarded_deletes,
+    rejects_too_many,
+)
 from tidemark.rules.types import is_widening
 
 from ..macros import SQL_FOLDERS, load_macros
@@ -758,14 +763,12 @@ def test_events__choice_of_columns_without_key() -> None:
 
 
 def test_new_columns() -> None:
-    macros = load_sql_macros()
-
     def told(cfg: dict[str, Any], names: str, of_file: str, recorded: Any) -> tuple[Any, Any]:
         source = arrived(*names.split())
         plan = plan_of(cfg, source, recorded)
         left_out = left_out_columns(of_file.split(), source, recorded)
         plan["recorded"]["left_out"] = left_out
-        return macros["new_columns"](cfg, plan, recorded), plan["recorded"]
+        return new_columns(cfg, plan, recorded), plan["recorded"]
 
     nothing: dict[str, list[str]] = {"short": [], "long": []}
     csv, known = shop(), "id name total"
@@ -925,12 +928,12 @@ def test_type_changes() -> None:
     ],
 )
 def test_guard_of_deletes(
-    macros: dict[str, Any], fraction: float, existing: int, deleted: int, known: int, stops: bool
+    fraction: float, existing: int, deleted: int, known: int, stops: bool
 ) -> None:
     figures = {"rows_read": 1, "rows_deleted": deleted, "existing": existing}
     if known:
         figures["here"] = {"inserted": 0, "deleted": known, "deleted_again": known, "gone": 0}
-    assert macros["deletes_too_much"]({"max_delete_fraction": fraction}, figures) is stops
+    assert deletes_too_much({"max_delete_fraction": fraction}, figures) is stops
 
 
 @pytest.mark.parametrize(
@@ -948,7 +951,6 @@ def test_guard_of_deletes(
     ],
 )
 def test_guard_of_deletes__of_a_date_again(
-    macros: dict[str, Any],
     rows_read: int,
     existing: int,
     deleted: int,
@@ -960,9 +962,9 @@ def test_guard_of_deletes__of_a_date_again(
     names = ("inserted", "deleted", "deleted_again", "gone")
     figures = {"rows_read": rows_read, "rows_deleted": deleted, "existing": existing}
     figures["here"] = dict(zip(names, here, strict=True))
-    found = macros["guarded_deletes"](figures)
+    found = guarded_deletes(figures)
     assert (found["deleted"], found["existing"]) == guarded
-    assert macros["deletes_too_much"]({"max_delete_fraction": 0.5}, figures) is stops
+    assert deletes_too_much({"max_delete_fraction": 0.5}, figures) is stops
 
 
 @pytest.mark.parametrize(
@@ -988,12 +990,10 @@ def test_guard_of_deletes__of_a_date_again(
         ({}, {"rows_rejected": 6, "rows_read": 100, "rows_ignored": 94}, True),
     ],
 )
-def test_guard_of_rejects(
-    macros: dict[str, Any], settings: dict[str, Any], figures: dict[str, int], stops: bool
-) -> None:
+def test_guard_of_rejects(settings: dict[str, Any], figures: dict[str, int], stops: bool) -> None:
     given = {"on_reject": "quarantine", "max_reject_fraction": 0.5, "allow_rejects": False}
     given |= settings
-    assert macros["rejects_too_many"](given, given, figures) is stops
+    assert rejects_too_many(given, given, figures) is stops
 
 
 CHOICE = " names no column: say true for all, false for none, or leave it out"

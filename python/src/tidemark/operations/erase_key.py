@@ -16,6 +16,7 @@ from tidemark.operations.entity import (
     operation_commit,
     say,
 )
+from tidemark.operations.planning import drop_plan
 from tidemark.operations.tables import (
     entity_tables,
     has_deletion_vectors,
@@ -86,7 +87,7 @@ def erase_key(
     begin_operation(warehouse, opened, record)
     macro("drop_slices", cfg["target"], "all")
     macro("clear_slices", cfg["target"])
-    macro("drop_plan", cfg["target"])
+    drop_plan(warehouse, cfg["target"])
     if macro("can", "keep_plan"):
         discard_plans_of(cfg["relation"])
     for step in steps:

@@ -7,6 +7,7 @@ from typing import Any
 
 from tidemark.errors import DataError
 from tidemark.operations.entity import entity_config, is_true, say
+from tidemark.operations.planning import drop_plan
 from tidemark.operations.tables import drop_any, kept_tables
 from tidemark.pipeline.applying import rebuild_current
 from tidemark.pipeline.commits import ensure_commits, entity_state
@@ -73,7 +74,7 @@ def drop_entity(warehouse: Warehouse, entity: str) -> None:
     macro("drop_slices", current, "all")
     macro("clear_slices", current)
     warehouse.run(f"drop view if exists {relations['history']}")
-    macro("drop_plan", current)
+    drop_plan(warehouse, current)
     # Commits go last: without the log they stop a run, which says what is missing.
     for name in ("current", "staging", "landed", "rejects", "supplied", "sensitive"):
         drop_table(warehouse, relations[name])
