@@ -1,1 +1,1 @@
-"""What `dbt run-operation` does to an entity: decided here, macros return the text of SQL."""
+"""What `dbt run-operation` does to an entity; arguments: macros/operations/operations.yml."""

@@ -30,15 +30,6 @@ def adopt(
 
     So it has the checks, hashes and types of the model; then the log is replayed and compared with
     the table. Run again, it goes on where it stopped.
-
-    Args:
-        warehouse: Where the tables are.
-        entity: The model.
-        table: The table, with its schema.
-        valid_from: The column that intervals begin with.
-        valid_to: The column that they end with.
-        inclusive: Whether that is the last day on which a version holds.
-        dry_run: Whether to say only what would be done.
     """
     macro, is_dry, cfg = warehouse.macro, is_true(dry_run), entity_config(warehouse, entity)
     if cfg["extract"] != "full":

@@ -37,13 +37,6 @@ def clean(warehouse: Warehouse, entity: str, dry_run: Any, vacuum: Any, retentio
 
     The floor, before which changes cannot be asked from then on, is recorded before anything is
     removed, and each table's rows go in one commit of it: a call that died is finished by the next.
-
-    Args:
-        warehouse: Where the tables are.
-        entity: The model: cdc, feed, atomic or shred.
-        dry_run: Whether to say only what would be done.
-        vacuum: Whether files that no version needs go, too.
-        retention: Lengths of time by what they are of.
     """
     is_dry, vacuums = is_true(dry_run), is_true(vacuum)
     node = warehouse.macro("entity_node", entity, ["cdc", "feed", "atomic", "shred"])

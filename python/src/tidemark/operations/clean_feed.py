@@ -7,7 +7,7 @@ from typing import Any
 
 from tidemark.model.given import retention as checked_length
 from tidemark.model.problems import raise_problems
-from tidemark.operations.entity import say
+from tidemark.operations.entity import operation_commit, say
 from tidemark.operations.tables import vacuum_or_tell, vacuum_tables
 from tidemark.pipeline.commits import ensure_commits, record_commit
 from tidemark.pipeline.tables import relation_exists
@@ -45,16 +45,9 @@ def clean_feed(
         return
     removed = {"retention": {"feed": length}, "removed": {entity: count}, "vacuum": vacuum}
     last = warehouse.run(macro("last_commit_id_sql", commits["states"], name))[0][0]
-    commit = {
-        "commit_id": macro("next_commit_id", last),
-        "relation": name,
-        "entity": entity,
-        "kind": "clean",
-        "started_at": macro("utc_now"),
-        "invocation_id": run["invocation_id"],
-        "source_commit_id": horizon,
-        "details": json.dumps(removed),
-    }
+    feed = {"cfg": {"relation": name, "entity": entity}, "run": run, "state": {"last_id": last}}
+    details = json.dumps(removed)
+    commit = operation_commit(warehouse, feed, "clean", source_commit_id=horizon, details=details)
     record_commit(warehouse, commits, commit, "inflight", {})
     warehouse.run(f"delete from {relation} where {condition}")
     if vacuum:

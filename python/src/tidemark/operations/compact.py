@@ -39,15 +39,6 @@ def compact(
     Partitions with most small files come first. What it has not come to is left for the next call
     while a load is at work; if a load writes the same files meanwhile, Delta refuses one of the
     two, which is then run again.
-
-    Args:
-        warehouse: Where the tables are.
-        entity: The model.
-        target_file_size: Such as `128 MB`.
-        tables: Which of its tables, by what they hold; None: all.
-        max_partitions: How many partitions of each table at most.
-        purge: Whether rows that deletion vectors marked are written out of their files.
-        dry_run: Whether to say only what would be done.
     """
     opened = look_at_entity(warehouse, entity, "compact")
     cfg, commits = opened["cfg"], opened["commits"]

@@ -42,14 +42,6 @@ def erase_key(
     The commit has hashes of the key and counts, never its values, nor has any commit of the tables;
     a call that died is finished by the next one with the same key. Files of former versions stay
     until they are vacuumed.
-
-    Args:
-        warehouse: Where the tables are.
-        entity: The model.
-        key: Values by column, or the name that `tidemark erase` keeps them under.
-        dry_run: Whether to say only what would be done.
-        vacuum: Whether the files of former versions go at once.
-        confirm: Whether that is meant.
     """
     is_dry, vacuums = is_true(dry_run), is_true(vacuum)
     opened = open_entity(warehouse, entity, "erase", is_dry)

@@ -22,14 +22,6 @@ def export(
 
         <path>/run=<last commit>/atomic-events/part-…    lines of the canonical TSV
         <path>/run=<last commit>/shredded-types/vendor=…/name=…/format=…/version=…/part-…   JSON
-
-    Args:
-        warehouse: Where the tables are.
-        entity: The model.
-        path: The folder.
-        start: A commit or a moment.
-        end: A commit or a moment; None: the last.
-        json_columns: Whether lines have the columns of JSON.
     """
     macro = warehouse.macro
     # Spark takes the two folders of a relative path to lie in different places.

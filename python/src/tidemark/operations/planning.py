@@ -34,13 +34,6 @@ from tidemark.rules.guard import (
 def plan_entity(warehouse: Warehouse, cfg: Values, run: Values, current: Any, body: str) -> str:
     """Plan a load; the line that dbt prints.
 
-    Args:
-        warehouse: Where the tables are.
-        cfg: The settings.
-        run: The dict of `run_config()`.
-        current: The relation of the current table.
-        body: The compiled SQL of the model.
-
     Raises:
         UsageError: A plan cannot be made so.
     """

@@ -16,12 +16,6 @@ def populate_manifest(warehouse: Warehouse, entity: str, since: Any, table: Any)
     """Claim stored events, day by day; what is claimed is not claimed twice.
 
     A call that died goes on after the last day that it finished.
-
-    Args:
-        warehouse: Where the tables are.
-        entity: The model.
-        since: The first day; None: all.
-        table: Another table with the canonical columns, such as a shredder filled.
     """
     macro = warehouse.macro
     opened = open_atomic(warehouse, macro("entity_node", entity, ["atomic"]))

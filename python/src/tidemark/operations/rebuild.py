@@ -21,11 +21,6 @@ def rebuild(warehouse: Warehouse, entity: str, dry_run: Any) -> None:
 
     Another table is filled beside it, which takes its name when it is whole. What a run left in
     flight, as it met a file that could not be read, is finished then.
-
-    Args:
-        warehouse: Where the tables are.
-        entity: The model.
-        dry_run: Whether to say only what would be done.
     """
     macro, cfg, is_dry = warehouse.macro, entity_config(warehouse, entity), is_true(dry_run)
     run = {**macro("run_config"), "dry_run": is_dry}
@@ -61,10 +56,6 @@ def drop_entity(warehouse: Warehouse, entity: str) -> None:
 
     What full refreshes and rehashes left goes too: without their commits `clean` would keep it for
     ever.
-
-    Args:
-        warehouse: Where the tables are.
-        entity: The model.
     """
     macro, cfg = warehouse.macro, entity_config(warehouse, entity)
     current = cfg["target"]

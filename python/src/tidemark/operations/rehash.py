@@ -8,7 +8,7 @@ from tidemark.errors import DataError
 from tidemark.hashing.recipe import RECIPE_VERSION
 from tidemark.model.problems import raise_problems
 from tidemark.model.suggestions import did_you_mean
-from tidemark.operations.entity import entity_config, is_true, say
+from tidemark.operations.entity import entity_config, is_true, operation_commit, say
 from tidemark.pipeline.applying import apply_load
 from tidemark.pipeline.commits import ensure_commits, entity_state, record_commit
 from tidemark.pipeline.committing import check_still_ours
@@ -26,12 +26,6 @@ def rehash(warehouse: Warehouse, entity: str, drop: Any, dry_run: Any) -> None:
     New tables are filled beside the old ones and take their names when they are whole; the old ones
     stay as `<table>_<commit>` until they are cleaned. An interrupted rehash is finished or rolled
     back by the entity's next run.
-
-    Args:
-        warehouse: Where the tables are.
-        entity: The model.
-        drop: Columns that are compared no more, as the source has them no more.
-        dry_run: Whether to say only what would be done.
     """
     macro, cfg = warehouse.macro, entity_config(warehouse, entity)
     is_dry, drop = is_true(dry_run), [drop] if isinstance(drop, str) else drop
@@ -59,16 +53,10 @@ def rehash(warehouse: Warehouse, entity: str, drop: Any, dry_run: Any) -> None:
     say(warehouse, entity, f"{does} {rows} log rows with {wanted['hash']} over {compared}")
     if is_dry:
         return
-    commit = {
-        "commit_id": macro("next_commit_id", state["last_id"]),
-        "relation": cfg["relation"],
-        "entity": cfg["entity"],
-        "kind": "rehash",
-        "started_at": macro("utc_now"),
-        "invocation_id": run["invocation_id"],
-        "config": wanted,
-        "source_commit_id": state["last_commit_id"],
-    }
+    opened = {"cfg": cfg, "run": run, "relations": relations, "commits": commits, "state": state}
+    commit = operation_commit(
+        warehouse, opened, "rehash", config=wanted, source_commit_id=state["last_commit_id"]
+    )
     record_commit(warehouse, commits, commit, "inflight", {"rows_logged": rows})
     macro("evolve_rejects", relations["rejects"])
     before = None if _keeps_key_hashes(recorded, wanted) else recorded["hash"]
@@ -84,7 +72,6 @@ def rehash(warehouse: Warehouse, entity: str, drop: Any, dry_run: Any) -> None:
         "business_date": state["last_date"],
         **{name: state[name] for name in dates},
     }
-    opened = {"cfg": cfg, "run": run, "relations": relations, "commits": commits, "state": state}
     check_replaced_log(warehouse, opened, commit)
     derived = {"outcome": "commit", "figures": {"rows_logged": rows}}
     check_still_ours(warehouse, opened, derived, commit)

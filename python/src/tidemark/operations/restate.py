@@ -21,12 +21,6 @@ def restate(warehouse: Warehouse, entity: str, start: Any, dry_run: Any) -> None
 
     The extracts are looked for before anything is written, which needs a model whose body is
     `{{ tidemark.extract() }}`.
-
-    Args:
-        warehouse: Where the tables are.
-        entity: The model.
-        start: The first business date.
-        dry_run: Whether to say only what would be done.
     """
     is_dry, date = is_true(dry_run), warehouse.macro("_business_date", start, "restate: from")
     if date is None:

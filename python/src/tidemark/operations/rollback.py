@@ -18,16 +18,7 @@ from tidemark.rules.timeline import before_runs, steps_to
 
 
 def rollback(warehouse: Warehouse, entity: str, to: Any, together: Any, dry_run: Any) -> None:
-    """Take an entity back: the feed shows it as one correction, which can be rolled back itself.
-
-    Args:
-        warehouse: Where the tables are.
-        entity: The model, cdc or atomic.
-        to: A commit, a business date or a moment.
-        together: Whether the cdc models that the same dbt runs wrote go back to before those runs,
-            the named one last; none of them does if one of them cannot.
-        dry_run: Whether to say only what would be done.
-    """
+    """Take an entity back: the feed shows it as one correction, which can be rolled back itself."""
     is_dry, node = is_true(dry_run), warehouse.macro("entity_node", entity, ["cdc", "atomic"])
     if node["config"]["materialized"] == "atomic":
         if is_true(together):

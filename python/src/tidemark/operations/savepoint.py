@@ -15,16 +15,7 @@ from tidemark.pipeline.warehouse import Values, Warehouse
 def savepoint(
     warehouse: Warehouse, entity: str, commit: Any, name: Any, remove: Any, dry_run: Any
 ) -> None:
-    """Keep a commit: one of kind `savepoint` records it, one with `removed` takes it away.
-
-    Args:
-        warehouse: Where the tables are.
-        entity: The model.
-        commit: Its commit, by default the last one.
-        name: What the savepoint is called.
-        remove: Whether it is taken away.
-        dry_run: Whether to say only what would be done.
-    """
+    """Keep a commit: one of kind `savepoint` records it, one with `removed` takes it away."""
     removes, is_dry = is_true(remove), is_true(dry_run)
     opened = open_entity(warehouse, entity, "keep", is_dry)
     cfg, states = opened["cfg"], opened["commits"]["states"]

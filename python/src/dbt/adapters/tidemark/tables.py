@@ -114,7 +114,6 @@ class TablesAdapter(SessionAdapter):
         with self.connections.exception_handler(f"table_version({relation})"):
             return table_version(self._session, relation.schema, relation.identifier)
 
-    @available.parse(lambda *args, **kwargs: None)
     def trim_log(self, relation: Any) -> None:
         """Take what the log of a Delta table says of former versions away, which then are gone.
 
@@ -124,7 +123,6 @@ class TablesAdapter(SessionAdapter):
         with self.connections.exception_handler(f"trim_log({relation})"):
             trim_log(self._session, relation.schema, relation.identifier)
 
-    @available.parse(lambda *args, **kwargs: "null")
     def hide_literal(self, literal: str) -> str:
         """Keep a literal of SQL from dbt's log, while the process lasts.
 
