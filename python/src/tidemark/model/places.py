@@ -53,8 +53,7 @@ def format_problems(cfg: Config, lake_format: str) -> Iterator[str]:
     if found == "parquet":
         yield (
             "file_format: parquet is no more: take file_format: delta (iceberg where the whole"
-            " project is), for which a full refresh by the release before this one makes a new log."
-            " Files of Parquet are what `tidemark export` writes"
+            " project is), for which a full refresh by the release before this one makes a new log"
         )
         return
     yield from one_of("file_format", found, _FORMATS)
