@@ -13,7 +13,7 @@
 {%- set names = plan['columns'] | map(attribute='name') | list -%}
 {%- set values = tidemark.column_list_expr(names) -%}
 {%- set meta = tidemark.column_list_expr(tidemark.event_meta_columns(cfg)) -%}
-{%- set hash = {'md5': "md5(%s)", 'sha256': "sha2(%s, 256)", 'xxhash64x2': "md5(%s)"}[cfg['hash']] -%}
+{%- set hash = {'md5': "md5(%s)", 'sha256': "sha2(%s, 256)"}[cfg['hash']] -%}
 with steps as (
     {{ tidemark._copy_steps_sql(cfg, plan, sources['staged'], load) | indent(4) }}
 ),

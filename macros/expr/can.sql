@@ -13,7 +13,7 @@
         'load': 'tables are read; what would write to them says which adapter does',
         'list_files': 'a script, which takes a job of Spark',
         'read_footers': 'Parquet files with timestamps in nanoseconds are refused',
-        'remove_files': 'what a killed run left in a folder, and former versions of a Parquet table, stay until somebody removes them',
+        'remove_files': 'what a killed run left in a folder stays until somebody removes it',
         'write_delta_files': 'INSERT and MERGE, which plan what a small load needs no plan for',
         'know_commits': 'the commits of an entity are read anew by each run',
         'run_workers': 'extracts and events are loaded by Spark SQL',

@@ -10,7 +10,7 @@
     {{ return(found) }}
 {%- endmacro -%}
 
-{#- What a table says of its layout; nothing does a view, as is the log of a Parquet entity. -#}
+{#- What a table says of its layout; nothing does a view. -#}
 {%- macro found_layout(relation) -%}
     {%- if tidemark.can('ask_catalog') -%}{{ return(adapter.table_layout(relation)) }}{%- endif -%}
     {%- if not tidemark.relation_exists(relation) -%}{{ return(none) }}{%- endif -%}

@@ -89,8 +89,3 @@
 {%- macro drop_table(relation) -%}
     {%- do run_query(tidemark.drop_table_sql(relation)) -%}
 {%- endmacro -%}
-
-{#- Drop what has a name that is a table's in one format and a view's in another. -#}
-{%- macro drop_any(relation) -%}
-    {%- do run_query('drop view if exists ' ~ relation if tidemark.is_view(relation) else tidemark.drop_table_sql(relation)) -%}
-{%- endmacro -%}

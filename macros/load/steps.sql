@@ -1,13 +1,6 @@
 {#- Steps of a load that are Python, by the names under which macros call them: a line goes when its last caller does. Several are in
     one file, as each is no more than its name. -#}
 
-{#- tidemark.pipeline.applying -#}
-{%- macro apply_load(opened, plan, load, commit, figures=none) -%}
-    {{ return(adapter.run_step('applying.apply_load', tidemark, opened, plan, load, commit, figures)) }}
-{%- endmacro -%}
-{%- macro is_written_whole(cfg, relations, load, figures, nothing_logged) -%}
-    {{ return(adapter.run_step('applying.is_written_whole', tidemark, cfg, relations, load, figures, nothing_logged)) }}
-{%- endmacro -%}
 {%- macro rebuild_current(cfg, plan, state, relations) -%}
     {{ return(adapter.run_step('applying.rebuild_current', tidemark, cfg, plan, state, relations)) }}
 {%- endmacro -%}
@@ -33,37 +26,21 @@
     {%- if not tidemark.relation_exists(commits['view']) -%}{%- do tidemark.check_loads(commits['view'] | string) -%}{%- endif -%}
     {{ return(commits) }}
 {%- endmacro -%}
-{%- macro entity_state(commits, cfg_relation, run) -%}
-    {{ return(adapter.run_step('commits.entity_state', tidemark, commits, cfg_relation, run)) }}
-{%- endmacro -%}
 {%- macro new_commit(opened, load, recorded) -%}{{ return(adapter.run_step('commits.new_commit', tidemark, opened, load, recorded)) }}{%- endmacro -%}
 {%- macro record_commit(commits, commit, state, figures) -%}
     {{ return(adapter.run_step('commits.record_commit', tidemark, commits, commit, state, figures)) }}
 {%- endmacro -%}
 
-{#- tidemark.pipeline.committing -#}
-{%- macro check_still_ours(opened, derived, commit) -%}
-    {{ return(adapter.run_step('committing.check_still_ours', tidemark, opened, derived, commit)) }}
-{%- endmacro -%}
 {%- macro check_written(cfg, relation, counted, written, mending) -%}
     {{ return(adapter.call_function('tidemark.pipeline.committing.check_written', cfg, relation, counted, written, mending)) }}
 {%- endmacro -%}
-{%- macro commit_load(opened, plan, derived, commit) -%}
-    {{ return(adapter.run_step('committing.commit_load', tidemark, opened, plan, derived, commit)) }}
-{%- endmacro -%}
 {%- macro is_only_process() -%}{{ return(adapter.run_step('committing.is_only_process', tidemark)) }}{%- endmacro -%}
 {%- macro log__append(opened, plan, derived) -%}{{ return(adapter.run_step('committing.append_slice', tidemark, opened, plan, derived)) }}{%- endmacro -%}
-{%- macro record_load(opened, derived, commit) -%}{{ return(adapter.run_step('committing.record_load', tidemark, opened, derived, commit)) }}{%- endmacro -%}
-{%- macro table_versions(cfg, relations, moment) -%}
-    {{ return(adapter.run_step('committing.table_versions', tidemark, cfg, relations, moment)) }}
-{%- endmacro -%}
 {%- macro versions_before(opened, load) -%}{{ return(adapter.run_step('committing.versions_before', tidemark, opened, load)) }}{%- endmacro -%}
 
 {#- tidemark.pipeline.extracts -#}
 {%- macro extract__stage(opened, source, part) -%}{{ return(adapter.run_step('extracts.stage_extract', tidemark, opened, source, part)) }}{%- endmacro -%}
 {%- macro extract__derive(opened, staged, commit) -%}{{ return(adapter.run_step('extracts.derive_extract', tidemark, opened, staged, commit)) }}{%- endmacro -%}
-{%- macro type_compared_values(cfg, plan) -%}{{ return(adapter.run_step('extracts.type_compared_values', tidemark, cfg, plan)) }}{%- endmacro -%}
-
 {#- tidemark.pipeline.mending -#}
 {%- macro log__discard(opened, commit) -%}{{ return(adapter.run_step('mending.discard_commit', tidemark, opened, commit)) }}{%- endmacro -%}
 {%- macro log__fences(file_format, relations, commit_id) -%}
@@ -77,21 +54,12 @@
 
 {#- tidemark.pipeline.opening -#}
 {%- macro log__state(opened, state) -%}{{ return(adapter.run_step('opening.log_state', tidemark, opened, state)) }}{%- endmacro -%}
-{%- macro log_relations(cfg, run, current) -%}{{ return(adapter.run_step('opening.log_relations', tidemark, cfg, run, current)) }}{%- endmacro -%}
 {%- macro open_load(cfg, run, current=none) -%}
     {%- do tidemark.check_loads(cfg['entity']) -%}
     {{ return(adapter.run_step('opening.open_load', tidemark, cfg, run, current)) }}
 {%- endmacro -%}
-{%- macro opened_anew(opened, run=none) -%}{{ return(adapter.run_step('opening.opened_anew', tidemark, opened, run)) }}{%- endmacro -%}
-{%- macro settled_state(opened) -%}{{ return(adapter.run_step('opening.settled_state', tidemark, opened)) }}{%- endmacro -%}
-
 {#- tidemark.pipeline.replacing -#}
 {%- macro check_is_alone(opened, commit) -%}{{ return(adapter.run_step('replacing.check_is_alone', tidemark, opened, commit)) }}{%- endmacro -%}
-{%- macro check_replaced_log(opened, commit) -%}{{ return(adapter.run_step('replacing.check_replaced_log', tidemark, opened, commit)) }}{%- endmacro -%}
-{%- macro erases_beside(commits, relation, commit_id) -%}
-    {{ return(adapter.run_step('replacing.erases_beside', tidemark, commits, relation, commit_id)) }}
-{%- endmacro -%}
-
 {#- tidemark.pipeline.steps -#}
 {%- macro load_entity(opened, body) -%}{{ return(adapter.run_step('steps.load_entity', tidemark, opened, body)) }}{%- endmacro -%}
 {%- macro summary(figures) -%}{{ return(adapter.call_function('tidemark.pipeline.steps.summary', figures)) }}{%- endmacro -%}

@@ -9,16 +9,6 @@
     {{ return(adapter.call_function('tidemark.rules.drift.choice_drift', plan, recorded)) }}
 {%- endmacro -%}
 
-{#- Keys in the order of the hashes that are stored, where the YAML has the same ones in another. Not those that the model hashes
-    itself: its order is not known. -#}
-{%- macro keys_in_order(cfg, recorded) -%}
-    {{ return(adapter.call_function('tidemark.rules.drift.keys_in_order', cfg, recorded)) }}
-{%- endmacro -%}
-
-{%- macro _shown(value) -%}
-    {{ return(adapter.call_function('tidemark.rules.drift.shown', value)) }}
-{%- endmacro -%}
-
 {#- What a column is to the comparison of rows. -#}
 {%- macro column_role(column) -%}
     {%- if column['key'] -%}{{ return('key') }}{%- endif -%}

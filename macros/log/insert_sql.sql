@@ -1,17 +1,17 @@
-{#- Insert a query's rows by name. A Parquet side relation is partitioned by commit, see parquet__create_table(). -#}
-{%- macro insert_sql(relation, columns, query, file_format='delta') -%}
+{#- Insert a query's rows by name. -#}
+{%- macro insert_sql(relation, columns, query) -%}
 {%- set names = columns | map(attribute='name') | list -%}
 insert into {{ relation }} (
-    {{ tidemark.column_list_expr(names + (['tidemark_commit'] if file_format == 'parquet' else [])) }}
+    {{ tidemark.column_list_expr(names) }}
 )
 select
-    {{ tidemark.column_list_expr(names) }}{{ ',\n    _commit_id as tidemark_commit' if file_format == 'parquet' }}
+    {{ tidemark.column_list_expr(names) }}
 from (
     {{ query | indent(4) }}
 )
 {%- endmacro -%}
 
-{#- Drop a table with its files. Iceberg's catalogue keeps them unless it is told to, also those of a Parquet table. -#}
+{#- Drop a table with its files. Iceberg's catalogue keeps them unless it is told to. -#}
 {%- macro drop_table_sql(relation) -%}
     {{ return('drop table if exists ' ~ relation ~ (' purge' if tidemark.lake_format() == 'iceberg' else '')) }}
 {%- endmacro -%}

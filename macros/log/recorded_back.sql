@@ -1,11 +1,3 @@
-{#- What an entity is held to once a rollback has taken it back to where a commit recorded `then`, of what its last commit recorded (`now`).
-    Of change events what is known of the source is as it was then, as what was undone is read again, and statements of it are judged anew;
-    so are the names of columns, but for those that the YAML names (`named`, lower case), and the rule of ties that its rows are in order by.
-    Whatever came since stays in the log. -#}
-{%- macro recorded_back(now, then, named) -%}
-    {{ return(adapter.call_function('tidemark.rules.columns_back.recorded_back', now, then, named)) }}
-{%- endmacro -%}
-
 {#- The name under which the values of a column are kept whose own another one takes; `taken` are names in lower case. -#}
 {%- macro free_name(name, taken) -%}
     {{ return(adapter.call_function('tidemark.rules.columns_back.free_name', name, taken)) }}

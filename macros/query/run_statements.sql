@@ -111,13 +111,11 @@
     {{ return(names) }}
 {%- endmacro -%}
 
-{#- The version of a table, or none where the format has none. -#}
+{#- The version of a table. -#}
 {%- macro table_version(file_format, relation) -%}
     {%- if file_format == 'iceberg' -%}
         {#- A table without rows has no snapshot yet. -#}
         {{ return((tidemark.table_property(relation, 'current-snapshot-id') or '').replace('none', '0') | int) }}
-    {%- elif file_format != 'delta' -%}
-        {{ return(none) }}
     {%- endif -%}
     {%- if tidemark.can('ask_catalog') -%}{{ return(adapter.table_version(relation)) }}{%- endif -%}
     {{ return(run_query('describe history ' ~ relation ~ ' limit 1')[0][0]) }}
@@ -140,13 +138,4 @@
     {%- if file_format == 'iceberg' -%}{{ return(tidemark.row_count('spark_catalog.' ~ relation ~ '.files')) }}{%- endif -%}
     {%- if tidemark.can('ask_catalog') -%}{{ return(adapter.file_count(relation)) }}{%- endif -%}
     {{ return(tidemark.query_rows('describe detail ' ~ relation)[0]['numFiles'] | int) }}
-{%- endmacro -%}
-
-{#- The folder under which a Parquet entity keeps the versions of its current table. -#}
-{%- macro parquet_root(cfg, current) -%}
-    {%- if cfg['location_root'] -%}{{ return(cfg['location_root']) }}{%- endif -%}
-    {%- do run_query('create schema if not exists ' ~ current.include(identifier=false)) -%}
-    {%- for row in run_query('describe schema ' ~ current.include(identifier=false)) if row[0] == 'Location' -%}
-        {{ return(row[1]) }}
-    {%- endfor -%}
 {%- endmacro -%}

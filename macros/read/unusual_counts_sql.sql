@@ -1,5 +1,5 @@
 {#- What is not usual in `loads`, each load of a relation judged by those before it. The rule is told, and proved, in
-    tidemark.state.usual: a count is compared with the median of its weekday, and how far it is from there with how far the loads before
+    python/tests/usual.py: a count is compared with the median of its weekday, and how far it is from there with how far the loads before
     it were. `options`: see the test change_counts_are_usual. -#}
 {%- macro unusual_counts_sql(loads, options) -%}
 with days as (

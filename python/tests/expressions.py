@@ -17,8 +17,6 @@ NO_VALUES = {
     "options_expr": "options of a reader",
     "file_relation_expr": "a relation",
     "_lines_relation_expr": "a relation",
-    "replaced_loads_expr": "numbers of commits, compared",
-    "hidden_expr": "a literal under another name, of which dbt's log has no value: test_house.py",
     "_telling_part_expr": "a part of a text, for a message",
     "_is_key_image_expr": "within debezium_events_sql() for PostgreSQL: test_debezium_messages.py",
     "_filled_field_expr": "within replayed_keys_sql() for structs: test_event_streams.py",
@@ -78,7 +76,7 @@ def _hashes(macros: dict[str, Any]) -> Iterator[Tried]:
         "row_hash_expr",
         flat,
         {
-            **{name: macros["row_hash_expr"](columns, name) for name in ("md5", "xxhash64x2")},
+            "md5": macros["row_hash_expr"](columns, "md5"),
             "sha256": macros["row_hash_expr"](columns[:9], "sha256"),
             "only if": macros["row_hash_expr"](columns[:9], "md5", only_if="`c 1`"),
             "sensitive": macros["row_hash_expr"](secret, "md5"),

@@ -153,7 +153,8 @@ def callable_macros(sources: Mapping[str, str]) -> tuple[dict[str, Any], dict[st
     def run_step(step: str, macros: Mapping[str, Any], *arguments: Any) -> Any:
         # a test may have put another adapter in the place of this one
         warehouse = MacroWarehouse(macros, context["adapter"])
-        return _call_function(f"tidemark.pipeline.{step}", warehouse, *arguments)
+        name = step if step.startswith("operations.") else f"pipeline.{step}"
+        return _call_function(f"tidemark.{name}", warehouse, *arguments)
 
     adapter.run_step = run_step
     context["adapter"] = adapter

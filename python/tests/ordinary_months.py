@@ -1,4 +1,4 @@
-"""Counts of loads as they ordinarily are, and storms in them: seeded, for the rule of `tidemark.state.usual`.
+"""Counts of loads as they ordinarily are, and storms in them: seeded, for the rule of `tests.usual`.
 
 Example:
     >>> loads = ordinary_loads(7)          # seven months, of which the last is to be judged
@@ -13,7 +13,7 @@ import random
 from collections.abc import Callable
 from dataclasses import replace
 
-from tidemark.state.usual import Load
+from tests.usual import Load
 
 MONTHS = range(200)
 DAYS = 210

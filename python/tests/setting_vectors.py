@@ -150,7 +150,6 @@ def cases() -> Iterator[dict[str, Any]]:
                     yield {"flow": flow, "config": {name: value}, "lake": "iceberg"}
         for layout in ({"partition_by": "a", "liquid_clustered_by": "b"}, {"partition_by": "id"}):
             yield {"flow": flow, "config": layout}
-            yield {"flow": flow, "config": {**layout, "file_format": "parquet"}}
             yield {"flow": flow, "config": layout, "settings": {**base, "sensitive": "A"}}
         for columns in _COLUMNS:
             yield {"flow": flow, "columns": columns}

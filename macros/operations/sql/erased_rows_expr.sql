@@ -28,13 +28,15 @@
     {{ return('coalesce(' ~ terms | join(' or ') ~ ', false)' if terms else 'false') }}
 {%- endmacro -%}
 
-{#- The hashes that a key may have in the tables of an entity, one for each algorithm that a rehash can have come from, and what its
-    values look like as text, as one row. NULL is a value of a key, but no word to look for. -#}
+{#- The hashes that a key may have in the tables of an entity, one for each algorithm that a rehash can have come from, `xxhash64x2`
+    in earlier releases, and what its values look like as text, as one row. NULL is a value of a key, but no word to look for. -#}
 {%- macro erased_key_sql(columns, values) -%}
 select
-    {%- for algorithm in ['md5', 'sha256', 'xxhash64x2'] %}
+    {%- for algorithm in ['md5', 'sha256'] %}
     {{ tidemark.row_hash_expr(columns, algorithm, 'key_values') | indent(4) }} as {{ algorithm }},
     {%- endfor %}
+    {%- set text = tidemark.row_text_expr(columns, 'key_values') | indent(4) %}
+    lower(concat(lpad(hex(xxhash64({{ text }})), 16, '0'), lpad(hex(xxhash64('tidemark', {{ text }})), 16, '0'))) as xxhash64x2,
     to_json(array_compact(array(
         {%- for column in columns %}
         cast(key_values.{{ tidemark.quote_identifier(column['name']) }} as string) {{- ',' if not loop.last }}

@@ -29,7 +29,7 @@
         'cfg': cfg,
         'source': cfg['relation'],
         'plan': tidemark.recorded_plan(fromjson(span['config']) if span['config'] is string else span['config']),
-        'relations': tidemark.side_relations(cfg['target'], cfg['file_format']),
+        'relations': tidemark.side_relations(cfg['target']),
         'commits': commits['view'],
         'states': commits['states'],
         'from': span['from'],

@@ -42,8 +42,6 @@ before its events.
 
 _FINGERPRINT, _EVENT = 0, 1
 
-_Counts = tuple[int, ...]
-
 
 def deduplicate_batch(events: DataFrame, steps: Iterable[str] = STEPS) -> DataFrame:
     """De-duplicate a batch of events within itself.
@@ -71,7 +69,7 @@ def deduplicate_batch(events: DataFrame, steps: Iterable[str] = STEPS) -> DataFr
     """
     from pyspark.sql.types import StringType, StructField, StructType, TimestampType
 
-    chosen = _checked(events, steps, _NEEDED)
+    chosen = _checked(events, steps)
     natural, synthetic = (step in chosen for step in STEPS)
     stamps = {f.name for f in events.schema.fields if isinstance(f.dataType, TimestampType)}
     # as numbers: in Python a timestamp would pass through the time zone of the worker
@@ -135,60 +133,11 @@ def deduplicate_batch(events: DataFrame, steps: Iterable[str] = STEPS) -> DataFr
     )
 
 
-def duplicate_counts(events: DataFrame, steps: Iterable[str] = STEPS) -> dict[str, int]:
-    """What `deduplicate_batch` makes of a batch, in numbers; one Spark job.
-
-    Example:
-        >>> duplicate_counts(read_events(lines))  # doctest: +SKIP
-        {'read': 7, 'atomic': 5, 'rejected': 1, 'natural_in_batch': 1, 'synthetic_in_batch': 2}
-
-    Args:
-        events: What `read_events` gives.
-        steps: Which steps are taken.
-
-    Returns:
-        Rows read, kept and rejected; copies dropped, and events renamed, which are kept.
-
-    Raises:
-        ConfigError: An unknown step, or a column that `read_events` gives is missing.
-    """
-    needed = ("event_id", "event_fingerprint", "_reject_reason")
-    chosen = _checked(events, steps, needed)
-    natural, synthetic = (step in chosen for step in STEPS)
-
-    def of_id(
-        pair: tuple[tuple[str | None, str | None], int],
-    ) -> tuple[str | None, _Counts]:
-        (event_id, _), rows = pair
-        return event_id, (rows, 1 if natural and event_id is not None else rows, 1)
-
-    def of_batch(counts: _Counts, pair: tuple[str | None, _Counts]) -> _Counts:
-        event_id, (rows, kept, fingerprints) = pair
-        if event_id is None:
-            return _added(counts, (rows, 0, rows, 0, 0))
-        renamed = kept if synthetic and fingerprints > 1 else 0
-        return _added(counts, (rows, kept, 0, rows - kept, renamed))
-
-    none: _Counts = (0, 0, 0, 0, 0)
-    totals = (
-        events.selectExpr(
-            "if(_reject_reason is null, event_id, null)",
-            "if(_reject_reason is null, event_fingerprint, null)",
-        )
-        .rdd.map(lambda row: (tuple(row), 1))
-        .reduceByKey(lambda one, other: one + other)
-        .map(of_id)
-        .reduceByKey(_added)
-        .aggregate(none, of_batch, _added)
-    )
-    return dict(zip(("read", "atomic", "rejected", *STEPS), totals, strict=True))
-
-
-def _checked(events: DataFrame, steps: Iterable[str], needed: Iterable[str]) -> frozenset[str]:
+def _checked(events: DataFrame, steps: Iterable[str]) -> frozenset[str]:
     chosen = frozenset([steps] if isinstance(steps, str) else steps)
     for step in sorted(chosen - {*STEPS}):
         raise ConfigError(f"unknown step {step}: use {', '.join(STEPS)}")
-    missing = [name for name in needed if name not in events.columns]
+    missing = [name for name in _NEEDED if name not in events.columns]
     if missing:
         raise ConfigError(f"events lacks {', '.join(missing)}: pass what read_events() gives")
     return chosen
@@ -230,7 +179,3 @@ def _itself(key: _Key) -> Any:
 
 def _partition(key: _Key) -> int:
     return zlib.crc32(key[0].encode())
-
-
-def _added(one: _Counts, other: _Counts) -> _Counts:
-    return tuple(a + b for a, b in zip(one, other, strict=True))

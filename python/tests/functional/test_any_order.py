@@ -32,9 +32,8 @@ SEED = int(os.environ.get("TIDEMARK_TEST_SEED", "20260304"))
 LOADS = int(os.environ.get("TIDEMARK_TEST_LOADS", "4"))  # of the slow ring
 
 
-def make_entities(project: Any, file_format: str) -> Any:
+def make_entities(project: Any) -> Any:
     models = []
-    form = f"file_format: {file_format}" if file_format != "delta" else "enabled: true"
     for name, entity in ENTITIES.items():
         project.write(f"models/{name}.sql", "{{ tidemark.extract() }}")
         models.append(
@@ -43,7 +42,6 @@ def make_entities(project: Any, file_format: str) -> Any:
     config:
       materialized: cdc
       unique_key: k
-      {form}
       meta: {{tidemark: {{{entity["settings"]}, location: "{project.root}/{name}/{{business_date}}.csv",
         on_reject: quarantine, max_reject_fraction: 1, ignore: [loaded_at], max_delete_fraction: 1}}}}
     columns:
@@ -180,10 +178,10 @@ def check_again__writes_nothing(project: Any, day: date) -> None:
 
 
 def test_random_order__delta(project: Any) -> None:
-    entities = make_entities(project, "delta")
+    entities = make_entities(project)
     check_again__writes_nothing(entities, run_random_loads(entities, SEED, loads=2))
 
 
 @pytest.mark.slow
 def test_random_order__more_loads(project: Any) -> None:
-    run_random_loads(make_entities(project, "delta"), SEED, LOADS)
+    run_random_loads(make_entities(project), SEED, LOADS)

@@ -76,7 +76,7 @@ def test_engine_in_the_workers(project: Any, cluster: Cluster, kind: str) -> Non
 
 def test_extracts(project: Any, cluster: Cluster) -> None:
     """Full and delta extracts of three dates, of which the last one comes between the others."""
-    dates.make_entities(project, "delta")
+    dates.make_entities(project)
     chosen = {name: dates.ENTITIES[name] for name in ("full_plain", "delta_tagged")}
     rng = random.Random(7)
     known: dict[str, dict[date, Any]] = {name: {} for name in chosen}

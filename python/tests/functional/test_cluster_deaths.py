@@ -137,7 +137,7 @@ def check_figures(project: Any, name: str) -> None:
 
 def test_extracts(project: Any, cluster: Cluster) -> None:
     """Full and delta extracts, kept intervals and a kept feed."""
-    dates.make_entities(project, "delta")
+    dates.make_entities(project)
     chosen = {name: dates.ENTITIES[name] for name in ("full_plain", "delta_tagged")}
     for name in dates.ENTITIES.keys() - chosen.keys():
         project.remove(f"models/{name}.sql")

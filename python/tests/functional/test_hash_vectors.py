@@ -18,7 +18,7 @@ from tidemark import hashing
 from tidemark.hashing import types
 
 CASES = hash_vectors.load()
-ALGORITHMS = ("md5", "sha256", "xxhash64x2")
+ALGORITHMS = hashing.ALGORITHMS
 
 
 @pytest.fixture(scope="module")

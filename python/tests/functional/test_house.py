@@ -541,23 +541,5 @@ def test_settings__are_checked(module_project: Any) -> None:
     module_project.remove("models/wrong.sql")
     module_project.remove("models/wrong.yml")
     assert "feed_retention must be a length of time such as '30 days'" in error
-    assert "history_retention needs file_format: delta" in error
+    assert "file_format: parquet is no more: take file_format: delta" in error
     assert "write_mode: merge_on_read needs file_format: delta" in error
-
-
-@pytest.mark.iceberg(never=True)
-@pytest.mark.slow
-def test_clean__parquet_versions(module_project: Any) -> None:
-    flat = Entity(
-        module_project, "flat", {"id": "int", "name": "string"}, config={"file_format": "parquet"}
-    )
-    for day in DAYS[:3]:
-        flat.load(day, f"id,name\n1,{day}\n")
-    folder = Path(module_project.home) / "warehouse"
-    versions = [path for path in folder.rglob("flat__versions") if path.is_dir()]
-    assert len(versions) == 1 and len(list(versions[0].iterdir())) > 1
-    do(flat, "clean", vacuum=True)
-    assert len([path for path in versions[0].iterdir() if path.is_dir()]) == 1
-    assert flat.rows("id, name") == [(1, DAYS[2])]
-    flat.load(DAYS[3], "id,name\n1,more\n")
-    assert flat.rows("id, name") == [(1, "more")]

@@ -20,7 +20,6 @@ from . import (
     test_events,
     test_feed,
     test_house,
-    test_parquet,
     test_rollback,
     test_scd2,
     test_shred,
@@ -76,11 +75,6 @@ def project(
     request: pytest.FixtureRequest, make_thrift_project: Callable[[str], ThriftProject]
 ) -> ThriftProject:
     return make_thrift_project(request.node.name)
-
-
-def test_extracts__parquet(project: ThriftProject) -> None:
-    test_parquet.test_two_days(project)
-    test_parquet.test_after_two_days(project)
 
 
 def test_atomic_and_shred(project: ThriftProject, tmp_path: Path) -> None:

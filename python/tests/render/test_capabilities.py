@@ -49,7 +49,9 @@ def test_can__of_a_name_that_is_none() -> None:
 
 
 def test_capabilities__are_what_is_asked_for_and_nothing_else_asks_the_adapter() -> None:
-    paths = [*ROOT.glob("macros/**/*.sql"), *ROOT.glob("python/src/tidemark/pipeline/*.py")]
+    rooms = ROOT / "python" / "src" / "tidemark"
+    steps = [path for room in ("pipeline", "operations") for path in (rooms / room).glob("*.py")]
+    paths = [*ROOT.glob("macros/**/*.sql"), *steps]
     texts = {path: path.read_text(encoding="utf-8") for path in paths}
     asked = {name or of_step for text in texts.values() for name, of_step in ASKED.findall(text)}
     assert asked == ALL

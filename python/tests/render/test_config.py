@@ -11,7 +11,13 @@ from dbt.artifacts.resources.v1.model import ModelConfig
 
 from dbt.adapters.tidemark.errors import MacroError
 from tidemark.model.columns import column_meta_problems
-from tidemark.rules.drift import left_out_columns
+from tidemark.operations.rehash import rehashed_config
+from tidemark.rules.drift import left_out_columns, new_columns
+from tidemark.rules.guard import (
+    deletes_too_much,
+    guarded_deletes,
+    rejects_too_many,
+)
 from tidemark.rules.types import is_widening
 
 from ..macros import SQL_FOLDERS, load_macros
@@ -53,7 +59,14 @@ def problems(
     [
         ("delta", "entity_config", "iceberg", ["set vars: {tidemark__commits_format: iceberg}"]),
         ("iceberg", "entity_config", "delta", ["leave file_format out"]),
-        ("iceberg", "entity_config", "parquet", ["leave file_format out"]),
+        (
+            "iceberg",
+            "entity_config",
+            "parquet",
+            [
+                "file_format: parquet is no more: take file_format: delta (iceberg where the whole project is)"
+            ],
+        ),
         ("iceberg", "entity_config", None, []),
         ("iceberg", "feed_config", "delta", ["leave file_format out"]),
         ("iceberg", "feed_config", None, []),
@@ -460,8 +473,8 @@ def test_dropped_column__keeps_its_type_and_its_role() -> None:
     """An extract of before may have it as text; another rehash compares it no more than the one that dropped it."""
     macros, cfg = load_macros(*SQL_FOLDERS, "operations"), shop()
     recorded = plan_of(cfg, arrived("id", "name", "total", "zip", zip="int"))["recorded"]
-    dropped = macros["rehashed_config"](cfg, recorded, ["zip"], [])
-    again = macros["rehashed_config"]({**cfg, "hash": "sha256"}, dropped, [], [])
+    dropped = rehashed_config(cfg, recorded, ["zip"], [])
+    again = rehashed_config({**cfg, "hash": "sha256"}, dropped, [], [])
     for config in (dropped, again):
         (found,) = [each for each in config["columns"] if each["name"] == "zip"]
         assert (found["role"], found["dropped"]) == ("ignored", True)
@@ -477,7 +490,7 @@ def test_rehashed_config__keeps_what_is_required() -> None:
     for column in cfg["columns"]:
         column["not_null"] = column["name"] in ("total", "zip")
     recorded = plan_of(cfg, arrived("id", "name", "total", "zip"))["recorded"]
-    rehashed = macros["rehashed_config"]({**cfg, "hash": "sha256"}, recorded, ["zip"], [])
+    rehashed = rehashed_config({**cfg, "hash": "sha256"}, recorded, ["zip"], [])
     stored = macros["recorded_plan"](rehashed, cfg)["stored"]
     assert [each["name"] for each in stored if each["not_null"]] == ["id", "total"]
 
@@ -750,14 +763,12 @@ def test_events__choice_of_columns_without_key() -> None:
 
 
 def test_new_columns() -> None:
-    macros = load_sql_macros()
-
     def told(cfg: dict[str, Any], names: str, of_file: str, recorded: Any) -> tuple[Any, Any]:
         source = arrived(*names.split())
         plan = plan_of(cfg, source, recorded)
         left_out = left_out_columns(of_file.split(), source, recorded)
         plan["recorded"]["left_out"] = left_out
-        return macros["new_columns"](cfg, plan, recorded), plan["recorded"]
+        return new_columns(cfg, plan, recorded), plan["recorded"]
 
     nothing: dict[str, list[str]] = {"short": [], "long": []}
     csv, known = shop(), "id name total"
@@ -837,7 +848,6 @@ def test_column_settings(
 def test_is_widening(stored: str, wanted: str, widens: bool) -> None:
     """The same type is none wider: nothing is to be altered."""
     assert is_widening(stored, wanted, "delta") is widens
-    assert is_widening(stored, wanted, "parquet") is False
 
 
 @pytest.mark.parametrize(
@@ -884,8 +894,6 @@ def test_is_widening(stored: str, wanted: str, widens: bool) -> None:
 def test_wider_type(stored: str, wanted: str, kept: str | None) -> None:
     wider = load_sql_macros()["wider_type"]
     assert [wider(stored, wanted, kind) for kind in ("delta", "iceberg")] == [kept, kept]
-    assert wider(stored, wanted, "parquet") is None
-    assert wider(stored, stored, "parquet") == stored
 
 
 def test_type_changes() -> None:
@@ -920,12 +928,12 @@ def test_type_changes() -> None:
     ],
 )
 def test_guard_of_deletes(
-    macros: dict[str, Any], fraction: float, existing: int, deleted: int, known: int, stops: bool
+    fraction: float, existing: int, deleted: int, known: int, stops: bool
 ) -> None:
     figures = {"rows_read": 1, "rows_deleted": deleted, "existing": existing}
     if known:
         figures["here"] = {"inserted": 0, "deleted": known, "deleted_again": known, "gone": 0}
-    assert macros["deletes_too_much"]({"max_delete_fraction": fraction}, figures) is stops
+    assert deletes_too_much({"max_delete_fraction": fraction}, figures) is stops
 
 
 @pytest.mark.parametrize(
@@ -943,7 +951,6 @@ def test_guard_of_deletes(
     ],
 )
 def test_guard_of_deletes__of_a_date_again(
-    macros: dict[str, Any],
     rows_read: int,
     existing: int,
     deleted: int,
@@ -955,9 +962,9 @@ def test_guard_of_deletes__of_a_date_again(
     names = ("inserted", "deleted", "deleted_again", "gone")
     figures = {"rows_read": rows_read, "rows_deleted": deleted, "existing": existing}
     figures["here"] = dict(zip(names, here, strict=True))
-    found = macros["guarded_deletes"](figures)
+    found = guarded_deletes(figures)
     assert (found["deleted"], found["existing"]) == guarded
-    assert macros["deletes_too_much"]({"max_delete_fraction": 0.5}, figures) is stops
+    assert deletes_too_much({"max_delete_fraction": 0.5}, figures) is stops
 
 
 @pytest.mark.parametrize(
@@ -983,12 +990,10 @@ def test_guard_of_deletes__of_a_date_again(
         ({}, {"rows_rejected": 6, "rows_read": 100, "rows_ignored": 94}, True),
     ],
 )
-def test_guard_of_rejects(
-    macros: dict[str, Any], settings: dict[str, Any], figures: dict[str, int], stops: bool
-) -> None:
+def test_guard_of_rejects(settings: dict[str, Any], figures: dict[str, int], stops: bool) -> None:
     given = {"on_reject": "quarantine", "max_reject_fraction": 0.5, "allow_rejects": False}
     given |= settings
-    assert macros["rejects_too_many"](given, given, figures) is stops
+    assert rejects_too_many(given, given, figures) is stops
 
 
 CHOICE = " names no column: say true for all, false for none, or leave it out"
@@ -1100,7 +1105,7 @@ CHOICE = " names no column: say true for all, false for none, or leave it out"
         (
             "atomic_config",
             {**cdc(location="landing"), "file_format": "detla"},
-            "file_format must be one of delta, iceberg, parquet (found: detla); did you mean `delta`?",
+            "file_format must be one of delta, iceberg (found: detla); did you mean `delta`?",
         ),
     ],
 )

@@ -59,7 +59,7 @@ class Entity:
         config = {"unique_key": "id", "meta": {"tidemark": tidemark}}
         self.cfg = macros["entity_config"]({**MODEL, "alias": name, "config": config})
         self.plan = macros["column_plan"](self.cfg, ARRIVED, TYPES, None)
-        self.relations = macros["side_relations"](relation("shop", name), "delta")
+        self.relations = macros["side_relations"](relation("shop", name))
 
 
 PLAIN = Entity("people", sensitive=[])
@@ -94,7 +94,7 @@ class Events:
         self.plan = macros["event_plan"](self.cfg, found, TYPES, None)
         if self.cfg["sequence_by"]:
             self.plan["sequence_type"] = SEQUENCE
-        self.relations = macros["side_relations"](relation("shop", name), "delta")
+        self.relations = macros["side_relations"](relation("shop", name))
 
 
 SEQUENCE = (

@@ -16,9 +16,9 @@ from tests.ordinary_months import (
     ordinary_loads,
     quiet_days,
 )
+from tests.usual import Load, unusual_counts
 from tidemark.errors import ConfigError
 from tidemark.state.calendar import missing_dates
-from tidemark.state.usual import Load, unusual_counts
 
 MONDAY = dt.date(2026, 1, 5)
 

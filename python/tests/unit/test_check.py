@@ -75,7 +75,7 @@ def test_check__all_models_at_once(shop: Shop) -> None:
         "extract must be",
         "did you mean `md5`",
         "did you mean `int`",
-        "needs file_format: delta",
+        "file_format: parquet is no more",
         "buckets",
         "did you mean `registry`",
         "materialized: cdcc is none that the project has; did you mean `cdc`?",
@@ -90,7 +90,7 @@ def test_check__all_models_at_once(shop: Shop) -> None:
 
 def test_check__settings_without_effect(shop: Shop) -> None:
     """Remarks, which are no mistakes."""
-    for name, settings in {"taken": "", "left": ", hash: xxhash64x2"}.items():
+    for name, settings in {"taken": "", "left": ", stored_hashes: true"}.items():
         shop.write(f"models/{name}.sql", "{{ tidemark.extract() }}")
         shop.write(
             f"models/{name}.yml",
@@ -120,7 +120,7 @@ def test_check__settings_without_effect(shop: Shop) -> None:
         "  - max_delete_fraction has no effect: a delta deletes no rows",
         "  - max_reject_fraction has no effect: on_reject is fail, so any reject stops it",
         "left  models/left.yml",
-        "  - engine: workers has no effect: hash is xxhash64x2, so Spark SQL loads it",
+        "  - engine: workers has no effect: stored_hashes is true, so Spark SQL loads it",
         "checked 5 models: nothing to mend",
     ]
     models = {model["name"]: model for model in json.loads(shop.check("--json").stdout)}

@@ -30,7 +30,7 @@ def test_unknown_step() -> None:
     with pytest.raises(ConfigError, match="unknown step natural: use natural_in_batch"):
         dedup.deduplicate_batch(events, ["natural"])
     with pytest.raises(ConfigError, match="unknown step natural_cross_batch"):
-        dedup.duplicate_counts(events, "natural_cross_batch")
+        dedup.deduplicate_batch(events, "natural_cross_batch")
 
 
 def test_missing_columns() -> None:

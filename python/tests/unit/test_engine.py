@@ -364,7 +364,6 @@ CFG: dict[str, Any] = {
         ("partition_by", ["a"], "it has partition_by"),
         ("cluster_by", ["a"], "it has liquid_clustered_by"),
         ("table_properties", {"a": "b"}, "it has tblproperties"),
-        ("hash", "xxhash64x2", "hash is xxhash64x2"),
         ("location", None, "it has no location"),
         ("options", {"header": False}, "options has header: False"),
         ("options", {"nullValue": "NA"}, "options has nullValue: NA"),

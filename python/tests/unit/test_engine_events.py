@@ -339,7 +339,6 @@ CFG: dict[str, Any] = {
         ("ignore_null_updates", {"all": True, "include": [], "exclude": []}, "it has ignore_null_updates"), ("location", "shop.events", "its location is no folder with a / in it"),
         ("chosen", {"all": True, "include": [], "exclude": ["a"]}, "it has columns"), ("tracked", {"all": False, "include": ["a"], "exclude": []}, "it has track_history"),
         ("apply_as_deletes", "state = 'gone'", "it has apply_as_deletes"), ("write_mode", "merge_on_read", "write_mode is merge_on_read"), ("file_format", "iceberg", "file_format is iceberg"),
-        ("hash", "xxhash64x2", "hash is xxhash64x2"),
     ],
 )  # fmt: skip
 def test_why_not(setting: str, value: Any, why: str) -> None:

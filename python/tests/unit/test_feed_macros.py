@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.macros import SQL_FOLDERS, load_macros
+from tidemark.operations.erase_key import names_in_feed
 
 PULLS = {
     "both": [("a.orders", False), ("b.orders", False)],
@@ -40,7 +41,7 @@ def test_names_in_feed(entity: str, table: str, names: list[str]) -> None:
         for relation, pulls in PULLS.items()
         for source, was_alone in pulls
     ]
-    assert list(load_macros("operations")["names_in_feed"](pairs, entity, table)) == names
+    assert names_in_feed(pairs, entity, table) == names
 
 
 @pytest.mark.parametrize(

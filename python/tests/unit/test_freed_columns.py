@@ -47,7 +47,6 @@ def test_freed_columns__are_asked_for_where_something_may_differ(macros: Macros)
     # earlier versions did not record it
     assert freed(NAME) == ([], 1)
     assert freed(free) == (["Name"], 1)
-    assert freed(free, file_format="parquet") == ([], 0)
 
 
 def test_required_names__are_those_that_a_plan_knows_never_to_be_null(macros: Macros) -> None:

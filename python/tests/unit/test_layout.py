@@ -20,19 +20,17 @@ def test_layout__macros_and_python_know_the_same() -> None:
     assert MACROS["layout_version"]() == LAYOUT
 
 
-@pytest.mark.parametrize("name", ["delta__create_table", "parquet__create_table"])
-def test_layout__every_table_is_made_with_it(name: str) -> None:
+def test_layout__every_table_is_made_with_it() -> None:
     for options in ({}, {"properties": {"x": "y", "tidemark.layout": "99"}}):
-        (sql,) = MACROS[name](relation("shop", "t"), COLUMNS, options)
+        (sql,) = MACROS["delta__create_table"](relation("shop", "t"), COLUMNS, options)
         assert sql.count(f"'tidemark.layout' = '{LAYOUT}'") == 1 and "99" not in sql
 
 
 def test_layout__a_log_is_made_with_it() -> None:
-    relations = {"log": relation("shop", "t__log"), "log_table": relation("shop", "t__log_slices")}
+    relations = {"log": relation("shop", "t__log"), "log_table": relation("shop", "t__log")}
     columns = [{"name": name, "type": "bigint"} for name in ("a", "_key_hash", "_commit_id")]
-    for file_format in ("delta", "parquet"):
-        statements = MACROS[f"{file_format}__create_log"]({"hash": "md5"}, relations, columns)
-        assert f"'tidemark.layout' = '{LAYOUT}'" in statements[0]
+    statements = MACROS["delta__create_log"]({"hash": "md5"}, relations, columns)
+    assert f"'tidemark.layout' = '{LAYOUT}'" in statements[0]
 
 
 def test_layout__only_an_older_one_is_migrated() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,12 +13,12 @@ from click.testing import CliRunner
 
 from dbt.adapters.tidemark.errors import MacroError
 from tests.macros import load_macros
-from tidemark import cli
+from tidemark import cli, operations
 from tidemark.errors import ConfigError
-from tidemark.operate import call as calls
 from tidemark.operate import traces
 from tidemark.operate.call import Asked, Operation, operate, with_key
 from tidemark.operate.kept import given
+from tidemark.operations import batches, clean, rollback
 from tidemark.state.project import Entity, entities_of
 
 
@@ -200,27 +201,32 @@ def test_several_models_of_one_name__are_called_by_their_tables() -> None:
         macros["committed_relation"]("dim", {})
 
 
-def test_operations_of_several_kinds__take_the_model_that_is_meant() -> None:
+def test_operations_of_several_kinds__take_the_model_that_is_meant(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     models = [
         a_model("orders", "pkg_orders", "pkg", "feed"), a_model("orders", "orders"),
         a_model("events", "events_v1", kind="atomic"), a_model("events", "events_v2", kind="atomic"),
         a_model("clicks", "clicks", kind="shred"), a_model("changes", "changes", kind="feed"),
     ]  # fmt: skip
-    macros = load_macros("config", "operations", "read")
+    macros = load_macros("config", "expr", "load", "operations", "read")
     context = macros["clean"].context
     context["graph"] = SimpleNamespace(nodes=dict(enumerate(models)))
     context["project_name"] = "shop"
     taken: list[tuple[str, str]] = []
 
     def take(name: str) -> Any:
-        def called(model: Any, *_: Any) -> Any:
+        def called(_: Any, model: Any, *__: Any) -> Any:
             taken.append((name, model if isinstance(model, str) else model["alias"]))
             raise Taken
 
         return called
 
-    for name in ("clean_enriched", "clean_feed", "open_entity", "open_atomic"):
-        macros[name] = take(name)
+    for module, name in [
+        (clean, "clean_enriched"), (clean, "clean_feed"), (clean, "open_entity"),
+        (rollback, "open_entity"), (batches, "open_atomic"),
+    ]:  # fmt: skip
+        monkeypatch.setattr(module, name, take(name))
     for operation, entity, expected in [
         ("clean", "orders", ("open_entity", "orders")),
         ("clean", "lake.pkg_orders", ("clean_feed", "pkg_orders")),
@@ -281,9 +287,9 @@ def test_error__once_it_was_begun_is_told_by_its_exit_code(dbt: Dbt) -> None:
 
 
 def test_every_operation_says_what_it_would() -> None:
-    """The word by which `operate` knows that there is something to do is in each macro's dry run."""
-    folder = Path(calls.__file__).parents[4] / "macros" / "operations"
-    names = ["rollback", "rollback_batches", "restate", "rehash", "rebuild", "savepoint", "clean",
+    """The word by which `operate` knows that there is something to do is in each dry run."""
+    folder = Path(operations.__file__).parent
+    names = ["rollback", "batches", "restate", "rehash", "rebuild", "savepoint", "clean",
              "clean_feed", "clean_enriched", "compact", "erase_key"]  # fmt: skip
     for name in names:
-        assert "'would" in (folder / f"{name}.sql").read_text(), name
+        assert re.search("[\"']would ", (folder / f"{name}.py").read_text()), name

@@ -135,7 +135,7 @@ def test_schema__design_sample_is_valid() -> None:
     "content",
     [
         sample(location=None, format=None, options=None),
-        sample(extract="delta", ignore="loaded_at", null_keys="allow", hash="xxhash64x2"),
+        sample(extract="delta", ignore="loaded_at", null_keys="allow", hash="sha256"),
         sample(options={"sep": ";", "header": False, "maxColumns": 30000}),
         sample(stored_hashes=True, sensitive=None),
         sample(stored_hashes=True, sensitive=[]),
@@ -145,7 +145,6 @@ def test_schema__design_sample_is_valid() -> None:
         events(format="rows", apply_as_deletes="operation = 'DELETE'", location="shop.changes"),
         events(columns=["id", "name"], track_history=False, ignore_null_updates=True),
         configured(unique_key="icao", tags=["daily"], grants={"select": ["reader"]}, alias="x"),
-        configured(file_format="parquet"),
         configured(materialized="scd2", meta={"owner": "me", "tidemark": {"entity": "airports"}}),
         configured(materialized="scd2", meta=None, unique_key=None),
         configured(
@@ -173,7 +172,7 @@ def test_schema__valid(content: dict[str, Any]) -> None:
         (events(format="rows", sequence_by=None), "'sequence_by' is a required property"),
         (events(_unique_key=None, format="rows"), "'unique_key' is a required property"),
         (events(_unique_key=None), "'unique_key' is a required property"),
-        (events(_file_format="parquet"), "is not one of ['delta', 'iceberg']"),
+        (configured(file_format="parquet"), "is not one of ['delta', 'iceberg']"),
         (events(ddl={"add_colum": "apply"}), "'add_colum' was unexpected"),
         (events(ddl={"add_column": "yes"}), "'yes' is not one of ['apply', 'ignore', 'fail']"),
         (events(encodings={"updated": "milis"}), "'milis' does not match"),
@@ -200,7 +199,6 @@ def test_schema__valid(content: dict[str, Any]) -> None:
             configured(partition_by="country", liquid_clustered_by="city"),
             "should not be valid under",
         ),
-        (configured(file_format="parquet", partition_by="country"), "False schema does not allow"),
         (
             configured(materialized="scd2", meta={"tidemark": {"entty": "a"}}),
             "'entty' was unexpected",

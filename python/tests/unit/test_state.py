@@ -33,11 +33,10 @@ from tidemark.state import project as projects
 from tidemark.state.commits import Commit
 from tidemark.state.past import rows_as_of
 from tidemark.state.project import Entity, KnownProject, known_project
-from tidemark.state.rejects import reject_rows
 from tidemark.state.show import ago, bar, notes
 from tidemark.state.status import Counts, Seen, landed_dates, missing_dates, status_of
 from tidemark.state.tables import TableNotReadable, Tables
-from tidemark.state.versions import Change, Version, changes_of, versions_of
+from tidemark.state.versions import Change, Version
 
 from ..foreign_project import ForeignProject
 from ..stored import (
@@ -150,20 +149,6 @@ def test_status__of_what_reads_several(later: list[Commit], state: str) -> None:
     ]
     loads = [commit(1, day(1)), commit(2, day(2)), *later]
     assert judged(*loads, *derived, entity=VIEWED).state == state
-
-
-def test_tables_of_a_format_that_only_spark_reads(tmp_path: Path) -> None:
-    """They are named, and not taken for tables that are not there."""
-    entity, tables = replace(CITIES, file_format="parquet"), Tables(known_shop(tmp_path))
-    for read in (
-        lambda: changes_of(tables, entity, [], day(1), 0),
-        lambda: reject_rows(tables, entity, [], False, 0),
-        lambda: versions_of(tables, entity, ["1"]),
-    ):
-        with pytest.raises(
-            TableNotReadable, match="cities: its tables are parquet, and only Spark"
-        ):
-            read()
 
 
 def test_notes__say_what_to_do() -> None:

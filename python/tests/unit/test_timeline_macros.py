@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -10,6 +9,7 @@ import pytest
 from dbt.adapters.tidemark.errors import MacroError
 from tests.macros import load_macros, warehouse_of
 from tidemark.errors import DataError, UsageError
+from tidemark.operations import adopt, clean, rollback, savepoint
 from tidemark.pipeline import commits as recording
 from tidemark.pipeline import committing, replacing, steps
 from tidemark.rules.columns_back import (
@@ -224,12 +224,12 @@ def test_rollback_together__all_or_none(monkeypatch: pytest.MonkeyPatch) -> None
 
     def renames_back(entity: str, now: list[str], back: list[str]) -> list[Any]:
         if entity in exchanged:
-            raise MacroError("data", "columns have exchanged their names since")
+            raise DataError("columns have exchanged their names since")
         return []
 
     def rollback_steps(opened: dict[str, Any], to: Any) -> dict[str, Any]:
         if opened["cfg"]["entity"] in cannot:
-            raise MacroError("usage", "changes are kept from a later commit on")
+            raise UsageError("changes are kept from a later commit on")
         return {"undone": [{"invocation_id": "second"}], "target": 1}
 
     exchanged = ["three"]
@@ -237,28 +237,34 @@ def test_rollback_together__all_or_none(monkeypatch: pytest.MonkeyPatch) -> None
         {"commit_id": 1, "kind": "load", "invocation_id": "first"},
         {"commit_id": 2, "kind": "load", "invocation_id": "second"},
     ]
-    stubs = {
-        "entity_node": lambda *_: node("one"),
-        "open_entity": open_entity,
-        "rollback_steps": rollback_steps,
-        "settle_entities_of_runs": lambda *_: None,
-        "recorded_at": lambda *_: {"columns": []},
+    for name, stub in {
+        "open_entity": lambda _, entity, *__: open_entity(entity),
+        "rollback_steps": lambda _, opened, to: rollback_steps(opened, to),
+        "_settle_entities_of_runs": lambda *_: None,
+        "_recorded_at": lambda *_: {"columns": []},
         "renames_back": renames_back,
+        "roll_back": lambda _, opened, *__: done.append(opened["cfg"]["entity"]),
+    }.items():
+        monkeypatch.setattr(rollback, name, stub)
+    nodes = [node(name) for name in ("two", "one", "three")]
+    for name, stub in {
+        "entity_node": lambda *_: node("one"),
+        "models_of": lambda _: nodes,
         "timeline": lambda *_: runs,
-        "roll_back": lambda opened, *_: done.append(opened["cfg"]["entity"]),
-    }
-    for name, stub in stubs.items():
+    }.items():
         monkeypatch.setitem(macros, name, stub)
-    nodes = {name: node(name) for name in ("two", "one", "three")}
-    macros["rollback"].context["graph"] = SimpleNamespace(nodes=nodes)
-    with pytest.raises(MacroError, match="changes are kept"):
-        macros["rollback"]("t_one", to=1, together=True)
+
+    def roll_back_together() -> None:
+        rollback.rollback(warehouse_of(macros), "t_one", 1, True, False)
+
+    with pytest.raises(UsageError, match="changes are kept"):
+        roll_back_together()
     cannot.clear()
-    with pytest.raises(MacroError, match="exchanged their names"):
-        macros["rollback"]("t_one", to=1, together=True)
+    with pytest.raises(DataError, match="exchanged their names"):
+        roll_back_together()
     assert done == []
     exchanged.clear()
-    macros["rollback"]("t_one", to=1, together=True)
+    roll_back_together()
     assert done == ["two", "three", "one"]
 
 
@@ -332,31 +338,27 @@ def test_known_is_done(
 
 
 @pytest.mark.parametrize("rejected", [0, 3])
-def test_adopted_again(monkeypatch: pytest.MonkeyPatch, rejected: int) -> None:
+def test_adopted_again(rejected: int) -> None:
     """Rows that a call before this one rejected are none that the log lacks."""
-    macros, said = load_macros("operations"), list[str]()
     stubs = {
         "adopted_differences_sql": lambda *_: "differences",
         "query_rows": lambda sql: [{"date_count": 1, "first_date": "2026-03-01"}],
         "relation_exists": lambda relation: True,
         "row_count": lambda relation: rejected,
-        "say": lambda entity, text: said.append(text),
     }
-    for name, stub in stubs.items():
-        monkeypatch.setitem(macros, name, stub)
+    warehouse = warehouse_of(stubs)
     relations = {name: f"shop.one__{name}" for name in ("log", "rejects", "current")}
     opened = {"cfg": {"entity": "one"}, "relations": relations}
     if not rejected:
-        with pytest.raises(MacroError, match="the log replayed has other rows than"):
-            macros["check_adopted"](opened, {}, [], "shop.old")
+        with pytest.raises(DataError, match="the log replayed has other rows than"):
+            adopt.check_adopted(warehouse, opened, {}, [], "shop.old")
         return
-    macros["check_adopted"](opened, {}, [], "shop.old")
-    assert said[0] == "adopted shop.old, without the 3 rows in shop.one__rejects"
+    adopt.check_adopted(warehouse, opened, {}, [], "shop.old")
+    assert warehouse.said == ["one: adopted shop.old, without the 3 rows in shop.one__rejects"]
 
 
 def test_clean_and_savepoint_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whichever comes second finds the other one: nothing goes that a savepoint is said to keep."""
-    macros = load_macros("operations")
     recorded: list[tuple[str, str]] = []
     savepoints: list[dict[str, int]] = []
     floors = [3]
@@ -365,40 +367,48 @@ def test_clean_and_savepoint_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
         "commits": {"states": "states"},
         "state": {"last_id": 7},
         "run": {"invocation_id": "x"},
+        "relations": {},
     }
     stubs = {
         "entity_node": lambda *_: node("one"),
-        "open_entity": lambda *_: opened,
-        "retention_lengths": lambda *_: {},
-        "clean_horizons": lambda *_: {"floor": 5, "old_tables": [], "savepoints": [], "is_held": False, "holders": []},
-        "clean_steps": lambda *_: [],
-        "rows_kept_for_events": lambda *_: 0,
         "savepoints_sql": lambda *_: "savepoints",
         "query_rows": lambda sql: savepoints,
         "feed_floor_sql": lambda *_: "floor",
-        "commit_to_keep": lambda *_: 4,
+        "run_query": lambda sql: [[floors[0]]],
         "next_commit_id": lambda last: last + 1,
         "utc_now": lambda: "now",
-        "say": lambda *_: None,
-        "record_commit": lambda commits, commit, state, _: recorded.append((commit["kind"], state)),
-    }  # fmt: skip
-    for name, stub in stubs.items():
-        monkeypatch.setitem(macros, name, stub)
-    macros["clean"].context["run_query"] = lambda sql: [[floors[0]]]
+    }
+    horizons = {"floor": 5, "old_tables": [], "savepoints": [], "is_held": False, "holders": []}
+    of_clean = {
+        "retention_lengths": lambda *_: {},
+        "clean_horizons": lambda *_: horizons,
+        "clean_steps": lambda *_: [],
+        "rows_kept_for_events": lambda *_: 0,
+    }
+    for module, more in ((clean, of_clean), (savepoint, {"commit_to_keep": lambda *_: 4})):
+        monkeypatch.setattr(module, "open_entity", lambda *_: opened)
+        monkeypatch.setattr(
+            module,
+            "record_commit",
+            lambda _, __, one, state, ___: recorded.append((one["kind"], state)),
+        )
+        for name, stub in more.items():
+            monkeypatch.setattr(module, name, stub)
+    warehouse = warehouse_of(stubs)
     # made before the clean is in flight, after it was worked out what goes
     savepoints.append({"commit_id": 4})
-    with pytest.raises(MacroError, match="a savepoint was made on commit 4 since this began"):
-        macros["clean"]("one")
+    with pytest.raises(DataError, match="a savepoint was made on commit 4 since this began"):
+        clean.clean(warehouse, "one", False, False, {})
     assert recorded == [("clean", "inflight"), ("clean", "rolled_back")]
     # and after that
     recorded.clear()
     savepoints.clear()
-    macros["savepoint"]("one")
+    savepoint.savepoint(warehouse, "one", None, None, False, False)
     assert recorded == [("savepoint", "completed")]
     floors[0] = 5
     recorded.clear()
-    with pytest.raises(MacroError, match="commit 4 is not kept"):
-        macros["savepoint"]("one")
+    with pytest.raises(DataError, match="commit 4 is not kept"):
+        savepoint.savepoint(warehouse, "one", None, None, False, False)
     assert recorded == [("savepoint", "completed"), ("savepoint", "rolled_back")]
 
 

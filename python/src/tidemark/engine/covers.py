@@ -31,8 +31,8 @@ def why_not(cfg: Mapping[str, Any]) -> str | None:
     """Return why no load of an entity goes by the engine; None: some can.
 
     Example:
-        >>> why_not({**cfg, "hash": "xxhash64x2"})
-        'hash is xxhash64x2'
+        >>> why_not({**cfg, "stored_hashes": True})
+        'stored_hashes is true'
 
     Args:
         cfg: What entity_config() returns.
@@ -48,8 +48,6 @@ def why_not(cfg: Mapping[str, Any]) -> str | None:
     for name in ("sensitive", "effective_from", "partition_by", "cluster_by", "table_properties"):
         if cfg.get(name):
             return f"it has {_SETTINGS.get(name, name)}"
-    if cfg["hash"] not in ("md5", "sha256"):
-        return f"hash is {cfg['hash']}"
     if not cfg.get("location"):
         return "it has no location"
     if cfg["extract"] == "events":

@@ -41,7 +41,7 @@ def hash_rows(
             ignored, in df's order.
         ignore: Columns that are carried but not hashed.
         sensitive: Columns whose hash is peppered from the environment variable TIDEMARK_PEPPER.
-        algorithm: `md5`, `sha256` or `xxhash64x2`.
+        algorithm: `md5` or `sha256`.
         types: Types to read text columns as. The rows are then cast as by `cast_and_hash`.
 
     Returns:
@@ -112,7 +112,7 @@ def cast_and_hash(
         ignore: Columns that are carried but not hashed.
         sensitive: Columns whose hash is peppered from TIDEMARK_PEPPER and whose value is masked in
             `_raw_payload`.
-        algorithm: `md5`, `sha256` or `xxhash64x2`.
+        algorithm: `md5` or `sha256`.
         time_zone: The zone of timestamps that name none; without it the session's.
 
     Returns:

@@ -7,13 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import xxhash
-
 RECIPE_VERSION = 1
-ALGORITHMS = ("md5", "sha256", "xxhash64x2")
+ALGORITHMS = ("md5", "sha256")
 PEPPER_VARIABLE = "TIDEMARK_PEPPER"
-SPARK_SEED = 42
-SECOND_SEED = xxhash.xxh64_intdigest(b"tidemark", SPARK_SEED)
 EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 MICROSECOND = datetime.timedelta(microseconds=1)
 Encoder = Callable[[Any], str]

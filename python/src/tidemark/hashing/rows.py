@@ -8,10 +8,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import xxhash
-
 from tidemark.errors import ConfigError
-from tidemark.hashing.recipe import ALGORITHMS, PEPPER_VARIABLE, SECOND_SEED, SPARK_SEED, Column
+from tidemark.hashing.recipe import ALGORITHMS, PEPPER_VARIABLE, Column
 from tidemark.hashing.text import byte_length, encoder_of, label_of
 from tidemark.hashing.types import Type, parse_type
 
@@ -71,12 +69,6 @@ def _digest(text: str, algorithm: str) -> str:
         return hashlib.md5(data, usedforsecurity=False).hexdigest()
     if algorithm == "sha256":
         return hashlib.sha256(data).hexdigest()
-    if algorithm == "xxhash64x2":
-        lanes = (
-            xxhash.xxh64_hexdigest(data, SPARK_SEED),
-            xxhash.xxh64_hexdigest(data, SECOND_SEED),
-        )
-        return "".join(lanes)
     raise ConfigError(f"unknown hash algorithm {algorithm}: use {', '.join(ALGORITHMS)}")
 
 
@@ -119,7 +111,7 @@ def row_hash(
     Args:
         row: Values by column name; a missing name counts as NULL.
         columns: Columns in hash order.
-        algorithm: `md5`, `sha256` or `xxhash64x2`.
+        algorithm: `md5` or `sha256`.
         pepper: The secret for columns marked sensitive.
 
     Raises:

@@ -45,11 +45,6 @@ def scd2_settings(node: Config, lake_format: str, nodes: Mapping[str, Config]) -
     if "valid_from" in given.settings and not is_text(cfg["valid_from"]):
         must = "valid_from must be the name of the column that intervals begin with"
         given.errors.append(f"{must}, found: {cfg['valid_from']}")
-    if cfg["file_format"] == "parquet":
-        given.errors.append(
-            "materialized: scd2 keeps intervals by MERGE, which needs file_format: delta or iceberg"
-            " (found: parquet); materialized: table or view serve every format"
-        )
     given.errors += places.cluster_problems(cfg)
     given.errors += places.layout_problems(cfg)
     return given.complete(cfg)
@@ -102,8 +97,6 @@ def feed_settings(node: Config, lake_format: str) -> dict[str, Any]:
 
 def _feed_problems(cfg: Config, config: Config) -> Iterator[str]:
     buckets = cfg["buckets"]
-    if cfg["file_format"] == "parquet":
-        yield "materialized: feed needs file_format: delta or iceberg, found: parquet"
     if not isinstance(buckets, int) or isinstance(buckets, bool) or not 1 <= buckets <= 1024:
         found = places.shown(buckets)
         yield f"feed_buckets must be a whole number from 1 to 1024, found: {found}"

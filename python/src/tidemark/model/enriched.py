@@ -67,9 +67,6 @@ def _table_settings(given: Given) -> dict[str, Any]:
     given.allow(cfg, "on_reject")
     given.errors += places.fraction_problems("max_reject_fraction", cfg["max_reject_fraction"])
     given.errors += places.format_problems(cfg, given.lake_format)
-    if cfg["file_format"] == "parquet":
-        needs = "needs file_format: delta or iceberg, found: parquet"
-        given.errors.append(f"materialized: {given.config['materialized']} {needs}")
     given.errors += places.cluster_problems(cfg)
     return cfg
 

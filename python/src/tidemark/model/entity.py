@@ -68,12 +68,6 @@ def _problems(cfg: Config, settings: Config) -> Iterator[str]:
             "stored_hashes and sensitive conflict: hashes that come with the rows cannot be"
             " peppered"
         )
-    if cfg["file_format"] == "parquet" and (cfg["partition_by"] or cfg["cluster_by"]):
-        yield (
-            "partition_by and liquid_clustered_by need file_format: delta. A Parquet table is"
-            " swapped as a whole, which the metastore cannot do atomically for a table with"
-            " partitions"
-        )
     for name in cfg["compare"]["exclude"]:
         if name in {key.lower() for key in cfg["keys"]}:
             part = "which is part of unique_key: a key is always compared"

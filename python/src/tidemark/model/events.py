@@ -80,8 +80,6 @@ def _problems(cfg: Config, settings: Config) -> Iterator[str]:
     for name in ("table", "unavailable_value"):
         if name in settings and not isinstance(cfg[name], str):
             yield f"{name} must be a text, found: {cfg[name]}"
-    if cfg["file_format"] == "parquet":
-        yield "extract: events needs file_format: delta or iceberg, found: parquet"
     if cfg["format"] == "rows" and not sequence:
         order = "the columns or expressions that order the rows of a key"
         yield f"format: rows needs sequence_by: {order}"

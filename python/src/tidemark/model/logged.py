@@ -40,7 +40,15 @@ def logged_settings(given: Given) -> dict[str, Any]:
         "description": given.node.get("description", ""),
     }
     given.errors += one_of("extract", cfg["extract"], EXTRACTS)
-    given.allow(cfg, "hash", "null_keys", "on_reject", "write_mode")
+    if cfg["hash"] == "xxhash64x2":
+        given.errors.append(
+            "hash: xxhash64x2 is no more: take md5 or sha256, for which the release before this one"
+            " rehashes what is there (dbt run-operation rehash --args"
+            f" '{{entity: {cfg['entity']}}}'), or this one makes a new log (--full-refresh)"
+        )
+    else:
+        given.allow(cfg, "hash")
+    given.allow(cfg, "null_keys", "on_reject", "write_mode")
     given.errors += places.format_problems(cfg, given.lake_format)
     if cfg["write_mode"] == "merge_on_read" and cfg["file_format"] != "delta":
         found = cfg["file_format"]
@@ -61,11 +69,6 @@ def retention_problems(cfg: Config, retentions: Config) -> Iterator[str]:
         cfg: The entity's settings.
         retentions: How long each kind of what it wrote is kept.
     """
-    if retentions.get("history") and cfg["file_format"] == "parquet":
-        yield (
-            "history_retention needs file_format: delta or iceberg: the slices of a Parquet log"
-            " never change"
-        )
     if retentions.get("history") and not cfg["keys"]:
         yield (
             "history_retention needs unique_key: the rows of a table without key are counted from"

@@ -50,13 +50,19 @@ def format_problems(cfg: Config, lake_format: str) -> Iterator[str]:
     Of Delta and Iceberg it has one.
     """
     found = cfg["file_format"]
+    if found == "parquet":
+        yield (
+            "file_format: parquet is no more: take file_format: delta (iceberg where the whole"
+            " project is), for which a full refresh by the release before this one makes a new log"
+        )
+        return
     yield from one_of("file_format", found, _FORMATS)
     if found == "iceberg" and lake_format != "iceberg":
         yield (
             "file_format: iceberg needs the whole project in Iceberg: set vars:"
             " {tidemark__commits_format: iceberg} in dbt_project.yml"
         )
-    elif found in ("delta", "parquet") and lake_format == "iceberg":
+    elif found == "delta" and lake_format == "iceberg":
         yield (
             f"file_format: {found} in a project of Iceberg tables (tidemark__commits_format:"
             " iceberg): leave file_format out"

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tidemark.pipeline.tables import (
     SWAPPED,
-    drop_any,
     make_current,
     make_history_view,
     needed_relations,
@@ -44,8 +41,6 @@ def apply_load(
         return
     if load["kind"] in ("full_refresh", "rehash"):
         _swap_logs(warehouse, opened, commit)
-        if warehouse.macro("changes_format", cfg, opened["state"]["recorded"]):
-            drop_any(warehouse, relations["current"])
         load = {**load, "rebuild": True}
         make_current(warehouse, cfg, plan, relations)
         make_history_view(warehouse, cfg, plan, relations)
@@ -183,10 +178,7 @@ def is_written_whole(
     """Say whether current is written as a whole where it is not built again."""
     if cfg["tag_unchanged"] and load["business_date"] == load["last_date"]:
         return True
-    return not nothing_logged and (
-        cfg["file_format"] == "parquet"
-        or _merge_writes_all(warehouse, cfg, relations, load, figures)
-    )
+    return not nothing_logged and _merge_writes_all(warehouse, cfg, relations, load, figures)
 
 
 def _overwrite_current(
@@ -248,47 +240,20 @@ def _swap_logs(warehouse: Warehouse, opened: Values, commit: Values) -> None:
     what the new log has none of. Each step is skipped when done, and the log is last, so that an
     interrupted swap is finished by calling it again.
     """
-    cfg, relations, recorded = opened["cfg"], opened["relations"], opened["state"]["recorded"]
-    commit_id = commit["commit_id"]
-    stood = warehouse.macro("side_relations", relations["current"], recorded["file_format"])
+    cfg, relations, commit_id = opened["cfg"], opened["relations"], commit["commit_id"]
     new_log = warehouse.macro("new_relation", relations["log_table"])
     is_begun = relation_exists(warehouse, new_log)
     needed = ["log_table", *needed_relations(commit["config"])]
     for name in SWAPPED:
         located = name == "log_table" and cfg["location_root"] is not None
         new = warehouse.macro("new_relation", relations[name])
-        old = warehouse.macro("old_relation", stood[name], commit_id)
+        old = warehouse.macro("old_relation", relations[name], commit_id)
         has_new = relation_exists(warehouse, new)
-        if has_new and name == "log_table":
-            _drop_log_views(warehouse, opened)
         makes_way = has_new or (is_begun and name not in needed)
-        if makes_way and relation_exists(warehouse, stood[name]):
+        if makes_way and relation_exists(warehouse, relations[name]):
             if not relation_exists(warehouse, old):
-                warehouse.run_all(warehouse.macro("rename_table_sql", stood[name], old, located))
+                warehouse.run_all(
+                    warehouse.macro("rename_table_sql", relations[name], old, located)
+                )
         if has_new:
-            if name == "log_table":
-                _keep_log_view(warehouse, opened, old, commit_id)
             warehouse.run_all(warehouse.macro("rename_table_sql", new, relations[name], located))
-
-
-def _drop_log_views(warehouse: Warehouse, opened: Values) -> None:
-    """Drop the view of a Parquet log before its slices go.
-
-    The next run of one that died in between would ask it. It follows them to the name that they are
-    kept under, and is made anew over the new ones: see make_history_view().
-    """
-    log = opened["relations"]["log"]
-    if opened["cfg"]["file_format"] == "parquet":
-        warehouse.run(f"drop view if exists {warehouse.macro('new_relation', log)}")
-    if opened["state"]["recorded"]["file_format"] == "parquet":
-        warehouse.run(f"drop view if exists {log}")
-
-
-def _keep_log_view(warehouse: Warehouse, opened: Values, old: Any, commit_id: int) -> None:
-    recorded = opened["state"]["recorded"]
-    if recorded["file_format"] != "parquet" or not relation_exists(warehouse, old):
-        return
-    log = warehouse.macro("old_relation", opened["relations"]["log"], commit_id)
-    columns = warehouse.macro("log_columns", warehouse.macro("recorded_plan", recorded))
-    kept = {"log": log, "log_table": old}
-    warehouse.run_all(warehouse.macro("parquet__evolve_log", kept, columns))

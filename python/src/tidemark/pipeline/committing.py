@@ -151,8 +151,6 @@ def append_slice(warehouse: Warehouse, opened: Values, plan: Values, derived: Va
     result = warehouse.run_all(
         warehouse.of_format(file_format, "append_to_log", targets, columns, derived["slice"], load)
     )
-    if file_format == "parquet":
-        return
     if load["forward"] or file_format == "iceberg":
         marks = "" if load["forward"] else f" or _superseded_by = {load['commit_id']}"
         result = warehouse.run(

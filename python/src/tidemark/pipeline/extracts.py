@@ -569,7 +569,7 @@ def _beside(
     stamp = f"date'{load['business_date']}' as _business_date, {commit_id} as _commit_id"
 
     def insert(name: str, columns: list[Values], sql: str) -> str:
-        statement: str = macro("insert_sql", targets[name], columns, sql, cfg["file_format"])
+        statement: str = macro("insert_sql", targets[name], columns, sql)
         return statement
 
     statements = []

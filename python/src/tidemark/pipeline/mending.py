@@ -40,7 +40,6 @@ def mend_commit(warehouse: Warehouse, opened: Values, state: Values, left: Value
     row = _last_inflight(warehouse, opened, left)
     commit = _begun(warehouse, opened["cfg"], left, row)
     numbers = _numbers(warehouse, row)
-    opened = _opened_as_begun(warehouse, opened, commit)
     cfg, relations = opened["cfg"], opened["relations"]
     landed = warehouse.of_family(cfg, "has_landed", opened, commit, numbers)
     # who replaces the log looks whether it was taken over as long as that has not happened
@@ -108,17 +107,6 @@ def _numbers(warehouse: Warehouse, row: Values) -> Values:
     return numbers
 
 
-def _opened_as_begun(warehouse: Warehouse, opened: Values, commit: Values) -> Values:
-    """Return the entity in the format that a commit in flight has, whatever the settings say."""
-    cfg = opened["cfg"]
-    begun = (commit["config"] or {}).get("file_format", cfg["file_format"])
-    if begun == cfg["file_format"] or cfg["family"] == "enriched":
-        return opened
-    cfg, current = {**cfg, "file_format": begun}, opened["relations"]["current"]
-    relations = warehouse.macro("log_relations", cfg, opened["run"], current)
-    return {**opened, "cfg": cfg, "relations": relations}
-
-
 def shared_log(warehouse: Warehouse, relations: Values, commit: Values) -> Any:
     """Return the table that the run which left a commit may still write to.
 
@@ -174,9 +162,8 @@ def finish_commit(warehouse: Warehouse, opened: Values, state: Values, commit: V
             make_current(warehouse, recorded_cfg, plan, relations)
         make_history_view(warehouse, recorded_cfg, plan, relations)
         # what the log has current must take
-        if recorded["file_format"] != "parquet":
-            freed = no_longer_required(warehouse, current, plan["stored"])
-            free_columns(warehouse, current, freed)
+        freed = no_longer_required(warehouse, current, plan["stored"])
+        free_columns(warehouse, current, freed)
     if kind == "rollback":
         steps = warehouse.macro("steps_of_rollback", opened["commits"], commit)
         names = ("last_date", "last_date_commit_id", "last_extract")
@@ -218,16 +205,13 @@ def discard_commit(warehouse: Warehouse, opened: Values, commit: Values) -> None
             rebuild_current(warehouse, recorded_cfg, plan, opened["state"], relations)
     if replaces_log(commit):
         drop_new_log(warehouse, relations)
-    # In another format nothing was written but to the new tables.
-    if warehouse.macro("changes_format", commit["config"], recorded):
-        return
     file_format, commit_id = commit["config"]["file_format"], commit["commit_id"]
     for name in ("rejects", "sensitive", "supplied", "staging", "landed"):
         table = relations[name]
         if not relation_exists(warehouse, table):
             continue
         # to look costs a tenth of a DELETE that finds nothing
-        if file_format == "parquet" or has_rows(warehouse, table, f"_commit_id = {commit_id}"):
+        if has_rows(warehouse, table, f"_commit_id = {commit_id}"):
             warehouse.run_all(warehouse.of_format(file_format, "discard_commit", table, commit_id))
 
 

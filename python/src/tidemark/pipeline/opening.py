@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
-from tidemark.errors import DataError
-from tidemark.pipeline.checking import check_drift
+from tidemark.errors import ConfigError, DataError
 from tidemark.pipeline.commits import ensure_commits, entity_state
 from tidemark.pipeline.mending import mend_commit
 from tidemark.pipeline.missing import make_missing
@@ -43,18 +43,10 @@ def open_load(warehouse: Warehouse, cfg: Values, run: Values, current: Any = Non
     if cfg["family"] == "enriched":
         relations = warehouse.macro("atomic_relations", cfg)
     else:
-        relations = log_relations(warehouse, cfg, run, current or cfg["target"])
+        relations = dict(warehouse.macro("side_relations", current or cfg["target"]))
     commits = ensure_commits(warehouse, run)
     opened = {"cfg": cfg, "run": run, "relations": relations, "commits": commits}
     return opened_anew(warehouse, opened)
-
-
-def log_relations(warehouse: Warehouse, cfg: Values, run: Values, current: Any) -> Values:
-    """Return the relations of an entity with a log, as its format has them."""
-    relations = dict(warehouse.macro("side_relations", current, cfg["file_format"]))
-    if cfg["file_format"] == "parquet":
-        relations["root"] = warehouse.macro("parquet_root", cfg, current)
-    return relations
 
 
 def opened_anew(warehouse: Warehouse, opened: Values, run: Values | None = None) -> Values:
@@ -83,6 +75,7 @@ def settled_state(warehouse: Warehouse, opened: Values) -> Values:
     # are staged for this version.
     log_version = None if layout is None else _log_version(warehouse, opened)
     state = entity_state(warehouse, commits, cfg["relation"], run)
+    _check_no_parquet(cfg, state)
     inflight = sorted(state["inflight"], key=lambda left: left["commit_id"])
     is_settled = not inflight and (
         layout is None or not warehouse.macro("migrate_entity", opened, layout)
@@ -99,9 +92,19 @@ def settled_state(warehouse: Warehouse, opened: Values) -> Values:
     if inflight:
         warehouse.macro("migrate_entity", opened, layout)
     state = entity_state(warehouse, commits, cfg["relation"], run)
-    # A Parquet log is a view by the name of a Delta one.
-    is_other = warehouse.macro("changes_format", cfg, state["recorded"])
-    return {**state, "log_version": None if is_other else _log_version(warehouse, opened)}
+    return {**state, "log_version": _log_version(warehouse, opened)}
+
+
+def _check_no_parquet(cfg: Values, state: Values) -> None:
+    """Stop where releases before this one wrote plain Parquet, or begun to."""
+    begun = [json.loads(left.get("config") or "null") for left in state["inflight"]]
+    if any(one and one.get("file_format") == "parquet" for one in (state["recorded"], *begun)):
+        raise ConfigError(
+            f"{cfg['entity']}: its tables are plain Parquet, which this release neither reads nor "
+            "writes. By the release before, run it with file_format: delta and --full-refresh, "
+            "which keeps the old log; or drop all of it with `dbt run-operation drop_entity --args "
+            f"'{{entity: {cfg['entity']}}}'` and load it anew"
+        )
 
 
 def _log_version(warehouse: Warehouse, opened: Values) -> int | None:
@@ -120,15 +123,10 @@ def log_state(warehouse: Warehouse, opened: Values, state: Values) -> Values:
     """
     cfg, run, relations = opened["cfg"], opened["run"], opened["relations"]
     refreshes = run["full_refresh"]
-    is_other = warehouse.macro("changes_format", cfg, state["recorded"])
-    if is_other and not refreshes:
-        was = state["recorded"]["file_format"]
-        drift = [f"file_format was {was} and is now {cfg['file_format']}"]
-        check_drift(cfg, drift, "with --full-refresh (the old one is kept)")
     present = present_relations(warehouse, relations)
     existing = cached_relation(warehouse, cfg["target"])
     is_view = existing is not None and existing.is_view
-    has_log = bool(is_other or "log_table" in present)
+    has_log = "log_table" in present
     has_current = "current" in present
     if has_log and not state["recorded"] and _is_left(warehouse, opened, is_view):
         has_log, has_current = False, False

@@ -36,9 +36,7 @@ def check_replaced_log(warehouse: Warehouse, opened: Values, commit: Values) -> 
         return
     check_is_alone(warehouse, opened, commit)
     log = opened["relations"]["log_table"]
-    # A log of another format is of files, which have one writer, or is to be.
-    is_same = state["recorded"]["file_format"] == cfg["file_format"]
-    if is_same and relation_exists(warehouse, log):
+    if relation_exists(warehouse, log):
         fence_log(warehouse, cfg["file_format"], log, commit["commit_id"])
         check_is_alone(warehouse, opened, commit)
 
@@ -122,7 +120,7 @@ def has_moved_since(warehouse: Warehouse, opened: Values, commit: Values) -> boo
     commits, run = opened["commits"], opened["run"]
     file_format = commit["config"]["file_format"]
     recorded = entity_state(warehouse, commits, relation, run)["recorded"]
-    if not recorded or recorded["file_format"] != file_format:
+    if not recorded:
         return False
     if not relation_exists(warehouse, log) or _is_swapped(warehouse, log, commit):
         return False

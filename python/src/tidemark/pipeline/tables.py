@@ -96,14 +96,11 @@ def side_tables(warehouse: Warehouse, cfg: Values, plan: Values) -> dict[str, Va
 def write_relations(warehouse: Warehouse, opened: Values) -> Values:
     """Return where a run writes, by what it holds.
 
-    Log and sensitive of a full refresh lie beside the old ones, and so does whatever cannot be
-    appended to as it is of another format.
+    Log and sensitive of a full refresh lie beside the old ones.
     """
     targets, state = dict(opened["relations"]), opened["state"]
     if state["first"] and state.get("has_log"):
         names = ["log", "log_table", "sensitive", "staging", "landed"]
-        if warehouse.macro("changes_format", opened["cfg"], state["recorded"]):
-            names += ["rejects", "supplied"]
         targets.update({name: warehouse.macro("new_relation", targets[name]) for name in names})
     return targets
 
@@ -113,8 +110,7 @@ def make_current(warehouse: Warehouse, cfg: Values, plan: Values, relations: Val
     current = relations["current"]
     existing = cached_relation(warehouse, current)
     is_there = existing is not None
-    stays = cfg["location_root"] and cfg["file_format"] != "parquet" and is_there
-    stays = bool(stays and existing.is_table)
+    stays = bool(cfg["location_root"] and is_there and existing.is_table)
     if is_there and not stays and relation_exists(warehouse, current):
         drop = warehouse.macro("drop_table_sql", current)
         warehouse.run(f"drop view if exists {current}" if existing.is_view else drop)
@@ -123,7 +119,6 @@ def make_current(warehouse: Warehouse, cfg: Values, plan: Values, relations: Val
         "partition_by": cfg["partition_by"],
         "cluster_by": cfg["cluster_by"],
         "location_root": cfg["location_root"],
-        "root": relations.get("root"),
         "replaces": stays,
         "properties": _current_properties(warehouse, cfg),
         "description": cfg["description"] if cfg["persist_docs"].get("relation") else "",
@@ -154,15 +149,9 @@ def make_history_view(warehouse: Warehouse, cfg: Values, plan: Values, relations
 
 
 def drop_new_log(warehouse: Warehouse, relations: Values) -> None:
-    """Drop what was written to take the place of another, in whatever format it was begun.
-
-    The log of one is a table, of another a view of slices.
-    """
-    slices = warehouse.macro("side_relation", relations["current"], "log_slices")
-    begun = {**relations, "log_table": slices}
-    drop_any(warehouse, warehouse.macro("new_relation", relations["log"]))
+    """Drop what was written to take the place of another."""
     for name in SWAPPED:
-        drop_table(warehouse, warehouse.macro("new_relation", begun[name]))
+        drop_table(warehouse, warehouse.macro("new_relation", relations[name]))
 
 
 def tell_layout(warehouse: Warehouse, cfg: Values, recorded: Values) -> None:
@@ -217,8 +206,6 @@ def alters_tables(warehouse: Warehouse, opened: Values, plan: Values) -> bool:
 def freed_columns(warehouse: Warehouse, opened: Values, plan: Values) -> list[str]:
     """Return the columns that current has as NOT NULL and the plan has not."""
     recorded = opened["state"]["recorded"]
-    if recorded["file_format"] == "parquet":
-        return []  # those of a Parquet table are never NOT NULL
     held = names_required(recorded["columns"]) if recorded.get("marks_not_null") else None
     return no_longer_required(warehouse, opened["relations"]["current"], plan["stored"], held)
 
@@ -354,13 +341,11 @@ def _take_column_away(warehouse: Warehouse, cfg: Values, relation: Any, column: 
     name = column["name"]
     quoted = warehouse.macro("quote_identifier", name)
     has_values = has_rows(warehouse, relation, f"{quoted} is not null")
-    if has_values or cfg["file_format"] == "parquet":
-        why = " (its run died), and a table of Parquet files cannot lose it"
-        why = " (a rollback undid it)" if has_values else why
+    if has_values:
         raise DataError(
             f"{cfg['entity']}: {relation} has column `{name}` as {column['type']} from a load that "
-            f"is not in force{why}. Declare it as it was then, or start a new log with "
-            "--full-refresh"
+            "is not in force (a rollback undid it). Declare it as it was then, or start a new log "
+            "with --full-refresh"
         )
     drop_stored(warehouse, relation, name)
 
@@ -386,8 +371,7 @@ def present_relations(warehouse: Warehouse, relations: Values) -> list[str]:
     """Return which of these relations are there, by what they hold: it asks once."""
     names: dict[str, list[str]] = {}
     for name, relation in relations.items():
-        if name != "root":
-            names.setdefault(relation.identifier.lower(), []).append(name)
+        names.setdefault(relation.identifier.lower(), []).append(name)
     schema = relations["current"].include(identifier=False)
     found = warehouse.macro("table_names", schema, "|".join(names))
     return [name for one in found for name in names.get(one.lower(), [])]
@@ -411,15 +395,10 @@ def make_anew(
 
 
 def has_commit(warehouse: Warehouse, log_table: Any, commit_id: int) -> bool:
-    """Say whether a log has rows or marks of a commit.
-
-    Both kinds are rows of the slices where the format cannot update.
-    """
+    """Say whether a log has rows or marks of a commit."""
     if not relation_exists(warehouse, log_table):
         return False
     condition = f"_commit_id = {commit_id} or _superseded_by = {commit_id}"
-    if log_table.identifier.endswith(("log_slices", "log_slices__new")):
-        condition = f"tidemark_commit = {commit_id}"
     return has_rows(warehouse, log_table, condition)
 
 
@@ -443,11 +422,3 @@ def cached_relation(warehouse: Warehouse, relation: Any) -> Any:
 def drop_table(warehouse: Warehouse, relation: Any) -> None:
     """Drop a table, if it is there."""
     warehouse.run(warehouse.macro("drop_table_sql", relation))
-
-
-def drop_any(warehouse: Warehouse, relation: Any) -> None:
-    """Drop what has a name that is a table's in one format and a view's in another."""
-    if warehouse.macro("is_view", relation):
-        warehouse.run(f"drop view if exists {relation}")
-    else:
-        drop_table(warehouse, relation)

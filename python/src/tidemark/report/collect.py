@@ -31,7 +31,7 @@ from tidemark.state.project import Entity, KnownProject
 from tidemark.state.rejects import open_rejects_sql
 from tidemark.state.show import APART, next_command, notes
 from tidemark.state.status import Status
-from tidemark.state.tables import READ_WITHOUT_SPARK, TableNotReadable, Tables, literal
+from tidemark.state.tables import TableNotReadable, Tables, literal
 from tidemark.state.values import value_text
 from tidemark.state.versions import Change, Version, versions_of
 
@@ -286,8 +286,6 @@ def _rejects(tables: Tables, entity: Entity, own: Sequence[Commit]) -> list[Reje
 
 def _rows(tables: Tables, entity: Entity, side: str, select: str) -> list[dict[str, Any]]:
     """Return rows of a side table; none where it is not there, or where only Spark reads it."""
-    if entity.file_format not in READ_WITHOUT_SPARK:
-        return []
     try:
         path = tables.of(entity, side)
         return tables.rows(path, select) if tables.exists(path) else []

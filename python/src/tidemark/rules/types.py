@@ -169,10 +169,8 @@ def is_widening(from_type: str, to_type: str, file_format: str) -> bool:
     Args:
         from_type: What the column is.
         to_type: What it is to be.
-        file_format: `delta`, `iceberg` or `parquet`.
+        file_format: `delta` or `iceberg`.
     """
-    if file_format == "parquet":
-        return False
     if from_type in WHOLE and to_type in WHOLE:
         return WHOLE[from_type] < WHOLE[to_type]
     source, target = _digits_and_scale(from_type), _digits_and_scale(to_type)
@@ -212,7 +210,7 @@ def wider_type(known: str, wanted: str, file_format: str) -> str | None:
     Args:
         known: What the column is.
         wanted: What comes.
-        file_format: `delta`, `iceberg` or `parquet`.
+        file_format: `delta` or `iceberg`.
 
     Returns:
         None where a value would be lost, a hash would change, or the table format cannot do it.
@@ -222,7 +220,7 @@ def wider_type(known: str, wanted: str, file_format: str) -> str | None:
     kind = nested_kind(wanted)
     if not kind:
         return wanted if is_widening(known, wanted, file_format) else None
-    if kind != nested_kind(known) or file_format == "parquet":
+    if kind != nested_kind(known):
         return None
     if kind == "array":
         item = wider_type(_inner(known), _inner(wanted), file_format)

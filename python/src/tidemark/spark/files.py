@@ -303,35 +303,6 @@ def hadoop_path(jvm: Any, *parts: Any) -> Any:
     return java_class(jvm, "org.apache.hadoop.fs.Path")(*parts)
 
 
-def remove_other_versions(session: SparkSession, version: str) -> int:
-    """Remove the folders beside one version of a Parquet table.
-
-    Example:
-        >>> remove_other_versions(session, "file:/lake/airports__versions/260304093000123")
-        2
-
-    Args:
-        session: The running session, whose Hadoop configuration names the file systems.
-        version: The folder that stays. Nothing happens unless its parent's name ends in
-            `__versions`.
-
-    Returns:
-        How many folders were removed.
-    """
-    jvm: Any = session.sparkContext._jvm
-    kept = hadoop_path(jvm, version)
-    parent = kept.getParent()
-    if parent is None or not parent.getName().endswith("__versions"):
-        return 0
-    files = parent.getFileSystem(session._jsparkSession.sessionState().newHadoopConf())
-    others = [
-        status.getPath()
-        for status in files.listStatus(parent)
-        if status.isDirectory() and status.getPath().getName() != kept.getName()
-    ]
-    return sum(bool(files.delete(folder, True)) for folder in others)
-
-
 def file_of(status: Any) -> dict[str, Any]:
     """Return path, size and modification time of what Hadoop calls a file status."""
     return {

@@ -32,13 +32,13 @@ from tidemark.state.near_misses import near_misses, told_misses
 from tidemark.state.project import Entity, KnownProject, known_project
 from tidemark.state.rejects import reject_rows, told_rejects
 from tidemark.state.status import Seen, Status, landed_dates, status_of
-from tidemark.state.tables import READ_WITHOUT_SPARK, TableNotReadable, Tables
+from tidemark.state.tables import TableNotReadable, Tables
 from tidemark.state.values import json_value
 from tidemark.state.versions import changes_of, difference_of, versions_of
 
 _READ = """
 The tables are read in this process, without Spark; a run may be at work. A table that only Spark
-reads (a widened column, Parquet) is named.
+reads (a widened column) is named.
 """
 
 
@@ -316,16 +316,10 @@ def open_project(where: dict[str, Any]) -> tuple[KnownProject, Tables]:
 
     Raises:
         ConfigError: There is none, or it cannot be parsed.
-        TableNotReadable: Its commits are read by Spark alone.
     """
     options = options_of(where)
     prepare_environment(options.project_dir)
     project = known_project(options, Console(stderr=True))
-    if project.commits_format not in READ_WITHOUT_SPARK:
-        raise TableNotReadable(
-            f"tidemark_commits is {project.commits_format} here, and only Spark reads it: "
-            "dbt run-operation show_commits"
-        )
     tables = Tables(project)
     if not tables.exists(tables.commits()):
         click.echo(
@@ -365,12 +359,6 @@ def chosen_entities(project: KnownProject, names: Iterable[str]) -> list[Entity]
 def _seen(project: KnownProject, tables: Tables, entity: Entity, own: Sequence[Commit]) -> Seen:
     landed = landed_dates(project.root, entity.location)
     unmatched = _unmatched(project, entity)
-    if entity.file_format not in READ_WITHOUT_SPARK:
-        return Seen(
-            landed=landed,
-            problem=f"its tables are {entity.file_format}: only Spark counts",
-            unmatched=unmatched,
-        )
     rows, number, problem = None, None, None
     try:
         path = tables.of(entity)

@@ -9,7 +9,7 @@ from typing import Any
 from tidemark.errors import ConfigError
 from tidemark.state.order import LogOrder
 from tidemark.state.project import Entity
-from tidemark.state.tables import Tables, check_readable
+from tidemark.state.tables import Tables
 
 OWN = {
     "_key_hash",
@@ -115,7 +115,6 @@ def log_of(tables: Tables, entity: Entity) -> tuple[str, list[str]]:
         raise ConfigError(
             f"{entity.name} is materialized {entity.kind}: only cdc models have a log of versions"
         )
-    check_readable(entity)
     log = tables.of(entity, "__log")
     if not tables.exists(log):
         raise ConfigError(

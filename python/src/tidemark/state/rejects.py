@@ -16,7 +16,7 @@ from typing import Any
 from tidemark.state.commits import Commit
 from tidemark.state.landed_lines import places_of
 from tidemark.state.project import Entity
-from tidemark.state.tables import Tables, check_readable, quoted
+from tidemark.state.tables import Tables, quoted
 from tidemark.state.values import value_text
 
 _OF_COLUMNS = (
@@ -207,7 +207,6 @@ def reject_rows(
     Raises:
         TableNotReadable: Only Spark reads them.
     """
-    check_readable(entity)
     path = tables.of(entity, "__rejects")
     if not tables.exists(path):
         return [], 0

@@ -21,9 +21,6 @@ _SMALL = 128 * 1024 * 1024 * 3 // 4
 LAYOUT = 1
 """The newest layout of tables that this release knows: layout_version() of the macros."""
 
-READ_WITHOUT_SPARK = ("delta", "iceberg")
-"""The formats of tables that are read here."""
-
 _HOW_TO_REACH = (
     "Without Spark an object store is reached by what the environment says, such as "
     "AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION and AWS_ENDPOINT_URL, not by the profile"
@@ -35,18 +32,6 @@ _Answer = TypeVar("_Answer")
 
 class TableNotReadable(TidemarkError):
     """A table that only Spark reads."""
-
-
-def check_readable(entity: Entity) -> None:
-    """Refuse an entity whose tables are read by Spark alone: they look as if they were not there.
-
-    Raises:
-        TableNotReadable: They are.
-    """
-    if entity.file_format not in READ_WITHOUT_SPARK:
-        raise TableNotReadable(
-            f"{entity.name}: its tables are {entity.file_format}, and only Spark reads them"
-        )
 
 
 class Opened(Protocol):

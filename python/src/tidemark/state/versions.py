@@ -22,7 +22,7 @@ from tidemark.state.log import (
 from tidemark.state.order import order_of
 from tidemark.state.project import Entity
 from tidemark.state.rejects import open_rejects_on
-from tidemark.state.tables import Tables, check_readable, literal
+from tidemark.state.tables import Tables, literal
 from tidemark.state.values import are_same
 
 
@@ -167,7 +167,6 @@ def changes_of(
     Raises:
         TableNotReadable: Only Spark reads the log.
     """
-    check_readable(entity)
     if not tables.exists(tables.of(entity, "__log")):
         return DayChanges(entity.name, date)
     log, names = log_of(tables, entity)

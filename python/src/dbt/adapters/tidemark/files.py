@@ -124,7 +124,6 @@ class FilesAdapter(SessionAdapter):
                 path = str(there[0]["path"])
                 follow_files(self._session, tidemark_home(), str(landed), column, path)
 
-    @available.parse(lambda *args, **kwargs: [])
     def input_files(self, sql: str) -> list[dict[str, Any]]:
         """List what a query reads, as far as it is in files: these, and tables of Delta.
 

@@ -104,10 +104,10 @@ class TidemarkAdapter(WorkersAdapter, RowsAdapter, TablesAdapter, FilesAdapter):
 
     @available.parse(lambda *args, **kwargs: None)
     def run_step(self, step: str, macros: Mapping[str, Any], *arguments: Any) -> Any:
-        """Run a step of the load pipeline, which is Python, for the macro of that name.
+        """Run a step of the load pipeline, or an operation, for the macro of that name.
 
         Args:
-            step: `module.function` of `tidemark.pipeline`.
+            step: `module.function` of `tidemark.pipeline`, or `operations.module.function`.
             macros: The macros of the package, as a macro sees them (`tidemark`).
             *arguments: What the function takes after the warehouse.
 
@@ -115,7 +115,8 @@ class TidemarkAdapter(WorkersAdapter, RowsAdapter, TablesAdapter, FilesAdapter):
             What it returns.
         """
         try:
-            return imported(f"tidemark.pipeline.{step}")(DbtWarehouse(self, macros), *arguments)
+            name = step if step.startswith("operations.") else f"pipeline.{step}"
+            return imported(f"tidemark.{name}")(DbtWarehouse(self, macros), *arguments)
         except TidemarkError as error:
             raise MacroError(error.kind, str(error)) from error
 

@@ -30,7 +30,7 @@ from tidemark.spark.delta import (
     trim_log,
     view_small_table,
 )
-from tidemark.spark.files import clear_debris, clear_slices, remove_other_versions, shares_metastore
+from tidemark.spark.files import clear_debris, clear_slices, shares_metastore
 from tidemark.spark.messages import made_at_once
 
 _one_at_a_time = threading.Lock()
@@ -106,19 +106,6 @@ class TablesAdapter(SessionAdapter):
         return _process_name
 
     @available.parse(lambda *args, **kwargs: 0)
-    def remove_other_versions(self, version: str) -> int:
-        """Remove the folders beside the present version of a Parquet table.
-
-        Args:
-            version: The folder that the table points to, under `<table>__versions/`.
-
-        Returns:
-            How many folders were removed.
-        """
-        with self.connections.exception_handler(f"remove_other_versions({version!r})"):
-            return remove_other_versions(self._session, version)
-
-    @available.parse(lambda *args, **kwargs: 0)
     def table_version(self, relation: Any) -> int | None:
         """Return the version of a Delta table, from its log: `describe history` takes a Spark job.
 
@@ -128,7 +115,6 @@ class TablesAdapter(SessionAdapter):
         with self.connections.exception_handler(f"table_version({relation})"):
             return table_version(self._session, relation.schema, relation.identifier)
 
-    @available.parse(lambda *args, **kwargs: None)
     def trim_log(self, relation: Any) -> None:
         """Take what the log of a Delta table says of former versions away, which then are gone.
 
@@ -138,7 +124,6 @@ class TablesAdapter(SessionAdapter):
         with self.connections.exception_handler(f"trim_log({relation})"):
             trim_log(self._session, relation.schema, relation.identifier)
 
-    @available.parse(lambda *args, **kwargs: "null")
     def hide_literal(self, literal: str) -> str:
         """Keep a literal of SQL from dbt's log, while the process lasts.
 

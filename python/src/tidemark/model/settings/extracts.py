@@ -37,12 +37,11 @@ class LogSettings(BaseModel):
             "rejects, staging and messages mask them."
         ),
     )
-    hash: Literal["md5", "sha256", "xxhash64x2"] = Field(
+    hash: Literal["md5", "sha256"] = Field(
         default="md5",
         description=(
             "Hash of keys and rows. md5 is sound for finding changes, sha256 where policy "
-            "asks for it, xxhash64x2 (two seeded 64-bit lanes) is the fastest. A change needs"
-            " `rehash` or --full-refresh."
+            "asks for it. A change needs `rehash` or --full-refresh."
         ),
     )
     soft_delete: bool = Field(
@@ -93,14 +92,14 @@ class LogSettings(BaseModel):
         default=None,
         description=(
             "How long `clean` leaves log rows that a correction replaced, and the logs that a full "
-            "refresh or a rehash replaced; of plain Parquet only those. Left out: always."
+            "refresh or a rehash replaced. Left out: always."
         ),
     )
     history_retention: Retention | None = Field(
         default=None,
         description=(
             "How long `clean` leaves rows of the history that later ones followed. Never the rows "
-            "of the current table. Left out: always. Not in plain Parquet; needs a unique_key."
+            "of the current table. Left out: always. Needs a unique_key."
         ),
     )
     rejects_retention: Retention | None = Field(

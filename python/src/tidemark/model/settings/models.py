@@ -12,10 +12,8 @@ from tidemark.model.settings.events import EventSettings
 from tidemark.model.settings.extracts import ExtractSettings
 from tidemark.model.settings.rules import (
     FEED_HAS_ITS_LAYOUT,
-    KEY_AND_FORMAT_BY_EXTRACT,
-    NOT_PARQUET,
+    KEY_BY_EXTRACT,
     ONE_LAYOUT,
-    PARQUET_HAS_NO_LAYOUT,
     Name,
     Names,
 )
@@ -26,7 +24,7 @@ class TidemarkModelConfig(BaseModel):
 
     model_config = ConfigDict(extra="allow")
 
-    file_format: Literal["delta", "iceberg", "parquet"] = Field(
+    file_format: Literal["delta", "iceberg"] = Field(
         default="delta",
         description=(
             "Table format of the model and its side relations; iceberg where the variable "
@@ -65,7 +63,7 @@ class CdcConfig(TidemarkModelConfig):
 
     model_config = ConfigDict(
         extra="allow",
-        json_schema_extra={"allOf": [ONE_LAYOUT, PARQUET_HAS_NO_LAYOUT, KEY_AND_FORMAT_BY_EXTRACT]},
+        json_schema_extra={"allOf": [ONE_LAYOUT, KEY_BY_EXTRACT]},
     )
 
     materialized: Literal["cdc"]
@@ -126,8 +124,6 @@ class AtomicMeta(BaseModel):
 class AtomicConfig(TidemarkModelConfig):
     """`config` of a `materialized: atomic` model."""
 
-    model_config = ConfigDict(extra="allow", json_schema_extra=NOT_PARQUET)
-
     materialized: Literal["atomic"]
     meta: AtomicMeta = Field(
         default_factory=AtomicMeta, description="Tidemark's settings stand under `tidemark`."
@@ -144,8 +140,6 @@ class ShredMeta(BaseModel):
 
 class ShredConfig(TidemarkModelConfig):
     """`config` of a `materialized: shred` model."""
-
-    model_config = ConfigDict(extra="allow", json_schema_extra=NOT_PARQUET)
 
     materialized: Literal["shred"]
     meta: ShredMeta = Field(

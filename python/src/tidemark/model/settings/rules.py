@@ -26,10 +26,6 @@ NO_PEPPER_FOR_STORED_HASHES: dict[str, Any] = {
     }
 }
 ONE_LAYOUT: dict[str, Any] = {"not": {"required": ["partition_by", "liquid_clustered_by"]}}
-PARQUET_HAS_NO_LAYOUT: dict[str, Any] = {
-    "if": {"required": ["file_format"], "properties": {"file_format": {"const": "parquet"}}},
-    "then": {"properties": {"partition_by": False, "liquid_clustered_by": False}},
-}
 
 
 def _where_settings(rule: dict[str, Any]) -> dict[str, Any]:
@@ -58,21 +54,14 @@ _HAS_A_SEQUENCE: dict[str, Any] = {
     "properties": {"sequence_by": {"not": {"enum": [[], None]}}},
 }
 ROWS_NEED_A_SEQUENCE: dict[str, Any] = {"if": _IS_ROWS, "then": _HAS_A_SEQUENCE}
-ROWS_CHANGE: dict[str, Any] = {"enum": ["delta", "iceberg"]}
-NOT_PARQUET: dict[str, Any] = {"properties": {"file_format": ROWS_CHANGE}}
 FEED_HAS_ITS_LAYOUT: dict[str, Any] = {
-    "properties": {
-        "file_format": ROWS_CHANGE,
-        "partition_by": False,
-        "liquid_clustered_by": False,
-    }
+    "properties": {"partition_by": False, "liquid_clustered_by": False}
 }
-KEY_AND_FORMAT_BY_EXTRACT: dict[str, Any] = {
+KEY_BY_EXTRACT: dict[str, Any] = {
     "if": _where_settings(_IS_EVENTS),
     "then": {
         "if": _where_settings({"anyOf": [_IS_ROWS, _HAS_SEQUENCE_OF_ITS_OWN]}),
         "then": _NEEDS_A_KEY,
-        "properties": {"file_format": ROWS_CHANGE},
     },
     "else": _NEEDS_A_KEY,
 }

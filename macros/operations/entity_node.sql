@@ -1,14 +1,3 @@
-{#- What an operation needs of an entity: its node, configuration, relations and state, once nothing is in flight: as a run does, it
-    first finishes or rolls back what a dead one left. -#}
-{%- macro open_entity(entity, operation, dry_run=false) -%}
-    {%- set cfg = tidemark.entity_config(tidemark.entity_node(entity)) -%}
-    {%- set opened = tidemark.open_load(cfg, dict(tidemark.run_config(), dry_run=dry_run)) -%}
-    {%- if not opened['state']['recorded'] -%}
-        {%- do tidemark.raise_error('data', entity ~ ': nothing was loaded yet, so there is nothing to ' ~ operation) -%}
-    {%- endif -%}
-    {{ return(opened) }}
-{%- endmacro -%}
-
 {#- The node of a model by its name, else by that of its table or by schema.table, of these materializations; of several of a name, as
     versions and packages may have them, that of the project. An error that names what there is if none is meant alone. -#}
 {%- macro entity_node(entity, kinds=['cdc']) -%}
@@ -38,11 +27,6 @@
             operation ~ ' is for extracts: ' ~ cfg['entity'] ~ ' has change events. Its log has every change with its sequence number'
         ) -%}
     {%- endif -%}
-{%- endmacro -%}
-
-{#- A line about an operation, on the console. -#}
-{%- macro say(entity, text) -%}
-    {%- do log(entity ~ ': ' ~ text, info=true) -%}
 {%- endmacro -%}
 
 {#- A flag of an operation, which may come as text. -#}

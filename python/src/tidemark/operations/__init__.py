@@ -1,0 +1,1 @@
+"""What `dbt run-operation` does to an entity; arguments: macros/operations/operations.yml."""

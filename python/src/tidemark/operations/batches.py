@@ -1,0 +1,55 @@
+"""Batches of enriched events are taken back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tidemark.errors import DataError, UsageError
+from tidemark.operations.entity import open_atomic, operation_commit, say
+from tidemark.pipeline.commits import record_commit
+from tidemark.pipeline.warehouse import Values, Warehouse
+
+
+def roll_back_batches(warehouse: Warehouse, node: Values, to: Any, dry_run: bool) -> None:
+    """Take back the batches after a commit: their events, entities, claims and rejects go.
+
+    Their files count as not read: the next run takes them again, unless they are moved away first.
+    So there is no way forth to a batch that was taken back.
+    """
+    macro, opened = warehouse.macro, open_atomic(warehouse, node, dry_run)
+    cfg, commits, entity = opened["cfg"], opened["commits"], opened["cfg"]["entity"]
+    if not opened["state"]["recorded"]:
+        raise DataError(f"{entity}: nothing was loaded yet, so there is nothing to roll back")
+    if to is None:
+        raise UsageError(
+            f"{entity}: to where? Give `to`, a commit id, a business date or a timestamp; "
+            "`dbt run-operation show_commits` lists the commits"
+        )
+    ends = {"from": to, "argument": "to"}
+    target = int(macro("span_of", cfg, commits, ends, "rollback")["from"] or 0)
+    gone = warehouse.rows(macro("batches_gone_sql", commits["states"], cfg["relation"], target))
+    if gone:
+        raise UsageError(
+            f"{entity}: commit {gone[0]['commit_id']}, of which events were there at commit "
+            f"{target}, was taken back by commit {gone[0]['undone_by']}: they are gone. The next "
+            "run reads their files again, if they still lie there"
+        )
+    batches = warehouse.rows(macro("batches_after_sql", commits["states"], cfg["relation"], target))
+    if not batches:
+        say(warehouse, entity, f"is at commit {target} already, nothing to roll back")
+        return
+    for batch in batches:
+        does, commit_id = "would take" if dry_run else "taking", batch["commit_id"]
+        say(warehouse, entity, f"{does} back commit {commit_id}: {batch['rows_inserted']} events")
+        if batch["kind"] == "full_refresh":
+            raise DataError(
+                f"{entity}: commit {commit_id} read everything anew; what was before it is in the "
+                "tables named ..._<commit>"
+            )
+    if dry_run:
+        return
+    record = operation_commit(warehouse, opened, "rollback", source_commit_id=target)
+    record_commit(warehouse, commits, record, "inflight", {})
+    macro("take_back_batches", opened, record)
+    record_commit(warehouse, commits, record, "completed", {})
+    say(warehouse, entity, f"is back at commit {target}, by commit {record['commit_id']}")

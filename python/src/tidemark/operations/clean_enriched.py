@@ -1,0 +1,78 @@
+"""Claims and rejects of enriched events that nobody needs any more are taken away."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from tidemark.operations.entity import open_atomic, operation_commit, say
+from tidemark.operations.retention import retention_lengths
+from tidemark.operations.tables import vacuum_or_tell
+from tidemark.pipeline.commits import ensure_commits, entity_state, record_commit
+from tidemark.pipeline.tables import relation_exists
+from tidemark.pipeline.warehouse import Values, Warehouse
+
+
+def clean_enriched(
+    warehouse: Warehouse, node: Values, dry_run: bool, vacuum: bool, retention: Any
+) -> None:
+    """Take away claims that no batch finds any more, and rejects that nothing keeps."""
+    is_atomic = node["config"]["materialized"] == "atomic"
+    opened = open_atomic(warehouse, node, dry_run) if is_atomic else _open_shred(warehouse, node)
+    cfg, entity = opened["cfg"], opened["cfg"]["entity"]
+    rejects = warehouse.macro("side_relation", cfg["target"], "rejects")
+    lengths = retention_lengths(cfg, retention)
+    removed: Values = {}
+    for relation, what, condition in _steps(warehouse, opened, rejects, lengths, is_atomic):
+        count, name = warehouse.macro("row_count", relation, condition), relation.identifier
+        if not count:
+            say(warehouse, entity, f"has no {what} to be removed from {name}")
+            continue
+        does = "would remove" if dry_run else "removing"
+        say(warehouse, entity, f"{does} {count} {what} of {name}")
+        if not dry_run:
+            warehouse.run(f"delete from {relation} where {condition}")
+            removed[f"{name}: {what}"] = count
+    if vacuum:
+        known = list(opened["relations"].values()) if is_atomic else [cfg["target"], rejects]
+        present = [relation for relation in known if relation_exists(warehouse, relation)]
+        vacuum_or_tell(warehouse, entity, present, dry_run)
+    if removed or (vacuum and not dry_run):
+        details = json.dumps({"retention": lengths, "removed": removed, "vacuum": vacuum})
+        record = operation_commit(warehouse, opened, "clean", details=details)
+        record_commit(warehouse, opened["commits"], record, "completed", {})
+
+
+def _steps(
+    warehouse: Warehouse, opened: Values, rejects: Any, lengths: Values, is_atomic: bool
+) -> list[tuple[Any, str, str]]:
+    """Return what may go: a table, what it is called, a condition."""
+    macro, cfg, commits = warehouse.macro, opened["cfg"], opened["commits"]
+    steps = []
+    if is_atomic and cfg["manifest"] is None and macro("claims_expire", cfg):
+        manifest = opened["relations"]["manifest"]
+        if relation_exists(warehouse, manifest):
+            sql = macro("claims_horizon_sql", cfg, commits["view"])
+            horizon = warehouse.rows(sql)[0]["horizon"]
+            if horizon is not None:
+                ended = f"expires_at < timestamp_micros({horizon})"
+                steps.append((manifest, "expired claims", ended))
+    if "rejects" in lengths and relation_exists(warehouse, rejects):
+        kept = {"rejects": lengths["rejects"]}
+        sql = macro("clean_state_sql", commits["states"], opened["events"], kept)
+        horizon = warehouse.rows(sql)[0]["rejects_horizon"]
+        steps.append((rejects, "rejects", f"_commit_id <= {horizon}"))
+    return steps
+
+
+def _open_shred(warehouse: Warehouse, node: Values) -> Values:
+    """Open a `materialized: shred` model: its rows have the commits of the events it read last."""
+    cfg, run = warehouse.macro("shred_config", node), warehouse.macro("run_config")
+    commits = ensure_commits(warehouse, run)
+    relation = warehouse.macro("string_literal", cfg["relation"])
+    events = warehouse.run(
+        f"select max_by(source_relation, commit_id) from {commits['view']} "
+        f"where kind = 'shred' and relation = {relation}"
+    )[0][0]
+    state = entity_state(warehouse, commits, cfg["relation"], run)
+    return {"cfg": cfg, "run": run, "commits": commits, "state": state, "events": events or ""}

@@ -1,0 +1,119 @@
+"""What operations share: the entity as it is, what is said of it, the commit that records them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tidemark.errors import DataError
+from tidemark.pipeline.commits import ensure_commits, entity_state, record_commit
+from tidemark.pipeline.opening import open_load, settled_state
+from tidemark.pipeline.tables import relation_exists
+from tidemark.pipeline.warehouse import Values, Warehouse
+
+
+def is_true(value: Any) -> bool:
+    """Return a flag, which may come as text."""
+    return str(value).lower() == "true"
+
+
+def say(warehouse: Warehouse, entity: str, text: str) -> None:
+    """Say something of an entity on the console."""
+    warehouse.tell(f"{entity}: {text}")
+
+
+def entity_config(warehouse: Warehouse, entity: str) -> Values:
+    """Return the settings of the cdc model of this name."""
+    cfg: Values = warehouse.macro("entity_config", warehouse.macro("entity_node", entity))
+    return cfg
+
+
+def open_entity(warehouse: Warehouse, entity: str, operation: str, dry_run: bool) -> Values:
+    """Open an entity: as a run does, it first finishes or rolls back what a dead one left.
+
+    Raises:
+        DataError: Nothing was loaded yet.
+    """
+    cfg = entity_config(warehouse, entity)
+    opened = open_load(warehouse, cfg, {**warehouse.macro("run_config"), "dry_run": dry_run})
+    if not opened["state"]["recorded"]:
+        raise DataError(f"{entity}: nothing was loaded yet, so there is nothing to {operation}")
+    return opened
+
+
+def open_atomic(warehouse: Warehouse, node: Values, dry_run: bool = False) -> Values:
+    """Open a `materialized: atomic` model, once no commit is in flight."""
+    cfg = warehouse.macro("atomic_config", node)
+    run = {**warehouse.macro("run_config"), "dry_run": dry_run}
+    known = {
+        "cfg": cfg,
+        "run": run,
+        "relations": warehouse.macro("atomic_relations", cfg),
+        "commits": ensure_commits(warehouse, run),
+        "events": cfg["relation"],
+    }
+    return {**known, "state": settled_state(warehouse, known)}
+
+
+def look_at_entity(warehouse: Warehouse, entity: str, operation: str) -> Values:
+    """Open an entity, but leave what is in flight: that may be a load at work.
+
+    Raises:
+        DataError: Nothing was loaded yet.
+    """
+    cfg, run = entity_config(warehouse, entity), warehouse.macro("run_config")
+    commits = ensure_commits(warehouse, run)
+    state = entity_state(warehouse, commits, cfg["relation"], run)
+    relations = warehouse.macro("side_relations", cfg["target"])
+    is_there = state["recorded"] and all(
+        relation_exists(warehouse, relations[name]) for name in ("log", "current")
+    )
+    if not is_there:
+        raise DataError(f"{entity}: nothing was loaded yet, so there is nothing to {operation}")
+    return {"cfg": cfg, "run": run, "relations": relations, "commits": commits, "state": state}
+
+
+def operation_commit(warehouse: Warehouse, opened: Values, kind: str, **more: Any) -> Values:
+    """Return an operation's commit. It has no configuration: runs are held to the last load's."""
+    return {
+        "commit_id": warehouse.macro("next_commit_id", opened["state"]["last_id"]),
+        "relation": opened["cfg"]["relation"],
+        "entity": opened["cfg"]["entity"],
+        "kind": kind,
+        "started_at": warehouse.macro("utc_now"),
+        "invocation_id": opened["run"]["invocation_id"],
+        **more,
+    }
+
+
+def begin_operation(warehouse: Warehouse, opened: Values, commit: Values) -> None:
+    """Record it in flight, then those that dead calls left rolled back: readers find one always."""
+    record_commit(warehouse, opened["commits"], commit, "inflight", {})
+    end_begun(warehouse, opened, commit)
+
+
+def end_begun(warehouse: Warehouse, opened: Values, commit: Values) -> None:
+    """Roll back the commits of an operation that dead calls left in flight, but for this one."""
+    for row in left_in_flight(warehouse, opened, commit["kind"]):
+        if int(row["commit_id"]) != commit["commit_id"]:
+            left = {
+                **commit,
+                "commit_id": int(row["commit_id"]),
+                "started_at": warehouse.macro("utc_text_of_micros", row["started_micros"]),
+                "details": row["details"],
+                "source_commit_id": row["source_commit_id"],
+                "state_at": warehouse.macro("utc_text_of_micros", row["state_micros"]),
+            }
+            record_commit(warehouse, opened["commits"], left, "rolled_back", {})
+
+
+def tell_begun(warehouse: Warehouse, opened: Values, kind: str) -> None:
+    """Say that a call of an operation which died would be finished."""
+    for row in left_in_flight(warehouse, opened, kind):
+        what = f"would finish the {kind} that a call left in flight, commit {row['commit_id']}"
+        say(warehouse, opened["cfg"]["entity"], what)
+
+
+def left_in_flight(warehouse: Warehouse, opened: Values, kind: str) -> list[Values]:
+    """Return the commits of a kind that are in flight."""
+    states, relation = opened["commits"]["states"], opened["cfg"]["relation"]
+    return warehouse.rows(warehouse.macro("inflight_operations_sql", states, relation, kind))

@@ -1,0 +1,172 @@
+"""An entity's log gets the hashes of its present configuration."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tidemark.errors import DataError
+from tidemark.hashing.recipe import RECIPE_VERSION
+from tidemark.model.problems import raise_problems
+from tidemark.model.suggestions import did_you_mean
+from tidemark.operations.entity import entity_config, is_true, operation_commit, say
+from tidemark.pipeline.applying import apply_load
+from tidemark.pipeline.commits import ensure_commits, entity_state, record_commit
+from tidemark.pipeline.committing import check_still_ours
+from tidemark.pipeline.extracts import type_compared_values
+from tidemark.pipeline.replacing import check_replaced_log, erases_beside
+from tidemark.pipeline.warehouse import Values, Warehouse
+from tidemark.rules.column_plan import had_deltas
+from tidemark.rules.drift import column_role, keys_in_order, recorded_layout, shown
+from tidemark.rules.names import is_chosen
+
+
+def rehash(warehouse: Warehouse, entity: str, drop: Any, dry_run: Any) -> None:
+    """Give a log other hashes, without a new version of any row.
+
+    New tables are filled beside the old ones and take their names when they are whole; the old ones
+    stay as `<table>_<commit>` until they are cleaned. An interrupted rehash is finished or rolled
+    back by the entity's next run.
+    """
+    macro, cfg = warehouse.macro, entity_config(warehouse, entity)
+    is_dry, drop = is_true(dry_run), [drop] if isinstance(drop, str) else drop
+    macro("refuse_events", cfg, "rehash")
+    run, relations = macro("run_config"), macro("side_relations", cfg["target"])
+    commits = ensure_commits(warehouse, run)
+    state = entity_state(warehouse, commits, cfg["relation"], run)
+    recorded = state["recorded"]
+    if erases_beside(warehouse, commits, cfg["relation"], state["last_id"]):
+        raise DataError(
+            f"{entity}: a key is being erased, or a call of erase_key died: call it again with "
+            "that key, which finishes it. Nothing was written"
+        )
+    keys = keys_in_order(cfg, recorded)
+    cfg = {**cfg, "keys": keys, "has_deltas": recorded and had_deltas(recorded)}
+    wanted = rehashed_config(cfg, recorded, drop, state["inflight"])
+    plan = macro("recorded_plan", wanted, cfg)
+    type_compared_values(warehouse, cfg, plan)
+    if plan["sensitive"]:
+        wanted["pepper"] = macro("pepper_check", cfg)
+
+    rows = warehouse.run(f"select count(*) from {relations['log']}")[0][0]
+    compared = ", ".join(column["name"] for column in plan["compared"])
+    does = "would rehash" if is_dry else "rehashing"
+    say(warehouse, entity, f"{does} {rows} log rows with {wanted['hash']} over {compared}")
+    if is_dry:
+        return
+    opened = {"cfg": cfg, "run": run, "relations": relations, "commits": commits, "state": state}
+    commit = operation_commit(
+        warehouse, opened, "rehash", config=wanted, source_commit_id=state["last_commit_id"]
+    )
+    record_commit(warehouse, commits, commit, "inflight", {"rows_logged": rows})
+    macro("evolve_rejects", relations["rejects"])
+    before = None if _keeps_key_hashes(recorded, wanted) else recorded["hash"]
+    hashes = {"now": wanted["hash"], "before": before}
+    warehouse.run_all(macro("rehash_sql", cfg, plan, hashes, relations))
+    if before:
+        _tell_lost_keys(warehouse, cfg, relations)
+    dates = ("last_date", "last_date_commit_id", "last_extract")
+    load = {
+        "kind": "rehash",
+        "forward": False,
+        "commit_id": commit["commit_id"],
+        "business_date": state["last_date"],
+        **{name: state[name] for name in dates},
+    }
+    check_replaced_log(warehouse, opened, commit)
+    derived = {"outcome": "commit", "figures": {"rows_logged": rows}}
+    check_still_ours(warehouse, opened, derived, commit)
+    apply_load(warehouse, opened, plan, load, commit)
+    record_commit(warehouse, commits, commit, "completed", {"rows_logged": rows})
+    say(warehouse, entity, f"rehashed in commit {commit['commit_id']}")
+
+
+def _keeps_key_hashes(recorded: Values, wanted: Values) -> bool:
+    names = ("hash", "recipe", "pepper")
+    return [recorded.get(name) for name in names] == [wanted.get(name) for name in names]
+
+
+def _tell_lost_keys(warehouse: Warehouse, cfg: Values, relations: Values) -> None:
+    """Say how many rows beside the log have no hash of their key any more.
+
+    Neither the log nor they themselves show the key.
+    """
+    for name in ("rejects", *(["supplied"] if warehouse.macro("has_deltas", cfg) else [])):
+        relation = relations[name]
+        now, before = (
+            warehouse.macro("row_count", table, "_key_hash is null")
+            for table in (warehouse.macro("new_relation", relation), relation)
+        )
+        if now > before:
+            told = f"of {now - before} rows of {relation.identifier} the key is not known any more"
+            say(warehouse, cfg["entity"], f"{told}: the log never had it")
+
+
+def rehashed_config(
+    cfg: Values, recorded: Values | None, drop: list[str], inflight: list[Values]
+) -> Values:
+    """Return what the entity will be held to after a rehash.
+
+    Raises:
+        ConfigError: A rehash cannot change something that is another.
+    """
+    if recorded is None:
+        raise_problems(cfg["entity"], ["it has no log yet: there is nothing to rehash"])
+        return {}
+    names = [column["name"].lower() for column in recorded["columns"]]
+    raise_problems(cfg["entity"], _problems(cfg, recorded, drop, inflight, names))
+    dropped = [name.lower() for name in drop]
+    others = [name.lower() for name in cfg["keys"] + cfg["ignore"]]
+    declared = {column["name"].lower(): column["settings"] for column in cfg["columns"]}
+    columns = []
+    for column in recorded["columns"]:
+        name = column["name"]
+        is_dropped = name.lower() in dropped or column.get("dropped", False)
+        is_compared = name.lower() not in others and is_chosen(cfg["compare"], name)
+        known = {
+            "name": name,
+            "type": column["type"],
+            "sensitive": column["sensitive"],
+            "role": column_role(
+                {"key": column["role"] == "key", "ignored": is_dropped or not is_compared}
+            ),
+            "dropped": is_dropped,
+        }
+        if column.get("not_null") and not is_dropped:
+            known["not_null"] = True
+        if declared.get(name.lower(), {}).get("compare_as"):
+            known["compare_as"] = declared[name.lower()]["compare_as"]
+        columns.append(known)
+    return {
+        **recorded,
+        "hash": cfg["hash"],
+        "recipe": RECIPE_VERSION,
+        "columns": columns,
+        "layout": recorded_layout(cfg),
+    }
+
+
+def _problems(
+    cfg: Values, recorded: Values, drop: list[str], inflight: list[Values], names: list[str]
+) -> list[str]:
+    errors = []
+    if inflight:
+        errors.append("a commit is in flight: run the entity once, which finishes it")
+    if recorded["hash"] == "xxhash64x2":
+        errors.append(
+            "its hash is xxhash64x2, which this release does not compute: rehash it by the release "
+            "before, or start a new log with --full-refresh"
+        )
+    fixed = {"keys": "unique_key", "stored_hashes": "stored_hashes", "file_format": "file_format"}
+    for name, label in fixed.items():
+        if str(cfg[name]).lower() != str(recorded[name]).lower():
+            change = f"{label} was {shown(recorded[name])} and is now {shown(cfg[name])}"
+            errors.append(f"{change}, which needs a new log: --full-refresh")
+    if cfg["stored_hashes"]:
+        errors.append(
+            "its hashes come from the model (stored_hashes): start a new log with --full-refresh"
+        )
+    for name in drop:
+        if name.lower() not in names:
+            hint = did_you_mean(name, names)
+            errors.append(f"drop names `{name}`, which the log does not have{hint}")
+    return errors

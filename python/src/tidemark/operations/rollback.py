@@ -1,0 +1,256 @@
+"""An entity goes back to how it stood after a commit, by one more commit of its log."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from tidemark.errors import UsageError
+from tidemark.operations.batches import roll_back_batches
+from tidemark.operations.entity import is_true, open_entity, say
+from tidemark.pipeline.applying import apply_load
+from tidemark.pipeline.commits import new_commit
+from tidemark.pipeline.committing import check_still_ours, commit_load, record_load, table_versions
+from tidemark.pipeline.opening import open_load
+from tidemark.pipeline.warehouse import Values, Warehouse
+from tidemark.rules.columns_back import recorded_back, renames_back
+from tidemark.rules.timeline import before_runs, steps_to
+
+
+def rollback(warehouse: Warehouse, entity: str, to: Any, together: Any, dry_run: Any) -> None:
+    """Take an entity back: the feed shows it as one correction, which can be rolled back itself."""
+    is_dry, node = is_true(dry_run), warehouse.macro("entity_node", entity, ["cdc", "atomic"])
+    if node["config"]["materialized"] == "atomic":
+        if is_true(together):
+            raise UsageError(
+                f"{entity}: together takes cdc models along, and only with another one; enriched "
+                "events go back by themselves"
+            )
+        roll_back_batches(warehouse, node, to, is_dry)
+        return
+    opened = open_entity(warehouse, entity, "roll back", is_dry)
+    if to is None:
+        raise UsageError(
+            f"{entity}: to where? Give `to`, a commit id, a business date or a timestamp; "
+            "`dbt run-operation show_commits` lists the commits"
+        )
+    steps, ways = rollback_steps(warehouse, opened, to), []
+    if is_true(together):
+        _settle_entities_of_runs(warehouse, opened, steps, is_dry)
+        for other, before in _entities_of_runs(warehouse, opened, steps):
+            its_opened = open_entity(warehouse, other, "roll back", is_dry)
+            ways.append((its_opened, rollback_steps(warehouse, its_opened, before)))
+    # what cannot go back is told before anything does
+    known = [
+        (its_opened, with_columns_back(warehouse, its_opened, its_steps))
+        for its_opened, its_steps in [*ways, (opened, steps)]
+    ]
+    for its_opened, its_steps in known:
+        roll_back(warehouse, its_opened, its_steps, is_dry)
+
+
+def rollback_steps(warehouse: Warehouse, opened: Values, to: Any) -> Values:
+    """Return the commit that `to` stands for, and what going back to it undoes or has hold again.
+
+    Raises:
+        UsageError: There is no commit so early.
+    """
+    cfg, commits = opened["cfg"], opened["commits"]
+    ends = {"from": to, "argument": "to"}
+    target = int(warehouse.macro("span_of", cfg, commits, ends, "rollback")["from"] or 0)
+    if target == 0:
+        raise UsageError(
+            f"rollback: {cfg['entity']} has no commit at or before {to}. To begin again from "
+            "nothing, load with --full-refresh"
+        )
+    return steps_to(warehouse.macro("timeline", commits, cfg["relation"]), target)
+
+
+def with_columns_back(warehouse: Warehouse, opened: Values, steps: Values) -> Values:
+    """Return steps with what the entity is held to then, and how columns are renamed for that."""
+    if not steps["undone"] and not steps["redone"]:
+        return steps
+    back = _recorded_at(warehouse, opened, steps["target"])
+    now = opened["state"]["recorded"]["columns"]
+    renames = renames_back(opened["cfg"]["entity"], now, back["columns"])
+    return {**steps, "back": back, "renames": renames}
+
+
+def _recorded_at(warehouse: Warehouse, opened: Values, target: int) -> Values:
+    cfg, recorded = opened["cfg"], opened["state"]["recorded"]
+    if recorded["extract"] != "events":
+        return dict(recorded)
+    states = opened["commits"]["states"]
+    sql = warehouse.macro("config_at_sql", states, cfg["relation"], target)
+    then = warehouse.rows(sql)[0]["config"]
+    named = [column["name"].lower() for column in cfg["columns"]]
+    named += [key.lower() for key in cfg["keys"]]
+    return dict(recorded_back(recorded, json.loads(then) if then else None, named))
+
+
+def roll_back(warehouse: Warehouse, opened: Values, steps: Values, dry_run: bool) -> None:
+    """Go back by steps that with_columns_back() returned, or say what that would do."""
+    macro, cfg, relations = warehouse.macro, opened["cfg"], opened["relations"]
+    entity, state, target = cfg["entity"], opened["state"], steps["target"]
+    if not steps["undone"] and not steps["redone"]:
+        say(warehouse, entity, f"is at commit {target} already, nothing to roll back")
+        return
+    recorded, back = state["recorded"], steps["back"]
+    plan = macro("recorded_plan", recorded)
+    # the log still has the values of columns that are gone from current
+    whole = {
+        **plan,
+        "stored": plan["stored"] + plan["gone"],
+        "gone": [],
+        "sensitive": plan["sensitive"] + plan["gone_sensitive"],
+    }
+    slice_sql = macro("rollback_slice_sql", whole, relations, target)
+    seen = warehouse.rows(macro("rollback_figures_sql", slice_sql))[0]
+    _tell_steps(warehouse, opened, steps, seen, dry_run)
+    if dry_run:
+        return
+    dates = ("last_date", "last_date_commit_id", "last_extract")
+    load = {
+        "commit_id": macro("next_commit_id", state["last_id"]),
+        "kind": "rollback",
+        "business_date": seen["first_date"] or steps["last_date"],
+        "last_commit_id": state["last_commit_id"],
+        "forward": False,
+        "rebuild": False,
+        **{name: steps[name] for name in dates},
+    }
+    commit = new_commit(warehouse, opened, load, back)
+    commit = {**commit, "business_date": None, "source_commit_id": target}
+    rows = macro("make_slice", cfg["target"], load["commit_id"], "log", slice_sql)
+    held = {**opened, "cfg": macro("recorded_cfg", cfg, recorded)}
+    copies = int(seen["copy_count"] or 0)
+    derived = {
+        "outcome": "commit",
+        "load": load,
+        "slice": rows,
+        "numbers": table_versions(warehouse, held["cfg"], relations, "before"),
+        "figures": {"rows_logged": copies, "rows_superseded": int(seen["mark_count"] or 0)},
+        "beside": [],
+    }
+    if whole["sensitive"] and copies:
+        columns = macro("sensitive_columns", whole)
+        sql = macro("restored_sensitive_sql", whole, relations, rows, load["commit_id"])
+        derived["beside"] = [macro("insert_sql", relations["sensitive"], columns, sql)]
+    commit_load(warehouse, held, whole, derived, commit)
+    macro("drop_slices", cfg["target"])
+    check_still_ours(warehouse, held, derived, commit)
+    is_remade = macro("columns_go_back", held["cfg"], relations, recorded, back)
+    load = {**load, "business_date": steps["last_date"], "rebuild": is_remade}
+    apply_load(warehouse, held, macro("recorded_plan", back), load, commit, derived["figures"])
+    record_load(warehouse, held, derived, commit)
+    say(warehouse, entity, f"is back at commit {target}, by commit {load['commit_id']}")
+
+
+def _tell_steps(
+    warehouse: Warehouse, opened: Values, steps: Values, seen: Values, dry_run: bool
+) -> None:
+    cfg = opened["cfg"]
+    entity = cfg["entity"]
+    say(
+        warehouse,
+        entity,
+        f"{'would go' if dry_run else 'going'} back to commit {steps['target']}: "
+        f"{seen['mark_count']} log rows superseded, {seen['copy_count']} appended anew",
+    )
+    for name, label in (("undone", "undoes"), ("redone", "makes hold again")):
+        for commit in steps[name]:
+            of = f" of {commit['business_date']}" if commit["business_date"] else ""
+            if commit.get("is_correction") and commit["kind"] == "load":
+                of += ", a correction"
+            counts = ", ".join(
+                f"{letter} {commit[f'rows_{what}'] or 0}"
+                for letter, what in (("I", "inserted"), ("U", "updated"), ("D", "deleted"))
+            )
+            told = f"  {label} commit {commit['commit_id']} ({commit['kind']}{of}): {counts}"
+            say(warehouse, entity, told)
+    for old, new in steps["renames"]:
+        say(warehouse, entity, f"  renames column `{old}` to `{new}`")
+    if cfg["extract"] == "events" and steps["undone"]:
+        _tell_retaken(warehouse, opened, steps)
+
+
+def _tell_retaken(warehouse: Warehouse, opened: Values, steps: Values) -> None:
+    """Say what the next run will take again, as it was read by commits that are undone."""
+    cfg, entity = opened["cfg"], opened["cfg"]["entity"]
+    if not warehouse.macro("lands_in_files", cfg):
+        what = "  what the source still has of their events the next run takes again"
+        say(warehouse, entity, what)
+        return
+    ids = [commit["commit_id"] for commit in steps["undone"]]
+    file = warehouse.macro("landed_file")
+    count, first, last = warehouse.run(
+        f"select count(distinct {file}), min({file}), max({file}) from "
+        f"{opened['relations']['landed']} where _commit_id in ({', '.join(map(str, ids))})"
+    )[0]
+    if not count:
+        return
+    gone = len(files_gone(warehouse, cfg, opened["relations"], ids))
+    span = f"{first} … {last}" if count > 1 else first
+    say(
+        warehouse,
+        entity,
+        f"  files that the next run reads again, unless they are moved away first: {count} "
+        f"({span})" + (f"; gone by now: {gone}" if gone else ""),
+    )
+
+
+def files_gone(
+    warehouse: Warehouse, cfg: Values, relations: Values, commit_ids: list[int]
+) -> list[str]:
+    """Return the files that these commits read and that are not where events land any more."""
+    if not commit_ids or not warehouse.macro("lands_in_files", cfg):
+        return []
+    # a query of a folder that is not there fails
+    if warehouse.macro("files_at", cfg["location"]):
+        sql = warehouse.macro("files_gone_sql", relations["landed"], cfg["location"], commit_ids)
+    else:
+        sql = (
+            f"select distinct {warehouse.macro('landed_file')} from {relations['landed']} "
+            f"where _commit_id in ({', '.join(map(str, commit_ids))})"
+        )
+    return [row[0] for row in warehouse.run(sql)]
+
+
+def _other_entities(warehouse: Warehouse, opened: Values) -> dict[str, Values]:
+    """Return the cdc models of the project but for an entity's own, by relation."""
+    nodes = warehouse.macro("models_of", ["cdc"])
+    found = {f"{node['schema']}.{node['alias']}": node for node in nodes}
+    return {name: node for name, node in found.items() if name != opened["cfg"]["relation"]}
+
+
+def _runs_of(steps: Values) -> list[str | None]:
+    return list(dict.fromkeys(commit["invocation_id"] for commit in steps["undone"]))
+
+
+def _settle_entities_of_runs(
+    warehouse: Warehouse, opened: Values, steps: Values, dry_run: bool
+) -> None:
+    """Finish or roll back what the runs that are undone have left in flight in other entities."""
+    runs = [run for run in _runs_of(steps) if run]
+    if not runs:
+        return
+    sql = warehouse.macro("_inflight_of_runs_sql", opened["commits"]["states"], runs)
+    relations = [row[0] for row in warehouse.run(sql)]
+    for relation, node in _other_entities(warehouse, opened).items():
+        if relation in relations:
+            cfg = warehouse.macro("entity_config", node)
+            open_load(warehouse, cfg, {**opened["run"], "dry_run": dry_run})
+
+
+def _entities_of_runs(warehouse: Warehouse, opened: Values, steps: Values) -> list[tuple[str, int]]:
+    """Return the others that the runs which are undone wrote, each with the commit before them."""
+    others = []
+    for relation, node in _other_entities(warehouse, opened).items():
+        timeline = warehouse.macro("timeline", opened["commits"], relation)
+        at = before_runs(timeline, _runs_of(steps))
+        if at["first"] is not None and at["before"] is None:
+            first = "its first load came from the same run; there is nothing before it to go back"
+            say(warehouse, node["name"], f"{first} to, so it stays")
+        elif at["before"] is not None and at["first"] is not None:
+            others.append((relation, at["before"]))
+    return others
