@@ -227,7 +227,7 @@ def test_docs__without_the_extra_have_what_lies_beside(
         importlib.util, "find_spec", lambda name, *more: None if name in missing else find(name, *more)
     )  # fmt: skip
     result = call(shop.root, shop.root, "docs", "--offline")
-    assert "does not say where columns come from, which needs sqlglot" in result.stderr
+    assert "does not say where columns come from, which needs openlineage" in result.stderr
     html = Path(result.stdout.strip()).read_text(encoding="utf-8")
     assert "from: landing" not in html and "__log`" in html
     assert "Rows of `" in html and "Why the row cannot be used" in html
