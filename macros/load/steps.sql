@@ -52,7 +52,6 @@
     {{ return(adapter.run_step('committing.commit_load', tidemark, opened, plan, derived, commit)) }}
 {%- endmacro -%}
 {%- macro is_only_process() -%}{{ return(adapter.run_step('committing.is_only_process', tidemark)) }}{%- endmacro -%}
-{%- macro log__append(opened, plan, derived) -%}{{ return(adapter.run_step('committing.append_slice', tidemark, opened, plan, derived)) }}{%- endmacro -%}
 {%- macro record_load(opened, derived, commit) -%}{{ return(adapter.run_step('committing.record_load', tidemark, opened, derived, commit)) }}{%- endmacro -%}
 {%- macro table_versions(cfg, relations, moment) -%}
     {{ return(adapter.run_step('committing.table_versions', tidemark, cfg, relations, moment)) }}
@@ -60,23 +59,9 @@
 {%- macro versions_before(opened, load) -%}{{ return(adapter.run_step('committing.versions_before', tidemark, opened, load)) }}{%- endmacro -%}
 
 {#- tidemark.pipeline.extracts -#}
-{%- macro extract__stage(opened, source, part) -%}{{ return(adapter.run_step('extracts.stage_extract', tidemark, opened, source, part)) }}{%- endmacro -%}
-{%- macro extract__derive(opened, staged, commit) -%}{{ return(adapter.run_step('extracts.derive_extract', tidemark, opened, staged, commit)) }}{%- endmacro -%}
 {%- macro type_compared_values(cfg, plan) -%}{{ return(adapter.run_step('extracts.type_compared_values', tidemark, cfg, plan)) }}{%- endmacro -%}
 
-{#- tidemark.pipeline.mending -#}
-{%- macro log__discard(opened, commit) -%}{{ return(adapter.run_step('mending.discard_commit', tidemark, opened, commit)) }}{%- endmacro -%}
-{%- macro log__fences(file_format, relations, commit_id) -%}
-    {{ return(adapter.run_step('mending.log_fences', tidemark, file_format, relations, commit_id)) }}
-{%- endmacro -%}
-{%- macro log__finish(opened, state, commit) -%}{{ return(adapter.run_step('mending.finish_commit', tidemark, opened, state, commit)) }}{%- endmacro -%}
-{%- macro log__has_landed(opened, commit, numbers) -%}
-    {{ return(adapter.run_step('mending.log_has_landed', tidemark, opened, commit, numbers)) }}
-{%- endmacro -%}
-{%- macro log__shared_log(relations, commit) -%}{{ return(adapter.run_step('mending.shared_log', tidemark, relations, commit)) }}{%- endmacro -%}
-
 {#- tidemark.pipeline.opening -#}
-{%- macro log__state(opened, state) -%}{{ return(adapter.run_step('opening.log_state', tidemark, opened, state)) }}{%- endmacro -%}
 {%- macro log_relations(cfg, run, current) -%}{{ return(adapter.run_step('opening.log_relations', tidemark, cfg, run, current)) }}{%- endmacro -%}
 {%- macro open_load(cfg, run, current=none) -%}
     {%- do tidemark.check_loads(cfg['entity']) -%}
@@ -103,7 +88,6 @@
 {%- macro evolve_tables(opened, plan) -%}{{ return(adapter.run_step('tables.evolve_tables', tidemark, opened, plan)) }}{%- endmacro -%}
 {%- macro free_columns(relation, names) -%}{{ return(adapter.run_step('tables.free_columns', tidemark, relation, names)) }}{%- endmacro -%}
 {%- macro freed_columns(opened, plan) -%}{{ return(adapter.run_step('tables.freed_columns', tidemark, opened, plan)) }}{%- endmacro -%}
-{%- macro log__prepare(opened, staged) -%}{{ return(adapter.run_step('tables.prepare_tables', tidemark, opened, staged)) }}{%- endmacro -%}
 {%- macro make_anew(file_format, relation, columns, options, rows_sql) -%}
     {{ return(adapter.run_step('tables.make_anew', tidemark, file_format, relation, columns, options, rows_sql)) }}
 {%- endmacro -%}
@@ -128,5 +112,3 @@
     {{ return(adapter.run_step('workers.files_of_workers', tidemark, opened, staged, load)) }}
 {%- endmacro -%}
 
-{#- The macro that does a step for an entity's family; extracts and change events, which both have a log, share those named log__. -#}
-{%- macro step(cfg, name) -%}{{ return(tidemark[cfg['family'] ~ '__' ~ name] or tidemark['log__' ~ name]) }}{%- endmacro -%}

@@ -20,11 +20,11 @@
     {%- set opened = dict(opened, state=dict(opened['state'], log_version=none)) -%}
     {%- do tidemark.forget_run_views(cfg['target']) -%}
     {%- set at = tidemark.files_at_location(opened) -%}
-    {%- set source = tidemark.step(cfg, 'source')(opened, body) -%}
+    {%- set source = adapter.run_step('families.take_step', tidemark, cfg, 'source', opened, body) -%}
     {%- set inputs = tidemark.planned_inputs(opened, body, source, at) -%}
     {%- if source['parts'] -%}
-        {%- set staged = tidemark.step(cfg, 'stage')(opened, source, source['parts'][0]) -%}
-        {%- set derived = tidemark.step(cfg, 'derive')(tidemark.opened_to_come(opened, staged['plan']), staged, none) -%}
+        {%- set staged = adapter.run_step('families.take_step', tidemark, cfg, 'stage', opened, source, source['parts'][0]) -%}
+        {%- set derived = adapter.run_step('families.take_step', tidemark, cfg, 'derive', tidemark.opened_to_come(opened, staged['plan']), staged, none) -%}
         {%- set facts = tidemark.planned_facts(opened, body, source, staged, derived) -%}
         {%- set queries = tidemark.planned_queries(opened, staged, derived) -%}
     {%- else -%}

@@ -436,7 +436,7 @@ def test_rejects_of_two_runs_at_once(
     state = {"inflight": [{"commit_id": one} for one in inflight], "last_commit_id": last}
     figures = {"rows_rejected": 1, "rows_logged": 0, "rows_superseded": 0}
     derived = {"outcome": "commit", "figures": figures}
-    of_family = {
+    steps_of_family = {
         "source": lambda *_: {"parts": ["all"]},
         "stage": lambda *_: {"load": {}, "plan": {"recorded": {}}, "rejects": {}},
         "prepare": lambda *_: None,
@@ -444,7 +444,6 @@ def test_rejects_of_two_runs_at_once(
         "discard": lambda *_: done.append("discard"),
     }
     stubs = {
-        "step": lambda _, name: of_family[name],
         "last_state_sql": lambda *_: "",
         "query_rows": lambda *_: [{"state": "inflight", "details": None, "rows_logged": 0}],
         **dict.fromkeys(("forget_run_views", "clear_slices"), lambda *_: None),
@@ -463,6 +462,7 @@ def test_rejects_of_two_runs_at_once(
     monkeypatch.setattr(replacing, "entity_state", lambda *_: state)
     monkeypatch.setattr(replacing, "record_commit", lambda *given: done.append(given[3]))
     warehouse = warehouse_of(macros)
+    warehouse.steps = steps_of_family
     opened = {
         "cfg": {"entity": "one", "family": "extract", "relation": "shop.one", "target": "one"},
         "run": {"empty": False},

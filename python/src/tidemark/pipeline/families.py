@@ -1,0 +1,59 @@
+"""Which function takes a step for an entity, by its family."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tidemark.pipeline import committing, extracts, mending, opening, tables
+from tidemark.pipeline.warehouse import Values, Warehouse
+
+Step = Callable[..., Any]
+
+
+def _by_macro(name: str) -> Step:
+    return lambda warehouse, *arguments: warehouse.macro(name, *arguments)
+
+
+_LOG: dict[str, Step] = {
+    "run": lambda warehouse, opened, state: opened["run"],
+    "state": opening.log_state,
+    "prepare": tables.prepare_tables,
+    "append": committing.append_slice,
+    "has_landed": mending.log_has_landed,
+    "shared_log": mending.shared_log,
+    "fences": mending.log_fences,
+    "finish": mending.finish_commit,
+    "discard": mending.discard_commit,
+}
+"""Those of extracts and change events, which both have a log."""
+_FAMILIES: dict[str, dict[str, Step]] = {
+    "extract": {
+        **_LOG,
+        "source": _by_macro("extract__source"),
+        "stage": extracts.stage_extract,
+        "derive": extracts.derive_extract,
+    },
+    "events": {
+        **_LOG,
+        "source": _by_macro("events__source"),
+        "stage": _by_macro("events__stage"),
+        "derive": _by_macro("events__derive"),
+    },
+    "enriched": {
+        name: _by_macro(f"enriched__{name}") for name in (*_LOG, "source", "stage", "derive")
+    },
+}
+
+
+def take_step(warehouse: Warehouse, cfg: Values, name: str, *arguments: Any) -> Any:
+    """Take a step of a load as the entity's family does.
+
+    Args:
+        warehouse: Where the tables are.
+        cfg: The settings.
+        name: run, state, source, stage, prepare, derive, append; and of a commit that a run left
+            in flight has_landed, shared_log, fences, finish, discard.
+        *arguments: What the step takes after the warehouse.
+    """
+    return _FAMILIES[cfg["family"]][name](warehouse, *arguments)
