@@ -4,11 +4,6 @@
     {{ return(adapter.call_function('tidemark.rules.table_names.table_drift', cfg, taken)) }}
 {%- endmacro -%}
 
-{#- The tables that events are of, as they are written: those of earlier batches, and of this one. -#}
-{%- macro named_tables(batch, figures) -%}
-    {{ return(adapter.call_function('tidemark.rules.table_names.named_tables', batch, figures)) }}
-{%- endmacro -%}
-
 {#- Refuses events of more tables than the setting and DDL events name; without either, than the one that the first events are of. -#}
 {%- macro check_one_table(cfg, batch, figures, loaded) -%}
     {%- do adapter.call_function('tidemark.rules.table_names.check_one_table', cfg, batch, figures, loaded) -%}

@@ -1,15 +1,3 @@
-{#- Files that lie in a folder, of which each is read once: change events and enriched events. -#}
-
-{%- macro lands_in_files(cfg) -%}
-    {%- set location = cfg['location'] or '' -%}
-    {{ return('/' in location or '*' in location or tidemark.is_folder(location)) }}
-{%- endmacro -%}
-
-{#- Whether a name without `/` is a folder rather than a table. -#}
-{%- macro is_folder(location) -%}
-    {{ return(location and '.' not in location and tidemark.files_at(location) | length > 0) }}
-{%- endmacro -%}
-
 {#- Files at a location that no commit has read to the end, in name order, with their numbers: see numbered_files(). -#}
 {%- macro files_to_read(opened, location) -%}
     {%- set relations, state = opened['relations'], opened['state'] -%}
@@ -52,18 +40,3 @@
     {%- do tidemark.warn(cfg['entity'], 'there is no file at ' ~ cfg['location'] ~ ' yet (location in meta.tidemark)') -%}
 {%- endmacro -%}
 
-{#- Remember the files that were read: as a whole with the last part of a source. -#}
-{%- macro write_landed(cfg, targets, files, load) -%}
-    {%- set rows = [] -%}
-    {%- for file in files -%}
-        {%- do rows.append({
-            tidemark.landed_file(): file['_file'], '_file_number': file['_arrival_number'], '_file_size': file['_file_size'],
-            '_file_time': tidemark.utc_text_of_micros(file['_file_micros']), '_is_whole': load['is_last'], '_commit_id': load['commit_id'],
-        }) -%}
-    {%- endfor -%}
-    {%- if rows and tidemark.has_delta_files(cfg) -%}
-        {%- do adapter.append_rows(targets['landed'], rows) -%}
-    {%- elif rows -%}
-        {%- do run_query(tidemark.append_rows_sql(targets['landed'], tidemark.landed_columns(), rows)) -%}
-    {%- endif -%}
-{%- endmacro -%}

@@ -1,6 +1,11 @@
 {#- Steps of a load that are Python, by the names under which macros call them: a line goes when its last caller does. Several are in
     one file, as each is no more than its name. -#}
 
+{#- tidemark.pipeline.altering -#}
+{%- macro columns_go_back(cfg, relations, now, back) -%}
+    {{ return(adapter.run_step('altering.columns_go_back', tidemark, cfg, relations, now, back)) }}
+{%- endmacro -%}
+
 {#- tidemark.pipeline.applying -#}
 {%- macro apply_load(opened, plan, load, commit, figures=none) -%}
     {{ return(adapter.run_step('applying.apply_load', tidemark, opened, plan, load, commit, figures)) }}
@@ -13,8 +18,6 @@
 {%- endmacro -%}
 
 {#- tidemark.pipeline.checking -#}
-{%- macro check_drift(cfg, drift, mending) -%}{{ return(adapter.call_function('tidemark.pipeline.checking.check_drift', cfg, drift, mending)) }}{%- endmacro -%}
-{%- macro check_load(opened, staged) -%}{{ return(adapter.run_step('checking.check_load', tidemark, opened, staged)) }}{%- endmacro -%}
 {%- macro tell_rejects(cfg, figures, rejects, relation, condition) -%}
     {{ return(adapter.run_step('checking.tell_rejects', tidemark, cfg, figures, rejects, relation, condition)) }}
 {%- endmacro -%}
@@ -56,10 +59,12 @@
 {%- macro table_versions(cfg, relations, moment) -%}
     {{ return(adapter.run_step('committing.table_versions', tidemark, cfg, relations, moment)) }}
 {%- endmacro -%}
-{%- macro versions_before(opened, load) -%}{{ return(adapter.run_step('committing.versions_before', tidemark, opened, load)) }}{%- endmacro -%}
 
 {#- tidemark.pipeline.extracts -#}
 {%- macro type_compared_values(cfg, plan) -%}{{ return(adapter.run_step('extracts.type_compared_values', tidemark, cfg, plan)) }}{%- endmacro -%}
+
+{#- tidemark.pipeline.landing -#}
+{%- macro lands_in_files(cfg) -%}{{ return(adapter.run_step('landing.lands_in_files', tidemark, cfg)) }}{%- endmacro -%}
 
 {#- tidemark.pipeline.opening -#}
 {%- macro log_relations(cfg, run, current) -%}{{ return(adapter.run_step('opening.log_relations', tidemark, cfg, run, current)) }}{%- endmacro -%}
@@ -83,23 +88,16 @@
 
 {#- tidemark.pipeline.tables -#}
 {%- macro add_columns(relation, columns) -%}{{ return(adapter.run_step('tables.add_columns', tidemark, relation, columns)) }}{%- endmacro -%}
-{%- macro alters_tables(opened, plan) -%}{{ return(adapter.run_step('tables.alters_tables', tidemark, opened, plan)) }}{%- endmacro -%}
-{%- macro drop_stored(relation, name) -%}{{ return(adapter.run_step('tables.drop_stored', tidemark, relation, name)) }}{%- endmacro -%}
-{%- macro evolve_tables(opened, plan) -%}{{ return(adapter.run_step('tables.evolve_tables', tidemark, opened, plan)) }}{%- endmacro -%}
 {%- macro free_columns(relation, names) -%}{{ return(adapter.run_step('tables.free_columns', tidemark, relation, names)) }}{%- endmacro -%}
-{%- macro freed_columns(opened, plan) -%}{{ return(adapter.run_step('tables.freed_columns', tidemark, opened, plan)) }}{%- endmacro -%}
 {%- macro make_anew(file_format, relation, columns, options, rows_sql) -%}
     {{ return(adapter.run_step('tables.make_anew', tidemark, file_format, relation, columns, options, rows_sql)) }}
 {%- endmacro -%}
 {%- macro make_current(cfg, plan, relations) -%}{{ return(adapter.run_step('tables.make_current', tidemark, cfg, plan, relations)) }}{%- endmacro -%}
-{%- macro make_history_view(cfg, plan, relations) -%}{{ return(adapter.run_step('tables.make_history_view', tidemark, cfg, plan, relations)) }}{%- endmacro -%}
 {%- macro names_required(columns) -%}{{ return(adapter.call_function('tidemark.pipeline.tables.names_required', columns)) }}{%- endmacro -%}
 {%- macro no_longer_required(relation, columns, held=none) -%}
     {{ return(adapter.run_step('tables.no_longer_required', tidemark, relation, columns, held)) }}
 {%- endmacro -%}
-{%- macro opened_evolved(opened) -%}{{ return(adapter.call_function('tidemark.pipeline.tables.opened_evolved', opened)) }}{%- endmacro -%}
 {%- macro present_relations(relations) -%}{{ return(adapter.run_step('tables.present_relations', tidemark, relations)) }}{%- endmacro -%}
-{%- macro rename_stored(relation, old, new) -%}{{ return(adapter.run_step('tables.rename_stored', tidemark, relation, old, new)) }}{%- endmacro -%}
 {%- macro tables_of_columns(cfg, plan, log) -%}{{ return(adapter.call_function('tidemark.pipeline.tables.tables_of_columns', cfg, plan, log)) }}{%- endmacro -%}
 {%- macro take_names(relation, columns) -%}{{ return(adapter.run_step('tables.take_names', tidemark, relation, columns)) }}{%- endmacro -%}
 {%- macro tell_layout(cfg, recorded) -%}{{ return(adapter.run_step('tables.tell_layout', tidemark, cfg, recorded)) }}{%- endmacro -%}
@@ -108,7 +106,4 @@
 
 {%- macro tries_workers(opened, body, why_not) -%}{{ return(adapter.run_step('workers.tries_workers', tidemark, opened, body, why_not)) }}{%- endmacro -%}
 {%- macro leave_to_spark(opened, why) -%}{{ return(adapter.run_step('workers.leave_to_spark', tidemark, opened, why)) }}{%- endmacro -%}
-{%- macro files_of_workers(opened, staged, load) -%}
-    {{ return(adapter.run_step('workers.files_of_workers', tidemark, opened, staged, load)) }}
-{%- endmacro -%}
 

@@ -1,6 +1,6 @@
 {#- Whether the engine in the workers tries a batch; else why not is told. -#}
 {%- macro workers_take_enriched(opened, body) -%}
-    {%- if not tidemark.tries_workers(opened, body, 'tidemark.engine.enriched.covers.why_not_enriched') -%}{{ return(false) }}{%- endif -%}
+    {%- if not tidemark.tries_workers(opened, body, 'enriched.covers.why_not_enriched') -%}{{ return(false) }}{%- endif -%}
     {%- if opened['state']['first'] and opened['cfg']['on_reject'] == 'fail' -%}
         {%- do tidemark.leave_to_spark(opened, 'on_reject is fail, and there are no tables yet') -%}
         {{ return(false) }}

@@ -2,7 +2,7 @@
     nothing but the first line, or the footer, was read so far. -#}
 {%- macro source_of_workers(opened, body) -%}
     {%- set cfg, run = opened['cfg'], opened['run'] -%}
-    {%- if not tidemark.tries_workers(opened, body, 'tidemark.engine.covers.why_not') -%}{{ return(none) }}{%- endif -%}
+    {%- if not tidemark.tries_workers(opened, body, 'covers.why_not') -%}{{ return(none) }}{%- endif -%}
     {%- set files = adapter.list_files(tidemark.extract_path(cfg['location'], run['business_date'])) -%}
     {%- if not files -%}{{ return(none) }}{%- endif -%}
     {%- do tidemark.check_lines(cfg, files) -%}

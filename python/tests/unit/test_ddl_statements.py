@@ -15,11 +15,17 @@ import duckdb
 import pytest
 
 from dbt.adapters.tidemark.errors import MacroError
-from tests.macros import SQL_FOLDERS, load_macros
+from tests.macros import load_macros, warehouse_of
 from tests.rendering import load_sql_macros
+from tidemark.errors import DataError
+from tidemark.pipeline import altering, events_statement
+from tidemark.rules.batches import batch_at, stretches_of
+from tidemark.rules.event_plan import names_to_come
 from tidemark.rules.statement_texts import says_rename
 from tidemark.rules.statements import (
+    check_name_of_key,
     column_changes,
+    failed_policy,
     hidden_renames,
     judge_change,
     renamed_table,
@@ -286,9 +292,9 @@ def refused(
         batch["statements"].append(statement)
         before = columns
     found = []
-    for stretch in macros["stretches_of"](batch):
-        batch = macros["batch_at"](batch, stretch)
-        found.append({*batch["refused"], *macros["names_to_come"](batch, stretch)})
+    for stretch in stretches_of(batch):
+        batch = batch_at(batch, stretch)
+        found.append({*batch["refused"], *names_to_come(batch, stretch)})
     return found, batch
 
 
@@ -439,13 +445,10 @@ def test_column_changes__what_else_a_statement_does() -> None:
 
 def test_raise_failed_policy() -> None:
     """It says what to do."""
-    macros = load_macros(*SQL_FOLDERS, "load/events")
 
     def message(change: dict[str, Any]) -> str:
         change = {**change, **judge_change(SETTINGS, change)}
-        with pytest.raises(MacroError) as stopped:
-            macros["raise_failed_policy"](SETTINGS, {"text": "x"}, change)
-        return str(stopped.value)
+        return str(failed_policy(SETTINGS, {"text": "x"}, change))
 
     key = message({"kind": "rename_column", "old": "id", "name": "key"})
     assert "shop: the source did `x`, and unique_key names `id`, which is `key` now; what came before it was applied. " in key  # fmt: skip
@@ -458,17 +461,12 @@ def test_raise_failed_policy() -> None:
 
 def test_column_that_takes_the_name_of_the_key() -> None:
     """It stops before the key's values are put aside; not where the name stays."""
-    macros = load_macros(*SQL_FOLDERS, "load/events")
     recorded = {"columns": [{"name": "id", "role": "key"}, {"name": "nr", "role": "compared"}]}
     change = {"kind": "rename_column", "old": "nr", "name": "ID"}
-    with pytest.raises(
-        MacroError, match="and `id`, by which rows are known here, is what was `nr`"
-    ):
-        macros["check_name_of_key"](SETTINGS, recorded, {"text": "x"}, change)
+    with pytest.raises(DataError, match="and `id`, by which rows are known here, is what was `nr`"):
+        check_name_of_key(SETTINGS, recorded, {"text": "x"}, change)
     for old, new in (("id", "ID"), ("nr", "number")):
-        macros["check_name_of_key"](
-            SETTINGS, recorded, {"text": "x"}, {**change, "old": old, "name": new}
-        )
+        check_name_of_key(SETTINGS, recorded, {"text": "x"}, {**change, "old": old, "name": new})
 
 
 class Stored:
@@ -489,12 +487,11 @@ class Stored:
         self.macros["lake_format"] = lambda: "delta"
         self.macros["relation_exists"] = lambda relation: relation in self.columns
         self.macros["has_rows"] = lambda relation, condition: self.columns[relation][condition.split("`")[1]]  # fmt: skip
-        context = self.macros["rename_column"].context
-        self.macros["run_query"] = context["run_query"] = self.run_query
-        context["adapter"] = SimpleNamespace(
-            get_columns_in_relation=lambda relation: [{"name": name} for name in self.columns[relation]],
-            call_function=context["adapter"].call_function,
-            run_step=context["adapter"].run_step,
+        self.macros["run_query"] = self.run_query
+        self.macros["table_property"].context["run_query"] = self.run_query
+        self.warehouse = warehouse_of(
+            self.macros,
+            get_columns_in_relation=lambda relation: [SimpleNamespace(name=name) for name in self.columns[relation]],
         )  # fmt: skip
 
     def run_query(self, sql: str) -> list[tuple[str, str]] | None:
@@ -540,7 +537,8 @@ def apply(stored: Stored, recorded: dict[str, Any], change: dict[str, Any]) -> l
     cfg = {"columns": [], "keys": ["id"]}
     told = copy.deepcopy(recorded)
     statement = {"changes": [{"policy": "apply", **change}]}
-    stored.macros["alter_columns"](cfg, {name: name for name in TABLES}, told, statement)
+    relations = {name: name for name in TABLES}
+    altering.alter_columns(stored.warehouse, cfg, relations, told, statement)
     return [(one["name"], one["hash_name"], one["gone"]) for one in told["columns"]]
 
 
@@ -610,15 +608,17 @@ def test_add_column__of_a_dropped_one() -> None:
 
 @pytest.mark.parametrize("left", [[], ["a"]])
 @pytest.mark.parametrize("is_dropped", [False, True])
-def test_columns_go_back(is_dropped: bool, left: list[str]) -> None:
+def test_columns_go_back(
+    monkeypatch: pytest.MonkeyPatch, is_dropped: bool, left: list[str]
+) -> None:
     """A rollback that died while it brought tables to the names of then goes on with it. What another dead run left gives way."""
     now, back = known("id", "b"), known("id", "a")
     if is_dropped:
         now, back = known("id", "b", "(b__dropped)"), known("id", "a", "b")
     stored, made = Stored({}), []
     stored.macros["recorded_plan"] = lambda *_: {}
-    stored.macros["make_current"] = lambda *_: made.append("current")
-    stored.macros["make_history_view"] = lambda *_: None
+    monkeypatch.setattr(altering, "make_current", lambda *_: made.append("current"))
+    monkeypatch.setattr(altering, "make_history_view", lambda *_: None)
     for dies in range(10):
         logged = {"id": True, "b": True, **({"b__dropped": True} if is_dropped else {})}
         columns = {"log_table": logged, "current": {"id": True, "b": True}, "staging": dict(logged)}
@@ -626,13 +626,19 @@ def test_columns_go_back(is_dropped: bool, left: list[str]) -> None:
             table.update(dict.fromkeys(left, False))
         stored.columns, stored.mapped, stored.left = columns, set(), dies
         made.clear()
-        arguments = ({"entity": "shop"}, {name: name for name in TABLES}, now, back)
+        arguments = (
+            stored.warehouse,
+            {"entity": "shop"},
+            {name: name for name in TABLES},
+            now,
+            back,
+        )
         try:
-            stored.macros["columns_go_back"](*arguments)
+            altering.columns_go_back(*arguments)
         except RuntimeError:
             pass
         stored.left = 99
-        assert stored.macros["columns_go_back"](*arguments) == is_dropped
+        assert altering.columns_go_back(*arguments) == is_dropped
         names = ["id", "a", *(["b"] if is_dropped else [])]
         assert [*stored.columns["log_table"]] == [*stored.columns["staging"]] == names
         # built again from the log, where it has other columns
@@ -643,14 +649,16 @@ def test_columns_go_back(is_dropped: bool, left: list[str]) -> None:
 def meant_by(stored: Stored, recorded: dict[str, Any], change: dict[str, Any]) -> dict[str, Any]:
     """What the commit of a statement records before a table is altered."""
     rows: list[dict[str, Any]] = []
-    stored.macros["record_commit"] = lambda commits, commit, *_: rows.append(commit["config"])
     opened = {
         "cfg": {"columns": [], "keys": ["id"], "sequence_by": [], "relation": "shop", "entity": "shop"},
         "run": {"business_date": None, "invocation_id": "x"}, "commits": {}, "relations": {name: name for name in TABLES},
         "state": {"first": False, "recorded": recorded, "last_id": 1},
     }  # fmt: skip
     statement = {"event_id": "x", "changes": [{"policy": "apply", **change}]}
-    begun = stored.macros["begin_statement"](opened, statement)
+    with pytest.MonkeyPatch.context() as patch:
+        record = lambda _, commits, commit, *__: rows.append(commit["config"])  # noqa: E731
+        patch.setattr(events_statement, "record_commit", record)
+        begun = events_statement.begin_statement(stored.warehouse, opened, statement)
     assert begun["state"]["begun"]["commit_id"] == begun["state"]["last_id"] > 1
     assert opened["state"]["recorded"] == recorded
     return rows[0]
@@ -670,7 +678,9 @@ def meant_by(stored: Stored, recorded: dict[str, Any], change: dict[str, Any]) -
         ({"kind": "drop_column", "name": "a"}, "id a", "id a", "id a"),
     ],
 )
-def test_undo_statement(change: dict[str, Any], names: str, logged: str, current: str) -> None:
+def test_undo_statement(
+    monkeypatch: pytest.MonkeyPatch, change: dict[str, Any], names: str, logged: str, current: str
+) -> None:
     """Tables that a dead run altered, wholly or half way, are as they are recorded; also if the run dies that takes it back."""
 
     def table(text: str) -> dict[str, bool]:
@@ -688,10 +698,10 @@ def test_undo_statement(change: dict[str, Any], names: str, logged: str, current
         "sensitive_columns": lambda _: [],
         "current_columns": lambda *_: [{"name": name} for name in begun["current"]],
         "_nullable": lambda columns: [{"type": "int", **column} for column in columns],
-        "make_current": lambda *_: made.append("made"),
-        "make_history_view": lambda *_: None,
-        "rebuild_current": lambda *_: made.append("built"),
     }
+    monkeypatch.setattr(altering, "make_current", lambda *_: made.append("made"))
+    monkeypatch.setattr(altering, "make_history_view", lambda *_: None)
+    monkeypatch.setattr(altering, "rebuild_current", lambda *_: made.append("built"))
     opened = {
         "cfg": {"entity": "shop", "keys": ["id"]}, "state": {"recorded": recorded}, "relations": {name: name for name in TABLES},
     }  # fmt: skip
@@ -706,9 +716,9 @@ def test_undo_statement(change: dict[str, Any], names: str, logged: str, current
                 stored.run_query("alter table log_table add columns (`b` int)")
         stored.left = dies_again
         with contextlib.suppress(RuntimeError):
-            stored.macros["undo_statement"](opened, commit)
+            altering.undo_statement(stored.warehouse, opened, commit)
         stored.left = 99
-        stored.macros["undo_statement"](opened, commit)
+        altering.undo_statement(stored.warehouse, opened, commit)
         assert (made[-2:] == ["made", "built"]) == is_remade
         for name, had in begun.items():
             if name != "current" or not is_remade:

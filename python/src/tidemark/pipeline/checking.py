@@ -32,7 +32,7 @@ def check_load(warehouse: Warehouse, opened: Values, staged: Values) -> None:
     if why is not None:
         begun = (staged.get("load") or {}).get("begun")
         if begun:
-            warehouse.macro("undo_statement", opened, begun)
+            warehouse.of_family(cfg, "undo", opened, begun)
             record_commit(warehouse, opened["commits"], begun, "rolled_back", {})
         raise DataError(why)
     _check_deletes(warehouse, opened, staged)

@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 
 from tidemark.errors import DataError
 from tidemark.pipeline.commits import entity_state, known_states, record_commit
+from tidemark.pipeline.landing import write_landed
 from tidemark.pipeline.tables import has_commit, write_relations
 from tidemark.pipeline.warehouse import Values, Warehouse
 
@@ -48,7 +49,7 @@ def commit_load(
     _check_known_is_done(warehouse, opened, derived)
     if derived["outcome"] != "nothing":
         targets, files = write_relations(warehouse, opened), derived.get("files", [])
-        warehouse.macro("write_landed", cfg, targets, files, load)
+        write_landed(warehouse, cfg, targets, files, load)
     if not (logs and commits):
         return {"load": load, "log_version": load.get("log_version")}
     if staged:

@@ -7,6 +7,7 @@ from typing import Any
 from tidemark.errors import DataError
 from tidemark.pipeline.checking import check_drift, with_keys_here
 from tidemark.pipeline.committing import versions_before
+from tidemark.pipeline.expressions import meaning_problem
 from tidemark.pipeline.tables import alters_tables, has_rows, write_relations
 from tidemark.pipeline.warehouse import Values, Warehouse
 from tidemark.pipeline.workers import files_of_workers, leave_to_spark
@@ -156,7 +157,7 @@ def type_compared_values(warehouse: Warehouse, cfg: Values, plan: Values) -> Non
             lacks = "it does not see: it is an expression of the column alone"
             sql = f"select {term}"
             errors.append(
-                macro("meaning_problem", setting, column["compare_as"], sql, lacks, [name])
+                meaning_problem(warehouse, setting, column["compare_as"], sql, lacks, [name])
             )
         terms.append(f"{term} as {macro('quote_identifier', name)}")
     macro("_raise_config_errors", cfg["entity"], [error for error in errors if error])

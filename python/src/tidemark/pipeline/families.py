@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tidemark.pipeline import committing, extracts, mending, opening, tables
+from tidemark.pipeline import (
+    altering,
+    committing,
+    events_derive,
+    events_source,
+    events_stage,
+    extracts,
+    mending,
+    opening,
+    tables,
+)
 from tidemark.pipeline.warehouse import Values, Warehouse
 
 Step = Callable[..., Any]
@@ -36,9 +46,10 @@ _FAMILIES: dict[str, dict[str, Step]] = {
     },
     "events": {
         **_LOG,
-        "source": _by_macro("events__source"),
-        "stage": _by_macro("events__stage"),
-        "derive": _by_macro("events__derive"),
+        "source": events_source.source_events,
+        "stage": events_stage.stage_events,
+        "derive": events_derive.derive_events,
+        "undo": altering.undo_statement,
     },
     "enriched": {
         name: _by_macro(f"enriched__{name}") for name in (*_LOG, "source", "stage", "derive")
@@ -52,8 +63,8 @@ def take_step(warehouse: Warehouse, cfg: Values, name: str, *arguments: Any) -> 
     Args:
         warehouse: Where the tables are.
         cfg: The settings.
-        name: run, state, source, stage, prepare, derive, append; and of a commit that a run left
-            in flight has_landed, shared_log, fences, finish, discard.
+        name: run, state, source, stage, prepare, derive, append; undo, of a DDL event; and of a
+            commit that a run left in flight has_landed, shared_log, fences, finish, discard.
         *arguments: What the step takes after the warehouse.
     """
     return _FAMILIES[cfg["family"]][name](warehouse, *arguments)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from tidemark.pipeline.altering import columns_go_back, undo_statement
 from tidemark.pipeline.applying import apply_load, rebuild_current
 from tidemark.pipeline.commits import record_commit
 from tidemark.pipeline.replacing import has_moved_since, has_new_log, replaces_log
@@ -154,8 +155,8 @@ def finish_commit(warehouse: Warehouse, opened: Values, state: Values, commit: V
     kind, current = commit["kind"], relations["current"]
     recorded_cfg = warehouse.macro("recorded_cfg", cfg, recorded)
     plan = warehouse.macro("recorded_plan", recorded, cfg)
-    is_remade = kind == "rollback" and warehouse.macro(
-        "columns_go_back", recorded_cfg, relations, state["recorded"], recorded
+    is_remade = kind == "rollback" and columns_go_back(
+        warehouse, recorded_cfg, relations, state["recorded"], recorded
     )
     is_gone = not relation_exists(warehouse, current)
     shows_others = state["recorded"] and is_retagged(recorded, state["recorded"])
@@ -209,7 +210,7 @@ def discard_commit(warehouse: Warehouse, opened: Values, commit: Values) -> None
     cfg, relations, recorded = opened["cfg"], opened["relations"], opened["state"]["recorded"]
     kind, current = commit["kind"], relations["current"]
     if recorded and recorded["extract"] == "events" and kind == "load":
-        warehouse.macro("undo_statement", opened, commit)
+        undo_statement(warehouse, opened, commit)
     if recorded and kind != "full_refresh":
         shows_others = is_retagged(commit["config"], recorded)
         if shows_others and relation_exists(warehouse, current):

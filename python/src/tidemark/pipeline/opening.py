@@ -7,6 +7,7 @@ from typing import Any
 from tidemark.errors import DataError
 from tidemark.pipeline.checking import check_drift
 from tidemark.pipeline.commits import ensure_commits, entity_state
+from tidemark.pipeline.expressions import check_expressions
 from tidemark.pipeline.mending import mend_commit
 from tidemark.pipeline.missing import make_missing
 from tidemark.pipeline.replacing import fence_log
@@ -36,7 +37,7 @@ def open_load(warehouse: Warehouse, cfg: Values, run: Values, current: Any = Non
         DataError: Tables and commits do not belong together, or this is a dry run and a commit is
             in flight.
     """
-    warehouse.macro("check_expressions", cfg)
+    check_expressions(warehouse, cfg)
     if warehouse.macro("can", "run_workers") and not run.get("dry_run"):
         if engine_of({"cfg": cfg, "run": run}) != "spark":
             warehouse.adapter.warm_worker()
