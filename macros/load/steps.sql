@@ -48,9 +48,6 @@
 {%- macro check_still_ours(opened, derived, commit) -%}
     {{ return(adapter.run_step('committing.check_still_ours', tidemark, opened, derived, commit)) }}
 {%- endmacro -%}
-{%- macro check_written(cfg, relation, counted, written, mending) -%}
-    {{ return(adapter.call_function('tidemark.pipeline.committing.check_written', cfg, relation, counted, written, mending)) }}
-{%- endmacro -%}
 {%- macro commit_load(opened, plan, derived, commit) -%}
     {{ return(adapter.run_step('committing.commit_load', tidemark, opened, plan, derived, commit)) }}
 {%- endmacro -%}
@@ -59,6 +56,9 @@
 {%- macro table_versions(cfg, relations, moment) -%}
     {{ return(adapter.run_step('committing.table_versions', tidemark, cfg, relations, moment)) }}
 {%- endmacro -%}
+
+{#- tidemark.pipeline.enriched -#}
+{%- macro take_back_batches(opened, record) -%}{{ return(adapter.run_step('enriched.take_back_batches', tidemark, opened, record)) }}{%- endmacro -%}
 
 {#- tidemark.pipeline.extracts -#}
 {%- macro type_compared_values(cfg, plan) -%}{{ return(adapter.run_step('extracts.type_compared_values', tidemark, cfg, plan)) }}{%- endmacro -%}
@@ -76,7 +76,6 @@
 {%- macro settled_state(opened) -%}{{ return(adapter.run_step('opening.settled_state', tidemark, opened)) }}{%- endmacro -%}
 
 {#- tidemark.pipeline.replacing -#}
-{%- macro check_is_alone(opened, commit) -%}{{ return(adapter.run_step('replacing.check_is_alone', tidemark, opened, commit)) }}{%- endmacro -%}
 {%- macro check_replaced_log(opened, commit) -%}{{ return(adapter.run_step('replacing.check_replaced_log', tidemark, opened, commit)) }}{%- endmacro -%}
 {%- macro erases_beside(commits, relation, commit_id) -%}
     {{ return(adapter.run_step('replacing.erases_beside', tidemark, commits, relation, commit_id)) }}
@@ -97,13 +96,16 @@
 {%- macro no_longer_required(relation, columns, held=none) -%}
     {{ return(adapter.run_step('tables.no_longer_required', tidemark, relation, columns, held)) }}
 {%- endmacro -%}
-{%- macro present_relations(relations) -%}{{ return(adapter.run_step('tables.present_relations', tidemark, relations)) }}{%- endmacro -%}
 {%- macro tables_of_columns(cfg, plan, log) -%}{{ return(adapter.call_function('tidemark.pipeline.tables.tables_of_columns', cfg, plan, log)) }}{%- endmacro -%}
 {%- macro take_names(relation, columns) -%}{{ return(adapter.run_step('tables.take_names', tidemark, relation, columns)) }}{%- endmacro -%}
 {%- macro tell_layout(cfg, recorded) -%}{{ return(adapter.run_step('tables.tell_layout', tidemark, cfg, recorded)) }}{%- endmacro -%}
 {%- macro widen_columns(relation, columns) -%}{{ return(adapter.run_step('tables.widen_columns', tidemark, relation, columns)) }}{%- endmacro -%}
 {%- macro write_relations(opened) -%}{{ return(adapter.run_step('tables.write_relations', tidemark, opened)) }}{%- endmacro -%}
 
+{#- tidemark.pipeline.timeline -#}
+{%- macro timeline(commits, relation, before=none) -%}{{ return(adapter.run_step('timeline.timeline', tidemark, commits, relation, before)) }}{%- endmacro -%}
+
+{#- tidemark.pipeline.workers -#}
 {%- macro tries_workers(opened, body, why_not) -%}{{ return(adapter.run_step('workers.tries_workers', tidemark, opened, body, why_not)) }}{%- endmacro -%}
 {%- macro leave_to_spark(opened, why) -%}{{ return(adapter.run_step('workers.leave_to_spark', tidemark, opened, why)) }}{%- endmacro -%}
 

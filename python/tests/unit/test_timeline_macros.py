@@ -11,7 +11,7 @@ from dbt.adapters.tidemark.errors import MacroError
 from tests.macros import load_macros, warehouse_of
 from tidemark.errors import DataError, UsageError
 from tidemark.pipeline import commits as recording
-from tidemark.pipeline import committing, replacing, steps
+from tidemark.pipeline import committing, enriched, enriched_tables, replacing, steps
 from tidemark.rules.columns_back import (
     columns_back,
     columns_meant,
@@ -19,6 +19,7 @@ from tidemark.rules.columns_back import (
     recorded_back,
     renames_back,
 )
+from tidemark.rules.order import numbered_files
 from tidemark.rules.timeline import before_date, before_runs, last_loads, loaded_dates
 from tidemark.run.said import answers_in
 
@@ -186,11 +187,11 @@ def test_numbered_files() -> None:
             ("a new", None, None), ("b read last", 5, 5), ("c has changed", 0, None), ("d went on", 1, 6), ("z read first", 2, 2),
         ]
     ]  # fmt: skip
-    numbered = load_macros("load")["numbered_files"](files)
+    numbered = numbered_files(files)
     assert [(one["_file"], one["_file_number"], one["_arrival_number"]) for one in numbered] == [
         ("a new", 11, 11), ("b read last", 5, 9), ("c has changed", 0, 12), ("d went on", 1, 10), ("z read first", 2, 8),
     ]  # fmt: skip
-    none = load_macros("load")["numbered_files"]
+    none = numbered_files
     first = none([{"_file": "a", "_file_number": None, "_owed_number": None, "_last_number": -1}])
     assert (first[0]["_file_number"], first[0]["_arrival_number"]) == (0, 0)
     assert none([]) == []
@@ -609,7 +610,8 @@ def test_claims_of_other_tables_at_a_full_refresh(
     }  # fmt: skip
     for name, stub in stubs.items():
         monkeypatch.setitem(macros, name, stub)
-    macros["take_back_claims"].context["run_query"] = done.append
+    monkeypatch.setitem(macros, "run_query", done.append)
+    warehouse = warehouse_of(macros)
     opened = {
         "cfg": {"relation": "shop.events"},
         "commits": {"states": "states"},
@@ -619,9 +621,9 @@ def test_claims_of_other_tables_at_a_full_refresh(
             "manifest": relation(schema="shop", identifier="claims"),
         },
     }
-    macros["take_back_claims"](opened)
+    enriched_tables.take_back_claims(warehouse, opened)
     assert ("and commit_id not in (7, 9)" in done.pop()) == bool(populated)
-    macros["keep_claims_of_others"](opened)
+    enriched_tables.keep_claims_of_others(warehouse, opened)
     assert len(done) == bool(populated)
     if populated:
         assert "select * from shop.claims_5 where _commit_id in (7, 9)" in done[0]
@@ -643,15 +645,15 @@ def test_changed_file_that_nothing_tells_apart(
     steps: list[str],
     refused: bool,
 ) -> None:
-    macros = load_macros("load")
+    warehouse = warehouse_of({})
     files = [
         {"_file": "a.tsv", "_file_number": number, "_owed_number": owed, "_last_number": 3},
         {"_file": "b.tsv", "_file_number": None, "_owed_number": None, "_last_number": 3},
     ]
-    monkeypatch.setitem(macros, "files_to_read", lambda *_: macros["numbered_files"](files))
+    monkeypatch.setattr(enriched, "files_to_read", lambda *_: numbered_files(files))
     opened = {"cfg": {"entity": "events", "deduplicate": steps}}
     if refused:
-        with pytest.raises(MacroError, match=r"a\.tsv has changed since it was read"):
-            macros["enriched_files"](opened, "landing", False)
+        with pytest.raises(DataError, match=r"a\.tsv has changed since it was read"):
+            enriched.enriched_files(warehouse, opened, "landing", False)
     else:
-        assert len(macros["enriched_files"](opened, "landing", False)) == 2
+        assert len(enriched.enriched_files(warehouse, opened, "landing", False)) == 2

@@ -12,6 +12,7 @@ from tidemark.pipeline.tables import (
     needed_relations,
     relation_exists,
 )
+from tidemark.pipeline.timeline import mark_undone
 from tidemark.pipeline.warehouse import Values, Warehouse
 
 _MOST_SENT = 1_000_000
@@ -51,7 +52,7 @@ def apply_load(
         make_history_view(warehouse, cfg, plan, relations)
     apply_to_current(warehouse, cfg, plan, relations, load, figures)
     if load["kind"] == "rollback":
-        steps = warehouse.macro("mark_undone", cfg, opened["commits"], commit)
+        steps = mark_undone(warehouse, cfg, opened["commits"], commit)
         warehouse.macro("reopen_rejects", cfg, relations, commit, steps)
     elif load.get("mends_rejects"):
         date, commit_id = load["business_date"], load["commit_id"]

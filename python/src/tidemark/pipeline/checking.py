@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, NoReturn
 
-from tidemark.errors import ConfigError, DataError
+from tidemark.errors import ConfigError, DataError, UsageError
 from tidemark.pipeline.commits import record_commit
 from tidemark.pipeline.warehouse import Values, Warehouse
 from tidemark.rules.guard import deletes_too_much, guarded_deletes, rejects_too_many
@@ -234,3 +234,9 @@ def tell_other_tables(warehouse: Warehouse, cfg: Values, figures: Values) -> Non
             f"none of the {figures['rows_read']} messages that have landed is a change of "
             f"{cfg['table']} (table in meta.tidemark)",
         )
+
+
+def no_date(cfg: Values) -> UsageError:
+    """Return the error of a load that needs a business date and was given none."""
+    how = "--vars '{business_date: \"2026-03-04\"}'"
+    return UsageError(f"{cfg['entity']}: which business date? Give it with {how}")

@@ -8,6 +8,8 @@ from typing import Any
 from tidemark.pipeline import (
     altering,
     committing,
+    enriched,
+    enriched_tables,
     events_derive,
     events_source,
     events_stage,
@@ -52,7 +54,18 @@ _FAMILIES: dict[str, dict[str, Step]] = {
         "undo": altering.undo_statement,
     },
     "enriched": {
-        name: _by_macro(f"enriched__{name}") for name in (*_LOG, "source", "stage", "derive")
+        "run": enriched_tables.run_of_enriched,
+        "state": enriched_tables.enriched_state,
+        "source": enriched.source_enriched,
+        "stage": enriched.stage_enriched,
+        "prepare": enriched_tables.prepare_enriched,
+        "derive": enriched.derive_enriched,
+        "append": enriched.append_enriched,
+        "has_landed": enriched.has_landed,
+        "shared_log": lambda warehouse, relations, commit: relations["current"],
+        "fences": enriched.fences_of_enriched,
+        "finish": enriched.finish_enriched,
+        "discard": enriched.discard_enriched,
     },
 }
 

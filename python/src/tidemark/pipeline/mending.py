@@ -19,6 +19,7 @@ from tidemark.pipeline.tables import (
     no_longer_required,
     relation_exists,
 )
+from tidemark.pipeline.timeline import steps_of_rollback
 from tidemark.pipeline.warehouse import Values, Warehouse
 from tidemark.rules.drift import is_retagged
 
@@ -179,7 +180,7 @@ def finish_commit(warehouse: Warehouse, opened: Values, state: Values, commit: V
             freed = no_longer_required(warehouse, current, plan["stored"])
             free_columns(warehouse, current, freed)
     if kind == "rollback":
-        steps = warehouse.macro("steps_of_rollback", opened["commits"], commit)
+        steps = steps_of_rollback(warehouse, opened["commits"], commit)
         names = ("last_date", "last_date_commit_id", "last_extract")
         load.update({name: steps[name] for name in names}, business_date=steps["last_date"])
     opened = {**opened, "cfg": recorded_cfg, "state": state}
