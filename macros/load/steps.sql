@@ -63,6 +63,9 @@
 {#- tidemark.pipeline.extracts -#}
 {%- macro type_compared_values(cfg, plan) -%}{{ return(adapter.run_step('extracts.type_compared_values', tidemark, cfg, plan)) }}{%- endmacro -%}
 
+{#- tidemark.pipeline.extracts_source -#}
+{%- macro source_of_workers(opened, body) -%}{{ return(adapter.run_step('extracts_source.source_of_workers', tidemark, opened, body)) }}{%- endmacro -%}
+
 {#- tidemark.pipeline.landing -#}
 {%- macro lands_in_files(cfg) -%}{{ return(adapter.run_step('landing.lands_in_files', tidemark, cfg)) }}{%- endmacro -%}
 
@@ -105,7 +108,4 @@
 {#- tidemark.pipeline.timeline -#}
 {%- macro timeline(commits, relation, before=none) -%}{{ return(adapter.run_step('timeline.timeline', tidemark, commits, relation, before)) }}{%- endmacro -%}
 
-{#- tidemark.pipeline.workers -#}
-{%- macro tries_workers(opened, body, why_not) -%}{{ return(adapter.run_step('workers.tries_workers', tidemark, opened, body, why_not)) }}{%- endmacro -%}
-{%- macro leave_to_spark(opened, why) -%}{{ return(adapter.run_step('workers.leave_to_spark', tidemark, opened, why)) }}{%- endmacro -%}
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.macros import load_macros, warehouse_of
 from tidemark.errors import DataError
-from tidemark.pipeline import events_batch, events_source
+from tidemark.pipeline import events_batch, events_source, extracts_source
 from tidemark.rules.event_plan import check_told_columns
 
 NO_SETTINGS = {
@@ -53,8 +53,10 @@ def test_no_extract(settings: dict[str, Any], recorded: Any, columns: list[str])
     made: list[str] = []
     macros["run_view"] = lambda *_: "view"
     macros["make_view"] = lambda view, sql: made.append(sql)
-    macros["make_empty_extract_view"](
-        {**NO_SETTINGS, **settings}, {"columns": recorded} if recorded else None
+    extracts_source.make_empty_extract_view(
+        warehouse_of(macros),
+        {**NO_SETTINGS, **settings},
+        {"columns": recorded} if recorded else None,
     )
     terms = [f"cast(null as {kind}) as {name}" for kind, name in map(str.split, columns)]
     assert made == [f"select {', '.join(terms)} where false"]

@@ -8,6 +8,7 @@ from tidemark.errors import DataError
 from tidemark.pipeline.checking import check_drift, with_keys_here
 from tidemark.pipeline.committing import versions_before
 from tidemark.pipeline.expressions import meaning_problem
+from tidemark.pipeline.extracts_source import source_of_spark
 from tidemark.pipeline.tables import alters_tables, has_rows, write_relations
 from tidemark.pipeline.warehouse import Values, Warehouse
 from tidemark.pipeline.workers import files_of_workers, leave_to_spark
@@ -38,7 +39,7 @@ def stage_extract(warehouse: Warehouse, opened: Values, source: Values, part: An
         staged = _stage_in_workers(warehouse, opened, source)
         if staged:
             return staged
-        source = warehouse.macro("source_of_spark", opened, source["body"])
+        source = source_of_spark(warehouse, opened, source["body"])
     return _stage_by_spark(warehouse, opened, source)
 
 

@@ -14,6 +14,7 @@ from tidemark.pipeline import (
     events_source,
     events_stage,
     extracts,
+    extracts_source,
     mending,
     opening,
     tables,
@@ -21,10 +22,6 @@ from tidemark.pipeline import (
 from tidemark.pipeline.warehouse import Values, Warehouse
 
 Step = Callable[..., Any]
-
-
-def _by_macro(name: str) -> Step:
-    return lambda warehouse, *arguments: warehouse.macro(name, *arguments)
 
 
 _LOG: dict[str, Step] = {
@@ -42,7 +39,7 @@ _LOG: dict[str, Step] = {
 _FAMILIES: dict[str, dict[str, Step]] = {
     "extract": {
         **_LOG,
-        "source": _by_macro("extract__source"),
+        "source": extracts_source.source_extract,
         "stage": extracts.stage_extract,
         "derive": extracts.derive_extract,
     },

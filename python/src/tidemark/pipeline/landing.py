@@ -41,11 +41,11 @@ def files_to_read(warehouse: Warehouse, opened: Values, location: str) -> list[V
         files = warehouse.rows(
             warehouse.macro("event_files_sql", location, landed, state["undone"])
         )
-    check_lines(warehouse, opened, files)
+    check_lines(warehouse, cfg, opened["run"], files)
     return numbered_files(files)
 
 
-def check_lines(warehouse: Warehouse, opened: Values, files: _Files) -> None:
+def check_lines(warehouse: Warehouse, cfg: Values, run: Values, files: _Files) -> None:
     """Stop at a line that is longer than a reader has memory for: Spark's JVM would end of it.
 
     Of a file a block is read in each stretch of `tidemark__max_line_bytes`, and nothing of a
@@ -54,13 +54,12 @@ def check_lines(warehouse: Warehouse, opened: Values, files: _Files) -> None:
     Raises:
         DataError: There is one.
     """
-    cfg = opened["cfg"]
     has_own_ends = "linesep" in lowered(cfg.get("options", {}))
     if has_own_ends or not files or cfg.get("format") == "parquet":
         return
     if not warehouse.macro("can", "list_files"):
         return
-    most = opened["run"]["max_line_bytes"]
+    most = run["max_line_bytes"]
     found = warehouse.adapter.long_line(files, most)
     if found:
         raise DataError(
