@@ -18,17 +18,8 @@
 {%- endmacro -%}
 
 {#- tidemark.pipeline.checking -#}
-{%- macro tell_rejects(cfg, figures, rejects, relation, condition) -%}
-    {{ return(adapter.run_step('checking.tell_rejects', tidemark, cfg, figures, rejects, relation, condition)) }}
-{%- endmacro -%}
-{%- macro why_rejects_stop(cfg, run, figures, rejects) -%}
-    {{ return(adapter.run_step('checking.why_rejects_stop', tidemark, cfg, run, figures, rejects)) }}
-{%- endmacro -%}
 
 {#- tidemark.pipeline.commits -#}
-{%- macro derived_marks(commits, relation, kind, source) -%}
-    {{ return(adapter.run_step('commits.derived_marks', tidemark, commits, relation, kind, source)) }}
-{%- endmacro -%}
 {#- An adapter that only reads takes them as they are. -#}
 {%- macro ensure_commits(run) -%}
     {%- if tidemark.can('load') -%}{{ return(adapter.run_step('commits.ensure_commits', tidemark, run)) }}{%- endif -%}
@@ -85,27 +76,16 @@
 {%- endmacro -%}
 
 {#- tidemark.pipeline.steps -#}
+{%- macro atomic_summary(figures) -%}{{ return(adapter.call_function('tidemark.pipeline.steps.batch_summary', figures)) }}{%- endmacro -%}
 {%- macro load_entity(opened, body) -%}{{ return(adapter.run_step('steps.load_entity', tidemark, opened, body)) }}{%- endmacro -%}
 {%- macro summary(figures) -%}{{ return(adapter.call_function('tidemark.pipeline.steps.summary', figures)) }}{%- endmacro -%}
 
 {#- tidemark.pipeline.tables -#}
-{%- macro add_columns(relation, columns) -%}{{ return(adapter.run_step('tables.add_columns', tidemark, relation, columns)) }}{%- endmacro -%}
-{%- macro free_columns(relation, names) -%}{{ return(adapter.run_step('tables.free_columns', tidemark, relation, names)) }}{%- endmacro -%}
-{%- macro make_anew(file_format, relation, columns, options, rows_sql) -%}
-    {{ return(adapter.run_step('tables.make_anew', tidemark, file_format, relation, columns, options, rows_sql)) }}
-{%- endmacro -%}
 {%- macro make_current(cfg, plan, relations) -%}{{ return(adapter.run_step('tables.make_current', tidemark, cfg, plan, relations)) }}{%- endmacro -%}
-{%- macro names_required(columns) -%}{{ return(adapter.call_function('tidemark.pipeline.tables.names_required', columns)) }}{%- endmacro -%}
-{%- macro no_longer_required(relation, columns, held=none) -%}
-    {{ return(adapter.run_step('tables.no_longer_required', tidemark, relation, columns, held)) }}
-{%- endmacro -%}
 {%- macro tables_of_columns(cfg, plan, log) -%}{{ return(adapter.call_function('tidemark.pipeline.tables.tables_of_columns', cfg, plan, log)) }}{%- endmacro -%}
-{%- macro take_names(relation, columns) -%}{{ return(adapter.run_step('tables.take_names', tidemark, relation, columns)) }}{%- endmacro -%}
-{%- macro tell_layout(cfg, recorded) -%}{{ return(adapter.run_step('tables.tell_layout', tidemark, cfg, recorded)) }}{%- endmacro -%}
 {%- macro widen_columns(relation, columns) -%}{{ return(adapter.run_step('tables.widen_columns', tidemark, relation, columns)) }}{%- endmacro -%}
 {%- macro write_relations(opened) -%}{{ return(adapter.run_step('tables.write_relations', tidemark, opened)) }}{%- endmacro -%}
 
 {#- tidemark.pipeline.timeline -#}
 {%- macro timeline(commits, relation, before=none) -%}{{ return(adapter.run_step('timeline.timeline', tidemark, commits, relation, before)) }}{%- endmacro -%}
-
 

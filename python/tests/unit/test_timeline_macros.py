@@ -11,7 +11,7 @@ from dbt.adapters.tidemark.errors import MacroError
 from tests.macros import load_macros, warehouse_of
 from tidemark.errors import DataError, UsageError
 from tidemark.pipeline import commits as recording
-from tidemark.pipeline import committing, enriched, enriched_tables, replacing, steps
+from tidemark.pipeline import committing, enriched, enriched_tables, replacing, shreds, steps
 from tidemark.rules.columns_back import (
     columns_back,
     columns_meant,
@@ -488,26 +488,30 @@ def test_rows_of_another_run_of_entities(monkeypatch: pytest.MonkeyPatch, build:
     last = {"last_id": 7}
     stubs = {
         "side_relation": lambda relation, name: f"{relation}__{name}",
-        "shred_table_columns": lambda *_: [],
-        "add_missing_columns": lambda *_: None,
         "relation_exists": lambda *_: True,
         "has_rows": lambda *_: True,
-        "shred_marks": lambda *_: last,
+        "run_query": done.append,
     }
     for name, stub in stubs.items():
         monkeypatch.setitem(macros, name, stub)
-    macros["prepare_shred"].context["run_query"] = done.append
-    cfg = {"entity": "one", "relation": "shop.one", "target": "one"}
+    for name, step in {
+        "shred_table_columns": lambda *_: [],
+        "add_missing_columns": lambda *_: None,
+        "shred_marks": lambda *_: last,
+    }.items():
+        monkeypatch.setattr(shreds, name, step)
+    warehouse = warehouse_of(macros)
+    cfg = {"entity": "one", "relation": "shop.one", "target": "one", "file_format": "delta"}
     state = {"build": build, "last_id": 7, "from": 4, "undone": [], "source": "events"}
     if not build:
-        macros["prepare_shred"](cfg, state, {})
+        shreds.prepare_shred(warehouse, cfg, state, {})
         assert done == [
             f"delete from {name} where _commit_id > 4" for name in ("one", "one__rejects")
         ]
         done.clear()
     last["last_id"] = 9
-    with pytest.raises(MacroError, match="another run has written to one since this one began"):
-        macros["prepare_shred"](cfg, state, {})
+    with pytest.raises(DataError, match="another run has written to one since this one began"):
+        shreds.prepare_shred(warehouse, cfg, state, {})
     assert done == []
 
 
@@ -529,24 +533,32 @@ def test_table_of_entities_that_is_built_again(
     stubs = {
         "side_relation": lambda relation, name: f"{relation}__{name}",
         "new_relation": lambda relation: f"{relation}__new",
-        "shred_table_columns": lambda *_: [],
-        "check_own_entities": lambda *_: None,
-        "drop_other_format": lambda *_: None,
-        "drop_table": lambda *_: None,
         "clear_debris": lambda *_: None,
         "for_format": lambda *_: lambda relation, *_: [f"create {relation}"],
         "drop_table_sql": lambda relation: f"drop {relation}",
         "rename_table_sql": lambda new, old: [f"rename {new} to {old}"],
         "run_statements": done.extend,
+        "run_query": lambda _: None,
     }
     for name, stub in stubs.items():
         monkeypatch.setitem(macros, name, stub)
-    macros["prepare_shred"].context["run_query"] = lambda _: None
-    cfg = {"target": Named("one"), "location_root": location_root, "table_properties": {}}
+    nothing = ("_check_own", "drop_other_format", "drop_table")
+    for name in nothing:
+        monkeypatch.setattr(shreds, name, lambda *_: None)
+    monkeypatch.setattr(shreds, "shred_table_columns", lambda *_: [])
+    warehouse = warehouse_of(macros)
+    unset = dict.fromkeys(("partition_by", "cluster_by", "description"))
+    cfg = {
+        **unset,
+        "target": Named("one"),
+        "file_format": "delta",
+        "location_root": location_root,
+        "table_properties": {},
+    }
     state = {"build": True, "exists": exists, "made_by": 7}
-    made = macros["prepare_shred"](cfg, state, {})
+    made = shreds.prepare_shred(warehouse, cfg, state, {})
     done.append("swap")
-    macros["swap_shred"](cfg, state, made, {})
+    shreds.swap_shred(warehouse, cfg, state, made, {})
     assert done == expected
 
 
@@ -574,7 +586,6 @@ def test_table_where_entities_belong(
     stubs = {
         "shred_of": lambda _: {"source": "shop.events", "uri": "iglu:a/b/c/1-*-*"},
         "relation_exists": lambda *_: True,
-        "shred_marks": lambda *_: marks,
         "table_property": lambda *_: made_by,
         "is_known_shred": lambda *_: True,
         "next_commit_id": lambda last: last + 1,
@@ -584,7 +595,9 @@ def test_table_where_entities_belong(
         monkeypatch.setitem(macros, name, stub)
     cfg = {"entity": "one", "relation": "shop.one", "target": "shop.one", "columns": [{}]}
     run = {"empty": False, "full_refresh": full_refresh}
-    state = lambda: macros["shred_state"](cfg, run, {"view": "commits"}, "")  # noqa: E731
+    monkeypatch.setattr(shreds, "shred_marks", lambda *_: marks)
+    warehouse, commits = warehouse_of(macros), {"view": "commits"}
+    state = lambda: shreds.shred_state(warehouse, cfg, run, commits, "")  # noqa: E731
     if taken:
         assert state()["build"] is full_refresh
         # no two tables are of one run, also of those that --empty makes
@@ -592,7 +605,7 @@ def test_table_where_entities_belong(
         run["empty"] = True
         assert state()["made_by"] == 6
     else:
-        with pytest.raises(MacroError, match=r"shop\.one is one that Tidemark did not make"):
+        with pytest.raises(DataError, match=r"shop\.one is one that Tidemark did not make"):
             state()
 
 

@@ -164,3 +164,22 @@ def summary(figures: Values | None) -> str:
         if known.get(name, 0) or label in "IUD"
     ]
     return ", ".join([*parts, *known.get("notes", [])])
+
+
+def batch_summary(figures: Values | None) -> str:
+    """Return one line on what a load of enriched events, or of entities, did.
+
+    Example:
+        >>> batch_summary({"rows_inserted": 2, "rows_duplicate": 1})
+        'stored 2, duplicate 1'
+    """
+    if not figures:
+        return "nothing new"
+    steps = ("rows_synthetic_in_batch", "rows_synthetic_cross_batch")
+    told = {
+        "duplicate": figures.get("rows_duplicate"),
+        "rejected": figures.get("rows_rejected"),
+        "renamed": sum(figures.get(name, 0) for name in steps),
+    }
+    others = [f"{label} {count}" for label, count in told.items() if count]
+    return ", ".join([f"stored {figures['rows_inserted']}", *others])
