@@ -10,9 +10,6 @@
 {%- macro apply_load(opened, plan, load, commit, figures=none) -%}
     {{ return(adapter.run_step('applying.apply_load', tidemark, opened, plan, load, commit, figures)) }}
 {%- endmacro -%}
-{%- macro is_written_whole(cfg, relations, load, figures, nothing_logged) -%}
-    {{ return(adapter.run_step('applying.is_written_whole', tidemark, cfg, relations, load, figures, nothing_logged)) }}
-{%- endmacro -%}
 {%- macro rebuild_current(cfg, plan, state, relations) -%}
     {{ return(adapter.run_step('applying.rebuild_current', tidemark, cfg, plan, state, relations)) }}
 {%- endmacro -%}
@@ -54,9 +51,6 @@
 {#- tidemark.pipeline.extracts -#}
 {%- macro type_compared_values(cfg, plan) -%}{{ return(adapter.run_step('extracts.type_compared_values', tidemark, cfg, plan)) }}{%- endmacro -%}
 
-{#- tidemark.pipeline.extracts_source -#}
-{%- macro source_of_workers(opened, body) -%}{{ return(adapter.run_step('extracts_source.source_of_workers', tidemark, opened, body)) }}{%- endmacro -%}
-
 {#- tidemark.pipeline.landing -#}
 {%- macro lands_in_files(cfg) -%}{{ return(adapter.run_step('landing.lands_in_files', tidemark, cfg)) }}{%- endmacro -%}
 
@@ -68,6 +62,13 @@
 {%- endmacro -%}
 {%- macro opened_anew(opened, run=none) -%}{{ return(adapter.run_step('opening.opened_anew', tidemark, opened, run)) }}{%- endmacro -%}
 {%- macro settled_state(opened) -%}{{ return(adapter.run_step('opening.settled_state', tidemark, opened)) }}{%- endmacro -%}
+
+{#- tidemark.pipeline.planning -#}
+{%- macro drop_plan(current) -%}{{ return(adapter.run_step('planning.drop_plan', tidemark, current)) }}{%- endmacro -%}
+{%- macro no_planned_facts(opened) -%}{{ return(adapter.run_step('planning.no_planned_facts', tidemark, opened)) }}{%- endmacro -%}
+{%- macro plan_entity(cfg, run, current, body) -%}
+    {{ return(adapter.run_step('planning.plan_entity', tidemark, cfg, run, current, body)) }}
+{%- endmacro -%}
 
 {#- tidemark.pipeline.replacing -#}
 {%- macro check_replaced_log(opened, commit) -%}{{ return(adapter.run_step('replacing.check_replaced_log', tidemark, opened, commit)) }}{%- endmacro -%}

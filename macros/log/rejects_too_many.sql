@@ -8,8 +8,3 @@
     {{ return(adapter.call_function('tidemark.rules.guard.most_rejects', cfg, run)) }}
 {%- endmacro -%}
 
-{#- How many rows a load rejects, and of how many. Of a date that comes again without those that it rejected before, which have been let
-    through, as guarded_deletes() has it; of change events without the messages that are none of the table. -#}
-{%- macro guarded_rejects(figures) -%}
-    {{ return(adapter.call_function('tidemark.rules.guard.guarded_rejects', figures)) }}
-{%- endmacro -%}

@@ -82,7 +82,6 @@ class RowsAdapter(SessionAdapter):
                 _known.learn(table, state, parts, is_all)
         return parts.get(key, [])
 
-    @available.parse(lambda *args, **kwargs: None)
     def append_rows(self, relation: Any, rows: list[dict[str, Any]]) -> None:
         """Append a few rows to a Delta table without a Spark job.
 

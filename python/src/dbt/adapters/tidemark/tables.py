@@ -213,7 +213,6 @@ class TablesAdapter(SessionAdapter):
         with self.connections.exception_handler(sql):
             (cache_view if is_kept else make_view)(self._session, name, sql)
 
-    @available.parse(lambda *args, **kwargs: True)
     def try_view(self, name: str, sql: str) -> bool:
         """Make a temporary view, unless Spark refuses its query.
 
@@ -271,7 +270,6 @@ class TablesAdapter(SessionAdapter):
         with self.connections.exception_handler(sql):
             return query_columns(self._session, sql)
 
-    @available.parse(lambda *args, **kwargs: [])
     def syntax_errors(self, expressions: list[str]) -> list[str | None]:
         """Tell of each expression why Spark cannot parse it; None of one that it can.
 
@@ -281,7 +279,6 @@ class TablesAdapter(SessionAdapter):
         with self.connections.exception_handler("syntax_errors()"):
             return [syntax_error(self._session, expression) for expression in expressions]
 
-    @available.parse(lambda *args, **kwargs: None)
     def analysis_error(self, query: str) -> dict[str, str | None] | None:
         """Tell why Spark refuses a query; None of one that it takes.
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from dbt.adapters.base.meta import available
 from pyspark.sql import SparkSession
 
 from dbt.adapters.tidemark.base import SessionAdapter
@@ -147,7 +146,6 @@ class WorkersAdapter(SessionAdapter):
         with self.connections.exception_handler(f"compare_again({relations['log']})"):
             return self._with_tables(compare_again, cfg, plan, load, source, relations)
 
-    @available.parse(lambda *args, **kwargs: "")
     def sift_events(self, landed: Sequence[Landed], tables: list[str]) -> Ours | str | None:
         """Have the engine in the workers open files of events whose lines wrap their envelopes.
 
@@ -164,7 +162,6 @@ class WorkersAdapter(SessionAdapter):
                 return None
             return sift_files(self._session, landed, [name.lower() for name in tables])
 
-    @available.parse(lambda *args, **kwargs: "")
     def keep_events(
         self,
         cfg: dict[str, Any],
@@ -191,7 +188,6 @@ class WorkersAdapter(SessionAdapter):
             why = why or self._why_not_made(cfg, relations)
             return why or keep_events(self._session, batch_of(cfg, plan, load, source))
 
-    @available.parse(lambda *args, **kwargs: "")
     def stage_events(
         self,
         cfg: dict[str, Any],
@@ -225,7 +221,6 @@ class WorkersAdapter(SessionAdapter):
         """Have a worker start and import the engine while this process goes on."""
         warm_worker(self._session)
 
-    @available.parse(lambda *args, **kwargs: "")
     def stage_batch(
         self,
         cfg: dict[str, Any],
