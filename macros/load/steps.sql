@@ -39,11 +39,21 @@
 {%- macro commit_load(opened, plan, derived, commit) -%}
     {{ return(adapter.run_step('committing.commit_load', tidemark, opened, plan, derived, commit)) }}
 {%- endmacro -%}
-{%- macro is_only_process() -%}{{ return(adapter.run_step('committing.is_only_process', tidemark)) }}{%- endmacro -%}
 {%- macro record_load(opened, derived, commit) -%}{{ return(adapter.run_step('committing.record_load', tidemark, opened, derived, commit)) }}{%- endmacro -%}
 {%- macro table_versions(cfg, relations, moment) -%}
     {{ return(adapter.run_step('committing.table_versions', tidemark, cfg, relations, moment)) }}
 {%- endmacro -%}
+
+{#- tidemark.pipeline.delta_files -#}
+{%- macro as_it_is(cfg, relation, name) -%}{{ return(adapter.run_step('delta_files.as_it_is', tidemark, cfg, relation, name)) }}{%- endmacro -%}
+{%- macro can_stage_changes(plan, load) -%}{{ return(adapter.call_function('tidemark.pipeline.delta_files.can_stage_changes', plan, load)) }}{%- endmacro -%}
+{%- macro check_staged(cfg, staged, counted) -%}{{ return(adapter.run_step('delta_files.check_staged', tidemark, cfg, staged, counted)) }}{%- endmacro -%}
+{%- macro has_delta_files(cfg) -%}{{ return(adapter.run_step('delta_files.has_delta_files', tidemark, cfg)) }}{%- endmacro -%}
+{%- macro is_written_at_once(cfg, relation) -%}{{ return(adapter.run_step('delta_files.is_written_at_once', tidemark, cfg, relation)) }}{%- endmacro -%}
+{%- macro staged_log_rows(opened, plan, load, rows, figures) -%}
+    {{ return(adapter.run_step('delta_files.staged_log_rows', tidemark, opened, plan, load, rows, figures)) }}
+{%- endmacro -%}
+{%- macro version_to_append(opened, load) -%}{{ return(adapter.run_step('delta_files.version_to_append', tidemark, opened, load)) }}{%- endmacro -%}
 
 {#- tidemark.pipeline.enriched -#}
 {%- macro take_back_batches(opened, record) -%}{{ return(adapter.run_step('enriched.take_back_batches', tidemark, opened, record)) }}{%- endmacro -%}
@@ -76,14 +86,28 @@
     {{ return(adapter.run_step('replacing.erases_beside', tidemark, commits, relation, commit_id)) }}
 {%- endmacro -%}
 
+{#- tidemark.pipeline.slices -#}
+{%- macro clear_slices(current) -%}{{ return(adapter.run_step('slices.clear_slices', tidemark, current)) }}{%- endmacro -%}
+{%- macro drop_slices(current, whose='dead') -%}{{ return(adapter.run_step('slices.drop_slices', tidemark, current, whose)) }}{%- endmacro -%}
+{%- macro forget_run_views(current) -%}{{ return(adapter.run_step('slices.forget_run_views', tidemark, current)) }}{%- endmacro -%}
+{%- macro kept_rows(cfg, plan, load, name, sql) -%}
+    {{ return(adapter.run_step('slices.kept_rows', tidemark, cfg, plan, load, name, sql)) }}
+{%- endmacro -%}
+{%- macro make_slice(current, commit_id, name, sql) -%}
+    {{ return(adapter.run_step('slices.make_slice', tidemark, current, commit_id, name, sql)) }}
+{%- endmacro -%}
+{%- macro make_view(view, sql, is_kept=false) -%}{{ return(adapter.run_step('slices.make_view', tidemark, view, sql, is_kept)) }}{%- endmacro -%}
+{%- macro opened_to_come(opened, plan) -%}{{ return(adapter.run_step('slices.opened_to_come', tidemark, opened, plan)) }}{%- endmacro -%}
+
 {#- tidemark.pipeline.steps -#}
 {%- macro atomic_summary(figures) -%}{{ return(adapter.call_function('tidemark.pipeline.steps.batch_summary', figures)) }}{%- endmacro -%}
 {%- macro load_entity(opened, body) -%}{{ return(adapter.run_step('steps.load_entity', tidemark, opened, body)) }}{%- endmacro -%}
 {%- macro summary(figures) -%}{{ return(adapter.call_function('tidemark.pipeline.steps.summary', figures)) }}{%- endmacro -%}
 
 {#- tidemark.pipeline.tables -#}
+{%- macro drop_any(relation) -%}{{ return(adapter.run_step('tables.drop_any', tidemark, relation)) }}{%- endmacro -%}
+{%- macro drop_table(relation) -%}{{ return(adapter.run_step('tables.drop_table', tidemark, relation)) }}{%- endmacro -%}
 {%- macro make_current(cfg, plan, relations) -%}{{ return(adapter.run_step('tables.make_current', tidemark, cfg, plan, relations)) }}{%- endmacro -%}
-{%- macro tables_of_columns(cfg, plan, log) -%}{{ return(adapter.call_function('tidemark.pipeline.tables.tables_of_columns', cfg, plan, log)) }}{%- endmacro -%}
 {%- macro widen_columns(relation, columns) -%}{{ return(adapter.run_step('tables.widen_columns', tidemark, relation, columns)) }}{%- endmacro -%}
 {%- macro write_relations(opened) -%}{{ return(adapter.run_step('tables.write_relations', tidemark, opened)) }}{%- endmacro -%}
 

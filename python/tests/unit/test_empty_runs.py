@@ -48,11 +48,13 @@ NO_SETTINGS = {
         ),
     ],
 )
-def test_no_extract(settings: dict[str, Any], recorded: Any, columns: list[str]) -> None:
+def test_no_extract(
+    monkeypatch: pytest.MonkeyPatch, settings: dict[str, Any], recorded: Any, columns: list[str]
+) -> None:
     macros = load_macros("expr", "log", "query", "load")
     made: list[str] = []
     macros["run_view"] = lambda *_: "view"
-    macros["make_view"] = lambda view, sql: made.append(sql)
+    monkeypatch.setattr(extracts_source, "make_view", lambda _, view, sql: made.append(sql))
     extracts_source.make_empty_extract_view(
         warehouse_of(macros),
         {**NO_SETTINGS, **settings},

@@ -322,15 +322,15 @@ def test_line_num_expr(macros: Macros) -> None:
     assert "get(array(0, 6, 5), cast(shiftright(_landing_num, 32) - 5 as int))" in found
 
 
-def test_land_events__without_a_number(macros: Macros) -> None:
+def test_land_events__without_a_number(macros: Macros, monkeypatch: pytest.MonkeyPatch) -> None:
     """A model that names columns without what orders the lines of files is told so."""
     found: list[str] = []
     stubs = {
-        "make_view": lambda *_: None,
         "run_view": lambda _, name: name,
         "describe_query": lambda _: [{"name": name, "type": "string"} for name in found],
     }
     macros.update(stubs)
+    monkeypatch.setattr(events_source, "make_view", lambda *_: None)
 
     def landed(format: str, names: list[str], sequence_by: list[str]) -> Any:
         cfg = {"entity": "orders", "target": "t", "location": "landing/", "format": format, "keys": ["id"], "sequence_by": sequence_by}  # fmt: skip
@@ -357,13 +357,12 @@ class Chain:
     def __init__(self, macros: Macros, moves: int, ends: float) -> None:
         self.made: list[str] = []
         self.moves, self.ends = moves, ends
-        macros["make_slice"] = self.make_slice
         macros["row_count"] = self.row_count
         macros["replayed_keys_sql"] = lambda *_, **__: ""
         macros["run_query"] = self.run_query
         self.warehouse: MacroWarehouse = warehouse_of(macros)
 
-    def make_slice(self, current: str, commit_id: int, name: str, sql: str) -> str:
+    def make_slice(self, _: Any, current: str, commit_id: int, name: str, sql: str) -> str:
         self.made.append(name)
         return name
 
@@ -377,9 +376,13 @@ class Chain:
 
     def settled(self, name: str) -> str:
         cfg = {"target": "orders", "entity": "orders"}
-        if name == "moved_values":
-            return str(events_moves.moved_values(self.warehouse, cfg, {}, {}, {"commit_id": 1}))
-        return str(events_moves.linked_keys(self.warehouse, cfg, "log", "staged", 1))
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(events_moves, "make_slice", self.make_slice)
+            if name == "moved_values":
+                found = events_moves.moved_values(self.warehouse, cfg, {}, {}, {"commit_id": 1})
+            else:
+                found = events_moves.linked_keys(self.warehouse, cfg, "log", "staged", 1)
+        return str(found)
 
 
 @pytest.mark.parametrize("name", ["moved_values", "linked_keys"])

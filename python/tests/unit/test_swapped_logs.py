@@ -262,7 +262,7 @@ def test_versions__are_asked_of_no_view(monkeypatch: pytest.MonkeyPatch) -> None
     """The name of a Delta log is that of the view of a Parquet log, which has none."""
     macros = load_macros("expr", "log", "query", "load")
     macros["table_version"] = lambda *_: 7
-    macros["has_delta_files"] = lambda _: True
+    monkeypatch.setattr(opening, "has_delta_files", lambda *_: True)
     macros["checked_layout"] = lambda _: None
     macros["migrate_entity"] = lambda *_: None
     monkeypatch.setattr(opening, "mend_commit", lambda *_: states.pop(0))

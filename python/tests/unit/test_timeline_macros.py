@@ -447,7 +447,6 @@ def test_rejects_of_two_runs_at_once(
     stubs = {
         "last_state_sql": lambda *_: "",
         "query_rows": lambda *_: [{"state": "inflight", "details": None, "rows_logged": 0}],
-        **dict.fromkeys(("forget_run_views", "clear_slices"), lambda *_: None),
     }
     for name, stub in stubs.items():
         monkeypatch.setitem(macros, name, stub)
@@ -457,6 +456,7 @@ def test_rejects_of_two_runs_at_once(
         "is_still_ours": lambda *_: True,
         "record_load": lambda *_: done.append("completed"),
         **dict.fromkeys(("check_load", "apply_load", "tell_rejects", "_opened_after"), lambda *_: None),
+        **dict.fromkeys(("forget_run_views", "clear_slices"), lambda *_: None),
     }  # fmt: skip
     for name, stub in steps_stubs.items():
         monkeypatch.setattr(steps, name, stub)

@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 
 from tidemark.errors import ConfigError, DataError, UsageError
 from tidemark.pipeline.commits import record_commit
+from tidemark.pipeline.slices import forget_run_views
 from tidemark.pipeline.warehouse import Values, Warehouse
 from tidemark.rules.guard import deletes_too_much, guarded_deletes, rejects_too_many
 
@@ -43,7 +44,7 @@ def _stop_load(warehouse: Warehouse, cfg: Values, staged: Values, why: str) -> N
     """Stop a load whose rows are staged: nothing of them is left."""
     if staged.get("uncommitted"):
         warehouse.adapter.discard_rows(staged["uncommitted"])
-    warehouse.macro("forget_run_views", cfg["target"])
+    forget_run_views(warehouse, cfg["target"])
     raise DataError(f"{cfg['entity']}: {why}")
 
 
@@ -97,7 +98,7 @@ def why_rejects_stop(
         lines.append("\nfor example")
         for row in warehouse.rows(f"{rejects['samples']}\nlimit {run['sample_rows']}"):
             lines.append(f"\n  - {row['_reject_reason']}: {str(row['_raw_payload'])[:300]}")
-    warehouse.macro("forget_run_views", cfg["target"])
+    forget_run_views(warehouse, cfg["target"])
     more, way_on = "", f"or set on_reject: quarantine to put such {units[1]} aside and go on"
     if cfg["on_reject"] != "fail":
         new = figures.get("new_rejects")

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 from tidemark.errors import DataError
 from tidemark.pipeline.commits import entity_state, known_states, record_commit
 from tidemark.pipeline.landing import write_landed
-from tidemark.pipeline.tables import has_commit, write_relations
+from tidemark.pipeline.tables import has_commit, is_only_process, write_relations
 from tidemark.pipeline.warehouse import Values, Warehouse
 
 
@@ -72,12 +72,6 @@ def is_logged(derived: Values) -> bool:
     return bool(
         figures.get("rows_logged") or figures.get("rows_superseded") or derived.get("log_sql")
     )
-
-
-def is_only_process(warehouse: Warehouse) -> bool:
-    """Say whether no other process can write to the tables."""
-    can_see = warehouse.macro("can", "remove_files")
-    return bool(can_see and not warehouse.adapter.shares_metastore())
 
 
 def is_still_ours(warehouse: Warehouse, opened: Values, derived: Values, commit: Values) -> bool:

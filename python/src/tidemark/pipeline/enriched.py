@@ -9,8 +9,10 @@ from tidemark.errors import ConfigError, DataError
 from tidemark.pipeline.checking import no_date
 from tidemark.pipeline.commits import record_commit
 from tidemark.pipeline.committing import check_written
+from tidemark.pipeline.delta_files import check_staged
 from tidemark.pipeline.enriched_tables import prepare_enriched
 from tidemark.pipeline.landing import files_to_read, lines_view, warn_of_no_file
+from tidemark.pipeline.slices import make_slice, make_view
 from tidemark.pipeline.tables import has_rows, relation_exists
 from tidemark.pipeline.timeline import record_undone
 from tidemark.pipeline.warehouse import Values, Warehouse
@@ -111,9 +113,9 @@ def _views(warehouse: Warehouse, opened: Values, landed: Values) -> Values:
     arrived, extract = (macro("run_view", cfg["target"], name) for name in ("arrived", "extract"))
     if landed["files"]:
         lines = lines_view(warehouse, opened, landed["location"], landed["files"])
-        macro("make_view", extract, f"select value, _file, _row from {lines}")
+        make_view(warehouse, extract, f"select value, _file, _row from {lines}")
     elif cfg["location"]:
-        macro("make_view", extract, _NO_LINES)
+        make_view(warehouse, extract, _NO_LINES)
     columns = macro("describe_query", body)
     names = names_of(columns)
     is_rows = "value" not in names or "event_id" in names
@@ -132,7 +134,7 @@ def _views(warehouse: Warehouse, opened: Values, landed: Values) -> Values:
     is_numbered = "_row" in names
     number = "" if is_numbered else ", monotonically_increasing_id() as _row"
     is_kept = not is_numbered and not opened["run"]["empty"]
-    macro("make_view", arrived, f"select *{number} from (\n{body}\n)", is_kept)
+    make_view(warehouse, arrived, f"select *{number} from (\n{body}\n)", is_kept)
     return {**landed, "arrived": arrived, "columns": columns, "is_rows": is_rows}
 
 
@@ -173,10 +175,10 @@ def stage_enriched(warehouse: Warehouse, opened: Values, source: Values, part: A
         sql = macro("enriched_rows_sql", arrived, source["columns"], ignored)
     else:
         sql = macro("enriched_events_sql", arrived)
-    macro("make_view", events, sql)
+    make_view(warehouse, events, sql)
     # each a few columns wide, told apart from lines that cannot be used
     sql = macro("event_keys_sql", cfg, events)
-    keys = macro("make_slice", cfg["target"], commit_id, "keys", sql)
+    keys = make_slice(warehouse, cfg["target"], commit_id, "keys", sql)
     figures = warehouse.rows(macro("batch_figures_sql", keys))[0]
     staged = _batch_to_load(opened, commit_id, figures)
     staged["rejects"]["rows"] = keys
@@ -266,7 +268,7 @@ def derive_enriched(warehouse: Warehouse, opened: Values, staged: Values, commit
     if written:
         # claims are made with what lies beside the events
         figures = {**seen, **_counts(warehouse, seen, written.kinds.items())}
-        macro("check_staged", opened["cfg"], written, figures["rows_inserted"])
+        check_staged(warehouse, opened["cfg"], written, figures["rows_inserted"])
         logs = figures["rows_inserted"] > 0
         more = {"figures": figures, "beside": [], "uncommitted": written, "log_sql": logs}
         return {**derived, **more}
@@ -278,7 +280,7 @@ def derive_enriched(warehouse: Warehouse, opened: Values, staged: Values, commit
     if manifest:
         warehouse.run(macro("claim_events_sql", cfg, manifest, keys, load))
     sql = macro("decided_events_sql", cfg, keys, manifest, load)
-    decided = macro("make_slice", cfg["target"], load["commit_id"], "decided", sql)
+    decided = make_slice(warehouse, cfg["target"], load["commit_id"], "decided", sql)
     kinds = warehouse.run(f"select _kind, count(*) from {decided} group by _kind")
     figures = {**seen, **_counts(warehouse, seen, kinds)}
     beside = _beside(warehouse, relations, staged, figures, decided)

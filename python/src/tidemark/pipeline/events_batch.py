@@ -6,6 +6,7 @@ from typing import Any
 
 from tidemark.pipeline.checking import check_drift
 from tidemark.pipeline.events_plan import ANEW, plan_stretch
+from tidemark.pipeline.slices import make_view
 from tidemark.pipeline.warehouse import Values, Warehouse
 from tidemark.rules.batches import batch_at, shapes_of, stretches_of
 from tidemark.rules.event_plan import identifying_names
@@ -132,7 +133,7 @@ def _make_events_view(warehouse: Warehouse, cfg: Values, landing: Values, batch:
         sql = macro("debezium_events_sql", cfg, batch["tables"], arrived, line_num)
     else:
         sql = macro("canonical_events_sql", cfg, batch, arrived, landing["columns"])
-    macro("make_view", landing["events"], sql)
+    make_view(warehouse, landing["events"], sql)
 
 
 def forget_what_fails(warehouse: Warehouse, opened: Values, landing: Values, batch: Values) -> None:

@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from tidemark.pipeline.committing import versions_before
+from tidemark.pipeline.delta_files import (
+    can_stage_changes,
+    check_staged,
+    staged_log_rows,
+    version_to_append,
+)
 from tidemark.pipeline.events_moves import moved_values
+from tidemark.pipeline.slices import make_slice, make_view
 from tidemark.pipeline.tables import write_relations
 from tidemark.pipeline.warehouse import Values, Warehouse
 from tidemark.pipeline.workers import files_of_workers
@@ -34,7 +41,7 @@ def derive_events(warehouse: Warehouse, opened: Values, staged: Values, commit: 
     """
     plan, files, state = staged["plan"], staged["files"], opened["state"]
     figures, before = staged["figures"], state["last_sequence_num"]
-    log_version = warehouse.macro("version_to_append", opened, staged["load"])
+    log_version = version_to_append(warehouse, opened, staged["load"])
     load = {**staged["load"], "log_version": log_version}
     has_work = load["statements"] or load["reorders"] or load["rebuild"] or load["kind"] != "load"
     if not files and not figures["rows_read"] and not has_work:
@@ -96,22 +103,22 @@ def _replay(warehouse: Warehouse, opened: Values, plan: Values, load: Values) ->
     cfg, macro = opened["cfg"], warehouse.macro
     replayed = macro("run_view", cfg["target"], "replayed")
     sql = _replayed_sql(warehouse, opened, plan, load)
-    macro("make_view", replayed, sql, plan["sensitive"])
-    if macro("can_stage_changes", plan, load):
+    make_view(warehouse, replayed, sql, plan["sensitive"])
+    if can_stage_changes(plan, load):
         figures = macro("figures_of_events")
-        uncommitted = macro("staged_log_rows", opened, plan, load, replayed, figures)
+        uncommitted = staged_log_rows(warehouse, opened, plan, load, replayed, figures)
         counts = uncommitted.figures
-        macro("check_staged", cfg, uncommitted, counts["rows_logged"])
+        check_staged(warehouse, cfg, uncommitted, counts["rows_logged"])
         return {"rows": replayed, "slice": None, "uncommitted": uncommitted, "counts": counts}
     names = macro("column_list_expr", macro("slice_columns", plan))
     sql = f"select\n    {names}, _supersedes\nfrom {replayed}"
-    slice_ = macro("make_slice", cfg["target"], load["commit_id"], "log", sql)
+    slice_ = make_slice(warehouse, cfg["target"], load["commit_id"], "log", sql)
     counts = _counts_of_slice(warehouse, slice_)
     uncommitted = None
     if counts["rows_logged"] and load["forward"] and load["log_version"] is not None:
         figures = {"rows_logged": "count(*)"}
-        uncommitted = macro("staged_log_rows", opened, plan, load, slice_, figures)
-        macro("check_staged", cfg, uncommitted, counts["rows_logged"])
+        uncommitted = staged_log_rows(warehouse, opened, plan, load, slice_, figures)
+        check_staged(warehouse, cfg, uncommitted, counts["rows_logged"])
     return {"rows": replayed, "slice": slice_, "uncommitted": uncommitted, "counts": counts}
 
 
@@ -138,10 +145,10 @@ def _replayed_sql(warehouse: Warehouse, opened: Values, plan: Values, load: Valu
         sql = macro("no_existing_events_sql", cfg, plan, load)
     else:
         sql = macro("existing_events_sql", cfg, plan, now, staged, load)
-    macro("make_view", existing, sql)
+    make_view(warehouse, existing, sql)
     rows_sql = []
     if load["table_events"]:
-        macro("make_view", table_events, macro("table_events_sql", cfg, plan, now, staged, load))
+        make_view(warehouse, table_events, macro("table_events_sql", cfg, plan, now, staged, load))
         rows_sql.append(macro("logged_statements_sql", cfg, plan, table_events, load))
     sources = {"staged": staged, "existing": existing, "table_events": table_events, "moved": None}
     if load["has_partial_moves"]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from tidemark.errors import DataError
 from tidemark.pipeline.events_plan import ANEW
+from tidemark.pipeline.slices import make_slice
 from tidemark.pipeline.warehouse import Values, Warehouse
 
 
@@ -36,7 +37,7 @@ def moved_values(
     def step(number: int, before: Any) -> Any:
         of = {**sources, "moved": before}
         sql = macro("replayed_keys_sql", cfg, plan, of, load, departures=True)
-        return macro("make_slice", cfg["target"], load["commit_id"], f"moved_{number}", sql)
+        return make_slice(warehouse, cfg["target"], load["commit_id"], f"moved_{number}", sql)
 
     before = step(0, sources.get("moved"))
     for number in _steps(macro("row_count", before)):
@@ -74,7 +75,7 @@ def linked_keys(warehouse: Warehouse, cfg: Values, log: Any, staged: Any, commit
     macro = warehouse.macro
 
     def step(number: int, sql: str) -> Any:
-        return macro("make_slice", cfg["target"], commit_id, f"linked_{number}", sql)
+        return make_slice(warehouse, cfg["target"], commit_id, f"linked_{number}", sql)
 
     links = (
         f"(select _key_hash, _moved_from from {log} where _source_operation = 'MOVE_IN' and "

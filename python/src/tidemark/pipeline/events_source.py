@@ -13,6 +13,7 @@ from tidemark.pipeline.events_batch import (
 )
 from tidemark.pipeline.events_workers import events_of_workers
 from tidemark.pipeline.landing import files_to_read, lands_in_files, lines_view, warn_of_no_file
+from tidemark.pipeline.slices import make_view
 from tidemark.pipeline.warehouse import Values, Warehouse
 from tidemark.rules.batches import stretches_of
 from tidemark.rules.names import lowered, names_of
@@ -87,16 +88,16 @@ def land_events(warehouse: Warehouse, opened: Values, body: str, files: list[Val
         lines = lines_view(warehouse, opened, location, files)
         warehouse.run(macro("landed_lines_view_sql", extract, lines, files))
     elif in_files:
-        macro("make_view", extract, _NO_LINES)
+        make_view(warehouse, extract, _NO_LINES)
     elif location:
         _check_table(warehouse, cfg, location)
-        macro("make_view", extract, f"select * from {location}")
+        make_view(warehouse, extract, f"select * from {location}")
 
     names = lowered(names_of(macro("describe_query", body)))
     number = "_sequence_num" if "_sequence_num" in names else "null"
     number = f", cast({number} as bigint) as _landing_num"
     sql = f"select *{'' if '_landing_num' in names else number} from (\n{body}\n)"
-    macro("make_view", arrived, sql, not in_files and not run["empty"])
+    make_view(warehouse, arrived, sql, not in_files and not run["empty"])
     columns = macro("describe_query", f"select * from {arrived}")
     is_debezium = cfg["format"] == "debezium"
     is_typed = "_operation" in names or any(key in names for key in lowered(cfg["keys"]))

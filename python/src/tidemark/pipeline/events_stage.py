@@ -8,11 +8,13 @@ from typing import Any
 from tidemark.errors import DataError
 from tidemark.model.problems import raise_problems
 from tidemark.pipeline.checking import check_drift, check_load
+from tidemark.pipeline.delta_files import as_it_is
 from tidemark.pipeline.events_batch import source_of
 from tidemark.pipeline.events_moves import linked_keys
 from tidemark.pipeline.events_plan import ANEW, is_trial, plan_event_load, plan_stretch
 from tidemark.pipeline.events_statement import opened_after_statement
 from tidemark.pipeline.expressions import event_expressions, meaning_problem
+from tidemark.pipeline.slices import kept_rows, make_view, opened_to_come
 from tidemark.pipeline.tables import (
     alters_tables,
     evolve_tables,
@@ -153,7 +155,7 @@ def _tried_stretch(
 def _evolved(warehouse: Warehouse, opened: Values, plan: Values) -> Values:
     """Return the entity once its tables are as the plan of a stretch has them."""
     if opened["run"].get("dry_run"):
-        to_come: Values = warehouse.macro("opened_to_come", opened, plan)
+        to_come: Values = opened_to_come(warehouse, opened, plan)
         return to_come
     alters = alters_tables(warehouse, opened, plan)
     if alters:
@@ -169,7 +171,7 @@ def _log_as_it_is(warehouse: Warehouse, opened: Values, plan: Values) -> tuple[V
     relations, state, macro = opened["relations"], opened["state"], warehouse.macro
     if state["first"]:
         return relations, {}
-    log = macro("as_it_is", opened["cfg"], relations["log"], "log")
+    log = as_it_is(warehouse, opened["cfg"], relations["log"], "log")
     staging = None if plan["keyed"] else macro("in_force_of", relations["staging"], state)
     return {**relations, "log": log}, {"log": log, "staging": staging}
 
@@ -242,7 +244,7 @@ def _make_staged_view(
         if warehouse.adapter.try_view(view, sql):
             return
         _check_event_expressions(warehouse, cfg, plan, landing, stretch)
-    macro("make_view", view, sql)
+    make_view(warehouse, view, sql)
 
 
 def _check_event_expressions(
@@ -276,7 +278,7 @@ def _staged_rows(
         log = load["now"]["log"]
 
     def kept(name: str, sql: str) -> tuple[Any, Values]:
-        rows = macro("kept_rows", cfg, plan, load, name, sql)
+        rows = kept_rows(warehouse, cfg, plan, load, name, sql)
         figures = macro("staged_figures_sql", plan, rows, log, macro("sequence_expr", cfg))
         return rows, warehouse.rows(figures)[0]
 
@@ -334,7 +336,7 @@ def _with_what_arrived(
     moves, truncates = _int(seen["move_count"]) > 0, _int(seen["truncate_count"]) > 0
     partial = source.get("has_partial_moves", False)
     if not first:
-        current = macro("as_it_is", cfg, opened["relations"]["current"], "current")
+        current = as_it_is(warehouse, cfg, opened["relations"]["current"], "current")
     return {
         **planned,
         "staged": staged,

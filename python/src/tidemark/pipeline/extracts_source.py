@@ -9,6 +9,7 @@ from tidemark.errors import ConfigError, DataError
 from tidemark.model.columns import refused_name
 from tidemark.pipeline.checking import no_date
 from tidemark.pipeline.landing import check_lines
+from tidemark.pipeline.slices import make_view
 from tidemark.pipeline.warehouse import Values, Warehouse
 from tidemark.pipeline.workers import leave_to_spark, of_engine, tries_workers
 from tidemark.rules.names import lowered, names_of, unique
@@ -437,4 +438,4 @@ def make_empty_extract_view(warehouse: Warehouse, cfg: Values, recorded: Values 
         for name in unique(told)
     ]
     view = macro("run_view", cfg["target"], "extract")
-    macro("make_view", view, f"select {', '.join(terms)} where false")
+    make_view(warehouse, view, f"select {', '.join(terms)} where false")

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from tidemark.errors import DataError
+from tidemark.pipeline.delta_files import as_it_is, has_delta_files
+from tidemark.pipeline.slices import make_view
 from tidemark.pipeline.tables import relation_exists
 from tidemark.pipeline.warehouse import Values, Warehouse
 from tidemark.rules.names import lowered
@@ -34,10 +36,10 @@ def files_to_read(warehouse: Warehouse, opened: Values, location: str) -> list[V
         landed = None
     if landed and warehouse.macro("can", "list_files"):
         adapter.follow_files(landed, warehouse.macro("landed_file"), there)
-    if warehouse.macro("has_delta_files", cfg):
+    if has_delta_files(warehouse, cfg):
         files = adapter.unread_files(there, landed, state["undone"])
     if files is None:
-        landed = warehouse.macro("as_it_is", cfg, landed, "landed") if landed else None
+        landed = as_it_is(warehouse, cfg, landed, "landed") if landed else None
         files = warehouse.rows(
             warehouse.macro("event_files_sql", location, landed, state["undone"])
         )
@@ -84,8 +86,8 @@ def lines_view(warehouse: Warehouse, opened: Values, location: str, files: _File
         sql = f"select * from {rows}"
     else:
         sql = macro("event_lines_sql", location, files, is_parquet)
-    view: str = macro(
-        "make_view", macro("run_view", target, "lines"), sql, not opened["run"]["empty"]
+    view: str = make_view(
+        warehouse, macro("run_view", target, "lines"), sql, not opened["run"]["empty"]
     )
     return view
 
@@ -111,7 +113,7 @@ def write_landed(
         }
         for file in files
     ]
-    if rows and warehouse.macro("has_delta_files", cfg):
+    if rows and has_delta_files(warehouse, cfg):
         warehouse.adapter.append_rows(targets["landed"], rows)
     elif rows:
         columns = warehouse.macro("landed_columns")

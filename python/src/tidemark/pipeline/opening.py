@@ -7,6 +7,7 @@ from typing import Any
 from tidemark.errors import DataError
 from tidemark.pipeline.checking import check_drift
 from tidemark.pipeline.commits import ensure_commits, entity_state
+from tidemark.pipeline.delta_files import has_delta_files
 from tidemark.pipeline.expressions import check_expressions
 from tidemark.pipeline.mending import mend_commit
 from tidemark.pipeline.missing import make_missing
@@ -108,7 +109,7 @@ def settled_state(warehouse: Warehouse, opened: Values) -> Values:
 def _log_version(warehouse: Warehouse, opened: Values) -> int | None:
     """Return the version of the log, or None where rows cannot be staged into it."""
     cfg = opened["cfg"]
-    if cfg["family"] == "enriched" or not warehouse.macro("has_delta_files", cfg):
+    if cfg["family"] == "enriched" or not has_delta_files(warehouse, cfg):
         return None
     version: int | None = warehouse.adapter.table_version(opened["relations"]["log"])
     return version

@@ -14,6 +14,7 @@ from tidemark.pipeline.applying import is_written_whole
 from tidemark.pipeline.extracts_source import source_of_workers
 from tidemark.pipeline.landing import lands_in_files
 from tidemark.pipeline.opening import open_load
+from tidemark.pipeline.slices import forget_run_views, opened_to_come
 from tidemark.pipeline.steps import summary
 from tidemark.pipeline.tables import drop_table
 from tidemark.pipeline.warehouse import Values, Warehouse
@@ -59,7 +60,7 @@ def plan_entity(warehouse: Warehouse, cfg: Values, run: Values, current: Any, bo
     cfg = {**cfg, "asked_engine": cfg["engine"], "engine": "spark"}
     opened = open_load(warehouse, cfg, {**run, "dry_run": True}, current)
     cfg, opened = opened["cfg"], {**opened, "state": {**opened["state"], "log_version": None}}
-    warehouse.macro("forget_run_views", cfg["target"])
+    forget_run_views(warehouse, cfg["target"])
     # asked before they are read
     there = _files_there(warehouse, opened)
     source = warehouse.of_family(cfg, "source", opened, body)
@@ -67,13 +68,13 @@ def plan_entity(warehouse: Warehouse, cfg: Values, run: Values, current: Any, bo
     facts, queries = {}, {}
     if source["parts"]:
         staged = warehouse.of_family(cfg, "stage", opened, source, source["parts"][0])
-        to_come = warehouse.macro("opened_to_come", opened, staged["plan"])
+        to_come = opened_to_come(warehouse, opened, staged["plan"])
         derived = warehouse.of_family(cfg, "derive", to_come, staged, None)
         facts = _facts(warehouse, opened, body, source, staged, derived)
         queries = _queries(warehouse, opened, staged, derived)
     facts = {**no_planned_facts(warehouse, opened), **facts}
     _keep(warehouse, opened, facts, queries, inputs)
-    warehouse.macro("forget_run_views", cfg["target"])
+    forget_run_views(warehouse, cfg["target"])
     return f"PLAN {summary(facts['counts'])}"
 
 
@@ -312,7 +313,7 @@ def _queries(
             names = macro("column_list_expr", [*names_of(plan["stored"]), "_key_hash"])
             before = f"select\n    {names}\nfrom {load['existing']}"
     elif plan["keyed"] and load["forward"] and not opened["state"]["first"]:
-        current = macro("opened_to_come", opened, plan)["relations"]["current"]
+        current = opened_to_come(warehouse, opened, plan)["relations"]["current"]
         before = macro("rows_before_events_sql", plan, current, slice_)
     date = load["business_date"]
     condition = f"_business_date = date'{date}'{' and _supersedes is null' if marks else ''}"

@@ -18,6 +18,7 @@ from tidemark.pipeline.checking import check_load, tell_other_tables, tell_rejec
 from tidemark.pipeline.commits import new_commit
 from tidemark.pipeline.committing import commit_load, is_logged, is_still_ours, record_load
 from tidemark.pipeline.replacing import check_is_alone, check_replaced_log
+from tidemark.pipeline.slices import clear_slices, forget_run_views
 from tidemark.pipeline.tables import opened_evolved
 from tidemark.pipeline.warehouse import Values, Warehouse
 from tidemark.rules.drift import new_columns
@@ -53,8 +54,8 @@ def load_entity(warehouse: Warehouse, opened: Values, body: str) -> Values | Non
     cfg, run, is_first = opened["cfg"], opened["run"], opened["state"]["first"]
     recorded, figures, plan = opened["state"].get("recorded"), None, {}
     notes: list[str] = []
-    warehouse.macro("forget_run_views", cfg["target"])
-    warehouse.macro("clear_slices", cfg["target"])
+    forget_run_views(warehouse, cfg["target"])
+    clear_slices(warehouse, cfg["target"])
     source = warehouse.of_family(cfg, "source", opened, body)
     for part in source["parts"]:
         staged = _stage_part(warehouse, opened, source, part)
@@ -66,7 +67,7 @@ def load_entity(warehouse: Warehouse, opened: Values, body: str) -> Values | Non
         figures = _sum_of_figures(figures, derived["figures"])
         opened = _opened_after(opened, plan, committed)
         source = staged.get("source", source)
-    warehouse.macro("forget_run_views", cfg["target"])
+    forget_run_views(warehouse, cfg["target"])
     if is_first:
         tell_other_tables(warehouse, cfg, figures or {})
     if not plan.get("columns"):

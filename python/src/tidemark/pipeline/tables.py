@@ -451,3 +451,9 @@ def drop_any(warehouse: Warehouse, relation: Any) -> None:
         warehouse.run(f"drop view if exists {relation}")
     else:
         drop_table(warehouse, relation)
+
+
+def is_only_process(warehouse: Warehouse) -> bool:
+    """Say whether no other process can write to the tables."""
+    can_see = warehouse.macro("can", "remove_files")
+    return bool(can_see and not warehouse.adapter.shares_metastore())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tidemark.pipeline.slices import drop_slices, make_slice
 from tidemark.pipeline.tables import drop_table
 from tidemark.pipeline.warehouse import Values, Warehouse
 from tidemark.rules.timeline import steps_to
@@ -48,9 +49,9 @@ def record_undone(
         return
     macro, states = warehouse.macro, commits["states"]
     # this process may have been interrupted here before
-    macro("drop_slices", cfg["target"])
+    drop_slices(warehouse, cfg["target"])
     sql = macro("undone_states_sql", states, commit, undone, redone)
-    rows = macro("make_slice", cfg["target"], commit["commit_id"], "states", sql)
+    rows = make_slice(warehouse, cfg["target"], commit["commit_id"], "states", sql)
     columns = macro("commit_columns")
     warehouse.run(macro("insert_sql", states, columns, f"select * from {rows}"))
     drop_table(warehouse, rows)

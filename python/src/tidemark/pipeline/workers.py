@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+from tidemark.pipeline.delta_files import check_staged
 from tidemark.pipeline.tables import write_relations
 from tidemark.pipeline.warehouse import Values, Warehouse
 
@@ -70,5 +71,5 @@ def files_of_workers(warehouse: Warehouse, opened: Values, staged: Values, load:
         written = warehouse.adapter.write_kept_rows(staged["kept"], targets, version)
     if written is not None:
         logged = written.figures.get("rows_logged", staged["figures"].get("rows_logged"))
-        warehouse.macro("check_staged", opened["cfg"], written, logged)
+        check_staged(warehouse, opened["cfg"], written, logged)
     return written

@@ -5,8 +5,6 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from dbt.adapters.base.meta import available
-
 from dbt.adapters.tidemark.base import SessionAdapter
 from tidemark.spark.delta import (
     StagedRows,
@@ -114,7 +112,6 @@ class RowsAdapter(SessionAdapter):
             if joined is not None:
                 _known.follow(str(relation), state, joined)
 
-    @available.parse(lambda *args, **kwargs: None)
     def stage_rows(
         self, relation: Any, version: int, rows_sql: str, figures: dict[str, str], written_sql: str
     ) -> StagedRows:
@@ -173,7 +170,6 @@ class RowsAdapter(SessionAdapter):
         with self.connections.exception_handler(f"view_rows({staged.table})"):
             staged.create_view(name)
 
-    @available.parse(lambda *args, **kwargs: None)
     def discard_rows(self, staged: StagedRows) -> None:
         """Remove the files of rows that are not to be committed.
 

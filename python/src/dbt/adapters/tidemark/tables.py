@@ -81,7 +81,6 @@ class TablesAdapter(SessionAdapter):
         with self.connections.exception_handler(f"clear_debris({relation})"):
             return clear_debris(self._session, relation.schema, relation.identifier)
 
-    @available.parse(lambda *args, **kwargs: 0)
     def clear_slices(self, relation: Any) -> int:
         """Remove the folders of slices that a killed run left without a table.
 
@@ -99,7 +98,6 @@ class TablesAdapter(SessionAdapter):
         with self.connections.exception_handler("shares_metastore"):
             return shares_metastore(self._session)
 
-    @available
     def process_name(self) -> str:
         """Return a name that no other process has."""
         return _process_name
@@ -175,7 +173,6 @@ class TablesAdapter(SessionAdapter):
         with self.connections.exception_handler(f"file_count({relation})"):
             return file_count(self._session, relation.schema, relation.identifier)
 
-    @available.parse(lambda *args, **kwargs: 0)
     def listed_bytes(self, relation: Any) -> int | None:
         """Return the bytes of a Delta table of few files, or none.
 
@@ -185,7 +182,6 @@ class TablesAdapter(SessionAdapter):
         with self.connections.exception_handler(f"listed_bytes({relation})"):
             return listed_bytes(self._session, relation.schema, relation.identifier)
 
-    @available.parse(lambda *args, **kwargs: False)
     def view_small_table(self, relation: Any, name: str) -> bool:
         """Make a temporary view of a Delta table as it is now, if its files are few.
 
@@ -201,7 +197,6 @@ class TablesAdapter(SessionAdapter):
         with self.connections.exception_handler(f"view_small_table({relation})"):
             return view_small_table(self._session, relation.schema, relation.identifier, name)
 
-    @available.parse(lambda *args, **kwargs: None)
     def make_view(self, name: str, sql: str, is_kept: bool = False) -> None:
         """Make a temporary view.
 
@@ -230,7 +225,6 @@ class TablesAdapter(SessionAdapter):
                 return False
         return True
 
-    @available.parse(lambda *args, **kwargs: None)
     def forget_views(self, prefix: str) -> None:
         """Drop temporary views, and give back what the rows of those of cache_view() take.
 
