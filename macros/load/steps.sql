@@ -14,8 +14,6 @@
     {{ return(adapter.run_step('applying.rebuild_current', tidemark, cfg, plan, state, relations)) }}
 {%- endmacro -%}
 
-{#- tidemark.pipeline.checking -#}
-
 {#- tidemark.pipeline.commits -#}
 {#- An adapter that only reads takes them as they are. -#}
 {%- macro ensure_commits(run) -%}
@@ -60,6 +58,11 @@
 
 {#- tidemark.pipeline.extracts -#}
 {%- macro type_compared_values(cfg, plan) -%}{{ return(adapter.run_step('extracts.type_compared_values', tidemark, cfg, plan)) }}{%- endmacro -%}
+
+{#- tidemark.pipeline.given -#}
+{%- macro declared_types(cfg) -%}{{ return(adapter.run_step('given.declared_types', tidemark, cfg)) }}{%- endmacro -%}
+{%- macro pepper_check(cfg) -%}{{ return(adapter.run_step('given.pepper_check', tidemark, cfg)) }}{%- endmacro -%}
+{%- macro pepper_of(cfg, plan) -%}{{ return(adapter.run_step('given.pepper_of', tidemark, cfg, plan)) }}{%- endmacro -%}
 
 {#- tidemark.pipeline.landing -#}
 {%- macro lands_in_files(cfg) -%}{{ return(adapter.run_step('landing.lands_in_files', tidemark, cfg)) }}{%- endmacro -%}
@@ -109,7 +112,6 @@
 {%- macro drop_table(relation) -%}{{ return(adapter.run_step('tables.drop_table', tidemark, relation)) }}{%- endmacro -%}
 {%- macro make_current(cfg, plan, relations) -%}{{ return(adapter.run_step('tables.make_current', tidemark, cfg, plan, relations)) }}{%- endmacro -%}
 {%- macro widen_columns(relation, columns) -%}{{ return(adapter.run_step('tables.widen_columns', tidemark, relation, columns)) }}{%- endmacro -%}
-{%- macro write_relations(opened) -%}{{ return(adapter.run_step('tables.write_relations', tidemark, opened)) }}{%- endmacro -%}
 
 {#- tidemark.pipeline.timeline -#}
 {%- macro timeline(commits, relation, before=none) -%}{{ return(adapter.run_step('timeline.timeline', tidemark, commits, relation, before)) }}{%- endmacro -%}

@@ -263,8 +263,8 @@ def test_versions__are_asked_of_no_view(monkeypatch: pytest.MonkeyPatch) -> None
     macros = load_macros("expr", "log", "query", "load")
     macros["table_version"] = lambda *_: 7
     monkeypatch.setattr(opening, "has_delta_files", lambda *_: True)
-    macros["checked_layout"] = lambda _: None
-    macros["migrate_entity"] = lambda *_: None
+    monkeypatch.setattr(opening, "checked_layout", lambda *_: None)
+    monkeypatch.setattr(opening, "migrate_entity", lambda *_: None)
     monkeypatch.setattr(opening, "mend_commit", lambda *_: states.pop(0))
     monkeypatch.setattr(opening, "entity_state", lambda *_: states[0])
     warehouse = warehouse_of(macros, table_version=lambda _: 7)

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from tidemark.errors import DataError
 from tidemark.pipeline.checking import check_drift
+from tidemark.pipeline.given import declared_types, pepper_of
 from tidemark.pipeline.tables import has_rows
 from tidemark.pipeline.warehouse import Values, Warehouse
 from tidemark.rules.batches import fills_of_schemas, is_within
@@ -57,7 +58,7 @@ def plan_stretch(
         is_ours = name.lower() in meta or name.startswith("_before_")
         if not is_ours and name not in batch["names"]:
             batch["names"].append(name)
-    types = macro("declared_types", cfg)
+    types = declared_types(warehouse, cfg)
     to_come = names_to_come(batch, stretch)
     typed = [*types, *(lowered(names_of(recorded["columns"])) if recorded else [])]
     inferred = _inferred_types(warehouse, landing, batch, typed)
@@ -76,7 +77,7 @@ def plan_stretch(
     reserved, recipe = macro("reserved_event_columns"), macro("hash_recipe_version")
     plan = event_plan(cfg, found, types, recorded, reserved, recipe)
     check_new_columns(cfg, plan, recorded)
-    pepper = macro("pepper_of", cfg, plan)
+    pepper = pepper_of(warehouse, cfg, plan)
     plan["recorded"] = {**plan["recorded"], **pepper}
     if recorded:
         drift = config_drift(cfg, plan, recorded) + choice_drift(plan, recorded)

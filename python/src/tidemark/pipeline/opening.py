@@ -9,6 +9,7 @@ from tidemark.pipeline.checking import check_drift
 from tidemark.pipeline.commits import ensure_commits, entity_state
 from tidemark.pipeline.delta_files import has_delta_files
 from tidemark.pipeline.expressions import check_expressions
+from tidemark.pipeline.layout import checked_layout, laid_out, migrate_entity
 from tidemark.pipeline.mending import mend_commit
 from tidemark.pipeline.missing import make_missing
 from tidemark.pipeline.replacing import fence_log
@@ -80,15 +81,13 @@ def settled_state(warehouse: Warehouse, opened: Values) -> Values:
         DataError: This is a dry run, and one is.
     """
     cfg, run, commits = opened["cfg"], opened["run"], opened["commits"]
-    layout = warehouse.macro("checked_layout", warehouse.macro("laid_out", opened))
+    layout = checked_layout(warehouse, laid_out(opened))
     # Asked before the commits are: what is written to the log from now on is noticed, as its rows
     # are staged for this version.
     log_version = None if layout is None else _log_version(warehouse, opened)
     state = entity_state(warehouse, commits, cfg["relation"], run)
     inflight = sorted(state["inflight"], key=lambda left: left["commit_id"])
-    is_settled = not inflight and (
-        layout is None or not warehouse.macro("migrate_entity", opened, layout)
-    )
+    is_settled = not inflight and (layout is None or not migrate_entity(warehouse, opened, layout))
     if is_settled:
         return {**state, "log_version": log_version}
     if inflight and run.get("dry_run"):
@@ -99,7 +98,7 @@ def settled_state(warehouse: Warehouse, opened: Values) -> Values:
     for left in inflight:
         mend_commit(warehouse, opened, state, left)
     if inflight:
-        warehouse.macro("migrate_entity", opened, layout)
+        migrate_entity(warehouse, opened, layout)
     state = entity_state(warehouse, commits, cfg["relation"], run)
     # A Parquet log is a view by the name of a Delta one.
     is_other = warehouse.macro("changes_format", cfg, state["recorded"])

@@ -19,9 +19,10 @@ from tidemark.pipeline.commits import new_commit
 from tidemark.pipeline.committing import commit_load, is_logged, is_still_ours, record_load
 from tidemark.pipeline.replacing import check_is_alone, check_replaced_log
 from tidemark.pipeline.slices import clear_slices, forget_run_views
-from tidemark.pipeline.tables import opened_evolved
+from tidemark.pipeline.tables import opened_evolved, write_relations
 from tidemark.pipeline.warehouse import Values, Warehouse
 from tidemark.rules.drift import new_columns
+from tidemark.rules.names import unique
 
 _LABELS = {
     "I": "rows_inserted",
@@ -120,8 +121,30 @@ def _commit_part(
     tell_rejects(warehouse, cfg, figures, staged["rejects"], rejects, condition)
     said = []
     if commits and cfg["family"] != "enriched":
-        said = warehouse.macro("tell_erased_back", opened, commit)
+        said = _tell_erased_back(warehouse, opened, commit)
     return committed, derived, said
+
+
+def _tell_erased_back(warehouse: Warehouse, opened: Values, commit: Values) -> list[str]:
+    """Say that keys came again which had been erased; what the run's line says of it."""
+    cfg, states, macro = opened["cfg"], opened["commits"]["states"], warehouse.macro
+    if not opened["state"].get("has_erased"):
+        return []
+    erases = warehouse.rows(macro("completed_erases_sql", states, cfg["relation"]))
+    marks = unique(mark for row in erases for mark in macro("marks_of", row))
+    log, commit_id = write_relations(warehouse, opened)["log"], commit["commit_id"]
+    back = 0
+    if marks:
+        back = int(warehouse.run(macro("erased_keys_back_sql", log, commit_id, marks))[0][0] or 0)
+    if not back:
+        return []
+    told = "1 erased key is back" if back == 1 else f"{back} erased keys are back"
+    warehouse.warn(
+        cfg["entity"],
+        f"{told} by commit {commit_id}: what was read still has {'it' if back == 1 else 'them'}. "
+        "Take it out of the source, and erase again",
+    )
+    return [told]
 
 
 def _sum_of_figures(sums: Values | None, figures: Values) -> Values:

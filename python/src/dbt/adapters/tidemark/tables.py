@@ -150,7 +150,6 @@ class TablesAdapter(SessionAdapter):
             self._session.conf.set(name, literal)
         return f"${{{name}}}"
 
-    @available.parse(lambda *args, **kwargs: None)
     def table_layout(self, relation: Any) -> int | None:
         """Return the property `tidemark.layout` of a table, 0 where it has none.
 
