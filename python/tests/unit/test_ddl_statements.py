@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import functools
 import itertools
 import json
 import re
@@ -14,23 +13,33 @@ from typing import Any
 import duckdb
 import pytest
 
-from dbt.adapters.tidemark.errors import MacroError
 from tests.macros import load_macros, warehouse_of
 from tests.rendering import load_sql_macros
-from tidemark.errors import DataError
+from tidemark.errors import ConfigError, DataError
 from tidemark.pipeline import altering, events_statement
 from tidemark.rules.batches import batch_at, stretches_of
-from tidemark.rules.event_plan import names_to_come
+from tidemark.rules.event_plan import aliases_of, names_to_come
 from tidemark.rules.statement_texts import says_rename
 from tidemark.rules.statements import (
+    canonical_statement,
     check_name_of_key,
     column_changes,
+    debezium_statement,
     failed_policy,
     hidden_renames,
     judge_change,
+    judge_statement,
     renamed_table,
 )
-from tidemark.rules.table_names import names_of_table
+from tidemark.rules.table_names import check_one_table, names_of_table
+
+
+def judge(cfg: Any, batch: Any, statement: Any, said: Any, before: Any) -> None:
+    """What becomes of a statement is told in it and in the batch, as in a load."""
+    judged = judge_statement(cfg, batch, statement, said, before)
+    batch.update(judged["batch"])
+    statement.update(judged["statement"])
+
 
 APPLY = {"rename_table": "apply", "create_table": "apply", "drop_table": "apply"}
 
@@ -97,7 +106,6 @@ def followed(
     *statements: tuple[str, str, str | None], database: str | None = "shop", **batch: Any
 ) -> tuple[list[str], list[str]]:
     """The names that a table bears after statements (operation, table, previous), and those whose rows are taken."""
-    macros = load_sql_macros()
     table_named = next(iter(batch.get("tables", ["shop.a"])), None)
     batch = {
         "tables": ["shop.a"],
@@ -112,11 +120,11 @@ def followed(
             "_operation": operation, "_database": database, "_table": table, "_prev_table": previous, "_schema": None,
         }  # fmt: skip
         setting = {"entity": "orders", "table": table_named}
-        said = macros["canonical_statement"](row, batch, setting)
+        said = canonical_statement(row, batch, setting)
         if said:
             cfg = {"ddl": APPLY, "columns": [], "file_format": "delta"}
             statement = {"operation": operation, "changes": [], "effect": "none", "cuts": False}
-            macros["judge_statement"](cfg, batch, statement, said, None)
+            judge(cfg, batch, statement, said, None)
             if statement["effect"] == "close":
                 batch.setdefault("closed", []).append(table)
     assert not batch.get("closed") or batch["closed"] == ["a"]
@@ -130,9 +138,7 @@ def told_columns(text: Any) -> list[dict[str, Any]]:
         "_schema": text if isinstance(text, str) or text is None else json.dumps(text),
     }  # fmt: skip
     batch = {"tables": ["shop.a"], "followed": [], "named": []}
-    found = load_sql_macros()["canonical_statement"](
-        row, batch, {"entity": "orders", "table": "shop.a"}
-    )["columns"]
+    found = canonical_statement(row, batch, {"entity": "orders", "table": "shop.a"})["columns"]
     return found  # type: ignore[no-any-return]
 
 
@@ -160,7 +166,7 @@ def test_canonical_statement__names_of_fields(told: str | None, kept: str | None
 )  # fmt: skip
 def test_canonical_statement__no_list_of_columns(text: Any) -> None:
     assert told_columns(None) is told_columns([]) is None
-    with pytest.raises(MacroError, match=r"orders: `_schema` of a DDL event is `.*`, which is no list of columns"):  # fmt: skip
+    with pytest.raises(DataError, match=r"orders: `_schema` of a DDL event is `.*`, which is no list of columns"):  # fmt: skip
         told_columns(text)
 
 
@@ -206,7 +212,6 @@ def test_follow_table__statements_without_database(name: str, tables: list[str])
 @pytest.mark.parametrize("told", [{"tables": ["a"]}, {"tables": []}, {"tables": ["SHOP.A"]}])
 def test_database_of_table(told: dict[str, list[str]]) -> None:
     """Which database a statement has to be of the events tell, where the setting leaves it out."""
-    macros = load_sql_macros()
     batch = {"named": ["shop.a"], "followed": [], "refused": [], **told}
     setting = {"entity": "a", "table": next(iter(told["tables"]), None)}
 
@@ -218,7 +223,7 @@ def test_database_of_table(told: dict[str, list[str]]) -> None:
             "_table_changes": json.dumps([change] if table else []),
         }  # fmt: skip
         said = [
-            macros["canonical_statement"](row, batch, setting), macros["debezium_statement"](debezium, batch)
+            canonical_statement(row, batch, setting), debezium_statement(debezium, batch)
         ]  # fmt: skip
         return [one is not None for one in said]
 
@@ -256,22 +261,16 @@ def test_events_without_database(setting: str | None, tables: list[str], ours: s
     assert " ".join(found) == ours
     batch = {"tables": tables, "named": []}
     figures = [{"_table_name": name} for name in ("a", "shop.a")]
-    macros["check_one_table"]({"entity": "a"}, batch, figures, [])
+    check_one_table({"entity": "a"}, batch, figures, [])
     figures.append({"_table_name": "archive.a"})
-    with pytest.raises(MacroError, match=r"of several tables \(archive.a, shop.a\)"):
-        macros["check_one_table"]({"entity": "a"}, {"tables": ["a"], "named": []}, figures, [])
-
-
-@functools.cache
-def load_ddl_macros() -> dict[str, Any]:
-    return load_macros("expr", "log", "events", "load")
+    with pytest.raises(ConfigError, match=r"of several tables \(archive.a, shop.a\)"):
+        check_one_table({"entity": "a"}, {"tables": ["a"], "named": []}, figures, [])
 
 
 def refused(
     *statements: tuple[str, list[str]], policy: str = "apply", **batch: Any
 ) -> tuple[list[set[str]], dict[str, Any]]:
     """The names that images have for no column, in each stretch, of statements (text, names of columns); and the batch in the last."""
-    macros = load_ddl_macros()
     cfg = {
         "ddl": {"add_column": policy, "rename_column": "apply", "drop_column": "ignore"},
         "columns": [], "keys": [], "sequence_by": [], "ignore": [], "sensitive": [], "tracked": {"include": [], "exclude": []},
@@ -288,7 +287,7 @@ def refused(
             "landing_num": number * 10, "columns": columns, "changes": [], "effect": "none", "cuts": False,
         }  # fmt: skip
         said = {"operation": "ALTER_TABLE", "table": "shop.a", "columns": columns, "ddl": text}
-        macros["judge_statement"](cfg, batch, statement, said, before)
+        judge(cfg, batch, statement, said, before)
         batch["statements"].append(statement)
         before = columns
     found = []
@@ -319,7 +318,7 @@ def test_refused_names__a_column_takes_a_former_name() -> None:
 def test_aliases__of_renames_to_declared_names() -> None:
     """Values come under the declared name at once, unless the column is known under the former one: the statement takes them along."""
     cfg = {"previous_names": {}, "columns": [{"name": "B"}], "keys": ["id"]}
-    aliases = load_sql_macros()["_aliases"]
+    aliases = aliases_of
     found = {"renames": {"a": "B"}}
     assert aliases(cfg, found) == aliases(cfg, found, [{"name": "b"}]) == {"a": "b"}
     assert aliases(cfg, found, [{"name": "A"}]) == {}
@@ -360,13 +359,12 @@ def judged(
         found = [(*name.split(":"), "int")[:2] for name in names.split()]
         return [{"name": n, "type": kind, "encoding": "auto", "previous_name": former.get(n)} for n, kind in found]  # fmt: skip
 
-    macros = load_sql_macros()
     told = {"operation": "ALTER_TABLE", "table": "shop.a", "ddl": said if isinstance(said, str) else None}  # fmt: skip
     told["columns"] = columns(after, {} if isinstance(said, str) else said)  # type: ignore[assignment]
     batch = {"tables": ["shop.a"], "named": [], "followed": [], "refused": [], "renames": {}}
     statement: dict[str, Any] = {"text": "x", "changes": [], "effect": "none", "cuts": False}
     cfg = {**SETTINGS, **settings}
-    macros["judge_statement"](cfg, batch, statement, told, columns(before, {}))
+    judge(cfg, batch, statement, told, columns(before, {}))
     assert statement["cuts"] == any(one["policy"] != "ignore" for one in statement["changes"])
     return [
         (one["kind"].split("_")[0], one["policy"], *filter(None, [one.get("old"), one["name"]]))

@@ -1,14 +1,3 @@
-{#- Whether a full extract is empty or would delete more than it may. The limit is rounded, as 0.29 * 100 is a little less than 29. -#}
-{%- macro deletes_too_much(cfg, figures) -%}
-    {{ return(adapter.call_function('tidemark.rules.guard.deletes_too_much', cfg, figures)) }}
-{%- endmacro -%}
-
-{#- How many keys a load takes away, and of how many. Of a date that comes again that is of what there was by that date: with what it
-    inserted, which is deleted where it does not come again, and without what it deleted, which has been let through. -#}
-{%- macro guarded_deletes(figures) -%}
-    {{ return(adapter.call_function('tidemark.rules.guard.guarded_deletes', figures)) }}
-{%- endmacro -%}
-
 {#- How many keys a date that comes again has inserted and deleted so far, how many of those it would delete again, and how many of the
     others would leave: they do not come, or not so that they can be used. -#}
 {%- macro keys_here_sql(classified, log_relation, business_date) -%}

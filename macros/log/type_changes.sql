@@ -1,10 +1,3 @@
-{#- The type that a stored column gets which is to hold `wanted`, at any depth: numbers that are wider, structs that have more fields. It is
-    that of `known` with what is new, as fields are known by their names and those that are there keep their places. None where a value would be
-    lost, a hash would change, or the table format cannot do it; a field that is NULL leaves a hash as it was. -#}
-{%- macro wider_type(known, wanted, file_format) -%}
-    {{ return(adapter.call_function('tidemark.rules.types.wider_type', known, wanted, file_format)) }}
-{%- endmacro -%}
-
 {#- What of a column (`path`, quoted) is to be altered that is to go from one type to a wider one: {added, widened}, types by path. -#}
 {%- macro type_changes(path, from_type, to_type) -%}
     {%- set from_type, to_type = from_type | trim, to_type | trim -%}
