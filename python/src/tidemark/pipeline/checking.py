@@ -239,5 +239,7 @@ def tell_other_tables(warehouse: Warehouse, cfg: Values, figures: Values) -> Non
 
 def no_date(cfg: Values) -> UsageError:
     """Return the error of a load that needs a business date and was given none."""
-    how = "--vars '{business_date: \"2026-03-04\"}'"
-    return UsageError(f"{cfg['entity']}: which business date? Give it with {how}")
+    return UsageError(
+        f"{cfg['entity']}: which business date? Give it with --vars "
+        "'{business_date: \"2026-03-04\"}'"
+    )
