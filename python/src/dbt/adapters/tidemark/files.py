@@ -1,4 +1,4 @@
-"""Files that loads read, for macros."""
+"""Files that loads read."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class FilesAdapter(SessionAdapter):
         """Return those of the files in a folder that an entity is to read.
 
         Example:
-            {% set files = adapter.unread_files(adapter.list_files('landing/orders'), landed, []) %}
+            >>> files = adapter.unread_files(adapter.list_files("landing/orders"), landed, [])
 
         Args:
             there: The files, as list_files() gives them.

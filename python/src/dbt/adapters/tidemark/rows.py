@@ -1,4 +1,4 @@
-"""Rows of Delta tables in commits of our own, for macros."""
+"""Rows of Delta tables in commits of our own."""
 
 from __future__ import annotations
 
@@ -45,9 +45,8 @@ class RowsAdapter(SessionAdapter):
         """Query rows of a Delta table, once for as long as only this process writes to it.
 
         Example:
-            {% set rows = adapter.known_rows(
-                commits, 'shop.orders', 'select … order by id desc', 'select key, … limit 21', 20
-            ) %}
+            >>> latest, of_all = "select … order by id desc", "select key, … limit 21"
+            >>> rows = adapter.known_rows(commits, "shop.orders", latest, of_all, 20)
 
         Args:
             relation: The table.
@@ -118,9 +117,8 @@ class RowsAdapter(SessionAdapter):
         """Write rows as data files of a Delta table that are no part of it before commit_rows().
 
         Example:
-            {% set staged = adapter.stage_rows(
-                log, 12, 'select …', {'read': 'count(*)'}, 'select * from {counted}'
-            ) %}
+            >>> counted = {"read": "count(*)"}
+            >>> staged = adapter.stage_rows(log, 12, "select …", counted, "select * from {counted}")
 
         Args:
             relation: An existing Delta table.

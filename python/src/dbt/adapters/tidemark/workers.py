@@ -1,4 +1,4 @@
-"""What the engine in the workers does for macros."""
+"""What the engine in the workers does for loads."""
 
 from __future__ import annotations
 
