@@ -88,15 +88,33 @@ def apply_to_current(
         latest = warehouse.macro("latest_rows_sql", plan, relations)
         rows = {"touched": latest, "stored": None}
         _overwrite_current(warehouse, cfg, plan, relations, rows, load)
+    elif nothing_logged and not all_tagged:
+        return
+    elif _follows(warehouse, cfg, plan, relations, load, all_tagged):
+        return
     elif is_written_whole(warehouse, cfg, relations, load, figures, nothing_logged):
         _write_whole(warehouse, cfg, plan, relations, load, figures)
-    elif not nothing_logged:
+    else:
         load = {**load, "key_list": _keys_to_merge(warehouse, relations, load, figures)}
         warehouse.run_all(
             warehouse.of_format(
                 cfg["file_format"], "merge_into_current", cfg, plan, relations, load
             )
         )
+
+
+def _follows(
+    warehouse: Warehouse, cfg: Values, plan: Values, relations: Values, load: Values, is_all: bool
+) -> bool:
+    """Have the workers write the part of current anew that has the keys of a commit."""
+    if not warehouse.macro("has_delta_files", cfg):
+        return False
+    stored = warehouse.macro("run_view", cfg["target"], "stored")
+    touched = warehouse.macro("touched_rows_sql", plan, relations, load)
+    rows = {"touched": touched, "stored": stored}
+    sql = warehouse.macro("current_rows_sql", cfg, plan, relations, rows, load)
+    keys = None if is_all else f"select _key_hash from ({touched})"
+    return warehouse.adapter.follow_log(relations["current"], keys, sql, stored) is not None
 
 
 def rebuild_current(

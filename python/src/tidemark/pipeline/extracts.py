@@ -6,7 +6,7 @@ from typing import Any
 
 from tidemark.errors import DataError
 from tidemark.pipeline.checking import check_drift, with_keys_here
-from tidemark.pipeline.committing import versions_before
+from tidemark.pipeline.committing import check_written, versions_before
 from tidemark.pipeline.expressions import meaning_problem
 from tidemark.pipeline.extracts_source import source_of_spark
 from tidemark.pipeline.tables import alters_tables, has_rows, write_relations
@@ -40,19 +40,20 @@ def stage_extract(warehouse: Warehouse, opened: Values, source: Values, part: An
         if staged:
             return staged
         source = source_of_spark(warehouse, opened, source["body"])
-    return _stage_by_spark(warehouse, opened, source)
+    plan = _plan_extract(warehouse, opened, source)
+    staged = warehouse.macro("run_view", opened["cfg"]["target"], "staged")
+    rows = warehouse.macro("staged_rows_sql", opened["cfg"], plan, source["body"])
+    warehouse.macro("make_view", staged, rows)
+    return _stage_compared(warehouse, opened, source, plan)
 
 
-def _stage_by_spark(warehouse: Warehouse, opened: Values, source: Values) -> Values:
-    """Stage an extract by Spark.
+def _stage_compared(warehouse: Warehouse, opened: Values, source: Values, plan: Values) -> Values:
+    """Compare what the view `staged` has with what stood before the date.
 
     Of tables that the load is going to alter it sees what they will be; what it keeps of them as a
     cached view is staged again when they are altered.
     """
     cfg, run, macro = opened["cfg"], opened["run"], warehouse.macro
-    plan = _plan_extract(warehouse, opened, source)
-    rows_sql = macro("staged_rows_sql", cfg, plan, source["body"])
-    macro("make_view", macro("run_view", cfg["target"], "staged"), rows_sql)
     if run["empty"]:
         return {"plan": plan, "figures": {}}
     planned = macro("plan_load", cfg, run, opened["state"])
@@ -343,14 +344,18 @@ def _stage_in_workers(warehouse: Warehouse, opened: Values, source: Values) -> V
     whatever the reason, nothing is left of it.
     """
     cfg, state, relations = opened["cfg"], opened["state"], opened["relations"]
-    adapter = warehouse.adapter
+    adapter, macro = warehouse.adapter, warehouse.macro
     plan = _plan_extract(warehouse, opened, source)
-    load = warehouse.macro("plan_load", cfg, opened["run"], state)
+    load = macro("plan_load", cfg, opened["run"], state)
     load = {**load, "log_version": state["log_version"]}
     is_again = load["this_commit_id"] is not None and load["business_date"] == state["last_date"]
     is_last = is_again and cfg["extract"] == "full"
     why = _why_not_in_workers(warehouse, opened, plan, load, is_last)
     if why is not None:
+        staged = macro("run_view", cfg["target"], "staged")
+        why = adapter.keep_staged(cfg, plan, load, source, staged)
+        if why is None:
+            return _stage_compared(warehouse, opened, source, plan)
         leave_to_spark(warehouse, opened, why)
         return None
     if is_last:
@@ -464,6 +469,8 @@ def derive_extract(warehouse: Warehouse, opened: Values, staged: Values, commit:
         counts = {"rows_logged": "count(*)"}
         uncommitted = macro("staged_log_rows", opened, plan, load, rows["slice"], counts)
         macro("check_staged", cfg, uncommitted, figures["rows_logged"])
+    elif not logs_nothing and not load["forward"] and load["log_version"] is not None:
+        uncommitted = _revised(warehouse, opened, load, rows["slice"], figures)
     return {
         **derived,
         "figures": figures,
@@ -472,6 +479,25 @@ def derive_extract(warehouse: Warehouse, opened: Values, staged: Values, commit:
         "slice": rows["slice"],
         "beside": _beside(warehouse, opened, plan, load, figures, rows["rows"]),
     }
+
+
+def _revised(
+    warehouse: Warehouse, opened: Values, load: Values, slice_: str, figures: Values
+) -> Any:
+    """Return what a correction does to the log as files of the workers; None: Spark has to."""
+    log, adapter = write_relations(warehouse, opened)["log"], warehouse.adapter
+    match, commit_id = ("_key_hash", "_business_date"), load["commit_id"]
+    revised = adapter.revise_log(log, load["log_version"], slice_, match, commit_id)
+    if revised is not None:
+        written, counted = (
+            sum(told[name] for name in ("rows_logged", "rows_superseded"))
+            for told in (revised.figures, figures)
+        )
+        if written != counted:
+            adapter.discard_rows(revised)
+            mending = "Run the date again: that corrects the log"
+            check_written(opened["cfg"], log, counted, written, mending)
+    return revised
 
 
 def _rows_to_log(

@@ -21,8 +21,11 @@ def make_slice(warehouse: Warehouse, current: Any, commit_id: int, name: str, sq
     It has the commit's number, because a killed run may have left the folder of its slice behind,
     and ends in whose it is. A table rather than a cached view: it is read many times, and Spark
     would plan the view again each time. drop_slices() takes it away, clear_slices() what is no
-    table yet.
+    table yet. Where the workers can work it out it is a view of the file that they write.
     """
+    view = warehouse.macro("run_view", current, f"slice_{name}")
+    if warehouse.macro("can", "run_workers") and warehouse.adapter.keep_view(view, sql):
+        return view
     slice_ = warehouse.macro(
         "side_relation", current, f"slice_{commit_id}_{name}{_whose(warehouse)}"
     )

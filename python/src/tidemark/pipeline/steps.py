@@ -21,6 +21,7 @@ from tidemark.pipeline.replacing import check_is_alone, check_replaced_log
 from tidemark.pipeline.slices import clear_slices, forget_run_views
 from tidemark.pipeline.tables import opened_evolved, write_relations
 from tidemark.pipeline.warehouse import Values, Warehouse
+from tidemark.pipeline.workers import open_views
 from tidemark.rules.drift import new_columns
 from tidemark.rules.names import unique
 
@@ -57,6 +58,7 @@ def load_entity(warehouse: Warehouse, opened: Values, body: str) -> Values | Non
     notes: list[str] = []
     forget_run_views(warehouse, cfg["target"])
     clear_slices(warehouse, cfg["target"])
+    open_views(warehouse, opened)
     source = warehouse.of_family(cfg, "source", opened, body)
     for part in source["parts"]:
         staged = _stage_part(warehouse, opened, source, part)

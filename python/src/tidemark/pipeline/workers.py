@@ -56,6 +56,16 @@ def of_engine(name: str, *arguments: Any) -> Any:
     return getattr(import_module(module), function)(*arguments)
 
 
+def open_views(warehouse: Warehouse, opened: Values) -> None:
+    """Have the workers answer what they can of the load's queries."""
+    cfg, engine = opened["cfg"], engine_of(opened)
+    if engine == "spark" or opened["run"]["empty"] or not warehouse.macro("can", "run_workers"):
+        return
+    if engine == "workers" or not warehouse.adapter.is_on_cluster():
+        prefix = warehouse.macro("run_view", cfg["target"], "").strip("`")
+        warehouse.adapter.open_views(prefix, is_secret=bool(cfg.get("sensitive")))
+
+
 def leave_to_spark(warehouse: Warehouse, opened: Values, why: str) -> None:
     """Say why a load goes by Spark SQL: on the console where the workers were asked for."""
     tell = warehouse.tell if engine_of(opened) == "workers" else warehouse.note

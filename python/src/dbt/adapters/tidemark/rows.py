@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from typing import Any
 
 from dbt.adapters.tidemark.base import SessionAdapter
+from tidemark.sessions.workers import DuckRows
 from tidemark.spark.delta import (
     StagedRows,
     append_rows,
@@ -37,6 +39,7 @@ class RowsAdapter(SessionAdapter):
         """
         with self.connections.exception_handler(rows_sql):
             table = (relation.schema, relation.identifier)
+            self.views.make_ready(rows_sql)
             return replace_rows(self._session, *table, rows_sql, name)
 
     def known_rows(
@@ -133,7 +136,45 @@ class RowsAdapter(SessionAdapter):
         """
         with self.connections.exception_handler(rows_sql):
             table = (relation.schema, relation.identifier)
+            staged = self.views.stage(table, version, rows_sql, figures, written_sql)
+            if staged is not None:
+                return staged
+            self.views.make_ready(rows_sql)
             return stage_rows(self._session, *table, version, rows_sql, figures, written_sql)
+
+    def revise_log(
+        self, log: Any, version: int, rows: str, match: Sequence[str], commit_id: int
+    ) -> StagedRows | None:
+        """Stage rows of the log, and the marks of those that they supersede.
+
+        Args:
+            log: The log.
+            version: The version of it that the rows go with.
+            rows: The view of the rows, and of marks, which have `_supersedes`.
+            match: What a mark and its row have in common, beside the commit.
+            commit_id: The commit.
+
+        Returns:
+            `figures`: rows_logged, rows_superseded; None: it takes a statement of Spark's.
+        """
+        with self.connections.exception_handler(f"revise_log({log})"):
+            table = (log.schema, log.identifier)
+            return self.views.revise(table, version, rows, match, commit_id)
+
+    def follow_log(self, current: Any, keys: str | None, rows: str, view: str) -> int | None:
+        """Write the part of current anew that has some keys, in one commit.
+
+        Args:
+            current: Current.
+            keys: A query of the keys, `_key_hash`; None: it is all of them.
+            rows: A query of the rows in the place of that part.
+            view: What it calls the rows that the part has, quoted as in SQL.
+
+        Returns:
+            The version of current; None: it takes a statement of Spark's.
+        """
+        with self.connections.exception_handler(f"follow_log({current})"):
+            return self.views.follow((current.schema, current.identifier), keys, rows, view)
 
     def commit_rows(self, staged: StagedRows) -> int:
         """Make rows that were staged part of their table; an error if another commit came before.
@@ -167,6 +208,7 @@ class RowsAdapter(SessionAdapter):
         """
         with self.connections.exception_handler(f"view_rows({staged.table})"):
             staged.create_view(name)
+            self.views.view_files(name, staged.files if isinstance(staged, DuckRows) else None)
 
     def discard_rows(self, staged: StagedRows) -> None:
         """Remove the files of rows that are not to be committed.

@@ -194,7 +194,11 @@ class TablesAdapter(SessionAdapter):
             Whether there is a view.
         """
         with self.connections.exception_handler(f"view_small_table({relation})"):
-            return view_small_table(self._session, relation.schema, relation.identifier, name)
+            table = (relation.schema, relation.identifier)
+            is_made = view_small_table(self._session, *table, name)
+            if is_made:
+                self.views.view_table(name, table)
+            return is_made
 
     def make_view(self, name: str, sql: str, is_kept: bool = False) -> None:
         """Make a temporary view.
@@ -205,7 +209,35 @@ class TablesAdapter(SessionAdapter):
             is_kept: Whether its rows are kept from its first reading on.
         """
         with self.connections.exception_handler(sql):
+            if is_kept and self.views.keep(name, sql):
+                return
+            if not is_kept and self.views.make_view(name, sql):
+                return
+            self.views.make_ready(sql)
             (cache_view if is_kept else make_view)(self._session, name, sql)
+            self.views.view_files(name, None)
+
+    def keep_view(self, name: str, sql: str) -> bool:
+        """Make a temporary view of the rows that a query has now, in a file of the run.
+
+        Args:
+            name: The view, quoted as in SQL; one of that name is replaced.
+            sql: Its query.
+
+        Returns:
+            False, and no view, where that takes Spark.
+        """
+        with self.connections.exception_handler(sql):
+            return self.views.keep(name, sql)
+
+    def open_views(self, prefix: str, *, is_secret: bool) -> None:
+        """Have the workers answer what they can over the views whose names begin so.
+
+        Args:
+            prefix: How their names begin.
+            is_secret: They have values that are written nowhere but to their own table.
+        """
+        self.views.open(prefix, is_secret=is_secret)
 
     def try_view(self, name: str, sql: str) -> bool:
         """Make a temporary view, unless Spark refuses its query.
@@ -218,6 +250,7 @@ class TablesAdapter(SessionAdapter):
             Whether it was made.
         """
         with self.connections.exception_handler(sql):
+            self.views.make_ready(sql)
             try:
                 make_view(self._session, name, sql)
             except AnalysisException:
@@ -231,6 +264,7 @@ class TablesAdapter(SessionAdapter):
             prefix: How their names begin; those with two underscores behind it stay.
         """
         with self.connections.exception_handler(f"forget_views({prefix})"):
+            self.views.forget(prefix)
             forget_views(self._session, prefix)
 
     @available.parse(lambda *args, **kwargs: [])
@@ -261,6 +295,7 @@ class TablesAdapter(SessionAdapter):
             sql: The query.
         """
         with self.connections.exception_handler(sql):
+            self.views.make_ready(sql)
             return query_columns(self._session, sql)
 
     def syntax_errors(self, expressions: list[str]) -> list[str | None]:
@@ -282,4 +317,5 @@ class TablesAdapter(SessionAdapter):
             The `reason` in a line, and the `column` if it is one that is not there.
         """
         with self.connections.exception_handler(query):
+            self.views.make_ready(query)
             return analysis_error(self._session, query)

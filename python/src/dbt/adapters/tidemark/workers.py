@@ -12,6 +12,7 @@ from tidemark.engine.covers import why_not_columns, why_not_images
 from tidemark.engine.events.load import Landed, are_wrapped, batch_of
 from tidemark.engine.load import Load, load_of
 from tidemark.engine.room import Found
+from tidemark.sessions.duck import staged_columns
 from tidemark.spark.delta import StagedRows
 from tidemark.spark.delta.enriched import ShreddedRows, stage_batch
 from tidemark.spark.delta.sieve import Ours, sift_files
@@ -125,6 +126,37 @@ class WorkersAdapter(SessionAdapter):
         """
         with self.connections.exception_handler(f"stage_extract({relations['log']})"):
             return self._with_tables(stage_extract, cfg, plan, load, source, relations)
+
+    def keep_staged(
+        self,
+        cfg: dict[str, Any],
+        plan: dict[str, Any],
+        load: dict[str, Any],
+        source: dict[str, Any],
+        view: str,
+    ) -> str | None:
+        """Have the engine in the workers type and hash an extract, as staged_rows_sql() does.
+
+        Args:
+            As of keep_extract().
+            view: The view that has the rows then, quoted as in SQL.
+
+        Returns:
+            None; or a text: why the engine does not do it.
+        """
+        with self.connections.exception_handler("keep_staged"):
+            why = why_not_columns(plan["columns"], self._time_zone)
+            extract = load_of(cfg, plan, load, source)
+            kept = why or keep_extract(self._session, extract)
+            if isinstance(kept, str):
+                return kept
+            try:
+                if kept.figures["rows_duplicate"]:
+                    return "a row came more than once"
+                self.views.view_kept(view, kept.path, staged_columns(extract))
+            finally:
+                kept.discard()
+        return None
 
     def compare_again(
         self,

@@ -1,0 +1,1 @@
+"""Sessions: what runs the SQL that macros make."""

@@ -1,0 +1,713 @@
+"""The session of DuckDB in Spark's workers: views are text, each action is one task.
+
+    make_view() » text ─┐
+    view_table() » files ├─► rows() | keep() | stage() | revise() | follow() ─► one task
+    keep() » files ──────┘
+
+The pipeline makes its views in Spark, and asks there; this session takes what it can of it, from
+what is known of the views. Where a view is made of something that does not cross (the contract), or
+of a table that only Spark reads, Spark works it out once, into files. Where a query itself does not
+cross, it is Spark's as if there were no session.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from dataclasses import field as default
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+from uuid import uuid4
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.functions import col, lit
+from pyspark.sql.types import (
+    ArrayType,
+    DataType,
+    DecimalType,
+    StructType,
+)
+from sqlglot import exp
+
+from tidemark.engine.header import is_read_as_it_stands, local_path
+from tidemark.engine.quoted import identifier
+from tidemark.errors import TidemarkError
+from tidemark.sessions.contract import duck_sql, inserted, tables_of, tree_of
+from tidemark.sessions.declined import Declined
+from tidemark.sessions.duck import (
+    Answer,
+    Columns,
+    Files,
+    Stored,
+    Views,
+    Wanted,
+    answer,
+    append,
+    follow,
+    keep,
+    revise,
+    stage,
+)
+from tidemark.spark.cached import make_view, view_rows
+from tidemark.spark.delta.log import (
+    added_file,
+    begin,
+    commit,
+    is_conflict,
+    is_of_this_table,
+    log_of,
+    newest,
+    view_files,
+)
+from tidemark.spark.delta.small import file_actions, listed_files, paths_of
+from tidemark.spark.delta.staged import StagedRows, written_by_another
+from tidemark.spark.delta.target import target_of
+from tidemark.spark.delta.task import folder_of_task, run_task
+from tidemark.spark.files import each, java_class
+
+_Done = TypeVar("_Done")
+_MOST_ROWS = 10_000
+_TYPES = {
+    "string": "VARCHAR",
+    "boolean": "BOOLEAN",
+    "tinyint": "TINYINT",
+    "smallint": "SMALLINT",
+    "int": "INTEGER",
+    "bigint": "BIGINT",
+    "float": "FLOAT",
+    "double": "DOUBLE",
+    "date": "DATE",
+    "timestamp": "TIMESTAMP WITH TIME ZONE",
+    "timestamp_ntz": "TIMESTAMP",
+    "binary": "BLOB",
+}
+_VIEW = re.compile(r"`(tidemark__[^`]+)`")
+_BOUNDED = ("_key_hash", "_commit_id", "_superseded_by", "_offset")
+"""Columns of our tables whose bounds let files be left out: delta.dataSkippingStatsColumns."""
+Table = tuple[str, str]
+"""Schema and name."""
+
+
+@dataclass
+class _Run:
+    """The views of a load.
+
+    Args:
+        folder: Where files of it are kept.
+        is_secret: Its rows have values that are written nowhere but to their own table.
+        views: Name to text or files.
+        unmade: Those of them that Spark does not have yet.
+    """
+
+    folder: Path
+    is_secret: bool
+    views: dict[str, str | Files] = default(default_factory=dict)
+    unmade: set[str] = default(default_factory=set)
+
+    def know(self, name: str, of: str | Files, *, is_made: bool = False) -> None:
+        """Know a view, which Spark has already or gets when it is asked for it."""
+        self.views[name] = of
+        (self.unmade.discard if is_made else self.unmade.add)(name)
+
+
+@dataclass
+class DuckRows(StagedRows):
+    """Rows of a table that DuckDB wrote, with the view that reads them."""
+
+    files: Files
+    paths: tuple[Path, ...]
+    added: Any
+
+    def create_view(self, name: str) -> None:
+        """Make a temporary view of the files."""
+        log, snapshot = self._transaction.deltaLog(), self._transaction.snapshot()
+        view_files(self._jvm, log, snapshot, self.added, name)
+
+    def discard(self) -> None:
+        """Remove the files."""
+        for path in self.paths:
+            path.unlink(missing_ok=True)
+
+
+class WorkersSession:
+    """What is known of the views of loads, by which DuckDB can answer in Spark's place.
+
+    Example:
+        >>> session.open("tidemark__shop__items__", is_secret=False)
+        >>> session.make_view("`tidemark__shop__items__few`", "select * from shop.items limit 3")
+        >>> session.rows("select count(*) as n from `tidemark__shop__items__few`").rows
+        ((3,),)
+
+    Args:
+        spark: Returns the session of Spark.
+        tell: Is told why a query is Spark's.
+    """
+
+    def __init__(self, spark: Callable[[], SparkSession], tell: Callable[[str], None]) -> None:
+        self._spark = spark
+        self._tell = tell
+        self._runs: dict[str, _Run] = {}
+
+    def open(self, prefix: str, *, is_secret: bool) -> None:
+        """Begin to know the views whose names begin so."""
+        self.forget(prefix)
+        self._runs[prefix.lower()] = _Run(folder_of_task(), is_secret)
+
+    def forget(self, prefix: str) -> None:
+        """Forget views, and remove what was kept for them."""
+        run = self._runs.pop(prefix.lower(), None)
+        if run is not None:
+            shutil.rmtree(run.folder, ignore_errors=True)
+
+    def make_view(self, name: str, sql: str) -> bool:
+        """Know a view by its text, of which Spark makes one when it is asked for it.
+
+        Returns:
+            False: it is of no load that is known.
+        """
+        run = self._run_of(name)
+        if run is not None:
+            run.know(_plain(name), sql)
+        return run is not None
+
+    def view_files(self, name: str, files: Files | None) -> None:
+        """Know a view that Spark has by the files of its rows; None: it is Spark's alone."""
+        run = self._run_of(name)
+        if run is None:
+            return
+        run.views.pop(_plain(name), None)
+        run.unmade.discard(_plain(name))
+        if files is not None:
+            run.know(_plain(name), files, is_made=True)
+
+    def view_kept(self, name: str, path: str, columns: Sequence[Stored]) -> None:
+        """Make a view of rows in a file, which the load has from now on."""
+        run = self._run_of(name)
+        if run is None:
+            raise TidemarkError(f"{name} is no view of a load")
+        run.folder.mkdir(exist_ok=True)
+        kept = run.folder / Path(path).name
+        shutil.move(path, kept)
+        run.know(_plain(name), Files((str(kept),), tuple(columns)))
+
+    def make_ready(self, sql: str) -> None:
+        """Make the views in Spark that a statement names, and those that they are made of."""
+        for name in _VIEW.findall(sql) if self._runs else ():
+            run = self._run_of(name)
+            if run is None or _plain(name) not in run.unmade:
+                continue
+            run.unmade.discard(_plain(name))
+            of = run.views[_plain(name)]
+            spark, quoted = self._spark(), "`" + _plain(name) + "`"
+            if isinstance(of, str):
+                self.make_ready(of)
+                make_view(spark, quoted, of)
+            else:
+                view_rows(spark, quoted, _frame_of(spark, of))
+
+    def view_table(self, name: str, table: Table) -> None:
+        """Know a view as a table is now."""
+        if self._run_of(name) is None:
+            return
+        try:
+            self.view_files(name, _files_of(self._spark(), table))
+        except Declined:
+            self.view_files(name, None)
+
+    def rows(self, sql: str) -> Answer | None:
+        """Return the rows of a query that names views of a load; None: it is Spark's."""
+        run = self._run_in(sql)
+        if run is None:
+            return None
+
+        def ask() -> Answer:
+            text, views = self._composed(run, sql)
+            return self._done(partial(answer, views, text, _MOST_ROWS))
+
+        return self._tried(sql, ask)
+
+    def keep(self, name: str, sql: str) -> bool:
+        """Make a view of the rows of a query as they are now, in both engines; False: it is not."""
+        run = self._run_of(name)
+        if run is None or run.is_secret:
+            return False
+
+        def work() -> Answer:
+            text, views = self._composed(run, sql)
+            found = self._done(partial(keep, views, text, str(run.folder)))
+            if not Path(str(found.path)).exists():
+                raise Declined("what Spark's workers wrote is not to be seen here")
+            columns = tuple(Stored(name, name, kind) for name, kind in found.columns)
+            run.know(_plain(name), Files((str(found.path),), columns))
+            return found
+
+        def leave() -> Files:
+            self.make_ready(sql)
+            return self._write(run, _plain(name), self._spark().sql(sql))
+
+        return self._tried(sql, work) is not None or self._tried(sql, leave) is not None
+
+    def insert(self, sql: str) -> bool:
+        """Append what an INSERT selects from views of a load; False: it is Spark's.
+
+        Of two that append at once both do, as Spark's own: it is not one whose rows depend on what
+        the table has.
+        """
+        run = self._run_in(sql)
+        if run is None:
+            return False
+
+        def work() -> int:
+            spark = self._spark()
+            jvm: Any = spark._jvm
+            table, query = inserted(sql)
+            text, views = self._composed(run, query)
+            if ".".join(table) in dict(views):
+                raise Declined("what it reads is what it writes to")
+            log = log_of(spark, *table)
+            snapshot = newest(jvm, log)
+            wanted = _wanted(jvm, log, snapshot)
+            transaction = begin(spark, log, snapshot, *table)
+            found = self._done(partial(append, views, text, wanted))
+            _, added = _added(jvm, wanted, found)
+            return commit(jvm, transaction, added, "Append") if added else 0
+
+        return self._tried(sql, work) is not None
+
+    def stage(
+        self,
+        table: Table,
+        version: int,
+        rows_sql: str,
+        figures: Mapping[str, str],
+        written_sql: str,
+    ) -> DuckRows | None:
+        """Write rows as files of a Delta table that no commit names, as stage_rows() does.
+
+        Raises:
+            TidemarkError: The table has another version by now.
+        """
+        run = self._run_in(rows_sql)
+        if run is None:
+            return None
+
+        def work() -> DuckRows:
+            spark = self._spark()
+            jvm: Any = spark._jvm
+            log, snapshot = _at(spark, table, version)
+            wanted = _wanted(jvm, log, snapshot)
+            counted = f"counted_{uuid4().hex}"
+            asked = ", ".join(f"{one} as {name}" for name, one in figures.items())
+            figures_sql = duck_sql(tree_of(f"select {asked} from {counted}"))
+            written = duck_sql(tree_of(written_sql.replace("{counted}", counted)))
+            text, views = self._composed(run, rows_sql)
+            transaction = begin(spark, log, snapshot, *table)
+            found = self._done(partial(stage, views, text, counted, figures_sql, written, wanted))
+            return _staged(spark, table, transaction, version, wanted, found)
+
+        return self._tried(rows_sql, work)
+
+    def revise(
+        self, table: Table, version: int, slice_: str, match: Sequence[str], commit_id: int
+    ) -> DuckRows | None:
+        """Write the rows of a slice for a log, and anew its files with rows that it marks.
+
+        Args:
+            table: The log.
+            version: Its version that the rows go with.
+            slice_: The view: the columns of the log, and `_supersedes`, the commit of a row that
+                is to be marked.
+            match: What such a row and its mark have in common, beside the commit.
+            commit_id: The commit.
+
+        Returns:
+            The rows, with `rows_logged` and `rows_superseded` as figures; None: Spark has to.
+
+        Raises:
+            TidemarkError: The log has another version by now.
+        """
+        run = self._run_of(slice_)
+        if run is None:
+            return None
+
+        def work() -> DuckRows:
+            spark = self._spark()
+            jvm: Any = spark._jvm
+            log, snapshot = _at(spark, table, version)
+            wanted = _wanted(jvm, log, snapshot)
+            text, views = self._composed(run, f"select * from {slice_}")
+            stood = _files_of(spark, table, snapshot)
+            views = (*views, ("_tidemark_slice", text), ("_tidemark_log", stood))
+            transaction = begin(spark, log, snapshot, *table)
+            task = partial(
+                revise, views, "_tidemark_slice", "_tidemark_log", tuple(match), commit_id, wanted
+            )
+            return _staged(spark, table, transaction, version, wanted, self._done(task))
+
+        return self._tried(slice_, work)
+
+    def follow(self, table: Table, keys_sql: str | None, rows_sql: str, view: str) -> int | None:
+        """Write the part of current anew that has some keys, in one commit.
+
+        Args:
+            table: Current.
+            keys_sql: A query of the keys, `_key_hash`; None: it is all of them.
+            rows_sql: The rows that take the place of that part.
+            view: What they call the rows that the part has, quoted as in SQL.
+
+        Returns:
+            The version of current; None, and nothing was done: Spark has to.
+
+        Raises:
+            TidemarkError: Another run has written to current meanwhile.
+        """
+        run = self._run_of(view)
+        if run is None:
+            return None
+
+        def work() -> int:
+            spark = self._spark()
+            jvm: Any = spark._jvm
+            log = log_of(spark, *table)
+            snapshot = newest(jvm, log)
+            wanted = _wanted(jvm, log, snapshot)
+            if wanted.partition:
+                raise Declined("current with partitions of its own")
+            stored = _files_of(spark, table, snapshot)
+            wanted = replace(wanted, target=replace(wanted.target, files=stored.paths))
+            run.views[_plain(view)] = replace(stored, paths=(), partitions={})
+            keys, of_keys = self._composed(run, keys_sql) if keys_sql else (None, ())
+            text, views = self._composed(run, rows_sql)
+            merged = {**dict(of_keys), **dict(views)}
+            merged.pop(_plain(view), None)
+            transaction = begin(spark, log, snapshot, *table)
+            transaction.readWholeTable()
+            task = partial(follow, tuple(merged.items()), keys, stored, _plain(view), text, wanted)
+            found = self._done(task)
+            return _replaced(spark, table, transaction, wanted, found)
+
+        return self._tried(rows_sql, work)
+
+    def _run_of(self, name: str) -> _Run | None:
+        plain = _plain(name)
+        found = [prefix for prefix in self._runs if plain.startswith(prefix)]
+        # a view of `items` is none of `items__x`, whose own begin so too
+        found = [prefix for prefix in found if "__" not in plain[len(prefix) :]]
+        return self._runs[max(found, key=len)] if found else None
+
+    def _run_in(self, sql: str) -> _Run | None:
+        if not self._runs:
+            return None
+        for name in _VIEW.findall(sql):
+            if run := self._run_of(name):
+                return run
+        return None
+
+    def _tried(self, sql: str, work: Callable[[], _Done]) -> _Done | None:
+        try:
+            return work()
+        except Declined as error:
+            self._tell(f"by Spark SQL, as {error}: {' '.join(sql.split())[:80]} …")
+            return None
+
+    def _done(self, task: Callable[..., Answer]) -> Answer:
+        found = run_task(self._spark(), task, _declined)
+        if found.declined:
+            raise Declined(found.declined)
+        return found
+
+    def _composed(self, run: _Run, sql: str) -> tuple[str, Views]:
+        """Return a query in DuckDB's SQL, and the views that it sees."""
+        views: dict[str, str | Files] = {}
+        text = self._crossed(run, tree_of(sql), views)
+        return text, tuple(views.items())
+
+    def _crossed(self, run: _Run, tree: exp.Expression, views: dict[str, str | Files]) -> str:
+        for table in tables_of(tree):
+            if table.args.get("catalog"):
+                raise Declined("a table of another catalogue")
+            schema, name = table.args.get("db"), table.name
+            if schema is None:
+                self._add_view(run, _plain(name), views)
+                table.set("this", exp.to_identifier(_plain(name), quoted=True))
+                continue
+            whole = f"{schema.name}.{name}"
+            if whole not in views:
+                views[whole] = self._proven(_files_of(self._spark(), (schema.name, name)))
+            if not table.alias:
+                table.set("alias", exp.TableAlias(this=exp.to_identifier(name, quoted=True)))
+            table.set("this", exp.to_identifier(whole, quoted=True))
+            table.set("db", None)
+        return duck_sql(tree)
+
+    def _proven(self, files: Files) -> Files:
+        return replace(files, unproven=files.paths)
+
+    def _add_view(self, run: _Run, name: str, views: dict[str, str | Files]) -> None:
+        if name in views:
+            return
+        known = run.views.get(name)
+        if isinstance(known, str):
+            within: dict[str, str | Files] = dict(views)
+            try:
+                text = self._crossed(run, tree_of(known), within)
+            except Declined as error:
+                self._tell(f"{name} is worked out by Spark SQL, as {error}")
+                known = None
+            else:
+                views.update(within)
+                views[name] = text
+                return
+        if known is None:
+            known = self._worked_out(run, name)
+        views[name] = known
+
+    def _worked_out(self, run: _Run, name: str) -> Files:
+        """Have Spark work a view out, once, into files."""
+        if run.is_secret:
+            raise Declined("rows with sensitive values, which are not written")
+        spark, quoted = self._spark(), "`" + name.replace("`", "``") + "`"
+        self.make_ready(quoted)
+        return self._write(run, name, spark.table(quoted))
+
+    def _write(self, run: _Run, name: str, rows: DataFrame) -> Files:
+        """Have Spark write rows to files of the load, which are the view's from now on."""
+        spark, columns = self._spark(), _columns_of(rows.schema)
+        folder = run.folder / uuid4().hex
+        run.folder.mkdir(exist_ok=True)
+        rows.write.parquet(f"file://{folder}")
+        paths = tuple(str(path) for path in sorted(folder.glob("*.parquet")))
+        files = Files(paths, tuple(Stored(name, name, kind) for name, kind in columns))
+        quoted = "`" + name.replace("`", "``") + "`"
+        view_rows(spark, quoted, spark.read.schema(rows.schema).parquet(f"file://{folder}"))
+        run.know(name, files, is_made=True)
+        return files
+
+
+def _frame_of(spark: SparkSession, files: Files) -> DataFrame:
+    rows = spark.read.parquet(*[f"file://{path}" for path in files.paths])
+    there = set(rows.columns)
+    return rows.select(
+        *[
+            (
+                col(f"`{one.field}`")
+                if one.field in there
+                else lit(None).cast(_spark_type(one.type))
+            ).alias(one.name)
+            for one in files.columns
+        ]
+    )
+
+
+def _spark_type(kind: str) -> str:
+    names = {duck: name for name, duck in _TYPES.items()}
+    return names.get(kind, kind.lower())
+
+
+def _declined(reason: str) -> Answer:
+    return Answer(declined=reason)
+
+
+def _plain(name: str) -> str:
+    return (name[1:-1].replace("``", "`") if name.startswith("`") else name).lower()
+
+
+def _columns_of(schema: StructType) -> Columns:
+    return tuple((field.name, _duck_type(field.dataType)) for field in schema.fields)
+
+
+def _duck_type(kind: DataType) -> str:
+    if isinstance(kind, DecimalType):
+        return f"DECIMAL({kind.precision},{kind.scale})"
+    if isinstance(kind, ArrayType):
+        return f"{_duck_type(kind.elementType)}[]"
+    if isinstance(kind, StructType):
+        fields = ", ".join(
+            f"{identifier(field.name)} {_duck_type(field.dataType)}" for field in kind.fields
+        )
+        return f"STRUCT({fields})"
+    found = _TYPES.get(kind.simpleString())
+    if found is None:
+        raise Declined(f"a column of type {kind.simpleString()}")
+    return found
+
+
+def _at(spark: SparkSession, table: Table, version: int) -> tuple[Any, Any]:
+    """Return the log of a table and its snapshot, which is to be of a version."""
+    log = log_of(spark, *table)
+    snapshot = newest(spark._jvm, log)
+    if int(snapshot.version()) != version:
+        raise written_by_another(".".join(table))
+    return log, snapshot
+
+
+def _schema_of(snapshot: Any) -> StructType:
+    schema = StructType.fromJson(json.loads(str(snapshot.metadata().schemaString())))
+    for field in schema.fields:
+        if "physicalName" in field.dataType.json():
+            raise Declined("a nested column whose fields go by other names in files")
+    return schema
+
+
+def _files_of(spark: SparkSession, table: Table, snapshot: Any = None) -> Files:
+    """Return a Delta table as it is now."""
+    jvm: Any = spark._jvm
+    try:
+        log = log_of(spark, *table)
+        snapshot = snapshot or newest(jvm, log)
+    except Exception as error:
+        raise Declined(f"{'.'.join(table)} is no table of Delta") from error
+    folder = local_path(str(log.dataPath().toString()))
+    if folder is None or not is_read_as_it_stands(folder):
+        raise Declined(f"{'.'.join(table)} is not on a local file system")
+    schema = _schema_of(snapshot)
+    fields = {
+        field.name: str(field.metadata.get("delta.columnMapping.physicalName", field.name))
+        for field in schema.fields
+    }
+    columns = tuple(
+        Stored(field.name, fields[field.name], _duck_type(field.dataType))
+        for field in schema.fields
+    )
+    parted = [str(name) for name in each(snapshot.metadata().partitionColumns())]
+    files = listed_files(snapshot)
+    if files is not None:
+        one_by_one = each(files)
+        paths = paths_of(log, one_by_one)
+        if paths is None:
+            raise Declined(f"{'.'.join(table)} lies at a path that is not read as it stands")
+        values = []
+        for file in one_by_one if parted else []:
+            told = json.loads(str(file.json()))["add"]["partitionValues"]
+            values.append({name: told.get(fields[name]) or None for name in parted})
+    else:
+        rows = file_actions(folder, int(snapshot.version()))
+        if isinstance(rows, str):
+            raise Declined(f"{'.'.join(table)} {rows}")
+        paths = tuple(str(row["path"]) for row in rows)
+        values = [
+            {name: _partition_text(row, name, fields[name]) for name in parted} for row in rows
+        ]
+    partitions = dict(zip(paths, values, strict=True)) if parted else {}
+    return Files(paths, columns, partitions)
+
+
+def _partition_text(row: Mapping[str, Any], name: str, stored: str) -> str | None:
+    value = row.get(f"partition.{stored}", row.get(f"partition.{name}"))
+    return None if value is None else str(value)
+
+
+def _wanted(jvm: Any, log: Any, snapshot: Any) -> Wanted:
+    """Return a table as files are written for it."""
+    schema = _schema_of(snapshot)
+    names = [field.name for field in schema.fields]
+    target = target_of(jvm, log, snapshot, names)
+    if isinstance(target, str):
+        raise Declined(f"a table {target}")
+    parted = tuple(str(name) for name in each(snapshot.metadata().partitionColumns()))
+    if len(parted) > 1:
+        raise Declined("a table of several partition columns")
+    return Wanted(
+        target=target,
+        columns=_columns_of(schema),
+        required=tuple(field.name for field in schema.fields if not field.nullable),
+        partition=parted,
+        bounded=tuple(name for name in _BOUNDED if name in names),
+    )
+
+
+def _staged(
+    spark: SparkSession,
+    table: Table,
+    transaction: Any,
+    version: int,
+    wanted: Wanted,
+    found: Answer,
+) -> DuckRows:
+    jvm: Any = spark._jvm
+    # as if the table had been read: then any commit that comes between is a conflict
+    transaction.readWholeTable()
+    paths, added = _added(jvm, wanted, found)
+    actions = list(added)
+    if found.replaced:
+        actions += _removed(spark, table, transaction.snapshot(), found.replaced)
+    sequence = java_class(jvm, "org.apache.spark.api.python.PythonUtils").toSeq
+    columns = tuple(
+        Stored(name, wanted.target.fields[name][0], kind) for name, kind in wanted.columns
+    )
+    values = {
+        str(path): {name: value for name in wanted.partition}
+        for path, (value, _) in zip(paths, found.files, strict=True)
+    }
+    files = Files(tuple(map(str, paths)), columns, values if wanted.partition else {})
+    rows = DuckRows(
+        table=".".join(table),
+        figures=dict(found.figures),
+        rows=sum(file.rows for _, file in found.files),
+        _jvm=jvm,
+        _transaction=transaction,
+        _files=sequence(actions),
+        files=files,
+        paths=tuple(paths),
+        added=sequence(added),
+    )
+    if not all(path.exists() for path in paths):
+        raise Declined("what Spark's workers wrote is not to be seen here")
+    now = int(newest(jvm, transaction.deltaLog()).version())
+    if now != version or not is_of_this_table(jvm, transaction):
+        rows.discard()
+        raise written_by_another(rows.table)
+    return rows
+
+
+def _added(jvm: Any, wanted: Wanted, found: Answer) -> tuple[list[Path], list[Any]]:
+    paths, actions = [], []
+    for value, file in found.files:
+        parted = {wanted.target.fields[name][0]: value for name in wanted.partition}
+        actions.append(added_file(jvm, file.path, file.size, file.statistics, parted))
+        paths.append(Path(wanted.target.folder, file.path))
+    return paths, actions
+
+
+def _removed(
+    spark: SparkSession, table: Table, snapshot: Any, paths: Sequence[str] | None
+) -> list[Any]:
+    """Return what a commit says of files that go: those at some paths, or all."""
+    log = log_of(spark, *table)
+    files = listed_files(snapshot)
+    there = each(files if files is not None else snapshot.allFiles().collectAsList())
+    now = int(time.time() * 1000)
+    if paths is None:
+        return [file.removeWithTimestamp(now, True) for file in there]
+    wanted = set(paths)
+    gone = [file for file in there if local_path(str(file.absolutePath(log).toString())) in wanted]
+    if len(gone) != len(wanted):
+        raise Declined("files that the table's log calls otherwise")
+    return [file.removeWithTimestamp(now, True) for file in gone]
+
+
+def _replaced(
+    spark: SparkSession, table: Table, transaction: Any, wanted: Wanted, found: Answer
+) -> int:
+    jvm: Any = spark._jvm
+    paths, added = _added(jvm, wanted, found)
+    try:
+        gone = _removed(spark, table, transaction.snapshot(), found.replaced)
+        return commit(jvm, transaction, [*gone, *added], "Overwrite")
+    except Exception as error:
+        # what failed otherwise may have done so once the commit was there, which names the files
+        if not isinstance(error, Declined) and not is_conflict(jvm, error):
+            raise
+        for path in paths:
+            path.unlink(missing_ok=True)
+        if isinstance(error, Declined):
+            raise
+        raise TidemarkError(
+            f"another run has written to {'.'.join(table)} while this one replaced its rows, "
+            "which therefore are as that run left them. Run it again: that finishes what was begun"
+        ) from error
