@@ -19,17 +19,3 @@
     ]) }}
 {%- endmacro -%}
 
-{#- What is wrong with the name of a column, as the sentence that says it, none of any other name. `own` are the names that are
-    reserved. A line break does not survive in SQL that is indented, and Spark replaces `${…}`, which has no escape in a name, by what
-    an environment variable or a setting holds. -#}
-{%- macro refused_name(name, own, whose='') -%}
-    {%- set lower = name | lower -%}
-    {%- set shown = name | replace('\n', '\\n') | replace('\r', '\\r') | replace('\x00', '\\0') -%}
-    {%- for is_so, reason in [
-        (lower in own or lower.startswith('_tidemark_'), 'is reserved'), (shown != name, 'has a line break or a NUL in its name'),
-        ('${' in name, 'has `${` in its name, which Spark takes for a variable'),
-    ] if is_so -%}
-        {{ return('column `' ~ shown ~ '`' ~ whose ~ ' ' ~ reason) }}
-    {%- endfor -%}
-    {{ return(none) }}
-{%- endmacro -%}

@@ -8,7 +8,3 @@
     )) }}
 {%- endmacro -%}
 
-{#- Former names, lower case, to the present name. -#}
-{%- macro _aliases(cfg, found, known_columns=[]) -%}
-    {{ return(adapter.call_function('tidemark.rules.event_plan.aliases_of', cfg, found, known_columns)) }}
-{%- endmacro -%}

@@ -17,3 +17,9 @@
     {%- if plan.get('flow') == 'events' -%}{{ return(tidemark.event_order_expr(plan, alias)) }}{%- endif -%}
     {{ return((alias ~ '.' if alias else '') ~ '_business_date') }}
 {%- endmacro -%}
+
+{#- Rows of staging or rejects of commits that were not rolled back. -#}
+{%- macro in_force_of(relation, state) -%}
+    {%- if not state['undone'] -%}{{ return(relation) }}{%- endif -%}
+    {{ return('(select * from ' ~ relation ~ ' where _commit_id not in (' ~ state['undone'] | join(', ') ~ '))') }}
+{%- endmacro -%}

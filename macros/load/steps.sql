@@ -1,24 +1,5 @@
-{#- Steps of a load that are Python, by the names under which macros call them: a line goes when its last caller does. Several are in
-    one file, as each is no more than its name. -#}
+{#- What macros call of the load pipeline, which is Python: a line each, that goes when its last caller does. -#}
 
-{%- macro rebuild_current(cfg, plan, state, relations) -%}
-    {{ return(adapter.run_step('applying.rebuild_current', tidemark, cfg, plan, state, relations)) }}
-{%- endmacro -%}
-
-{#- tidemark.pipeline.checking -#}
-{%- macro check_drift(cfg, drift, mending) -%}{{ return(adapter.call_function('tidemark.pipeline.checking.check_drift', cfg, drift, mending)) }}{%- endmacro -%}
-{%- macro check_load(opened, staged) -%}{{ return(adapter.run_step('checking.check_load', tidemark, opened, staged)) }}{%- endmacro -%}
-{%- macro tell_rejects(cfg, figures, rejects, relation, condition) -%}
-    {{ return(adapter.run_step('checking.tell_rejects', tidemark, cfg, figures, rejects, relation, condition)) }}
-{%- endmacro -%}
-{%- macro why_rejects_stop(cfg, run, figures, rejects) -%}
-    {{ return(adapter.run_step('checking.why_rejects_stop', tidemark, cfg, run, figures, rejects)) }}
-{%- endmacro -%}
-
-{#- tidemark.pipeline.commits -#}
-{%- macro derived_marks(commits, relation, kind, source) -%}
-    {{ return(adapter.run_step('commits.derived_marks', tidemark, commits, relation, kind, source)) }}
-{%- endmacro -%}
 {#- An adapter that only reads takes them as they are. -#}
 {%- macro ensure_commits(run) -%}
     {%- if tidemark.can('load') -%}{{ return(adapter.run_step('commits.ensure_commits', tidemark, run)) }}{%- endif -%}
@@ -26,75 +7,18 @@
     {%- if not tidemark.relation_exists(commits['view']) -%}{%- do tidemark.check_loads(commits['view'] | string) -%}{%- endif -%}
     {{ return(commits) }}
 {%- endmacro -%}
-{%- macro new_commit(opened, load, recorded) -%}{{ return(adapter.run_step('commits.new_commit', tidemark, opened, load, recorded)) }}{%- endmacro -%}
-{%- macro record_commit(commits, commit, state, figures) -%}
-    {{ return(adapter.run_step('commits.record_commit', tidemark, commits, commit, state, figures)) }}
-{%- endmacro -%}
 
-{%- macro check_written(cfg, relation, counted, written, mending) -%}
-    {{ return(adapter.call_function('tidemark.pipeline.committing.check_written', cfg, relation, counted, written, mending)) }}
-{%- endmacro -%}
-{%- macro is_only_process() -%}{{ return(adapter.run_step('committing.is_only_process', tidemark)) }}{%- endmacro -%}
-{%- macro log__append(opened, plan, derived) -%}{{ return(adapter.run_step('committing.append_slice', tidemark, opened, plan, derived)) }}{%- endmacro -%}
-{%- macro versions_before(opened, load) -%}{{ return(adapter.run_step('committing.versions_before', tidemark, opened, load)) }}{%- endmacro -%}
-
-{#- tidemark.pipeline.extracts -#}
-{%- macro extract__stage(opened, source, part) -%}{{ return(adapter.run_step('extracts.stage_extract', tidemark, opened, source, part)) }}{%- endmacro -%}
-{%- macro extract__derive(opened, staged, commit) -%}{{ return(adapter.run_step('extracts.derive_extract', tidemark, opened, staged, commit)) }}{%- endmacro -%}
-{#- tidemark.pipeline.mending -#}
-{%- macro log__discard(opened, commit) -%}{{ return(adapter.run_step('mending.discard_commit', tidemark, opened, commit)) }}{%- endmacro -%}
-{%- macro log__fences(file_format, relations, commit_id) -%}
-    {{ return(adapter.run_step('mending.log_fences', tidemark, file_format, relations, commit_id)) }}
-{%- endmacro -%}
-{%- macro log__finish(opened, state, commit) -%}{{ return(adapter.run_step('mending.finish_commit', tidemark, opened, state, commit)) }}{%- endmacro -%}
-{%- macro log__has_landed(opened, commit, numbers) -%}
-    {{ return(adapter.run_step('mending.log_has_landed', tidemark, opened, commit, numbers)) }}
-{%- endmacro -%}
-{%- macro log__shared_log(relations, commit) -%}{{ return(adapter.run_step('mending.shared_log', tidemark, relations, commit)) }}{%- endmacro -%}
-
-{#- tidemark.pipeline.opening -#}
-{%- macro log__state(opened, state) -%}{{ return(adapter.run_step('opening.log_state', tidemark, opened, state)) }}{%- endmacro -%}
 {%- macro open_load(cfg, run, current=none) -%}
     {%- do tidemark.check_loads(cfg['entity']) -%}
     {{ return(adapter.run_step('opening.open_load', tidemark, cfg, run, current)) }}
 {%- endmacro -%}
-{#- tidemark.pipeline.replacing -#}
-{%- macro check_is_alone(opened, commit) -%}{{ return(adapter.run_step('replacing.check_is_alone', tidemark, opened, commit)) }}{%- endmacro -%}
-{#- tidemark.pipeline.steps -#}
+
 {%- macro load_entity(opened, body) -%}{{ return(adapter.run_step('steps.load_entity', tidemark, opened, body)) }}{%- endmacro -%}
+{#- What a load would do; the line that dbt prints. -#}
+{%- macro plan_entity(cfg, run, current, body) -%}
+    {{ return(adapter.run_step('operations.planning.plan_entity', tidemark, cfg, run, current, body)) }}
+{%- endmacro -%}
 {%- macro summary(figures) -%}{{ return(adapter.call_function('tidemark.pipeline.steps.summary', figures)) }}{%- endmacro -%}
+{%- macro atomic_summary(figures) -%}{{ return(adapter.call_function('tidemark.pipeline.steps.batch_summary', figures)) }}{%- endmacro -%}
 
-{#- tidemark.pipeline.tables -#}
-{%- macro add_columns(relation, columns) -%}{{ return(adapter.run_step('tables.add_columns', tidemark, relation, columns)) }}{%- endmacro -%}
-{%- macro alters_tables(opened, plan) -%}{{ return(adapter.run_step('tables.alters_tables', tidemark, opened, plan)) }}{%- endmacro -%}
-{%- macro drop_stored(relation, name) -%}{{ return(adapter.run_step('tables.drop_stored', tidemark, relation, name)) }}{%- endmacro -%}
-{%- macro evolve_tables(opened, plan) -%}{{ return(adapter.run_step('tables.evolve_tables', tidemark, opened, plan)) }}{%- endmacro -%}
-{%- macro free_columns(relation, names) -%}{{ return(adapter.run_step('tables.free_columns', tidemark, relation, names)) }}{%- endmacro -%}
-{%- macro freed_columns(opened, plan) -%}{{ return(adapter.run_step('tables.freed_columns', tidemark, opened, plan)) }}{%- endmacro -%}
-{%- macro log__prepare(opened, staged) -%}{{ return(adapter.run_step('tables.prepare_tables', tidemark, opened, staged)) }}{%- endmacro -%}
-{%- macro make_anew(file_format, relation, columns, options, rows_sql) -%}
-    {{ return(adapter.run_step('tables.make_anew', tidemark, file_format, relation, columns, options, rows_sql)) }}
-{%- endmacro -%}
-{%- macro make_current(cfg, plan, relations) -%}{{ return(adapter.run_step('tables.make_current', tidemark, cfg, plan, relations)) }}{%- endmacro -%}
-{%- macro make_history_view(cfg, plan, relations) -%}{{ return(adapter.run_step('tables.make_history_view', tidemark, cfg, plan, relations)) }}{%- endmacro -%}
-{%- macro names_required(columns) -%}{{ return(adapter.call_function('tidemark.pipeline.tables.names_required', columns)) }}{%- endmacro -%}
-{%- macro no_longer_required(relation, columns, held=none) -%}
-    {{ return(adapter.run_step('tables.no_longer_required', tidemark, relation, columns, held)) }}
-{%- endmacro -%}
-{%- macro opened_evolved(opened) -%}{{ return(adapter.call_function('tidemark.pipeline.tables.opened_evolved', opened)) }}{%- endmacro -%}
-{%- macro present_relations(relations) -%}{{ return(adapter.run_step('tables.present_relations', tidemark, relations)) }}{%- endmacro -%}
-{%- macro rename_stored(relation, old, new) -%}{{ return(adapter.run_step('tables.rename_stored', tidemark, relation, old, new)) }}{%- endmacro -%}
-{%- macro tables_of_columns(cfg, plan, log) -%}{{ return(adapter.call_function('tidemark.pipeline.tables.tables_of_columns', cfg, plan, log)) }}{%- endmacro -%}
-{%- macro take_names(relation, columns) -%}{{ return(adapter.run_step('tables.take_names', tidemark, relation, columns)) }}{%- endmacro -%}
-{%- macro tell_layout(cfg, recorded) -%}{{ return(adapter.run_step('tables.tell_layout', tidemark, cfg, recorded)) }}{%- endmacro -%}
-{%- macro widen_columns(relation, columns) -%}{{ return(adapter.run_step('tables.widen_columns', tidemark, relation, columns)) }}{%- endmacro -%}
-{%- macro write_relations(opened) -%}{{ return(adapter.run_step('tables.write_relations', tidemark, opened)) }}{%- endmacro -%}
-
-{%- macro tries_workers(opened, body, why_not) -%}{{ return(adapter.run_step('workers.tries_workers', tidemark, opened, body, why_not)) }}{%- endmacro -%}
-{%- macro leave_to_spark(opened, why) -%}{{ return(adapter.run_step('workers.leave_to_spark', tidemark, opened, why)) }}{%- endmacro -%}
-{%- macro files_of_workers(opened, staged, load) -%}
-    {{ return(adapter.run_step('workers.files_of_workers', tidemark, opened, staged, load)) }}
-{%- endmacro -%}
-
-{#- The macro that does a step for an entity's family; extracts and change events, which both have a log, share those named log__. -#}
-{%- macro step(cfg, name) -%}{{ return(tidemark[cfg['family'] ~ '__' ~ name] or tidemark['log__' ~ name]) }}{%- endmacro -%}
+{%- macro drop_table(relation) -%}{{ return(adapter.run_step('tables.drop_table', tidemark, relation)) }}{%- endmacro -%}

@@ -1,14 +1,3 @@
-{#- What cannot change on an entity that has a log, compared with what its last commit recorded: a list of sentences, each saying what
-    changed and what to do. Nothing is written when the list is not empty. -#}
-{%- macro config_drift(cfg, plan, recorded, origin='') -%}
-    {{ return(adapter.call_function('tidemark.rules.drift.config_drift', cfg, plan, recorded, origin)) }}
-{%- endmacro -%}
-
-{#- What the choice of columns cannot take or leave on a table without key: its rows are found by all values that are stored. -#}
-{%- macro choice_drift(plan, recorded) -%}
-    {{ return(adapter.call_function('tidemark.rules.drift.choice_drift', plan, recorded)) }}
-{%- endmacro -%}
-
 {#- What a column is to the comparison of rows. -#}
 {%- macro column_role(column) -%}
     {%- if column['key'] -%}{{ return('key') }}{%- endif -%}

@@ -15,32 +15,14 @@
 
     {{ run_hooks(pre_hooks) }}
 
-    {%- set commits = tidemark.ensure_commits(run) -%}
-    {%- set state = tidemark.feed_state(cfg, run, relation, commits, compiled_code) -%}
-
-    {%- if state['build'] -%}
-        {%- do tidemark.drop_other_format(relation, cfg['file_format']) -%}
-        {%- if state['exists'] and not cfg['location_root'] -%}{%- do tidemark.drop_table(relation) -%}{%- endif -%}
-        {%- do run_query('create schema if not exists ' ~ relation.include(identifier=false)) -%}
-        {%- do tidemark.run_statements(
-            tidemark.for_format(cfg['file_format'], 'create_table')(relation, tidemark.feed_columns(cfg, state['columns']), tidemark.feed_options(cfg, state))
-        ) -%}
-        {%- do persist_docs(relation, model, for_relation=false) -%}
-    {%- elif not run['empty'] -%}
-        {%- do tidemark.add_feed_columns(cfg, relation, state) -%}
-        {%- if state['unrecorded'] -%}{%- do run_query('delete from ' ~ relation ~ ' where ' ~ state['others']) -%}{%- endif -%}
-    {%- endif -%}
-
-    {%- if not state['is_news'] -%}
-        {%- call noop_statement('main', 'EMPTY' if run['empty'] else 'nothing new') -%}{%- endcall -%}
+    {%- set state = adapter.run_step('feeds.open_feed', tidemark, cfg, run, relation, compiled_code) -%}
+    {%- if state['build'] -%}{%- do persist_docs(relation, model, for_relation=false) -%}{%- endif -%}
+    {%- if state['sql'] -%}
+        {%- call statement('main', fetch_result=true) -%}{{ state['sql'] }}{%- endcall -%}
     {%- else -%}
-        {%- call statement('main', fetch_result=true) -%}
-            {{ tidemark.append_to_feed(cfg, relation, state, compiled_code) }}
-        {%- endcall -%}
+        {%- call noop_statement('main', 'EMPTY' if run['empty'] else 'nothing new') -%}{%- endcall -%}
     {%- endif -%}
-    {%- if not run['empty'] and (state['is_news'] or state['build']) -%}
-        {%- do tidemark.record_pulls(cfg, run, commits, state) -%}
-    {%- endif -%}
+    {%- do adapter.run_step('feeds.record_feed', tidemark, cfg, run, relation, state, load_result('main')['table']) -%}
     {%- do apply_grants(relation, config.get('grants'), should_revoke(load_cached_relation(relation), full_refresh_mode=state['build'])) -%}
 
     {{ run_hooks(post_hooks) }}

@@ -13,26 +13,14 @@
 
     {{ run_hooks(pre_hooks) }}
 
-    {%- set commits = tidemark.ensure_commits(run) -%}
-    {%- set state = tidemark.scd2_state(cfg, run, relation, commits, compiled_code) -%}
-
-    {%- if state['step'] == 'build' -%}
-        {%- do tidemark.drop_other_format(relation, cfg['file_format']) -%}
-        {%- call statement('main') -%}
-            {{ tidemark.build_intervals_sql(relation, tidemark.scd2_options(cfg, run, state), compiled_code) }}
-        {%- endcall -%}
-        {%- do persist_docs(relation, model, for_relation=false) -%}
-    {%- elif state['step'] == 'merge' -%}
-        {%- call statement('main', fetch_result=true) -%}
-            {{ tidemark.merge_intervals_sql(relation, state, compiled_code, cfg['valid_from']) }}
-        {%- endcall -%}
+    {%- set state = adapter.run_step('intervals.open_intervals', tidemark, cfg, run, relation, compiled_code) -%}
+    {%- if state['sql'] -%}
+        {%- call statement('main', fetch_result=state['step'] == 'merge') -%}{{ state['sql'] }}{%- endcall -%}
     {%- else -%}
         {%- call noop_statement('main', state['message']) -%}{%- endcall -%}
     {%- endif -%}
-
-    {%- if state['step'] != 'nothing' and not run['empty'] -%}
-        {%- do tidemark.record_commit(commits, state['commit'], 'completed', tidemark.scd2_figures(cfg, state, relation)) -%}
-    {%- endif -%}
+    {%- if state['step'] == 'build' -%}{%- do persist_docs(relation, model, for_relation=false) -%}{%- endif -%}
+    {%- do adapter.run_step('intervals.record_intervals', tidemark, cfg, run, relation, state, load_result('main')['table']) -%}
     {%- do apply_grants(relation, config.get('grants'), should_revoke(state['existing'], full_refresh_mode=state['step'] == 'build')) -%}
 
     {{ run_hooks(post_hooks) }}

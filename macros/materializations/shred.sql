@@ -11,13 +11,11 @@
 
     {{ run_hooks(pre_hooks) }}
 
-    {%- set commits = tidemark.ensure_commits(run) -%}
-    {%- set state = tidemark.shred_state(cfg, run, commits, compiled_code) -%}
-    {%- set figures = tidemark.load_shred(cfg, run, state, commits, compiled_code) -%}
-    {%- call noop_statement('main', 'EMPTY' if run['empty'] else tidemark.atomic_summary(figures)) -%}{%- endcall -%}
+    {%- set done = adapter.run_step('shreds.load_shred', tidemark, cfg, run, compiled_code) -%}
+    {%- call noop_statement('main', 'EMPTY' if run['empty'] else tidemark.atomic_summary(done['figures'])) -%}{%- endcall -%}
     {#- an --empty run adds no columns, and one that is not there cannot be described -#}
-    {%- if state['build'] or not run['empty'] -%}{%- do persist_docs(relation, model, for_relation=false) -%}{%- endif -%}
-    {%- do apply_grants(relation, config.get('grants'), should_revoke(load_cached_relation(relation), full_refresh_mode=state['build'])) -%}
+    {%- if done['build'] or not run['empty'] -%}{%- do persist_docs(relation, model, for_relation=false) -%}{%- endif -%}
+    {%- do apply_grants(relation, config.get('grants'), should_revoke(load_cached_relation(relation), full_refresh_mode=done['build'])) -%}
 
     {{ run_hooks(post_hooks) }}
 

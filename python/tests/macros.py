@@ -17,6 +17,7 @@ from dbt_common.exceptions.macros import MacroReturn
 from dbt.adapters.tidemark.errors import MacroError
 from dbt.adapters.tidemark.python_submissions import imported
 from tidemark.errors import TidemarkError
+from tidemark.pipeline.families import take_step
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -73,6 +74,7 @@ class MacroWarehouse:
         self.adapter = adapter
         self._macros = macros
         self.said: list[str] = []
+        self.steps: dict[str, Any] = {}
 
     def macro(self, name: str, *arguments: Any, **named: Any) -> Any:
         return self._macros[name](*arguments, **named)
@@ -81,7 +83,9 @@ class MacroWarehouse:
         return self.macro("for_format", file_format, name)(*arguments)
 
     def of_family(self, cfg: Any, name: str, *arguments: Any) -> Any:
-        return self.macro("step", cfg, name)(*arguments)
+        if name in self.steps:
+            return self.steps[name](*arguments)
+        return take_step(self, cfg, name, *arguments)
 
     def run(self, sql: str) -> Any:
         return self.macro("run_query", sql)

@@ -86,3 +86,10 @@ where
     and (_begun is null or completed_at < _begun)
 group by relation
 {%- endmacro -%}
+
+{#- The statement that appends to a feed. -#}
+{%- macro append_to_feed(cfg, relation, state, body) -%}
+    {%- set names = tidemark.feed_columns(cfg, state['columns']) | map(attribute='name') | list -%}
+    {%- set rows = tidemark.feed_rows_sql(relation, cfg, state, body) -%}
+    {{ return(tidemark.for_format(cfg['file_format'], 'append_to_feed')(relation, names, rows, state['after'])[0]) }}
+{%- endmacro -%}

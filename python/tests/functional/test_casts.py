@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tidemark.rules.drift import config_drift
 from tidemark.rules.types import is_same_by_name
 
 from ..render.test_golden import Events
@@ -97,15 +98,15 @@ def test_extract(module_project: Any) -> None:
 
     recorded = plan(RECORDED, {}, None)["recorded"]
     reordered = plan("struct<name:string,lon:int,lat:int>", {}, recorded)
-    assert macros["config_drift"](cfg, reordered, recorded) == []
+    assert config_drift(cfg, reordered, recorded) == []
     rows = "select 1 as id, named_struct('name', 'x', 'lon', 2, 'lat', 1) as at"
     [row] = session.sql(macros["staged_rows_sql"](cfg, reordered, rows)).collect()
     assert (tuple(row["at"]), row._reject_reason) == ((1, 2, "x"), None)
-    [drift] = macros["config_drift"](cfg, plan("struct<lat:int>", {}, recorded), recorded)
+    [drift] = config_drift(cfg, plan("struct<lat:int>", {}, recorded), recorded)
     assert f"(declare `data_type: {RECORDED}` for it in the YAML" in drift
     # as that message says
     declared = plan("struct<lon:string,lat:bigint,more:int>", {"at": RECORDED}, recorded)
-    assert macros["config_drift"](cfg, declared, recorded) == []
+    assert config_drift(cfg, declared, recorded) == []
     rows = "select {} as id, named_struct('lon', '{}', 'lat', 1L, 'more', 0) as at"
     both = f"{rows.format(1, '2')} union all {rows.format(2, 'z')}"
     found = session.sql(macros["staged_rows_sql"](cfg, declared, both)).orderBy("id").collect()

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from tidemark.rules.drift import config_drift
+
 from ..rendering import load_sql_macros
 from .entities import Entity
 
@@ -54,7 +56,7 @@ def test_compare(module_project: Any) -> None:
             column["compare_type"] = session.sql(f"select {value} as v").dtypes[0][1]
         rows = session.sql(macros["staged_rows_sql"](cfg, plan, day))
         rows.createOrReplaceTempView(view)
-        return cfg, plan, macros["config_drift"](cfg, plan, recorded) if recorded else None
+        return cfg, plan, config_drift(cfg, plan, recorded) if recorded else None
 
     # a name may be listed before its column is there
     chosen = node(include=["lat", "name", "phone"])

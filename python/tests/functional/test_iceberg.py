@@ -230,7 +230,7 @@ APPEND_EVENTS = """
       'events__manifest': tidemark.claim_events_sql(
           {'file_format': 'iceberg', 'manifest_ttl': '180 days'}, relations['manifest'], 'arriving', load
       ),
-      'fences': tidemark.enriched__fences('iceberg', relations, 7),
+      'fences': adapter.run_step('enriched.fences_of_enriched', tidemark, 'iceberg', relations, 7),
   } %}
   {{ log('STATEMENTS' ~ tojson(statements), info=true) }}
 {% endmacro %}

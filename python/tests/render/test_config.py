@@ -12,13 +12,15 @@ from dbt.artifacts.resources.v1.model import ModelConfig
 from dbt.adapters.tidemark.errors import MacroError
 from tidemark.model.columns import column_meta_problems
 from tidemark.operations.rehash import rehashed_config
-from tidemark.rules.drift import left_out_columns, new_columns
+from tidemark.rules.drift import choice_drift, config_drift, left_out_columns, new_columns
+from tidemark.rules.event_plan import sequence_plan
 from tidemark.rules.guard import (
     deletes_too_much,
     guarded_deletes,
     rejects_too_many,
 )
-from tidemark.rules.types import is_widening
+from tidemark.rules.table_names import table_drift
+from tidemark.rules.types import is_widening, wider_type
 
 from ..macros import SQL_FOLDERS, load_macros
 from ..rendering import load_sql_macros
@@ -404,39 +406,37 @@ def test_missing_column__hint_has_the_name_as_the_header_has_it() -> None:
 
 
 def test_changed_type__names_the_cure() -> None:
-    macros, cfg = load_sql_macros(), shop()
+    cfg = shop()
     recorded = plan_of(cfg, arrived("id", "name", "total", total="int"))["recorded"]
     plan = plan_of(cfg, arrived("id", "name", "total"), recorded)
-    assert macros["config_drift"](cfg, plan, recorded) == [
+    assert config_drift(cfg, plan, recorded) == [
         "column `total` was int and is now string in the source (declare `data_type: int` for it "
         "in the YAML: values are cast to it, and one that cannot be is a reject)"
     ]
     # a type that the YAML changed is taken back there
     recorded["columns"][0]["type"] = "string"
-    assert macros["config_drift"](cfg, plan, recorded)[0] == (
-        "column `id` was string and is now bigint"
-    )
+    assert config_drift(cfg, plan, recorded)[0] == ("column `id` was string and is now bigint")
 
 
 def test_earlier_extract__lacks_what_came_later() -> None:
     """What came later is NULL there, and what was dropped since is carried; the next extract must have the one and is told of the other."""
-    macros, cfg, whole = load_sql_macros(), shop(), arrived("id", "name", "total", "zip")
+    cfg, whole = shop(), arrived("id", "name", "total", "zip")
     recorded = plan_of(cfg, whole)["recorded"]
     assert "lacks" not in recorded
     with pytest.raises(MacroError, match="column `name` of the YAML is not in the extract"):
         plan_of(cfg, arrived("id", "total"), recorded)
     earlier = {**recorded, "not_yet": ["name", "zip"], "is_past": True}
     plan = plan_of(cfg, arrived("id", "total"), earlier)
-    assert macros["config_drift"](cfg, plan, earlier) == []
+    assert config_drift(cfg, plan, earlier) == []
     assert plan["recorded"]["lacks"] == ["name", "zip"]
-    (drift,) = macros["config_drift"](cfg, plan_of(cfg, whole[:3], recorded), recorded)
+    (drift,) = config_drift(cfg, plan_of(cfg, whole[:3], recorded), recorded)
     assert drift.startswith("compared column `zip` is no longer in the extract")
     assert drift.endswith("dbt run-operation rehash --args '{entity: shop, drop: [zip]}')")
     recorded["columns"][3] |= {"role": "ignored", "dropped": True}
     plan = plan_of(cfg, whole, {**recorded, "is_past": True})
-    assert macros["config_drift"](cfg, plan, recorded) == []
+    assert config_drift(cfg, plan, recorded) == []
     assert plan["columns"][3]["source_name"] == "zip"
-    drift = macros["config_drift"](cfg, plan_of(cfg, whole, recorded), recorded)
+    drift = config_drift(cfg, plan_of(cfg, whole, recorded), recorded)
     assert drift == ["column `zip` was ignored and is now compared"]
 
 
@@ -457,21 +457,21 @@ def test_earlier_extract__column_that_is_required_since() -> None:
 
 def test_earlier_extract__of_before_a_column_was_widened() -> None:
     """Its values are taken as the wider type; the next extract is told to declare one."""
-    macros, cfg, names = load_sql_macros(), shop(), ("id", "name", "total", "zip")
+    cfg, names = shop(), ("id", "name", "total", "zip")
     recorded = plan_of(cfg, arrived(*names, zip="bigint"))["recorded"]
     narrow = arrived(*names, zip="int")
-    (drift,) = macros["config_drift"](cfg, plan_of(cfg, narrow, recorded), recorded)
+    (drift,) = config_drift(cfg, plan_of(cfg, narrow, recorded), recorded)
     assert drift.startswith("column `zip` was bigint and is now int in the source")
     earlier = {**recorded, "is_past": True}
     plan = plan_of(cfg, narrow, earlier)
-    assert macros["config_drift"](cfg, plan, earlier) == []
+    assert config_drift(cfg, plan, earlier) == []
     assert (plan["columns"][3]["type"], plan["columns"][3]["source_type"]) == ("bigint", "int")
     assert plan_of(cfg, arrived(*names), earlier)["columns"][3]["type"] == "string"
 
 
 def test_dropped_column__keeps_its_type_and_its_role() -> None:
     """An extract of before may have it as text; another rehash compares it no more than the one that dropped it."""
-    macros, cfg = load_macros(*SQL_FOLDERS, "operations"), shop()
+    _macros, cfg = load_macros(*SQL_FOLDERS, "operations"), shop()
     recorded = plan_of(cfg, arrived("id", "name", "total", "zip", zip="int"))["recorded"]
     dropped = rehashed_config(cfg, recorded, ["zip"], [])
     again = rehashed_config({**cfg, "hash": "sha256"}, dropped, [], [])
@@ -480,7 +480,7 @@ def test_dropped_column__keeps_its_type_and_its_role() -> None:
         assert (found["role"], found["dropped"]) == ("ignored", True)
     past = {**dropped, "is_past": True}
     plan = plan_of(cfg, arrived("id", "name", "total", "zip"), past)
-    assert macros["config_drift"](cfg, plan, past) == []
+    assert config_drift(cfg, plan, past) == []
     assert (plan["columns"][3]["type"], plan["columns"][3]["source_type"]) == ("int", "string")
 
 
@@ -515,15 +515,15 @@ def test_drift__spelling_and_order_are_none() -> None:
         cfg = read(settings, ["NAME", "id"])
         plan = plan_in(cfg, recorded)
         assert [column["name"] for column in plan["keys"]] == ["id", "name"]
-        assert macros["config_drift"](cfg, plan, recorded) == []
+        assert config_drift(cfg, plan, recorded) == []
         cfg = read(settings, ["name", "total"])
-        (drift,) = macros["config_drift"](cfg, plan_in(cfg, recorded), recorded)
+        (drift,) = config_drift(cfg, plan_in(cfg, recorded), recorded)
         assert drift == "unique_key was id, name and is now name, total"
 
     def drift_of(first: Any, second: Any) -> Any:
         recorded = plan_in(read({**EVENTS, "sequence_by": first}, ["id"]), None)["recorded"]
         cfg = read({**EVENTS, "sequence_by": second}, ["id"])
-        return macros["config_drift"](cfg, plan_in(cfg, recorded), recorded)
+        return config_drift(cfg, plan_in(cfg, recorded), recorded)
 
     assert drift_of("seq", "SEQ") == drift_of(["coalesce(a, b)"], " COALESCE(A, b)") == []
     assert drift_of("`seq`", "Seq") == []
@@ -532,7 +532,7 @@ def test_drift__spelling_and_order_are_none() -> None:
 
 
 def test_sequence_plan() -> None:
-    plan = load_sql_macros()["sequence_plan"]
+    plan = sequence_plan
     cfg = {"sequence_by": ["at", "n"], "file_format": "delta"}
 
     def of(first: str, second: str = "int") -> str:
@@ -627,15 +627,13 @@ def test_layout_by_no_column(setting: str) -> None:
 
 @pytest.mark.parametrize("table", [None, "shop.t", "SHOP.T", "t", "srv.shop.t", "shop.renamed"])
 def test_events__same_table(table: str | None) -> None:
-    macros = load_sql_macros()
-    assert macros["table_drift"]({"table": table}, ["shop.t", "shop.renamed"]) == []
-    assert macros["table_drift"]({"table": table}, []) == []
+    assert table_drift({"table": table}, ["shop.t", "shop.renamed"]) == []
+    assert table_drift({"table": table}, []) == []
 
 
 def test_events__another_table() -> None:
     """Files that were read for another table are not read again, so the change would lose events."""
-    macros = load_sql_macros()
-    drift = macros["table_drift"]({"table": "shop.t"}, ["shop.tt"])
+    drift = table_drift({"table": "shop.t"}, ["shop.tt"])
     assert drift == ["table was shop.tt and is now shop.t"]
 
 
@@ -751,7 +749,6 @@ def test_events__columns_left_out_later_stay() -> None:
 
 def test_events__choice_of_columns_without_key() -> None:
     """Rows are found by all values that are stored, so that the choice stays what it was."""
-    choice_drift = load_sql_macros()["choice_drift"]
 
     def drift(recorded_type: str | None, stays: bool, keyed: bool = False) -> Any:
         plan = {"keyed": keyed, "columns": [{"name": "B", "recorded_type": recorded_type, "stays": stays}]}  # fmt: skip
@@ -763,6 +760,7 @@ def test_events__choice_of_columns_without_key() -> None:
 
 
 def test_new_columns() -> None:
+
     def told(cfg: dict[str, Any], names: str, of_file: str, recorded: Any) -> tuple[Any, Any]:
         source = arrived(*names.split())
         plan = plan_of(cfg, source, recorded)
@@ -892,7 +890,7 @@ def test_is_widening(stored: str, wanted: str, widens: bool) -> None:
     ],
 )
 def test_wider_type(stored: str, wanted: str, kept: str | None) -> None:
-    wider = load_sql_macros()["wider_type"]
+    wider = wider_type
     assert [wider(stored, wanted, kind) for kind in ("delta", "iceberg")] == [kept, kept]
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import functools
 import itertools
 import json
 import re
@@ -14,17 +13,33 @@ from typing import Any
 import duckdb
 import pytest
 
-from dbt.adapters.tidemark.errors import MacroError
-from tests.macros import SQL_FOLDERS, load_macros
+from tests.macros import load_macros, warehouse_of
 from tests.rendering import load_sql_macros
+from tidemark.errors import ConfigError, DataError
+from tidemark.pipeline import altering, events_statement
+from tidemark.rules.batches import batch_at, stretches_of
+from tidemark.rules.event_plan import aliases_of, names_to_come
 from tidemark.rules.statement_texts import says_rename
 from tidemark.rules.statements import (
+    canonical_statement,
+    check_name_of_key,
     column_changes,
+    debezium_statement,
+    failed_policy,
     hidden_renames,
     judge_change,
+    judge_statement,
     renamed_table,
 )
-from tidemark.rules.table_names import names_of_table
+from tidemark.rules.table_names import check_one_table, names_of_table
+
+
+def judge(cfg: Any, batch: Any, statement: Any, said: Any, before: Any) -> None:
+    """What becomes of a statement is told in it and in the batch, as in a load."""
+    judged = judge_statement(cfg, batch, statement, said, before)
+    batch.update(judged["batch"])
+    statement.update(judged["statement"])
+
 
 APPLY = {"rename_table": "apply", "create_table": "apply", "drop_table": "apply"}
 
@@ -91,7 +106,6 @@ def followed(
     *statements: tuple[str, str, str | None], database: str | None = "shop", **batch: Any
 ) -> tuple[list[str], list[str]]:
     """The names that a table bears after statements (operation, table, previous), and those whose rows are taken."""
-    macros = load_sql_macros()
     table_named = next(iter(batch.get("tables", ["shop.a"])), None)
     batch = {
         "tables": ["shop.a"],
@@ -106,11 +120,11 @@ def followed(
             "_operation": operation, "_database": database, "_table": table, "_prev_table": previous, "_schema": None,
         }  # fmt: skip
         setting = {"entity": "orders", "table": table_named}
-        said = macros["canonical_statement"](row, batch, setting)
+        said = canonical_statement(row, batch, setting)
         if said:
             cfg = {"ddl": APPLY, "columns": [], "file_format": "delta"}
             statement = {"operation": operation, "changes": [], "effect": "none", "cuts": False}
-            macros["judge_statement"](cfg, batch, statement, said, None)
+            judge(cfg, batch, statement, said, None)
             if statement["effect"] == "close":
                 batch.setdefault("closed", []).append(table)
     assert not batch.get("closed") or batch["closed"] == ["a"]
@@ -124,9 +138,7 @@ def told_columns(text: Any) -> list[dict[str, Any]]:
         "_schema": text if isinstance(text, str) or text is None else json.dumps(text),
     }  # fmt: skip
     batch = {"tables": ["shop.a"], "followed": [], "named": []}
-    found = load_sql_macros()["canonical_statement"](
-        row, batch, {"entity": "orders", "table": "shop.a"}
-    )["columns"]
+    found = canonical_statement(row, batch, {"entity": "orders", "table": "shop.a"})["columns"]
     return found  # type: ignore[no-any-return]
 
 
@@ -154,7 +166,7 @@ def test_canonical_statement__names_of_fields(told: str | None, kept: str | None
 )  # fmt: skip
 def test_canonical_statement__no_list_of_columns(text: Any) -> None:
     assert told_columns(None) is told_columns([]) is None
-    with pytest.raises(MacroError, match=r"orders: `_schema` of a DDL event is `.*`, which is no list of columns"):  # fmt: skip
+    with pytest.raises(DataError, match=r"orders: `_schema` of a DDL event is `.*`, which is no list of columns"):  # fmt: skip
         told_columns(text)
 
 
@@ -200,7 +212,6 @@ def test_follow_table__statements_without_database(name: str, tables: list[str])
 @pytest.mark.parametrize("told", [{"tables": ["a"]}, {"tables": []}, {"tables": ["SHOP.A"]}])
 def test_database_of_table(told: dict[str, list[str]]) -> None:
     """Which database a statement has to be of the events tell, where the setting leaves it out."""
-    macros = load_sql_macros()
     batch = {"named": ["shop.a"], "followed": [], "refused": [], **told}
     setting = {"entity": "a", "table": next(iter(told["tables"]), None)}
 
@@ -212,7 +223,7 @@ def test_database_of_table(told: dict[str, list[str]]) -> None:
             "_table_changes": json.dumps([change] if table else []),
         }  # fmt: skip
         said = [
-            macros["canonical_statement"](row, batch, setting), macros["debezium_statement"](debezium, batch)
+            canonical_statement(row, batch, setting), debezium_statement(debezium, batch)
         ]  # fmt: skip
         return [one is not None for one in said]
 
@@ -250,22 +261,16 @@ def test_events_without_database(setting: str | None, tables: list[str], ours: s
     assert " ".join(found) == ours
     batch = {"tables": tables, "named": []}
     figures = [{"_table_name": name} for name in ("a", "shop.a")]
-    macros["check_one_table"]({"entity": "a"}, batch, figures, [])
+    check_one_table({"entity": "a"}, batch, figures, [])
     figures.append({"_table_name": "archive.a"})
-    with pytest.raises(MacroError, match=r"of several tables \(archive.a, shop.a\)"):
-        macros["check_one_table"]({"entity": "a"}, {"tables": ["a"], "named": []}, figures, [])
-
-
-@functools.cache
-def load_ddl_macros() -> dict[str, Any]:
-    return load_macros("expr", "log", "events", "load")
+    with pytest.raises(ConfigError, match=r"of several tables \(archive.a, shop.a\)"):
+        check_one_table({"entity": "a"}, {"tables": ["a"], "named": []}, figures, [])
 
 
 def refused(
     *statements: tuple[str, list[str]], policy: str = "apply", **batch: Any
 ) -> tuple[list[set[str]], dict[str, Any]]:
     """The names that images have for no column, in each stretch, of statements (text, names of columns); and the batch in the last."""
-    macros = load_ddl_macros()
     cfg = {
         "ddl": {"add_column": policy, "rename_column": "apply", "drop_column": "ignore"},
         "columns": [], "keys": [], "sequence_by": [], "ignore": [], "sensitive": [], "tracked": {"include": [], "exclude": []},
@@ -282,13 +287,13 @@ def refused(
             "landing_num": number * 10, "columns": columns, "changes": [], "effect": "none", "cuts": False,
         }  # fmt: skip
         said = {"operation": "ALTER_TABLE", "table": "shop.a", "columns": columns, "ddl": text}
-        macros["judge_statement"](cfg, batch, statement, said, before)
+        judge(cfg, batch, statement, said, before)
         batch["statements"].append(statement)
         before = columns
     found = []
-    for stretch in macros["stretches_of"](batch):
-        batch = macros["batch_at"](batch, stretch)
-        found.append({*batch["refused"], *macros["names_to_come"](batch, stretch)})
+    for stretch in stretches_of(batch):
+        batch = batch_at(batch, stretch)
+        found.append({*batch["refused"], *names_to_come(batch, stretch)})
     return found, batch
 
 
@@ -313,7 +318,7 @@ def test_refused_names__a_column_takes_a_former_name() -> None:
 def test_aliases__of_renames_to_declared_names() -> None:
     """Values come under the declared name at once, unless the column is known under the former one: the statement takes them along."""
     cfg = {"previous_names": {}, "columns": [{"name": "B"}], "keys": ["id"]}
-    aliases = load_sql_macros()["_aliases"]
+    aliases = aliases_of
     found = {"renames": {"a": "B"}}
     assert aliases(cfg, found) == aliases(cfg, found, [{"name": "b"}]) == {"a": "b"}
     assert aliases(cfg, found, [{"name": "A"}]) == {}
@@ -354,13 +359,12 @@ def judged(
         found = [(*name.split(":"), "int")[:2] for name in names.split()]
         return [{"name": n, "type": kind, "encoding": "auto", "previous_name": former.get(n)} for n, kind in found]  # fmt: skip
 
-    macros = load_sql_macros()
     told = {"operation": "ALTER_TABLE", "table": "shop.a", "ddl": said if isinstance(said, str) else None}  # fmt: skip
     told["columns"] = columns(after, {} if isinstance(said, str) else said)  # type: ignore[assignment]
     batch = {"tables": ["shop.a"], "named": [], "followed": [], "refused": [], "renames": {}}
     statement: dict[str, Any] = {"text": "x", "changes": [], "effect": "none", "cuts": False}
     cfg = {**SETTINGS, **settings}
-    macros["judge_statement"](cfg, batch, statement, told, columns(before, {}))
+    judge(cfg, batch, statement, told, columns(before, {}))
     assert statement["cuts"] == any(one["policy"] != "ignore" for one in statement["changes"])
     return [
         (one["kind"].split("_")[0], one["policy"], *filter(None, [one.get("old"), one["name"]]))
@@ -439,13 +443,10 @@ def test_column_changes__what_else_a_statement_does() -> None:
 
 def test_raise_failed_policy() -> None:
     """It says what to do."""
-    macros = load_macros(*SQL_FOLDERS, "load/events")
 
     def message(change: dict[str, Any]) -> str:
         change = {**change, **judge_change(SETTINGS, change)}
-        with pytest.raises(MacroError) as stopped:
-            macros["raise_failed_policy"](SETTINGS, {"text": "x"}, change)
-        return str(stopped.value)
+        return str(failed_policy(SETTINGS, {"text": "x"}, change))
 
     key = message({"kind": "rename_column", "old": "id", "name": "key"})
     assert "shop: the source did `x`, and unique_key names `id`, which is `key` now; what came before it was applied. " in key  # fmt: skip
@@ -458,17 +459,12 @@ def test_raise_failed_policy() -> None:
 
 def test_column_that_takes_the_name_of_the_key() -> None:
     """It stops before the key's values are put aside; not where the name stays."""
-    macros = load_macros(*SQL_FOLDERS, "load/events")
     recorded = {"columns": [{"name": "id", "role": "key"}, {"name": "nr", "role": "compared"}]}
     change = {"kind": "rename_column", "old": "nr", "name": "ID"}
-    with pytest.raises(
-        MacroError, match="and `id`, by which rows are known here, is what was `nr`"
-    ):
-        macros["check_name_of_key"](SETTINGS, recorded, {"text": "x"}, change)
+    with pytest.raises(DataError, match="and `id`, by which rows are known here, is what was `nr`"):
+        check_name_of_key(SETTINGS, recorded, {"text": "x"}, change)
     for old, new in (("id", "ID"), ("nr", "number")):
-        macros["check_name_of_key"](
-            SETTINGS, recorded, {"text": "x"}, {**change, "old": old, "name": new}
-        )
+        check_name_of_key(SETTINGS, recorded, {"text": "x"}, {**change, "old": old, "name": new})
 
 
 class Stored:
@@ -489,12 +485,11 @@ class Stored:
         self.macros["lake_format"] = lambda: "delta"
         self.macros["relation_exists"] = lambda relation: relation in self.columns
         self.macros["has_rows"] = lambda relation, condition: self.columns[relation][condition.split("`")[1]]  # fmt: skip
-        context = self.macros["rename_column"].context
-        self.macros["run_query"] = context["run_query"] = self.run_query
-        context["adapter"] = SimpleNamespace(
-            get_columns_in_relation=lambda relation: [{"name": name} for name in self.columns[relation]],
-            call_function=context["adapter"].call_function,
-            run_step=context["adapter"].run_step,
+        self.macros["run_query"] = self.run_query
+        self.macros["table_property"].context["run_query"] = self.run_query
+        self.warehouse = warehouse_of(
+            self.macros,
+            get_columns_in_relation=lambda relation: [SimpleNamespace(name=name) for name in self.columns[relation]],
         )  # fmt: skip
 
     def run_query(self, sql: str) -> list[tuple[str, str]] | None:
@@ -540,7 +535,8 @@ def apply(stored: Stored, recorded: dict[str, Any], change: dict[str, Any]) -> l
     cfg = {"columns": [], "keys": ["id"]}
     told = copy.deepcopy(recorded)
     statement = {"changes": [{"policy": "apply", **change}]}
-    stored.macros["alter_columns"](cfg, {name: name for name in TABLES}, told, statement)
+    relations = {name: name for name in TABLES}
+    altering.alter_columns(stored.warehouse, cfg, relations, told, statement)
     return [(one["name"], one["hash_name"], one["gone"]) for one in told["columns"]]
 
 
@@ -610,15 +606,17 @@ def test_add_column__of_a_dropped_one() -> None:
 
 @pytest.mark.parametrize("left", [[], ["a"]])
 @pytest.mark.parametrize("is_dropped", [False, True])
-def test_columns_go_back(is_dropped: bool, left: list[str]) -> None:
+def test_columns_go_back(
+    monkeypatch: pytest.MonkeyPatch, is_dropped: bool, left: list[str]
+) -> None:
     """A rollback that died while it brought tables to the names of then goes on with it. What another dead run left gives way."""
     now, back = known("id", "b"), known("id", "a")
     if is_dropped:
         now, back = known("id", "b", "(b__dropped)"), known("id", "a", "b")
     stored, made = Stored({}), []
     stored.macros["recorded_plan"] = lambda *_: {}
-    stored.macros["make_current"] = lambda *_: made.append("current")
-    stored.macros["make_history_view"] = lambda *_: None
+    monkeypatch.setattr(altering, "make_current", lambda *_: made.append("current"))
+    monkeypatch.setattr(altering, "make_history_view", lambda *_: None)
     for dies in range(10):
         logged = {"id": True, "b": True, **({"b__dropped": True} if is_dropped else {})}
         columns = {"log_table": logged, "current": {"id": True, "b": True}, "staging": dict(logged)}
@@ -626,13 +624,19 @@ def test_columns_go_back(is_dropped: bool, left: list[str]) -> None:
             table.update(dict.fromkeys(left, False))
         stored.columns, stored.mapped, stored.left = columns, set(), dies
         made.clear()
-        arguments = ({"entity": "shop"}, {name: name for name in TABLES}, now, back)
+        arguments = (
+            stored.warehouse,
+            {"entity": "shop"},
+            {name: name for name in TABLES},
+            now,
+            back,
+        )
         try:
-            stored.macros["columns_go_back"](*arguments)
+            altering.columns_go_back(*arguments)
         except RuntimeError:
             pass
         stored.left = 99
-        assert stored.macros["columns_go_back"](*arguments) == is_dropped
+        assert altering.columns_go_back(*arguments) == is_dropped
         names = ["id", "a", *(["b"] if is_dropped else [])]
         assert [*stored.columns["log_table"]] == [*stored.columns["staging"]] == names
         # built again from the log, where it has other columns
@@ -643,14 +647,16 @@ def test_columns_go_back(is_dropped: bool, left: list[str]) -> None:
 def meant_by(stored: Stored, recorded: dict[str, Any], change: dict[str, Any]) -> dict[str, Any]:
     """What the commit of a statement records before a table is altered."""
     rows: list[dict[str, Any]] = []
-    stored.macros["record_commit"] = lambda commits, commit, *_: rows.append(commit["config"])
     opened = {
         "cfg": {"columns": [], "keys": ["id"], "sequence_by": [], "relation": "shop", "entity": "shop"},
         "run": {"business_date": None, "invocation_id": "x"}, "commits": {}, "relations": {name: name for name in TABLES},
         "state": {"first": False, "recorded": recorded, "last_id": 1},
     }  # fmt: skip
     statement = {"event_id": "x", "changes": [{"policy": "apply", **change}]}
-    begun = stored.macros["begin_statement"](opened, statement)
+    with pytest.MonkeyPatch.context() as patch:
+        record = lambda _, commits, commit, *__: rows.append(commit["config"])  # noqa: E731
+        patch.setattr(events_statement, "record_commit", record)
+        begun = events_statement.begin_statement(stored.warehouse, opened, statement)
     assert begun["state"]["begun"]["commit_id"] == begun["state"]["last_id"] > 1
     assert opened["state"]["recorded"] == recorded
     return rows[0]
@@ -670,7 +676,9 @@ def meant_by(stored: Stored, recorded: dict[str, Any], change: dict[str, Any]) -
         ({"kind": "drop_column", "name": "a"}, "id a", "id a", "id a"),
     ],
 )
-def test_undo_statement(change: dict[str, Any], names: str, logged: str, current: str) -> None:
+def test_undo_statement(
+    monkeypatch: pytest.MonkeyPatch, change: dict[str, Any], names: str, logged: str, current: str
+) -> None:
     """Tables that a dead run altered, wholly or half way, are as they are recorded; also if the run dies that takes it back."""
 
     def table(text: str) -> dict[str, bool]:
@@ -688,10 +696,10 @@ def test_undo_statement(change: dict[str, Any], names: str, logged: str, current
         "sensitive_columns": lambda _: [],
         "current_columns": lambda *_: [{"name": name} for name in begun["current"]],
         "_nullable": lambda columns: [{"type": "int", **column} for column in columns],
-        "make_current": lambda *_: made.append("made"),
-        "make_history_view": lambda *_: None,
-        "rebuild_current": lambda *_: made.append("built"),
     }
+    monkeypatch.setattr(altering, "make_current", lambda *_: made.append("made"))
+    monkeypatch.setattr(altering, "make_history_view", lambda *_: None)
+    monkeypatch.setattr(altering, "rebuild_current", lambda *_: made.append("built"))
     opened = {
         "cfg": {"entity": "shop", "keys": ["id"]}, "state": {"recorded": recorded}, "relations": {name: name for name in TABLES},
     }  # fmt: skip
@@ -706,9 +714,9 @@ def test_undo_statement(change: dict[str, Any], names: str, logged: str, current
                 stored.run_query("alter table log_table add columns (`b` int)")
         stored.left = dies_again
         with contextlib.suppress(RuntimeError):
-            stored.macros["undo_statement"](opened, commit)
+            altering.undo_statement(stored.warehouse, opened, commit)
         stored.left = 99
-        stored.macros["undo_statement"](opened, commit)
+        altering.undo_statement(stored.warehouse, opened, commit)
         assert (made[-2:] == ["made", "built"]) == is_remade
         for name, had in begun.items():
             if name != "current" or not is_remade:

@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
-from dbt.adapters.tidemark.errors import MacroError
-from tests.macros import load_macros
+from tests.macros import load_macros, warehouse_of
+from tidemark.errors import DataError
+from tidemark.pipeline import events_batch, events_source, extracts_source
+from tidemark.rules.event_plan import check_told_columns
 
 NO_SETTINGS = {
     "keys": ["Id"], "ignore": [], "sensitive": [], "partition_by": [], "cluster_by": [],
@@ -46,13 +48,17 @@ NO_SETTINGS = {
         ),
     ],
 )
-def test_no_extract(settings: dict[str, Any], recorded: Any, columns: list[str]) -> None:
+def test_no_extract(
+    monkeypatch: pytest.MonkeyPatch, settings: dict[str, Any], recorded: Any, columns: list[str]
+) -> None:
     macros = load_macros("expr", "log", "query", "load")
     made: list[str] = []
     macros["run_view"] = lambda *_: "view"
-    macros["make_view"] = lambda view, sql: made.append(sql)
-    macros["make_empty_extract_view"](
-        {**NO_SETTINGS, **settings}, {"columns": recorded} if recorded else None
+    monkeypatch.setattr(extracts_source, "make_view", lambda _, view, sql: made.append(sql))
+    extracts_source.make_empty_extract_view(
+        warehouse_of(macros),
+        {**NO_SETTINGS, **settings},
+        {"columns": recorded} if recorded else None,
     )
     terms = [f"cast(null as {kind}) as {name}" for kind, name in map(str.split, columns)]
     assert made == [f"select {', '.join(terms)} where false"]
@@ -75,27 +81,28 @@ OTHER = {**ROW, "_kind": "other"}
     ],
 )
 def test_no_events_are_loaded(
-    figures: Any, columns: list[Any], first: bool, parts: list[str]
+    monkeypatch: pytest.MonkeyPatch, figures: Any, columns: list[Any], first: bool, parts: list[str]
 ) -> None:
     """With --empty events are looked at only for columns that nothing else tells."""
     macros = load_macros("expr", "log", "query", "events", "load")
     landing = {"columns": None, "events": "events", "line_num": "1", "in_files": True, "files": [1]}
-    stubs = {
-        "lands_in_files": lambda _: True,
+    for name, stub in {
+        "lands_in_files": lambda *_: True,
         "files_to_read": lambda *_: [1],
         "events_of_workers": lambda *_: None,
         "land_events": lambda *_: landing,
-        "reorders_ties": lambda _: False,
-        "tables_of": lambda _: ["shop.people"],
-        "identifying_names": lambda *_: [],
-        "make_events_view": lambda *_: None,
+        "reorders_ties": lambda *_: False,
         "stretches_of": lambda batch: ["all"],
-        "event_figures_sql": lambda *_: "figures",
-        # an error where nothing is to be asked
-        "query_rows": lambda _: list(figures),
-    }
-    macros.update(stubs)
-    macros["events__source"].context["log"] = lambda *_, **__: None
+    }.items():
+        monkeypatch.setattr(events_source, name, stub)
+    for name, stub in {
+        "tables_of": lambda *_: ["shop.people"],
+        "identified_by": lambda *_: [],
+        "_make_events_view": lambda *_: None,
+    }.items():
+        monkeypatch.setattr(events_batch, name, stub)
+    # an error where nothing is to be asked
+    macros["query_rows"] = lambda _: list(figures)
     opened = {
         "cfg": {
             "entity": "people", "table": "shop.people", "columns": columns, "location": "landing",
@@ -104,7 +111,7 @@ def test_no_events_are_loaded(
         "run": {"empty": True},
         "state": {"first": first, "recorded": None if first else {"columns": [], "source": {}}},
     }  # fmt: skip
-    source = macros["events__source"](opened, "body")
+    source = events_source.source_events(warehouse_of(macros), opened, "body")
     assert source["parts"] == parts
     if figures == [ROW]:
         assert source["batch"]["names"] == ["id", "name"]
@@ -112,11 +119,10 @@ def test_no_events_are_loaded(
 
 def test_lines_that_cannot_be_read_are_told() -> None:
     """Of a first batch without a row nothing tells the columns: the message says what there is."""
-    macros = load_macros("load/events")
     cfg = {"entity": "orders", "table": "shop.orders", "location": "landing", "columns": []}
     found = {"names": [], "ddl": None, "arrived": None, "unreadable": ["no JSON: 3"]}
-    with pytest.raises(MacroError) as told:
-        macros["check_told_columns"](cfg, {"columns": ["id"]}, found, None)
+    with pytest.raises(DataError) as told:
+        check_told_columns(cfg, {"columns": ["id"]}, found, None)
     assert (
         "orders: no events of shop.orders have landed at landing yet, and the YAML declares no columns "
         "to make the tables with. There are lines that cannot be read: no JSON: 3"

@@ -9,16 +9,26 @@ from typing import Any
 
 import pytest
 
-from dbt.adapters.tidemark.errors import MacroError
-from tests.macros import SQL_FOLDERS, load_macros
+from tests.macros import SQL_FOLDERS, MacroWarehouse, load_macros, warehouse_of
+from tidemark.errors import ConfigError, DataError
+from tidemark.pipeline import (
+    events_batch,
+    events_derive,
+    events_moves,
+    events_plan,
+    events_source,
+    events_workers,
+)
+from tidemark.rules import batches
 from tidemark.rules import event_plan as rules
+from tidemark.rules.event_plan import names_to_come
 
 Macros = dict[str, Any]
 
 
 @pytest.fixture(scope="module")
 def loaded() -> Macros:
-    return load_macros(*SQL_FOLDERS, "load/events")
+    return load_macros(*SQL_FOLDERS)
 
 
 @pytest.fixture
@@ -68,6 +78,7 @@ def of_workers(macros: Macros, told: list[str], schemas: dict[str, str], **figur
         "columns": plan_columns,
         "keys": plan_columns[:1],
         "gone": [],
+        "added": [],
         "recorded": {"source": {"told": [], "has_moves": False}},
     }
     cfg = {
@@ -83,27 +94,20 @@ def of_workers(macros: Macros, told: list[str], schemas: dict[str, str], **figur
     figures = {"rows_read": 2, "rows_ignored": 0, "has_moves": 0, "has_whole_rows": 1, **figures}
     staged = SimpleNamespace(figures=figures, of_table="")
     sifted = SimpleNamespace(schemas=schemas, has_schemaless=not schemas, files=[])
+    workers = {"sift_events": lambda *_: sifted, "stage_events": lambda *_: staged}
+    warehouse = warehouse_of({**macros, "run_query": lambda _: [(False,)]}, **workers)
     stubs = {
-        "tries_workers": lambda *_: True,
         "plan_stretch": lambda *_: plan,
         "tables_of": lambda *_: ["orders"],
         "reorders_ties": lambda *_: False,
-        "is_retagged": lambda *_: False,
         "freed_columns": lambda *_: [],
-        "next_commit_id": lambda last: last + 1,
-        "leave_to_spark": lambda _, why: {"staged": why},
+        "of_engine": lambda *_: [],
     }
-    macros.update(stubs)
-    context = macros["events_of_workers"].context
-    ruled = context["adapter"].call_function
-    context["local_md5"] = lambda text: text
-    context["run_query"] = lambda _: [(False,)]
-    context["adapter"] = SimpleNamespace(
-        call_function=lambda name, *given: ruled(name, *given) if ".rules." in name else [],
-        sift_events=lambda *_: sifted,
-        stage_events=lambda *_: staged,
-    )
-    found = macros["events_of_workers"](opened, "", [{}])["staged"]
+    with pytest.MonkeyPatch.context() as patch:
+        for name, stub in stubs.items():
+            patch.setattr(events_workers, name, stub)
+        patch.setattr(events_plan, "is_retagged", lambda *_: False)
+        found = events_workers._stage_in_workers(warehouse, opened, [{}])
     return found if isinstance(found, str) else found["plan"]["recorded"]["source"]["told"]
 
 
@@ -150,12 +154,11 @@ def test_statements_of__that_come_twice(macros: Macros) -> None:
 
     def statements(*messages: dict[str, Any], known: tuple[str, ...] = ()) -> list[str]:
         macros["query_rows"] = lambda _: messages
-        macros["first_column"] = lambda _: known
-        context = macros["statements_of"].context
-        context["log"] = lambda *_, **__: None
+        macros["run_query"] = lambda _: [(one,) for one in known]
         batch = {"tables": ["shop.orders"], "named": [], "followed": [], "source_columns": [{"name": "id", "type": "int"}], "refused": [], "renames": {}}  # fmt: skip
         opened = {"cfg": cfg, "state": {"first": not known}, "relations": {"log": "log"}}
-        found = macros["statements_of"](opened, {"events": "events"}, batch)
+        warehouse = warehouse_of(macros)
+        found = events_batch.statements_of(warehouse, opened, {"events": "events"}, batch)
         return [f"{one['event_id']} {one['operation']}" for one in found]
 
     assert statements(add, drop, add, drop) == ["1 ALTER_TABLE", "2 TRUNCATE"]
@@ -167,12 +170,11 @@ def test_with_values__that_are_none(macros: Macros) -> None:
     """A default that the column cannot have is told: a fill with NULL does nothing."""
     told: list[str] = []
     macros["warn"] = lambda _, text: told.append(text)
-    context = macros["with_values"].context
-    context["run_query"] = lambda sql: [("'x'" in sql,)]
+    macros["run_query"] = lambda sql: [("'x'" in sql,)]
     plan = {"columns": [{"name": "n", "type": "int", "key": False}]}
     fills = [{"column": "n", "default": text, "encoding": "number"} for text in ("1", "x")]
     opened = {"cfg": {"entity": "orders"}, "run": {}}
-    found = macros["with_values"](opened, plan, fills)
+    found = events_plan.with_values(warehouse_of(macros), opened, plan, fills)
     assert [one["value"] for one in found] == ["try_cast('1' as int)", "try_cast('x' as int)"]
     assert told == ["the default of the new column `n` is no value of type int: the rows that were there have NULL"]  # fmt: skip
 
@@ -204,11 +206,12 @@ def test_forget_what_fails(macros: Macros, is_first: bool) -> None:
             {"landing_num": number, "changes": [{"policy": policy}]}
             for number, policy in enumerate(policies, 10)
         ]
-        shapes = macros["shapes_of"]([row("a"), row("a", "b"), {"_kind": "ddl"}])
+        shapes = batches.shapes_of([row("a"), row("a", "b"), {"_kind": "ddl"}])
         assert shapes["first_nums"] == {"a": 7, "ab": 7}
         batch = {"statements": statements, **shapes}
         opened = {"state": {"first": is_first}}
-        macros["forget_what_fails"](opened, {"events": "events"}, batch)
+        warehouse = warehouse_of(macros)
+        events_batch.forget_what_fails(warehouse, opened, {"events": "events"}, batch)
         assert "b" in batch["names"] or list(batch["schemas"]) == [*batch["names"]]
         return batch["names"]  # type: ignore[no-any-return]
 
@@ -235,7 +238,7 @@ def test_forget_what_fails(macros: Macros, is_first: bool) -> None:
     ],
 )
 def test_shapes_of__several_schemas(
-    macros: Macros, told: list[dict[str, Any]], expected: tuple[Any, ...], is_reversed: bool
+    told: list[dict[str, Any]], expected: tuple[Any, ...], is_reversed: bool
 ) -> None:
     """They count in the order of their events, in whichever the figures come."""
     rows = []
@@ -245,7 +248,7 @@ def test_shapes_of__several_schemas(
         rows.append({"_kind": "row", "_after_shapes": None, "_before_shapes": None, "_schema_id": str(number), "_schema_text": text, "_first_num": number})  # fmt: skip
     # events of a SELECT without numbers
     rows.append({"_kind": "row", "_after_shapes": '[["c"]]', "_before_shapes": None, "_schema_id": None, "_first_num": None})  # fmt: skip
-    shapes = macros["shapes_of"](rows[::-1] if is_reversed else rows)
+    shapes = batches.shapes_of(rows[::-1] if is_reversed else rows)
     assert list(shapes["schemas"]) == [str(number) for number in range(len(told))]
     found = {**shapes, "ddl": None}
     cfg = {"file_format": "delta"}
@@ -284,11 +287,11 @@ def test_warn_of_columns_without_key(
     cfg = {"entity": "shop", "previous_names": {"c": "cc"}, "columns": [], "keys": []}
     plan = {"compared": [{"name": "B"}, {"name": "c"}], "gone": [{"name": "d"}]}
     statement = {"operation": "ALTER_TABLE", "effect": "none", **statement}
-    macros["warn_of_columns_without_key"](cfg, plan, [statement])
+    events_derive.warn_of_columns_without_key(warehouse_of(macros), cfg, plan, [statement])
     assert [text.split(" have others in ")[1].split(" than ")[0] for text in told] == ([expected] if expected else [])  # fmt: skip
 
 
-def test_names_to_come(macros: Macros) -> None:
+def test_names_to_come() -> None:
     """One that a column has until a later statement gives it to another is there."""
 
     def statement(number: int, kind: str, name: str) -> dict[str, Any]:
@@ -302,9 +305,9 @@ def test_names_to_come(macros: Macros) -> None:
             statement(7, "add_column", "d"),
         ],
     }
-    assert macros["names_to_come"](batch, {"from": 3, "to": 5}) == ["d"]
-    assert macros["names_to_come"]({**batch, "source_columns": None}, {"to": 5}) == ["b", "d"]
-    assert macros["names_to_come"](batch, {"from": 7, "to": None}) == []
+    assert names_to_come(batch, {"from": 3, "to": 5}) == ["d"]
+    assert names_to_come({**batch, "source_columns": None}, {"to": 5}) == ["b", "d"]
+    assert names_to_come(batch, {"from": 7, "to": None}) == []
 
 
 def test_line_num_expr(macros: Macros) -> None:
@@ -319,24 +322,24 @@ def test_line_num_expr(macros: Macros) -> None:
     assert "get(array(0, 6, 5), cast(shiftright(_landing_num, 32) - 5 as int))" in found
 
 
-def test_land_events__without_a_number(macros: Macros) -> None:
+def test_land_events__without_a_number(macros: Macros, monkeypatch: pytest.MonkeyPatch) -> None:
     """A model that names columns without what orders the lines of files is told so."""
     found: list[str] = []
     stubs = {
-        "lands_in_files": lambda *_: True,
-        "make_view": lambda *_: None,
         "run_view": lambda _, name: name,
         "describe_query": lambda _: [{"name": name, "type": "string"} for name in found],
     }
     macros.update(stubs)
+    monkeypatch.setattr(events_source, "make_view", lambda *_: None)
 
     def landed(format: str, names: list[str], sequence_by: list[str]) -> Any:
         cfg = {"entity": "orders", "target": "t", "location": "landing/", "format": format, "keys": ["id"], "sequence_by": sequence_by}  # fmt: skip
         found[:] = names
-        return macros["land_events"]({"cfg": cfg, "run": {"empty": False}}, "select 1", [])
+        opened = {"cfg": cfg, "run": {"empty": False}}
+        return events_source.land_events(warehouse_of(macros), opened, "select 1", [])
 
     for form, names in (("debezium", ["value"]), ("canonical", ["id", "_operation"])):
-        with pytest.raises(MacroError, match="selects neither `_landing_num`"):
+        with pytest.raises(ConfigError, match="selects neither `_landing_num`"):
             landed(form, names, [])
         landed(form, [*names, "_landing_num"], [])
         landed(form, [*names, "_sequence_num"], [])
@@ -354,14 +357,12 @@ class Chain:
     def __init__(self, macros: Macros, moves: int, ends: float) -> None:
         self.made: list[str] = []
         self.moves, self.ends = moves, ends
-        macros["make_slice"] = self.make_slice
         macros["row_count"] = self.row_count
         macros["replayed_keys_sql"] = lambda *_, **__: ""
-        for name in ("moved_values", "linked_keys"):
-            macros[name].context["run_query"] = self.run_query
-        self.macros = macros
+        macros["run_query"] = self.run_query
+        self.warehouse: MacroWarehouse = warehouse_of(macros)
 
-    def make_slice(self, current: str, commit_id: int, name: str, sql: str) -> str:
+    def make_slice(self, _: Any, current: str, commit_id: int, name: str, sql: str) -> str:
         self.made.append(name)
         return name
 
@@ -375,9 +376,13 @@ class Chain:
 
     def settled(self, name: str) -> str:
         cfg = {"target": "orders", "entity": "orders"}
-        if name == "moved_values":
-            return str(self.macros[name](cfg, {}, {}, {"commit_id": 1}))
-        return str(self.macros[name](cfg, {"log": "log"}, "staged", 1))
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(events_moves, "make_slice", self.make_slice)
+            if name == "moved_values":
+                found = events_moves.moved_values(self.warehouse, cfg, {}, {}, {"commit_id": 1})
+            else:
+                found = events_moves.linked_keys(self.warehouse, cfg, "log", "staged", 1)
+        return str(found)
 
 
 @pytest.mark.parametrize("name", ["moved_values", "linked_keys"])
@@ -397,7 +402,7 @@ def test_chains_of_moves_without_end(macros: Macros, name: str) -> None:
     """What was settled so far would be values of some step, and nobody would know."""
     chain = Chain(macros, 5, float("inf"))
     with pytest.raises(
-        MacroError, match="orders: what rows had under their old keys cannot be settled"
+        DataError, match="orders: what rows had under their old keys cannot be settled"
     ):
         chain.settled(name)
     assert len(chain.made) == 7

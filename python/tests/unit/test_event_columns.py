@@ -10,6 +10,7 @@ import pytest
 from dbt.adapters.tidemark.errors import MacroError
 from tests import captures
 from tests.rendering import load_sql_macros
+from tidemark.rules.event_plan import new_in_schemas, told_names
 from tidemark.rules.source_types import connect_columns, ddl_columns
 
 
@@ -394,7 +395,6 @@ def test_encodings__all_can_be_used() -> None:
 
 def test_new_in_schemas() -> None:
     """A column that came before, and that was left out or ignored, is not new where it is taken in."""
-    macros = load_sql_macros()
 
     def column(name: str, recorded: str | None = None) -> dict[str, Any]:
         return {
@@ -412,7 +412,7 @@ def test_new_in_schemas() -> None:
         }
 
     def new(columns: list[dict[str, Any]], recorded: Any, *schemas: str) -> list[tuple[str, int]]:
-        found = macros["new_in_schemas"]({"columns": columns}, batch(*schemas), recorded)
+        found = new_in_schemas({"columns": columns}, batch(*schemas), recorded)
         return [(column["name"], number) for column, number in found]
 
     def told(*names: str) -> dict[str, Any]:
@@ -433,7 +433,7 @@ def test_new_in_schemas() -> None:
     assert new(plan, {"excluded": ["b"]}, "ab") == []
 
     came = {**batch("ac"), "names": ["D", "a"]}
-    assert macros["told_names"](came, told("b")) == ["a", "b", "c", "d"]
-    assert macros["told_names"](came, None) == ["a", "c", "d"]
+    assert told_names(came, told("b")) == ["a", "b", "c", "d"]
+    assert told_names(came, None) == ["a", "c", "d"]
     before = {"columns": [{"name": "E"}], "excluded": ["f"], "source": {}}
-    assert macros["told_names"](came, before) == ["a", "c", "d", "e", "f"]
+    assert told_names(came, before) == ["a", "c", "d", "e", "f"]

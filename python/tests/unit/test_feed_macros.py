@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from tests.macros import SQL_FOLDERS, load_macros
+from tests.macros import SQL_FOLDERS, load_macros, warehouse_of
 from tidemark.operations.erase_key import names_in_feed
+from tidemark.pipeline import feeds
 
 PULLS = {
     "both": [("a.orders", False), ("b.orders", False)],
@@ -58,7 +59,7 @@ def test_unrecorded_rows__of_one_source(
 ) -> None:
     """Whatever `_entity` says they are found, unless the feed keeps rows of another source."""
     macros = load_macros(*SQL_FOLDERS, "load")
-    monkeypatch.setitem(macros, "first_column", lambda sql: known)
+    monkeypatch.setitem(macros, "run_query", lambda sql: [(one,) for one in known])
     monkeypatch.setitem(macros, "has_rows", lambda *_: True)
     pull: dict[str, Any] = {"source": source, "from": 7, "to": 9, "late": [], "read": None}
     state = {
@@ -67,9 +68,9 @@ def test_unrecorded_rows__of_one_source(
         "is_news": True,
         "build": False,
     }
-    found = macros["unrecorded_rows"](
-        {"relation": "shop.kept"}, "shop.kept", {"states": "states"}, state
-    )
+    cfg = {"relation": "shop.kept"}
+    warehouse = warehouse_of(macros)
+    found = feeds.unrecorded_rows(warehouse, cfg, "shop.kept", {"states": "states"}, state)
     assert found["unrecorded"]
     assert ("_entity in (" in found["others"]) == (of_entity is not None)
     assert (of_entity or "") in found["others"]

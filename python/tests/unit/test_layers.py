@@ -29,17 +29,12 @@ CALLS = {
     "enriched": "expr config log",
     "plan": "expr config log",
     "read": "expr query config log events read/feed",
-    "read/feed": "expr query config log read",
+    "read/feed": "expr query config log log/format read",
     "operations/sql": "expr config log log/format extract events enriched read",
     "load": "expr query config log log/format extract events enriched plan read read/feed",
-    "load/extract": "expr query config log extract load",
-    "load/events": "expr query config log events load",
-    "load/enriched": "expr query config log log/format events enriched load",
-    "load/plan": "expr query config log extract plan load load/extract",
-    "materializations": "expr query config log log/format enriched read read/feed load load/plan",
+    "materializations": "expr query config log log/format enriched read read/feed load",
     "operations": (
-        "expr query config log log/format extract events enriched read read/feed load load/extract "
-        "load/events load/enriched load/plan operations/sql"
+        "expr query config log log/format extract events enriched read read/feed load operations/sql"
     ),
 }
 #: What of `read` asks the database: it is called while a model is compiled

@@ -200,11 +200,10 @@ def test_macros__verbs_of_the_diagram_are_there() -> None:
     diagrams = "".join(blocks("mermaid"))
     code = "".join(
         path.read_text(encoding="utf-8")
-        for folder in ("materializations", "load")
-        for path in (ROOT / "macros" / folder).rglob("*.sql")
+        for path in (ROOT / "python" / "src" / "tidemark" / "pipeline").glob("*.py")
     )
     names = re.findall(r"\b(\w+)\(\)", diagrams)
-    assert names and all(f"tidemark.{name}(" in code for name in names)
+    assert names and all(f"def {name}(" in code for name in names)
 
 
 def test_macro_reference__describes_what_is_there() -> None:

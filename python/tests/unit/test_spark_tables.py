@@ -7,8 +7,8 @@ import json
 import pytest
 
 from tidemark.engine.load import Column
+from tidemark.rules.paths import passed_over
 from tidemark.spark.delta.target import why_not_types
-from tidemark.spark.files import passed_over
 
 
 @pytest.mark.parametrize(

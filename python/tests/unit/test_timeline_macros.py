@@ -6,12 +6,11 @@ from typing import Any
 
 import pytest
 
-from dbt.adapters.tidemark.errors import MacroError
 from tests.macros import load_macros, warehouse_of
 from tidemark.errors import DataError, UsageError
 from tidemark.operations import adopt, clean, rollback, savepoint
 from tidemark.pipeline import commits as recording
-from tidemark.pipeline import committing, replacing, steps
+from tidemark.pipeline import committing, enriched, enriched_tables, replacing, shreds, steps
 from tidemark.rules.columns_back import (
     columns_back,
     columns_meant,
@@ -19,6 +18,7 @@ from tidemark.rules.columns_back import (
     recorded_back,
     renames_back,
 )
+from tidemark.rules.order import numbered_files
 from tidemark.rules.timeline import before_date, before_runs, last_loads, loaded_dates
 from tidemark.run.said import answers_in
 
@@ -186,11 +186,11 @@ def test_numbered_files() -> None:
             ("a new", None, None), ("b read last", 5, 5), ("c has changed", 0, None), ("d went on", 1, 6), ("z read first", 2, 2),
         ]
     ]  # fmt: skip
-    numbered = load_macros("load")["numbered_files"](files)
+    numbered = numbered_files(files)
     assert [(one["_file"], one["_file_number"], one["_arrival_number"]) for one in numbered] == [
         ("a new", 11, 11), ("b read last", 5, 9), ("c has changed", 0, 12), ("d went on", 1, 10), ("z read first", 2, 8),
     ]  # fmt: skip
-    none = load_macros("load")["numbered_files"]
+    none = numbered_files
     first = none([{"_file": "a", "_file_number": None, "_owed_number": None, "_last_number": -1}])
     assert (first[0]["_file_number"], first[0]["_arrival_number"]) == (0, 0)
     assert none([]) == []
@@ -446,7 +446,7 @@ def test_rejects_of_two_runs_at_once(
     state = {"inflight": [{"commit_id": one} for one in inflight], "last_commit_id": last}
     figures = {"rows_rejected": 1, "rows_logged": 0, "rows_superseded": 0}
     derived = {"outcome": "commit", "figures": figures}
-    of_family = {
+    steps_of_family = {
         "source": lambda *_: {"parts": ["all"]},
         "stage": lambda *_: {"load": {}, "plan": {"recorded": {}}, "rejects": {}},
         "prepare": lambda *_: None,
@@ -454,10 +454,8 @@ def test_rejects_of_two_runs_at_once(
         "discard": lambda *_: done.append("discard"),
     }
     stubs = {
-        "step": lambda _, name: of_family[name],
         "last_state_sql": lambda *_: "",
         "query_rows": lambda *_: [{"state": "inflight", "details": None, "rows_logged": 0}],
-        **dict.fromkeys(("forget_run_views", "clear_slices"), lambda *_: None),
     }
     for name, stub in stubs.items():
         monkeypatch.setitem(macros, name, stub)
@@ -467,12 +465,14 @@ def test_rejects_of_two_runs_at_once(
         "is_still_ours": lambda *_: True,
         "record_load": lambda *_: done.append("completed"),
         **dict.fromkeys(("check_load", "apply_load", "tell_rejects", "_opened_after"), lambda *_: None),
+        **dict.fromkeys(("forget_run_views", "clear_slices", "open_views"), lambda *_: None),
     }  # fmt: skip
     for name, stub in steps_stubs.items():
         monkeypatch.setattr(steps, name, stub)
     monkeypatch.setattr(replacing, "entity_state", lambda *_: state)
     monkeypatch.setattr(replacing, "record_commit", lambda *given: done.append(given[3]))
     warehouse = warehouse_of(macros)
+    warehouse.steps = steps_of_family
     opened = {
         "cfg": {"entity": "one", "family": "extract", "relation": "shop.one", "target": "one"},
         "run": {"empty": False},
@@ -497,26 +497,30 @@ def test_rows_of_another_run_of_entities(monkeypatch: pytest.MonkeyPatch, build:
     last = {"last_id": 7}
     stubs = {
         "side_relation": lambda relation, name: f"{relation}__{name}",
-        "shred_table_columns": lambda *_: [],
-        "add_missing_columns": lambda *_: None,
         "relation_exists": lambda *_: True,
         "has_rows": lambda *_: True,
-        "shred_marks": lambda *_: last,
+        "run_query": done.append,
     }
     for name, stub in stubs.items():
         monkeypatch.setitem(macros, name, stub)
-    macros["prepare_shred"].context["run_query"] = done.append
-    cfg = {"entity": "one", "relation": "shop.one", "target": "one"}
+    for name, step in {
+        "shred_table_columns": lambda *_: [],
+        "add_missing_columns": lambda *_: None,
+        "shred_marks": lambda *_: last,
+    }.items():
+        monkeypatch.setattr(shreds, name, step)
+    warehouse = warehouse_of(macros)
+    cfg = {"entity": "one", "relation": "shop.one", "target": "one", "file_format": "delta"}
     state = {"build": build, "last_id": 7, "from": 4, "undone": [], "source": "events"}
     if not build:
-        macros["prepare_shred"](cfg, state, {})
+        shreds.prepare_shred(warehouse, cfg, state, {})
         assert done == [
             f"delete from {name} where _commit_id > 4" for name in ("one", "one__rejects")
         ]
         done.clear()
     last["last_id"] = 9
-    with pytest.raises(MacroError, match="another run has written to one since this one began"):
-        macros["prepare_shred"](cfg, state, {})
+    with pytest.raises(DataError, match="another run has written to one since this one began"):
+        shreds.prepare_shred(warehouse, cfg, state, {})
     assert done == []
 
 
@@ -538,24 +542,32 @@ def test_table_of_entities_that_is_built_again(
     stubs = {
         "side_relation": lambda relation, name: f"{relation}__{name}",
         "new_relation": lambda relation: f"{relation}__new",
-        "shred_table_columns": lambda *_: [],
-        "check_own_entities": lambda *_: None,
-        "drop_other_format": lambda *_: None,
-        "drop_table": lambda *_: None,
         "clear_debris": lambda *_: None,
         "for_format": lambda *_: lambda relation, *_: [f"create {relation}"],
         "drop_table_sql": lambda relation: f"drop {relation}",
         "rename_table_sql": lambda new, old: [f"rename {new} to {old}"],
         "run_statements": done.extend,
+        "run_query": lambda _: None,
     }
     for name, stub in stubs.items():
         monkeypatch.setitem(macros, name, stub)
-    macros["prepare_shred"].context["run_query"] = lambda _: None
-    cfg = {"target": Named("one"), "location_root": location_root, "table_properties": {}}
+    nothing = ("_check_own", "drop_other_format", "drop_table")
+    for name in nothing:
+        monkeypatch.setattr(shreds, name, lambda *_: None)
+    monkeypatch.setattr(shreds, "shred_table_columns", lambda *_: [])
+    warehouse = warehouse_of(macros)
+    unset = dict.fromkeys(("partition_by", "cluster_by", "description"))
+    cfg = {
+        **unset,
+        "target": Named("one"),
+        "file_format": "delta",
+        "location_root": location_root,
+        "table_properties": {},
+    }
     state = {"build": True, "exists": exists, "made_by": 7}
-    made = macros["prepare_shred"](cfg, state, {})
+    made = shreds.prepare_shred(warehouse, cfg, state, {})
     done.append("swap")
-    macros["swap_shred"](cfg, state, made, {})
+    shreds.swap_shred(warehouse, cfg, state, made, {})
     assert done == expected
 
 
@@ -583,7 +595,6 @@ def test_table_where_entities_belong(
     stubs = {
         "shred_of": lambda _: {"source": "shop.events", "uri": "iglu:a/b/c/1-*-*"},
         "relation_exists": lambda *_: True,
-        "shred_marks": lambda *_: marks,
         "table_property": lambda *_: made_by,
         "is_known_shred": lambda *_: True,
         "next_commit_id": lambda last: last + 1,
@@ -593,7 +604,9 @@ def test_table_where_entities_belong(
         monkeypatch.setitem(macros, name, stub)
     cfg = {"entity": "one", "relation": "shop.one", "target": "shop.one", "columns": [{}]}
     run = {"empty": False, "full_refresh": full_refresh}
-    state = lambda: macros["shred_state"](cfg, run, {"view": "commits"}, "")  # noqa: E731
+    monkeypatch.setattr(shreds, "shred_marks", lambda *_: marks)
+    warehouse, commits = warehouse_of(macros), {"view": "commits"}
+    state = lambda: shreds.shred_state(warehouse, cfg, run, commits, "")  # noqa: E731
     if taken:
         assert state()["build"] is full_refresh
         # no two tables are of one run, also of those that --empty makes
@@ -601,7 +614,7 @@ def test_table_where_entities_belong(
         run["empty"] = True
         assert state()["made_by"] == 6
     else:
-        with pytest.raises(MacroError, match=r"shop\.one is one that Tidemark did not make"):
+        with pytest.raises(DataError, match=r"shop\.one is one that Tidemark did not make"):
             state()
 
 
@@ -619,7 +632,8 @@ def test_claims_of_other_tables_at_a_full_refresh(
     }  # fmt: skip
     for name, stub in stubs.items():
         monkeypatch.setitem(macros, name, stub)
-    macros["take_back_claims"].context["run_query"] = done.append
+    monkeypatch.setitem(macros, "run_query", done.append)
+    warehouse = warehouse_of(macros)
     opened = {
         "cfg": {"relation": "shop.events"},
         "commits": {"states": "states"},
@@ -629,9 +643,9 @@ def test_claims_of_other_tables_at_a_full_refresh(
             "manifest": relation(schema="shop", identifier="claims"),
         },
     }
-    macros["take_back_claims"](opened)
+    enriched_tables.take_back_claims(warehouse, opened)
     assert ("and commit_id not in (7, 9)" in done.pop()) == bool(populated)
-    macros["keep_claims_of_others"](opened)
+    enriched_tables.keep_claims_of_others(warehouse, opened)
     assert len(done) == bool(populated)
     if populated:
         assert "select * from shop.claims_5 where _commit_id in (7, 9)" in done[0]
@@ -653,15 +667,15 @@ def test_changed_file_that_nothing_tells_apart(
     steps: list[str],
     refused: bool,
 ) -> None:
-    macros = load_macros("load")
+    warehouse = warehouse_of({})
     files = [
         {"_file": "a.tsv", "_file_number": number, "_owed_number": owed, "_last_number": 3},
         {"_file": "b.tsv", "_file_number": None, "_owed_number": None, "_last_number": 3},
     ]
-    monkeypatch.setitem(macros, "files_to_read", lambda *_: macros["numbered_files"](files))
+    monkeypatch.setattr(enriched, "files_to_read", lambda *_: numbered_files(files))
     opened = {"cfg": {"entity": "events", "deduplicate": steps}}
     if refused:
-        with pytest.raises(MacroError, match=r"a\.tsv has changed since it was read"):
-            macros["enriched_files"](opened, "landing", False)
+        with pytest.raises(DataError, match=r"a\.tsv has changed since it was read"):
+            enriched.enriched_files(warehouse, opened, "landing", False)
     else:
-        assert len(macros["enriched_files"](opened, "landing", False)) == 2
+        assert len(enriched.enriched_files(warehouse, opened, "landing", False)) == 2

@@ -109,7 +109,7 @@ def load_of(
         cfg: What entity_config() returns.
         plan: What column_plan() returns.
         load: What plan_load() returns.
-        source: What extract__source() returns, with `files` and `fields`.
+        source: What source_extract() returns, with `files` and `fields`.
     """
     places = {str(name).lower(): place for place, name in enumerate(source["fields"])}
 

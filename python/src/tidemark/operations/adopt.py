@@ -11,6 +11,7 @@ from tidemark.operations.entity import entity_config, is_true, say
 from tidemark.pipeline.opening import open_load, opened_anew
 from tidemark.pipeline.steps import load_entity, summary
 from tidemark.pipeline.tables import relation_exists
+from tidemark.pipeline.timeline import timeline as timeline_of
 from tidemark.pipeline.warehouse import Values, Warehouse
 from tidemark.rules.timeline import loaded_dates
 
@@ -138,7 +139,7 @@ def _adopted_so_far(warehouse: Warehouse, opened: Values, dates: list[str]) -> l
     cfg = opened["cfg"]
     if not opened["state"]["recorded"]:
         return []
-    loaded = loaded_dates(warehouse.macro("timeline", opened["commits"], cfg["relation"]))
+    loaded = loaded_dates(timeline_of(warehouse, opened["commits"], cfg["relation"]))
     others = [date for date in loaded if date not in dates]
     if others:
         raise UsageError(

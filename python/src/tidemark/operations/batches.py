@@ -7,6 +7,7 @@ from typing import Any
 from tidemark.errors import DataError, UsageError
 from tidemark.operations.entity import open_atomic, operation_commit, say
 from tidemark.pipeline.commits import record_commit
+from tidemark.pipeline.enriched import take_back_batches
 from tidemark.pipeline.warehouse import Values, Warehouse
 
 
@@ -50,6 +51,6 @@ def roll_back_batches(warehouse: Warehouse, node: Values, to: Any, dry_run: bool
         return
     record = operation_commit(warehouse, opened, "rollback", source_commit_id=target)
     record_commit(warehouse, commits, record, "inflight", {})
-    macro("take_back_batches", opened, record)
+    take_back_batches(warehouse, opened, record)
     record_commit(warehouse, commits, record, "completed", {})
     say(warehouse, entity, f"is back at commit {target}, by commit {record['commit_id']}")

@@ -25,7 +25,9 @@ from tidemark.operations.tables import (
     vacuum_tables,
 )
 from tidemark.pipeline.commits import record_commit
+from tidemark.pipeline.slices import clear_slices, drop_slices
 from tidemark.pipeline.tables import relation_exists
+from tidemark.pipeline.timeline import timeline as timeline_of
 from tidemark.pipeline.warehouse import Values, Warehouse
 from tidemark.rules.timeline import last_loads
 
@@ -81,7 +83,7 @@ def _remove(
     horizons: Values,
     vacuum: bool,
 ) -> None:
-    macro, cfg, relations = warehouse.macro, opened["cfg"], opened["relations"]
+    _macro, cfg, relations = warehouse.macro, opened["cfg"], opened["relations"]
     removed: Values = {}
     details = {
         "retention": horizons["lengths"],
@@ -114,8 +116,8 @@ def _remove(
     for relation in horizons["old_tables"]:
         drop_any(warehouse, relation)
         say(warehouse, entity, f"dropped {relation}")
-    macro("drop_slices", cfg["target"])
-    macro("clear_slices", cfg["target"])
+    drop_slices(warehouse, cfg["target"])
+    clear_slices(warehouse, cfg["target"])
     if vacuum:
         vacuum_tables(warehouse, entity_tables(warehouse, relations))
     record = {**record, "details": json.dumps(details)}
@@ -303,7 +305,7 @@ def replaced_loads_expr(warehouse: Warehouse, opened: Values, horizon: int) -> s
 
     What the last load of a date observed is needed for late dates.
     """
-    timeline = warehouse.macro("timeline", opened["commits"], opened["cfg"]["relation"])
+    timeline = timeline_of(warehouse, opened["commits"], opened["cfg"]["relation"])
     last = ", ".join(map(str, last_loads(timeline, horizon)))
     return f"_commit_id <= {horizon}" + (f" and _commit_id not in ({last})" if last else "")
 

@@ -26,6 +26,8 @@ from tidemark.operations.tables import (
 )
 from tidemark.pipeline.commits import record_commit
 from tidemark.pipeline.committing import table_versions
+from tidemark.pipeline.given import pepper_check
+from tidemark.pipeline.slices import clear_slices, drop_slices
 from tidemark.pipeline.tables import relation_exists
 from tidemark.pipeline.warehouse import Values, Warehouse
 from tidemark.plan.store import discard_plans_of
@@ -77,8 +79,8 @@ def erase_key(
     marks = {"key_hashes": erased["marks"]}
     record = operation_commit(warehouse, opened, "erase_key", details=json.dumps(marks))
     begin_operation(warehouse, opened, record)
-    macro("drop_slices", cfg["target"], "all")
-    macro("clear_slices", cfg["target"])
+    drop_slices(warehouse, cfg["target"], "all")
+    clear_slices(warehouse, cfg["target"])
     drop_plan(warehouse, cfg["target"])
     if macro("can", "keep_plan"):
         discard_plans_of(cfg["relation"])
@@ -192,7 +194,7 @@ def _erased_key(warehouse: Warehouse, opened: Values, key: Any) -> Values:
         if not column["sensitive"]
     }
     if any(column["key"] for column in plan["sensitive"]):
-        macro("pepper_check", cfg)
+        pepper_check(warehouse, cfg)
     words = json.loads(row["texts"])
     erased = {
         "names": names,

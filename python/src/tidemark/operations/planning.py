@@ -17,7 +17,10 @@ from typing import Any
 from tidemark.errors import UsageError
 from tidemark.operations.entity import entity_config
 from tidemark.pipeline.applying import is_written_whole
+from tidemark.pipeline.extracts_source import source_of_workers
+from tidemark.pipeline.landing import lands_in_files
 from tidemark.pipeline.opening import open_load
+from tidemark.pipeline.slices import forget_run_views, opened_to_come
 from tidemark.pipeline.steps import summary
 from tidemark.pipeline.tables import drop_table
 from tidemark.pipeline.warehouse import Values, Warehouse
@@ -49,7 +52,7 @@ def plan_entity(warehouse: Warehouse, cfg: Values, run: Values, current: Any, bo
     by_spark = {**cfg, "asked_engine": cfg.get("engine"), "engine": "spark"}
     opened = open_load(warehouse, by_spark, {**run, "dry_run": True}, current)
     opened = {**opened, "state": {**opened["state"], "log_version": None}}
-    macro("forget_run_views", target)
+    forget_run_views(warehouse, target)
     at = _files_at_location(warehouse, opened, is_kept)
     source = warehouse.of_family(cfg, "source", opened, body)
     inputs = _inputs(warehouse, body, source, at) if is_kept else at
@@ -57,7 +60,7 @@ def plan_entity(warehouse: Warehouse, cfg: Values, run: Values, current: Any, bo
     queries: dict[str, str] = {}
     if source["parts"]:
         staged = warehouse.of_family(cfg, "stage", opened, source, source["parts"][0])
-        to_come = macro("opened_to_come", opened, staged["plan"])
+        to_come = opened_to_come(warehouse, opened, staged["plan"])
         derived = warehouse.of_family(cfg, "derive", to_come, staged, None)
         facts = _planned_facts(warehouse, opened, body, source, staged, derived)
         queries = _queries(warehouse, opened, staged, derived)
@@ -66,7 +69,7 @@ def plan_entity(warehouse: Warehouse, cfg: Values, run: Values, current: Any, bo
         take(facts, {name: warehouse.rows(sql) for name, sql in queries.items()}, inputs)
     else:
         _write_plan(warehouse, target, facts, queries)
-    macro("forget_run_views", target)
+    forget_run_views(warehouse, target)
     return f"PLAN {summary(facts['counts'])}"
 
 
@@ -247,7 +250,7 @@ def _files(
             load["forward"]
             and cfg["extract"] != "events"
             and not staged["plan"]["added"]
-            and macro("source_of_workers", asked, body) is not None
+            and source_of_workers(warehouse, asked, body) is not None
         )
         written = "whole" if by_workers else "merge"
     is_delta = cfg["file_format"] == "delta"
@@ -338,7 +341,7 @@ def _rows_before(
             columns = macro("column_list_expr", names)
             before = f"select\n    {columns}\nfrom {load['existing']}"
     elif plan["keyed"] and load["forward"] and not opened["state"]["first"]:
-        current = macro("opened_to_come", opened, plan)["relations"]["current"]
+        current = opened_to_come(warehouse, opened, plan)["relations"]["current"]
         before = macro("rows_before_events_sql", plan, current, rows)
     return before
 
@@ -350,7 +353,7 @@ def _files_at_location(warehouse: Warehouse, opened: Values, is_kept: bool) -> V
     """
     cfg, date, location = opened["cfg"], opened["run"]["business_date"], None
     if is_kept and cfg["extract"] == "events":
-        location = cfg["location"] if warehouse.macro("lands_in_files", cfg) else None
+        location = cfg["location"] if lands_in_files(warehouse, cfg) else None
     elif is_kept and cfg["location"] and date:
         location = warehouse.macro("extract_path", cfg["location"], date)
     there = warehouse.adapter.list_files(location) if location else []

@@ -12,6 +12,7 @@ from tidemark.operations.tables import drop_any, kept_tables
 from tidemark.pipeline.applying import rebuild_current
 from tidemark.pipeline.commits import ensure_commits, entity_state
 from tidemark.pipeline.opening import open_load
+from tidemark.pipeline.slices import clear_slices, drop_slices, forget_run_views
 from tidemark.pipeline.tables import drop_table, make_current, relation_exists
 from tidemark.pipeline.warehouse import Warehouse
 
@@ -61,9 +62,9 @@ def drop_entity(warehouse: Warehouse, entity: str) -> None:
     current = cfg["target"]
     commits = ensure_commits(warehouse, macro("run_config"))
     relations = macro("side_relations", current)
-    macro("forget_run_views", current)
-    macro("drop_slices", current, "all")
-    macro("clear_slices", current)
+    forget_run_views(warehouse, current)
+    drop_slices(warehouse, current, "all")
+    clear_slices(warehouse, current)
     warehouse.run(f"drop view if exists {relations['history']}")
     drop_plan(warehouse, current)
     # Commits go last: without the log they stop a run, which says what is missing.

@@ -13,6 +13,7 @@ from tidemark.pipeline.applying import apply_load
 from tidemark.pipeline.commits import ensure_commits, entity_state, record_commit
 from tidemark.pipeline.committing import check_still_ours
 from tidemark.pipeline.extracts import type_compared_values
+from tidemark.pipeline.given import pepper_check
 from tidemark.pipeline.replacing import check_replaced_log, erases_beside
 from tidemark.pipeline.warehouse import Values, Warehouse
 from tidemark.rules.column_plan import had_deltas
@@ -45,7 +46,7 @@ def rehash(warehouse: Warehouse, entity: str, drop: Any, dry_run: Any) -> None:
     plan = macro("recorded_plan", wanted, cfg)
     type_compared_values(warehouse, cfg, plan)
     if plan["sensitive"]:
-        wanted["pepper"] = macro("pepper_check", cfg)
+        wanted["pepper"] = pepper_check(warehouse, cfg)
 
     rows = warehouse.run(f"select count(*) from {relations['log']}")[0][0]
     compared = ", ".join(column["name"] for column in plan["compared"])

@@ -10,6 +10,7 @@ from tidemark.operations.entity import is_true, open_entity, say
 from tidemark.operations.rollback import files_gone, roll_back, with_columns_back
 from tidemark.pipeline.opening import opened_anew
 from tidemark.pipeline.steps import load_entity, summary
+from tidemark.pipeline.timeline import timeline as timeline_of
 from tidemark.pipeline.warehouse import Values, Warehouse
 from tidemark.rules.timeline import before_date, loaded_dates, steps_to
 
@@ -40,7 +41,7 @@ def restate(warehouse: Warehouse, entity: str, start: Any, dry_run: Any) -> None
 def _restate_extracts(warehouse: Warehouse, opened: Values, start: str, dry_run: bool) -> None:
     """Load dates again, each as a run of it does."""
     cfg, entity = opened["cfg"], opened["cfg"]["entity"]
-    dates = loaded_dates(warehouse.macro("timeline", opened["commits"], cfg["relation"]), start)
+    dates = loaded_dates(timeline_of(warehouse, opened["commits"], cfg["relation"]), start)
     paths = {date: warehouse.macro("extract_path", cfg["location"], date) for date in dates}
     missing = [
         f"{date} ({path})" for date, path in paths.items() if not warehouse.macro("files_at", path)
@@ -65,7 +66,7 @@ def _restate_extracts(warehouse: Warehouse, opened: Values, start: str, dry_run:
 def _restate_events(warehouse: Warehouse, opened: Values, start: str, dry_run: bool) -> None:
     """Go back to before the date, then take the files that landed since anew, as a run would."""
     cfg, entity = opened["cfg"], opened["cfg"]["entity"]
-    timeline = warehouse.macro("timeline", opened["commits"], cfg["relation"])
+    timeline = timeline_of(warehouse, opened["commits"], cfg["relation"])
     at = before_date(timeline, start)
     if at["first"] is None and all(commit["kind"] != "rollback" for commit in timeline):
         raise UsageError(f"{entity}: no events arrived from {start} on")

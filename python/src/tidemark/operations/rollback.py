@@ -8,10 +8,14 @@ from typing import Any
 from tidemark.errors import UsageError
 from tidemark.operations.batches import roll_back_batches
 from tidemark.operations.entity import is_true, open_entity, say
+from tidemark.pipeline.altering import columns_go_back
 from tidemark.pipeline.applying import apply_load
 from tidemark.pipeline.commits import new_commit
 from tidemark.pipeline.committing import check_still_ours, commit_load, record_load, table_versions
+from tidemark.pipeline.landing import lands_in_files
 from tidemark.pipeline.opening import open_load
+from tidemark.pipeline.slices import drop_slices, make_slice
+from tidemark.pipeline.timeline import timeline as timeline_of
 from tidemark.pipeline.warehouse import Values, Warehouse
 from tidemark.rules.columns_back import recorded_back, renames_back
 from tidemark.rules.timeline import before_runs, steps_to
@@ -63,7 +67,7 @@ def rollback_steps(warehouse: Warehouse, opened: Values, to: Any) -> Values:
             f"rollback: {cfg['entity']} has no commit at or before {to}. To begin again from "
             "nothing, load with --full-refresh"
         )
-    return steps_to(warehouse.macro("timeline", commits, cfg["relation"]), target)
+    return steps_to(timeline_of(warehouse, commits, cfg["relation"]), target)
 
 
 def with_columns_back(warehouse: Warehouse, opened: Values, steps: Values) -> Values:
@@ -121,7 +125,7 @@ def roll_back(warehouse: Warehouse, opened: Values, steps: Values, dry_run: bool
     }
     commit = new_commit(warehouse, opened, load, back)
     commit = {**commit, "business_date": None, "source_commit_id": target}
-    rows = macro("make_slice", cfg["target"], load["commit_id"], "log", slice_sql)
+    rows = make_slice(warehouse, cfg["target"], load["commit_id"], "log", slice_sql)
     held = {**opened, "cfg": macro("recorded_cfg", cfg, recorded)}
     copies = int(seen["copy_count"] or 0)
     derived = {
@@ -137,9 +141,9 @@ def roll_back(warehouse: Warehouse, opened: Values, steps: Values, dry_run: bool
         sql = macro("restored_sensitive_sql", whole, relations, rows, load["commit_id"])
         derived["beside"] = [macro("insert_sql", relations["sensitive"], columns, sql)]
     commit_load(warehouse, held, whole, derived, commit)
-    macro("drop_slices", cfg["target"])
+    drop_slices(warehouse, cfg["target"])
     check_still_ours(warehouse, held, derived, commit)
-    is_remade = macro("columns_go_back", held["cfg"], relations, recorded, back)
+    is_remade = columns_go_back(warehouse, held["cfg"], relations, recorded, back)
     load = {**load, "business_date": steps["last_date"], "rebuild": is_remade}
     apply_load(warehouse, held, macro("recorded_plan", back), load, commit, derived["figures"])
     record_load(warehouse, held, derived, commit)
@@ -177,7 +181,7 @@ def _tell_steps(
 def _tell_retaken(warehouse: Warehouse, opened: Values, steps: Values) -> None:
     """Say what the next run will take again, as it was read by commits that are undone."""
     cfg, entity = opened["cfg"], opened["cfg"]["entity"]
-    if not warehouse.macro("lands_in_files", cfg):
+    if not lands_in_files(warehouse, cfg):
         what = "  what the source still has of their events the next run takes again"
         say(warehouse, entity, what)
         return
@@ -203,7 +207,7 @@ def files_gone(
     warehouse: Warehouse, cfg: Values, relations: Values, commit_ids: list[int]
 ) -> list[str]:
     """Return the files that these commits read and that are not where events land any more."""
-    if not commit_ids or not warehouse.macro("lands_in_files", cfg):
+    if not commit_ids or not lands_in_files(warehouse, cfg):
         return []
     # a query of a folder that is not there fails
     if warehouse.macro("files_at", cfg["location"]):
@@ -246,7 +250,7 @@ def _entities_of_runs(warehouse: Warehouse, opened: Values, steps: Values) -> li
     """Return the others that the runs which are undone wrote, each with the commit before them."""
     others = []
     for relation, node in _other_entities(warehouse, opened).items():
-        timeline = warehouse.macro("timeline", opened["commits"], relation)
+        timeline = timeline_of(warehouse, opened["commits"], relation)
         at = before_runs(timeline, _runs_of(steps))
         if at["first"] is not None and at["before"] is None:
             first = "its first load came from the same run; there is nothing before it to go back"

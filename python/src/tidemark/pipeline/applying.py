@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tidemark.pipeline.delta_files import as_it_is, has_delta_files, is_written_at_once
 from tidemark.pipeline.tables import (
     SWAPPED,
     make_current,
@@ -9,6 +10,7 @@ from tidemark.pipeline.tables import (
     needed_relations,
     relation_exists,
 )
+from tidemark.pipeline.timeline import mark_undone
 from tidemark.pipeline.warehouse import Values, Warehouse
 
 _MOST_SENT = 1_000_000
@@ -46,7 +48,7 @@ def apply_load(
         make_history_view(warehouse, cfg, plan, relations)
     apply_to_current(warehouse, cfg, plan, relations, load, figures)
     if load["kind"] == "rollback":
-        steps = warehouse.macro("mark_undone", cfg, opened["commits"], commit)
+        steps = mark_undone(warehouse, cfg, opened["commits"], commit)
         warehouse.macro("reopen_rejects", cfg, relations, commit, steps)
     elif load.get("mends_rejects"):
         date, commit_id = load["business_date"], load["commit_id"]
@@ -101,7 +103,7 @@ def _follows(
     warehouse: Warehouse, cfg: Values, plan: Values, relations: Values, load: Values, is_all: bool
 ) -> bool:
     """Have the workers write the part of current anew that has the keys of a commit."""
-    if not warehouse.macro("has_delta_files", cfg):
+    if not has_delta_files(warehouse, cfg):
         return False
     stored = warehouse.macro("run_view", cfg["target"], "stored")
     touched = warehouse.macro("touched_rows_sql", plan, relations, load)
@@ -142,9 +144,9 @@ def _write_whole(
     load = {**load, "few_touched": counted is not None and counted <= _MOST_SENT}
     now, current = relations, relations["current"]
     if not load.get("touched"):
-        now = {**relations, "log": warehouse.macro("as_it_is", cfg, relations["log"], "log")}
+        now = {**relations, "log": as_it_is(warehouse, cfg, relations["log"], "log")}
     touched = warehouse.macro("touched_rows_sql", plan, now, load)
-    if warehouse.macro("has_delta_files", cfg):
+    if has_delta_files(warehouse, cfg):
         stored = warehouse.macro("run_view", cfg["target"], "stored")
         rows = {"touched": touched, "stored": stored}
         sql = warehouse.macro("current_rows_sql", cfg, plan, relations, rows, load)
@@ -202,7 +204,7 @@ def _merge_writes_all(
     columns; with deletion vectors only what changed.
     """
     current = relations["current"]
-    if warehouse.macro("is_written_at_once", cfg, current):
+    if is_written_at_once(warehouse, cfg, current):
         return True
     if not load["forward"] or not figures or "existing" not in figures:
         return False

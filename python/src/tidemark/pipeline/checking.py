@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any, NoReturn
 
-from tidemark.errors import ConfigError, DataError
+from tidemark.errors import ConfigError, DataError, UsageError
 from tidemark.pipeline.commits import record_commit
+from tidemark.pipeline.slices import forget_run_views
 from tidemark.pipeline.warehouse import Values, Warehouse
 from tidemark.rules.guard import deletes_too_much, guarded_deletes, rejects_too_many
 
@@ -32,7 +33,7 @@ def check_load(warehouse: Warehouse, opened: Values, staged: Values) -> None:
     if why is not None:
         begun = (staged.get("load") or {}).get("begun")
         if begun:
-            warehouse.macro("undo_statement", opened, begun)
+            warehouse.of_family(cfg, "undo", opened, begun)
             record_commit(warehouse, opened["commits"], begun, "rolled_back", {})
         raise DataError(why)
     _check_deletes(warehouse, opened, staged)
@@ -43,7 +44,7 @@ def _stop_load(warehouse: Warehouse, cfg: Values, staged: Values, why: str) -> N
     """Stop a load whose rows are staged: nothing of them is left."""
     if staged.get("uncommitted"):
         warehouse.adapter.discard_rows(staged["uncommitted"])
-    warehouse.macro("forget_run_views", cfg["target"])
+    forget_run_views(warehouse, cfg["target"])
     raise DataError(f"{cfg['entity']}: {why}")
 
 
@@ -97,7 +98,7 @@ def why_rejects_stop(
         lines.append("\nfor example")
         for row in warehouse.rows(f"{rejects['samples']}\nlimit {run['sample_rows']}"):
             lines.append(f"\n  - {row['_reject_reason']}: {str(row['_raw_payload'])[:300]}")
-    warehouse.macro("forget_run_views", cfg["target"])
+    forget_run_views(warehouse, cfg["target"])
     more, way_on = "", f"or set on_reject: quarantine to put such {units[1]} aside and go on"
     if cfg["on_reject"] != "fail":
         new = figures.get("new_rejects")
@@ -234,3 +235,11 @@ def tell_other_tables(warehouse: Warehouse, cfg: Values, figures: Values) -> Non
             f"none of the {figures['rows_read']} messages that have landed is a change of "
             f"{cfg['table']} (table in meta.tidemark)",
         )
+
+
+def no_date(cfg: Values) -> UsageError:
+    """Return the error of a load that needs a business date and was given none."""
+    return UsageError(
+        f"{cfg['entity']}: which business date? Give it with --vars "
+        "'{business_date: \"2026-03-04\"}'"
+    )

@@ -6,6 +6,7 @@ import hashlib
 import json
 from typing import Any
 
+from tidemark.pipeline.layout import checked_layout
 from tidemark.pipeline.warehouse import Values, Warehouse
 from tidemark.rules.commits import judged_marks, judged_state
 
@@ -36,7 +37,7 @@ def ensure_commits(warehouse: Warehouse, run: Values) -> Values:
     else:
         present = [column.name for column in adapter.get_columns_in_relation(commits["view"])]
     is_dry = run.get("dry_run")
-    layout = warehouse.macro("checked_layout", states)
+    layout = checked_layout(warehouse, states)
     migrates = layout is not None and not is_dry
     migrations = warehouse.macro("migrate_layout_sql", states, layout) if migrates else []
     if is_dry and not present:

@@ -7,7 +7,8 @@ from typing import Any, NoReturn
 
 from tidemark.errors import DataError
 from tidemark.pipeline.commits import entity_state, known_states, record_commit
-from tidemark.pipeline.tables import has_commit, write_relations
+from tidemark.pipeline.landing import write_landed
+from tidemark.pipeline.tables import has_commit, is_only_process, write_relations
 from tidemark.pipeline.warehouse import Values, Warehouse
 
 
@@ -48,7 +49,7 @@ def commit_load(
     _check_known_is_done(warehouse, opened, derived)
     if derived["outcome"] != "nothing":
         targets, files = write_relations(warehouse, opened), derived.get("files", [])
-        warehouse.macro("write_landed", cfg, targets, files, load)
+        write_landed(warehouse, cfg, targets, files, load)
     if not (logs and commits):
         return {"load": load, "log_version": load.get("log_version")}
     if staged:
@@ -71,12 +72,6 @@ def is_logged(derived: Values) -> bool:
     return bool(
         figures.get("rows_logged") or figures.get("rows_superseded") or derived.get("log_sql")
     )
-
-
-def is_only_process(warehouse: Warehouse) -> bool:
-    """Say whether no other process can write to the tables."""
-    can_see = warehouse.macro("can", "remove_files")
-    return bool(can_see and not warehouse.adapter.shares_metastore())
 
 
 def is_still_ours(warehouse: Warehouse, opened: Values, derived: Values, commit: Values) -> bool:

@@ -7,6 +7,17 @@ from typing import Any
 from tidemark.errors import DataError
 from tidemark.pipeline.checking import check_drift, with_keys_here
 from tidemark.pipeline.committing import check_written, versions_before
+from tidemark.pipeline.delta_files import (
+    as_it_is,
+    can_stage_changes,
+    check_staged,
+    staged_log_rows,
+    version_to_append,
+)
+from tidemark.pipeline.expressions import meaning_problem
+from tidemark.pipeline.extracts_source import source_of_spark
+from tidemark.pipeline.given import declared_types, pepper_of
+from tidemark.pipeline.slices import kept_rows, make_slice, make_view, opened_to_come
 from tidemark.pipeline.tables import alters_tables, has_rows, write_relations
 from tidemark.pipeline.warehouse import Values, Warehouse
 from tidemark.pipeline.workers import files_of_workers, leave_to_spark
@@ -37,11 +48,11 @@ def stage_extract(warehouse: Warehouse, opened: Values, source: Values, part: An
         staged = _stage_in_workers(warehouse, opened, source)
         if staged:
             return staged
-        source = warehouse.macro("source_of_spark", opened, source["body"])
+        source = source_of_spark(warehouse, opened, source["body"])
     plan = _plan_extract(warehouse, opened, source)
     staged = warehouse.macro("run_view", opened["cfg"]["target"], "staged")
     rows = warehouse.macro("staged_rows_sql", opened["cfg"], plan, source["body"])
-    warehouse.macro("make_view", staged, rows)
+    make_view(warehouse, staged, rows)
     return _stage_compared(warehouse, opened, source, plan)
 
 
@@ -57,7 +68,7 @@ def _stage_compared(warehouse: Warehouse, opened: Values, source: Values, plan: 
     planned = macro("plan_load", cfg, run, opened["state"])
     alters = alters_tables(warehouse, opened, plan)
     if alters:
-        opened = macro("opened_to_come", opened, plan)
+        opened = opened_to_come(warehouse, opened, plan)
     is_first = opened["state"]["first"]
     load = {
         **planned,
@@ -87,13 +98,13 @@ def _plan_extract(warehouse: Warehouse, opened: Values, source: Values) -> Value
             "not_yet": columns_not_yet(warehouse, opened, source),
             "is_past": (run["business_date"] or "") <= (state["last_date"] or ""),
         }
-    types = macro("declared_types", cfg)
+    types = declared_types(warehouse, cfg)
     plan = macro("column_plan", cfg, source["columns"], types, recorded, origin)
     type_compared_values(warehouse, cfg, plan)
     _check_malformed(warehouse, cfg, plan, source)
     file_names = [name for name in source["file_names"] if name != "_malformed"]
     left_out = left_out_columns(file_names, source["columns"], recorded)
-    pepper = macro("pepper_of", cfg, plan)
+    pepper = pepper_of(warehouse, cfg, plan)
     plan = {**plan, "recorded": {**plan["recorded"], "left_out": left_out, **pepper}}
     if recorded:
         drift = config_drift(cfg, plan, recorded, origin)
@@ -157,7 +168,7 @@ def type_compared_values(warehouse: Warehouse, cfg: Values, plan: Values) -> Non
             lacks = "it does not see: it is an expression of the column alone"
             sql = f"select {term}"
             errors.append(
-                macro("meaning_problem", setting, column["compare_as"], sql, lacks, [name])
+                meaning_problem(warehouse, setting, column["compare_as"], sql, lacks, [name])
             )
         terms.append(f"{term} as {macro('quote_identifier', name)}")
     macro("_raise_config_errors", cfg["entity"], [error for error in errors if error])
@@ -189,11 +200,11 @@ def _existing_view(warehouse: Warehouse, opened: Values, plan: Values, load: Val
     cfg, relations, macro = opened["cfg"], opened["relations"], warehouse.macro
     existing: str = macro("run_view", cfg["target"], "existing")
     if load["forward"]:
-        current = macro("as_it_is", cfg, relations["current"], "current")
+        current = as_it_is(warehouse, cfg, relations["current"], "current")
         sql = macro("existing_rows_sql", cfg, plan, {**relations, "current": current})
     else:
         sql = macro("state_at_sql", plan, relations, load["previous_date"])
-    macro("make_view", existing, sql)
+    make_view(warehouse, existing, sql)
     return existing
 
 
@@ -208,7 +219,7 @@ def _stage_changes(
     cfg, macro, adapter = opened["cfg"], warehouse.macro, warehouse.adapter
     if cfg["extract"] != "full" or cfg["on_reject"] != "fail":
         return None
-    if not macro("can_stage_changes", plan, load):
+    if not can_stage_changes(plan, load):
         return None
     staged = macro("run_view", cfg["target"], "staged")
     uncommitted = adapter.stage_rows(
@@ -222,7 +233,7 @@ def _stage_changes(
     if counted["rows_rejected"]:
         adapter.discard_rows(uncommitted)
         return None
-    macro("check_staged", cfg, uncommitted, _changes(counted))
+    check_staged(warehouse, cfg, uncommitted, _changes(counted))
     logged = {"rows_logged": uncommitted.rows, "rows_superseded": 0, "rows_not_supplied": 0}
     return {
         "plan": plan,
@@ -249,9 +260,9 @@ def _classify(warehouse: Warehouse, opened: Values, plan: Values, load: Values) 
     keeps_deleted = cfg["soft_delete"] or (opened["state"]["recorded"] or {}).get("soft_delete")
     is_whole = existing and load["forward"] and not keeps_deleted
     if existing and cfg["extract"] == "delta":
-        staged = macro("kept_rows", cfg, plan, load, "staged_rows", f"select * from {staged}")
+        staged = kept_rows(warehouse, cfg, plan, load, "staged_rows", f"select * from {staged}")
     sql = macro("classified_rows_sql", cfg, plan, staged, existing, load["business_date"])
-    classified = macro("kept_rows", cfg, plan, load, "classified", sql)
+    classified = kept_rows(warehouse, cfg, plan, load, "classified", sql)
     counted = relations["current"] if is_whole else existing
     counts = warehouse.rows(macro("count_changes_sql", classified, counted))
     figures = _figures_of_classified(cfg, counts)
@@ -443,11 +454,11 @@ def derive_extract(warehouse: Warehouse, opened: Values, staged: Values, commit:
     Returns:
         The dict that commit_load() takes; `outcome` is repeat for a date that came again as it was.
     """
-    cfg, plan, figures, macro = opened["cfg"], staged["plan"], staged["figures"], warehouse.macro
+    cfg, plan, figures, _macro = opened["cfg"], staged["plan"], staged["figures"], warehouse.macro
     load = staged["load"]
     if staged.get("is_repeat"):
         return {"outcome": "repeat", "load": load, "figures": figures}
-    load = {**load, "log_version": macro("version_to_append", opened, load)}
+    load = {**load, "log_version": version_to_append(warehouse, opened, load)}
     derived = {"outcome": "commit", "load": load}
     written = files_of_workers(warehouse, opened, staged, load)
     if written is not None:
@@ -465,8 +476,8 @@ def derive_extract(warehouse: Warehouse, opened: Values, staged: Values, commit:
     uncommitted = None
     if figures["rows_logged"] and load["forward"] and load["log_version"] is not None:
         counts = {"rows_logged": "count(*)"}
-        uncommitted = macro("staged_log_rows", opened, plan, load, rows["slice"], counts)
-        macro("check_staged", cfg, uncommitted, figures["rows_logged"])
+        uncommitted = staged_log_rows(warehouse, opened, plan, load, rows["slice"], counts)
+        check_staged(warehouse, cfg, uncommitted, figures["rows_logged"])
     elif (
         not logs_nothing
         and not load["forward"]
@@ -517,7 +528,7 @@ def _rows_to_log(
     """
     cfg, target, macro = opened["cfg"], opened["cfg"]["target"], warehouse.macro
     changed = rows = macro("run_view", target, "changed")
-    macro("make_view", changed, macro("changed_rows_sql", load["classified"]))
+    make_view(warehouse, changed, macro("changed_rows_sql", load["classified"]))
     forward = load["forward"]
     if forward and not plan["sensitive"]:
         counts = {"rows_logged": _changes(figures), "rows_superseded": 0}
@@ -525,13 +536,13 @@ def _rows_to_log(
     if not forward:
         targets, date = write_relations(warehouse, opened), load["business_date"]
         rows, logged = macro("run_view", target, "revised"), macro("run_view", target, "logged")
-        macro("make_view", logged, macro("logged_rows_sql", plan, targets, changed, date), True)
+        make_view(warehouse, logged, macro("logged_rows_sql", plan, targets, changed, date), True)
         of = {"changed": changed, "logged": logged}
         revised = macro("revised_rows_sql", cfg, plan, targets, of, load)
-        macro("make_view", rows, revised, plan["sensitive"])
+        make_view(warehouse, rows, revised, plan["sensitive"])
     names = [*macro("slice_columns", plan), *([] if forward else ["_supersedes"])]
     sql = f"select\n    {macro('column_list_expr', names)}\nfrom {rows}"
-    slice_ = macro("make_slice", target, load["commit_id"], "log", sql)
+    slice_ = make_slice(warehouse, target, load["commit_id"], "log", sql)
     marks = "false" if forward else "_supersedes is not null"
     found = warehouse.run(f"select count_if(not {marks}), count_if({marks}) from {slice_}")[0]
     counts = {"rows_logged": int(found[0] or 0), "rows_superseded": int(found[1] or 0)}

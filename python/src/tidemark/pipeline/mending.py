@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from tidemark.pipeline.altering import columns_go_back, undo_statement
 from tidemark.pipeline.applying import apply_load, rebuild_current
 from tidemark.pipeline.commits import record_commit
 from tidemark.pipeline.replacing import has_moved_since, has_new_log, replaces_log
@@ -18,6 +19,7 @@ from tidemark.pipeline.tables import (
     no_longer_required,
     relation_exists,
 )
+from tidemark.pipeline.timeline import steps_of_rollback
 from tidemark.pipeline.warehouse import Values, Warehouse
 from tidemark.rules.drift import is_retagged
 
@@ -142,8 +144,8 @@ def finish_commit(warehouse: Warehouse, opened: Values, state: Values, commit: V
     kind, current = commit["kind"], relations["current"]
     recorded_cfg = warehouse.macro("recorded_cfg", cfg, recorded)
     plan = warehouse.macro("recorded_plan", recorded, cfg)
-    is_remade = kind == "rollback" and warehouse.macro(
-        "columns_go_back", recorded_cfg, relations, state["recorded"], recorded
+    is_remade = kind == "rollback" and columns_go_back(
+        warehouse, recorded_cfg, relations, state["recorded"], recorded
     )
     is_gone = not relation_exists(warehouse, current)
     shows_others = state["recorded"] and is_retagged(recorded, state["recorded"])
@@ -165,7 +167,7 @@ def finish_commit(warehouse: Warehouse, opened: Values, state: Values, commit: V
         freed = no_longer_required(warehouse, current, plan["stored"])
         free_columns(warehouse, current, freed)
     if kind == "rollback":
-        steps = warehouse.macro("steps_of_rollback", opened["commits"], commit)
+        steps = steps_of_rollback(warehouse, opened["commits"], commit)
         names = ("last_date", "last_date_commit_id", "last_extract")
         load.update({name: steps[name] for name in names}, business_date=steps["last_date"])
     opened = {**opened, "cfg": recorded_cfg, "state": state}
@@ -196,7 +198,7 @@ def discard_commit(warehouse: Warehouse, opened: Values, commit: Values) -> None
     cfg, relations, recorded = opened["cfg"], opened["relations"], opened["state"]["recorded"]
     kind, current = commit["kind"], relations["current"]
     if recorded and recorded["extract"] == "events" and kind == "load":
-        warehouse.macro("undo_statement", opened, commit)
+        undo_statement(warehouse, opened, commit)
     if recorded and kind != "full_refresh":
         shows_others = is_retagged(commit["config"], recorded)
         if shows_others and relation_exists(warehouse, current):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tidemark.errors import DataError
 from tidemark.pipeline.applying import rebuild_current
+from tidemark.pipeline.landing import lands_in_files
 from tidemark.pipeline.tables import (
     cached_relation,
     has_rows,
@@ -85,7 +86,7 @@ def _check_can_be_made(warehouse: Warehouse, opened: Values, missing: list[str])
     lost = [
         str(relations[name])
         for name in missing
-        if name == "sensitive" or (name == "landed" and warehouse.macro("lands_in_files", cfg))
+        if name == "sensitive" or (name == "landed" and lands_in_files(warehouse, cfg))
     ]
     if lost:
         is_one = len(lost) == 1

@@ -7,6 +7,9 @@ from typing import Any
 
 from tidemark.errors import ConfigError, DataError
 from tidemark.pipeline.commits import ensure_commits, entity_state
+from tidemark.pipeline.delta_files import has_delta_files
+from tidemark.pipeline.expressions import check_expressions
+from tidemark.pipeline.layout import checked_layout, laid_out, migrate_entity
 from tidemark.pipeline.mending import mend_commit
 from tidemark.pipeline.missing import make_missing
 from tidemark.pipeline.replacing import fence_log
@@ -36,7 +39,7 @@ def open_load(warehouse: Warehouse, cfg: Values, run: Values, current: Any = Non
         DataError: Tables and commits do not belong together, or this is a dry run and a commit is
             in flight.
     """
-    warehouse.macro("check_expressions", cfg)
+    check_expressions(warehouse, cfg)
     if warehouse.macro("can", "run_workers") and not run.get("dry_run"):
         if engine_of({"cfg": cfg, "run": run}) != "spark":
             warehouse.adapter.warm_worker()
@@ -70,16 +73,14 @@ def settled_state(warehouse: Warehouse, opened: Values) -> Values:
         DataError: This is a dry run, and one is.
     """
     cfg, run, commits = opened["cfg"], opened["run"], opened["commits"]
-    layout = warehouse.macro("checked_layout", warehouse.macro("laid_out", opened))
+    layout = checked_layout(warehouse, laid_out(opened))
     # Asked before the commits are: what is written to the log from now on is noticed, as its rows
     # are staged for this version.
     log_version = None if layout is None else _log_version(warehouse, opened)
     state = entity_state(warehouse, commits, cfg["relation"], run)
     _check_no_parquet(cfg, state)
     inflight = sorted(state["inflight"], key=lambda left: left["commit_id"])
-    is_settled = not inflight and (
-        layout is None or not warehouse.macro("migrate_entity", opened, layout)
-    )
+    is_settled = not inflight and (layout is None or not migrate_entity(warehouse, opened, layout))
     if is_settled:
         return {**state, "log_version": log_version}
     if inflight and run.get("dry_run"):
@@ -90,7 +91,7 @@ def settled_state(warehouse: Warehouse, opened: Values) -> Values:
     for left in inflight:
         mend_commit(warehouse, opened, state, left)
     if inflight:
-        warehouse.macro("migrate_entity", opened, layout)
+        migrate_entity(warehouse, opened, layout)
     state = entity_state(warehouse, commits, cfg["relation"], run)
     return {**state, "log_version": _log_version(warehouse, opened)}
 
@@ -110,7 +111,7 @@ def _check_no_parquet(cfg: Values, state: Values) -> None:
 def _log_version(warehouse: Warehouse, opened: Values) -> int | None:
     """Return the version of the log, or None where rows cannot be staged into it."""
     cfg = opened["cfg"]
-    if cfg["family"] == "enriched" or not warehouse.macro("has_delta_files", cfg):
+    if cfg["family"] == "enriched" or not has_delta_files(warehouse, cfg):
         return None
     version: int | None = warehouse.adapter.table_version(opened["relations"]["log"])
     return version

@@ -77,7 +77,7 @@ def check_is_alone(warehouse: Warehouse, opened: Values, commit: Values) -> None
     if is_own:
         warehouse.of_family(cfg, "discard", opened, commit)
         # Of enriched events nothing was set aside, so no other run is to begin the full refresh
-        # anew: see enriched__run().
+        # anew: see run_of_enriched().
         undone = commit if has_log else {**commit, "kind": "load"}
         record_commit(warehouse, commits, undone, "rolled_back", {})
     elif own["state"] == "completed":

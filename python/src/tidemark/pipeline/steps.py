@@ -18,10 +18,12 @@ from tidemark.pipeline.checking import check_load, tell_other_tables, tell_rejec
 from tidemark.pipeline.commits import new_commit
 from tidemark.pipeline.committing import commit_load, is_logged, is_still_ours, record_load
 from tidemark.pipeline.replacing import check_is_alone, check_replaced_log
-from tidemark.pipeline.tables import opened_evolved
+from tidemark.pipeline.slices import clear_slices, forget_run_views
+from tidemark.pipeline.tables import opened_evolved, write_relations
 from tidemark.pipeline.warehouse import Values, Warehouse
 from tidemark.pipeline.workers import open_views
 from tidemark.rules.drift import new_columns
+from tidemark.rules.names import unique
 
 _LABELS = {
     "I": "rows_inserted",
@@ -54,8 +56,8 @@ def load_entity(warehouse: Warehouse, opened: Values, body: str) -> Values | Non
     cfg, run, is_first = opened["cfg"], opened["run"], opened["state"]["first"]
     recorded, figures, plan = opened["state"].get("recorded"), None, {}
     notes: list[str] = []
-    warehouse.macro("forget_run_views", cfg["target"])
-    warehouse.macro("clear_slices", cfg["target"])
+    forget_run_views(warehouse, cfg["target"])
+    clear_slices(warehouse, cfg["target"])
     open_views(warehouse, opened)
     source = warehouse.of_family(cfg, "source", opened, body)
     for part in source["parts"]:
@@ -68,7 +70,7 @@ def load_entity(warehouse: Warehouse, opened: Values, body: str) -> Values | Non
         figures = _sum_of_figures(figures, derived["figures"])
         opened = _opened_after(opened, plan, committed)
         source = staged.get("source", source)
-    warehouse.macro("forget_run_views", cfg["target"])
+    forget_run_views(warehouse, cfg["target"])
     if is_first:
         tell_other_tables(warehouse, cfg, figures or {})
     if not plan.get("columns"):
@@ -121,8 +123,30 @@ def _commit_part(
     tell_rejects(warehouse, cfg, figures, staged["rejects"], rejects, condition)
     said = []
     if commits and cfg["family"] != "enriched":
-        said = warehouse.macro("tell_erased_back", opened, commit)
+        said = _tell_erased_back(warehouse, opened, commit)
     return committed, derived, said
+
+
+def _tell_erased_back(warehouse: Warehouse, opened: Values, commit: Values) -> list[str]:
+    """Say that keys came again which had been erased; what the run's line says of it."""
+    cfg, states, macro = opened["cfg"], opened["commits"]["states"], warehouse.macro
+    if not opened["state"].get("has_erased"):
+        return []
+    erases = warehouse.rows(macro("completed_erases_sql", states, cfg["relation"]))
+    marks = unique(mark for row in erases for mark in macro("marks_of", row))
+    log, commit_id = write_relations(warehouse, opened)["log"], commit["commit_id"]
+    back = 0
+    if marks:
+        back = int(warehouse.run(macro("erased_keys_back_sql", log, commit_id, marks))[0][0] or 0)
+    if not back:
+        return []
+    told = "1 erased key is back" if back == 1 else f"{back} erased keys are back"
+    warehouse.warn(
+        cfg["entity"],
+        f"{told} by commit {commit_id}: what was read still has {'it' if back == 1 else 'them'}. "
+        "Take it out of the source, and erase again",
+    )
+    return [told]
 
 
 def _sum_of_figures(sums: Values | None, figures: Values) -> Values:
@@ -166,3 +190,22 @@ def summary(figures: Values | None) -> str:
         if known.get(name, 0) or label in "IUD"
     ]
     return ", ".join([*parts, *known.get("notes", [])])
+
+
+def batch_summary(figures: Values | None) -> str:
+    """Return one line on what a load of enriched events, or of entities, did.
+
+    Example:
+        >>> batch_summary({"rows_inserted": 2, "rows_duplicate": 1})
+        'stored 2, duplicate 1'
+    """
+    if not figures:
+        return "nothing new"
+    steps = ("rows_synthetic_in_batch", "rows_synthetic_cross_batch")
+    told = {
+        "duplicate": figures.get("rows_duplicate"),
+        "rejected": figures.get("rows_rejected"),
+        "renamed": sum(figures.get(name, 0) for name in steps),
+    }
+    others = [f"{label} {count}" for label, count in told.items() if count]
+    return ", ".join([f"stored {figures['rows_inserted']}", *others])

@@ -422,3 +422,9 @@ def cached_relation(warehouse: Warehouse, relation: Any) -> Any:
 def drop_table(warehouse: Warehouse, relation: Any) -> None:
     """Drop a table, if it is there."""
     warehouse.run(warehouse.macro("drop_table_sql", relation))
+
+
+def is_only_process(warehouse: Warehouse) -> bool:
+    """Say whether no other process can write to the tables."""
+    can_see = warehouse.macro("can", "remove_files")
+    return bool(can_see and not warehouse.adapter.shares_metastore())

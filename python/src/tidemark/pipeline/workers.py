@@ -6,6 +6,7 @@ from functools import partial
 from importlib import import_module
 from typing import Any
 
+from tidemark.pipeline.delta_files import check_staged
 from tidemark.pipeline.tables import write_relations
 from tidemark.pipeline.warehouse import Values, Warehouse
 
@@ -23,8 +24,8 @@ def tries_workers(warehouse: Warehouse, opened: Values, body: str, why_not: str)
         warehouse: Where the tables are.
         opened: What open_load() returned.
         body: The compiled SQL of the model.
-        why_not: The dotted name of the function that says what of the model's settings speaks
-            against it.
+        why_not: The name of the engine's function that says what of the model's settings speaks
+            against it, as of_engine() takes it.
     """
     cfg, run, engine = opened["cfg"], opened["run"], engine_of(opened)
     if engine == "spark" or run["empty"] or run["full_refresh"]:
@@ -34,8 +35,7 @@ def tries_workers(warehouse: Warehouse, opened: Values, body: str, why_not: str)
     if body.strip() != warehouse.macro("extract_sql", cfg).strip():
         why = "the model has a SELECT of its own"
     else:
-        module, _, function = why_not.rpartition(".")
-        why = getattr(import_module(module), function)(cfg)
+        why = of_engine(why_not, cfg)
     if not why and engine == "auto" and warehouse.adapter.is_on_cluster():
         why = (
             "the session has a cluster, whose nodes may not share files: engine: workers says that "
@@ -44,6 +44,17 @@ def tries_workers(warehouse: Warehouse, opened: Values, body: str, why_not: str)
     if why:
         leave_to_spark(warehouse, opened, why)
     return not why
+
+
+def of_engine(name: str, *arguments: Any) -> Any:
+    """Return what a function of the engine does, which is imported where it is asked for.
+
+    Args:
+        name: `module.function` of `tidemark.engine`.
+        *arguments: What it takes.
+    """
+    module, _, function = f"tidemark.engine.{name}".rpartition(".")
+    return getattr(import_module(module), function)(*arguments)
 
 
 def open_views(warehouse: Warehouse, opened: Values) -> None:
@@ -74,5 +85,5 @@ def files_of_workers(warehouse: Warehouse, opened: Values, staged: Values, load:
         written = warehouse.adapter.write_kept_rows(staged["kept"], targets, version)
     if written is not None:
         logged = written.figures.get("rows_logged", staged["figures"].get("rows_logged"))
-        warehouse.macro("check_staged", opened["cfg"], written, logged)
+        check_staged(warehouse, opened["cfg"], written, logged)
     return written

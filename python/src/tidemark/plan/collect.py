@@ -36,9 +36,9 @@ def take(facts: Mapping[str, Any], rows: Rows, inputs: Mapping[str, Any]) -> Non
     """Keep what a load would do; macros call it.
 
     Args:
-        facts: What planned_facts() returned.
-        rows: The rows of planned_queries(), by what they are.
-        inputs: What planned_inputs() returned.
+        facts: What a plan tells of a load, see tidemark.pipeline.planning.
+        rows: The rows that a plan shows, by what they are.
+        inputs: What it was planned from.
 
     Raises:
         ConfigError: What was read changed meanwhile.

@@ -397,3 +397,49 @@ def hidden_renames(said: Said, before: Sequence[Column]) -> list[Change]:
         for old, new in pairs
         if old != new and (old in new_names or new in old_names)
     ]
+
+
+def failed_policy(cfg: Config, statement: Said, change: Change, is_cut: bool = True) -> DataError:
+    """Return the error that a statement stops with, by policy or because it cannot be followed.
+
+    Args:
+        cfg: The settings of the entity.
+        statement: What stops it, with its `text`.
+        change: Which of its changes.
+        is_cut: Whether the batch was cut there, so that what came before it was applied.
+    """
+    kind, before = change["kind"], ""
+    if kind == "change_type":
+        before = (
+            f"The type of `{change['name']}` went from {change['was']} to {change['type']}, which "
+            "the target cannot follow in place: declare a data_type for it that holds both, or "
+        )
+    why, advice = change.get("stops") or (
+        f"and ddl.{kind} is fail",
+        f"{before}set ddl.{kind} to apply or ignore under meta.tidemark, then run again",
+    )
+    applied = "what came before it was applied" if is_cut else "nothing was applied"
+    return DataError(
+        f"{cfg['entity']}: the source did `{statement['text']}`, {why}; {applied}. {advice}"
+    )
+
+
+def check_name_of_key(cfg: Config, recorded: Config, statement: Said, change: Change) -> None:
+    """Refuse a column that takes the name of the key.
+
+    The rows are known here by what the one that was called so had.
+
+    Raises:
+        DataError: It does.
+    """
+    declared = lowered(names_of(cfg["columns"]))
+    old, new = change["old"].lower(), change["name"].lower()
+    for column in recorded["columns"]:
+        is_key = column["name"].lower() == new and column.get("role") == "key"
+        if is_key and old != new and old not in declared:
+            stops = (
+                f"and `{column['name']}`, by which rows are known here, is what was "
+                f"`{change['old']}`",
+                "Begin anew with --full-refresh on a snapshot from after the statement",
+            )
+            raise failed_policy(cfg, statement, {**change, "stops": stops})

@@ -6,7 +6,6 @@ import os
 import re
 import stat
 import time
-from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
@@ -104,26 +103,6 @@ def local_files(folder: str, depth: int = 1) -> list[dict[str, Any]] | None:
                 file = {"path": f"file:{entry.path}", "size": found.st_size, "modified": modified}
                 files.append({**file, "depth": level})
     return files
-
-
-def passed_over(files: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return the paths of those files that Spark does not read with the folder they lie below.
-
-    It reads the files right in a folder, and of its folders those that are partitions.
-
-    Example:
-        >>> passed_over([{"path": "file:/in/day/late/part-2.csv", "depth": 2}])
-        ['file:/in/day/late/part-2.csv']
-
-    Args:
-        files: What list_files() returns.
-    """
-    return [
-        str(file["path"])
-        for file in files
-        if file["depth"] > 1
-        and any("=" not in name for name in str(file["path"]).split("/")[-int(file["depth"]) : -1])
-    ]
 
 
 def clear_debris(session: SparkSession, schema: str, name: str) -> bool:

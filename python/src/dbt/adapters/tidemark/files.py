@@ -1,4 +1,4 @@
-"""Files that loads read, for macros."""
+"""Files that loads read."""
 
 from __future__ import annotations
 
@@ -41,7 +41,6 @@ class FilesAdapter(SessionAdapter):
             check_links(path, files)
             return files
 
-    @available.parse(lambda *args, **kwargs: {})
     def footers_of(self, files: list[dict[str, Any]]) -> dict[str, Any]:
         """Tell how Parquet files are to be read, by their footers.
 
@@ -55,7 +54,6 @@ class FilesAdapter(SessionAdapter):
         with self.connections.exception_handler("footers_of"):
             return footers_of(self._session, files)
 
-    @available.parse(lambda *args, **kwargs: None)
     def view_parquet_files(self, name: str, files: list[dict[str, Any]], location: str) -> None:
         """Make a temporary view of Parquet files with all their columns.
 
@@ -67,7 +65,6 @@ class FilesAdapter(SessionAdapter):
         with self.connections.exception_handler(f"view_parquet_files({location!r})"):
             view_files(self._session, name, files, location)
 
-    @available.parse(lambda *args, **kwargs: None)
     def long_line(self, files: list[dict[str, Any]], most: int) -> dict[str, Any] | None:
         """Tell where the first line of text files begins that has more than so many bytes.
 
@@ -88,14 +85,13 @@ class FilesAdapter(SessionAdapter):
                     return {"path": path, "at": at}
             return None
 
-    @available.parse(lambda *args, **kwargs: [])
     def unread_files(
         self, there: list[dict[str, Any]], landed: Any, undone: list[int]
     ) -> list[dict[str, Any]] | None:
         """Return those of the files in a folder that an entity is to read.
 
         Example:
-            {% set files = adapter.unread_files(adapter.list_files('landing/orders'), landed, []) %}
+            >>> files = adapter.unread_files(adapter.list_files("landing/orders"), landed, [])
 
         Args:
             there: The files, as list_files() gives them.
@@ -110,7 +106,6 @@ class FilesAdapter(SessionAdapter):
             table = (landed.schema, landed.identifier) if landed else None
             return unread_files(self._session, there, table, undone)
 
-    @available.parse(lambda *args, **kwargs: None)
     def follow_files(self, landed: Any, column: str, there: list[dict[str, Any]]) -> None:
         """Have a register of files know those again that have moved with the project.
 

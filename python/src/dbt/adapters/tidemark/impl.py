@@ -120,7 +120,6 @@ class TidemarkAdapter(WorkersAdapter, RowsAdapter, TablesAdapter, FilesAdapter):
         except TidemarkError as error:
             raise MacroError(error.kind, str(error)) from error
 
-    @available.parse(lambda *args, **kwargs: None)
     def register_function(self, name: str, function: str, arguments: list[str]) -> None:
         """Make a function of the `tidemark` distribution one of SQL that returns text.
 

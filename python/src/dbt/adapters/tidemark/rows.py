@@ -1,12 +1,10 @@
-"""Rows of Delta tables in commits of our own, for macros."""
+"""Rows of Delta tables in commits of our own."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
 from typing import Any
-
-from dbt.adapters.base.meta import available
 
 from dbt.adapters.tidemark.base import SessionAdapter
 from tidemark.sessions.workers import DuckRows
@@ -50,9 +48,8 @@ class RowsAdapter(SessionAdapter):
         """Query rows of a Delta table, once for as long as only this process writes to it.
 
         Example:
-            {% set rows = adapter.known_rows(
-                commits, 'shop.orders', 'select … order by id desc', 'select key, … limit 21', 20
-            ) %}
+            >>> latest, of_all = "select … order by id desc", "select key, … limit 21"
+            >>> rows = adapter.known_rows(commits, "shop.orders", latest, of_all, 20)
 
         Args:
             relation: The table.
@@ -85,7 +82,6 @@ class RowsAdapter(SessionAdapter):
                 _known.learn(table, state, parts, is_all)
         return parts.get(key, [])
 
-    @available.parse(lambda *args, **kwargs: None)
     def append_rows(self, relation: Any, rows: list[dict[str, Any]]) -> None:
         """Append a few rows to a Delta table without a Spark job.
 
@@ -118,16 +114,14 @@ class RowsAdapter(SessionAdapter):
             if joined is not None:
                 _known.follow(str(relation), state, joined)
 
-    @available.parse(lambda *args, **kwargs: None)
     def stage_rows(
         self, relation: Any, version: int, rows_sql: str, figures: dict[str, str], written_sql: str
     ) -> StagedRows:
         """Write rows as data files of a Delta table that are no part of it before commit_rows().
 
         Example:
-            {% set staged = adapter.stage_rows(
-                log, 12, 'select …', {'read': 'count(*)'}, 'select * from {counted}'
-            ) %}
+            >>> counted = {"read": "count(*)"}
+            >>> staged = adapter.stage_rows(log, 12, "select …", counted, "select * from {counted}")
 
         Args:
             relation: An existing Delta table.
@@ -216,7 +210,6 @@ class RowsAdapter(SessionAdapter):
             staged.create_view(name)
             self.views.view_files(name, staged.files if isinstance(staged, DuckRows) else None)
 
-    @available.parse(lambda *args, **kwargs: None)
     def discard_rows(self, staged: StagedRows) -> None:
         """Remove the files of rows that are not to be committed.
 

@@ -82,7 +82,6 @@ class TablesAdapter(SessionAdapter):
         with self.connections.exception_handler(f"clear_debris({relation})"):
             return clear_debris(self._session, relation.schema, relation.identifier)
 
-    @available.parse(lambda *args, **kwargs: 0)
     def clear_slices(self, relation: Any) -> int:
         """Remove the folders of slices that a killed run left without a table.
 
@@ -100,7 +99,6 @@ class TablesAdapter(SessionAdapter):
         with self.connections.exception_handler("shares_metastore"):
             return shares_metastore(self._session)
 
-    @available
     def process_name(self) -> str:
         """Return a name that no other process has."""
         return _process_name
@@ -138,7 +136,6 @@ class TablesAdapter(SessionAdapter):
             self._session.conf.set(name, literal)
         return f"${{{name}}}"
 
-    @available.parse(lambda *args, **kwargs: None)
     def table_layout(self, relation: Any) -> int | None:
         """Return the property `tidemark.layout` of a table, 0 where it has none.
 
@@ -161,7 +158,6 @@ class TablesAdapter(SessionAdapter):
         with self.connections.exception_handler(f"file_count({relation})"):
             return file_count(self._session, relation.schema, relation.identifier)
 
-    @available.parse(lambda *args, **kwargs: 0)
     def listed_bytes(self, relation: Any) -> int | None:
         """Return the bytes of a Delta table of few files, or none.
 
@@ -171,7 +167,6 @@ class TablesAdapter(SessionAdapter):
         with self.connections.exception_handler(f"listed_bytes({relation})"):
             return listed_bytes(self._session, relation.schema, relation.identifier)
 
-    @available.parse(lambda *args, **kwargs: False)
     def view_small_table(self, relation: Any, name: str) -> bool:
         """Make a temporary view of a Delta table as it is now, if its files are few.
 
@@ -191,7 +186,6 @@ class TablesAdapter(SessionAdapter):
                 self.views.view_table(name, table)
             return is_made
 
-    @available.parse(lambda *args, **kwargs: None)
     def make_view(self, name: str, sql: str, is_kept: bool = False) -> None:
         """Make a temporary view.
 
@@ -209,7 +203,6 @@ class TablesAdapter(SessionAdapter):
             (cache_view if is_kept else make_view)(self._session, name, sql)
             self.views.view_files(name, None)
 
-    @available.parse(lambda *args, **kwargs: False)
     def keep_view(self, name: str, sql: str) -> bool:
         """Make a temporary view of the rows that a query has now, in a file of the run.
 
@@ -233,7 +226,6 @@ class TablesAdapter(SessionAdapter):
         """
         self.views.open(prefix, tell, is_secret=is_secret)
 
-    @available.parse(lambda *args, **kwargs: True)
     def try_view(self, name: str, sql: str) -> bool:
         """Make a temporary view, unless Spark refuses its query.
 
@@ -252,7 +244,6 @@ class TablesAdapter(SessionAdapter):
                 return False
         return True
 
-    @available.parse(lambda *args, **kwargs: None)
     def forget_views(self, prefix: str) -> None:
         """Drop temporary views, and give back what the rows of those of cache_view() take.
 
@@ -294,7 +285,6 @@ class TablesAdapter(SessionAdapter):
             self.views.make_ready(sql)
             return query_columns(self._session, sql)
 
-    @available.parse(lambda *args, **kwargs: [])
     def syntax_errors(self, expressions: list[str]) -> list[str | None]:
         """Tell of each expression why Spark cannot parse it; None of one that it can.
 
@@ -304,7 +294,6 @@ class TablesAdapter(SessionAdapter):
         with self.connections.exception_handler("syntax_errors()"):
             return [syntax_error(self._session, expression) for expression in expressions]
 
-    @available.parse(lambda *args, **kwargs: None)
     def analysis_error(self, query: str) -> dict[str, str | None] | None:
         """Tell why Spark refuses a query; None of one that it takes.
 

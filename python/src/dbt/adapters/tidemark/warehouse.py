@@ -11,6 +11,8 @@ from dbt_common.events.contextvars import get_node_info
 from dbt_common.events.functions import fire_event
 from dbt_common.invocation import get_invocation_id
 
+from tidemark.pipeline.families import take_step
+
 
 class DbtWarehouse:
     """Runs statements by dbt's connection, with its query comments and its log.
@@ -39,8 +41,7 @@ class DbtWarehouse:
 
     def of_family(self, cfg: dict[str, Any], name: str, *arguments: Any) -> Any:
         """Take a step as an entity's family does; extracts and events share those of a log."""
-        own = f"{cfg['family']}__{name}"
-        return self.macro(own if own in self._macros else f"log__{name}", *arguments)
+        return take_step(self, cfg, name, *arguments)
 
     def run(self, sql: str) -> Any:
         """Run a statement; its rows, if any, by position and by name."""

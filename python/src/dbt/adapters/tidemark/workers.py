@@ -1,11 +1,10 @@
-"""What the engine in the workers does for macros."""
+"""What the engine in the workers does for loads."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from dbt.adapters.base.meta import available
 from pyspark.sql import SparkSession
 
 from dbt.adapters.tidemark.base import SessionAdapter
@@ -177,7 +176,6 @@ class WorkersAdapter(SessionAdapter):
         with self.connections.exception_handler(f"compare_again({relations['log']})"):
             return self._with_tables(compare_again, cfg, plan, load, source, relations)
 
-    @available.parse(lambda *args, **kwargs: "")
     def sift_events(self, landed: Sequence[Landed], tables: list[str]) -> Ours | str | None:
         """Have the engine in the workers open files of events whose lines wrap their envelopes.
 
@@ -194,7 +192,6 @@ class WorkersAdapter(SessionAdapter):
                 return None
             return sift_files(self._session, landed, [name.lower() for name in tables])
 
-    @available.parse(lambda *args, **kwargs: "")
     def keep_events(
         self,
         cfg: dict[str, Any],
@@ -221,7 +218,6 @@ class WorkersAdapter(SessionAdapter):
             why = why or self._why_not_made(cfg, relations)
             return why or keep_events(self._session, batch_of(cfg, plan, load, source))
 
-    @available.parse(lambda *args, **kwargs: "")
     def stage_events(
         self,
         cfg: dict[str, Any],
@@ -255,7 +251,6 @@ class WorkersAdapter(SessionAdapter):
         """Have a worker start and import the engine while this process goes on."""
         warm_worker(self._session)
 
-    @available.parse(lambda *args, **kwargs: "")
     def stage_batch(
         self,
         cfg: dict[str, Any],

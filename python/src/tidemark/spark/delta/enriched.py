@@ -65,7 +65,7 @@ class ShreddedRows(StagedRows):
                 manifest, or has taken this one for dead.
         """
         jvm: Any = self._session._jvm
-        # before that of atomic events is looked at, which are shut first: see enriched__fences()
+        # before that of atomic events is looked at, which are shut first: see fences_of_enriched()
         transactions = [one.transaction or self._begun(one.table) for one in self._beside]
         version = int(newest(jvm, self._transaction.deltaLog()).version())
         if version != self.version or not is_of_this_table(jvm, self._transaction):

@@ -1,0 +1,117 @@
+"""Files of an entity's tables, where the adapter can work with them: of Delta, in this process.
+
+They are read by Delta's list, and written before a commit names them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tidemark.errors import DataError
+from tidemark.pipeline.tables import write_relations
+from tidemark.pipeline.warehouse import Values, Warehouse
+
+_SMALL = 8 * 1024 * 1024
+"""To plan a MERGE into a table of so many bytes takes longer than to write it all."""
+
+
+def has_delta_files(warehouse: Warehouse, cfg: Values) -> bool:
+    """Say whether the adapter can work with the files of an entity's tables."""
+    can: bool = warehouse.macro("can", "write_delta_files")
+    return can and bool(cfg["file_format"] == "delta")
+
+
+def as_it_is(warehouse: Warehouse, cfg: Values, relation: Any, name: str) -> Any:
+    """Return a table as it is now, to be read from in this run.
+
+    It is a view of its files where the adapter can make one, which spares Spark the jobs that plan
+    a scan; else the table. What is a view already stays one.
+    """
+    if isinstance(relation, str):
+        return relation
+    view = warehouse.macro("run_view", cfg["target"], f"{name}_now")
+    is_viewed = has_delta_files(warehouse, cfg) and warehouse.adapter.view_small_table(
+        relation, view
+    )
+    return view if is_viewed else relation
+
+
+def is_written_at_once(warehouse: Warehouse, cfg: Values, relation: Any) -> bool:
+    """Say whether a table is so small that all of it is written rather than merged into.
+
+    Not where a change data feed shows what was written, nor where deletion vectors were asked for.
+    """
+    properties = cfg["table_properties"] or {}
+    if not has_delta_files(warehouse, cfg) or cfg["write_mode"] != "copy_on_write":
+        return False
+    if properties.get("delta.enableChangeDataFeed"):
+        return False
+    size = warehouse.adapter.listed_bytes(relation)
+    return size is not None and size <= _SMALL
+
+
+def can_stage_changes(plan: Values, load: Values) -> bool:
+    """Say whether what a load adds to the log can be written there before its commit.
+
+    That is rows to append only, and nothing beside them.
+    """
+    return bool(load["forward"] and load["log_version"] is not None and not plan["sensitive"])
+
+
+def check_staged(warehouse: Warehouse, cfg: Values, staged: Any, counted: int) -> None:
+    """Compare how many rows were written with how many were counted on the way.
+
+    Raises:
+        DataError: The numbers differ.
+    """
+    if counted != staged.rows:
+        warehouse.adapter.discard_rows(staged)
+        raise DataError(
+            f"{cfg['entity']}: {counted} changes were counted but {staged.rows} were written, as "
+            "happens where Spark repeats a part of its work; nothing was committed. Run it again"
+        )
+
+
+def staged_log_rows(
+    warehouse: Warehouse, opened: Values, plan: Values, load: Values, rows: Any, figures: Values
+) -> Any:
+    """Write rows of a view or table as files of the log that no commit names yet.
+
+    Args:
+        warehouse: Where the log is.
+        opened: What open_load() returned.
+        plan: What becomes of each column.
+        load: The load.
+        rows: The view or table.
+        figures: What is counted on the way, as aggregates.
+    """
+    names = warehouse.macro("column_list_expr", warehouse.macro("slice_columns", plan))
+    return warehouse.adapter.stage_rows(
+        write_relations(warehouse, opened)["log"],
+        load["log_version"],
+        f"select\n    {names}\nfrom {rows}",
+        figures,
+        f"select *, {load['commit_id']} as _commit_id from {{counted}}",
+    )
+
+
+def version_to_append(warehouse: Warehouse, opened: Values, load: Values) -> int | None:
+    """Return the version of the log that rows are appended to; None where they are not staged.
+
+    A log that was made for this load has its first one.
+
+    Raises:
+        DataError: It has another, as another first run was faster.
+    """
+    log = write_relations(warehouse, opened)["log"]
+    if not has_delta_files(warehouse, opened["cfg"]) or opened["run"].get("dry_run"):
+        return None
+    if not opened["state"]["first"]:
+        version: int | None = load["log_version"]
+        return version
+    if warehouse.adapter.table_version(log) != 0:
+        raise DataError(
+            f"{opened['cfg']['entity']}: another run has written to {log} since this one began, so "
+            "this one wrote nothing. Run it again"
+        )
+    return 0

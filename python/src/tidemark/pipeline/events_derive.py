@@ -1,0 +1,210 @@
+"""The rows of the log that a stretch of change events brings, and what goes beside them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tidemark.pipeline.committing import versions_before
+from tidemark.pipeline.delta_files import (
+    can_stage_changes,
+    check_staged,
+    staged_log_rows,
+    version_to_append,
+)
+from tidemark.pipeline.events_moves import moved_values
+from tidemark.pipeline.slices import make_slice, make_view
+from tidemark.pipeline.tables import write_relations
+from tidemark.pipeline.warehouse import Values, Warehouse
+from tidemark.pipeline.workers import files_of_workers
+from tidemark.rules.batches import columns_out_of_sight
+
+_LABELS = {
+    "I": "rows_inserted",
+    "U": "rows_updated",
+    "D": "rows_deleted",
+    "N": "rows_unchanged",
+}
+
+
+def derive_events(warehouse: Warehouse, opened: Values, staged: Values, commit: Any) -> Values:
+    """Return the rows of the log that a stretch brings, and what goes beside them.
+
+    Args:
+        warehouse: Where the tables are.
+        opened: What open_load() returned.
+        staged: What stage_events() returned.
+        commit: What new_commit() returned; None of a plan.
+
+    Returns:
+        The dict that commit_load() takes; `outcome` is repeat where only files are remembered, and
+        nothing where there are none.
+    """
+    plan, files, state = staged["plan"], staged["files"], opened["state"]
+    figures, before = staged["figures"], state["last_sequence_num"]
+    log_version = version_to_append(warehouse, opened, staged["load"])
+    load = {**staged["load"], "log_version": log_version}
+    has_work = load["statements"] or load["reorders"] or load["rebuild"] or load["kind"] != "load"
+    if not files and not figures["rows_read"] and not has_work:
+        load["last_sequence_num"] = before
+        return {"outcome": "nothing", "load": load, "figures": figures}
+    last = figures["last_sequence_num"]
+    load["last_sequence_num"] = last if state["first"] or before is None else max(last or 0, before)
+    in_workers = staged.get("uncommitted") or staged.get("kept")
+    if in_workers:
+        rows = _replayed_by_workers(warehouse, opened, staged, load)
+    else:
+        rows = _replay(warehouse, opened, plan, load)
+    figures = {**figures, **rows["counts"]}
+    numbers = {
+        **versions_before(warehouse, opened, load),
+        "batch_id": load["batch_id"],
+        "first_sequence_num": figures["first_sequence_num"],
+        "last_sequence_num": load["last_sequence_num"],
+        **({"last_file": files[-1]["_file"]} if files else {}),
+    }
+    # Nothing but events that are known already, or that are no change: only the files are
+    # remembered.
+    counted = ("rows_logged", "rows_superseded", "rows_rejected")
+    is_new = any(figures[name] for name in counted) or state["first"]
+    is_new = is_new or load["kind"] != "load" or load["rebuild"]
+    outcome = "repeat" if files or load["reorders"] else "nothing"
+    beside = [] if in_workers else _beside(warehouse, opened, plan, load, figures, rows)
+    return {
+        "outcome": "commit" if is_new else outcome,
+        "load": load,
+        "figures": figures,
+        "numbers": numbers,
+        "files": files,
+        "uncommitted": rows["uncommitted"],
+        "slice": rows["slice"],
+        "beside": beside,
+    }
+
+
+def _replayed_by_workers(
+    warehouse: Warehouse, opened: Values, staged: Values, load: Values
+) -> Values:
+    """Return the files that the workers wrote of a batch, in the place of what _replay() does."""
+    written = files_of_workers(warehouse, opened, staged, load)
+    counts = {name: written.figures[name] for name in warehouse.macro("figures_of_events")}
+    counts["rows_superseded"] = 0
+    return {"rows": None, "slice": None, "uncommitted": written, "counts": counts}
+
+
+def _replay(warehouse: Warehouse, opened: Values, plan: Values, load: Values) -> Values:
+    """Derive what a stretch adds to the log.
+
+    That is straight into files of the log that no commit names yet, or, where the log is corrected
+    too, into a table of its own, as it is read several times while tables change.
+
+    Returns:
+        `rows`, a view with all columns, `slice`, `uncommitted`, and `counts`, which are figures.
+    """
+    cfg, macro = opened["cfg"], warehouse.macro
+    replayed = macro("run_view", cfg["target"], "replayed")
+    sql = _replayed_sql(warehouse, opened, plan, load)
+    make_view(warehouse, replayed, sql, plan["sensitive"])
+    if can_stage_changes(plan, load):
+        figures = macro("figures_of_events")
+        uncommitted = staged_log_rows(warehouse, opened, plan, load, replayed, figures)
+        counts = uncommitted.figures
+        check_staged(warehouse, cfg, uncommitted, counts["rows_logged"])
+        return {"rows": replayed, "slice": None, "uncommitted": uncommitted, "counts": counts}
+    names = macro("column_list_expr", macro("slice_columns", plan))
+    sql = f"select\n    {names}, _supersedes\nfrom {replayed}"
+    slice_ = make_slice(warehouse, cfg["target"], load["commit_id"], "log", sql)
+    counts = _counts_of_slice(warehouse, slice_)
+    uncommitted = None
+    if counts["rows_logged"] and load["forward"] and load["log_version"] is not None:
+        figures = {"rows_logged": "count(*)"}
+        uncommitted = staged_log_rows(warehouse, opened, plan, load, slice_, figures)
+        check_staged(warehouse, cfg, uncommitted, counts["rows_logged"])
+    return {"rows": replayed, "slice": slice_, "uncommitted": uncommitted, "counts": counts}
+
+
+def _counts_of_slice(warehouse: Warehouse, slice_: Any) -> dict[str, int]:
+    counts = {"rows_logged": 0, "rows_superseded": 0}
+    for row in warehouse.rows(
+        "select _operation, _supersedes is not null as is_mark, count(*) as row_count from "
+        f"{slice_} group by all"
+    ):
+        count = int(row["row_count"] or 0)
+        counts["rows_superseded" if row["is_mark"] else "rows_logged"] += count
+        if not row["is_mark"] and row["_operation"] in _LABELS:
+            counts[_LABELS[row["_operation"]]] = count
+    return counts
+
+
+def _replayed_sql(warehouse: Warehouse, opened: Values, plan: Values, load: Values) -> str:
+    """Return the rows that replaying a stretch gives, over views of what stood before."""
+    cfg, staged, now, macro = opened["cfg"], load["staged"], load["now"], warehouse.macro
+    existing, table_events = (
+        macro("run_view", cfg["target"], name) for name in ("existing", "table_events")
+    )
+    if opened["state"]["first"]:
+        sql = macro("no_existing_events_sql", cfg, plan, load)
+    else:
+        sql = macro("existing_events_sql", cfg, plan, now, staged, load)
+    make_view(warehouse, existing, sql)
+    rows_sql = []
+    if load["table_events"]:
+        make_view(warehouse, table_events, macro("table_events_sql", cfg, plan, now, staged, load))
+        rows_sql.append(macro("logged_statements_sql", cfg, plan, table_events, load))
+    sources = {"staged": staged, "existing": existing, "table_events": table_events, "moved": None}
+    if load["has_partial_moves"]:
+        sources["moved"] = moved_values(warehouse, cfg, plan, sources, load)
+    if not plan["keyed"]:
+        warn_of_columns_without_key(warehouse, cfg, plan, load["statements"])
+    generate = "replayed_keys_sql" if plan["keyed"] else "replayed_copies_sql"
+    rows_sql.append(f"select * from (\n{macro(generate, cfg, plan, sources, load)}\n)")
+    return "\nunion all\n".join(rows_sql)
+
+
+def warn_of_columns_without_key(
+    warehouse: Warehouse, cfg: Values, plan: Values, statements: list[Values]
+) -> None:
+    """Tell what rows of a table without key are not found by any more."""
+    names = columns_out_of_sight(cfg, plan, statements)
+    if names:
+        warehouse.warn(
+            cfg["entity"],
+            "without unique_key a row is found by all its values, and those that are there have "
+            f"others in {', '.join(names)} than the source, whose columns have changed: no event "
+            "updates or deletes them any more. Begin anew with --full-refresh on a snapshot of now",
+        )
+
+
+def _beside(
+    warehouse: Warehouse, opened: Values, plan: Values, load: Values, figures: Values, rows: Values
+) -> list[str]:
+    """Return what writes staging, rejects and sensitive values: they count once the log has it."""
+    cfg, macro, staged = opened["cfg"], warehouse.macro, load["staged"]
+    targets, commit_id = write_relations(warehouse, opened), load["commit_id"]
+    staging = macro("staging_columns", cfg, plan)
+    statements = [
+        macro(
+            "insert_sql",
+            targets["staging"],
+            staging,
+            "select * except (_landing_num), _tidemark_line_num as _landing_num, "
+            f"{load['batch_id']} as _batch_id, _source_operation as _operation, {commit_id} as "
+            f"_commit_id from {staged} where _is_usable",
+        )
+    ]
+    if figures["rows_rejected"]:
+        key_hash = "_key_hash" if plan["keyed"] else "cast(null as string) as _key_hash"
+        sql = (
+            f"select _reject_reason, {key_hash}, _raw_payload, date'{load['business_date']}' as "
+            f"_business_date, {commit_id} as _commit_id, cast(null as bigint) as _resolved_by "
+            f"from {staged} where _reject_reason is not null"
+        )
+        rejects = macro("rejects_columns")
+        statements.append(macro("insert_sql", targets["rejects"], rejects, sql))
+    if plan["sensitive"] and figures["rows_logged"]:
+        sql = (
+            f"select *, {commit_id} as _commit_id from {rows['rows']} where _supersedes is null "
+            "and _operation <> 'T'"
+        )
+        sensitive = macro("sensitive_columns", plan)
+        statements.append(macro("insert_sql", targets["sensitive"], sensitive, sql))
+    return statements

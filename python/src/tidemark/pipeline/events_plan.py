@@ -1,0 +1,281 @@
+"""What a stretch of change events is loaded with: its columns, its commit, DDL that is logged."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Iterable, Sequence
+
+from tidemark.errors import DataError
+from tidemark.pipeline.checking import check_drift
+from tidemark.pipeline.given import declared_types, pepper_of
+from tidemark.pipeline.tables import has_rows
+from tidemark.pipeline.warehouse import Values, Warehouse
+from tidemark.rules.batches import fills_of_schemas, is_within
+from tidemark.rules.drift import choice_drift, config_drift, is_retagged
+from tidemark.rules.event_plan import (
+    check_new_columns,
+    check_told_columns,
+    event_plan,
+    names_to_come,
+    told_names,
+)
+from tidemark.rules.names import lowered, names_of, unique
+from tidemark.rules.types import struct_fields
+
+ANEW = "from the events that are still there with --full-refresh (the old one is kept)"
+"""How a log begins anew."""
+_INFERRED = {
+    "bigint": "bigint",
+    "double": "double",
+    "decimal": "double",
+    "float": "double",
+    "boolean": "boolean",
+}
+_SIGNED = ("tinyint", "smallint", "int", "bigint", "decimal", "float", "double")
+
+
+def plan_stretch(
+    warehouse: Warehouse, opened: Values, landing: Values, batch: Values, stretch: Values
+) -> Values:
+    """Return what becomes of each column, once the tables have followed the DDL event of a stretch.
+
+    Args:
+        warehouse: Where the tables are.
+        opened: What open_load() returned.
+        landing: Where the events are, and their `columns` if they come typed.
+        batch: What they tell, as it is known within the stretch; the names of typed ones are added.
+        stretch: The stretch.
+
+    Raises:
+        ConfigError: The YAML and the events do not go together.
+        DataError: Nothing tells the columns, or what is stored cannot be gone on with.
+    """
+    cfg, state, macro = opened["cfg"], opened["state"], warehouse.macro
+    recorded, columns = None if state["first"] else state["recorded"], landing["columns"]
+    meta = [*names_of(macro("event_columns")), "_landing_num", "_file"]
+    for name in names_of(columns or []):
+        is_ours = name.lower() in meta or name.startswith("_before_")
+        if not is_ours and name not in batch["names"]:
+            batch["names"].append(name)
+    types = declared_types(warehouse, cfg)
+    to_come = names_to_come(batch, stretch)
+    typed = [*types, *(lowered(names_of(recorded["columns"])) if recorded else [])]
+    inferred = _inferred_types(warehouse, landing, batch, typed)
+    found = {
+        "names": batch["names"],
+        "schemas": batch["schemas"],
+        "ddl": batch["source_columns"],
+        "arrived": None if columns is None else {one["name"].lower(): one for one in columns},
+        "renames": batch["renames"],
+        "refused": batch["refused"] + to_come,
+        "to_come": to_come,
+        "has_schemaless": batch["has_schemaless"],
+        "inferred": inferred,
+        "unreadable": batch.get("unreadable"),
+    }
+    reserved, recipe = macro("reserved_event_columns"), macro("hash_recipe_version")
+    plan = event_plan(cfg, found, types, recorded, reserved, recipe)
+    check_new_columns(cfg, plan, recorded)
+    pepper = pepper_of(warehouse, cfg, plan)
+    plan["recorded"] = {**plan["recorded"], **pepper}
+    if recorded:
+        drift = config_drift(cfg, plan, recorded) + choice_drift(plan, recorded)
+        check_drift(cfg, drift, ANEW)
+    check_told_columns(cfg, plan, found, recorded)
+    unsigned = _check_unsigned(warehouse, opened, plan, recorded)
+    before = (recorded or {}).get("source") or {}
+    plan["recorded"]["source"] = {
+        "tables": unique([*(before.get("tables") or []), *batch["tables"]]),
+        "followed": batch["followed"] if stretch["is_last"] else before.get("followed", []),
+        "named": batch["named"],
+        "columns": batch["source_columns"],
+        "refused": batch["refused"],
+        "by_content": batch["by_content"],
+        "identifying": batch["identifying"],
+        "has_moves": before.get("has_moves", False),
+        "has_partial_moves": before.get("has_partial_moves", False),
+        "open_snapshot": before.get("open_snapshot"),
+        "told": told_names(batch, recorded) if cfg["format"] == "debezium" else None,
+        "unsigned": unsigned,
+    }
+    guessed = [name.lower() for name, kind in inferred.items() if kind == "string"]
+    return {**plan, "guessed_texts": guessed}
+
+
+def _inferred_types(
+    warehouse: Warehouse, landing: Values, batch: Values, typed: Sequence[str]
+) -> dict[str, str]:
+    """Return types of columns that neither YAML nor a schema tells, from the values of a batch."""
+    told = {*typed, *lowered(names_of(batch["source_columns"] or []))}
+    for columns in batch["schemas"].values():
+        told.update(lowered(names_of(columns)))
+    is_told = all(name in told for name in lowered(batch["names"]))
+    if is_told or landing["columns"] is not None or batch["is_empty"]:
+        return {}
+    text = warehouse.run(warehouse.macro("inferred_schema_sql", landing["events"]))[0][0]
+    inferred = {}
+    for name, kind in struct_fields(re.sub("^(OBJECT|STRUCT)<", "", text)[:-1]):
+        # A whole number that no bigint holds, such as an unsigned id, would share a double with its
+        # neighbours.
+        is_whole = re.search(r"^decimal[(][0-9]+, *0[)]$", kind.lower())
+        base = kind.split("<")[0].split("(")[0].lower()
+        inferred[name] = "decimal(38,0)" if is_whole else _INFERRED.get(base, "string")
+    return inferred
+
+
+def _check_unsigned(
+    warehouse: Warehouse, opened: Values, plan: Values, recorded: Values | None
+) -> list[str]:
+    """Refuse what is stored with negative numbers and never has any at the source.
+
+    An earlier version took them as they are written. What the log alone has is told.
+
+    Returns:
+        The columns of which this is known, by their names in hashes.
+    """
+    names = list(((recorded or {}).get("source") or {}).get("unsigned", []))
+    if opened["run"].get("dry_run"):
+        return names
+    for column in plan["columns"]:
+        is_unsigned = "unsigned" in column["encodings"].values() and not column.get("stays")
+        if not is_unsigned or column["hash_name"] in names:
+            continue
+        kind = column["recorded_type"]
+        if recorded and kind is not None and warehouse.macro("_base_type", kind) in _SIGNED:
+            _check_no_negatives(warehouse, opened, recorded, column)
+        names.append(column["hash_name"])
+    return names
+
+
+def _check_no_negatives(
+    warehouse: Warehouse, opened: Values, recorded: Values, column: Values
+) -> None:
+    cfg, relations, macro = opened["cfg"], opened["relations"], warehouse.macro
+    name = column["name"]
+    is_negative = f"{macro('quote_identifier', name)} < 0"
+    existing = macro("existing_rows_sql", cfg, macro("recorded_plan", recorded), relations)
+    if has_rows(warehouse, f"(\n{existing}\n)", is_negative):
+        raise DataError(
+            f"{cfg['entity']}: column `{name}` is unsigned at the source, and negative numbers are "
+            "stored of it: an earlier version took them as the events write those that are too "
+            f"large for a bigint; nothing was written. Begin anew {ANEW}, or keep what is written "
+            f"with encodings: {{{name}: number}} under meta.tidemark"
+        )
+    if column["sensitive"]:
+        return
+    if has_rows(warehouse, relations["log"], f"{is_negative} and {macro('in_force_expr')}"):
+        warehouse.warn(
+            cfg["entity"],
+            f"column `{name}` is unsigned at the source, and the history has negative numbers of "
+            "it, as the events write those that are too large for a bigint. To have them right "
+            f"there, begin anew {ANEW}",
+        )
+
+
+def plan_event_load(
+    warehouse: Warehouse, opened: Values, plan: Values, batch: Values, stretch: Values
+) -> Values:
+    """Return what the commit of a stretch is made with.
+
+    Args:
+        warehouse: Where the tables are.
+        opened: What open_load() returned.
+        plan: What plan_stretch() returned.
+        batch: What the events tell.
+        stretch: The stretch; `tried` is the number of an attempt before this one.
+    """
+    cfg, run, state = opened["cfg"], opened["run"], opened["state"]
+    begun, date, is_first = state.get("begun"), date_of_events(run), state["first"]
+    if begun and not run.get("dry_run"):
+        commit_id = begun["commit_id"]
+    else:
+        last_id = stretch.get("tried") or state["last_id"]
+        commit_id = warehouse.macro("next_commit_id", last_id)
+    is_refresh = run["full_refresh"] and state["recorded"] and stretch["is_first"]
+    shows_others = not is_first and (
+        is_retagged(cfg, state["recorded"]) or _has_columns_back(warehouse, opened, plan)
+    )
+    return {
+        "commit_id": commit_id,
+        "batch_id": commit_id if stretch["is_first"] else batch["batch_id"],
+        "kind": "full_refresh" if is_refresh else "load",
+        "business_date": date,
+        "last_commit_id": 0 if is_first else state["last_commit_id"],
+        "last_date": date,
+        "last_date_commit_id": commit_id,
+        "rebuild": shows_others,
+        "reorders": batch["reorders"] and stretch["is_first"],
+        "is_last": stretch["is_last"],
+        "begun": begun,
+        "statements": _statements_within(warehouse, opened, plan, batch, stretch),
+    }
+
+
+def date_of_events(run: Values) -> str:
+    """Return the business date that events are loaded under: today's (UTC) unless one is given."""
+    date: str = run["business_date"] or dt.datetime.now(dt.UTC).strftime("%Y-%m-%d")
+    return date
+
+
+def is_trial(run: Values) -> bool:
+    """Say whether a dry run is an attempt before tables are altered, and no plan."""
+    return bool(run.get("dry_run") and not run["plan"])
+
+
+def _has_columns_back(warehouse: Warehouse, opened: Values, plan: Values) -> bool:
+    """Say whether a column is new by what is recorded and has values in the log.
+
+    Earlier versions recorded none that `columns` left out, and current may have lost them.
+    """
+    terms = [
+        f"{warehouse.macro('quote_identifier', column['name'])} is not null"
+        for column in plan["added"]
+        if not column["sensitive"]
+    ]
+    if not terms or opened["run"].get("dry_run"):
+        return False
+    return has_rows(warehouse, opened["relations"]["log"], " or ".join(terms))
+
+
+def _statements_within(
+    warehouse: Warehouse, opened: Values, plan: Values, batch: Values, stretch: Values
+) -> list[Values]:
+    """Return the statements that are logged with a stretch, with fills of what they added."""
+    within: list[Values] = []
+    for statement in batch["statements"]:
+        if is_within(statement, stretch):
+            within.append(statement)
+            within += with_values(warehouse, opened, plan, statement.get("fills", []))
+    if batch["source_columns"] is None and not stretch["from"]:
+        state = opened["state"]
+        recorded = None if state["first"] else state["recorded"]
+        fills = fills_of_schemas(opened["cfg"], plan, batch, recorded)
+        within += with_values(warehouse, opened, plan, fills)
+    return within
+
+
+def with_values(
+    warehouse: Warehouse, opened: Values, plan: Values, fills: Iterable[Values]
+) -> list[Values]:
+    """Return fills of columns that are stored, with the value as SQL.
+
+    A default that its column cannot have is told: a fill with NULL does nothing.
+    """
+    valued = []
+    for fill in fills:
+        for column in plan["columns"]:
+            name, kind = column["name"], column["type"]
+            is_filled = name.lower() == fill["column"].lower() and not column["key"]
+            if not is_filled or column.get("stays"):
+                continue
+            literal = warehouse.macro("string_literal", fill["default"])
+            value = warehouse.macro("decode_expr", literal, fill["encoding"], kind)
+            if not is_trial(opened["run"]) and warehouse.run(f"select {value} is null")[0][0]:
+                warehouse.warn(
+                    opened["cfg"]["entity"],
+                    f"the default of the new column `{name}` is no value of type {kind}: the rows "
+                    "that were there have NULL",
+                )
+            valued.append({**fill, "column": name, "value": value})
+    return valued

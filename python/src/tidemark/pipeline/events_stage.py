@@ -1,0 +1,498 @@
+"""A stretch of change events: typed, hashed, told apart from what is known, and what it takes."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from tidemark.errors import DataError
+from tidemark.model.problems import raise_problems
+from tidemark.pipeline.checking import check_drift, check_load
+from tidemark.pipeline.delta_files import as_it_is
+from tidemark.pipeline.events_batch import source_of
+from tidemark.pipeline.events_moves import linked_keys
+from tidemark.pipeline.events_plan import ANEW, is_trial, plan_event_load, plan_stretch
+from tidemark.pipeline.events_statement import opened_after_statement
+from tidemark.pipeline.expressions import event_expressions, meaning_problem
+from tidemark.pipeline.slices import kept_rows, make_view, opened_to_come
+from tidemark.pipeline.tables import (
+    alters_tables,
+    evolve_tables,
+    make_history_view,
+    opened_evolved,
+    relation_exists,
+    widen_columns,
+)
+from tidemark.pipeline.warehouse import Values, Warehouse
+from tidemark.rules.batches import NO_FIGURES, batch_at
+from tidemark.rules.event_plan import sequence_plan
+from tidemark.rules.guard import most_rejects
+from tidemark.rules.names import names_of
+
+_ADVICE = (
+    "Mend the events or the declared types (say with meta.tidemark.encodings how a column is "
+    "written: for ambiguous_unit millis or micros, for ambiguous_encoding hex or base64; for "
+    "unsigned_too_large declare decimal(20,0))"
+)
+
+
+def stage_events(
+    warehouse: Warehouse, opened: Values, source: Values, stretch: Values
+) -> Values | None:
+    """Stage a stretch, typed by what its columns are from its DDL event on.
+
+    Args:
+        warehouse: Where the tables are.
+        opened: What open_load() returned.
+        source: What source_events() returned.
+        stretch: One of its parts.
+
+    Returns:
+        {plan, load, figures, source, files, rejects}, or what the workers staged. None of a trial
+        that would alter tables for the order of events.
+    """
+    if source.get("staged"):
+        staged: Values = source["staged"]
+        return staged
+    landing, batch = source["landing"], batch_at(source["batch"], stretch)
+    given, opened = opened, opened_after_statement(warehouse, opened, batch, stretch)
+    cfg, state = opened["cfg"], opened["state"]
+    plan = plan_stretch(warehouse, opened, landing, batch, stretch)
+    begun = {"last_id": state["last_id"], "begun": state.get("begun")}
+    given = {**given, "state": {**given["state"], **begun}}
+    tried = _tried_stretch(warehouse, given, plan, source, stretch)
+    opened = _evolved(warehouse, opened, plan)
+    now, known = _log_as_it_is(warehouse, opened, plan)
+    _make_staged_view(warehouse, cfg, plan, landing, stretch, known)
+    plan = _with_sequence_type(warehouse, opened, plan, landing, stretch, known)
+    if plan.get("wider"):
+        if is_trial(opened["run"]):
+            return None
+        opened = _opened_after_widening(warehouse, opened, plan)
+        # A view of Spark's refuses an Iceberg table whose columns are not of the types that they
+        # had when it was made.
+        now, known = _log_as_it_is(warehouse, opened, plan)
+        _make_staged_view(warehouse, cfg, plan, landing, stretch, known)
+    if opened["run"]["empty"]:
+        return {"plan": plan, "figures": {}}
+
+    planned = {
+        **plan_event_load(warehouse, opened, plan, batch, {**stretch, "tried": tried}),
+        "log_version": opened["state"]["log_version"],
+        "order_type": warehouse.macro("place_type", cfg, plan.get("sequence_type")),
+    }
+    looking = {**planned, "now": now, "known": known}
+    rows, seen = _staged_rows(warehouse, opened, plan, landing, stretch, looking)
+    load = _with_what_arrived(warehouse, opened, planned, now, rows, seen)
+    plan = _with_what_moved(plan, load)
+    figures = _figures_of_staged(warehouse, cfg, plan, load, seen)
+    ignored = batch["ignored"] if stretch["is_last"] else 0
+    read = figures["rows_read"] + ignored
+    return {
+        "plan": plan,
+        "load": load,
+        "figures": {**figures, "rows_ignored": ignored, "rows_read": read},
+        "source": {**source, "batch": {**batch, "batch_id": load["batch_id"]}},
+        "files": landing["files"],
+        "rejects": _rejects(warehouse, cfg, plan, load, landing, stretch, figures),
+    }
+
+
+def _rejects(
+    warehouse: Warehouse,
+    cfg: Values,
+    plan: Values,
+    load: Values,
+    landing: Values,
+    stretch: Values,
+    figures: Values,
+) -> Values:
+    rows, failed, told = load["staged"], None, "_raw_payload"
+    if figures["rows_rejected"] and cfg["on_reject"] == "fail":
+        events = landing["events"]
+        failed = warehouse.macro("failed_event_values_sql", cfg, plan, events, stretch)
+    if cfg["format"] == "debezium":
+        # Of an envelope the values: what stands before the images, a schema above all, would fill a
+        # message.
+        told = (
+            "if(_raw_payload like '%\"before\":%', concat('… ', substring(_raw_payload, "
+            "position('\"before\":' in _raw_payload))), _raw_payload)"
+        )
+    return {
+        "units": ["event", "events"],
+        "of": "",
+        "rows": rows,
+        "failed": failed,
+        "samples": (
+            f"select _reject_reason, {told} as _raw_payload from {rows} where _reject_reason is "
+            "not null order by _reject_reason asc nulls last, _landing_num asc nulls last"
+        ),
+        "advice": _ADVICE,
+    }
+
+
+def _tried_stretch(
+    warehouse: Warehouse, opened: Values, plan: Values, source: Values, stretch: Values
+) -> int | None:
+    """Stage a stretch whose rejects may stop it on what the tables will be, where they are altered.
+
+    Returns:
+        The number that this attempt had; None if there was none.
+    """
+    cfg, run = opened["cfg"], opened["run"]
+    if most_rejects(cfg, run) == 1 or run["empty"] or run.get("dry_run"):
+        return None
+    if not alters_tables(warehouse, opened, plan):
+        return None
+    trial = stage_events(warehouse, {**opened, "run": {**run, "dry_run": True}}, source, stretch)
+    if not trial:
+        return None
+    check_load(warehouse, opened, trial)
+    number: int = trial["load"]["commit_id"]
+    return number
+
+
+def _evolved(warehouse: Warehouse, opened: Values, plan: Values) -> Values:
+    """Return the entity once its tables are as the plan of a stretch has them."""
+    if opened["run"].get("dry_run"):
+        to_come: Values = opened_to_come(warehouse, opened, plan)
+        return to_come
+    alters = alters_tables(warehouse, opened, plan)
+    if alters:
+        evolve_tables(warehouse, opened, plan)
+    state = opened["state"]
+    if not state["first"] and state["recorded"].get("views_are_old"):
+        make_history_view(warehouse, opened["cfg"], plan, opened["relations"])
+    return opened_evolved(opened) if alters else opened
+
+
+def _log_as_it_is(warehouse: Warehouse, opened: Values, plan: Values) -> tuple[Values, Values]:
+    """Return the tables, the log as it is now, and where the events are that are known already."""
+    relations, state, macro = opened["relations"], opened["state"], warehouse.macro
+    if state["first"]:
+        return relations, {}
+    log = as_it_is(warehouse, opened["cfg"], relations["log"], "log")
+    staging = None if plan["keyed"] else macro("in_force_of", relations["staging"], state)
+    return {**relations, "log": log}, {"log": log, "staging": staging}
+
+
+def _with_sequence_type(
+    warehouse: Warehouse,
+    opened: Values,
+    plan: Values,
+    landing: Values,
+    stretch: Values,
+    known: Values,
+) -> Values:
+    """Return the plan with the type of what events are ordered by.
+
+    `wider` is what the tables are to hold of it from now on.
+    """
+    cfg, state = opened["cfg"], opened["state"]
+    if not cfg["sequence_by"]:
+        return plan
+    found = _sequence_type(warehouse, cfg)
+    recorded = None if state["first"] else state["recorded"].get("sequence_type")
+    guessed = plan["guessed_texts"] if state["first"] else ()
+    sequence = sequence_plan(cfg, found, recorded, guessed)
+    raise_problems(cfg["entity"], sequence["errors"])
+    check_drift(cfg, sequence["drift"], ANEW)
+    if sequence["casts"]:
+        plan = {**plan, "sequence_casts": sequence["casts"]}
+        _make_staged_view(warehouse, cfg, plan, landing, stretch, known)
+        found = _sequence_type(warehouse, cfg)
+    told = {**plan["recorded"], "sequence_type": found}
+    return {**plan, "sequence_type": found, "recorded": told, "wider": sequence["wider"]}
+
+
+def _sequence_type(warehouse: Warehouse, cfg: Values) -> str:
+    view = warehouse.macro("run_view", cfg["target"], "staged")
+    columns = warehouse.macro("describe_query", f"select _sequence_by from {view}")
+    kind: str = columns[0]["type"]
+    return kind
+
+
+def _opened_after_widening(warehouse: Warehouse, opened: Values, plan: Values) -> Values:
+    """Return the entity once log and current hold what events are ordered by from now on."""
+    relations, macro = opened["relations"], warehouse.macro
+    if opened["run"].get("dry_run"):
+        raise DataError(
+            f"{opened['cfg']['entity']}: what sequence_by orders by is wider than before, which "
+            "alters the tables: such a load cannot be planned"
+        )
+    for name in ("log_table", "current"):
+        columns = macro("describe_query", f"select * from {relations[name]}")
+        was = next(one["type"] for one in columns if one["name"].lower() == "_sequence_by")
+        wider = {"name": "_sequence_by", "type": plan["sequence_type"], "from": was}
+        widen_columns(warehouse, relations[name], [wider])
+    make_history_view(warehouse, {"file_format": macro("lake_format")}, plan, relations)
+    return {**opened, "state": {**opened["state"], "log_version": None}}
+
+
+def _make_staged_view(
+    warehouse: Warehouse,
+    cfg: Values,
+    plan: Values,
+    landing: Values,
+    stretch: Values,
+    known: Values,
+) -> None:
+    macro = warehouse.macro
+    view = macro("run_view", cfg["target"], "staged")
+    sql = macro("staged_events_sql", cfg, plan, landing["events"], known, stretch)
+    if macro("can", "parse_expressions"):
+        if warehouse.adapter.try_view(view, sql):
+            return
+        _check_event_expressions(warehouse, cfg, plan, landing, stretch)
+    make_view(warehouse, view, sql)
+
+
+def _check_event_expressions(
+    warehouse: Warehouse, cfg: Values, plan: Values, landing: Values, stretch: Values
+) -> None:
+    """Say of a statement that Spark refuses which setting is to blame, if one is."""
+    macro, errors = warehouse.macro, []
+    names = [*names_of(plan["source_columns"]), *names_of(macro("event_columns"))]
+    for name in names_of(landing["columns"] or []):
+        if name not in names and name != "_landing_num":
+            names.append(name)
+    lacks = "no event brings and the YAML does not declare"
+    for setting, expression in event_expressions(cfg):
+        sql = macro("event_expression_sql", plan, landing["events"], stretch, expression)
+        errors.append(meaning_problem(warehouse, setting, expression, sql, lacks, names))
+    raise_problems(cfg["entity"], [error for error in errors if error])
+
+
+def _staged_rows(
+    warehouse: Warehouse,
+    opened: Values,
+    plan: Values,
+    landing: Values,
+    stretch: Values,
+    load: Values,
+) -> tuple[Any, Values]:
+    """Return the events of a stretch as a table of the run, and what was seen in it."""
+    cfg, first, macro = opened["cfg"], opened["state"]["first"], warehouse.macro
+    log, sql = None, f"select * from {macro('run_view', cfg['target'], 'staged')}"
+    if not first and (cfg["sequence_by"] or cfg["format"] == "canonical"):
+        log = load["now"]["log"]
+
+    def kept(name: str, sql: str) -> tuple[Any, Values]:
+        rows = kept_rows(warehouse, cfg, plan, load, name, sql)
+        figures = macro("staged_figures_sql", plan, rows, log, macro("sequence_expr", cfg))
+        return rows, warehouse.rows(figures)[0]
+
+    rows, seen = kept("staged_rows", sql)
+    if _int(seen["lone_arrival_count"]) > 0 and not first:
+        # Changes of the key of which an earlier run has had the delete.
+        known = {**load["known"], "departures": load["now"]["log"]}
+        _make_staged_view(warehouse, cfg, plan, landing, stretch, known)
+        rows, seen = kept("staged_rows_again", sql)
+    if _int(seen["reject_count"]) > 0 and _knows_rejects(warehouse, opened, plan, landing):
+        known = macro("in_force_of", opened["relations"]["rejects"], opened["state"])
+        of_ties, of_all = "like 'tie: %'", "is not null"
+        condition = f"staged._reject_reason {of_ties if landing['in_files'] else of_all}"
+        repeated = macro("repeated_rejects_sql", rows, known, condition)
+        rows, seen = kept("staged_rows_known", repeated)
+    return rows, seen
+
+
+def _knows_rejects(warehouse: Warehouse, opened: Values, plan: Values, landing: Values) -> bool:
+    """Say whether a reject that comes again can be told from a new one.
+
+    By its text it is, which is not kept of sensitive values, where that is no accident: a table or
+    SELECT brings all its rows each time, and of lines those that tie are known by their content.
+    """
+    if opened["state"]["first"] or plan["sensitive"]:
+        return False
+    if not relation_exists(warehouse, opened["relations"]["rejects"]):
+        return False
+    return not landing["in_files"] or opened["cfg"]["on_tie"] == "reject"
+
+
+def _with_what_arrived(
+    warehouse: Warehouse, opened: Values, planned: Values, now: Values, staged: Any, seen: Values
+) -> Values:
+    """Return what deriving the log needs to know, and where it looks for what stood before."""
+    cfg, state, macro = opened["cfg"], opened["state"], warehouse.macro
+    first, log, source = state["first"], now["log"], source_of(opened)
+    was_open = source.get("open_snapshot")
+    closes = _may_close_snapshot(warehouse, opened, seen, was_open)
+    spans_runs = False
+    if closes and not first:
+        # What a snapshot has read in earlier runs, current does not tell: a row that stayed as it
+        # was has its old place there.
+        read = warehouse.rows(macro("read_before_sql", cfg, log, staged, was_open))[0]
+        spans_runs = bool(read["spans_runs"])
+        closes = not spans_runs or bool(read["has_more"])
+    is_overtaken = not first and _comes_late(warehouse, log, staged, state, seen)
+    late = bool(
+        planned["reorders"]
+        or is_overtaken
+        or (not first and closes and spans_runs)
+        or (not first and _reads_or_owes(warehouse, cfg, log, staged, seen))
+    )
+    effects = [statement["effect"] for statement in planned["statements"]]
+    moves, truncates = _int(seen["move_count"]) > 0, _int(seen["truncate_count"]) > 0
+    partial = source.get("has_partial_moves", False)
+    if not first:
+        current = as_it_is(warehouse, cfg, opened["relations"]["current"], "current")
+    return {
+        **planned,
+        "staged": staged,
+        "late": late,
+        "forward": not late,
+        "open_snapshot": was_open,
+        "leaves_open": _opened_snapshot(opened, planned, seen, was_open, is_overtaken),
+        "log": None if first else log,
+        "now": now if first else {**now, "current": current},
+        "moves": late or moves,
+        "fills": late or "fill" in effects,
+        "closes_snapshot": closes,
+        "carried": json.loads(seen["unsupplied"] or "[]"),
+        "table_events": len(effects) > 0 or truncates or closes or late,
+        "everything": bool(planned["reorders"] or truncates or closes)
+        or any(effect in ("fill", "close") for effect in effects),
+        "has_moves": moves,
+        "has_partial_moves": _int(seen["partial_move_count"]) > 0 or bool(late and partial),
+        "linked": linked_keys(warehouse, cfg, log, staged, planned["commit_id"])
+        if late and partial
+        else None,
+    }
+
+
+def _with_what_moved(plan: Values, load: Values) -> Values:
+    """Return the plan with what is recorded of moves and snapshots after a stretch."""
+    source = dict(plan["recorded"]["source"])
+    for name in ("has_moves", "has_partial_moves"):
+        source[name] = source[name] or load[name]
+    source["open_snapshot"] = load["leaves_open"]
+    plan = {**plan, "recorded": {**plan["recorded"], "source": source}}
+    return {**plan, "kept_gone": plan["gone"]} if load["late"] and plan["gone"] else plan
+
+
+def _may_close_snapshot(
+    warehouse: Warehouse, opened: Values, seen: Values, was_open: int | None
+) -> bool:
+    """Say whether a snapshot ends that is not the log's first: what it has not read is closed."""
+    cfg = opened["cfg"]
+    if opened["state"]["first"]:
+        # A snapshot that was cut and began again may have read what was gone the second time.
+        again = seen["reads_later"] or _int(seen["read_count"]) > 1
+        ends = cfg["format"] != "debezium" and seen["may_end_snapshot"] and again
+        return bool(_int(seen["snapshot_count"]) > 1 or ends)
+    unplaced = seen["unplaced_count"]
+    if _int(unplaced) > 0:
+        warehouse.warn(
+            cfg["entity"],
+            "rows that a snapshot read come without `_offset`, so that nothing tells which rows it "
+            f"has not read: those stay ({unplaced} rows)",
+        )
+    ends = seen["has_snapshot"] and seen["may_end_snapshot"]
+    return bool(ends or (was_open is not None and seen["has_stream"]))
+
+
+def _opened_snapshot(
+    opened: Values, planned: Values, seen: Values, was_open: int | None, is_overtaken: bool
+) -> int | None:
+    """Return the commit since which the log has rows of a snapshot that later events end.
+
+    None: there is no such snapshot. Rows of Debezium tell the end themselves.
+    """
+    if opened["cfg"]["format"] == "debezium":
+        return None
+    if was_open is not None and (is_overtaken or not seen["has_stream"] or seen["leaves_open"]):
+        return was_open
+    is_later = not opened["state"]["first"] or seen["reads_later"] or _int(seen["read_count"]) > 1
+    return planned["commit_id"] if seen["leaves_open"] and is_later else None
+
+
+def _comes_late(warehouse: Warehouse, log: Any, staged: Any, state: Values, seen: Values) -> bool:
+    """Say whether some event belongs before one that was applied.
+
+    Or it goes on with a transaction whose moves were, or brings a row that an earlier run has seen
+    depart from its old key, where the values are that it does not bring.
+    """
+    if _int(seen["late_count"]) > 0:
+        return True
+    if _int(seen["partial_move_count"]) > 0 and _has_any(
+        warehouse,
+        f"select 1 from {staged} as arrivals left anti join (select _key_hash, _offset from "
+        f"{staged} where _is_usable and _tidemark_effect = 'delete') as departures on "
+        "arrivals._before_key_hash = departures._key_hash and arrivals._offset <=> "
+        "departures._offset where arrivals._is_usable and arrivals._tidemark_is_pair and "
+        "size(arrivals._unsupplied) > 0 limit 1",
+    ):
+        return True
+    if state["recorded"]["source"].get("has_moves") and _int(seen["departure_count"]) > 0:
+        return _has_any(
+            warehouse,
+            f"select 1 from {log} where _source_operation = 'MOVE_IN' and _transaction_id in "
+            f"(select _transaction_id from {staged} where _is_usable) limit 1",
+        )
+    return False
+
+
+def _reads_or_owes(warehouse: Warehouse, cfg: Values, log: Any, staged: Any, seen: Values) -> bool:
+    """Say whether rows without key are to be counted together with those of earlier runs."""
+    if warehouse.macro("counts_below_zero", cfg) and _owes_copies(warehouse, log, staged):
+        return True
+    return bool(seen["has_reads"] and _reads_on(warehouse, cfg, log, staged))
+
+
+def _owes_copies(warehouse: Warehouse, log: Any, staged: Any) -> bool:
+    """Say whether the log has deletes of copies, whose inserts are still to come.
+
+    They are of rows that the batch touches: current does not know of them.
+    """
+    in_force = warehouse.macro("in_force_expr", alias="log")
+    return _has_any(
+        warehouse,
+        f"select 1 from {log} as log left semi join (select _row_hash from {staged} where "
+        f"_is_usable union all select _before_row_hash from {staged} where _is_usable) as touched "
+        f"on log._row_hash = touched._row_hash where log._operation = 'N' and {in_force} "
+        "group by log._row_hash having count_if(log._source_operation in ('DELETE', 'MOVE_OUT')) > "
+        "count_if(log._source_operation in ('INSERT', 'UPSERT', 'MOVE_IN')) limit 1",
+    )
+
+
+def _reads_on(warehouse: Warehouse, cfg: Values, log: Any, staged: Any) -> bool:
+    """Say whether the batch has rows equal to some that the same snapshot has read before.
+
+    Only together they tell how many there are. Those of Debezium are numbered as they come.
+    """
+    if cfg["keys"] or cfg["format"] == "debezium":
+        return False
+    in_force = warehouse.macro("in_force_expr", alias="log")
+    return _has_any(
+        warehouse,
+        f"select 1 from {log} as log left semi join (select _row_hash, _offset from {staged} where "
+        "_is_usable and _source_operation = 'READ') as read on log._row_hash = read._row_hash and "
+        f"log._offset <=> read._offset where log._source_operation = 'READ' and {in_force} limit 1",
+    )
+
+
+def _figures_of_staged(
+    warehouse: Warehouse, cfg: Values, plan: Values, load: Values, seen: Values
+) -> Values:
+    macro, tied = warehouse.macro, 0
+    if plan["keyed"] and macro("can_tie", cfg):
+        sql = macro("tied_rows_sql", cfg, plan, load["now"], load["staged"], load)
+        tied = _int(warehouse.rows(sql)[0]["row_count"])
+    return {
+        **NO_FIGURES,
+        "rows_read": _int(seen["row_count"]),
+        "rows_rejected": _int(seen["reject_count"]),
+        "rows_duplicate": _int(seen["duplicate_count"]),
+        "rows_tied": tied,
+        "first_sequence_num": seen["first_num"],
+        "last_sequence_num": seen["last_num"],
+    }
+
+
+def _has_any(warehouse: Warehouse, sql: str) -> bool:
+    return len(warehouse.run(sql)) > 0
+
+
+def _int(number: Any) -> int:
+    return int(number or 0)

@@ -1,0 +1,183 @@
+"""Change events as the engine in the workers replays them, where it takes them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from tidemark.pipeline.events_batch import identified_by, reorders_ties, tables_of
+from tidemark.pipeline.events_plan import plan_event_load, plan_stretch
+from tidemark.pipeline.tables import freed_columns
+from tidemark.pipeline.warehouse import Values, Warehouse
+from tidemark.pipeline.workers import leave_to_spark, of_engine, tries_workers
+from tidemark.rules.batches import ALL_OF_IT, NO_FIGURES, columns_of_schema
+from tidemark.rules.event_plan import told_names
+from tidemark.rules.names import names_of, unique
+from tidemark.rules.table_names import named_tables
+
+
+def events_of_workers(
+    warehouse: Warehouse, opened: Values, body: str, files: list[Values]
+) -> Values | None:
+    """Have what has landed read, typed, told apart, put onto what stands, and written.
+
+    It is written where no commit names it yet, all in one part.
+
+    Args:
+        warehouse: Where the tables are.
+        opened: What open_load() returned.
+        body: The compiled SQL of the model.
+        files: The files that were not read yet.
+
+    Returns:
+        {parts, staged}; None where Spark has to: whatever the reason, nothing is left of it.
+    """
+    if not files or not tries_workers(warehouse, opened, body, "covers.why_not"):
+        return None
+    staged = _stage_in_workers(warehouse, opened, files)
+    if isinstance(staged, str):
+        leave_to_spark(warehouse, opened, staged)
+        return None
+    return {"parts": [ALL_OF_IT], "staged": staged}
+
+
+def _stage_in_workers(warehouse: Warehouse, opened: Values, files: list[Values]) -> Values | str:
+    """Return what the workers staged; a text: why Spark has to."""
+    cfg, state, adapter = opened["cfg"], opened["state"], warehouse.adapter
+    landed = of_engine("events.load.landed_of", files)
+    if isinstance(landed, str):
+        return landed
+    # a canonical event wraps nothing
+    sifted = None
+    if cfg["format"] != "canonical":
+        sifted = adapter.sift_events(landed, tables_of(opened))
+    if isinstance(sifted, str):
+        return sifted
+    batch = _batch_to_come(warehouse, opened, sifted)
+    if isinstance(batch, str):
+        return batch
+    plan = plan_stretch(warehouse, opened, {"columns": None}, batch, ALL_OF_IT)
+    if _alters_tables(warehouse, opened, plan):
+        return "its columns have changed"
+    load = {
+        **plan_event_load(warehouse, opened, plan, batch, ALL_OF_IT),
+        "log_version": state["log_version"],
+        "late": False,
+        "forward": True,
+        "staged": None,
+    }
+    if load["statements"]:
+        return "a column with a default is new at the source"
+    told = plan["recorded"]["source"]
+    source = {
+        "landed": landed,
+        "sifted": sifted.files if sifted else [],
+        "tables": batch["tables"],
+        "named": batch["named"],
+        "first": state["first"],
+        "has_moves": told["has_moves"],
+    }
+    stage = adapter.keep_events if state["first"] else adapter.stage_events
+    staged = stage(cfg, plan, load, source, opened["relations"])
+    if isinstance(staged, str):
+        return staged
+    figures = staged.figures
+    told = {
+        **told,
+        "has_moves": told["has_moves"] or figures["has_moves"] > 0,
+        "named": named_tables(batch, [{"_table_name": staged.of_table}]),
+        "told": _told_names(opened, plan, batch, figures),
+    }
+    nums = {"first_sequence_num": None, "last_sequence_num": None}
+    return {
+        "plan": {**plan, "recorded": {**plan["recorded"], "source": told}},
+        "load": load,
+        "files": files,
+        "rejects": {},
+        "figures": {**NO_FIGURES, **nums, **figures},
+        "uncommitted": None if state["first"] else staged,
+        "kept": staged if state["first"] else None,
+    }
+
+
+def _batch_to_come(warehouse: Warehouse, opened: Values, sifted: Any) -> Values | str:
+    """Return a batch of events that bring the columns that their schema tells.
+
+    Without one they bring those that are declared: the workers see whether they do. A text: why
+    Spark has to look.
+    """
+    cfg, state = opened["cfg"], opened["state"]
+    recorded = {} if state["first"] else state["recorded"]
+    source = recorded.get("source") or {}
+    texts = sifted.schemas if sifted else {}
+    schemas = {key: columns_of_schema(text) for key, text in texts.items()}
+    columns = list(schemas.values())
+    known, declared = names_of(recorded.get("columns", [])), names_of(cfg["columns"])
+    # in the order in which Spark tells the members of an object
+    told = names_of(columns[0]) if columns else []
+    typed = [*known, *told, *(one["name"] for one in cfg["columns"] if one["data_type"])]
+    shapes = {json.dumps(one).lower() for one in columns}
+    if len(shapes) > 1 or (schemas and sifted.has_schemaless):
+        return "its events have several schemas"
+    if not typed:
+        return "the YAML declares no columns"
+    if source.get("refused") or (source.get("columns") and not schemas):
+        return "a DDL event tells its columns"
+    if not state["first"] and state["log_version"] is None:
+        return "its log cannot be written by it"
+    if source.get("open_snapshot") is not None:
+        return "a snapshot is still to be ended"
+    if reorders_ties(warehouse, opened):
+        return "events of one place are put in another order"
+    for name in [*declared, *cfg["keys"], *cfg["ignore"]]:
+        if name not in typed:
+            return f"column {name} has no data_type"
+    return {
+        "tables": tables_of(opened),
+        "named": source.get("named", []),
+        "followed": source.get("followed", []),
+        "ignored": 0,
+        "names": sorted(told) or unique([*declared, *known]),
+        "schemas": schemas,
+        "has_schemaless": not schemas,
+        # there is but one: whether it shows a new column is asked, not where
+        "first_nums": dict.fromkeys(schemas, 0),
+        "is_empty": False,
+        "statements": [],
+        "source_columns": source.get("columns"),
+        "refused": [],
+        "renames": {},
+        "reorders": False,
+        "by_content": source.get("by_content", False),
+        "identifying": identified_by(warehouse, opened, None),
+    }
+
+
+def _told_names(opened: Values, plan: Values, batch: Values, figures: Values) -> list[str] | None:
+    """Return told_names() of a batch that went by the workers.
+
+    Without a schema its images tell, which have all columns of the plan or the key alone.
+    """
+    cfg, state = opened["cfg"], opened["state"]
+    if cfg["format"] != "debezium":
+        return None
+    came = plan["keys"] if figures["rows_read"] > figures["rows_ignored"] else []
+    came = plan["columns"] if figures["has_whole_rows"] else came
+    names = batch["names"] if batch["schemas"] else names_of(came)
+    return told_names({**batch, "names": names}, None if state["first"] else state["recorded"])
+
+
+def _alters_tables(warehouse: Warehouse, opened: Values, plan: Values) -> bool:
+    """Say whether tables are to have other columns, or current is to be written anew, before."""
+    cfg, recorded = opened["cfg"], opened["state"]["recorded"]
+    if opened["state"]["first"]:
+        return False
+    return bool(
+        any(column["recorded_type"] != column["type"] for column in plan["columns"])
+        or plan["gone"]
+        or not recorded.get("marks_rejects")
+        or recorded.get("views_are_old")
+        or recorded["soft_delete"] != cfg["soft_delete"]
+        or recorded.get("write_mode", "copy_on_write") != cfg["write_mode"]
+        or freed_columns(warehouse, opened, plan)
+    )

@@ -1,0 +1,75 @@
+"""SQL of the YAML that Spark cannot parse, or that names no column, told by its setting."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tidemark.model.problems import raise_problems
+from tidemark.model.suggestions import did_you_mean
+from tidemark.pipeline.warehouse import Values, Warehouse
+
+
+def check_expressions(warehouse: Warehouse, cfg: Values) -> None:
+    """Refuse SQL of the YAML that Spark cannot parse.
+
+    Of the statement that it is put into Spark would tell a line.
+
+    Raises:
+        ConfigError: There is some.
+    """
+    if not warehouse.macro("can", "parse_expressions"):
+        return
+    given = event_expressions(cfg)
+    for column in cfg.get("columns", []):
+        compared_as = column.get("settings", {}).get("compare_as")
+        if compared_as:
+            given.append((f"column `{column['name']}`: meta.tidemark.compare_as", compared_as))
+    if not given:
+        return
+    problems = warehouse.adapter.syntax_errors([expression for _, expression in given])
+    errors = [
+        _no_expression(setting, expression, problem)
+        for (setting, expression), problem in zip(given, problems, strict=True)
+        if problem
+    ]
+    raise_problems(cfg["entity"], errors)
+
+
+def event_expressions(cfg: Values) -> list[tuple[str, str]]:
+    """Return the settings of change events that are expressions of their columns, with the text."""
+    predicates = ("apply_as_deletes", "apply_as_truncates")
+    return [
+        *(("sequence_by", expression) for expression in cfg.get("sequence_by", [])),
+        *((name, cfg[name]) for name in predicates if cfg.get(name)),
+    ]
+
+
+def meaning_problem(
+    warehouse: Warehouse,
+    setting: str,
+    expression: str,
+    sql: str,
+    lacks: str,
+    columns: Sequence[str],
+) -> str | None:
+    """Return what is wrong with an expression of the YAML that Spark can parse; None if nothing is.
+
+    Args:
+        warehouse: Where its columns are.
+        setting: What it is called.
+        expression: Its text.
+        sql: A query of it.
+        lacks: What has no column of a name that it has.
+        columns: Those that there are.
+    """
+    refused = warehouse.adapter.analysis_error(sql)
+    if not refused:
+        return None
+    name = refused["column"]
+    if name:
+        return f"{setting} names column `{name}`, which {lacks}{did_you_mean(name, columns)}"
+    return _no_expression(setting, expression, refused["reason"])
+
+
+def _no_expression(setting: str, expression: str, why: str) -> str:
+    return f"{setting}: `{expression.strip()}` is no SQL expression: {why}"
