@@ -17,9 +17,6 @@ NO_VALUES = {
     "options_expr": "options of a reader",
     "file_relation_expr": "a relation",
     "_lines_relation_expr": "a relation",
-    "_telling_part_expr": "a part of a text, for a message",
-    "replaced_loads_expr": "numbers of commits, compared",
-    "hidden_expr": "a literal under another name, of which dbt's log has no value: test_house.py",
     "_is_key_image_expr": "within debezium_events_sql() for PostgreSQL: test_debezium_messages.py",
     "_filled_field_expr": "within replayed_keys_sql() for structs: test_event_streams.py",
 }

@@ -146,8 +146,7 @@ def test_log_of_plain_parquet(
     inflight = [{"commit_id": 2, "config": json.dumps(was)}] if begun else []
     state = {"recorded": None if begun else was, "inflight": inflight}
     monkeypatch.setattr(opening, "entity_state", lambda *_: state)
-    macros["checked_layout"] = lambda _: None
-    macros["has_delta_files"] = lambda _: False
+    monkeypatch.setattr(opening, "checked_layout", lambda *_: None)
     cfg = {"entity": "people", "relation": "shop.people", "family": "extract"}
     opened = {
         "cfg": cfg, "relations": macros["side_relations"](CURRENT), "run": {}, "commits": {},

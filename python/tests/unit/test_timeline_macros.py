@@ -244,13 +244,13 @@ def test_rollback_together__all_or_none(monkeypatch: pytest.MonkeyPatch) -> None
         "_recorded_at": lambda *_: {"columns": []},
         "renames_back": renames_back,
         "roll_back": lambda _, opened, *__: done.append(opened["cfg"]["entity"]),
+        "timeline_of": lambda *_: runs,
     }.items():
         monkeypatch.setattr(rollback, name, stub)
     nodes = [node(name) for name in ("two", "one", "three")]
     for name, stub in {
         "entity_node": lambda *_: node("one"),
         "models_of": lambda _: nodes,
-        "timeline": lambda *_: runs,
     }.items():
         monkeypatch.setitem(macros, name, stub)
 
