@@ -251,8 +251,8 @@ def revise(
         )
         db.execute(f"create temp table revised as {rows}")
         logged, superseded = db.execute(
-            f"select count_if(_commit_id = {commit_id}), count_if(_superseded_by = {commit_id}) "
-            "from revised"
+            f"select count(*) filter (where _commit_id = {commit_id}), "
+            f"count(*) filter (where _superseded_by = {commit_id}) from revised"
         ).fetchone()
         replaced = tuple(file for (file,) in db.execute("from marked_files").fetchall())
         files = _write(db, "select * from revised", wanted)

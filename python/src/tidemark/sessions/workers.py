@@ -685,7 +685,7 @@ def _removed(
     """Return what a commit says of files that go: those at some paths, or all."""
     log = log_of(spark, *table)
     files = listed_files(snapshot)
-    there = each(files if files is not None else snapshot.allFiles().collectAsList())
+    there = each(files) if files is not None else list(snapshot.allFiles().collectAsList())
     now = int(time.time() * 1000)
     if paths is None:
         return [file.removeWithTimestamp(now, True) for file in there]
