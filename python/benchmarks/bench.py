@@ -21,6 +21,7 @@ sys.path.append(str(Path(__file__).resolve().parents[1]))
 
 import airports
 import change_events
+import cliff
 import dates
 import enriched
 import extracts
@@ -49,6 +50,7 @@ WORKLOADS: dict[str, Callable[[int, float], Result]] = {
     "e": change_events.workload_e,
     "f": enriched.workload_f,
     "g": airports.workload_g,
+    "k": cliff.workload_k,
     "o": overhead.workload_o,
     "r": replicated.workload_r,
     "s": small_loads.workload_s,

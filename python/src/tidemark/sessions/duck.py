@@ -292,6 +292,7 @@ def follow(
             (added,) = db.execute("select count(*) from touched_keys").fetchone()
         part = part_of(db, wanted.target, keys)
         paths = wanted.target.files if part.replaced is None else part.table.files
+        _check_pages(db, [path for path in paths if path in stored.unproven])
         db.execute(_view_sql(db, name, Files(paths, stored.columns)))
         db.execute(f"create temp table followed as {_typed_sql(db, sql, wanted.columns)}")
         _check_required(db, "followed", wanted.required)
@@ -316,14 +317,19 @@ def _attempt(views: Views, room: Room, work: Callable[[Any], Answer]) -> Answer:
             # DuckDB 1.5 fails by it where a join is below the window (an internal error)
             db.execute("set disabled_optimizers = 'top_n_window_elimination'")
             for name, of in views:
-                if isinstance(of, Files) and broken_file(db, of.unproven):
-                    return Answer(declined="a page of a file is not as it was written")
+                if isinstance(of, Files):
+                    _check_pages(db, of.unproven)
                 db.execute(_view_sql(db, name, of))
             return work(db)
     except Declined as error:
         return Answer(declined=str(error))
     except duckdb.Error as error:
         return Answer(declined=_why_of(error))
+
+
+def _check_pages(db: Any, paths: Sequence[str]) -> None:
+    if broken_file(db, paths):
+        raise Declined("a page of a file is not as it was written")
 
 
 def _why_of(error: Exception) -> str:

@@ -98,18 +98,22 @@ class _Run:
     Args:
         folder: Where files of it are kept.
         tell: Is told why a query of it is Spark's.
-        is_secret: Its rows have values that are written nowhere but to their own table.
         views: Name to text or files.
         unmade: Those of them that Spark does not have yet.
         told: What was told.
+        proven: Files of tables whose pages are what their checksums say.
     """
 
     folder: Path
     tell: Callable[[str], None]
-    is_secret: bool
     views: dict[str, str | Files] = default(default_factory=dict)
     unmade: set[str] = default(default_factory=set)
     told: set[str] = default(default_factory=set)
+    proven: set[str] = default(default_factory=set)
+
+    def to_prove(self, files: Files) -> Files:
+        """Return files of a table, with those whose pages are still to be looked at."""
+        return replace(files, unproven=tuple(set(files.paths) - self.proven))
 
     def know(self, name: str, of: str | Files, *, is_made: bool = False) -> None:
         """Know a view, which Spark has already or gets when it is asked for it."""
@@ -140,7 +144,7 @@ class WorkersSession:
     """What is known of the views of loads, by which DuckDB can answer in Spark's place.
 
     Example:
-        >>> session.open("tidemark__shop__items__", print, is_secret=False)
+        >>> session.open("tidemark__shop__items__", print)
         >>> session.make_view("`tidemark__shop__items__few`", "select * from shop.items limit 3")
         >>> session.rows("select count(*) as n from `tidemark__shop__items__few`").rows
         ((3,),)
@@ -155,10 +159,13 @@ class WorkersSession:
         self._note = note
         self._runs: dict[str, _Run] = {}
 
-    def open(self, prefix: str, tell: Callable[[str], None], *, is_secret: bool) -> None:
-        """Begin to know the views whose names begin so; `tell` is told why a query is Spark's."""
+    def open(self, prefix: str, tell: Callable[[str], None]) -> None:
+        """Begin to know the views whose names begin so; `tell` is told why a query is Spark's.
+
+        What they have may lie in files until they are forgotten.
+        """
         self.forget(prefix)
-        self._runs[prefix.lower()] = _Run(folder_of_task(), tell, is_secret)
+        self._runs[prefix.lower()] = _Run(folder_of_task(), tell)
 
     def forget(self, prefix: str) -> None:
         """Forget views, and remove what was kept for them."""
@@ -229,19 +236,19 @@ class WorkersSession:
 
         def ask() -> Answer:
             text, views = self._composed(run, sql)
-            return self._done(partial(answer, views, text, _MOST_ROWS))
+            return self._done(run, partial(answer, views, text, _MOST_ROWS), views)
 
         return self._tried(run, sql, ask)
 
     def keep(self, name: str, sql: str) -> bool:
         """Make a view of the rows of a query as they are now, in both engines; False: it is not."""
         run = self._run_of(name)
-        if run is None or run.is_secret:
+        if run is None:
             return False
 
         def work() -> Answer:
             text, views = self._composed(run, sql)
-            found = self._done(partial(keep, views, text, str(run.folder)))
+            found = self._done(run, partial(keep, views, text, str(run.folder)), views)
             if not Path(str(found.path)).exists():
                 raise Declined("what Spark's workers wrote is not to be seen here")
             columns = tuple(Stored(name, name, kind) for name, kind in found.columns)
@@ -277,7 +284,7 @@ class WorkersSession:
             snapshot = newest(jvm, log)
             wanted = _wanted(jvm, log, snapshot)
             transaction = begin(spark, log, snapshot, *table)
-            found = self._done(partial(append, views, text, wanted))
+            found = self._done(run, partial(append, views, text, wanted), views)
             _, added = _added(jvm, wanted, found)
             return commit(jvm, transaction, added, "Append") if added else 0
 
@@ -313,7 +320,8 @@ class WorkersSession:
             written = crossed(written_sql.replace("{counted}", counted))
             text, views = self._composed(run, rows_sql)
             transaction = begin(spark, log, snapshot, *table)
-            found = self._done(partial(stage, views, text, counted, figures_sql, written, wanted))
+            task = partial(stage, views, text, counted, figures_sql, written, wanted)
+            found = self._done(run, task, views)
             return _staged(spark, table, transaction, version, wanted, found)
 
         return self._tried(run, rows_sql, work)
@@ -347,13 +355,14 @@ class WorkersSession:
             log, snapshot = _at(spark, table, version)
             wanted = _wanted(jvm, log, snapshot)
             text, views = self._composed(run, f"select * from {slice_}")
-            stood = _files_of(spark, table, snapshot)
+            stood = run.to_prove(_files_of(spark, table, snapshot))
             views = (*views, ("_tidemark_slice", text), ("_tidemark_log", stood))
             transaction = begin(spark, log, snapshot, *table)
             task = partial(
                 revise, views, "_tidemark_slice", "_tidemark_log", tuple(match), commit_id, wanted
             )
-            return _staged(spark, table, transaction, version, wanted, self._done(task))
+            found = self._done(run, task, views)
+            return _staged(spark, table, transaction, version, wanted, found)
 
         return self._tried(run, slice_, work)
 
@@ -384,9 +393,9 @@ class WorkersSession:
             wanted = _wanted(jvm, log, snapshot)
             if wanted.partition:
                 raise Declined("current with partitions of its own")
-            stored = _files_of(spark, table, snapshot)
+            stored = run.to_prove(_files_of(spark, table, snapshot))
             wanted = replace(wanted, target=replace(wanted.target, files=stored.paths))
-            run.views[_plain(view)] = replace(stored, paths=(), partitions={})
+            run.views[_plain(view)] = replace(stored, paths=(), partitions={}, unproven=())
             keys, of_keys = self._composed(run, keys_sql) if keys_sql else (None, ())
             text, views = self._composed(run, rows_sql)
             merged = {**dict(of_keys), **dict(views)}
@@ -394,17 +403,18 @@ class WorkersSession:
             transaction = begin(spark, log, snapshot, *table)
             transaction.readWholeTable()
             task = partial(follow, tuple(merged.items()), keys, stored, _plain(view), text, wanted)
-            found = self._done(task)
+            found = self._done(run, task, tuple(merged.items()))
             return _replaced(spark, table, transaction, wanted, found)
 
         return self._tried(run, rows_sql, work)
 
     def _run_of(self, name: str) -> _Run | None:
         plain = _plain(name)
-        found = [prefix for prefix in self._runs if plain.startswith(prefix)]
+        # other threads open and forget theirs meanwhile
+        found = [prefix for prefix in list(self._runs) if plain.startswith(prefix)]
         # a view of `items` is none of `items__x`, whose own begin so too
         found = [prefix for prefix in found if "__" not in plain[len(prefix) :]]
-        return self._runs[max(found, key=len)] if found else None
+        return self._runs.get(max(found, key=len)) if found else None
 
     def _run_in(self, sql: str) -> _Run | None:
         if not self._runs:
@@ -425,10 +435,12 @@ class WorkersSession:
                 run.tell(why)
             return None
 
-    def _done(self, task: Callable[..., Answer]) -> Answer:
+    def _done(self, run: _Run, task: Callable[..., Answer], views: Views) -> Answer:
         found = run_task(self._spark(), task, _declined)
         if found.declined:
             raise Declined(found.declined)
+        for _, of in views:
+            run.proven.update(of.unproven if isinstance(of, Files) else ())
         return found
 
     def _composed(self, run: _Run, sql: str) -> tuple[str, Views]:
@@ -444,8 +456,7 @@ class WorkersSession:
                 return _plain(name)
             whole = f"{schema}.{name}"
             if whole not in views:
-                files = _files_of(self._spark(), (schema, name))
-                views[whole] = replace(files, unproven=files.paths)
+                views[whole] = run.to_prove(_files_of(self._spark(), (schema, name)))
             return whole
 
         # the library that reads SQL takes a quarter of a second to import
@@ -474,8 +485,6 @@ class WorkersSession:
 
     def _worked_out(self, run: _Run, name: str) -> Files:
         """Have Spark work a view out, once, into files."""
-        if run.is_secret:
-            raise Declined("rows with sensitive values, which are not written")
         spark, quoted = self._spark(), "`" + name.replace("`", "``") + "`"
         self.make_ready(quoted)
         return self._write(run, name, spark.table(quoted))

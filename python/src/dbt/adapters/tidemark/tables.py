@@ -216,15 +216,14 @@ class TablesAdapter(SessionAdapter):
         with self.connections.exception_handler(sql):
             return self.views.keep(name, sql)
 
-    def open_views(self, prefix: str, tell: Callable[[str], None], *, is_secret: bool) -> None:
+    def open_views(self, prefix: str, tell: Callable[[str], None]) -> None:
         """Have the workers answer what they can over the views whose names begin so.
 
         Args:
             prefix: How their names begin.
             tell: Is told why a query goes by Spark, each reason once.
-            is_secret: They have values that are written nowhere but to their own table.
         """
-        self.views.open(prefix, tell, is_secret=is_secret)
+        self.views.open(prefix, tell)
 
     def try_view(self, name: str, sql: str) -> bool:
         """Make a temporary view, unless Spark refuses its query.
