@@ -66,7 +66,7 @@ from tidemark.spark.delta.small import file_actions, listed_files, paths_of
 from tidemark.spark.delta.staged import StagedRows, written_by_another
 from tidemark.spark.delta.target import target_of
 from tidemark.spark.delta.task import folder_of_task, run_task
-from tidemark.spark.files import each, java_class
+from tidemark.spark.files import each, java_class, table_identifier
 
 _Done = TypeVar("_Done")
 _MOST_ROWS = 10_000
@@ -280,7 +280,7 @@ class WorkersSession:
             text, views = self._composed(run, query)
             if ".".join(table) in dict(views):
                 raise Declined("what it reads is what it writes to")
-            log = log_of(spark, *table)
+            log = _delta_log(spark, table)
             snapshot = newest(jvm, log)
             wanted = _wanted(jvm, log, snapshot)
             transaction = begin(spark, log, snapshot, *table)
@@ -388,7 +388,7 @@ class WorkersSession:
         def work() -> int:
             spark = self._spark()
             jvm: Any = spark._jvm
-            log = log_of(spark, *table)
+            log = _delta_log(spark, table)
             snapshot = newest(jvm, log)
             wanted = _wanted(jvm, log, snapshot)
             if wanted.partition:
@@ -551,9 +551,21 @@ def _duck_type(kind: DataType) -> str:
     return found
 
 
+def _delta_log(spark: SparkSession, table: Table) -> Any:
+    """Return the log of a table, which is to be one of Delta."""
+    catalog = spark._jsparkSession.sessionState().catalog()
+    identifier = table_identifier(spark._jvm, *table)
+    if not catalog.tableExists(identifier):
+        raise Declined(f"{'.'.join(table)} is no table of the session's catalogue")
+    provider = catalog.getTableMetadata(identifier).provider()
+    if not provider.isDefined() or str(provider.get()).lower() != "delta":
+        raise Declined(f"{'.'.join(table)} is no table of Delta")
+    return log_of(spark, *table)
+
+
 def _at(spark: SparkSession, table: Table, version: int) -> tuple[Any, Any]:
     """Return the log of a table and its snapshot, which is to be of a version."""
-    log = log_of(spark, *table)
+    log = _delta_log(spark, table)
     snapshot = newest(spark._jvm, log)
     if int(snapshot.version()) != version:
         raise written_by_another(".".join(table))
@@ -571,11 +583,8 @@ def _schema_of(snapshot: Any) -> StructType:
 def _files_of(spark: SparkSession, table: Table, snapshot: Any = None) -> Files:
     """Return a Delta table as it is now."""
     jvm: Any = spark._jvm
-    try:
-        log = log_of(spark, *table)
-        snapshot = snapshot or newest(jvm, log)
-    except Exception as error:
-        raise Declined(f"{'.'.join(table)} is no table of Delta") from error
+    log = _delta_log(spark, table)
+    snapshot = snapshot or newest(jvm, log)
     folder = local_path(str(log.dataPath().toString()))
     if folder is None or not is_read_as_it_stands(folder):
         raise Declined(f"{'.'.join(table)} is not on a local file system")
