@@ -66,6 +66,7 @@ from tidemark.spark.delta.small import file_actions, listed_files, paths_of
 from tidemark.spark.delta.staged import StagedRows, written_by_another
 from tidemark.spark.delta.target import target_of
 from tidemark.spark.delta.task import folder_of_task, run_task
+from tidemark.spark.delta.worker import UNSEEN, why_unseen
 from tidemark.spark.files import each, java_class, table_identifier
 
 _Done = TypeVar("_Done")
@@ -250,7 +251,7 @@ class WorkersSession:
             text, views = self._composed(run, sql)
             found = self._done(run, partial(keep, views, text, str(run.folder)), views)
             if not Path(str(found.path)).exists():
-                raise Declined("what Spark's workers wrote is not to be seen here")
+                raise Declined(UNSEEN)
             columns = tuple(Stored(name, name, kind) for name, kind in found.columns)
             run.know(_plain(name), Files((str(found.path),), columns))
             return found
@@ -679,8 +680,6 @@ def _staged(
         paths=tuple(paths),
         added=sequence(added),
     )
-    if not all(path.exists() for path in paths):
-        raise Declined("what Spark's workers wrote is not to be seen here")
     now = int(newest(jvm, transaction.deltaLog()).version())
     if now != version or not is_of_this_table(jvm, transaction):
         rows.discard()
@@ -689,6 +688,9 @@ def _staged(
 
 
 def _added(jvm: Any, wanted: Wanted, found: Answer) -> tuple[list[Path], list[Any]]:
+    """Return the files that were written, which are to be seen here, and what a commit says of them."""
+    if why := why_unseen((wanted.target, file) for _, file in found.files):
+        raise Declined(why)
     paths, actions = [], []
     for value, file in found.files:
         parted = {wanted.target.fields[name][0]: value for name in wanted.partition}
