@@ -62,7 +62,13 @@ from tidemark.spark.delta.log import (
     newest,
     view_files,
 )
-from tidemark.spark.delta.small import file_actions, listed_files, paths_of
+from tidemark.spark.delta.small import (
+    file_actions,
+    listed_files,
+    partition_of,
+    paths_of,
+    replaced_by_another,
+)
 from tidemark.spark.delta.staged import StagedRows, written_by_another
 from tidemark.spark.delta.target import target_of
 from tidemark.spark.delta.task import folder_of_task, run_task
@@ -614,16 +620,9 @@ def _files_of(spark: SparkSession, table: Table, snapshot: Any = None) -> Files:
         if isinstance(rows, str):
             raise Declined(f"{'.'.join(table)} {rows}")
         paths = tuple(str(row["path"]) for row in rows)
-        values = [
-            {name: _partition_text(row, name, fields[name]) for name in parted} for row in rows
-        ]
+        values = [{name: partition_of(row, name, fields[name]) for name in parted} for row in rows]
     partitions = dict(zip(paths, values, strict=True)) if parted else {}
     return Files(paths, columns, partitions)
-
-
-def _partition_text(row: Mapping[str, Any], name: str, stored: str) -> str | None:
-    value = row.get(f"partition.{stored}", row.get(f"partition.{name}"))
-    return None if value is None else str(value)
 
 
 def _wanted(jvm: Any, log: Any, snapshot: Any) -> Wanted:
@@ -732,7 +731,4 @@ def _replaced(
             path.unlink(missing_ok=True)
         if isinstance(error, Declined):
             raise
-        raise TidemarkError(
-            f"another run has written to {'.'.join(table)} while this one replaced its rows, "
-            "which therefore are as that run left them. Run it again: that finishes what was begun"
-        ) from error
+        raise replaced_by_another(".".join(table)) from error

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -88,10 +88,15 @@ def replace_rows(
     except Exception as error:
         if not is_conflict(jvm, error):
             raise
-        raise TidemarkError(
-            f"another run has written to {schema}.{name} while this one replaced its rows, which "
-            "therefore are as that run left them. Run it again: that finishes what was begun"
-        ) from error
+        raise replaced_by_another(f"{schema}.{name}") from error
+
+
+def replaced_by_another(table: str) -> TidemarkError:
+    """Return the error of a run that replaces rows while another one writes."""
+    return TidemarkError(
+        f"another run has written to {table} while this one replaced its rows, which "
+        "therefore are as that run left them. Run it again: that finishes what was begun"
+    )
 
 
 def listed_bytes(session: SparkSession, schema: str, name: str) -> int | None:
@@ -145,3 +150,15 @@ def file_actions(folder: str, version: int) -> list[dict[str, Any]] | str:
     if not all(is_read_as_it_stands(row["path"]) and Path(row["path"]).exists() for row in found):
         return "lies at a path that is not read as it stands"
     return found
+
+
+def partition_of(row: Mapping[str, Any], name: str, stored: str) -> str | None:
+    """Return the value of a partition column that file_actions() tells of a file, as a text.
+
+    Args:
+        row: The file.
+        name: The column.
+        stored: What files call it.
+    """
+    value = row.get(f"partition.{stored}", row.get(f"partition.{name}"))
+    return None if value is None else str(value)

@@ -24,7 +24,7 @@ from tidemark.spark.delta.log import (
     log_of,
     newest,
 )
-from tidemark.spark.delta.small import file_actions, listed_files, paths_of
+from tidemark.spark.delta.small import file_actions, listed_files, partition_of, paths_of
 from tidemark.spark.delta.staged import StagedRows, written_by_another
 from tidemark.spark.delta.target import (
     Table,
@@ -192,16 +192,13 @@ def compare_again(
     known = file_actions(log.folder, version)
     if isinstance(known, str):
         return f"{'.'.join(tables.log)} {known}"
-    files = tuple(row["path"] for row in known if str(_partition(row, log)) == load.business_date)
+    stored, day = log.fields["_business_date"][0], load.business_date
+    files = tuple(
+        row["path"] for row in known if partition_of(row, "_business_date", stored) == day
+    )
     targets = replace(places.targets, log=replace(log, files=files))
     outcome = run_task(session, partial(look_again, load, targets))
     return outcome.declined or dict(outcome.figures or {})
-
-
-def _partition(row: Mapping[str, Any], log: Target) -> Any:
-    """Return the date that file_actions() tells of a file of the log."""
-    field = log.fields["_business_date"][0]
-    return row.get(f"partition.{field}", row.get("partition._business_date"))
 
 
 def keep_extract(session: SparkSession, load: Load, *, has_copies: bool = False) -> KeptRows | str:
