@@ -35,6 +35,7 @@ from pyspark.sql.types import (
 
 from tidemark.engine.header import is_read_as_it_stands, local_path
 from tidemark.engine.quoted import identifier
+from tidemark.engine.types import known_type
 from tidemark.errors import TidemarkError
 from tidemark.sessions.declined import Declined
 from tidemark.sessions.duck import (
@@ -77,20 +78,6 @@ from tidemark.spark.files import each, java_class, table_identifier
 
 _Done = TypeVar("_Done")
 _MOST_ROWS = 10_000
-_TYPES = {
-    "string": "VARCHAR",
-    "boolean": "BOOLEAN",
-    "tinyint": "TINYINT",
-    "smallint": "SMALLINT",
-    "int": "INTEGER",
-    "bigint": "BIGINT",
-    "float": "FLOAT",
-    "double": "DOUBLE",
-    "date": "DATE",
-    "timestamp": "TIMESTAMP WITH TIME ZONE",
-    "timestamp_ntz": "TIMESTAMP",
-    "binary": "BLOB",
-}
 _VIEW = re.compile(r"`(tidemark__[^`]+)`")
 _BOUNDED = ("_key_hash", "_commit_id", "_superseded_by", "_offset")
 """Columns of our tables whose bounds let files be left out: delta.dataSkippingStatsColumns."""
@@ -515,19 +502,13 @@ def _frame_of(spark: SparkSession, files: Files) -> DataFrame:
     there = set(rows.columns)
     return rows.select(
         *[
-            (
-                col(f"`{one.field}`")
-                if one.field in there
-                else lit(None).cast(_spark_type(one.type))
-            ).alias(one.name)
+            # what the reader's file lacks are texts: see staged_columns()
+            (col(f"`{one.field}`") if one.field in there else lit(None).cast("string")).alias(
+                one.name
+            )
             for one in files.columns
         ]
     )
-
-
-def _spark_type(kind: str) -> str:
-    names = {duck: name for name, duck in _TYPES.items()}
-    return names.get(kind, kind.lower())
 
 
 def _declined(reason: str) -> Answer:
@@ -552,10 +533,11 @@ def _duck_type(kind: DataType) -> str:
             f"{identifier(field.name)} {_duck_type(field.dataType)}" for field in kind.fields
         )
         return f"STRUCT({fields})"
-    found = _TYPES.get(kind.simpleString())
-    if found is None:
-        raise Declined(f"a column of type {kind.simpleString()}")
-    return found
+    name = kind.simpleString()
+    found = known_type(name)
+    if found is None and name != "binary":
+        raise Declined(f"a column of type {name}")
+    return found.duck if found else "BLOB"
 
 
 def _delta_log(spark: SparkSession, table: Table) -> Any:
@@ -687,7 +669,7 @@ def _staged(
 
 
 def _added(jvm: Any, wanted: Wanted, found: Answer) -> tuple[list[Path], list[Any]]:
-    """Return the files that were written, which are to be seen here, and what a commit says of them."""
+    """Return files that were written, which are to be seen here, and what a commit says of them."""
     if why := why_unseen((wanted.target, file) for _, file in found.files):
         raise Declined(why)
     paths, actions = [], []
