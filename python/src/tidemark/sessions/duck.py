@@ -295,9 +295,14 @@ def follow(
         _check_pages(db, [path for path in paths if path in stored.unproven])
         db.execute(_view_sql(db, name, Files(paths, stored.columns)))
         db.execute(f"create temp table followed as {_typed_sql(db, sql, wanted.columns)}")
-        _check_required(db, "followed", wanted.required)
-        _check_times(db, "followed", wanted.columns)
-        _check_zeros(db, "followed", wanted.columns)
+        _check_rows(db, "followed", wanted)
+        # write_part() makes 0.0 of -0.0: its dictionaries do not tell them apart
+        zeros = (
+            negative_zero_sql(identifier(name))
+            for name, kind in wanted.columns
+            if kind in ("FLOAT", "DOUBLE")
+        )
+        _check_none(db, "followed", zeros, "a -0.0")
         stored_as = wanted.target.fields
         names = ", ".join(
             f"{identifier(one)} as {identifier(stored_as[one][0])}" for one, _ in wanted.columns
@@ -430,40 +435,33 @@ def _copy_sql(
     )
 
 
-def _check_required(db: Any, table: str, names: Sequence[str]) -> None:
-    missing = " or ".join(f"{identifier(name)} is null" for name in names)
-    if missing and db.execute(f"select 1 from {table} where {missing} limit 1").fetchone():
-        raise Declined(f"{BY_SPARK}: a NULL in a column that is required")
+def _check_none(db: Any, table: str, conditions: Iterable[str], what: str) -> None:
+    """Decline where a row of a table meets one of some conditions."""
+    odd = " or ".join(conditions)
+    if odd and db.execute(f"select 1 from {table} where {odd} limit 1").fetchone():
+        raise Declined(f"{BY_SPARK}: {what}")
+
+
+def _check_rows(db: Any, table: str, wanted: Wanted) -> None:
+    """Decline rows that a table does not take, or that not all readers of files read alike."""
+    missing = (f"{identifier(name)} is null" for name in wanted.required)
+    _check_none(db, table, missing, "a NULL in a column that is required")
+    # before 1600 calendars differ, and behind 9999 texts do
+    odd = (
+        f"not ({known_years_sql(identifier(name), _TIMES[kind])})"
+        for name, kind in wanted.columns
+        if kind in _TIMES
+    )
+    _check_none(db, table, odd, "a date before 1600 or behind 9999")
 
 
 _TIMES = {kind_of(name).duck: name for name in ("date", "timestamp", "timestamp_ntz")}
 
 
-def _check_times(db: Any, table: str, columns: Columns) -> None:
-    """Before 1600 calendars differ, and behind 9999 texts do."""
-    odd = " or ".join(
-        f"not ({known_years_sql(identifier(name), _TIMES[kind])})"
-        for name, kind in columns
-        if kind in _TIMES
-    )
-    if odd and db.execute(f"select 1 from {table} where {odd} limit 1").fetchone():
-        raise Declined(f"{BY_SPARK}: a date before 1600 or behind 9999")
-
-
-def _check_zeros(db: Any, table: str, columns: Columns) -> None:
-    """Of -0.0 the writer of current would make 0.0, as its dictionaries do not tell them apart."""
-    odd = " or ".join(
-        negative_zero_sql(identifier(name)) for name, kind in columns if kind in ("FLOAT", "DOUBLE")
-    )
-    if odd and db.execute(f"select 1 from {table} where {odd} limit 1").fetchone():
-        raise Declined(f"{BY_SPARK}: a -0.0")
-
-
 def _write(db: Any, sql: str, wanted: Wanted) -> tuple[tuple[str, Written], ...]:
     """Write rows as files of a table, one for each partition; return each with its value."""
     db.execute(f"create temp table written as {_typed_sql(db, sql, wanted.columns)}")
-    _check_required(db, "written", wanted.required)
-    _check_times(db, "written", wanted.columns)
+    _check_rows(db, "written", wanted)
     parts: list[tuple[str, str]] = [("", "")]
     if wanted.partition:
         (name,) = wanted.partition
