@@ -53,8 +53,14 @@ order by _landing_num asc nulls last, _sequence_num asc nulls last, _tidemark_ro
 {#- The type of the after images, as Spark sees their JSON: `OBJECT<id: BIGINT, name: STRING>`. -#}
 {%- macro inferred_schema_sql(events) -%}
 select schema_of_variant_agg(try_parse_json(_after_json))
-from {{ events }}
-where _kind = 'row' and _after_json is not null
+from (
+    {#- for the same reason as above #}
+    select
+        _after_json,
+        if(monotonically_increasing_id() >= 0, _kind, null) as _parsed_kind
+    from {{ events }}
+)
+where _parsed_kind = 'row' and _after_json is not null
 {%- endmacro -%}
 
 {#- The figures of a stretch of events as aggregates over the rows that it adds to the log. -#}

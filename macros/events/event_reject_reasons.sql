@@ -1,7 +1,7 @@
 {#- Why an event is rejected, first match wins. Values of a before image count only where they find a row. -#}
 {%- macro event_reject_reasons(cfg, plan, before) -%}
     {%- set reasons = [] -%}
-    {%- for column in plan['keys'] + (plan['columns'] | rejectattr('key') | list) if not column.get('stays') -%}
+    {%- for column in plan['keys'] + (plan['columns'] | rejectattr('key') | list) if not column.get('stays') and not plan.get('decoded') -%}
         {%- set name = tidemark.quote_identifier(column['name']) -%}
         {%- if plan['typed'] -%}
             {%- if column['arrived'] and column['source_type'] != column['type'] -%}
@@ -27,7 +27,7 @@
             {%- do reasons.extend(tidemark._cast_reasons(column, failed, text, column['name'])) -%}
         {%- endif -%}
     {%- endfor -%}
-    {%- if not plan['typed'] -%}
+    {%- if not plan['typed'] and not plan.get('decoded') -%}
         {%- for column in before -%}
             {%- set text = tidemark.quote_identifier(('_tidemark_before_' if column['key'] else '_tidemark_was_') ~ column['name']) -%}
             {%- set was = '_before_' ~ column['name'] -%}
@@ -47,7 +47,7 @@
     {%- for expression in cfg['sequence_by'] -%}
         {%- set made_up = [] -%}
         {%- for column in plan['source_columns'] if column.get('orders') and tidemark._reads_column(expression, column['name']) -%}
-            {%- do made_up.append(tidemark._is_made_up_expr(column)) -%}
+            {%- do made_up.append(tidemark._is_made_up_expr(plan, column)) -%}
         {%- endfor -%}
         {%- if made_up -%}
             {%- do reasons.append(tidemark._reason('(' ~ made_up | join(' or ') ~ ') and (' ~ expression ~ ') is null', 'key_image_only', expression)) -%}
@@ -59,7 +59,7 @@
     {%- endif -%}
     {%- if not plan['keyed'] and not plan['typed'] -%}
         {%- do reasons.append({
-            'condition': "_kind = 'row' and _operation in ('UPDATE', 'DELETE') and _before is null",
+            'condition': "_kind = 'row' and _operation in ('UPDATE', 'DELETE') and " ~ ('not _has_before' if plan.get('decoded') else '_before is null'),
             'text': "'no_before_image'",
         }) -%}
     {%- endif -%}

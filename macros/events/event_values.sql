@@ -12,7 +12,8 @@
 
 {#- Whether a delete of PostgreSQL has a value that Debezium has made up. A time that is the epoch is none of a row, whatever the image
     tells beside it: without an inline schema nobody knows the defaults of other columns. -#}
-{%- macro _is_made_up_expr(column) -%}
+{%- macro _is_made_up_expr(plan, column) -%}
+    {%- if plan.get('decoded') -%}{{ return(tidemark.quote_identifier('_tidemark_made_up_' ~ column['name'])) }}{%- endif -%}
     {%- if column['type'] != 'date' and not column['type'].startswith('timestamp') -%}{{ return('_is_key_image') }}{%- endif -%}
     {{ return('(_is_key_image or _is_key_image is not null and ' ~ tidemark.quote_identifier('_tidemark_text_' ~ column['name'])
         ~ " rlike '^(0|1970-01-01([T ]00:00:00[.0]*)?Z?)$')") }}
@@ -61,6 +62,7 @@
     {%- if not plan['typed'] -%}
         {%- if not is_shared -%}{{ return(name) }}{%- endif -%}
         {%- if column['not_null'] -%}{{ return('coalesce(' ~ name ~ ', ' ~ value ~ ')') }}{%- endif -%}
+        {%- if plan.get('decoded') -%}{{ return('if(_has_before, ' ~ name ~ ', ' ~ value ~ ')') }}{%- endif -%}
         {%- set given = [] -%}
         {%- for source in column['sources'] -%}
             {%- do given.append('map_contains_key(_before, ' ~ tidemark.string_literal(source) ~ ')') -%}
@@ -80,7 +82,9 @@
 {%- macro _unsupplied_expr(cfg, plan, column) -%}
     {%- if column.get('stays') -%}{{ return('true') }}{%- endif -%}
     {%- set terms = [] -%}
-    {%- if not plan['typed'] -%}
+    {%- if plan.get('decoded') -%}
+        {%- do terms.append(tidemark.quote_identifier('_tidemark_lacks_' ~ column['name'])) -%}
+    {%- elif not plan['typed'] -%}
         {%- set missing = [] -%}
         {%- for source in column['sources'] -%}
             {%- do missing.append('not map_contains_key(_image, ' ~ tidemark.string_literal(source) ~ ')') -%}
@@ -124,7 +128,7 @@
 {#- Of an insert that may be half of a change of the key, the first column whose value the database did not log. -#}
 {%- macro _unavailable_column_expr(plan) -%}
     {%- set branches = [] -%}
-    {%- for column in plan['columns'] if not column['key'] and not column.get('stays') -%}
+    {%- for column in plan['columns'] if not column['key'] and not column.get('stays') and not plan.get('decoded') -%}
         {%- do branches.append('when _may_be_move and ' ~ tidemark._is_unavailable_expr(column) ~ ' then ' ~ tidemark.string_literal(column['name'])) -%}
     {%- endfor -%}
     {{ return('case\n    ' ~ branches | join('\n    ') ~ '\nend' if branches else 'cast(null as string)') }}

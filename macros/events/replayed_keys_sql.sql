@@ -122,7 +122,12 @@ compared as (
 
 {#- The type of place_expr(). -#}
 {%- macro place_type(cfg, sequence_type) -%}
-    {{ return('struct<sequence:' ~ (sequence_type or 'bigint') ~ ('' if cfg['on_tie'] == 'content' else ',batch:bigint,line:bigint') ~ ',tie:int,event:string>') }}
+    {%- set fields = ['is_told:boolean'] -%}
+    {%- for field in tidemark._struct_fields((sequence_type or 'struct<>')[7:-1]) -%}
+        {%- do fields.append('has_' ~ field['name'] ~ ':boolean,' ~ field['name'] ~ ':' ~ field['type']) -%}
+    {%- endfor -%}
+    {%- set sequence = 'struct<' ~ fields | join(',') ~ '>' if sequence_type else 'bigint' -%}
+    {{ return('struct<sequence:' ~ sequence ~ ('' if cfg['on_tie'] == 'content' else ',batch:bigint,line:bigint') ~ ',tie:int,event:string>') }}
 {%- endmacro -%}
 
 {#- Rows with the values that their events did not bring: the last that were given since the row is there. What the log has in their place

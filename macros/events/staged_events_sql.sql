@@ -117,6 +117,17 @@ from tied
 
 {#- The statement up to the rows of which `sequence_by`, `apply_as_deletes` and `apply_as_truncates` are expressions. -#}
 {%- macro _decoded_events_sql(plan, events, before, stretch) -%}
+{%- if plan.get('decoded') -%}
+with decoded as (
+    {#- the engine in the workers has read them, and has no doubt of a value #}
+    select * from {{ events }}
+),
+{%- else -%}
+{{ tidemark._parsed_events_sql(plan, events, before, stretch) }}
+{%- endif -%}
+{%- endmacro -%}
+
+{%- macro _parsed_events_sql(plan, events, before, stretch) -%}
 with parsed_events as (
     {#- The kind of an event is what its JSON says. Spark would look for it below the parsing, by parsing once more for
         each field that it looks at, if the kind did not depend on the row's being there. #}
@@ -201,7 +212,7 @@ given as (
         *
         {%- for column in plan['source_columns'] if not column['key'] %}
         {%- set text = tidemark.quote_identifier('_tidemark_text_' ~ column['name']) %},
-        if({{ tidemark.unavailable_expr(text, plan['unavailable_value']) }}{{ ' or ' ~ tidemark._is_made_up_expr(column) if column.get('orders') }}, null, {{ text }}) as {{ tidemark.quote_identifier('_tidemark_given_' ~ column['name']) }}
+        if({{ tidemark.unavailable_expr(text, plan['unavailable_value']) }}{{ ' or ' ~ tidemark._is_made_up_expr(plan, column) if column.get('orders') }}, null, {{ text }}) as {{ tidemark.quote_identifier('_tidemark_given_' ~ column['name']) }}
         {%- endfor %}
         {%- for column in before if not column['key'] %}
         {%- set text = tidemark.quote_identifier('_tidemark_before_' ~ column['name']) %},
@@ -235,7 +246,7 @@ judged as (
         {{ value }} as {{ tidemark.quote_identifier(column['name']) }},
         {%- endif %}
         {%- endfor %}
-        {{ 'if(_before is null, null, ' if not plan['typed'] }}named_struct(
+        {{ 'if(' ~ ('not _has_before' if plan.get('decoded') else '_before is null') ~ ', null, ' if not plan['typed'] }}named_struct(
             {%- for column in before %}
             {{ tidemark.string_literal(column['name']) }}, {{ tidemark._before_value_expr(plan, column) }} {{- ',' if not loop.last }}
             {%- endfor %}

@@ -1,5 +1,6 @@
-{#- One row about a stretch of staged events; with `log`, how many belong before one that it has by the expression `sequence`. -#}
-{%- macro staged_figures_sql(plan, staged, log=none, sequence=none) -%}
+{#- One row about a stretch of staged events; with `log`, how many belong before one that it has. -#}
+{%- macro staged_figures_sql(cfg, plan, staged, log=none) -%}
+{%- set sequence = tidemark.comparable_expr(cfg, tidemark.sequence_expr(cfg)) -%}
 {%- set moved = '_before_key_hash <> _key_hash' if plan['keyed'] else 'false' -%}
 {%- set read = 'if(_is_usable and _is_snapshot and _offset is not null, ' ~ sequence ~ ', null)' -%}
 {%- set streamed = 'if(_reject_reason is null and not _is_snapshot, ' ~ sequence ~ ', null)' -%}
@@ -9,7 +10,7 @@ select
     count_if(_reject_reason is null and _is_duplicate) as duplicate_count,
     count_if(_is_usable and _tidemark_effect = 'truncate') as truncate_count,
     count_if(_is_usable and {{ moved }}) as move_count,
-    count_if(_is_usable and {{ moved }} and size(_unsupplied) > 0) as partial_move_count,
+    count_if(_is_usable and {{ moved }} and _unsupplied is not null) as partial_move_count,
     count_if(_reject_reason like 'unavailable_value: %') as lone_arrival_count,
     count_if(_is_usable and (_tidemark_effect = 'delete' or {{ moved }})) as departure_count,
     coalesce(max(_is_usable and _is_snapshot), false) as has_snapshot,
@@ -28,6 +29,6 @@ select
     min(if(_is_usable, _sequence_num, null)) as first_num,
     max(if(_is_usable, _sequence_num, null)) as last_num,
     {{ 'count_if(_is_usable and ' ~ sequence ~ ' <= (select max(' ~ sequence ~ ') from ' ~ log ~ '))' if log else '0' }} as late_count,
-    to_json(array_distinct(flatten(collect_set(_unsupplied)))) as unsupplied
+    count(_unsupplied) as partial_count
 from {{ staged }}
 {%- endmacro -%}

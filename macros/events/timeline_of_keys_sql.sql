@@ -144,7 +144,7 @@ from compared as arrivals
 inner join departures
     on arrivals._moved_from = departures._key_hash and departures._tidemark_order.sequence <= arrivals._tidemark_order.sequence
 where
-    arrivals._source_operation = 'MOVE_IN' and size(arrivals._unsupplied) > 0
+    arrivals._source_operation = 'MOVE_IN' and size(coalesce(arrivals._unsupplied, cast(array() as array<string>))) > 0
     and departures._tidemark_effect = 'delete'
 group by arrivals._event_id, arrivals._moved_from
 {%- endmacro -%}

@@ -12,10 +12,29 @@
     {{ return((alias ~ '.' if alias else '') ~ ('_sequence_by' if cfg['sequence_by'] else '_sequence_num')) }}
 {%- endmacro -%}
 
+{#- What events are ordered by, so that every engine compares it alike: NULL is the least, and of NULL within a struct they think
+    differently. A row that was adopted has none. -#}
+{%- macro comparable_expr(cfg, sequence) -%}
+    {%- if not cfg['sequence_by'] -%}{{ return('coalesce(' ~ sequence ~ ', -9223372036854775807)') }}{%- endif -%}
+    {%- set names, fields = ['is_stream', 'position', 'supplied_num'], [sequence ~ ' is not null as is_told'] -%}
+    {%- for name in tidemark._sequence_names(cfg) + names -%}
+        {%- set field = sequence ~ '.' ~ name -%}
+        {%- do fields.append(field ~ ' is not null as has_' ~ name ~ ', ' ~ field ~ ' as ' ~ name) -%}
+    {%- endfor -%}
+    {{ return('struct(' ~ fields | join(', ') ~ ')') }}
+{%- endmacro -%}
+
+{#- The members of `_sequence_by` that a setting makes; of a plan `sequence_by` is their number. -#}
+{%- macro _sequence_names(cfg) -%}
+    {%- set given, names = cfg['sequence_by'], [] -%}
+    {%- for number in range(given if given is integer else given | length) -%}{%- do names.append('sequence_' ~ (number + 1)) -%}{%- endfor -%}
+    {{ return(names) }}
+{%- endmacro -%}
+
 {#- A place in the order of a key. At an equal sequence the arrival decides: the batch that an event first came with, and its line
     (`arrival`); then the kind (`tie`) and the identity. With `on_tie: content` these two alone, whatever arrived first. Without
     `arrival` the place is before all that arrived. -#}
 {%- macro place_expr(cfg, sequence, tie, event, arrival=['null', 'null']) -%}
     {%- set arrived = '' if cfg['on_tie'] == 'content' else ', cast(' ~ arrival[0] ~ ' as bigint) as batch, cast(' ~ arrival[1] ~ ' as bigint) as line' -%}
-    {{ return('struct(' ~ sequence ~ ' as sequence' ~ arrived ~ ', ' ~ tie ~ ' as tie, ' ~ event ~ ' as event)') }}
+    {{ return('struct(' ~ tidemark.comparable_expr(cfg, sequence) ~ ' as sequence' ~ arrived ~ ', ' ~ tie ~ ' as tie, ' ~ event ~ ' as event)') }}
 {%- endmacro -%}

@@ -26,7 +26,7 @@
         'flow': 'events' if recorded['extract'] == 'events' else none,
         'gone': gone | rejectattr('sensitive') | list,
         'gone_sensitive': gone | selectattr('sensitive') | list,
-        'sequence_by': recorded.get('sequence_by', []) | length > 0,
+        'sequence_by': recorded.get('sequence_by', []) | length,
         'on_tie': recorded.get('on_tie', 'content'),
         'sequence_type': recorded.get('sequence_type'),
     }) }}

@@ -93,6 +93,21 @@ QUERIES = {
     "except all": _SIDES + "select k from l except all select k from r",
     "exists": _SIDES + "select v from l where exists (select 1 from r where r.k = l.k)",
     "one number": _SIDES + "select v, (select count(*) from r) as n from l where k = 1 limit 5",
+    "concat": _NUMBERS + "select concat(s, '|', a) as x, s || k as y, concat('a', null) as z from t",
+    "concat_ws": _NUMBERS + "select concat_ws('|', s, a, k) as x, concat_ws('', cast(null as string)) as y, concat_ws('-', 'a', s) as z from t",
+    "concat_ws within md5": _NUMBERS + "select md5(concat_ws('', concat('1:s', octet_length(s), ':', s), concat('1:a', octet_length(cast(a as string)), ':', cast(a as string)))) as h from t",
+    "sha2": _NUMBERS + "select sha2(s, 256) as h from t",
+    "trim of what is behind": "select trim(trailing '.' from trim(trailing '0' from cast(x as string))) as t from (select 1.50 as x union all select 0.00 union all select -100.00 union all select cast(null as decimal(5,2)))",
+    "like": _NUMBERS + "select s like 'it%' as x, s like '%o_%' as y, s like '' as z from t",
+    "any_value": _NUMBERS + "select d, any_value(s) as s from t group by d",
+    "first_value": _NUMBERS + "select d, first_value(a, true) over (order by d rows between unbounded preceding and current row) as x from t",
+    "explode": _ARRAYS + "select k, explode(x) as one from t",
+    "explode of a sequence": "select n, explode(if(n > 1, sequence(2, n), array())) as m from (select cast(1 as bigint) as n union all select 4)",
+    "sums over windows": _NUMBERS + "select d, sum(if(a > 0, 1, 0)) over (order by d) + 1 as x, sum(a) over (partition by k) as y from t",
+    "text of a float": _FLOATS + "select k, case when abs(f) < 9007199254740992d and f = rint(f) then cast(cast(f as bigint) as string) when f is not null then format_string('%a', f) end as t "
+    "from (select * from t union all select 7, cast('0.1' as double) union all select 8, cast('-2.5e-300' as double) union all select 9, cast('-Infinity' as double) union all select 10, cast('0.5' as double))",
+    "text of a real": "select format_string('%a', cast(x as double)) as t from (select cast('0.1' as float) as x union all select cast('16777217' as float) union all select cast(null as float))",
+    "names on conditions": _NUMBERS + "select array_except(array(if(a > 0, 'x', null), if(s = '', 'y', null), cast(null as string)), array(cast(null as string))) as u from t",
     "hint": _SIDES + "select /*+ broadcast(r) */ l.v from l left anti join r on l.k = r.k",
 }  # fmt: skip
 

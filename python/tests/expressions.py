@@ -391,7 +391,7 @@ def _events(macros: dict[str, Any]) -> Iterator[Tried]:
         {
             **{name: value.rpartition(" as ")[0] for name, value in whole.items()},
             "identity": macros["_row_identity_expr"](columns, ["c 3", "gone"]),
-            "made up": macros["_is_made_up_expr"](columns[13]),
+            "made up": macros["_is_made_up_expr"]({}, columns[13]),
             "missing": macros["_missing_field_expr"]("`c 22`", ["c 22", "b c"]),
             "gone": macros["_changes_of_gone_expr"](plan, "_changed_columns"),
             "operation": macros["_derived_operation_expr"](True),

@@ -341,6 +341,62 @@ def test_random_batches(module_project: Any, seed: int, settings: dict[str, Any]
     assert set(by_workers(both)) == {True, False}
 
 
+class Whole(Source):
+    """Every image from before has all columns, as it has with REPLICA IDENTITY FULL."""
+
+    def line(self, op: str, before: dict[str, str] | None, after: dict[str, str] | None, mark: str = "false") -> str:  # fmt: skip
+        if op == "u" and (before is None or len(before) < len(self.values) + 2):
+            before = after
+        return super().line(op, self.whole(before), after, mark)
+
+    def whole(self, row: dict[str, str] | None) -> dict[str, str] | None:
+        return row and {**dict.fromkeys(self.values, "null"), **row}
+
+
+STAGED: dict[str, dict[str, Any]] = {
+    "sequence": {"sequence_by": "ti", "on_reject": "quarantine"},
+    "sequences": {"sequence_by": ["day", "_event_time"], "on_reject": "quarantine", "on_tie": "reject"},
+    "no key": {"key": ()},
+    "no key, mysql": {"key": (), "connector": "mysql", "hash": "sha256"},
+    "null updates": {"ignore_null_updates": True, "hash": "sha256"},
+    "deletes": {"apply_as_deletes": "_operation = 'DELETE' or seen = 'b'", "track_history": {"exclude": ["name"]}},
+    "nullable key": {"null_keys": "allow", "sequence_by": "ti", "on_reject": "quarantine", "soft_delete": True},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "seed"),
+    [
+        ("sequence", 1),
+        ("no key", 1),
+        *(pytest.param(name, seed, marks=pytest.mark.slow) for name in STAGED for seed in (2, 3)),
+    ],
+)
+def test_read_by_workers(module_project: Any, name: str, seed: int) -> None:
+    """What the workers read and the macros stage: settings that need the log, late events, rejects, events of no key."""
+    settings = dict(STAGED[name])
+    rng = random.Random(seed)
+    source = Whole(rng, settings.pop("connector", "postgresql"), moves=bool(settings.get("key", True)))  # fmt: skip
+    one, other, both = entities(module_project, f"{name.replace(' ', '_').replace(',', '')}_{seed}", **settings)  # fmt: skip
+    lines, earlier = source.snapshot(20), list[str]()
+    for number in range(3):
+        both.write(engine=("workers", "spark")[number % 2])
+        lines += source.changes(30)
+        late = [lines.pop(rng.randrange(len(lines) // 2, len(lines))) for _ in range(4)]
+        again = rng.sample(lines, 5) + rng.sample(earlier, min(5, len(earlier)))
+        one.land([*lines, *again, source.other_table()])
+        result = run(one, other, both)
+        assert f"{other.name}: by Spark SQL" not in result.output
+        assert_same(other, one)
+        assert_same(both, one)
+        earlier += lines
+        lines = late
+    assert other.commits(FIGURES) == both.commits(FIGURES) == one.commits(FIGURES)
+    assert any(by_workers(other))
+    assert not any(by_workers(one))
+    assert other.check().success
+
+
 @pytest.mark.parametrize(
     ("form", "seed"),
     [("captured", 1), *(pytest.param(form, seed, marks=pytest.mark.slow) for form in ("captured", "payload", "value") for seed in (2, 3, 4))],

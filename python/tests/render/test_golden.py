@@ -526,6 +526,14 @@ CASES: dict[str, tuple[Any, ...]] = {
         {"log": KEYED.relations["log"]},
         {"from": 7, "to": 9},
     ),
+    "staged_events_sql.decoded": (
+        "staged_events_sql",
+        KEYED.cfg,
+        {**KEYED.plan, "decoded": True},
+        "events",
+        {"log": KEYED.relations["log"]},
+        {"from": None, "to": None},
+    ),
     "existing_events_sql.forward": (
         "existing_events_sql",
         KEYED.cfg,

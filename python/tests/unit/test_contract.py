@@ -53,13 +53,33 @@ def test_what_a_load_of_an_extract_asks(name: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "name",
+    [
+        "staged_events_sql.decoded", "existing_events_sql.forward", "existing_events_sql.late", "replayed_keys_sql.forward",
+        "replayed_copies_sql.forward", "told_apart_events_sql.keyless", "tied_rows_sql.late", "repeated_rejects_sql.tied",
+        "touched_rows_sql.events", "touched_rows_sql.kept_events",
+    ],
+)  # fmt: skip
+def test_what_a_load_of_events_asks(name: str) -> None:
+    """Events that the workers read go by DuckDB from there to current, late ones and those of no key too."""
+    assert crossed((GOLDEN / f"{name}.sql").read_text())
+
+
+@pytest.mark.parametrize(
     ("sql", "why"),
     [
-        ("select concat(a, b) from t", "concat()"),
+        ("select trim(a) from t", "trim()"),
+        ("select a like 'x\\\\_' from t", "like"),
+        ("select format_string('%s', a) from t", "format_string()"),
+        ("select sha2(a, 512) from t", "sha2()"),
+        ("select array_except(a, b) from t", "array_except()"),
+        ("select max(_sequence_by) from t", "an order by _sequence_by"),
+        ("select _sequence_by < x.y from t", "an order by _sequence_by"),
+        ("select sequence(1, 5, 2) from t", "sequence() with a step"),
         ("select a rlike 'x' from t", "regexp_like()"),
         ("select my_function(a) from t", "my_function()"),
         ("select * from t lateral view explode(a) as b", "Lateral"),
-        ("select cast(a as double) from t", "a cast to double"),
+        ("select cast(a as decimal(9,2)) from t", "a cast to decimal(9, 2)"),
         ("select collect_set(a) from t", "collect_set()"),
         ("select a from t tablesample (5 rows)", "TableSample"),
         ("update t set a = 1", "a statement that is no query"),

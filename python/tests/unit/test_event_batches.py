@@ -379,7 +379,9 @@ class Chain:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(events_moves, "make_slice", self.make_slice)
             if name == "moved_values":
-                found = events_moves.moved_values(self.warehouse, cfg, {}, {}, {"commit_id": 1})
+                found = events_moves.moved_values(
+                    self.warehouse, cfg, {"columns": []}, {}, {"commit_id": 1}
+                )
             else:
                 found = events_moves.linked_keys(self.warehouse, cfg, "log", "staged", 1)
         return str(found)

@@ -61,24 +61,49 @@ def why_not(cfg: Mapping[str, Any]) -> str | None:
     return _why_not_options(cfg["options"])
 
 
-def _why_not_events(cfg: Mapping[str, Any]) -> str | None:
+def why_not_read(cfg: Mapping[str, Any]) -> str | None:
+    """Return why the engine does not read the events of an entity; None: it reads some."""
+    if not cfg.get("location"):
+        return "it has no location"
     if cfg["format"] not in ("debezium", "canonical"):
         return f"format is {cfg['format']}"
-    if not cfg["keys"]:
+    if not cfg["keys"] and cfg["format"] != "debezium":
         return "it has no unique_key"
     if "/" not in str(cfg["location"]):
         return "its location is no folder with a / in it"
-    for name in ("sequence_by", "encodings", "previous_names"):
-        if cfg[name]:
+    for name in ("encodings", "previous_names", "stored_hashes"):
+        if cfg.get(name):
             return f"it has {name}"
+    if not cfg["chosen"]["all"] or cfg["chosen"]["exclude"]:
+        return "it has columns"
+    if cfg["apply_as_truncates"] != _PREDICATES["apply_as_truncates"]:
+        return "it has apply_as_truncates"
+    return None
+
+
+def why_not_opened(cfg: Mapping[str, Any]) -> str | None:
+    """Return why events are not staged of lines that were opened, which are not as they came.
+
+    Where one may be a reject, or is known by its text, the line is asked for.
+    """
+    if cfg["sequence_by"] or not cfg["keys"] or cfg["on_tie"] == "reject":
+        return "its lines wrap their envelopes"
+    return None
+
+
+def _why_not_events(cfg: Mapping[str, Any]) -> str | None:
+    if why := why_not_read(cfg):
+        return why
+    if not cfg["keys"]:
+        return "it has no unique_key"
+    if cfg["sequence_by"]:
+        return "it has sequence_by"
     if cfg["ignore_null_updates"]["all"] or cfg["ignore_null_updates"]["include"]:
         return "it has ignore_null_updates"
-    for name, setting in (("chosen", "columns"), ("tracked", "track_history")):
-        if not cfg[name]["all"] or cfg[name]["exclude"]:
-            return f"it has {setting}"
-    for name, usual in _PREDICATES.items():
-        if cfg[name] != usual:
-            return f"it has {name}"
+    if not cfg["tracked"]["all"] or cfg["tracked"]["exclude"]:
+        return "it has track_history"
+    if cfg["apply_as_deletes"] != _PREDICATES["apply_as_deletes"]:
+        return "it has apply_as_deletes"
     return None
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
 from tidemark.errors import DataError
 from tidemark.pipeline.commits import entity_state, known_states, record_commit
+from tidemark.pipeline.delta_files import check_staged, staged_log_rows
 from tidemark.pipeline.landing import write_landed
 from tidemark.pipeline.tables import has_commit, is_only_process, write_relations
 from tidemark.pipeline.warehouse import Values, Warehouse
@@ -154,6 +155,53 @@ def append_slice(warehouse: Warehouse, opened: Values, plan: Values, derived: Va
     counted = figures["rows_logged"] + figures["rows_superseded"]
     mending = "Run the date again: that corrects the log"
     check_written(cfg, targets["log"], counted, int(result[0][0] or 0), mending)
+
+
+def files_of_slice(
+    warehouse: Warehouse,
+    opened: Values,
+    plan: Values,
+    load: Values,
+    slice_: Any,
+    figures: Values,
+    match: Sequence[str],
+) -> Any:
+    """Write what a slice does to the log as files of it that no commit names yet.
+
+    Args:
+        warehouse: Where the log is.
+        opened: What open_load() returned.
+        plan: What becomes of each column.
+        load: The load.
+        slice_: The rows, and marks of those that they supersede; those are the workers' to write.
+        figures: How many there are, rows_logged and rows_superseded.
+        match: What a mark and its row have in common, beside the commit.
+
+    Returns:
+        The files; None: there is nothing to write, or a statement has to.
+
+    Raises:
+        DataError: Others were written than were counted.
+    """
+    logged, superseded = figures["rows_logged"], figures["rows_superseded"]
+    if load["log_version"] is None or not (logged or superseded):
+        return None
+    if load["forward"]:
+        counted = {"rows_logged": "count(*)"}
+        written = staged_log_rows(warehouse, opened, plan, load, slice_, counted)
+        check_staged(warehouse, opened["cfg"], written, logged)
+        return written
+    if not isinstance(slice_, str):
+        return None
+    log, adapter = write_relations(warehouse, opened)["log"], warehouse.adapter
+    written = adapter.revise_log(log, load["log_version"], slice_, match, load["commit_id"])
+    if written is not None:
+        found = sum(written.figures[name] for name in ("rows_logged", "rows_superseded"))
+        if found != logged + superseded:
+            adapter.discard_rows(written)
+            mending = "Run the date again: that corrects the log"
+            check_written(opened["cfg"], log, logged + superseded, found, mending)
+    return written
 
 
 def check_written(cfg: Values, relation: Any, counted: int, written: int, mending: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tidemark.pipeline.committing import versions_before
+from tidemark.pipeline.committing import files_of_slice, versions_before
 from tidemark.pipeline.delta_files import (
     can_stage_changes,
     check_staged,
@@ -114,11 +114,8 @@ def _replay(warehouse: Warehouse, opened: Values, plan: Values, load: Values) ->
     sql = f"select\n    {names}, _supersedes\nfrom {replayed}"
     slice_ = make_slice(warehouse, cfg["target"], load["commit_id"], "log", sql)
     counts = _counts_of_slice(warehouse, slice_)
-    uncommitted = None
-    if counts["rows_logged"] and load["forward"] and load["log_version"] is not None:
-        figures = {"rows_logged": "count(*)"}
-        uncommitted = staged_log_rows(warehouse, opened, plan, load, slice_, figures)
-        check_staged(warehouse, cfg, uncommitted, counts["rows_logged"])
+    match = ("_key_hash", "_business_date", "_event_id", "_source_operation")
+    uncommitted = files_of_slice(warehouse, opened, plan, load, slice_, counts, match)
     return {"rows": replayed, "slice": slice_, "uncommitted": uncommitted, "counts": counts}
 
 

@@ -39,13 +39,16 @@ def moved_values(
         sql = macro("replayed_keys_sql", cfg, plan, of, load, departures=True)
         return make_slice(warehouse, cfg["target"], load["commit_id"], f"moved_{number}", sql)
 
+    same = "now._image <=> before._image"
+    if any("map<" in column["type"] for column in plan["columns"]):
+        same = "to_json(now._image) <=> to_json(before._image)"  # maps are not compared
     before = step(0, sources.get("moved"))
     for number in _steps(macro("row_count", before)):
         now = step(number, before)
         others = warehouse.run(
             f"select 1 from {now} as now left join {before} as before on now._event_id = "
             "before._event_id and now._moved_from = before._moved_from where not "
-            "(to_json(now._image) <=> to_json(before._image)) limit 1"
+            f"({same}) limit 1"
         )
         if len(others) == 0:
             return now
@@ -79,7 +82,8 @@ def linked_keys(warehouse: Warehouse, cfg: Values, log: Any, staged: Any, commit
 
     links = (
         f"(select _key_hash, _moved_from from {log} where _source_operation = 'MOVE_IN' and "
-        f"size(_unsupplied) > 0 and {macro('in_force_expr')})"
+        "size(coalesce(_unsupplied, cast(array() as array<string>))) > 0 and "
+        f" {macro('in_force_expr')})"
     )
     keys = step(
         0,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from tidemark.errors import DataError
@@ -58,6 +57,8 @@ def stage_events(
     given, opened = opened, opened_after_statement(warehouse, opened, batch, stretch)
     cfg, state = opened["cfg"], opened["state"]
     plan = plan_stretch(warehouse, opened, landing, batch, stretch)
+    if landing.get("decoded"):
+        plan = _of_decoded(plan, landing)
     begun = {"last_id": state["last_id"], "begun": state.get("begun")}
     given = {**given, "state": {**given["state"], **begun}}
     tried = _tried_stretch(warehouse, given, plan, source, stretch)
@@ -96,6 +97,12 @@ def stage_events(
         "files": landing["files"],
         "rejects": _rejects(warehouse, cfg, plan, load, landing, stretch, figures),
     }
+
+
+def _of_decoded(plan: Values, landing: Values) -> Values:
+    """Return the plan of events that the workers read: which names they tell is known by then."""
+    source = {**plan["recorded"]["source"], "told": landing["told"]}
+    return {**plan, "decoded": True, "recorded": {**plan["recorded"], "source": source}}
 
 
 def _rejects(
@@ -279,7 +286,7 @@ def _staged_rows(
 
     def kept(name: str, sql: str) -> tuple[Any, Values]:
         rows = kept_rows(warehouse, cfg, plan, load, name, sql)
-        figures = macro("staged_figures_sql", plan, rows, log, macro("sequence_expr", cfg))
+        figures = macro("staged_figures_sql", cfg, plan, rows, log)
         return rows, warehouse.rows(figures)[0]
 
     rows, seen = kept("staged_rows", sql)
@@ -349,7 +356,7 @@ def _with_what_arrived(
         "moves": late or moves,
         "fills": late or "fill" in effects,
         "closes_snapshot": closes,
-        "carried": json.loads(seen["unsupplied"] or "[]"),
+        "carried": _left_out(warehouse, staged) if _int(seen["partial_count"]) else [],
         "table_events": len(effects) > 0 or truncates or closes or late,
         "everything": bool(planned["reorders"] or truncates or closes)
         or any(effect in ("fill", "close") for effect in effects),
@@ -421,7 +428,7 @@ def _comes_late(warehouse: Warehouse, log: Any, staged: Any, state: Values, seen
         f"{staged} where _is_usable and _tidemark_effect = 'delete') as departures on "
         "arrivals._before_key_hash = departures._key_hash and arrivals._offset <=> "
         "departures._offset where arrivals._is_usable and arrivals._tidemark_is_pair and "
-        "size(arrivals._unsupplied) > 0 limit 1",
+        "arrivals._unsupplied is not null limit 1",
     ):
         return True
     if state["recorded"]["source"].get("has_moves") and _int(seen["departure_count"]) > 0:
@@ -488,6 +495,12 @@ def _figures_of_staged(
         "first_sequence_num": seen["first_num"],
         "last_sequence_num": seen["last_num"],
     }
+
+
+def _left_out(warehouse: Warehouse, staged: Any) -> list[str]:
+    """Return the columns, and fields of them, that some event of a batch does not bring."""
+    sql = f"select explode(_unsupplied) as name from {staged} where _unsupplied is not null"
+    return [row[0] for row in warehouse.run(f"select distinct name from (\n{sql}\n)")]
 
 
 def _has_any(warehouse: Warehouse, sql: str) -> bool:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tidemark.pipeline.events_batch import identified_by, reorders_ties, tables_of
+from tidemark.pipeline.events_batch import identified_by, reorders_ties, source_of, tables_of
 from tidemark.pipeline.events_plan import plan_event_load, plan_stretch
 from tidemark.pipeline.tables import freed_columns
 from tidemark.pipeline.warehouse import Values, Warehouse
-from tidemark.pipeline.workers import leave_to_spark, of_engine, tries_workers
+from tidemark.pipeline.workers import asks_workers, leave_to_spark, of_engine, why_not_workers
 from tidemark.rules.batches import ALL_OF_IT, NO_FIGURES, columns_of_schema
 from tidemark.rules.event_plan import told_names
 from tidemark.rules.names import names_of, unique
@@ -19,9 +19,10 @@ from tidemark.rules.table_names import named_tables
 def events_of_workers(
     warehouse: Warehouse, opened: Values, body: str, files: list[Values]
 ) -> Values | None:
-    """Have what has landed read, typed, told apart, put onto what stands, and written.
+    """Have the workers take what has landed, all in one part.
 
-    It is written where no commit names it yet, all in one part.
+    They put onto what stands, in one task, what needs no more than that, and write it where no
+    commit names it yet. Of all else they read and type the events, which the macros stage.
 
     Args:
         warehouse: Where the tables are.
@@ -30,15 +31,75 @@ def events_of_workers(
         files: The files that were not read yet.
 
     Returns:
-        {parts, staged}; None where Spark has to: whatever the reason, nothing is left of it.
+        {parts, staged}, or {parts, landing, batch}; None where Spark has to: whatever the reason,
+        nothing is left of it.
     """
-    if not files or not tries_workers(warehouse, opened, body, "covers.why_not"):
+    if not files or not asks_workers(warehouse, opened):
         return None
-    staged = _stage_in_workers(warehouse, opened, files)
-    if isinstance(staged, str):
-        leave_to_spark(warehouse, opened, staged)
-        return None
-    return {"parts": [ALL_OF_IT], "staged": staged}
+    found: Values | str | None = why_not_workers(warehouse, opened, body, "covers.why_not")
+    if found is None:
+        found = _stage_in_workers(warehouse, opened, files)
+        if not isinstance(found, str):
+            return {"parts": [ALL_OF_IT], "staged": found}
+    why = why_not_workers(warehouse, opened, body, "covers.why_not_read")
+    read: Values | str = why or _read_by_workers(warehouse, opened, files)
+    if not isinstance(read, str):
+        return read
+    leave_to_spark(warehouse, opened, read)
+    return None
+
+
+def _read_by_workers(warehouse: Warehouse, opened: Values, files: list[Values]) -> Values | str:
+    """Return {parts, landing, batch} of events that the workers read; a text: why Spark has to."""
+    cfg, state, adapter = opened["cfg"], opened["state"], warehouse.adapter
+    view = warehouse.macro("run_view", cfg["target"], "events")
+    if not adapter.has_views(view):
+        return "its rows are kept nowhere but in its tables"
+    landed = of_engine("events.load.landed_of", files)
+    if isinstance(landed, str):
+        return landed
+    sifted = None
+    if cfg["format"] != "canonical":
+        sifted = adapter.sift_events(landed, tables_of(opened))
+    if isinstance(sifted, str):
+        return sifted
+    why = of_engine("covers.why_not_opened", cfg) if sifted else None
+    batch = why or _batch_to_come(warehouse, opened, sifted)
+    if isinstance(batch, str):
+        return batch
+    # what Spark finds by looking into a batch
+    if source_of(opened).get("by_content") is None:
+        batch["by_content"] = bool(state["first"] and cfg["sequence_by"])
+    plan = plan_stretch(warehouse, opened, {"columns": None}, {**batch}, ALL_OF_IT)
+    source = {
+        "landed": landed,
+        "sifted": sifted.files if sifted else [],
+        "tables": batch["tables"],
+        "named": batch["named"],
+        "first": state["first"],
+        "has_moves": False,
+        "by_content": batch["by_content"],
+    }
+    events = adapter.read_events(cfg, plan, source, view)
+    if isinstance(events, str):
+        return events
+    told = _told_names(opened, plan, batch, events.figures)
+    batch = {
+        **batch,
+        "named": named_tables(batch, [{"_table_name": events.of_table}]),
+        "ignored": events.figures["rows_ignored"],
+        "reorders": reorders_ties(warehouse, opened),
+    }
+    landing = {
+        "files": files,
+        "in_files": True,
+        "events": view,
+        "line_num": "_landing_num",
+        "columns": None,
+        "decoded": True,
+        "told": told,
+    }
+    return {"parts": [ALL_OF_IT], "landing": landing, "batch": batch}
 
 
 def _stage_in_workers(warehouse: Warehouse, opened: Values, files: list[Values]) -> Values | str:
@@ -56,6 +117,12 @@ def _stage_in_workers(warehouse: Warehouse, opened: Values, files: list[Values])
     batch = _batch_to_come(warehouse, opened, sifted)
     if isinstance(batch, str):
         return batch
+    if reorders_ties(warehouse, opened):
+        return "events of one place are put in another order"
+    if source_of(opened).get("open_snapshot") is not None:
+        return "a snapshot is still to be ended"
+    if not state["first"] and state["log_version"] is None:
+        return "its log cannot be written by it"
     plan = plan_stretch(warehouse, opened, {"columns": None}, batch, ALL_OF_IT)
     if _alters_tables(warehouse, opened, plan):
         return "its columns have changed"
@@ -123,12 +190,6 @@ def _batch_to_come(warehouse: Warehouse, opened: Values, sifted: Any) -> Values 
         return "the YAML declares no columns"
     if source.get("refused") or (source.get("columns") and not schemas):
         return "a DDL event tells its columns"
-    if not state["first"] and state["log_version"] is None:
-        return "its log cannot be written by it"
-    if source.get("open_snapshot") is not None:
-        return "a snapshot is still to be ended"
-    if reorders_ties(warehouse, opened):
-        return "events of one place are put in another order"
     for name in [*declared, *cfg["keys"], *cfg["ignore"]]:
         if name not in typed:
             return f"column {name} has no data_type"

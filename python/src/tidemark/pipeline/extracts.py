@@ -6,12 +6,11 @@ from typing import Any
 
 from tidemark.errors import DataError
 from tidemark.pipeline.checking import check_drift, with_keys_here
-from tidemark.pipeline.committing import check_written, versions_before
+from tidemark.pipeline.committing import files_of_slice, versions_before
 from tidemark.pipeline.delta_files import (
     as_it_is,
     can_stage_changes,
     check_staged,
-    staged_log_rows,
     version_to_append,
 )
 from tidemark.pipeline.expressions import meaning_problem
@@ -473,18 +472,8 @@ def derive_extract(warehouse: Warehouse, opened: Values, staged: Values, commit:
         if _observed_the_same(warehouse, cfg, opened["relations"], load):
             again = {"figures": figures, "rejects_commit_id": before}
             return {"outcome": "repeat", "load": load, **again}
-    uncommitted = None
-    if figures["rows_logged"] and load["forward"] and load["log_version"] is not None:
-        counts = {"rows_logged": "count(*)"}
-        uncommitted = staged_log_rows(warehouse, opened, plan, load, rows["slice"], counts)
-        check_staged(warehouse, cfg, uncommitted, figures["rows_logged"])
-    elif (
-        not logs_nothing
-        and not load["forward"]
-        and load["log_version"] is not None
-        and isinstance(rows["slice"], str)
-    ):
-        uncommitted = _revised(warehouse, opened, load, rows["slice"], figures)
+    match = ("_key_hash", "_business_date")
+    uncommitted = files_of_slice(warehouse, opened, plan, load, rows["slice"], figures, match)
     return {
         **derived,
         "figures": figures,
@@ -493,25 +482,6 @@ def derive_extract(warehouse: Warehouse, opened: Values, staged: Values, commit:
         "slice": rows["slice"],
         "beside": _beside(warehouse, opened, plan, load, figures, rows["rows"]),
     }
-
-
-def _revised(
-    warehouse: Warehouse, opened: Values, load: Values, slice_: str, figures: Values
-) -> Any:
-    """Return what a correction does to the log as files of the workers; None: Spark has to."""
-    log, adapter = write_relations(warehouse, opened)["log"], warehouse.adapter
-    match, commit_id = ("_key_hash", "_business_date"), load["commit_id"]
-    revised = adapter.revise_log(log, load["log_version"], slice_, match, commit_id)
-    if revised is not None:
-        written, counted = (
-            sum(told[name] for name in ("rows_logged", "rows_superseded"))
-            for told in (revised.figures, figures)
-        )
-        if written != counted:
-            adapter.discard_rows(revised)
-            mending = "Run the date again: that corrects the log"
-            check_written(opened["cfg"], log, counted, written, mending)
-    return revised
 
 
 def _rows_to_log(

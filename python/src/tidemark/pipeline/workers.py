@@ -27,23 +27,34 @@ def tries_workers(warehouse: Warehouse, opened: Values, body: str, why_not: str)
         why_not: The name of the engine's function that says what of the model's settings speaks
             against it, as of_engine() takes it.
     """
-    cfg, run, engine = opened["cfg"], opened["run"], engine_of(opened)
-    if engine == "spark" or run["empty"] or run["full_refresh"]:
+    if not asks_workers(warehouse, opened):
         return False
-    if not warehouse.macro("can", "run_workers"):
-        return False
-    if body.strip() != warehouse.macro("extract_sql", cfg).strip():
-        why = "the model has a SELECT of its own"
-    else:
-        why = of_engine(why_not, cfg)
-    if not why and engine == "auto" and warehouse.adapter.is_on_cluster():
-        why = (
-            "the session has a cluster, whose nodes may not share files: engine: workers says that "
-            "they do"
-        )
+    why = why_not_workers(warehouse, opened, body, why_not)
     if why:
         leave_to_spark(warehouse, opened, why)
     return not why
+
+
+def asks_workers(warehouse: Warehouse, opened: Values) -> bool:
+    """Say whether the engine in the workers is to be asked for a load."""
+    run = opened["run"]
+    if engine_of(opened) == "spark" or run["empty"] or run["full_refresh"]:
+        return False
+    return bool(warehouse.macro("can", "run_workers"))
+
+
+def why_not_workers(warehouse: Warehouse, opened: Values, body: str, why_not: str) -> str | None:
+    """Return why the engine in the workers does not try a load, as of tries_workers()."""
+    cfg = opened["cfg"]
+    if body.strip() != warehouse.macro("extract_sql", cfg).strip():
+        return "the model has a SELECT of its own"
+    why: str | None = of_engine(why_not, cfg)
+    if not why and engine_of(opened) == "auto" and warehouse.adapter.is_on_cluster():
+        return (
+            "the session has a cluster, whose nodes may not share files: engine: workers says that "
+            "they do"
+        )
+    return why
 
 
 def of_engine(name: str, *arguments: Any) -> Any:
@@ -60,8 +71,8 @@ def of_engine(name: str, *arguments: Any) -> Any:
 def open_views(warehouse: Warehouse, opened: Values) -> None:
     """Have the workers answer what they can of the queries of an extract's load."""
     cfg, engine = opened["cfg"], engine_of(opened)
-    is_extract = cfg.get("extract") in ("full", "delta")
-    if not is_extract or engine == "spark" or opened["run"]["empty"] or _is_secret(opened):
+    is_taken = cfg.get("extract") in ("full", "delta", "events")
+    if not is_taken or engine == "spark" or opened["run"]["empty"] or _is_secret(opened):
         return
     if not warehouse.macro("can", "run_workers"):
         return

@@ -336,7 +336,7 @@ def _plan(
         "keys": keys,
         **columns_by_use(kept, recorded),
         "gone": [one for one in columns if one["gone"] and not one["sensitive"]],
-        "sequence_by": len(cfg["sequence_by"]) > 0,
+        "sequence_by": len(cfg["sequence_by"]),
         "on_tie": cfg["on_tie"],
         "sequence_type": None,
         "sequence_casts": {},

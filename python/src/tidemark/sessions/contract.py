@@ -34,7 +34,6 @@ _ALIKE: frozenset[type[exp.Expression]] = frozenset(
         exp.Join,
         exp.Limit,
         exp.Order,
-        exp.Ordered,
         exp.Paren,
         exp.Select,
         exp.Star,
@@ -54,14 +53,10 @@ _ALIKE: frozenset[type[exp.Expression]] = frozenset(
         exp.Coalesce,
         exp.EQ,
         exp.Exists,
-        exp.GT,
-        exp.GTE,
         exp.Greatest,
         exp.If,
         exp.In,
         exp.Is,
-        exp.LT,
-        exp.LTE,
         exp.Least,
         exp.Literal,
         exp.NEQ,
@@ -75,16 +70,13 @@ _ALIKE: frozenset[type[exp.Expression]] = frozenset(
         exp.Count,
         exp.Distinct,
         exp.Filter,
+        exp.FirstValue,
         exp.IgnoreNulls,
         exp.Lag,
         exp.LastValue,
         exp.Lead,
         exp.LogicalOr,
-        exp.Max,
-        exp.Min,
         exp.RowNumber,
-        exp.Sum,
-        exp.Window,
         exp.WindowSpec,
     }
 )
@@ -113,21 +105,44 @@ def _ends(what: str) -> exp.Expression:
 
 
 _WHOLE = "TINYINT|SMALLINT|INTEGER|BIGINT"
+_FLOATING = "FLOAT|DOUBLE"
 _TEXTS = rf"{_WHOLE}|VARCHAR|BOOLEAN|DATE|DECIMAL\(\d+,[0-6]\)"
 
 
 def _cast(node: exp.Expression) -> exp.Expression:
     """A text of a value, or a wider whole number; else of constants alone."""
     of, to = node.this, node.args["to"]
-    cast = exp.Cast(this=of.copy(), to=to)
+    cast: exp.Expression = exp.Cast(this=of.copy(), to=to)
     is_constant = isinstance(of, exp.Null | exp.Literal | exp.Boolean)
     if is_constant or (isinstance(of, exp.Array) and not of.expressions):
         return cast
     name = to.sql(dialect="spark").lower()
-    types = {"string": _TEXTS, "bigint": _WHOLE, "date": "DATE"}.get(name)
+    types = {"string": _TEXTS, "bigint": _WHOLE, "date": "DATE", "double": _FLOATING}.get(name)
     if types is None:
         raise Declined(f"a cast to {name}")
+    if name == "bigint":
+        types, cast = f"{_WHOLE}|{_FLOATING}", _without_fraction(of)
     return _only(types, of, cast, f"a cast to {name}")
+
+
+def _without_fraction(of: exp.Expression) -> exp.Expression:
+    """A whole number of a number, whose fraction DuckDB's own cast rounds."""
+    whole = exp.cast(of.copy(), "bigint")
+    # whatever it is, the query is bound
+    number = exp.TryCast(this=of.copy(), to=exp.DataType.build("double"))
+    fits = exp.LT(this=_function("abs", number), expression=exp.Literal.number("9007199254740992"))
+    cut = exp.If(
+        this=fits,
+        true=exp.cast(_function("trunc", number), "bigint"),
+        false=_ends("a cast to bigint"),
+    )
+    is_floating = _function("regexp_full_match", _function("typeof", of), _text(_FLOATING))
+    cut = exp.If(this=_is_null(of), true=exp.Null(), false=cut)
+    return exp.If(this=is_floating, true=cut, false=whole)
+
+
+def _text(of: str) -> exp.Expression:
+    return exp.Literal.string(of)
 
 
 def _whole_numbers(node: exp.Expression) -> exp.Expression:
@@ -182,9 +197,27 @@ def _array_min(node: exp.Expression) -> exp.Expression:
 
 
 def _array_except(node: exp.Expression) -> exp.Expression:
-    if not isinstance(node.parent, exp.ArrayMin):
+    if isinstance(node.parent, exp.ArrayMin):
+        return node
+    rest = node.expression
+    is_of_nulls = isinstance(rest, exp.Array) and all(map(_gives_null, rest.expressions))
+    if not is_of_nulls or not _tells_names(node.this):
         raise Declined("array_except()")
-    return node
+    return _filtered(node.this, exp.Not(this=_is_null(_element())))
+
+
+def _tells_names(array: exp.Expression) -> bool:
+    """Say whether an array has literals on conditions, each once: nothing in it can be double."""
+    if not isinstance(array, exp.Array):
+        return False
+    told = [one.args["true"] for one in array.expressions if isinstance(one, exp.If)]
+    names = [one.name for one in told if isinstance(one, exp.Literal)]
+    others = [one for one in array.expressions if not isinstance(one, exp.If)]
+    return len(names) == len(told) == len(set(names)) and all(map(_gives_null, others))
+
+
+def _gives_null(value: exp.Expression) -> bool:
+    return isinstance(value.this if isinstance(value, exp.Cast) else value, exp.Null)
 
 
 def _collect_set(node: exp.Expression) -> exp.Expression:
@@ -220,12 +253,150 @@ def _md5(node: exp.Expression) -> exp.Expression:
     return _only("VARCHAR", node.this, _function("md5", node.this), "md5()")
 
 
+def _sha2(node: exp.Expression) -> exp.Expression:
+    if node.args.get("length") is None or node.args["length"].name != "256":
+        raise Declined("sha2()")
+    return _only("VARCHAR", node.this, _function("sha256", node.this), "sha2()")
+
+
 def _octets(node: exp.Expression) -> exp.Expression:
     return _function("strlen", *node.expressions)
 
 
+def _shown(value: exp.Expression, what: str) -> exp.Expression:
+    """Return a part of a text: a text itself, or a whole number."""
+    if isinstance(value, exp.Literal | exp.DPipe | exp.Null):
+        return value
+    return _only(f"{_WHOLE}|VARCHAR", value, exp.cast(value.copy(), "text"), what)
+
+
+def _concat(node: exp.Expression) -> exp.Expression:
+    # DuckDB's own passes over what is NULL
+    first, *others = [_shown(one, "concat()") for one in node.expressions]
+    found = first
+    for one in others:
+        found = exp.DPipe(this=found, expression=one, safe=False)
+    return exp.Paren(this=found)
+
+
+def _joined(node: exp.Expression) -> exp.Expression:
+    return exp.Paren(
+        this=exp.DPipe(
+            this=_shown(node.this, "||"), expression=_shown(node.expression, "||"), safe=False
+        )
+    )
+
+
+def _concat_ws(node: exp.Expression) -> exp.Expression:
+    between, *texts = node.expressions
+    if not isinstance(between, exp.Literal):
+        raise Declined("concat_ws() with a separator of the row's own")
+    return _function("concat_ws", between, *[_shown(one, "concat_ws()") for one in texts])
+
+
+def _trim(node: exp.Expression) -> exp.Expression:
+    what = node.args.get("expression")
+    if node.args.get("position") != "TRAILING" or not isinstance(what, exp.Literal):
+        raise Declined("trim()")
+    return _only("VARCHAR", node.this, _function("rtrim", node.this, what), "trim()")
+
+
+def _like(node: exp.Expression) -> exp.Expression:
+    # a backslash escapes in Spark alone
+    if not isinstance(node.expression, exp.Literal) or "\\" in node.expression.name:
+        raise Declined("like")
+    return node
+
+
+def _abs(node: exp.Expression) -> exp.Expression:
+    return _only(_FLOATING, node.this, node, "abs()")
+
+
+def _rint(node: exp.Expression) -> exp.Expression:
+    even = _function("round_even", node.this, exp.Literal.number(0))
+    return _only(_FLOATING, node.this, even, "rint()")
+
+
+def _format(node: exp.Expression) -> exp.Expression:
+    """Java's %a of a double: a digit after the point, no sign of a positive exponent."""
+    pattern, *values = [node.this, *node.expressions] if node.this else node.expressions
+    if not isinstance(pattern, exp.Literal) or pattern.name != "%a" or len(values) != 1:
+        raise Declined("format_string()")
+    (of,) = values
+    shown = _function("format", _text("{:a}"), of)
+    shown = _function("replace", shown, _text("p+"), _text("p"))
+    pointed = exp.If(
+        this=_function("contains", shown, _text(".")),
+        true=shown,
+        false=_function("replace", shown.copy(), _text("p"), _text(".0p")),
+    )
+    least = exp.LT(this=_function("abs", of), expression=exp.Literal.number("2.3e-308"))
+    found = exp.Case(
+        ifs=[
+            exp.If(this=_is_null(of), true=_text("null")),
+            exp.If(this=_function("isnan", of), true=_text("NaN")),
+            exp.If(this=exp.EQ(this=of.copy(), expression=_infinity()), true=_text("Infinity")),
+            exp.If(
+                this=exp.EQ(this=of.copy(), expression=exp.Neg(this=_infinity())),
+                true=_text("-Infinity"),
+            ),
+            # of those Java shows another form
+            exp.If(this=least, true=_ends("format_string()")),
+        ],
+        default=pointed,
+    )
+    return _only("DOUBLE", of, found, "format_string()")
+
+
+def _infinity() -> exp.Expression:
+    return exp.cast(_text("Infinity"), "double")
+
+
+def _any_value(node: exp.Expression) -> exp.Expression:
+    # DuckDB's own passes over rows whose value is NULL
+    return _function("first", node.this)
+
+
+def _explode(node: exp.Expression) -> exp.Expression:
+    return _function("unnest", node.this)
+
+
+def _sequence(node: exp.Expression) -> exp.Expression:
+    first, last = node.args["start"], node.args["end"]
+    if node.args.get("step") is not None:
+        raise Declined("sequence() with a step")
+    numbers = _function("generate_series", first, last)
+    # Spark counts down then
+    falls = exp.GT(this=first.copy(), expression=last.copy())
+    rises = exp.If(this=falls, true=_ends("sequence()"), false=numbers)
+    return _only(_WHOLE, first, _only(_WHOLE, last, rises, "sequence()"), "sequence()")
+
+
+def _sum(node: exp.Expression) -> exp.Expression:
+    """A sum of whole numbers, which is a bigint in Spark."""
+    of = _only(_WHOLE, node.this, node.this.copy(), "sum()")
+    total = exp.Sum(this=of)
+    if isinstance(node.parent, exp.Window | exp.Filter):
+        return total
+    return exp.cast(total, "bigint")
+
+
+def _window(node: exp.Expression) -> exp.Expression:
+    return exp.cast(node.copy(), "bigint") if isinstance(node.this, exp.Sum) else node
+
+
+def _ordered(node: exp.Expression) -> exp.Expression:
+    """A comparison of what has an order; within a struct DuckDB has NULL as the greatest."""
+    for one in (node.this, node.args.get("expression")):
+        if isinstance(one, exp.Column) and one.name in _UNORDERED:
+            raise Declined(f"an order by {one.name}")
+    return node
+
+
 _FORMS: dict[type[exp.Expression], Callable[[exp.Expression], exp.Expression]] = {
+    exp.Abs: _abs,
     exp.Add: _whole_numbers,
+    exp.AnyValue: _any_value,
     exp.ArgMax: _arg_max,
     exp.ArrayCompact: _array_compact,
     exp.ArrayContains: _array_contains,
@@ -234,14 +405,35 @@ _FORMS: dict[type[exp.Expression], Callable[[exp.Expression], exp.Expression]] =
     exp.ArraySize: _size,
     exp.ArrayUniqueAgg: _collect_set,
     exp.Cast: _cast,
+    exp.Concat: _concat,
+    exp.ConcatWs: _concat_ws,
     exp.CountIf: _count_if,
+    exp.DPipe: _joined,
+    exp.Explode: _explode,
+    exp.Format: _format,
+    exp.GT: _ordered,
+    exp.GTE: _ordered,
+    exp.GenerateSeries: _sequence,
     exp.Inline: _inline,
+    exp.LT: _ordered,
+    exp.LTE: _ordered,
+    exp.Like: _like,
     exp.MD5: _md5,
+    exp.Max: _ordered,
+    exp.Min: _ordered,
     exp.Neg: _whole_numbers,
+    exp.Ordered: _ordered,
+    exp.Rint: _rint,
+    exp.SHA2: _sha2,
     exp.Sub: _whole_numbers,
+    exp.Sum: _sum,
+    exp.Trim: _trim,
     exp.TryCast: _cast,
     exp.UnixMicros: _micros,
+    exp.Window: _window,
 }
+_UNORDERED = ("_sequence_by",)
+"""Columns of structs whose members may be NULL."""
 _FUNCTIONS = {"octet_length": _octets}
 _ENDS: dict[type[exp.Expression], str] = {exp.JSONFormat: "to_json()"}
 """Nodes of rejects alone: a row that gets there ends the query."""

@@ -167,15 +167,24 @@ class WorkersSession:
         if run is not None:
             shutil.rmtree(run.folder, ignore_errors=True)
 
-    def make_view(self, name: str, sql: str) -> bool:
+    def knows(self, name: str) -> bool:
+        """Say whether a view is of a load that is known."""
+        return self._run_of(name) is not None
+
+    def make_view(self, name: str, sql: str, is_made: bool = False) -> bool:
         """Know a view by its text, of which Spark makes one when it is asked for it.
+
+        Args:
+            name: The view, quoted as in SQL.
+            sql: Its query.
+            is_made: Whether Spark has it already.
 
         Returns:
             False: it is of no load that is known.
         """
         run = self._run_of(name)
         if run is not None:
-            run.know(_plain(name), sql)
+            run.know(_plain(name), sql, is_made=is_made)
         return run is not None
 
     def view_files(self, name: str, files: Files | None) -> None:

@@ -12,7 +12,7 @@ select
     log._key_hash,
     if(log._source_operation in ('DELETE', 'MOVE_OUT'), 'delete', 'upsert') as _tidemark_effect,
     log._unsupplied,
-    struct(log._sequence_by as sequence, cast(log._batch_id as bigint) as batch, cast(log._sequence_num as bigint) as line, case when log._source_operation in ('TRUNCATE', 'ADD_COLUMN') then 0 when log._source_operation in ('DELETE', 'MOVE_OUT') then 2 when log._source_operation = 'SNAPSHOT' then 3 else 1 end as tie, log._event_id as event) as _tidemark_order,
+    struct(struct(log._sequence_by is not null as is_told, log._sequence_by.sequence_1 is not null as has_sequence_1, log._sequence_by.sequence_1 as sequence_1, log._sequence_by.is_stream is not null as has_is_stream, log._sequence_by.is_stream as is_stream, log._sequence_by.position is not null as has_position, log._sequence_by.position as position, log._sequence_by.supplied_num is not null as has_supplied_num, log._sequence_by.supplied_num as supplied_num) as sequence, cast(log._batch_id as bigint) as batch, cast(log._sequence_num as bigint) as line, case when log._source_operation in ('TRUNCATE', 'ADD_COLUMN') then 0 when log._source_operation in ('DELETE', 'MOVE_OUT') then 2 when log._source_operation = 'SNAPSHOT' then 3 else 1 end as tie, log._event_id as event) as _tidemark_order,
     log.`_source_operation`,
     log.`_event_id`,
     log.`_sequence_num`,

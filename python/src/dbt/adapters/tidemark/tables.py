@@ -241,6 +241,7 @@ class TablesAdapter(SessionAdapter):
                 make_view(self._session, name, sql)
             except AnalysisException:
                 return False
+            self.views.make_view(name, sql, is_made=True)
         return True
 
     def forget_views(self, prefix: str) -> None:

@@ -9,10 +9,11 @@ from pyspark.sql import SparkSession
 
 from dbt.adapters.tidemark.base import SessionAdapter
 from tidemark.engine.covers import why_not_columns, why_not_images
+from tidemark.engine.events.decoded import asked_of, decoded_columns
 from tidemark.engine.events.load import Landed, are_wrapped, batch_of
 from tidemark.engine.load import Load, load_of
 from tidemark.engine.room import Found
-from tidemark.sessions.duck import staged_columns
+from tidemark.sessions.duck import Stored, staged_columns
 from tidemark.spark.delta import StagedRows
 from tidemark.spark.delta.enriched import ShreddedRows, stage_batch
 from tidemark.spark.delta.sieve import Ours, sift_files
@@ -29,7 +30,9 @@ from tidemark.spark.delta.worker import (
 )
 from tidemark.spark.delta.worker_events import (
     KeptEvents,
+    ReadEvents,
     keep_events,
+    read_events,
     stage_events,
     write_kept_events,
 )
@@ -246,6 +249,46 @@ class WorkersAdapter(SessionAdapter):
             batch = batch_of(cfg, plan, load, source)
             tables = _tables(batch.load, relations)
             return stage_events(self._session, batch, tables, load["log_version"])
+
+    def read_events(
+        self,
+        cfg: dict[str, Any],
+        plan: dict[str, Any],
+        source: dict[str, Any],
+        view: str,
+    ) -> ReadEvents | str:
+        """Have the engine in the workers read and type change events, for the macros to stage.
+
+        Args:
+            cfg: The entity's configuration.
+            plan: What becomes of each column.
+            source: As of stage_events(), and `by_content`.
+            view: The view that has the events then, quoted as in SQL.
+
+        Returns:
+            Their figures and their table; or a text: why the engine does not do it.
+        """
+        with self.connections.exception_handler("read_events"):
+            why = why_not_images(plan["columns"], self._time_zone)
+            if why:
+                return why
+            load = {"business_date": "", "commit_id": 0, "batch_id": 0}
+            batch = batch_of(cfg, plan, load, source)
+            asked = asked_of(cfg, plan, source)
+            found = read_events(self._session, batch, asked)
+            if isinstance(found, str):
+                return found
+            try:
+                columns = decoded_columns(batch, asked)
+                kept = [Stored(name, name, kind) for name, kind in columns]
+                self.views.view_kept(view, found.path, kept)
+            finally:
+                found.discard()
+        return found
+
+    def has_views(self, name: str) -> bool:
+        """Say whether the workers may answer queries of a view of a load."""
+        return self.views.knows(name)
 
     def warm_worker(self) -> None:
         """Have a worker start and import the engine while this process goes on."""

@@ -56,6 +56,7 @@ class Shape:
     Args:
         names: The members, in the order of bytes.
         left_out: The columns that are not there, in the order of the table.
+        never_told: Those of them of which no image from before the event tells either.
         has_whole_key: Whether every column of the key is there.
         has_before: Whether there is an image from before the event.
         before_keys: How many columns of the key that image has.
@@ -65,6 +66,7 @@ class Shape:
 
     names: tuple[str, ...]
     left_out: tuple[str, ...]
+    never_told: tuple[str, ...]
     has_whole_key: bool
     has_before: bool
     before_keys: int
@@ -95,10 +97,12 @@ def shapes_of(batch: Batch, found: Sequence[Sequence[str]]) -> tuple[Shape, ...]
         before = {name.removeprefix(_BEFORE) for name in have if name.startswith(_BEFORE)}
         is_judged = have and len(have) == len(names) and have.isdisjoint(_OF_TABLES)
         if is_judged and have <= images | set(_MEMBERS):
+            left_out = tuple(one.name for one in batch.load.columns if one.name not in have)
             shapes.append(
                 Shape(
                     names=tuple(names),
-                    left_out=tuple(one.name for one in batch.load.columns if one.name not in have),
+                    left_out=left_out,
+                    never_told=tuple(name for name in left_out if name not in before),
                     has_whole_key=keys <= have,
                     has_before=bool(before),
                     before_keys=len(keys & before),
@@ -112,8 +116,9 @@ def parsed_canonical_sql(batch: Batch, shapes: Sequence[Shape]) -> str:
     """Return a query of the lines: what they say of an event, all values as texts.
 
     Its columns: `num`, `is_ours`, `landed_id`, `doubt` (why the engine does not answer for the
-    line), `op`, `content`, `unsupplied` (the columns that it leaves out, NULL for none), what the
-    line tells of the event, f0, f1, … (the image that counts) and, of keys, b0, … (the image
+    line), `op`, `content`, `unsupplied` (the columns that it leaves out, NULL for none), `lacks`
+    (the same of a delete too, of both images), `has_before`, `raw` (the line), what the line tells
+    of the event, f0, f1, … (the image that counts) and, of keys, b0, … (the image
     before).
     """
     columns = batch.load.columns
@@ -138,6 +143,9 @@ def parsed_canonical_sql(batch: Batch, shapes: Sequence[Shape]) -> str:
     op,
     md5({_content(batch, shapes)}) as content,
     {_unsupplied(shapes)} as unsupplied,
+    {_lacks(shapes)} as lacks,
+    {_among(shapes, lambda shape: shape.has_before)} as has_before,
+    line as raw,
     {text_sql("db")} as db,
     {text_sql("table")} as "table",
     {", ".join(told)},
@@ -217,6 +225,17 @@ def _unsupplied(shapes: Sequence[Shape]) -> str:
     )
     none = "cast(null as varchar[])"
     return f"case when op <> 'd' then case shape {branches} end end" if branches else none
+
+
+def _lacks(shapes: Sequence[Shape]) -> str:
+    """The columns of which an event tells nothing."""
+    branches = " ".join(
+        f"when {number} then if(op = 'd' and {str(shape.has_before).lower()}, "
+        f"cast({list_sql(shape.never_told)} as varchar[]), cast({list_sql(shape.left_out)} "
+        "as varchar[]))"
+        for number, shape in enumerate(shapes, 1)
+    )
+    return f"case shape {branches} end" if branches else "cast(null as varchar[])"
 
 
 def _has_key(batch: Batch, shapes: Sequence[Shape]) -> str:

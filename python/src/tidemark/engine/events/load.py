@@ -78,6 +78,11 @@ class Batch:
     encodings: tuple[str, ...] = ()
 
     @property
+    def befores(self) -> tuple[str, ...]:
+        """The columns of an image from before that count: the key, or all of a table without."""
+        return self.load.keys or tuple(column.name for column in self.load.columns)
+
+    @property
     def is_canonical(self) -> bool:
         """Whether its lines are canonical events, not envelopes of Debezium."""
         return self.load.format == "canonical"

@@ -26,6 +26,7 @@ POSITIONS = {
 }
 _PLACES = sorted({part for _, parts in POSITIONS.values() for part in parts})
 _FIELDS = ("connector", "snapshot", "event_serial_no", *_TEXTS, *_TIMES, *_PLACES)
+_DELIVERED = ("delivered_us", "total_order")
 # with one of these a line is no plain envelope of a row
 _OTHER = ("payload", "value", "schema", "key", "_id", "ddl", "status", "tableChanges")
 # whose members' names are asked for
@@ -62,8 +63,9 @@ def parsed_sql(batch: Batch, usual: Sequence[Sequence[str]]) -> str:
     """Return a query of the lines: what they say of an event, all values as texts.
 
     Its columns: `num`, `is_ours`, `landed_id`, `doubt` (why the engine does not answer for the
-    line), `op`, `is_whole` (whether an image has more than the key), `content`, what Debezium
-    tells of the source, f0, f1, … (the image that counts) and, of keys, b0, … (the image before).
+    line), `op`, `is_whole` (whether an image has more than the key), `has_before`, `raw` (the
+    line), `content`, what Debezium tells of the source and the delivery, f0, f1, … (the image that
+    counts) and, of keys, b0, … (the image before).
 
     Args:
         batch: The batch.
@@ -71,14 +73,15 @@ def parsed_sql(batch: Batch, usual: Sequence[Sequence[str]]) -> str:
     """
     columns = batch.load.columns
     every = list_sql(sorted(column.name for column in columns))
-    keys = list_sql(sorted(batch.load.keys))
+    keys = list_sql(sorted(batch.befores))
     values = [
         f"case when op = 'd' then {text_sql(f'before{number}')} "
         f"else {text_sql(f'after{number}')} end as f{number}"
         for number in range(len(columns))
     ]
-    numbers = [batch.load.number(name) for name in batch.load.keys]
+    numbers = [batch.load.number(name) for name in batch.befores]
     values += [f"{text_sql(f'before{number}')} as b{number}" for number in numbers]
+    told = (*_FIELDS, *_DELIVERED, "transaction_id")
     return f"""select
     num,
     is_ours,
@@ -86,9 +89,11 @@ def parsed_sql(batch: Batch, usual: Sequence[Sequence[str]]) -> str:
     {_doubt(batch, every, keys, usual)} as doubt,
     op,
     op <> 'd' or before_names = {every} as is_whole,
+    has_before,
+    line as raw,
     md5(concat({_image(batch, "before", every, keys)}, '|', {_image(batch, "after", every, keys)}))
         as content,
-    {", ".join(f"{text_sql(name)} as {identifier(name)}" for name in (*_FIELDS, "transaction_id"))},
+    {", ".join(f"{text_sql(name)} as {identifier(name)}" for name in told)},
     {", ".join(values)}
 from (
     select *, {is_ours_sql(batch.tables)} as is_ours
@@ -102,7 +107,8 @@ def _fields_sql(batch: Batch) -> str:
     image = dict.fromkeys(names, "JSON")
     envelope = {
         "op": "VARCHAR",
-        "transaction": {"id": "JSON"},
+        "ts_us": "JSON",
+        "transaction": {"id": "JSON", "total_order": "JSON"},
         "source": dict.fromkeys(_FIELDS, "JSON"),
         "before": image,
         "after": image,
@@ -116,6 +122,8 @@ def _fields_sql(batch: Batch) -> str:
     told = [
         "event.op as op",
         "cast(event.transaction.id as varchar) as transaction_id",
+        "cast(event.transaction.total_order as varchar) as total_order",
+        "cast(event.ts_us as varchar) as delivered_us",
         "names[1] as top_names",
         "names[2] as source_names",
         "names[3] as transaction_names",
@@ -201,7 +209,7 @@ def _image(batch: Batch, side: str, every: str, keys: str) -> str:
         return f"concat({', '.join(terms)}, '}}')"
 
     whole = f"when {side}_names = {every} then {text(one.name for one in batch.load.columns)}"
-    short = "" if keys == every else f" when {side}_names = {keys} then {text(batch.load.keys)}"
+    short = "" if keys == every else f" when {side}_names = {keys} then {text(batch.befores)}"
     return f"case {whole}{short} else '' end"
 
 

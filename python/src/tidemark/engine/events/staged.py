@@ -47,9 +47,9 @@ def staged_sql(batch: Batch) -> str:
         doubts += [f"when {condition} then {number}" for condition in conditions if condition]
     before = f"case when op <> 'd' and ({has_before}) then {hash_sql(load, load.keys, 'k')} end"
     told, identity = (
-        (_CANONICAL, _CANONICAL_IDENTITY)
+        (TOLD_OF_CANONICAL, _CANONICAL_IDENTITY)
         if batch.is_canonical
-        else (_debezium(), _DEBEZIUM_IDENTITY)
+        else (told_of_debezium(), _DEBEZIUM_IDENTITY)
     )
     if batch.is_canonical:
         doubts.append(f"when {unproven_sql('time_text', 'event_time', 'timestamp')} then -1")
@@ -73,8 +73,8 @@ from (
 )"""
 
 
-def _debezium() -> str:
-    """What an envelope tells of its event."""
+def told_of_debezium() -> str:
+    """Return what an envelope tells of its event."""
     places = " ".join(
         f"when {literal(connector)} "
         f"then concat_ws('{between}', {', '.join(map(identifier, parts))})"
@@ -96,7 +96,7 @@ _DEBEZIUM_IDENTITY = """md5(concat_ws('|', connector, name, if(landed_id is null
         as event_id,
     concat_ws('|', place, case when op = 'r' then content end, name) as grp"""
 
-_CANONICAL = f"""unsupplied, coalesce(cast(sequence_num as bigint), num) as num,
+TOLD_OF_CANONICAL = f"""unsupplied, coalesce(cast(sequence_num as bigint), num) as num,
         num as landing_num, sequence_num is not null as is_numbered, db as database,
         "table" as table_name, "offset" as place, transaction_id,
         coalesce(is_snapshot = 'true', false) as is_snapshot,

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 from tidemark.engine.events.canonical import parsed_canonical_sql, shapes_of, shapes_sql
+from tidemark.engine.events.decoded import Asked, decoded_columns, decoded_sql
 from tidemark.engine.events.lines import read_lines, read_sifted
 from tidemark.engine.events.load import Batch, EventTargets, LogFile
 from tidemark.engine.events.parsed import is_ours_sql, names_sql, parsed_sql, usual_names
@@ -102,17 +103,71 @@ def write_kept(batch: Batch, kept: str, targets: EventTargets, room: Room) -> Ou
         return _write(db, batch, targets, {})
 
 
+def read(batch: Batch, asked: Asked, folder: str, room: Room) -> Outcome:
+    """Keep the events of a batch in a file of a folder, typed, for the macros to stage."""
+    with connection(room) as db:
+        declined = _attempted(db, batch, lambda: _decoded(db, batch, asked))
+        if declined:
+            return Outcome(declined=declined)
+        (count, whole, tables) = db.execute(
+            f"select count(*), coalesce(bool_or({'false' if batch.is_canonical else 'is_whole'}), "
+            "false), (select list(distinct concat_ws('.', _database, _table)) from decoded) "
+            "from parsed where is_ours and op is not null"
+        ).fetchone()
+        read_lines = _lines_of(db, batch)
+        if not _is_of(batch.named, tables or []) or len(tables or []) > 1:
+            return Outcome(declined="its events are of several tables")
+        Path(folder).mkdir(exist_ok=True)
+        kept = str(Path(folder) / f"{FILE_PREFIX}{uuid4()}.parquet")
+        names = ", ".join(identifier(name) for name, _ in decoded_columns(batch, asked))
+        try:
+            db.execute(
+                f"copy (select {names} from decoded) to {literal(kept)} "
+                "(format parquet, dictionary_size_limit 0)"
+            )
+        except Exception:
+            Path(kept).unlink(missing_ok=True)
+            raise
+        figures = {
+            "rows_read": read_lines,
+            "rows_ignored": read_lines - count,
+            "has_whole_rows": int(whole),
+        }
+        return Outcome(figures=figures, kept=kept, of_table=max(tables or [], default=""))
+
+
+def _decoded(db: Any, batch: Batch, asked: Asked) -> str | None:
+    """Make the table `decoded` of `parsed`; return why the engine does not answer for it."""
+    db.execute(f"create temp table decoded as {decoded_sql(batch, asked)}")
+    return _unproven(db, batch, "decoded")
+
+
+def _unproven(db: Any, batch: Batch, table: str) -> str | None:
+    (column,) = db.execute(f"select min(unproven) from {table}").fetchone()
+    if column is None:
+        return None
+    if column == -2:
+        return "the place of an event in its source is told by Spark alone"
+    name = "_event_time" if column < 0 else batch.load.columns[column].name
+    return f"column {name} has a value that is a reject, or of a form that is read by Spark alone"
+
+
 def _stage(db: Any, batch: Batch) -> str | None:
     """Make the table `staged` of the events; return why the engine does not answer for them."""
+    return _attempted(db, batch, lambda: _staged(db, batch))
+
+
+def _attempted(db: Any, batch: Batch, work: Callable[[], str | None]) -> str | None:
+    """Make the table `parsed` and have it worked on; return why the engine does not."""
     import duckdb
 
     try:
-        return _staged(db, batch)
+        return _parsed(db, batch) or work()
     except (duckdb.Error, OSError, EOFError, zlib.error) as error:
         return reading_failed(error)
 
 
-def _staged(db: Any, batch: Batch) -> str | None:
+def _parsed(db: Any, batch: Batch) -> str | None:
     if batch.sifted:
         read_sifted(db, batch.sifted, is_ours_sql(batch.tables))
     else:
@@ -129,15 +184,13 @@ def _staged(db: Any, batch: Batch) -> str | None:
         return "a file was written while it was read"
     db.execute("drop table lines")
     (doubt,) = db.execute("select min(doubt) from parsed").fetchone()
-    if doubt is not None:
-        return str(doubt)
+    return None if doubt is None else str(doubt)
+
+
+def _staged(db: Any, batch: Batch) -> str | None:
     db.execute(f"create temp table staged as {staged_sql(batch)}")
-    (column,) = db.execute("select min(unproven) from staged").fetchone()
-    if column is not None:
-        name = "_event_time" if column < 0 else batch.load.columns[column].name
-        return (
-            f"column {name} has a value that is a reject, or of a form that is read by Spark alone"
-        )
+    if declined := _unproven(db, batch, "staged"):
+        return declined
     if len(_tables(db)) > 1 or not _is_of(batch.named, _tables(db)):
         return "its events are of several tables"
     if not batch.is_canonical and db.execute(has_pairs_sql()).fetchone():
@@ -264,7 +317,7 @@ def _use(db: Any, batch: Batch, log: Target | None, old: Sequence[str]) -> dict[
     once = "" if count == distinct else "qualify row_number() over (partition by grp, event_id order by landing_num) = 1"  # fmt: skip  # noqa: E501
     db.execute(f"create temp table usable as select * {unknown} {once}")
     usable, first, last = db.execute("select count(*), min(num), max(num) from usable").fetchone()
-    read = sum(file.lines for file in batch.sifted) or _one(db, "select count(*) from parsed")
+    read = _lines_of(db, batch)
     whole = "select coalesce(bool_or(is_whole and is_ours), false) from parsed"
     return {
         "rows_read": read,
@@ -274,6 +327,11 @@ def _use(db: Any, batch: Batch, log: Target | None, old: Sequence[str]) -> dict[
         "has_whole_rows": int(not batch.is_canonical and _one(db, whole)),
         **({} if first is None else {"first_sequence_num": first, "last_sequence_num": last}),
     }
+
+
+def _lines_of(db: Any, batch: Batch) -> int:
+    read = sum(file.lines for file in batch.sifted) or _one(db, "select count(*) from parsed")
+    return int(read)
 
 
 def _has_moves(db: Any) -> bool:

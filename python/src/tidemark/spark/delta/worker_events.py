@@ -11,8 +11,9 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from tidemark.engine.events.decoded import Asked
 from tidemark.engine.events.load import Batch, EventTargets, LogFile
-from tidemark.engine.events.task import keep, replay, write_kept
+from tidemark.engine.events.task import keep, read, replay, write_kept
 from tidemark.engine.load import Target
 from tidemark.errors import TidemarkError
 from tidemark.spark.delta.small import file_actions
@@ -35,6 +36,35 @@ class KeptEvents(KeptRows):
 
     batch: Batch
     of_table: str
+
+
+@dataclass(frozen=True)
+class ReadEvents:
+    """Events of a batch, typed and not judged yet.
+
+    Args:
+        figures: rows_read, rows_ignored, has_whole_rows (0 or 1).
+        path: The file that has them.
+        of_table: What they call their table.
+    """
+
+    figures: dict[str, int]
+    path: str
+    of_table: str
+
+    def discard(self) -> None:
+        """Remove the folder of the file."""
+        shutil.rmtree(Path(self.path).parent, ignore_errors=True)
+
+
+def read_events(session: SparkSession, batch: Batch, asked: Asked) -> ReadEvents | str:
+    """Read the events of a batch; a text: why the engine does not do it."""
+    folder = folder_of_task()
+    outcome = run_task(session, partial(read, batch, asked, str(folder)))
+    if outcome.declined or not Path(str(outcome.kept)).exists():
+        shutil.rmtree(folder, ignore_errors=True)
+        return outcome.declined or UNSEEN
+    return ReadEvents(dict(outcome.figures or {}), str(outcome.kept), outcome.of_table)
 
 
 def stage_events(
