@@ -303,6 +303,9 @@ judged as (
         _raw_payload,
         case
             when _kind = 'unreadable' then _problem
+            {%- if plan.get('decoded') %}
+            when _tidemark_reason is not null then _tidemark_reason
+            {%- endif %}
             {%- for reason in reasons %}
             when {{ reason['condition'] }} then {{ reason['text'] }}
             {%- endfor %}

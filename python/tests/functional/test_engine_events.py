@@ -353,6 +353,11 @@ class Whole(Source):
         return row and {**dict.fromkeys(self.values, "null"), **row}
 
 
+SPOILT = {
+    "b": ['"yes"', '""', '"tru"'], "ti": ['"x"', '""'], "si": ['"1O"', "true"], "bi": ['"n/a"', "false"], "f": ['"fast"'], "d": ['"1e5x"', '"nan"'],
+    "dec": ['"x"', '"EUR 5"'], "big": ['"NULL"'], "day": ['"yesterday"', '"2026-Mar-04"'], "at": ['"now"', '"2026-03-04T12:30:00 CET"'],
+}  # fmt: skip
+"""Texts that are no value of their column."""
 STAGED: dict[str, dict[str, Any]] = {
     "sequence": {"sequence_by": "ti", "on_reject": "quarantine"},
     "sequences": {"sequence_by": ["day", "_event_time"], "on_reject": "quarantine", "on_tie": "reject"},
@@ -360,6 +365,8 @@ STAGED: dict[str, dict[str, Any]] = {
     "no key, mysql": {"key": (), "connector": "mysql", "hash": "sha256"},
     "null updates": {"ignore_null_updates": True, "hash": "sha256"},
     "deletes": {"apply_as_deletes": "_operation = 'DELETE' or seen = 'b'", "track_history": {"exclude": ["name"]}},
+    "rejects": {"on_reject": "quarantine", "spoils": True},
+    "rejects, no key": {"on_reject": "quarantine", "spoils": True, "key": ()},
     "nullable key": {"null_keys": "allow", "sequence_by": "ti", "on_reject": "quarantine", "soft_delete": True},
 }  # fmt: skip
 
@@ -369,6 +376,7 @@ STAGED: dict[str, dict[str, Any]] = {
     [
         ("sequence", 1),
         ("no key", 1),
+        ("rejects", 1),
         *(pytest.param(name, seed, marks=pytest.mark.slow) for name in STAGED for seed in (2, 3)),
     ],
 )
@@ -376,7 +384,10 @@ def test_read_by_workers(module_project: Any, name: str, seed: int) -> None:
     """What the workers read and the macros stage: settings that need the log, late events, rejects, events of no key."""
     settings = dict(STAGED[name])
     rng = random.Random(seed)
+    spoils = settings.pop("spoils", False)
     source = Whole(rng, settings.pop("connector", "postgresql"), moves=bool(settings.get("key", True)))  # fmt: skip
+    if spoils:
+        source.values = {**VALUES, **{name: [*VALUES[name] * 3, *texts] for name, texts in SPOILT.items()}}  # fmt: skip
     one, other, both = entities(module_project, f"{name.replace(' ', '_').replace(',', '')}_{seed}", **settings)  # fmt: skip
     lines, earlier = source.snapshot(20), list[str]()
     for number in range(3):

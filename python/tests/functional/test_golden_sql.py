@@ -14,6 +14,7 @@ from urllib.parse import unquote
 import pytest
 from pyspark.sql.types import LongType, StructField, StructType
 
+from tidemark.engine.events.decoded import TOLD
 from tidemark.rules.commits import judged_marks, judged_state
 from tidemark.spark.delta.landed import unread_files
 from tidemark.spark.files import list_files
@@ -122,6 +123,19 @@ def session(module_project: Any) -> Iterator[Any]:
         "_raw_payload string",
     )
     view("intervals", *(f"`{column['name']}` {column['type']}" for column in INTERVAL_COLUMNS))
+
+    types = {
+        "VARCHAR": "string",
+        "TIMESTAMP WITH TIME ZONE": "timestamp",
+        "BIGINT[]": "array<bigint>",
+    }
+    view(
+        "decoded_events",
+        *(f"`{column['name']}` {column['type']}" for column in KEYED.plan["columns"]),
+        *(f"`_before_{column['name']}` {column['type']}" for column in KEYED.plan["keys"]),
+        *(f"`_tidemark_lacks_{column['name']}` boolean" for column in KEYED.plan["columns"] if not column["key"]),
+        *(f"{name} {types.get(kind, kind.lower())}" for name, kind in TOLD),
+    )  # fmt: skip
 
     labelled = (GOLDEN / "classified_rows_sql.labelled.sql").read_text(encoding="utf-8")
     session.sql(f"create or replace temporary view labelled as {labelled}")

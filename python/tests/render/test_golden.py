@@ -530,7 +530,7 @@ CASES: dict[str, tuple[Any, ...]] = {
         "staged_events_sql",
         KEYED.cfg,
         {**KEYED.plan, "decoded": True},
-        "events",
+        "decoded_events",
         {"log": KEYED.relations["log"]},
         {"from": None, "to": None},
     ),

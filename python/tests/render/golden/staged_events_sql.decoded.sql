@@ -1,5 +1,5 @@
 with decoded as (
-    select * from events
+    select * from decoded_events
 ),
 
 judged as (
@@ -46,6 +46,7 @@ judged as (
         _raw_payload,
         case
             when _kind = 'unreadable' then _problem
+            when _tidemark_reason is not null then _tidemark_reason
             when _kind = 'row' and `id` is null and not coalesce((_operation in ('TRUNCATE', 'TRUNCATE_TABLE')), false) then 'null_key: id'
             when _sequence_num is null then 'null_sequence: _sequence_num'
         end as _reject_reason

@@ -14,8 +14,8 @@ from typing import Any
 from tidemark.engine.events.load import Batch
 from tidemark.engine.events.parsed import operation_sql
 from tidemark.engine.events.staged import TOLD_OF_CANONICAL, told_of_debezium
-from tidemark.engine.events.types import unproven_sql, value_sql
-from tidemark.engine.quoted import identifier
+from tidemark.engine.events.types import no_value_sql, unproven_sql, value_sql
+from tidemark.engine.quoted import identifier, literal
 from tidemark.engine.types import kind_of
 
 LACKS, MADE_UP, BEFORE = "_tidemark_lacks_", "_tidemark_made_up_", "_before_"
@@ -39,11 +39,13 @@ class Asked:
         is_sequenced: Whether columns order the events.
         ordering: Which do; of those Debezium may have made a value up.
         by_content: Whether a canonical event that comes again is known by its content alone.
+        takes_rejects: Whether a value that is none makes a reject; else Spark is asked.
     """
 
     is_sequenced: bool
     ordering: tuple[str, ...]
     by_content: bool
+    takes_rejects: bool
 
 
 def asked_of(cfg: Mapping[str, Any], plan: Mapping[str, Any], source: Mapping[str, Any]) -> Asked:
@@ -52,6 +54,8 @@ def asked_of(cfg: Mapping[str, Any], plan: Mapping[str, Any], source: Mapping[st
         is_sequenced=bool(cfg["sequence_by"]),
         ordering=tuple(str(one["name"]) for one in plan["columns"] if one.get("orders")),
         by_content=bool(source["by_content"]),
+        # of what was opened the line is not there, and what stops a load tells more than its reason
+        takes_rejects=cfg["on_reject"] != "fail" and not source["sifted"],
     )
 
 
@@ -64,14 +68,15 @@ def decoded_columns(batch: Batch, asked: Asked) -> tuple[tuple[str, str], ...]:
         *((BEFORE + name, types[name]) for name in batch.befores),
         *((LACKS + name, "BOOLEAN") for name in others),
         *((MADE_UP + name, "BOOLEAN") for name in asked.ordering),
-        *_META,
+        *TOLD,
     )
 
 
-_META = (
+TOLD = (
     ("_has_before", "BOOLEAN"),
     ("_kind", "VARCHAR"),
     ("_problem", "VARCHAR"),
+    ("_tidemark_reason", "VARCHAR"),
     ("_operation", "VARCHAR"),
     ("_sequence_num", "BIGINT"),
     ("_landing_num", "BIGINT"),
@@ -95,6 +100,7 @@ _META = (
     ("_is_key_image", "BOOLEAN"),
     ("_raw_payload", "VARCHAR"),
 )
+"""What is known of an event, whatever its columns are."""
 
 
 def decoded_sql(batch: Batch, asked: Asked) -> str:
@@ -109,9 +115,15 @@ def decoded_sql(batch: Batch, asked: Asked) -> str:
         read_as = (column.type, batch.encodings[number] if batch.encodings else "auto")
         sides = ["f", "b"] if column.name in batch.befores else ["f"]
         for side, kept in zip(sides, ("c", "k"), strict=False):
-            values.append(f"{value_sql(f'{side}{number}', *read_as)} as {kept}{number}")
+            value = value_sql(f"{side}{number}", *read_as)
+            none = no_value_sql(f"{side}{number}", *read_as) if asked.takes_rejects else None
+            if none:
+                # a text with a zone of its own would change how DuckDB reads the times behind it
+                value = f"case when not coalesce({none}, false) then {value} end"
+            values.append(f"{value} as {kept}{number}")
             if condition := unproven_sql(f"{side}{number}", f"{kept}{number}", *read_as):
-                doubts.append(f"when {condition} then {number}")
+                known = f" and not coalesce({none}, false)" if none else ""
+                doubts.append(f"when ({condition}){known} then {number}")
         if column.name in asked.ordering:
             values.append(f"{_made_up(number, column.type)} as made_up{number}")
             shown.append(f"if(made_up{number}, null, c{number}) as {identifier(column.name)}")
@@ -137,6 +149,7 @@ def decoded_sql(batch: Batch, asked: Asked) -> str:
     coalesce(has_before, false) as _has_before,
     'row' as _kind,
     {_TEXT} as _problem,
+    reason as _tidemark_reason,
     num as _sequence_num,
     landing_num as _landing_num,
     landing_num as _tidemark_line_num,
@@ -157,10 +170,31 @@ from (
         {told},
         {_is_key_image(batch) if asked.ordering else "cast(null as boolean)"} as is_key_image,
         {", ".join(values)},
+        {_reason(batch) if asked.takes_rejects else _TEXT} as reason,
         {doubt} as unproven
     from parsed
     where is_ours and op is not null
 )"""
+
+
+def _reason(batch: Batch) -> str:
+    """Why an event is a reject, by its values: the first that is none, those of the key before."""
+    load, branches = batch.load, []
+    keys = [load.number(name) for name in load.keys]
+    numbers = [*keys, *(one for one in range(len(load.columns)) if one not in keys)]
+    for side, ours in (("f", numbers), ("b", [load.number(name) for name in batch.befores])):
+        for number in ours:
+            column = load.columns[number]
+            encoding = batch.encodings[number] if batch.encodings else "auto"
+            none = no_value_sql(f"{side}{number}", column.type, encoding)
+            if none is None:
+                continue
+            # of a row that is gone the key counts
+            counts = side == "b" or number in keys or not keys
+            of_rows = "" if counts else "op <> 'd' and "
+            told = BEFORE + column.name if side == "b" else column.name
+            branches.append(f"when {of_rows}{none} then {literal(f'cast_failed: {told}')}")
+    return f"case {' '.join(branches)} end" if branches else _TEXT
 
 
 def _lacks(batch: Batch, number: int) -> str:

@@ -43,6 +43,27 @@ def is_known_encoding(encoding: str, name: str) -> bool:
     return encoding in _PLAIN or (encoding in _COUNTS and name in _TIMES)
 
 
+_PLAIN_AND_ISO = (*_PLAIN, "iso")
+
+
+def no_value_sql(text: str, name: str, encoding: str = "auto") -> str | None:
+    """Return a condition on a text: it is no value of a type, whoever reads it.
+
+    Of others that are none that is not told here. None: it never is.
+    """
+    if encoding not in _PLAIN_AND_ISO or name == "string":
+        return None
+    if name == "boolean":
+        return f"{text} not in ('true', '1', 'false', '0')"
+    if name in ("date", *_TIMES):
+        return f"({text} = '' or regexp_matches({text}, '[A-SU-Ya-z]'))"
+    if is_floating(name):
+        names = "('NaN', 'Infinity', '-Infinity')"
+        return f"{text} not in {names} and regexp_matches({text}, '[A-DF-Za-df-z]')"
+    others = "A-Za-z" if name in _INTEGERS else "A-DF-Za-df-z"
+    return f"({text} = '' or regexp_matches({text}, '[{others}]'))"
+
+
 def value_sql(text: str, name: str, encoding: str = "auto") -> str:
     """Return the value of a text in a type, NULL where it cannot be read.
 
