@@ -25,7 +25,7 @@ differences as (
         if(derived._event_id is null{% if heals %} or (derived._source_operation = 'ADD_COLUMN' and {{ tidemark._derived_operation_expr(heals) }} = 'N'){% endif %}, null, struct({{ tidemark._wanted_list(plan, columns) }},
             coalesce(logged._business_date, {{ today }}) as _business_date,
             coalesce(logged._eff_start_date, {{ today }}) as _eff_start_date,
-            coalesce(logged._batch_id, {{ '' if cfg['on_tie'] == 'content' else 'derived._tidemark_order.batch, ' }}{{ load['batch_id'] }}) as _batch_id,
+            coalesce(logged._batch_id, {{ '' if cfg['on_tie'] == 'content' else 'if(derived._tidemark_order.batch > 0, derived._tidemark_order.batch, null), ' }}{{ load['batch_id'] }}) as _batch_id,
             cast(null as bigint) as _supersedes)) as wanted,
         if(logged._event_id is null, null, struct({{ tidemark.column_list_expr(names + gone + columns[names | length:], 'logged') | replace('\n    ', ' ') }},
             logged._business_date, logged._eff_start_date, logged._batch_id, logged._commit_id as _supersedes)) as replaced

@@ -35,6 +35,8 @@
     (`arrival`); then the kind (`tie`) and the identity. With `on_tie: content` these two alone, whatever arrived first. Without
     `arrival` the place is before all that arrived. -#}
 {%- macro place_expr(cfg, sequence, tie, event, arrival=['null', 'null']) -%}
-    {%- set arrived = '' if cfg['on_tie'] == 'content' else ', cast(' ~ arrival[0] ~ ' as bigint) as batch, cast(' ~ arrival[1] ~ ' as bigint) as line' -%}
-    {{ return('struct(' ~ tidemark.comparable_expr(cfg, sequence) ~ ' as sequence' ~ arrived ~ ', ' ~ tie ~ ' as tie, ' ~ event ~ ' as event)') }}
+    {%- set before_all = ', -9223372036854775807)' -%}
+    {%- set arrived = '' if cfg['on_tie'] == 'content' else ', coalesce(cast(' ~ arrival[0] ~ ' as bigint)' ~ before_all ~ ' as batch, coalesce(cast('
+        ~ arrival[1] ~ ' as bigint)' ~ before_all ~ ' as line' -%}
+    {{ return('struct(' ~ tidemark.comparable_expr(cfg, sequence) ~ ' as sequence' ~ arrived ~ ', ' ~ tie ~ ' as tie, coalesce(' ~ event ~ ", '') as event)") }}
 {%- endmacro -%}

@@ -284,11 +284,12 @@ def assert_by_engines(one: EventEntity, other: EventEntity, both: EventEntity, b
 def entities(project: Any, name: str, columns: dict[str, str] = COLUMNS, key: Any = ("id", "part"), **settings: Any) -> tuple[EventEntity, EventEntity, EventEntity]:  # fmt: skip
     """Entities of the same files: by Spark SQL, by the workers, and by each in turn."""
     made: list[EventEntity] = []
+    settings = {"format": "debezium", "table": "orders", **settings}
     for engine in ("spark", "workers", "auto"):
         location = str(made[0].folder) if made else None
         one = EventEntity(
-            project, f"{name}_{engine}", columns, list(key), table="orders",
-            engine=engine, **{"format": "debezium", **settings, **({"location": location} if location else {})},
+            project, f"{name}_{engine}", columns, list(key),
+            engine=engine, **{**settings, **({"location": location} if location else {})},
         )  # fmt: skip
         made.append(one)
     return made[0], made[1], made[2]
@@ -353,6 +354,21 @@ class Whole(Source):
         return row and {**dict.fromkeys(self.values, "null"), **row}
 
 
+class Rows(Source):
+    """Rows as an application sends them: all upserts, numbered, some members left out or NULL."""
+
+    def line(self, op: str, before: dict[str, str] | None, after: dict[str, str] | None, mark: str = "false") -> str:  # fmt: skip
+        row = after or {**(before or {}), "seen": '"gone"'}
+        members = {name: text for name, text in row.items() if text != "null" or self.rng.random() < 0.5}  # fmt: skip
+        members["n"] = str(self.number)
+        names = list(members)
+        self.rng.shuffle(names)
+        return "{" + self.rng.choice([",", ", "]).join(f'"{name}":{members[name]}' for name in names) + "}"  # fmt: skip
+
+    def other_table(self) -> str:
+        return "null"
+
+
 SPOILT = {
     "b": ['"yes"', '""', '"tru"'], "ti": ['"x"', '""'], "si": ['"1O"', "true"], "bi": ['"n/a"', "false"], "f": ['"fast"'], "d": ['"1e5x"', '"nan"'],
     "dec": ['"x"', '"EUR 5"'], "big": ['"NULL"'], "day": ['"yesterday"', '"2026-Mar-04"'], "at": ['"now"', '"2026-03-04T12:30:00 CET"'],
@@ -367,6 +383,8 @@ STAGED: dict[str, dict[str, Any]] = {
     "deletes": {"apply_as_deletes": "_operation = 'DELETE' or seen = 'b'", "track_history": {"exclude": ["name"]}},
     "rejects": {"on_reject": "quarantine", "spoils": True},
     "rejects, no key": {"on_reject": "quarantine", "spoils": True, "key": ()},
+    "rows": {"format": "rows", "sequence_by": "n", "apply_as_deletes": "seen = 'gone'", "on_reject": "quarantine", "table": None},
+    "numbered": {"format": "canonical", "sequence_by": "bi", "on_reject": "quarantine"},
     "nullable key": {"null_keys": "allow", "sequence_by": "ti", "on_reject": "quarantine", "soft_delete": True},
 }  # fmt: skip
 
@@ -377,6 +395,7 @@ STAGED: dict[str, dict[str, Any]] = {
         ("sequence", 1),
         ("no key", 1),
         ("rejects", 1),
+        ("rows", 1),
         *(pytest.param(name, seed, marks=pytest.mark.slow) for name in STAGED for seed in (2, 3)),
     ],
 )
@@ -385,7 +404,12 @@ def test_read_by_workers(module_project: Any, name: str, seed: int) -> None:
     settings = dict(STAGED[name])
     rng = random.Random(seed)
     spoils = settings.pop("spoils", False)
-    source = Whole(rng, settings.pop("connector", "postgresql"), moves=bool(settings.get("key", True)))  # fmt: skip
+    source: Source = Whole(rng, settings.pop("connector", "postgresql"), moves=bool(settings.get("key", True)))  # fmt: skip
+    if settings.get("format") == "rows":
+        source = Rows(rng)
+        settings["columns"] = {**COLUMNS, "n": "bigint"}
+    elif settings.get("format") == "canonical":
+        source = Canonical(rng, "offset")
     if spoils:
         source.values = {**VALUES, **{name: [*VALUES[name] * 3, *texts] for name, texts in SPOILT.items()}}  # fmt: skip
     one, other, both = entities(module_project, f"{name.replace(' ', '_').replace(',', '')}_{seed}", **settings)  # fmt: skip

@@ -75,6 +75,11 @@ def test_what_a_load_of_events_asks(name: str) -> None:
         ("select array_except(a, b) from t", "array_except()"),
         ("select max(_sequence_by) from t", "an order by _sequence_by"),
         ("select _sequence_by < x.y from t", "an order by _sequence_by"),
+        ("select min(if(a = 1, null, b._sequence_by)) from t", "an order by _sequence_by"),
+        (
+            "select row_number() over (order by coalesce(_sequence_by, x)) from t",
+            "an order by _sequence_by",
+        ),
         ("select sequence(1, 5, 2) from t", "sequence() with a step"),
         ("select a rlike 'x' from t", "regexp_like()"),
         ("select my_function(a) from t", "my_function()"),

@@ -65,7 +65,7 @@ def why_not_read(cfg: Mapping[str, Any]) -> str | None:
     """Return why the engine does not read the events of an entity; None: it reads some."""
     if not cfg.get("location"):
         return "it has no location"
-    if cfg["format"] not in ("debezium", "canonical"):
+    if cfg["format"] not in ("debezium", "canonical", "rows"):
         return f"format is {cfg['format']}"
     if not cfg["keys"] and cfg["format"] != "debezium":
         return "it has no unique_key"
@@ -76,7 +76,7 @@ def why_not_read(cfg: Mapping[str, Any]) -> str | None:
             return f"it has {name}"
     if not cfg["chosen"]["all"] or cfg["chosen"]["exclude"]:
         return "it has columns"
-    if cfg["apply_as_truncates"] != _PREDICATES["apply_as_truncates"]:
+    if cfg["apply_as_truncates"] not in (_PREDICATES["apply_as_truncates"], "false"):
         return "it has apply_as_truncates"
     return None
 
@@ -94,6 +94,8 @@ def why_not_opened(cfg: Mapping[str, Any]) -> str | None:
 def _why_not_events(cfg: Mapping[str, Any]) -> str | None:
     if why := why_not_read(cfg):
         return why
+    if cfg["format"] == "rows":
+        return "format is rows"
     if not cfg["keys"]:
         return "it has no unique_key"
     if cfg["sequence_by"]:
@@ -102,8 +104,9 @@ def _why_not_events(cfg: Mapping[str, Any]) -> str | None:
         return "it has ignore_null_updates"
     if not cfg["tracked"]["all"] or cfg["tracked"]["exclude"]:
         return "it has track_history"
-    if cfg["apply_as_deletes"] != _PREDICATES["apply_as_deletes"]:
-        return "it has apply_as_deletes"
+    for name, usual in _PREDICATES.items():
+        if cfg[name] != usual:
+            return f"it has {name}"
     return None
 
 

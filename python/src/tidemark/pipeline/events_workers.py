@@ -59,7 +59,7 @@ def _read_by_workers(warehouse: Warehouse, opened: Values, files: list[Values]) 
     if isinstance(landed, str):
         return landed
     sifted = None
-    if cfg["format"] != "canonical":
+    if cfg["format"] == "debezium":
         sifted = adapter.sift_events(landed, tables_of(opened))
     if isinstance(sifted, str):
         return sifted
@@ -79,6 +79,7 @@ def _read_by_workers(warehouse: Warehouse, opened: Values, files: list[Values]) 
         "first": state["first"],
         "has_moves": False,
         "by_content": batch["by_content"],
+        "identifying": batch["identifying"],
     }
     events = adapter.read_events(cfg, plan, source, view)
     if isinstance(events, str):

@@ -91,8 +91,11 @@ def _is_secret(opened: Values) -> bool:
 
 
 def leave_to_spark(warehouse: Warehouse, opened: Values, why: str) -> None:
-    """Say why a load goes by Spark SQL: on the console where the workers were asked for."""
-    tell = warehouse.tell if engine_of(opened) == "workers" else warehouse.note
+    """Say why a load goes by Spark SQL: on the console where the workers were asked for, once."""
+    left = opened["run"].setdefault("left_to_spark", [])
+    is_told = engine_of(opened) == "workers" and opened["cfg"]["entity"] not in left
+    left.append(opened["cfg"]["entity"])
+    tell = warehouse.tell if is_told else warehouse.note
     tell(f"{opened['cfg']['entity']}: by Spark SQL, as {why}")
 
 

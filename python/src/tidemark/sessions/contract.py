@@ -387,9 +387,10 @@ def _window(node: exp.Expression) -> exp.Expression:
 
 def _ordered(node: exp.Expression) -> exp.Expression:
     """A comparison of what has an order; within a struct DuckDB has NULL as the greatest."""
-    for one in (node.this, node.args.get("expression")):
-        if isinstance(one, exp.Column) and one.name in _UNORDERED:
-            raise Declined(f"an order by {one.name}")
+    for side in (node.this, node.args.get("expression")):
+        for one in side.find_all(exp.Column) if isinstance(side, exp.Expression) else ():
+            if one.name in _UNORDERED and not isinstance(one.parent, exp.Is):
+                raise Declined(f"an order by {one.name}")
     return node
 
 

@@ -36,7 +36,7 @@ known_rows as (
             log._row_hash as _row_hash,
             log._sequence_num as _sequence_num,
             log._event_time as _event_time,
-            struct(coalesce(log._sequence_num, -9223372036854775807) as sequence, cast(log._batch_id as bigint) as batch, cast(log._sequence_num as bigint) as line, case when log._source_operation in ('TRUNCATE', 'ADD_COLUMN') then 0 when log._source_operation in ('DELETE', 'MOVE_OUT') then 2 when log._source_operation = 'SNAPSHOT' then 3 else 1 end as tie, log._event_id as event) as _order,
+            struct(coalesce(log._sequence_num, -9223372036854775807) as sequence, coalesce(cast(log._batch_id as bigint), -9223372036854775807) as batch, coalesce(cast(log._sequence_num as bigint), -9223372036854775807) as line, case when log._source_operation in ('TRUNCATE', 'ADD_COLUMN') then 0 when log._source_operation in ('DELETE', 'MOVE_OUT') then 2 when log._source_operation = 'SNAPSHOT' then 3 else 1 end as tie, coalesce(log._event_id, '') as event) as _order,
             struct(
                 log.`id`,
                 log.`full name`,

@@ -2,7 +2,7 @@ with changes as (
     select
         *,
         _event_time as _tidemark_time,
-        struct(coalesce(_sequence_num, -9223372036854775807) as sequence, cast(_batch_id as bigint) as batch, cast(_sequence_num as bigint) as line, case when _source_operation in ('TRUNCATE', 'ADD_COLUMN') then 0 when _source_operation in ('DELETE', 'MOVE_OUT') then 2 when _source_operation = 'SNAPSHOT' then 3 else 1 end as tie, _event_id as event) as _tidemark_order,
+        struct(coalesce(_sequence_num, -9223372036854775807) as sequence, coalesce(cast(_batch_id as bigint), -9223372036854775807) as batch, coalesce(cast(_sequence_num as bigint), -9223372036854775807) as line, case when _source_operation in ('TRUNCATE', 'ADD_COLUMN') then 0 when _source_operation in ('DELETE', 'MOVE_OUT') then 2 when _source_operation = 'SNAPSHOT' then 3 else 1 end as tie, coalesce(_event_id, '') as event) as _tidemark_order,
         _row_hash as _tidemark_tracked
     from (
         select
@@ -14,7 +14,7 @@ with changes as (
             from (
                 select
                     *,
-                    lag(_source_operation) over (partition by _key_hash order by struct(coalesce(_sequence_num, -9223372036854775807) as sequence, cast(_batch_id as bigint) as batch, cast(_sequence_num as bigint) as line, case when _source_operation in ('TRUNCATE', 'ADD_COLUMN') then 0 when _source_operation in ('DELETE', 'MOVE_OUT') then 2 when _source_operation = 'SNAPSHOT' then 3 else 1 end as tie, _event_id as event) asc nulls first) as _tidemark_before_it
+                    lag(_source_operation) over (partition by _key_hash order by struct(coalesce(_sequence_num, -9223372036854775807) as sequence, coalesce(cast(_batch_id as bigint), -9223372036854775807) as batch, coalesce(cast(_sequence_num as bigint), -9223372036854775807) as line, case when _source_operation in ('TRUNCATE', 'ADD_COLUMN') then 0 when _source_operation in ('DELETE', 'MOVE_OUT') then 2 when _source_operation = 'SNAPSHOT' then 3 else 1 end as tie, coalesce(_event_id, '') as event) asc nulls first) as _tidemark_before_it
                 from shop.customers_of_events__log
                 where _superseded_by is null and _operation in ('I', 'U', 'D', 'N') and _key_hash is not null
             )

@@ -2,7 +2,7 @@ with changes as (
     select
         *,
         _business_date as _tidemark_time,
-        struct(coalesce(_sequence_num, -9223372036854775807) as sequence, cast(_batch_id as bigint) as batch, cast(_sequence_num as bigint) as line, case when _source_operation in ('TRUNCATE', 'ADD_COLUMN') then 0 when _source_operation in ('DELETE', 'MOVE_OUT') then 2 when _source_operation = 'SNAPSHOT' then 3 else 1 end as tie, _event_id as event) as _tidemark_order,
+        struct(coalesce(_sequence_num, -9223372036854775807) as sequence, coalesce(cast(_batch_id as bigint), -9223372036854775807) as batch, coalesce(cast(_sequence_num as bigint), -9223372036854775807) as line, case when _source_operation in ('TRUNCATE', 'ADD_COLUMN') then 0 when _source_operation in ('DELETE', 'MOVE_OUT') then 2 when _source_operation = 'SNAPSHOT' then 3 else 1 end as tie, coalesce(_event_id, '') as event) as _tidemark_order,
         md5(concat_ws('',
             concat('9:full name', octet_length(`full name`), ':', `full name`),
             concat('5:phone', octet_length(`phone`), ':', `phone`)
@@ -17,7 +17,7 @@ with changes as (
             from (
                 select
                     *,
-                    lag(_source_operation) over (partition by _key_hash order by struct(coalesce(_sequence_num, -9223372036854775807) as sequence, cast(_batch_id as bigint) as batch, cast(_sequence_num as bigint) as line, case when _source_operation in ('TRUNCATE', 'ADD_COLUMN') then 0 when _source_operation in ('DELETE', 'MOVE_OUT') then 2 when _source_operation = 'SNAPSHOT' then 3 else 1 end as tie, _event_id as event) asc nulls first) as _tidemark_before_it
+                    lag(_source_operation) over (partition by _key_hash order by struct(coalesce(_sequence_num, -9223372036854775807) as sequence, coalesce(cast(_batch_id as bigint), -9223372036854775807) as batch, coalesce(cast(_sequence_num as bigint), -9223372036854775807) as line, case when _source_operation in ('TRUNCATE', 'ADD_COLUMN') then 0 when _source_operation in ('DELETE', 'MOVE_OUT') then 2 when _source_operation = 'SNAPSHOT' then 3 else 1 end as tie, coalesce(_event_id, '') as event) asc nulls first) as _tidemark_before_it
                 from (
                     select
                         log.*,

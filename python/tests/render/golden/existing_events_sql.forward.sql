@@ -6,7 +6,7 @@ select
     existing._key_hash,
     'base' as _tidemark_effect,
     cast(null as array<string>) as _unsupplied,
-    struct(coalesce(existing._sequence_num, -9223372036854775807) as sequence, cast(null as bigint) as batch, cast(null as bigint) as line, 1 as tie, '' as event) as _tidemark_order,
+    struct(coalesce(existing._sequence_num, -9223372036854775807) as sequence, coalesce(cast(null as bigint), -9223372036854775807) as batch, coalesce(cast(null as bigint), -9223372036854775807) as line, 1 as tie, coalesce('', '') as event) as _tidemark_order,
     cast(null as string) as _source_operation,
     cast(null as string) as _event_id,
     cast(null as bigint) as _sequence_num,

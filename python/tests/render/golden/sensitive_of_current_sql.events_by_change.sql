@@ -7,7 +7,7 @@ select
     sensitive.* except (_key_hash, _row_hash, _business_date, _commit_id, _event_id),
     row_number() over (
         partition by log._key_hash, log._row_hash, log._business_date
-        order by struct(coalesce(log._sequence_num, -9223372036854775807) as sequence, cast(log._batch_id as bigint) as batch, cast(log._sequence_num as bigint) as line, case when log._source_operation in ('TRUNCATE', 'ADD_COLUMN') then 0 when log._source_operation in ('DELETE', 'MOVE_OUT') then 2 when log._source_operation = 'SNAPSHOT' then 3 else 1 end as tie, log._event_id as event) desc nulls last
+        order by struct(coalesce(log._sequence_num, -9223372036854775807) as sequence, coalesce(cast(log._batch_id as bigint), -9223372036854775807) as batch, coalesce(cast(log._sequence_num as bigint), -9223372036854775807) as line, case when log._source_operation in ('TRUNCATE', 'ADD_COLUMN') then 0 when log._source_operation in ('DELETE', 'MOVE_OUT') then 2 when log._source_operation = 'SNAPSHOT' then 3 else 1 end as tie, coalesce(log._event_id, '') as event) desc nulls last
     ) as _tidemark_rank
 from shop.customers_apart__log as log
 left join shop.customers_apart__sensitive as sensitive

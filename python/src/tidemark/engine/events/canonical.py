@@ -156,10 +156,15 @@ from (
         case operation {letters} end as op,
         list_position({_lists(shapes)}, names) as shape
     from (
-        select *, upper({text_sql("_operation")}) as operation, cast(null as varchar) as schema
+        select *, {_operation(batch)} as operation, cast(null as varchar) as schema
         from ({_fields_sql(batch)})
     )
 )"""
+
+
+def _operation(batch: Batch) -> str:
+    told = f"upper({text_sql('_operation')})"
+    return f"coalesce({told}, if(bare = 'null', null, 'UPSERT'))" if batch.are_rows else told
 
 
 def _fields_sql(batch: Batch) -> str:
@@ -191,7 +196,7 @@ def _among(shapes: Sequence[Shape], holds: Callable[[Shape], bool]) -> str:
 
 
 def _content(batch: Batch, shapes: Sequence[Shape]) -> str:
-    """The text of a line as Spark writes it, which sorts its members."""
+    """The text of a line as Spark writes it, which sorts its members; of a row without NULLs."""
     places = {column.name: number for number, column in enumerate(batch.load.columns)}
 
     def value_of(name: str) -> str:
@@ -204,15 +209,15 @@ def _content(batch: Batch, shapes: Sequence[Shape]) -> str:
     branches = []
     for number, shape in enumerate(shapes, 1):
         terms = []
-        for place, name in enumerate(shape.names):
+        for name in shape.names:
             value = value_of(name)
-            label = literal(f'{"," if place else "{"}"{name}":')
-            terms.append(
-                f"{label}, case when {value} is null then 'null' "
-                f"when ends_with({value}, '.0') then left({value}, -2) else {value} end"
-            )
+            shown = f"case when ends_with({value}, '.0') then left({value}, -2) else {value} end"
+            is_named = not batch.are_rows or name.lower() in batch.identifying
+            none = literal(f'"{name}":null') if is_named else "null"
+            terms.append(f"coalesce({literal(f'{chr(34)}{name}{chr(34)}:')} || {shown}, {none})")
         if terms:
-            branches.append(f"when {number} then concat({', '.join(terms)}, '}}')")
+            members = f"concat_ws(',', {', '.join(terms)})"
+            branches.append(f"when {number} then concat('{{', {members}, '}}')")
     return f"case shape {' '.join(branches)} else '' end" if branches else "''"
 
 
@@ -293,7 +298,7 @@ def _doubt(batch: Batch, shapes: Sequence[Shape]) -> str:
         (f"shape is null and {has_one_twice_sql('names')}", SPARK_ALONE),
         (f"shape is null and (names = [] or list_has_any(names, {list_sql(_OF_TABLES)}))", _NO_ROW),
         (" or ".join(no_text), _NO_ROW),
-        ("_operation is null or operation in ('CREATE_DATABASE', 'DROP_DATABASE')", _NO_ROW),
+        ("operation is null or operation in ('CREATE_DATABASE', 'DROP_DATABASE')", _NO_ROW),
         (f"not regexp_full_match({text_sql('_sequence_num')}, '{_PLACE}')", _NO_ROW),
         (_may_be_ours(batch), _NO_ROW),
         ("not is_ours or operation = 'COMMIT'", None),

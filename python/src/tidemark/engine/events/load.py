@@ -64,6 +64,8 @@ class Batch:
         has_moves: Whether a row has changed its key in an earlier batch.
         sifted: What was kept of the files, where they are not read as they are.
         encodings: What the columns are written with; empty: no schema tells.
+        identifying: Of rows, the columns that a line is known by even where they are NULL, lower
+            case.
     """
 
     load: Load
@@ -76,6 +78,7 @@ class Batch:
     sifted: tuple[SiftedFile, ...] = ()
     named: tuple[str, ...] = ()
     encodings: tuple[str, ...] = ()
+    identifying: tuple[str, ...] = ()
 
     @property
     def befores(self) -> tuple[str, ...]:
@@ -84,8 +87,13 @@ class Batch:
 
     @property
     def is_canonical(self) -> bool:
-        """Whether its lines are canonical events, not envelopes of Debezium."""
-        return self.load.format == "canonical"
+        """Whether its lines are canonical events, or rows, not envelopes of Debezium."""
+        return self.load.format in ("canonical", "rows")
+
+    @property
+    def are_rows(self) -> bool:
+        """Whether a line that tells no operation is an upsert."""
+        return self.load.format == "rows"
 
 
 @dataclass(frozen=True)
@@ -222,6 +230,7 @@ def batch_of(
         sifted=tuple(source.get("sifted", ())),
         named=tuple(str(name).lower() for name in source["named"] if not source["tables"]),
         encodings=tuple(next(iter(column["encodings"].values())) for column in plan["columns"]),
+        identifying=tuple(str(name).lower() for name in source.get("identifying", ())),
     )
 
 
