@@ -51,6 +51,7 @@ WORKLOADS: dict[str, Callable[[int, float], Result]] = {
     "f": enriched.workload_f,
     "g": airports.workload_g,
     "k": cliff.workload_k,
+    "l": cliff.workload_l,
     "o": overhead.workload_o,
     "r": replicated.workload_r,
     "s": small_loads.workload_s,

@@ -1,13 +1,14 @@
-"""Workload (k): what a setting costs over a plain load, and a date that comes late or again."""
+"""Workloads (k) and (l): what a setting costs over a plain load, of extracts and of change events."""
 
 from __future__ import annotations
 
 import json
 import os
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
+from change_events import ROW, Change, changes, debezium
 from harness import Bench, Result, opened, progress
 
 ROWS = 100_000
@@ -94,4 +95,118 @@ def workload_k(rounds: int, scale: float) -> Result:
             late["late"].rounds.append(bench.run(LATE, "--select", "plain"))
             write_extract(bench.landing / "rows" / f"{BEFORE}.csv", 5, rows)
             late["corrected"].rounds.append(bench.run(BEFORE, "--select", "plain"))
+    return result
+
+
+EVENTS = 20_000
+EVENT_SETTINGS: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "sequence_by": {"sequence_by": "amount"},
+    "no_key": {},
+    "one_reject": {"on_reject": "quarantine"},
+    "late": {},
+    "rows": {"format": "rows", "sequence_by": "number", "table": None},
+    "ignore_null_updates": {"ignore_null_updates": True},
+    "sensitive": {"sensitive": ["customer"]},
+    "by_spark": {"engine": "spark"},
+}
+"""As SETTINGS; `late` are canonical events, of which each batch has one that belongs to the first."""
+
+
+def _lines(name: str, batch: list[tuple[Change, Any]], number: int) -> list[str]:
+    if name == "rows":
+        return [json.dumps({**one.after, "number": one.number}) for one, _ in batch if one.after]
+    lines = []
+    for one, before in batch:
+        line = json.loads(debezium(one))
+        if name in ("no_key", "sequence_by") and one.operation != "INSERT":
+            line["before"] = before
+        lines.append(line)
+    if name == "late":
+        lines = [
+            {"_operation": "UPSERT", "_table": "orders", "_sequence_num": one.number, **one.after}
+            for one, _ in batch
+            if one.after
+        ]
+        lines[-1]["_sequence_num"] = number
+    if name == "one_reject":
+        after = (
+            {**lines[0]["after"], "amount": "x"}
+            if lines[0]["after"]
+            else {"id": number, "amount": "x"}
+        )
+        lines.append(
+            {
+                **lines[0],
+                "op": "c",
+                "before": None,
+                "after": {**dict.fromkeys(("customer", "state", "updated")), **after},
+            }
+        )
+    return [json.dumps(line) for line in lines]
+
+
+def _event_model(name: str, settings: dict[str, Any], landing: Path) -> dict[str, Any]:
+    columns = [
+        dict(zip(("name", "data_type"), one.split(), strict=True)) for one in ROW.split(", ")
+    ]
+    if name == "rows":
+        columns.append({"name": "number", "data_type": "bigint"})
+    form = "canonical" if name == "late" else "debezium"
+    meta = {
+        "extract": "events",
+        "format": form,
+        "location": f"{landing}/{name}",
+        "table": "orders",
+        **settings,
+    }
+    key = {} if name == "no_key" else {"unique_key": "id"}
+    return {
+        "name": name,
+        "config": {"materialized": "cdc", **key, "meta": {"tidemark": meta}},
+        "columns": columns,
+    }
+
+
+def workload_l(rounds: int, scale: float) -> Result:
+    """Each setting in a process that has loaded two batches of it."""
+    count = int(EVENTS * scale)
+    what = (
+        f"{count:,} change events of {count // 5:,} keys in a batch, as landed JSON lines. The third batch of each model, over that of the "
+        "plain one, in one process."
+    )
+    result = Result("(l) the cliff of change events", what, "plain")
+    series = {name: result.add(name, f"third batch: {name}") for name in EVENT_SETTINGS}
+    os.environ.setdefault("TIDEMARK_PEPPER", "one of the benchmark's own")
+    stream, rows, batches = changes(count // 5, 7), {}, []
+    for _ in range(3):
+        batch = []
+        for one in islice(stream, count):
+            before = rows.pop(one.before, None) if one.before is not None else None
+            if one.after:
+                before = before or rows.get(one.after["id"])
+                rows[one.after["id"]] = one.after
+            batch.append((one, before))
+        batches.append(batch)
+    with opened(Bench({})) as bench:
+        for name in EVENT_SETTINGS:
+            bench.write(f"models/{name}.sql", "{{ tidemark.extract() }}")
+        models = [
+            _event_model(name, given, bench.landing) for name, given in EVENT_SETTINGS.items()
+        ]
+        bench.write("models/models.yml", json.dumps({"models": models}))
+        for turn in range(rounds):
+            bench.drop()
+            for name, taken in series.items():
+                folder = bench.landing / name
+                folder.mkdir(exist_ok=True)
+                for old in folder.iterdir():
+                    old.unlink()
+                for number, batch in enumerate(batches):
+                    (folder / f"{number:02}.jsonl").write_text(
+                        "\n".join(_lines(name, batch, number)) + "\n"
+                    )
+                    timing = bench.run(NEXT, "--select", name)
+                taken.rounds.append(timing)
+                progress(f"round {turn + 1}: {name} {timing.seconds:.1f} s")
     return result

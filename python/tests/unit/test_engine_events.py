@@ -13,7 +13,13 @@ import duckdb
 import pytest
 
 from tidemark.engine import ranges
-from tidemark.engine.covers import why_not, why_not_images
+from tidemark.engine.covers import (
+    why_not,
+    why_not_at_all,
+    why_not_images,
+    why_not_opened,
+    why_not_read,
+)
 from tidemark.engine.events.load import (
     Batch,
     EventTargets,
@@ -344,6 +350,37 @@ CFG: dict[str, Any] = {
 def test_why_not(setting: str, value: Any, why: str) -> None:
     assert why_not(CFG) is None
     assert why_not({**CFG, setting: value}) == why
+
+
+@pytest.mark.parametrize(
+    ("settings", "why"),
+    [
+        ({"format": "rows"}, None), ({"keys": []}, None), ({"sequence_by": ["at"]}, None), ({"apply_as_deletes": "gone", "apply_as_truncates": "false"}, None),
+        ({"keys": [], "format": "canonical"}, "it has no unique_key"), ({"apply_as_truncates": "gone"}, "it has apply_as_truncates"),
+        ({"chosen": {"all": True, "exclude": ["a"]}}, "it has columns"), ({"encodings": {"a": "hex"}}, "it has encodings"), ({"format": "xml"}, "format is xml"),
+        ({"location": None}, "it has no location"), ({"location": "shop"}, "its location is no folder with a / in it"),
+    ],
+)  # fmt: skip
+def test_why_not_read(settings: dict[str, Any], why: str | None) -> None:
+    """What a batch needs beside its reading does not matter to it."""
+    assert why_not_read({**CFG, **settings}) == why
+    assert why_not_at_all({**CFG, **settings}) == why
+    assert why_not_at_all({**CFG, **settings, "sensitive": ["a"]}) == "it has sensitive"
+    assert why_not_at_all(CFG) is None
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "is_asked"),
+    [
+        ("sequence_by", ["at"], True),
+        ("keys", [], True),
+        ("on_tie", "reject", True),
+        ("on_tie", "later", False),
+    ],
+)
+def test_why_not_opened(setting: str, value: Any, is_asked: bool) -> None:
+    """Of opened lines the text is not there."""
+    assert bool(why_not_opened({**CFG, "on_tie": "later", setting: value})) == is_asked
 
 
 def test_why_not_images() -> None:

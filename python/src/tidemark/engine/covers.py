@@ -81,6 +81,14 @@ def why_not_read(cfg: Mapping[str, Any]) -> str | None:
     return None
 
 
+def why_not_at_all(cfg: Mapping[str, Any]) -> str | None:
+    """Return why the workers take no part in any load of an entity; None: they take some."""
+    why = why_not(cfg)
+    if why is None or cfg["extract"] != "events":
+        return why
+    return "it has sensitive" if cfg["sensitive"] else why_not_read(cfg)
+
+
 def why_not_opened(cfg: Mapping[str, Any]) -> str | None:
     """Return why events are not staged of lines that were opened, which are not as they came.
 
