@@ -1,7 +1,8 @@
 {#- Canonical events (docs block `canonical_events`), or plain rows that are upserts. With `columns` none, `arrived` has JSON lines in
     `value`, and the images are text by column name (`_after`, `_before`); else it has these columns, the business columns typed, and
     they are passed on under their own names. Of `batch` are read `tables`; `by_content`: with a sequence an event that comes again is
-    known by its content, whatever file it comes in; `identifying`: see identifying_names(); `line_num`: see line_num_expr(). -#}
+    known by its content, whatever file it comes in; `identifying`: the names of columns that an event is
+    known by even where they are NULL; `line_num`: see line_num_expr(). -#}
 {%- macro canonical_events_sql(cfg, batch, arrived, columns=none) -%}
 {%- set tables = batch['tables'] -%}
 with messages as (
@@ -170,15 +171,6 @@ from {{ arrived }}
     {%- set former = '_before_' ~ name | lower -%}
     {%- if '_operation' not in supplied or types.get(former) != types[name | lower] -%}{{ return(quoted) }}{%- endif -%}
     {{ return("if(upper(" ~ supplied['_operation'] ~ ") = 'DELETE', coalesce(" ~ quoted ~ ', ' ~ supplied[former] ~ '), ' ~ quoted ~ ') as ' ~ quoted) }}
-{%- endmacro -%}
-
-{#- Names of the columns that are part of what an event is known by even where they are NULL; of all others only a value is, so that a
-    source can gain columns without that old events look new. Logs that were begun otherwise keep those that they had then: `recorded`
-    is what their last commit tells, or none in a new log. -#}
-{%- macro identifying_names(cfg, columns, recorded) -%}
-    {{ return(adapter.call_function(
-        'tidemark.rules.event_plan.identifying_names', cfg, columns, recorded, tidemark.event_columns() | map(attribute='name') | list
-    )) }}
 {%- endmacro -%}
 
 {#- What a row is known by: JSON of the identifying columns in their order, then of the others that have a value, by name. -#}

@@ -57,7 +57,7 @@ def _raise_error(kind: str, message: str) -> None:
     raise MacroError(kind, message)
 
 
-def _call_function(function: str, *arguments: Any) -> Any:
+def call_function(function: str, *arguments: Any) -> Any:
     """What the adapter does for macros."""
     try:
         return imported(function)(*arguments)
@@ -151,14 +151,14 @@ def callable_macros(sources: Mapping[str, str]) -> tuple[dict[str, Any], dict[st
         "zip": zip,
     }
     adapter = SimpleNamespace(
-        type=lambda: "tidemark", has_session=lambda: True, call_function=_call_function
+        type=lambda: "tidemark", has_session=lambda: True, call_function=call_function
     )
 
     def run_step(step: str, macros: Mapping[str, Any], *arguments: Any) -> Any:
         # a test may have put another adapter in the place of this one
         warehouse = MacroWarehouse(macros, context["adapter"])
         name = step if step.startswith("operations.") else f"pipeline.{step}"
-        return _call_function(f"tidemark.{name}", warehouse, *arguments)
+        return call_function(f"tidemark.{name}", warehouse, *arguments)
 
     adapter.run_step = run_step
     context["adapter"] = adapter

@@ -8,17 +8,31 @@ Example:
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import Any
 
 from dbt.adapters.spark.relation import SparkRelation
 
-from .macros import SQL_FOLDERS, load_macros
+from .macros import SQL_FOLDERS, call_function, load_macros
 
 
 @functools.cache
 def load_sql_macros() -> dict[str, Any]:
-    """The macros that read settings, plan and write SQL by name, and the generic tests as `test_<name>`."""
-    return load_macros(*SQL_FOLDERS, "../tests/generic")
+    """The macros that read settings, plan and write SQL by name, the generic tests as `test_<name>`, and rules in Python."""
+    macros = load_macros(*SQL_FOLDERS, "../tests/generic")
+    names = [column["name"] for column in macros["event_columns"]()]
+
+    def rule(path: str, *last: Any) -> Callable[..., Any]:
+        return lambda *of: call_function(f"tidemark.rules.{path}", *of, *last)
+
+    reserved, recipe = macros["reserved_event_columns"](), macros["hash_recipe_version"]()
+    rules = {
+        "event_plan": rule("event_plan.event_plan", reserved, recipe),
+        "identifying_names": rule("event_plan.identifying_names", names),
+        "connect_columns": rule("source_types.connect_columns"),
+        "check_told_types": rule("statements.check_told_types"),
+    }
+    return {**macros, **rules}
 
 
 def relation(schema: str, name: str) -> SparkRelation:

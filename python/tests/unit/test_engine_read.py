@@ -11,7 +11,7 @@ import duckdb
 import pytest
 
 from tidemark.engine.events.decoded import Asked, decoded_columns
-from tidemark.engine.events.load import Batch
+from tidemark.engine.events.load import Batch, SiftedFile
 from tidemark.engine.events.task import read
 
 from .test_engine_events import Lake, Row, event
@@ -91,6 +91,23 @@ def test_rejects(tmp_path: Path) -> None:
     ]
     none = replace(USUAL, takes_rejects=False)
     assert "has a value that is a reject" in str(declined(lake, batch, none))
+
+
+def test_rejects_of_opened_lines(tmp_path: Path) -> None:
+    """What was kept of them is not what landed: a reject would not tell its line."""
+    lake = Lake(tmp_path)
+    batch = lake.batch([event("c", 1, None, (None, "a", 1))])
+    assert found(lake, batch, USUAL, "id, _raw_payload is null") == [(None, False)]
+    sifted = str(tmp_path / "sifted.parquet")
+    (path,) = batch.load.files
+    duckdb.sql(
+        f'copy (select 1::bigint as num, \'"shop"\' as db, \'"public"\' as schema, \'"orders"\' as "table", '
+        f"column0 as line, null::varchar as landed_id, null::varchar as known_doubt from read_csv('{path}', "
+        f"delim = chr(1), header = false, quote = '', columns = {{'column0': 'VARCHAR'}})) to '{sifted}' (format parquet)"
+    )
+    opened = replace(batch, sifted=(SiftedFile(sifted, 1, 1),))
+    none = replace(USUAL, takes_rejects=False)
+    assert "column id has a value that is a reject" in str(declined(lake, opened, none))
 
 
 def test_time_with_a_zone(tmp_path: Path) -> None:

@@ -206,13 +206,15 @@ def tell_rejects(
 ) -> None:
     """Say what went to quarantine, by reason, and where it is.
 
-    Of a date that was loaded before it is said how much of it is new. The reasons are asked of the
-    table where the rejects do not come with them (`reasons`).
+    Of a date that was loaded before it is said how much of it is new. The reasons come with the
+    rejects (`reasons`), or are asked of the rows that are staged (`staged`), else of the table.
     """
     if not figures.get("rows_rejected"):
         return
+    staged, where = rejects.get("staged"), "_reject_reason is not null"
+    counted = f"{staged} where {where}" if staged else f"{relation} where {condition}"
     rows = rejects.get("reasons") or warehouse.run(
-        f"select _reject_reason, count(*) from {relation} where {condition} "
+        f"select _reject_reason, count(*) from {counted} "
         "group by 1 order by 2 desc nulls last, 1 asc nulls last limit 6"
     )
     counts = [f"{row[1]} {row[0]}" if n < 5 else "…" for n, row in enumerate(rows)]

@@ -208,7 +208,7 @@ def plan_event_load(
         "reorders": batch["reorders"] and stretch["is_first"],
         "is_last": stretch["is_last"],
         "begun": begun,
-        "statements": _statements_within(warehouse, opened, plan, batch, stretch),
+        "statements": statements_within(warehouse, opened, plan, batch, stretch),
     }
 
 
@@ -238,7 +238,7 @@ def _has_columns_back(warehouse: Warehouse, opened: Values, plan: Values) -> boo
     return has_rows(warehouse, opened["relations"]["log"], " or ".join(terms))
 
 
-def _statements_within(
+def statements_within(
     warehouse: Warehouse, opened: Values, plan: Values, batch: Values, stretch: Values
 ) -> list[Values]:
     """Return the statements that are logged with a stretch, with fills of what they added."""

@@ -127,6 +127,7 @@ def _rejects(
         )
     return {
         "units": ["event", "events"],
+        "staged": rows,
         "of": "",
         "rows": rows,
         "failed": failed,

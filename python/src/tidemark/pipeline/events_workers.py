@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from tidemark.pipeline.events_batch import identified_by, reorders_ties, source_of, tables_of
-from tidemark.pipeline.events_plan import plan_event_load, plan_stretch
+from tidemark.pipeline.events_plan import plan_event_load, plan_stretch, statements_within
 from tidemark.pipeline.tables import freed_columns
 from tidemark.pipeline.warehouse import Values, Warehouse
 from tidemark.pipeline.workers import asks_workers, leave_to_spark, of_engine, why_not_workers
@@ -71,6 +71,9 @@ def _read_by_workers(warehouse: Warehouse, opened: Values, files: list[Values]) 
     if source_of(opened).get("by_content") is None:
         batch["by_content"] = bool(state["first"] and cfg["sequence_by"])
     plan = plan_stretch(warehouse, opened, {"columns": None}, {**batch}, ALL_OF_IT)
+    if statements_within(warehouse, opened, plan, batch, ALL_OF_IT):
+        # it stands where the first event with the column does, which nobody has looked for
+        return "a column with a default is new at the source"
     source = {
         "landed": landed,
         "sifted": sifted.files if sifted else [],

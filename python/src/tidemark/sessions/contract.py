@@ -93,11 +93,34 @@ def _is_null(value: exp.Expression) -> exp.Expression:
 def _only(types: str, value: exp.Expression, then: exp.Expression, what: str) -> exp.Expression:
     """Return `then` for a value of some types; one of another ends the query.
 
-    Types are known where DuckDB binds the query, which leaves nothing of the condition.
+    Types are known where DuckDB binds the query, which leaves nothing of the condition. Where a
+    form has told the type, nothing is asked.
     """
+    known = _kind_of(value)
+    if known is not None and re.fullmatch(types, known):
+        return then
     kind = _function("typeof", value)
     is_one = _function("regexp_full_match", kind, exp.Literal.string(types))
     return exp.If(this=is_one, true=then, false=_ends(what))
+
+
+def _kind_of(value: exp.Expression) -> str | None:
+    """Return the type of a value in DuckDB, where it is known."""
+    if isinstance(value, exp.Literal):
+        return "VARCHAR" if value.is_string else None
+    if isinstance(value, exp.Paren):
+        return _kind_of(value.this)
+    kind: str | None = value.meta.get(_KIND)
+    return kind
+
+
+def _of_kind(kind: str, value: exp.Expression) -> exp.Expression:
+    """Return a value whose type is known from now on."""
+    value.meta[_KIND] = kind
+    return value
+
+
+_KIND = "tidemark_kind"
 
 
 def _ends(what: str) -> exp.Expression:
@@ -120,9 +143,10 @@ def _cast(node: exp.Expression) -> exp.Expression:
     types = {"string": _TEXTS, "bigint": _WHOLE, "date": "DATE", "double": _FLOATING}.get(name)
     if types is None:
         raise Declined(f"a cast to {name}")
-    if name == "bigint":
+    if name == "bigint" and _kind_of(of) is None:
         types, cast = f"{_WHOLE}|{_FLOATING}", _without_fraction(of)
-    return _only(types, of, cast, f"a cast to {name}")
+    kind = {"string": "VARCHAR"}.get(name, name.upper())
+    return _of_kind(kind, _only(types, of, cast, f"a cast to {name}"))
 
 
 def _without_fraction(of: exp.Expression) -> exp.Expression:
@@ -250,7 +274,7 @@ def _micros(node: exp.Expression) -> exp.Expression:
 
 
 def _md5(node: exp.Expression) -> exp.Expression:
-    return _only("VARCHAR", node.this, _function("md5", node.this), "md5()")
+    return _of_kind("VARCHAR", _only("VARCHAR", node.this, _function("md5", node.this), "md5()"))
 
 
 def _sha2(node: exp.Expression) -> exp.Expression:
@@ -260,12 +284,12 @@ def _sha2(node: exp.Expression) -> exp.Expression:
 
 
 def _octets(node: exp.Expression) -> exp.Expression:
-    return _function("strlen", *node.expressions)
+    return _of_kind("BIGINT", _function("strlen", *node.expressions))
 
 
 def _shown(value: exp.Expression, what: str) -> exp.Expression:
     """Return a part of a text: a text itself, or a whole number."""
-    if isinstance(value, exp.Literal | exp.DPipe | exp.Null):
+    if isinstance(value, exp.Null) or _kind_of(value) == "VARCHAR":
         return value
     return _only(f"{_WHOLE}|VARCHAR", value, exp.cast(value.copy(), "text"), what)
 
@@ -276,29 +300,27 @@ def _concat(node: exp.Expression) -> exp.Expression:
     found = first
     for one in others:
         found = exp.DPipe(this=found, expression=one, safe=False)
-    return exp.Paren(this=found)
+    return exp.Paren(this=_of_kind("VARCHAR", found))
 
 
 def _joined(node: exp.Expression) -> exp.Expression:
-    return exp.Paren(
-        this=exp.DPipe(
-            this=_shown(node.this, "||"), expression=_shown(node.expression, "||"), safe=False
-        )
-    )
+    return _concat(exp.Concat(expressions=[node.this, node.expression]))
 
 
 def _concat_ws(node: exp.Expression) -> exp.Expression:
     between, *texts = node.expressions
     if not isinstance(between, exp.Literal):
         raise Declined("concat_ws() with a separator of the row's own")
-    return _function("concat_ws", between, *[_shown(one, "concat_ws()") for one in texts])
+    shown = [_shown(one, "concat_ws()") for one in texts]
+    return _of_kind("VARCHAR", _function("concat_ws", between, *shown))
 
 
 def _trim(node: exp.Expression) -> exp.Expression:
     what = node.args.get("expression")
     if node.args.get("position") != "TRAILING" or not isinstance(what, exp.Literal):
         raise Declined("trim()")
-    return _only("VARCHAR", node.this, _function("rtrim", node.this, what), "trim()")
+    trimmed = _function("rtrim", node.this, what)
+    return _of_kind("VARCHAR", _only("VARCHAR", node.this, trimmed, "trim()"))
 
 
 def _like(node: exp.Expression) -> exp.Expression:

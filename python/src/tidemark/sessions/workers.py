@@ -277,19 +277,14 @@ class WorkersSession:
         def work() -> int:
             from tidemark.sessions.contract import inserted
 
-            spark = self._spark()
-            jvm: Any = spark._jvm
             table, query = inserted(sql)
             text, views = self._composed(run, query)
             if ".".join(table) in dict(views):
                 raise Declined("what it reads is what it writes to")
-            log = _delta_log(spark, table)
-            snapshot = newest(jvm, log)
-            wanted = _wanted(jvm, log, snapshot)
-            transaction = begin(spark, log, snapshot, *table)
-            found = self._done(run, partial(append, views, text, wanted), views)
-            _, added = _added(jvm, wanted, found)
-            return commit(jvm, transaction, added, "Append") if added else 0
+            to = _begun(self._spark(), table)
+            found = self._done(run, partial(append, views, text, to.wanted), views)
+            _, added = _added(to.jvm, to.wanted, found)
+            return commit(to.jvm, to.transaction, added, "Append") if added else 0
 
         return self._tried(run, sql, work) is not None
 
@@ -313,19 +308,14 @@ class WorkersSession:
         def work() -> DuckRows:
             from tidemark.sessions.contract import crossed
 
-            spark = self._spark()
-            jvm: Any = spark._jvm
-            log, snapshot = _at(spark, table, version)
-            wanted = _wanted(jvm, log, snapshot)
             counted = f"counted_{uuid4().hex}"
             asked = ", ".join(f"{one} as {name}" for name, one in figures.items())
             figures_sql = crossed(f"select {asked} from {counted}")
             written = crossed(written_sql.replace("{counted}", counted))
             text, views = self._composed(run, rows_sql)
-            transaction = begin(spark, log, snapshot, *table)
-            task = partial(stage, views, text, counted, figures_sql, written, wanted)
-            found = self._done(run, task, views)
-            return _staged(spark, table, transaction, version, wanted, found)
+            to = _begun(self._spark(), table, version)
+            task = partial(stage, views, text, counted, figures_sql, written, to.wanted)
+            return _staged(to, version, self._done(run, task, views))
 
         return self._tried(run, rows_sql, work)
 
@@ -353,19 +343,13 @@ class WorkersSession:
             return None
 
         def work() -> DuckRows:
-            spark = self._spark()
-            jvm: Any = spark._jvm
-            log, snapshot = _at(spark, table, version)
-            wanted = _wanted(jvm, log, snapshot)
             text, views = self._composed(run, f"select * from {slice_}")
-            stood = run.to_prove(_files_of(spark, table, snapshot))
-            views = (*views, ("_tidemark_slice", text), ("_tidemark_log", stood))
-            transaction = begin(spark, log, snapshot, *table)
-            task = partial(
-                revise, views, "_tidemark_slice", "_tidemark_log", tuple(match), commit_id, wanted
-            )
-            found = self._done(run, task, views)
-            return _staged(spark, table, transaction, version, wanted, found)
+            to = _begun(self._spark(), table, version)
+            stood = run.to_prove(_files_of(to.spark, table, to.snapshot))
+            ours, log = "_tidemark_slice", "_tidemark_log"
+            views = (*views, (ours, text), (log, stood))
+            task = partial(revise, views, ours, log, tuple(match), commit_id, to.wanted)
+            return _staged(to, version, self._done(run, task, views))
 
         return self._tried(run, slice_, work)
 
@@ -389,25 +373,21 @@ class WorkersSession:
             return None
 
         def work() -> int:
-            spark = self._spark()
-            jvm: Any = spark._jvm
-            log = _delta_log(spark, table)
-            snapshot = newest(jvm, log)
-            wanted = _wanted(jvm, log, snapshot)
-            if wanted.partition:
+            to = _begun(self._spark(), table)
+            if to.wanted.partition:
                 raise Declined("current with partitions of its own")
-            stored = run.to_prove(_files_of(spark, table, snapshot))
-            wanted = replace(wanted, target=replace(wanted.target, files=stored.paths))
+            stored = run.to_prove(_files_of(to.spark, table, to.snapshot))
+            target = replace(to.wanted.target, files=stored.paths)
+            to = replace(to, wanted=replace(to.wanted, target=target))
             run.views[_plain(view)] = replace(stored, paths=(), partitions={}, unproven=())
             keys, of_keys = self._composed(run, keys_sql) if keys_sql else (None, ())
             text, views = self._composed(run, rows_sql)
             merged = {**dict(of_keys), **dict(views)}
             merged.pop(_plain(view), None)
-            transaction = begin(spark, log, snapshot, *table)
-            transaction.readWholeTable()
-            task = partial(follow, tuple(merged.items()), keys, stored, _plain(view), text, wanted)
-            found = self._done(run, task, tuple(merged.items()))
-            return _replaced(spark, table, transaction, wanted, found)
+            to.transaction.readWholeTable()
+            known = tuple(merged.items())
+            task = partial(follow, known, keys, stored, _plain(view), text, to.wanted)
+            return _replaced(to, self._done(run, task, known))
 
         return self._tried(run, rows_sql, work)
 
@@ -561,13 +541,30 @@ def _delta_log(spark: SparkSession, table: Table) -> Any:
     return log_of(spark, *table)
 
 
-def _at(spark: SparkSession, table: Table, version: int) -> tuple[Any, Any]:
-    """Return the log of a table and its snapshot, which is to be of a version."""
+@dataclass(frozen=True)
+class _Begun:
+    """A transaction on a Delta table, and the table as files are written for it."""
+
+    spark: SparkSession
+    table: Table
+    snapshot: Any
+    transaction: Any
+    wanted: Wanted
+
+    @property
+    def jvm(self) -> Any:
+        return self.spark._jvm
+
+
+def _begun(spark: SparkSession, table: Table, version: int | None = None) -> _Begun:
+    """Begin to write to a table, which is to be of a version, if one is given."""
+    jvm: Any = spark._jvm
     log = _delta_log(spark, table)
-    snapshot = newest(spark._jvm, log)
-    if int(snapshot.version()) != version:
+    snapshot = newest(jvm, log)
+    if version is not None and int(snapshot.version()) != version:
         raise written_by_another(".".join(table))
-    return log, snapshot
+    wanted = _wanted(jvm, log, snapshot)
+    return _Begun(spark, table, snapshot, begin(spark, log, snapshot, *table), wanted)
 
 
 def _schema_of(snapshot: Any) -> StructType:
@@ -635,21 +632,14 @@ def _wanted(jvm: Any, log: Any, snapshot: Any) -> Wanted:
     )
 
 
-def _staged(
-    spark: SparkSession,
-    table: Table,
-    transaction: Any,
-    version: int,
-    wanted: Wanted,
-    found: Answer,
-) -> DuckRows:
-    jvm: Any = spark._jvm
+def _staged(to: _Begun, version: int, found: Answer) -> DuckRows:
+    jvm, wanted, transaction = to.jvm, to.wanted, to.transaction
     # as if the table had been read: then any commit that comes between is a conflict
     transaction.readWholeTable()
     paths, added = _added(jvm, wanted, found)
     actions = list(added)
     if found.replaced:
-        actions += _removed(spark, table, transaction.snapshot(), found.replaced)
+        actions += _removed(to, found.replaced)
     sequence = java_class(jvm, "org.apache.spark.api.python.PythonUtils").toSeq
     columns = tuple(
         Stored(name, wanted.target.fields[name][0], kind) for name, kind in wanted.columns
@@ -660,7 +650,7 @@ def _staged(
     }
     files = Files(tuple(map(str, paths)), columns, values if wanted.partition else {})
     rows = DuckRows(
-        table=".".join(table),
+        table=".".join(to.table),
         figures=dict(found.figures),
         rows=sum(file.rows for _, file in found.files),
         _jvm=jvm,
@@ -689,11 +679,9 @@ def _added(jvm: Any, wanted: Wanted, found: Answer) -> tuple[list[Path], list[An
     return paths, actions
 
 
-def _removed(
-    spark: SparkSession, table: Table, snapshot: Any, paths: Sequence[str] | None
-) -> list[Any]:
+def _removed(to: _Begun, paths: Sequence[str] | None) -> list[Any]:
     """Return what a commit says of files that go: those at some paths, or all."""
-    log = log_of(spark, *table)
+    snapshot, log = to.transaction.snapshot(), log_of(to.spark, *to.table)
     files = listed_files(snapshot)
     there = each(files) if files is not None else list(snapshot.allFiles().collectAsList())
     now = int(time.time() * 1000)
@@ -706,14 +694,12 @@ def _removed(
     return [file.removeWithTimestamp(now, True) for file in gone]
 
 
-def _replaced(
-    spark: SparkSession, table: Table, transaction: Any, wanted: Wanted, found: Answer
-) -> int:
-    jvm: Any = spark._jvm
-    paths, added = _added(jvm, wanted, found)
+def _replaced(to: _Begun, found: Answer) -> int:
+    jvm = to.jvm
+    paths, added = _added(jvm, to.wanted, found)
     try:
-        gone = _removed(spark, table, transaction.snapshot(), found.replaced)
-        return commit(jvm, transaction, [*gone, *added], "Overwrite")
+        gone = _removed(to, found.replaced)
+        return commit(jvm, to.transaction, [*gone, *added], "Overwrite")
     except Exception as error:
         # what failed otherwise may have done so once the commit was there, which names the files
         if not isinstance(error, Declined) and not is_conflict(jvm, error):
@@ -722,4 +708,4 @@ def _replaced(
             path.unlink(missing_ok=True)
         if isinstance(error, Declined):
             raise
-        raise replaced_by_another(".".join(table)) from error
+        raise replaced_by_another(".".join(to.table)) from error

@@ -124,6 +124,10 @@ def decoded_sql(batch: Batch, asked: Asked) -> str:
             if condition := unproven_sql(f"{side}{number}", f"{kept}{number}", *read_as):
                 known = f" and not coalesce({none}, false)" if none else ""
                 doubts.append(f"when ({condition}){known} then {number}")
+        if column.is_required and batch.sifted:
+            # a reject, whose line is not there
+            of_rows = "" if column.name in load.keys else " and op <> 'd'"
+            doubts.append(f"when c{number} is null{of_rows} then {number}")
         if column.name in asked.ordering:
             values.append(f"{_made_up(number, column.type)} as made_up{number}")
             shown.append(f"if(made_up{number}, null, c{number}) as {identifier(column.name)}")

@@ -100,7 +100,7 @@ def begin(session: SparkSession, log: Any, snapshot: Any, schema: str, name: str
     return log.startTransaction(some.apply(table), some.apply(snapshot))
 
 
-def operation(jvm: Any, mode: str) -> Any:
+def _operation(jvm: Any, mode: str) -> Any:
     """Return what Delta's history says of a commit."""
     nothing = java_class(jvm, "scala.Option").empty()
     write = java_class(jvm, "org.apache.spark.sql.delta.DeltaOperations$Write")
@@ -109,9 +109,42 @@ def operation(jvm: Any, mode: str) -> Any:
 
 
 def commit(jvm: Any, transaction: Any, actions: Sequence[Any], mode: str) -> int:
-    """Commit files that come and go; return the version that the table has then."""
+    """Commit files that come and go; return the version that the table has then.
+
+    Args:
+        jvm: The session's JVM.
+        transaction: The transaction.
+        actions: What becomes of files, as Delta's log has it.
+        mode: What Delta's history calls it: Append or Overwrite.
+    """
     sequence = java_class(jvm, "org.apache.spark.api.python.PythonUtils").toSeq(list(actions))
-    return int(transaction.commit(sequence, operation(jvm, mode)))
+    _tell_figures(jvm, transaction, actions)
+    return int(transaction.commit(sequence, _operation(jvm, mode)))
+
+
+def _tell_figures(jvm: Any, transaction: Any, actions: Sequence[Any]) -> None:
+    """Have Delta's history tell of a commit which files came and went, as of one of Spark's own."""
+    figures = dict.fromkeys(_FIGURES, 0)
+    for action in actions:
+        is_new = str(action.getClass().getSimpleName()) == "AddFile"
+        size = action.size()
+        if not is_new:
+            size = size.get() if size.isDefined() else 0
+        figures["numFiles" if is_new else "numRemovedFiles"] += 1
+        figures["numOutputBytes" if is_new else "numRemovedBytes"] += int(size)
+    session = java_class(jvm, "org.apache.spark.sql.classic.SparkSession").active()
+    metrics = java_class(jvm, "org.apache.spark.sql.execution.metric.SQLMetrics")
+    told = java_class(jvm, "java.util.HashMap")()
+    for name, value in figures.items():
+        metric = metrics.createMetric(session.sparkContext(), name)
+        metric.set(value)
+        told.put(name, metric)
+    as_map = java_class(jvm, "org.apache.spark.api.python.PythonUtils").toScalaMap(told)
+    transaction.registerSQLMetrics(session, as_map)
+
+
+_FIGURES = ("numFiles", "numOutputBytes", "numRemovedFiles", "numRemovedBytes")
+"""What Delta's history tells of a commit."""
 
 
 def added_file(

@@ -15,11 +15,11 @@ from tidemark.errors import TidemarkError
 from tidemark.spark.defaults import is_local
 from tidemark.spark.delta.log import (
     begin,
+    commit,
     is_conflict,
     is_of_this_table,
     log_of,
     newest,
-    operation,
     view_files,
 )
 from tidemark.spark.files import each
@@ -56,7 +56,7 @@ class StagedRows:
             self.discard()
             raise written_by_another(self.table)
         try:
-            return int(self._transaction.commit(self._files, operation(self._jvm, "Append")))
+            return commit(self._jvm, self._transaction, each(self._files), "Append")
         except Exception as error:
             if not is_conflict(self._jvm, error):
                 raise
